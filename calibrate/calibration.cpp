@@ -125,7 +125,7 @@ void list_kept(const PlatformText& platform, Calibration& calibration) {
   for (const sim::Parameter& parameter : platform.parameters()) {
     // What the file tells of its own fit is written anew.
     const bool is_of_the_fit = parameter.path.starts_with("fitted_to") || parameter.path.starts_with("correlations");
-    if (parameter.kind != "fitted" || is_of_the_fit) continue;
+    if ((parameter.kind != "fitted" && parameter.kind != "probed") || is_of_the_fit) continue;
     const auto reached = std::ranges::find(calibration.parameters, parameter.path, &FittedParameter::path);
     if (reached == calibration.parameters.end()) calibration.kept.push_back(parameter.path);
   }

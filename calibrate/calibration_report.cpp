@@ -160,7 +160,7 @@ void warn_of_parameters(const Calibration& calibration, std::vector<std::string>
   }
   if (!calibration.kept.empty()) {
     warnings.push_back(
-        fmt::format("of kind fitted, but nothing here measures them: {}", fmt::join(calibration.kept, ", ")));
+        fmt::format("of kind fitted or probed, but nothing here measures them: {}", fmt::join(calibration.kept, ", ")));
   }
 }
 

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 
 namespace c3sim::calibrate {
 
@@ -14,6 +17,68 @@ bool has_a_rate_of_its_own(const study::Trial& trial) {
   return gemm != nullptr && gemm->shape.dtype != models::Dtype::bf16 && gemm->shape.dtype != models::Dtype::fp16;
 }
 
+// What a probe's times are divided by, and which figure that makes them.
+struct Ratio {
+  study::Figure figure;
+  double over;
+};
+
+std::optional<Ratio> ratio_of(study::Figure figure, const Alone& alone) {
+  using study::Figure;
+  const auto one_of = [](std::optional<double> in_turn, Figure figure_in_turn, std::optional<double> in_loop,
+                         Figure figure_in_loop) -> std::optional<Ratio> {
+    if (in_turn) return Ratio{figure_in_turn, *in_turn};
+    if (in_loop) return Ratio{figure_in_loop, *in_loop};
+    return {};
+  };
+  const auto longer = [](std::optional<double> first, std::optional<double> second) -> std::optional<double> {
+    if (!first || !second) return {};
+    return std::max(*first, *second);
+  };
+  if (figure == Figure::time) {
+    return one_of(longer(alone.gemm_in_turn, alone.collective_in_turn), Figure::over_longer_in_turn,
+                  longer(alone.gemm, alone.collective), Figure::over_longer);
+  }
+  if (figure == Figure::gemm_time)
+    return one_of(alone.gemm_in_turn, Figure::gemm_stretch_in_turn, alone.gemm, Figure::gemm_stretch);
+  if (figure == Figure::collective_time) {
+    return one_of(alone.collective_in_turn, Figure::collective_stretch_in_turn, alone.collective,
+                  Figure::collective_stretch);
+  }
+  return {};
+}
+
+// Ratios that a form tells beside the same times would count twice.
+Measurement over_alone(Measurement probe) {
+  std::vector<Seen> ratios;
+  for (Seen seen : probe.seen) {
+    const std::optional<Ratio> ratio = ratio_of(seen.figure, probe.alone);
+    if (!ratio) continue;
+    seen.figure = ratio->figure;
+    seen.value /= ratio->over;
+    if (seen.low) *seen.low /= ratio->over;
+    if (seen.high) *seen.high /= ratio->over;
+    ratios.push_back(seen);
+  }
+  probe.seen = std::move(ratios);
+  return probe;
+}
+
+void admit_probe(Measurement probe, Reading& reading, std::vector<Measurement>& admitted) {
+  if (!study::is_concurrent(probe.trial)) {
+    reading.left_out.push_back(
+        {probe.where(), "is a probe of a run alone: a fit reads those that are marked calibrate"});
+    return;
+  }
+  const std::string where = probe.where();
+  probe = over_alone(std::move(probe));
+  if (probe.seen.empty()) {
+    reading.left_out.push_back({where, "is a probe without the time of its operation alone"});
+  } else {
+    admitted.push_back(std::move(probe));
+  }
+}
+
 }  // namespace
 
 Reading admit_to_fit(Reading reading) {
@@ -21,6 +86,8 @@ Reading admit_to_fit(Reading reading) {
   for (Measurement& measurement : reading.measurements) {
     if (measurement.role == Role::predict) {
       reading.left_out.push_back({measurement.where(), "is marked predict"});
+    } else if (measurement.role == Role::probe) {
+      admit_probe(std::move(measurement), reading, admitted);
     } else if (has_a_rate_of_its_own(measurement.trial)) {
       reading.left_out.push_back({measurement.where(), "its GEMM is of no type that is fitted: bf16 and fp16 are"});
     } else if (study::is_concurrent(measurement.trial)) {

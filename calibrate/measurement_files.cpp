@@ -33,19 +33,23 @@ Size extent_of(const models::GemmShape& shape) { return {shape.flops().value(), 
 Size extent_of(const study::Trial& trial) {
   using namespace study;
   return std::visit(
-      sim::Overloaded{[](const GemmTrial& gemm) { return extent_of(gemm.shape); },
-                      [](const CollectiveTrial& collective) { return extent_of(collective.spec.bytes); },
-                      [](const CopyTrial& copy) { return extent_of(copy.spec.bytes); },
-                      [](const FanOutTrial& fan_out) { return extent_of(fan_out.bytes); },
-                      [](const RemoteTrial& remote) { return extent_of(remote.bytes); },
-                      [](const StreamTrial& stream) { return extent_of(stream.bytes); },
-                      [](const LoadTrial& load) { return extent_of(load.working_set); },
-                      [](const study::StreamAndCollectiveTrial& both) { return extent_of(both.collective.bytes); },
-                      [](const study::StreamAndCopiesTrial& copies) { return extent_of(copies.bytes); },
-                      [](const C3Trial& c3) { return extent_of(c3.scenario.bytes); },
-                      [](const DependentTrial& dependent) { return extent_of(dependent.shape); },
-                      [](const FusedTrial& fused) { return extent_of(fused.spec.gemm); },
-                      [](const auto&) { return Size{}; }},
+      sim::Overloaded{
+          [](const GemmTrial& gemm) { return extent_of(gemm.shape); },
+          [](const CollectiveTrial& collective) { return extent_of(collective.spec.bytes); },
+          [](const CopyTrial& copy) { return extent_of(copy.spec.bytes); },
+          [](const FanOutTrial& fan_out) { return extent_of(fan_out.bytes); },
+          [](const RemoteTrial& remote) { return extent_of(remote.bytes); },
+          [](const StreamTrial& stream) { return extent_of(stream.bytes); },
+          [](const LoadTrial& load) { return extent_of(load.working_set); },
+          [](const study::StreamAndCollectiveTrial& both) { return extent_of(both.collective.bytes); },
+          [](const study::StreamAndCopiesTrial& copies) { return extent_of(copies.bytes); },
+          [](const C3Trial& c3) { return extent_of(c3.scenario.bytes); },
+          [](const HogTrial& hog) {
+            const auto* const gemm = std::get_if<models::GemmShape>(&hog.beside);
+            return gemm != nullptr ? extent_of(*gemm) : extent_of(std::get<models::CollectiveSpec>(hog.beside).bytes);
+          },
+          [](const DependentTrial& dependent) { return extent_of(dependent.shape); },
+          [](const FusedTrial& fused) { return extent_of(fused.spec.gemm); }, [](const auto&) { return Size{}; }},
       trial);
 }
 

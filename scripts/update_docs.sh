@@ -75,6 +75,26 @@ for suite in wanted:
 END
 }
 
+# What running at once costs, by suite and role, for README.md.
+costs() {
+  python3 - "$made/costs.csv" <<'END'
+import csv, sys
+
+def percents(row, what):
+    measured, predicted = row[what + "_longer_pct"], row["predicted_" + what + "_longer_pct"]
+    return f"{float(measured):.0f} / {float(predicted):.0f}" if measured and predicted else ""
+
+print("| what was measured | role | runs | cost, predicted over measured | of 90 % of samples | GEMM longer, measured / predicted, % | collective longer |")
+print("|---|---|---|---|---|---|---|")
+for row in csv.DictReader(open(sys.argv[1])):
+    if row["group"] != "all of it" or not row["ratio"]:
+        continue
+    samples = f'{float(row["ratio_low"]):.2f} to {float(row["ratio_high"]):.2f}' if row["ratio_low"] else ""
+    print("| " + " | ".join([row["suite"], row["role"], row["walls"], f'{float(row["ratio"]):.2f}', samples,
+                             percents(row, "gemm"), percents(row, "collective")]) + " |")
+END
+}
+
 # The three questions of README.md, each with some columns of its answer.
 pair() {
   local question="c3 --gemm 18432x8192x16384 --collective all_to_all --bytes 2560MiB --strategy c3_base,c3_sp,conccl"
@@ -202,6 +222,7 @@ $c3sim validate --report "$made" >/dev/null || verdict=$?
 $c3sim run configs/experiments/conccl.yaml --out "$made/study" >/dev/null
 mv "$made/accuracy_table.md" "$made/accuracy"
 summary >"$made/summary"
+costs >"$made/costs"
 pair >"$made/pair"
 step >"$made/step"
 requests >"$made/requests"
@@ -227,7 +248,7 @@ markdown "$made/study/by_class.csv" \
   published_highest_percent speedup published_speedup >"$made/classes"
 
 cp README.md docs/{questions,conccl,model,uncertainty}.md "$made"
-for part in summary pair step requests; do fill "$made/README.md" "$part"; done
+for part in summary costs pair step requests; do fill "$made/README.md" "$part"; done
 for part in tour steps serving engines tuner ficco; do fill "$made/questions.md" "$part"; done
 fill "$made/uncertainty.md" coverage
 fill "$made/conccl.md" strategies

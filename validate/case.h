@@ -50,7 +50,11 @@ struct Case {
   double band = 0.0;              // relative, or in points
 
   calibrate::Alone alone;              // as measured
-  calibrate::Alone alone_predicted{};  // by the protocol of the run; of a GEMM beside a collective
+  calibrate::Alone alone_predicted{};  // of a GEMM beside a collective; in turn where that was measured
+  // Where they were asked for: of the wall of a run, what of its predicted cost each of the mechanisms by which tenants
+  // share makes, in seconds and in their order; and what is predicted without probes.
+  std::vector<double> cost_parts{};
+  std::optional<double> unprobed{};
   Baselines baselines;
   std::string decision, alternative;  // see calibrate::Measurement
 

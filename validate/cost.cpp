@@ -1,6 +1,7 @@
 #include "validate/cost.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <random>
 #include <tuple>
@@ -17,26 +18,44 @@ std::optional<double> ratio_of(const Beside& wall) {
 }
 
 bool runs_at_once(const Case& one) {
+  if (!one.predicted) return false;
+  if (std::holds_alternative<study::HogTrial>(one.trial)) return true;
   const auto* const trial = std::get_if<study::C3Trial>(&one.trial);
-  return trial != nullptr && trial->strategy != study::Strategy::serial && one.predicted;
+  return trial != nullptr && trial->strategy != study::Strategy::serial;
 }
 
-std::optional<Beside> longer_than(const Case& one, std::optional<double> alone, std::optional<double> alone_predicted) {
-  if (!alone || !alone_predicted) return {};
-  return Beside{one.measured / *alone - 1.0, *one.predicted / *alone_predicted - 1.0};
+// Of an operation alone as measured and as predicted, by the same protocol: in turn where that was measured.
+std::optional<Beside> alone_of(const Case& one, std::optional<double> calibrate::Alone::*in_turn,
+                               std::optional<double> calibrate::Alone::*in_loop) {
+  for (const auto way : {in_turn, in_loop}) {
+    if (one.alone.*way && one.alone_predicted.*way) return Beside{*(one.alone.*way), *(one.alone_predicted.*way)};
+  }
+  return {};
+}
+
+std::optional<Beside> gemm_alone_of(const Case& one) {
+  return alone_of(one, &calibrate::Alone::gemm_in_turn, &calibrate::Alone::gemm);
+}
+std::optional<Beside> collective_alone_of(const Case& one) {
+  return alone_of(one, &calibrate::Alone::collective_in_turn, &calibrate::Alone::collective);
+}
+
+std::optional<Beside> longer_than(const Case& one, const std::optional<Beside>& alone) {
+  if (!alone) return {};
+  return Beside{one.measured / alone->measured - 1.0, *one.predicted / alone->predicted - 1.0};
 }
 
 void add(CostOfRun& run, const Case& one) {
-  const calibrate::Alone& alone = one.alone;
-  const calibrate::Alone& predicted = one.alone_predicted;
   if (one.figure == study::Figure::gemm_time) {
-    run.gemm = longer_than(one, alone.gemm, predicted.gemm);
+    run.gemm = longer_than(one, gemm_alone_of(one));
   } else if (one.figure == study::Figure::collective_time) {
-    run.collective = longer_than(one, alone.collective, predicted.collective);
-  } else if (one.figure == study::Figure::time && alone.gemm && alone.collective && predicted.gemm &&
-             predicted.collective) {
-    run.wall = Beside{one.measured - std::max(*alone.gemm, *alone.collective),
-                      *one.predicted - std::max(*predicted.gemm, *predicted.collective)};
+    run.collective = longer_than(one, collective_alone_of(one));
+  } else if (one.figure == study::Figure::time) {
+    const std::optional<Beside> alone = cost_alone_of(one);
+    if (!alone) return;
+    run.wall = Beside{one.measured - alone->measured, *one.predicted - alone->predicted};
+    run.parts = one.cost_parts;
+    if (one.unprobed) run.wall_unprobed = *one.unprobed - alone->predicted;
   }
 }
 
@@ -50,6 +69,18 @@ std::vector<Beside> walls_of(const std::vector<CostOfRun>& runs) {
 
 }  // namespace
 
+std::optional<Beside> cost_alone_of(const Case& one) {
+  const std::optional<Beside> gemm = gemm_alone_of(one);
+  const std::optional<Beside> collective = collective_alone_of(one);
+  if (!runs_at_once(one) || !gemm || !collective) return {};
+  return Beside{std::max(gemm->measured, collective->measured), std::max(gemm->predicted, collective->predicted)};
+}
+
+std::string Cost::name() const {
+  if (is_of_all()) return "all of it";
+  return is_of_a_group() ? group : "table " + table;
+}
+
 Beside Cost::wall() const {
   Beside sum;
   for (const Beside& wall : walls_of(runs)) {
@@ -62,6 +93,25 @@ Beside Cost::wall() const {
 std::size_t Cost::walls() const { return walls_of(runs).size(); }
 
 std::optional<double> Cost::ratio() const { return ratio_of(wall()); }
+
+std::optional<double> Cost::ratio_unprobed() const {
+  Beside sum{wall().measured, 0.0};
+  for (const CostOfRun& run : runs) {
+    if (!run.wall) continue;
+    if (!run.wall_unprobed) return {};
+    sum.predicted += *run.wall_unprobed;
+  }
+  return ratio_of(sum);
+}
+
+std::vector<double> Cost::parts() const {
+  std::vector<double> sums;
+  for (const CostOfRun& run : runs) {
+    sums.resize(std::max(sums.size(), run.parts.size()));
+    std::ranges::transform(run.parts, sums, sums.begin(), std::plus());
+  }
+  return sums;
+}
 
 std::optional<study::Interval> Cost::ratio_interval() const {
   constexpr std::size_t fewest = 3;
@@ -101,18 +151,25 @@ std::optional<Beside> Cost::mean_stretch(std::optional<Beside> CostOfRun::*opera
 std::vector<Cost> costs_of(std::span<const Case> cases) {
   // A row of a table may hold several runs, of which the trial and the machine differ.
   using Run = std::tuple<std::string, study::Trial, Machine>;
-  std::map<std::tuple<std::string, calibrate::Role, std::string>, std::map<Run, CostOfRun>> groups;
+  std::map<std::tuple<std::string, calibrate::Role, std::string, std::string>, std::map<Run, CostOfRun>> groups;
   for (const Case& one : cases) {
     if (!runs_at_once(one)) continue;
-    for (const std::string& group : {std::string(), one.group}) {
-      CostOfRun& run = groups[{one.suite, one.role, group}][{one.where, one.trial, one.machine}];
+    const std::string table = one.where.substr(0, one.where.rfind(':'));
+    for (const auto& [of_table, of_group] : {std::pair(std::string(), std::string()),
+                                             std::pair(std::string(), one.group), std::pair(table, std::string())}) {
+      CostOfRun& run = groups[{one.suite, one.role, of_table, of_group}][{one.where, one.trial, one.machine}];
       run.where = one.where;
+      run.what = study::to_string(one.trial);
       add(run, one);
     }
   }
   std::vector<Cost> costs;
   for (auto& [key, runs] : groups) {
-    Cost cost{std::get<0>(key), std::get<2>(key), std::get<1>(key), {}};
+    Cost cost{.suite = std::get<0>(key),
+              .table = std::get<2>(key),
+              .group = std::get<3>(key),
+              .role = std::get<1>(key),
+              .runs = {}};
     for (auto& [of, run] : runs) {
       if (run.wall || run.gemm || run.collective) cost.runs.push_back(std::move(run));
     }

@@ -1,6 +1,7 @@
 #include "validate/evaluation.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <set>
@@ -23,11 +24,21 @@ struct Outcome {
   std::string why_not;
 };
 
-// Each trial once.
-Batches batches_of(const std::vector<Case>& cases) {
+// What either operation takes in turn is told by how much longer it takes at once.
+constexpr std::array figures_in_turn{study::Figure::gemm_stretch_in_turn, study::Figure::collective_stretch_in_turn};
+
+bool is_told_in_turn(const Case& one) { return one.alone.gemm_in_turn || one.alone.collective_in_turn; }
+
+// Each trial once; where both operations were measured in turn, too, and `with_turns` are asked for, so it is
+// predicted.
+Batches batches_of(const std::vector<Case>& cases, bool with_turns) {
   constexpr std::size_t most = 16;  // so many that testbeds can reuse runs, so few that threads share the work evenly
   std::map<Machine, std::map<study::Trial, std::set<study::Figure>>> questions;
-  for (const Case& one : cases) questions[one.machine][one.trial].insert(one.figure);
+  for (const Case& one : cases) {
+    std::set<study::Figure>& asked = questions[one.machine][one.trial];
+    asked.insert(one.figure);
+    if (with_turns && is_told_in_turn(one)) asked.insert(figures_in_turn.begin(), figures_in_turn.end());
+  }
   Batches batches;
   for (const auto& [machine, trials] : questions) {
     std::vector<Batch>& own = batches[machine];
@@ -80,8 +91,11 @@ calibrate::Alone alone_of(const study::Figures& figures) {
     if (together == figures.end() || over_alone == figures.end()) return {};
     return together->second / over_alone->second;
   };
-  return {.gemm = alone(study::Figure::gemm_time, study::Figure::gemm_stretch),
-          .collective = alone(study::Figure::collective_time, study::Figure::collective_stretch)};
+  using study::Figure;
+  return {.gemm = alone(Figure::gemm_time, Figure::gemm_stretch),
+          .collective = alone(Figure::collective_time, Figure::collective_stretch),
+          .gemm_in_turn = alone(Figure::gemm_time, Figure::gemm_stretch_in_turn),
+          .collective_in_turn = alone(Figure::collective_time, Figure::collective_stretch_in_turn)};
 }
 
 // A batch, and how to get the testbed for it.
@@ -163,7 +177,7 @@ std::vector<Case> cases_of(std::span<const calibrate::Measurement> measurements,
 }
 
 void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress) {
-  const Batches batches = batches_of(cases);
+  const Batches batches = batches_of(cases, true);
   std::map<Machine, models::PlatformSpec> specs;
   std::vector<Run> runs;
   for (const auto& [machine, own] : batches) {
@@ -184,7 +198,7 @@ void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, con
 
 std::vector<std::string> add_intervals(std::vector<Case>& cases, const Platforms& platforms,
                                        const study::Sampling& sampling, int jobs, const study::Progress& progress) {
-  const Batches batches = batches_of(cases);
+  const Batches batches = batches_of(cases, false);
   std::vector<std::string> warnings;
   std::map<Machine, study::Ensemble> ensembles;
   std::vector<Run> runs;

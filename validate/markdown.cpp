@@ -120,7 +120,7 @@ std::string costs_section(const Validation& validation) {
   for (const Cost& cost : costs_of(validation.cases)) {
     const std::optional<double> ratio = cost.ratio();
     const std::optional<study::Interval> interval = cost.ratio_interval();
-    rows.push_back({cost.suite, cost.group.empty() ? "**all of it**" : study::markdown_text(cost.group),
+    rows.push_back({cost.suite, cost.is_of_all() ? "**all of it**" : study::markdown_text(cost.name()),
                     std::string(to_string(cost.role)), std::to_string(cost.walls()),
                     cost.walls() == 0 ? "" : fmt::format("{:.2f}", 1e3 * cost.wall().measured),
                     cost.walls() == 0 ? "" : fmt::format("{:.2f}", 1e3 * cost.wall().predicted),
@@ -175,14 +175,15 @@ std::string accuracy_page(const Validation& validation) {
 Every prediction beside its measurement, as `c3sim validate` has it; `--report DIR` writes the page with every single
 case. This file is made by `scripts/update_docs.sh`. Errors are predicted over measured less one, in percent; of shares
 they are points. Parameters may be fitted to rows with role calibrate; rows with role predict are never looked at by a
-fit.
+fit. Rows with role probe ran at once with other work: the last stage of a fit may read them, and no other.
 
 {}
 ## What running at once costs
 
 The cost of a run is what it takes beyond the longer of its two operations alone; an operation is longer than alone by so
-many percent. Walls hide this cost where one operation is much the longer, so it is added up over the runs of a group. The
-ratio is predicted over measured cost; nine of ten samples drawn from the group's runs with replacement lie in the range
+many percent. Alone is by the protocol of the run, measured and predicted alike: where both were also run one after the other in the
+same loop, as they were there, for in a loop of its own a GEMM may have another clock. Walls hide this cost where one operation is much the longer, so it is added up over the runs of a group, and of
+a table. The ratio is predicted over measured cost; nine of ten samples drawn from the group's runs with replacement lie in the range
 beside it.
 
 {}

@@ -170,7 +170,7 @@ study::Chart cost_chart(const Validation& validation) {
   chart.y = {.label = "cost, predicted", .unit = "ms"};
   double most = 0.0;
   for (const Cost& cost : costs_of(validation.cases)) {
-    if (!cost.group.empty() || cost.walls() == 0) continue;
+    if (!cost.is_of_all() || cost.walls() == 0) continue;
     study::ScatterSeries series{fmt::format("{}, {}", suite_title(cost.suite), to_string(cost.role)), {}};
     for (const CostOfRun& run : cost.runs) {
       if (!run.wall) continue;
@@ -230,6 +230,8 @@ study::Page page_of(const Validation& validation, const study::Results& results,
   }
   add_table_section(results, "costs", "costs", page);
   if (page.sections.back().id == "costs") page.sections.back().charts.push_back(cost_chart(validation));
+  add_table_section(results, "cost_parts", "cost_parts", page);
+  add_table_section(results, "cost_runs", "cost_runs", page);
   add_table_section(results, "moves", "moves", page);
   add_table_section(results, "claims", "claims", page);
   if (page.sections.back().id == "claims") page.sections.back().charts.push_back(claim_chart(validation));

@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "models/platform/interference.h"
 #include "validate/baseline.h"
 #include "validate/cost.h"
 #include "validate/unfitted.h"
@@ -207,23 +208,88 @@ ResultTable cost_table(const Validation& validation) {
       return interval ? Cell((*interval).*side) : Cell();
     };
   };
-  return table_of<Cost>(
-      costs_of(validation.cases),
-      {{{"suite", "suite", ""}, [](C cost) { return suite_title(cost.suite); }},
-       {{"group", "group", ""}, [](C cost) { return cost.group.empty() ? std::string("all of it") : cost.group; }},
-       {{"role", "role", ""}, &Cost::role},
-       {{"walls", "walls", ""}, &Cost::walls},
-       {{"cost_us", "cost, measured", "us", 0}, wall(&Beside::measured)},
-       {{"predicted_cost_us", "predicted", "us", 0}, wall(&Beside::predicted)},
-       {{"ratio", "ratio", "", 2}, &Cost::ratio},
-       {{"ratio_low", "90 % from", "", 2}, end(&study::Interval::low)},
-       {{"ratio_high", "to", "", 2}, end(&study::Interval::high)},
-       {{"gemm_longer_pct", "GEMM longer, measured", "%", 1}, stretch(&CostOfRun::gemm, &Beside::measured)},
-       {{"predicted_gemm_longer_pct", "predicted", "%", 1}, stretch(&CostOfRun::gemm, &Beside::predicted)},
+  std::vector<Shown<Cost>> shown{
+      {{"suite", "suite", ""}, [](C cost) { return suite_title(cost.suite); }},
+      {{"group", "group", ""}, &Cost::name},
+      {{"role", "role", ""}, &Cost::role},
+      {{"walls", "walls", ""}, &Cost::walls},
+      {{"cost_us", "cost, measured", "us", 0}, wall(&Beside::measured)},
+      {{"predicted_cost_us", "predicted", "us", 0}, wall(&Beside::predicted)},
+      {{"ratio", "ratio", "", 2}, &Cost::ratio},
+      {{"ratio_low", "90 % from", "", 2}, end(&study::Interval::low)},
+      {{"ratio_high", "to", "", 2}, end(&study::Interval::high)},
+      {{"gemm_longer_pct", "GEMM longer, measured", "%", 1}, stretch(&CostOfRun::gemm, &Beside::measured)},
+      {{"predicted_gemm_longer_pct", "predicted", "%", 1}, stretch(&CostOfRun::gemm, &Beside::predicted)},
+      {{"collective_longer_pct", "collective longer, measured", "%", 1},
+       stretch(&CostOfRun::collective, &Beside::measured)},
+      {{"predicted_collective_longer_pct", "predicted", "%", 1}, stretch(&CostOfRun::collective, &Beside::predicted)}};
+  if (std::ranges::any_of(validation.cases, [](const Case& one) { return one.unprobed.has_value(); })) {
+    const auto behind =
+        std::ranges::find(shown, std::string("ratio_high"), [](const auto& one) { return one.column.key; });
+    shown.insert(std::next(behind), {{"ratio_without_probes", "ratio without probes", "", 2}, &Cost::ratio_unprobed});
+  }
+  return table_of<Cost>(costs_of(validation.cases), shown);
+}
+
+// Run by run.
+ResultTable cost_run_table(const Validation& validation) {
+  struct Row {
+    const Cost* cost;
+    const CostOfRun* run;
+  };
+  constexpr double microseconds = 1e6;
+  const std::vector<Cost> costs = costs_of(validation.cases);
+  std::vector<Row> rows;
+  for (const Cost& cost : costs) {
+    if (!cost.is_of_a_group()) continue;
+    for (const CostOfRun& run : cost.runs) rows.push_back({&cost, &run});
+  }
+  using R = const Row&;
+  const auto either = [](std::optional<Beside> CostOfRun::*of, double Beside::*side, double scale) {
+    return [=](R row) {
+      const std::optional<Beside>& both = row.run->*of;
+      return both ? Cell((*both).*side * scale) : Cell();
+    };
+  };
+  return table_of<Row>(
+      rows,
+      {{{"suite", "suite", ""}, [](R row) { return suite_title(row.cost->suite); }},
+       {{"group", "group", ""}, [](R row) { return row.cost->group; }},
+       {{"role", "role", ""}, [](R row) { return row.cost->role; }},
+       {{"where", "where", ""}, [](R row) { return row.run->where; }},
+       {{"run", "run", ""}, [](R row) { return row.run->what; }},
+       {{"cost_us", "cost, measured", "us", 1}, either(&CostOfRun::wall, &Beside::measured, microseconds)},
+       {{"predicted_cost_us", "predicted", "us", 1}, either(&CostOfRun::wall, &Beside::predicted, microseconds)},
+       {{"gemm_longer_pct", "GEMM longer, measured", "%", 1}, either(&CostOfRun::gemm, &Beside::measured, percent)},
+       {{"predicted_gemm_longer_pct", "predicted", "%", 1}, either(&CostOfRun::gemm, &Beside::predicted, percent)},
        {{"collective_longer_pct", "collective longer, measured", "%", 1},
-        stretch(&CostOfRun::collective, &Beside::measured)},
+        either(&CostOfRun::collective, &Beside::measured, percent)},
        {{"predicted_collective_longer_pct", "predicted", "%", 1},
-        stretch(&CostOfRun::collective, &Beside::predicted)}});
+        either(&CostOfRun::collective, &Beside::predicted, percent)}});
+}
+
+// Of the predicted cost of groups, what each mechanism makes; empty where nobody asked.
+ResultTable cost_part_table(const Validation& validation) {
+  using C = const Cost&;
+  constexpr double microseconds = 1e6;
+  std::vector<Cost> costs = costs_of(validation.cases);
+  std::erase_if(costs, [](C cost) { return cost.parts().empty() || cost.wall().predicted <= 0.0; });
+  const auto share = [](C cost, double part) { return Cell(part / cost.wall().predicted * percent); };
+  std::vector<Shown<Cost>> shown{
+      {{"suite", "suite", ""}, [](C cost) { return suite_title(cost.suite); }},
+      {{"group", "group", ""}, &Cost::name},
+      {{"role", "role", ""}, &Cost::role},
+      {{"predicted_cost_us", "cost, predicted", "us", 0}, [](C cost) { return cost.wall().predicted * microseconds; }}};
+  for (std::size_t i = 0; i < models::sharing_mechanisms.size(); ++i) {
+    const std::string name(to_string(models::sharing_mechanisms[i]));
+    shown.push_back({{name + "_pct", name, "%", 1}, [i, share](C cost) { return share(cost, cost.parts()[i]); }});
+  }
+  shown.push_back({{"rest_pct", "rest", "%", 1}, [share](C cost) {
+                     double rest = cost.wall().predicted;
+                     for (const double part : cost.parts()) rest -= part;
+                     return share(cost, rest);
+                   }});
+  return table_of<Cost>(costs, shown);
 }
 
 ResultTable gap_table(const Validation& validation) {
@@ -435,6 +501,8 @@ study::Results report(const Validation& validation) {
   add("cases", "Cases", table_of(validation.cases, shown_of_cases(validation, Readers::programs)), false);
   add("suites", "Errors by suite", table_of_groups(validation, groups_by_suite(validation), false));
   add("costs", "What running at once costs", cost_table(validation));
+  add("cost_parts", "What makes the predicted cost", cost_part_table(validation));
+  add("cost_runs", "What running at once costs, run by run", cost_run_table(validation), false);
   add("groups", "Errors by group", table_of_groups(validation, groups_by_figure(validation), true), false);
   add("baselines", "Beside simple rules", baseline_table(validation), false);
   add("choices", "Choices among measured alternatives", choice_table(validation));

@@ -26,6 +26,10 @@ SuiteTable read_suite_table(sim::Section section, const calibrate::Reader& reade
   const std::string name = section.text("format");
   if (const calibrate::TableFormat* const format = reader.table(name)) {
     table.format = *format;
+    // Of the machine that was measured, beside what every table of the form says of its own.
+    if (section.has("set")) {
+      for (const std::string& assignment : section.texts("set")) table.format.assignments.emplace_back(assignment);
+    }
   } else {
     std::vector<std::string> known;
     for (const calibrate::TableFormat& other : reader.tables()) known.push_back(other.name);

@@ -9,6 +9,10 @@
 //     - file: mi300x_overlap/rccl_allreduce_by_channels.csv   # in the folder of reference data
 //       band: 0.08                                             # relative, or in points; of figures without their own
 //       rows: ...                     # calibrate/readers/table_format.h; or of another: `format: NAME`
+//     - file: h100x2/gemms.csv
+//       band: 0.15
+//       format: gemms
+//       set: gpu.memory.hbm.capacity=80 GB   # of the platform, beside what the form sets: another machine like it
 #pragma once
 
 #include <filesystem>

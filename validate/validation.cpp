@@ -10,6 +10,7 @@
 #include "calibrate/readers/screen.h"
 #include "sim/config/config_error.h"
 #include "validate/baseline.h"
+#include "validate/counterfactual.h"
 
 namespace c3sim::validate {
 
@@ -95,6 +96,8 @@ void finish(Validation& validation, const Library& library, const Options& optio
   add_baselines(validation.cases, library.platforms);  // of all cases: rules are fitted to others
   keep_only(validation, options.only);
   predict(validation.cases, library.platforms, options.jobs, options.progress);
+  if (options.mechanisms) split_costs(validation.cases, library.platforms, options.jobs, options.progress);
+  if (options.unprobed) predict_unprobed(validation.cases, library.platforms, options.jobs, options.progress);
   if (options.uncertainty) {
     validation.uncertainty = options.uncertainty;
     std::ranges::move(

@@ -21,6 +21,8 @@ struct Options {
   std::vector<std::string> changes;              // to every platform: "gpu.power.cap=700 W"
   std::optional<double> tolerance;               // instead of every band
   std::optional<study::Sampling> uncertainty{};  // intervals are asked for
+  bool mechanisms = false;                       // what running at once costs is split over mechanisms
+  bool unprobed = false;                         // it is predicted without probes as well
   std::string only;                              // cases whose names hold this text, and no claims
   int jobs = 0;                                  // threads; 0: as many as the machine has cores
   study::Progress progress;

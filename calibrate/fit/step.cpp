@@ -231,6 +231,8 @@ std::span<const Step> steps() {
       {"GEMMs on awake links",
        {{"gpu.power.links_awake", "GEMMs in a process that has communicated, and in one that has not"}},
        [](const Measurement& m) { return is_gemm_after(m, study::Before::traffic); }},
+      // Last: what a run takes at once with another, over what either takes alone.
+      {"what running at once costs", {}, [](const Measurement& m) { return study::is_concurrent(m.trial); }, 2, true},
   };
   return all;
 }

@@ -22,6 +22,8 @@ struct Step {
   std::vector<Target> targets;
   bool (*takes)(const Measurement&);
   std::size_t valleys = 2;  // starting points that are followed down: more where the machine chooses among ways
+  // Whether it takes rows of role probe, which no other step does, and finds every parameter of kind `probed`.
+  bool is_of_probes = false;
 };
 
 // In the order in which they are fitted: what is launched after its launch, collectives after the links they use. A

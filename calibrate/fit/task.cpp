@@ -52,6 +52,15 @@ void add_unknowns(Task& task, const PlatformText& platform, const std::vector<si
   }
 }
 
+// Whichever a platform says are to be found that way.
+void add_probed(Task& task, const std::vector<sim::Parameter>& parameters) {
+  for (const sim::Parameter& parameter : parameters) {
+    if (parameter.kind != "probed") continue;
+    task.unknowns.push_back(Unknown::of(parameter));
+    task.unknowns.back().shown_by = "GEMMs beside collectives and hogs (c3sim-measure --only probes)";
+  }
+}
+
 Residuals residuals_of(StepResiduals& simulated) {
   return [&simulated](std::span<const Point> points) { return simulated.at(points); };
 }
@@ -119,11 +128,16 @@ std::vector<Task> tasks_for(const PlatformText& platform, std::span<const Readin
     task.step = &step;
     for (const Reading& file : files) {
       for (const Measurement& measurement : file.measurements) {
-        if (step.takes(measurement)) task.measurements.push_back(&measurement);
+        const bool is_probe = measurement.role == Role::probe;
+        if (is_probe == step.is_of_probes && step.takes(measurement)) task.measurements.push_back(&measurement);
       }
     }
     if (task.measurements.empty()) continue;
-    add_unknowns(task, platform, parameters, claimed);
+    if (step.is_of_probes) {
+      add_probed(task, parameters);
+    } else {
+      add_unknowns(task, platform, parameters, claimed);
+    }
     tasks.push_back(std::move(task));
   }
   return tasks;

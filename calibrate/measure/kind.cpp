@@ -60,6 +60,18 @@ constexpr auto all_kinds = std::to_array<Kind>({
      "makespan_us. c3_base: GEMM launched first, c3_sp: collective first, conccl: collective by copies, launched "
      "first, serial: GEMM, then collective; _rp: with reserved_cus kept from the GEMM",
      measure_pair},
+    {"probes", "what running at once costs: a GEMM beside a collective by channels, either beside a hog",
+     "gemm,collective,bytes,channels,first,hog,hog_workgroups,role,gpus,wall_us,wall_p10_us,wall_p90_us,gemm_us,"
+     "collective_us,gemm_alone_us,collective_alone_us,event_us,n",
+     "microseconds by the host's clock, from before the first launch until it knows of the last end; event_us: by "
+     "events, of the slowest GPU; gemm_us, collective_us: by events from their own launch; alone: the same in a loop "
+     "of "
+     "both one after the other, in the order of `first`. hog: so many workgroups of 1024 threads that only stay "
+     "(spin), "
+     "multiply and add (fma), read 24 MiB again and again (cache) or triad through 3 GiB (memory) until the other "
+     "ends, "
+     "which is launched 50 us behind it; alone: the same without the hog",
+     measure_probe},
     {"dependent", "a GEMM and the all-gather that feeds it, by schedule",
      "gemm,schedule,gpus,time_us,time_p10_us,time_p90_us,event_us,n", slowest, measure_dependent},
     {"copy_phases", "what one copy's time is made of, as the host sees it",

@@ -61,7 +61,7 @@ Row row_of(const BoardMean& mean, const std::string& power = "power_W", const st
 Kind::Measure measure_launch, measure_gemm, measure_steady, measure_series;
 Kind::Measure measure_copy, measure_copy_phases, measure_engine, measure_links, measure_link_power;
 Kind::Measure measure_collective, measure_pair, measure_dependent, measure_stream, measure_load, measure_phase;
-Kind::Measure measure_dispatch;
+Kind::Measure measure_dispatch, measure_probe;
 
 // What measure_dependent knows, by name, and whether the columns of a shape lie on so many GPUs in shards of equal
 // pieces.

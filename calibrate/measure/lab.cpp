@@ -8,8 +8,21 @@ namespace c3sim::measure {
 namespace {
 
 constexpr std::uint64_t seed_of_arrays = 1000;
-constexpr int gemm_lane = 0, collective_lane = 1, first_peer_lane = 101;
+constexpr int gemm_lane = 0, collective_lane = 1, hog_lane = 2, first_peer_lane = 101;
 constexpr int first_lane_event = 100;
+
+// As device/kernels.cu has it.
+struct HogArguments {
+  std::uint32_t what;
+  const char* from;
+  char* to;
+  std::uint64_t words;
+  const char* stop;
+  std::uint64_t most_ticks;
+};
+
+constexpr std::size_t flag_bytes = 256;
+constexpr std::size_t in_caches = std::size_t{24} << 20, beyond_caches = std::size_t{1} << 30;  // of an array
 
 std::size_t elements(std::int64_t rows, std::int64_t columns) { return static_cast<std::size_t>(rows * columns); }
 
@@ -21,6 +34,8 @@ Lab::Lab(std::vector<std::unique_ptr<Gpu>> gpus, Protocol protocol, Runtime& run
       brevity_(brevity),
       sources_(static_cast<std::size_t>(this->gpus())),
       destinations_(static_cast<std::size_t>(this->gpus())),
+      flags_(static_cast<std::size_t>(this->gpus())),
+      stays_(static_cast<std::size_t>(this->gpus())),
       kernels_(static_cast<std::size_t>(this->gpus())) {}
 
 Lab::~Lab() {
@@ -144,6 +159,50 @@ Operation Lab::streaming(std::size_t bytes, int reads, int written, int passes) 
     char* const to = written > 0 ? destination(gpu, array) : nullptr;
     launch(gpu, "stream", grid, stream, from, from + array, to, std::uint64_t{array / word}, reads, passes);
   }};
+}
+
+Operation Lab::hog(Hog what, int workgroups, double most_us) {
+  constexpr std::size_t word = 16;  // bytes of a load
+  const std::size_t array = what == Hog::memory ? beyond_caches : in_caches;
+  reserve(2 * array, array);
+  each([&](int number) {
+    Memory& flag = flags_[static_cast<std::size_t>(number)];
+    if (flag.bytes() == 0) flag = Memory::on(gpu(number), flag_bytes);
+  });
+  return {
+      .launch =
+          [=, this](int number, Stream stream) {
+            const Memory& flag = flags_[static_cast<std::size_t>(number)];
+            gpu(number).fill(flag.at(), 0, flag_bytes, stream);
+            const double ticks = most_us * 1e-6 * gpu(number).device().ticks_per_second;
+            launch(number, "hog", {.workgroups = workgroups, .threads = 1024}, stream,
+                   HogArguments{static_cast<std::uint32_t>(what), source(number, 2 * array), destination(number, array),
+                                array / word, flag.at(), static_cast<std::uint64_t>(ticks)});
+          },
+      .lane = hog_lane};
+}
+
+Operation Lab::stop_hogs(int lane) {
+  return {.launch =
+              [this](int number, Stream stream) {
+                gpu(number).fill(flags_[static_cast<std::size_t>(number)].at(), 1, flag_bytes, stream);
+              },
+          .lane = lane};
+}
+
+Operation Lab::pause(int lane, double us) {
+  constexpr std::size_t log_bytes = 256;  // of one workgroup
+  each([&](int number) {
+    Memory& log = stays_[static_cast<std::size_t>(number)];
+    if (log.bytes() == 0) log = Memory::on(gpu(number), log_bytes);
+  });
+  return {.launch =
+              [this, us](int number, Stream stream) {
+                const auto ticks = static_cast<std::uint64_t>(us * 1e-6 * gpu(number).device().ticks_per_second);
+                launch(number, "stay", {.workgroups = 1, .threads = 32}, stream,
+                       stays_[static_cast<std::size_t>(number)].at(), ticks);
+              },
+          .lane = lane};
 }
 
 void Lab::fill_normal(int gpu, const Memory& memory, std::uint64_t seed, Stream stream) {

@@ -12,6 +12,9 @@ namespace c3sim::measure {
 
 enum class Operands { normal, zero };  // what the matrices hold: it decides what they cost in power
 
+// What a hog does: it occupies CUs, multiplies and adds, reads what caches hold, or streams through memory.
+enum class Hog { spin, fma, cache, memory };
+
 class Lab : public Bench {
  public:
   // `brevity`: of what lasts seconds; 0.5 is half as long.
@@ -30,6 +33,12 @@ class Lab : public Bench {
   // Streams through arrays of so many bytes together on every GPU, over and over: reads so many of them, 0 to 2, and
   // writes one or none.
   Operation streaming(std::size_t bytes, int reads, int written, int passes = 1);
+  // On every GPU, in lane 2: so many workgroups of 1024 threads that do the same over and over until stop_hogs() of the
+  // same run, or for so many microseconds.
+  Operation hog(Hog what, int workgroups, double most_us);
+  Operation stop_hogs(int lane);
+  // One workgroup that stays for so long: what follows it in its lane begins so much later.
+  Operation pause(int lane, double us);
   // On a GPU: a lane for each of `copies`, from `first_lane` on, forks from the stream and is joined again.
   void at_once(int gpu, Stream stream, int first_lane, int copies, const std::function<void(int, Stream)>& copy);
   // A kernel of device/kernels.cu on lane 0.
@@ -65,6 +74,8 @@ class Lab : public Bench {
   std::size_t gemm_bytes_ = 0;
   std::map<int, std::vector<std::unique_ptr<Communicator>>> communicators_;  // by channels
   std::vector<Memory> sources_, destinations_;
+  std::vector<Memory> flags_;  // that hogs watch
+  std::vector<Memory> stays_;  // what pauses write down
   std::vector<std::map<std::string, Kernel>> kernels_;
 };
 

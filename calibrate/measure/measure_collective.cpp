@@ -88,6 +88,61 @@ Rows measure_pair(Lab& lab, const Arguments& arguments) {
   return {row};
 }
 
+namespace {
+
+// Either operation alone by the protocol of the run: a loop of both one after the other has the same mean power, and so
+// the same clocks, as one of both at once has but for what they do to each other.
+Row probe_of_pair(Lab& lab, const Arguments& arguments) {
+  Operation collective = operation_of(lab, arguments, false);  // first: it says what cannot be measured
+  const Operation gemm = lab.gemm(arguments.shape());
+  const bool gemm_first = arguments.text("first") == "gemm";
+  const std::size_t place_of_gemm = gemm_first ? 0 : 1;
+  const auto in_order = [&] {
+    return gemm_first ? std::vector<Operation>{gemm, collective} : std::vector<Operation>{collective, gemm};
+  };
+  const Timing both = lab.time(in_order());
+  collective.lane = gemm.lane;
+  const Timing in_turn = lab.time(in_order());
+  Row row = row_of(both, 1.0, "wall");
+  row["gemm_us"] = spelled(both.each[place_of_gemm].median);
+  row["collective_us"] = spelled(both.each[1 - place_of_gemm].median);
+  row["gemm_alone_us"] = spelled(in_turn.each[place_of_gemm].median);
+  row["collective_alone_us"] = spelled(in_turn.each[1 - place_of_gemm].median);
+  return row;
+}
+
+Hog parse_hog(const std::string& text) {
+  if (text == "spin") return Hog::spin;
+  if (text == "fma") return Hog::fma;
+  return text == "cache" ? Hog::cache : Hog::memory;
+}
+
+// A GEMM, or a collective, behind a hog that has all its places by then.
+Row probe_beside_hog(Lab& lab, const Arguments& arguments) {
+  constexpr double later_us = 50.0;
+  constexpr double longest = 20.0;  // times what the other takes alone
+  const bool is_gemm = !arguments.text("gemm").empty();
+  const Operation operation = is_gemm ? lab.gemm(arguments.shape()) : operation_of(lab, arguments, false);
+  const Operation pause = lab.pause(operation.lane, later_us);
+  const double alone = lab.time({pause, operation}).each[1].median;
+  const Operation hog =
+      lab.hog(parse_hog(arguments.text("hog")), arguments.count("hog_workgroups"), longest * alone + 1e4);
+  const Timing beside = lab.time({hog, pause, operation, lab.stop_hogs(operation.lane)});
+  Row row = row_of(beside, 1.0, "wall");
+  const std::string name = is_gemm ? "gemm" : "collective";
+  row[name + "_us"] = spelled(beside.each[2].median);
+  row[name + "_alone_us"] = spelled(alone);
+  return row;
+}
+
+}  // namespace
+
+Rows measure_probe(Lab& lab, const Arguments& arguments) {
+  Row row = arguments.text("hog").empty() ? probe_of_pair(lab, arguments) : probe_beside_hog(lab, arguments);
+  row["role"] = "probe";  // a fit may read it, though it ran at once
+  return {row};
+}
+
 Rows measure_phase(Lab& lab, const Arguments& arguments) {
   constexpr std::string_view by_kernels = "nccl_ag_", by_copies = "ce_ag_";
   const std::string& phase = arguments.text("phase");

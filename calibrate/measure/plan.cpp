@@ -33,6 +33,7 @@ class Planner {
     plan_memory();
     plan_governor();
     if (machine_.gpus > 1) plan_pairs();
+    plan_probes();
     if (machine_.gpus > 1) plan_dependent();
     plan_more_copies();
     plan_dispatch();
@@ -119,6 +120,12 @@ class Planner {
     if (kind == "pairs") {
       const double alone = of(one.shape()), beside = of(bytes);
       return runs(alone, true) + runs(beside) + runs(alone + beside, true);
+    }
+    if (kind == "probes") {
+      const bool has_gemm = !one.text("gemm").empty();
+      const double channels = number("channels");
+      const double both = (has_gemm ? of(one.shape()) : 0.0) + of(bytes) * (channels > 0 ? 1.0 + 16.0 / channels : 1.0);
+      return 2.0 * runs(both, has_gemm);
     }
     if (kind == "dependent") {
       const GemmShape shape = one.shape();
@@ -238,6 +245,24 @@ class Planner {
                                      shape, collective, copies));
       }
     }
+  }
+
+  // What the mechanisms by which work slows other work down are fitted to: about half a minute, of any node.
+  void plan_probes() {
+    const std::string gemm = asked_or("8192x8192x8192").front();
+    constexpr std::string_view collective = "collective=all_reduce bytes=512M";
+    if (machine_.gpus > 1) {
+      add_all("probes", fmt::format("gemm={} {} channels=,4,16|2,8,32 first=collective,gemm hog= hog_workgroups=", gemm,
+                                    collective));
+    }
+    for (const int eighths : some<int>({2, 1}, 1)) {
+      add_all("probes", fmt::format("gemm={} collective= bytes= channels= first=hog hog=spin,memory|fma,cache "
+                                    "hog_workgroups={}",
+                                    gemm, cus_of(eighths)));
+    }
+    if (machine_.gpus < 2) return;
+    add_all("probes", fmt::format("gemm= {} channels=4|2 first=hog hog=spin,memory|fma,cache hog_workgroups={}",
+                                  collective, cus_of(6)));
   }
 
   void plan_dependent() {

@@ -16,7 +16,8 @@ namespace c3sim::calibrate {
 enum class Role {
   calibrate,  // parameters may be fitted to it
   predict,    // must come out of the model
-  unlisted    // nobody said
+  probe,  // ran at once with other work: what the mechanisms by which work slows other work are fitted to, and no more
+  unlisted  // nobody said
 };
 std::string_view to_string(Role role);
 
@@ -29,11 +30,14 @@ struct Seen {
 };
 
 // What was seen of the two operations of a concurrent run alone, and into how many pieces the GEMM is cut: what simple
-// rules predict from.
+// rules predict from. Alone by the protocol of the run is in turn: in a loop of both, one after the other, clocks
+// settle as they do where both run at once; in one of a GEMM alone they are lower.
 struct Alone {
   std::optional<double> gemm{};        // seconds
   std::optional<double> collective{};  // seconds
   std::optional<double> tiles{};
+  std::optional<double> gemm_in_turn{};
+  std::optional<double> collective_in_turn{};
 };
 
 // One run of what a profiler saw beside or as a collective that may have waited for other ranks.

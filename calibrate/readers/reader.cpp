@@ -38,7 +38,7 @@ std::string_view own_word(const sim::CsvFile& file, const Measurement& measureme
 // In a column `role`; a prediction stays one.
 void apply_own_roles(Reading& reading, const sim::CsvFile& file) {
   if (!file.has("role")) return;
-  const std::vector<std::string> known{"calibrate", "predict"};
+  const std::vector<std::string> known{"calibrate", "predict", "probe"};
   for (std::size_t row = 0; row < file.rows(); ++row) {
     const std::string_view role = file.text(row, "role");
     if (says_nothing(role) || std::ranges::find(known, role) != known.end()) continue;
@@ -48,7 +48,9 @@ void apply_own_roles(Reading& reading, const sim::CsvFile& file) {
   for (Measurement& measurement : reading.measurements) {
     const std::string_view role = own_word(file, measurement, "role");
     if (role == "predict") measurement.role = Role::predict;
-    if (role == "calibrate" && measurement.role != Role::predict) measurement.role = Role::calibrate;
+    if (measurement.role == Role::predict) continue;
+    if (role == "calibrate") measurement.role = Role::calibrate;
+    if (role == "probe") measurement.role = Role::probe;
   }
 }
 
@@ -137,7 +139,17 @@ Reading read_log(const LogFormat& log, std::string_view text, const std::string&
 }  // namespace
 
 std::string_view to_string(Role role) {
-  return role == Role::calibrate ? "calibrate" : role == Role::predict ? "predict" : "unlisted";
+  switch (role) {
+    case Role::calibrate:
+      return "calibrate";
+    case Role::predict:
+      return "predict";
+    case Role::probe:
+      return "probe";
+    case Role::unlisted:
+      break;
+  }
+  return "unlisted";
 }
 
 Reader::Reader(const std::filesystem::path& formats) {

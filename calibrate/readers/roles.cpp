@@ -21,6 +21,13 @@ std::string column_of(std::string_view condition) {
   return equals == std::string_view::npos ? "" : std::string(condition.substr(0, equals));
 }
 
+std::optional<Role> role_named(std::string_view name) {
+  for (const Role role : {Role::calibrate, Role::predict, Role::probe}) {
+    if (name == to_string(role)) return role;
+  }
+  return {};
+}
+
 bool meets(std::string_view condition, const sim::CsvFile& table, std::size_t row) {
   const std::string column = column_of(condition);
   if (!table.has(column)) return false;
@@ -38,7 +45,7 @@ Roles Roles::beside(const std::filesystem::path& file) {
   sim::CsvFile& table = *list;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const std::string_view role = table.text(row, "role");
-    if (role != "calibrate" && role != "predict") table.fault(row, "role", "calibrate or predict is accepted");
+    if (!role_named(role)) table.fault(row, "role", "calibrate, predict or probe is accepted");
     const std::string_view rows = table.text(row, "rows");
     if (!rows.empty() && column_of(rows).empty()) table.fault(row, "rows", "COLUMN=WORD is accepted");
     if (!table.text(row, "spread").empty()) table.number(row, "spread", 0.0, 100.0);
@@ -75,7 +82,7 @@ void Roles::apply(Reading& reading, const sim::CsvFile* table) const {
   for (Measurement& measurement : reading.measurements) {
     for (std::size_t line = 0; list_ && line < list_->rows(); ++line) {
       if (!holds(line, measurement, table)) continue;
-      measurement.role = list_->text(line, "role") == "calibrate" ? Role::calibrate : Role::predict;
+      measurement.role = role_named(list_->text(line, "role")).value();
       const sim::Parsed<double> spread = sim::parse_number(list_->text(line, "spread"));
       for (Seen& seen : measurement.seen) {
         if (!spread.error.empty() || seen.low || seen.high) continue;

@@ -110,6 +110,8 @@ RowFormat read_row(sim::Section section) {
   read_see(std::move(see), row);
   row.gemm_alone = template_at(section, "gemm_alone");
   row.collective_alone = template_at(section, "collective_alone");
+  row.gemm_in_turn = template_at(section, "gemm_in_turn");
+  row.collective_in_turn = template_at(section, "collective_in_turn");
   row.tiles = template_at(section, "tiles");
   row.decision = template_at(section, "decision");
   row.alternative = template_at(section, "alternative");
@@ -228,7 +230,10 @@ class Columns {
     for (const SeenFormat& seen : row.see) {
       for (const Template* const text : {&seen.measured, &seen.low, &seen.high}) add(*text);
     }
-    for (const Template* const text : {&row.gemm_alone, &row.collective_alone}) add(*text);
+    for (const Template* const text :
+         {&row.gemm_alone, &row.collective_alone, &row.gemm_in_turn, &row.collective_in_turn}) {
+      add(*text);
+    }
   }
 
   const TableFormat& format_;

@@ -98,7 +98,8 @@ struct RowFormat {
   std::map<std::string, Template> with;
   std::vector<SeenFormat> see;
   Template gemm_alone, collective_alone, tiles;  // see Alone
-  Template decision, alternative;                // see Measurement
+  Template gemm_in_turn, collective_in_turn;
+  Template decision, alternative;  // see Measurement
 };
 
 // Which rows of a table become measurements: those of which something was measured, or also those that wait for it.

@@ -200,7 +200,9 @@ class RowReader {
     const study::FigureForm& time = study::form_of(study::Figure::time);
     measurement.alone = {.gemm = read_within(form.gemm_alone, time),
                          .collective = read_within(form.collective_alone, time),
-                         .tiles = read_within(form.tiles, tiles_of_a_gemm)};
+                         .tiles = read_within(form.tiles, tiles_of_a_gemm),
+                         .gemm_in_turn = read_within(form.gemm_in_turn, time),
+                         .collective_in_turn = read_within(form.collective_in_turn, time)};
     for (const SeenFormat& format : form.see) {
       if (const std::optional<Seen> seen = read_seen(format, measurement.alone)) measurement.seen.push_back(*seen);
       measurement.asked.push_back(format.figure);

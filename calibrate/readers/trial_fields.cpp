@@ -189,6 +189,26 @@ void read(study::StreamAndCopiesTrial& trial, FieldReader& fields) {
   fields.read("gpu", study::whole_of(trial.gpu, 0, most_units));
 }
 
+// Beside a GEMM where one is named, else beside a collective.
+void read(study::HogTrial& trial, FieldReader& fields) {
+  constexpr int most_workgroups = 1 << 20;
+  fields.need("hog", value_of(trial.hog));
+  int workgroups = 1;
+  fields.need("workgroups", study::whole_of(workgroups, 1, most_workgroups));
+  fields.read("read", study::whole_of(trial.arrays.arrays_read, 0, most_units));
+  fields.read("written", study::whole_of(trial.arrays.arrays_written, 0, most_units));
+  trial.arrays.workgroups = workgroups;
+  models::GemmShape shape;
+  fields.read("gemm", value_of(shape));
+  if (fields.has("gemm")) {
+    trial.beside = shape;
+    return;
+  }
+  models::CollectiveSpec collective;
+  read(collective, fields);
+  trial.beside = collective;
+}
+
 void read(study::LoadTrial& trial, FieldReader& fields) {
   double beside = 0.0;
   fields.need("bytes", value_of(trial.working_set));
@@ -266,7 +286,8 @@ constexpr std::array kinds{named<study::RestTrial>("rest"),
                            named<study::FusedTrial>("fused"),
                            named<study::StepTrial>("step"),
                            named<study::StreamAndCollectiveTrial>("stream_beside_collective"),
-                           named<study::StreamAndCopiesTrial>("copies_in_a_row")};
+                           named<study::StreamAndCopiesTrial>("copies_in_a_row"),
+                           named<study::HogTrial>("beside_hog")};
 
 const Kind& kind_of(std::string_view name) { return *std::ranges::find(kinds, name, &Kind::name); }
 

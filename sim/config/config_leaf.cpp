@@ -15,7 +15,8 @@ using Kind = ConfigNode::Kind;
 
 constexpr std::array<std::string_view, 7> parameter_keys{"value", "error",        "source", "kind",
                                                          "range", "alternatives", "about"};
-constexpr std::array<std::string_view, 5> parameter_kinds{"data_sheet", "measured", "fitted", "assumed", "what_if"};
+constexpr std::array<std::string_view, 6> parameter_kinds{"data_sheet", "measured", "fitted",
+                                                          "probed",     "assumed",  "what_if"};
 
 class LeafReader {
  public:
@@ -132,7 +133,7 @@ class LeafReader {
     const std::string& kind = leaf_.parameter.kind;
     const ConfigEntry* range = entry_.node.find("range");
     if (range == nullptr) {
-      const bool uncertain = kind == "fitted" || kind == "assumed";
+      const bool uncertain = kind == "fitted" || kind == "probed" || kind == "assumed";
       if (uncertain && role_ == LeafRole::number) fault(entry_.node.position, "kind " + kind + " requires a range");
       return;
     }
@@ -158,8 +159,8 @@ class LeafReader {
     if (leaf_.value != nullptr && leaf_.value->kind != Kind::scalar) {
       return fault(error->position, "only a single number has an error");
     }
-    if (kind != "fitted" && kind != "measured") {
-      return fault(error->position, "only a number of the kind fitted or measured has an error");
+    if (kind != "fitted" && kind != "probed" && kind != "measured") {
+      return fault(error->position, "only a number of the kind fitted, probed or measured has an error");
     }
     if (leaf_.low == nullptr) return fault(error->position, "an error requires a range, which the value never leaves");
     leaf_.error = &error->node;
@@ -169,13 +170,17 @@ class LeafReader {
   void read_alternatives() {
     const ConfigEntry* alternatives = entry_.node.find("alternatives");
     if (alternatives == nullptr) return;
-    if (leaf_.parameter.kind != "assumed") {
-      return fault(alternatives->position, "only a value of the kind assumed has alternatives");
+    const std::string& kind = leaf_.parameter.kind;
+    if (kind != "assumed" && kind != "probed") {
+      return fault(alternatives->position, "only a value of the kind assumed or probed has alternatives");
     }
     const std::vector<ConfigNode>& items = alternatives->node.items;
     const auto is_scalar = [](const ConfigNode& node) { return node.kind == Kind::scalar; };
     if (items.empty() || !std::ranges::all_of(items, is_scalar)) {
       return fault(alternatives->position, "alternatives must be a list of values");
+    }
+    if (kind == "probed" && items.size() != 1) {
+      return fault(alternatives->position, "a value of the kind probed has one alternative: what it is without probes");
     }
     for (const ConfigNode& item : items) leaf_.parameter.alternatives.push_back(item.text);
   }

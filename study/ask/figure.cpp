@@ -63,6 +63,9 @@ constexpr std::array forms = [] {
       of_bytes(l2_miss_bytes, "l2_miss_bytes", "L2 misses"),
       of_share(cache_hit_share, "cache_hit_share", "Infinity Cache hits"),
       figure_in(energy, "energy", "board energy", "J", 1e-9, 1e9),
+      of_ratio(over_longer_in_turn, "over_longer_in_turn", "over the longer in turn"),
+      of_ratio(gemm_stretch_in_turn, "gemm_stretch_in_turn", "GEMM over in turn"),
+      of_ratio(collective_stretch_in_turn, "collective_stretch_in_turn", "collective over in turn"),
   };
 }();
 

@@ -35,7 +35,11 @@ enum class Figure {
   l2_hit_bytes,          // that the L2s of one GPU serve
   l2_miss_bytes,         // that pass on to the Infinity Cache and HBM
   cache_hit_share,       // of those, what the Infinity Cache serves
-  energy                 // of one board, over the run
+  energy,                // of one board, over the run
+  // Over what they take in the same loop one after the other, where clocks have settled as they do in the run:
+  over_longer_in_turn,        // time, over that of the longer operation
+  gemm_stretch_in_turn,       // gemm_time
+  collective_stretch_in_turn  // collective_time
 };
 
 // How far a prediction is off: relative to what was measured, or, of shares, in percentage points.

@@ -7,6 +7,8 @@
 
 namespace c3sim::study {
 
+using sim::operator""_us;
+
 namespace {
 
 // How long a stream and the copies beside it last: many copies, and long beside a launch.
@@ -16,13 +18,52 @@ sim::Seconds time_of_kernel(const Span& span, const models::PlatformSpec& platfo
   return sim::to_seconds(span.end - span.start - platform.host.around_kernel());
 }
 
-// The same stream, as long as it takes so long alone.
+// The same kernel, as long as it takes so long alone.
+models::ElementwiseSpec lasting(models::ElementwiseSpec kernel, sim::Seconds time, Testbed& testbed) {
+  const sim::Time alone = testbed.alone(kernel) - testbed.platform().host.around_kernel();
+  const double longer = time / sim::to_seconds(alone);
+  kernel.read = longer * kernel.read;
+  kernel.written = longer * kernel.written;
+  kernel.flops = longer * kernel.flops;
+  return kernel;
+}
+
 models::ElementwiseSpec lasting(const StreamTrial& stream, sim::Seconds time, Testbed& testbed) {
   StreamTrial probe = stream;
   probe.bytes = sim::Bytes(1e9);
-  const sim::Time alone = testbed.alone(kernel_of(probe)) - testbed.platform().host.around_kernel();
-  probe.bytes = time / sim::to_seconds(alone) * probe.bytes;
-  return kernel_of(probe);
+  return lasting(kernel_of(probe), time, testbed);
+}
+
+// How much later than the hog the other is launched: it has all its places by then.
+constexpr sim::Time behind_hog = 50_us;
+
+// A hog of some length.
+models::ElementwiseSpec hog_of(const HogTrial& trial) {
+  constexpr sim::Bytes probe{1e8};
+  if (trial.hog == Hog::stream) {
+    StreamTrial arrays = trial.arrays;
+    arrays.bytes = probe;
+    return kernel_of(arrays);
+  }
+  constexpr double operations_of_byte = 1e5;  // so many that its bytes are none
+  constexpr sim::Bytes next_to_nothing{1e5};
+  return {next_to_nothing,
+          {},
+          sim::Flops(operations_of_byte * next_to_nothing.value()),
+          trial.arrays.workgroups.value_or(0)};
+}
+
+Work beside_of(const HogTrial& trial, const models::PlatformSpec& platform) {
+  if (const auto* const gemm = std::get_if<models::GemmShape>(&trial.beside)) return *gemm;
+  models::CollectiveSpec collective = std::get<models::CollectiveSpec>(trial.beside);
+  if (collective.gpus == 0) collective.gpus = platform.gpus;
+  return collective;
+}
+
+Schedule behind(models::ElementwiseSpec hog, const Work& beside) {
+  Schedule schedule{operation_of(std::move(hog)), operation_of(beside)};
+  schedule.back().delay = behind_hog;
+  return schedule;
 }
 
 // Adds copies behind one another, and returns where the first is.
@@ -61,6 +102,14 @@ Schedule schedule_of(const StreamAndCollectiveTrial& trial, const models::Platfo
   return {operation_of(kernel_of(trial.stream)), operation_of(std::move(collective))};
 }
 
+Schedule schedule_of(const HogTrial& trial, const models::PlatformSpec& platform) {
+  return behind(hog_of(trial), beside_of(trial, platform));
+}
+
+std::string why_impossible(const HogTrial& trial) {
+  return trial.hog == Hog::stream ? why_impossible(trial.arrays) : std::string();
+}
+
 std::string why_impossible(const StreamTrial& trial) {
   if (trial.arrays_read + trial.arrays_written > 0) return {};
   return "a stream that reads or writes at least one array is accepted";
@@ -78,6 +127,24 @@ Figures observe(Testbed& testbed, const StreamAndCollectiveTrial& trial) {
   return {{Figure::time, sim::to_seconds(timeline.makespan()).value()},
           {Figure::kernel_time, time_of_kernel(timeline.operations[0], testbed.platform()).value()},
           {Figure::collective_time, sim::to_seconds(collective.end - collective.start).value()}};
+}
+
+// The hog lasts as long as what is timed, as measuring programs stop it then: one that went on would lower the mean
+// power that governors hold. How long that is, a first run tells, whose hog lasts longer than any delay it may cause.
+Figures observe(Testbed& testbed, const HogTrial& trial) {
+  constexpr double certainly = 4.0;  // times as long as alone
+  const Work beside = beside_of(trial, testbed.platform());
+  const sim::Seconds alone = sim::to_seconds(testbed.alone(beside));
+  const auto time_within = [&](sim::Seconds hog_lasts) {
+    const Span& span = testbed.run(behind(lasting(hog_of(trial), hog_lasts, testbed), beside)).operations[1];
+    return sim::to_seconds(span.end - span.start);
+  };
+  const sim::Seconds first = time_within(certainly * alone);
+  const sim::Seconds time = time_within(sim::to_seconds(behind_hog) + first);
+  if (std::holds_alternative<models::GemmShape>(trial.beside)) {
+    return {{Figure::gemm_time, time.value()}, {Figure::gemm_stretch, time / alone}};
+  }
+  return {{Figure::collective_time, time.value()}, {Figure::collective_stretch, time / alone}};
 }
 
 Figures observe(Testbed& testbed, const StreamAndCopiesTrial& trial) {

@@ -1,12 +1,16 @@
-// Kernels that stream through memory as benchmark programs run them, alone, beside a collective and beside copies.
+// Kernels that stream through memory as benchmark programs run them, alone, beside a collective and beside copies; and
+// such kernels, or ones that compute, beside a GEMM or a collective that they outlast.
 #pragma once
 
 #include <compare>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "models/collectives/collective.h"
 #include "models/kernels/elementwise.h"
+#include "models/platform/gemm_shape.h"
+#include "sim/config/choice.h"
 #include "study/ask/figure.h"
 #include "study/run/testbed.h"
 
@@ -38,15 +42,37 @@ struct StreamAndCopiesTrial {
   auto operator<=>(const StreamAndCopiesTrial&) const = default;
 };
 
+// What a kernel does that is there to be in the way.
+enum class Hog {
+  compute,  // it multiplies and adds in registers, and asks next to nothing of the memory
+  stream    // it goes through arrays in HBM
+};
+constexpr auto all_names(Hog) { return sim::names("compute", "stream"); }
+using sim::to_string;
+
+// A GEMM or a collective on every GPU, launched a moment behind a hog that goes on for as long as it takes. Bytes of
+// the hog's arrays do not matter. `gpus` of the collective: 0 stands for all of the platform.
+struct HogTrial {
+  Hog hog = Hog::stream;
+  StreamTrial arrays{.arrays_read = 2, .arrays_written = 1, .bytes = {}, .workgroups = 1};
+  std::variant<models::GemmShape, models::CollectiveSpec> beside{};
+  auto operator<=>(const HogTrial&) const = default;
+};
+
 models::ElementwiseSpec kernel_of(const StreamTrial& trial);
+// The hog, for a moment, and what runs beside it.
+Schedule schedule_of(const HogTrial& trial, const models::PlatformSpec& platform);
 Schedule schedule_of(const StreamAndCollectiveTrial& trial, const models::PlatformSpec& platform);
 
 // Why no machine makes it, in one sentence that says what would be accepted; empty if one does.
 std::string why_impossible(const StreamTrial& trial);
 std::string why_impossible(const StreamAndCopiesTrial& trial);
+std::string why_impossible(const HogTrial& trial);
 
 // Times of all, of the stream's kernel and of the collective.
 Figures observe(Testbed& testbed, const StreamAndCollectiveTrial& trial);
+// The time of the GEMM or of the collective, and over what it takes without the hog.
+Figures observe(Testbed& testbed, const HogTrial& trial);
 // Rates of the stream and of the copies.
 Figures observe(Testbed& testbed, const StreamAndCopiesTrial& trial);
 

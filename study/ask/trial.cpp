@@ -74,6 +74,7 @@ Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
           },
           [](const StreamTrial& stream) { return Schedule{operation_of(kernel_of(stream))}; },
           [&](const StreamAndCollectiveTrial& both) { return study::schedule_of(both, platform); },
+          [&](const HogTrial& hog) { return study::schedule_of(hog, platform); },
           [&](const RemoteTrial& remote) { return schedule_of_kernels(remote, platform); },
           [&](const DependentTrial& dependent) { return operations_of(dependent.schedule, dependent.shape, platform); },
           [&](const FusedTrial& fused) { return schedule_of_fused(fused, platform); },
@@ -121,8 +122,38 @@ sim::Seconds around_kernel(const models::PlatformSpec& platform) {
   return sim::to_seconds(platform.host.around_kernel());
 }
 
+bool needs_meter(const std::set<Figure>& asked) {
+  return asked.contains(Figure::power) || asked.contains(Figure::clock) || asked.contains(Figure::efficiency);
+}
+
+// Both operations of a run one after the other, in the order in which the run launches them; of engines' collectives
+// the library's kernels stand in, as GEMMs take what they take after these.
+void add_in_turn(Figures& figures, Testbed& testbed, const C3Trial& trial) {
+  const models::PlatformSpec& platform = testbed.platform();
+  const bool gemm_first = trial.strategy == Strategy::c3_base || trial.strategy == Strategy::c3_rp;
+  const auto place_of_gemm = static_cast<std::size_t>(gemm_first ? 0 : 1);
+  Schedule in_turn{operation_of(trial.scenario.gemm),
+                   operation_of(collective_of(trial.scenario, Strategy::serial, platform))};
+  if (!gemm_first) std::swap(in_turn[0], in_turn[1]);
+  in_turn[1].after = {0};
+  const std::vector<Span>& spans = testbed.run(in_turn).operations;
+  const auto time_of = [&spans](std::size_t place) {
+    return sim::to_seconds(spans[place].end - spans[place].start).value();
+  };
+  const double gemm = time_of(place_of_gemm);
+  const double collective = time_of(1 - place_of_gemm);
+  figures[Figure::over_longer_in_turn] = figures[Figure::time] / std::max(gemm, collective);
+  figures[Figure::gemm_stretch_in_turn] = figures[Figure::gemm_time] / gemm;
+  figures[Figure::collective_stretch_in_turn] = figures[Figure::collective_time] / collective;
+}
+
+bool asks_for_turns(const std::set<Figure>& asked) {
+  return asked.contains(Figure::over_longer_in_turn) || asked.contains(Figure::gemm_stretch_in_turn) ||
+         asked.contains(Figure::collective_stretch_in_turn);
+}
+
 // Whose kernel is timed is the GEMM's.
-Figures of_c3(Testbed& testbed, const C3Trial& trial, bool metered) {
+Figures of_c3(Testbed& testbed, const C3Trial& trial, const std::set<Figure>& asked) {
   const C3Result result = run_strategy(testbed, trial.scenario, trial.strategy);
   const sim::Seconds time = sim::to_seconds(result.makespan);
   const sim::Seconds gemm = sim::to_seconds(result.gemm - result.gemm_start);
@@ -135,7 +166,8 @@ Figures of_c3(Testbed& testbed, const C3Trial& trial, bool metered) {
                   {Figure::over_longer, time / longer},
                   {Figure::gemm_stretch, gemm / sim::to_seconds(result.isolated_gemm)},
                   {Figure::collective_stretch, collective / sim::to_seconds(result.collective_alone)}};
-  if (!metered) return figures;
+  if (asks_for_turns(asked)) add_in_turn(figures, testbed, trial);
+  if (!needs_meter(asked)) return figures;
   const Means means =
       means_of(testbed.as_simulated(), run_strategy(testbed.as_simulated(), trial.scenario, trial.strategy));
   add_means(figures, means.power, means.clock);
@@ -211,10 +243,6 @@ void add_rates(Figures& figures, const RemoteTrial& trial, const models::Platfor
   const double peers = trial.pattern == RemoteTrial::Pattern::all ? platform.gpus - 1 : 1;
   figures[Figure::link_rate] = (trial.bytes / time).value();
   figures[Figure::rate] = peers * figures[Figure::link_rate];
-}
-
-bool needs_meter(const std::set<Figure>& asked) {
-  return asked.contains(Figure::power) || asked.contains(Figure::clock) || asked.contains(Figure::efficiency);
 }
 
 // GEMMs one after the other, with a pause before each group of them.
@@ -374,6 +402,7 @@ bool is_concurrent(const Trial& trial) {
       sim::Overloaded{[](const C3Trial&) { return true; }, [](const DependentTrial&) { return true; },
                       [](const FusedTrial&) { return true; }, [](const StreamAndCollectiveTrial&) { return true; },
                       [](const StreamAndCopiesTrial& copies) { return copies.stream.has_value(); },
+                      [](const HogTrial&) { return true; },
                       [](const StepTrial& step) { return step.question.gpus() > 1; },
                       [](const auto&) { return false; }},
       trial);
@@ -397,6 +426,7 @@ std::string reason_against(const Testbed& testbed, const Trial& trial) {
                       [](const StreamTrial& stream) { return why_impossible(stream); },
                       [](const StreamAndCollectiveTrial& both) { return why_impossible(both.stream); },
                       [](const StreamAndCopiesTrial& copies) { return why_impossible(copies); },
+                      [](const HogTrial& hog) { return why_impossible(hog); },
                       [&](const C3Trial& c3) {
                         std::string reason = testbed.why_impossible(c3.scenario.gemm);
                         if (reason.empty())
@@ -429,9 +459,10 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
   return std::visit(sim::Overloaded{[&](const RestTrial&) { return of_rest(platform); },
                                     [&](const LoadTrial& loads) { return of_loads(platform, loads); },
                                     [&](const GemmTrial& gemm) { return of_gemm(testbed, gemm, asked); },
-                                    [&](const C3Trial& c3) { return of_c3(testbed, c3, needs_meter(asked)); },
+                                    [&](const C3Trial& c3) { return of_c3(testbed, c3, asked); },
                                     [&](const StreamAndCollectiveTrial& both) { return observe(testbed, both); },
                                     [&](const StreamAndCopiesTrial& copies) { return observe(testbed, copies); },
+                                    [&](const HogTrial& hog) { return observe(testbed, hog); },
                                     [&](const StepTrial& step) { return observe(testbed, step); },
                                     [](const ReplayTrial&) { return Figures{}; },
                                     [&](const FusedTrial& fused) { return of_fused(testbed, fused); },

@@ -125,7 +125,7 @@ struct FusedTrial {
 
 using Trial = std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
                            StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial,
-                           StreamAndCopiesTrial, StepTrial, ReplayTrial, FusedTrial>;
+                           StreamAndCopiesTrial, StepTrial, ReplayTrial, FusedTrial, HogTrial>;
 
 // For people and for grouping: "gemm", "collective by kernels", "collective by copy engines", "copy", "C3".
 std::string_view kind_of(const Trial& trial);

@@ -93,6 +93,16 @@ std::string words(const StreamAndCopiesTrial& trial) {
   return text;
 }
 
+std::string words(const HogTrial& trial) {
+  const auto* const gemm = std::get_if<models::GemmShape>(&trial.beside);
+  const std::string beside = gemm != nullptr ? "gemm " + models::to_string(*gemm)
+                                             : to_string(Work(std::get<models::CollectiveSpec>(trial.beside)));
+  const int workgroups = trial.arrays.workgroups.value_or(0);
+  if (trial.hog == Hog::compute) return fmt::format("{} beside {} workgroups that compute", beside, workgroups);
+  return fmt::format("{} beside {} workgroups that stream from {} arrays to {}", beside, workgroups,
+                     trial.arrays.arrays_read, trial.arrays.arrays_written);
+}
+
 std::string words(const StepTrial& trial) { return to_string(trial); }
 
 std::string words(const ReplayTrial& trial) {
@@ -170,12 +180,18 @@ std::string command(const C3Trial& trial) {
   return said("c3", question);
 }
 
+double size_of_beside(const HogTrial& trial) {
+  const auto* const gemm = std::get_if<models::GemmShape>(&trial.beside);
+  return gemm != nullptr ? gemm->flops().value() : std::get<models::CollectiveSpec>(trial.beside).bytes.value();
+}
+
 }  // namespace
 
 std::string_view kind_of(const Trial& trial) {
-  constexpr std::array<std::string_view, std::variant_size_v<Trial>> names = sim::names(
-      "rest", "empty kernel", "gemm", "collective by kernels", "copy", "copies to several peers", "remote", "stream",
-      "loads", "C3", "dependent", "stream beside a collective", "stream beside copies", "step", "replay", "fused");
+  constexpr std::array<std::string_view, std::variant_size_v<Trial>> names =
+      sim::names("rest", "empty kernel", "gemm", "collective by kernels", "copy", "copies to several peers", "remote",
+                 "stream", "loads", "C3", "dependent", "stream beside a collective", "stream beside copies", "step",
+                 "replay", "fused", "beside a hog");
   const auto* const collective = std::get_if<CollectiveTrial>(&trial);
   if (collective != nullptr && collective->spec.backend == models::Backend::sdma) return "collective by copy engines";
   const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);
@@ -204,6 +220,7 @@ double size_of(const Trial& trial) {
                       [](const StreamAndCollectiveTrial& both) { return both.collective.bytes.value(); },
                       [](const StreamAndCopiesTrial& copies) { return copies.bytes.value(); },
                       [](const FusedTrial& fused) { return fused.spec.gemm.flops().value(); },
+                      [](const HogTrial& hog) { return size_of_beside(hog); },
                       [](const DependentTrial& dependent) { return gathered_bytes(dependent.shape).value(); },
                       [](const auto&) { return 0.0; }},
       trial);

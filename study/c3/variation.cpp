@@ -46,7 +46,8 @@ bool is_uncertain(const sim::Parameter& parameter) {
                                                       "unfitted_errors."};
   const auto begins = [&parameter](std::string_view prefix) { return parameter.path.starts_with(prefix); };
   if (std::ranges::any_of(of_errors, begins)) return false;
-  return (parameter.kind == "assumed" || parameter.kind == "fitted") && !parameter.low.empty();
+  const bool may_differ = parameter.kind == "assumed" || parameter.kind == "fitted" || parameter.kind == "probed";
+  return may_differ && !parameter.low.empty();
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ namespace c3sim::study {
 namespace {
 
 constexpr std::string_view bytes_unit = "B";
+// An error of so many ranges: within one, such a normal distribution is flat to a tenth of a percent.
+constexpr double as_good_as_uniform = 12.0;
 
 // In base units. The text was read before.
 double number_of(const std::string& text, const std::string& unit) {
@@ -32,14 +34,21 @@ double number_of(const std::string& text, const std::string& unit) {
 
 Posterior::Posterior(const Platform& platform) : correlations_(platform.spec.correlations) {
   for (const sim::Parameter& parameter : platform.parameters) {
-    if (!parameter.alternatives.empty()) {
+    const bool is_probed = parameter.kind == "probed";
+    if (!parameter.alternatives.empty() && !is_probed) {
       Assumed& assumed = assumed_.emplace_back(Assumed{parameter.path, {parameter.value}});
       assumed.values.insert(assumed.values.end(), parameter.alternatives.begin(), parameter.alternatives.end());
     }
-    if (parameter.error.empty()) continue;
     const auto number = [&parameter](const std::string& text) { return number_of(text, parameter.unit); };
-    parameters_.push_back({parameter.path, parameter.unit, number(parameter.value), number(parameter.error),
-                           number(parameter.low), number(parameter.high)});
+    if (!parameter.error.empty()) {
+      parameters_.push_back({parameter.path, parameter.unit, number(parameter.value), number(parameter.error),
+                             number(parameter.low), number(parameter.high)});
+    } else if (is_probed) {  // nobody has probed it: anywhere within its range
+      const double low = number(parameter.low);
+      const double high = number(parameter.high);
+      parameters_.push_back(
+          {parameter.path, parameter.unit, 0.5 * (low + high), as_good_as_uniform * (high - low), low, high});
+    }
   }
 }
 

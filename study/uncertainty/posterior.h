@@ -12,8 +12,9 @@
 namespace c3sim::study {
 
 // Each parameter with an error is normal about its value, cut off at the ends of its range; those of a group correlate
-// (models/platform/correlation_group.h). One with alternatives has its value or one of them, all equally likely. All
-// others are taken to be known.
+// (models/platform/correlation_group.h). One with alternatives has its value or one of them, all equally likely. One of
+// kind `probed` without an error, as nobody has probed it, lies anywhere within its range. All others are taken to be
+// known.
 class Posterior {
  public:
   explicit Posterior(const Platform& platform);

@@ -59,25 +59,36 @@ bool is_admissible(const Measurement& measurement) {
   const auto* const gemm = std::get_if<study::GemmTrial>(&measurement.trial);
   const bool is_fitted =
       gemm == nullptr || gemm->shape.dtype == models::Dtype::bf16 || gemm->shape.dtype == models::Dtype::fp16;
-  return measurement.role != Role::predict && is_fitted && !study::is_concurrent(measurement.trial);
+  const bool is_kept = measurement.role == Role::predict || measurement.role == Role::probe;
+  return !is_kept && is_fitted && !study::is_concurrent(measurement.trial);
+}
+
+// Of probes a fit sees ratios, of runs at once alone.
+bool is_admitted_probe(const Measurement& measurement) {
+  return measurement.role == Role::probe && study::is_concurrent(measurement.trial) &&
+         std::ranges::all_of(measurement.seen, [](const calibrate::Seen& seen) {
+           return study::form_of(seen.figure).dimension == sim::Dimension::number;
+         });
 }
 
 void require_guarded(Reading reading) {
   const std::size_t admissible = static_cast<std::size_t>(std::ranges::count_if(reading.measurements, is_admissible));
   const auto unmarked = std::ranges::count_if(reading.measurements, [](const Measurement& m) {
-    return m.role != Role::predict && study::is_concurrent(m.trial);
+    return m.role != Role::predict && m.role != Role::probe && study::is_concurrent(m.trial);
   });
   const std::size_t faults = reading.faults.size() + static_cast<std::size_t>(unmarked);
   const Reading admitted = calibrate::admit_to_fit(std::move(reading));
-  require(admitted.measurements.size() == admissible && admitted.faults.size() == faults);
-  require(std::ranges::all_of(admitted.measurements, is_admissible));
+  const auto probes = static_cast<std::size_t>(std::ranges::count_if(admitted.measurements, is_admitted_probe));
+  require(admitted.measurements.size() == admissible + probes && admitted.faults.size() == faults);
+  require(std::ranges::all_of(admitted.measurements,
+                              [](const Measurement& m) { return is_admissible(m) || is_admitted_probe(m); }));
 }
 
 void check(Reading reading) {
   for (const Measurement& measurement : reading.measurements) require_sound(measurement);
   require_guarded(reading);
   // With roles as a list of the folder may give them, and without the faults that would keep all of it out.
-  for (Measurement& measurement : reading.measurements) measurement.role = static_cast<Role>(measurement.line % 3);
+  for (Measurement& measurement : reading.measurements) measurement.role = static_cast<Role>(measurement.line % 4);
   reading.faults.clear();
   require_guarded(reading);
   std::erase_if(reading.measurements, [](const Measurement& m) { return study::is_concurrent(m.trial); });

@@ -31,6 +31,7 @@ inline Platform fitted(const std::string& text, const std::vector<std::string>& 
     if (parameter.file == file.string()) continue;
     parameter.error.clear();
     parameter.alternatives.clear();
+    if (parameter.kind == "probed") parameter.kind = "assumed";  // else it lies anywhere within its range
   }
   return platform;
 }

@@ -85,7 +85,7 @@ inline C3Trial any_c3() {
 
 // Of every kind.
 inline Trial any_trial() {
-  switch (*rc::gen::inRange(0, 13)) {
+  switch (*rc::gen::inRange(0, 14)) {
     case 0:
       return RestTrial{};
     case 1:
@@ -112,6 +112,15 @@ inline Trial any_trial() {
     case 11: {
       StreamAndCopiesTrial trial{{}, any_bytes(), any_of({0, 1}) == 1, any_of({0, 1})};
       if (any_of({0, 1}) == 1) trial.stream = any_stream();
+      return trial;
+    }
+    case 12: {
+      HogTrial trial;
+      trial.hog = any_of({Hog::compute, Hog::stream});
+      if (trial.hog == Hog::stream) trial.arrays.arrays_read = any_of({0, 1, 2});
+      trial.arrays.workgroups = any_of({1, 16});
+      trial.beside = any_shape();
+      if (any_of({0, 1}) == 1) trial.beside = any_collective();
       return trial;
     }
     default:

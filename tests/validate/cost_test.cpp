@@ -50,7 +50,7 @@ std::vector<Case> together(const std::vector<std::vector<Case>>& runs) {
 
 TEST(Cost, IsWhatARunTakesBeyondTheLongerOfItsOperationsAlone) {
   const std::vector<Cost> costs = costs_of(run("t.csv:1", {{Figure::time, 5.0, 4.4}}));
-  ASSERT_THAT(costs, SizeIs(2));  // all of the suite, and its one group
+  ASSERT_THAT(costs, SizeIs(3));  // all of the suite, its one group and its one table
   for (const Cost& cost : costs) {
     EXPECT_EQ(cost.walls(), 1U);
     EXPECT_DOUBLE_EQ(cost.wall().measured, 5.0 - 4.0);
@@ -59,13 +59,17 @@ TEST(Cost, IsWhatARunTakesBeyondTheLongerOfItsOperationsAlone) {
   }
   EXPECT_EQ(costs[0].group, "");
   EXPECT_EQ(costs[1].group, "g");
+  EXPECT_EQ(costs[2].table, "t.csv");
+  EXPECT_EQ(costs[0].name(), "all of it");
+  EXPECT_EQ(costs[1].name(), "g");
+  EXPECT_EQ(costs[2].name(), "table t.csv");
 }
 
 TEST(Cost, OfAnOperationIsHowMuchLongerThanAloneItTakes) {
   // The GEMM takes 2.5 s instead of 2, by prediction 2.28 instead of 1.9; the collective 4.8 and 4.18.
   const std::vector<Cost> costs =
       costs_of(run("t.csv:1", {{Figure::gemm_time, 2.5, 2.28}, {Figure::collective_time, 4.8, 4.18}}));
-  ASSERT_THAT(costs, SizeIs(2));
+  ASSERT_THAT(costs, SizeIs(3));
   const auto gemm = costs[0].mean_stretch(&CostOfRun::gemm);
   const auto collective = costs[0].mean_stretch(&CostOfRun::collective);
   ASSERT_TRUE(gemm && collective);
@@ -81,7 +85,7 @@ TEST(Cost, OfAnOperationIsHowMuchLongerThanAloneItTakes) {
 TEST(Cost, OfAGroupIsASum) {
   const std::vector<Cost> costs =
       costs_of(together({run("t.csv:1", {{Figure::time, 5.0, 4.4}}), run("t.csv:2", {{Figure::time, 4.0, 4.0}})}));
-  ASSERT_THAT(costs, SizeIs(2));
+  ASSERT_THAT(costs, SizeIs(3));
   EXPECT_EQ(costs[0].walls(), 2U);
   EXPECT_THAT(costs[0].ratio(), Optional(DoubleNear(0.8, 1e-12)));
   EXPECT_FALSE(costs[0].ratio_interval());  // two runs say nothing of their spread
@@ -109,6 +113,35 @@ TEST(Cost, SamplesLieBetweenTheRunsThatGainMostAndLeast) {
 
 TEST(Cost, IsOfNoRunOneAfterTheOther) {
   EXPECT_THAT(costs_of(run("t.csv:1", {{Figure::time, 6.0, 5.7}}, study::Strategy::serial)), IsEmpty());
+}
+
+// In turn the GEMM takes 1.5 s and the collective 3, by prediction 1.6 and 3.2: of a run of 5 s, predicted 4.4, the
+// cost is 2 and 1.2, and not 1 and 0.6. Measured in turn alone, or predicted alone, nothing is known of it.
+TEST(Cost, IsOverWhatTheOperationsTakeInTurnWhereThatIsKnown) {
+  std::vector<Case> cases = run("t.csv:1", {{Figure::time, 5.0, 4.4}, {Figure::gemm_time, 3.0, 2.4}});
+  for (Case& one : cases) {
+    one.alone.gemm_in_turn = 1.5;
+    one.alone.collective_in_turn = 3.0;
+  }
+  EXPECT_DOUBLE_EQ(costs_of(cases).front().wall().measured, 5.0 - 4.0);
+  for (Case& one : cases) {
+    one.alone_predicted.gemm_in_turn = 1.6;
+    one.alone_predicted.collective_in_turn = 3.2;
+  }
+  const Cost cost = costs_of(cases).front();
+  EXPECT_DOUBLE_EQ(cost.wall().measured, 5.0 - 3.0);
+  EXPECT_DOUBLE_EQ(cost.wall().predicted, 4.4 - 3.2);
+  EXPECT_NEAR(cost.mean_stretch(&CostOfRun::gemm)->measured, 3.0 / 1.5 - 1.0, 1e-12);
+  EXPECT_NEAR(cost.mean_stretch(&CostOfRun::gemm)->predicted, 2.4 / 1.6 - 1.0, 1e-12);
+}
+
+// Beside a hog there is no wall, but the operation is longer than alone.
+TEST(Cost, OfAnOperationBesideAHogIsItsOwn) {
+  std::vector<Case> cases = run("t.csv:1", {{Figure::gemm_time, 3.0, 2.28}});
+  cases.front().trial = study::HogTrial{};
+  const Cost cost = costs_of(cases).front();
+  EXPECT_EQ(cost.walls(), 0U);
+  EXPECT_NEAR(cost.mean_stretch(&CostOfRun::gemm)->measured, 0.5, 1e-12);
 }
 
 TEST(Cost, NeedsThePrediction) {

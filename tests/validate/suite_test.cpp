@@ -115,6 +115,20 @@ TEST(Suites, AreReadInAlphabeticalOrder) {
   EXPECT_EQ(suites[1].name, "b");
 }
 
+// Of a machine that is another in one line: what the form sets comes first.
+TEST(Suite, MaySetParametersOfATableInAKnownForm) {
+  Folder folder("set_test");
+  folder.write("suites/mine.yaml", heading +
+                                       "tables:\n  - file: mine/gemms.csv\n    band: 0.2\n    format: gemms\n"
+                                       "    set: [gpu.memory.hbm.capacity=80 GB]\n");
+  folder.write("reference/mine/gemms.csv", "gemm,gpus,time_us\n512x512x512,2,10\n");
+  const calibrate::Reader reader = reader_of_forms(folder.library());
+  const std::vector<Suite> suites = read_suites(folder.library(), reader);
+  const calibrate::Reading reading = reading_of(suites.at(0).tables.at(0), folder.library(), reader);
+  EXPECT_THAT(reading.measurements.at(0).assignments, testing::ElementsAre("gpus=2", "gpu.memory.hbm.capacity=80 GB"));
+  EXPECT_THAT(reader.table("gemms")->assignments, SizeIs(1)) << "of other tables nothing is set";
+}
+
 // What the project promises: a new measurement is a table and ten lines.
 TEST(Suite, OfTenLinesIsAllThatANewMeasurementNeeds) {
   Folder folder("ten_lines_test");

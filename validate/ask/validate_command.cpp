@@ -22,6 +22,7 @@ constexpr auto validate_examples = R"(Examples:
   c3sim validate rccl overlap --report page    two of them, and a page with every case
   c3sim validate all_reduce.log p2p.csv        your own measurements: rccl-tests, TransferBench, CSV
   c3sim validate --platform my.yaml rccl       another platform
+  c3sim validate overlap --mechanisms          and which mechanisms make the cost of running at once
   c3sim validate h200 --uncertainty            and how many measured values lie within 90 % intervals
   c3sim validate --against old.csv             what moved since another version's --update-goldens
   c3sim validate --predict plan.csv --out P.json   predictions before anything is measured, with a digest
@@ -64,6 +65,8 @@ class Comparison {
     options.jobs = request_.jobs(arguments);
     if (!tolerance_.empty()) options.tolerance = arguments.number("--tolerance", tolerance_, 0.0, 1000.0) / 100.0;
     options.uncertainty = request_.sampling(arguments);
+    options.mechanisms = mechanisms_;
+    options.unprobed = unprobed_;
     options.only = case_;
     options.platform = request_.platform_name();
     options.changes = request_.assignments();
@@ -77,12 +80,14 @@ class Comparison {
     const bool scores = !predictions_.empty();
     const bool other_machine =
         request_.platform_name().has_value() || !request_.assignments().empty() || request_.says("without");
-    const std::array<std::pair<bool, const char*>, 7> comparing{{{!names_.empty(), "SUITE|FILE"},
+    const std::array<std::pair<bool, const char*>, 9> comparing{{{!names_.empty(), "SUITE|FILE"},
                                                                  {scores, "--score"},
                                                                  {!against_.empty(), "--against"},
                                                                  {!report_folder_.empty(), "--report"},
                                                                  {!case_.empty(), "--case"},
                                                                  {options_.uncertainty.has_value(), "--uncertainty"},
+                                                                 {mechanisms_, "--mechanisms"},
+                                                                 {unprobed_, "--unprobed"},
                                                                  {update_goldens_, "--update-goldens"}}};
     for (const auto& [given, name] : comparing) {
       if (given && predicts) arguments.fault(name, "compares: --predict writes down what is not measured yet");
@@ -98,6 +103,10 @@ class Comparison {
         {predicts && out_.empty(), "--predict", "asks for --out FILE, where the predictions go"},
         {scores && other_machine, "--score",
          "the file says of which platform it is: no --platform, no --set, no --without"},
+        {scores && mechanisms_, "--mechanisms",
+         "predicts anew: --score holds the predictions of a file against measurements"},
+        {scores && unprobed_, "--unprobed",
+         "predicts anew: --score holds the predictions of a file against measurements"},
         {scores && options_.uncertainty, "--uncertainty",
          "predicts anew: --score holds the predictions of a file against measurements"},
         {update_goldens_ && !as_shipped, "--update-goldens",
@@ -237,6 +246,8 @@ class Comparison {
   const std::filesystem::path predictions_ = request_.text("score");
   const std::filesystem::path against_ = request_.text("against");
   const bool list_ = request_.says("list");
+  const bool mechanisms_ = request_.says("mechanisms");
+  const bool unprobed_ = request_.says("unprobed");
   const bool update_goldens_ = request_.says("update_goldens");
   Options options_;
 };
@@ -256,6 +267,10 @@ study::Command validate_command() {
           study::jobs_option() + study::uncertainty_options() +
           std::vector<study::Option>{
               {"case", "TEXT", "Only the cases whose name holds this text"},
+              {"mechanisms", "",
+               "Split what running at once costs over the mechanisms of interference: each such run some 16 times more",
+               Said::alone},
+              {"unprobed", "", "Also predict what running at once costs without what probes told", Said::alone},
               {"predict", "FILE", "Table of what is to be measured: write predictions of it to --out"},
               {"out", "FILE", "File of predictions to write"},
               {"score", "FILE", "File of predictions to hold against the measured files"},

@@ -193,3 +193,51 @@ extern "C" __global__ void stay(Stay* log, u64 ticks) {
   }
   __syncthreads();
 }
+
+struct Hog {
+  u32 what;           // 0: does nothing but be there, 1: arithmetic, 2: reads `from` again and again, 3: triads
+  const Word* from;   // two arrays, one behind the other
+  Word* to;
+  u64 words;          // of an array
+  const u32* stop;    // it ends once this is not 0 ...
+  u64 most_ticks;     // ... or after so long
+};
+
+// Numbers whose products and sums depend on nothing but those before them, so that arithmetic never waits for memory.
+static __device__ float multiply_and_add(float seed) {
+  constexpr int chains = 8, rounds = 256;
+  float sums[chains];
+  for (int chain = 0; chain < chains; ++chain) sums[chain] = seed + static_cast<float>(chain);
+  for (int round = 0; round < rounds; ++round) {
+    for (int chain = 0; chain < chains; ++chain) sums[chain] = sums[chain] * 0.999f + 0.5f;
+  }
+  float sum = 0.0f;
+  for (int chain = 0; chain < chains; ++chain) sum += sums[chain];
+  return sum;
+}
+
+// A kernel that keeps its CUs, and what it works on, busy for as long as something else is timed beside it.
+extern "C" __global__ void __launch_bounds__(1024) hog(Hog hog) {
+  constexpr int in_flight = 4;
+  const u64 threads = static_cast<u64>(gridDim.x) * blockDim.x, begin = now();
+  u64 at = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x;
+  float arithmetic = static_cast<float>(threadIdx.x);
+  u32 sum = 0;
+  while (*static_cast<const volatile u32*>(hog.stop) == 0 && now() - begin < hog.most_ticks) {
+    if (hog.what == 1) arithmetic = multiply_and_add(arithmetic);
+    if (hog.what < 2) continue;
+    for (int i = 0; i < in_flight; ++i) {
+      Word word = hog.from[at];
+      if (hog.what == 3) {
+        const Word other = hog.from[hog.words + at];
+        word.x += other.x, word.y += other.y, word.z += other.z, word.w += other.w;
+        hog.to[at] = word;
+      } else {
+        sum += word.x ^ word.y ^ word.z ^ word.w;
+      }
+      at += threads;
+      if (at >= hog.words) at -= hog.words;
+    }
+  }
+  if ((arithmetic == 0.25f || sum == 0x12345678) && hog.to != 0) hog.to[0].x = sum;  // what is worked out must be used
+}

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "calibrate/measure/kind.h"
+#include "calibrate/measure/plan.h"
 #include "calibrate/readers/reader.h"
 #include "sim/config/config_error.h"
 #include "tests/calibrate/measure/measure_run.h"
@@ -239,6 +240,48 @@ TEST_F(MeasureTest, TimesPairsFromTheFirstLaunchToTheLastEnd) {
               AllOf(HasSubstr(",serial,,,,,2,"), HasSubstr(",9.000,10.000,"), HasSubstr(",19.000,")));
   EXPECT_THAT(rows("out/pairs.csv")[1],
               AllOf(HasSubstr(",c3_base,,,,,2,"), HasSubstr(",9.000,10.000,"), HasSubstr(",10.000,9")));
+}
+
+// The same GEMM, beside an all-reduce of 512 MiB that takes 5 us and 536.870912 MB at 2e5 bytes per us. Alone is the
+// same in one lane.
+TEST_F(MeasureTest, ProbesTellWhatEitherOfAPairTakesInTurn) {
+  ASSERT_EQ(run({"--out", folder(), "--only", "probes", "--quick", "--shapes", "1000x1000x1000"}).code, 0);
+  const std::vector<std::string> probes = rows("probes.csv");
+  EXPECT_THAT(probes[0], AllOf(StartsWith("1000x1000x1000,all_reduce,536870912,,collective,,,probe,2,"),
+                               HasSubstr(",9.000,2689.355,9.000,2689.355,")));
+  EXPECT_EQ(std::ranges::count_if(probes, [](const std::string& row) { return row.find(",gemm,,,") != row.npos; }), 3)
+      << "as many channels, the GEMM first";
+}
+
+// What is timed begins behind a kernel that stays for a while, and ends before the hog is told to.
+TEST_F(MeasureTest, ProbesBesideAHogBeginBehindIt) {
+  std::vector<std::string> calls;
+  FakeMachine machine{.gpus = 1};
+  machine.before = [&](int, const std::string& call) {
+    if (call == "hog" || call == "stay" || call == "gemm") calls.push_back(call);
+  };
+  ASSERT_EQ(run({"--out", folder(), "--only", "probes", "--quick", "--shapes", "1000x1000x1000"}, machine).code, 0);
+  for (const std::string& row : rows("probes.csv")) {
+    EXPECT_THAT(row,
+                AllOf(StartsWith("1000x1000x1000,,,,hog,"), HasSubstr(",16,probe,1,"), HasSubstr(",9.000,,9.000,,")));
+  }
+  ASSERT_GT(calls.size(), 6U);
+  const std::vector<std::string> last(calls.end() - 6, calls.end());
+  EXPECT_THAT(last, ::testing::ElementsAre("hog", "stay", "gemm", "hog", "stay", "gemm"));
+}
+
+// On a node of eight with the protocol of real GPUs: warm-ups of half a second, nine runs that count.
+TEST_F(MeasureTest, ProbesAreThoughtToTakeLessThanAMinute) {
+  Wish wish;
+  wish.only = {"probes"};
+  Machine machine;
+  machine.gpus = 8;
+  machine.cus = 304;
+  machine.memory = std::size_t{192} << 30;
+  double seconds = 0.0;
+  for (const Item& item : make_plan(wish, machine, Protocol())) seconds += item.seconds;
+  EXPECT_GT(seconds, 10.0);
+  EXPECT_LT(seconds, 60.0);
 }
 
 // Going on.

@@ -144,7 +144,7 @@ TEST_F(RolesTest, OfSomeRowsMayStandAboveThatOfAllOthers) {
 
 TEST_F(RolesTest, RefuseARoleThatTheyDoNotKnow) {
   list("f.csv,,maybe,\n");
-  EXPECT_THAT(faults(), HasSubstr("roles.csv:2:8: role: calibrate or predict is accepted"));
+  EXPECT_THAT(faults(), HasSubstr("roles.csv:2:8: role: calibrate, predict or probe is accepted"));
 }
 
 TEST_F(RolesTest, RefuseConditionsAndSpreadsThatAreNone) {

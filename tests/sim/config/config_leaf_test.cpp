@@ -183,7 +183,10 @@ TEST(Parameter, TellsWhatAnAssumedValueMayBeInstead) {
   EXPECT_THAT(faults("k: {value: one, kind: assumed, alternatives: [four]}\n"),
               testing::HasSubstr("k: alternative 'four' is not one of its words"));
   EXPECT_THAT(faults("k: {value: one, kind: measured, alternatives: [two]}\n"),
-              testing::HasSubstr("k: only a value of the kind assumed has alternatives"));
+              testing::HasSubstr("k: only a value of the kind assumed or probed has alternatives"));
+  EXPECT_THAT(read("k: {value: one, kind: probed, alternatives: [two]}\n"), testing::ElementsAre("two"));
+  EXPECT_THAT(faults("k: {value: one, kind: probed, alternatives: [two, three]}\n"),
+              testing::HasSubstr("k: a value of the kind probed has one alternative: what it is without probes"));
   for (const std::string none : {"two", "[]", "{a: b}"}) {
     EXPECT_THAT(faults("k: {value: one, kind: assumed, alternatives: " + none + "}\n"),
                 testing::HasSubstr("k: alternatives must be a list of values"));

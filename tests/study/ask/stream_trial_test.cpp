@@ -123,6 +123,59 @@ TEST(StreamTrials, BesideACollectiveTellEachOnesTime) {
   EXPECT_GE(both.at(Figure::time), std::max(both.at(Figure::kernel_time), both.at(Figure::collective_time)));
 }
 
+// Workgroups that compute take CUs and no bandwidth: a collective on channels of its own loses next to nothing. Those
+// that stream fill the memory that the loop of its channels waits for.
+TEST(HogTrials, TellWhatStandsInTheWayOfACollective) {
+  HogTrial trial;
+  trial.arrays.workgroups = 100;
+  models::CollectiveSpec gather = gathered(models::Backend::rccl, two_gpus());
+  gather.bytes = 64_MiB;
+  gather.channels = 2;
+  gather.gpus = 0;
+  trial.beside = gather;
+  const auto stretch = [&trial](Hog hog) {
+    trial.hog = hog;
+    return figure(two_gpus(), trial, Figure::collective_stretch);
+  };
+  EXPECT_NEAR(stretch(Hog::compute), 1.0, 0.02);
+  EXPECT_GT(stretch(Hog::stream), 1.05);
+}
+
+// Half of the CUs hold a workgroup of the hog beside which no workgroup of a large tile finds room: the GEMM, of eight
+// waves on all, takes at least 1.8 times as long at the same clock, and never twice, as the clock rises. One that has
+// the GPU to itself but for one CU takes little longer.
+TEST(HogTrials, TellWhatCusAGemmLoses) {
+  HogTrial trial{.hog = Hog::compute, .beside = models::GemmShape{8192, 8192, 8192}};
+  const auto stretch = [&trial](int workgroups) {
+    trial.arrays.workgroups = workgroups;
+    return figure(two_gpus(), trial, Figure::gemm_stretch);
+  };
+  const double one = stretch(1);
+  const double half = stretch(66);
+  EXPECT_GE(one, 0.98);
+  EXPECT_LT(one, 1.15);
+  EXPECT_GT(half, 1.3);
+  EXPECT_LT(half, 2.1);
+}
+
+TEST(HogTrials, DoNotDependOnWhatTheirArraysHold) {
+  HogTrial trial{.hog = Hog::stream, .beside = models::GemmShape{4096, 4096, 4096}};
+  trial.arrays.workgroups = 16;
+  const double first = figure(two_gpus(), trial, Figure::gemm_time);
+  trial.arrays.bytes = 64_GiB;
+  EXPECT_DOUBLE_EQ(figure(two_gpus(), trial, Figure::gemm_time), first);
+}
+
+TEST(HogTrials, StreamThroughArrays) {
+  Testbed testbed(two_gpus());
+  HogTrial trial;
+  trial.arrays = {0, 0, {}, 4};
+  EXPECT_THAT(why_impossible(testbed, Trial(trial)), HasSubstr("at least one array"));
+  trial.hog = Hog::compute;
+  trial.beside = models::GemmShape{512, 512, 512};
+  EXPECT_EQ(why_impossible(testbed, Trial(trial)), "");
+}
+
 TEST(StreamTrials, SayWhyTheyAreImpossible) {
   Testbed testbed(two_gpus());
   EXPECT_THAT(why_impossible(testbed, Trial(StreamAndCopiesTrial{{}, 1_MiB, true, 2})), HasSubstr("gpu0 and gpu1"));

@@ -101,7 +101,7 @@ TEST(TrialKinds, HaveNamesOfTheirOwn) {
        {Trial(RestTrial{}), Trial(EmptyKernelTrial{}), Trial(GemmTrial{}), Trial(CollectiveTrial{}), Trial(CopyTrial{}),
         Trial(FanOutTrial{}), Trial(RemoteTrial{}), Trial(StreamTrial{}), Trial(LoadTrial{}), Trial(C3Trial{}),
         Trial(DependentTrial{}), Trial(StreamAndCollectiveTrial{}), Trial(StreamAndCopiesTrial{}), Trial(StepTrial{}),
-        Trial(ReplayTrial{}), Trial(FusedTrial{})}) {
+        Trial(ReplayTrial{}), Trial(FusedTrial{}), Trial(HogTrial{})}) {
     kinds.insert(kind_of(trial));
   }
   EXPECT_EQ(kinds.size(), std::variant_size_v<Trial>);

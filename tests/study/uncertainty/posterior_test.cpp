@@ -40,6 +40,27 @@ TEST(Posterior, IsEmptyWhereNoParameterHasAnError) {
   EXPECT_EQ(posterior.draws(20, 1), std::vector<std::vector<std::string>>(20));
 }
 
+// Nobody has probed it: one draw in each of 200 equal parts of its range, whatever value the file takes it to have.
+TEST(Posterior, IsAnywhereInItsRangeWhereProbesHaveNotToldWhere) {
+  const std::string rate = "fabric:\n  link_rate: {value: 41 GB/s, kind: probed, range: [40 GB/s, 60 GB/s]}\n";
+  const Posterior posterior(fitted(rate));
+  std::set<int> parts;
+  for (const double value : drawn(posterior.draws(200, 1), "fabric.link_rate")) {
+    parts.insert(static_cast<int>(200.0 * (value - 40e9) / 20e9));
+  }
+  EXPECT_EQ(parts.size(), 200U);
+}
+
+// What probes have told has an error, and the value without them is no alternative to it.
+TEST(Posterior, IsNormalAboutWhatProbesHaveTold) {
+  const std::string rate =
+      "fabric:\n  link_rate: {value: 48 GB/s, error: 0.1 GB/s, kind: probed, range: [40 GB/s, 60 GB/s], "
+      "alternatives: [58 GB/s]}\n";
+  for (const double value : drawn(Posterior(fitted(rate)).draws(200, 1), "fabric.link_rate")) {
+    EXPECT_NEAR(value, 48e9, 0.4e9);
+  }
+}
+
 // As many draws below each quantile of the normal distribution as lie below it: one in each of 200 strata.
 TEST(Posterior, IsNormalAboutTheValue) {
   const Posterior posterior(fitted(rate("0.5 GB/s", "30 GB/s, 64 GB/s")));
