@@ -18,7 +18,7 @@
 namespace c3sim::models {
 namespace {
 
-constexpr int kernels = 200;  // of each kind
+constexpr int kernels = 1000;  // of each kind
 
 class KernelBounds : public testing::TestWithParam<std::string> {
  protected:
