@@ -113,7 +113,7 @@ std::string zsh_specification(const Option& option) {
   const std::string values = zsh_values(option);
   const bool many = option.said == Said::all_in_place;
   if (!option.has_name()) return fmt::format("{}:{}:{}", many ? "*" : "1", zsh_text(option.typed()), values);
-  const std::string text = fmt::format("{}[{}]", option.typed(), zsh_text(option.help));
+  std::string text = fmt::format("{}[{}]", option.typed(), zsh_text(option.help));
   if (option.said == Said::alone) return text;
   return fmt::format("{}{}{}:{}", text, option.said == Said::maybe_alone ? "::" : ":", zsh_text(option.form), values);
 }

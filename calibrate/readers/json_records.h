@@ -50,17 +50,29 @@ struct JsonFault {
 // each other, with or without commas between them. Returns what is wrong with it as JSON.
 std::optional<JsonFault> read_json_records(std::string_view text, const std::function<void(const JsonRecord&)>& take);
 
+// The next piece of a text, good until the next call; empty behind its end.
+using MoreText = std::function<std::string_view()>;
+
 // How far a text has been read: on its way through the parser, which knows lines and columns of it.
 struct JsonPlace {
-  std::string_view text;
-  std::size_t at = 0;
+  std::string_view text;  // a piece of it, or the whole
+  MoreText more{};        // what follows; none: nothing
+  std::size_t at = 0;     // in the piece
   std::size_t line_start = 0;
   int line = 1;
 
+  // Columns are told of a text in one piece.
   void advance() {
     if (text[at++] != '\n') return;
     ++line;
     line_start = at;
+  }
+  bool is_end() {
+    if (at < text.size()) return false;
+    if (!more) return true;
+    text = more();
+    at = 0;
+    return text.empty();
   }
   int column() const { return static_cast<int>(std::min(at - line_start, longest_log_line)) + 1; }
 };
@@ -83,7 +95,7 @@ class JsonIterator {
   bool operator==(const JsonIterator& other) const { return is_end() == other.is_end(); }
 
  private:
-  bool is_end() const { return place_ == nullptr || place_->at == place_->text.size(); }
+  bool is_end() const { return place_ == nullptr || place_->is_end(); }
 
   JsonPlace* place_;
 };

@@ -72,20 +72,22 @@ class Gatherer {
     if (rank.error.empty() && rank.value >= 0 && rank.value < 4096) profile_.rank = static_cast<int>(rank.value);
     join_launches();
     join_waits();
-    for (std::size_t i = 0; i < grids_.size(); ++i) {
-      const bool is_count = grids_[i] && *grids_[i] >= 1 && *grids_[i] <= models::most_channels;
-      if (profile_.work[i].collective && is_count) profile_.work[i].collective->channels = static_cast<int>(*grids_[i]);
-    }
+    name_channels();
+    origins_ = {};
+    calls_ = {};
     for (const ProfiledWork& work : profile_.work) {
       if (work.kind != WorkKind::collective) continue;
-      const std::string_view named = kinds_.of("kernel", work.name).communicates;
+      const std::string_view named = kinds_.of("kernel", profile_.name_of(work)).communicates;
       CommunicationClass& one = profile_.communication[named.empty() ? "as told" : std::string(named)];
       ++one.kernels;
       one.time += work.length();
-      if (!work.collective)
-        misunderstand("a collective that is not simulated: " + work.why_unknown, work.line, work.length());
+      if (profile_.collective_of(work) != nullptr) continue;
+      misunderstand("a collective that is not simulated: " + profile_.collectives[*work.collective].why_not, work.line,
+                    work.length());
     }
-    std::ranges::stable_sort(profile_.work, {}, &ProfiledWork::begin);
+    profile_.work.shrink_to_fit();
+    if (!std::ranges::is_sorted(profile_.work, {}, &ProfiledWork::begin))
+      std::ranges::stable_sort(profile_.work, {}, &ProfiledWork::begin);
     std::ranges::stable_sort(profile_.steps, {}, &ProfiledStep::begin);
     count_overlaps();
     return std::move(profile_);
@@ -96,9 +98,15 @@ class Gatherer {
     sim::Time begin, end;
   };
   struct Call {
-    sim::Time begin{0}, end{0};
+    HostCall call;
+    std::int64_t correlation = 0;
     std::int64_t external = 0;
-    std::size_t place = 0;  // in calls_
+  };
+  // What work says of where it comes from.
+  struct Origin {
+    std::int64_t correlation = 0;
+    std::int64_t external = 0;
+    int channels = 0;  // workgroups, of which a channel is one; 0: none that could be
   };
   struct Waiting {
     std::int64_t device, stream, of_stream, asked_by, recorded_by;
@@ -134,11 +142,8 @@ class Gatherer {
   void take_operator(const KinetoEvent& event) {
     const std::optional<std::int64_t> external = integer_of(event.external);
     if (!external || *external == 0) return;
-    if (const std::optional<KnownWork> known = collective_of(event)) collectives_[*external] = *known;
-    if (const std::optional<KnownWork> known = matrix_product_of(event)) {
-      products_[*external] = profile_.products.size();
-      profile_.products.push_back(*known);
-    }
+    if (const std::optional<KnownWork> known = collective_of(event)) collectives_[*external] = place_of(*known);
+    if (const std::optional<KnownWork> known = matrix_product_of(event)) products_[*external] = add_product(*known);
   }
 
   void take_work(const KinetoEvent& event) {
@@ -150,20 +155,21 @@ class Gatherer {
       return lose("work on a GPU without its device and stream", event.line, span->end - span->begin);
     }
     ProfiledWork& work = profile_.work.emplace_back();
-    work.name = event.name;
+    work.name = name_place(event.name);
     work.line = event.line;
-    work.kind = kinds_.of(event.category, work.name).kind;
+    work.kind = kinds_.of(event.category, event.name).kind;
     if (const study::Trial* const label = label_of(work.name)) work.kind = kind_of_labelled(*label, work.kind);
-    work.stream = stream_of(*device, *stream);
+    work.stream = static_cast<std::uint32_t>(stream_of(*device, *stream));
     work.begin = span->begin;
     work.end = span->end;
-    work.correlation = integer_of(event.correlation).value_or(0);
     if (!event.collective.empty()) {
       work.kind = WorkKind::collective;
-      name_collective(work, *collective_of(event));
+      work.collective = place_of(*collective_of(event));
     }
-    externals_.push_back(integer_of(event.external).value_or(0));
-    grids_.push_back(integer_of(event.grid));
+    const std::int64_t grid = integer_of(event.grid).value_or(0);
+    const bool is_count = work.kind == WorkKind::collective && grid >= 1 && grid <= models::most_channels;
+    origins_.push_back({integer_of(event.correlation).value_or(0), integer_of(event.external).value_or(0),
+                        is_count ? static_cast<int>(grid) : 0});
   }
 
   void take_call(const KinetoEvent& event) {
@@ -171,10 +177,11 @@ class Gatherer {
     const std::optional<std::int64_t> correlation = integer_of(event.correlation);
     if (!span || !correlation) return;
     const std::optional<HostCallKind> kind = kind_of_call(event.name);
-    by_correlation_[*correlation] = {span->begin, span->end, integer_of(event.external).value_or(0), calls_.size()};
     if (kind == HostCallKind::wait_for_event) ++profile_.unnamed_waits;
     calls_.push_back(
-        {{kind.value_or(HostCallKind::launch), kind ? event.name : "", span->begin, span->end}, *correlation});
+        {{span->begin, span->end, kind ? name_place(event.name) : Place(), kind.value_or(HostCallKind::launch)},
+         *correlation,
+         integer_of(event.external).value_or(0)});
   }
 
   // Written with the profiler's option enable_cuda_sync_events.
@@ -205,11 +212,30 @@ class Gatherer {
     return known->second;
   }
 
+  // The place of what is kept once.
+  template <class Known, class Places>
+  static std::size_t place_in(std::vector<Known>& list, Places& places, const Known& one) {
+    const auto [known, is_new] = places.try_emplace(one, list.size());
+    if (is_new) list.push_back(one);
+    return known->second;
+  }
+  std::size_t name_place(const std::string& name) { return place_in(profile_.names, names_, name); }
+  std::size_t place_of(const KnownCollective& one) { return place_in(profile_.collectives, known_collectives_, one); }
+  std::size_t place_of(const KnownWork& collective) {
+    KnownCollective known{.why_not = collective.why_not};
+    if (collective.trial) known.spec = std::get<study::CollectiveTrial>(*collective.trial).spec;
+    return place_of(known);
+  }
+  std::size_t add_product(const KnownWork& one) {
+    profile_.products.emplace_back(place_in(profile_.known, known_, one));
+    return profile_.products.size() - 1;
+  }
+
   // A list of labels, where it knows the name; each name is looked for once.
-  const study::Trial* label_of(const std::string& name) {
-    const auto known = labelled_.find(name);
-    if (known != labelled_.end()) return known->second;
-    return labelled_.emplace(name, labels_.trial_of(profile_.file, name)).first->second;
+  const study::Trial* label_of(Place name) {
+    for (std::size_t next = labelled_.size(); next <= *name; ++next)
+      labelled_.push_back(labels_.trial_of(profile_.file, profile_.names[next]));
+    return labelled_[*name];
   }
 
   // Who labels a kernel knows better than its name what it does.
@@ -222,11 +248,14 @@ class Gatherer {
   // What the operator says that launched it, or else a list of labels.
   void name_work(ProfiledWork& work, std::array<std::int64_t, 2> externals) {
     const bool communicates = work.kind == WorkKind::collective;
-    if (communicates && (work.collective || !work.why_unknown.empty())) return;
+    if (work.collective) return;
     for (const std::int64_t external : externals) {
       const auto collective = collectives_.find(external);
       const auto product = products_.find(external);
-      if (communicates && collective != collectives_.end()) return name_collective(work, collective->second);
+      if (communicates && collective != collectives_.end()) {
+        work.collective = collective->second;
+        return;
+      }
       if (!communicates && product != products_.end()) {
         work.product = product->second;
         return;
@@ -235,69 +264,87 @@ class Gatherer {
     const study::Trial* const label = label_of(work.name);
     if (communicates) {
       const auto* const labelled = label == nullptr ? nullptr : std::get_if<study::CollectiveTrial>(label);
-      if (labelled == nullptr) {
-        work.why_unknown = "its size is not in the trace, nor in a list labels.csv beside it";
-      } else {
-        work.collective = labelled->spec;
-      }
+      work.collective =
+          labelled == nullptr
+              ? place_of(KnownCollective{{}, "its size is not in the trace, nor in a list labels.csv beside it"})
+              : place_of(KnownCollective{labelled->spec, {}});
     } else if (label != nullptr && std::holds_alternative<study::GemmTrial>(*label)) {
-      work.product = profile_.products.size();
-      profile_.products.push_back({*label, {}});
+      work.product = add_product({*label, {}});
     }
   }
 
-  void name_collective(ProfiledWork& work, const KnownWork& known) {
-    work.why_unknown = known.why_not;
-    if (known.trial) work.collective = std::get<study::CollectiveTrial>(*known.trial).spec;
+  void name_channels() {
+    for (std::size_t i = 0; i < profile_.work.size(); ++i) {
+      ProfiledWork& work = profile_.work[i];
+      if (origins_[i].channels == 0 || profile_.collective_of(work) == nullptr) continue;
+      KnownCollective known = profile_.collectives[*work.collective];
+      known.spec->channels = origins_[i].channels;
+      work.collective = place_of(known);
+    }
   }
 
   // Which call launched what; collectives by the operator that did. Clocks of host and GPU that do not agree show where
   // work begins before it is launched.
   void join_launches() {
+    sort_calls();
     std::vector<bool> launches(calls_.size(), false);
     for (std::size_t i = 0; i < profile_.work.size(); ++i) {
       ProfiledWork& work = profile_.work[i];
-      const auto call = by_correlation_.find(work.correlation);
-      const bool is_known = work.correlation != 0 && call != by_correlation_.end();
-      if (!is_known)
+      const std::int64_t correlation = origins_[i].correlation;
+      if (correlation != 0) work.asked = call_of(correlation);
+      if (!work.asked) {
         misunderstand("work on a GPU whose launch is not in the trace: it keeps its time", work.line, work.length());
-      if (is_known) work.asked = call->second.begin;
-      if (is_known && work.begin < call->second.begin) {
+      } else {
+        launches[*work.asked] = true;
+        work.begins_before_launch = work.begin < calls_[*work.asked].call.begin;
+      }
+      if (work.begins_before_launch) {
         misunderstand("work on a GPU that begins before it was launched: its launch is left out", work.line,
                       work.length());
-      } else if (is_known) {
-        work.launch = call->second.place;
-        launches[call->second.place] = true;
       }
-      name_work(work, {externals_[i], is_known ? call->second.external : 0});
+      name_work(work, {origins_[i].external, work.asked ? calls_[*work.asked].external : 0});
     }
     // Calls that neither launch nor wait are the host's own time.
-    std::vector<std::size_t> order;
+    std::vector<Place> order;
     for (std::size_t i = 0; i < calls_.size(); ++i) {
-      if (launches[i] || calls_[i].first.kind == HostCallKind::synchronise) order.push_back(i);
+      if (launches[i] || calls_[i].call.kind == HostCallKind::synchronise) order.emplace_back(i);
     }
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return calls_[i].first.begin; });
-    std::vector<std::size_t> place(calls_.size());
-    for (const std::size_t i : order) {
-      place[i] = profile_.calls.size();
-      profile_.calls.push_back(calls_[i].first);
+    std::ranges::stable_sort(order, {}, [&](Place i) { return calls_[*i].call.begin; });
+    std::vector<Place> place(calls_.size());
+    profile_.calls.reserve(order.size());
+    for (const Place i : order) {
+      place[*i] = profile_.calls.size();
+      profile_.calls.push_back(calls_[*i].call);
     }
     for (ProfiledWork& work : profile_.work) {
-      if (work.launch) work.launch = place[*work.launch];
+      if (work.asked) work.asked = place[*work.asked];
     }
+  }
+
+  void sort_calls() {
+    by_correlation_.reserve(calls_.size());
+    for (std::size_t i = 0; i < calls_.size(); ++i) by_correlation_.emplace_back(i);
+    std::ranges::stable_sort(by_correlation_, {}, [this](Place i) { return calls_[*i].correlation; });
+  }
+  // The last of that correlation; nothing where there is none.
+  Place call_of(std::int64_t correlation) const {
+    const auto behind =
+        std::ranges::upper_bound(by_correlation_, correlation, {}, [this](Place i) { return calls_[*i].correlation; });
+    if (behind == by_correlation_.begin()) return {};
+    const Place last = *std::prev(behind);
+    return calls_[*last].correlation == correlation ? last : Place();
   }
 
   void join_waits() {
     for (const Waiting& one : waits_) {
-      const auto recorded = by_correlation_.find(one.recorded_by);
-      if (recorded == by_correlation_.end()) {
+      const Place recorded = call_of(one.recorded_by);
+      if (!recorded) {
         misunderstand("a wait for an event that nobody recorded in the trace", one.line);
         continue;
       }
-      const auto asked = by_correlation_.find(one.asked_by);
+      const Place asked = call_of(one.asked_by);
       profile_.waits.push_back({stream_of(one.device, one.stream), stream_of(one.device, one.of_stream),
-                                asked == by_correlation_.end() ? one.span.begin : asked->second.begin,
-                                recorded->second.begin});
+                                asked ? calls_[*asked].call.begin : one.span.begin, calls_[*recorded].call.begin});
     }
     std::ranges::stable_sort(profile_.waits, {}, &StreamWait::at);
     profile_.unnamed_waits -= std::min(profile_.unnamed_waits, waits_.size());
@@ -319,17 +366,19 @@ class Gatherer {
   }
 
   const Labels& labels_;
-  std::unordered_map<std::string, const study::Trial*> labelled_;  // by name; null: not
+  std::vector<const study::Trial*> labelled_;  // by place of the name; null: not
   Profile profile_;
+  std::unordered_map<std::string, std::size_t> names_;  // their places
+  std::map<KnownCollective, std::size_t> known_collectives_;
+  std::map<KnownWork, std::size_t> known_;
   std::optional<std::int64_t> zero_;  // us
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> streams_;
   WorkKinds kinds_;
-  std::vector<std::pair<HostCall, std::int64_t>> calls_;  // and their correlation
-  std::unordered_map<std::int64_t, Call> by_correlation_;
-  std::vector<std::int64_t> externals_;                      // by work
-  std::vector<std::optional<std::int64_t>> grids_;           // by work: workgroups, of which a channel is one
-  std::unordered_map<std::int64_t, KnownWork> collectives_;  // by "External id" of their operators
-  std::unordered_map<std::int64_t, std::size_t> products_;   // likewise: places in Profile::products
+  std::vector<Call> calls_;
+  std::vector<Place> by_correlation_;  // calls
+  std::vector<Origin> origins_;        // by work
+  // By "External id" of their operators, places in Profile::collectives and in Profile::products.
+  std::unordered_map<std::int64_t, std::size_t> collectives_, products_;
   std::vector<Waiting> waits_;
 };
 
@@ -338,12 +387,19 @@ class Gatherer {
 bool is_kineto(std::string_view text) {
   text = sim::without_byte_order_mark(text);
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos || text[begin] != '{') return false;
-  return text.find("\"traceEvents\"") != std::string_view::npos;
+  if (begin == std::string_view::npos) return false;
+  if (text[begin] == '{') return text.find("\"traceEvents\"") != std::string_view::npos;
+  const std::string_view first = text.substr(begin, text.find('}'));  // of a list of events
+  return text[begin] == '[' && first.find("\"ph\"") != std::string_view::npos;
 }
 
 Profile read_kineto(std::string_view text, const std::string& name, const Labels& labels) {
-  return profile_of(name, labels, [text](const auto& take) { return read_kineto_events(text, take); });
+  return read_kineto_pieces(text, {}, name, labels);
+}
+
+Profile read_kineto_pieces(std::string_view first, const MoreText& more, const std::string& name,
+                           const Labels& labels) {
+  return profile_of(name, labels, [&](const auto& take) { return read_kineto_events(first, take, more); });
 }
 
 Profile profile_of(const std::string& name, const Labels& labels, const HandOver& read) {

@@ -18,6 +18,8 @@ namespace c3sim::calibrate {
 // GPU, or a GPU's name, dates or numbers are none.
 // Of kernels of which the trace says no size `labels` may say what they are.
 Profile read_kineto(std::string_view text, const std::string& name, const Labels& labels = {});
+// The same of a text that comes piece by piece: the first one, and what hands over the others.
+Profile read_kineto_pieces(std::string_view first, const MoreText& more, const std::string& name, const Labels& labels);
 
 bool is_kineto(std::string_view text);
 

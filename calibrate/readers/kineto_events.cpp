@@ -5,7 +5,6 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "calibrate/readers/json_records.h"
 #include "sim/config/config_text.h"
 
 namespace c3sim::calibrate {
@@ -60,7 +59,7 @@ class EventHandler final : public Json::json_sax_t {
   bool string(string_t& value) override { return add(value); }
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override {
-    if (++depth_ == event_depth) {
+    if (++depth_ == event_depth_) {
       for (const FieldName& one : field_names) (event_.*one.field).clear();
       event_.line = place_.line;
     }
@@ -68,17 +67,20 @@ class EventHandler final : public Json::json_sax_t {
     return true;
   }
   bool end_object() override {
-    if (depth_-- == event_depth && part_ == "traceEvents") take_(event_);
+    if (depth_-- == event_depth_ && part_ == "traceEvents") take_(event_);
     return true;
   }
   bool start_array(std::size_t) override {
-    ++depth_;
+    if (++depth_ == 1) {
+      part_ = "traceEvents";
+      event_depth_ = 2;
+    }
     if (field_ != &Event::grid && !is_list(field_)) field_ = nullptr;
     return true;
   }
   bool end_array() override {
     --depth_;
-    if (is_list(field_) && depth_ > event_depth + 1) {
+    if (is_list(field_) && depth_ > event_depth_ + 1) {
       event_.*field_ += ';';
     } else {
       field_ = nullptr;
@@ -88,24 +90,24 @@ class EventHandler final : public Json::json_sax_t {
   bool key(string_t& name) override {
     field_ = nullptr;
     if (depth_ == 1) part_ = name;
-    if (depth_ == event_depth) in_args_ = name == "args";
-    inner_ = depth_ == 2 || depth_ == event_depth ? name : std::string();
-    if (part_ != "traceEvents" || depth_ < event_depth || depth_ > event_depth + 1) return true;
-    const bool in_args = depth_ > event_depth;
+    if (depth_ == event_depth_) in_args_ = name == "args";
+    inner_ = part_ != "traceEvents" && depth_ <= 3 ? name : std::string();
+    if (part_ != "traceEvents" || depth_ < event_depth_ || depth_ > event_depth_ + 1) return true;
+    const bool in_args = depth_ > event_depth_;
     if (in_args && !in_args_) return true;
     for (const FieldName& one : field_names) {
       if (one.in_args == in_args && one.key == name) field_ = one.field;
     }
     return true;
   }
-  bool parse_error(std::size_t at, const std::string&, const Json::exception&) override {
+  bool parse_error(std::size_t at, const std::string&, const Json::exception& error) override {
+    const bool is_end = std::string_view(error.what()).find("unexpected end of input") != std::string_view::npos;
+    if (is_end && depth_ == 1 && event_depth_ == 2) return false;
     head.cut_off = fmt::format("it is no JSON from byte {} on: it was cut off, or damaged", at);
     return false;
   }
 
  private:
-  static constexpr int event_depth = 3;  // {"traceEvents": [{
-
   bool is_wanted() const { return field_ != nullptr || part_ == "distributedInfo"; }
   bool add(const std::string& text) {
     if (is_list(field_)) {
@@ -127,6 +129,7 @@ class EventHandler final : public Json::json_sax_t {
   const std::function<void(const KinetoEvent&)>& take_;
   const JsonPlace& place_;
   KinetoEvent event_;
+  int event_depth_ = 3;  // {"traceEvents": [{
   int depth_ = 0;
   std::string part_, inner_;
   bool in_args_ = false;
@@ -142,8 +145,9 @@ std::optional<std::int64_t> integer_of(const std::string& text) {
   return value;
 }
 
-KinetoHead read_kineto_events(std::string_view text, const std::function<void(const KinetoEvent&)>& take) {
-  JsonPlace place{sim::without_byte_order_mark(text)};
+KinetoHead read_kineto_events(std::string_view text, const std::function<void(const KinetoEvent&)>& take,
+                              const MoreText& more) {
+  JsonPlace place{sim::without_byte_order_mark(text), more};
   EventHandler handler(take, place);
   Json::sax_parse(JsonIterator(&place), JsonIterator(nullptr), &handler);
   return std::move(handler.head);

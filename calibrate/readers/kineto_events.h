@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "calibrate/readers/json_records.h"
+
 namespace c3sim::calibrate {
 
 // Texts, empty where the event has none of that name.
@@ -29,6 +31,9 @@ struct KinetoHead {
   std::string cut_off;  // why the text could not be read to its end; empty: it could
 };
 
-KinetoHead read_kineto_events(std::string_view text, const std::function<void(const KinetoEvent&)>& take);
+// An object whose "traceEvents" are the events, or a list of them, which may lack its end (Chrome's "JSON Array
+// Format"). Where `more` is given it hands over what follows behind the text.
+KinetoHead read_kineto_events(std::string_view text, const std::function<void(const KinetoEvent&)>& take,
+                              const MoreText& more = {});
 
 }  // namespace c3sim::calibrate

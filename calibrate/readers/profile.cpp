@@ -17,7 +17,7 @@ void add_collectives(Profile& profile, std::vector<Collectives>& all) {
   std::map<std::int64_t, Collectives> by_device;
   for (ProfiledWork& work : profile.work) {
     Collectives& own = by_device[profile.streams[work.stream].device];
-    if (work.collective) own[*work.collective].push_back(&work);
+    if (const models::CollectiveSpec* const spec = profile.collective_of(work)) own[*spec].push_back(&work);
   }
   for (auto& [device, own] : by_device) all.push_back(std::move(own));
 }

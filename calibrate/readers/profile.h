@@ -17,30 +17,52 @@ namespace c3sim::calibrate {
 
 // By what else it slows down: matrix products and attention keep the matrix units busy, other kernels and copies within
 // a GPU its memory, copies to and from the host neither.
-enum class WorkKind { matrix, memory, host_copy, collective };
+enum class WorkKind : std::uint8_t { matrix, memory, host_copy, collective };
 
 // What an operator of the program says of its work: which trial it is, or why it is none.
 struct KnownWork {
   std::optional<study::Trial> trial{};
   std::string why_not{};  // where there is none
+  auto operator<=>(const KnownWork&) const = default;
 };
 
+// Of a collective of the program: which it is, or why nobody knows.
+struct KnownCollective {
+  std::optional<models::CollectiveSpec> spec{};
+  std::string why_not{};  // where there is none
+  auto operator<=>(const KnownCollective&) const = default;
+};
+
+// A place in a list, or none, in four bytes: a trace may have millions of kernels, of which each holds several.
+class Place {
+ public:
+  Place() = default;
+  Place(std::size_t at) : at_(static_cast<std::uint32_t>(at)) {}
+  explicit operator bool() const { return at_ != none; }
+  std::size_t operator*() const { return at_; }
+  bool operator==(const Place&) const = default;
+
+ private:
+  static constexpr std::uint32_t none = 0xFFFFFFFF;
+  std::uint32_t at_ = none;
+};
+
+// What many have in common stands once in the lists of Profile.
 struct ProfiledWork {
-  std::string name;
-  int line = 0;  // of the trace, where it stands
-  WorkKind kind = WorkKind::memory;
-  std::size_t stream = 0;  // place in Profile::streams
   sim::Time begin{0}, end{0};
-  std::optional<std::size_t> launch{};  // place in Profile::calls
-  std::optional<sim::Time> asked{};     // when that began; known as well where its launch is left out
-  std::int64_t correlation = 0;
-  // Of a collective: what it is, or why nobody knows.
-  std::optional<models::CollectiveSpec> collective{};
-  std::string why_unknown{};
-  std::optional<std::size_t> product{};  // place in Profile::products: several kernels may be one
   // The least time of it among all ranks whose traces are at hand: the last to come waits for none (tell_waits).
-  std::optional<sim::Time> least{};
+  static constexpr sim::Time unknown = sim::Time::max();
+  sim::Time least = unknown;
+  Place name;                // in Profile::names
+  Place asked;               // in Profile::calls: the call that asked for it
+  Place collective;          // in Profile::collectives; none: it is no collective
+  Place product;             // in Profile::products: several kernels may be one
+  int line = 0;              // of the trace, where it stands
+  std::uint32_t stream = 0;  // place in Profile::streams
+  WorkKind kind = WorkKind::memory;
+  bool begins_before_launch = false;  // clocks that do not agree: nothing is known of when it could have begun
   sim::Time length() const { return end - begin; }
+  Place launch() const { return begins_before_launch ? Place() : asked; }
 };
 
 struct ProfiledStream {
@@ -49,12 +71,12 @@ struct ProfiledStream {
   std::string name() const;  // "gpu0 stream 7"
 };
 
-enum class HostCallKind { launch, synchronise, wait_for_event };
+enum class HostCallKind : std::uint8_t { launch, synchronise, wait_for_event };
 // A call of the runtime that launches work or waits for it; the others are part of the time of the host.
 struct HostCall {
-  HostCallKind kind = HostCallKind::launch;
-  std::string name;
   sim::Time begin{0}, end{0};
+  Place name;  // in Profile::names; of calls that wait
+  HostCallKind kind = HostCallKind::launch;
 };
 
 // What is launched on `stream` behind the call of `correlation` waits for all that was launched on `of_stream` before
@@ -101,17 +123,30 @@ struct Profile {
   std::optional<int> ranks;  // of the program
   std::optional<int> rank;   // whose trace it is
   std::vector<ProfiledStream> streams;
-  std::vector<ProfiledWork> work;   // by begin
-  std::vector<KnownWork> products;  // of matrices, as operators say
-  std::vector<HostCall> calls;      // by begin
-  std::vector<StreamWait> waits;    // that the trace tells with their streams, by the call
-  std::size_t unnamed_waits = 0;    // calls that make a stream wait, of which it does not tell the stream
-  std::vector<ProfiledStep> steps;  // of the host, by begin; empty: it tells of none
+  std::vector<ProfiledWork> work;            // by begin
+  std::vector<HostCall> calls;               // by begin
+  std::vector<std::string> names;            // each once
+  std::vector<KnownCollective> collectives;  // each once
+  std::vector<KnownWork> known;              // products of matrices as operators say, each once
+  std::vector<Place> products;               // in `known`; one for each operator that ran
+  std::vector<StreamWait> waits;             // that the trace tells with their streams, by the call
+  std::size_t unnamed_waits = 0;             // calls that make a stream wait, of which it does not tell the stream
+  std::vector<ProfiledStep> steps;           // of the host, by begin; empty: it tells of none
   std::vector<MarkedStep> marked_steps;
   std::map<std::string, CommunicationClass> communication;  // by the name of the class
   std::map<std::string, Misunderstood> misunderstood;
   std::string cut_off;  // why the end of the text could not be read; empty: it could
 
+  const std::string& name_of(const ProfiledWork& one) const { return names[*one.name]; }
+  // Null where it is no product of an operator.
+  const KnownWork* product_of(const ProfiledWork& one) const {
+    return one.product ? &known[*products[*one.product]] : nullptr;
+  }
+  // Null where nobody knows what collective it is, or it is none.
+  const models::CollectiveSpec* collective_of(const ProfiledWork& one) const {
+    if (!one.collective || !collectives[*one.collective].spec) return nullptr;
+    return &*collectives[*one.collective].spec;
+  }
   // From the first begin of work to the last end.
   sim::Time begin() const;
   sim::Time end() const;

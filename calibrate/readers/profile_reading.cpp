@@ -93,24 +93,23 @@ class RunReader {
  private:
   int line_of(std::size_t run) const { return profile_.work[runs_[run].work].line; }
   const models::CollectiveSpec* collective_of(std::size_t run) const {
-    const ProfiledWork& work = profile_.work[runs_[run].work];
-    return work.collective ? &*work.collective : nullptr;
+    return profile_.collective_of(profile_.work[runs_[run].work]);
   }
 
   std::size_t subject_of(const ProfiledWork& work) {
     KnownWork known;
-    if (work.product) {
-      known = profile_.products[*work.product];
-    } else if (work.collective) {
-      known.trial = study::CollectiveTrial{*work.collective};
+    if (const KnownWork* const product = profile_.product_of(work)) {
+      known = *product;
+    } else if (const models::CollectiveSpec* const collective = profile_.collective_of(work)) {
+      known.trial = study::CollectiveTrial{*collective};
     } else if (work.kind == WorkKind::collective) {
-      known.why_not = work.why_unknown;
+      known.why_not = profile_.collectives[*work.collective].why_not;
     } else {
-      const auto [at, is_new] = kernels_.try_emplace(work.name, subjects_.size());
-      if (is_new) subjects_.push_back({work.name});
+      const auto [at, is_new] = kernels_.try_emplace(*work.name, subjects_.size());
+      if (is_new) subjects_.push_back({profile_.name_of(work)});
       return at->second;
     }
-    const auto [at, is_new] = works_.try_emplace({known.trial, known.why_not}, subjects_.size());
+    const auto [at, is_new] = works_.try_emplace(known, subjects_.size());
     if (is_new) subjects_.push_back({known.trial ? study::to_string(*known.trial) : known.why_not, known});
     return at->second;
   }
@@ -131,8 +130,8 @@ class RunReader {
         }
       }
       runs_.push_back({stay, place, subject_of(work)});
-      if (work.product && profile_.products[*work.product].trial)
-        runs_.back().trial = &*profile_.products[*work.product].trial;
+      const KnownWork* const product = profile_.product_of(work);
+      if (product != nullptr && product->trial) runs_.back().trial = &*product->trial;
     }
   }
 
@@ -300,8 +299,8 @@ class RunReader {
   std::vector<Company> company_;  // by run
   std::vector<bool> is_told_;     // by run: by what ran beside it
   std::vector<Subject> subjects_;
-  std::map<std::string, std::size_t> kernels_;                                        // subjects by name
-  std::map<std::pair<std::optional<study::Trial>, std::string>, std::size_t> works_;  // by what is known
+  std::map<std::size_t, std::size_t> kernels_;  // subjects by the place of their name
+  std::map<KnownWork, std::size_t> works_;      // by what is known
 };
 
 }  // namespace
@@ -318,14 +317,21 @@ std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files)
   std::vector<std::string> of_rocprof;
   std::filesystem::path first;
   for (const std::filesystem::path& file : files) {
-    std::string text = sim::read_measurement_text(file);
-    if (is_rocprof_kernel_trace(text) || is_rocprof_copy_trace(text) || is_rocprof_call_trace(text)) {
+    sim::MeasurementStream stream(file);
+    const std::string begin(stream.next());
+    const bool is_csv = is_rocprof_kernel_trace(begin) || is_rocprof_copy_trace(begin) || is_rocprof_call_trace(begin);
+    if (!is_csv && !is_rocprof_json(begin)) {
+      const auto more = [&stream] { return stream.next(); };
+      profiles.push_back(read_kineto_pieces(begin, more, file.string(), Labels::beside(file)));
+      continue;
+    }
+    std::string text = begin;
+    for (std::string_view piece = stream.next(); !piece.empty(); piece = stream.next()) text += piece;
+    if (is_csv) {
       if (of_rocprof.empty()) first = file;
       of_rocprof.push_back(std::move(text));
-    } else if (is_rocprof_json(text)) {
-      profiles.push_back(read_rocprof_json(text, file.string(), Labels::beside(file)));
     } else {
-      profiles.push_back(read_kineto(text, file.string(), Labels::beside(file)));
+      profiles.push_back(read_rocprof_json(text, file.string(), Labels::beside(file)));
     }
   }
   if (of_rocprof.empty()) return profiles;

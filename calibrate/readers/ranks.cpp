@@ -12,15 +12,15 @@ namespace c3sim::calibrate {
 
 namespace {
 
-bool came_last(const ProfiledWork& collective) { return collective.least && collective.length() == *collective.least; }
+bool came_last(const ProfiledWork& collective) { return collective.length() == collective.least; }
 
 // Whether what the rank waited for others is less than a hundredth of its run, of whose collectives all are known.
 bool hardly_waited(const Profile& profile) {
   sim::Time waited{0};
   for (const ProfiledWork& work : profile.work) {
     if (work.kind != WorkKind::collective) continue;
-    if (!work.least) return false;
-    waited += work.length() - *work.least;
+    if (work.least == ProfiledWork::unknown) return false;
+    waited += work.length() - work.least;
   }
   constexpr int hardly = 100;
   return hardly * waited < profile.end() - profile.begin();
@@ -33,7 +33,8 @@ bool take_waits_out(Measurement& one, const Profile& profile) {
     return true;
   }
   const auto& work = profile.work;
-  if (std::ranges::none_of(one.runs, [&](const TracedRun& run) { return work[run.collective].least.has_value(); }))
+  if (std::ranges::none_of(one.runs,
+                           [&](const TracedRun& run) { return work[run.collective].least != ProfiledWork::unknown; }))
     return true;
   std::erase_if(one.runs, [&](const TracedRun& run) { return !came_last(work[run.collective]); });
   if (one.runs.empty()) return false;

@@ -262,7 +262,7 @@ Reading Reader::read_text(std::string written, const std::string& name, Rows row
   if (is_json(text)) {
     throw sim::ConfigError({{name, "",
                              "JSON of a form that is not known: traces of PyTorch's profiler (an object with "
-                             "traceEvents) and of rocprofv3 "
+                             "traceEvents, or the list of events alone) and of rocprofv3 "
                              "(rocprofiler-sdk-tool), and results of rccl-tests and nccl-tests, are accepted"}});
   }
   const sim::CsvFile file = sim::CsvFile::from_text(text, name);

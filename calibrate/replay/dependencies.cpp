@@ -24,14 +24,13 @@ constexpr sim::Time event_reach = microseconds(25);
 // A kernel may be let onto the GPU while the last workgroups of the one before it run (programmatic launch).
 constexpr sim::Time longest_let_in = microseconds(20);
 
-enum class Reason { stream, launch, event, room, host, count };
+enum class Reason : std::uint8_t { stream, launch, event, room, host, count };
 
 // A lower bound of when a node could begin in the trace.
 struct Bound {
   Reason reason = Reason::stream;
   std::size_t node = 0;
-  sim::Time at{0};        // when the bound held
-  sim::Time distance{0};  // from the end of `node` to `at`
+  sim::Time at{0};  // when the bound held: with the end of `node`, or, of room, its begin, or so long behind that
 };
 
 struct Lane {  // work of a stream that follows each other
@@ -154,12 +153,12 @@ class Builder {
   // Work and waits of the host, by when they begin or return.
   struct Item {
     sim::Time at{0};
-    std::optional<std::size_t> work{}, call{};
+    Place work{}, call{};
   };
   std::vector<Item> items() const;
   void add_work(std::size_t of_work);
   void add_return(std::size_t call);
-  void add(Node node, std::vector<Bound> bounds);
+  void add(const Node& node, const std::vector<Bound>& bounds);
   // The last return of the host at or before a moment, and what it may do from then on.
   Bound host_at(Reason reason, sim::Time moment) const;
   std::optional<Bound> seen_room(const Node& node, std::size_t stream, sim::Time behind);
@@ -176,7 +175,7 @@ class Builder {
   const Profile& profile_;
   const sim::Time begin_;
   Dependencies result_;
-  std::vector<std::vector<Bound>> bounds_;                       // by node
+  std::vector<Reason> reasons_;                                  // of each wait
   std::map<std::size_t, Lanes> lanes_;                           // by stream
   std::map<std::int64_t, Filling> filling_;                      // by GPU
   std::map<std::size_t, std::vector<Launched>> queue_;           // by stream: what was launched on it
@@ -192,7 +191,7 @@ std::vector<Builder::Item> Builder::items() const {
   for (std::size_t place = 0; place < profile_.work.size(); ++place) {
     const ProfiledWork& work = profile_.work[place];
     items.push_back({.at = work.begin, .work = place});
-    if (work.launch) last_end[*work.launch] = std::max(last_end[*work.launch], work.end);
+    if (const Place launch = work.launch()) last_end[*launch] = std::max(last_end[*launch], work.end);
   }
   for (std::size_t call = 0; call < profile_.calls.size(); ++call) {
     const HostCall& one = profile_.calls[call];
@@ -205,14 +204,18 @@ std::vector<Builder::Item> Builder::items() const {
 
 Bound Builder::host_at(Reason reason, sim::Time moment) const {
   const auto behind = std::ranges::upper_bound(returns_, moment, {}, &std::pair<sim::Time, std::size_t>::first);
-  if (behind == returns_.begin()) return {reason, 0, moment, moment - begin_};
-  const auto& [at, node] = *std::prev(behind);
-  return {reason, node, moment, moment - at};
+  if (behind == returns_.begin()) return {reason, 0, moment};
+  return {reason, std::prev(behind)->second, moment};
 }
 
-void Builder::add(Node node, std::vector<Bound> bounds) {
-  result_.nodes.push_back(std::move(node));
-  bounds_.push_back(std::move(bounds));
+// How long the node began behind each bound, in addition to the bound's own distance, is settled at the end.
+void Builder::add(const Node& node, const std::vector<Bound>& bounds) {
+  for (const Bound& one : bounds) {
+    result_.after.add({one.node, node.begin - one.at, one.reason == Reason::room});
+    reasons_.push_back(one.reason);
+  }
+  result_.after.end_list();
+  result_.nodes.push_back(node);
 }
 
 std::optional<Bound> Builder::seen_wait(const Node& node, std::size_t stream, sim::Time behind) {
@@ -222,7 +225,7 @@ std::optional<Bound> Builder::seen_wait(const Node& node, std::size_t stream, si
     if (last->first <= behind || last->first + event_reach < node.begin) return {};
     const std::size_t other = profile_.work[*result_.nodes[last->second].work].stream;
     if (other != stream && profile_.streams[other].device == profile_.streams[stream].device)
-      return Bound{Reason::event, last->second, last->first, {}};
+      return Bound{Reason::event, last->second, last->first};
   }
   return {};
 }
@@ -231,14 +234,14 @@ std::optional<Bound> Builder::seen_wait(const Node& node, std::size_t stream, si
 std::optional<Bound> Builder::seen_room(const Node& node, std::size_t stream, sim::Time behind) {
   const Filling::Kernel* const last = filling(stream).last(stream, node.begin, behind);
   if (last == nullptr) return {};
-  return Bound{Reason::room, last->node, last->begin, {}};
+  return Bound{Reason::room, last->node, last->begin};
 }
 
 // Of events that the trace tells with their streams: the last work that was launched on the other stream before the
 // event was recorded.
 void Builder::add_event_waits(const ProfiledWork& work, std::vector<Bound>& bounds) {
-  if (!work.launch) return;
-  const sim::Time launched = profile_.calls[*work.launch].begin;
+  if (!work.launch()) return;
+  const sim::Time launched = profile_.calls[*work.launch()].begin;
   const std::vector<const StreamWait*>& waits = waits_[work.stream];
   for (std::size_t& next = next_wait_[work.stream]; next < waits.size() && waits[next]->at <= launched; ++next) {
     const std::vector<Launched>& before = queue_[waits[next]->of_stream];
@@ -246,7 +249,7 @@ void Builder::add_event_waits(const ProfiledWork& work, std::vector<Bound>& boun
     if (behind == before.begin()) continue;
     const std::size_t node = std::prev(behind)->node;
     const sim::Time end = result_.nodes[node].end;
-    if (end <= work.begin) bounds.push_back({Reason::event, node, end, {}});
+    if (end <= work.begin) bounds.push_back({Reason::event, node, end});
   }
 }
 
@@ -263,9 +266,9 @@ void Builder::add_work(std::size_t of_work) {
   const Lane before = lanes.all()[place];
   if (!is_new) {
     node.begin = std::max(node.begin, before.end);
-    bounds.push_back({Reason::stream, before.node, before.end, {}});
+    bounds.push_back({Reason::stream, before.node, before.end});
   }
-  if (work.launch) bounds.push_back(host_at(Reason::launch, profile_.calls[*work.launch].begin));
+  if (work.launch()) bounds.push_back(host_at(Reason::launch, profile_.calls[*work.launch()].begin));
   add_event_waits(work, bounds);
   sim::Time bound = sim::Time::min();
   for (const Bound& one : bounds) bound = std::max(bound, one.at);
@@ -280,7 +283,7 @@ void Builder::add_work(std::size_t of_work) {
       ++result_.unexplained;
     }
   }
-  if (bounds.empty()) bounds.push_back({Reason::launch, 0, node.begin, node.begin - begin_});
+  if (bounds.empty()) bounds.push_back({Reason::launch, 0, node.begin});
   const std::size_t at = result_.nodes.size();
   const auto fills = [this](std::size_t one) {
     const WorkKind kind = profile_.work[one].kind;
@@ -292,10 +295,11 @@ void Builder::add_work(std::size_t of_work) {
   }
   if (fills(of_work)) gpu.begin({node.begin, node.end, work.stream, place, at});
   lanes.set(place, {at, node.end});
-  if (work.launch) queue_[work.stream].push_back({profile_.calls[*work.launch].begin, at});
+  if (work.launch() && !profile_.waits.empty())
+    queue_[work.stream].push_back({profile_.calls[*work.launch()].begin, at});
   ends_.emplace(node.end, at);
   while (ends_.begin()->first + event_reach < work.begin) ends_.erase(ends_.begin());
-  add(std::move(node), std::move(bounds));
+  add(node, bounds);
 }
 
 // A call that waits returns when what it waits for has ended, and no sooner than the host came to it. What that was is
@@ -307,50 +311,61 @@ void Builder::add_return(std::size_t call) {
   std::vector<Bound> bounds;
   const auto ended = ends_.upper_bound(one.end);
   const bool waited = ended != ends_.begin() && std::prev(ended)->first > one.begin;
-  if (waited) bounds.push_back({Reason::host, std::prev(ended)->second, std::prev(ended)->first, {}});
-  if (one.name.ends_with("DeviceSynchronize")) {
+  if (waited) bounds.push_back({Reason::host, std::prev(ended)->second, std::prev(ended)->first});
+  if (one.name && profile_.names[*one.name].ends_with("DeviceSynchronize")) {
     for (const auto& [stream, lanes] : lanes_) {
       for (const Lane& lane : lanes.all()) {
-        if (lane.end <= one.end) bounds.push_back({Reason::host, lane.node, lane.end, {}});
+        if (lane.end <= one.end) bounds.push_back({Reason::host, lane.node, lane.end});
       }
     }
   }
   bounds.push_back(host_at(Reason::host, waited ? one.begin : one.end));
   const std::size_t at = result_.nodes.size();
   returns_.emplace_back(one.end, at);
-  add(std::move(node), std::move(bounds));
+  add(node, bounds);
 }
 
 // The bound that held work back tells how promptly work of its reason begins; the others are taken to be as prompt as
 // such are in the median, and no less than the trace shows.
 void Builder::settle_lags() {
   std::array<std::vector<double>, static_cast<std::size_t>(Reason::count)> lags;
-  const auto last_bound = [](const std::vector<Bound>& bounds) {
-    return std::ranges::max_element(bounds, {}, &Bound::at);
+  // The first of the latest bounds.
+  const auto held_by = [](std::span<const After> after) {
+    return static_cast<std::size_t>(std::ranges::min_element(after, {}, &After::lag) - after.begin());
   };
+  std::size_t first = 0;  // wait of a node
   for (std::size_t i = 1; i < result_.nodes.size(); ++i) {
-    const Bound& held = *last_bound(bounds_[i]);
-    lags[static_cast<std::size_t>(held.reason)].push_back(
-        static_cast<double>((result_.nodes[i].begin - held.at).count()));
+    const std::span<const After> after = std::as_const(result_.after)[i];
+    const std::size_t held = held_by(after);
+    lags[static_cast<std::size_t>(reasons_[first + held])].push_back(static_cast<double>(after[held].lag.count()));
+    first += after.size();
   }
   std::array<sim::Time, static_cast<std::size_t>(Reason::count)> typical{};
   for (std::size_t reason = 0; reason < lags.size(); ++reason) {
     if (!lags[reason].empty()) typical[reason] = sim::Time(static_cast<std::int64_t>(study::median(lags[reason])));
   }
+  first = 0;
   for (std::size_t i = 1; i < result_.nodes.size(); ++i) {
-    const auto held = last_bound(bounds_[i]);
-    for (auto bound = bounds_[i].begin(); bound != bounds_[i].end(); ++bound) {
-      const sim::Time slack = result_.nodes[i].begin - bound->at;
-      const sim::Time lag = bound == held ? slack : std::min(slack, typical[static_cast<std::size_t>(bound->reason)]);
-      result_.nodes[i].after.push_back({bound->node, bound->distance + lag, bound->reason == Reason::room});
+    const std::span<After> after = result_.after[i];
+    const std::size_t held = held_by(after);
+    for (std::size_t j = 0; j < after.size(); ++j) {
+      const Node& other = result_.nodes[after[j].node];
+      const sim::Time slack = after[j].lag;
+      const sim::Time distance = result_.nodes[i].begin - slack - (after[j].of_begin ? other.begin : other.end);
+      after[j].lag =
+          distance + (j == held ? slack : std::min(slack, typical[static_cast<std::size_t>(reasons_[first + j])]));
     }
+    first += after.size();
   }
 }
 
 Dependencies Builder::build() && {
   for (const StreamWait& wait : profile_.waits) waits_[wait.stream].push_back(&wait);
+  const std::vector<Item> all = items();
+  result_.nodes.reserve(all.size() + 1);
+  result_.after.reserve(all.size() + 1, 0);
   add(Node{.begin = begin_, .end = begin_}, {});
-  for (const Item& item : items()) {
+  for (const Item& item : all) {
     if (item.work) {
       add_work(*item.work);
     } else {

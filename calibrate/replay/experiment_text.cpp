@@ -57,7 +57,7 @@ class Writer {
     ended_by_.resize(run_.pieces.size());
     for (std::size_t i = 0; i < run_.pieces.size(); ++i) {
       if (!run_.pieces[i].work) continue;
-      for (const After& after : run_.pieces[i].after) {
+      for (const After& after : run_.after[i]) {
         if (is_of_other(after, i)) awaited_[after.node] = true;
       }
     }
@@ -101,9 +101,9 @@ class Writer {
     const Piece& piece = run_.pieces[i];
     Stream& stream = streams_[stream_of(i)];
     sim::Time free = stream.end.value_or(profile_.begin());
-    const bool waits = std::ranges::any_of(piece.after, [&](const After& after) { return is_of_other(after, i); });
+    const bool waits = std::ranges::any_of(run_.after[i], [&](const After& after) { return is_of_other(after, i); });
     if (waits) flush(stream_of(i));
-    for (const After& after : piece.after) {
+    for (const After& after : run_.after[i]) {
       if (!is_of_other(after, i) || ended_by_[after.node].empty()) continue;
       stream.after.insert(ended_by_[after.node]);
       free = std::max(free, run_.pieces[after.node].end);

@@ -2,57 +2,134 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
-
-#include "study/run/busy_times.h"
 
 namespace c3sim::calibrate {
 
 namespace {
 
+struct Interval {
+  sim::Time begin{0}, end{0};
+};
+// Disjoint and in order: of millions of kernels they are lists, where study::BusyTimes would be trees of them.
+using Intervals = std::vector<Interval>;
+
+void unite(Intervals& all) {
+  if (!std::ranges::is_sorted(all, {}, &Interval::begin)) std::ranges::sort(all, {}, &Interval::begin);
+  std::size_t kept = 0;
+  for (const Interval& one : all) {
+    if (one.end <= one.begin) continue;
+    if (kept > 0 && one.begin <= all[kept - 1].end) {
+      all[kept - 1].end = std::max(all[kept - 1].end, one.end);
+    } else {
+      all[kept++] = one;
+    }
+  }
+  all.resize(kept);
+}
+
+sim::Time length_of(const Intervals& all) {
+  sim::Time length{0};
+  for (const Interval& one : all) length += one.end - one.begin;
+  return length;
+}
+
+// Hands over what both have in common, piece by piece. Linear in what of `all` lies within `some`.
+template <class Take>
+void for_each_common(const Intervals& some, const Intervals& all, const Take& take) {
+  if (some.empty()) return;
+  auto at = std::ranges::upper_bound(all, some.front().begin, {}, &Interval::end);
+  for (const Interval& one : some) {
+    while (at != all.end() && at->end <= one.begin) ++at;
+    for (auto inner = at; inner != all.end() && inner->begin < one.end; ++inner) {
+      take(Interval{std::max(inner->begin, one.begin), std::min(inner->end, one.end)});
+      at = inner;
+    }
+  }
+}
+
+sim::Time common_length(const Intervals& some, const Intervals& all) {
+  sim::Time length{0};
+  for_each_common(some, all, [&length](const Interval& one) { length += one.end - one.begin; });
+  return length;
+}
+
 // When a GPU, or a step on it, did either.
 struct Doings {
-  study::BusyTimes compute, communication;
+  Intervals compute, communication;
 
-  void add(const Stretch& one) { study::add_busy(one.communicates ? communication : compute, one.begin, one.end); }
+  void add(const Stretch& one) { (one.communicates ? communication : compute).push_back({one.begin, one.end}); }
+  void settle() {
+    unite(compute);
+    unite(communication);
+  }
+  Intervals either() const {
+    Intervals all = compute;
+    all.insert(all.end(), communication.begin(), communication.end());
+    std::ranges::inplace_merge(all, all.begin() + std::ssize(compute), {}, &Interval::begin);
+    unite(all);
+    return all;
+  }
 };
+
+Doings doings_of(std::span<const Stretch> stretches) {
+  Doings all;
+  for (const Stretch& one : stretches) all.add(one);
+  all.settle();
+  return all;
+}
+
+void add(Occupancy& all, const Doings& own, const Doings& whole, const Intervals& busy) {
+  const Intervals either = own.either();
+  if (either.empty()) return;
+  const Intervals span{{either.front().begin, either.back().end}};
+  all.span += length_of(span);
+  all.busy += common_length(span, busy);
+  all.compute += length_of(own.compute);
+  all.communication += length_of(own.communication);
+  all.overlapped += common_length(own.communication, whole.compute);
+}
 
 }  // namespace
 
 Occupancy occupancy_of(std::span<const Stretch> stretches) {
-  std::vector<Stretch> all(stretches.begin(), stretches.end());
-  for (Stretch& one : all) one.step = 0;
-  return occupancies_of({{0, std::move(all)}}, 1).front();
+  const Doings whole = doings_of(stretches);
+  Occupancy all;
+  add(all, whole, whole, whole.either());
+  return all;
 }
 
 std::vector<Occupancy> occupancies_of(const StretchesByGpu& stretches, std::size_t steps) {
   std::vector<Occupancy> all(steps);
   for (const auto& [gpu, of_gpu] : stretches) {
-    Doings whole;
+    const Doings whole = doings_of(of_gpu);
+    const Intervals busy = whole.either();
     std::map<std::size_t, Doings> by_step;
     for (const Stretch& one : of_gpu) {
-      whole.add(one);
       if (one.step) by_step[*one.step].add(one);
     }
-    const study::BusyTimes busy = whole.compute + whole.communication;
-    for (const auto& [step, own] : by_step) {
-      const study::BusyTimes span(hull(own.compute + own.communication));
-      all[step].span += study::length_of(span);
-      all[step].busy += study::length_of(span & busy);
-      all[step].compute += study::length_of(own.compute);
-      all[step].communication += study::length_of(own.communication);
-      all[step].overlapped += study::length_of(own.communication & whole.compute);
+    for (auto& [step, own] : by_step) {
+      own.settle();
+      add(all[step], own, whole, busy);
     }
   }
   return all;
 }
 
 std::vector<Stretch> exposed_communication(std::span<const Stretch> stretches) {
-  Doings whole;
-  for (const Stretch& one : stretches) whole.add(one);
+  const Doings whole = doings_of(stretches);
   std::vector<Stretch> exposed;
-  for (const auto& interval : whole.communication - whole.compute) {
-    exposed.push_back({sim::Time(interval.lower()), sim::Time(interval.upper()), true});
+  const auto add_exposed = [&exposed](sim::Time begin, sim::Time end) {
+    if (end > begin) exposed.push_back({begin, end, true});
+  };
+  for (const Interval& one : whole.communication) {
+    sim::Time from = one.begin;
+    for_each_common({one}, whole.compute, [&](const Interval& hidden) {
+      add_exposed(from, hidden.begin);
+      from = hidden.end;
+    });
+    add_exposed(from, one.end);
   }
   return exposed;
 }
@@ -66,7 +143,7 @@ using StepPlace = std::optional<std::size_t>;
 class StepOfWork {
  public:
   explicit StepOfWork(const Profile& profile) : profile_(profile), last_of_stream_(profile.streams.size()) {
-    const auto is_asked = [](const ProfiledWork& work) { return work.asked.has_value(); };
+    const auto is_asked = [](const ProfiledWork& work) { return static_cast<bool>(work.asked); };
     some_are_launched_ = std::ranges::any_of(profile.work, is_asked);
     const auto named = [&profile](const std::string& name) {
       return static_cast<std::size_t>(std::ranges::find(profile.steps, name, &ProfiledStep::name) -
@@ -80,7 +157,7 @@ class StepOfWork {
 
   // Nothing: it is in none. To be asked of the work of a stream one after the other.
   StepPlace of(const ProfiledWork& work) {
-    StepPlace step = work.asked ? within(*work.asked) : of_unlaunched(work);
+    StepPlace step = work.asked ? within(profile_.calls[*work.asked].begin) : of_unlaunched(work);
     if (work.asked) last_of_stream_[work.stream] = step;
     return step;
   }
@@ -137,8 +214,8 @@ std::vector<StepWork> steps_of(const Profile& profile) {
   return steps;
 }
 
-std::vector<std::optional<std::size_t>> places_in(const std::vector<StepWork>& steps, const Profile& profile) {
-  std::vector<std::optional<std::size_t>> places(profile.work.size());
+std::vector<Place> places_in(const std::vector<StepWork>& steps, const Profile& profile) {
+  std::vector<Place> places(profile.work.size());
   for (std::size_t step = 0; step < steps.size(); ++step) {
     for (const std::size_t work : steps[step].work) places[work] = step;
   }
@@ -146,16 +223,16 @@ std::vector<std::optional<std::size_t>> places_in(const std::vector<StepWork>& s
 }
 
 std::vector<IdleGap> idle_gaps(const Profile& profile, const std::vector<StepWork>& steps) {
-  const std::vector<std::optional<std::size_t>> step_of = places_in(steps, profile);
+  const std::vector<Place> step_of = places_in(steps, profile);
   std::vector<IdleGap> gaps;
   std::vector<bool> has_begun(steps.size(), false);
   std::map<std::int64_t, sim::Time> busy_until;  // by GPU
   for (std::size_t place = 0; place < profile.work.size(); ++place) {
     const ProfiledWork& work = profile.work[place];
     const auto [until, is_first] = busy_until.try_emplace(profile.streams[work.stream].device, work.end);
-    const std::optional<std::size_t> step = step_of[place];
+    const Place step = step_of[place];
     if (step && has_begun[*step] && work.begin > until->second) {
-      const bool by_host = work.launch && profile.calls[*work.launch].end > until->second;
+      const bool by_host = work.launch() && profile.calls[*work.launch()].end > until->second;
       gaps.push_back({*step, until->second, work.begin, place, by_host});
     }
     if (step) has_begun[*step] = true;

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,7 +15,7 @@ namespace c3sim::calibrate {
 struct Stretch {
   sim::Time begin{0}, end{0};
   bool communicates = false;
-  std::optional<std::size_t> step{};
+  Place step{};
 };
 
 // All lengths of unions: what runs twice at once counts once.
@@ -47,7 +46,7 @@ struct StepWork {
 // before all of them is a row of its own, "before the first step". What is in none is left out.
 std::vector<StepWork> steps_of(const Profile& profile);
 // By work, its place in them.
-std::vector<std::optional<std::size_t>> places_in(const std::vector<StepWork>& steps, const Profile& profile);
+std::vector<Place> places_in(const std::vector<StepWork>& steps, const Profile& profile);
 
 struct IdleGap {
   std::size_t step = 0;  // to which that belongs which ended it, and which had begun before

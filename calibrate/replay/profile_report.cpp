@@ -16,7 +16,7 @@ using sim::to_microseconds;
 
 // By step.
 std::vector<Occupancy> occupancies_of_steps(const Profile& profile, const std::vector<StepWork>& steps) {
-  const std::vector<std::optional<std::size_t>> step_of = places_in(steps, profile);
+  const std::vector<Place> step_of = places_in(steps, profile);
   StretchesByGpu stretches;
   for (std::size_t place = 0; place < profile.work.size(); ++place) {
     const ProfiledWork& work = profile.work[place];
@@ -53,8 +53,8 @@ study::ResultTable step_table(const Profile& profile, const std::vector<StepWork
 
 std::string why_ended(const Profile& profile, const IdleGap& gap) {
   const ProfiledWork& work = profile.work[gap.ended_by];
-  if (!work.launch) return "its launch is not in the trace";
-  const HostCall& call = profile.calls[*work.launch];
+  if (!work.launch()) return "its launch is not in the trace";
+  const HostCall& call = profile.calls[*work.launch()];
   const std::string ago = sim::to_string(work.begin - call.begin);
   return gap.by_host ? fmt::format("the host launched it {} before it began", ago)
                      : fmt::format("launched {} before it began, it waited", ago);
@@ -75,10 +75,11 @@ study::ResultTable gap_table(const Profile& profile, const std::vector<StepWork>
     const IdleGap& gap = gaps[i];
     const StepWork& step = steps[gap.step];
     const ProfiledWork& work = profile.work[gap.ended_by];
-    table.add_row({profile.file, step.name, step.device, to_microseconds(gap.begin - profile.begin()),
-                   to_microseconds(gap.end - gap.begin),
-                   fmt::format("{} on stream {}", printable(work.name), profile.streams[work.stream].stream),
-                   why_ended(profile, gap)});
+    table.add_row(
+        {profile.file, step.name, step.device, to_microseconds(gap.begin - profile.begin()),
+         to_microseconds(gap.end - gap.begin),
+         fmt::format("{} on stream {}", printable(profile.name_of(work)), profile.streams[work.stream].stream),
+         why_ended(profile, gap)});
   }
   return table;
 }

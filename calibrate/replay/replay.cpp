@@ -133,19 +133,27 @@ struct Computing {
   bool matrix = false, memory = false;
 };
 std::vector<Computing> computing(const Profile& profile, std::int64_t device) {
-  std::map<sim::Time, std::array<int, besides>> changes;
+  struct Change {
+    sim::Time at{0};
+    std::uint8_t kind = 0;
+    std::int8_t by = 0;
+  };
+  std::vector<Change> changes;
   for (const ProfiledWork& work : profile.work) {
     if (profile.streams[work.stream].device != device) continue;
     if (work.kind != WorkKind::matrix && work.kind != WorkKind::memory) continue;
-    const std::size_t kind = work.kind == WorkKind::matrix ? 0 : 1;
-    ++changes[work.begin][kind];
-    --changes[work.end][kind];
+    const std::uint8_t kind = work.kind == WorkKind::matrix ? 0 : 1;
+    changes.push_back({work.begin, kind, 1});
+    changes.push_back({work.end, kind, -1});
   }
+  std::ranges::sort(changes, {}, &Change::at);
   std::vector<Computing> all{{sim::Time::min(), false, false}};
   std::array<int, besides> run{};
-  for (const auto& [at, by] : changes) {
-    for (std::size_t kind = 0; kind < besides; ++kind) run[kind] += by[kind];
-    all.push_back({at, run[0] > 0, run[1] > 0});
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    run[changes[i].kind] += changes[i].by;
+    if (i + 1 < changes.size() && changes[i + 1].at == changes[i].at) continue;
+    const Computing now{changes[i].at, run[0] > 0, run[1] > 0};
+    if (now.matrix != all.back().matrix || now.memory != all.back().memory) all.push_back(now);
   }
   return all;
 }
@@ -175,32 +183,32 @@ sim::Time began_to_move(const std::vector<Computing>& beside, const Tenant& tena
 
 // The time that each piece would have taken alone: what passed, slowed down by what was beside it then.
 void take_out_slowdowns(std::vector<Piece>& pieces, const Tenants& tenants) {
-  struct Change {
-    sim::Time at;
-    bool begins;
-    std::size_t piece;
-  };
-  std::vector<Change> changes;
+  std::vector<std::uint32_t> begins;  // those that last, in the order in which they begin; and in which they end
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    if (pieces[i].end <= pieces[i].begin) continue;
-    changes.push_back({pieces[i].begin, true, i});
-    changes.push_back({pieces[i].end, false, i});
+    if (pieces[i].end > pieces[i].begin) begins.push_back(static_cast<std::uint32_t>(i));
   }
-  std::ranges::stable_sort(changes, {}, &Change::at);
+  std::vector<std::uint32_t> ends = begins;
+  std::ranges::stable_sort(begins, {}, [&](std::uint32_t i) { return pieces[i].begin; });
+  std::ranges::stable_sort(ends, {}, [&](std::uint32_t i) { return pieces[i].end; });
   std::vector<double> begun_at(pieces.size(), 0.0);  // what its class had done
   Active active(tenants);
   sim::Time since{0};
-  for (const Change& change : changes) {
-    active.pass(change.at - since);
-    since = change.at;
-    Piece& piece = pieces[change.piece];
+  for (std::size_t begun = 0, ended = 0; ended < ends.size();) {
+    // Of what happens at once, that of the earlier piece comes first.
+    const auto begins_at = [&] { return std::pair(pieces[begins[begun]].begin, begins[begun]); };
+    const bool is_begin = begun < begins.size() && begins_at() < std::pair(pieces[ends[ended]].end, ends[ended]);
+    const std::uint32_t place = is_begin ? begins[begun++] : ends[ended++];
+    Piece& piece = pieces[place];
+    const sim::Time at = is_begin ? piece.begin : piece.end;
+    active.pass(at - since);
+    since = at;
     const double done = active.at(active.class_of(piece)).done;
-    if (change.begins) {
-      begun_at[change.piece] = done;
+    if (is_begin) {
+      begun_at[place] = done;
       active.begin(piece);
     } else {
       active.end(piece);
-      piece.alone = sim::Time(std::llround(done - begun_at[change.piece]));
+      piece.alone = sim::Time(std::llround(done - begun_at[place]));
     }
   }
 }
@@ -209,14 +217,15 @@ void take_out_slowdowns(std::vector<Piece>& pieces, const Tenants& tenants) {
 class Player {
  public:
   // `alone`: what each takes with nothing beside it. All of these outlive it.
-  Player(const std::vector<Piece>& pieces, const std::vector<sim::Time>& alone, const Tenants& tenants)
-      : pieces_(pieces), alone_(alone), active_(tenants) {
+  Player(const Run& run, const std::vector<sim::Time>& alone, const Tenants& tenants)
+      : pieces_(run.pieces), alone_(alone), active_(tenants) {
+    const std::vector<Piece>& pieces = run.pieces;
     now_ = pieces.front().begin;
     for (const bool of_begin : {false, true}) {
       std::vector<std::uint32_t>& first = of_begin ? first_beside_ : first_follower_;
       first.assign(pieces.size() + 1, 0);
-      for (const Piece& piece : pieces) {
-        for (const After& after : piece.after) first[after.node + 1] += after.of_begin == of_begin ? 1 : 0;
+      for (std::size_t i = 0; i < pieces.size(); ++i) {
+        for (const After& after : run.after[i]) first[after.node + 1] += after.of_begin == of_begin ? 1 : 0;
       }
       std::partial_sum(first.begin(), first.end(), first.begin());
       (of_begin ? beside_ : followers_).resize(first.back());
@@ -226,8 +235,8 @@ class Player {
     waits_for_.resize(pieces.size());
     played_.resize(pieces.size(), {sim::Time::min(), sim::Time::min()});
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      waits_for_[i] = static_cast<std::uint32_t>(pieces[i].after.size());
-      for (const After& after : pieces[i].after) {
+      waits_for_[i] = static_cast<std::uint32_t>(run.after[i].size());
+      for (const After& after : run.after[i]) {
         Follower& one = after.of_begin ? beside_[next_beside[after.node]++] : followers_[next_follower[after.node]++];
         one = {static_cast<std::uint32_t>(i), after.lag};
       }
@@ -362,31 +371,33 @@ class Cutting {
     piece.end = at(part + 1);
     piece.alone = whole.alone / parts;
     if (piece.collective) piece.collective = 2 * *whole.collective + (parts > 1 ? 1 : 0);
-    piece.after.clear();
-    if (part > 0) piece.after.push_back({result_.pieces.size() - 1});
+    if (part > 0) add_wait({result_.pieces.size() - 1, sim::Time(0)});
     // The wait before a collective is for the first part of what it sends, its data then part by part.
-    if (moves(i)) add_sources(i - 1, part, piece.after);
-    for (const After& after : whole.after) add_after(i, part, after, piece.after);
-    result_.pieces.push_back(std::move(piece));
+    if (moves(i)) add_sources(i - 1, part);
+    for (const After& after : run_.after[i]) add_after(i, part, after);
+    result_.after.end_list();
+    result_.pieces.push_back(piece);
   }
 
-  void add_sources(std::size_t wait, std::size_t part, std::vector<After>& after) const {
-    for (const After& one : run_.pieces[wait].after) {
-      if (part > 0 && !one.of_begin && is_cut_[one.node]) after.push_back({first_[one.node] + part, one.lag});
+  void add_wait(After one) { result_.after.add(one); }
+
+  void add_sources(std::size_t wait, std::size_t part) {
+    for (const After& one : run_.after[wait]) {
+      if (part > 0 && !one.of_begin && is_cut_[one.node]) add_wait({first_[one.node] + part, one.lag});
     }
   }
 
-  void add_after(std::size_t i, std::size_t part, const After& one, std::vector<After>& after) const {
+  void add_after(std::size_t i, std::size_t part, const After& one) {
     if (one.of_begin || run_.pieces[i].kind == PieceKind::waiting) {
-      after.push_back({first_[one.node], one.lag, one.of_begin});
+      add_wait({first_[one.node], one.lag, one.of_begin});
     } else if (is_cut_[i] && moves(one.node) && !moves(i)) {
-      after.push_back({first_[one.node] + part, one.lag});
+      add_wait({first_[one.node] + part, one.lag});
       // What computes does so one after the other, as its stream had it.
-      for (const After& before : run_.pieces[one.node - 1].after) {
-        if (part == 0 && !before.of_begin) after.push_back({last(before.node)});
+      for (const After& before : run_.after[one.node - 1]) {
+        if (part == 0 && !before.of_begin) add_wait({last(before.node), sim::Time(0)});
       }
     } else if (part == 0) {
-      after.push_back({last(one.node), one.lag});
+      add_wait({last(one.node), one.lag});
     }
   }
 
@@ -406,38 +417,45 @@ Run take_apart(const Profile& profile, const Dependencies& dependencies, Content
   for (const ProfiledStream& stream : profile.streams) {
     if (!by_device.contains(stream.device)) by_device[stream.device] = computing(profile, stream.device);
   }
-  std::vector<std::size_t> first(dependencies.nodes.size()), last(dependencies.nodes.size());  // pieces, by node
+  std::vector<Place> first(dependencies.nodes.size()), last(dependencies.nodes.size());  // pieces, by node
+  const auto collectives = static_cast<std::size_t>(
+      std::ranges::count(profile.work, WorkKind::collective, &ProfiledWork::kind));  // which become two pieces each
+  run.pieces.reserve(dependencies.nodes.size() + collectives);
+  run.after.reserve(dependencies.nodes.size() + collectives, dependencies.after.waits() + collectives);
   for (std::size_t i = 0; i < dependencies.nodes.size(); ++i) {
     const Node& node = dependencies.nodes[i];
     first[i] = run.pieces.size();
-    Piece piece{.work = node.work, .begin = node.begin, .end = node.end};
-    for (const After& after : node.after) {
-      piece.after.push_back({(after.of_begin ? first : last)[after.node], after.lag, after.of_begin});
-    }
+    Piece piece{.begin = node.begin, .end = node.end, .work = node.work};
+    for (const After& after : dependencies.after[i])
+      run.after.add({*(after.of_begin ? first : last)[after.node], after.lag, after.of_begin});
+    run.after.end_list();
     const ProfiledWork* const work = node.work ? &profile.work[*node.work] : nullptr;
     if (work != nullptr) piece.device = profile.streams[work->stream].device;
     const std::vector<Computing>& beside = by_device[piece.device];
     if (work != nullptr) piece.kind = work->kind == WorkKind::collective ? PieceKind::unknown : kind_of(work->kind);
-    const Tenant* const tenant = work != nullptr && work->collective ? &traced.tenant(*work->collective) : nullptr;
+    const models::CollectiveSpec* const spec = work != nullptr ? profile.collective_of(*work) : nullptr;
+    const Tenant* const tenant = spec != nullptr ? &traced.tenant(*spec) : nullptr;
     if (tenant != nullptr && !tenant->alone) run.not_simulated[tenant->why_not].add(work->line, work->length());
     if (tenant != nullptr && tenant->alone) {
-      const auto [at, is_new] = known.try_emplace(*work->collective, run.collectives.size());
-      if (is_new) run.collectives.push_back(*work->collective);
-      const sim::Time moves = work->least ? std::max(node.begin, node.end - *work->least)
-                                          : began_to_move(beside, *tenant, node.begin, node.end);
+      const auto [at, is_new] = known.try_emplace(*spec, run.collectives.size());
+      if (is_new) run.collectives.push_back(*spec);
+      const sim::Time moves = work->least != ProfiledWork::unknown
+                                  ? std::max(node.begin, node.end - work->least)
+                                  : began_to_move(beside, *tenant, node.begin, node.end);
       Piece moving = piece;
       moving.kind = PieceKind::moving;
       moving.collective = at->second;
       moving.beside_compute = computes_between(beside, moves, node.end);
       piece.kind = PieceKind::waiting;
       moving.begin = piece.end = moves;
-      moving.after = {{run.pieces.size(), sim::Time(0)}};
+      run.after.add({run.pieces.size(), sim::Time(0)});
+      run.after.end_list();
       run.unexplained += moves - node.begin;
-      run.pieces.push_back(std::move(piece));
-      piece = std::move(moving);
+      run.pieces.push_back(piece);
+      piece = moving;
     }
     last[i] = run.pieces.size();
-    run.pieces.push_back(std::move(piece));
+    run.pieces.push_back(piece);
   }
   const Tenants tenants = tenants_of(run.collectives, traced);
   take_out_slowdowns(run.pieces, tenants);
@@ -452,7 +470,7 @@ Run split(const Run& run, int count) {
   const std::size_t pieces = run.pieces.size();
   std::vector<bool> is_cut(pieces, false);
   const auto waits_at_end = [&](std::size_t i, const auto& visit) {
-    for (const After& after : run.pieces[i].after) {
+    for (const After& after : run.after[i]) {
       if (!after.of_begin) visit(after.node);
     }
   };
@@ -481,7 +499,7 @@ std::vector<Played> play(const Run& run, Contention& contention, Without without
     const bool is_left_out = without.communication ? piece.communicates() : waits;
     alone.push_back(is_left_out ? sim::Time(0) : tenant && tenant->alone ? *tenant->alone : piece.alone);
   }
-  return Player(run.pieces, alone, tenants).play();
+  return Player(run, alone, tenants).play();
 }
 
 }  // namespace c3sim::calibrate

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,16 +18,15 @@ namespace c3sim::calibrate {
 
 // A piece of a run: computation, a collective's wait for other GPUs, its data on the move, a whole collective of which
 // too little is known, or anything else, such as the return of a call.
-enum class PieceKind { matrix, memory, other, waiting, moving, unknown };
+enum class PieceKind : std::uint8_t { matrix, memory, other, waiting, moving, unknown };
 struct Piece {
+  sim::Time begin{0}, end{0};  // as traced
+  sim::Time alone{0};          // what it would take with nothing beside it
+  std::int64_t device = 0;     // on which it is
+  Place work{};                // in Profile::work
+  Place collective{};          // of `moving`: in Run::collectives
   PieceKind kind = PieceKind::other;
-  std::optional<std::size_t> work{};        // place in Profile::work
-  std::int64_t device = 0;                  // on which it is
-  std::optional<std::size_t> collective{};  // of `moving`: place in Run::collectives
-  bool beside_compute = false;              // of `moving`, as traced
-  sim::Time begin{0}, end{0};               // as traced
-  sim::Time alone{0};                       // what it would take with nothing beside it
-  std::vector<After> after{};               // places of pieces
+  bool beside_compute = false;  // of `moving`, as traced
   bool computes() const { return kind == PieceKind::matrix || kind == PieceKind::memory; }
   bool communicates() const {
     return kind == PieceKind::waiting || kind == PieceKind::moving || kind == PieceKind::unknown;
@@ -37,6 +36,7 @@ struct Piece {
 // The run as traced, taken apart by what a model says of the machine that it ran on.
 struct Run {
   std::vector<Piece> pieces;
+  Waits after;                                         // of each piece, places of pieces
   std::vector<models::CollectiveSpec> collectives;     // each once
   std::map<std::string, Misunderstood> not_simulated;  // collectives that the machine cannot have, by the reason
   sim::Time unexplained{0};  // of collectives, in all: waits for other GPUs, and what the model does not know

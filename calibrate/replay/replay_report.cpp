@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <iterator>
@@ -18,35 +19,35 @@ namespace {
 
 using sim::to_microseconds;
 
-// The pieces of a run at the times that they had or would have.
+// The pieces of a run at the times that they would have, or had: then nothing is played.
 struct Version {
   std::string name;
   const Run* run;
   std::vector<Played> played;  // by piece
+  Occupancy whole{};
+
+  Played at(std::size_t piece) const {
+    return played.empty() ? Played{run->pieces[piece].begin, run->pieces[piece].end} : played[piece];
+  }
 };
 
-Version as_traced(const Run& run) {
-  Version traced{"traced", &run, {}};
-  for (const Piece& piece : run.pieces) traced.played.push_back({piece.begin, piece.end});
-  return traced;
-}
-
 // Of its work, in the steps to which that belongs where these are told.
-StretchesByGpu stretches_of(const Version& version, const std::vector<std::optional<std::size_t>>& step_of = {}) {
+StretchesByGpu stretches_of(const Version& version, const std::vector<Place>& step_of = {}) {
   StretchesByGpu stretches;
-  for (std::size_t i = 0; i < version.played.size(); ++i) {
+  for (std::size_t i = 0; i < version.run->pieces.size(); ++i) {
     const Piece& piece = version.run->pieces[i];
     if (!piece.work) continue;
-    const auto& [begin, end] = version.played[i];
+    const auto [begin, end] = version.at(i);
     stretches[piece.device].push_back(
-        {begin, end, piece.communicates(), step_of.empty() ? std::nullopt : step_of[*piece.work]});
+        {begin, end, piece.communicates(), step_of.empty() ? Place() : step_of[*piece.work]});
   }
   return stretches;
 }
 
-std::vector<Stretch> of_all_gpus(const Version& version) {
+std::vector<Stretch> of_all_gpus(StretchesByGpu by_gpu) {
+  if (by_gpu.size() == 1) return std::move(by_gpu.begin()->second);
   std::vector<Stretch> all;
-  for (const auto& [gpu, stretches] : stretches_of(version)) all.insert(all.end(), stretches.begin(), stretches.end());
+  for (const auto& [gpu, stretches] : by_gpu) all.insert(all.end(), stretches.begin(), stretches.end());
   return all;
 }
 
@@ -54,7 +55,8 @@ std::vector<Stretch> of_all_gpus(const Version& version) {
 Occupancy occupancy_of(const Version& version) {
   const StretchesByGpu by_gpu = stretches_of(version);
   const auto gpus = static_cast<std::int64_t>(by_gpu.size());
-  Occupancy mean{.span = occupancy_of(of_all_gpus(version)).span};
+  if (gpus == 1) return occupancy_of(by_gpu.begin()->second);
+  Occupancy mean{.span = occupancy_of(of_all_gpus(by_gpu)).span};
   for (const auto& [gpu, stretches] : by_gpu) {
     const Occupancy one = occupancy_of(stretches);
     mean.busy += one.busy / gpus;
@@ -63,6 +65,12 @@ Occupancy occupancy_of(const Version& version) {
     mean.overlapped += one.overlapped / gpus;
   }
   return mean;
+}
+
+Version version_of(std::string name, const Run& run, std::vector<Played> played = {}) {
+  Version version{std::move(name), &run, std::move(played)};
+  version.whole = occupancy_of(version);
+  return version;
 }
 
 struct Versions {
@@ -83,16 +91,14 @@ std::vector<study::Shown<Row>> shown_of_times() {
           {{"overlapped_us", "overlapped", "us", 1}, [](const Row& row) { return row.predicted.overlapped; }}};
 }
 
-study::ResultTable whole_table(const Profile& profile, const Versions& versions, const Version& simulated,
-                               const Version& without_waits) {
-  const Times whole{occupancy_of(versions.traced), occupancy_of(versions.replayed), occupancy_of(versions.predicted)};
+study::ResultTable whole_table(const Profile& profile, const Versions& versions, sim::Time simulated,
+                               sim::Time without_waits) {
+  const Times whole{versions.traced.whole, versions.replayed.whole, versions.predicted.whole};
   std::vector<study::Shown<Times>> shown = shown_of_times<Times>();
-  const auto span_of = [](const Version& version) {
-    return [span = occupancy_of(version).span](const Times&) { return span; };
-  };
   shown.insert(shown.begin(), {{"trace", "trace", ""}, [&](const Times&) { return profile.file; }});
-  shown.push_back({{"simulated_us", "replayed without waits", "us", 1}, span_of(simulated)});
-  shown.push_back({{"without_waits_us", "predicted without waits", "us", 1}, span_of(without_waits)});
+  shown.push_back({{"simulated_us", "replayed without waits", "us", 1}, [=](const Times&) { return simulated; }});
+  shown.push_back(
+      {{"without_waits_us", "predicted without waits", "us", 1}, [=](const Times&) { return without_waits; }});
   return table_of(std::span(&whole, 1), shown);
 }
 
@@ -121,7 +127,7 @@ study::ResultTable part_table(const Versions& versions) {
   };
   std::vector<Row> rows;
   for (const Version* const one : {&versions.traced, &versions.replayed, &versions.predicted}) {
-    rows.push_back({occupancy_of(*one), one->name});
+    rows.push_back({one->whole, one->name});
   }
   return study::table_of<Row>(rows, {{{"version", "", ""}, &Row::version},
                                      {{"span_us", "first to last", "us", 1}, &Row::span},
@@ -147,8 +153,9 @@ study::ResultTable collective_table(const Profile& profile, const Run& run, cons
     const ProfiledWork& work = profile.work[*piece.work];
     Sort& sort = sorts[*piece.collective];
     sort.traced.push_back(to_microseconds(work.end - work.begin));
-    if (work.least) sort.last.push_back(to_microseconds(*work.least));
-    sort.simulated.push_back(to_microseconds(simulated.played[i].end - simulated.played[i].begin));
+    if (work.least != ProfiledWork::unknown) sort.last.push_back(to_microseconds(work.least));
+    const auto [begin, end] = simulated.at(i);
+    sort.simulated.push_back(to_microseconds(end - begin));
   }
   const auto median = [](std::vector<double> Sort::*times) {
     return [times](const Sort& sort) {
@@ -172,14 +179,40 @@ std::optional<Percentiles> errors_without_waits(const Profile& profile, const Ru
   std::vector<double> errors;
   for (std::size_t i = 0; i < run.pieces.size(); ++i) {
     const Piece& piece = run.pieces[i];
-    if (!piece.collective || !piece.beside_compute || !profile.work[*piece.work].least) continue;
-    const Played& played = simulated.played[i];
-    const sim::Seconds least = sim::to_seconds(*profile.work[*piece.work].least);
-    errors.push_back(100.0 * std::abs(sim::to_seconds(played.end - played.begin) / least - 1.0));
+    if (!piece.collective || !piece.beside_compute) continue;
+    const sim::Time least = profile.work[*piece.work].least;
+    if (least == ProfiledWork::unknown) continue;
+    const auto [begin, end] = simulated.at(i);
+    errors.push_back(100.0 * std::abs(sim::to_seconds(end - begin) / sim::to_seconds(least) - 1.0));
   }
   if (errors.empty()) return {};
   return percentiles_of(std::move(errors));
 }
+
+// A bar may be made longer by a piece of its kind that follows closely, and by one that would make the row longer than
+// anybody can look at: at most so many bars begin in the whole.
+class RowOfBars {
+ public:
+  RowOfBars(study::TimelineRow& row, double whole) : bars_(row.bars), whole_(whole) {}
+
+  template <class Label>
+  void add(double begin, double end, std::size_t series, const Label& label) {
+    constexpr double shares = 1000.0;  // of the whole, that can be told apart
+    constexpr double most = 20'000.0;
+    const bool is_same = !bars_.empty() && bars_.back().series == series && begin - bars_.back().end < whole_ / shares;
+    const bool is_crowded = !bars_.empty() && begin - bars_.back().start < whole_ / most;
+    if (is_same || is_crowded) {
+      bars_.back().end = std::max(bars_.back().end, end);
+      bars_.back().label = "";
+    } else {
+      bars_.push_back({begin, end, series, label()});
+    }
+  }
+
+ private:
+  std::vector<study::TimelineBar>& bars_;
+  double whole_;
+};
 
 // One row per stream and version. Pieces of a kind that follow each other closely are one bar: of thousands of kernels
 // nobody would see the gaps.
@@ -190,7 +223,6 @@ study::TimelineChart timeline(const Profile& profile, const Versions& versions) 
                   "collective, waiting",  "collective, moving data", "collective, as traced",
                   "exposed communication"};
   const auto series = [](const Piece& piece) { return static_cast<std::size_t>(piece.kind); };
-  constexpr double shares = 1000.0;  // of the whole, that can be told apart
   const sim::Time zero = profile.begin();
   const bool several = std::ranges::any_of(
       profile.streams, [&](const ProfiledStream& stream) { return stream.device != profile.streams.front().device; });
@@ -200,26 +232,21 @@ study::TimelineChart timeline(const Profile& profile, const Versions& versions) 
       const std::string name = several ? stream.name() : fmt::format("stream {}", stream.stream);
       rows.push_back({fmt::format("{}: {}", version->name, name), {}});
     }
-    const double apart = to_microseconds(occupancy_of(*version).span) / shares;
-    for (std::size_t i = 0; i < version->played.size(); ++i) {
+    const double whole = to_microseconds(version->whole.span);
+    for (std::size_t i = 0; i < version->run->pieces.size(); ++i) {
       const Piece& piece = version->run->pieces[i];
-      const Played& played = version->played[i];
+      const Played played = version->at(i);
       if (!piece.work || played.end <= played.begin) continue;
       const ProfiledWork& work = profile.work[*piece.work];
-      std::vector<study::TimelineBar>& bars = rows[work.stream].bars;
-      const double begin = to_microseconds(played.begin - zero);
-      const double end = to_microseconds(played.end - zero);
-      if (!bars.empty() && bars.back().series == series(piece) && begin - bars.back().end < apart) {
-        bars.back().end = std::max(bars.back().end, end);
-        bars.back().label = "";
-      } else {
-        bars.push_back({begin, end, series(piece), printable(work.name)});
-      }
+      RowOfBars(rows[work.stream], whole)
+          .add(to_microseconds(played.begin - zero), to_microseconds(played.end - zero), series(piece),
+               [&] { return printable(profile.name_of(work)); });
     }
     study::TimelineRow& exposed = rows.emplace_back(study::TimelineRow{version->name + ": exposed", {}});
-    for (const Stretch& one : exposed_communication(of_all_gpus(*version))) {
-      const double begin = to_microseconds(one.begin - zero);
-      exposed.bars.push_back({begin, to_microseconds(one.end - zero), chart.series.size() - 1, "exposed"});
+    for (const Stretch& one : exposed_communication(of_all_gpus(stretches_of(*version)))) {
+      RowOfBars(exposed, whole)
+          .add(to_microseconds(one.begin - zero), to_microseconds(one.end - zero), chart.series.size() - 1,
+               [] { return "exposed"; });
     }
     for (study::TimelineRow& row : rows) {
       if (!row.bars.empty()) chart.rows.push_back(std::move(row));
@@ -267,9 +294,9 @@ std::vector<std::string> warnings_of(const Run& run) {
 
 std::vector<std::string> notes_of(const Profile& profile, const Run& run, const Dependencies& dependencies,
                                   const Versions& versions, Contention& after) {
-  const sim::Time measured = occupancy_of(versions.traced).span;
-  const sim::Time replayed = occupancy_of(versions.replayed).span;
-  const sim::Time predicted = occupancy_of(versions.predicted).span;
+  const sim::Time measured = versions.traced.whole.span;
+  const sim::Time replayed = versions.replayed.whole.span;
+  const sim::Time predicted = versions.predicted.whole.span;
   std::vector<std::string> notes{
       fmt::format("Played again unchanged, it is {} off its traced time; what is asked about is {} off that.",
                   beyond(replayed, measured), beyond(predicted, replayed))};
@@ -283,19 +310,20 @@ std::vector<std::string> notes_of(const Profile& profile, const Run& run, const 
     notes.push_back(
         fmt::format("The model gives collectives {:.1f} us more than they took.", to_microseconds(run.beyond)));
   }
-  const std::pair<std::size_t, const char*> counts[] = {
-      {dependencies.by_time,
-       "{} times the order of work is known by time alone: its stream was free and its launch past, and it began when "
-       "work elsewhere had ended, which it is taken to have waited for. The profiler tells such waits with "
-       "enable_cuda_sync_events."},
-      {profile.unnamed_waits,
-       "{} waits of streams are not told with what they wait for: those that held nothing up in the trace hold nothing "
-       "up here, even where what they wait for comes later."},
-      {dependencies.for_room,
-       "{} times work began while kernels of other streams ran, as if these had left it no room before: it keeps its "
-       "distance from their begin."},
-      {dependencies.unexplained,
-       "{} times work began later than anything in the trace explains: it keeps its distance."}};
+  const std::array<std::pair<std::size_t, const char*>, 4> counts{
+      {{dependencies.by_time,
+        "{} times the order of work is known by time alone: its stream was free and its launch past, and it began when "
+        "work elsewhere had ended, which it is taken to have waited for. The profiler tells such waits with "
+        "enable_cuda_sync_events."},
+       {profile.unnamed_waits,
+        "{} waits of streams are not told with what they wait for: those that held nothing up in the trace hold "
+        "nothing "
+        "up here, even where what they wait for comes later."},
+       {dependencies.for_room,
+        "{} times work began while kernels of other streams ran, as if these had left it no room before: it keeps its "
+        "distance from their begin."},
+       {dependencies.unexplained,
+        "{} times work began later than anything in the trace explains: it keeps its distance."}}};
   for (const auto& [count, text] : counts) {
     if (count > 0) notes.push_back(fmt::format(fmt::runtime(text), count));
   }
@@ -321,10 +349,10 @@ std::optional<Run> parts_of(const Run& run, int count) {
 
 Met play_unchanged(const Profile& profile, Contention& contention) {
   const Run run = take_apart(profile, dependencies_of(profile), contention);
-  const Version simulated{"simulated", &run, play(run, contention, {.waits = true})};
-  Met met{.measured = occupancy_of(as_traced(run)).span,
-          .replayed = occupancy_of({"replayed", &run, play(run, contention)}).span,
-          .simulated = occupancy_of(simulated).span};
+  const Version simulated = version_of("simulated", run, play(run, contention, {.waits = true}));
+  Met met{.measured = version_of("traced", run).whole.span,
+          .replayed = version_of("replayed", run, play(run, contention)).whole.span,
+          .simulated = simulated.whole.span};
   std::map<models::CollectiveKind, std::vector<double>> times;
   for (std::size_t i = 0; i < run.pieces.size(); ++i) {
     const Piece& piece = run.pieces[i];
@@ -341,7 +369,7 @@ sim::Time predicted_time(const Profile& profile, Contention& before, Contention&
   const Run run = take_apart(profile, dependencies_of(profile), before);
   const std::optional<Run> parts = parts_of(run, options.split);
   const Run& cut = parts ? *parts : run;
-  return occupancy_of({"predicted", &cut, play(cut, after, {.communication = options.without_communication})}).span;
+  return version_of("predicted", cut, play(cut, after, {.communication = options.without_communication})).whole.span;
 }
 
 study::Results replay_results(const Profile& profile, Contention& before, Contention& after,
@@ -349,27 +377,27 @@ study::Results replay_results(const Profile& profile, Contention& before, Conten
   Dependencies dependencies = dependencies_of(profile);
   const Run run = take_apart(profile, dependencies, before);
   dependencies.nodes = {};  // of millions, the memory is needed
+  dependencies.after = {};
   const std::optional<Run> parts = parts_of(run, options.split);
   const Run& cut = parts ? *parts : run;
   const bool none = options.without_communication;
-  const Versions versions{as_traced(run),
-                          {"replayed", &run, play(run, before)},
-                          {"predicted", &cut, play(cut, after, {.communication = none})}};
-  const Version simulated{"simulated", &run, play(run, before, {.waits = true})};
-  const Version without_waits{"without waits", &cut, play(cut, after, {none, true})};
+  const sim::Time without_waits = version_of("without waits", cut, play(cut, after, {none, true})).whole.span;
+  Version simulated = version_of("simulated", run, play(run, before, {.waits = true}));
+  const study::ResultTable collectives = collective_table(profile, run, simulated, before);
+  const std::optional<Percentiles> errors = errors_without_waits(profile, run, simulated);
+  simulated.played = {};
+  const Versions versions{version_of("traced", run), version_of("replayed", run, play(run, before)),
+                          version_of("predicted", cut, play(cut, after, {.communication = none}))};
   study::Results results;
   results.title = profile.file;
-  results.tables.push_back({"results", "", whole_table(profile, versions, simulated, without_waits)});
+  results.tables.push_back({"results", "", whole_table(profile, versions, simulated.whole.span, without_waits)});
   results.tables.push_back({"parts", "What its GPUs do", part_table(versions)});
-  if (!run.collectives.empty()) {
-    results.tables.push_back(
-        {"collectives", "Collectives, by sort", collective_table(profile, run, simulated, before)});
-  }
+  if (!run.collectives.empty()) results.tables.push_back({"collectives", "Collectives, by sort", collectives});
   if (!profile.steps.empty()) results.tables.push_back({"steps", "Steps", step_table(profile, versions)});
-  results.charts.push_back(timeline(profile, versions));
+  results.charts.emplace_back(timeline(profile, versions));
   results.warnings = warnings_of(run);
   results.notes = notes_of(profile, run, dependencies, versions, after);
-  if (const std::optional<Percentiles> errors = errors_without_waits(profile, run, simulated)) {
+  if (errors) {
     results.notes.push_back(
         fmt::format("Collectives beside compute are simulated {:.1f} % off in the median ({:.1f} at "
                     "the 90th percentile), without the waits that other ranks' traces tell apart.",

@@ -172,7 +172,7 @@ ChannelProgram rccl_program(Node& node, const CollectiveSpec& spec, const CuMask
   step.transfers = std::move(dealing.transfers);
   for (int from = 0; from < std::min(spec.gpus, node.simulated()); ++from) {
     for (int to = 0; to < spec.gpus; ++to) {
-      for (Delivery& delivery : rccl_transfers(spec, from, to)) step.deliveries.push_back(std::move(delivery));
+      for (const Delivery& delivery : rccl_transfers(spec, from, to)) step.deliveries.push_back(delivery);
     }
   }
   return program;

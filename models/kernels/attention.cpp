@@ -104,8 +104,8 @@ Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   return kernel;
 }
 
-// The cache is read once; its stream is what counts. Matrix units multiply tiles of it whose rows are most of them
-// empty, which costs energy.
+// The cache is read once; its stream is what counts. Matrix units multiply it by whole tiles of queries, whose rows are
+// most of them empty, which costs energy.
 Kernel decoding_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   const AttentionSpec& spec = *gpu.attention;
   const double bytes = (shape.read() + shape.written()).value();
@@ -115,7 +115,9 @@ Kernel decoding_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus)
   demand.waits = true;
   demand.step_latency = gpu.streams.latency;
   const PrecisionSpec precision = gpu.gemm.precision(shape.multiplied()).value();
-  const double flops_per_byte = 2.0 * spec.decode_rows / size_of(shape.dtype).value();
+  const std::int64_t rows =
+      tiles_of(shape.queries * (shape.heads / shape.kv_heads), spec.decode_rows) * spec.decode_rows;
+  const double flops_per_byte = 2.0 * static_cast<double>(rows) / size_of(shape.dtype).value();
   demand.matrix_per_cycle = precision.flops_per_cycle_per_cu * spec.efficiency / flops_per_byte;
   demand.matrix_energy = precision.energy * flops_per_byte;
   Kernel kernel;

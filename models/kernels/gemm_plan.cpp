@@ -141,7 +141,8 @@ double cycles(const GpuSpec& gpu, const GemmPlan& plan, double longer, double fi
   const std::int64_t slots = std::int64_t{gpu.cus()} * plan.per_cu;
   const std::int64_t left = plan.pieces() % slots;
   double sum = start_up_cycles(gpu, plan.kernel);
-  if (plan.pieces() >= slots) sum += static_cast<double>(plan.pieces() / slots) * wave(slots);
+  const std::int64_t full_waves = plan.pieces() / slots;
+  if (full_waves > 0) sum += static_cast<double>(full_waves) * wave(slots);
   if (left > 0) sum += wave(left);
   return sum;
 }

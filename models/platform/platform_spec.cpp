@@ -43,9 +43,8 @@ std::string_view PlatformSpec::section_of(std::string_view path) {
   constexpr std::array<std::string_view, 13> apart{
       "fabric",      "host",         "rccl",     "shots",         "fitted_to", "concurrent_spread", "gpu.memory",
       "gpu.streams", "gpu.dispatch", "gpu.gemm", "gpu.attention", "gpu.power", "gpu.sdma"};
-  const auto* const section = std::ranges::find_if(apart, [path](std::string_view name) {
-    return path.starts_with(name) && path.size() > name.size() &&
-           (path[name.size()] == '.' || path[name.size()] == '[');
+  const auto* const section = std::ranges::find_if(apart, [path](std::string_view one) {
+    return path.starts_with(one) && path.size() > one.size() && (path[one.size()] == '.' || path[one.size()] == '[');
   });
   return section == apart.end() ? std::string_view() : *section;
 }

@@ -7,7 +7,9 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
+#include <functional>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -54,76 +56,135 @@ std::string size_in_words(std::size_t bytes) {
   return bytes >= (std::size_t{1} << 30) ? fmt::format("{} GiB", bytes >> 30) : fmt::format("{} bytes", bytes);
 }
 
-// zlib's state, which goes with it.
-class Inflation {
+// What bytes say that come block by block: themselves, or what they unpack to.
+class Unpacking {
  public:
-  Inflation(std::string_view bytes, std::string_view name) : name_(name) {
-    constexpr int gzip_alone = 16 + MAX_WBITS;
-    if (inflateInit2(&stream_, gzip_alone) != Z_OK) throw std::bad_alloc();
-    // Files of measurements end below 2^32 bytes, where zlib counts no further.
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    stream_.avail_in = static_cast<uInt>(bytes.size());
-  }
-  Inflation(const Inflation&) = delete;
-  Inflation& operator=(const Inflation&) = delete;
-  ~Inflation() { inflateEnd(&stream_); }
+  using Bytes = std::function<std::string_view()>;  // the next block, good until the next call; empty behind the end
 
-  // Adds the size of what the next member holds and, where a text is given, what it holds.
-  void unpack_member(std::size_t& size, std::size_t most, std::string* text) {
-    std::string block(std::size_t{1} << 18, '\0');
-    int told = Z_OK;
-    while (told != Z_STREAM_END) {
-      stream_.next_out = reinterpret_cast<Bytef*>(block.data());
-      stream_.avail_out = static_cast<uInt>(block.size());
-      told = inflate(&stream_, Z_NO_FLUSH);
-      const std::size_t unpacked = block.size() - stream_.avail_out;
-      size += unpacked;
-      if (text != nullptr) text->append(block, 0, unpacked);
-      if (size > most) {
-        fail(name_, fmt::format("unpacked, it is larger than {}: a file of measurements is accepted up to that size",
-                                size_in_words(most)));
-      }
+  Unpacking(Bytes bytes, std::string_view name, std::size_t most)
+      : bytes_(std::move(bytes)), name_(name), most_(most) {}
+  Unpacking(const Unpacking&) = delete;
+  Unpacking& operator=(const Unpacking&) = delete;
+  ~Unpacking() {
+    if (is_gzip_) inflateEnd(&stream_);
+  }
+
+  // The next piece; empty behind the end.
+  std::string_view next() {
+    const bool is_first = !began_;
+    if (is_first) begin();
+    const std::string_view piece = is_gzip_ ? inflated() : is_first ? rest_ : bytes_();
+    if (is_gzip_ && is_first) {
+      refuse_no_text(piece, name_);
+      if (piece.starts_with(gzip_begins)) fail(name_, "it is compressed twice: gzip of plain text is accepted");
+    }
+    size_ += piece.size();
+    if (size_ > most_) {
+      fail(name_, fmt::format("{}larger than {}: a file of measurements is accepted up to that size",
+                              is_gzip_ ? "unpacked, it is " : "", size_in_words(most_)));
+    }
+    return piece;
+  }
+
+ private:
+  void begin() {
+    began_ = true;
+    rest_ = bytes_();
+    refuse_no_text(rest_, name_);
+    is_gzip_ = rest_.starts_with(gzip_begins);
+    constexpr int gzip_alone = 16 + MAX_WBITS;
+    if (is_gzip_ && inflateInit2(&stream_, gzip_alone) != Z_OK) throw std::bad_alloc();
+  }
+
+  // Up to a block of what the members hold.
+  std::string_view inflated() {
+    std::size_t made = 0;
+    while (made < block_.size() && starts_member()) {
+      // Blocks are smaller than 2^32 bytes, beyond which zlib does not count.
+      stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest_.data()));
+      stream_.avail_in = static_cast<uInt>(rest_.size());
+      stream_.next_out = reinterpret_cast<Bytef*>(block_.data() + made);
+      stream_.avail_out = static_cast<uInt>(block_.size() - made);
+      const int told = inflate(&stream_, Z_NO_FLUSH);
+      made = block_.size() - stream_.avail_out;
+      rest_.remove_prefix(rest_.size() - stream_.avail_in);
       if (told == Z_MEM_ERROR) throw std::bad_alloc();
-      if (told == Z_BUF_ERROR) fail(name_, "its gzip is cut off: the whole file is accepted");
-      if (told != Z_OK && told != Z_STREAM_END) {
+      if (told != Z_OK && told != Z_STREAM_END && told != Z_BUF_ERROR) {
         fail(name_, fmt::format("its gzip is damaged{}: a whole file is accepted",
                                 stream_.msg == nullptr ? "" : fmt::format(" ({})", stream_.msg)));
       }
+      in_member_ = told != Z_STREAM_END;
+      if (!in_member_) SIM_CHECK(inflateReset(&stream_) == Z_OK);
+      if (in_member_ && rest_.empty() && made < block_.size()) {
+        rest_ = bytes_();
+        if (rest_.empty()) fail(name_, "its gzip is cut off: the whole file is accepted");
+      }
     }
-    SIM_CHECK(inflateReset(&stream_) == Z_OK);
+    return {block_.data(), made};
   }
 
-  std::string_view rest() const { return {reinterpret_cast<const char*>(stream_.next_in), stream_.avail_in}; }
+  // Whether a member goes on or another one begins. Behind the last one tapes and some writers fill up with zeros.
+  bool starts_member() {
+    if (in_member_) return true;
+    if (rest_.size() < gzip_begins.size()) {
+      seam_.assign(rest_);
+      for (rest_ = bytes_(); !rest_.empty(); rest_ = bytes_()) {
+        seam_ += rest_;
+        if (seam_.size() >= gzip_begins.size()) break;
+      }
+      rest_ = seam_;
+    }
+    in_member_ = rest_.starts_with(gzip_begins);
+    for (; !in_member_ && !rest_.empty(); rest_ = bytes_()) {
+      if (rest_.find_first_not_of('\0') != std::string_view::npos)
+        fail(name_, "bytes that are no gzip follow behind its gzip: a whole file is accepted");
+    }
+    return in_member_;
+  }
 
- private:
-  z_stream stream_{};
+  Bytes bytes_;
   std::string_view name_;
+  std::size_t most_;
+  std::size_t size_ = 0;  // of what was handed over
+  bool began_ = false;
+  bool is_gzip_ = false;
+  bool in_member_ = false;
+  std::string_view rest_;  // of the block
+  std::string seam_;       // the last bytes of a block and the next one, where a member begins in neither
+  z_stream stream_{};      // of gzip
+  std::string block_ = std::string(std::size_t{1} << 18, '\0');
 };
 
-// Returns the size of what they hold, and adds that to the text where one is given.
-std::size_t unpack(std::string_view bytes, std::string_view name, std::size_t most, std::string* text) {
-  std::size_t size = 0;
-  Inflation inflation(bytes, name);
-  while (inflation.rest().starts_with(gzip_begins)) inflation.unpack_member(size, most, text);
-  // Tapes and some writers fill up with zeros.
-  if (inflation.rest().find_first_not_of('\0') != std::string_view::npos) {
-    fail(name, "bytes that are no gzip follow behind its gzip: a whole file is accepted");
-  }
-  return size;
+// All bytes as one block.
+Unpacking::Bytes whole(std::string_view bytes) {
+  return [bytes]() mutable { return std::exchange(bytes, {}); };
 }
 
-std::string read_bytes(const std::filesystem::path& path) {
+// A file that was opened, and its size where that is known: of a pipe it is not.
+struct OpenFile {
+  std::ifstream file;
+  std::optional<std::uintmax_t> size{};
+};
+OpenFile open(const std::filesystem::path& path) {
   const std::string name = path.string();
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) fail(name, "it is a folder: a file of measurements is accepted");
   note_read(path);
-  const std::string too_large = "larger than 1 GiB: a file of measurements is accepted up to that size";
   const std::uintmax_t size = std::filesystem::file_size(path, ignored);
-  if (!ignored && size > largest_measurement_text) fail(name, too_large);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail(name, std::generic_category().message(errno));
+  OpenFile opened{std::ifstream(path, std::ios::binary)};
+  if (!opened.file) fail(name, std::generic_category().message(errno));
+  if (!ignored) opened.size = size;
+  return opened;
+}
+
+std::string read_bytes(const std::filesystem::path& path) {
+  const std::string name = path.string();
+  const std::string too_large = "larger than 1 GiB: a file of measurements is accepted up to that size";
+  OpenFile opened = open(path);
+  std::ifstream& file = opened.file;
+  if (opened.size.value_or(0) > largest_measurement_text) fail(name, too_large);
   std::string text;
-  if (!ignored) text.reserve(size);  // of a pipe nothing is known
+  text.reserve(opened.size.value_or(0));
   std::string block(std::size_t{1} << 20, '\0');
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
     text.append(block, 0, static_cast<std::size_t>(file.gcount()));
@@ -136,13 +197,19 @@ std::string read_bytes(const std::filesystem::path& path) {
 }  // namespace
 
 std::string measurement_text_of(std::string bytes, std::string_view name, std::size_t most) {
-  refuse_no_text(bytes, name);
-  if (!bytes.starts_with(gzip_begins)) return bytes;
+  if (!bytes.starts_with(gzip_begins)) {
+    refuse_no_text(bytes, name);
+    return bytes;
+  }
+  std::size_t size = 0;  // a string that grows takes up to three times as much
+  const auto unpack = [&](const auto& take) {
+    Unpacking unpacking(whole(bytes), name, most);
+    for (std::string_view piece = unpacking.next(); !piece.empty(); piece = unpacking.next()) take(piece);
+  };
+  unpack([&size](std::string_view piece) { size += piece.size(); });
   std::string text;
-  text.reserve(unpack(bytes, name, most, nullptr));  // a string that grows takes up to three times as much
-  unpack(bytes, name, most, &text);
-  refuse_no_text(text, name);
-  if (text.starts_with(gzip_begins)) fail(name, "it is compressed twice: gzip of plain text is accepted");
+  text.reserve(size);
+  unpack([&text](std::string_view piece) { text += piece; });
   return text;
 }
 
@@ -153,5 +220,31 @@ std::string read_measurement_text(const std::filesystem::path& path) {
     fail(path.string(), "it needs more memory than there is");
   }
 }
+
+class MeasurementStream::Source {
+ public:
+  explicit Source(const std::filesystem::path& path)
+      : name_(path.string()), file_(open(path).file), unpacking_([this] { return block(); }, name_, largest) {}
+
+  std::string_view next() { return unpacking_.next(); }
+
+ private:
+  std::string_view block() {
+    file_.read(block_.data(), static_cast<std::streamsize>(block_.size()));
+    if (file_.bad()) fail(name_, "the disk reports an error");
+    return {block_.data(), static_cast<std::size_t>(file_.gcount())};
+  }
+
+  std::string name_;
+  std::ifstream file_;
+  std::string block_ = std::string(std::size_t{1} << 18, '\0');
+  Unpacking unpacking_;
+};
+
+MeasurementStream::MeasurementStream(const std::filesystem::path& path) : source_(std::make_unique<Source>(path)) {}
+MeasurementStream::MeasurementStream(MeasurementStream&&) noexcept = default;
+MeasurementStream::~MeasurementStream() = default;
+
+std::string_view MeasurementStream::next() { return source_->next(); }
 
 }  // namespace c3sim::sim

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -19,5 +20,24 @@ std::string read_measurement_text(const std::filesystem::path& path);
 // behind the other. Throws ConfigError, with `name` for the file, for gzip that is cut off or damaged or unpacks to
 // more than `most` bytes, and for what is known not to be text: UTF-16, zip (and so .xlsx), xz, zstd and bzip2.
 std::string measurement_text_of(std::string bytes, std::string_view name, std::size_t most = largest_measurement_text);
+
+// The text of a file of which nobody needs the whole at once, such as a trace of millions of events.
+class MeasurementStream {
+ public:
+  static constexpr std::size_t largest = std::size_t{8} << 30;
+
+  // Opens the file as read_measurement_text does. Throws ConfigError where it cannot be read or is a folder.
+  explicit MeasurementStream(const std::filesystem::path& path);
+  MeasurementStream(MeasurementStream&&) noexcept;
+  ~MeasurementStream();
+
+  // The next piece of the text, which is good until the next call; empty behind its end. Throws ConfigError for what
+  // read_measurement_text refuses, and for a text larger than `largest`.
+  std::string_view next();
+
+ private:
+  class Source;
+  std::unique_ptr<Source> source_;
+};
 
 }  // namespace c3sim::sim

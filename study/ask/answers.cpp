@@ -150,7 +150,7 @@ Results to_tables(const C3Question&, const Answer<C3Result>& answer, const model
   add_intervals(table, answer.intervals,
                 {{"makespan", "makespan"}, {"gemm", "GEMM end"}, {"collective", "collective end"}});
   NamedTable results{"results", title, std::move(table)};
-  if (answer.results.size() > 1) results.charts.push_back(strategy_chart(answer.results, answer.intervals));
+  if (answer.results.size() > 1) results.charts.emplace_back(strategy_chart(answer.results, answer.intervals));
   std::vector<std::string> warnings = answer.warnings;
   if (std::string losses = losses_of(answer.results); !losses.empty()) warnings.push_back(std::move(losses));
   return {platform.name, {std::move(results)}, std::move(warnings), std::move(runs)};

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -211,10 +212,11 @@ std::optional<ResultTable> gains_of(const ServeStudy& study, const std::vector<S
     const char* heading;
     double (*of)(const Served& served);  // the more, the better
   };
-  constexpr Gain gains[] = {
-      {"ttft_gain", "first token", [](const Served& served) { return per_second_of(served.first_token); }},
-      {"e2e_gain", "whole", [](const Served& served) { return per_second_of(served.whole); }},
-      {"throughput_gain", "throughput", [](const Served& served) { return served.per_second(served.output_tokens); }}};
+  constexpr std::array<Gain, 3> gains{
+      {{"ttft_gain", "first token", [](const Served& served) { return per_second_of(served.first_token); }},
+       {"e2e_gain", "whole", [](const Served& served) { return per_second_of(served.whole); }},
+       {"throughput_gain", "throughput",
+        [](const Served& served) { return served.per_second(served.output_tokens); }}}};
   std::vector<Column> columns{{"case", "case", ""}};
   for (const Gain& gain : gains) {
     columns.push_back({gain.key, gain.heading, ""});
@@ -266,8 +268,10 @@ Results answer_serve(Request& request) {
   sim::Section root = config.root();
   const std::string name = root.text("name");
   const std::string about = root.text("about", name);
+  const Given asked = request.given();
+  request.take("trace");  // elsewhere, a file that is written; here, requests that are read
   const Platform platform = request.platform(arguments, root.text("platform", "mi300x"));
-  ServeStudy study(root, request.given(), file, arguments);
+  ServeStudy study(root, asked, file, arguments);
   arguments.check();
   config.check();
   ServeMachine machine(platform.spec);

@@ -168,11 +168,11 @@ std::string in_short(const std::vector<std::string>& names) {
 std::vector<Chart> charts_of(const Experiment& experiment, const Ran& ran, int gpus,
                              const std::vector<Together>& operations) {
   std::vector<Chart> charts{stream_chart(experiment.graph, ran.on_queue, gpus)};
-  if (ran.overlaps && ran.serial) charts.push_back(makespan_chart(ran.makespan, *ran.serial));
+  if (ran.overlaps && ran.serial) charts.emplace_back(makespan_chart(ran.makespan, *ran.serial));
   if (operations.size() > most_bars) return charts;
   std::vector<TimeBeside> times;
   for (const Together& one : operations) times.push_back({one.name, one.time, one.alone});
-  charts.push_back(operation_chart(times));
+  charts.emplace_back(operation_chart(times));
   return charts;
 }
 

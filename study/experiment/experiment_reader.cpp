@@ -36,7 +36,7 @@ std::filesystem::path included(const sim::Config::Base& base, const std::filesys
                                  "' lies elsewhere: files beside this one or in folders below it are "
                                  "accepted, and those of the folder experiments of the configurations"}});
   }
-  const std::filesystem::path beside = (file.parent_path() / name).lexically_normal();
+  std::filesystem::path beside = (file.parent_path() / name).lexically_normal();
   if (std::filesystem::exists(beside)) return beside;
   for (const std::filesystem::path& folder : config_folders()) {
     if (std::filesystem::exists(folder / "experiments" / name)) return folder / "experiments" / name;

@@ -39,7 +39,7 @@ bool is_formula(std::string_view value) {
 }
 
 std::string csv_text(std::string_view text) {
-  const std::string value = is_formula(text) ? "'" + std::string(text) : std::string(text);
+  std::string value = is_formula(text) ? "'" + std::string(text) : std::string(text);
   if (value.find_first_of(",\"\r\n") == std::string::npos) return value;
   std::string quoted = "\"";
   for (const char c : value) {

@@ -16,7 +16,8 @@ namespace c3sim::study {
 // The cell of a value: times in microseconds, what has a name by that, nothing where there is nothing.
 template <class Value>
 Cell cell_of(const Value& value) {
-  if constexpr (std::is_same_v<Value, Cell> || std::is_same_v<Value, bool> || std::is_same_v<Value, NoNumber>) {
+  if constexpr (std::is_same_v<Value, Cell> || std::is_same_v<Value, bool> || std::is_same_v<Value, NoNumber> ||
+                std::is_floating_point_v<Value>) {
     return value;
   } else if constexpr (std::is_same_v<Value, sim::Time>) {
     return sim::to_microseconds(value);
@@ -24,8 +25,6 @@ Cell cell_of(const Value& value) {
     return std::string(std::string_view(value));
   } else if constexpr (std::is_integral_v<Value>) {
     return static_cast<std::int64_t>(value);
-  } else if constexpr (std::is_floating_point_v<Value>) {
-    return value;
   } else if constexpr (requires { value.has_value(); }) {
     return value ? cell_of(*value) : Cell();
   } else {

@@ -168,7 +168,8 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
     group.spec.stored_tokens = question.prefix;
     group.costs = [&of = *times.back()](const Batch& batch) { return of.cost(batch); };
     const BlockCopies copies = block_copies(step, question.block);
-    const sim::Bytes of_block = static_cast<double>(copies.of_block * step.gpus() / step.dp) * copies.bytes;
+    const int gpus_of_replica = step.gpus() / step.dp;
+    const sim::Bytes of_block = static_cast<double>(copies.of_block * gpus_of_replica) * copies.bytes;
     group.spec.store_blocks = static_cast<std::int64_t>(question.store_size / of_block);
     const Store from = groups.empty() ? question.store : Store::peer;
     group.fetch_time = [&of = fetch_times(question.fetch, from, copies), block = question.block](std::int64_t tokens) {

@@ -96,7 +96,7 @@ std::vector<std::string> model_names(std::span<const std::filesystem::path> conf
 
 std::filesystem::path model_file(const std::string& name_or_path,
                                  std::span<const std::filesystem::path> config_folders) {
-  const std::filesystem::path path = name_or_path;
+  std::filesystem::path path = name_or_path;
   const std::string extension = path.extension().string();
   const bool is_path = name_or_path.find('/') != std::string::npos || extension == ".json" || extension == ".yaml" ||
                        extension == ".yml";

@@ -13,6 +13,7 @@
 #include "study/report/results.h"
 #include "study/run/testbed.h"
 #include "study/run/timeline.h"
+#include "study/step/step_graph.h"
 #include "study/step/step_memory.h"
 #include "study/step/step_operation.h"
 #include "study/step/step_question.h"
@@ -36,6 +37,7 @@ struct StepResult {
   sim::Watts power;                                   // of one GPU, mean over the step
   sim::Hertz clock;                                   // likewise
   sim::Flops flops;                                   // of products and attention on one GPU, as the model has them
+  ProductFlops products;
   StepMemory memory;
   std::vector<std::string> warnings;
   std::map<std::string, StepShare> operations;  // by name

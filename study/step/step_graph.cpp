@@ -55,6 +55,39 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
   return blocks;
 }
 
+namespace {
+
+// Every micro-batch has the same products: one is written.
+sim::Flops products_of_all_gpus(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+                                const models::PlatformSpec& platform) {
+  StepQuestion once = question;
+  once.micro = 1;
+  once.batch /= question.micro;
+  sim::Flops flops;
+  for (const StepBlock& block : step_blocks(once, operators, once.stage_layers(), platform)) {
+    const auto layers = static_cast<double>(std::max<std::int64_t>(1, block.layers));
+    const double times = question.micro * layers * block.share(once.gpus()) * once.gpus();
+    for (const StepOperation& one : block.operations) {
+      if (one.again) continue;
+      const auto* const fused = std::get_if<models::FusedSpec>(&one.work);
+      const auto* const product = fused != nullptr ? &fused->gemm : std::get_if<models::GemmShape>(&one.work);
+      if (product != nullptr) flops += times * product->flops();
+    }
+  }
+  return flops;
+}
+
+}  // namespace
+
+ProductFlops product_flops(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+                           const models::PlatformSpec& platform) {
+  StepQuestion on_one = question;
+  on_one.batch *= question.dp;
+  static_cast<Split&>(on_one) = {};
+  const sim::Flops of_all = products_of_all_gpus(question, operators, platform);
+  return {of_all, question.gpus() == 1 ? of_all : products_of_all_gpus(on_one, operators, platform)};
+}
+
 OperationGraph graph_of(std::span<const StepBlock> blocks, const models::PlatformSpec& platform, sim::Time pause) {
   std::vector<int> all(static_cast<std::size_t>(platform.gpus));
   std::iota(all.begin(), all.end(), 0);

@@ -17,6 +17,18 @@ namespace c3sim::study {
 std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
                                    std::int64_t layers, const models::PlatformSpec& platform);
 
+// Operations of the products of all GPUs together, and of one GPU that does it all by itself. What is done again, as
+// results were not kept, does not count. A split repeats the difference: a router's products, heads of keys and values,
+// tokens that are filled up.
+struct ProductFlops {
+  sim::Flops of_all_gpus;
+  sim::Flops on_one;
+  sim::Flops repeated() const { return of_all_gpus - on_one; }
+  bool some_are_repeated() const { return repeated() > 1e-9 * on_one; }
+};
+ProductFlops product_flops(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+                           const models::PlatformSpec& platform);
+
 // Expanded, on all GPUs of the platform; resolved. A framework launches it: all that begins with a kernel is queued.
 // Before it hosts pause, which is an operation of that name.
 inline constexpr auto pause_name = "pause";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace c3sim::study {
@@ -103,11 +104,11 @@ StepMemory memory_of(const StepQuestion& question) {
 
 std::string to_string(const StepMemory& memory) {
   std::string text;
-  const std::pair<const char*, sim::Bytes> parts[] = {{"weights", memory.weights},
-                                                      {"gradients", memory.gradients},
-                                                      {"states", memory.states},
-                                                      {"activations", memory.activations},
-                                                      {"cache", memory.cache}};
+  const std::array<std::pair<const char*, sim::Bytes>, 5> parts{{{"weights", memory.weights},
+                                                                 {"gradients", memory.gradients},
+                                                                 {"states", memory.states},
+                                                                 {"activations", memory.activations},
+                                                                 {"cache", memory.cache}}};
   for (const auto& [name, bytes] : parts) {
     if (bytes <= sim::Bytes(0.0)) continue;
     text += fmt::format("{}{} {:.1f} GB", text.empty() ? "" : ", ", name, bytes.value() / 1e9);

@@ -195,6 +195,21 @@ ResultTable operations_of(const StepResult& result, Bounds& bounds) {
   return table;
 }
 
+// Operations that more GPUs than one do.
+ResultTable repeated_of(const StepResult& result) {
+  constexpr double tera = 1e12;
+  const ProductFlops& products = result.products;
+  ResultTable table({{"split", "split", ""},
+                     {"products_TFLOP", "products of all GPUs", "TFLOP", 3},
+                     {"on_one_TFLOP", "on one GPU", "TFLOP", 3},
+                     {"repeated_TFLOP", "repeated by the split", "TFLOP", 3},
+                     {"repeated_percent", "of that on one GPU", "%", 2}});
+  table.add_row({to_string(static_cast<const Split&>(result.question)), products.of_all_gpus.value() / tera,
+                 products.on_one.value() / tera, products.repeated().value() / tera,
+                 percent * (products.repeated() / products.on_one)});
+  return table;
+}
+
 // A bar for each kind of kernel.
 BarChart kind_chart(const StepResult& result) {
   BarChart chart{.id = "kinds_us",
@@ -281,9 +296,11 @@ Results to_tables(const StepResult& result, const models::PlatformSpec& platform
   Bounds bounds(result, platform);
   results.tables.push_back({"kinds", "Kernels of one GPU", kinds_of(result, bounds), true, {kind_chart(result)}, true});
   results.tables.push_back({"operations", "The dearest operations", operations_of(result, bounds), false, {}, true});
+  if (result.products.some_are_repeated())
+    results.tables.push_back({"repeated", "What the split repeats", repeated_of(result)});
   results.headlines = headlines_of(result, platform);
   results.runs.push_back({.name = std::string(to_string(result.question.phase)), .schedule = result.graph.schedule()});
-  results.charts.push_back(timeline_of(result, platform));
+  results.charts.emplace_back(timeline_of(result, platform));
   results.title = fmt::format("A step of {}: {}", result.question.model.name, to_string(result.question.phase));
   results.notes.push_back(fmt::format("Of one GPU: {}.", to_string(result.memory)));
   if (std::string carriers = carriers_of(result, platform.gpu.sdma); !carriers.empty()) {

@@ -87,6 +87,17 @@ TEST(ServeCommand, CarriesItsQuestion) {
   EXPECT_EQ(row["fidelity"], "assumed");
 }
 
+// Elsewhere --trace names a file that is written, and no file of the user's is written over.
+TEST(ServeCommand, ReadsRequestsOfTheUser) {
+  const std::string requests = written("requests.csv", "arrival_s,prompt_tokens,output_tokens\n0,100,2\n1,100,2\n");
+  const std::string before = content(requests);
+  const std::string file = written("serve.yaml", "name: s\nmodel: llama3-8b\n");
+  const Answer answer = run_cli({"serve", file, "--trace", requests, "--format", "json"});
+  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_EQ(nlohmann::json::parse(answer.out)["results"][0]["requests"], 2);
+  EXPECT_EQ(content(requests), before);
+}
+
 TEST(ServeCommand, SaysWhichRequestIsWrong) {
   written("requests.csv", "arrival_s,prompt_tokens,output_tokens\n1,10,1\n0,10,1\n");
   EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\ntrace: requests.csv\n"),

@@ -21,17 +21,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         calibrate::read_kineto(std::string_view(reinterpret_cast<const char*>(bytes), size), "t.json");
     for (const calibrate::ProfiledWork& work : profile.work) {
       require(work.begin <= work.end && work.stream < profile.streams.size());
-      require(!work.launch || *work.launch < profile.calls.size());
+      require(!work.launch() || *work.launch() < profile.calls.size());
     }
     require(profile.begin() <= profile.end());
     static_cast<void>(calibrate::profile_tables(profile));
     const calibrate::Dependencies dependencies = calibrate::dependencies_of(profile);
     for (std::size_t i = 0; i < dependencies.nodes.size(); ++i) {
-      for (const calibrate::After& after : dependencies.nodes[i].after) require(after.node < i);
+      for (const calibrate::After& after : dependencies.after[i]) require(after.node < i);
     }
     // Collectives are left out: what a simulation makes of them is no matter of the reader's.
     calibrate::Profile plain = profile;
-    for (calibrate::ProfiledWork& work : plain.work) work.collective.reset();
+    for (calibrate::KnownCollective& one : plain.collectives) one.spec.reset();
     static study::Testbed testbed(mi300x_testbed().platform());
     calibrate::Contention contention(testbed, {});
     const auto run = calibrate::take_apart(plain, dependencies, contention);

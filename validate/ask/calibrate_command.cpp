@@ -38,7 +38,7 @@ std::vector<calibrate::Reading> readings_of(const study::Request& request, const
   }
   if (!paths.empty()) {
     calibrate::require_files(paths);
-    const calibrate::ScreenedFor target{request.platform_name().value_or("mi300x"), platform};
+    calibrate::ScreenedFor target{request.platform_name().value_or("mi300x"), platform};
     calibrate::MeasurementFiles own = calibrate::read_measurement_files(
         reader_of_everything(library), paths, [&target](const calibrate::Reading&) { return target; });
     for (calibrate::Reading& reading : own.readings) {

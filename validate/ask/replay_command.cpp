@@ -158,12 +158,12 @@ Machines machines_of(study::Request& request, study::Arguments& arguments, const
   return machines;
 }
 
-// Of collectives that the library gives fewer channels than were asked for.
+// Of collectives that the library gives fewer channels than were asked for: each sort is told once.
 void warn_of_channels(std::vector<std::string>& warnings, const calibrate::Profile& profile,
                       const calibrate::ByWhat& by_what, const Machines& machines) {
-  for (const calibrate::ProfiledWork& one : profile.work) {
-    if (!one.collective) continue;
-    models::CollectiveSpec collective = *one.collective;
+  for (const calibrate::KnownCollective& one : profile.collectives) {
+    if (!one.spec) continue;
+    models::CollectiveSpec collective = *one.spec;
     collective.backend = by_what.backend;
     collective.channels = by_what.channels;
     study::warn_of_channels(warnings, std::vector<study::Work>{collective}, machines.platform.spec);

@@ -172,7 +172,7 @@ study::Results answer_on(study::Request& request, study::TuningQuestion question
   std::vector<std::string> warnings;
   if (!measured_files.empty()) {
     calibrate::require_files(measured_files);
-    const calibrate::ScreenedFor target{platform.spec.name, platform.spec.name};
+    calibrate::ScreenedFor target{platform.spec.name, platform.spec.name};
     const calibrate::MeasurementFiles files =
         calibrate::read_measurement_files(reader_of_everything(library_of(request, arguments)), measured_files,
                                           [&target](const calibrate::Reading&) { return target; });

@@ -27,7 +27,7 @@ TEST(Kineto, KeepsDatesToTheNanosecond) {
   EXPECT_EQ(profile.work[0].begin - profile.calls[0].begin, sim::Time(27'464'000));  // ...285.042 - ...257.578
   EXPECT_EQ(profile.work[0].end - profile.work[0].begin, sim::Time(9'888'000));
   EXPECT_EQ(profile.work[0].kind, WorkKind::matrix);
-  EXPECT_EQ(profile.work[0].launch, std::optional<std::size_t>(0));
+  EXPECT_EQ(profile.work[0].launch(), Place(0));
   EXPECT_EQ(profile.gpu, "AMD Instinct MI300X");
   EXPECT_EQ(profile.ranks, std::optional<int>(8));
 }
@@ -35,9 +35,10 @@ TEST(Kineto, KeepsDatesToTheNanosecond) {
 // 8 GPUs that gather 1024 elements of two bytes.
 TEST(Kineto, KnowsACollectiveByItsArguments) {
   const Profile profile = Trace().all_gather(4, 10, 20, 0, 1024).read();
-  ASSERT_TRUE(profile.work[0].collective);
-  EXPECT_EQ(profile.work[0].collective->bytes, sim::Bytes(2048.0));
-  EXPECT_EQ(profile.work[0].collective->gpus, 8);
+  const models::CollectiveSpec* const collective = profile.collective_of(profile.work[0]);
+  ASSERT_NE(collective, nullptr);
+  EXPECT_EQ(collective->bytes, sim::Bytes(2048.0));
+  EXPECT_EQ(collective->gpus, 8);
 }
 
 TEST(Kineto, CountsWhatItDoesNotUnderstandWithItsTime) {
@@ -68,7 +69,7 @@ TEST(Kineto, CountsWhatItDoesNotUnderstandWithItsTime) {
 // The clock of the GPU is behind that of the host.
 TEST(Kineto, LeavesALaunchOutThatComesAfterItsWork) {
   const Profile profile = Trace().call("hipLaunchKernel", 100, 5, 1).kernel("gemm", 0, 90, 20, 1).read();
-  EXPECT_FALSE(profile.work[0].launch);
+  EXPECT_FALSE(profile.work[0].launch());
   EXPECT_EQ(profile.misunderstood.size(), 1u);
 }
 
@@ -97,7 +98,8 @@ TEST(Kineto, HasAsManyChannelsAsTheKernelHasWorkgroups) {
     const std::string arguments = R"(,"Collective name":"allreduce","In msg nelems":8,"Out msg nelems":8,)"
                                   R"("Group size":2,"dtype":"Float","grid":)" +
                                   grid;
-    return Trace().kernel("ncclDevKernel_AllReduce", 2, 10, 5, 0, arguments).read().work.at(0).collective->channels;
+    const Profile profile = Trace().kernel("ncclDevKernel_AllReduce", 2, 10, 5, 0, arguments).read();
+    return profile.collective_of(profile.work.at(0))->channels;
   };
   EXPECT_EQ(channels_with("[24, 1, 1]"), 24);
   EXPECT_EQ(channels_with("[0, 7, 1]"), std::nullopt);
@@ -139,7 +141,7 @@ TEST(RanksOfARun, TheLastToComeTellsTheTimeWithoutWaits) {
 TEST(RanksOfARun, ThatRanACollectiveMoreOftenTellNothing) {
   std::vector<Profile> profiles{of_rank(0, {100, 40}), of_rank(1, {60})};
   tell_waits(std::vector{&profiles[0], &profiles[1]});
-  EXPECT_FALSE(profiles[0].work[0].least);
+  EXPECT_EQ(profiles[0].work[0].least, ProfiledWork::unknown);
   EXPECT_EQ(profiles[0]
                 .misunderstood.at("collectives of which another rank ran more or fewer: waits are not told apart")
                 .events,
@@ -162,6 +164,71 @@ TEST(RanksOfARun, MayBeGpusOfOneTrace) {
 TEST(RanksOfARun, AreDifferentOnes) {
   std::vector<Profile> profiles{of_rank(3, {100}), of_rank(3, {60})};
   EXPECT_THROW(tell_waits(std::vector{&profiles[0], &profiles[1]}), sim::ConfigError);
+}
+
+// Three million kernels and as many launches are 3e6 * (56 + 24) bytes = 240 MB: what they have in common is kept once.
+TEST(Kineto, KeepsLittleOfEachKernel) {
+  EXPECT_LE(sizeof(ProfiledWork), 56u);
+  EXPECT_LE(sizeof(HostCall), 24u);
+  Trace trace;
+  for (int i = 0; i < 100; ++i) {
+    trace.other(fmt::format(R"({{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":{},"dur":1,"args":{{"External id":{},)"
+                            R"("Input Dims":[[64,32],[32,16]],"Input type":["c10::Half","c10::Half"]}}}})",
+                            10 * i, i + 1));
+    trace.call("hipLaunchKernel", 10 * i, 1, i + 1);
+    trace.kernel(i % 2 == 0 ? "gemm" : "another gemm", 0, 10 * i + 3, 2, i + 1,
+                 fmt::format(R"(,"External id":{})", i + 1));
+    trace.all_gather(2, 10 * i + 3, 2, 0, 1 << 20);
+  }
+  const Profile profile = trace.read();
+  EXPECT_EQ(profile.work.size(), 200u);
+  EXPECT_EQ(profile.names.size(), 3u);        // calls that launch keep no name
+  EXPECT_EQ(profile.collectives.size(), 1u);  // each asks for the same
+  EXPECT_EQ(profile.products.size(), 100u);   // one for each operator that ran
+  EXPECT_EQ(profile.known.size(), 1u);        // all of one shape
+}
+
+// Wherever the text is cut into pieces, the profile is that of the whole.
+TEST(Kineto, ReadsATextInPieces) {
+  Trace trace;
+  trace.call("hipLaunchKernel", 0, 1, 1).kernel("gemm", 0, 10, 100, 1).all_gather(4, 113.5, 1000, 2, 1 << 24);
+  const std::string text = trace.text();
+  for (const std::size_t size : {1, 2, 7, 64, 1000}) {
+    std::string_view rest = text;
+    const auto more = [&rest, size] {
+      const std::string_view piece = rest.substr(0, size);
+      rest.remove_prefix(piece.size());
+      return piece;
+    };
+    const std::string_view first = more();
+    const Profile profile = read_kineto_pieces(first, more, "t.json", {});
+    EXPECT_EQ(profile.cut_off, "") << size;
+    EXPECT_EQ(profile.gpu, "AMD Instinct MI300X") << size;
+    ASSERT_EQ(profile.work.size(), 2u) << size;
+    EXPECT_EQ(profile.name_of(profile.work[0]), "gemm") << size;
+    EXPECT_EQ(profile.work[1].begin - profile.work[0].begin, std::chrono::nanoseconds(103'500)) << size;
+  }
+}
+
+// Chrome's "JSON Array Format" is the list of events alone, whose end may be missing; it names no GPU.
+TEST(Kineto, ReadsAListOfEvents) {
+  Trace trace;
+  trace.call("hipLaunchKernel", 0, 1, 1).kernel("gemm", 0, 10, 100, 1, R"(,"more":[[1,2],{"name":"no name"}])");
+  trace.kernel("fill", 0, 110, 100);
+  const std::string events = fmt::format("{}", fmt::join(trace.events, ",\n"));
+  for (const char* const end : {"]", "]\n", "", ",\n"}) {
+    const std::string text = "[" + events + end;
+    EXPECT_TRUE(is_kineto(text));
+    const Profile profile = read_kineto(text, "t.json");
+    EXPECT_EQ(profile.cut_off, "") << end;
+    ASSERT_EQ(profile.work.size(), 2u);
+    EXPECT_EQ(profile.name_of(profile.work[0]), "gemm");
+    EXPECT_TRUE(profile.work[0].launch());
+  }
+  const Profile cut = read_kineto("[" + events.substr(0, events.size() - 10), "t.json");
+  EXPECT_THAT(cut.cut_off, HasSubstr("it was cut off, or damaged"));
+  EXPECT_EQ(cut.work.size(), 1u);
+  EXPECT_FALSE(is_kineto(R"([{"name":"all_reduce","size":1}])"));
 }
 
 TEST(Kineto, SaysWhyNothingIsLeft) {

@@ -138,8 +138,8 @@ TEST(RocprofRun, IsWhatAllItsTracesTell) {
   EXPECT_EQ(profile.work[1].kind, WorkKind::matrix);
   EXPECT_EQ(profile.streams[profile.work[2].stream].name(), "gpu5 stream 2");
   EXPECT_EQ(profile.end() - profile.begin(), std::chrono::nanoseconds(9000));
-  ASSERT_TRUE(profile.work[1].launch);
-  EXPECT_EQ(profile.work[1].begin - profile.calls[*profile.work[1].launch].begin, std::chrono::nanoseconds(5000));
+  ASSERT_TRUE(profile.work[1].launch());
+  EXPECT_EQ(profile.work[1].begin - profile.calls[*profile.work[1].launch()].begin, std::chrono::nanoseconds(5000));
   EXPECT_EQ(profile.misunderstood.at("rows at fault, which c3sim read shows").events, 1u);
   EXPECT_EQ(log.faults(), 1u);
   EXPECT_THROW(static_cast<void>(read_rocprof_run(std::vector<std::string_view>{calls}, log, {})), sim::ConfigError);

@@ -2,7 +2,11 @@
 #include "calibrate/replay/occupancy.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <array>
+
+#include "study/run/busy_times.h"
 #include "tests/calibrate/readers/kineto_trace.h"
 
 namespace c3sim::calibrate {
@@ -28,6 +32,36 @@ TEST(Occupancy, PartsCommunicationByWhatRunsBesideIt) {
   ASSERT_EQ(exposed.size(), 1u);
   EXPECT_EQ(exposed[0].begin, microseconds(10));
   EXPECT_EQ(exposed[0].end, microseconds(20));
+}
+
+// The same as sets of moments say, of two steps whose work may lie anywhere.
+RC_GTEST_PROP(Occupancy, IsWhatSetsOfMomentsSay, ()) {
+  const auto numbers = *rc::gen::container<std::vector<std::array<int, 3>>>(
+      rc::gen::container<std::array<int, 3>>(rc::gen::inRange(0, 40)));
+  std::vector<Stretch> stretches;
+  std::array<study::BusyTimes, 2> compute, communication;
+  for (const auto& [begin, length, kind] : numbers) {
+    const std::size_t step = kind % 2;
+    const bool communicates = kind % 3 == 0;
+    stretches.push_back({sim::Time(begin), sim::Time(begin + length), communicates, step});
+    study::add_busy((communicates ? communication : compute)[step], sim::Time(begin), sim::Time(begin + length));
+  }
+  const study::BusyTimes all_compute = compute[0] + compute[1];
+  const study::BusyTimes all_communication = communication[0] + communication[1];
+  const std::vector<Occupancy> steps = occupancies_of({{0, stretches}}, 2);
+  for (const std::size_t step : {0, 1}) {
+    const study::BusyTimes span(hull(compute[step] + communication[step]));
+    RC_ASSERT(steps[step].span == study::length_of(span));
+    RC_ASSERT(steps[step].busy == study::length_of(span & (all_compute + all_communication)));
+    RC_ASSERT(steps[step].compute == study::length_of(compute[step]));
+    RC_ASSERT(steps[step].communication == study::length_of(communication[step]));
+    RC_ASSERT(steps[step].overlapped == study::length_of(communication[step] & all_compute));
+  }
+  const Occupancy whole = occupancy_of(stretches);
+  RC_ASSERT(whole.busy == study::length_of(all_compute + all_communication));
+  study::BusyTimes exposed;
+  for (const Stretch& one : exposed_communication(stretches)) study::add_busy(exposed, one.begin, one.end);
+  RC_ASSERT(exposed == all_communication - all_compute);
 }
 
 // The first gap ends as soon as the host has launched, the second one long after that.

@@ -69,6 +69,31 @@ TEST(Replay, OfThousandsOfKernelsAtOnceTakesNoLonger) {
   EXPECT_LE(beside(met.replayed, met.measured), rounding);
 }
 
+// Of three million kernels the nodes, what each waits for (twice a bound), and the pieces are about 430 MB.
+TEST(Replay, KeepsLittleOfEachKernel) {
+  EXPECT_LE(sizeof(Node), 24u);
+  EXPECT_LE(sizeof(After), 16u);
+  EXPECT_LE(sizeof(Piece), 48u);
+  EXPECT_LE(sizeof(Stretch), 24u);
+}
+
+// Kernels of two kinds take turns: of sixty thousand bars of a millionth of the whole each nobody sees one.
+TEST(Replay, DrawsNoMoreBarsThanCanBeSeen) {
+  study::Testbed testbed = testbed_of("mi300x");
+  Contention contention(testbed, {});
+  Trace trace;
+  constexpr int kernels = 60'000;
+  for (int i = 0; i < kernels; ++i) trace.kernel(i % 2 == 0 ? "gemm" : "fill", 0, i, 1);
+  const study::Results results = replay_results(trace.read(), contention, contention);
+  const auto* const timeline = std::get_if<study::TimelineChart>(&results.charts.at(0));
+  ASSERT_NE(timeline, nullptr);
+  for (const study::TimelineRow& row : timeline->rows) {
+    EXPECT_LE(row.bars.size(), 20'001u);
+    EXPECT_GE(row.bars.size(), 10'000u);
+    EXPECT_NEAR(row.bars.back().end, kernels, 1.0);
+  }
+}
+
 // What is left of it are the GEMMs and how promptly they begin: 100 + 3 + 0 + 4 + 100.
 TEST(Replay, TakesCommunicationOutOfAChain) {
   study::Testbed testbed = testbed_of("mi300x");
@@ -200,10 +225,10 @@ TEST(Dependencies, FollowEventsThatTheTraceTells) {
   EXPECT_EQ(profile.unnamed_waits, 0u);
   const Dependencies dependencies = dependencies_of(profile);
   EXPECT_EQ(dependencies.by_time, 0u);
-  const Node& gemm = dependencies.nodes.back();
-  ASSERT_EQ(gemm.after.size(), 2u);  // its launch, and the event
-  EXPECT_EQ(dependencies.nodes[gemm.after[1].node].work, std::optional<std::size_t>(0));
-  EXPECT_EQ(gemm.after[1].lag, sim::Time(microseconds(5)));
+  const std::span<const After> gemm = dependencies.after[dependencies.nodes.size() - 1];
+  ASSERT_EQ(gemm.size(), 2u);  // its launch, and the event
+  EXPECT_EQ(dependencies.nodes[gemm[1].node].work, Place(0));
+  EXPECT_EQ(gemm[1].lag, sim::Time(microseconds(5)));
 }
 
 Profile shipped(const std::string& file) {

@@ -106,6 +106,21 @@ TEST(Attention, OfOneQueryMultipliesTilesInWhole) {
   EXPECT_NEAR(microseconds(decode(8, 8), platform), as_us(64.0 * 1.6384e9 / (500.0 * 8)) + 3.0, 3.0);
 }
 
+// Four queries of 16 heads that share keys are 64 rows: two tiles of 32 take as long as one tile of 64, of which two
+// rows count.
+TEST(Attention, OfMoreQueriesThanATileHasMultipliesMoreTiles) {
+  PlatformSpec platform = with_attention();
+  platform.gpu.attention->decode_rows = 64;
+  AttentionShape shape = decode(8, 8);
+  shape.heads = 2 * shape.kv_heads;
+  const double of_64_rows = microseconds(shape, platform);
+  platform.gpu.attention->decode_rows = 32;
+  EXPECT_LT(microseconds(shape, platform), 0.6 * of_64_rows);
+  shape.heads = 16 * shape.kv_heads;
+  shape.queries = 4;
+  EXPECT_NEAR(microseconds(shape, platform) / of_64_rows, 1.0, 0.01);
+}
+
 // Grouped heads share keys and values: as many bytes whatever the number of queries' heads.
 TEST(Attention, OfGroupedHeadsReadsTheirKeysOnce) {
   AttentionShape fewer = decode(8, 8);

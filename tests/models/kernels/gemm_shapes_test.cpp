@@ -115,14 +115,17 @@ TEST_P(GemmShapes, AreNoSlowerThanLargerOnes) {
   const GemmLibrary& library = platform_.gpu.gemm.library;
   const bool by_time = library.by_modelled_time || library.kernels.size() == 1;
   if (!by_time) GTEST_SKIP() << "takes what it was tuned for near by, be it slow";
-  const double slack = platform_.gpu.memory.has_cache() ? 1.05 : 1.15;
+  const double slack = platform_.gpu.memory.has_cache() ? 1.05 : 1.06;
+  int slower = 0;  // by more than 2 %
   for (int i = 0; i < 2 * shapes; ++i) {
     const GemmShape shape = any_shape();
     const GemmShape more = larger(shape);
     if (shape.n <= library.undivided_columns) continue;
-    ASSERT_LE(seconds(platform_, shape), slack * seconds(platform_, more))
-        << to_string(shape) << ", " << to_string(more);
+    const double ratio = seconds(platform_, shape) / seconds(platform_, more);
+    ASSERT_LE(ratio, slack) << to_string(shape) << ", " << to_string(more);
+    slower += ratio > 1.02 ? 1 : 0;
   }
+  EXPECT_LE(slower, 2 * shapes / 100) << "of a hundred one at most";
 }
 
 // Nor does one take longer than a larger size that the library was tuned for, as whose part it can be run.

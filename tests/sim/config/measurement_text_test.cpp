@@ -6,8 +6,10 @@
 #include <rapidcheck/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -67,6 +69,56 @@ TEST(MeasurementText, SmallFileDoesNotFillTheMemory) {
             "f.gz: unpacked, it is larger than 999999 bytes: a file of measurements is accepted up to that size");
   EXPECT_EQ(measurement_text_of(bomb, "f", 1'000'000).size(), 1'000'000u);
   EXPECT_THAT(fault_of_text(gzip(bomb)), HasSubstr("it is compressed twice: gzip of plain text is accepted"));
+}
+
+std::string streamed(const std::string& bytes) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "streamed";
+  std::ofstream(path, std::ios::binary) << bytes;
+  std::string text;
+  try {
+    MeasurementStream stream(path);
+    for (std::string_view piece = stream.next(); !piece.empty(); piece = stream.next()) text += piece;
+    EXPECT_EQ(stream.next(), "");
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return text;
+}
+
+// Blocks are of 2^18 bytes: members and texts end before, at and behind their ends.
+TEST(MeasurementStream, HandsOverTheWholeText) {
+  std::string text;
+  for (int i = 0; text.size() < 700'000; ++i) text += std::to_string(7919 * i % 10'007);
+  const std::string packed = gzip(text);
+  ASSERT_GT(packed.size(), std::size_t{1} << 18);
+  EXPECT_EQ(streamed(text), text);
+  EXPECT_EQ(streamed(packed), text);
+  EXPECT_EQ(streamed(""), "");
+  // Bytes that cannot be packed, so that a member ends one byte further on each time: one ends just before a block
+  // does, one with it, and of one the next member's two first bytes are cut apart.
+  constexpr std::size_t block = std::size_t{1} << 18;
+  std::string noise = "x";
+  for (std::uint32_t state = 1; noise.size() < block; state = 1664525 * state + 1013904223)
+    noise += static_cast<char>(state >> 24);
+  std::set<std::size_t> ends;
+  for (std::size_t size = block - 120; size < block - 20; ++size) {
+    const std::string first = noise.substr(0, size);
+    const std::string member = gzip(first);
+    if (member.size() < block - 2 || member.size() > block + 1) continue;
+    ends.insert(member.size());
+    EXPECT_EQ(streamed(member + gzip("more") + std::string(512, '\0')), first + "more");
+  }
+  EXPECT_EQ(ends.size(), 4u);
+}
+
+TEST(MeasurementStream, RefusesWhatATextRefuses) {
+  const std::string packed = gzip(std::string(1'000'000, '0'));
+  EXPECT_THAT(streamed(packed.substr(0, packed.size() - 9)), HasSubstr("its gzip is cut off"));
+  EXPECT_THAT(streamed(packed + "more"), HasSubstr("bytes that are no gzip follow behind its gzip"));
+  EXPECT_THAT(streamed(gzip(packed)), HasSubstr("it is compressed twice"));
+  EXPECT_THAT(streamed("PK\x03\x04sheet"), HasSubstr("it is a zip archive"));
+  EXPECT_THROW(MeasurementStream("no/such/file"), ConfigError);
+  EXPECT_THROW(MeasurementStream{testing::TempDir()}, ConfigError);
 }
 
 TEST(MeasurementText, WhatIsNoTextIsSaid) {

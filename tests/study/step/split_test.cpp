@@ -111,6 +111,40 @@ RC_GTEST_PROP(Split, NeitherMakesNorLosesWork, ()) {
   RC_ASSERT(std::abs(flops_of_all_gpus(question) / expected - 1.0) < (question.cp > 1 ? 1e-2 : 1e-9));
 }
 
+// Of products alone, which parts of a sequence have as the whole has.
+RC_GTEST_PROP(Split, TellsWhatItRepeats, ()) {
+  const StepQuestion question = drawn_split();
+  RC_PRE(faults_of(question, split_machine().spec).empty());
+  const ProductFlops products = product_flops(question, read_operators(folders), split_machine().spec);
+  const double expected = repeated_flops(question);
+  RC_ASSERT(std::abs(products.repeated().value() - expected) <= 1e-9 * products.on_one.value());
+  RC_ASSERT(products.some_are_repeated() == (expected > 0.0));
+}
+
+// 8 GPUs that share out products, but not experts, route each token 8 times, each time by 8 x 512 weights, and have 8
+// heads of keys and values for 4, which is 4 x 2 x 64 x 512 weights more: of 16 x 512 tokens and 8 layers.
+TEST(SplitOfAStep, SaysInNumbersWhatItRepeats) {
+  StepQuestion question;
+  question.model = small_model(8);
+  question.phase = Phase::prefill;
+  question.layers = 8;
+  question.tokens = 512;
+  question.batch = 16;
+  question.graph = true;
+  const auto repeated = [&](const Split& split) -> std::optional<double> {
+    static_cast<Split&>(question) = split;
+    const StepResult result = ask(split_machine().spec, question, read_operators(folders));
+    const Results results = to_tables(result, split_machine().spec);
+    const auto found = std::ranges::find(results.tables, "repeated", &NamedTable::key);
+    if (found == results.tables.end()) return {};
+    return std::get<double>(found->table.rows().at(0).at(3));
+  };
+  const double weights = 7.0 * 8 * 512 + 4.0 * 2 * 64 * 512;
+  EXPECT_NEAR(repeated({.tp = 8}).value_or(0.0), 2.0 * weights * 16 * 512 * 8 / 1e12, 1e-9);
+  EXPECT_EQ(repeated({.ep = 4, .dp = 4}), std::nullopt);
+  EXPECT_EQ(repeated({}), std::nullopt);
+}
+
 // Of tokens a second times the operations of a token over the peak of all GPUs.
 TEST(SplitOfAStep, HasTheUtilisationThatItsTokensMean) {
   struct Case {
