@@ -120,7 +120,8 @@ bool gemm_takes(const models::CollectiveSpec& collective) {
                                               .gpus = 0,  // all
                                               .cus = {},
                                               .channels = collective.channels,
-                                              .host_threads = {}};
+                                              .host_threads = {},
+                                              .algorithm = {}};
 }
 
 std::string command(const GemmTrial& trial) {
