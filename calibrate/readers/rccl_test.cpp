@@ -55,17 +55,6 @@ const TestedCollective* collective_of_file(std::string_view file) {
   return only;
 }
 
-// From five GPUs on, NCCL reduces floating-point numbers in the switches (NVLS) by default where these can add and
-// multicast, from Hopper on: 460 GB/s of bus bandwidth on eight H200, where their rings reach 352 (nccl-tests as
-// github.com/ai-dynamo/aiconfigurator has them; all-gathers and reduce-scatters are those of rings there).
-bool is_likely_in_switches(const models::CollectiveSpec& spec, const RcclRow& row, const RcclTest& test,
-                           std::string_view gpu) {
-  static const LogPattern has_switches(R"((?i)nvidia.*\b(?:G?H[128]00|H20|G?B[23]00)\b)");
-  constexpr int least_gpus = 5;
-  return spec.kind == CollectiveKind::all_reduce && spec.gpus >= least_gpus && !row.of_integers &&
-         !test.names_algorithm && has_switches.is_in(gpu);
-}
-
 }  // namespace
 
 const TestedCollective* collective_called(std::string_view word) {
@@ -129,28 +118,34 @@ void record(const RcclRow& row, const RcclTest& test, LogReading& log) {
   spec.bytes = *row.bytes;
   spec.gpus = test.gpus();
   spec.graph = test.graph > 0;
+  spec.dtype = row.dtype;
+  if (spec.kind == CollectiveKind::all_reduce) spec.algorithm = test.algorithm;
   Seen seen{.figure = study::Figure::time, .value = *time};
   if (row.out_of_place && row.in_place) {
     std::tie(seen.low, seen.high) = std::minmax(*row.out_of_place, *row.in_place);
   }
   std::vector<std::string> assignments;
-  if (test.blocking > 0) assignments.emplace_back("host.protocol=rounds");
+  if (test.blocking > 0) {
+    assignments.emplace_back("host.protocol=rounds");
+  } else if (test.graph == 0) {
+    assignments.emplace_back("host.protocol=stream");
+  }
   log.add(row.line,
           fmt::format("{}, rccl-tests{}{}", models::to_string(spec.kind), test.graph > 0 ? ", graph" : "",
                       test.blocking > 0 ? ", one by one" : ""),
           study::CollectiveTrial{spec}, seen, std::move(assignments));
-  if (is_likely_in_switches(spec, row, test, log.gpu())) {
-    log.remark("algorithm",
-               fmt::format("from five GPUs on, NCCL adds in the switches of {} unless it is told otherwise (NVLS), "
-                           "which has no model: all-reduces of {} GPUs are compared with rings and trees, which are "
-                           "slower (NCCL_NVLS_ENABLE=0 measures these)",
-                           log.gpu(), spec.gpus));
-  }
 }
 
-bool is_integer_type(std::string_view type) {
-  static const LogPattern integer("^(?:u?int|char|u?long)");
-  return integer.is_in(type);
+models::ElementType element_type_called(std::string_view type) {
+  using enum models::ElementType;
+  static const LogPattern byte("^(?:u?int8|char)");
+  static const LogPattern integer("^(?:u?int|u?long)");
+  static const LogPattern eight_bits("^(?:fp8|f8)");
+  if (byte.is_in(type)) return int8;
+  if (integer.is_in(type)) return int32;
+  if (eight_bits.is_in(type)) return fp8;
+  if (type.starts_with("bfloat")) return bf16;
+  return type.starts_with("half") ? fp16 : fp32;
 }
 
 double wrong_elements(const LogCell& cell, std::string_view path, LogReading& log) {

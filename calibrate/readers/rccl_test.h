@@ -21,12 +21,12 @@ struct TestedCollective {
 const TestedCollective* collective_called(std::string_view word);
 
 struct RcclTest {
-  const TestedCollective* collective = nullptr;   // null: not said
-  int processes = 0, threads = 0, gpus_each = 0;  // 0: not said
-  int aggregated = 1;                             // operations in one group
-  int graph = 0;                                  // more than 0: launched as a graph
-  int blocking = 0;                               // more than 0: the host waits for each before the next (-z 1)
-  bool names_algorithm = false;                   // NCCL_DEBUG tells which algorithm was taken, and it was not NVLS
+  const TestedCollective* collective = nullptr;    // null: not said
+  int processes = 0, threads = 0, gpus_each = 0;   // 0: not said
+  int aggregated = 1;                              // operations in one group
+  int graph = 0;                                   // more than 0: launched as a graph
+  int blocking = 0;                                // more than 0: the host waits for each before the next (-z 1)
+  std::optional<models::RcclAlgorithm> algorithm;  // that NCCL_DEBUG tells to have been taken: NVLS, or a ring or tree
   std::set<int> ranks;
   std::set<std::string, std::less<>> hosts;
   int hosts_said = 0;       // where they are counted but not named
@@ -50,16 +50,16 @@ struct RcclRow {
   std::optional<sim::Bytes> bytes{};                 // none: 0
   std::optional<double> out_of_place{}, in_place{};  // seconds
   double wrong = 0.0;                                // elements with another value than they should have
-  bool of_integers = false;                          // its elements are no floating-point numbers
-  bool of_host_time = false;                         // its times are those of the calls alone
+  models::ElementType dtype = models::ElementType::fp32;
+  bool of_host_time = false;  // its times are those of the calls alone
 };
 
-// The time out of place, with that in place as its spread; or why the row is left out. A remark where NCCL is likely to
-// have taken an algorithm that has no model: in switches (NVLS), from five GPUs on.
+// The time out of place, with that in place as its spread; or why the row is left out. These tests launch operations
+// back to back in a stream, unless they are told to wait for each or to replay a graph.
 void record(const RcclRow& row, const RcclTest& test, LogReading& log);
 
-// Whether a type of elements ("int8", "uint32") is one of integers.
-bool is_integer_type(std::string_view type);
+// What a type of elements ("half", "bfloat16", "uint8") is to those who add it.
+models::ElementType element_type_called(std::string_view type);
 
 // Elements that came out wrong; "N/A" or -1 where nobody looked. 0 and a fault for other words.
 double wrong_elements(const LogCell& cell, std::string_view path, LogReading& log);

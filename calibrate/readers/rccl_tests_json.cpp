@@ -129,7 +129,7 @@ class JsonReader {
   }
 
   static RcclRow row_of(const JsonRecord& record) {
-    return {.line = record.at.line, .of_integers = is_integer_type(record.text("type"))};
+    return {.line = record.at.line, .dtype = element_type_called(record.text("type"))};
   }
 
   void take_one_run(const JsonRecord& record) {

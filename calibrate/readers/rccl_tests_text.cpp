@@ -70,6 +70,12 @@ std::optional<Heads> heads_of(const LogCells& words) {
   return heads;
 }
 
+// As the library calls it in words or, by older versions, in numbers: NVLS, and NVLS with a tree.
+models::RcclAlgorithm algorithm_called(std::string_view name) {
+  const bool in_switch = lower_case(name).starts_with("nvls") || name == "4" || name == "5";
+  return in_switch ? models::RcclAlgorithm::nvls : models::RcclAlgorithm::ring;
+}
+
 // Two of size, count and type suffice, so that a damaged row is one still.
 bool looks_like_row(const LogCells& words) {
   static const LogPattern element_type("^(?:u?int|char|float|half|double|bfloat|fp8|f8|long)");
@@ -130,8 +136,7 @@ class RcclTextReader {
     const LogCells found = message.groups(line);
     if (found.empty()) return {};
     if (const LogCells named = algorithm.groups(found[2]); !named.empty() && found[2].holds("Bytes"))
-      test_.names_algorithm |= !lower_case(named[1].text).starts_with("nvls") && named[1].text != "4" &&
-                               named[1].text != "5";  // as numbers, NVLS and NVLS with a tree
+      test_.algorithm = algorithm_called(named[1].text);
     std::size_t begin = static_cast<std::size_t>(found[0].column - line.column);
     if (trimmed(line.from(0, begin)).text.empty()) hosts_.emplace(trimmed(found[1]).text);
     for (const std::string& host : hosts_) {
@@ -221,9 +226,8 @@ class RcclTextReader {
                                     words.size(), columns));
     }
     const std::size_t faults_before = log_.faults();
-    RcclRow row{.line = words.front().line,
-                .of_integers = is_integer_type(words[2].text),
-                .of_host_time = heads_->of_host_time};
+    RcclRow row{
+        .line = words.front().line, .dtype = element_type_called(words[2].text), .of_host_time = heads_->of_host_time};
     const sim::Parsed<std::int64_t> size = parse_printed_integer(words.front().text);
     if (!size.error.empty() || size.value != 0) row.bytes = log_.bytes(words.front(), "size");
     const std::size_t first_time = words.size() - heads_->runs * Heads::per_run;

@@ -4,9 +4,11 @@
 #include "models/collectives/engine_back_to_back.h"
 #include "models/collectives/engine_copies.h"
 #include "models/collectives/engine_swaps.h"
+#include "models/collectives/nvls.h"
 #include "models/collectives/one_shot.h"
 #include "models/collectives/ring.h"
 #include "models/collectives/two_shot.h"
+#include "models/node.h"
 #include "sim/check.h"
 
 namespace c3sim::models {
@@ -16,7 +18,8 @@ namespace {
 ChannelProgram program_of_ranks(Node& node, const CollectiveSpec& spec, const CuMask& mask) {
   switch (spec.backend) {
     case Backend::rccl:
-      return spec.kind == CollectiveKind::all_to_all ? direct(node, spec, mask) : ring(node, spec, mask);
+      if (spec.kind == CollectiveKind::all_to_all) return direct(node, spec, mask);
+      return takes_nvls(spec, node.spec()) ? nvls(node, spec) : ring(node, spec, mask);
     case Backend::one_shot:
       return one_shot(node, spec);
     case Backend::two_shot:

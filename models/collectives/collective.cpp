@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/collectives/kernel_collective.h"
+#include "models/collectives/nvls.h"
 #include "models/collectives/peer_loads.h"
 #include "models/collectives/sdma_collective.h"
 #include "models/collectives/stream_fill.h"
@@ -16,7 +17,8 @@
 namespace c3sim::models {
 
 int channels_of(const CollectiveSpec& spec, const PlatformSpec& platform) {
-  if (spec.backend == Backend::rccl) return platform.rccl.channels(spec.kind, spec.channels);
+  if (spec.backend == Backend::rccl)
+    return takes_nvls(spec, platform) ? nvls_channels(spec, *platform.rccl.nvls) : platform.rccl.channels(spec);
   return peer_load_workgroups(spec, platform.shots);
 }
 
@@ -56,6 +58,18 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
     return "prelaunch is for SDMA: kernels have no queue of commands to hold back";
   }
   const std::optional<CollectiveSpec> kernels = kernel_part(spec, sdma);
+  if (spec.algorithm) {
+    const bool has_choice = kernels && kernels->backend == Backend::rccl && spec.kind != CollectiveKind::all_to_all;
+    if (!has_choice) {
+      return fmt::format(
+          "{} by {} has no choice of algorithms: a ring or nvls is one of RCCL's and NCCL's kernels, and "
+          "all but all_to_all have rings",
+          to_string(spec.kind), to_string(spec.backend));
+    }
+    if (spec.algorithm == RcclAlgorithm::nvls) {
+      if (std::string reason = why_no_nvls(*kernels, platform); !reason.empty()) return reason;
+    }
+  }
   if (!kernels) {
     if (!spec.channels) return {};
     return "channels are workgroups of a kernel, and this collective has none: only copy engines move its data";

@@ -26,6 +26,7 @@ class KernelCollective {
         spec_(spec),
         stream_(stream),
         name_(to_string(spec.backend)),
+        lateness_(spec.lateness + (spec.gpus - 1) * node.spec().host.collective_skew),
         program_(channel_program(node, spec, stream.mask)),
         gpus_(std::min(spec.gpus, node.simulated())),
         running_(gpus_),
@@ -64,6 +65,7 @@ class KernelCollective {
   CollectiveSpec spec_;
   Stream stream_;
   std::string name_;
+  sim::Time lateness_;  // of the last GPU
   ChannelProgram program_;
   int gpus_;     // of those that take part, the simulated ones
   int running_;  // of those, how many have not ended
@@ -98,8 +100,13 @@ sim::Task<> KernelCollective::run() {
 
 sim::Task<> KernelCollective::run_on(int gpu) {
   co_await node_.host().launch_collective(gpu, spec_.graph);
-  const bool in_graph_of_library = spec_.graph && spec_.backend == Backend::rccl;
   const PlatformSpec& platform = node_.spec();
+  const bool in_graph = spec_.graph || platform.host.protocol == Protocol::graph;
+  const bool by_library = spec_.backend == Backend::rccl;
+  const bool in_graph_of_library = in_graph && by_library;
+  if (by_library && platform.host.times_gaps() && !in_graph && stream_.ready == nullptr) {
+    co_await node_.simulator().delay(platform.rccl.stream_gap);
+  }
   co_await begin_behind(node_, gpu, stream_, in_graph_of_library ? platform.rccl.graph_gap : platform.host.kernel_gap);
   KernelSpec kernel;
   kernel.name = name_;
@@ -138,14 +145,14 @@ void KernelCollective::start_ready_channels() {
 }
 
 sim::Task<> KernelCollective::wait_for_last_gpu() {
-  if (!last_gpu_) last_gpu_ = node_.simulator().now() + spec_.lateness;
+  if (!last_gpu_) last_gpu_ = node_.simulator().now() + lateness_;
   sim::OpenStep wait(node_.simulator());
   co_await node_.simulator().delay(std::max(sim::Time::zero(), *last_gpu_ - node_.simulator().now()));
   wait.end(name_, "wait for the last GPU");
 }
 
 sim::Task<> KernelCollective::move_data(std::vector<int> channels) {
-  if (spec_.lateness > sim::Time::zero()) co_await wait_for_last_gpu();
+  if (lateness_ > sim::Time::zero()) co_await wait_for_last_gpu();
   const double share = static_cast<double>(channels.size()) / static_cast<double>(program_.channels);
   for (const ChannelStep& step : program_.steps) {
     sim::OpenStep latency(node_.simulator());

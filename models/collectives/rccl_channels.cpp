@@ -21,6 +21,10 @@ sim::Time latency_of_loop(const RcclSpec& library, double crowding, int channels
   return sim::to_time(crowd * sim::to_seconds(library.workgroup_latency));
 }
 
+// What one GPU sends another in an exchange for NCCL to take LL; all else goes by Simple (NCCL 2.28,
+// NCCL_P2P_LL_THRESHOLD).
+constexpr sim::Bytes exchanged_by_ll(16 << 10);
+
 // The protocols' times in an idle node.
 class Tuner {
  public:
@@ -28,15 +32,18 @@ class Tuner {
       : node_(node),
         spec_(spec),
         dealing_(dealing),
-        channels_(node.spec().rccl.channels(spec.kind, spec.channels)),
+        channels_(node.spec().rccl.channels(spec)),
         slots_(node.spec().gpu.slots(node.spec().gpu.memory.xcds * mask.cus(node.spec().gpu.cus_per_xcd),
                                      node.spec().rccl.collective(spec.kind).channel)) {}
 
   const RcclProtocolSpec& best() const {
     const RcclSpec& library = node_.spec().rccl;
-    const bool tuned = library.tuner && dealing_.rounds;
-    const auto time = [this, tuned](const RcclProtocolSpec& protocol) {
-      return (tuned ? tuned_time(protocol) : time_of(protocol)).value();
+    if (library.tuner && !dealing_.rounds) {
+      const bool small = dealing_.busiest.payload <= exchanged_by_ll;
+      return library.protocols[static_cast<std::size_t>(small ? RcclProtocol::ll : RcclProtocol::simple)];
+    }
+    const auto time = [this, &library](const RcclProtocolSpec& protocol) {
+      return (library.tuner ? tuned_time(protocol) : time_of(protocol)).value();
     };
     return *std::ranges::min_element(library.protocols, {}, time);
   }
@@ -70,12 +77,10 @@ sim::Seconds Tuner::time_of(const RcclProtocolSpec& protocol) const {
   return time;
 }
 
-// NCCL 2.28, src/graph/tuning.cc.
 sim::Seconds Tuner::tuned_time(const RcclProtocolSpec& protocol) const {
   const RcclSpec& library = node_.spec().rccl;
-  const RcclTunedProtocol& tuned = (*library.tuner)[static_cast<std::size_t>(name_of(library, protocol))];
   const sim::Bytes payload = (spec_.gpus - 1) * dealing_.busiest.payload;
-  return sim::to_seconds(tuned.base) + dealing_.rounds->tuned_hops * sim::to_seconds(tuned.hop) + payload / tuned.rate;
+  return library.tuned_time(name_of(library, protocol), dealing_.rounds->tuned_hops, payload);
 }
 
 // Channels of a ring begin together and go in step. So no link has anything to do while they copy the last part of a
@@ -104,7 +109,8 @@ sim::BytesPerSecond Tuner::full_rate(const RcclProtocolSpec& protocol) const {
   const double sharers = fabric.topology == Topology::fabric_switch ? spec_.gpus - 1 : 1;
   // What comes the other way is acknowledged over this one.
   const double acknowledged = fabric.reverse_share * (dealing_.busiest.back / dealing_.busiest.payload);
-  sim::BytesPerSecond full = protocol.link_efficiency / (1.0 + acknowledged) / sharers * fabric.link_rate;
+  const double written = library.access == RcclAccess::store ? fabric.write_cost : 1.0;
+  sim::BytesPerSecond full = protocol.link_efficiency / written / (1.0 + acknowledged) / sharers * fabric.link_rate;
   if (library.access == RcclAccess::load) {
     const sim::Seconds round_trip = sim::to_seconds(2 * fabric.latency + node_.gpu(0).memory().latency(0.0));
     full = std::min(full, protocol.link_efficiency / (spec_.gpus - 1) * fabric.reads_in_flight / round_trip);
@@ -161,7 +167,7 @@ ChannelProgram rccl_program(Node& node, const CollectiveSpec& spec, const CuMask
   const Tuner tuner(node, spec, mask, dealing);
   const RcclProtocolSpec& protocol = tuner.best();
   ChannelProgram program;
-  program.channels = library.channels(spec.kind, spec.channels);
+  program.channels = library.channels(spec);
   program.channel = collective.channel;
   program.protocol = to_string(name_of(library, protocol));
   const double bytes = collective.memory_bytes();

@@ -27,7 +27,7 @@ class Rings {
  public:
   Rings(Node& node, const CollectiveSpec& spec)
       : spec_(spec),
-        channels_(node.spec().rccl.channels(spec.kind, spec.channels)),
+        channels_(node.spec().rccl.channels(spec)),
         share_ports_(node.spec().fabric.topology == Topology::fabric_switch) {}
 
   // The first rings have a channel more where these do not come out even.

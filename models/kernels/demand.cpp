@@ -26,7 +26,7 @@ void add_peer(UsageList& usages, Node& node, int gpu, const PeerDemand& peer) {
   if (peer.pulled) {
     fabric.add_read(usages, gpu, peer.gpu, peer.link_bytes, memory.latency(peer.reads_that_hit));
   } else {
-    fabric.add(usages, gpu, peer.gpu, peer.link_bytes);
+    fabric.add(usages, gpu, peer.gpu, fabric.spec().write_cost * peer.link_bytes);
   }
 }
 

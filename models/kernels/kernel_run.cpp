@@ -250,6 +250,8 @@ sim::Task<> begin_behind(Node& node, int gpu, const Stream& stream, sim::Time ga
   if (!is_late) {
     co_await stream.ready->wait();
     co_await node.simulator().delay(gap);
+  } else if (stream.ready == nullptr && node.spec().host.times_gaps()) {
+    co_await node.simulator().delay(gap);
   }
   if (stream.started) stream.started({gpu, is_late});
 }

@@ -25,6 +25,12 @@ constexpr auto all_names(CollectiveKind) {
 }
 constexpr auto all_names(Backend) { return sim::names("rccl", "sdma", "one_shot", "two_shot"); }
 constexpr auto all_names(SdmaVariant) { return sim::names("pcpy", "bcst", "swap", "b2b"); }
+// How the library's kernels go about a collective: around rings, or by multicast and reduction in the switch (NVLS).
+enum class RcclAlgorithm { ring, nvls };
+constexpr auto all_names(RcclAlgorithm) { return sim::names("ring", "nvls"); }
+// Of the elements of an array.
+enum class ElementType { bf16, fp16, fp32, fp8, int8, int32 };
+constexpr auto all_names(ElementType) { return sim::names("bf16", "fp16", "fp32", "fp8", "int8", "int32"); }
 using sim::to_string;
 
 // By kernels, rather than on copy engines.
@@ -60,6 +66,8 @@ struct CollectiveSpec {
   std::optional<int> channels;  // workgroups of its kernels, instead of the library's choice
   std::optional<HostThreads> host_threads;  // instead of the platform's
   bool graph = false;                       // kernels are launched from a captured graph
+  std::optional<RcclAlgorithm> algorithm;   // of the library's kernels, instead of its choice
+  ElementType dtype = ElementType::bf16;    // which algorithms a reduction has
   sim::Time lateness{0};  // of the last GPU's kernels behind the others', whose channels wait for it on their CUs
 
   auto operator<=>(const CollectiveSpec&) const = default;

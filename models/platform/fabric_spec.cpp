@@ -11,6 +11,7 @@ FabricSpec FabricSpec::read(sim::Section section, int gpus) {
   spec.link_rate = section.rate("link_rate", limits::rate);
   spec.peak_link_rate = section.rate("peak_link_rate", limits::rate);
   spec.reverse_share = section.number("reverse_share", 0.0, 1.0);
+  spec.write_cost = section.number("write_cost", 0.5, 2.0, 1.0);
   spec.read_cost = section.number("read_cost", 0.1, 10.0);
   spec.reads_in_flight = section.bytes("reads_in_flight", limits::capacity);
   spec.latency = section.time("latency", limits::latency);

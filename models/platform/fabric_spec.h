@@ -17,6 +17,7 @@ struct FabricSpec {
   sim::BytesPerSecond link_rate;       // mesh: one link, one way, as payload; switch: one GPU's port, one way
   sim::BytesPerSecond peak_link_rate;  // what the link signals: of rooflines alone
   double reverse_share = 0.0;  // bytes the opposite direction carries per payload byte (acknowledgements, requests)
+  double write_cost = 1.0;     // link bytes per byte that a kernel writes, relative to one by an engine
   double read_cost = 1.0;      // link bytes per byte read, relative to a byte written
   sim::Bytes reads_in_flight;  // that the kernels of one GPU can have asked of others and not yet received
   sim::Time latency{0};        // one way, from one GPU's memory system into another's

@@ -55,8 +55,23 @@ HostSpec HostSpec::read(sim::Section section) {
   spec.kernel_gap = section.time("kernel_gap", limits::latency);
   spec.wake_up = section.time("wake_up", limits::latency);
   spec.kernel_notice = section.time("kernel_notice", limits::latency);
+  spec.kernel_time = section.flag("kernel_time");
+  spec.launch_interval = section.time("launch_interval", limits::latency, sim::Time(0));
+  spec.collective_interval = section.time("collective_interval", limits::latency, sim::Time(0));
+  spec.collective_skew = section.time("collective_skew", limits::latency, sim::Time(0));
   spec.copies = CopyCallsSpec::read(section.section("copies"));
   return spec;
+}
+
+HostSpec HostSpec::as_timed() const {
+  HostSpec host = *this;
+  if (!hides_launches(protocol) && !kernel_time) return host;
+  host.kernel_launch = host.collective_launch = host.graph_launch = host.kernel_notice = sim::Time(0);
+  host.wake_up = sim::Time(0);
+  host.copies.start = host.copies.call;
+  if (protocol == Protocol::graph) host.kernel_gap = graph_kernel_gap;
+  if (hides_launches(protocol)) host.collective_skew = sim::Time(0);
+  return host;
 }
 
 HostSpec HostSpec::launched(LaunchMode mode) const {

@@ -42,20 +42,24 @@ enum class HostWait { polling, interrupt };  // how a thread learns that an engi
 constexpr auto all_names(HostThreads) { return sim::names("one", "per_gpu"); }
 constexpr auto all_names(HostWait) { return sim::names("polling", "interrupt"); }
 
-// How runs are measured: back to back after warm-up, as papers do; once, from rest; or again and again, each when the
-// host knows that all of the one before has ended.
-enum class Protocol { steady, shot, rounds };
+// How runs are measured. Three are timed by the host, from its launch to its knowledge of the end: as one of many after
+// warm-up, as papers do (steady); once, from rest (shot); again and again, each when the host knows that all of the one
+// before has ended (rounds). Two hide the launches, and are timed by when one follows the other: operations that lie
+// back to back in one stream, as nccl-tests and rccl-tests have them (stream), or in one captured graph (graph).
+enum class Protocol { steady, shot, rounds, stream, graph };
 // How kernels and collectives reach a GPU that is busy: a framework's thread launches one after the other, or all of
 // them are those of one captured graph.
 enum class LaunchMode { op_by_op, graph };
 constexpr auto all_names(LaunchMode) { return sim::names("op_by_op", "graph"); }
-constexpr auto all_names(Protocol) { return sim::names("steady", "shot", "rounds"); }
+constexpr auto all_names(Protocol) { return sim::names("steady", "shot", "rounds", "stream", "graph"); }
+constexpr bool hides_launches(Protocol protocol) { return protocol == Protocol::stream || protocol == Protocol::graph; }
 using sim::to_string;
 
 struct HostSpec {
   HostThreads threads = HostThreads::one;
   HostWait wait = HostWait::polling;
   Protocol protocol = Protocol::steady;
+  bool kernel_time = false;  // what a profiler tells is told: of kernels alone, without launch, gap and notice
   SubmissionCosts submission;
   sim::Time interrupt_latency{0};     // from the interrupt message to the woken thread
   sim::Time kernel_launch{0};         // thread time of launching one kernel
@@ -68,10 +72,19 @@ struct HostSpec {
   sim::Time kernel_gap{0};            // from the end of a kernel to the start of the next, launched long before
   sim::Time wake_up{0};               // how much later a kernel starts that finds its GPU at rest
   sim::Time kernel_notice{0};         // from the end of a kernel to a thread that knows of it
+  sim::Time launch_interval{0};       // from one launch to the next of a thread that does nothing else
+  sim::Time collective_interval{0};   // the same of calls of the library for collectives
+  sim::Time collective_skew{0};       // by which the launch of each further GPU's part is late, behind a barrier
   CopyCallsSpec copies;
 
   // What a kernel takes beside itself, from its launch until the host knows of its end.
   sim::Time around_kernel() const { return kernel_launch + kernel_notice; }
+
+  // What is to be seen of its launches by its protocol, or by a profiler: those that lie before and behind what is
+  // timed take no time. Done twice it is as done once.
+  HostSpec as_timed() const;
+  // Whether each operation is timed with the gap that the one before it leaves.
+  bool times_gaps() const { return hides_launches(protocol) && !kernel_time; }
 
   // Whose launches are like that. Of a graph none is a launch by itself, and its own is not counted.
   HostSpec launched(LaunchMode mode) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/platform/limits.h"
+#include "models/platform/mesh_rings.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::models {
@@ -13,7 +14,11 @@ struct Channels {
   int channels = 0;
   CuResources channel;
 };
-using Generation = std::array<Channels, sim::all_of<CollectiveKind>().size()>;  // by CollectiveKind
+struct Generation {
+  std::array<Channels, sim::all_of<CollectiveKind>().size()> of;  // by CollectiveKind
+  int mesh = 0;
+  std::map<int, int> of_subsets;
+};
 
 Channels read_channels(sim::Section section, const CuResources& cu) {
   Channels channels;
@@ -25,10 +30,16 @@ Channels read_channels(sim::Section section, const CuResources& cu) {
 
 Generation read_generation(sim::Section section, const CuResources& cu) {
   Generation generation;
-  generation.fill(read_channels(section, cu));
+  generation.of.fill(read_channels(section, cu));
   for (const auto& [name, kind] : sim::choices_of<CollectiveKind>()) {
     if (!section.has(name)) continue;
-    generation[static_cast<std::size_t>(kind)] = read_channels(section.section(name), cu);
+    generation.of[static_cast<std::size_t>(kind)] = read_channels(section.section(name), cu);
+  }
+  if (!section.has("mesh")) return generation;
+  generation.mesh = static_cast<int>(section.integer("mesh", 2, most_gpus_of_mesh));
+  for (sim::Section row : section.list("subsets")) {
+    const auto gpus = static_cast<int>(row.integer("gpus", 2, most_gpus_of_mesh));
+    generation.of_subsets[gpus] = static_cast<int>(row.integer("channels", 1, most_channels));
   }
   return generation;
 }
@@ -60,6 +71,22 @@ RcclTuner read_tuner(sim::Section section) {
   return tuner;
 }
 
+NvlsSpec read_nvls(sim::Section section, const CuResources& cu) {
+  NvlsSpec spec;
+  spec.enabled = section.flag("enabled");
+  const Channels channels = read_channels(section, cu);
+  spec.channels = channels.channels;
+  spec.channel = channels.channel;
+  spec.chunk = section.bytes("chunk", limits::capacity);
+  spec.start = section.time("start", limits::latency);
+  spec.round_latency = section.time("round_latency", limits::latency);
+  spec.link_efficiency = section.number("link_efficiency", 0.01, 1.0);
+  sim::Section tuner = section.section("tuner");
+  spec.tuned_base = tuner.time("base", limits::latency);
+  spec.tuned_rate = tuner.rate("rate", limits::rate);
+  return spec;
+}
+
 RcclCollectiveSpec read_collective(sim::Section section, const Channels& channels) {
   RcclCollectiveSpec spec;
   spec.channels = channels.channels;
@@ -84,6 +111,7 @@ RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
   spec.access = section.choice<RcclAccess>("access", sim::choices_of<RcclAccess>());
   spec.workgroup_in_flight = section.bytes("workgroup_in_flight", limits::capacity);
   spec.workgroup_latency = section.time("workgroup_latency", limits::latency);
+  spec.stream_gap = section.time("stream_gap", limits::latency, sim::Time(0));
   spec.graph_gap = section.time("graph_gap", limits::latency, sim::Time(0));
   spec.crowding = section.number("crowding", 0.0, 1.0);
   spec.loop_cycles = section.number("loop_cycles", 0.0, 1.0);
@@ -95,14 +123,29 @@ RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
     read.link_efficiency = protocol.number("link_efficiency", 0.01, 1.0);
     read.start = protocol.time("start", limits::latency, sim::Time(0));
   }
+  if (section.has("nvls")) spec.nvls = read_nvls(section.section("nvls"), cu);
   if (section.has("tuner")) spec.tuner = read_tuner(section.section("tuner"));
   const Generation generation = read_generations(section, cu, spec);
   sim::Section collectives = section.section("collectives");
   for (const auto& [name, kind] : sim::choices_of<CollectiveKind>()) {
     const auto index = static_cast<std::size_t>(kind);
-    spec.collectives[index] = read_collective(collectives.section(name), generation[index]);
+    spec.collectives[index] = read_collective(collectives.section(name), generation.of[index]);
   }
+  spec.known_mesh = generation.mesh;
+  spec.channels_of_subsets = generation.of_subsets;
   return spec;
+}
+
+// NCCL 2.28, src/graph/tuning.cc.
+sim::Seconds RcclSpec::tuned_time(RcclProtocol protocol, double hops, sim::Bytes payload) const {
+  const RcclTunedProtocol& tuned = (*tuner)[static_cast<std::size_t>(protocol)];
+  return sim::to_seconds(tuned.base) + hops * sim::to_seconds(tuned.hop) + payload / tuned.rate;
+}
+
+std::optional<int> RcclSpec::ring_channels(int gpus) const {
+  if (gpus >= known_mesh) return {};
+  const auto said = channels_of_subsets.find(gpus);
+  return said != channels_of_subsets.end() ? said->second : rings_of_mesh(gpus);
 }
 
 }  // namespace c3sim::models

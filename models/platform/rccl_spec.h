@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,20 @@ struct RcclTunedProtocol {
   sim::Time base{0};
   sim::Time hop{0};
   sim::BytesPerSecond rate;
+};
+
+// Multicast and reduction in the switch: what a GPU loads comes as the sum over all, what it stores goes to all.
+struct NvlsSpec {
+  bool enabled = true;  // whether the library may take it by itself
+  int channels = 0;
+  CuResources channel;
+  sim::Bytes chunk;              // the most that a channel handles at once, of all parts together
+  sim::Time start{0};            // once
+  sim::Time round_latency{0};    // of a round beside its bytes: flags from stage to stage
+  double link_efficiency = 0.0;  // payload over bytes on the link
+  // What the tuner takes its time to be: base + bytes of the array / rate.
+  sim::Time tuned_base{0};
+  sim::BytesPerSecond tuned_rate;
 };
 
 using RcclTuner = std::array<RcclTunedProtocol, rccl_protocols.size()>;
@@ -68,10 +83,17 @@ struct RcclSpec {
   std::vector<std::string> generations;  // the names of all
   RcclAccess access = RcclAccess::store;
   std::array<RcclProtocolSpec, rccl_protocols.size()> protocols;
+  std::optional<NvlsSpec> nvls;                   // none: the switch cannot
   std::optional<RcclTuner> tuner;                 // none: it takes the protocol that takes least
   std::array<RcclCollectiveSpec, 5> collectives;  // by CollectiveKind
-  sim::Bytes workgroup_in_flight;                 // memory traffic that one workgroup keeps in flight
-  sim::Time workgroup_latency{0};                 // a step of its copy loop beyond the memories: issue, fabric, flags
+  // A mesh of so many GPUs is one whose rings the library knows; 0: any is. Over fewer it has as many channels as it is
+  // told by their number, or one for each ring that its search finds.
+  int known_mesh = 0;
+  std::map<int, int> channels_of_subsets;
+  sim::Bytes workgroup_in_flight;  // memory traffic that one workgroup keeps in flight
+  sim::Time workgroup_latency{0};  // a step of its copy loop beyond the memories: issue, fabric, flags
+  sim::Time stream_gap{
+      0};  // by the protocol stream: from the end of the collective before it to the start of its kernels
   sim::Time graph_gap{0};    // from the end of the kernels before it in a captured graph to the start of its own
   double crowding = 0.0;     // of workgroup_latency: what it grows by, in a ring, for the square of its channels
   double loop_cycles = 0.0;  // of the unloaded time of a channel's loop, the share that follows the engine clock
@@ -79,10 +101,21 @@ struct RcclSpec {
   const RcclCollectiveSpec& collective(CollectiveKind kind) const {
     return collectives[static_cast<std::size_t>(kind)];
   }
+  // The time that its tuner, which there must be, expects around a ring, where each GPU sends `payload`.
+  sim::Seconds tuned_time(RcclProtocol protocol, double hops, sim::Bytes payload) const;
+  // The channels of rings over some of the GPUs of a mesh; none: as over all of them.
+  std::optional<int> ring_channels(int gpus) const;
   // Those that a collective gets: what it is asked to have bounds the library's choice.
   int channels(CollectiveKind kind, std::optional<int> asked) const {
     const int most = collective(kind).channels;
     return std::min(asked.value_or(most), most);
+  }
+
+  int channels(const CollectiveSpec& spec) const {
+    const int most = spec.kind == CollectiveKind::all_to_all
+                         ? channels(spec.kind, {})
+                         : ring_channels(spec.gpus).value_or(channels(spec.kind, {}));
+    return std::min(spec.channels.value_or(most), most);
   }
 
   static RcclSpec read(sim::Section section, const CuResources& cu);

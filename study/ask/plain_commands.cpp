@@ -140,26 +140,29 @@ Command c3_command() {
 
 Command gemm_command() {
   return {"gemm", "Predict a GEMM alone, on all CUs or on fewer", gemm_examples,
-          options_of<GemmQuestion>() + run_options() + uncertainty_options() + sensitivity_option("time_us"),
+          options_of<GemmQuestion>() + run_options() + timing_option() + uncertainty_options() +
+              sensitivity_option("time_us"),
           answer_plain<GemmQuestion>};
 }
 
 Command collective_command() {
   return {"collective", "Predict a collective alone, by RCCL's kernels or by SDMA engines", collective_examples,
-          options_of<CollectiveQuestion>() + run_options() + uncertainty_options() + sensitivity_option("time_us"),
+          options_of<CollectiveQuestion>() + run_options() + timing_option() + uncertainty_options() +
+              sensitivity_option("time_us"),
           answer_plain<CollectiveQuestion>};
 }
 
 Command copy_command() {
   return {"copy", "Predict one copy between two GPUs, or a GPU and the host, by an SDMA engine, and its phases",
           copy_examples,
-          options_of<CopyQuestion>() + run_options() + uncertainty_options() + sensitivity_option("time_us"),
+          options_of<CopyQuestion>() + run_options() + timing_option() + uncertainty_options() +
+              sensitivity_option("time_us"),
           answer_plain<CopyQuestion>};
 }
 
 Command kernel_command() {
   return {"kernel", "Predict a kernel alone that streams through memory, or that reaches into other GPUs",
-          kernel_examples, options_of<KernelWords>() + run_options() + sensitivity_option("time_us"),
+          kernel_examples, options_of<KernelWords>() + run_options() + timing_option() + sensitivity_option("time_us"),
           answer_plain<KernelWords>};
 }
 

@@ -155,7 +155,9 @@ CollectiveSpec spec_of(const CollectiveQuestion& question) {
           .cus = question.cus,
           .channels = question.channels,
           .host_threads = question.host_threads,
-          .graph = question.graph};
+          .graph = question.graph,
+          .algorithm = question.algorithm,
+          .dtype = question.dtype};
 }
 
 std::vector<sim::Fault> faults_of(const GemmQuestion& question, const Testbed& testbed) {

@@ -42,6 +42,8 @@ struct CollectiveQuestion {
   std::optional<int> cus{};
   std::optional<int> channels{};
   bool graph = false;
+  std::optional<models::RcclAlgorithm> algorithm{};
+  models::ElementType dtype = models::ElementType::bf16;
 };
 // Of what it says several of, the first; of all GPUs, 0 of them.
 models::CollectiveSpec spec_of(const CollectiveQuestion& question);

@@ -70,8 +70,10 @@ std::vector<Option> run_options() {
   return platform_options() +
          std::vector<Option>{
              {"protocol", names_of<models::Protocol>(),
-              "How runs are measured: back to back after warm-up, as papers do (steady), or once, from rest (shot); "
-              "steady unless given"},
+              "How runs are measured. By the host, launch and notice included: one of many after warm-up, as papers do "
+              "(steady, unless given); once, from rest (shot); again and again behind a barrier (rounds). Launches "
+              "hidden: back to back in one stream, as nccl-tests and rccl-tests do (stream), or in one captured graph "
+              "(graph)"},
              {"trace", "FILE", "File for a trace of every run, to be opened with ui.perfetto.dev"}} +
          overwrite_option() +
          std::vector<Option>{
@@ -84,6 +86,12 @@ std::vector<Option> run_options() {
               "docs/model.md shows the form"},
              {"explain", "", "Add where the time went: what held the work back, who shared it, and the critical path",
               Said::alone}};
+}
+
+std::vector<Option> timing_option() {
+  return {{"kernel-time", "",
+           "Tell what a profiler or a tuner of kernels tells: the kernel's own time, without launch, gap and notice",
+           Said::alone}};
 }
 
 std::vector<Option> without_option() {
@@ -324,6 +332,7 @@ Platform Request::read(const std::string& preset, const std::vector<std::string>
 Platform Request::platform(Arguments& arguments, const std::string& preset, Beside asked,
                            std::vector<std::string> assigned) {
   asked.without = mechanisms_left_out(arguments);
+  asked.kernel_time = says("kernel-time");
   if (says("protocol")) asked.protocol = arguments.choice<models::Protocol>("--protocol", text("protocol"));
   for (std::string& assignment : assignments()) assigned.push_back(std::move(assignment));
   check_options(arguments);

@@ -29,6 +29,7 @@ namespace c3sim::study {
 std::vector<Option> base_options();
 std::vector<Option> platform_options();
 std::vector<Option> run_options();
+std::vector<Option> timing_option();  // of commands that ask for one operation
 std::vector<Option> without_option();
 std::vector<Option> overwrite_option();
 std::vector<Option> c3_options();

@@ -234,7 +234,8 @@ void add_collective(Figures& figures, Testbed& testbed, const CollectiveTrial& t
                                       .gpus = spec.gpus,
                                       .cus = {},
                                       .channels = {},
-                                      .host_threads = spec.host_threads};
+                                      .host_threads = spec.host_threads,
+                                      .algorithm = {}};
   if (!testbed.why_impossible(copies).empty()) return;
   figures[Figure::over_parallel_copies] = sim::to_seconds(testbed.alone(copies)) / sim::to_seconds(time);
 }

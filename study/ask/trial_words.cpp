@@ -130,7 +130,8 @@ bool gemm_takes(const models::CollectiveSpec& collective) {
                                               .gpus = 0,  // all
                                               .cus = {},
                                               .channels = collective.channels,
-                                              .host_threads = {}};
+                                              .host_threads = {},
+                                              .algorithm = {}};
 }
 
 std::string command(const GemmTrial& trial) {
@@ -154,6 +155,8 @@ std::string command(const CollectiveTrial& trial) {
     if (spec.engines > 1) question.engines = spec.engines;
     question.host_threads = spec.host_threads;
   }
+  question.algorithm = spec.algorithm;
+  question.dtype = spec.dtype;
   // Engines alone have no CUs and are launched from no graph; of an all-reduce kernels add up.
   if (models::by_kernels(spec.backend) || spec.kind == models::CollectiveKind::all_reduce) {
     question.cus = spec.cus;

@@ -159,6 +159,11 @@ const Words<CollectiveQuestion>& words_of(const CollectiveQuestion&) {
       {"channels", [](auto& q) { return count_of(q.channels, 1, any_count); },
        "Channels (workgroups) of RCCL's kernels (as the library has it unless given)"},
       {"graph", [](auto& q) { return value_of(q.graph); }, "RCCL's kernels are launched from a captured graph"},
+      {"algorithm", [](auto& q) { return value_of(q.algorithm); },
+       "How NCCL's kernels go about it: around rings, or by multicast and reduction in the switch (as the library "
+       "chooses unless given; ring is what NCCL_NVLS_ENABLE=0 has)"},
+      {"dtype", [](auto& q) { return value_of(q.dtype); },
+       "Of the elements (bf16 unless given): which algorithms a reduction has"},
   };
   return words;
 }

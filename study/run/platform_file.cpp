@@ -12,6 +12,7 @@ namespace {
 void apply(const Beside& asked, models::PlatformSpec& spec) {
   spec.without = asked.without;
   if (asked.protocol) spec.host.protocol = *asked.protocol;
+  if (asked.kernel_time) spec.host.kernel_time = true;
   if (asked.launch) spec.host = spec.host.launched(*asked.launch);
   spec.gpu.gemm.profiles = asked.profiles;
 }

@@ -17,6 +17,7 @@ namespace c3sim::study {
 struct Beside {
   models::Mechanisms without = {};
   std::optional<models::Protocol> protocol = {};   // in place of the file's
+  bool kernel_time = false;                        // what a profiler tells
   std::optional<models::LaunchMode> launch = {};   // what the file says of launches is of those of a program by itself
   std::vector<models::GemmProfile> profiles = {};  // of GEMMs
 };

@@ -166,6 +166,7 @@ class Play {
       if (std::ranges::any_of(schedule_, waits_for_others, &Operation::work)) throw never_ends(deadlock);
       throw;
     }
+    wait_for_next_launch();
     if (platform_.gpu.memory.metered) {
       timeline_.moved = node_.gpu(0).memory().moved();
       for (const sim::ResourceId port : node_.fabric().ports(0)) timeline_.moved->links += node_.network().served(port);
@@ -246,6 +247,17 @@ class Play {
   const std::vector<models::PowerLimitLoop::State>& governors() const { return governors_; }
 
  private:
+  // Of operations that follow each other in a stream, none begins before the host could launch it.
+  void wait_for_next_launch() {
+    const models::HostSpec& host = platform_.host;
+    if (host.protocol != models::Protocol::stream || host.kernel_time || schedule_.size() != 1) return;
+    const Operation& operation = schedule_.front();
+    if (!is_kernel(operation.work)) return;
+    const auto* const collective = std::get_if<models::CollectiveSpec>(&operation.work);
+    sim::Time interval = collective != nullptr ? host.collective_interval : host.launch_interval;
+    if (collective != nullptr && host.threads == models::HostThreads::one) interval *= collective->gpus;
+    timeline_.operations.front().end = std::max(timeline_.operations.front().end, interval);
+  }
   // Whether a GEMM's operands are where the one before it has left them.
   bool has_operands_in_caches(Between between) const {
     if (platform_.without.has(models::Mechanism::cold) && !is_shot(platform_)) return true;

@@ -16,8 +16,9 @@ namespace {
 
 constexpr std::int64_t rounds_counted = 6;
 
-// Without what it would remember of work before.
+// Without what it would remember of work before, nor what its protocol does not time.
 models::PlatformSpec as_it_remembers(models::PlatformSpec platform) {
+  platform.host = platform.host.as_timed();
   models::PowerSpec& power = platform.gpu.power;
   if (platform.without.has(models::Mechanism::awake)) power.links_awake_for = sim::Time::zero();
   if (platform.without.has(models::Mechanism::undershoot) && rounds_differ(platform)) {
@@ -35,6 +36,26 @@ std::string why_no_format(const models::GemmShape& shape, const models::GpuSpec&
   }
   return fmt::format("the platform has no matrix rate of {} (gpu.gemm.precisions): {} are accepted",
                      models::to_string(shape.dtype), known);
+}
+
+// Engines that the host drives follow no kernels of a stream by themselves.
+std::string why_not_timed(const Work& work, const models::HostSpec& host) {
+  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+  const auto* const copy = std::get_if<models::SdmaCopySpec>(&work);
+  const bool by_host = (collective != nullptr && !models::by_kernels(collective->backend)) ||
+                       (copy != nullptr && !copy->submit) || std::holds_alternative<models::SdmaPacketList>(work);
+  if (by_host && models::hides_launches(host.protocol)) {
+    return fmt::format(
+        "the host drives its copy engines step by step, which no {} hides: the protocols steady, shot and rounds are "
+        "accepted",
+        models::to_string(host.protocol));
+  }
+  const bool by_engines = by_host || (copy != nullptr && copy->submit != models::Submission::kernel);
+  if (by_engines && host.kernel_time) return "copy engines run no kernel, whose time alone --kernel-time tells";
+  const bool one_graph = collective != nullptr && collective->graph && host.protocol == models::Protocol::stream;
+  if (one_graph)
+    return "--graph has each launched from a graph of its own, not from a stream: --protocol graph is accepted";
+  return {};
 }
 
 }  // namespace
@@ -219,6 +240,7 @@ std::string Testbed::why_impossible(const Work& work) const {
             [&](const auto& kernel) { return models::why_impossible(kernel, gpu); }},
         kind);
   };
+  if (std::string reason = why_not_timed(work, platform_.host); !reason.empty()) return reason;
   // Counts of work that fits no memory may not fit an integer either.
   if (std::string reason = why_no_room(work, platform_); !reason.empty()) return reason;
   std::string reason = why_no_kind(work);

@@ -192,6 +192,11 @@ void check_memory(const StepQuestion& question, const models::PlatformSpec& plat
 
 std::vector<sim::Fault> faults_of(const StepQuestion& question, const models::PlatformSpec& platform) {
   FaultList faults;
+  faults.add_if(
+      models::hides_launches(platform.host.protocol), "protocol",
+      "{} leaves launches out, and a step has its own, one by one or from a graph (--graph): steady, shot and "
+      "rounds are accepted",
+      models::to_string(platform.host.protocol));
   faults.add_if(!platform.gpu.attention, "platform", "describes no kernels for attention (gpu.attention)");
   std::vector<std::string_view> known;
   for (const models::Dtype dtype : models::all_dtypes) {

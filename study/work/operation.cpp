@@ -23,6 +23,10 @@ std::string words(const models::CollectiveSpec& spec) {
   if (spec.graph) text += " graph-launched";
   if (spec.channels) text += fmt::format(" on {} channels", *spec.channels);
   if (spec.cus) text += fmt::format(" on {} CUs", *spec.cus);
+  if (spec.algorithm) text += fmt::format(" by {}", models::to_string(*spec.algorithm));
+  // All others are added alike.
+  const bool is_rare = spec.dtype == models::ElementType::int8 || spec.dtype == models::ElementType::fp8;
+  if (is_rare) text += fmt::format(" of {}", models::to_string(spec.dtype));
   const std::string gpus = spec.gpus == 0 ? "all" : fmt::to_string(spec.gpus);
   const std::string from = spec.first == 0 ? "" : " from " + device_name(spec.first);
   return fmt::format("{} {} of {} over {} GPUs{}", text, models::to_string(spec.kind), sim::to_string(spec.bytes), gpus,

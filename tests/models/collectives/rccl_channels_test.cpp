@@ -1,6 +1,7 @@
 // Which protocol a collective takes, and what becomes of its time where one gives way to the next.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -42,7 +43,7 @@ TEST(RcclProtocol, IsTheOneThatTakesLeast) {
 
 // By the tuner an all-gather on 4 GPUs, 3 hops of payload p, takes 4 us + p / 1 GB/s by LL, 10 us + p / 4 GB/s by
 // Simple and longer by LL128: as long at p = 8 KB, three quarters of 10.67 KB. What it really takes has no say. A
-// direct exchange has no such tuner: at 15 KB for each peer LL128 takes over.
+// direct exchange goes by LL up to 16 KiB for each peer, and by Simple from there.
 TEST(RcclProtocol, AroundARingIsTheOneThatTheTunerTakesForTheFastest) {
   sim::Simulator simulator;
   PlatformSpec platform = round_platform();
@@ -57,8 +58,8 @@ TEST(RcclProtocol, AroundARingIsTheOneThatTheTunerTakesForTheFastest) {
   };
   EXPECT_EQ(of(CollectiveKind::all_gather, 10.6e3), "ll");
   EXPECT_EQ(of(CollectiveKind::all_gather, 10.7e3), "simple");
-  EXPECT_EQ(of(CollectiveKind::all_to_all, 4.0 * 14.9e3), "ll");
-  EXPECT_EQ(of(CollectiveKind::all_to_all, 4.0 * 15.1e3), "ll128");
+  EXPECT_EQ(of(CollectiveKind::all_to_all, 4.0 * 16384.0), "ll");
+  EXPECT_EQ(of(CollectiveKind::all_to_all, 4.0 * 16385.0), "simple");
 }
 
 // Its hops are one for a broadcast: 2 us + p / 1 GB/s by LL, 6 us + p / 4 GB/s by Simple, as long at 5.33 KB.

@@ -1,0 +1,88 @@
+// What the protocols time of an operation that is asked about by itself.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "study/run/testbed.h"
+#include "tests/study/test_platform.h"
+
+namespace c3sim::study {
+namespace {
+
+using models::Backend;
+using models::CollectiveKind;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using sim::operator""_MiB;
+using sim::operator""_KiB;
+
+double microseconds(const Work& work, const std::vector<std::string>& assignments) {
+  return sim::to_microseconds(Testbed(h200(assignments).spec).alone(work));
+}
+
+const models::CollectiveSpec small_gather = collective(Backend::rccl, CollectiveKind::all_gather, 64_KiB);
+
+// The launch of 12 us and the notice of 2 us are what the host sees beside the kernel, here of a GEMM too short for the
+// power cap; a stream has the gap instead.
+TEST(Protocols, AStreamAndAProfilerDoNotSeeLaunchAndNotice) {
+  const models::GemmShape small_gemm{512, 512, 512};
+  const std::vector<std::string> round{"host.kernel_launch=12us", "host.kernel_notice=2us"};
+  const auto with = [&round](std::initializer_list<std::string> more) {
+    std::vector<std::string> all = round;
+    all.insert(all.end(), more);
+    return all;
+  };
+  const double steady = microseconds(small_gemm, round);
+  EXPECT_NEAR(microseconds(small_gemm, with({"host.kernel_time=true"})), steady - 14.0, 1e-3);
+  EXPECT_NEAR(microseconds(small_gemm, with({"host.protocol=stream", "host.kernel_gap=1us"})), steady - 13.0, 1e-3);
+  EXPECT_NEAR(microseconds(small_gemm, with({"host.protocol=graph", "host.graph_kernel_gap=3us"})), steady - 11.0,
+              1e-3);
+  EXPECT_NEAR(microseconds(small_gemm, with({"host.protocol=stream", "host.kernel_gap=1us", "host.kernel_time=true"})),
+              steady - 14.0, 1e-3);
+}
+
+// Behind a barrier each further GPU's part is late; those of a stream keep together by themselves.
+TEST(Protocols, CollectivesBehindABarrierWaitForTheLastLaunch) {
+  const std::vector<std::string> skewed{"host.collective_skew=2us"};
+  const std::vector<std::string> at_once{"host.collective_skew=0us"};
+  EXPECT_NEAR(microseconds(small_gather, skewed) - microseconds(small_gather, at_once), 7 * 2.0, 1e-3);
+  EXPECT_NEAR(microseconds(small_gather, {"host.collective_skew=2us", "host.protocol=stream"}),
+              microseconds(small_gather, {"host.collective_skew=0us", "host.protocol=stream"}), 1e-3);
+}
+
+// What takes less than its launch by a thread that does nothing else comes as often as that; one thread for eight GPUs
+// takes eight times as long.
+TEST(Protocols, AStreamIsNoFasterThanItsHostLaunches) {
+  const std::vector<std::string> per_gpu{"host.protocol=stream", "host.collective_interval=20us"};
+  EXPECT_NEAR(microseconds(small_gather, per_gpu), 20.0, 1e-6);
+  EXPECT_NEAR(microseconds(small_gather, {"host.protocol=stream", "host.collective_interval=20us", "host.threads=one"}),
+              160.0, 1e-6);
+}
+
+TEST(Protocols, CopyEnginesThatTheHostDrivesAreNoStream) {
+  const models::CollectiveSpec by_engines = collective(Backend::sdma, CollectiveKind::all_gather, 1_MiB);
+  Testbed stream(h200({"host.protocol=stream"}).spec);
+  EXPECT_THAT(stream.why_impossible(by_engines), HasSubstr("the protocols steady, shot and rounds are accepted"));
+  EXPECT_THAT(stream.why_impossible(models::SdmaCopySpec{0, 1, 1_MiB, {}}), HasSubstr("which no stream hides"));
+  EXPECT_THAT(stream.why_impossible(small_gather), IsEmpty());
+  Testbed profiled(h200({"host.kernel_time=true"}).spec);
+  EXPECT_THAT(profiled.why_impossible(by_engines), HasSubstr("copy engines run no kernel"));
+  models::CollectiveSpec of_graph = small_gather;
+  of_graph.graph = true;
+  EXPECT_THAT(stream.why_impossible(of_graph), HasSubstr("--protocol graph is accepted"));
+}
+
+// Over six of eight GPUs the library has a channel for each of the four rings that its search finds, over four it has
+// 24 for three links of each: 4.9 ms and 1.2 were measured.
+TEST(Subsets, OfAMeshHaveTheRingsThatTheLibraryFinds) {
+  const auto milliseconds = [](int gpus) {
+    Testbed testbed(read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi355x.yaml", {}).spec);
+    models::CollectiveSpec spec = collective(Backend::rccl, CollectiveKind::all_reduce, 128_MiB);
+    spec.gpus = gpus;
+    return 1e-3 * sim::to_microseconds(testbed.alone(spec));
+  };
+  EXPECT_NEAR(milliseconds(4), 1.2, 0.12);
+  EXPECT_NEAR(milliseconds(6), 4.9, 0.5);
+}
+
+}  // namespace
+}  // namespace c3sim::study
