@@ -29,6 +29,11 @@ struct Baselines {
   std::optional<double> waves;     // a GEMM takes whole waves of workgroups on the CUs that are left to it
 };
 
+// What the golden file keeps of a case: its prediction, or, of a table of many rows, how far off those of its group
+// are, so that a change of all of them is a line and no page.
+enum class Golden { predictions, statistics };
+constexpr auto all_names(Golden) { return sim::names("predictions", "statistics"); }
+
 struct Case {
   std::string id;     // "overlap/c3_all_reduce.csv:3/gemm_time"
   std::string suite;  // empty for files of the user
@@ -38,6 +43,7 @@ struct Case {
   Machine machine;
   study::Trial trial;
   study::Figure figure = study::Figure::time;
+  Golden golden = Golden::predictions;
 
   // Base units.
   double measured = 0.0;

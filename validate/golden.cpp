@@ -12,6 +12,7 @@
 #include "sim/config/measurement_text.h"
 #include "study/report/table_of.h"
 #include "study/run/digest.h"
+#include "validate/metrics.h"
 
 namespace c3sim::validate {
 
@@ -51,10 +52,21 @@ double Move::size() const {
 
 Predictions predictions_of(std::span<const Case> cases, std::span<const Claim> claims) {
   Predictions predictions;
+  std::map<std::string, std::vector<const Case*>> groups;  // of which statistics are kept
   for (const Case& one : cases) {
     if (!one.predicted) continue;
+    if (one.golden == Golden::statistics) {
+      if (one.is_scored()) groups[fmt::format("{}: {}", one.suite, one.group)].push_back(&one);
+      continue;
+    }
     const auto [known, is_new] = predictions.emplace(subject_of(one), *one.predicted);
     SIM_CHECK(is_new || known->second == *one.predicted);
+  }
+  for (const auto& [group, of_group] : groups) {
+    const Metrics metrics = metrics_of(of_group);
+    predictions.emplace(group + ", median error", metrics.median);
+    predictions.emplace(group + ", nine in ten within", metrics.p90);
+    predictions.emplace(group + ", bias", metrics.bias);
   }
   for (const Claim& claim : claims) {
     if (claim.predicted.size() == 1) predictions.emplace(claim.id, claim.predicted.front());

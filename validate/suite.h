@@ -8,6 +8,7 @@
 //   tables:
 //     - file: mi300x_overlap/rccl_allreduce_by_channels.csv   # in the folder of reference data
 //       band: 0.08                                             # relative, or in points; of figures without their own
+//       golden: statistics            # kept of a table of many rows in place of every prediction, see Golden
 //       rows: ...                     # calibrate/readers/table_format.h; or of another: `format: NAME`
 #pragma once
 
@@ -37,6 +38,7 @@ struct Library {
 struct SuiteTable {
   std::filesystem::path file;  // within the folder of reference data
   double band = 0.0;
+  Golden golden = Golden::predictions;
   std::string platform = {};  // that was measured, where it is not that of the suite
   calibrate::TableFormat format;
 };

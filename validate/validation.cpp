@@ -63,8 +63,11 @@ void keep_apart(calibrate::Reading& reading, const std::filesystem::path& file,
 
 // Its cases, and by reason what is left out.
 void take(Validation& validation, const calibrate::Reading& reading, const std::string& suite,
-          const std::string& platform, double band) {
-  std::ranges::move(cases_of(reading.measurements, suite, platform, band), std::back_inserter(validation.cases));
+          const std::string& platform, double band, Golden golden = Golden::predictions) {
+  for (Case& one : cases_of(reading.measurements, suite, platform, band)) {
+    one.golden = golden;
+    validation.cases.push_back(std::move(one));
+  }
   for (const calibrate::Omission& omission : reading.left_out) {
     auto known = std::ranges::find_if(validation.left_out, [&](const LeftOut& one) {
       return one.suite == suite && one.file == reading.name && one.why == omission.why;
@@ -167,7 +170,7 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
       calibrate::Reading reading = reading_of(table, library, reader);
       keep_apart(reading, table.file, files);
       const bool own = !table.platform.empty() && !options.platform;
-      take(validation, reading, suite.name, own ? table.platform : suite.platform, table.band);
+      take(validation, reading, suite.name, own ? table.platform : suite.platform, table.band, table.golden);
     }
   }
   finish(validation, library, options);

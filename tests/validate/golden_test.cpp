@@ -47,6 +47,21 @@ TEST(Goldens, AreOfSubjectsAndClaims) {
                                                 Pair("a.two high", 5.0)));
 }
 
+// Of errors of 0.1, -0.2 and 0.3 the middle one is 0.2 in size, nine in ten lie within 0.28 and the mean is 0.0667.
+TEST(Goldens, OfTablesOfManyRowsAreTheStatisticsOfTheirGroups) {
+  std::vector<Case> cases{gather(1024, 1.0, 1.1), gather(2048, 1.0, 0.8), gather(4096, 1.0, 1.3)};
+  for (Case& one : cases) {
+    one.suite = "public";
+    one.group = "a table";
+    one.golden = Golden::statistics;
+  }
+  const Predictions predictions = predictions_of(cases, {});
+  EXPECT_THAT(predictions, SizeIs(3));
+  EXPECT_NEAR(predictions.at("public: a table, median error"), 0.2, 1e-9);
+  EXPECT_NEAR(predictions.at("public: a table, nine in ten within"), 0.28, 1e-9);
+  EXPECT_NEAR(predictions.at("public: a table, bias"), 0.2 / 3.0, 1e-9);
+}
+
 class GoldenFile : public testing::Test {
  protected:
   std::string fault(const std::string& text) const {
