@@ -113,6 +113,7 @@ void read(study::GemmTrial& trial, FieldReader& fields) {
   fields.read_words_of(question);
   trial.shape = question.gemm;
   trial.before = question.before;
+  trial.operands = question.operands;
   if (!question.cus.empty()) trial.cus = question.cus.front();
   fields.read("nth", study::count_of(trial.nth, 0, study::any_count));
   fields.read("pause", value_of(trial.pause));
@@ -167,6 +168,9 @@ void read_arrays(study::StreamTrial& trial, FieldReader& fields) {
     fields.fault("written", "'0' beside no array that is read: at least one array is accepted");
   }
   fields.read("workgroups", study::count_of(trial.workgroups, 1, study::any_count));
+  fields.read("threads", study::count_of(trial.threads, 1, 1 << 16));
+  fields.read("set", value_of(trial.set));
+  fields.read("flops_per_byte", quantity_of(trial.flops_per_byte, sim::Dimension::number, 1e6, "0 to 1000000"));
 }
 
 void read(study::StreamTrial& trial, FieldReader& fields) {

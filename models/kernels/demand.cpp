@@ -40,6 +40,24 @@ sim::Time fixed_latency(const Demand& demand, sim::Time path, const PowerGoverno
 
 }  // namespace
 
+namespace {
+
+// That the memory of the GPU lets through of the whole kernel, in units per second.
+double let_through(const Demand& demand, const MemorySpec& memory) {
+  const Traffic& beyond = demand.own.beyond_l2;
+  const double misses = 1.0 - beyond.cache_hits;
+  double seconds = memory.bus_bytes(misses * beyond.reads, misses * beyond.writes) / memory.hbm_rate.value();
+  if (memory.has_cache()) seconds = std::max(seconds, (beyond.reads + beyond.writes) / memory.cache_rate.value());
+  return 1.0 / seconds;
+}
+
+}  // namespace
+
+Bend bend_of(const Demand& demand, const MemorySpec& memory, const Portion& portion) {
+  if (demand.knee <= 0.0) return {};
+  return {portion.share * let_through(demand, memory), demand.knee};
+}
+
 sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const Portion& portion, ActivityTag tag) {
   const Memory& own = node.gpu(gpu).memory();
   const PowerGovernor& governor = node.gpu(gpu).governor(tag.tenant);
@@ -60,15 +78,32 @@ sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const P
     activity.weight = is_collective(tag.tenant) ? own.collective_weight(under_way) : under_way;
   }
   activity.cap = demand.cap;
-  for (const double per_cycle : {demand.matrix_per_cycle, demand.vector_per_cycle}) {
-    if (per_cycle > 0.0) activity.cap = std::min(activity.cap, portion.pipes * per_cycle * governor.clock().value());
+  if (demand.matrix_per_cycle > 0.0) {
+    activity.cap = std::min(activity.cap, portion.pipes * demand.matrix_per_cycle * governor.clock().value());
   }
   if (!demand.waits) return activity;
   activity.in_flight = under_way;
   sim::Time path{0};
+  sim::Time spared{0};  // of the path's unloaded latency, which its resources add, what not all loads see
   if (demand.waits_for_own) {
     path += own.latency(0.0);
     activity.latency_path = own.latency_path();
+    if (demand.loads_beyond_cache < 1.0) {
+      // A level that some loads never see adds its latency for those that do; the load of levels that none sees is
+      // nobody's.
+      const double cached = demand.loads_beyond_l2 - demand.loads_beyond_cache;
+      path = sim::to_time(cached * sim::to_seconds(own.latency(1.0)) +
+                          demand.loads_beyond_cache * sim::to_seconds(own.latency(0.0)));
+      spared = own.latency(0.0) - path;
+      if (demand.loads_beyond_cache <= 0.0) {
+        std::erase(activity.latency_path, own.hbm());
+        spared -= own.latency(0.0) - own.latency(1.0);
+      }
+      if (demand.loads_beyond_l2 <= 0.0) {
+        activity.latency_path.clear();
+        spared = sim::Time(0);
+      }
+    }
     if (own.bursts()) activity.latency_path.push_back(*own.bursts());
   }
   if (to_gpu && demand.waits_for_peer) {
@@ -81,7 +116,12 @@ sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const P
       path += fabric.spec().link_latency().unloaded;
     }
   }
-  activity.fixed_latency = fixed_latency(demand, path, governor);
+  activity.fixed_latency = std::max(sim::Time(0), fixed_latency(demand, path, governor) - spared);
+  if (demand.queue_knee > 0.0) {
+    const double unqueued = sim::to_seconds(activity.fixed_latency + path).value();
+    const Bend bend{portion.share * let_through(demand, own.spec()), demand.queue_knee};
+    activity.cap = std::min(activity.cap, bend.of(under_way / unqueued));
+  }
   return activity;
 }
 

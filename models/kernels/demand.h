@@ -9,6 +9,7 @@
 
 #include "models/machine/activity_tag.h"
 #include "models/machine/memory.h"
+#include "models/machine/power.h"
 #include "sim/resource_network.h"
 #include "sim/units.h"
 
@@ -53,11 +54,17 @@ struct Demand {
   bool waits_for_own = true;   // for the GPU's own memory as well; not where it only takes what comes from a peer
   bool waits_for_peer = true;  // likewise; not where stores are posted
   sim::Time step_latency{0};
-  double cycles = 0.0;  // of all that while nothing else is under way, the share that is cycles of the engine clock
+  // Of loads, those that go beyond the L2s, and beyond the Infinity Cache: none of them waits for what lies there.
+  double loads_beyond_l2 = 1.0;
+  double loads_beyond_cache = 1.0;
+  double queue_knee = 0.0;  // how what is under way over its latency bends towards what the memory lets through
+  double cycles = 0.0;      // of all that while nothing else is under way, the share that is cycles of the engine clock
   // Units of progress that a CU can do in a cycle of the engine clock; 0: nothing that counts in cycles bounds it.
   double matrix_per_cycle = 0.0;
   double matrix_energy = 1.0;  // of a unit, in matrix operations of bf16
   double vector_per_cycle = 0.0;
+  double vector_flops = 0.0;  // of a unit, in vector operations of single precision
+  double knee = 0.0;          // of its roofline; what its memories let through besides stands on the whole footing
   double cap = std::numeric_limits<double>::infinity();  // units per second, whatever the clock
 };
 
@@ -66,7 +73,11 @@ struct Portion {
   double busiest_share = 0.0;  // of their traffic, that of the XCD with most of it
   double pipes = 0.0;          // of the CUs' matrix and vector pipes, in CUs
   double requests = 0.0;       // under way, in those of a workgroup
+  double share = 1.0;          // of all workgroups of the kernel
 };
+
+// How the memory of the GPU bends the rate of these workgroups.
+Bend bend_of(const Demand& demand, const MemorySpec& memory, const Portion& portion);
 
 // The activity that a demand of workgroups on `gpu` is; its amount is the caller's.
 sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const Portion& portion, ActivityTag tag);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 namespace c3sim::models {
@@ -21,6 +23,7 @@ double pieces_of_row(const ElementwiseSpec& spec) {
 }
 
 sim::Bytes in_flight_of_workgroup(const ElementwiseSpec& spec, const GpuSpec& gpu) {
+  if (spec.threads > 0) return spec.threads * spec.access;
   const sim::Bytes of_cu = spec.reduces ? pieces_of_row(spec) * gpu.streams.rows : gpu.streams.in_flight;
   return of_cu / (spec.workgroups > 0 ? on_a_cu : 1);
 }
@@ -33,18 +36,62 @@ sim::BytesPerSecond fill_rate(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   return std::min(gpu.memory.hbm_rate, spec.workgroups * in_flight_of_workgroup(spec, gpu) / latency);
 }
 
-// Progress counts in bytes read or written; every one passes an L2 and goes to HBM.
+// Bytes that a CU can load and store in a cycle: a wave's pass has instructions besides.
+double issued_per_cycle(const ElementwiseSpec& spec, const GpuSpec& gpu) {
+  constexpr double lanes = 64.0;
+  if (spec.threads == 0 || gpu.streams.pass_cycles <= 0.0) return std::numeric_limits<double>::infinity();
+  const double bytes = lanes * spec.access.value();
+  const double moving = gpu.streams.bytes_per_cycle > 0.0 ? bytes / gpu.streams.bytes_per_cycle : 0.0;
+  return bytes / (gpu.streams.pass_cycles + moving);
+}
+
+// Progress counts in bytes read or written; every one passes an L2, and goes to HBM where no cache holds it.
 Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu, int workgroups) {
   Demand demand;
   if (spec.bytes() <= sim::Bytes(0.0)) return demand;  // an empty kernel, which begins and ends
   const double reads = spec.read / spec.bytes();
   demand.own = {1.0, {reads, 1.0 - reads, 0.0}, {}};
-  demand.in_flight = std::min(in_flight_of_workgroup(spec, gpu), spec.bytes() / workgroups);  // no more than it has
+  // No more than it has, once.
+  demand.in_flight = in_flight_of_workgroup(spec, gpu);
+  if (spec.set <= sim::Bytes(0.0)) demand.in_flight = std::min(demand.in_flight, spec.bytes() / workgroups);
   demand.waits = true;
   demand.step_latency =
       gpu.streams.latency + sim::to_time(pieces_of_row(spec) * sim::to_seconds(gpu.streams.reduction));
+  if (spec.set > sim::Bytes(0.0)) {
+    const MemorySpec& memory = gpu.memory;
+    const int xcds = std::min(workgroups, memory.xcds);
+    const double in_l2 = memory.held_in_l2_of_turn(spec.set, xcds);
+    const double in_cache = std::max(in_l2, memory.held_of_turn(spec.set));
+    demand.loads_beyond_l2 = 1.0 - in_l2;
+    demand.loads_beyond_cache = 1.0 - in_cache;
+    demand.own.beyond_l2 = {(1.0 - in_l2) * reads, (1.0 - in_l2) * (1.0 - reads), 0.0};
+    if (in_l2 < 1.0) demand.own.beyond_l2.cache_hits = (in_cache - in_l2) / (1.0 - in_l2);
+    const sim::Time of_l2 = spec.set <= memory.l2_capacity ? memory.l2_latency : memory.l2_far_latency;
+    demand.step_latency += sim::to_time(in_l2 * sim::to_seconds(of_l2));
+  }
+  if (spec.chases) {
+    demand.step_latency +=
+        sim::to_time(gpu.memory.untranslated(spec.set) * sim::to_seconds(gpu.memory.translation_latency));
+    demand.step_latency -= gpu.streams.latency;
+  }
+  if (spec.threads > 0 && !spec.chases) {
+    // Each pass of a wave's loop is one behind the other: what it stores it has loaded, and stores end in the L2.
+    if (reads <= 0.0) {
+      demand.waits_for_own = false;
+      demand.step_latency = gpu.streams.latency + gpu.memory.l2_latency;
+    } else if (reads < 1.0) {
+      demand.step_latency += gpu.streams.latency;
+    }
+    demand.queue_knee = gpu.streams.queue_knee;
+  }
   const double flops_per_byte = spec.flops.value() / spec.bytes().value();
-  if (flops_per_byte > 0.0) demand.vector_per_cycle = gpu.vector_flops_per_cycle_per_cu / flops_per_byte;
+  double per_cycle = issued_per_cycle(spec, gpu);
+  if (flops_per_byte > 0.0) {
+    per_cycle = std::min(per_cycle, gpu.streams.efficiency * gpu.vector_flops_per_cycle_per_cu / flops_per_byte);
+  }
+  if (std::isfinite(per_cycle)) demand.vector_per_cycle = per_cycle;
+  demand.vector_flops = flops_per_byte;
+  if (flops_per_byte > 0.0) demand.knee = gpu.streams.knee;
   return demand;
 }
 
@@ -55,6 +102,9 @@ std::string to_string(const ElementwiseSpec& spec) {
   if (spec.flops > sim::Flops(0.0)) text += fmt::format(", {:.3g} operations", spec.flops.value());
   if (spec.reduces) text += fmt::format(", rows of {} reduced", spec.row);
   if (spec.strided) text += ", strided";
+  if (spec.threads > 0) text += fmt::format(", {} threads of {}", spec.threads, sim::to_string(spec.access));
+  if (spec.set > sim::Bytes(0.0)) text += fmt::format(", in {} again and again", sim::to_string(spec.set));
+  if (spec.chases) text += ", each load behind the other";
   if (spec.workgroups > 0) text += fmt::format(", {} workgroups", spec.workgroups);
   return text;
 }
@@ -79,7 +129,7 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const
   kernel.shape.stream = stream;
   if (spec.strided) kernel.start_up += gpu.streams.indexing;
   kernel.work = spec.bytes().value() / kernel.shape.workgroups;
-  kernel.follows_clock = spec.flops > sim::Flops(0.0);
+  kernel.streaming = counted ? 1.0 / on_a_cu : 1.0;
   // Whatever it touches it fills.
   kernel.l2_fill = fill_rate(spec, gpu);
   kernel.cache_fill = kernel.l2_fill;

@@ -42,6 +42,7 @@ Demand demand_of(const GemmTrafficModel& model, const GpuSpec& gpu, const Stream
   const PrecisionSpec precision = gpu.gemm.precision(model.plan().shape.dtype).value();
   demand.matrix_per_cycle = precision.flops_per_cycle_per_cu * model.plan().efficiency;
   demand.matrix_energy = precision.energy;
+  demand.knee = gpu.gemm.library.knee;
   return demand;
 }
 
@@ -80,7 +81,9 @@ Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& str
   // Its traffic on the whole GPU at the matrix rate of the rated clock.
   const double rate = plan.efficiency * gpu.peak_flops(shape.dtype) * (gpu.power.rated_clock / gpu.power.highest_clock);
   kernel.l2_fill = sim::BytesPerSecond(rate * model.undisturbed().beyond_l2_bytes());
-  kernel.cache_fill = sim::BytesPerSecond(rate * model.undisturbed().hbm_bytes());
+  GemmPlan cold = plan;  // what it finds in the Infinity Cache it holds there
+  cold.warm = false;
+  kernel.cache_fill = sim::BytesPerSecond(rate * traffic_of(cold, gpu).undisturbed().hbm_bytes());
   kernel.demand = [model, &gpu, stream](int, const Footing& footing) { return demand_of(model, gpu, stream, footing); };
   return kernel;
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <span>
 
+#include "models/machine/power.h"
+
 namespace c3sim::models {
 
 namespace {
@@ -103,6 +105,7 @@ double cycles_through_l2(const GpuSpec& gpu, const GemmPlan& plan) {
 GemmPlan plan_with(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel, double longer,
                    double first_loads) {
   GemmPlan plan = cut(gpu, shape, kernel);
+  plan.warm = first_loads == 0.0;
   const double peak = gpu.gemm.precision(shape.dtype).value().flops_per_cycle_per_cu;
   const auto efficiency = [&](int together, const Cycles& each) {
     return together * plan.piece_flops() / (peak * (std::min(longer, 1.0) * each.multiplying + each.around));
@@ -122,21 +125,32 @@ double distance(const GemmShape& a, const GemmShape& b) {
   return std::hypot(static_cast<double>(a.m - b.m), static_cast<double>(a.n - b.n), static_cast<double>(a.k - b.k));
 }
 
+// For each byte once: what the Infinity Cache holds of the operands it serves.
+double seconds_through_memory(const GpuSpec& gpu, const GemmPlan& plan) {
+  const MemorySpec& memory = gpu.memory;
+  const double operands = plan.shape.operand_bytes().value();
+  const double others = static_cast<double>(plan.pieces()) * (plan.piece_writes() + plan.piece_reads());
+  const double held = plan.warm ? memory.held_of_turn(plan.shape.compulsory_bytes()) : 0.0;
+  const double of_hbm = (1.0 - held) * (operands + others) / memory.hbm_rate.value();
+  return memory.has_cache() ? std::max(of_hbm, (operands + others) / memory.cache_rate.value()) : of_hbm;
+}
+
 // The time of the whole product with all CUs to itself, in cycles of the rated clock. A wave of workgroups takes what
 // the matrix pipes need for its pieces, the L2s for the bytes of these, or the memory for each byte once, and has to be
 // launched. In a last wave that is not full fewer workgroups share a CU. The parts of a contraction pass through both.
 double cycles(const GpuSpec& gpu, const GemmPlan& plan, double longer, double first_loads) {
   const double clock = gpu.power.rated_clock.value();
   const auto pieces = static_cast<double>(plan.pieces());
-  const double bytes = plan.shape.operand_bytes().value() + pieces * (plan.piece_writes() + plan.piece_reads());
-  const double through_memory = bytes / pieces / gpu.memory.hbm_rate.value() * clock;
+  const double through_memory = seconds_through_memory(gpu, plan) / pieces * clock;
   const double through_l2 = plan.l2_conflicts * plan.piece_l2_bytes() / gpu.l2_bytes_per_cycle();
   const double launch = sim::to_seconds(gpu.dispatch.workgroup_launch).value() * clock;
   const auto wave = [&](std::int64_t workgroups) {
     const auto together = static_cast<int>(ceil_divide(workgroups, gpu.cus()));
     const Cycles each = cycles_of_pieces(gpu, plan, together, first_loads);
     const double pipes = std::min(longer, 1.0) * each.multiplying + each.around;
-    return launch + std::max(pipes, static_cast<double>(workgroups) * std::max(through_l2, through_memory));
+    const double bent =
+        1.0 / Bend{1.0 / (static_cast<double>(workgroups) * through_memory), gpu.gemm.library.knee}.of(1.0 / pipes);
+    return launch + std::max(bent, static_cast<double>(workgroups) * std::max(through_l2, through_memory));
   };
   const std::int64_t slots = std::int64_t{gpu.cus()} * plan.per_cu;
   const std::int64_t left = plan.pieces() % slots;
@@ -149,8 +163,7 @@ double cycles(const GpuSpec& gpu, const GemmPlan& plan, double longer, double fi
 
 // By a rule of thumb: whole waves, or the memory for each byte once.
 double roughly_cycles(const GpuSpec& gpu, const GemmPlan& plan) {
-  const double result = static_cast<double>(plan.pieces()) * (plan.piece_writes() + plan.piece_reads());
-  const double through_memory = (plan.shape.operand_bytes().value() + result) / gpu.memory.hbm_rate.value();
+  const double through_memory = seconds_through_memory(gpu, plan);
   return start_up_cycles(gpu, plan.kernel) +
          std::max(rounds(gpu, plan) * std::max(plan.cycles, cycles_through_l2(gpu, plan)),
                   through_memory * gpu.power.rated_clock.value());
@@ -285,6 +298,7 @@ GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, double first_load
     plan.profile = profile;
     plan.efficiency = profile.efficiency;
     plan.l2_conflicts = 1.0;
+    plan.warm = false;  // what caches held is in the bytes that it tells
   }
   return plan;
 }

@@ -24,6 +24,7 @@ struct GemmPlan {
   double l2_conflicts = 1.0;     // so many times its bytes a piece takes of the L2
   double alone_share = 1.0;      // of that, what a workgroup reaches that has a CU for itself
   bool tuned = false;            // the library's table has this very size
+  bool warm = false;             // its operands were gone through before, and nothing else since
   sim::Bytes in_flight;          // operands that a workgroup keeps under way
   std::optional<GemmProfile> profile;
 

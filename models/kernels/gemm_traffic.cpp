@@ -69,7 +69,8 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
   const double operands = plan.shape.operand_bytes().value();
   const double kept_across_waves = reuse(operands, capacity);
   const double waves = std::max(1.0, static_cast<double>(plan.pieces()) / all);
-  const double first_touch = std::min(1.0, operands / (waves * element * k * gpu_unique));
+  const double held = plan.warm ? memory.held_of_turn(plan.shape.compulsory_bytes(), footing.cache_share) : 0.0;
+  const double first_touch = (1.0 - held) * std::min(1.0, operands / (waves * element * k * gpu_unique));
   const double wave_misses = gpu_unique * (first_touch + (1.0 - first_touch) * (1.0 - kept_across_waves));
   const double misses = wave_misses + (beyond - gpu_unique) * (1.0 - kept_across_xcds);
 
@@ -79,8 +80,9 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
   traffic.l2 = plan.piece_l2_bytes() / flops;
   traffic.beyond_l2.reads = (panel_reads + plan.piece_reads()) / flops;
   traffic.beyond_l2.writes = plan.piece_writes() / flops;
-  traffic.beyond_l2.cache_hits =
-      panel_reads * (1.0 - misses / beyond) / (panel_reads + plan.piece_reads() + plan.piece_writes());
+  // Lines of the result that are still there are overwritten there.
+  const double kept = panel_reads * (1.0 - misses / beyond) + held * plan.piece_writes();
+  traffic.beyond_l2.cache_hits = kept / (panel_reads + plan.piece_reads() + plan.piece_writes());
   return traffic;
 }
 

@@ -100,9 +100,13 @@ sim::Task<> KernelRun::run_wave(const Cohort& cohort) {
   sim::Latch done(gpu_.simulator(), "a wave of a kernel", static_cast<std::uint64_t>(kernel_.streams));
   const double amount = work_of(cohort, kernel_) * (1.0 + cohort.lateness);
   const auto wave = waves_.insert(waves_.end(), {footprint_of(cohort), amount, done, {}});
+  PowerGovernor& governor = gpu_.governor(tag_.tenant);
+  const double streaming = kernel_.streaming * cohort.size();
+  governor.add_streaming_cus(streaming);
   describe_waves();
   co_await done.wait();
-  for (const auto stream : wave->streams) gpu_.governor(tag_.tenant).remove_matrix_work(stream);
+  governor.add_streaming_cus(-streaming);
+  for (const auto stream : wave->streams) governor.remove_work(stream);
   waves_.erase(wave);
   describe_waves();
 }
@@ -137,9 +141,14 @@ void KernelRun::describe(Wave& wave, std::size_t stream, const Demand& demand, c
   } else {
     network.reshape(wave.streams[stream], activity);
   }
+  PowerGovernor& governor = gpu_.governor(tag_.tenant);
+  // What is under way bounds benchmarks by threads, sharply: arithmetic hides behind it.
+  constexpr double sharp = 64.0;
+  const Bend bend = demand.queue_knee > 0.0 ? Bend{activity.cap, sharp} : bend_of(demand, gpu_.spec().memory, portion);
   if (demand.matrix_per_cycle > 0.0) {
-    gpu_.governor(tag_.tenant)
-        .set_matrix_work(wave.streams[stream], portion.pipes * demand.matrix_per_cycle, demand.matrix_energy);
+    governor.set_matrix_work(wave.streams[stream], portion.pipes * demand.matrix_per_cycle, demand.matrix_energy, bend);
+  } else if (demand.vector_per_cycle > 0.0) {
+    governor.set_vector_work(wave.streams[stream], portion.pipes * demand.vector_per_cycle, demand.vector_flops, bend);
   }
 }
 
@@ -219,6 +228,7 @@ KernelRun::Standing KernelRun::stand(std::vector<std::size_t> footprints) const 
       portion.pipes += on_cu[cu] == 1 ? kernel_.alone : 1.0 / on_cu[cu];
       portion.requests += 1.0;
     });
+    portion.share = portion.requests / workgroups;
   }
   standing.footprints = std::move(footprints);
   return standing;

@@ -4,6 +4,7 @@
 #include <boost/math/tools/roots.hpp>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace c3sim::models {
@@ -27,6 +28,19 @@ double highest_without_excess(const Excess& excess, double near, double low, dou
 }
 }  // namespace
 
+double Bend::of(double rate) const {
+  if (knee <= 0.0 || !std::isfinite(bound)) return rate;
+  // The times of a unit, over the longer of the two.
+  const double slower = std::min(rate, bound);
+  const double shorter = slower / std::max(rate, bound);
+  return slower / std::pow(1.0 + std::pow(shorter, knee), 1.0 / knee);
+}
+
+double PowerGovernor::Work::slope(sim::Hertz clock) const {
+  const double pipes = per_cycle * clock.value();
+  return per_cycle * std::pow(bend.of(pipes) / pipes, bend.knee + 1.0);
+}
+
 PowerGovernor::PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& network, const Memory& memory,
                              std::vector<sim::ResourceNetwork::ResourceId> links, Tenant tenant)
     : spec_(spec),
@@ -41,20 +55,39 @@ PowerGovernor::PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& networ
   if (tenant_ == Tenant::gemm) memory_.set_clock(clock_ / spec_.rated_clock);
 }
 
-void PowerGovernor::set_matrix_work(sim::ResourceNetwork::ActivityId activity, double per_cycle, double energy) {
-  const auto known = std::find_if(matrix_work_.begin(), matrix_work_.end(),
-                                  [activity](const MatrixWork& work) { return work.activity == activity; });
-  if (known == matrix_work_.end()) {
-    matrix_work_.push_back({activity, per_cycle, energy});
-  } else {
-    known->per_cycle = per_cycle;
-    known->energy = energy;
-  }
-  network_.set_cap(activity, per_cycle * clock_.value());
+void PowerGovernor::set_matrix_work(sim::ResourceNetwork::ActivityId activity, double per_cycle, double energy,
+                                    Bend bend) {
+  set_work({activity, true, per_cycle, energy * spec_.matrix_energy.value(), bend});
 }
 
-void PowerGovernor::remove_matrix_work(sim::ResourceNetwork::ActivityId activity) {
-  std::erase_if(matrix_work_, [activity](const MatrixWork& work) { return work.activity == activity; });
+void PowerGovernor::set_vector_work(sim::ResourceNetwork::ActivityId activity, double per_cycle, double flops,
+                                    Bend bend) {
+  set_work({activity, false, per_cycle, flops * spec_.vector_energy.value(), bend});
+}
+
+void PowerGovernor::set_work(Work work) {
+  const auto known = std::ranges::find(work_, work.activity, &Work::activity);
+  network_.set_cap(work.activity, work.cap(clock_));
+  if (known == work_.end()) {
+    work_.push_back(work);
+  } else {
+    *known = work;
+  }
+}
+
+void PowerGovernor::remove_work(sim::ResourceNetwork::ActivityId activity) {
+  std::erase_if(work_, [activity](const Work& work) { return work.activity == activity; });
+}
+
+bool PowerGovernor::does_matrix_work() const { return std::ranges::any_of(work_, &Work::matrix); }
+
+std::vector<double> PowerGovernor::rates_beside_clock() const {
+  std::vector<double> rates;
+  for (const Work& work : work_) {
+    const double rate = network_.rate(work.activity);
+    rates.push_back(rate >= at_cap * work.cap(clock_) ? std::numeric_limits<double>::infinity() : rate);
+  }
+  return rates;
 }
 
 sim::Watts PowerGovernor::traffic_power() const {
@@ -85,26 +118,34 @@ void PowerGovernor::note_links() {
   links_carried_ = carry;
 }
 
-std::pair<double, double> PowerGovernor::power_and_slope(sim::Hertz clock, double clock_bound_flops, double other_flops,
+std::pair<double, double> PowerGovernor::power_and_slope(sim::Hertz clock, const std::vector<double>& rates,
                                                          sim::Watts traffic) const {
   const double hertz = clock.value();
-  const sim::Watts beside_clock = spec_.clock_tree + static_cast<double>(busy_workgroups_) * spec_.busy_workgroup;
-  const double per_hertz = beside_clock.value() / spec_.rated_clock.value();
-  const double per_flop = std::pow(clock / spec_.reference_clock, spec_.voltage_exponent) * spec_.matrix_energy.value();
-  const double bound_per_hertz = clock_bound_flops / clock_.value();
-  const double flops = bound_per_hertz * hertz + other_flops;
-  return {(spec_.idle + traffic).value() + per_hertz * hertz + per_flop * flops,
-          per_hertz + per_flop * (bound_per_hertz + spec_.voltage_exponent * flops / hertz)};
+  const sim::Watts beside_clock = spec_.clock_tree + static_cast<double>(busy_workgroups_) * spec_.busy_workgroup +
+                                  streaming_cus_ * spec_.streaming_cu;
+  double slope = beside_clock.value() / spec_.rated_clock.value();
+  double watts = (spec_.idle + traffic).value() + slope * hertz;
+  const double dearer = std::pow(clock / spec_.reference_clock, spec_.voltage_exponent);
+  auto rate = rates.begin();
+  for (const Work& work : work_) {
+    const double energy = work.energy * (work.matrix ? dearer : 1.0);
+    const double of_clock = work.cap(clock);
+    const bool bound = of_clock < *rate;
+    const double at = energy * std::min(of_clock, *rate++);
+    watts += at;
+    slope += (bound ? energy * work.slope(clock) : 0.0) + (work.matrix ? spec_.voltage_exponent * at / hertz : 0.0);
+  }
+  return {watts, slope};
 }
 
 sim::Watts PowerGovernor::power() const {
-  double flops = 0.0;
-  for (const MatrixWork& work : matrix_work_) flops += work.energy * network_.rate(work.activity);
-  return sim::Watts(power_and_slope(clock_, flops, 0.0, traffic_power()).first);
+  std::vector<double> rates;
+  for (const Work& work : work_) rates.push_back(network_.rate(work.activity));
+  return sim::Watts(power_and_slope(clock_, rates, traffic_power()).first);
 }
 
 sim::Hertz PowerGovernor::highest_now() const {
-  return std::min(ceiling_, matrix_work_.empty() ? spec_.highest_clock : spec_.matrix_clock);
+  return std::min(ceiling_, does_matrix_work() ? spec_.matrix_clock : spec_.highest_clock);
 }
 
 void PowerGovernor::set_limit(sim::Watts limit) {
@@ -119,15 +160,10 @@ void PowerGovernor::set_ceiling(sim::Hertz ceiling) {
 
 bool PowerGovernor::regulate() {
   note_links();
-  double clock_bound = 0.0;
-  double other = 0.0;
-  for (const MatrixWork& work : matrix_work_) {
-    const double rate = network_.rate(work.activity);
-    (rate >= at_cap * work.per_cycle * clock_.value() ? clock_bound : other) += work.energy * rate;
-  }
+  const std::vector<double> rates = rates_beside_clock();
   const sim::Watts traffic = traffic_power();
   const auto watts_over = [&](double hertz) {
-    const auto [watts, slope] = power_and_slope(sim::Hertz(hertz), clock_bound, other, traffic);
+    const auto [watts, slope] = power_and_slope(sim::Hertz(hertz), rates, traffic);
     return std::pair(watts - limit_.value(), slope);
   };
   const double lowest = spec_.lowest_clock.value();
@@ -138,17 +174,17 @@ bool PowerGovernor::regulate() {
     return hertz > lowest && (hertz > highest || watts_over(hertz).first > 0.0);
   };
   if (!is_too_low(clock_.value() * (1.0 + clock_tolerance)) && !is_too_high(clock_.value() * (1.0 - clock_tolerance))) {
-    if (!matrix_work_.empty()) clock_at_work_ = clock_;
+    if (does_matrix_work()) clock_at_work_ = clock_;
     return false;
   }
   set_clock(sim::Hertz(highest_without_excess(watts_over, clock_.value(), lowest, highest)));
-  return !matrix_work_.empty() || !listeners_.empty() || memory_.l2_follows_clock();
+  return !work_.empty() || !listeners_.empty() || memory_.l2_follows_clock();
 }
 
 void PowerGovernor::set_clock(sim::Hertz clock) {
   clock_ = clock;
-  for (const MatrixWork& work : matrix_work_) {
-    if (network_.live(work.activity)) network_.set_cap(work.activity, work.per_cycle * clock.value());
+  for (const Work& work : work_) {
+    if (network_.live(work.activity)) network_.set_cap(work.activity, work.cap(clock));
   }
   if (tenant_ == Tenant::gemm) memory_.set_clock(clock / spec_.rated_clock);
   for (const auto& on_change : listeners_) on_change();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <list>
 #include <utility>
 #include <vector>
@@ -15,6 +16,16 @@
 
 namespace c3sim::models {
 
+// How loads hold back pipes that do not hide them entirely. Alone the pipes would go at one rate and the memory at
+// another; together a unit takes (a^knee + b^knee)^(1/knee), of the times a and b that each would take. 1: one behind
+// the other; the higher, the sharper the roofline; 0: the slower alone counts, which is none of this one's business.
+struct Bend {
+  double bound = std::numeric_limits<double>::infinity();  // what memory lets through, in units per second
+  double knee = 0.0;
+
+  double of(double rate) const;
+};
+
 class PowerGovernor {
  public:
   // `links` are the resources whose load is what this GPU sends and receives. Where loads are apart, the clock is that
@@ -24,9 +35,13 @@ class PowerGovernor {
 
   // Matrix work whose rate is bounded by `per_cycle` units at the engine clock: its cap follows the clock. A unit takes
   // the energy of so many operations in bf16. Setting it again changes the bound.
-  void set_matrix_work(sim::ResourceNetwork::ActivityId activity, double per_cycle, double energy = 1.0);
-  void remove_matrix_work(sim::ResourceNetwork::ActivityId activity);
+  void set_matrix_work(sim::ResourceNetwork::ActivityId activity, double per_cycle, double energy = 1.0,
+                       Bend bend = {});
+  // The same of vector work, of so many operations in single precision a unit.
+  void set_vector_work(sim::ResourceNetwork::ActivityId activity, double per_cycle, double flops, Bend bend = {});
+  void remove_work(sim::ResourceNetwork::ActivityId activity);
   void add_busy_workgroups(int count) { busy_workgroups_ += count; }
+  void add_streaming_cus(double count) { streaming_cus_ += count; }
 
   // Calls `on_change` whenever the clock has moved, until it is removed.
   using Listener = std::list<std::function<void()>>::iterator;
@@ -58,14 +73,24 @@ class PowerGovernor {
   bool regulate();
 
  private:
-  struct MatrixWork {
+  struct Work {
     sim::ResourceNetwork::ActivityId activity;
+    bool matrix;
     double per_cycle;
-    double energy;
+    double energy;  // of a unit at the reference clock, in joules
+    Bend bend;
+
+    double cap(sim::Hertz clock) const { return bend.of(per_cycle * clock.value()); }
+    // How that rises with the clock.
+    double slope(sim::Hertz clock) const;
   };
-  // Board power (W), and how it rises with the clock (W/Hz), where matrix work is done at these rates (flop/s): what is
-  // bound by the clock is given at the present one.
-  std::pair<double, double> power_and_slope(sim::Hertz clock, double clock_bound_flops, double other_flops,
+  void set_work(Work work);
+  bool does_matrix_work() const;
+  // Of the work that the clock does not hold back, the rates that it has now; of all other, infinity.
+  std::vector<double> rates_beside_clock() const;
+  // Board power (W), and how it rises with the clock (W/Hz), where work goes at these rates or at the clock's,
+  // whichever are lower.
+  std::pair<double, double> power_and_slope(sim::Hertz clock, const std::vector<double>& rates,
                                             sim::Watts traffic) const;
   sim::Watts traffic_power() const;
   bool links_carry() const;
@@ -78,9 +103,10 @@ class PowerGovernor {
   const Memory& memory_;
   std::vector<sim::ResourceNetwork::ResourceId> links_;
   Tenant tenant_;
-  std::vector<MatrixWork> matrix_work_;
+  std::vector<Work> work_;
   std::list<std::function<void()>> listeners_;
   int busy_workgroups_ = 0;
+  double streaming_cus_ = 0.0;
   bool links_carried_ = false;  // when rates were last solved
   sim::Time awake_until_{0};    // links, without carrying anything
   sim::Watts limit_;

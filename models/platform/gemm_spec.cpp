@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "models/platform/knee.h"
 #include "models/platform/limits.h"
 #include "sim/config/nearest_name.h"
 
@@ -30,6 +31,7 @@ GemmLibrary read_library(sim::Section& section) {
   library.tile_overhead = section.number("tile_overhead", 0.0, 100.0);
   library.least_step = section.number("least_step", 0.0, 1e6);
   library.cold_operands = section.number("cold_operands", 0.0, 10.0);
+  library.knee = read_knee(section, "knee");
   library.start_up = section.time("start_up", limits::latency);
   library.steps_in_flight = static_cast<int>(section.integer("steps_in_flight", 1, 16));
   library.time_spread = section.number("time_spread", 0.0, 1.0);

@@ -31,6 +31,7 @@ struct GemmLibrary {
   double tile_overhead = 0.0;           // cycles per element of a tile with nothing multiplied: first loads, output
   double least_step = 0.0;              // cycles of a workgroup in a step along k, however small: latency
   double cold_operands = 0.0;           // so much longer a step takes whose operands are not in the Infinity Cache
+  double knee = 0.0;                    // of its roofline: see models::Bend
   sim::Time start_up{0};         // before the first workgroup: state that it resets; again where parts are added up
   int steps_in_flight = 1;       // along k, whose operands a workgroup keeps under way
   double time_spread = 0.0;      // of the times of a workgroup on different CUs: standard deviation over mean

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "models/platform/knee.h"
 #include "models/platform/limits.h"
 
 namespace c3sim::models {
@@ -12,6 +13,11 @@ StreamSpec StreamSpec::read(sim::Section section) {
   spec.latency = section.time("latency", limits::latency);
   spec.rows = section.bytes("rows", {sim::Bytes(1.0), sim::Bytes(16777216.0)}, 0.25 * spec.in_flight);
   spec.reduction = section.time("reduction", limits::latency, sim::Time(0));
+  spec.pass_cycles = section.number("pass_cycles", 0.0, 1e6, 0.0);
+  spec.bytes_per_cycle = section.number("bytes_per_cycle", 0.0, 1e6, 0.0);
+  spec.queue_knee = read_knee(section, "queue_knee");
+  spec.knee = read_knee(section, "knee");
+  spec.efficiency = section.number("efficiency", 0.01, 1.0, 1.0);
   spec.indexing = section.time("indexing", limits::latency, sim::Time(0));
   return spec;
 }

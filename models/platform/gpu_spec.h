@@ -18,11 +18,16 @@ namespace c3sim::models {
 struct StreamSpec {
   static constexpr double piece_of_row = 1024.0;  // elements
 
-  sim::Bytes in_flight;    // by a CU full of their waves: read and not yet there, or written and on the way
-  sim::Bytes rows;         // the same of kernels that go row by row, for each such piece of a row
-  sim::Time latency{0};    // of a step of their loop, beside that of the memory
-  sim::Time reduction{0};  // of a step besides, where it reduces a row before it writes it, for each piece
-  sim::Time indexing{0};   // of a workgroup where it works out the place of each element in parts of arrays
+  sim::Bytes in_flight;          // by a CU full of their waves: read and not yet there, or written and on the way
+  sim::Bytes rows;               // the same of kernels that go row by row, for each such piece of a row
+  sim::Time latency{0};          // of a step of their loop, beside that of the memory
+  sim::Time reduction{0};        // of a step besides, where it reduces a row before it writes it, for each piece
+  double pass_cycles = 0.0;      // of a CU, for a pass of a wave's loop beside its loads and stores
+  double bytes_per_cycle = 0.0;  // that a CU loads and stores; 0: whatever the L2s give
+  double queue_knee = 0.0;       // of Little's law where memory fills up: see Demand::queue_knee
+  double knee = 0.0;             // of their roofline: see models::Bend
+  double efficiency = 1.0;       // share of the vector peak that they reach
+  sim::Time indexing{0};         // of a workgroup where it works out the place of each element in parts of arrays
 
   static StreamSpec read(sim::Section section);
 };

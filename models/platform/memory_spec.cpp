@@ -1,6 +1,7 @@
 #include "models/platform/memory_spec.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/platform/limits.h"
 
@@ -24,6 +25,28 @@ std::string MemorySpec::why_no_near_memory() const {
   return "this GPU has no Infinity Cache: none and hbm are accepted";
 }
 
+namespace {
+
+double held(double excess, double overflow) {
+  if (excess <= 0.0) return 1.0;
+  return overflow > 0.0 ? std::exp(-excess / overflow) : 0.0;
+}
+
+}  // namespace
+
+double MemorySpec::held_of_turn(sim::Bytes set, double share) const {
+  return has_cache() ? held(set / cache_capacity - share, cache_overflow) : 0.0;
+}
+
+double MemorySpec::held_in_l2_of_turn(sim::Bytes set, int of_xcds) const {
+  return held(set / (of_xcds * l2_capacity) - 1.0, cache_overflow);
+}
+
+double MemorySpec::untranslated(sim::Bytes set) const {
+  if (translation_reach <= sim::Bytes(0.0) || set <= translation_reach) return 0.0;
+  return 1.0 - translation_reach / set;
+}
+
 std::string MemorySpec::why_no_arbitration() const {
   if (arbitration == Arbitration::off || collective_channels == 0.0) return {};
   return "channels that are set apart for collectives have nobody else to be served before: off is accepted, or "
@@ -36,6 +59,8 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
   sim::Section l2 = section.section("l2");
   spec.l2_capacity = l2.bytes("capacity", limits::capacity);
   spec.l2_rate = l2.rate("rate", limits::rate);
+  spec.l2_latency = l2.time("latency", limits::latency, sim::Time(0));
+  spec.l2_far_latency = l2.time("far_latency", limits::latency, spec.l2_latency);
   spec.l2_follows_clock = l2.flag("follows_clock", false);
   spec.l2_wait = l2.time("wait", limits::latency);
   spec.writeback_rate = l2.rate("writeback_rate", limits::rate);
@@ -44,6 +69,7 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
     sim::Section cache = section.section("infinity_cache");
     spec.cache_capacity = cache.bytes("capacity", limits::capacity);
     spec.cache_rate = cache.rate("rate", limits::rate);
+    spec.cache_overflow = cache.number("overflow", 0.0, 1.0, 0.0);
     spec.cache_latency = cache.time("latency", limits::latency);
   }
   sim::Section hbm = section.section("hbm");
@@ -54,6 +80,11 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
   spec.hbm_write_efficiency = hbm.number("write_efficiency", 0.05, 1.0);
   spec.hbm_turnaround = hbm.number("turnaround", 0.0, 10.0);
   spec.hbm_latency = hbm.time("latency", limits::latency);
+  if (section.has("translation")) {
+    sim::Section translation = section.section("translation");
+    spec.translation_reach = translation.bytes("reach", limits::capacity);
+    spec.translation_latency = translation.time("latency", limits::latency);
+  }
   spec.queueing_factor = section.number("queueing_factor", 0.0, 100.0);
   spec.collective_channels = section.number("collective_channels", 0.0, 0.99);
   spec.collectives_first = section.flag("collectives_first");

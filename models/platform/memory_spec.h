@@ -52,6 +52,8 @@ struct TrackerSpec {
 struct MemorySpec {
   int xcds = 0;
   sim::Bytes l2_capacity;              // of one XCD
+  sim::Time l2_latency{0};             // a load that hits the L2, unloaded, beyond the way there ...
+  sim::Time l2_far_latency{0};         // ... and where all L2s together hold what one could not
   sim::BytesPerSecond l2_rate;         // of one XCD, at the rated engine clock
   bool l2_follows_clock = false;       // whether its rate goes with the engine clock
   sim::Time l2_wait{0};                // of a step's loads behind the bursts of matrix kernels, were these to fill the L2s
@@ -59,15 +61,18 @@ struct MemorySpec {
   sim::BytesPerSecond port_rate;       // between one XCD and its I/O die
   sim::Bytes cache_capacity;           // Infinity Cache of the GPU; 0: there is none
   sim::BytesPerSecond cache_rate;      // Infinity Cache of the GPU
+  double cache_overflow = 0.0;         // of its capacity: see held_of_turn
   sim::Bytes hbm_capacity;             // of the GPU
   sim::BytesPerSecond hbm_rate;        // peak of the data bus
   double hbm_read_efficiency = 1.0;    // share of the peak that pure reads reach
   double hbm_write_efficiency = 1.0;   // share of the peak that pure writes reach
   // Bytes' worth of the bus lost for each byte that is both read and written in one stream, as it turns round.
   double hbm_turnaround = 0.0;
-  sim::Time cache_latency{0};    // a load that hits the Infinity Cache, unloaded
-  sim::Time hbm_latency{0};      // the part HBM adds to a load that misses it, unloaded
-  double queueing_factor = 0.0;  // strength of loaded latency at the Infinity Cache and HBM
+  sim::Time cache_latency{0};        // a load that hits the Infinity Cache, unloaded
+  sim::Time hbm_latency{0};          // the part HBM adds to a load that misses it, unloaded
+  sim::Bytes translation_reach;      // addresses that are translated at once; 0: all
+  sim::Time translation_latency{0};  // of a load at random beyond them
+  double queueing_factor = 0.0;      // strength of loaded latency at the Infinity Cache and HBM
   // What other machines could do (ConCCL, section VII-A):
   double collective_channels = 0.0;  // share of Infinity Cache and HBM set apart for collectives; 0: all for all
   bool collectives_first = false;    // requests of collectives overtake those of GEMMs
@@ -83,6 +88,14 @@ struct MemorySpec {
   double bus_bytes(double reads, double writes) const;
   bool adds() const { return near_memory != NearMemory::none; }
   bool has_cache() const { return cache_capacity > sim::Bytes(0.0); }
+  // Of a set of bytes that is gone through turn after turn, the share that this share of the Infinity Cache still holds
+  // when it comes again: all that fits; of a larger one e^-(excess / cache_overflow), in capacities, as addresses are
+  // not spread evenly over its sets and the oldest line of each is replaced.
+  double held_of_turn(sim::Bytes set, double share = 1.0) const;
+  // The same of the L2s of so many XCDs together, whatever part of the set each of them gets to see.
+  double held_in_l2_of_turn(sim::Bytes set, int of_xcds) const;
+  // Of loads at random within a set, those whose address nobody has translated not long ago.
+  double untranslated(sim::Bytes set) const;
   // From the CUs on: the L2s, the Infinity Cache if there is one, HBM.
   std::vector<MemoryLevel> levels() const;
   // Why memory cannot add where, or arbitrate as, it is asked to, in one sentence that says what would be accepted;

@@ -28,6 +28,8 @@ PowerSpec PowerSpec::read(sim::Section section) {
   spec.reference_clock = section.frequency("reference_clock", limits::clock);
   spec.voltage_exponent = section.number("voltage_exponent", 0.0, 5.0);
   spec.busy_workgroup = section.power("busy_workgroup", limits::power);
+  spec.streaming_cu = section.power("streaming_cu", limits::power, sim::Watts(0.0));
+  spec.vector_energy = section.energy_per_flop("vector_energy", limits::energy_per_flop, sim::JoulesPerFlop(0.0));
   spec.l2_energy = section.energy_per_byte("l2_energy", limits::energy_per_byte);
   spec.cache_energy = section.energy_per_byte("cache_energy", limits::energy_per_byte, sim::JoulesPerByte(0.0));
   spec.hbm_energy = section.energy_per_byte("hbm_energy", limits::energy_per_byte);

@@ -168,6 +168,18 @@ std::vector<sim::Fault> faults_of(const GemmQuestion& question, const Testbed& t
   for (const int cus : question.cus) {
     add(faults, "cus", why_too_many_waves(question.gemm, testbed.platform(), first_cus(testbed.platform(), cus)));
   }
+  if (question.operands && question.before != Before::loop) {
+    add(faults, "operands",
+        fmt::format("--before {} leaves other data in the caches: no --operands go with it",
+                    to_string(question.before)));
+  }
+  const models::MemorySpec& memory = testbed.platform().gpu.memory;
+  const sim::Bytes set = question.gemm.compulsory_bytes();
+  if (question.operands == Operands::warm && memory.has_cache() && set > memory.cache_capacity) {
+    add(faults, "operands",
+        "operands and result take " + sim::to_string(set) + ", of which the Infinity Cache holds no more than " +
+            sim::to_string(memory.cache_capacity) + ": cold and rotating are accepted, or none for what a loop finds");
+  }
   if (question.before != Before::collective) {
     if (question.collective != CollectiveSpec{}) {
       add(faults, "before", "what came before is no collective: --before collective says that one did");
@@ -309,7 +321,8 @@ Answer<WorkResult> ask(Testbed& testbed, const GemmQuestion& question, const Pro
     const GemmTrial trial{.shape = question.gemm,
                           .cus = cus,
                           .before = question.before,
-                          .collective = collective_before(question, testbed)};
+                          .collective = collective_before(question, testbed),
+                          .operands = question.operands};
     asked.push_back({.work = question.gemm,
                      .schedule = schedule_of_gemm(trial, testbed.platform()),
                      .cus = cus,

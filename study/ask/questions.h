@@ -23,6 +23,7 @@ struct GemmQuestion {
   std::vector<int> cus{};  // of every GPU, each count a result of its own; empty: all of them
   Before before = Before::loop;
   models::CollectiveSpec collective{};  // that came before, of bytes from 1, over all GPUs
+  std::optional<Operands> operands{};   // of a loop; none: as `before` leaves them
 };
 
 // How long does a collective take alone? One result for each variant, prelaunched or not, and size.

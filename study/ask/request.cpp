@@ -80,7 +80,7 @@ std::vector<Option> run_options() {
              {"library", "NAME",
               "Whose GEMM kernels run: rocblas (rocblas_nt, rocblas_tt where operands are transposed), hipblaslt, "
               "work_stealing, persistent or stream_k; cublas on the H200; opus_a2a_gemm, opus_gemm_a2a or "
-              "opus_gemm_a2a_persistent on the MI355X"},
+              "opus_gemm_a2a_persistent on the MI355X; ck_blockscale for fp8 on the MI300X"},
              {"profiles", "FILE",
               "Measured GEMMs (time, bytes at L2, Infinity Cache and HBM) that stand in for the estimate; "
               "docs/model.md shows the form"},

@@ -89,11 +89,15 @@ sim::BytesPerSecond rate_within(std::span<const Span> copies, sim::Bytes each, s
 }  // namespace
 
 models::ElementwiseSpec kernel_of(const StreamTrial& trial) {
+  constexpr sim::Bytes element(8.0);
   const double arrays = trial.arrays_read + trial.arrays_written;
-  return {trial.bytes * (trial.arrays_read / arrays),
-          trial.bytes * (trial.arrays_written / arrays),
-          {},
-          trial.workgroups.value_or(0)};
+  return {.read = trial.bytes * (trial.arrays_read / arrays),
+          .written = trial.bytes * (trial.arrays_written / arrays),
+          .flops = sim::Flops(trial.flops_per_byte * trial.bytes.value()),
+          .workgroups = trial.workgroups.value_or(0),
+          .threads = trial.threads.value_or(0),
+          .access = trial.threads ? arrays * element : sim::Bytes(0.0),
+          .set = trial.set};
 }
 
 Schedule schedule_of(const StreamAndCollectiveTrial& trial, const models::PlatformSpec& platform) {

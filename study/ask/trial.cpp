@@ -105,11 +105,28 @@ Figures of_rest(const models::PlatformSpec& platform) {
   return figures;
 }
 
-// A load is no operation, so nothing is run: this tests the formula of the latency under load, of which the network
-// makes use (sim/loaded_latency.h), and the platform's figures. The levels that have no latency of their own in the
-// model have none here: nothing is said of what the L2 holds.
-Figures of_loads(const models::PlatformSpec& platform, const LoadTrial& trial) {
-  const models::MemorySpec& memory = platform.gpu.memory;
+// Beside nothing else one thread of one workgroup is run that loads a line after the other at random, again and again.
+// What streams beside it is no operation: this tests the formula of the latency under load, of which the network makes
+// use (sim/loaded_latency.h). The levels that have no latency of their own in the model have none here: nothing is said
+// of what the L2 holds beside a stream.
+Figures of_loads(Testbed& testbed, const LoadTrial& trial) {
+  const models::MemorySpec& memory = testbed.platform().gpu.memory;
+  if (trial.beside <= sim::BytesPerSecond(0.0)) {
+    constexpr double loads = 10'000.0;
+    constexpr sim::Bytes line(128.0);
+    const models::ElementwiseSpec chase{.read = loads * line,
+                                        .written = {},
+                                        .flops = {},
+                                        .workgroups = 1,
+                                        .threads = 1,
+                                        .access = line,
+                                        .set = trial.working_set,
+                                        .chases = true};
+    if (trial.working_set <= memory.l2_capacity && memory.l2_latency <= sim::Time(0)) return {};
+    const models::PlatformSpec& platform = testbed.platform();
+    const sim::Time around = platform.host.around_kernel() + platform.gpu.dispatch.workgroup_launch;
+    return {{Figure::latency, sim::to_seconds(testbed.alone(chase) - around).value() / loads}};
+  }
   if (trial.working_set <= memory.l2_capacity) return {};
   const double hits = std::min(1.0, memory.cache_capacity / trial.working_set);
   const double bus = memory.bus_bytes(trial.beside_reads, 1.0 - trial.beside_reads);
@@ -347,24 +364,25 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
   if (needs_meter(asked)) add_means(figures, timeline.means.power, timeline.means.clock);
   // On each GPU, launched from the host.
   const auto is_one_kernel = [&] { figures[Figure::kernel_time] = (time - around_kernel(platform)).value(); };
-  std::visit(sim::Overloaded{[&](const StreamTrial& stream) {
-                               is_one_kernel();
-                               figures[Figure::rate] = (stream.bytes / time).value();
-                             },
-                             [&](const RemoteTrial& remote) {
-                               is_one_kernel();
-                               add_rates(figures, remote, platform, time);
-                             },
-                             [&](const CopyTrial& copy) {
-                               add_phases(figures, copy.spec, timeline.operations.front().phases.value());
-                             },
-                             [&](const CollectiveTrial& collective) {
-                               if (models::by_kernels(collective.spec.backend) && !collective.spec.graph)
-                                 is_one_kernel();
-                               add_collective(figures, testbed, collective, asked, timeline.makespan());
-                             },
-                             [](const auto&) {}},
-             trial);
+  std::visit(
+      sim::Overloaded{
+          [&](const StreamTrial& stream) {
+            is_one_kernel();
+            // Benchmarks that go through a set again and again time passes, not launches.
+            const sim::Seconds timed = stream.set > sim::Bytes(0.0) ? time - around_kernel(platform) : time;
+            figures[Figure::rate] = (stream.bytes / timed).value();
+          },
+          [&](const RemoteTrial& remote) {
+            is_one_kernel();
+            add_rates(figures, remote, platform, time);
+          },
+          [&](const CopyTrial& copy) { add_phases(figures, copy.spec, timeline.operations.front().phases.value()); },
+          [&](const CollectiveTrial& collective) {
+            if (models::by_kernels(collective.spec.backend) && !collective.spec.graph) is_one_kernel();
+            add_collective(figures, testbed, collective, asked, timeline.makespan());
+          },
+          [](const auto&) {}},
+      trial);
   return figures;
 }
 
@@ -395,7 +413,8 @@ Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& pl
 }
 
 Between between_of(const GemmTrial& trial) {
-  return trial.before == Before::traffic ? Between::communication : Between::nothing;
+  if (trial.before == Before::traffic) return Between::communication;
+  return trial.operands.value_or(Operands::warm) == Operands::warm ? Between::nothing : Between::other_data;
 }
 
 bool is_concurrent(const Trial& trial) {
@@ -458,7 +477,7 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial) {
 Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked) {
   const models::PlatformSpec& platform = testbed.platform();
   return std::visit(sim::Overloaded{[&](const RestTrial&) { return of_rest(platform); },
-                                    [&](const LoadTrial& loads) { return of_loads(platform, loads); },
+                                    [&](const LoadTrial& loads) { return of_loads(testbed, loads); },
                                     [&](const GemmTrial& gemm) { return of_gemm(testbed, gemm, asked); },
                                     [&](const C3Trial& c3) { return of_c3(testbed, c3, asked); },
                                     [&](const StreamAndCollectiveTrial& both) { return observe(testbed, both); },

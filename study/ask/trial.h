@@ -37,6 +37,12 @@ enum class Before {
 constexpr auto all_names(Before) { return sim::names("loop", "traffic", "collective"); }
 using sim::to_string;
 
+// Of a GEMM in a loop: the same every time, so that caches hold what they can of them; others every time, after work
+// that has filled the caches; or one set of several after another, as tuners rotate them, which together exceed the
+// caches.
+enum class Operands { warm, cold, rotating };
+constexpr auto all_names(Operands) { return sim::names("warm", "cold", "rotating"); }
+
 // A GEMM on every GPU. The testbed plays what schedule_of_gemm() has; what is timed is its last operation.
 struct GemmTrial {
   models::GemmShape shape;
@@ -46,6 +52,7 @@ struct GemmTrial {
   int group = 1;             // that follow each other between two pauses
   Before before = Before::loop;
   models::CollectiveSpec collective{};  // which came before
+  std::optional<Operands> operands{};   // none: as `before` leaves them
   auto operator<=>(const GemmTrial&) const = default;
 };
 

@@ -22,6 +22,7 @@ std::string words(const GemmTrial& trial) {
   if (trial.nth) text += fmt::format(" number {} {}", *trial.nth, trial.group > 1 ? "of a group" : "from rest");
   if (trial.group > 1) text += fmt::format(" of {}", trial.group);
   if (pauses) text += fmt::format(" every time after {}", time_text(trial.pause));
+  if (trial.operands) text += fmt::format(" of {} operands", to_string(*trial.operands));
   if (trial.before == Before::traffic) text += " of other operands every time, on awake links";
   if (trial.before == Before::collective) text += " every time after " + to_string(Work(trial.collective));
   return text;
@@ -52,6 +53,9 @@ std::string words(const StreamTrial& trial) {
   std::string text = fmt::format("stream of {} from {} arrays to {}", sim::to_string(trial.bytes), trial.arrays_read,
                                  trial.arrays_written);
   if (trial.workgroups) text += fmt::format(" on {} workgroups", *trial.workgroups);
+  if (trial.flops_per_byte > 0.0) text += fmt::format(" with {} operations a byte", trial.flops_per_byte);
+  if (trial.threads) text += fmt::format(" by {} threads a CU", *trial.threads);
+  if (trial.set > sim::Bytes(0.0)) text += fmt::format(" in {} again and again", sim::to_string(trial.set));
   return text;
 }
 

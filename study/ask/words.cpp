@@ -116,6 +116,11 @@ const Words<GemmQuestion>& words_of(const GemmQuestion&) {
       {"before", [](auto& q) { return value_of(q.before); },
        "What the GPU did before, each time: the same GEMM (loop, unless given), the same of other operands on links "
        "that have carried data not long ago (traffic), or a collective that has just ended"},
+      {"operands", [](auto& q) { return value_of(q.operands); },
+       "In a loop: the same every time, which the caches hold (warm); others, after work that filled the caches "
+       "(cold); "
+       "or sets by turns that exceed them, as tuners have (rotating); the same, as far as caches hold them, unless "
+       "given"},
       {"collective", [](auto& q) { return value_of(q.collective.kind); }, "The collective that came before"},
       {"bytes", [](auto& q) { return value_of(q.collective.bytes); },
        "Whole array of one GPU, of the collective that came before"},

@@ -122,9 +122,9 @@ struct Operation {
 
 using Schedule = std::vector<Operation>;
 
-// What a node does between one run and the next beside what the schedule says: nothing, or it communicates. Then links
-// are awake, and caches hold other things than operands.
-enum class Between { nothing, communication };
+// What a node does between one run and the next beside what the schedule says: nothing; work on other data, so that
+// caches hold other things than operands; or it communicates, and links are awake as well.
+enum class Between { nothing, other_data, communication };
 
 // The work by itself, named after it.
 Operation operation_of(Work work, models::CuMask mask = {}, std::string stream = {});

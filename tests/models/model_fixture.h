@@ -168,7 +168,9 @@ inline double rate_alone(sim::ResourceNetwork& network, UsageList list) {
 inline GemmPlan plan_with(const GemmSpec& spec, const GemmShape& shape) {
   GpuSpec gpu = round_platform().gpu;
   gpu.gemm = spec;
-  return plan_gemm(gpu, shape);
+  GemmPlan plan = plan_gemm(gpu, shape);
+  plan.warm = false;  // caches hold nothing of what it has not loaded
+  return plan;
 }
 
 }  // namespace c3sim::models

@@ -132,6 +132,9 @@ TEST(TrialFields, ReadStreamsAndLoads) {
       << "a triad";
   EXPECT_EQ(trial_of<study::StreamTrial>("stream", {{"bytes", "1MiB"}, {"read", "0"}, {"written", "1"}}),
             (study::StreamTrial{0, 1, 1_MiB}));
+  EXPECT_EQ(trial_of<study::StreamTrial>(
+                "stream", {{"bytes", "1MiB"}, {"threads", "64"}, {"set", "1MiB"}, {"flops_per_byte", "2.5"}}),
+            (study::StreamTrial{.bytes = 1_MiB, .threads = 64, .flops_per_byte = 2.5, .set = 1_MiB}));
   EXPECT_EQ(trial_of<study::LoadTrial>("load", {{"bytes", "1MiB"}}), (study::LoadTrial{1_MiB, {}, 1.0}));
   EXPECT_EQ(trial_of<study::LoadTrial>("load", {{"bytes", "1MiB"}, {"beside", "2TB/s"}, {"beside_reads", "0.5"}}),
             (study::LoadTrial{1_MiB, sim::BytesPerSecond(2e12), 0.5}));

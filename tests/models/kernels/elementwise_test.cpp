@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
+
 #include "tests/models/model_fixture.h"
 
 namespace c3sim::models {
@@ -51,6 +53,16 @@ TEST(Elementwise, IsBoundByItsVectorOperations) {
   const double all = 1e12 / (platform.gpu.cus() * 100.0 * 2e9) * 1e6;
   EXPECT_NEAR(microseconds(platform, spec), all + around_us, 1e-3 * all);
   EXPECT_NEAR(microseconds(platform, spec, {0, platform.gpu.cus_per_xcd / 2}), 2.0 * all + around_us, 2e-3 * all);
+}
+
+// Half the arithmetic there is in the peak, and its time and that of the memory add up as squares: 2 ms and 1.25 ms.
+TEST(Elementwise, BendsWhereLoadsDoNotHideBehindArithmetic) {
+  PlatformSpec platform = with_vectors();
+  platform.gpu.streams.efficiency = 0.5;
+  platform.gpu.streams.knee = 2.0;
+  const double flops = 2e-3 * platform.gpu.cus() * 0.5 * 100.0 * 2e9;
+  const ElementwiseSpec spec{sim::Bytes(1e9), sim::Bytes(0.0), sim::Flops(flops)};
+  EXPECT_NEAR(microseconds(platform, spec), std::hypot(2000.0, 1250.0) + around_us, 5.0);
 }
 
 PlatformSpec with_latency() {

@@ -35,13 +35,13 @@ struct GemmOutcome {
 
 // A GEMM on GPU 0, without the host. `disturb` is called on the node before it starts.
 template <class Disturb>
-GemmOutcome run_on_gpu0(const PlatformSpec& platform, GemmShape shape, CuMask mask, Disturb disturb) {
+GemmOutcome run_on_gpu0(const PlatformSpec& platform, GemmShape shape, const Stream& stream, Disturb disturb) {
   sim::Simulator simulator;
   Node node(simulator, platform);
   disturb(node);
   GemmOutcome outcome;
   outcome.us =
-      sim::to_microseconds(time_of(simulator, run_kernel(node, 0, gemm_kernel(node.spec().gpu, shape, {mask}))));
+      sim::to_microseconds(time_of(simulator, run_kernel(node, 0, gemm_kernel(node.spec().gpu, shape, stream))));
   const Memory& memory = node.gpu(0).memory();
   outcome.l2_bytes = node.network().served(memory.l2());
   outcome.beyond_l2_bytes = node.network().served(memory.levels()[1].resource);
@@ -50,7 +50,14 @@ GemmOutcome run_on_gpu0(const PlatformSpec& platform, GemmShape shape, CuMask ma
 }
 
 GemmOutcome run_on_gpu0(const PlatformSpec& platform, GemmShape shape, CuMask mask = {}) {
-  return run_on_gpu0(platform, shape, mask, [](Node&) {});
+  return run_on_gpu0(platform, shape, {mask}, [](Node&) {});
+}
+
+// Behind other work, which has left nothing of its operands in the caches.
+GemmOutcome run_cold(const PlatformSpec& platform, GemmShape shape) {
+  Stream stream;
+  stream.cached_operands = false;
+  return run_on_gpu0(platform, shape, stream, [](Node&) {});
 }
 
 // Distances: to (1, 1, 1) 5, to (7, 5, 1) 3.
@@ -262,9 +269,33 @@ TEST(GemmTime, OfAProductThatHbmBoundsIsThatOfItsCompulsoryBytes) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.hbm_rate = sim::BytesPerSecond(1e9);
   platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
-  const GemmOutcome outcome = run_on_gpu0(platform, {256, 128, 1000});
+  const GemmOutcome outcome = run_cold(platform, {256, 128, 1000});
   EXPECT_NEAR(outcome.us, dispatch_us + 833.536, 1e-3);
   EXPECT_NEAR(outcome.hbm_bytes, 833'536.0, 1.0);
+}
+
+// In a loop of nothing else it finds A and B where it has left them, and writes its result over the one before.
+TEST(GemmTime, OfAProductInALoopIsThatOfWhatTheInfinityCacheDoesNotHold) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.hbm_rate = sim::BytesPerSecond(1e9);
+  platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
+  const GemmOutcome outcome = run_on_gpu0(platform, {256, 128, 1000});
+  EXPECT_NEAR(outcome.hbm_bytes, 0.0, 1.0);
+  EXPECT_NEAR(outcome.us, dispatch_us + tile_us, 0.1) << "its pipes bound it";
+  platform.gpu.memory.cache_capacity = sim::Bytes(8e5);
+  EXPECT_NEAR(run_on_gpu0(platform, {256, 128, 1000}).hbm_bytes, run_cold(platform, {256, 128, 1000}).hbm_bytes, 1.0)
+      << "of a set that does not fit the oldest line goes first, and that is the next one needed";
+}
+
+// Each of two tiles takes tile_us to multiply, and HBM 833.536 us for the bytes of both.
+TEST(GemmTime, BendsWhereLoadsDoNotHideBehindMultiplications) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.hbm_rate = sim::BytesPerSecond(1e9);
+  platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
+  platform.gpu.gemm.library.knee = 1.0;
+  EXPECT_NEAR(run_cold(platform, {256, 128, 1000}).us, dispatch_us + tile_us + 833.536, 0.1);
+  platform.gpu.gemm.library.knee = 2.0;
+  EXPECT_NEAR(run_cold(platform, {256, 128, 1000}).us, dispatch_us + std::hypot(tile_us, 833.536), 0.1);
 }
 
 TEST(GemmConservation, EveryTileMovesItsPanelsAndItsResultThroughTheL2) {

@@ -47,7 +47,7 @@ class Load {
   void end_at(double ms) {
     simulator_.schedule(milliseconds(ms), [this] {
       network_.set_cap(work_, 1e30);  // what is left takes no time
-      governor_.remove_matrix_work(work_);
+      governor_.remove_work(work_);
     });
   }
   void look_at(double ms) {

@@ -72,6 +72,20 @@ TEST_F(MemoryTest, TheBusiestXcdLimitsAnUnevenKernel) {
   EXPECT_DOUBLE_EQ(rate_from_xcds(0.75, 1.0, {1.0, 0.0, 1.0}), 1000e9 / 0.75);
 }
 
+// 64 MiB in all: half of it, all of it, and an excess of a tenth where e^-1 is found at a twentieth.
+TEST(MemorySpec, HoldsOfATurnWhatFitsAndLittleOfWhatDoesNot) {
+  MemorySpec spec = round_memory();
+  spec.cache_overflow = 0.05;
+  EXPECT_DOUBLE_EQ(spec.held_of_turn(0.5 * spec.cache_capacity), 1.0);
+  EXPECT_DOUBLE_EQ(spec.held_of_turn(spec.cache_capacity), 1.0);
+  EXPECT_NEAR(spec.held_of_turn(1.1 * spec.cache_capacity), std::exp(-2.0), 1e-9);
+  EXPECT_NEAR(spec.held_of_turn(spec.cache_capacity, 0.95), std::exp(-1.0), 1e-9) << "others hold a twentieth";
+  spec.cache_overflow = 0.0;
+  EXPECT_DOUBLE_EQ(spec.held_of_turn(1.01 * spec.cache_capacity), 0.0);
+  spec.cache_capacity = sim::Bytes(0.0);
+  EXPECT_DOUBLE_EQ(spec.held_of_turn(sim::Bytes(1.0)), 0.0) << "there is no such cache";
+}
+
 TEST(MemoryLatency, UnloadedIsThatOfInfinityCacheAndHbmTogether) {
   sim::Simulator simulator;
   sim::ResourceNetwork network(simulator);

@@ -51,7 +51,7 @@ class LimitedLoad {
     });
     simulator_.schedule(at_ms(until_ms), [this] {
       network_.set_cap(work_, 1e30);  // what is left takes no time
-      governor_.remove_matrix_work(work_);
+      governor_.remove_work(work_);
     });
   }
   void look_at(double ms) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -44,9 +45,17 @@ class GovernedGpu {
     sim::ActivitySpec work;
     work.amount = 1e18;
     work.cap = 1e15;  // until the governor knows of it
-    work_ = network_.start(work, [this] { governor_.remove_matrix_work(work_); });
+    work_ = network_.start(work, [this] { governor_.remove_work(work_); });
     governor_.set_matrix_work(work_, flops_per_cycle);
     return work_;
+  }
+  // The same of vector work, of one operation a unit.
+  void set_vector_work(double flops_per_cycle, Bend bend = {}) {
+    sim::ActivitySpec work;
+    work.amount = 1e18;
+    work.cap = 1e15;  // until the governor knows of it
+    work_ = network_.start(work, [this] { governor_.remove_work(work_); });
+    governor_.set_vector_work(work_, flops_per_cycle, 1.0, bend);
   }
   void add_traffic(sim::ResourceNetwork::ResourceId resource, double bytes_per_second, double bytes = 1e15) {
     sim::ActivitySpec stream;
@@ -163,6 +172,67 @@ TEST(PowerGovernor, BusyWorkgroupsDrawPowerWhileTheyAreThere) {
   EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 140.0);
   gpu.governor().add_busy_workgroups(-10);
   EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 120.0);
+}
+
+// Ten CUs at 3 W beside 120 W at the rated clock.
+TEST(PowerGovernor, CusThatStreamDrawPowerWhileTheyDo) {
+  PowerSpec spec = tight();
+  spec.streaming_cu = sim::Watts(3.0);
+  GovernedGpu gpu(spec);
+  gpu.governor().add_streaming_cus(10.0);
+  EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 150.0);
+  gpu.governor().add_streaming_cus(-10.0);
+  EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 120.0);
+}
+
+// 1e5 flops a cycle at f GHz are f * 1e14 flop/s of 1 pJ at any clock: 100 + 10 f + 100 f = 300 at f = 20 / 11, which
+// the matrix clock does not bound.
+TEST(PowerGovernor, ArithmeticOfVectorsIsHeldUnderTheCap) {
+  PowerSpec spec = tight();
+  spec.vector_energy = sim::JoulesPerFlop(1e-12);
+  GovernedGpu gpu(spec);
+  gpu.set_vector_work(1e5);
+  EXPECT_NEAR(gpu.settled_clock(), 20.0 / 11.0 * 1e9, 2e9 * clock_step);
+}
+
+// Memory alone would let 1e14 flop/s through, and a unit takes the hypotenuse of both times: f / sqrt(1 + f^2) * 1e14
+// flop/s of 1 pJ.
+TEST(PowerGovernor, WorkThatMemoryBendsIsHeldUnderTheCap) {
+  PowerSpec spec = tight();
+  spec.cap = sim::Watts(190.0);
+  spec.vector_energy = sim::JoulesPerFlop(1e-12);
+  GovernedGpu gpu(spec);
+  gpu.set_vector_work(1e5, {1e14, 2.0});
+  EXPECT_NEAR(gpu.settled_power(), 190.0, 0.4);
+  GovernedGpu again(spec);
+  again.set_vector_work(1e5, {1e14, 2.0});
+  const double f = again.settled_clock() / 1e9;
+  EXPECT_NEAR(100.0 + 10.0 * f + 100.0 * f / std::hypot(1.0, f), 190.0, 0.4);
+}
+
+TEST(Bend, OfAPlatformIsNoneOrOneBehindTheOtherAtMost) {
+  EXPECT_THROW(mi300x({"gpu.streams.knee=0.5"}), sim::ConfigError);
+  EXPECT_THROW(mi300x({"gpu.gemm.libraries[hipblaslt].knee=0.99"}), sim::ConfigError);
+  EXPECT_EQ(mi300x({"gpu.streams.knee=0"}).gpu.streams.knee, 0.0);
+  EXPECT_EQ(mi300x({"gpu.streams.knee=1"}).gpu.streams.knee, 1.0);
+}
+
+// Times of 1/3 and 1/4: their sum is 7/12, their hypotenuse 5/12.
+TEST(Bend, AddsTimesAsPowersOfThem) {
+  EXPECT_DOUBLE_EQ((Bend{3.0, 1.0}.of(4.0)), 12.0 / 7.0);
+  EXPECT_DOUBLE_EQ((Bend{3.0, 2.0}.of(4.0)), 12.0 / 5.0);
+  EXPECT_DOUBLE_EQ((Bend{3.0, 0.0}.of(4.0)), 4.0) << "the memory itself bounds it";
+  EXPECT_DOUBLE_EQ(Bend{}.of(4.0), 4.0);
+}
+
+// Faster pipes never slow work down, and neither pipes nor memory do more than they could alone.
+RC_GTEST_PROP(Bend, LiesBelowBothAndRisesWithEither, ()) {
+  const auto drawn = [](int low, int high) { return static_cast<double>(*rc::gen::inRange(low, high)) / 100.0; };
+  const Bend bend{drawn(1, 10'000), drawn(50, 2'000)};
+  const double rate = drawn(1, 10'000);
+  RC_ASSERT(bend.of(rate) <= std::min(rate, bend.bound));
+  RC_ASSERT(bend.of(1.1 * rate) >= bend.of(rate));
+  RC_ASSERT((Bend{1.1 * bend.bound, bend.knee}.of(rate)) >= bend.of(rate));
 }
 
 // 1e5 flops a cycle at f GHz are f * 1e14 flop/s at f pJ each. The cap is met where

@@ -79,6 +79,29 @@ TEST_F(QuestionsTest, AGemmIsSlowerByWhatCameBefore) {
   EXPECT_LT(time(Before::collective, collective), loop * 106 / 100);
 }
 
+// 235 MB of weights come out of the Infinity Cache in a loop, and out of HBM where they are others every time.
+TEST_F(QuestionsTest, OperandsThatCachesKeepMakeAGemmOfFewTokensFaster) {
+  const auto time = [&](std::optional<Operands> operands) {
+    GemmQuestion question{{28672, 8, 4096}};
+    question.operands = operands;
+    return ask(testbed_, question).results.at(0).time;
+  };
+  EXPECT_EQ(time(Operands::warm), time({}));
+  EXPECT_GT(time(Operands::cold), time(Operands::warm) * 120 / 100);
+  EXPECT_EQ(time(Operands::rotating), time(Operands::cold));
+}
+
+// A and B of 8192^3 take 268 MB, beside a result of 134.
+TEST_F(QuestionsTest, WarmOperandsAreThoseThatFit) {
+  GemmQuestion question{{8192, 8192, 8192}};
+  question.operands = Operands::warm;
+  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "operands")));
+  question.operands = Operands::cold;
+  EXPECT_THAT(faults_of(question, testbed_), IsEmpty());
+  question.before = Before::traffic;
+  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "operands")));
+}
+
 TEST_F(QuestionsTest, ACollectiveThatCameBeforeIsNamedIfAndOnlyIfOneDid) {
   const auto faults = [&](Before before, double bytes) {
     models::CollectiveSpec collective;

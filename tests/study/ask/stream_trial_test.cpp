@@ -43,6 +43,28 @@ models::CollectiveSpec gathered(models::Backend backend, const models::PlatformS
   return spec;
 }
 
+double rate_of(int threads, sim::Bytes set) {
+  Testbed testbed(mi300x().spec);
+  const StreamTrial trial{.arrays_read = 1, .arrays_written = 0, .bytes = 4_GiB, .threads = threads, .set = set};
+  return observe(testbed, trial, {Figure::rate}).at(Figure::rate);
+}
+
+// Little's law: 128 threads of 8 B on 304 CUs over some 440 ns; four times as many threads have four times the rate.
+TEST(StreamsByThreads, HaveWhatIsUnderWayOverTheLatency) {
+  const double few = rate_of(128, 128_MiB);
+  EXPECT_NEAR(few, 128.0 * 8.0 * 304.0 / 440e-9, 0.05 * few);
+  EXPECT_NEAR(rate_of(256, 128_MiB), 2.0 * few, 0.1 * few);
+}
+
+TEST(StreamsByThreads, AreFasterTheNearerTheCacheThatHoldsTheirSet) {
+  const double l2 = rate_of(2048, 16_MiB);
+  const double cache = rate_of(2048, 128_MiB);
+  const double hbm = rate_of(2048, 1_GiB);
+  EXPECT_GT(l2, 1.2 * cache);
+  EXPECT_GT(cache, 1.2 * hbm);
+  EXPECT_NEAR(hbm, 3.9e12, 0.2e12);
+}
+
 TEST(ElementwiseBeside, ACollectiveOfEitherKindSlowsDownAndIsSlowedDown) {
   for (const models::PlatformSpec& platform : {mi300x().spec, h200().spec}) {
     for (const models::Backend backend : {models::Backend::rccl, models::Backend::sdma}) {
