@@ -65,12 +65,9 @@ constexpr auto all_kinds = std::to_array<Kind>({
      "collective_us,gemm_alone_us,collective_alone_us,event_us,n",
      "microseconds by the host's clock, from before the first launch until it knows of the last end; event_us: by "
      "events, of the slowest GPU; gemm_us, collective_us: by events from their own launch; alone: the same in a loop "
-     "of "
-     "both one after the other, in the order of `first`. hog: so many workgroups of 1024 threads that only stay "
-     "(spin), "
+     "of both one after the other, in the order of `first`. hog: so many workgroups of 1024 threads that stay, "
      "multiply and add (fma), read 24 MiB again and again (cache) or triad through 3 GiB (memory) until the other "
-     "ends, "
-     "which is launched 50 us behind it; alone: the same without the hog",
+     "ends, which is launched 50 us behind it; alone: the same without the hog",
      measure_probe},
     {"dependent", "a GEMM and the all-gather that feeds it, by schedule",
      "gemm,schedule,gpus,time_us,time_p10_us,time_p90_us,event_us,n", slowest, measure_dependent},

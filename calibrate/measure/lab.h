@@ -12,8 +12,8 @@ namespace c3sim::measure {
 
 enum class Operands { normal, zero };  // what the matrices hold: it decides what they cost in power
 
-// What a hog does: it occupies CUs, multiplies and adds, reads what caches hold, or streams through memory.
-enum class Hog { spin, fma, cache, memory };
+// What a hog does: it stays on its CUs, multiplies and adds, reads what caches hold, or streams through memory.
+enum class Hog { stay, fma, cache, memory };
 
 class Lab : public Bench {
  public:

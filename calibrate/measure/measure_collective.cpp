@@ -112,7 +112,7 @@ Row probe_of_pair(Lab& lab, const Arguments& arguments) {
 }
 
 Hog parse_hog(const std::string& text) {
-  if (text == "spin") return Hog::spin;
+  if (text == "stay") return Hog::stay;
   if (text == "fma") return Hog::fma;
   return text == "cache" ? Hog::cache : Hog::memory;
 }

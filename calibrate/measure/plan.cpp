@@ -256,12 +256,12 @@ class Planner {
                                     collective));
     }
     for (const int eighths : some<int>({2, 1}, 1)) {
-      add_all("probes", fmt::format("gemm={} collective= bytes= channels= first=hog hog=spin,memory|fma,cache "
+      add_all("probes", fmt::format("gemm={} collective= bytes= channels= first=hog hog=fma,memory|stay,cache "
                                     "hog_workgroups={}",
                                     gemm, cus_of(eighths)));
     }
     if (machine_.gpus < 2) return;
-    add_all("probes", fmt::format("gemm= {} channels=4|2 first=hog hog=spin,memory|fma,cache hog_workgroups={}",
+    add_all("probes", fmt::format("gemm= {} channels=4|2 first=hog hog=fma,memory|stay,cache hog_workgroups={}",
                                   collective, cus_of(6)));
   }
 

@@ -60,10 +60,19 @@ Work beside_of(const HogTrial& trial, const models::PlatformSpec& platform) {
   return collective;
 }
 
+Operation later(const Work& beside) {
+  Operation operation = operation_of(beside);
+  operation.delay = behind_hog;
+  return operation;
+}
+
 Schedule behind(models::ElementwiseSpec hog, const Work& beside) {
-  Schedule schedule{operation_of(std::move(hog)), operation_of(beside)};
-  schedule.back().delay = behind_hog;
-  return schedule;
+  return {operation_of(std::move(hog)), later(beside)};
+}
+
+sim::Seconds time_of_last(const Timeline& timeline) {
+  const Span& last = timeline.operations.back();
+  return sim::to_seconds(last.end - last.start);
 }
 
 // Adds copies behind one another, and returns where the first is.
@@ -134,17 +143,24 @@ Figures observe(Testbed& testbed, const StreamAndCollectiveTrial& trial) {
 }
 
 // The hog lasts as long as what is timed, as measuring programs stop it then: one that went on would lower the mean
-// power that governors hold. How long that is, a first run tells, whose hog lasts longer than any delay it may cause.
+// power that governors hold. How long that is, runs tell one after the other, of which the first has a hog that lasts
+// longer than any delay it may cause; in company it does less in the same time than alone.
 Figures observe(Testbed& testbed, const HogTrial& trial) {
   constexpr double certainly = 4.0;  // times as long as alone
+  constexpr double near = 0.01;
+  constexpr int most_runs = 6;
   const Work beside = beside_of(trial, testbed.platform());
-  const sim::Seconds alone = sim::to_seconds(testbed.alone(beside));
-  const auto time_within = [&](sim::Seconds hog_lasts) {
-    const Span& span = testbed.run(behind(lasting(hog_of(trial), hog_lasts, testbed), beside)).operations[1];
-    return sim::to_seconds(span.end - span.start);
-  };
-  const sim::Seconds first = time_within(certainly * alone);
-  const sim::Seconds time = time_within(sim::to_seconds(behind_hog) + first);
+  const sim::Seconds alone = time_of_last(testbed.run({later(beside)}));
+  sim::Seconds hog_lasts = certainly * alone;
+  sim::Seconds time{0.0};
+  for (int run = 0; run < most_runs; ++run) {
+    const Timeline& timeline = testbed.run(behind(lasting(hog_of(trial), hog_lasts, testbed), beside));
+    time = time_of_last(timeline);
+    const double of_its_time =
+        sim::to_seconds(timeline.operations[1].end) / sim::to_seconds(timeline.operations[0].end);
+    if (std::abs(of_its_time - 1.0) < near) break;
+    hog_lasts = of_its_time * hog_lasts;
+  }
   if (std::holds_alternative<models::GemmShape>(trial.beside)) {
     return {{Figure::gemm_time, time.value()}, {Figure::gemm_stretch, time / alone}};
   }

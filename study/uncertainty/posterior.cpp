@@ -17,8 +17,8 @@ namespace c3sim::study {
 namespace {
 
 constexpr std::string_view bytes_unit = "B";
-// An error of so many ranges: within one, such a normal distribution is flat to a tenth of a percent.
-constexpr double as_good_as_uniform = 12.0;
+// An error of so many ranges: within one, such a normal distribution is flat to a millionth.
+constexpr double as_good_as_uniform = 1000.0;
 
 // In base units. The text was read before.
 double number_of(const std::string& text, const std::string& unit) {

@@ -195,7 +195,7 @@ extern "C" __global__ void stay(Stay* log, u64 ticks) {
 }
 
 struct Hog {
-  u32 what;           // 0: does nothing but be there, 1: arithmetic, 2: reads `from` again and again, 3: triads
+  u32 what;           // 0: stays, 1: arithmetic, 2: reads `from` again and again, 3: triads
   const Word* from;   // two arrays, one behind the other
   Word* to;
   u64 words;          // of an array
@@ -216,28 +216,45 @@ static __device__ float multiply_and_add(float seed) {
   return sum;
 }
 
-// A kernel that keeps its CUs, and what it works on, busy for as long as something else is timed beside it.
+// A kernel that keeps its CUs, and what it works on, busy for as long as something else is timed beside it. One thread
+// of each workgroup asks now and then whether that is over, since a word that all of them asked for again and again
+// would stand in the way of everybody's loads; where they only stay, the others wait for it.
 extern "C" __global__ void __launch_bounds__(1024) hog(Hog hog) {
   constexpr int in_flight = 4;
+  constexpr u64 between_looks = 2000;  // cycles
+  __shared__ u32 over;
+  const int rounds = hog.what == 0 ? 0 : hog.what == 1 ? 1 : 8;
   const u64 threads = static_cast<u64>(gridDim.x) * blockDim.x, begin = now();
   u64 at = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x;
   float arithmetic = static_cast<float>(threadIdx.x);
   u32 sum = 0;
-  while (*static_cast<const volatile u32*>(hog.stop) == 0 && now() - begin < hog.most_ticks) {
-    if (hog.what == 1) arithmetic = multiply_and_add(arithmetic);
-    if (hog.what < 2) continue;
-    for (int i = 0; i < in_flight; ++i) {
-      Word word = hog.from[at];
-      if (hog.what == 3) {
-        const Word other = hog.from[hog.words + at];
-        word.x += other.x, word.y += other.y, word.z += other.z, word.w += other.w;
-        hog.to[at] = word;
-      } else {
-        sum += word.x ^ word.y ^ word.z ^ word.w;
+  for (u32 ended = 0; ended == 0;) {
+    for (int round = 0; round < rounds; ++round) {
+      if (hog.what == 1) {
+        arithmetic = multiply_and_add(arithmetic);
+        continue;
       }
-      at += threads;
-      if (at >= hog.words) at -= hog.words;
+      for (int i = 0; i < in_flight; ++i) {
+        Word word = hog.from[at];
+        if (hog.what == 3) {
+          const Word other = hog.from[hog.words + at];
+          word.x += other.x, word.y += other.y, word.z += other.z, word.w += other.w;
+          hog.to[at] = word;
+        } else {
+          sum += word.x ^ word.y ^ word.z ^ word.w;
+        }
+        at += threads;
+        if (at >= hog.words) at -= hog.words;
+      }
     }
+    if (threadIdx.x == 0) {
+      for (const u64 until = cycles() + between_looks; hog.what == 0 && cycles() < until;) {
+      }
+      over = *static_cast<const volatile u32*>(hog.stop) != 0 || now() - begin >= hog.most_ticks ? 1 : 0;
+    }
+    __syncthreads();
+    ended = over;
+    __syncthreads();
   }
   if ((arithmetic == 0.25f || sum == 0x12345678) && hog.to != 0) hog.to[0].x = sum;  // what is worked out must be used
 }

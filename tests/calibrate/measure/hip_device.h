@@ -5,6 +5,7 @@
 #define __HIPCC_RTC__ 1
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
+#define __shared__ __attribute__((shared))
 #define __launch_bounds__(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
 
 struct Index {

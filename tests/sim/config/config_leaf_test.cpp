@@ -127,9 +127,9 @@ TEST(Parameter, HasAnErrorOfItsOwnUnitAboveZero) {
 
 TEST(Parameter, HasAnErrorOnlyWhereMeasurementsGaveItOne) {
   EXPECT_EQ(faults_of_rate("{value: 9 GB/s, error: 1 GB/s, kind: assumed, range: [1 GB/s, 10 GB/s]}"),
-            "f.yaml:1:20: k: only a number of the kind fitted or measured has an error");
+            "f.yaml:1:20: k: only a number of the kind fitted, probed or measured has an error");
   EXPECT_EQ(faults_of_rate("{value: 9 GB/s, error: 1 GB/s}"),
-            "f.yaml:1:20: k: only a number of the kind fitted or measured has an error");
+            "f.yaml:1:20: k: only a number of the kind fitted, probed or measured has an error");
   EXPECT_EQ(faults_of_rate("{value: 9 GB/s, error: 1 GB/s, kind: measured}"),
             "f.yaml:1:20: k: an error requires a range, which the value never leaves");
   EXPECT_EQ(faults_of_parameter("{value: 9, error: 1, kind: fitted, range: [8, 16]}"),
