@@ -36,12 +36,12 @@ std::string unit_error(std::string_view name, const Notation& wanted) {
   return fmt::format("has an unknown unit '{}'{}", name, name_hint(name, units_of(wanted.dimension), &Unit::name));
 }
 
-// A size written as number * factor, which must come out as a whole number: 4.35KB are 4350 bytes although the double
-// next to 4.35 times 1000 is not. It is whole if dividing it again gives the number that was written.
+// A size written as number * factor: the nearest whole number of bytes. There is no part of a byte, but tables round
+// their sizes, as in 33.9KiB.
 ParsedQuantity whole_bytes(double number, double factor) {
   const double bytes = std::nearbyint(number * factor);
   if (!(bytes < 0x1p53)) return {0.0, "is too large: a size has less than 2^53 bytes"};
-  if (bytes / factor != number) return {0.0, "is not a whole number of bytes"};
+  if (factor == 1.0 && bytes != number) return {0.0, "is not a whole number of bytes"};
   return {bytes, {}};
 }
 

@@ -32,7 +32,7 @@ using ParsedQuantity = Parsed<double>;
 // Reads "number unit" (blanks between them optional) of the dimension asked for, in any locale, in the units of
 // sim/unit.h.
 // A bare number where a unit is due, a unit of another dimension, a negative or non-finite number and trailing text are
-// errors. A size must be a whole number of bytes below 2^53, a time less than Time::max().
+// errors. A size is the nearest whole number of bytes, below 2^53, a time less than Time::max().
 ParsedQuantity parse_quantity(std::string_view text, Dimension dimension);
 
 // A value in base units with the largest unit, of powers of ten, that leaves at least 1 of it: "132 MHz", "10 PB/s".

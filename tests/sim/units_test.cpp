@@ -162,7 +162,8 @@ TEST(ParseQuantityErrors, ANegativeNumberIsRefused) {
 
 TEST(ParseQuantityErrors, ASizeIsAWholeNumberOfBytesBelowTwoToThe53) {
   EXPECT_EQ(error_of("1.5B", Dimension::bytes), "'1.5B' is not a whole number of bytes");
-  EXPECT_EQ(error_of("1.0001KB", Dimension::bytes), "'1.0001KB' is not a whole number of bytes");
+  EXPECT_EQ(value_of("1.0001KB", Dimension::bytes), 1000.0);
+  EXPECT_EQ(value_of("33.9KiB", Dimension::bytes), 34714.0);
   EXPECT_EQ(value_of("9007199254740991B", Dimension::bytes), 9007199254740991.0);
   EXPECT_EQ(error_of("9007199254740992B", Dimension::bytes),
             "'9007199254740992B' is too large: a size has less than 2^53 bytes");
