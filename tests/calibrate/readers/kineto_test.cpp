@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "sim/config/config_error.h"
 #include "tests/calibrate/readers/kineto_trace.h"
 
@@ -193,7 +195,7 @@ TEST(Kineto, ReadsATextInPieces) {
   Trace trace;
   trace.call("hipLaunchKernel", 0, 1, 1).kernel("gemm", 0, 10, 100, 1).all_gather(4, 113.5, 1000, 2, 1 << 24);
   const std::string text = trace.text();
-  for (const std::size_t size : {1, 2, 7, 64, 1000}) {
+  for (const std::size_t size : std::array<std::size_t, 5>{1, 2, 7, 64, 1000}) {
     std::string_view rest = text;
     const auto more = [&rest, size] {
       const std::string_view piece = rest.substr(0, size);

@@ -41,7 +41,7 @@ RC_GTEST_PROP(Occupancy, IsWhatSetsOfMomentsSay, ()) {
   std::vector<Stretch> stretches;
   std::array<study::BusyTimes, 2> compute, communication;
   for (const auto& [begin, length, kind] : numbers) {
-    const std::size_t step = kind % 2;
+    const auto step = static_cast<std::size_t>(kind % 2);
     const bool communicates = kind % 3 == 0;
     stretches.push_back({sim::Time(begin), sim::Time(begin + length), communicates, step});
     study::add_busy((communicates ? communication : compute)[step], sim::Time(begin), sim::Time(begin + length));
@@ -49,7 +49,7 @@ RC_GTEST_PROP(Occupancy, IsWhatSetsOfMomentsSay, ()) {
   const study::BusyTimes all_compute = compute[0] + compute[1];
   const study::BusyTimes all_communication = communication[0] + communication[1];
   const std::vector<Occupancy> steps = occupancies_of({{0, stretches}}, 2);
-  for (const std::size_t step : {0, 1}) {
+  for (const std::size_t step : {std::size_t{0}, std::size_t{1}}) {
     const study::BusyTimes span(hull(compute[step] + communication[step]));
     RC_ASSERT(steps[step].span == study::length_of(span));
     RC_ASSERT(steps[step].busy == study::length_of(span & (all_compute + all_communication)));
