@@ -18,7 +18,8 @@ constexpr auto platform_examples =
     "  c3sim platform h200 --format csv\n"
     "  c3sim platform mi300x --set gpu.sdma.engines=32\n"
     "A value that a fit found is shown with its standard error; CSV and JSON have that in a column of its own.\n"
-    "Kinds: data_sheet, measured, fitted (to measurements), assumed, what_if (asked for by --set).";
+    "Kinds: data_sheet, measured, fitted (to measurements), probed (to work at once), assumed, what_if (asked for by "
+    "--set).";
 
 bool matches(const sim::Parameter& parameter, const std::string& filter) {
   const std::string texts =

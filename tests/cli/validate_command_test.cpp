@@ -46,15 +46,35 @@ TEST_F(ValidateCommand, ListsSuites) {
   const json report = json::parse(answer.out);
   std::vector<std::string> names;
   for (const json& suite : report["suites"]) names.push_back(suite["suite"]);
-  EXPECT_THAT(names,
-              testing::ElementsAre("conccl", "copies", "ficco", "fused", "gemm", "gfx950", "h200", "latte", "links",
-                                   "memory", "overlap", "power", "rccl", "replay", "serving", "shots", "steps", "t3"));
+  EXPECT_THAT(names, testing::ElementsAre("conccl", "copies", "ficco", "fused", "gemm", "gfx950", "h100", "h200",
+                                          "latte", "links", "memory", "overlap", "power", "rccl", "replay", "serving",
+                                          "shots", "steps", "t3"));
 }
 
 TEST_F(ValidateCommand, EndsWithOneWhereACaseLeavesItsBand) {
   EXPECT_EQ(validate({written("in.csv", runs + good)}).code, ExitCode::fine);
   EXPECT_EQ(validate({written("out.csv", runs + far_off)}).code, ExitCode::check_failed);
   EXPECT_EQ(validate({written("both.csv", runs + good + far_off)}).code, ExitCode::check_failed);
+}
+
+// A GEMM and a collective at once, and alone.
+TEST_F(ValidateCommand, SplitsWhatRunningAtOnceCosts) {
+  const std::string pairs = written("pairs.csv",
+                                    "gemm,collective,bytes,strategy,makespan_us,isolated_gemm_us,collective_alone_us\n"
+                                    "4096x4096x4096,all_reduce,67108864,c3_sp,700,250,500\n");
+  const auto report = [&pairs](const std::vector<std::string>& options) {
+    return json::parse(validate(with({pairs, "--format", "json"}, options)).out);
+  };
+  const json plain = report({});
+  ASSERT_EQ(plain["cost_runs"].size(), 1U);
+  EXPECT_NEAR(plain["cost_runs"][0]["cost_us"].get<double>(), 700.0 - 500.0, 1e-6);
+  EXPECT_THAT(plain["cost_parts"], IsEmpty());
+  EXPECT_FALSE(plain["costs"][0].contains("ratio_without_probes"));
+  const json asked = report({"--mechanisms", "--unprobed"});
+  EXPECT_TRUE(asked["cost_parts"][0].contains("clock_pct"));
+  EXPECT_TRUE(asked["costs"][0].contains("ratio_without_probes"));
+  expect_fault({"--list", "--mechanisms"}, "--mechanisms: compares: --list goes alone");
+  expect_fault({pairs, "--score", pairs, "--unprobed"}, "--unprobed: predicts anew");
 }
 
 TEST_F(ValidateCommand, TakesATolerance) {
