@@ -6,10 +6,10 @@
 namespace c3sim::sim {
 
 // Latency at utilisation u, counted as u / full_at, at most 1: unloaded * (1 + factor * u^exponent / (1 - min(u,
-// ceiling))) + busy * u. The first part is the mean wait of a queue (Kleinrock, Queueing Systems I, section 5.7: u / (1 - u) of a service
-// time, up to a factor), cut off where finite buffers hold requests back at their source: increasing, continuous,
-// finite at u = 1. The second part is what a request waits on average that comes at any moment, where a share u of the
-// time goes to requests that came together and take 2 busy to serve.
+// ceiling))) + busy * u. The first part is the mean wait of a queue (Kleinrock, Queueing Systems I, section 5.7: u / (1
+// - u) of a service time, up to a factor), cut off where finite buffers hold requests back at their source: increasing,
+// continuous, finite at u = 1. The second part is what a request waits on average that comes at any moment, where a
+// share u of the time goes to requests that came together and take 2 busy to serve.
 struct LoadedLatency {
   Time unloaded{0};
   double factor = 0.0;    // >= 0; 0: latency does not depend on load

@@ -71,15 +71,15 @@ struct Dispatcher::Queue {
 
   KernelSpec kernel;
   CohortBody body;
-  std::vector<int> pending;     // workgroups dealt to an XCD and not yet placed, by XCD
-  int pool = 0;                 // pieces of work that any XCD may take
+  std::vector<int> pending;          // workgroups dealt to an XCD and not yet placed, by XCD
+  int pool = 0;                      // pieces of work that any XCD may take
   std::vector<Cohort::Run> staying;  // workgroups that have done a piece at this instant and stay for the next
-  std::vector<int> turn;        // in which place of the order of CUs the next workgroup is due, by XCD
-  bool settled = false;         // no further workgroup comes
-  std::vector<int> placed;      // workgroups placed so far, by XCD
-  int unfinished = 0;           // workgroups that have not retired
-  int most_at_once = 0;         // workgroups that were on CUs together
-  std::vector<Cohort> forming;  // workgroups that come to the same CU at the same instant are in different cohorts
+  std::vector<int> turn;             // in which place of the order of CUs the next workgroup is due, by XCD
+  bool settled = false;              // no further workgroup comes
+  std::vector<int> placed;           // workgroups placed so far, by XCD
+  int unfinished = 0;                // workgroups that have not retired
+  int most_at_once = 0;              // workgroups that were on CUs together
+  std::vector<Cohort> forming;       // workgroups that come to the same CU at the same instant are in different cohorts
   sim::Gate done;
 
   // After placing: hands over the cohorts that were put together. While workgroups are left, every CU that falls free

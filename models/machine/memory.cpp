@@ -68,7 +68,8 @@ Memory::Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std:
     if (spec.l2_wait == sim::Time(0)) continue;
     sim::LoadedLatency wait;
     wait.busy = spec.l2_wait;
-    bursts_ = add_resource(network, ResourceKind::l2_bursts, of_level + ".bursts", level.rate.value(), wait, apart_here);
+    bursts_ =
+        add_resource(network, ResourceKind::l2_bursts, of_level + ".bursts", level.rate.value(), wait, apart_here);
   }
   for (const Level& level : below_l2()) latency_path_.push_back(level.resource);
   if (spec.near_memory != NearMemory::none) {

@@ -29,8 +29,9 @@ enum class ResourceKind : std::uint32_t {
 };
 
 constexpr auto all_names(ResourceKind) {  // for people
-  return sim::names("L2", "bursts at the L2", "XCD ports", "Infinity Cache", "HBM", "link", "reads of other GPUs under way", "host link",
-                    "engine payload rate", "turns of pulls", "adders near memory", "meter");
+  return sim::names("L2", "bursts at the L2", "XCD ports", "Infinity Cache", "HBM", "link",
+                    "reads of other GPUs under way", "host link", "engine payload rate", "turns of pulls",
+                    "adders near memory", "meter");
 }
 using sim::to_string;
 

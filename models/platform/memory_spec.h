@@ -51,12 +51,12 @@ struct TrackerSpec {
 
 struct MemorySpec {
   int xcds = 0;
-  sim::Bytes l2_capacity;              // of one XCD
-  sim::Time l2_latency{0};             // a load that hits the L2, unloaded, beyond the way there ...
-  sim::Time l2_far_latency{0};         // ... and where all L2s together hold what one could not
-  sim::BytesPerSecond l2_rate;         // of one XCD, at the rated engine clock
-  bool l2_follows_clock = false;       // whether its rate goes with the engine clock
-  sim::Time l2_wait{0};                // of a step's loads behind the bursts of matrix kernels, were these to fill the L2s
+  sim::Bytes l2_capacity;         // of one XCD
+  sim::Time l2_latency{0};        // a load that hits the L2, unloaded, beyond the way there ...
+  sim::Time l2_far_latency{0};    // ... and where all L2s together hold what one could not
+  sim::BytesPerSecond l2_rate;    // of one XCD, at the rated engine clock
+  bool l2_follows_clock = false;  // whether its rate goes with the engine clock
+  sim::Time l2_wait{0};           // of a step's loads behind the bursts of matrix kernels, were these to fill the L2s
   sim::BytesPerSecond writeback_rate;  // of lines of other GPUs' memory, from all L2s, at the end of a kernel
   sim::BytesPerSecond port_rate;       // between one XCD and its I/O die
   sim::Bytes cache_capacity;           // Infinity Cache of the GPU; 0: there is none

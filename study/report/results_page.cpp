@@ -62,10 +62,10 @@ Palette study_palette() {
     strategies.emplace_back(to_string(strategy));
   }
   std::vector<std::string>& mechanisms = palette.first.emplace_back();
-  for (const Mechanism mechanism : {Mechanism::cu_loss, Mechanism::dispatch_wait, Mechanism::clock, Mechanism::hbm,
-                                    Mechanism::loaded_latency, Mechanism::infinity_cache, Mechanism::l2,
-                                    Mechanism::link, Mechanism::awake, Mechanism::cold, Mechanism::undershoot,
-                                    Mechanism::shader_engines}) {
+  for (const Mechanism mechanism :
+       {Mechanism::cu_loss, Mechanism::dispatch_wait, Mechanism::clock, Mechanism::hbm, Mechanism::loaded_latency,
+        Mechanism::infinity_cache, Mechanism::l2, Mechanism::link, Mechanism::awake, Mechanism::cold,
+        Mechanism::undershoot, Mechanism::shader_engines}) {
     mechanisms.emplace_back(to_string(mechanism));
   }
   palette.first.emplace_back(doers.begin(), doers.end());

@@ -90,6 +90,8 @@ TEST(TrialFields, ReadACollectiveByKernelsUnlessToldOtherwise) {
                                                                                      {"cus", "8"},
                                                                                      {"channels", "16"},
                                                                                      {"graph", "true"},
+                                                                                     {"algorithm", "ring"},
+                                                                                     {"dtype", "fp32"},
                                                                                      {"host_threads", "per_gpu"}})
                                          .spec;
   expected = {models::CollectiveKind::all_gather,
@@ -103,7 +105,10 @@ TEST(TrialFields, ReadACollectiveByKernelsUnlessToldOtherwise) {
               8,
               16,
               models::HostThreads::per_gpu,
-              true};
+              true,
+              models::RcclAlgorithm::ring,
+              models::ElementType::fp32,
+              sim::Time(0)};
   EXPECT_EQ(all, expected);
 }
 

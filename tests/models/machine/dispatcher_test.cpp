@@ -326,9 +326,9 @@ TEST(Dispatcher, RotationKeepsTheTurnUntilTheLastTickOfTheQuantum) {
   EXPECT_EQ(gpu.first_start("b"), 23_us);
 }
 
-// CUs 0 and 2 belong to one shader engine, 1 and 3 to the other. A workgroup of another kernel sits on CU 0 of each XCD.
-// Of the three that come to an XCD the first takes CU 2, the second CU 1. The third is due where there is no room, and
-// CU 3 stays idle until CU 2 falls free.
+// CUs 0 and 2 belong to one shader engine, 1 and 3 to the other. A workgroup of another kernel sits on CU 0 of each
+// XCD. Of the three that come to an XCD the first takes CU 2, the second CU 1. The third is due where there is no room,
+// and CU 3 stays idle until CU 2 falls free.
 TEST(Dispatcher, AWorkgroupThatIsDueWhereThereIsNoRoomWaits) {
   for (const auto& [engines, end] : std::map<int, sim::Time>{{1, 12_us}, {2, 23_us}}) {
     Gpu2x4 gpu(in_turn(engines));
@@ -371,7 +371,8 @@ TEST(Dispatcher, WorkgroupsThatStayTakeNoTurn) {
   gpu.launch(1_us, stays, 10_us);
   gpu.run();
   EXPECT_EQ(gpu.end("stays"), 1_us + 3 * 11_us);
-  for (const Cohort::Placement& placement : gpu.placements("stays")) EXPECT_TRUE(placement.cu == 1 || placement.cu == 2);
+  for (const Cohort::Placement& placement : gpu.placements("stays"))
+    EXPECT_TRUE(placement.cu == 1 || placement.cu == 2);
 }
 
 // With a quantum of one wave two kernels alternate: a at 0, b at 11, a at 22, b at 33 us.

@@ -132,8 +132,8 @@ TEST(MemoryLatency, ABusyHbmSlowsWhatIsLatencyBoundThoughBandwidthIsLeft) {
   EXPECT_NEAR(rate, 1e9, 1e3);
 }
 
-// A matrix kernel asks half of what the L2s can give, 8000 GB/s, so half of the loads of others come while its bursts are
-// served, and wait 1 us in the mean of those: 0.5 us beside the 0.5 us of HBM.
+// A matrix kernel asks half of what the L2s can give, 8000 GB/s, so half of the loads of others come while its bursts
+// are served, and wait 1 us in the mean of those: 0.5 us beside the 0.5 us of HBM.
 TEST(MemoryLatency, LoadsWaitBehindTheBurstsOfMatrixKernels) {
   sim::Simulator simulator;
   sim::ResourceNetwork network(simulator);
