@@ -151,7 +151,7 @@ class StepOfWork {
     };
     for (const MarkedStep& one : profile.marked_steps) {
       const std::size_t step = named(one.name);
-      if (step < profile.steps.size()) marked_.push_back({&one, step + 1});
+      if (step < profile.steps.size()) marked_.emplace_back(&one, step + 1);
     }
   }
 
