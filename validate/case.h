@@ -58,9 +58,9 @@ struct Case {
   calibrate::Alone alone;              // as measured
   calibrate::Alone alone_predicted{};  // of a GEMM beside a collective; in turn where that was measured
   // Where they were asked for: of the wall of a run, what of its predicted cost each of the mechanisms by which tenants
-  // share makes, in seconds and in their order; and what is predicted without probes.
+  // share makes, in seconds and in their order; and that cost as it is predicted without probes.
   std::vector<double> cost_parts{};
-  std::optional<double> unprobed{};
+  std::optional<double> cost_unprobed{};
   Baselines baselines;
   std::string decision, alternative;  // see calibrate::Measurement
 

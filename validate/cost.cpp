@@ -55,7 +55,7 @@ void add(CostOfRun& run, const Case& one) {
     if (!alone) return;
     run.wall = Beside{one.measured - alone->measured, *one.predicted - alone->predicted};
     run.parts = one.cost_parts;
-    if (one.unprobed) run.wall_unprobed = *one.unprobed - alone->predicted;
+    run.wall_unprobed = one.cost_unprobed;
   }
 }
 

@@ -44,8 +44,9 @@ Platforms without(const Platforms& platforms, std::span<const models::Mechanism>
 }
 
 // Beyond the longer of the two alone, by prediction.
-std::vector<double> predicted_costs(Some some, const Platforms& platforms, int jobs) {
-  predict(some.cases, platforms, jobs);
+std::vector<double> predicted_costs(Some some, const Platforms& platforms, int jobs,
+                                    const study::Progress& progress = {}) {
+  predict(some.cases, platforms, jobs, progress);
   std::vector<double> costs;
   for (const Case& one : some.cases) costs.push_back(one.predicted.value_or(0.0) - cost_alone_of(one)->predicted);
   return costs;
@@ -86,9 +87,9 @@ void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int 
     machine.changes.insert(machine.changes.begin(), values.begin(), values.end());
     return platforms(machine);
   };
-  Some some = some_of(cases, [](const Case& one) { return study::is_concurrent(one.trial) && one.predicted; });
-  predict(some.cases, unprobed, jobs, progress);
-  for (std::size_t i = 0; i < some.places.size(); ++i) cases[some.places[i]].unprobed = some.cases[i].predicted;
+  const Some some = some_of(cases, tells_a_cost);
+  const std::vector<double> costs = predicted_costs(some, unprobed, jobs, progress);
+  for (std::size_t i = 0; i < costs.size(); ++i) cases[some.places[i]].cost_unprobed = costs[i];
 }
 
 }  // namespace c3sim::validate

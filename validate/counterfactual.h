@@ -14,7 +14,7 @@ namespace c3sim::validate {
 // steps gain. Takes each run twice as many times as there are mechanisms.
 void split_costs(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress = {});
 
-// Predicts every concurrent case once more, with parameters of kind `probed` as they are without probes.
+// Predicts the same costs once more, with parameters of kind `probed` as they are without probes.
 void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int jobs,
                       const study::Progress& progress = {});
 

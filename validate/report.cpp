@@ -223,7 +223,7 @@ ResultTable cost_table(const Validation& validation) {
       {{"collective_longer_pct", "collective longer, measured", "%", 1},
        stretch(&CostOfRun::collective, &Beside::measured)},
       {{"predicted_collective_longer_pct", "predicted", "%", 1}, stretch(&CostOfRun::collective, &Beside::predicted)}};
-  if (std::ranges::any_of(validation.cases, [](const Case& one) { return one.unprobed.has_value(); })) {
+  if (std::ranges::any_of(validation.cases, [](const Case& one) { return one.cost_unprobed.has_value(); })) {
     const auto behind =
         std::ranges::find(shown, std::string("ratio_high"), [](const auto& one) { return one.column.key; });
     shown.insert(std::next(behind), {{"ratio_without_probes", "ratio without probes", "", 2}, &Cost::ratio_unprobed});

@@ -1,9 +1,11 @@
 #include "validate/unfitted.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "study/report/statistics.h"
 #include "study/report/table_of.h"
@@ -30,6 +32,14 @@ bool is_time(Figure figure) {
          figure == Figure::collective_time;
 }
 
+// What a table sets beside the number of GPUs, the library and the host makes it another GPU than that of the file.
+bool is_another_machine(const Machine& machine) {
+  constexpr std::array<std::string_view, 3> of_the_same{"gpus=", "gpu.gemm.library=", "host."};
+  return std::ranges::any_of(machine.assignments, [&](const std::string& assignment) {
+    return std::ranges::none_of(of_the_same, [&](std::string_view part) { return assignment.starts_with(part); });
+  });
+}
+
 // Of magnitudes with this median, the one that nine in ten of a normal distribution about 0 stay below.
 double nine_in_ten_of(double median) { return median * study::normal_quantile(0.95) / study::normal_quantile(0.75); }
 
@@ -39,6 +49,7 @@ std::vector<UnfittedError> unfitted_errors(std::span<const Case> cases) {
   std::map<std::string, std::map<Unfitted, std::vector<double>>> deviations;  // by platform; logarithms
   for (const Case& one : cases) {
     const std::optional<Unfitted> work = unfitted_work(one.trial);
+    if (is_another_machine(one.machine)) continue;
     if (!work || one.role != calibrate::Role::predict || !one.is_scored() || !is_time(one.figure)) continue;
     if (one.measured <= 0.0 || *one.predicted <= 0.0) continue;
     const double off = std::abs(std::log(*one.predicted / one.measured));

@@ -14,7 +14,6 @@ namespace c3sim::validate {
 namespace {
 
 using study::Figure;
-using ::testing::Eq;
 using ::testing::Optional;
 
 // A GEMM of two waves beside an all-reduce, whatever they were measured to take.
@@ -65,19 +64,22 @@ TEST(CostsWithoutProbes, AreThoseOfTheValuesBesideProbedOnes) {
   std::vector<Case> cases = a_pair(written("probed_launch.yaml", head + launch + ", alternatives: [0 us]}\n").string());
   predict_unprobed(cases, shipped_platform, 1);
   const std::vector<Case> blind = a_pair(written("blind_launch.yaml", head + launch + "}\n").string());
-  std::vector<Case> assigned = cases;
-  for (Case& one : assigned) one.machine.changes = {"gpu.dispatch.workgroup_launch=0 us"};
-  predict(assigned, shipped_platform, 1);
+  const auto cost_with = [&cases](const std::string& assignment) {
+    std::vector<Case> assigned = cases;
+    for (Case& one : assigned) one.machine.changes = {"gpu.dispatch.workgroup_launch=" + assignment};
+    predict(assigned, shipped_platform, 1);
+    return *assigned[0].predicted - cost_alone_of(assigned[0])->predicted;
+  };
   EXPECT_EQ(cases[0].predicted, blind[0].predicted);
-  EXPECT_THAT(cases[0].unprobed, Eq(assigned[0].predicted));
-  EXPECT_NE(cases[0].unprobed, cases[0].predicted);
+  EXPECT_THAT(cases[0].cost_unprobed, Optional(cost_with("0 us")));
+  EXPECT_NE(cases[0].cost_unprobed, cost_with("3 us"));
+  EXPECT_FALSE(cases[1].cost_unprobed) << "of a GEMM's time";
   EXPECT_TRUE(costs_of(cases).front().ratio_unprobed().has_value());
   // What the user tries comes last.
+  const double tried = cost_with("1 us");
   for (Case& one : cases) one.machine.changes = {"gpu.dispatch.workgroup_launch=1 us"};
-  std::vector<Case> tried = cases;
-  predict(tried, shipped_platform, 1);
   predict_unprobed(cases, shipped_platform, 1);
-  EXPECT_THAT(cases[0].unprobed, Eq(tried[0].predicted));
+  EXPECT_THAT(cases[0].cost_unprobed, Optional(tried));
 }
 
 }  // namespace
