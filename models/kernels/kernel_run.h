@@ -33,8 +33,8 @@ struct Kernel {
 };
 
 // What a kernel waits for that is queued behind others of its stream: that they have ended, and, if it had to wait for
-// that, the gap that its GPU then leaves before it begins; where gaps are timed, the one behind an operation like it that
-// is not simulated, too. Tells the stream's listener that it starts now.
+// that, the gap that its GPU then leaves before it begins; where gaps are timed, the one behind an operation like it
+// that is not simulated, too. Tells the stream's listener that it starts now.
 sim::Task<> begin_behind(Node& node, int gpu, const Stream& stream, sim::Time gap);
 
 // From its arrival at the dispatcher of the GPU until its last workgroup has retired.
