@@ -26,7 +26,8 @@ class KernelCollective {
         spec_(spec),
         stream_(stream),
         name_(to_string(spec.backend)),
-        lateness_(spec.lateness + (spec.gpus - 1) * node.spec().host.collective_skew),
+        // Of those that are queued, all parts have been launched long before.
+        lateness_(spec.lateness + (stream.ready == nullptr ? spec.gpus - 1 : 0) * node.spec().host.collective_skew),
         program_(channel_program(node, spec, stream.mask)),
         gpus_(std::min(spec.gpus, node.simulated())),
         running_(gpus_),

@@ -43,13 +43,15 @@ std::string words(const CollectiveSpec& spec) {
          std::string(to_string(spec.variant)) + " on " + std::to_string(spec.gpus) + " GPUs";
 }
 
-// Of 56 channels in as many rings as there are peers, the share of the ring that has a GPU's link to a peer, times the
-// rings: of 5 rings, the first has 12 channels, the others 11.
+// Of the library's channels in as many rings as there are peers, the share of the ring that has a GPU's link to a peer,
+// times the rings: over 8 GPUs 8 channels of 56 for each of 7 rings, over 6 one of 4 for each of the first 4 of 5.
 double share_of_ring(const CollectiveSpec& spec, int from, int to) {
   if (spec.backend == Backend::sdma || spec.kind == CollectiveKind::all_to_all) return 1.0;
+  static const RcclSpec library = mi300x().rccl;
+  const int channels = library.channels(spec);
   const int rings = spec.gpus - 1;
   const int ring = (to - from + spec.gpus) % spec.gpus - 1;
-  return rings * (56 / rings + (ring < 56 % rings ? 1 : 0)) / 56.0;
+  return rings * (channels / rings + (ring < channels % rings ? 1 : 0)) / static_cast<double>(channels);
 }
 
 // Payload of a link, of an array of 1 byte: a chunk, of an all-reduce two; of a broadcast RCCL deals parts, while
