@@ -62,7 +62,7 @@ TEST(StreamsByThreads, AreFasterTheNearerTheCacheThatHoldsTheirSet) {
   const double hbm = rate_of(2048, 1_GiB);
   EXPECT_GT(l2, 1.2 * cache);
   EXPECT_GT(cache, 1.2 * hbm);
-  EXPECT_NEAR(hbm, 3.9e12, 0.2e12);
+  EXPECT_NEAR(hbm, 3.86e12, 0.05 * 3.86e12) << "as measured";
 }
 
 TEST(ElementwiseBeside, ACollectiveOfEitherKindSlowsDownAndIsSlowedDown) {
