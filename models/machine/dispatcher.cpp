@@ -296,7 +296,8 @@ void Dispatcher::place(Queue& queue, int xcd_index) {
     deal_in_turn(queue, x, allowed, left);
     left = std::accumulate(due_.begin(), due_.end(), 0);
   }
-  for (std::size_t cohort = 0; left > 0; ++cohort) {
+  for (std::size_t cohort = 0; left > 0;) {
+    const int left_before = left;
     const int fits = std::ranges::max_element(places_, {}, &Place::fits)->fits;
     if (fits <= 0) return;
     for (Place& place : places_) {
@@ -317,6 +318,7 @@ void Dispatcher::place(Queue& queue, int xcd_index) {
         add_room(queue.kernel, queue.forming[cohort].runs.back(), -queue.kernel.workgroup);
       }
     }
+    if (left < left_before) ++cohort;  // where no CU with the most room was due, none has two workgroups yet
   }
 }
 

@@ -89,7 +89,7 @@ std::vector<Option> run_options() {
 }
 
 std::vector<Option> timing_option() {
-  return {{"kernel-time", "",
+  return {{"kernel_time", "",
            "Tell what a profiler or a tuner of kernels tells: the kernel's own time, without launch, gap and notice",
            Said::alone}};
 }
@@ -332,7 +332,7 @@ Platform Request::read(const std::string& preset, const std::vector<std::string>
 Platform Request::platform(Arguments& arguments, const std::string& preset, Beside asked,
                            std::vector<std::string> assigned) {
   asked.without = mechanisms_left_out(arguments);
-  asked.kernel_time = says("kernel-time");
+  asked.kernel_time = says("kernel_time");
   if (says("protocol")) asked.protocol = arguments.choice<models::Protocol>("--protocol", text("protocol"));
   for (std::string& assignment : assignments()) assigned.push_back(std::move(assignment));
   check_options(arguments);

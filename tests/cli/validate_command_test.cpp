@@ -47,8 +47,8 @@ TEST_F(ValidateCommand, ListsSuites) {
   std::vector<std::string> names;
   for (const json& suite : report["suites"]) names.push_back(suite["suite"]);
   EXPECT_THAT(names, testing::ElementsAre("conccl", "copies", "ficco", "fused", "gemm", "gfx950", "h100", "h200",
-                                          "latte", "links", "memory", "overlap", "power", "rccl", "replay", "serving",
-                                          "shots", "steps", "t3"));
+                                          "latte", "links", "memory", "overlap", "power", "public", "rccl", "replay",
+                                          "serving", "shots", "steps", "t3"));
 }
 
 TEST_F(ValidateCommand, EndsWithOneWhereACaseLeavesItsBand) {
@@ -169,7 +169,7 @@ TEST_F(ValidateCommand, RefusesASuiteThatItDoesNotKnow) {
   expect_fault({"rcl"}, "SUITE|FILE: 'rcl' is no suite and no file; did you mean 'rccl'?");
   expect_fault(
       {"xyz"},
-      "known are: conccl, copies, ficco, fused, gemm, gfx950, h200, latte, links, memory, overlap, power, rccl");
+      "known are: conccl, copies, ficco, fused, gemm, gfx950, h100, h200, latte, links, memory, overlap, power, public");
   expect_fault({"power", written("in.csv", runs + good)}, "suites or files are accepted, not both at once");
 }
 

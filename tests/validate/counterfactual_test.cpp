@@ -59,7 +59,8 @@ TEST(CostsByMechanism, AddUpToWhatGoesAwayWithoutAny) {
 // A platform on which probes have told that a workgroup of a collective starts 3 us late, where 0 us is assumed.
 TEST(CostsWithoutProbes, AreThoseOfTheValuesBesideProbedOnes) {
   const std::string launch =
-      "gpu:\n  dispatch:\n    workgroup_launch: {value: 3 us, source: t, kind: probed, range: [0 us, 3 us]";
+      "gpu:\n  memory: {l2: {wait: {value: 0 ns, source: t, kind: assumed, range: [0 ns, 1 ns]}}}\n"
+      "  dispatch:\n    workgroup_launch: {value: 3 us, source: t, kind: probed, range: [0 us, 3 us]";
   const std::string head = "base: mi300x\nname: {value: probed, source: t, kind: measured}\n";
   std::vector<Case> cases = a_pair(written("probed_launch.yaml", head + launch + ", alternatives: [0 us]}\n").string());
   predict_unprobed(cases, shipped_platform, 1);

@@ -184,6 +184,7 @@ Platforms with_errors(const Folder& folder, const std::string& text) {
     for (sim::Parameter& parameter : platform.parameters) {
       if (parameter.file == file.string()) continue;
       parameter.error.clear();
+      if (parameter.kind == "probed") parameter.kind = "assumed";
       parameter.alternatives.clear();
     }
     return platform;

@@ -230,7 +230,8 @@ TEST(FaultsOfAForm, NameTheKindOfTrialThatWasMeant) {
   EXPECT_EQ(
       faults_of_form("rows:\n  - {trial: training, with: {cus: 8}, see: {time: '{t}us'}}\n"),
       "f.yaml:2:6: rows[0].trial: 'training' is no trial; known are: rest, empty_kernel, gemm, collective, copy, "
-      "replay, fan_out, remote, stream, load, c3, dependent, fused, step, stream_beside_collective, copies_in_a_row");
+      "replay, fan_out, remote, stream, load, c3, dependent, fused, step, stream_beside_collective, copies_in_a_row, "
+      "beside_hog");
   EXPECT_EQ(faults_of_form("rows:\n  - {see: {time: '{t}us'}}\n"), "f.yaml:2:5: rows[0].trial: is missing");
 }
 

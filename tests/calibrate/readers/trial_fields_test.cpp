@@ -196,7 +196,7 @@ TEST(TrialFields, NameWhatIsMissing) {
   EXPECT_THAT(names("c3"), ElementsAre("bytes", "collective", "gemm", "strategy"));
   EXPECT_THAT(names("dependent"), ElementsAre("gemm", "schedule"));
   EXPECT_THAT(names("step"), ElementsAre("model", "phase"));
-  EXPECT_EQ(trial_kinds().size(), 16u);
+  EXPECT_EQ(trial_kinds().size(), 17u);
 }
 
 TEST(TrialFields, RefuseWordsThatTheyDoNotKnow) {

@@ -21,8 +21,7 @@ TEST(Figure, HasAKeyOfItsOwn) {
 TEST(Figure, IsFoundByItself) {
   for (const FigureForm& form : all_figures()) EXPECT_EQ(&form_of(form.figure), &form);
   EXPECT_EQ(form_of(Figure::time).key, "time");
-  EXPECT_EQ(form_of(Figure::energy).key, "energy") << "the last one";
-  EXPECT_EQ(all_figures().size(), static_cast<std::size_t>(Figure::energy) + 1);
+  EXPECT_EQ(form_of(Figure::energy).key, "energy");
 }
 
 // "1us" read as a time is per_unit in base units, and so on: what people read and what files say cannot drift apart.

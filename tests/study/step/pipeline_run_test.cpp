@@ -100,7 +100,8 @@ TEST_P(PipelineIsAsSimulatedInWhole, InTimeEnergyAndWhatIsExposed) {
   const PipelineFigures few = of_few(question, platform);
   const double error = GetParam().time;
   EXPECT_NEAR(few.time, all.time, error * all.time);
-  EXPECT_NEAR(few.energy, all.energy, 5.0 * error * all.energy);
+  // Op by op the GPUs wait for their host, by turns that differ: their energy is known less closely.
+  EXPECT_NEAR(few.energy, all.energy, (question.graph ? 5.0 * error : 0.02) * all.energy);
   if (!question.graph) return;  // what is busy is as from a graph
   EXPECT_NEAR(few.compute, all.compute, 5.0 * error * all.compute);
   EXPECT_NEAR(few.exposed, all.exposed, 2.0 * error * all.time);

@@ -44,7 +44,7 @@ TEST(Fidelity, OfAGemmIsThatOfItsMatrices) {
   EXPECT_EQ(fidelity_of({8192, 8192, 8192}, 304, platform), Fidelity::calibrated);
   EXPECT_EQ(fidelity_of({8192, 8192, 8192}, 240, platform), Fidelity::extrapolated);
   EXPECT_EQ(fidelity_of({1, 8192, 8192}, 304, platform), Fidelity::extrapolated);
-  EXPECT_EQ(fidelity_of({8192, 8192, 8192, models::Dtype::fp16}, 304, platform), Fidelity::calibrated);  // as of bf16
+  EXPECT_EQ(fidelity_of({8192, 8192, 8192, models::Dtype::fp16}, 304, platform), Fidelity::extrapolated);
   EXPECT_EQ(fidelity_of({8192, 8192, 8192, models::Dtype::fp8}, 304, platform), Fidelity::extrapolated);
   EXPECT_EQ(fidelity_of({8192, 57344, 8192}, 304, platform), Fidelity::extrapolated);
   models::PlatformSpec unmeasured = platform;
