@@ -167,9 +167,9 @@ TEST_F(ValidateCommand, TellsAHundredFaultsAndCountsTheRest) {
 
 TEST_F(ValidateCommand, RefusesASuiteThatItDoesNotKnow) {
   expect_fault({"rcl"}, "SUITE|FILE: 'rcl' is no suite and no file; did you mean 'rccl'?");
-  expect_fault(
-      {"xyz"},
-      "known are: conccl, copies, ficco, fused, gemm, gfx950, h100, h200, latte, links, memory, overlap, power, public");
+  expect_fault({"xyz"},
+               "known are: conccl, copies, ficco, fused, gemm, gfx950, h100, h200, latte, links, memory, overlap, "
+               "power, public");
   expect_fault({"power", written("in.csv", runs + good)}, "suites or files are accepted, not both at once");
 }
 
