@@ -15,7 +15,7 @@ enum class Sources { optional, required };
 //   ...}
 // Kinds: data_sheet, measured, fitted (to measurements), probed (to work that ran at once with other work), assumed,
 // what_if (asked for, as on the command line). A number that is fitted, probed or assumed needs a range; a value outside
-// its range is a fault. A number that is measured, fitted or probed and has a range may have an error besides (`error: 1.2 GB/s`): one standard error, in a unit of the value, above 0.
+// its range is a fault. One that is measured, fitted or probed and has a range may have a standard error (above 0).
 struct Parameter {
   std::string path;         // gpu.sdma.engines
   std::string value;        // as written or set: "16", "48 GB/s", "[[0, 1], [1, 0]]"
