@@ -14,8 +14,8 @@ enum class Sources { optional, required };
 //   engines: {value: 16, source: kfd_node_props_mi300x.csv num_sdma_engines, kind: data_sheet, range: [8, 64], about:
 //   ...}
 // Kinds: data_sheet, measured, fitted (to measurements), probed (to work that ran at once with other work), assumed,
-// what_if (asked for, as on the command line). A number that is fitted, probed or assumed needs a range; a value outside
-// its range is a fault. One that is measured, fitted or probed and has a range may have a standard error (above 0).
+// what_if (asked for, as on the command line). A number that is fitted, probed or assumed needs a range; a value
+// outside its range is a fault. One that is measured, fitted or probed with a range may have a standard error above 0.
 struct Parameter {
   std::string path;         // gpu.sdma.engines
   std::string value;        // as written or set: "16", "48 GB/s", "[[0, 1], [1, 0]]"
