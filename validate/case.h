@@ -29,8 +29,8 @@ struct Baselines {
   std::optional<double> waves;     // a GEMM takes whole waves of workgroups on the CUs that are left to it
 };
 
-// What the golden file keeps of a case: its prediction, or, of a table of many rows, how far off those of its group
-// are, so that a change of all of them is a line and no page.
+// The golden file keeps the prediction of a case. Of a table of many rows it keeps how far off the predictions of each
+// group are instead, so that a change of all of them is a line and no page.
 enum class Golden { predictions, statistics };
 constexpr auto all_names(Golden) { return sim::names("predictions", "statistics"); }
 
@@ -57,8 +57,9 @@ struct Case {
 
   calibrate::Alone alone;              // as measured
   calibrate::Alone alone_predicted{};  // of a GEMM beside a collective; in turn where that was measured
-  // Where they were asked for: of the wall of a run, what of its predicted cost each of the mechanisms by which tenants
-  // share makes, in seconds and in their order; and that cost as it is predicted without probes.
+  // These are told of the wall of a run where somebody asks for them. The parts are what each mechanism by which
+  // tenants share makes of its predicted cost, in seconds and in the order of mechanisms. The other is that cost
+  // without probes.
   std::vector<double> cost_parts{};
   std::optional<double> cost_unprobed{};
   Baselines baselines;

@@ -35,8 +35,8 @@ sim::Bytes chunk_of(const CollectiveSpec& spec, const NvlsSpec& library, double 
   return chunk;
 }
 
-// Of each GPU's addends a part leaves for every GPU, its own included, and of the results its own part; the other way
-// come the sums of its part, and all results.
+// A GPU's port sends one part of its addends for every GPU, its own included, and the results of its own part. It
+// receives the sums of its own part and all results.
 Round round_of(const CollectiveSpec& spec, const NvlsSpec& library) {
   const double parts = static_cast<double>(nvls_channels(spec, library)) * spec.gpus;
   const sim::Bytes array = std::min(spec.bytes, parts * chunk_of(spec, library, parts));
@@ -107,7 +107,7 @@ ChannelProgram nvls(Node& node, const CollectiveSpec& spec) {
     for (int to = 0; to < spec.gpus; ++to) {
       if (from == to) continue;
       step.transfers.push_back({from, to, program.channels / peers, 1.0 / (peers * per_port) * spec.bytes});
-      for (Delivery& delivery : rccl_transfers(spec, from, to)) step.deliveries.push_back(std::move(delivery));
+      for (const Delivery& delivery : rccl_transfers(spec, from, to)) step.deliveries.push_back(delivery);
     }
   }
   return program;

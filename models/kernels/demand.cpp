@@ -38,10 +38,6 @@ sim::Time fixed_latency(const Demand& demand, sim::Time path, const PowerGoverno
                   demand.step_latency + sim::to_time(longer * sim::to_seconds(demand.step_latency + path)));
 }
 
-}  // namespace
-
-namespace {
-
 // That the memory of the GPU lets through of the whole kernel, in units per second.
 double let_through(const Demand& demand, const MemorySpec& memory) {
   const Traffic& beyond = demand.own.beyond_l2;

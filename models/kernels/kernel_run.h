@@ -22,10 +22,9 @@ struct Kernel {
   // Where the last pieces differ from the others: from which one on, and the units of progress of each of these.
   int last_from = std::numeric_limits<int>::max();
   double last_work = 0.0;
-  int streams = 1;     // that its workgroups keep going at once: one for each GPU that they talk to
-  double alone = 1.0;  // of a CU's pipes, what a workgroup reaches that has it for itself; several have even shares
-  double streaming =
-      0.0;  // of a CU's waves, what a workgroup is that loads, stores or does vector operations: its power
+  int streams = 1;         // that its workgroups keep going at once: one for each GPU that they talk to
+  double alone = 1.0;      // of a CU's pipes, what a workgroup reaches that has it for itself; several have even shares
+  double streaming = 0.0;  // the share of a CU's waves that a workgroup has which streams: for its power
   // How fast it fills the caches while it runs undisturbed, which is how much of them it holds (see CacheSharing).
   sim::BytesPerSecond l2_fill;
   sim::BytesPerSecond cache_fill;

@@ -237,6 +237,7 @@ std::size_t Dispatcher::view_of(const KernelSpec& kernel) const {
 
 // A CU on which a workgroup stays falls free for nobody else.
 void Dispatcher::place_staying(Queue& queue, int xcd_index) {
+  if (queue.staying.empty()) return;
   std::vector<std::size_t> on_cu(static_cast<std::size_t>(cus_per_xcd_), 0);  // workgroups that stay there, so far
   for (const Cohort::Run& run : queue.staying) {
     if (run.xcd != xcd_index) continue;
@@ -291,31 +292,27 @@ void Dispatcher::place(Queue& queue, int xcd_index) {
     const int end = std::min(stretch.end, allowed.end);
     if (begin < end) places_.push_back({begin, end, workgroups_that_fit(stretch.room, queue.kernel.workgroup)});
   }
-  const bool in_turn = spec_.shader_engines > 1;
-  if (in_turn) {
-    deal_in_turn(queue, x, allowed, left);
-    left = std::accumulate(due_.begin(), due_.end(), 0);
-  }
+  deal_in_turn(queue, x, allowed, left);
+  left = std::accumulate(due_.begin(), due_.end(), 0);
+  const auto takes_one = [this](int cu) {
+    int& due = due_[static_cast<std::size_t>(engine_of(cu))];
+    return due > 0 && due-- > 0;
+  };
   for (std::size_t cohort = 0; left > 0;) {
     const int left_before = left;
     const int fits = std::ranges::max_element(places_, {}, &Place::fits)->fits;
-    if (fits <= 0) return;
     for (Place& place : places_) {
-      if (place.fits != fits || left == 0) continue;
+      if (place.fits != fits) continue;
       --place.fits;
-      for (int cu = place.begin; cu < place.end && left > 0;) {
-        const int begin = cu;
-        while (cu < place.end && cu - begin < left && (!in_turn || due_[static_cast<std::size_t>(engine_of(cu))] > 0)) {
-          if (in_turn) --due_[static_cast<std::size_t>(engine_of(cu))];
-          ++cu;
+      for (int begin = place.begin; begin < place.end;) {
+        int end = begin;
+        while (end < place.end && takes_one(end)) ++end;
+        if (end > begin) {
+          queue.place_next(cohort, xcd_index, begin, end - begin);
+          add_room(queue.kernel, queue.forming[cohort].runs.back(), -queue.kernel.workgroup);
+          left -= end - begin;
         }
-        if (cu == begin) {
-          ++cu;
-          continue;
-        }
-        left -= cu - begin;
-        queue.place_next(cohort, xcd_index, begin, cu - begin);
-        add_room(queue.kernel, queue.forming[cohort].runs.back(), -queue.kernel.workgroup);
+        begin = end + 1;  // on that CU none is due
       }
     }
     if (left < left_before) ++cohort;  // where no CU with the most room was due, none has two workgroups yet

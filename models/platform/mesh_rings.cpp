@@ -1,6 +1,8 @@
 #include "models/platform/mesh_rings.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <boost/dynamic_bitset.hpp>
 #include <utility>
 #include <vector>
@@ -79,6 +81,11 @@ class RingSearch {
 
 }  // namespace
 
-int rings_of_mesh(int gpus) { return RingSearch(gpus).most(); }
+int rings_of_mesh(int gpus) {
+  static std::array<std::atomic<int>, most_gpus_of_mesh + 1> known{};  // 0: not searched yet
+  std::atomic<int>& rings = known.at(static_cast<std::size_t>(gpus));
+  if (rings == 0) rings = RingSearch(gpus).most();
+  return rings;
+}
 
 }  // namespace c3sim::models

@@ -143,7 +143,7 @@ Results answer_step(Request& request) {
   if (writes) {
     request.write("write", signed_text(experiment_text(result.question, platform.spec, operators, machine)));
   }
-  Results results = to_tables(result, platform.spec);
+  Results results = to_tables(result, platform.spec, operators);
   add_question(results, result, words, platform, operators);
   warn_of_channels(results.warnings, works_of(result.question, platform, operators), platform.spec);
   if (bound_by_host(result)) results.notes.insert(results.notes.begin(), word_of_host(result, platform));
@@ -152,7 +152,7 @@ Results answer_step(Request& request) {
   if (sampling) add_intervals(results, result, platform, *sampling, operators, request.progress(), jobs);
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
     const auto again = [&](Testbed& other) {
-      return to_tables(ask(other.platform(), result.question, operators), other.platform());
+      return to_tables(ask(other.platform(), result.question, operators), other.platform(), operators);
     };
     results.tables.push_back(sensitivity_of(quantity, platform, again, request.progress()));
   }

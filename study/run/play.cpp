@@ -258,6 +258,7 @@ class Play {
     if (collective != nullptr && host.threads == models::HostThreads::one) interval *= collective->gpus;
     timeline_.operations.front().end = std::max(timeline_.operations.front().end, interval);
   }
+
   // Whether a GEMM's operands are where the one before it has left them.
   bool has_operands_in_caches(Between between) const {
     if (platform_.without.has(models::Mechanism::cold) && !is_shot(platform_)) return true;

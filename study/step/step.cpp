@@ -254,7 +254,6 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   result.power = sim::Joules(seen.energy) / sim::Seconds(seen.time);
   result.clock = sim::Hertz(seen.cycles / seen.time);
   result.flops = sim::Flops(seen.flops);
-  result.products = product_flops(result.question, operators, platform);
   result.memory = memory_of(question);
   result.warnings = run.warnings();
   result.operations = seen.operations;

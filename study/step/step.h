@@ -13,7 +13,6 @@
 #include "study/report/results.h"
 #include "study/run/testbed.h"
 #include "study/run/timeline.h"
-#include "study/step/step_graph.h"
 #include "study/step/step_memory.h"
 #include "study/step/step_operation.h"
 #include "study/step/step_question.h"
@@ -37,7 +36,6 @@ struct StepResult {
   sim::Watts power;                                   // of one GPU, mean over the step
   sim::Hertz clock;                                   // likewise
   sim::Flops flops;                                   // of products and attention on one GPU, as the model has them
-  ProductFlops products;
   StepMemory memory;
   std::vector<std::string> warnings;
   std::map<std::string, StepShare> operations;  // by name
@@ -74,7 +72,8 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
 double about(const models::PlatformSpec& platform, const StepQuestion& question,
              std::span<const ElementwiseOperator> operators);
 
-Results to_tables(const StepResult& result, const models::PlatformSpec& platform);
+Results to_tables(const StepResult& result, const models::PlatformSpec& platform,
+                  std::span<const ElementwiseOperator> operators);
 // "9.108 s": in the unit that leaves one to three digits before the point.
 std::string time_in_words(sim::Seconds time);
 

@@ -16,6 +16,7 @@
 #include "study/report/table_of.h"
 #include "study/run/queue_time.h"
 #include "study/step/step.h"
+#include "study/step/step_graph.h"
 #include "study/step/step_writer.h"
 
 namespace c3sim::study {
@@ -196,9 +197,8 @@ ResultTable operations_of(const StepResult& result, Bounds& bounds) {
 }
 
 // Operations that more GPUs than one do.
-ResultTable repeated_of(const StepResult& result) {
+ResultTable repeated_of(const StepResult& result, const ProductFlops& products) {
   constexpr double tera = 1e12;
-  const ProductFlops& products = result.products;
   ResultTable table({{"split", "split", ""},
                      {"products_TFLOP", "products of all GPUs", "TFLOP", 3},
                      {"on_one_TFLOP", "on one GPU", "TFLOP", 3},
@@ -290,14 +290,16 @@ std::string time_in_words(sim::Seconds time) {
   return fmt::format("{:.4g} {}", value, unit);
 }
 
-Results to_tables(const StepResult& result, const models::PlatformSpec& platform) {
+Results to_tables(const StepResult& result, const models::PlatformSpec& platform,
+                  std::span<const ElementwiseOperator> operators) {
   Results results{platform.name, {}, result.warnings, {}};
   results.tables.push_back({"results", "", answer_of(result, platform)});
   Bounds bounds(result, platform);
   results.tables.push_back({"kinds", "Kernels of one GPU", kinds_of(result, bounds), true, {kind_chart(result)}, true});
   results.tables.push_back({"operations", "The dearest operations", operations_of(result, bounds), false, {}, true});
-  if (result.products.some_are_repeated())
-    results.tables.push_back({"repeated", "What the split repeats", repeated_of(result)});
+  if (const ProductFlops products = product_flops(result.question, operators, platform); products.some_are_repeated()) {
+    results.tables.push_back({"repeated", "What the split repeats", repeated_of(result, products)});
+  }
   results.headlines = headlines_of(result, platform);
   results.runs.push_back({.name = std::string(to_string(result.question.phase)), .schedule = result.graph.schedule()});
   results.charts.emplace_back(timeline_of(result, platform));

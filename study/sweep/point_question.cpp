@@ -118,8 +118,8 @@ Results answer_step(Testbed& testbed, const StepWords& words) {
   const models::PlatformSpec& platform = testbed.platform();
   StepQuestion question = words;
   question.model = read_model(words.model_name, config_folders());
-  Results results =
-      to_tables(study::ask(platform, question, read_operators(config_folders()), testbed.factor()), platform);
+  const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
+  Results results = to_tables(study::ask(platform, question, operators, testbed.factor()), platform, operators);
   results.tables.erase(results.tables.begin() + 1, results.tables.end());
   return results;
 }

@@ -105,6 +105,28 @@ TEST(MemoryLatency, UnloadedIsThatOfInfinityCacheAndHbmTogether) {
   EXPECT_NEAR(sim::to_microseconds(end), 500.0, 1e-5);
 }
 
+// The rate of what keeps so many bytes under way along the path, beside something else that goes at the rate that it is
+// capped at.
+double rate_beside(sim::Simulator& simulator, sim::ResourceNetwork& network, UsageList usages, double cap,
+                   double in_flight, std::vector<sim::ResourceId> path) {
+  sim::ActivitySpec background;
+  background.amount = 1e9;
+  background.usages = std::move(usages).take();
+  background.cap = cap;
+  network.start(background, [] {});
+  sim::ActivitySpec waiter;
+  waiter.amount = 1e6;
+  waiter.in_flight = in_flight;
+  waiter.latency_path = std::move(path);
+  const auto id = network.start(waiter, [] {});
+  double rate = 0.0;
+  const auto look = [&] { rate = network.rate(id); };
+  simulator.schedule(sim::Time(1), [&look] { look(); });
+  simulator.run();
+  return rate;
+}
+
+// Half of the bus is busy: the latency is 500 ns * (1 + 0.5^2 / (1 - 0.5)) = 750 ns.
 TEST(MemoryLatency, ABusyHbmSlowsWhatIsLatencyBoundThoughBandwidthIsLeft) {
   sim::Simulator simulator;
   sim::ResourceNetwork network(simulator);
@@ -112,23 +134,9 @@ TEST(MemoryLatency, ABusyHbmSlowsWhatIsLatencyBoundThoughBandwidthIsLeft) {
   spec.hbm_latency = 500_ns;
   spec.queueing_factor = 1.0;
   const Memory memory(spec, network, "gpu0");
-  // Half of the bus is busy: the latency is 500 ns * (1 + 0.5^2 / (1 - 0.5)) = 750 ns.
   UsageList usages;
   memory.add_below_l2(usages, {1.0, 0.0, 0.0});
-  sim::ActivitySpec background;
-  background.amount = 1e6;
-  background.usages = std::move(usages).take();
-  background.cap = 400e9;
-  network.start(background, [] {});
-  sim::ActivitySpec waiter;
-  waiter.amount = 1e6;
-  waiter.in_flight = 750.0;
-  waiter.latency_path = memory.latency_path();
-  const auto id = network.start(waiter, [] {});
-  double rate = 0.0;
-  const auto look = [&] { rate = network.rate(id); };
-  simulator.schedule(sim::Time(1), [&look] { look(); });
-  simulator.run();
+  const double rate = rate_beside(simulator, network, std::move(usages), 400e9, 750.0, memory.latency_path());
   EXPECT_NEAR(rate, 1e9, 1e3);
 }
 
@@ -144,21 +152,9 @@ TEST(MemoryLatency, LoadsWaitBehindTheBurstsOfMatrixKernels) {
   const Memory memory(spec, network, "gpu0");
   UsageList usages;
   memory.add_bursts(usages, memory.evenly_spread(), 1.0);
-  sim::ActivitySpec matrix;
-  matrix.amount = 1e9;
-  matrix.usages = std::move(usages).take();
-  matrix.cap = 4000e9;
-  network.start(matrix, [] {});
-  sim::ActivitySpec waiter;
-  waiter.amount = 1e6;
-  waiter.in_flight = 1000.0;
-  waiter.latency_path = memory.latency_path();
-  waiter.latency_path.push_back(memory.bursts().value());
-  const auto id = network.start(waiter, [] {});
-  double rate = 0.0;
-  const auto look = [&] { rate = network.rate(id); };
-  simulator.schedule(sim::Time(1), [&look] { look(); });
-  simulator.run();
+  std::vector<sim::ResourceId> path = memory.latency_path();
+  path.push_back(memory.bursts().value());
+  const double rate = rate_beside(simulator, network, std::move(usages), 4000e9, 1000.0, std::move(path));
   EXPECT_NEAR(rate, 1e9, 1e3);
 }
 

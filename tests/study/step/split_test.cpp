@@ -133,8 +133,9 @@ TEST(SplitOfAStep, SaysInNumbersWhatItRepeats) {
   question.graph = true;
   const auto repeated = [&](const Split& split) -> std::optional<double> {
     static_cast<Split&>(question) = split;
-    const StepResult result = ask(split_machine().spec, question, read_operators(folders));
-    const Results results = to_tables(result, split_machine().spec);
+    const std::vector<ElementwiseOperator> operators = read_operators(folders);
+    const StepResult result = ask(split_machine().spec, question, operators);
+    const Results results = to_tables(result, split_machine().spec, operators);
     const auto found = std::ranges::find(results.tables, "repeated", &NamedTable::key);
     if (found == results.tables.end()) return {};
     return std::get<double>(found->table.rows().at(0).at(3));
