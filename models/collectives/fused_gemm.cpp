@@ -15,49 +15,10 @@ namespace c3sim::models {
 
 namespace {
 
-constexpr std::int64_t nothing = -1;
 constexpr std::int64_t its_turn_is_there = 1;
 
 std::int64_t portion_of(std::int64_t whole, std::int64_t count, std::int64_t index) {
   return whole * (index + 1) / count - whole * index / count;
-}
-
-// What each GPU sends, in order for each peer.
-std::vector<FusedTransfer> ring_transfers(const FusedSpec& spec, std::int64_t gpus) {
-  std::vector<FusedTransfer> transfers;
-  const std::int64_t around = gpus - 1;
-  const std::int64_t hops = spec.all_reduces() ? 2 * around : around;
-  for (std::int64_t hop = 0; hop < hops; ++hop) {
-    for (std::int64_t piece = 0; piece < spec.pieces; ++piece) {
-      const std::int64_t here = hop * spec.pieces + piece;
-      const std::int64_t next = here + spec.pieces;
-      if (spec.gathers()) {
-        transfers.push_back({hop == 0 ? nothing : here - spec.pieces, 1, here, hop > 0});
-      } else {
-        transfers.push_back({here, 1, next, hop > 0, hop >= around});
-      }
-    }
-  }
-  return transfers;
-}
-
-std::vector<FusedTransfer> direct_transfers(const FusedSpec& spec, std::int64_t gpus) {
-  std::vector<FusedTransfer> transfers;
-  for (std::int64_t round = 0; round < spec.pieces; ++round) {
-    for (std::int64_t distance = 1; distance < gpus; ++distance) {
-      if (spec.gathers()) {
-        transfers.push_back({nothing, static_cast<int>(distance), round, false});
-      } else {
-        const std::int64_t first = round * gpus;
-        transfers.push_back({first + distance - 1, static_cast<int>(distance), first + gpus - 1, false});
-      }
-    }
-    for (std::int64_t distance = 1; spec.all_reduces() && distance < gpus; ++distance) {
-      const std::int64_t sum = round * gpus + gpus - 1;
-      transfers.push_back({sum, static_cast<int>(distance), gpus * spec.pieces + round, true, true});
-    }
-  }
-  return transfers;
 }
 
 }  // namespace
@@ -70,11 +31,8 @@ FusedGemm::FusedGemm(Node& node, FusedSpec spec, Stream stream, int lane)
       lane_(lane),
       trigger_(policy_of(spec.trigger).on(node.spec())),
       tiles_(plan_gemm(node.spec().gpu, spec.gemm).pieces()),
-      transfers_(spec.path == FusedPath::ring ? ring_transfers(spec, gpus_) : direct_transfers(spec, gpus_)),
+      transfers_(fused_transfers(spec, gpus_)),
       release_(node.simulator(), "the turn of " + to_string(spec), 0) {
-  const GpuSpec& gpu = node.spec().gpu;
-  const int cus = gpu.memory.xcds * stream_.mask.cus(gpu.cus_per_xcd);
-  storing_ = stored_at_once(plan_gemm(gpu, spec.gemm), gpu, cus);
   for (int index = 0; index < std::min(gpus_, node.simulated()); ++index) add_side(index);
   for (const auto& side : sides_) {
     std::map<int, int> used_queues;
@@ -87,22 +45,22 @@ FusedGemm::FusedGemm(Node& node, FusedSpec spec, Stream stream, int lane)
 
 void FusedGemm::add_side(int gpu) {
   sim::Simulator& simulator = node_.simulator();
-  auto side = std::make_unique<Side>();
-  side->gpu = gpu;
+  const GpuSpec& machine = node_.spec().gpu;
+  const int cus = machine.memory.xcds * stream_.mask.cus(machine.cus_per_xcd);
+  const std::int64_t storing = stored_at_once(plan_gemm(machine, spec_.gemm), machine, cus);
+  auto side = std::make_unique<Side>(simulator, gpu, trigger_, storing);
   const std::int64_t shards = gpus_;
   const std::int64_t computed = spec_.gathers() ? 0 : shards * spec_.pieces;
   const std::int64_t rounds = spec_.path == FusedPath::ring ? (shards - 1) * spec_.pieces : spec_.pieces;
   const std::int64_t count = computed + (spec_.gathers() || spec_.all_reduces() ? rounds : 0);
   for (std::int64_t i = 0; i < count; ++i) {
-    Piece& piece = side->pieces.emplace_back();
-    if (i < computed) piece.tiles = portion_of(tiles_, computed, i);
-    piece.word = std::make_unique<MemoryWord>(
-        simulator, fmt::format("piece {} of {} of {} on {}", i, count, to_string(spec_), device_name(gpu)), 0);
+    side->pieces.add(i < computed ? portion_of(tiles_, computed, i) : 0,
+                     fmt::format("piece {} of {} of {} on {}", i, count, to_string(spec_), device_name(gpu)));
   }
   for (const FusedTransfer& transfer : transfers_) {
-    ++side->pieces[static_cast<std::size_t>(transfer.there)].due;
-    if (transfer.arrives_first) side->pieces[static_cast<std::size_t>(transfer.piece)].passes_on = true;
-    if (is_stored(transfer)) side->pieces[static_cast<std::size_t>(transfer.piece)].carried = &transfer;
+    ++side->pieces.piece(transfer.there).due;
+    if (transfer.arrives_first) side->pieces.piece(transfer.piece).passes_on = true;
+    if (is_stored(transfer)) side->stored[transfer.piece].transfer = &transfer;
   }
   side->gathered = std::make_unique<MemoryWord>(simulator, "pieces gathered on " + device_name(gpu), 0);
   side->arrivals = std::make_unique<sim::Latch>(simulator, "all pieces for " + device_name(gpu), transfers_.size());
@@ -138,11 +96,11 @@ void FusedGemm::add_commands(Side& side, int distance, bool sums, std::map<int, 
   std::vector<SdmaCommand> commands;
   for (const FusedTransfer& transfer : transfers_) {
     if (transfer.distance != distance || transfer.is_sum != sums || is_stored(transfer)) continue;
-    if (transfer.piece == nothing) {
+    if (transfer.piece == FusedTransfer::from_the_start) {
       commands.emplace_back(PollCommand{&release_, {Comparison::equal, its_turn_is_there}, nullptr, true});
     } else {
-      const Piece& piece = side.pieces[static_cast<std::size_t>(transfer.piece)];
-      const Condition complete{Comparison::at_least, piece.tiles + (transfer.arrives_first ? piece.due : 0)};
+      const PieceTracker::Piece& piece = side.pieces.piece(transfer.piece);
+      const Condition complete = piece.complete(transfer.arrives_first);
       commands.emplace_back(PollCommand{piece.word.get(), complete, nullptr, trigger_.told});
     }
     TransferCommand command = command_of(side.gpu, transfer);
@@ -228,98 +186,26 @@ sim::Time FusedGemm::exchange_began() const {
   if (spec_.gathers()) return release_.written_at();
   sim::Time first = sim::Time::max();
   for (const auto& side : sides_) {
-    for (const Piece& piece : side->pieces) first = std::min(first, piece.there);
+    for (const PieceTracker::Piece& piece : side->pieces.pieces()) first = std::min(first, piece.there);
   }
   return first;
 }
 
-// Tiles are counted to their pieces in the order in which workgroups are placed: they retire in that order but for the
-// last of them.
 void FusedGemm::retire(const KernelProgress& progress) {
   Side& side = this->side(progress.gpu);
-  const std::int64_t done = tiles_ * progress.done / progress.all;
-  for (; side.unfinished < side.pieces.size(); ++side.unfinished) {
-    Piece& piece = side.pieces[side.unfinished];
-    const std::int64_t more = std::min(done - side.before, piece.tiles) - piece.own;
-    piece.own += more;
-    if (more > 0) count(side, piece, more);
-    if (more > 0 && piece.carried != nullptr) {
-      node_.simulator().spawn("stores of " + device_name(side.gpu), store(side, *piece.carried, more));
-    }
-    if (piece.own < piece.tiles) break;
-    side.before += piece.tiles;
+  const bool all = progress.done == progress.all;
+  for (const auto& [piece, tiles] : side.pieces.computed(tiles_ * progress.done / progress.all, all)) {
+    const auto stored = side.stored.find(piece);
+    if (stored == side.stored.end()) continue;
+    node_.simulator().spawn("stores of " + device_name(side.gpu), store(side, stored->second, tiles));
   }
-  if (progress.done < progress.all) return;
-  for (Piece& piece : side.pieces) notify(piece, std::exchange(piece.withheld, 0));
-  for (const auto& [piece, tiles] : std::exchange(side.held, {})) notify(*piece, tiles);
-}
-
-// The tracker has an entry for each tile that is being stored, and for each that waits for what arrives. What arrives
-// before finds an entry or is held back by its sender until the tile is stored here: that this holds up the sender's
-// engine is left out.
-void FusedGemm::count(Side& side, Piece& piece, std::int64_t more) {
-  if (trigger_.queues) return hold(side, piece, more);
-  if (piece.waits()) {
-    piece.entries += more;
-    side.entries += more;
-  }
-  const bool is_full = trigger_.entries > 0 && storing_ + side.entries > trigger_.entries;
-  if (is_full && piece.arrived == 0) piece.untracked = true;
-  if (trigger_.at_end || piece.untracked) {
-    piece.withheld += more;
-  } else {
-    notify(piece, more);
-  }
-}
-
-// Of the tiles that are being stored as many have their turn as there are entries for, whatever is held back: that the
-// GEMM's stores are held up with these is left out.
-void FusedGemm::hold(Side& side, Piece& piece, std::int64_t more) {
-  const std::int64_t room = std::clamp<std::int64_t>(trigger_.entries - side.entries, 0, storing_);
-  side.held.emplace_back(&piece, more);
-  if (room == storing_) return admit(side, tiles_);
-  side.turn += more * room;
-  admit(side, side.turn / storing_);
-  side.turn %= storing_;
-}
-
-void FusedGemm::admit(Side& side, std::int64_t tiles) {
-  while (!side.held.empty()) {
-    auto& [piece, left] = side.held.front();
-    const std::int64_t free = piece->waits() ? trigger_.entries - side.entries : left;
-    const std::int64_t admitted = std::min({tiles, left, free});
-    if (admitted <= 0) return;
-    if (piece->waits()) {
-      piece->entries += admitted;
-      side.entries += admitted;
-    }
-    notify(*piece, admitted);
-    tiles -= admitted;
-    left -= admitted;
-    if (left == 0) side.held.pop_front();
-  }
-}
-
-void FusedGemm::notify(Piece& piece, std::int64_t more) {
-  if (more == 0) return;
-  sim::Simulator& simulator = node_.simulator();
-  simulator.schedule(simulator.now() + trigger_.notice, [piece = &piece, more] {
-    piece->word->add(more);
-    if (piece->word->value() >= piece->tiles) piece->there = std::min(piece->there, piece->word->written_at());
-  });
 }
 
 void FusedGemm::arrive(int gpu, const FusedTransfer& transfer) {
   Side& side = this->side(gpu);
-  Piece& piece = side.pieces[static_cast<std::size_t>(transfer.there)];
-  ++piece.arrived;
-  if (piece.passes_on) notify(piece, 1);
-  if (!piece.waits()) {
-    const std::int64_t freed = std::exchange(piece.entries, 0);
-    side.entries -= freed;
-    admit(side, freed);
-  }
-  if (spec_.gathers() && piece.arrived == piece.due) {
+  PieceTracker::Piece& piece = side.pieces.piece(transfer.there);
+  side.pieces.arrived(piece);
+  if (spec_.gathers() && piece.has_arrived()) {
     const sim::Time notice = trigger_.at_end ? sim::Time::zero() : trigger_.notice;
     node_.simulator().schedule(node_.simulator().now() + notice, [word = side.gathered.get()] { word->add(1); });
   }
@@ -327,9 +213,9 @@ void FusedGemm::arrive(int gpu, const FusedTransfer& transfer) {
 }
 
 // What the GEMM stores into the peer's memory when tiles end. Its stores are posted: they hold no CU.
-sim::Task<> FusedGemm::store(Side& side, FusedTransfer transfer, std::int64_t tiles) {
-  const TransferCommand command = command_of(side.gpu, transfer);
-  Piece& piece = side.pieces[static_cast<std::size_t>(transfer.piece)];
+sim::Task<> FusedGemm::store(Side& side, StoredPiece& stored, std::int64_t tiles) {
+  const TransferCommand command = command_of(side.gpu, *stored.transfer);
+  PieceTracker::Piece& piece = side.pieces.piece(stored.transfer->piece);
   piece.there = std::min(piece.there, node_.simulator().now());
   const int peer = command.destinations.front().device;
   const bool updates = command.kind == TransferKind::update;
@@ -343,8 +229,8 @@ sim::Task<> FusedGemm::store(Side& side, FusedTransfer transfer, std::int64_t ti
   activity.weight = node_.spec().gpu.sdma.bytes_in_flight.value();
   co_await node_.network().run(std::move(activity));
   co_await node_.simulator().delay(node_.fabric().route(side.gpu, peer).latency);
-  piece.stored += tiles;
-  if (piece.stored == piece.tiles) arrive(peer, transfer);
+  stored.tiles += tiles;
+  if (stored.tiles == piece.tiles) arrive(peer, *stored.transfer);
 }
 
 }  // namespace c3sim::models

@@ -12,11 +12,12 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "models/collectives/fused_spec.h"
+#include "models/collectives/fused_transfers.h"
+#include "models/collectives/piece_tracker.h"
 #include "models/machine/memory_word.h"
 #include "models/machine/stream.h"
 #include "models/machine/trigger.h"
@@ -26,15 +27,6 @@
 #include "sim/task.h"
 
 namespace c3sim::models {
-
-// What every GPU sends: a piece, once it has it, to a peer, for which it is part of the piece `there`.
-struct FusedTransfer {
-  std::int64_t piece;  // -1: what it has from the start
-  int distance;        // of the peer behind the GPU
-  std::int64_t there;
-  bool arrives_first;   // it passes on what must arrive before
-  bool is_sum = false;  // of an all-reduce: of what is added up already
-};
 
 // Must be possible, and outlive its run. Fused products that may run at the same time have lanes of their own, which
 // are queues of each engine: in one queue a product's workgroups could wait on their CUs for pieces that lie behind
@@ -55,34 +47,21 @@ class FusedGemm {
   sim::Time gemm_ended() const { return gemm_ended_; }
 
  private:
-  struct Piece {
-    std::int64_t tiles = 0;
-    std::int64_t own = 0;     // of these, computed by this GPU
-    std::int64_t stored = 0;  // of these, those that are in the peer's memory, where the GEMM stores them there
-    int arrived = 0;          // transfers
-    int due = 0;              // that arrive in all
-    bool passes_on = false;   // what arrives goes further
-    bool untracked = false;   // the tracker had no entry left: it counts when the kernel has ended
-    std::int64_t withheld = 0;
-    std::int64_t entries = 0;                // of the tracker, of tiles that wait for what arrives
-    const FusedTransfer* carried = nullptr;  // by the GEMM's own stores
-    sim::Time there = sim::Time::max();      // since when it, or with stores its first tile, may travel
-    std::unique_ptr<MemoryWord> word;  // what its transfer waits for: tiles computed, and arrivals that are passed on
-
-    bool waits() const { return passes_on && arrived < due; }
+  // What the GEMM stores into a peer's memory itself.
+  struct StoredPiece {
+    const FusedTransfer* transfer = nullptr;
+    std::int64_t tiles = 0;  // that are in the peer's memory
   };
-  // One GPU.
+  // One GPU. Its pieces are in the order of their tiles; behind them are those of what is gathered that arrive, the
+  // pieces of a round together.
   struct Side {
-    int gpu = 0;
-    // In the order of their tiles; then of what is gathered those that arrive, the pieces of a round together.
-    std::vector<Piece> pieces;
-    std::size_t unfinished = 0;  // the first of them with tiles that are not computed
-    std::int64_t before = 0;     // tiles of those before it
-    std::int64_t entries = 0;    // of all pieces
-    // Where tiles wait for entries: these, and what those being stored have left over of a turn, in parts of one tile.
-    std::deque<std::pair<Piece*, std::int64_t>> held;
-    std::int64_t turn = 0;
-    std::unique_ptr<MemoryWord> gathered;  // how many of these are there
+    Side(sim::Simulator& simulator, int gpu, const Trigger& trigger, std::int64_t storing)
+        : gpu(gpu), pieces(simulator, trigger, storing) {}
+
+    int gpu;
+    PieceTracker pieces;
+    std::map<std::int64_t, StoredPiece> stored;  // by piece
+    std::unique_ptr<MemoryWord> gathered;        // how many of what is gathered are there
     std::unique_ptr<sim::Latch> arrivals;
     std::vector<std::unique_ptr<CompletionSignal>> completions;
   };
@@ -96,12 +75,8 @@ class FusedGemm {
   sim::Task<> run_kernel_on(Side& side, sim::Latch& ended);
   sim::Task<> see_completions(Side& side, sim::Latch& seen);
   void retire(const KernelProgress& progress);
-  void count(Side& side, Piece& piece, std::int64_t more);
-  void hold(Side& side, Piece& piece, std::int64_t more);
-  void admit(Side& side, std::int64_t tiles);
-  void notify(Piece& piece, std::int64_t more);
   void arrive(int gpu, const FusedTransfer& transfer);
-  sim::Task<> store(Side& side, FusedTransfer transfer, std::int64_t tiles);
+  sim::Task<> store(Side& side, StoredPiece& stored, std::int64_t tiles);
 
   struct QueuedCommands {
     SdmaComplex* complex;
@@ -115,8 +90,7 @@ class FusedGemm {
   Stream stream_;
   int lane_;
   Trigger trigger_;
-  std::int64_t tiles_;    // of the GEMM
-  std::int64_t storing_;  // of those that are computed at once, which are being stored
+  std::int64_t tiles_;  // of the GEMM
   std::vector<FusedTransfer> transfers_;
   std::deque<std::pair<int, const FusedTransfer*>> arrivals_;  // that engines tell of: where, of what
   MemoryWord release_;                                         // what is gathered may be sent

@@ -177,8 +177,25 @@ bool PowerGovernor::regulate() {
     if (does_matrix_work()) clock_at_work_ = clock_;
     return false;
   }
-  set_clock(sim::Hertz(highest_without_excess(watts_over, clock_.value(), lowest, highest)));
+  const double excess = watts_over(clock_.value()).first;
+  const double part = 1.0 / overshoot(excess);
+  double next = highest_without_excess(watts_over, clock_.value(), lowest, highest);
+  last_step_.reset();
+  if (next > lowest && next < highest) {
+    next = clock_.value() + part * (next - clock_.value());
+    last_step_ = {network_.simulator().now(), excess, part};
+  }
+  set_clock(sim::Hertz(next));
   return !work_.empty() || !listeners_.empty() || memory_.l2_follows_clock();
+}
+
+// By how much the last step of this instant went further than it was meant to, at least 1. A step takes rates that no
+// unit of the clock bounds for constant. Those of work that waits for the L2s follow the clock after all, and where
+// more power goes with them than with the clock, steps would lead from one side of the limit to the other without end.
+double PowerGovernor::overshoot(double excess) const {
+  if (!last_step_ || last_step_->at != network_.simulator().now()) return 1.0;
+  const double meant = last_step_->excess * last_step_->part;
+  return std::max(1.0, (last_step_->excess - excess) / meant);
 }
 
 void PowerGovernor::set_clock(sim::Hertz clock) {

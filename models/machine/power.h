@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <list>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -97,6 +98,7 @@ class PowerGovernor {
   void note_links();
   void set_clock(sim::Hertz clock);
   sim::Hertz highest_now() const;
+  double overshoot(double excess) const;
 
   PowerSpec spec_;
   sim::ResourceNetwork& network_;
@@ -113,6 +115,14 @@ class PowerGovernor {
   sim::Hertz ceiling_;
   sim::Hertz clock_;
   sim::Hertz clock_at_work_;
+  // The last step towards the limit: when it was taken, the excess of watts before it, and which part of the way it
+  // went.
+  struct Step {
+    sim::Time at;
+    double excess;
+    double part;
+  };
+  std::optional<Step> last_step_;
 };
 
 }  // namespace c3sim::models
