@@ -218,17 +218,17 @@ static __device__ float multiply_and_add(float seed) {
 
 // A kernel that keeps its CUs, and what it works on, busy for as long as something else is timed beside it. One thread
 // of each workgroup asks now and then whether that is over, since a word that all of them asked for again and again
-// would stand in the way of everybody's loads; where they only stay, the others wait for it.
+// would stand in the way of everybody's loads; where they only stay, the others wait for it. No kernel here declares
+// local memory of its own: a launch may ask for all that a CU has.
 extern "C" __global__ void __launch_bounds__(1024) hog(Hog hog) {
   constexpr int in_flight = 4;
   constexpr u64 between_looks = 2000;  // cycles
-  __shared__ u32 over;
   const int rounds = hog.what == 0 ? 0 : hog.what == 1 ? 1 : 8;
   const u64 threads = static_cast<u64>(gridDim.x) * blockDim.x, begin = now();
   u64 at = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x;
   float arithmetic = static_cast<float>(threadIdx.x);
   u32 sum = 0;
-  for (u32 ended = 0; ended == 0;) {
+  for (int over = 0; over == 0;) {
     for (int round = 0; round < rounds; ++round) {
       if (hog.what == 1) {
         arithmetic = multiply_and_add(arithmetic);
@@ -247,14 +247,13 @@ extern "C" __global__ void __launch_bounds__(1024) hog(Hog hog) {
         if (at >= hog.words) at -= hog.words;
       }
     }
+    int is_over = 0;
     if (threadIdx.x == 0) {
       for (const u64 until = cycles() + between_looks; hog.what == 0 && cycles() < until;) {
       }
-      over = *static_cast<const volatile u32*>(hog.stop) != 0 || now() - begin >= hog.most_ticks ? 1 : 0;
+      is_over = *static_cast<const volatile u32*>(hog.stop) != 0 || now() - begin >= hog.most_ticks ? 1 : 0;
     }
-    __syncthreads();
-    ended = over;
-    __syncthreads();
+    over = __syncthreads_or(is_over);
   }
   if ((arithmetic == 0.25f || sum == 0x12345678) && hog.to != 0) hog.to[0].x = sum;  // what is worked out must be used
 }

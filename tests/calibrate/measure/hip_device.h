@@ -21,6 +21,8 @@ static __device__ inline void __syncthreads() {
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
+extern "C" __device__ int __ockl_wgred_or_i32(int value);
+static __device__ inline int __syncthreads_or(int predicate) { return __ockl_wgred_or_i32(predicate != 0) != 0; }
 static __device__ inline void __threadfence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
 static __device__ inline unsigned long long atomicAdd(unsigned long long* at, unsigned long long value) {
   return __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
