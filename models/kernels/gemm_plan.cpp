@@ -18,7 +18,8 @@ double missing_operands(const MemorySpec& memory, const GemmShape& shape) {
 }
 
 // Cycles of a CU while `together` workgroups that share it do a piece each. In a step along k its matrix pipes are busy
-// for so long, or the L2 with its share of what all CUs load; and a step takes some time, however little is done in it.
+// for so long, or its port with their operands, or the L2 with its share of what all CUs load; and a step takes some
+// time, however little is done in it.
 // First loads and output come on top, twice where the parts of a tile are added up.
 struct Cycles {
   double multiplying = 0.0;
@@ -40,10 +41,13 @@ Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, 
   const double flops_per_cycle =
       precision.flops_per_cycle_per_cu * precision.efficiency_of(plan.shape.layout) * library.efficiency;
   const double multiplying = together * 2.0 * tile_m * tile_n * depth / flops_per_cycle;
+  // What its L2 sends to a cluster of CUs at once comes into each of them.
+  const double port = gpu.streams.bytes_per_cycle;
+  const double arriving = port > 0.0 ? together * plan.shape.element() * (tile_m + tile_n) * depth / port : 0.0;
   const double missing = first_loads + (1.0 - first_loads) * missing_operands(gpu.memory, plan.shape);
   const double longer = 1.0 + library.cold_operands * missing;
   const double steps = std::ceil(plan.piece_k() / depth);
-  return {steps * longer * std::max(multiplying, library.least_step),
+  return {steps * longer * std::max({multiplying, arriving, library.least_step}),
           steps * together * plan.shape.element() * plan.loaded() * depth / l2_bytes_per_cycle(gpu),
           together * library.tile_overhead * tile_m * tile_n * (plan.kernel.split_k > 1 ? 2.0 : 1.0)};
 }
@@ -169,6 +173,12 @@ double roughly_cycles(const GpuSpec& gpu, const GemmPlan& plan) {
                   through_memory * gpu.power.rated_clock.value());
 }
 
+// Steps whose operands its local memory holds: the stages of its pipeline.
+std::int64_t stages_of(const GemmShape& shape, const GemmKernelSpec& kernel) {
+  const double step = shape.element() * static_cast<double>(kernel.tile_m + kernel.tile_n) * kernel.depth;
+  return static_cast<std::int64_t>(kernel.workgroup.lds / step);
+}
+
 // Columns of the narrowest tile that holds all of the product's. Of a wider one more would be padding, which takes room
 // in the CU from what is loaded, and energy.
 int narrowest_that_holds(std::span<const GemmKernelSpec> kernels, const GemmShape& shape) {
@@ -206,7 +216,10 @@ Choice fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmK
       const GemmPlan plan = plan_with(gpu, shape, kernel, longer, first_loads);
       const auto pieces = static_cast<double>(plan.pieces());
       more_would_work = library.splits && pieces < gpu.cus() && std::int64_t{2} * kernel.split_k <= steps;
-      const bool usually = kernel.tile_n <= needed && !(more_would_work && pieces < library.least_busy * gpu.cus());
+      // Parts that are all through by when the pipeline is full gain nothing.
+      const bool parts_fill_pipeline = steps / (std::int64_t{2} * kernel.split_k) > stages_of(shape, kernel);
+      const bool asks_for_more = pieces < library.least_busy * gpu.cus() && parts_fill_pipeline;
+      const bool usually = kernel.tile_n <= needed && !(more_would_work && asks_for_more);
       if (few_columns && !usually) continue;
       const double taken = cycles(gpu, plan, longer, first_loads);
       if (!best || taken < best->cycles) best = Choice{plan, taken};

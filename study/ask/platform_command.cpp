@@ -1,11 +1,17 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/algorithm/string/predicate.hpp>
 #include <filesystem>
 #include <locale>
+#include <map>
+#include <string_view>
 #include <utility>
 
+#include "models/platform/list_names.h"
+#include "sim/config/quantity_text.h"
 #include "study/ask/command.h"
+#include "study/work/config_folders.h"
 
 namespace c3sim::study {
 
@@ -17,6 +23,7 @@ constexpr auto platform_examples =
     "  c3sim platform --filter sdma --sources\n"
     "  c3sim platform h200 --format csv\n"
     "  c3sim platform mi300x --set gpu.sdma.engines=32\n"
+    "  c3sim platform h100 --against h200\n"
     "A value that a fit found is shown with its standard error; CSV and JSON have that in a column of its own.\n"
     "Kinds: data_sheet, measured, fitted (to measurements), probed (to work at once), assumed, what_if (asked for by "
     "--set).";
@@ -61,10 +68,84 @@ ResultTable parameter_table(const std::vector<sim::Parameter>& parameters, const
   return table;
 }
 
+// However each is spelled: 0.7 us and 700 ns are the same.
+bool is_same_value(const sim::Parameter& a, const sim::Parameter& b) {
+  if (a.value == b.value) return true;
+  return a.unit == b.unit && std::ranges::any_of(sim::notations(), [&](const sim::Notation& notation) {
+           const sim::ParsedQuantity first = sim::parse_quantity(a.value, notation.dimension);
+           const sim::ParsedQuantity second = sim::parse_quantity(b.value, notation.dimension);
+           return first.ok() && second.ok() && first.value == second.value;
+         });
+}
+
+// What a file says of itself: its base, and how it was fitted.
+bool is_of_the_file(std::string_view path) {
+  return path == "base" || path.starts_with("fitted_to") || path.starts_with("correlations");
+}
+
+// By paths that name the rows of lists, so that the same library is compared wherever each file has it.
+std::map<std::string, const sim::Parameter*> by_named_path(const std::vector<sim::Parameter>& parameters) {
+  std::vector<const sim::Parameter*> all;
+  for (const sim::Parameter& parameter : parameters) {
+    if (!is_of_the_file(parameter.path)) all.push_back(&parameter);
+  }
+  const models::ListNames names(all);
+  std::map<std::string, const sim::Parameter*> by_path;
+  for (const sim::Parameter* const parameter : all) by_path.emplace(names.by_name(parameter->path), parameter);
+  return by_path;
+}
+
+// A row for each parameter whose values differ or that only one of the two has, those of `first` ahead.
+ResultTable difference_table(const Platform& first, const Platform& second, const std::string& filter, bool sources) {
+  const std::string& name = first.spec.name;
+  const std::string& other_name = second.spec.name;
+  ResultTable table({{"parameter", "parameter", ""},
+                     {"value", name, ""},
+                     {"kind", "kind", ""},
+                     {"source", "source", "", 2, sources},
+                     {"other_value", other_name, ""},
+                     {"other_kind", "kind", ""},
+                     {"other_source", "source", "", 2, sources},
+                     {"about", "about", "", 2, !sources}});
+  sim::Parameter none;
+  none.value = "-";
+  const std::map<std::string, const sim::Parameter*> of_first = by_named_path(first.parameters);
+  const std::map<std::string, const sim::Parameter*> of_second = by_named_path(second.parameters);
+  const auto add = [&](const std::string& path, const sim::Parameter* here, const sim::Parameter* there) {
+    if (here != nullptr && there != nullptr && is_same_value(*here, *there)) return;
+    if (!((here != nullptr && matches(*here, filter)) || (there != nullptr && matches(*there, filter)))) return;
+    const sim::Parameter& a = here == nullptr ? none : *here;
+    const sim::Parameter& b = there == nullptr ? none : *there;
+    table.add_row({path, with_error(a), a.kind, a.source, with_error(b), b.kind, b.source,
+                   here == nullptr ? b.description : a.description});
+  };
+  for (const auto& [path, parameter] : of_first) {
+    const auto there = of_second.find(path);
+    add(path, parameter, there == of_second.end() ? nullptr : there->second);
+  }
+  for (const auto& [path, parameter] : of_second) {
+    if (!of_first.contains(path)) add(path, nullptr, parameter);
+  }
+  return table;
+}
+
 Results answer_platform(Request& request) {
   Arguments arguments;
   const Platform platform = request.platform(arguments, request.says("name") ? request.text("name") : "mi300x");
   arguments.check();
+  if (request.says("against")) {
+    const std::filesystem::path file = find_platform(request.text("against"), "--against", config_folders());
+    request.reads(file);
+    const Platform other = read_platform(file, {}, config_folders());
+    ResultTable table = difference_table(platform, other, request.text("filter"), request.says("sources"));
+    Results results{platform.spec.name, {}, {}, {}};
+    if (table.rows().empty()) {
+      results.notes.push_back("No parameter that was asked for differs between " + platform.spec.name + " and " +
+                              other.spec.name + ".");
+    }
+    results.tables.push_back({"results", "", std::move(table)});
+    return request.finish(platform, std::move(results));
+  }
   const std::string& filter = request.text("filter");
   ResultTable table = parameter_table(platform.parameters, filter, request.says("sources"));
   if (table.rows().empty()) {
@@ -85,6 +166,8 @@ Command platform_command() {
               {"name", "NAME|FILE", "Platform by its name or its file, as --platform (mi300x unless given)",
                Said::in_place},
               {"filter", "TEXT", "Only parameters whose path, kind, source or description holds this text"},
+              {"against", "NAME|FILE",
+               "Only parameters whose values differ from those of this other platform, or that one of the two lacks"},
               {"sources", "", "In tables, show where each value is from instead of what it is; CSV and JSON have both",
                Said::alone}} +
               platform_options(),

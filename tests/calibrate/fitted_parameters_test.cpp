@@ -98,7 +98,8 @@ TEST_P(FittedParameters, WereWrittenByTheFit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Platforms, FittedParameters, testing::Values("mi300x", "mi300x_conccl", "h200", "mi355x"),
+INSTANTIATE_TEST_SUITE_P(Platforms, FittedParameters,
+                         testing::Values("mi300x", "mi300x_conccl", "h200", "h100", "mi355x"),
                          [](const auto& platform) { return platform.param; });
 
 }  // namespace

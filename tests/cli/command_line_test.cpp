@@ -317,6 +317,23 @@ TEST(CommandLine, ThePlatformFitsALineAndCanBeFiltered) {
   expect_fault({"platform", "--filter", "nonsense"}, "--filter: no parameter holds 'nonsense'");
 }
 
+TEST(CommandLine, ThePlatformShowsWhatDiffersFromAnother) {
+  const std::string mine =
+      written("mine.yaml",
+              "base: h200\nname: mine\ngpu:\n  power: {cap: {value: 600 W, kind: measured, source: my board}}\n"
+              "fabric: {latency: {value: 0.9 us}}\n")
+          .string();
+  // The base has 700 W, and 900 ns, which are 0.9 us.
+  const Answer answer = run_cli({"platform", mine, "--against", "h200", "--format", "csv"});
+  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  EXPECT_THAT(answer.out, HasSubstr("gpu.power.cap,600 W,measured,my board,700 W,data_sheet,H200 SXM,"));
+  EXPECT_THAT(answer.out,
+              AllOf(Not(HasSubstr("fabric.latency")), Not(HasSubstr("gpu.xcds")), Not(HasSubstr("fitted_to"))));
+  EXPECT_THAT(run_cli({"platform", "h200", "--against", "h200"}).out,
+              HasSubstr("No parameter that was asked for differs"));
+  expect_fault({"platform", "h200", "--against", "h20"}, "--against: ");
+}
+
 TEST(CommandLine, ThePlatformShowsErrorsBesideValues) {
   const std::string fitted =
       written("fitted.yaml",

@@ -48,7 +48,7 @@ TEST_F(ValidateCommand, ListsSuites) {
   for (const json& suite : report["suites"]) names.push_back(suite["suite"]);
   EXPECT_THAT(names, testing::ElementsAre("conccl", "copies", "ficco", "fused", "gemm", "gfx950", "h100", "h200",
                                           "latte", "links", "memory", "overlap", "power", "public", "rccl", "replay",
-                                          "serving", "shots", "steps", "t3"));
+                                          "serving", "shots", "steps", "t3", "what_if"));
 }
 
 TEST_F(ValidateCommand, EndsWithOneWhereACaseLeavesItsBand) {

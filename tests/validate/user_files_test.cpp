@@ -297,8 +297,8 @@ TEST_F(UserFiles, FullEveryShippedTableIsReadOrToldWhatIsNear) {
   std::size_t compared = 0;
   for (const std::filesystem::path& table : shipped_tables()) {
     Options options;
-    for (const char* const hopper : {"/h200x", "/h100x"}) {
-      if (table.string().find(hopper) != std::string::npos) options.platform = "h200";
+    for (const std::string hopper : {"h200", "h100"}) {
+      if (table.string().find("/" + hopper + "x") != std::string::npos) options.platform = hopper;
     }
     if (of_suites.contains(table.string())) {
       const Validation validation = read({table}, options);

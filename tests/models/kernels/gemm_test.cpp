@@ -113,6 +113,24 @@ TEST(GemmPlan, EfficiencyFollowsFromWhatBindsAStep) {
 }
 
 // Half of the efficiency for operands that lie as those of a gradient of weights do, whose kernels are those of others.
+// The operands of a step, 2 B * 256 * 8, take 2048 cycles to come in at 2 B a cycle, however many CUs share a load.
+TEST(GemmPlan, NoCuMultipliesFasterThanItsOperandsArrive) {
+  GpuSpec gpu = round_platform().gpu;
+  gpu.streams.bytes_per_cycle = 2.0;
+  for (const int cluster : {1, 2}) {
+    gpu.gemm.library.kernels.front().cluster_m = cluster;
+    EXPECT_NEAR(plan_gemm(gpu, {256, 128, 800}).efficiency, 2.0 * 128 * 128 * 8 / 1000.0 / 2048.0, 1e-12) << cluster;
+  }
+}
+
+// Its 64 tiles of 64 rows leave more than half of the SMs without work. Of a contraction of 2048 the parts would be as
+// long as the 16 stages of the pipeline. A profiler named a kernel that splits for 4096 alone (gemm_kernels.csv).
+TEST(GemmPlan, NoContractionIsSplitIntoPartsThatThePipelineHolds) {
+  const GpuSpec gpu = read_platform(platform_file("h200")).gpu;
+  EXPECT_EQ(plan_gemm(gpu, {4096, 8, 2048}).kernel.split_k, 1);
+  EXPECT_GT(plan_gemm(gpu, {4096, 8, 4096}).kernel.split_k, 1);
+}
+
 TEST(GemmPlan, OfAGradientHasTheEfficiencyOfItsOperands) {
   GpuSpec gpu = round_platform().gpu;
   PrecisionSpec& tf32 = gpu.gemm.others[static_cast<std::size_t>(Dtype::tf32)].emplace();

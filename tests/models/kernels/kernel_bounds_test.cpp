@@ -134,7 +134,8 @@ TEST_P(KernelBounds, HoldForWhatGoesToOrComesFromAnotherGpu) {
 
 std::string name_of_platform(const testing::TestParamInfo<std::string>& platform) { return platform.param; }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, KernelBounds, testing::Values("mi300x", "mi300x_conccl", "h200", "mi355x", "t3"),
+INSTANTIATE_TEST_SUITE_P(Shipped, KernelBounds,
+                         testing::Values("mi300x", "mi300x_conccl", "mi325x", "h200", "h100", "mi355x", "mi350x", "t3"),
                          name_of_platform);
 
 }  // namespace
