@@ -192,7 +192,7 @@ fitted() {
   echo "| parameter | fitted to | value | error | range |"
   echo "|---|---|---|---|---|"
   local platform
-  for platform in mi300x h200 mi355x; do
+  for platform in mi300x h200 h100 mi355x; do
     echo "| **$platform** | | | | |"
     $c3sim platform "$platform" --format json | python3 -c '
 import json, sys
