@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/algorithm/string/predicate.hpp>
+#include <cmath>
 #include <filesystem>
 #include <locale>
 #include <map>
@@ -70,17 +71,18 @@ ResultTable parameter_table(const std::vector<sim::Parameter>& parameters, const
 
 // However each is spelled: 0.7 us and 700 ns are the same.
 bool is_same_value(const sim::Parameter& a, const sim::Parameter& b) {
+  constexpr double of_rounding = 1e-12;
   if (a.value == b.value) return true;
   return a.unit == b.unit && std::ranges::any_of(sim::notations(), [&](const sim::Notation& notation) {
            const sim::ParsedQuantity first = sim::parse_quantity(a.value, notation.dimension);
            const sim::ParsedQuantity second = sim::parse_quantity(b.value, notation.dimension);
-           return first.ok() && second.ok() && first.value == second.value;
+           return first.ok() && second.ok() && std::abs(first.value - second.value) <= of_rounding * first.value;
          });
 }
 
-// What a file says of itself: its base, and how it was fitted.
+// What a file says of itself: its name, its base, and how it was fitted.
 bool is_of_the_file(std::string_view path) {
-  return path == "base" || path.starts_with("fitted_to") || path.starts_with("correlations");
+  return path == "name" || path == "base" || path.starts_with("fitted_to") || path.starts_with("correlations");
 }
 
 // By paths that name the rows of lists, so that the same library is compared wherever each file has it.
