@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Learns how far concurrent operations are off their predictions: concurrent_spread of a platform file.
 
-  scripts/concurrent_spreads.py overlap h200,h100      # four numbers for the suites of each platform, and how many values they hold
+  scripts/concurrent_spreads.py overlap h200,what_if      # four numbers for the suites of each platform, and how many values they hold
 
 Of each kind it takes the least spread with which intervals hold seven in eight of the measured times of operations that
 ran beside others, of the makespans and of these over the longer operation alone: parameters and isolated work explain
