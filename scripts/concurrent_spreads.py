@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """Learns how far concurrent operations are off their predictions: concurrent_spread of a platform file.
 
-  scripts/concurrent_spreads.py overlap h200      # four numbers for each suite, and how many values they hold
+  scripts/concurrent_spreads.py overlap h200,what_if      # four numbers for the suites of each platform, and how many values they hold
 
-Of every measured time of an operation that ran beside others, and of every makespan beside channels, it asks for the
-least spread with which the 90 % interval would hold it: beyond what parameters and isolated work explain (a run with
-concurrent_spread of 0), and as far as a spread widens that interval (the same with a spread of a tenth), since what ran
-beside others for part of its time has part of it (less than half tells nothing). The spread of a kind is the conformal quantile of these: the
-ceil(0.9 (n + 1))-th of n. Each table is then left out in turn, and the spread of the others held against it. Predictions
-do not change: only intervals do.
+Of each kind it takes the least spread with which intervals hold seven in eight of the measured times of operations that
+ran beside others, of the makespans and of these over the longer operation alone: parameters and isolated work explain
+the rest (a run with concurrent_spread of 0), and how far a spread widens an interval is told by a second run with a
+tenth, as what ran beside others for part of its time has part of it. Each table is then left out in turn, and the
+spread of the others held against it. Predictions do not change: only intervals do.
 """
 
 import csv
@@ -22,7 +21,8 @@ from collections import defaultdict
 root = pathlib.Path(__file__).resolve().parent.parent
 half_width_90 = 1.645  # standard deviations
 tried_spread = 0.1
-least_share = 0.5
+held_share = 7 / 8
+finest = 0.002
 kinds = ["kernels_beside_channels", "kernels_beside_engines", "channels_beside_kernels", "engines_beside_kernels"]
 
 
@@ -42,7 +42,7 @@ def kind_of(case):
         return kinds[1] if by_engines else kinds[0]
     if case["figure"] == "collective":
         return kinds[3] if by_engines else kinds[2]
-    if case["figure"] == "time" and not by_engines:  # of whom as a rule ends last
+    if case["figure"] in ("time", "over the longer alone") and not by_engines:  # of whom as a rule ends last
         return kinds[2] if case["trial"].startswith("c3_base") else kinds[0]
     return None
 
@@ -52,45 +52,47 @@ def deviation(case):
     return math.log(float(case["interval_high"]) / float(case["interval_low"])) / 2 / half_width_90
 
 
-def needed(case, wider):
-    """The spread that this case asks for, or None where it tells nothing."""
-    share = math.sqrt(max(0.0, deviation(wider) ** 2 - deviation(case) ** 2)) / tried_spread
-    off = abs(math.log(float(case["measured"]) / float(case["predicted"]))) / half_width_90
-    unexplained = math.sqrt(max(0.0, off * off - deviation(case) ** 2))
-    return unexplained / share if share >= least_share else None
+def holds(case, wider, spread):
+    widened = max(0.0, deviation(wider) ** 2 - deviation(case) ** 2) * (spread / tried_spread) ** 2
+    off = abs(math.log(float(case["measured"]) / float(case["predicted"])))
+    return off <= half_width_90 * math.sqrt(deviation(case) ** 2 + widened)
 
 
-def quantile(values):
-    place = math.ceil(0.9 * (len(values) + 1))
-    return sorted(values)[min(place, len(values)) - 1]
+def share_held(pairs, spread):
+    return sum(holds(case, wider, spread) for case, wider in pairs) / len(pairs)
 
 
-def main(suites):
-    for suite in suites:
+def least_spread(pairs):
+    spread = 0.0
+    while share_held(pairs, spread) < held_share and spread < 1.0:
+        spread += finest
+    return spread
+
+
+def main(groups):
+    for suites in groups:
         by_kind = defaultdict(lambda: defaultdict(list))
-        wider = cases(suite, tried_spread)
-        for name, case in cases(suite, 0).items():
-            kind = kind_of(case)
-            if kind is None or case["role"] != "predict" or not case["interval_low"]:
-                continue
-            if not case["trial"].startswith(("c3_", "conccl")):
-                continue
-            spread = needed(case, wider[name])
-            if spread is not None:
-                by_kind[kind][case["case"].split("/")[1].split(":")[0]].append(spread)
+        for suite in suites.split(","):
+            wider = cases(suite, tried_spread)
+            for name, case in cases(suite, 0).items():
+                kind = kind_of(case)
+                if kind is None or case["role"] != "predict" or not case["interval_low"]:
+                    continue
+                if case["trial"].startswith(("c3_", "conccl")):
+                    by_kind[kind][name.split(":")[0]].append((case, wider[name]))
         for kind in kinds:
             tables = by_kind[kind]
-            everything = [value for values in tables.values() for value in values]
+            everything = [pair for pairs in tables.values() for pair in pairs]
             if not everything:
                 continue
             held = tried = 0
-            for left_out, values in tables.items():
-                others = [value for name, rest in tables.items() if name != left_out for value in rest]
+            for left_out, pairs in tables.items():
+                others = [pair for name, rest in tables.items() if name != left_out for pair in rest]
                 if others:
-                    tried += len(values)
-                    held += sum(value <= quantile(others) for value in values)
+                    tried += len(pairs)
+                    held += round(share_held(pairs, least_spread(others)) * len(pairs))
             share = f"{100 * held / tried:.0f} % of {tried}" if tried else "one table only"
-            print(f"{suite}: {kind}: {quantile(everything):.3f} from {len(everything)} times; left out: {share}")
+            print(f"{suites}: {kind}: {least_spread(everything):.3f} from {len(everything)} times; left out: {share}")
 
 
 if __name__ == "__main__":

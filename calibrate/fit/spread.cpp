@@ -110,22 +110,21 @@ std::map<std::string, std::vector<Sized>> by_work(const Task& task, const Platfo
     one.measurement = measurement;
     if (!one.work.empty()) by_work[one.work].push_back(std::move(one));
   }
-  for (auto& [work, sized] : by_work) std::ranges::stable_sort(sized, {}, &Sized::largest);
+  for (auto& [work, sized] : by_work) std::ranges::stable_sort(sized, {}, &Sized::smallest);
   return by_work;
 }
 
 // By decade, from the smallest on, where there are enough measurements to tell how far they lie off; equal sizes stay
-// together. A GEMM has three sizes: all are one bin.
+// together. Of a GEMM its smallest matrix counts: products of few rows are farther off than square ones.
 std::vector<std::span<const Sized>> bins_of(const std::vector<Sized>& sized) {
   constexpr std::size_t enough = 5;
   constexpr double decade = 10.0;
   const std::span<const Sized> all(sized);
-  const bool has_one_size = std::ranges::all_of(sized, [](const Sized& one) { return one.smallest == one.largest; });
   std::vector<std::span<const Sized>> bins;
   std::size_t begin = 0;
-  for (std::size_t i = 1; has_one_size && i < sized.size(); ++i) {
-    const bool is_beyond = sized[i].largest >= decade * sized[begin].largest;
-    if (!is_beyond || i - begin < enough || sized.size() - i < enough || sized[i].largest == sized[i - 1].largest) {
+  for (std::size_t i = 1; i < sized.size(); ++i) {
+    const bool is_beyond = sized[i].smallest >= decade * sized[begin].smallest;
+    if (!is_beyond || i - begin < enough || sized.size() - i < enough || sized[i].smallest == sized[i - 1].smallest) {
       continue;
     }
     bins.push_back(all.subspan(begin, i - begin));
@@ -160,9 +159,10 @@ std::vector<Spread> spreads_of(const Task& task, const PlatformText& fitted, std
       const std::vector<Observation> observed = StepResiduals(fitted, {}, measurements, jobs).observations({});
       // Rows of one work touch: between them lies nothing that was not measured on either side.
       const bool is_last = &bin.back() == &sized.back();
-      const double smallest = std::ranges::min_element(bin, {}, &Sized::smallest)->smallest;
-      const double largest = is_last ? bin.back().largest : (&bin.back() + 1)->largest;
-      spreads.push_back({work, smallest, largest, deviation_of(magnitudes_of(observed, outliers)), task.source()});
+      const double largest =
+          is_last ? std::ranges::max_element(sized, {}, &Sized::largest)->largest : (&bin.back() + 1)->smallest;
+      spreads.push_back(
+          {work, bin.front().smallest, largest, deviation_of(magnitudes_of(observed, outliers)), task.source()});
     }
   }
   return spreads;

@@ -23,10 +23,10 @@ struct Spread {
 };
 
 // Of the work that a task was fitted to, as it is labelled: the usual engines, channels and CUs, by the library and on
-// the GPUs that the platform has; copies and collectives by decade of bytes, as small ones are off by latencies and
-// large ones by rates. The deviation is that of a normal distribution whose interval of 90 % holds as many of the
-// times that the fit listened to: its `outliers` do not count, unless a bin has no majority of others, for then it is
-// the model that is off.
+// the GPUs that the platform has, by decade of bytes, of GEMMs those of the smallest matrix: small work is off by
+// latencies, large work by rates. The deviation is that of a normal distribution whose interval of 90 % holds as many
+// of the times that the fit listened to: its `outliers` do not count, unless a bin has no majority of others, for then
+// it is the model that is off.
 std::vector<Spread> spreads_of(const Task& task, const PlatformText& fitted, std::span<const Observation> outliers,
                                int jobs);
 

@@ -10,16 +10,18 @@
 namespace c3sim::models {
 namespace {
 
-// Parts that a channel handles for each that arrives: its GPU's own, too, which it sends. A broadcast is one stream.
-double parts_per_arrival(CollectiveKind kind, double gpus) {
+// That a channel handles for each byte that arrives. A ring brings a channel all parts of the array but its GPU's own,
+// which it sends first, and it sends all of them on but the last. A broadcast is one stream.
+double loop_bytes_per_arrival(const RcclCollectiveSpec& collective, CollectiveKind kind, double gpus) {
+  const double last = collective.chunk ? collective.last_loop_bytes : collective.loop_bytes;
   switch (kind) {
     case CollectiveKind::all_gather:
     case CollectiveKind::reduce_scatter:
-      return gpus / (gpus - 1.0);
+      return collective.loop_bytes + last / (gpus - 1.0);
     case CollectiveKind::all_reduce:
-      return (2.0 * gpus - 1.0) / (2.0 * gpus - 2.0);
+      return collective.loop_bytes + last / (2.0 * gpus - 2.0);
     default:
-      return 1.0;
+      return collective.loop_bytes;
   }
 }
 
@@ -70,7 +72,7 @@ ChannelProgram ring(Node& node, const CollectiveSpec& spec, const CuMask& mask) 
   const RcclCollectiveSpec& collective = node.spec().rccl.collective(spec.kind);
   ChannelDealing dealing;
   dealing.hops = collective.steps_per_peer * (spec.gpus - 1);
-  dealing.loop_bytes = collective.loop_bytes * parts_per_arrival(spec.kind, spec.gpus);
+  dealing.loop_bytes = loop_bytes_per_arrival(collective, spec.kind, spec.gpus);
   dealing.crowding = node.spec().rccl.crowding;
   // A broadcast goes down a chain, whose hops the tuner takes for one.
   const bool chain = spec.kind == CollectiveKind::broadcast;

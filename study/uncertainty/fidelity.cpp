@@ -43,6 +43,7 @@ double distance(const models::FittedRange& range, sim::Bytes bytes) {
   return std::max({0.0, std::log(range.smallest / bytes), std::log(bytes / range.largest)});
 }
 
+// Of rows that are equally near the widest.
 double nearest_spread(const models::PlatformSpec& platform, std::string_view work, std::string_view maker,
                       sim::Bytes bytes) {
   double nearest = std::numeric_limits<double>::infinity();
@@ -51,9 +52,10 @@ double nearest_spread(const models::PlatformSpec& platform, std::string_view wor
   for (const models::FittedRange& range : platform.fitted_to) {
     if (range.spread <= 0.0) continue;
     if (range.work.starts_with(maker)) worst = std::max(worst, range.spread);
-    if (range.work != work || distance(range, bytes) >= nearest) continue;
-    nearest = distance(range, bytes);
-    spread = range.spread;
+    const double away = distance(range, bytes);
+    if (range.work != work || away > nearest) continue;
+    spread = away < nearest ? range.spread : std::max(spread, range.spread);
+    nearest = away;
   }
   return std::isinf(nearest) ? worst : spread;
 }
@@ -104,11 +106,9 @@ Spread spread_of(const Work& work, const models::PlatformSpec& platform) {
             return of_size(work_name(collective), maker_of(collective), collective.bytes);
           },
           [&](const models::GemmShape& shape) {
-            Spread spread{"gemm of " + models::to_string(shape)};
-            for (const sim::Bytes matrix : matrices_of(shape)) {
-              spread.relative = std::max(spread.relative, nearest_spread(platform, gemms, gemms, matrix));
-            }
-            return spread;
+            const std::array matrices = matrices_of(shape);
+            return Spread{"gemm of " + models::to_string(shape),
+                          nearest_spread(platform, gemms, gemms, *std::ranges::min_element(matrices))};
           },
           [](const auto&) { return Spread{}; }},
       work);

@@ -284,7 +284,7 @@ TEST(Calibration, LeavesASlipOfThePenNoSay) {
 
 // Bytes are written whole, whatever the unit of their range: a fitted file can be fitted again.
 TEST(Calibration, FitsAFittedFileAgain) {
-  EXPECT_THAT(content(h200_file), HasSubstr("workgroup_in_flight: {value: 561854 B"));
+  EXPECT_THAT(content(h200_file), HasSubstr("workgroup_in_flight: {value: 418000 B"));
   Reading file = simulated({});
   file.measurements.resize(1);
   study::CollectiveTrial collective;
@@ -309,6 +309,28 @@ TEST(Calibration, TellsTheSpreadOfCopiesByDecade) {
   EXPECT_EQ(spreads[0].largest, (32_MiB).value());
   EXPECT_EQ(spreads[1].smallest, (32_MiB).value()) << "nothing lies between them";
   EXPECT_GT(spreads[0].deviation, spreads[1].deviation);
+}
+
+// Five GEMMs of 64 columns, whose smallest matrix has 1 MiB, are off by 10 %, five square ones of 128 MiB by none.
+TEST(Calibration, TellsTheSpreadOfGemmsByTheirSmallestMatrix) {
+  Reading file = simulated({});
+  Measurement measurement = file.measurements.front();
+  study::Testbed testbed(PlatformText(h200_file).spec({}));
+  for (int i = 0; i < 10; ++i) {
+    study::GemmTrial gemm;
+    gemm.shape = {8192, i < 5 ? 64 : 8192, 8192};
+    measurement.trial = gemm;
+    measurement.line = 100 + i;
+    const double seconds = study::observe(testbed, gemm, {study::Figure::time}).at(study::Figure::time);
+    measurement.seen.front().value = seconds * (i >= 5 ? 1.0 : i % 2 == 0 ? 1.1 : 0.9);
+    file.measurements.push_back(measurement);
+  }
+  std::vector<Spread> spreads = calibrate(h200_file, std::vector{file}, with_folders()).spreads;
+  std::erase_if(spreads, [](const Spread& spread) { return spread.work != "gemm"; });
+  ASSERT_EQ(spreads.size(), 2U);
+  EXPECT_EQ(spreads[0].smallest, (1_MiB).value());
+  EXPECT_EQ(spreads[0].largest, (128_MiB).value()) << "nothing lies between them";
+  EXPECT_GT(spreads[0].deviation, 2 * spreads[1].deviation);
 }
 
 // A small part of configs/platforms/h200.yaml, found again in rows of the data behind it: what large copies, streams

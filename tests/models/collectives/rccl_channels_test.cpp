@@ -136,22 +136,28 @@ TEST(RcclSteps, BeginOnceHoweverManyTheyAre) {
 
 // Around a ring of n GPUs a channel handles n parts of an all-gather for n - 1 that arrive: of 2 GPUs 2 for 1, so twice
 // 4 bytes per byte of payload. An all-reduce handles 2n - 1 for 2n - 2, 3 for 2: 6. A direct exchange has no own part
-// to send on.
-TEST(RcclLoop, HandlesTheOwnPartAsWell) {
-  sim::Simulator simulator;
+// to send on. Where the last part, which goes to nobody, takes 1 byte instead of 4, these are 5 and 4.5.
+TEST(RcclLoop, HandlesTheOwnPartAsWellAndTheLastAsFar) {
   PlatformSpec platform = round_platform();
-  for (RcclCollectiveSpec& collective : platform.rccl.collectives) collective.loop_bytes = 4.0;
-  Node node(simulator, platform);
-  const auto bytes = [&node](CollectiveKind kind, int gpus) {
+  const auto bytes = [&platform](CollectiveKind kind, int gpus) {
+    sim::Simulator simulator;
+    Node node(simulator, platform);
     CollectiveSpec spec;
     spec.kind = kind;
     spec.gpus = gpus;
     spec.bytes = sim::Bytes(1e6);
     return channel_program(node, spec, {}).steps.front().demand.bytes_per_unit;
   };
+  for (RcclCollectiveSpec& collective : platform.rccl.collectives) collective.loop_bytes = 4.0;
   EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_gather, 2), 8.0);
   EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_reduce, 2), 6.0);
   EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_to_all, 2), 4.0);
+  for (RcclCollectiveSpec& collective : platform.rccl.collectives) {
+    collective.chunk = sim::Bytes(1e6);
+    collective.last_loop_bytes = 1.0;
+  }
+  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_gather, 2), 5.0);
+  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_reduce, 2), 4.5);
 }
 
 // A step for each other GPU, of an all-reduce two: with 1 us each 3 and 6 us on 4 GPUs.

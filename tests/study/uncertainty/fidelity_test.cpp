@@ -94,12 +94,15 @@ TEST(Spread, OfWorkThatNoRowIsNamedAfterIsTheWorstOfTheSameLibrary) {
   EXPECT_EQ(spread_of(models::ElementwiseSpec{1_MiB, 1_MiB, {}}, platform).relative, 0.0);
 }
 
-// Of 512x512x65536 two matrices have 64 MiB and the third 0.5 MiB.
-TEST(Spread, OfAGemmIsTheLargestOfItsMatrices) {
+// Of 512x512x65536 two matrices have 64 MiB and the third 0.5 MiB; those of 4096x4096x4096 have 32 MiB, which two rows
+// hold.
+TEST(Spread, OfAGemmIsThatOfItsSmallestMatrixAndTheWidestThatHoldsIt) {
   const models::PlatformSpec platform =
-      fitted("fitted_to:\n" + row_of("gemm", "1 KiB", "1 MiB", "0.1") + row_of("gemm", "2 MiB", "1 GiB", "0.02")).spec;
-  EXPECT_EQ(spread_of(models::GemmShape{512, 512, 65536}, platform).relative, 0.1);
-  EXPECT_EQ(spread_of(models::GemmShape{4096, 4096, 4096}, platform).relative, 0.02);
+      fitted("fitted_to:\n" + row_of("gemm", "1 KiB", "1 MiB", "0.02") + row_of("gemm", "2 MiB", "1 GiB", "0.1") +
+             row_of("gemm", "32 MiB", "1 GiB", "0.01"))
+          .spec;
+  EXPECT_EQ(spread_of(models::GemmShape{512, 512, 65536}, platform).relative, 0.02);
+  EXPECT_EQ(spread_of(models::GemmShape{4096, 4096, 4096}, platform).relative, 0.1);
 }
 
 TEST(Spread, IsOfWorkOfOneKindAndSize) {
