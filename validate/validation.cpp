@@ -172,6 +172,7 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
     for (const SuiteTable& table : suite.tables) {
       calibrate::Reading reading = reading_of(table, library, reader);
       keep_apart(reading, table.file, files);
+      if (table.about) validation.tables.push_back({suite.name, reading.name, *table.about});
       const bool own = !table.platform.empty() && !options.platform;
       take(validation, reading, suite.name, own ? table.platform : suite.platform, table.band, table.golden);
     }

@@ -71,7 +71,6 @@ ChannelProgram ring(Node& node, const CollectiveSpec& spec, const CuMask& mask) 
   ChannelDealing dealing;
   dealing.hops = collective.steps_per_peer * (spec.gpus - 1);
   dealing.loop_bytes = collective.loop_bytes * parts_per_arrival(spec.kind, spec.gpus);
-  dealing.crowding = node.spec().rccl.crowding;
   // A broadcast goes down a chain, whose hops the tuner takes for one.
   const bool chain = spec.kind == CollectiveKind::broadcast;
   RingRounds& rounds = dealing.rounds.emplace();

@@ -178,6 +178,17 @@ TEST(PlatformFault, AnUnknownGenerationOfTheLibraryNamesTheNearest) {
               HasSubstr("rccl.generation: no generation is named 'rccl_2O26'; did you mean 'rccl_2026'?"));
 }
 
+// A library's row says only what it differs in.
+TEST(AttentionLibraries, DifferInWhatTheySay) {
+  const PlatformSpec cudnn = h200();
+  const PlatformSpec flash =
+      read_platform(platform_file("h200"), std::vector<std::string>{"gpu.attention.library=flash_attention_3"});
+  EXPECT_FALSE(cudnn.gpu.attention->next_free);
+  EXPECT_TRUE(flash.gpu.attention->next_free);
+  EXPECT_GT(flash.gpu.attention->tile_cycles, cudnn.gpu.attention->tile_cycles);
+  EXPECT_EQ(flash.gpu.attention->score_flops, cudnn.gpu.attention->score_flops);
+}
+
 TEST(PlatformFault, AChannelThatFitsNoCuIsOne) {
   EXPECT_THAT(faults({"rccl.generations[1].all_to_all.lds=65 KiB"}),
               HasSubstr("rccl.generations[1].all_to_all.lds: is more than a CU has"));
