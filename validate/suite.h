@@ -10,7 +10,7 @@
 //       band: 0.08                                             # relative, or in points; of figures without their own
 //       golden: statistics            # kept of a table of many rows in place of every prediction, see Golden
 //       rows: ...                     # calibrate/readers/table_format.h; or of another: `format: NAME`
-//       about: {what: RCCL by channels, machine: 8 MI300X, protocol: rounds}   # for people, see TableAbout
+//       description: {what: RCCL by channels, machine: 8 MI300X, protocol: rounds}   # for people, see TableAbout
 //     - file: h100x2/gemms.csv
 //       band: 0.15
 //       format: gemms

@@ -51,7 +51,7 @@ TEST(Suite, IsRead) {
 }
 
 TEST(Suite, MayDescribeATable) {
-  const Suite suite = read(one_row + "    about: {what: GEMMs, machine: MI300X, protocol: loop, others: 5 %}\n");
+  const Suite suite = read(one_row + "    description: {what: GEMMs, machine: MI300X, protocol: loop, others: 5 %}\n");
   const TableAbout about = suite.tables.at(0).about.value();
   EXPECT_EQ(about.what, "GEMMs");
   EXPECT_EQ(about.machine, "MI300X");
@@ -59,8 +59,8 @@ TEST(Suite, MayDescribeATable) {
   EXPECT_EQ(about.fitted, "");
   EXPECT_EQ(about.others, "5 %");
   EXPECT_FALSE(read(one_row).tables.at(0).about);
-  EXPECT_THAT(fault(one_row + "    about: {what: GEMMs, machine: MI300X}\n"),
-              HasSubstr("tables[0].about.protocol: is missing"));
+  EXPECT_THAT(fault(one_row + "    description: {what: GEMMs, machine: MI300X}\n"),
+              HasSubstr("tables[0].description.protocol: is missing"));
 }
 
 TEST(Suite, SaysWhichKeyIsMissing) {

@@ -211,7 +211,8 @@ TEST(TrialFields, NameWhatIsMissing) {
   EXPECT_THAT(names("c3"), ElementsAre("bytes", "collective", "gemm", "strategy"));
   EXPECT_THAT(names("dependent"), ElementsAre("gemm", "schedule"));
   EXPECT_THAT(names("step"), ElementsAre("model", "phase"));
-  EXPECT_EQ(trial_kinds().size(), 17u);
+  EXPECT_THAT(names("attention"), ElementsAre("head_dim", "heads", "queries"));
+  EXPECT_EQ(trial_kinds().size(), 18u);
 }
 
 TEST(TrialFields, RefuseWordsThatTheyDoNotKnow) {

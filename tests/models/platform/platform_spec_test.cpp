@@ -210,13 +210,14 @@ TEST(PlatformFault, AllPartsReportTheirFaultsTogether) {
   }
 }
 
-// 56 channels, one to a CU; ConCCL's all-gather has 64, two to a CU.
+// 56 channels, and of all-to-all the next power of two, one to a CU; ConCCL's all-gather has 64, two to a CU.
 TEST(PlatformSpec, AGenerationSaysWhatTheKernelsOfTheLibraryAre) {
   const auto room = [](const PlatformSpec& spec, CollectiveKind kind) {
     return spec.gpu.slots(1, spec.rccl.collective(kind).channel);
   };
-  for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
-    EXPECT_EQ(mi300x().rccl.channels(kind, {}), 56);
+  for (const auto& [kind, channels] :
+       {std::pair(CollectiveKind::all_gather, 56), std::pair(CollectiveKind::all_to_all, 64)}) {
+    EXPECT_EQ(mi300x().rccl.channels(kind, {}), channels);
     EXPECT_EQ(room(mi300x(), kind), 1);
   }
   const PlatformSpec conccl = read_platform(platform_file("mi300x_conccl"));
