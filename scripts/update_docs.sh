@@ -81,15 +81,15 @@ tables() {
 import csv, sys
 
 wanted = [
-    ("collectives of NCCL", "2 to 8 H200 and H100", "predict"),
+    ("collectives of NCCL", "2 to 8 H100", "predict"),
     ("NCCL, by algorithm", "4 H100", "predict"),
-    ("all-reduces of vLLM and SGLang", "2 to 8 H200 and H100", "predict"),
+    ("all-reduces of vLLM and SGLang", "2 to 8 H100", "predict"),
     ("attention of prompts", "H100", "predict"),
     ("attention of decoding", "H100", "predict"),
     ("GEMMs of fp16", "MI300X", "calibrate"),
     ("batched GEMMs of fp16", "MI300X", "predict"),
     ("GEMMs of fp8 with block scales", "MI300X", "calibrate"),
-    ("streams by size and threads", "MI300X", "calibrate"),
+    ("GEMMs of bf16", "H100", "predict"),
 ]
 found = {(row["what"], row["machine"], row["role"]): row for row in csv.DictReader(open(sys.argv[1]))}
 print("| what others measured | machine | role | values | repetitions differ by, % | median error, % | p90 | others publish |")

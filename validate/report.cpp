@@ -428,11 +428,11 @@ std::string TableGroup::command() const { return fmt::format("c3sim validate {} 
 
 std::vector<TableGroup> groups_by_table(const Validation& validation) {
   std::vector<TableGroup> groups;
-  for (const DescribedTable& table : validation.tables) {
+  for (std::size_t i = 0; i < validation.tables.size(); ++i) {
+    const DescribedTable& table = validation.tables[i];
     std::map<calibrate::Role, std::vector<const Case*>> by_role;
-    const std::string name = fmt::format("{}/{}:", table.suite, table.file);
     for (const Case& one : validation.cases) {
-      if (one.id.starts_with(name) && one.why_not_scored.empty()) by_role[one.role].push_back(&one);
+      if (one.table == static_cast<int>(i) && one.why_not_scored.empty()) by_role[one.role].push_back(&one);
     }
     for (auto& [role, cases] : by_role) {
       groups.push_back({{table.suite, table.about.what, "", role, std::move(cases)}, &table});

@@ -96,6 +96,7 @@ TEST(Report, CountsCasesByDescribedTable) {
       {"s", "t.csv", {.what = "GEMMs", .machine = "MI300X", .protocol = "loop", .fitted = "all", .others = ""}}};
   Case first = of_suite("s", 1.0, 1.2);
   first.role = calibrate::Role::calibrate;
+  first.table = 0;
   first.low = 0.9;
   first.high = 1.1;
   Case second = first;
@@ -104,8 +105,8 @@ TEST(Report, CountsCasesByDescribedTable) {
   second.predicted = 1.4;
   Case other_role = of_suite("s", 1.0, 1.0);
   other_role.role = calibrate::Role::predict;
+  other_role.table = 0;
   Case other_table = of_suite("s", 1.0, 2.0);
-  other_table.id = "s/other.csv:2/time";
   validation.cases = {first, second, other_role, other_table};
   const study::ResultTable tables = table(report(validation), "tables");
   EXPECT_THAT(column(tables, "role"), ElementsAre("calibrate", "predict"));
