@@ -75,7 +75,33 @@ for suite in wanted:
 END
 }
 
-# What running at once costs, by suite and role, for README.md.
+# Of the tables of others those that are most asked about, for README.md; docs/accuracy.md has all.
+tables() {
+  python3 - "$made/tables.csv" <<'END'
+import csv, sys
+
+wanted = [
+    ("collectives of NCCL", "2 to 8 H100", "predict"),
+    ("NCCL, by algorithm", "4 H100", "predict"),
+    ("all-reduces of vLLM and SGLang", "2 to 8 H100", "predict"),
+    ("attention of prompts", "H100", "predict"),
+    ("attention of decoding", "H100", "predict"),
+    ("GEMMs of fp16", "MI300X", "calibrate"),
+    ("batched GEMMs of fp16", "MI300X", "predict"),
+    ("GEMMs of fp8 with block scales", "MI300X", "calibrate"),
+    ("GEMMs of bf16", "H100", "predict"),
+]
+found = {(row["what"], row["machine"], row["role"]): row for row in csv.DictReader(open(sys.argv[1]))}
+print("| what others measured | machine | role | values | repetitions differ by, % | median error, % | p90 | others publish |")
+print("|---|---|---|---|---|---|---|---|")
+for key in wanted:
+    row = found[key]
+    numbers = [f"{float(row[name]):.1f}" if row[name] else "" for name in ("noise_pct", "median_error_pct", "p90_error_pct")]
+    print("| " + " | ".join([*key, row["cases"], *numbers, row["others"]]) + " |")
+END
+}
+
+# What running at once costs, by suite, for README.md.
 costs() {
   python3 - "$made/costs.csv" <<'END'
 import csv, sys
@@ -87,7 +113,7 @@ def percents(row, what):
 print("| what was measured | role | runs | cost, predicted over measured | of 90 % of samples | GEMM longer, measured / predicted, % | collective longer |")
 print("|---|---|---|---|---|---|---|")
 for row in csv.DictReader(open(sys.argv[1])):
-    if row["group"] != "all of it" or not row["ratio"]:
+    if row["group"] != "all of it" or row["role"] != "predict" or not row["ratio"]:
         continue
     samples = f'{float(row["ratio_low"]):.2f} to {float(row["ratio_high"]):.2f}' if row["ratio_low"] else ""
     print("| " + " | ".join([row["suite"], row["role"], row["walls"], f'{float(row["ratio"]):.2f}', samples,
@@ -118,7 +144,7 @@ communication [ms] | power of a GPU [W] | memory of a GPU [GB]" carrier time_us/
 }
 
 requests() {
-  local question="serve configs/serve/llama_70b_prefixes.yaml --rate 2,6"
+  local question="serve configs/serve/llama_70b_prefixes.yaml --rate 6"
   printf '```\n$ c3sim %s\n```\n' "$question"
   # shellcheck disable=SC2086 # words
   $c3sim $question --format json | answers "case | requests a second, asked | first token, p99 [ms] | per token, p99 [ms] | \
@@ -223,6 +249,7 @@ $c3sim run configs/experiments/conccl.yaml --out "$made/study" >/dev/null
 mv "$made/accuracy_table.md" "$made/accuracy"
 summary >"$made/summary"
 costs >"$made/costs"
+tables >"$made/tables"
 pair >"$made/pair"
 step >"$made/step"
 requests >"$made/requests"
@@ -248,7 +275,7 @@ markdown "$made/study/by_class.csv" \
   published_highest_percent speedup published_speedup >"$made/classes"
 
 cp README.md docs/{questions,conccl,model,uncertainty}.md "$made"
-for part in summary costs pair step requests; do fill "$made/README.md" "$part"; done
+for part in summary tables costs pair step requests; do fill "$made/README.md" "$part"; done
 for part in tour steps serving engines tuner ficco; do fill "$made/questions.md" "$part"; done
 fill "$made/uncertainty.md" coverage
 fill "$made/conccl.md" strategies

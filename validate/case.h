@@ -44,6 +44,7 @@ struct Case {
   study::Trial trial;
   study::Figure figure = study::Figure::time;
   Golden golden = Golden::predictions;
+  int table = -1;  // of Validation::tables, which its suite says something about; -1: of none
 
   // Base units.
   double measured = 0.0;

@@ -133,6 +133,25 @@ std::string costs_section(const Validation& validation) {
                                rows);
 }
 
+std::string tables_section(const Validation& validation) {
+  std::vector<Row> rows;
+  for (const TableGroup& group : groups_by_table(validation)) {
+    const Metrics metrics = metrics_of(group.cases);
+    const TableAbout& about = group.table->about;
+    rows.push_back({study::markdown_text(about.what), study::markdown_text(about.machine),
+                    study::markdown_text(about.protocol), std::string(to_string(group.role)),
+                    std::to_string(metrics.cases), group.noise() ? in_percent(*group.noise()) : "",
+                    metrics.predicted > 0 ? in_percent(metrics.median) : "",
+                    metrics.predicted > 0 ? in_percent(metrics.p90) : "", study::markdown_text(about.others),
+                    study::markdown_text(group.role == calibrate::Role::calibrate ? about.fitted : ""),
+                    fmt::format("`{}`", group.command())});
+  }
+  return study::markdown_table(
+      {"what was measured", "machine", "protocol", "role", "values", "repetitions differ by, %", "median, %", "p90",
+       "others publish", "fitted to it", "command"},
+      rows);
+}
+
 std::string left_out_section(const Validation& validation) {
   std::vector<Row> rows;
   for (const LeftOut& left : validation.left_out) {
@@ -178,6 +197,13 @@ they are points. Parameters may be fitted to rows with role calibrate; rows with
 fit. Rows with role probe ran at once with other work: the last stage of a fit may read them, and no other.
 
 {}
+## Tables of others
+
+Each is predicted by the protocol that it was measured by. How far off c3sim is by size or class stands by group below,
+suite public. Repetitions differ by half the width of what they gave, in the median of rows that were measured more than
+once.
+
+{}
 ## What running at once costs
 
 The cost of a run is what it takes beyond the longer of its two operations alone; an operation is longer than alone by so
@@ -210,9 +236,9 @@ The trivial rule is the best of those that always choose the same, known in hind
 ## Rows that are not compared
 
 {})";
-  return fmt::format(page, accuracy_table(validation), costs_section(validation), groups_section(validation),
-                     rules_section(validation), choices_section(validation), claims_section(validation),
-                     left_out_section(validation));
+  return fmt::format(page, accuracy_table(validation), tables_section(validation), costs_section(validation),
+                     groups_section(validation), rules_section(validation), choices_section(validation),
+                     claims_section(validation), left_out_section(validation));
 }
 
 std::string deviations_page(const Validation& validation) {

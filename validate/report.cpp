@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "models/platform/interference.h"
+#include "study/report/statistics.h"
 #include "validate/baseline.h"
 #include "validate/cost.h"
 #include "validate/unfitted.h"
@@ -303,6 +304,35 @@ ResultTable gap_table(const Validation& validation) {
                         {{"decides", "what would decide", "", 2, false}, [](G gap) { return gap.deviation.decides; }}});
 }
 
+ResultTable described_table(const Validation& validation) {
+  using G = const TableGroup&;
+  const auto of_predicted = [](double Metrics::*member) {
+    return [member](G group) {
+      const Metrics metrics = metrics_of(group.cases);
+      return metrics.predicted > 0 ? Cell(metrics.*member * percent) : Cell();
+    };
+  };
+  const auto about = [](std::string TableAbout::*member) {
+    return [member](G group) { return group.table->about.*member; };
+  };
+  return table_of<TableGroup>(
+      groups_by_table(validation),
+      {{{"suite", "suite", "", 2, false}, [](G group) { return suite_title(group.suite); }},
+       {{"what", "what was measured", ""}, about(&TableAbout::what)},
+       {{"machine", "machine", ""}, about(&TableAbout::machine)},
+       {{"protocol", "protocol", "", 2, false}, about(&TableAbout::protocol)},
+       {{"role", "role", ""}, [](G group) { return group.role; }},
+       {{"cases", "values", ""}, [](G group) { return group.cases.size(); }},
+       {{"noise_pct", "repetitions differ by", "%", 1}, [](G group) { return cell(group.noise(), percent); }},
+       {{"median_error_pct", "median", "%", 1}, of_predicted(&Metrics::median)},
+       {{"p90_error_pct", "p90", "%", 1}, of_predicted(&Metrics::p90)},
+       {{"bias_pct", "bias", "%", 1}, of_predicted(&Metrics::bias)},
+       {{"others", "others publish", ""}, about(&TableAbout::others)},
+       {{"fitted", "fitted to it", "", 2, false},
+        [](G group) { return group.role == calibrate::Role::calibrate ? group.table->about.fitted : std::string(); }},
+       {{"command", "command", "", 2, false}, &TableGroup::command}});
+}
+
 Cell took(double seconds) { return seconds > 0.0 ? Cell(seconds * 1e6) : Cell(); }
 
 ResultTable left_out_table(const Validation& validation) {
@@ -385,6 +415,31 @@ std::string suite_title(const std::string& suite) { return suite.empty() ? "your
 
 std::vector<Group> groups_by_suite(const Validation& validation) { return grouped(validation, false); }
 std::vector<Group> groups_by_figure(const Validation& validation) { return grouped(validation, true); }
+
+std::optional<double> TableGroup::noise() const {
+  std::vector<double> widths;
+  for (const Case* const one : cases) {
+    if (one->noise().value_or(0.0) > 0.0) widths.push_back(*one->noise());
+  }
+  return widths.empty() ? std::nullopt : std::optional(study::median(std::move(widths)));
+}
+
+std::string TableGroup::command() const { return fmt::format("c3sim validate {} --case {}", suite, table->file); }
+
+std::vector<TableGroup> groups_by_table(const Validation& validation) {
+  std::vector<TableGroup> groups;
+  for (std::size_t i = 0; i < validation.tables.size(); ++i) {
+    const DescribedTable& table = validation.tables[i];
+    std::map<calibrate::Role, std::vector<const Case*>> by_role;
+    for (const Case& one : validation.cases) {
+      if (one.table == static_cast<int>(i) && one.why_not_scored.empty()) by_role[one.role].push_back(&one);
+    }
+    for (auto& [role, cases] : by_role) {
+      groups.push_back({{table.suite, table.about.what, "", role, std::move(cases)}, &table});
+    }
+  }
+  return groups;
+}
 
 std::vector<Shown<Case>> shown_of_cases(const Validation& validation, Readers readers) {
   const auto in_unit = [](auto of) {
@@ -500,6 +555,7 @@ study::Results report(const Validation& validation) {
   };
   add("cases", "Cases", table_of(validation.cases, shown_of_cases(validation, Readers::programs)), false);
   add("suites", "Errors by suite", table_of_groups(validation, groups_by_suite(validation), false));
+  add("tables", "Tables of others", described_table(validation));
   add("costs", "What running at once costs", cost_table(validation));
   add("cost_parts", "What makes the predicted cost", cost_part_table(validation));
   add("cost_runs", "What running at once costs, run by run", cost_run_table(validation), false);

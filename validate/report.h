@@ -32,6 +32,16 @@ struct Group {
 std::vector<Group> groups_by_suite(const Validation& validation);
 std::vector<Group> groups_by_figure(const Validation& validation);
 
+// The cases of one role of a table that its suite says something about.
+struct TableGroup : Group {
+  const DescribedTable* table = nullptr;
+
+  // The median, over the cases measured more than once, of half the width of what repetitions gave.
+  std::optional<double> noise() const;
+  std::string command() const;  // that shows it
+};
+std::vector<TableGroup> groups_by_table(const Validation& validation);
+
 // How the simulator and a rule fare on the cases that both predict.
 struct Contest {
   std::string suite, operation, strategy, figure;
@@ -50,9 +60,10 @@ std::optional<Contest> hardest_contest(const Group& group);
 enum class Readers { people, programs };
 std::vector<study::Shown<Case>> shown_of_cases(const Validation& validation, Readers readers);
 
-// Tables by key: "cases" (every case), "suites", "costs" (of running at once), "groups", "baselines", "choices",
-// "claims", "deviations", "worst", "unscored", "left_out" by reason, "left_out_rows" of the user's files. Numbers are
-// in the units of their headings; errors in percent, or in points where the figure is a share.
+// Tables by key: "cases" (every case), "suites", "tables" (that their suites say something about), "costs" (of running
+// at once), "groups", "baselines", "choices", "claims", "deviations", "worst", "unscored", "left_out" by reason,
+// "left_out_rows" of the user's files. Numbers are in the units of their headings; errors in percent, or in points
+// where the figure is a share.
 study::Results report(const Validation& validation);
 
 // What moved against an earlier version.

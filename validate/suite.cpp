@@ -12,11 +12,20 @@ namespace c3sim::validate {
 
 namespace {
 
+TableAbout read_about(sim::Section section) {
+  return {.what = section.text("what"),
+          .machine = section.text("machine"),
+          .protocol = section.text("protocol"),
+          .fitted = section.text("fitted", ""),
+          .others = section.text("others", "")};
+}
+
 SuiteTable read_suite_table(sim::Section section, const calibrate::Reader& reader) {
   SuiteTable table;
   table.file = section.text("file");
   table.band = section.number("band", 0.0, 10.0);
   table.platform = section.text("platform", "");
+  if (section.has("description")) table.about = read_about(section.section("description"));
   if (section.has("golden")) table.golden = section.choice<Golden>("golden", sim::choices_of<Golden>());
   const std::string stem = table.file.stem().string();
   if (!section.has("format")) {

@@ -10,6 +10,7 @@
 //       band: 0.08                                             # relative, or in points; of figures without their own
 //       golden: statistics            # kept of a table of many rows in place of every prediction, see Golden
 //       rows: ...                     # calibrate/readers/table_format.h; or of another: `format: NAME`
+//       description: {what: RCCL by channels, machine: 8 MI300X, protocol: rounds}   # for people, see TableAbout
 //     - file: h100x2/gemms.csv
 //       band: 0.15
 //       format: gemms
@@ -17,6 +18,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,8 +41,18 @@ struct Library {
   std::vector<std::string> platform_names{};  // of all there are: a file is compared with that of the GPU it names
 };
 
+// What people should know of a table that its rows do not say.
+struct TableAbout {
+  std::string what;      // was measured: "collectives of NCCL"
+  std::string machine;   // on which
+  std::string protocol;  // how, which is how it is predicted
+  std::string fitted;    // what was fitted to its rows of role calibrate; empty: nothing
+  std::string others;    // how far off others say they are on such rows; empty: none does
+};
+
 struct SuiteTable {
   std::filesystem::path file;  // within the folder of reference data
+  std::optional<TableAbout> about{};
   double band = 0.0;
   Golden golden = Golden::predictions;
   std::string platform = {};  // that was measured, where it is not that of the suite

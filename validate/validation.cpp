@@ -172,8 +172,14 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
     for (const SuiteTable& table : suite.tables) {
       calibrate::Reading reading = reading_of(table, library, reader);
       keep_apart(reading, table.file, files);
+      const std::size_t before = validation.cases.size();
       const bool own = !table.platform.empty() && !options.platform;
       take(validation, reading, suite.name, own ? table.platform : suite.platform, table.band, table.golden);
+      if (!table.about) continue;
+      for (std::size_t i = before; i < validation.cases.size(); ++i) {
+        validation.cases[i].table = static_cast<int>(validation.tables.size());
+      }
+      validation.tables.push_back({suite.name, reading.name, *table.about});
     }
   }
   finish(validation, library, options);

@@ -38,8 +38,16 @@ struct LeftOut {
   std::vector<calibrate::Omission> each{};  // of the user's files
 };
 
+// A table that its suite says something about.
+struct DescribedTable {
+  std::string suite;
+  std::string file;
+  TableAbout about;
+};
+
 struct Validation {
   std::vector<Heading> suites;
+  std::vector<DescribedTable> tables{};
   std::vector<Case> cases;
   std::vector<Claim> claims;
   std::vector<Choices> choices;

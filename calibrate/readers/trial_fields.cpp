@@ -130,6 +130,12 @@ void read(study::GemmTrial& trial, FieldReader& fields) {
   }
 }
 
+void read(study::AttentionTrial& trial, FieldReader& fields) {
+  fields.read_words_of(trial.shape);
+  if (!fields.has("kv_heads")) trial.shape.kv_heads = trial.shape.heads;
+  if (!fields.has("keys")) trial.shape.keys = trial.shape.queries;
+}
+
 void read(models::CollectiveSpec& spec, FieldReader& fields) {
   study::CollectiveQuestion question;
   fields.read_words_of(question);
@@ -278,6 +284,7 @@ constexpr Kind named(std::string_view name) {
 constexpr std::array kinds{named<study::RestTrial>("rest"),
                            named<study::EmptyKernelTrial>("empty_kernel"),
                            named<study::GemmTrial>("gemm"),
+                           named<study::AttentionTrial>("attention"),
                            named<study::CollectiveTrial>("collective"),
                            named<study::CopyTrial>("copy"),
                            named<study::ReplayTrial>("replay"),

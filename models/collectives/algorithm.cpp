@@ -7,6 +7,7 @@
 #include "models/collectives/nvls.h"
 #include "models/collectives/one_shot.h"
 #include "models/collectives/ring.h"
+#include "models/collectives/tree.h"
 #include "models/collectives/two_shot.h"
 #include "models/node.h"
 #include "sim/check.h"
@@ -19,7 +20,8 @@ ChannelProgram program_of_ranks(Node& node, const CollectiveSpec& spec, const Cu
   switch (spec.backend) {
     case Backend::rccl:
       if (spec.kind == CollectiveKind::all_to_all) return direct(node, spec, mask);
-      return takes_nvls(spec, node.spec()) ? nvls(node, spec) : ring(node, spec, mask);
+      if (takes_nvls(spec, node.spec())) return nvls(node, spec);
+      return takes_tree(spec, node.spec()) ? tree(node, spec, mask) : ring(node, spec, mask);
     case Backend::one_shot:
       return one_shot(node, spec);
     case Backend::two_shot:

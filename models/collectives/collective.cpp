@@ -12,6 +12,7 @@
 #include "models/collectives/peer_loads.h"
 #include "models/collectives/sdma_collective.h"
 #include "models/collectives/stream_fill.h"
+#include "models/collectives/tree.h"
 #include "models/node.h"
 
 namespace c3sim::models {
@@ -62,12 +63,15 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
     const bool has_choice = kernels && kernels->backend == Backend::rccl && spec.kind != CollectiveKind::all_to_all;
     if (!has_choice) {
       return fmt::format(
-          "{} by {} has no choice of algorithms: a ring or nvls is one of RCCL's and NCCL's kernels, and "
-          "all but all_to_all have rings",
+          "{} by {} has no choice of algorithms: a ring, a tree or nvls is one of RCCL's and NCCL's kernels, "
+          "and all but all_to_all have rings",
           to_string(spec.kind), to_string(spec.backend));
     }
     if (spec.algorithm == RcclAlgorithm::nvls) {
       if (std::string reason = why_no_nvls(*kernels, platform); !reason.empty()) return reason;
+    }
+    if (spec.algorithm == RcclAlgorithm::tree) {
+      if (std::string reason = why_no_tree(*kernels, platform); !reason.empty()) return reason;
     }
   }
   if (!kernels) {

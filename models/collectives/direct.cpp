@@ -12,7 +12,7 @@ namespace c3sim::models {
 ChannelProgram direct(Node& node, const CollectiveSpec& spec, const CuMask& mask) {
   const RcclSpec& library = node.spec().rccl;
   const RcclCollectiveSpec& collective = library.collective(spec.kind);
-  const double channels = static_cast<double>(library.channels(spec.kind, spec.channels)) / spec.gpus;
+  const double channels = static_cast<double>(library.channels(spec)) / spec.gpus;
   const sim::Bytes payload = payload_between(spec, 0, 1);
   ChannelDealing dealing;
   dealing.hops = collective.steps_per_peer * (spec.gpus - 1);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/collectives/rccl_transfers.h"
+#include "models/collectives/tree.h"
 #include "models/node.h"
 #include "models/platform/rccl_spec.h"
 
@@ -70,10 +71,7 @@ bool takes_nvls(const CollectiveSpec& spec, const PlatformSpec& platform) {
   if (spec.algorithm) return *spec.algorithm == RcclAlgorithm::nvls;
   if (!library.nvls || !library.nvls->enabled || !library.tuner || !why_no_nvls(spec, platform).empty()) return false;
   const sim::Seconds expected = sim::to_seconds(library.nvls->tuned_base) + spec.bytes / library.nvls->tuned_rate;
-  const double hops = library.collective(spec.kind).steps_per_peer * (spec.gpus - 1);
-  const sim::Bytes payload = 2.0 * (spec.gpus - 1) / spec.gpus * spec.bytes;
-  return std::ranges::all_of(
-      rccl_protocols, [&](RcclProtocol protocol) { return expected < library.tuned_time(protocol, hops, payload); });
+  return expected < library.expected(takes_tree(spec, platform) ? RcclAlgorithm::tree : RcclAlgorithm::ring, spec);
 }
 
 ChannelProgram nvls(Node& node, const CollectiveSpec& spec) {

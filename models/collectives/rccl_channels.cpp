@@ -49,10 +49,18 @@ class Tuner {
   }
   // Until data flows at full rate, and while it flows no more.
   sim::Time latency_of(const RcclProtocolSpec& protocol) const {
-    return protocol.start + sim::to_time(dealing_.hops * sim::to_seconds(protocol.step_latency) + idle_links(protocol));
+    return start_of(protocol) +
+           sim::to_time(dealing_.hops * sim::to_seconds(protocol.step_latency) + idle_links(protocol));
   }
 
  private:
+  bool is_simple(const RcclProtocolSpec& protocol) const {
+    return name_of(node_.spec().rccl, protocol) == RcclProtocol::simple;
+  }
+  sim::Time start_of(const RcclProtocolSpec& protocol) const {
+    const RcclCollectiveSpec& collective = node_.spec().rccl.collective(spec_.kind);
+    return is_simple(protocol) ? collective.start.value_or(protocol.start) : protocol.start;
+  }
   sim::Seconds time_of(const RcclProtocolSpec& protocol) const;
   sim::Seconds tuned_time(const RcclProtocolSpec& protocol) const;
   sim::Seconds idle_links(const RcclProtocolSpec& protocol) const;
@@ -80,25 +88,29 @@ sim::Seconds Tuner::time_of(const RcclProtocolSpec& protocol) const {
 sim::Seconds Tuner::tuned_time(const RcclProtocolSpec& protocol) const {
   const RcclSpec& library = node_.spec().rccl;
   const sim::Bytes payload = (spec_.gpus - 1) * dealing_.busiest.payload;
-  return library.tuned_time(name_of(library, protocol), dealing_.rounds->tuned_hops, payload);
+  return library.tuned_time(dealing_.algorithm, name_of(library, protocol), dealing_.rounds->tuned_hops, payload);
 }
 
-// Channels of a ring begin together and go in step. So no link has anything to do while they copy the last part of a
-// round out of their buffers, but for what their loops take longer than the links anyway; and down a chain each GPU
-// first waits for a whole chunk. Of rounds that follow one another only the last one is in step.
+// Channels begin together and go in step. So no link has anything to do while they copy the last chunk out of their
+// buffers, but for what their loops take longer than the links anyway; and down a chain each GPU first waits for a
+// whole chunk. Of rounds that follow one another only the last one is in step.
 sim::Seconds Tuner::idle_links(const RcclProtocolSpec& protocol) const {
   const RcclSpec& library = node_.spec().rccl;
   const RcclCollectiveSpec& collective = library.collective(spec_.kind);
-  if (!dealing_.rounds || !collective.chunk || name_of(library, protocol) != RcclProtocol::simple) return {};
-  const sim::Bytes part = 1.0 / (dealing_.rounds->parts * channels_) * spec_.bytes;
-  const sim::Bytes chunk = std::min(part, *collective.chunk);
-  const sim::BytesPerSecond rate = link_rate(protocol, dealing_.busiest.channels);
-  const sim::Seconds loop =
-      sim::to_seconds(latency_of_loop(library, dealing_.crowding, channels_) + 2 * node_.gpu(0).memory().latency(0.0));
+  if (!collective.chunk || !is_simple(protocol)) return {};
+  const ChannelDealing::Link& busiest = dealing_.busiest;
+  const sim::Bytes part = dealing_.rounds ? 1.0 / (dealing_.rounds->parts * channels_) * spec_.bytes
+                                          : 1.0 / busiest.channels * busiest.payload;
+  const sim::Bytes most = dealing_.rounds ? dealing_.rounds->chunk.value_or(*collective.chunk) : *collective.chunk;
+  const sim::Bytes chunk = std::min(part, most);
+  const sim::BytesPerSecond rate = link_rate(protocol, busiest.channels);
+  const sim::Seconds loop = sim::to_seconds(latency_of_loop(library, collective.crowding, channels_) +
+                                            2 * node_.gpu(0).memory().latency(0.0));
   const sim::Seconds last = collective.last_loop_bytes * (chunk / library.workgroup_in_flight) * loop;
-  const sim::Bytes round = chunk / part * dealing_.busiest.payload;
+  const sim::Bytes round = chunk / part * busiest.payload;
   const sim::Seconds hidden = round / rate - round / full_rate(protocol);
-  const sim::Seconds filling = dealing_.rounds->filling_hops * dealing_.busiest.channels * chunk / rate;
+  const double filling_hops = dealing_.rounds ? dealing_.rounds->filling_hops : 0.0;
+  const sim::Seconds filling = filling_hops * busiest.channels * chunk / rate;
   return filling + std::max(last - hidden, sim::Seconds{});
 }
 
@@ -126,8 +138,8 @@ sim::BytesPerSecond Tuner::link_rate(const RcclProtocolSpec& protocol, double ch
   const sim::LoadedLatency link = pulls ? sim::LoadedLatency{} : node_.spec().fabric.link_latency();
   const sim::BytesPerSecond full = full_rate(protocol);
   const sim::Bytes under_way = channels / dealing_.loop_bytes * library.workgroup_in_flight;
-  const sim::Seconds loop =
-      sim::to_seconds(latency_of_loop(library, dealing_.crowding, std::min(channels_, slots_)) + 2 * memory);
+  const sim::Seconds loop = sim::to_seconds(
+      latency_of_loop(library, library.collective(spec_.kind).crowding, std::min(channels_, slots_)) + 2 * memory);
   double load = 0.0;  // the highest that the channels make
   for (double step = 0.5; step > 1e-6; step *= 0.5) {
     if (under_way / (loop + link.at(load + step)) >= (load + step) * full) load += step;
@@ -154,7 +166,7 @@ Demand demand_of(const RcclSpec& library, CollectiveKind kind, const RcclProtoco
   demand.in_flight = library.workgroup_in_flight;
   demand.bytes_per_unit = dealing.loop_bytes;
   demand.waits = true;
-  demand.step_latency = latency_of_loop(library, dealing.crowding, channels);
+  demand.step_latency = latency_of_loop(library, collective.crowding, channels);
   demand.cycles = library.loop_cycles;
   return demand;
 }

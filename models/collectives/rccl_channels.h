@@ -15,16 +15,17 @@ namespace c3sim::models {
 
 class Node;
 
-// Channels of a ring go round by round: in each, no more than a chunk of every part of the array.
+// Channels of a ring or a tree go round by round: in each, no more than a chunk of every part of the array.
 struct RingRounds {
-  double tuned_hops = 0.0;    // that the library's tuner counts
-  double parts = 1.0;         // of the array
-  double filling_hops = 0.0;  // that wait for a whole chunk before they have anything to send
+  double tuned_hops = 0.0;            // that the library's tuner counts
+  double parts = 1.0;                 // of the array
+  double filling_hops = 0.0;          // that wait for a whole chunk before they have anything to send
+  std::optional<sim::Bytes> chunk{};  // by Simple, instead of the collective's
 };
 
 // How an algorithm deals data and channels to the links.
 struct ChannelDealing {
-  double crowding = 0.0;    // see RcclSpec
+  RcclAlgorithm algorithm = RcclAlgorithm::ring;
   double hops = 0.0;        // that wait for each other before data flows at full rate
   double loop_bytes = 0.0;  // that the copy loop of a channel handles per byte of payload
   std::optional<RingRounds> rounds;

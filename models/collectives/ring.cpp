@@ -73,7 +73,6 @@ ChannelProgram ring(Node& node, const CollectiveSpec& spec, const CuMask& mask) 
   ChannelDealing dealing;
   dealing.hops = collective.steps_per_peer * (spec.gpus - 1);
   dealing.loop_bytes = loop_bytes_per_arrival(collective, spec.kind, spec.gpus);
-  dealing.crowding = node.spec().rccl.crowding;
   // A broadcast goes down a chain, whose hops the tuner takes for one.
   const bool chain = spec.kind == CollectiveKind::broadcast;
   RingRounds& rounds = dealing.rounds.emplace();

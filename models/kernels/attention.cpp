@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace c3sim::models {
@@ -48,18 +49,40 @@ struct Load {
 // Of the CU that has most to do where the tiles of all heads, those of equal length behind each other, are dealt to CUs
 // in turn. The lengths of one head's tiles differ by little from one to the next, so that the first CU is the one: it
 // gets the tiles 0, cus, 2 cus ..., of which as many lie before the n-th as n / cus rounded up.
-Load heaviest(const AttentionShape& shape, const AttentionSpec& spec, int cus) {
-  const std::int64_t heads = shape.batch * shape.heads;
+Load heaviest_in_turn(std::int64_t heads, const std::vector<double>& steps_of_tiles, int cus) {
   const auto of_first_cu = [cus](std::int64_t tiles) { return (tiles + cus - 1) / cus; };
   Load load;
   std::int64_t begin = 0;
-  for (const double steps : steps_of_tiles(shape, spec)) {
+  for (const double steps : steps_of_tiles) {
     const auto tiles = static_cast<double>(of_first_cu(begin + heads) - of_first_cu(begin));
     load.tiles += tiles;
     load.steps += tiles * steps;
     begin += heads;
   }
   return load;
+}
+
+// The same where a CU takes the next tile whenever it has finished one (Graham's list scheduling, longest first). Of so
+// many tiles that the last ones count for little, all CUs have as much to do.
+Load last_to_finish(std::int64_t heads, const std::vector<double>& steps_of_tiles, int cus, double tile_in_steps) {
+  constexpr std::int64_t many = 32;  // of each CU
+  const auto tiles = heads * static_cast<std::int64_t>(steps_of_tiles.size());
+  if (tiles > many * cus) {
+    const double of_a_head = std::accumulate(steps_of_tiles.begin(), steps_of_tiles.end(), 0.0);
+    return {static_cast<double>(tiles) / cus, static_cast<double>(heads) * of_a_head / cus};
+  }
+  const auto length = [tile_in_steps](const Load& load) { return load.tiles * tile_in_steps + load.steps; };
+  const auto later = [length](const Load& a, const Load& b) { return length(a) > length(b); };
+  std::vector<Load> loads(static_cast<std::size_t>(cus));  // a heap with the first to be free in front
+  for (const double steps : steps_of_tiles) {
+    for (std::int64_t head = 0; head < heads; ++head) {
+      std::ranges::pop_heap(loads, later);
+      loads.back().tiles += 1.0;
+      loads.back().steps += steps;
+      std::ranges::push_heap(loads, later);
+    }
+  }
+  return std::ranges::max(loads, {}, length);
 }
 
 double dropout_flops(const AttentionShape& shape, const AttentionSpec& spec, bool by_vectors) {
@@ -81,11 +104,22 @@ double cycles_of_step(const AttentionShape& shape, const GpuSpec& gpu) {
   return products / (precision.flops_per_cycle_per_cu * efficiency) + vector / gpu.vector_flops_per_cycle_per_cu;
 }
 
+// Keys and values of new tokens are read and written into the cache, by a kernel of the call before attention itself.
+sim::Time time_of_appending(const AttentionShape& shape, const AttentionSpec& spec) {
+  if (!spec.append_rate || shape.backward) return sim::Time(0);
+  const double elements = 2.0 * count(shape.batch * shape.queries, shape.kv_heads * shape.head_dim);
+  return sim::to_time(2.0 * elements * size_of(shape.dtype) / *spec.append_rate);
+}
+
 // Progress counts in cycles of a CU. Keys and values come from the L2, where tiles of one head share them.
 Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   const AttentionSpec& spec = *gpu.attention;
-  const Load load = heaviest(shape, spec, cus);
-  const double cycles = load.tiles * spec.tile_cycles + load.steps * cycles_of_step(shape, gpu);
+  const std::int64_t heads = shape.batch * shape.heads;
+  const std::vector<double> steps = steps_of_tiles(shape, spec);
+  const double of_step = cycles_of_step(shape, gpu);
+  const Load load = spec.next_free ? last_to_finish(heads, steps, cus, spec.tile_cycles / of_step)
+                                   : heaviest_in_turn(heads, steps, cus);
+  const double cycles = load.tiles * spec.tile_cycles + load.steps * of_step;
   const double all_cycles = cycles * cus;
   const double reads = shape.read().value() / all_cycles;
   const double writes = shape.written().value() / all_cycles;
@@ -98,6 +132,7 @@ Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   demand.matrix_per_cycle = 1.0;
   demand.matrix_energy = precision.energy * shape.flops().value() / all_cycles;
   Kernel kernel;
+  kernel.start_up = spec.start + time_of_appending(shape, spec);
   kernel.work = cycles;
   kernel.l2_fill = sim::BytesPerSecond((reads + writes) * cus * gpu.power.rated_clock.value());
   kernel.demand = [demand](int, const Footing&) { return demand; };
@@ -121,8 +156,10 @@ Kernel decoding_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus)
   demand.matrix_per_cycle = precision.flops_per_cycle_per_cu * spec.efficiency / flops_per_byte;
   demand.matrix_energy = precision.energy * flops_per_byte;
   Kernel kernel;
-  const bool splits = 2 * shape.batch * shape.kv_heads < cus;
-  kernel.start_up = spec.decode_start + (splits ? spec.decode_combine : sim::Time(0));
+  const std::int64_t caches = shape.batch * shape.kv_heads;
+  const bool splits = 2 * caches < cus;
+  kernel.start_up =
+      spec.decode_start + tiles_of(caches, cus) * spec.decode_tile + (splits ? spec.decode_combine : sim::Time(0));
   kernel.work = bytes / cus;
   kernel.l2_fill = gpu.memory.hbm_rate;
   kernel.demand = [demand](int, const Footing&) { return demand; };

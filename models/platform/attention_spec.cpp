@@ -1,8 +1,47 @@
 #include "models/platform/attention_spec.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "models/platform/limits.h"
+#include "sim/config/nearest_name.h"
 
 namespace c3sim::models {
+
+namespace {
+
+// What libraries differ in; what a row leaves out stays as it is.
+void read_library(sim::Section section, AttentionSpec& spec) {
+  spec.next_free = section.flag("next_free", spec.next_free);
+  spec.tile_cycles = section.number("tile_cycles", 0.0, 1e6, spec.tile_cycles);
+  spec.start = section.time("start", limits::latency, spec.start);
+  if (section.has("append_rate")) spec.append_rate = section.rate("append_rate", limits::rate);
+  spec.decode_start = section.time("decode_start", limits::latency, spec.decode_start);
+  spec.decode_tile = section.time("decode_tile", limits::latency, spec.decode_tile);
+  spec.decode_combine = section.time("decode_combine", limits::latency, spec.decode_combine);
+}
+
+// The kernels of the library in use, where the platform names any.
+void read_libraries(sim::Section section, AttentionSpec& spec) {
+  const AttentionSpec common = spec;
+  spec.library = section.name("library");
+  for (sim::Section row : section.list("libraries")) {
+    AttentionSpec own = common;
+    const std::string name = row.name("name");
+    read_library(row, own);
+    spec.libraries.push_back(name);
+    if (name != spec.library) continue;
+    own.library = name;
+    own.libraries = std::move(spec.libraries);
+    spec = std::move(own);
+  }
+  if (std::ranges::find(spec.libraries, spec.library) == spec.libraries.end()) {
+    section.fault("library", "no library of attention is named '" + spec.library.substr(0, 80) + "'" +
+                                 sim::name_hint(spec.library, spec.libraries));
+  }
+}
+
+}  // namespace
 
 AttentionSpec AttentionSpec::read(sim::Section section) {
   AttentionSpec spec;
@@ -17,10 +56,9 @@ AttentionSpec AttentionSpec::read(sim::Section section) {
   spec.vector_dropout_flops = section.number("vector_dropout_flops", 0.0, 1000.0, spec.dropout_flops);
   spec.vector_dropout_backward_flops =
       section.number("vector_dropout_backward_flops", 0.0, 1000.0, spec.dropout_backward_flops);
-  spec.tile_cycles = section.number("tile_cycles", 0.0, 1e6);
   spec.decode_rows = static_cast<int>(section.integer("decode_rows", 1, 1024));
-  spec.decode_start = section.time("decode_start", limits::latency);
-  spec.decode_combine = section.time("decode_combine", limits::latency);
+  read_library(section, spec);
+  if (section.has("libraries")) read_libraries(section, spec);
   return spec;
 }
 

@@ -25,9 +25,10 @@ constexpr auto all_names(CollectiveKind) {
 }
 constexpr auto all_names(Backend) { return sim::names("rccl", "sdma", "one_shot", "two_shot"); }
 constexpr auto all_names(SdmaVariant) { return sim::names("pcpy", "bcst", "swap", "b2b"); }
-// How the library's kernels go about a collective: around rings, or by multicast and reduction in the switch (NVLS).
-enum class RcclAlgorithm { ring, nvls };
-constexpr auto all_names(RcclAlgorithm) { return sim::names("ring", "nvls"); }
+// How the library's kernels go about a collective: around rings, along a tree, or by multicast and reduction in the
+// switch (NVLS).
+enum class RcclAlgorithm { ring, tree, nvls };
+constexpr auto all_names(RcclAlgorithm) { return sim::names("ring", "tree", "nvls"); }
 // Of the elements of an array.
 enum class ElementType { bf16, fp16, fp32, fp8, int8, int32 };
 constexpr auto all_names(ElementType) { return sim::names("bf16", "fp16", "fp32", "fp8", "int8", "int32"); }

@@ -1,6 +1,7 @@
 #include "models/platform/rccl_spec.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/platform/limits.h"
 #include "models/platform/mesh_rings.h"
@@ -87,7 +88,7 @@ NvlsSpec read_nvls(sim::Section section, const CuResources& cu) {
   return spec;
 }
 
-RcclCollectiveSpec read_collective(sim::Section section, const Channels& channels) {
+RcclCollectiveSpec read_collective(sim::Section section, const Channels& channels, double crowding) {
   RcclCollectiveSpec spec;
   spec.channels = channels.channels;
   spec.channel = channels.channel;
@@ -102,6 +103,9 @@ RcclCollectiveSpec read_collective(sim::Section section, const Channels& channel
     spec.chunk = section.bytes("chunk", limits::capacity);
     spec.last_loop_bytes = section.number("last_loop_bytes", 0.0, 100.0);
   }
+  spec.crowding = section.has("crowding") ? section.number("crowding", 0.0, 1.0) : crowding;
+  if (section.has("least_part")) spec.least_part = section.bytes("least_part", limits::capacity);
+  if (section.has("start")) spec.start = section.time("start", limits::latency);
   return spec;
 }
 }  // namespace
@@ -113,7 +117,7 @@ RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
   spec.workgroup_latency = section.time("workgroup_latency", limits::latency);
   spec.stream_gap = section.time("stream_gap", limits::latency, sim::Time(0));
   spec.graph_gap = section.time("graph_gap", limits::latency, sim::Time(0));
-  spec.crowding = section.number("crowding", 0.0, 1.0);
+  const double crowding = section.number("crowding", 0.0, 1.0);
   spec.loop_cycles = section.number("loop_cycles", 0.0, 1.0);
   sim::Section protocols = section.section("protocols");
   for (const RcclProtocol name : rccl_protocols) {
@@ -125,11 +129,14 @@ RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
   }
   if (section.has("nvls")) spec.nvls = read_nvls(section.section("nvls"), cu);
   if (section.has("tuner")) spec.tuner = read_tuner(section.section("tuner"));
+  if (section.has("tree_tuner")) spec.tree_tuner = read_tuner(section.section("tree_tuner"));
   const Generation generation = read_generations(section, cu, spec);
   sim::Section collectives = section.section("collectives");
   for (const auto& [name, kind] : sim::choices_of<CollectiveKind>()) {
     const auto index = static_cast<std::size_t>(kind);
-    spec.collectives[index] = read_collective(collectives.section(name), generation.of[index]);
+    const bool in_a_ring = kind != CollectiveKind::all_to_all;
+    spec.collectives[index] =
+        read_collective(collectives.section(name), generation.of[index], in_a_ring ? crowding : 0.0);
   }
   spec.known_mesh = generation.mesh;
   spec.channels_of_subsets = generation.of_subsets;
@@ -137,9 +144,27 @@ RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
 }
 
 // NCCL 2.28, src/graph/tuning.cc.
-sim::Seconds RcclSpec::tuned_time(RcclProtocol protocol, double hops, sim::Bytes payload) const {
-  const RcclTunedProtocol& tuned = (*tuner)[static_cast<std::size_t>(protocol)];
+sim::Seconds RcclSpec::tuned_time(RcclAlgorithm algorithm, RcclProtocol protocol, double hops,
+                                  sim::Bytes payload) const {
+  const RcclTuner& of_algorithm = algorithm == RcclAlgorithm::tree ? *tree_tuner : *tuner;
+  const RcclTunedProtocol& tuned = of_algorithm[static_cast<std::size_t>(protocol)];
   return sim::to_seconds(tuned.base) + hops * sim::to_seconds(tuned.hop) + payload / tuned.rate;
+}
+
+sim::Seconds RcclSpec::expected(RcclAlgorithm algorithm, const CollectiveSpec& all_reduce) const {
+  const double others = all_reduce.gpus - 1.0;
+  const double sent = algorithm == RcclAlgorithm::tree ? 2.0 : 2.0 * others / all_reduce.gpus;
+  const auto time = [&](RcclProtocol protocol) {
+    return tuned_time(algorithm, protocol, 2.0 * others, sent * all_reduce.bytes).value();
+  };
+  return sim::Seconds(time(std::ranges::min(rccl_protocols, {}, time)));
+}
+
+int RcclSpec::channels_of_exchange(const CollectiveSpec& spec) const {
+  const RcclCollectiveSpec& exchange = collective(CollectiveKind::all_to_all);
+  if (exchange.least_part <= sim::Bytes(0.0)) return exchange.channels;
+  const double parts = std::max(1.0, std::ceil(spec.bytes / (spec.gpus * exchange.least_part)));
+  return static_cast<int>(std::min<double>(exchange.channels, spec.gpus * parts));
 }
 
 std::optional<int> RcclSpec::ring_channels(int gpus) const {

@@ -28,7 +28,8 @@ struct RcclProtocolSpec {
   sim::Time start{0};            // once, before the first step, however many GPUs there are
 };
 
-// What the library's tuner takes a protocol's time around a ring to be: base + hops x hop + a GPU's payload / rate.
+// What the library's tuner takes a protocol's time around a ring, or along a tree, to be: base + hops x hop + a GPU's
+// payload / rate.
 struct RcclTunedProtocol {
   sim::Time base{0};
   sim::Time hop{0};
@@ -72,6 +73,11 @@ struct RcclCollectiveSpec {
   std::optional<sim::Bytes> chunk{};
   double last_loop_bytes = 0.0;  // that the copy loop handles per byte of the last part, which goes to nobody else
 
+  double crowding = 0.0;  // of RcclSpec::workgroup_latency: what it grows by for the square of the channels
+  // Of an exchange: a peer gets as many channels as have so much each, or all that are its; 0: all.
+  sim::Bytes least_part{0.0};
+  std::optional<sim::Time> start{};  // by Simple, once; none: as around a ring
+
   double memory_bytes() const { return sender_reads + sender_writes + receiver_reads + receiver_writes + 1.0; }
 };
 
@@ -84,7 +90,8 @@ struct RcclSpec {
   RcclAccess access = RcclAccess::store;
   std::array<RcclProtocolSpec, rccl_protocols.size()> protocols;
   std::optional<NvlsSpec> nvls;                   // none: the switch cannot
-  std::optional<RcclTuner> tuner;                 // none: it takes the protocol that takes least
+  std::optional<RcclTuner> tuner;                 // around rings; none: it takes the protocol that takes least
+  std::optional<RcclTuner> tree_tuner;            // none: there are no trees
   std::array<RcclCollectiveSpec, 5> collectives;  // by CollectiveKind
   // A mesh of so many GPUs is one whose rings the library knows; 0: any is. Over fewer it has as many channels as it is
   // told by their number, or one for each ring that its search finds.
@@ -95,14 +102,16 @@ struct RcclSpec {
   sim::Time stream_gap{
       0};  // by the protocol stream: from the end of the collective before it to the start of its kernels
   sim::Time graph_gap{0};    // from the end of the kernels before it in a captured graph to the start of its own
-  double crowding = 0.0;     // of workgroup_latency: what it grows by, in a ring, for the square of its channels
   double loop_cycles = 0.0;  // of the unloaded time of a channel's loop, the share that follows the engine clock
 
   const RcclCollectiveSpec& collective(CollectiveKind kind) const {
     return collectives[static_cast<std::size_t>(kind)];
   }
-  // The time that its tuner, which there must be, expects around a ring, where each GPU sends `payload`.
-  sim::Seconds tuned_time(RcclProtocol protocol, double hops, sim::Bytes payload) const;
+  // The time that its tuner, which there must be, expects around a ring or along a tree, where each GPU sends
+  // `payload`.
+  sim::Seconds tuned_time(RcclAlgorithm algorithm, RcclProtocol protocol, double hops, sim::Bytes payload) const;
+  // The same of an all-reduce, by the protocol of which it expects least.
+  sim::Seconds expected(RcclAlgorithm algorithm, const CollectiveSpec& all_reduce) const;
   // The channels of rings over some of the GPUs of a mesh; none: as over all of them.
   std::optional<int> ring_channels(int gpus) const;
   // Those that a collective gets: what it is asked to have bounds the library's choice.
@@ -113,10 +122,11 @@ struct RcclSpec {
 
   int channels(const CollectiveSpec& spec) const {
     const int most = spec.kind == CollectiveKind::all_to_all
-                         ? channels(spec.kind, {})
+                         ? channels_of_exchange(spec)
                          : ring_channels(spec.gpus).value_or(channels(spec.kind, {}));
     return std::min(spec.channels.value_or(most), most);
   }
+  int channels_of_exchange(const CollectiveSpec& spec) const;
 
   static RcclSpec read(sim::Section section, const CuResources& cu);
 };

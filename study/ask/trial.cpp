@@ -62,6 +62,7 @@ Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
           // Workgroups with nothing to do.
           [](const EmptyKernelTrial&) { return Schedule{operation_of(models::ElementwiseSpec{})}; },
           [&](const GemmTrial& gemm) { return schedule_of_gemm(gemm, platform); },
+          [](const AttentionTrial& attention) { return Schedule{operation_of(attention.shape)}; },
           [&](const CollectiveTrial& collective) {
             return Schedule{operation_of(complete(collective.spec, platform))};
           },
@@ -372,6 +373,7 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
             const sim::Seconds timed = stream.set > sim::Bytes(0.0) ? time - around_kernel(platform) : time;
             figures[Figure::rate] = (stream.bytes / timed).value();
           },
+          [&](const AttentionTrial&) { is_one_kernel(); },
           [&](const RemoteTrial& remote) {
             is_one_kernel();
             add_rates(figures, remote, platform, time);

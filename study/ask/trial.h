@@ -9,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include "models/kernels/attention.h"
 #include "models/kernels/remote_kernel.h"
 #include "study/ask/figure.h"
 #include "study/ask/step_trial.h"
@@ -54,6 +55,12 @@ struct GemmTrial {
   models::CollectiveSpec collective{};  // which came before
   std::optional<Operands> operands{};   // none: as `before` leaves them
   auto operator<=>(const GemmTrial&) const = default;
+};
+
+// Attention on every GPU.
+struct AttentionTrial {
+  models::AttentionShape shape;
+  auto operator<=>(const AttentionTrial&) const = default;
 };
 
 // `gpus` of the spec is looked at where it is not 0; 0 stands for all of the platform.
@@ -132,7 +139,7 @@ struct FusedTrial {
 
 using Trial = std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
                            StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial,
-                           StreamAndCopiesTrial, StepTrial, ReplayTrial, FusedTrial, HogTrial>;
+                           StreamAndCopiesTrial, StepTrial, ReplayTrial, FusedTrial, HogTrial, AttentionTrial>;
 
 // For people and for grouping: "gemm", "collective by kernels", "collective by copy engines", "copy", "C3".
 std::string_view kind_of(const Trial& trial);

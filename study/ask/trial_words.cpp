@@ -28,6 +28,7 @@ std::string words(const GemmTrial& trial) {
   return text;
 }
 
+std::string words(const AttentionTrial& trial) { return models::to_string(trial.shape); }
 std::string words(const CollectiveTrial& trial) { return to_string(Work(trial.spec)); }
 std::string words(const CopyTrial& trial) { return to_string(Work(trial.spec)); }
 
@@ -140,13 +141,22 @@ bool gemm_takes(const models::CollectiveSpec& collective) {
 
 std::string command(const GemmTrial& trial) {
   if (trial.nth || trial.pause > sim::Time::zero()) return {};
-  GemmQuestion question{.gemm = trial.shape, .before = trial.before};
+  GemmQuestion question{.gemm = trial.shape, .before = trial.before, .operands = trial.operands};
   if (trial.cus) question.cus = {*trial.cus};
   if (trial.before == Before::collective) {
     if (!gemm_takes(trial.collective)) return {};
     question.collective = trial.collective;
   }
   return said("gemm", question);
+}
+
+std::string command(const AttentionTrial& trial) {
+  const models::AttentionShape& shape = trial.shape;
+  KernelWords asked{.operator_name = "attention",
+                    .attention = shape,
+                    .context = shape.keys - shape.queries,
+                    .bidirectional = !shape.causal};
+  return said("kernel", asked);
 }
 
 std::string command(const CollectiveTrial& trial) {
@@ -198,7 +208,7 @@ std::string_view kind_of(const Trial& trial) {
   constexpr std::array<std::string_view, std::variant_size_v<Trial>> names =
       sim::names("rest", "empty kernel", "gemm", "collective by kernels", "copy", "copies to several peers", "remote",
                  "stream", "loads", "C3", "dependent", "stream beside a collective", "stream beside copies", "step",
-                 "replay", "fused", "beside a hog");
+                 "replay", "fused", "beside a hog", "attention");
   const auto* const collective = std::get_if<CollectiveTrial>(&trial);
   if (collective != nullptr && collective->spec.backend == models::Backend::sdma) return "collective by copy engines";
   const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);
@@ -217,6 +227,7 @@ std::string command_of(const Trial& trial) {
 double size_of(const Trial& trial) {
   return std::visit(
       sim::Overloaded{[](const GemmTrial& gemm) { return gemm.shape.flops().value(); },
+                      [](const AttentionTrial& attention) { return attention.shape.flops().value(); },
                       [](const CollectiveTrial& collective) { return collective.spec.bytes.value(); },
                       [](const CopyTrial& copy) { return copy.spec.all_bytes().value(); },
                       [](const FanOutTrial& fan_out) { return fan_out.bytes.value(); },

@@ -63,8 +63,9 @@ TEST(Report, HasEveryTableAndShowsThoseWithRows) {
   const study::Results results = report(validation);
   std::vector<std::string> keys;
   for (const study::NamedTable& named : results.tables) keys.push_back(named.key);
-  EXPECT_THAT(keys, ElementsAre("cases", "suites", "costs", "cost_parts", "cost_runs", "groups", "baselines", "choices",
-                                "claims", "deviations", "worst", "unfitted", "unscored", "left_out", "left_out_rows"));
+  EXPECT_THAT(keys, ElementsAre("cases", "suites", "tables", "costs", "cost_parts", "cost_runs", "groups", "baselines",
+                                "choices", "claims", "deviations", "worst", "unfitted", "unscored", "left_out",
+                                "left_out_rows"));
   std::ostringstream text;
   study::write(results, study::Format::table, text);
   EXPECT_THAT(text.str(), HasSubstr("Errors by suite"));
@@ -87,6 +88,36 @@ TEST(Report, CountsEveryCaseOfAGroup) {
 }
 
 // Bands are 10 %, repetitions lie from 0.8 to 1.25.
+// Two of three cases of one table were measured more than once, half widths 10 and 20 % of what was measured; one of
+// the three is of another role, and one of another table.
+TEST(Report, CountsCasesByDescribedTable) {
+  Validation validation;
+  validation.tables = {
+      {"s", "t.csv", {.what = "GEMMs", .machine = "MI300X", .protocol = "loop", .fitted = "all", .others = ""}}};
+  Case first = of_suite("s", 1.0, 1.2);
+  first.role = calibrate::Role::calibrate;
+  first.table = 0;
+  first.low = 0.9;
+  first.high = 1.1;
+  Case second = first;
+  second.low = 0.8;
+  second.high = 1.2;
+  second.predicted = 1.4;
+  Case other_role = of_suite("s", 1.0, 1.0);
+  other_role.role = calibrate::Role::predict;
+  other_role.table = 0;
+  Case other_table = of_suite("s", 1.0, 2.0);
+  validation.cases = {first, second, other_role, other_table};
+  const study::ResultTable tables = table(report(validation), "tables");
+  EXPECT_THAT(column(tables, "role"), ElementsAre("calibrate", "predict"));
+  EXPECT_THAT(column(tables, "cases"), ElementsAre("2", "1"));
+  EXPECT_THAT(column(tables, "noise_pct"), ElementsAre("15.00", "-"));
+  EXPECT_THAT(column(tables, "median_error_pct"), ElementsAre("30.00", "0.00"));
+  EXPECT_THAT(column(tables, "fitted"), ElementsAre("all", ""));
+  EXPECT_THAT(column(tables, "command"), ElementsAre("c3sim validate s --case t.csv", "c3sim validate s --case t.csv"));
+  EXPECT_THAT(accuracy_page(validation), HasSubstr("| GEMMs | MI300X | loop | calibrate | 2 | 15.0 | 30.0 | 38.0 |"));
+}
+
 TEST(Report, SaysOfEveryCaseHowItFares) {
   Validation validation;
   validation.suites = {{"s", "", "", "mi300x"}};

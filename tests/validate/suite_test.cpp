@@ -50,6 +50,19 @@ TEST(Suite, IsRead) {
   EXPECT_EQ(suite.tables[1].format.rows.at(0).see.at(0).band, 0.05);
 }
 
+TEST(Suite, MayDescribeATable) {
+  const Suite suite = read(one_row + "    description: {what: GEMMs, machine: MI300X, protocol: loop, others: 5 %}\n");
+  const TableAbout about = suite.tables.at(0).about.value();
+  EXPECT_EQ(about.what, "GEMMs");
+  EXPECT_EQ(about.machine, "MI300X");
+  EXPECT_EQ(about.protocol, "loop");
+  EXPECT_EQ(about.fitted, "");
+  EXPECT_EQ(about.others, "5 %");
+  EXPECT_FALSE(read(one_row).tables.at(0).about);
+  EXPECT_THAT(fault(one_row + "    description: {what: GEMMs, machine: MI300X}\n"),
+              HasSubstr("tables[0].description.protocol: is missing"));
+}
+
 TEST(Suite, SaysWhichKeyIsMissing) {
   EXPECT_THAT(fault("title: t\nplatform: mi300x\nclaims: [latte]\n"), HasSubstr("s.yaml:1:1: question: is missing"));
   EXPECT_THAT(fault("question: q\nplatform: mi300x\nclaims: [latte]\n"), HasSubstr("s.yaml:1:1: title: is missing"));

@@ -145,6 +145,21 @@ TEST(TrialFields, ReadStreamsAndLoads) {
             (study::LoadTrial{1_MiB, sim::BytesPerSecond(2e12), 0.5}));
 }
 
+TEST(TrialFields, ReadAttention) {
+  const auto prompt =
+      trial_of<study::AttentionTrial>("attention", {{"heads", "8"}, {"queries", "64"}, {"head_dim", "128"}});
+  EXPECT_EQ(prompt.shape.kv_heads, 8) << "as many as of queries";
+  EXPECT_EQ(prompt.shape.keys, 64) << "none is cached";
+  EXPECT_EQ(
+      (trial_of<study::AttentionTrial>("attention", {{"batch", "2"},
+                                                     {"heads", "8"},
+                                                     {"kv_heads", "1"},
+                                                     {"queries", "1"},
+                                                     {"keys", "4096"},
+                                                     {"head_dim", "128"}})),
+      (study::AttentionTrial{{.batch = 2, .heads = 8, .kv_heads = 1, .queries = 1, .keys = 4096, .head_dim = 128}}));
+}
+
 TEST(TrialFields, ReadWhatRunsAtOnce) {
   const study::C3Trial pair = trial_of<study::C3Trial>("c3", {{"gemm", "cb1"},
                                                               {"collective", "all_gather"},
@@ -196,7 +211,8 @@ TEST(TrialFields, NameWhatIsMissing) {
   EXPECT_THAT(names("c3"), ElementsAre("bytes", "collective", "gemm", "strategy"));
   EXPECT_THAT(names("dependent"), ElementsAre("gemm", "schedule"));
   EXPECT_THAT(names("step"), ElementsAre("model", "phase"));
-  EXPECT_EQ(trial_kinds().size(), 17u);
+  EXPECT_THAT(names("attention"), ElementsAre("head_dim", "heads", "queries"));
+  EXPECT_EQ(trial_kinds().size(), 18u);
 }
 
 TEST(TrialFields, RefuseWordsThatTheyDoNotKnow) {

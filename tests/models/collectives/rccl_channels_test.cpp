@@ -109,7 +109,8 @@ TEST(RcclRounds, EndWithACopyThatNoLinkSees) {
   EXPECT_NEAR(latency_us(in_chunks(sim::Bytes(2e6)), kind, 24e6), 12.0 + 4.0, 1e-3);
   EXPECT_NEAR(latency_us(in_chunks(sim::Bytes(0.25e6)), kind, 24e6), 12.0 + 1.0, 1e-3);
   EXPECT_NEAR(latency_us(in_chunks(sim::Bytes(0.25e6)), kind, 240e6), 12.0 + 1.0, 1e-3);
-  EXPECT_NEAR(latency_us(in_chunks(sim::Bytes(2e6)), CollectiveKind::all_to_all, 24e6), 12.0, 1e-3);
+  // A channel and a half at each peer have 6 MB: 4 MB each, in chunks of 2.
+  EXPECT_NEAR(latency_us(in_chunks(sim::Bytes(2e6)), CollectiveKind::all_to_all, 24e6), 12.0 + 8.0, 1e-3);
   PlatformSpec few_under_way = in_chunks(sim::Bytes(2e6));
   few_under_way.rccl.workgroup_in_flight = sim::Bytes(40e3);
   EXPECT_NEAR(latency_us(few_under_way, kind, 24e6), 12.0, 1e-3);
@@ -167,7 +168,7 @@ TEST(RcclLoop, TakesLongerTheMoreChannelsARingHas) {
   sim::Simulator simulator;
   PlatformSpec platform = round_platform();
   platform.rccl.workgroup_latency = 2_us;
-  platform.rccl.crowding = 1.0 / 36.0;
+  platform.rccl.collectives[static_cast<std::size_t>(CollectiveKind::all_gather)].crowding = 1.0 / 36.0;
   Node node(simulator, platform);
   const auto latency = [&node](CollectiveKind kind) {
     CollectiveSpec spec;
@@ -179,6 +180,38 @@ TEST(RcclLoop, TakesLongerTheMoreChannelsARingHas) {
   };
   EXPECT_EQ(latency(CollectiveKind::all_gather), 4_us);
   EXPECT_EQ(latency(CollectiveKind::all_to_all), 2_us);
+}
+
+// Of 4 KB a peer is due 1 KB: one channel; of 9 KB two and a quarter: three; more than all there are nobody gets.
+TEST(RcclExchange, GivesAPeerAsManyChannelsAsHaveEnoughEach) {
+  RcclSpec library = round_platform().rccl;
+  RcclCollectiveSpec& exchange = library.collectives[static_cast<std::size_t>(CollectiveKind::all_to_all)];
+  exchange.channels = 16;
+  CollectiveSpec spec;
+  spec.kind = CollectiveKind::all_to_all;
+  spec.gpus = 4;
+  const auto channels = [&](double bytes) {
+    spec.bytes = sim::Bytes(bytes);
+    return library.channels(spec);
+  };
+  EXPECT_EQ(channels(4e3), 16) << "all, where no part is the least";
+  exchange.least_part = sim::Bytes(1e3);
+  EXPECT_EQ(channels(4e3), 4);
+  EXPECT_EQ(channels(9e3), 12);
+  EXPECT_EQ(channels(1e9), 16);
+  spec.channels = 2;
+  EXPECT_EQ(channels(4e3), 2);
+}
+
+// By LL, up to 16 KiB for each peer, it starts as rings do.
+TEST(RcclExchange, StartsBySimpleAsItsOwnKernelDoes) {
+  PlatformSpec platform = round_platform();
+  platform.rccl.tuner = {{{1_us, 1_us, 1.0_GBps}, {100_us, 1_us, 4.0_GBps}, {4_us, 2_us, 4.0_GBps}}};
+  const double by_ll = latency_us(platform, CollectiveKind::all_to_all, 4e3);
+  const double by_simple = latency_us(platform, CollectiveKind::all_to_all, 4e6);
+  platform.rccl.collectives[static_cast<std::size_t>(CollectiveKind::all_to_all)].start = 5_us;
+  EXPECT_NEAR(latency_us(platform, CollectiveKind::all_to_all, 4e3), by_ll, 1e-6);
+  EXPECT_NEAR(latency_us(platform, CollectiveKind::all_to_all, 4e6), by_simple + 5.0, 1e-6);
 }
 
 TEST(RcclSteps, GoWithTheNumberOfGpus) {

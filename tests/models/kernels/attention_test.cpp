@@ -175,6 +175,34 @@ TEST(Attention, ByVectorUnitsDrawsAsItsKernelsDo) {
   EXPECT_NEAR(microseconds(shape, platform), without + as_us(7.0 * 1638.4), 1e-1);
 }
 
+// Three heads of four tiles, of four steps to one, on eight CUs. Dealt in turn, the first CU has one of four and one of
+// two. If the next one that is free takes the next tile, none has more than four steps, and some have two tiles.
+TEST(Attention, WhoseTilesGoToWhoIsFreeEndsSooner) {
+  PlatformSpec platform = with_attention();
+  EXPECT_NEAR(microseconds(square(3, 512, true), platform), as_us(6 * step_cycles + 2 * tile_cycles), 1e-2);
+  platform.gpu.attention->next_free = true;
+  EXPECT_NEAR(microseconds(square(3, 512, true), platform), as_us(4 * step_cycles + 2 * tile_cycles), 1e-2);
+  // Of 8192 tiles each CU has as much: 1024 tiles of two and a half steps.
+  EXPECT_NEAR(microseconds(square(2048, 512, true), platform), as_us(1024 * (2.5 * step_cycles + tile_cycles)), 1.0);
+}
+
+// Keys and values of 256 tokens and 4 heads, 262144 B, are read and written at 52.4288 GB/s in 10 us.
+TEST(Attention, OfAFrameworkHasOtherKernelsBeside) {
+  PlatformSpec platform = with_attention();
+  const double alone = microseconds(square(4, 256, false), platform);
+  platform.gpu.attention->start = 5_us;
+  platform.gpu.attention->append_rate = sim::BytesPerSecond(52.4288e9);
+  EXPECT_NEAR(microseconds(square(4, 256, false), platform), alone + 5.0 + 10.0, 1e-2);
+}
+
+// 64 caches are eight on each of 8 CUs.
+TEST(Attention, OfOneQueryTakesItsTimeForEachCache) {
+  PlatformSpec platform = with_attention();
+  platform.gpu.attention->decode_tile = 1_us;
+  EXPECT_NEAR(microseconds(decode(8, 8), platform), 2048.0 + 3.0 + 8.0, 0.2);
+  EXPECT_NEAR(microseconds(decode(1, 1), platform), 32.0 + 3.0 + 2.0 + 1.0, 0.1);
+}
+
 TEST(Attention, SaysWhatNoMachineRuns) {
   const GpuSpec gpu = with_attention().gpu;
   EXPECT_THAT(why_impossible(square(8, 128, true), gpu), IsEmpty());

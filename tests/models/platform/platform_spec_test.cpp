@@ -178,6 +178,17 @@ TEST(PlatformFault, AnUnknownGenerationOfTheLibraryNamesTheNearest) {
               HasSubstr("rccl.generation: no generation is named 'rccl_2O26'; did you mean 'rccl_2026'?"));
 }
 
+// A library's row says only what it differs in.
+TEST(AttentionLibraries, DifferInWhatTheySay) {
+  const PlatformSpec cudnn = h200();
+  const PlatformSpec flash =
+      read_platform(platform_file("h200"), std::vector<std::string>{"gpu.attention.library=flash_attention_3"});
+  EXPECT_FALSE(cudnn.gpu.attention->next_free);
+  EXPECT_TRUE(flash.gpu.attention->next_free);
+  EXPECT_GT(flash.gpu.attention->tile_cycles, cudnn.gpu.attention->tile_cycles);
+  EXPECT_EQ(flash.gpu.attention->score_flops, cudnn.gpu.attention->score_flops);
+}
+
 TEST(PlatformFault, AChannelThatFitsNoCuIsOne) {
   EXPECT_THAT(faults({"rccl.generations[1].all_to_all.lds=65 KiB"}),
               HasSubstr("rccl.generations[1].all_to_all.lds: is more than a CU has"));
@@ -199,13 +210,14 @@ TEST(PlatformFault, AllPartsReportTheirFaultsTogether) {
   }
 }
 
-// 56 channels, one to a CU; ConCCL's all-gather has 64, two to a CU.
+// 56 channels, and of all-to-all the next power of two, one to a CU; ConCCL's all-gather has 64, two to a CU.
 TEST(PlatformSpec, AGenerationSaysWhatTheKernelsOfTheLibraryAre) {
   const auto room = [](const PlatformSpec& spec, CollectiveKind kind) {
     return spec.gpu.slots(1, spec.rccl.collective(kind).channel);
   };
-  for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
-    EXPECT_EQ(mi300x().rccl.channels(kind, {}), 56);
+  for (const auto& [kind, channels] :
+       {std::pair(CollectiveKind::all_gather, 56), std::pair(CollectiveKind::all_to_all, 64)}) {
+    EXPECT_EQ(mi300x().rccl.channels(kind, {}), channels);
     EXPECT_EQ(room(mi300x(), kind), 1);
   }
   const PlatformSpec conccl = read_platform(platform_file("mi300x_conccl"));

@@ -42,6 +42,17 @@ TEST(StreamTrials, DrawWhatTheirBytesTakeBesideRest) {
   EXPECT_NEAR(figure(platform, StreamTrial{1, 0, sim::Bytes(1e9)}, Figure::power), 120.0 + 0.125 / 1257e-6, 1e-6);
 }
 
+// As a command asks for it: c3sim kernel --operator attention.
+TEST(AttentionTrials, AreOneKernel) {
+  const models::PlatformSpec platform = models::h200();
+  const AttentionTrial trial{{.heads = 8, .kv_heads = 1, .queries = 512, .keys = 512, .head_dim = 128}};
+  const Figures figures = all_of(platform, trial);
+  const double around = sim::to_seconds(platform.host.around_kernel()).value();
+  EXPECT_NEAR(figures.at(Figure::kernel_time), figures.at(Figure::time) - around, 1e-12);
+  EXPECT_EQ(command_of(Trial(trial)), "kernel --operator attention --tokens 512 --heads 8 --kv-heads 1");
+  EXPECT_EQ(size_of(trial), trial.shape.flops().value());
+}
+
 TEST(RestTrials, HaveTheHighestClockAndNoTime) {
   const Figures rest = all_of(models::round_platform(), RestTrial{});
   EXPECT_DOUBLE_EQ(rest.at(Figure::clock), 2e9);

@@ -60,6 +60,9 @@ TEST(TrialWords, SayWhatIsNotAsUsual) {
   remote.bytes = 1_GiB;
   EXPECT_EQ(to_string(Trial(remote)), "store of 1GiB by gpu0 of gpu1");
   EXPECT_EQ(to_string(Trial(StreamTrial{2, 1, 12_GiB})), "stream of 12GiB from 2 arrays to 1");
+  EXPECT_EQ(to_string(Trial(
+                AttentionTrial{{.batch = 2, .heads = 8, .kv_heads = 1, .queries = 1, .keys = 4096, .head_dim = 128}})),
+            "attention of 2 x 1 queries, 4096 keys, 8 heads of 128 on 1, causal");
   EXPECT_EQ(to_string(Trial(LoadTrial{1_GiB, sim::BytesPerSecond(2e12), 0.5})),
             "loads in 1GiB beside 2000 GB/s of which 0.5 read");
   C3Trial pair{{"a pair", {64, 128, 256}, CollectiveKind::all_to_all, 1_MiB, 4, 16, Splits::paper, 3_us},
@@ -101,7 +104,7 @@ TEST(TrialKinds, HaveNamesOfTheirOwn) {
        {Trial(RestTrial{}), Trial(EmptyKernelTrial{}), Trial(GemmTrial{}), Trial(CollectiveTrial{}), Trial(CopyTrial{}),
         Trial(FanOutTrial{}), Trial(RemoteTrial{}), Trial(StreamTrial{}), Trial(LoadTrial{}), Trial(C3Trial{}),
         Trial(DependentTrial{}), Trial(StreamAndCollectiveTrial{}), Trial(StreamAndCopiesTrial{}), Trial(StepTrial{}),
-        Trial(ReplayTrial{}), Trial(FusedTrial{}), Trial(HogTrial{})}) {
+        Trial(ReplayTrial{}), Trial(FusedTrial{}), Trial(HogTrial{}), Trial(AttentionTrial{})}) {
     kinds.insert(kind_of(trial));
   }
   EXPECT_EQ(kinds.size(), std::variant_size_v<Trial>);

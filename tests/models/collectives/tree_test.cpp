@@ -1,0 +1,86 @@
+#include "models/collectives/tree.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "models/collectives/nvls.h"
+#include "tests/models/collectives/collective_fixture.h"
+
+namespace c3sim::models {
+namespace {
+
+using sim::operator""_GBps;
+using sim::operator""_us;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Ports pass 10 GB/s each way. Of four GPUs and S bytes the tuner expects of rings 7 us + 1.5 S / 1 GB/s by LL, 16 us +
+// 1.5 S / 4 by LL128 and 26 us + 1.5 S / 10 by Simple; along a tree 7 us + 2 S / 1, 10.6 us + 2 S / 4 and
+// 20.6 us + 2 S / 10.
+PlatformSpec platform_with_trees() {
+  PlatformSpec platform = round_platform();
+  platform.fabric.topology = Topology::fabric_switch;
+  platform.rccl.tuner = {{{1_us, 1_us, 1.0_GBps}, {10_us, 1_us, 4.0_GBps}, {20_us, 1_us, 10.0_GBps}}};
+  platform.rccl.tree_tuner = {
+      {{1_us, 1_us, 1.0_GBps}, {10_us, sim::Time(100'000), 4.0_GBps}, {20_us, sim::Time(100'000), 10.0_GBps}}};
+  return platform;
+}
+
+CollectiveSpec summed(double bytes) {
+  CollectiveSpec spec;
+  spec.kind = CollectiveKind::all_reduce;
+  spec.bytes = sim::Bytes(bytes);
+  spec.gpus = 4;
+  return spec;
+}
+
+// 4 us of launch, 1 of dispatch, six hops of 4 us, the array twice through a port, 2 us of notice.
+TEST(Tree, PassesTheArrayTwiceThroughAPort) {
+  CollectiveSpec spec = summed(160e6);
+  spec.algorithm = RcclAlgorithm::tree;
+  EXPECT_NEAR(microseconds_on(platform_with_trees(), spec), 4.0 + 1.0 + 24.0 + 32'000.0 + 2.0, 1.0);
+}
+
+// Six hops of 1 us by LL.
+TEST(Tree, OfASmallArrayIsItsHops) {
+  CollectiveSpec spec = summed(4.0);
+  spec.algorithm = RcclAlgorithm::tree;
+  EXPECT_NEAR(microseconds_on(platform_with_trees(), spec), 4.0 + 1.0 + 6.0 + 2.0, 0.1);
+}
+
+// Down and up again a GPU waits six times for a chunk of 512 KiB on each of 6 channels, and a port passes two at once:
+// 629 us each. A loop that takes no time copies the last one.
+TEST(Tree, FillsChunkByChunk) {
+  PlatformSpec platform = platform_with_trees();
+  CollectiveSpec spec = summed(160e6);
+  spec.algorithm = RcclAlgorithm::tree;
+  const double without = microseconds_on(platform, spec);
+  platform.rccl.collectives[static_cast<std::size_t>(CollectiveKind::all_reduce)].chunk = sim::Bytes(1e6);
+  const double of_chunk = 6.0 * 524'288.0 / 10e3;
+  EXPECT_NEAR(microseconds_on(platform, spec), without + 6.0 * of_chunk, 2.0);
+}
+
+TEST(Tree, IsTakenWhereTheTunerExpectsLessOfItThanOfRings) {
+  const PlatformSpec platform = platform_with_trees();
+  EXPECT_FALSE(takes_tree(summed(1e3), platform)) << "9 us, and 8.5 by rings";
+  EXPECT_TRUE(takes_tree(summed(10e3), platform)) << "15.6 us, and 19.75 by rings";
+  EXPECT_FALSE(takes_tree(summed(1e6), platform)) << "220.6 us, and 176 by rings";
+  CollectiveSpec ring = summed(10e3);
+  ring.algorithm = RcclAlgorithm::ring;
+  EXPECT_FALSE(takes_tree(ring, platform));
+  PlatformSpec without = platform;
+  without.rccl.tree_tuner.reset();
+  EXPECT_FALSE(takes_tree(summed(10e3), without));
+}
+
+TEST(Tree, IsForAllReducesOfLibrariesThatHaveTrees) {
+  const PlatformSpec platform = platform_with_trees();
+  EXPECT_THAT(why_no_tree(summed(1e6), platform), IsEmpty());
+  CollectiveSpec gather = summed(1e6);
+  gather.kind = CollectiveKind::all_gather;
+  EXPECT_THAT(why_no_tree(gather, platform), HasSubstr("a tree has no all_gather"));
+  EXPECT_THAT(why_no_tree(summed(1e6), round_platform()), HasSubstr("trees of round are not described"));
+}
+
+}  // namespace
+}  // namespace c3sim::models
