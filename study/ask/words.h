@@ -53,8 +53,8 @@ struct KernelWords {
 // What is said of a step, before its model has been read.
 struct StepWords : StepQuestion {
   std::string model_name;
-  std::string ignored_keys;  // of its config.json, separated by commas
-  std::string like;          // what its config.json is read as
+  std::string ignored_keys{};  // of its config.json, separated by commas
+  std::string like{};          // what its config.json is read as
 };
 ReadModel read_model_of(const StepWords& words);
 

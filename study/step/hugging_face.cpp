@@ -117,6 +117,7 @@ class ConfigJson {
       : object_(object),
         network_(architecture.value("network", Json::object())),
         defaults_(architecture.value("defaults", Json::object())),
+        nulls_(architecture.value("nulls", Json::array())),
         file_(std::move(file)) {}
 
   std::int64_t integer(std::string_view field, std::int64_t least, std::int64_t most,
@@ -233,11 +234,12 @@ class ConfigJson {
   }
   // The key that a network file's is read from.
   std::string key_of(const std::string& field) { return resolve(network_.value(field, Json())).first; }
-  // What it says, or what its absence stands for; null where it says so, or stands for nothing.
+  // What it says, or what its absence stands for, as null does but where that means none.
   Json of_key(const std::string& key) {
     read_.push_back(key);
     const auto found = object_.find(key);
-    return found == object_.end() ? resolve(defaults_.value(key, Json())).second : *found;
+    if (found != object_.end() && (!found->is_null() || Architectures::has(nulls_, key))) return *found;
+    return resolve(defaults_.value(key, Json())).second;
   }
   bool says(const std::string& key) const {
     const auto found = object_.find(key);
@@ -304,6 +306,7 @@ class ConfigJson {
   const Json& object_;
   const Json network_;
   const Json defaults_;
+  const Json nulls_;
   std::string file_;
   std::vector<std::string> read_;
   std::vector<sim::Fault> faults_;

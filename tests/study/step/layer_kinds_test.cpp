@@ -44,8 +44,8 @@ double weights_of_products(const StepQuestion& question) {
   return weights;
 }
 
-// With so many tokens that every expert has some, a step multiplies by every weight but those of the embedding, of norms
-// and of biases, which are less than a thousandth: in the absorbed form of latent attention, too.
+// With so many tokens that every expert has some, a step multiplies by every weight but those of the embedding, of
+// norms and of biases, which are less than a thousandth: in the absorbed form of latent attention, too.
 TEST(LayerKinds, MultiplyByAllWeightsOnce) {
   for (const char* const name : {"deepseek-v3", "deepseek-v2", "kimi-k2", "glm-4.5", "gpt-oss-20b", "llama4-maverick",
                                  "qwen3-235b-a22b", "gemma3-27b", "minimax-m2"}) {
@@ -86,7 +86,8 @@ TEST(LayerKinds, TakeTheTimeOfEach) {
   EXPECT_GT(layers_of(0, 10) / 10, 1.5 * layers_of(1024, 52) / 52);
 }
 
-// 512 and 64 features of a token in each of 61 layers, in bf16 and in fp8, on each GPU, however many share out the heads.
+// 512 and 64 features of a token in each of 61 layers, in bf16 and in fp8, on each GPU, however many share out the
+// heads.
 TEST(LayerKinds, KeepWhatLatentAttentionCaches) {
   StepQuestion question = kinds_decode("deepseek-v3", 64);
   question.tp = 8;
