@@ -86,6 +86,7 @@ class Architectures {
   }
   bool ignores_everywhere(const std::string& key) const { return has(table_.at("ignores"), key); }
   bool ignores_somewhere(const std::string& key) const {
+    if (has(table_.at("warns"), key)) return true;
     return std::ranges::any_of(table_.at("architectures"),
                                [&](const Json& one) { return has(one.value("ignores", Json::array()), key); });
   }
