@@ -128,8 +128,8 @@ TEST(Attention, OfGroupedHeadsReadsTheirKeysOnce) {
   EXPECT_NEAR(microseconds(fewer), microseconds(decode(8, 8)), 0.2);
 }
 
-// Four tiles of 128 queries with a window of 128 keys see those of their own tile and of the one before, two steps each,
-// but for the first: 7 steps on a CU that has all four of its head. Without a window they have 1 + 2 + 3 + 4.
+// Four tiles of 128 queries with a window of 128 keys see those of their own tile and of the one before, two steps
+// each, but for the first: 7 steps on a CU that has all four of its head. Without a window they have 1 + 2 + 3 + 4.
 TEST(Attention, WithAWindowTakesTheStepsThatItSees) {
   AttentionShape shape = square(8, 512, true);
   EXPECT_NEAR(microseconds(shape), as_us(10 * step_cycles + 4 * tile_cycles), 1e-2);
