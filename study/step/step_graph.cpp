@@ -17,7 +17,9 @@ namespace c3sim::study {
 
 std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
                                    FewLayers layers, const models::PlatformSpec& platform) {
-  if (question.has_turns()) return pipeline_blocks(question, operators, layers.each, platform);
+  if (question.has_turns()) {
+    return pipeline_blocks(question, operators, std::min(layers.each, question.stage_layers()), platform);
+  }
   StepWriter writer(question, operators, platform);
   const bool whole = !question.layers.has_value();
   std::vector<StepBlock> blocks;
