@@ -255,7 +255,7 @@ void read(study::StepTrial& trial, FieldReader& fields) {
   trial.question = words;
   if (words.model_name.empty()) return;
   try {
-    trial.question.model = study::read_model(words.model_name, study::config_folders());
+    trial.question.take(study::read_model_of(words));
   } catch (const sim::ConfigError& error) {
     fields.fault("model", error.faults().front().what);
   }

@@ -17,15 +17,38 @@ std::int64_t tiles_of(std::int64_t extent, int tile) { return (extent + tile - 1
 // Scores that are not masked, of one head of one sequence.
 double scores(const AttentionShape& shape) {
   const double all = count(shape.queries, shape.keys);
-  return shape.causal ? all - count(shape.queries, shape.queries - 1) / 2.0 : all;
+  if (!shape.causal) return all;
+  const std::int64_t cached = shape.keys - shape.queries;
+  if (shape.window == 0 || shape.window >= shape.keys) return all - count(shape.queries, shape.queries - 1) / 2.0;
+  // The first queries see all before them, up to as many as the window holds.
+  const std::int64_t filling = std::clamp<std::int64_t>(shape.window - cached, 0, shape.queries);
+  return count(filling, cached) + count(filling, filling + 1) / 2.0 + count(shape.queries - filling, shape.window);
 }
 
 double elements_of_queries(const AttentionShape& shape) {
   return count(shape.batch * shape.queries, shape.heads * shape.head_dim);
 }
 
+double elements_of_results(const AttentionShape& shape) {
+  return count(shape.batch * shape.queries, shape.heads * shape.values());
+}
+
+// Elements of a key and its value, as far as memory has both.
+double stored(const AttentionShape& shape) {
+  return static_cast<double>(shape.head_dim + (shape.shared_values ? 0 : shape.values()));
+}
+
 double elements_of_cache(const AttentionShape& shape) {
-  return 2.0 * count(shape.batch * shape.keys, shape.kv_heads * shape.head_dim);
+  return count(shape.batch * shape.keys_read(), shape.kv_heads) * stored(shape);
+}
+
+sim::Bytes element_of_cache(const AttentionShape& shape) { return size_of(shape.cache.value_or(shape.dtype)); }
+
+// Elements along which the products of a score are multiplied: queries with keys and scores with values; of the
+// gradient both again, those of queries and keys, and those of scores and values.
+double multiplied_elements(const AttentionShape& shape) {
+  return shape.backward ? static_cast<double>(3 * shape.head_dim + 2 * shape.values())
+                        : static_cast<double>(shape.head_dim + shape.values());
 }
 
 // Steps along the keys of the tiles of queries of one head, the longest first: the order in which a kernel that stays
@@ -35,7 +58,8 @@ std::vector<double> steps_of_tiles(const AttentionShape& shape, const AttentionS
   std::vector<double> steps;
   for (std::int64_t tile = tiles; tile > 0; --tile) {
     const std::int64_t unseen = std::max<std::int64_t>(0, shape.queries - tile * spec.tile_queries);
-    const std::int64_t seen = shape.causal ? std::max<std::int64_t>(1, shape.keys - unseen) : shape.keys;
+    std::int64_t seen = shape.causal ? std::max<std::int64_t>(1, shape.keys - unseen) : shape.keys;
+    if (shape.causal && shape.window > 0) seen = std::min(seen, shape.window + spec.tile_queries - 1);
     steps.push_back(static_cast<double>(tiles_of(seen, spec.tile_keys)));
   }
   return steps;
@@ -85,6 +109,9 @@ Load last_to_finish(std::int64_t heads, const std::vector<double>& steps_of_tile
   return std::ranges::max(loads, {}, length);
 }
 
+// Of a score: a product before and one behind a hyperbolic tangent, a transcendental, which counts four.
+constexpr double soft_cap_flops = 6.0;
+
 double dropout_flops(const AttentionShape& shape, const AttentionSpec& spec, bool by_vectors) {
   if (by_vectors) return shape.backward ? spec.vector_dropout_backward_flops : spec.vector_dropout_flops;
   return shape.backward ? spec.dropout_backward_flops : spec.dropout_flops;
@@ -95,9 +122,10 @@ double cycles_of_step(const AttentionShape& shape, const GpuSpec& gpu) {
   const AttentionSpec& spec = *gpu.attention;
   const PrecisionSpec precision = gpu.gemm.precision(shape.multiplied()).value();
   const double scores_of_step = count(spec.tile_queries, spec.tile_keys);
-  const double products = (shape.backward ? 5.0 : 2.0) * 2.0 * scores_of_step * static_cast<double>(shape.head_dim);
+  const double products = 2.0 * scores_of_step * multiplied_elements(shape);
   const bool by_vectors = precision.flops_per_cycle_per_cu <= gpu.vector_flops_per_cycle_per_cu;
   double flops = shape.backward ? spec.backward_flops : spec.score_flops;
+  if (shape.soft_cap) flops += soft_cap_flops;
   if (shape.dropout) flops += dropout_flops(shape, spec, by_vectors);
   const double vector = scores_of_step * flops;
   const double efficiency = by_vectors ? spec.vector_efficiency : spec.efficiency;
@@ -123,7 +151,7 @@ Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   const double all_cycles = cycles * cus;
   const double reads = shape.read().value() / all_cycles;
   const double writes = shape.written().value() / all_cycles;
-  const double tile_loads = 2.0 * count(spec.tile_keys, shape.head_dim) * size_of(shape.dtype).value();
+  const double tile_loads = spec.tile_keys * stored(shape) * element_of_cache(shape).value();
   const PrecisionSpec precision = gpu.gemm.precision(shape.multiplied()).value();
   Demand demand;
   demand.own = {std::max(reads + writes, load.steps * tile_loads / cycles), {reads, writes, 0.0}, {}};
@@ -152,7 +180,8 @@ Kernel decoding_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus)
   const PrecisionSpec precision = gpu.gemm.precision(shape.multiplied()).value();
   const std::int64_t rows =
       tiles_of(shape.queries * (shape.heads / shape.kv_heads), spec.decode_rows) * spec.decode_rows;
-  const double flops_per_byte = 2.0 * static_cast<double>(rows) / size_of(shape.dtype).value();
+  const double flops_per_byte =
+      2.0 * static_cast<double>(rows) * multiplied_elements(shape) / (stored(shape) * element_of_cache(shape).value());
   demand.matrix_per_cycle = precision.flops_per_cycle_per_cu * spec.efficiency / flops_per_byte;
   demand.matrix_energy = precision.energy * flops_per_byte;
   Kernel kernel;
@@ -169,23 +198,33 @@ Kernel decoding_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus)
 }  // namespace
 
 sim::Flops AttentionShape::flops() const {
-  const double each = 2.0 * static_cast<double>(head_dim) * (backward ? 5.0 : 2.0);
-  return sim::Flops(count(batch, heads) * scores(*this) * each);
+  return sim::Flops(count(batch, heads) * scores(*this) * 2.0 * multiplied_elements(*this));
 }
 
+std::int64_t AttentionShape::keys_read() const {
+  return causal && window > 0 ? std::min(keys, window + queries - 1) : keys;
+}
+
+// The gradient needs results and their gradients, too.
 sim::Bytes AttentionShape::read() const {
-  const double queries_and_others = elements_of_queries(*this) * (backward ? 3.0 : 1.0);
-  return (queries_and_others + elements_of_cache(*this)) * size_of(dtype);
+  const double of_queries = elements_of_queries(*this) + (backward ? 2.0 * elements_of_results(*this) : 0.0);
+  return of_queries * size_of(dtype) + elements_of_cache(*this) * element_of_cache(*this);
 }
 
 sim::Bytes AttentionShape::written() const {
-  return (elements_of_queries(*this) + (backward ? elements_of_cache(*this) : 0.0)) * size_of(dtype);
+  if (!backward) return elements_of_results(*this) * size_of(dtype);
+  return (elements_of_queries(*this) + elements_of_cache(*this)) * size_of(dtype);
 }
 
 std::string to_string(const AttentionShape& shape) {
-  return fmt::format("{}attention of {} x {} queries, {} keys, {} heads of {} on {}{}{}",
-                     shape.backward ? "gradient of " : "", shape.batch, shape.queries, shape.keys, shape.heads,
-                     shape.head_dim, shape.kv_heads, shape.causal ? ", causal" : "", shape.dropout ? ", dropout" : "");
+  std::string text =
+      fmt::format("{}attention of {} x {} queries, {} keys, {} heads of {} on {}{}{}",
+                  shape.backward ? "gradient of " : "", shape.batch, shape.queries, shape.keys, shape.heads,
+                  shape.head_dim, shape.kv_heads, shape.causal ? ", causal" : "", shape.dropout ? ", dropout" : "");
+  if (shape.values() != shape.head_dim) text += fmt::format(", values of {}", shape.values());
+  if (shape.window > 0) text += fmt::format(", window of {}", shape.window);
+  if (shape.cache) text += fmt::format(", cache {}", to_string(*shape.cache));
+  return text;
 }
 
 std::string why_impossible(const AttentionShape& shape, const GpuSpec& gpu) {
@@ -199,6 +238,10 @@ std::string why_impossible(const AttentionShape& shape, const GpuSpec& gpu) {
   if (shape.heads % shape.kv_heads != 0) {
     return fmt::format("{} heads do not share {} heads of keys and values evenly: a multiple is accepted", shape.heads,
                        shape.kv_heads);
+  }
+  if (shape.shared_values && shape.values() > shape.head_dim) {
+    return fmt::format("values of {} elements are no part of keys of {}: up to {} are accepted", shape.values(),
+                       shape.head_dim, shape.head_dim);
   }
   if (shape.causal && shape.queries > shape.keys) {
     return fmt::format("{} queries see no more than {} keys where each sees those before it: as many keys are accepted",

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,20 +21,28 @@ struct AttentionShape {
   std::int64_t kv_heads = 1;
   std::int64_t queries = 1;   // of each sequence
   std::int64_t keys = 1;      // of each sequence, cached ones included
-  std::int64_t head_dim = 1;  // elements of a query, key or value
+  std::int64_t head_dim = 1;  // elements of a query or key, and of a value unless value_dim says otherwise
   bool causal = true;         // the last query sees all keys, each one before it one key less
   bool backward = false;      // gradients of queries, keys and values, scores computed again
   bool dropout = false;       // some scores, drawn at random, do not count
   Dtype dtype = Dtype::bf16;
+  std::int64_t value_dim = 0;    // elements of a value; 0: as many as of a key
+  std::int64_t window = 0;       // keys that a query sees at most where each sees those before it; 0: all
+  bool shared_values = false;    // a value is the beginning of its key, as in latent attention: the cache has it once
+  bool soft_cap = false;         // scores pass a hyperbolic tangent
+  std::optional<Dtype> cache{};  // format of keys and values in memory; none: that of the products
 
   static constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
+  std::int64_t values() const { return value_dim == 0 ? head_dim : value_dim; }
+  std::int64_t keys_read() const;  // of each sequence: those that any of its queries sees
   // Products of queries with keys that count, and of scores with values; those of the gradient are five for two.
   sim::Flops flops() const;
   // What must be read and written: queries, keys, values and results, and of the gradient theirs.
   sim::Bytes read() const;
   sim::Bytes written() const;
-  // Whether a workgroup has too few queries for a tile, so that the cache is all that counts.
-  bool decodes() const { return !backward && queries * (heads / kv_heads) <= 64 && queries <= 4; }
+  // Whether a workgroup has too few queries for a tile, so that it goes through the cache with all that share a head of
+  // keys at once.
+  bool decodes() const { return !backward && queries <= 4 && (shared_values || queries * (heads / kv_heads) <= 64); }
   // What its products are computed in. Libraries have no kernel for tf32: they take that for single precision.
   Dtype multiplied() const { return dtype == Dtype::tf32 ? Dtype::fp32 : dtype; }
   auto operator<=>(const AttentionShape&) const = default;

@@ -15,16 +15,24 @@ constexpr int on_a_cu = 2;  // of the workgroups whose number is given
 
 CuResources part_of(const CuResources& cu) { return {cu.lds / on_a_cu, cu.registers / on_a_cu, cu.waves / on_a_cu}; }
 
-// None that is shorter takes less: of rows that short several are under way for one. None is longer than the array.
-double pieces_of_row(const ElementwiseSpec& spec) {
-  if (!spec.reduces) return 0.0;
-  const double elements = std::min(static_cast<double>(spec.row), spec.bytes().value());
-  return std::max(1.0, elements / StreamSpec::piece_of_row);
+// None is longer than the array.
+double length_of_row(const ElementwiseSpec& spec) {
+  return std::min(static_cast<double>(spec.row), spec.bytes().value()) / StreamSpec::piece_of_row;
+}
+
+// No row takes less than one of a piece, however short it is.
+double pieces_of_row(const ElementwiseSpec& spec) { return spec.reduces ? std::max(1.0, length_of_row(spec)) : 0.0; }
+
+// What is under way of rows over what there is of rows of a piece. Of these a CU has room for 14 workgroups; of shorter
+// ones it has no more than 32, its limit (measured: norms of rows of 128 features, current_models.csv).
+double rows_under_way(const ElementwiseSpec& spec) {
+  constexpr double more_short_rows = 32.0 / 14.0;
+  return std::max(std::min(1.0, more_short_rows * length_of_row(spec)), length_of_row(spec));
 }
 
 sim::Bytes in_flight_of_workgroup(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   if (spec.threads > 0) return spec.threads * spec.access;
-  const sim::Bytes of_cu = spec.reduces ? pieces_of_row(spec) * gpu.streams.rows : gpu.streams.in_flight;
+  const sim::Bytes of_cu = spec.reduces ? rows_under_way(spec) * gpu.streams.rows : gpu.streams.in_flight;
   return of_cu / (spec.workgroups > 0 ? on_a_cu : 1);
 }
 

@@ -10,6 +10,10 @@ namespace c3sim::models {
 
 namespace {
 
+// Vector operations that make a number of the product's format of one of a packed weight: shift, mask, conversion and
+// the scale.
+constexpr double unpacking = 4.0;
+
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Of the operands, what the Infinity Cache cannot hold.
@@ -40,10 +44,14 @@ Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, 
   const PrecisionSpec precision = gpu.gemm.precision(plan.shape.dtype).value();
   const double flops_per_cycle =
       precision.flops_per_cycle_per_cu * precision.efficiency_of(plan.shape.layout) * library.efficiency;
-  const double multiplying = together * 2.0 * tile_m * tile_n * depth / flops_per_cycle;
+  double multiplying = together * 2.0 * tile_m * tile_n * depth / flops_per_cycle;
+  if (plan.shape.weights && gpu.vector_flops_per_cycle_per_cu > 0.0) {
+    multiplying += together * unpacking * tile_m * depth / gpu.vector_flops_per_cycle_per_cu;
+  }
   // What its L2 sends to a cluster of CUs at once comes into each of them.
   const double port = gpu.streams.bytes_per_cycle;
-  const double arriving = port > 0.0 ? together * plan.shape.element() * (tile_m + tile_n) * depth / port : 0.0;
+  const double panels = plan.shape.element() * (plan.shape.weight_ratio() * tile_m + tile_n);
+  const double arriving = port > 0.0 ? together * panels * depth / port : 0.0;
   const double missing = first_loads + (1.0 - first_loads) * missing_operands(gpu.memory, plan.shape);
   const double longer = 1.0 + library.cold_operands * missing;
   const double steps = std::ceil(plan.piece_k() / depth);
@@ -70,8 +78,8 @@ GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& k
   plan.l2_drift = library.l2_drift;
   plan.cache_drift = library.cache_drift;
   plan.per_cu = static_cast<int>(gpu.slots(1, kernel.workgroup));
-  plan.in_flight =
-      sim::Bytes(library.steps_in_flight * shape.element() * (kernel.tile_m + kernel.tile_n) * kernel.depth);
+  plan.in_flight = sim::Bytes(library.steps_in_flight * shape.element() *
+                              (kernel.tile_m * shape.weight_ratio() + kernel.tile_n) * kernel.depth);
   plan.tuned = is_tuned_for(kernel, shape);
   return plan;
 }
@@ -277,7 +285,8 @@ double GemmPlan::loaded() const {
   const auto sharing = [](int cluster, std::int64_t tiles) {
     return static_cast<double>(std::min<std::int64_t>(cluster, tiles));
   };
-  return kernel.tile_m / sharing(kernel.cluster_n, tiles_n) + kernel.tile_n / sharing(kernel.cluster_m, tiles_m);
+  return kernel.tile_m * shape.weight_ratio() / sharing(kernel.cluster_n, tiles_n) +
+         kernel.tile_n / sharing(kernel.cluster_m, tiles_m);
 }
 
 double GemmPlan::piece_l2_bytes() const {

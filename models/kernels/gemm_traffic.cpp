@@ -9,7 +9,7 @@ namespace c3sim::models {
 namespace {
 
 // Panels of A and B that `tiles` touch when the library keeps them in a block that is as square, in elements, as the
-// grid of tiles allows. In elements of m plus elements of n.
+// grid of tiles allows. In elements of n plus as many as those of m have bytes.
 double block_extent(const GemmPlan& plan, double tiles) {
   const double tile_m = plan.kernel.tile_m;
   const double tile_n = plan.kernel.tile_n;
@@ -20,7 +20,7 @@ double block_extent(const GemmPlan& plan, double tiles) {
     columns = static_cast<double>(plan.tiles_n);
     rows = std::max(1.0, tiles / columns);
   }
-  return rows * tile_m + columns * tile_n;
+  return rows * tile_m * plan.shape.weight_ratio() + columns * tile_n;
 }
 
 // The same of `residents` workgroups. Those that split a contraction read different parts of the panels; those of one

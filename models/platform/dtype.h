@@ -6,14 +6,17 @@
 
 namespace c3sim::models {
 
-// tf32 is single precision in memory whose products drop all but ten bits.
-enum class Dtype { bf16, fp16, fp8, tf32, fp32 };
+// tf32 is single precision in memory whose products drop all but ten bits. int4 has a scale of two bytes for each 128
+// numbers (GPTQ, AWQ), mxfp4 one of a byte for each 32 (OCP Microscaling Formats 1.0): weights are unpacked of both.
+enum class Dtype { bf16, fp16, fp8, tf32, fp32, int4, mxfp4 };
 // As on the command line and in platform files.
-constexpr auto all_names(Dtype) { return sim::names("bf16", "fp16", "fp8", "tf32", "fp32"); }
+constexpr auto all_names(Dtype) { return sim::names("bf16", "fp16", "fp8", "tf32", "fp32", "int4", "mxfp4"); }
 using sim::to_string;
 inline constexpr auto all_dtypes = sim::all_of<Dtype>();
 
 constexpr sim::Bytes size_of(Dtype dtype) {
+  if (dtype == Dtype::int4) return sim::Bytes(0.5 + 2.0 / 128.0);
+  if (dtype == Dtype::mxfp4) return sim::Bytes(0.5 + 1.0 / 32.0);
   if (dtype == Dtype::fp8) return sim::Bytes(1.0);
   return sim::Bytes(dtype == Dtype::bf16 || dtype == Dtype::fp16 ? 2.0 : 4.0);
 }

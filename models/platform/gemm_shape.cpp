@@ -15,16 +15,19 @@ double product(std::int64_t a, std::int64_t b) { return static_cast<double>(a) *
 sim::Flops GemmShape::flops() const { return sim::Flops(2.0 * product(m, n) * product(k, products)); }
 
 sim::Bytes GemmShape::operand_bytes() const {
-  return sim::Bytes(element() * product(k, products) * static_cast<double>(m + n));
+  const double rows = weight_ratio() * static_cast<double>(m) + static_cast<double>(n);
+  return sim::Bytes(element() * product(k, products) * rows);
 }
 
 sim::Bytes GemmShape::compulsory_bytes() const {
-  return sim::Bytes(element() * static_cast<double>(products) * (product(m, k) + product(k, n) + product(m, n)));
+  const double elements = weight_ratio() * product(m, k) + product(k, n) + product(m, n);
+  return sim::Bytes(element() * static_cast<double>(products) * elements);
 }
 
 GemmShape GemmShape::as_forward() const {
   GemmShape shape = *this;
   shape.layout = Layout::forward;
+  shape.weights.reset();
   return shape;
 }
 
@@ -32,6 +35,7 @@ std::string to_string(const GemmShape& shape) {
   std::string extents = fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
   if (shape.products > 1) extents += fmt::format("x{}", shape.products);
   if (shape.dtype != Dtype::bf16) extents += fmt::format(" {}", to_string(shape.dtype));
+  if (shape.weights) extents += fmt::format(", weights {}", to_string(*shape.weights));
   return shape.layout == Layout::forward ? extents : fmt::format("{}, {}", extents, to_string(shape.layout));
 }
 

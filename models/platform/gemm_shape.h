@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,13 +25,16 @@ struct GemmShape {
   Dtype dtype = Dtype::bf16;
   std::int64_t products = 1;  // so many alike in one kernel, each of operands of its own: batched, or grouped
   Layout layout = Layout::forward;
+  std::optional<Dtype> weights{};  // format of A in memory, which a kernel unpacks; none: that of the product
 
   static constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
   static constexpr double element_bytes = 2.0;  // of bf16 and fp16
 
   double element() const { return size_of(dtype).value(); }  // bytes
-  sim::Flops flops() const;                                  // of all products, as all here
-  sim::Bytes operand_bytes() const;                          // A and B
+  // Of A over that of B.
+  double weight_ratio() const { return weights ? size_of(*weights).value() / element() : 1.0; }
+  sim::Flops flops() const;          // of all products, as all here
+  sim::Bytes operand_bytes() const;  // A and B
   // Bytes that any schedule must move: A and B read once, C written once.
   sim::Bytes compulsory_bytes() const;
   // As many operations, on operands that lie as those of tables and profiles do.

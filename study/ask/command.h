@@ -30,7 +30,7 @@ struct Command {
 };
 
 // The step that the options of c3sim step ask for, with its model. What is missing or no value `arguments` gathers.
-StepQuestion read_step(const Request& request, Arguments& arguments);
+StepQuestion read_step(const Request& request, Arguments& arguments, std::vector<std::string>* remarks = nullptr);
 
 Command c3_command();
 Command gemm_command();

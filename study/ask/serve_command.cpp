@@ -32,6 +32,35 @@ constexpr auto serve_examples =
     "Times are from the arrival of a request (first token, whole) or of each token behind the first; energy is of all "
     "GPUs.";
 
+// "ttft=500ms,tpot=50ms"
+Value limits_of(ServiceLimits& limits) {
+  using Part = std::pair<std::string_view, std::optional<sim::Time> ServiceLimits::*>;
+  static constexpr std::array<Part, 3> parts{
+      {{"ttft", &ServiceLimits::first_token}, {"tpot", &ServiceLimits::per_token}, {"e2e", &ServiceLimits::whole}}};
+  const auto read = [&limits](const Reading& in) {
+    limits = {};
+    if (in.text.empty()) return;
+    for (const std::string_view part : split(in.text, ',')) {
+      const std::size_t equals = std::min(part.find('='), part.size());
+      const auto known = std::ranges::find(parts, part.substr(0, equals), &Part::first);
+      if (known == parts.end() || equals == part.size()) {
+        in.arguments.fault(in.option, in_quotes(part) + " is no limit: ttft=TIME, tpot=TIME and e2e=TIME are accepted");
+      } else {
+        limits.*known->second = in.arguments.time(in.option, part.substr(equals + 1));
+      }
+    }
+  };
+  const auto text = [&limits] {
+    std::string all;
+    for (const auto& [name, place] : parts) {
+      if (const std::optional<sim::Time> time = limits.*place)
+        all += fmt::format("{}{}={}us", all.empty() ? "" : ",", name, sim::to_microseconds(*time));
+    }
+    return all;
+  };
+  return {"ttft=TIME,tpot=TIME,e2e=TIME", read, text};
+}
+
 }  // namespace
 
 const Words<ServeQuestion>& words_of(const ServeQuestion&) {
@@ -42,7 +71,12 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
   static const Words<ServeQuestion> words{
       {"model", [](auto& q) { return word_of(q.model, "NAME|FILE"); },
        "Name in configs/models, a file like those, or a config.json of Hugging Face", at_points},
-      {"dtype", [](auto& q) { return value_of(q.step.dtype); }, "Format of products and cache (bf16 unless given)"},
+      {"dtype", [](auto& q) { return dtypes_of(q.step); },
+       "Format of products and cache, or of parts: bf16,weights=int4,cache=fp8 (bf16, or as a config.json has it, "
+       "unless "
+       "given)"},
+      {"routing", [](auto& q) { return routing_of(q.step.routing); },
+       "How tokens choose experts: even (unless given), power:ALPHA or a file with the share of each on a line"},
       {"tp", [](auto& q) { return whole_of(q.step.tp, 1, most_gpus); },
        "GPUs that share out each product (1 unless given)"},
       {"ep", [](auto& q) { return experts_over(q.step, most_gpus); },
@@ -96,6 +130,12 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
       {"store_size", [](auto& q) { return value_of(q.store_size); }, "How much it keeps (1 TB unless given)"},
       {"waits", [](auto& q) { return value_of(q.waits); },
        "Who waits for a fetch: the request alone, or the next batch (request unless given)"},
+      {"concurrency", [](auto& q) { return whole_of(q.concurrency, 0, most); },
+       "Requests that are under way at any time, one arriving when another ends, instead of a rate (0, by rate, unless "
+       "given)"},
+      {"slo", [](auto& q) { return limits_of(q.limits); },
+       "How long requests may take, for goodput: ttft=500ms,tpot=50ms,e2e=10s, or some of these (no limits unless "
+       "given)"},
       {"rate", [](auto& q) { return number_of(q.rate, 1e-6, most_rate); }, "Requests a second (1 unless given)"},
   };
   return words;

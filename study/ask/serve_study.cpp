@@ -55,7 +55,14 @@ void ServeStudy::read_axis(const std::string& word) {
   const auto said = given_.find(word);
   if (said != given_.end()) {
     texts.clear();
-    for (const std::string_view text : split(said->second.back(), ',')) texts.emplace_back(text);
+    // What has an equals sign goes on with the value before it: "ttft=500ms,tpot=50ms" is one.
+    for (const std::string_view text : split(said->second.back(), ',')) {
+      if (!texts.empty() && text.find('=') != std::string_view::npos) {
+        texts.back().append(",").append(text);
+      } else {
+        texts.emplace_back(text);
+      }
+    }
   }
   ServeAxis axis{word, {}};
   for (const std::string& text : texts) {

@@ -17,7 +17,6 @@
 #include "study/ask/words.h"
 #include "study/report/own_file.h"
 #include "study/run/testbed.h"
-#include "study/step/model_remarks.h"
 #include "study/step/step.h"
 #include "study/step/step_carriers.h"
 #include "study/step/step_faults.h"
@@ -41,6 +40,8 @@ constexpr auto step_examples =
     "  c3sim step --model llama3-8b --phase prefill --tokens 2048 --tp 2 --platform h200 --uncertainty\n"
     "  c3sim step --model llama3-8b --phase train --dp 8 --shard full --tokens 4096 --chosen "
     "gather=sdma,backward_gather=rccl/16\n"
+    "  c3sim step --model deepseek-v3 --phase decode --batch 64 --context 4096 --tp 8 --ep 8 --graph --dtype "
+    "fp8,activations=bf16\n"
     "  c3sim step --model path/to/config.json --phase decode --context 1024 --write step.yaml\n"
     "Kernels are those that PyTorch launches; --batch is of each replica (--dp). With --layers there is no embedding "
     "and no head.";
@@ -127,8 +128,9 @@ Results answer_step(Request& request) {
     arguments.fault("--write",
                     "cannot write measured GEMMs, which run takes by --profiles, too: one of both is accepted");
   }
-  const StepQuestion question = read_step(request, arguments);
-  const StepWords words{question, request.text("model")};
+  std::vector<std::string> remarks;
+  const StepQuestion question = read_step(request, arguments, &remarks);
+  const StepWords words{question, request.text("model"), request.text("ignore"), request.text("like")};
   const std::optional<Sampling> sampling = request.sampling(arguments);
   const int jobs = request.jobs(arguments);
   const Platform platform = request.platform(arguments);
@@ -147,8 +149,7 @@ Results answer_step(Request& request) {
   add_question(results, result, words, platform, operators);
   warn_of_channels(results.warnings, works_of(result.question, platform, operators), platform.spec);
   if (bound_by_host(result)) results.notes.insert(results.notes.begin(), word_of_host(result, platform));
-  for (std::string& remark : remarks_of_model(request.text("model")).ignored)
-    results.warnings.push_back(std::move(remark));
+  results.warnings.insert(results.warnings.end(), remarks.begin(), remarks.end());
   if (sampling) add_intervals(results, result, platform, *sampling, operators, request.progress(), jobs);
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
     const auto again = [&](Testbed& other) {
@@ -162,7 +163,7 @@ Results answer_step(Request& request) {
 
 }  // namespace
 
-StepQuestion read_step(const Request& request, Arguments& arguments) {
+StepQuestion read_step(const Request& request, Arguments& arguments, std::vector<std::string>* remarks) {
   StepWords asked;
   read_words(asked, request.given(), arguments, nullptr);
   if (!request.says("tokens") && asked.phase != Phase::decode) {
@@ -172,8 +173,13 @@ StepQuestion read_step(const Request& request, Arguments& arguments) {
     arguments.fault("--model", "is empty: a name in configs/models, a file like those, or a config.json is accepted");
     arguments.check();
   }
-  asked.model = read_model(asked.model_name, config_folders());
-  if (remarks_of_model(asked.model_name).fp8_weights && !request.says("dtype")) asked.dtype = models::Dtype::fp8;
+  const ReadModel read = read_model_of(asked);
+  if (request.says("dtype")) {
+    asked.model = read.model;
+  } else {
+    asked.take(read);
+  }
+  if (remarks != nullptr) *remarks = read.ignored;
   return asked;
 }
 

@@ -33,6 +33,7 @@ Value value_of(models::GemmShape& shape) {
   const auto set = [&shape](models::GemmShape extents) {
     extents.dtype = shape.dtype;
     extents.layout = shape.layout;
+    extents.weights = shape.weights;
     shape = extents;
   };
   const auto take = [set](const Entry& in) {
@@ -44,6 +45,7 @@ Value value_of(models::GemmShape& shape) {
     models::GemmShape extents = shape;
     extents.dtype = {};
     extents.layout = {};
+    extents.weights = {};
     return extents == models::GemmShape{} ? "" : models::to_string(extents);
   };
   return {.form = "MxNxK",

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+
+#include "sim/config/config_error.h"
+#include "study/work/config_folders.h"
 
 namespace c3sim::study {
 
@@ -204,6 +208,65 @@ Value experts_over(Split& split, int most_gpus) {
   return value;
 }
 
+Value dtypes_of(StepQuestion& question) {
+  using Place = std::optional<models::Dtype> Formats::*;
+  using Part = std::pair<std::string_view, Place>;
+  static constexpr std::array<Part, 4> parts{{{"weights", &Formats::weights},
+                                              {"activations", &Formats::activations},
+                                              {"cache", &Formats::cache},
+                                              {"gradients", &Formats::gradients}}};
+  const auto read = [&question](const Reading& in) {
+    question.dtype = models::Dtype::bf16;
+    question.formats = {};
+    for (const std::string_view part : split(in.text, ',')) {
+      const std::size_t equals = part.find('=');
+      if (equals == std::string_view::npos) {
+        question.dtype = in.arguments.choice<models::Dtype>(in.option, part);
+        continue;
+      }
+      const std::string_view name = part.substr(0, equals);
+      const auto known = std::ranges::find(parts, name, &Part::first);
+      if (known == parts.end()) {
+        in.arguments.fault(in.option, in_quotes(name) +
+                                          " has no format: weights, activations, cache and gradients are "
+                                          "accepted, and a format by itself, of products");
+      } else {
+        question.formats.*known->second = in.arguments.choice<models::Dtype>(in.option, part.substr(equals + 1));
+      }
+    }
+  };
+  const auto text = [&question] {
+    std::string all(to_string(question.dtype));
+    for (const auto& [name, place] : parts) {
+      const std::optional<models::Dtype> format = question.formats.*place;
+      if (format) all += fmt::format(",{}={}", name, to_string(*format));
+    }
+    return all;
+  };
+  return {names_of<models::Dtype>() + "|PART=FORMAT,...", read, text};
+}
+
+Value routing_of(Routing& routing) {
+  const auto read = [&routing](const Reading& in) {
+    try {
+      routing = read_routing(std::string(in.text));
+    } catch (const sim::ConfigError& error) {
+      for (const sim::Fault& one : error.faults()) {
+        in.arguments.fault(in.option, one.where.starts_with("--") ? one.what : one.where + ": " + one.what);
+      }
+    }
+  };
+  return {"even|power:ALPHA|FILE", read, [&routing] { return routing.told; }};
+}
+
+ReadModel read_model_of(const StepWords& words) {
+  std::vector<std::string> ignores;
+  if (!words.ignored_keys.empty()) {
+    for (const std::string_view key : split(words.ignored_keys, ',')) ignores.emplace_back(key);
+  }
+  return read_model_file(words.model_name, config_folders(), ignores, words.like);
+}
+
 const Words<StepWords>& words_of(const StepWords&) {
   constexpr int most = 1 << 24;
   constexpr int most_gpus = 64;
@@ -235,7 +298,18 @@ const Words<StepWords>& words_of(const StepWords&) {
        "Micro-batches that the sequences of a replica are shared out to (1 unless given)"},
       {"shard", [](auto& q) { return value_of(q.shard); },
        "What replicas share out: none, or weights, gradients and states (none unless given)"},
-      {"dtype", [](auto& q) { return value_of(q.dtype); }, "Format of products (bf16 unless given)"},
+      {"dtype", [](auto& q) { return dtypes_of(q); },
+       "Format of products and of all else that is not told apart: bf16,weights=int4,cache=fp8 (bf16, or as a "
+       "config.json "
+       "has it, unless given)"},
+      {"routing", [](auto& q) { return routing_of(q.routing); },
+       "How tokens choose experts: even (unless given), power:ALPHA, where the n-th most likely has a share in "
+       "proportion "
+       "to n to the power of -ALPHA, or a file with the share of each on a line"},
+      {"ignore", [](auto& q) { return word_of(q.ignored_keys, "KEY,KEY..."); },
+       "Keys of a config.json that are not known and are to be left out"},
+      {"like", [](auto& q) { return word_of(q.like, "TYPE|FILE"); },
+       "What a config.json is read as: a model_type that is known, or that of another config.json"},
       {"graph", [](auto& q) { return value_of(q.graph); }, "Launched from a captured graph; else op by op by the host"},
       {"optimizer", [](auto& q) { return value_of(q.optimizer); }, "What updates the weights (none unless given)"},
       {"forward", [](auto& q) { return value_of(q.forward); }, "Training without gradients"},

@@ -53,7 +53,14 @@ struct KernelWords {
 // What is said of a step, before its model has been read.
 struct StepWords : StepQuestion {
   std::string model_name;
+  std::string ignored_keys{};  // of its config.json, separated by commas
+  std::string like{};          // what its config.json is read as
 };
+ReadModel read_model_of(const StepWords& words);
+
+// "fp8", or part by part, "weights=fp8,cache=fp8", with or without that of products before it.
+Value dtypes_of(StepQuestion& question);
+Value routing_of(Routing& routing);
 
 // Ranks that share out experts. It is read behind tp and before dp, which has as many replicas as it needs unless told.
 Value experts_over(Split& split, int most_gpus);

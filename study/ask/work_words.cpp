@@ -32,7 +32,9 @@ const Words<models::GemmShape>& words_of(const models::GemmShape&) {
        always},
       {"dtype", [](auto& s) { return value_of(s.dtype); }, operation_dtype_help},
       {"layout", [](auto& s) { return value_of(s.layout); },
-       "how its operands lie: forward unless given, input_gradient or weight_gradient"}};
+       "how its operands lie: forward unless given, input_gradient or weight_gradient"},
+      {"weights", [](auto& s) { return value_of(s.weights); },
+       "format of weights that its kernel unpacks; that of the product unless given"}};
   return words;
 }
 
@@ -48,7 +50,16 @@ const Words<models::AttentionShape>& words_of(const models::AttentionShape&) {
       {"causal", [](auto& s) { return value_of(s.causal); }, "each query sees the keys before it; true unless given"},
       {"gradient", [](auto& s) { return value_of(s.backward); }, "of queries, keys and values"},
       {"dropout", [](auto& s) { return value_of(s.dropout); }, "some scores, drawn at random, do not count"},
-      {"dtype", [](auto& s) { return value_of(s.dtype); }, operation_dtype_help}};
+      {"dtype", [](auto& s) { return value_of(s.dtype); }, operation_dtype_help},
+      {"value_dim", [](auto& s) { return whole_of(s.value_dim, 0, 4096); },
+       "elements of a value; as many as of a key unless given"},
+      {"window", [](auto& s) { return whole_of(s.window, 0, most); },
+       "keys that a query sees at most; all before it unless given"},
+      {"shared_values", [](auto& s) { return value_of(s.shared_values); },
+       "a value is the beginning of its key, as in latent attention"},
+      {"soft_cap", [](auto& s) { return value_of(s.soft_cap); }, "scores pass a hyperbolic tangent"},
+      {"cache", [](auto& s) { return value_of(s.cache); },
+       "format of keys and values in memory; that of products unless given"}};
   return words;
 }
 

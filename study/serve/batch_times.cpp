@@ -11,7 +11,7 @@ namespace c3sim::study {
 namespace {
 
 constexpr std::int64_t any_context = 1 << 20;  // of a model without a bound
-constexpr int attention_layers = 2;            // all alike: two of them are simulated
+constexpr int attention_layers = 2;            // of each kind: two of them are simulated
 
 double attention_time(const StepResult& result) { return sim::to_seconds(result.time_of(Kind::attention)).value(); }
 
@@ -147,9 +147,10 @@ BatchTimes::Cost BatchTimes::attention(Phase phase, std::int64_t sequences, std:
   question.batch = sequences;
   question.tokens = tokens;
   set_context(question, context);  // the corner of both longest ends has no place in the model
-  question.layers = attention_layers;
+  const std::int64_t kinds = static_cast<std::int64_t>(question.model.kinds(question.layer_count()).size());
+  question.layers = static_cast<int>(kinds == 1 ? attention_layers : question.layer_count());
   const StepResult result = ask(platform_, question, operators_, {}, attention_layers);
-  const double layers = static_cast<double>(question_.layer_count()) / attention_layers;
+  const double layers = static_cast<double>(question_.layer_count()) / *question.layers;
   const double seconds = layers * attention_time(result);
   return {seconds, seconds * result.power.value()};
 }

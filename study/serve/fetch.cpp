@@ -7,8 +7,9 @@
 namespace c3sim::study {
 
 BlockCopies block_copies(const StepQuestion& question, std::int64_t block_tokens) {
-  const double features = static_cast<double>(block_tokens * question.kv_heads() * question.model.head_dim);
-  return {2 * question.layer_count(), features * size_of(question.dtype)};
+  const int parts = question.model.is_latent() ? 1 : 2;  // keys and values, or what both are made of
+  const double features = static_cast<double>(block_tokens * question.cached_features()) / parts;
+  return {parts * question.layer_count(), features * size_of(question.cache_format())};
 }
 
 namespace {

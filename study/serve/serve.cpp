@@ -89,20 +89,15 @@ void check_lengths(const ServeQuestion& question, const models::PlatformSpec& pl
 ServeMachine::ServeMachine(const models::PlatformSpec& platform)
     : platform_(platform), operators_(read_operators(config_folders())) {}
 
-const ModelSpec& ServeMachine::model(const std::string& name) {
+const ReadModel& ServeMachine::model(const std::string& name) {
   if (!models_.contains(name)) {
-    models_.emplace(name, read_model(name, config_folders()));
-    remarks_.emplace(name, remarks_of_model(name));
+    models_.emplace(name, read_model_file(name, config_folders()));
   }
   return models_.at(name);
 }
 
 // With the model, and the format of its weights where none but the usual one is asked for.
-void ServeMachine::complete(ServeQuestion& question) {
-  question.step.model = model(question.model);
-  const ModelRemarks& remarks = remarks_.at(question.model);
-  if (remarks.fp8_weights && question.step.dtype == models::Dtype::bf16) question.step.dtype = models::Dtype::fp8;
-}
+void ServeMachine::complete(ServeQuestion& question) { question.step.take(model(question.model)); }
 
 std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
   complete(question);
@@ -187,12 +182,14 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
       question.trace.empty() ? drawn_requests(question, longest) : traced_requests(question.trace, longest);
   DrawnBatches drawn(question.seed, simulated);
   ServeResult result;
-  result.served = serve(*source, groups, [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); });
+  result.served = serve(
+      *source, groups, [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); },
+      question.concurrency, question.limits);
   result.cut = source->cut();
   result.rejected = source->rejected();
   result.first_rejected = source->first_rejected();
   result.without_output = source->without_output();
-  result.remarks = remarks_.at(question.model).ignored;
+  result.remarks = models_.at(question.model).ignored;
   for (const auto& [batch, group] : drawn.batches()) {
     if (const std::optional<double> error = times[group]->error(batch)) result.errors.push_back(*error);
   }

@@ -13,7 +13,7 @@
 #include "study/serve/fetch.h"
 #include "study/serve/serve_question.h"
 #include "study/serve/serving.h"
-#include "study/step/model_remarks.h"
+#include "study/step/model_spec.h"
 
 namespace c3sim::study {
 
@@ -52,15 +52,14 @@ class ServeMachine {
   ServeResult ask(ServeQuestion question, std::size_t simulated = 24);
 
  private:
-  const ModelSpec& model(const std::string& name);
+  const ReadModel& model(const std::string& name);
   void complete(ServeQuestion& question);
   BatchTimes& batch_times(const StepQuestion& step, std::int64_t budget);
   FetchTimes& fetch_times(Fetch fetch, Store store, const BlockCopies& copies);
 
   const models::PlatformSpec& platform_;
   std::vector<ElementwiseOperator> operators_;
-  std::map<std::string, ModelSpec> models_;
-  std::map<std::string, ModelRemarks> remarks_;  // by the same names
+  std::map<std::string, ReadModel> models_;
   std::map<std::pair<StepQuestion, std::int64_t>, std::unique_ptr<BatchTimes>> batch_times_;
   std::map<std::tuple<Fetch, Store, std::int64_t, sim::Bytes>, std::unique_ptr<FetchTimes>> fetch_times_;
 };

@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sim/config/choice.h"
@@ -24,6 +25,16 @@ enum class Waits { request, batch };  // who waits for a fetch
 constexpr auto all_names(Waits) { return sim::names("request", "batch"); }
 using sim::to_string;
 
+// How long requests may take, as a service promises; what is none is not promised.
+struct ServiceLimits {
+  std::optional<sim::Time> first_token{};  // from the arrival
+  std::optional<sim::Time> per_token{};    // behind the first, mean
+  std::optional<sim::Time> whole{};
+
+  bool are_any() const { return first_token || per_token || whole; }
+  auto operator<=>(const ServiceLimits&) const = default;
+};
+
 struct ServeQuestion {
   std::string model{};
   StepQuestion step{};  // the parallelism, format and collectives of every batch; the rest of it follows from requests
@@ -31,7 +42,9 @@ struct ServeQuestion {
 
   std::string trace{};  // a file of requests; empty: they are drawn
   Arrivals arrivals = Arrivals::poisson;
-  double rate = 1.0;       // requests a second
+  double rate = 1.0;             // requests a second
+  std::int64_t concurrency = 0;  // so many requests at any time, each behind the end of another; 0: by rate
+  ServiceLimits limits{};
   std::int64_t burst = 1;  // requests that arrive together
   std::int64_t requests = 1000;
   std::int64_t seed = 1;

@@ -26,6 +26,11 @@ constexpr std::array<Latency, 3> latencies{{{"ttft", "first token", &Served::fir
                                             {"e2e", "whole", &Served::whole}}};
 constexpr std::array<std::pair<const char*, double>, 3> quantiles{{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}};
 
+double share_within(const ServeResult& result) {
+  return static_cast<double>(result.served.kept) /
+         static_cast<double>(std::max<std::int64_t>(1, result.served.requests));
+}
+
 std::vector<Shown<ServeResult>> shown_of_serving() {
   using R = const ServeResult&;
   std::vector<Shown<ServeResult>> shown;
@@ -51,8 +56,14 @@ std::vector<Shown<ServeResult>> shown_of_serving() {
       return sum;
     };
   };
+  const auto when_limited = [](auto of) {
+    return [of](R r) { return r.question.limits.are_any() ? Cell(of(r)) : Cell(NoNumber{"no limits"}); };
+  };
   const auto percent = [](auto of) { return [of](R r) { return in_percent * std::invoke(of, r); }; };
   const std::vector<Shown<ServeResult>> others{
+      {{"within_percent", "within", "%", 1, false}, when_limited([](R r) { return in_percent * share_within(r); })},
+      {{"goodput_per_s", "goodput", "1/s", 2, false},
+       when_limited([](R r) { return r.served.per_second(r.served.kept); })},
       {{"requests_per_s", "requests", "1/s", 2}, [](R r) { return r.served.per_second(r.served.requests); }},
       {{"tokens_per_s", "output", "tokens/s", 0}, [](R r) { return r.served.per_second(r.served.output_tokens); }},
       {{"joules_per_token", "energy", "J/token", 2},
@@ -95,6 +106,38 @@ Results to_tables(const ServeResult& result, const models::PlatformSpec& platfor
           serve_notes({&result, 1})};
 }
 
+namespace {
+
+// What was promised, of how many requests it was kept, and up to which rate of those that were asked.
+std::vector<std::string> notes_of_limits(std::span<const ServeResult> results) {
+  constexpr double most_of_them = 0.9;  // of the requests, that a rate is told to serve: DistServe (arXiv 2401.09670)
+  std::vector<std::string> notes;
+  const ServeResult* best = nullptr;
+  bool any = false;
+  for (const ServeResult& result : results) {
+    if (!result.question.limits.are_any()) continue;
+    any = true;
+    const bool keeps = share_within(result) >= most_of_them;
+    if (keeps && (best == nullptr || result.question.rate > best->question.rate)) best = &result;
+  }
+  if (!any) return notes;
+  if (results.size() == 1) {
+    notes.push_back(fmt::format("{:.1f} % of the requests were within the limits: {:.2f} a second.",
+                                in_percent * share_within(results.front()),
+                                results.front().served.per_second(results.front().served.kept)));
+  } else if (best == nullptr) {
+    notes.emplace_back("No point had 90 % of its requests within the limits.");
+  } else {
+    notes.push_back(
+        fmt::format("Of all points the largest rate at which 90 % of the requests were within the limits is "
+                    "{:g} a second.",
+                    best->question.rate));
+  }
+  return notes;
+}
+
+}  // namespace
+
 std::vector<std::string> serve_notes(std::span<const ServeResult> results) {
   double mean = 0.0;
   double most = 0.0;
@@ -130,6 +173,7 @@ std::vector<std::string> serve_notes(std::span<const ServeResult> results) {
       tell(fmt::format("Left out: {} requests of the trace of which nothing came back.", result.without_output));
   }
   notes.insert(notes.end(), told.begin(), told.end());
+  for (std::string& note : notes_of_limits(results)) notes.push_back(std::move(note));
   if (cut > 0) {
     notes.push_back(fmt::format(
         "{} of {} requests were drawn longer than the model's context and the cache have room for, and cut to that.",

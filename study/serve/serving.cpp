@@ -1,6 +1,7 @@
 #include "study/serve/serving.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <utility>
 
@@ -14,8 +15,12 @@ namespace {
 class Serving {
  public:
   Serving(RequestSource& source, const std::vector<ServingGroup>& groups,
-          const std::function<void(const Batch&, std::size_t)>& sees_batch)
-      : source_(source) {
+          const std::function<void(const Batch&, std::size_t)>& sees_batch, std::int64_t concurrency,
+          const ServiceLimits& limits)
+      : source_(source),
+        limits_(limits),
+        is_closed_(concurrency > 0),
+        places_(static_cast<std::size_t>(concurrency), sim::Time(0)) {
     const std::size_t last = groups.size() - 1;
     for (std::size_t place = 0; place <= last; ++place) {
       ServerEvents events;
@@ -60,8 +65,13 @@ class Serving {
   }
 
   std::optional<Sequence> arriving() {
-    const std::optional<ServeRequest> request = source_.next();
+    if (is_closed_ && places_.empty()) return {};
+    std::optional<ServeRequest> request = source_.next();
     if (!request) return {};
+    if (is_closed_) {
+      request->arrival = places_.front();
+      places_.pop_front();
+    }
     if (arrived_++ == 0) served_.begin = request->arrival;
     return Sequence{.request = *request, .ready = request->arrival};
   }
@@ -91,11 +101,20 @@ class Serving {
     served_.prompt_tokens += request.prompt;
     served_.output_tokens += request.output;
     served_.whole.add(at - request.arrival);
-    if (request.output > 1) served_.per_token.add((at - sequence.first_token) / (request.output - 1));
+    const sim::Time per_token = request.output > 1 ? (at - sequence.first_token) / (request.output - 1) : sim::Time(0);
+    if (request.output > 1) served_.per_token.add(per_token);
+    const bool keeps = sequence.first_token - request.arrival <= limits_.first_token.value_or(sim::Time::max()) &&
+                       per_token <= limits_.per_token.value_or(sim::Time::max()) &&
+                       at - request.arrival <= limits_.whole.value_or(sim::Time::max());
+    served_.kept += keeps ? 1 : 0;
     served_.end = std::max(served_.end, at);
+    if (is_closed_) places_.push_back(at);
   }
 
   RequestSource& source_;
+  ServiceLimits limits_;
+  bool is_closed_;                // a request arrives when another ends
+  std::deque<sim::Time> places_;  // when the next ones may then
   std::vector<std::unique_ptr<Server>> servers_;
   std::deque<Sequence> handed_;  // from the first group to the second
   std::int64_t arrived_ = 0;
@@ -109,8 +128,9 @@ double Served::per_second(std::int64_t count) const {
 }
 
 Served serve(RequestSource& source, const std::vector<ServingGroup>& groups,
-             const std::function<void(const Batch& batch, std::size_t group)>& sees_batch) {
-  return Serving(source, groups, sees_batch).run();
+             const std::function<void(const Batch& batch, std::size_t group)>& sees_batch, std::int64_t concurrency,
+             const ServiceLimits& limits) {
+  return Serving(source, groups, sees_batch, concurrency, limits).run();
 }
 
 }  // namespace c3sim::study

@@ -54,7 +54,8 @@ void write_head(StepWriter& writer) {
   }
   writer.operate("last_norm", Kind::norm, model.norm == Norm::rms ? "rmsnorm" : "layernorm",
                  elements_of(rows, model.hidden), {}, model.hidden);
-  writer.gemm("head", words, model.hidden, rows);
+  writer.plain_gemm("head", words, model.hidden, rows);
+  if (model.head_soft_cap) writer.operate("head_soft_cap", Kind::elementwise, "soft_cap", scores);
   if (writer.question().phase == Phase::train) {
     write_loss(writer, rows, scores);
     return;
@@ -64,7 +65,7 @@ void write_head(StepWriter& writer) {
   writer.operate("choice", Kind::softmax, "softmax", scores * writer.question().tp);
 }
 
-void write_head_gradient(StepWriter& writer) {
+Written write_head_gradient(StepWriter& writer) {
   const ModelSpec& model = writer.model();
   const std::int64_t rows = scored_tokens(writer.question());
   const std::int64_t words = writer.words();
@@ -73,7 +74,7 @@ void write_head_gradient(StepWriter& writer) {
   writer.operate("head_gradient_cast", Kind::copy, "cast_down", scores);
   writer.input_gradient("head_input", words, model.hidden, rows);
   writer.add_up("head_input", elements_of(rows, model.hidden), false);
-  writer.weight_gradient("head_weights", words, model.hidden, rows);
+  return writer.weight_gradient("head_weights", words, model.hidden, rows);
 }
 
 void write_embedding_gradient(StepWriter& writer) {

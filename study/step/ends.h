@@ -7,7 +7,7 @@ namespace c3sim::study {
 
 void write_embedding(StepWriter& writer);
 void write_head(StepWriter& writer);
-void write_head_gradient(StepWriter& writer);
+Written write_head_gradient(StepWriter& writer);  // returns that of the weights
 void write_embedding_gradient(StepWriter& writer);
 
 }  // namespace c3sim::study

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "study/step/step_writer.h"
 
@@ -13,9 +14,8 @@ namespace c3sim::study {
 // In so many pieces of whole tokens. What comes before is the shard of the stream that a GPU
 // has; gathers and reductions take turns on a stream of their own.
 void write_gathered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in, int pieces);
-// What is written next waits for all pieces of `name` by wait_for_pieces.
-void write_scattered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in,
-                             int pieces);
-void wait_for_pieces(StepWriter& writer, const std::string& name, int pieces);
+// Returns what scatters the pieces, for which whoever needs the whole result waits.
+std::vector<Written> write_scattered_product(StepWriter& writer, const std::string& name, std::int64_t out,
+                                             std::int64_t in, int pieces);
 
 }  // namespace c3sim::study

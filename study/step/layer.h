@@ -7,12 +7,13 @@
 
 namespace c3sim::study {
 
-// The operations of a layer forward, in their order. `prefix` is put before their names.
-void write_forward(StepWriter& writer, const std::string& prefix);
+// The operations of a layer forward, in their order; returns the last. `prefix` is put before their names.
+Written write_forward(StepWriter& writer, const std::string& prefix);
 
-// Copies of tokens where these are spread evenly over experts, each token going to as many: those that a GPU sends, and
-// those that its experts are given; its experts that have any, and tokens of each.
+// Copies of tokens, each of which goes to as many experts: those that a GPU sends, and those that its experts are given
+// on the GPU that most come to; its experts that have any, and tokens of each, of which all of these have as many.
 struct Experts {
+  double over_even = 1.0;  // copies that are given over those that are sent
   std::int64_t sent = 0;
   std::int64_t copies = 0;
   std::int64_t busy = 0;

@@ -1,6 +1,7 @@
 #include "study/step/model_spec.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <system_error>
 
@@ -13,59 +14,144 @@ namespace c3sim::study {
 
 namespace {
 
-ModelSpec read_yaml(const std::filesystem::path& file) {
+// Of a list of variants: which layers each is, of so many, and what these have instead.
+std::vector<LayerVariant> read_variants(sim::Section& root, const ModelSpec& model) {
+  std::vector<LayerVariant> variants;
+  for (sim::Section& one : root.list("variants")) {
+    LayerVariant variant;
+    variant.name = one.name("name");
+    const std::int64_t first = one.integer("first", 0, most_layers, 0);
+    const std::int64_t every = one.integer("every", 1, most_layers, 1);
+    if (one.has("first") == one.has("every")) {
+      one.fault("name",
+                "is of the first layers or of each so many-th: first or every is accepted, and one of both due");
+    }
+    variant.layers = layers_of_pattern(model.layers, one.has("first") ? first : 0, one.has("every") ? every : 0);
+    for (const Extent& extent : extents()) {
+      if (extent.varies == nullptr || !one.has(extent.key)) continue;
+      variant.*extent.varies = one.integer(extent.key, std::min<std::int64_t>(0, extent.least), extent.most);
+    }
+    variants.push_back(std::move(variant));
+  }
+  return variants;
+}
+
+ReadModel read_yaml(const std::filesystem::path& file) {
   sim::Config config = sim::Config::from_file(file);
   sim::Section root = config.root();
-  ModelSpec model;
-  model.name = root.name("name");
+  const std::string name = root.name("name");
   root.text("source");
-  model.layers = root.integer("layers", 1, most_layers);
-  model.hidden = root.integer("hidden", 1, most_features);
-  model.heads = root.integer("heads", 1, most_features);
-  model.kv_heads = root.integer("kv_heads", 1, most_features, model.heads);
-  model.head_dim =
-      root.integer("head_dim", 1, most_head_features, std::max<std::int64_t>(1, model.hidden / model.heads));
-  model.ffn = root.integer("ffn", 1, most_features);
-  model.vocabulary = root.integer("vocabulary", 1, most_words);
-  model.position = root.choice<Positions>("position", sim::choices_of<Positions>(), Positions::rotary);
-  model.positions = root.integer("positions", 0, most_positions, 0);
-  model.window = root.integer("window", 0, most_positions, 0);
-  model.norm = root.choice<Norm>("norm", sim::choices_of<Norm>(), Norm::rms);
-  model.feed = root.choice<Feed>("feed", sim::choices_of<Feed>(), Feed::swiglu);
-  model.causal = root.flag("causal", true);
-  model.biases = root.flag("biases", false);
-  model.qkv_biases = root.flag("qkv_biases", model.biases);
-  model.tied = root.flag("tied", false);
-  model.dropout = root.number("dropout", 0.0, 0.99, 0.0);
-  model.attention_dropout = root.number("attention_dropout", 0.0, 0.99, model.dropout);
-  model.scored = root.number("scored", 0.001, 1.0, 1.0);
-  model.experts = root.integer("experts", 0, most_experts, 0);
-  model.experts_used = root.integer("experts_used", 0, most_experts, 0);
+  ModelSpec model = read_network(root);
+  model.name = name;
+  if (root.has("variants")) model.variants = read_variants(root, model);
   for (const sim::Fault& one : contradictions(model, root.has("head_dim"))) root.fault(one.where, one.what);
   config.finish();
-  return model;
+  return {std::move(model)};
+}
+
+std::int64_t parameters_of_kinds(const ModelSpec& model, bool used) {
+  std::int64_t sum = model.end_parameters();
+  for (const LayerKind& kind : model.kinds(model.layers)) {
+    const std::int64_t of_experts = kind.model.expert_parameters();
+    std::int64_t of_layer = kind.model.layer_parameters();
+    if (used && of_experts > 0)
+      of_layer -= of_experts / kind.model.experts * (kind.model.experts - kind.model.experts_used);
+    sum += kind.layers * of_layer;
+  }
+  return sum;
 }
 
 }  // namespace
 
-std::int64_t ModelSpec::expert_parameters() const { return experts * (first_ffn() + ffn) * hidden; }
+std::vector<std::int64_t> layers_of_pattern(std::int64_t layers, std::int64_t first, std::int64_t every) {
+  std::vector<std::int64_t> indices;
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    if (layer < first || (every > 0 && layer % every == every - 1)) indices.push_back(layer);
+  }
+  return indices;
+}
+
+std::span<const Extent> extents() {
+  using M = ModelSpec;
+  using V = LayerVariant;
+  static constexpr std::array all{Extent{"layers", &M::layers, 1, most_layers},
+                                  Extent{"hidden", &M::hidden, 1, most_features},
+                                  Extent{"heads", &M::heads, 1, most_features},
+                                  Extent{"kv_heads", &M::kv_heads, 1, most_features},
+                                  Extent{"head_dim", &M::head_dim, 1, most_head_features},
+                                  Extent{"value_dim", &M::value_dim, 0, most_head_features},
+                                  Extent{"query_rank", &M::query_rank, 0, most_features},
+                                  Extent{"kv_rank", &M::kv_rank, 0, most_features},
+                                  Extent{"rotary_dim", &M::rotary_dim, 0, most_head_features},
+                                  Extent{"ffn", &M::ffn, 1, most_features, &V::ffn},
+                                  Extent{"vocabulary", &M::vocabulary, 1, most_words},
+                                  Extent{"positions", &M::positions, 0, most_positions},
+                                  Extent{"window", &M::window, 0, most_positions, &V::window},
+                                  Extent{"experts", &M::experts, 0, most_experts, &V::experts},
+                                  Extent{"experts_used", &M::experts_used, 0, most_experts, &V::experts_used},
+                                  Extent{"shared_ffn", &M::shared_ffn, 0, most_features, &V::shared_ffn}};
+  return all;
+}
+
+std::vector<LayerKind> ModelSpec::kinds(std::int64_t of_layers) const {
+  if (variants.empty()) return {{*this, "", of_layers}};
+  std::vector<LayerKind> kinds;
+  for (std::int64_t layer = 0; layer < of_layers; ++layer) {
+    ModelSpec own = *this;
+    own.variants.clear();
+    std::string prefix;
+    for (const LayerVariant& variant : variants) {
+      if (!std::ranges::binary_search(variant.layers, layer % layers)) continue;
+      const ModelSpec before = own;
+      for (const Extent& extent : extents()) {
+        if (extent.varies != nullptr && variant.*extent.varies) own.*extent.value = *(variant.*extent.varies);
+      }
+      if (own != before) prefix += variant.name + "_";
+    }
+    if (own.experts == 0) own.experts_used = own.shared_ffn = 0;
+    const auto found = std::ranges::find(kinds, own, &LayerKind::model);
+    if (found == kinds.end()) {
+      kinds.push_back({std::move(own), std::move(prefix), 1});
+    } else {
+      ++found->layers;
+    }
+  }
+  return kinds;
+}
+
+std::int64_t ModelSpec::expert_parameters() const {
+  return experts * ((first_ffn() + ffn) * hidden + (biases ? first_ffn() + hidden : 0));
+}
+
+std::int64_t ModelSpec::shared_parameters() const { return (first_shared_ffn() + shared_ffn) * hidden; }
 
 std::int64_t ModelSpec::whole_parameters() const {
-  const std::int64_t norms = (norm == Norm::layer ? 4 : 2) * hidden;
-  return norms + experts * hidden + (biases ? 2 * hidden : 0);
+  std::int64_t norms = (norm == Norm::layer ? 4 : 2) * hidden * (after_norms ? 2 : 1);
+  if (query_norm == QueryNorm::heads) norms += 2 * head_dim;
+  if (query_norm == QueryNorm::all) norms += query_features() + kv_features();
+  // Projections to ranks, and their norms.
+  const std::int64_t latent = is_latent() ? latent_features() * hidden + query_rank + kv_rank : 0;
+  const std::int64_t behind_sums = biases ? (experts == 0 ? 2 : 1) * hidden + experts : 0;
+  return norms + latent + experts * hidden + behind_sums;
 }
 
 std::int64_t ModelSpec::layer_parameters() const {
-  const std::int64_t attention = hidden * (2 * query_features() + 2 * kv_features());
+  const std::int64_t queries = (is_latent() && query_rank > 0 ? query_rank : hidden) * query_features();
+  const std::int64_t keys = is_latent() ? kv_rank * heads * latent_head() : hidden * kv_heads * (head_dim + values());
+  const std::int64_t attention = queries + keys + hidden * heads * values() + (sinks ? heads : 0);
   const std::int64_t feed_forward = experts == 0 ? (first_ffn() + ffn) * hidden : expert_parameters();
-  const std::int64_t first_bias = biases || qkv_biases ? query_features() + 2 * kv_features() : 0;
-  return attention + feed_forward + first_bias + (biases ? first_ffn() : 0) + whole_parameters();
+  const std::int64_t first_bias = biases || qkv_biases ? query_features() + kv_heads * (head_dim + values()) : 0;
+  return attention + feed_forward + shared_parameters() + first_bias + (biases && experts == 0 ? first_ffn() : 0) +
+         whole_parameters();
 }
 
 std::int64_t ModelSpec::end_parameters() const {
   const std::int64_t learned = position == Positions::learned ? positions * hidden : 0;
   return (tied ? 1 : 2) * vocabulary * hidden + learned + hidden;
 }
+
+std::int64_t ModelSpec::parameters() const { return parameters_of_kinds(*this, false); }
+std::int64_t ModelSpec::used_parameters() const { return parameters_of_kinds(*this, true); }
 
 std::vector<sim::Fault> contradictions(const ModelSpec& model, bool says_head_dim) {
   FaultList faults;
@@ -75,9 +161,20 @@ std::vector<sim::Fault> contradictions(const ModelSpec& model, bool says_head_di
   faults.add_if(model.heads % model.kv_heads != 0, "kv_heads",
                 "{} heads do not share {} heads of keys and values evenly: a divisor of {} is accepted", model.heads,
                 model.kv_heads, model.heads);
-  faults.add_if((model.experts == 0) != (model.experts_used == 0) || model.experts_used > model.experts, "experts_used",
-                "a token cannot use {} of {} experts: 1 to all of them are accepted, or none of none",
-                model.experts_used, model.experts);
+  for (const auto& [kind, prefix, layers] : model.kinds(model.layers)) {
+    const bool uses = (kind.experts == 0) == (kind.experts_used == 0) && kind.experts_used <= kind.experts;
+    faults.add_if(!uses, "experts_used",
+                  "a token cannot use {} of {} experts: 1 to all of them are accepted, or none of none",
+                  kind.experts_used, kind.experts);
+    if (!uses) break;
+  }
+  faults.add_if(
+      model.is_latent() && (model.rotary_dim >= model.head_dim || model.kv_heads != model.heads), "kv_rank",
+      "latent attention has {} features of a key that all heads share, fewer than the {} of each, and as many "
+      "heads of keys as the {} of queries",
+      model.rotary_dim, model.head_dim, model.heads);
+  faults.add_if(!model.is_latent() && (model.query_rank > 0 || model.rotary_dim > 0), "kv_rank",
+                "query_rank and rotary_dim are of latent attention: a kv_rank of at least 1 is accepted beside them");
   faults.add_if(model.position == Positions::learned && model.positions == 0, "positions",
                 "learned positions are so many: positions is missing, a number from 1 is accepted");
   return faults.take();
@@ -112,9 +209,17 @@ std::filesystem::path model_file(const std::string& name_or_path,
                                "; a file is accepted too, .yaml or a config.json of Hugging Face"}});
 }
 
-ModelSpec read_model(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders) {
+ReadModel read_model_file(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders,
+                          std::span<const std::string> ignores, const std::string& like) {
   const std::filesystem::path file = model_file(name_or_path, config_folders);
-  if (file.extension() == ".json") return read_hugging_face(sim::read_measurement_text(file), name_or_path);
+  if (file.extension() == ".json") {
+    return read_hugging_face(sim::read_measurement_text(file), name_or_path, config_folders, ignores,
+                             like.ends_with(".json") ? read_model(like, config_folders).name : like);
+  }
+  if (!ignores.empty() || !like.empty()) {
+    throw sim::ConfigError({{ignores.empty() ? "--like" : "--ignore", "",
+                             "is of a config.json: none is accepted beside other files and names"}});
+  }
   return read_yaml(file);
 }
 

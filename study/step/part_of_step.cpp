@@ -21,7 +21,7 @@ std::vector<PartOfStep::Place> PartOfStep::places() const {
 }
 
 PartOfStep part_of(const StepQuestion& question, std::span<const ElementwiseOperator> operators, const Testbed& testbed,
-                   std::int64_t layers, const std::function<bool(const StepBlock&)>& leaves_out) {
+                   FewLayers layers, const std::function<bool(const StepBlock&)>& leaves_out) {
   PartOfStep part{step_blocks(question, operators, layers, testbed.platform()), {}, {}};
   if (leaves_out) std::erase_if(part.blocks, leaves_out);
   part.graph = graph_of(part.blocks, testbed.platform(), question.pause);

@@ -32,6 +32,6 @@ struct PartOfStep {
 
 // `leaves_out`, if given, says which blocks are not in it. Throws sim::ConfigError with what the machine cannot do.
 PartOfStep part_of(const StepQuestion& question, std::span<const ElementwiseOperator> operators, const Testbed& testbed,
-                   std::int64_t layers, const std::function<bool(const StepBlock&)>& leaves_out = {});
+                   FewLayers layers, const std::function<bool(const StepBlock&)>& leaves_out = {});
 
 }  // namespace c3sim::study

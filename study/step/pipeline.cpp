@@ -39,7 +39,7 @@ class Pipeline {
       }
       const double ends = is_end(stage) ? end_share(question_) : 0.0;
       if (question_.trains()) write_reduction_of_turns(writer_, ends);
-      write_update(writer_, question_.stage_layers(), ends);
+      write_update(writer_, most_layers, {}, ends);
       block(stage, {}, fmt::format("_s{}", stage), 0);
     }
     return std::move(blocks_);

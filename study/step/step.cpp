@@ -62,15 +62,23 @@ class StepRun {
   // As if each layer beyond a few, or some more, took as long as the last of these.
   double about() {
     if (question_.has_turns()) return pipeline_step(question_, operators_, testbed_).totals.time;
-    const std::int64_t layers = question_.stage_layers();
+    std::vector<std::int64_t> counts;
+    for (const LayerGroup& group : question_.groups()) counts.push_back(group.layers);
+    const std::int64_t layers = std::ranges::max(counts);
     for (const std::int64_t few : {simulated_layers, 4 * simulated_layers}) {
       if (few >= layers) break;
       const StepTotals seen = seen_of(few);
-      const StepTotals less = seen_of(few - 1);
-      if (few == simulated_layers && !repeats(few, seen, less)) continue;
-      return seen.time + static_cast<double>(layers - few) * (seen.time - less.time);
+      double time = seen.time;
+      bool all_repeat = true;
+      for (std::size_t kind = 0; kind < counts.size() && all_repeat; ++kind) {
+        if (counts[kind] <= few) continue;
+        const StepTotals less = seen_of({few, kind, 1});
+        all_repeat = few != simulated_layers || repeats(few, kind, seen, less);
+        time += static_cast<double>(counts[kind] - few) * (seen.time - less.time);
+      }
+      if (all_repeat) return time;
     }
-    return time(layers);
+    return this->time(layers);
   }
   std::vector<std::string> warnings() const { return testbed_.warnings(); }
 
@@ -89,15 +97,23 @@ class StepRun {
                                });
   }
 
+  // Of each kind few, and, of each that has more, what one fewer of it would take.
   StepTotals of_all_layers(std::int64_t simulated) {
-    const std::int64_t layers = question_.stage_layers();
+    std::vector<std::int64_t> counts;
+    for (const LayerGroup& group : question_.groups()) counts.push_back(group.layers);
+    const std::int64_t layers = std::ranges::max(counts);
     for (std::int64_t few = simulated; few < layers; few *= 4) {
       if (few > simulated && 2 * few > layers) break;
-      StepTotals seen = metered(few);
-      const StepTotals less = metered(few - 1);
-      if (!repeats(few, seen, less)) continue;
-      seen.extend(less, static_cast<double>(layers - few));
-      return seen;
+      const StepTotals seen = metered(few);
+      StepTotals all = seen;
+      bool all_repeat = true;
+      for (std::size_t kind = 0; kind < counts.size() && all_repeat; ++kind) {
+        if (counts[kind] <= few) continue;
+        const StepTotals less = metered({few, kind, 1});
+        all_repeat = repeats(few, kind, seen, less);
+        all.extend(seen, less, static_cast<double>(counts[kind] - few));
+      }
+      if (all_repeat) return all;
     }
     return metered(layers);
   }
@@ -105,26 +121,26 @@ class StepRun {
   // Whether the last of so many layers took as long as any further one will. Training goes through them twice: what
   // gets ahead in one pass, such as the host, is used up in the other, sooner the less there is before and behind the
   // layers, so that layers alone show it at once.
-  bool repeats(std::int64_t few, const StepTotals& of_few, const StepTotals& of_less) {
+  bool repeats(std::int64_t few, std::size_t kind, const StepTotals& of_few, const StepTotals& of_less) {
     if (few < 3) return true;
-    if (!question_.trains() || question_.layers) return alike(of_few, of_less, of_less, seen_of(few - 2));
-    return alike(of_few, of_less, seen_of(few, Of::layers), seen_of(few - 1, Of::layers));
+    if (!question_.trains() || question_.layers) return alike(of_few, of_less, of_less, seen_of({few, kind, 2}));
+    return alike(of_few, of_less, seen_of(few, Of::layers), seen_of({few, kind, 1}, Of::layers));
   }
 
-  PartOfStep part(std::int64_t layers, Of of = Of::all) const {
+  PartOfStep part(FewLayers layers, Of of = Of::all) const {
     if (of == Of::all) return part_of(question_, operators_, testbed_, layers);
     return part_of(question_, operators_, testbed_, layers, [](const StepBlock& block) {
       return block.layers == 0 && block.operations.front().kind != Kind::optimizer;
     });
   }
 
-  StepTotals seen_of(std::int64_t layers, Of of = Of::all) {
+  StepTotals seen_of(FewLayers layers, Of of = Of::all) {
     const PartOfStep played = part(layers, of);
     return tell(played, testbed_.run(played.schedule));
   }
 
   // With what a meter saw of power and clock.
-  StepTotals metered(std::int64_t layers) {
+  StepTotals metered(FewLayers layers) {
     const PartOfStep played = part(layers);
     // Where runs are not each as from rest, what is metered is the last of them; factors are on no run that is watched.
     const bool many = clock_settles(testbed_.platform()) || rounds_differ(testbed_.platform());

@@ -19,16 +19,23 @@ std::string words(const models::GemmShape& shape) {
   std::string text = fmt::format("gemm: {}x{}x{}", shape.m, shape.n, shape.k);
   if (shape.products > 1) text += fmt::format("x{}", shape.products);
   if (shape.dtype != models::Dtype::bf16) text += fmt::format(", dtype: {}", to_string(shape.dtype));
+  if (shape.weights) text += fmt::format(", weights: {}", to_string(*shape.weights));
   if (shape.layout != models::Layout::forward) text += fmt::format(", layout: {}", to_string(shape.layout));
   return text;
 }
 
 std::string words(const models::AttentionShape& shape) {
+  std::string more;
+  if (shape.value_dim > 0) more += fmt::format(", value_dim: {}", shape.value_dim);
+  if (shape.window > 0) more += fmt::format(", window: {}", shape.window);
+  if (shape.shared_values) more += ", shared_values: true";
+  if (shape.soft_cap) more += ", soft_cap: true";
+  if (shape.cache) more += fmt::format(", cache: {}", to_string(*shape.cache));
   return fmt::format(
       "attention: {{batch: {}, heads: {}, kv_heads: {}, queries: {}, keys: {}, head_dim: {}, causal: {}, "
-      "gradient: {}, dropout: {}, dtype: {}}}",
+      "gradient: {}, dropout: {}, dtype: {}{}}}",
       shape.batch, shape.heads, shape.kv_heads, shape.queries, shape.keys, shape.head_dim, shape.causal, shape.backward,
-      shape.dropout, to_string(shape.dtype));
+      shape.dropout, to_string(shape.dtype), more);
 }
 
 std::string words(const models::ElementwiseSpec& spec) {
@@ -106,7 +113,7 @@ sim::ConfigError too_large(const std::string& what, const std::string& most) {
 
 std::string experiment_text(const StepQuestion& question, const models::PlatformSpec& platform,
                             std::span<const ElementwiseOperator> operators, const std::string& machine) {
-  const std::vector<StepBlock> blocks = step_blocks(question, operators, question.stage_layers(), platform);
+  const std::vector<StepBlock> blocks = step_blocks(question, operators, most_layers, platform);
   if (const std::size_t operations = operations_in(blocks); operations > most_operations)
     throw too_large(fmt::format("{} operations", operations), fmt::format("{}", most_operations));
   std::string text =

@@ -26,7 +26,9 @@ void check_pieces(const StepQuestion& question, FaultList& faults) {
   faults.add_if(question.ffn_pieces && !question.pieces, "ffn_pieces",
                 "are of steps whose attention halves are in pieces, too: --pieces is accepted beside it");
   if (!question.pieces) return;
-  const bool dense = question.model.experts == 0 || question.half == Half::attention;
+  const std::vector<LayerKind> kinds = question.model.kinds(question.layer_count());
+  const bool dense = std::ranges::all_of(kinds, [](const LayerKind& kind) { return kind.model.experts == 0; }) ||
+                     question.half == Half::attention;
   faults.add_if(question.phase != Phase::prefill || question.cp > 1 || question.has_turns() || !dense, "pieces",
                 "are of the dense layers of a prefill: --phase prefill without --cp, --pp and --micro is accepted");
   faults.add_if(question.collectives.fuses, "pieces",
@@ -43,6 +45,11 @@ void check_pieces(const StepQuestion& question, FaultList& faults) {
 
 void check_pipeline(const StepQuestion& question, FaultList& faults) {
   if (question.pp == 1 && question.micro == 1) return;
+  const std::size_t kinds = question.model.kinds(question.layer_count()).size();
+  faults.add_if(kinds > 1, "pp",
+                "stages have layers that are all alike, and {} has {} kinds of them: 1 is accepted, and --micro 1, or "
+                "--layers of one kind",
+                question.model.name, kinds);
   faults.add_if(question.layer_count() % question.pp != 0, "pp",
                 "{} stages do not share {} layers evenly: a divisor is accepted", question.pp, question.layer_count());
   const std::int64_t turns = std::int64_t{question.pp} * question.micro;
@@ -62,13 +69,22 @@ void check_pipeline(const StepQuestion& question, FaultList& faults) {
 void check_parallelism(const StepQuestion& question, const models::PlatformSpec& platform, FaultList& faults) {
   const ModelSpec& model = question.model;
   check_even(faults, "tp", question.tp, model.heads, "heads");
-  if (model.heads % question.tp == 0 && question.tp % model.kv_heads != 0) {
+  if (model.heads % question.tp == 0 && question.tp % model.kv_heads != 0 && !model.is_latent()) {
     check_even(faults, "tp", question.tp, model.kv_heads, "heads of keys and values");
   }
-  check_even(faults, "tp", question.tp, model.ffn, "features of the feed-forward half");
-  faults.add_if(question.ep > 1 && model.experts == 0, "ep", "{} has no experts to share out: 1 is accepted",
-                model.name);
-  if (model.experts > 0) check_even(faults, "ep", question.ep, model.experts, "experts");
+  bool has_experts = false;
+  for (const auto& [kind, prefix, layers] : model.kinds(question.layer_count())) {
+    check_even(faults, "tp", question.tp, kind.ffn, "features of the feed-forward half");
+    if (kind.shared_ffn > 0) check_even(faults, "tp", question.tp, kind.shared_ffn, "features of the shared experts");
+    if (kind.experts > 0) check_even(faults, "ep", question.ep, kind.experts, "experts");
+    const auto routed = static_cast<std::int64_t>(question.routing.shares.size());
+    faults.add_if(kind.experts > 0 && routed > 0 && routed != kind.experts, "routing",
+                  "has shares of {} experts, and {} has {}: as many are accepted", routed, model.name, kind.experts);
+    has_experts = has_experts || kind.experts > 0;
+  }
+  faults.add_if(question.ep > 1 && !has_experts, "ep", "{} has no experts to share out: 1 is accepted", model.name);
+  faults.add_if(question.routing != Routing{} && !has_experts, "routing",
+                "{} has no experts to choose: it is of models that have some", model.name);
   faults.add_if(question.tp * question.dp % question.ep != 0, "ep",
                 "{} ranks do not share out the {} x {} GPUs of --tp and --dp evenly, which have the experts: a divisor "
                 "of {} is accepted",
@@ -115,10 +131,6 @@ void check_phase(const StepQuestion& question, FaultList& faults) {
   const char* const lengthens = question.context > 0 ? "context" : "tokens";
   faults.add_if(model.positions > 0 && length > model.positions, lengthens,
                 "{} tokens are more than the {} that {} knows the place of", length, model.positions, model.name);
-  faults.add_if(!decodes && model.window > 0 && length > model.window, lengthens,
-                "{} tokens are more than the window of {} that {} sees, past which only decode has a model: up to {} "
-                "are accepted",
-                length, model.window, model.name, model.window);
   faults.add_if(!question.trains() && question.optimizer != Optimizer::none, "optimizer",
                 "there are no gradients to update weights by: --phase train without --forward is accepted");
   faults.add_if(!question.trains() && question.recompute, "recompute",
@@ -204,6 +216,20 @@ std::vector<sim::Fault> faults_of(const StepQuestion& question, const models::Pl
   }
   faults.add_if(!platform.gpu.gemm.precision(question.dtype), "dtype", "{} has no matrix rate of {}: {} are accepted",
                 platform.name, to_string(question.dtype), fmt::format("{}", fmt::join(known, ", ")));
+  for (const auto& [part, format] : {std::pair("activations", question.formats.activations),
+                                     {"cache", question.formats.cache},
+                                     {"gradients", question.formats.gradients}}) {
+    const bool is_packed = format && (*format == models::Dtype::int4 || *format == models::Dtype::mxfp4);
+    faults.add_if(is_packed, "dtype", "{} are not of {}, a format of weights: bf16, fp16, fp8 and fp32 are accepted",
+                  part, format ? to_string(*format) : "");
+  }
+  const std::optional<models::Dtype> activations = question.formats.activations;
+  faults.add_if(activations && !platform.gpu.gemm.precision(*activations), "dtype",
+                "{} has no matrix rate of {}, in which attention and the router multiply: {} are accepted",
+                platform.name, activations ? to_string(*activations) : "", fmt::format("{}", fmt::join(known, ", ")));
+  faults.add_if(question.formats.gradients && question.phase != Phase::train, "dtype",
+                "there are no gradients: --phase train is accepted beside a format of theirs");
+  faults.add_if(question.formats.cache && question.phase == Phase::train, "dtype", "training has no cached tokens");
   check_parallelism(question, platform, faults);
   check_phase(question, faults);
   check_carrier(question, faults);

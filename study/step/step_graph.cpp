@@ -16,42 +16,63 @@
 namespace c3sim::study {
 
 std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                   std::int64_t layers, const models::PlatformSpec& platform) {
-  if (question.has_turns()) return pipeline_blocks(question, operators, layers, platform);
+                                   FewLayers layers, const models::PlatformSpec& platform) {
+  if (question.has_turns()) {
+    return pipeline_blocks(question, operators, std::min(layers.each, question.stage_layers()), platform);
+  }
   StepWriter writer(question, operators, platform);
   const bool whole = !question.layers.has_value();
   std::vector<StepBlock> blocks;
-  const auto block = [&](std::int64_t repeats) {
-    if (std::vector<StepOperation> written = writer.take(); !written.empty()) {
+  const auto block = [&](StepWriter& of, std::int64_t repeats) {
+    if (std::vector<StepOperation> written = of.take(); !written.empty()) {
       blocks.push_back({repeats, std::move(written)});
+    }
+  };
+  // Layers that are alike lie behind each other, wherever the model has them: that tells on no sum.
+  std::vector<LayerGroup> groups = question.groups(layers);
+  std::erase_if(groups, [](const LayerGroup& group) { return group.layers == 0; });
+  const auto each = [&](auto& order, const auto& write) {
+    for (const LayerGroup& group : order) {
+      StepWriter of_group(group.question, operators, platform, group.prefix);
+      write(of_group);
+      block(of_group, group.layers);
     }
   };
   if (whole) write_end_gather(writer);
   if (whole) write_embedding(writer);
-  block(0);
-  if (question.shard == Shard::full) write_gather(writer, "");
-  write_forward(writer, "");
-  block(layers);
+  block(writer, 0);
+  each(groups, [&](StepWriter& of_group) {
+    std::vector<Gather> gathers;
+    if (question.shard == Shard::full) gathers = write_gather(of_group, "");
+    wait_for_layer_before(of_group, gathers, write_forward(of_group, ""));
+  });
   if (whole) write_head(writer);
-  block(0);
+  block(writer, 0);
   if (!question.trains()) return blocks;
-  if (whole) write_head_gradient(writer);
-  if (whole) write_head_reduction(writer);
-  block(0);
-  if (question.shard == Shard::full) write_gather(writer, "backward_");
-  if (question.recompute) {
-    writer.do_again(true);
-    write_forward(writer, "again_");
-    writer.do_again(false);
-  }
-  write_backward(writer);
-  write_reduction(writer);
-  block(layers);
+  Written head_reduction;
+  if (whole) head_reduction = write_head_reduction(writer, write_head_gradient(writer));
+  block(writer, 0);
+  std::vector<Written> reductions;
+  std::ranges::reverse(groups);
+  each(groups, [&](StepWriter& of_group) {
+    std::vector<Gather> gathers;
+    if (question.shard == Shard::full) gathers = write_gather(of_group, "backward_");
+    if (question.recompute) {
+      of_group.do_again(true);
+      write_forward(of_group, "again_");
+      of_group.do_again(false);
+    }
+    const std::vector<ProductGradients> gradients = write_backward(of_group);
+    wait_for_layer_before(of_group, gathers, of_group.last());
+    const std::vector<Written> reduced = write_reduction(of_group, gathers, gradients);
+    reductions.insert(reductions.end(), reduced.begin(), reduced.end());
+  });
   if (whole) write_embedding_gradient(writer);
   if (whole) write_end_reduction(writer);
-  block(0);
-  write_update(writer, layers);
-  block(0);
+  block(writer, 0);
+  reductions.push_back(head_reduction);
+  write_update(writer, layers, reductions);
+  block(writer, 0);
   return blocks;
 }
 

@@ -12,10 +12,10 @@
 
 namespace c3sim::study {
 
-// The step of a question that has no faults, with so many layers, of each stage. Throws sim::ConfigError where the
-// configurations lack an operator.
+// The step of a question that has no faults, with so many layers of each kind, of each stage. Throws sim::ConfigError
+// where the configurations lack an operator.
 std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                   std::int64_t layers, const models::PlatformSpec& platform);
+                                   FewLayers layers, const models::PlatformSpec& platform);
 
 // Operations of the products of all GPUs together, and of one GPU that does it all by itself. What is done again, as
 // results were not kept, does not count. A split repeats the difference: a router's products, heads of keys and values,

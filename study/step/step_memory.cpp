@@ -15,10 +15,15 @@ namespace {
 double kept_by_layer(const StepQuestion& question) {
   const ModelSpec& model = question.model;
   const double hidden = static_cast<double>(model.hidden);
-  const double attention = static_cast<double>(2 * model.query_features() + 2 * model.kv_features());
-  const double ffn = static_cast<double>(model.first_ffn() + (model.feed == Feed::swiglu ? 2 : 1) * model.ffn);
+  const std::int64_t results = model.heads * model.values();
+  const double attention =
+      static_cast<double>(model.query_features() + results + model.kv_heads * (model.head_dim + model.values()) +
+                          (model.is_latent() ? model.latent_features() : 0));
+  const int halves = model.gates() ? 2 : 1;
+  const double ffn = static_cast<double>(model.first_ffn() + halves * model.ffn);
+  const double shared = static_cast<double>(model.first_shared_ffn() + halves * model.shared_ffn);
   const double used = model.experts == 0 ? 1.0 : static_cast<double>(model.experts_used);
-  return (4.0 * hidden + (attention + used * ffn) / question.tp) / question.cp;
+  return (4.0 * hidden + (attention + used * ffn + shared) / question.tp) / question.cp;
 }
 
 sim::Bytes activations_of(const StepQuestion& question) {
@@ -26,15 +31,21 @@ sim::Bytes activations_of(const StepQuestion& question) {
   const double held = question.trains() ? std::min(question.pp, question.micro) : 1;
   const double tokens = static_cast<double>(question.new_tokens()) / question.micro;
   const double layers = held * static_cast<double>(question.stage_layers());
-  const sim::Bytes element = size_of(question.dtype);
-  const sim::Bytes of_layer = tokens * kept_by_layer(question) * element;
+  const sim::Bytes element = size_of(question.activation_format());
+  sim::Bytes of_layer;
+  sim::Bytes of_layers;
+  for (const LayerGroup& group : question.groups()) {
+    const sim::Bytes of_this = tokens * kept_by_layer(group.question) * element;
+    of_layer = std::max(of_layer, of_this);
+    of_layers += held * static_cast<double>(group.layers) * of_this;
+  }
   const sim::Bytes stream = tokens * static_cast<double>(question.model.hidden) * element;
   const bool scores_all = question.phase == Phase::train && !question.layers;
   const double scored = scores_all ? tokens * question.model.scored : 0.0;
   const sim::Bytes scores =
       scored * static_cast<double>(question.model.vocabulary) / question.tp * (element + single_precision);
   if (!question.trains()) return of_layer + scores;
-  return scores + (question.recompute ? layers * stream + of_layer : layers * of_layer);
+  return scores + (question.recompute ? layers * stream + of_layer : of_layers);
 }
 
 }  // namespace
@@ -44,11 +55,15 @@ std::vector<AlikeWeights> alike_weights(const StepQuestion& question) {
   const double of_experts = static_cast<double>(model.expert_parameters()) / (question.ep * question.expert_tp());
   const double in_whole = static_cast<double>(model.whole_parameters());
   // Of keys and values each GPU has one head at least.
-  const double repeated =
-      static_cast<double>(2 * model.hidden * model.head_dim * (question.tp * question.kv_heads() - model.kv_heads));
+  const bool repeats = !model.is_latent();
+  const double repeated = repeats ? static_cast<double>(model.hidden * (model.head_dim + model.values()) *
+                                                        (question.tp * question.kv_heads() - model.kv_heads))
+                                  : 0.0;
+  // Shared experts are in whole where GPUs that share out products have tokens of their own there.
+  const double shared = static_cast<double>(model.shared_parameters());
   const double shared_out =
-      static_cast<double>(model.layer_parameters() - model.expert_parameters()) - in_whole + repeated;
-  const double of_all = in_whole + shared_out / question.tp;
+      static_cast<double>(model.layer_parameters() - model.expert_parameters()) - shared - in_whole + repeated;
+  const double of_all = in_whole + shared_out / question.tp + (question.ep > 1 ? shared : shared / question.tp);
   if (question.expert_replicas() == question.replicas()) return {{"", of_all + of_experts, question.replicas()}};
   return {{"", of_all, question.replicas()}, {"expert_", of_experts, question.expert_replicas()}};
 }
@@ -71,34 +86,39 @@ double head_weights(const StepQuestion& question) {
 double end_share(const StepQuestion& question) { return question.pp == 1 || question.model.tied ? 1.0 : 0.5; }
 
 StepMemory memory_of(const StepQuestion& question) {
-  const double layers = static_cast<double>(question.stage_layers());
   const bool shares = question.shard == Shard::full;
-  double kept = end_share(question) * end_weights(question) / (shares ? question.replicas() : 1);
-  double gathered = 0.0;
-  for (const AlikeWeights& alike : alike_weights(question)) {
-    kept += layers * alike.count / (shares ? alike.holders : 1);
-    if (shares && alike.holders > 1) gathered += alike.count;
+  const double ends = end_share(question) * end_weights(question) / (shares ? question.replicas() : 1);
+  double of_layers = 0.0;
+  double gathered = 0.0;  // of the largest layer
+  double cached = 0.0;    // features of all tokens and layers
+  for (const auto& [of_kind, prefix, count] : question.groups()) {
+    const double layers = static_cast<double>(count);
+    double of_layer = 0.0;
+    for (const AlikeWeights& alike : alike_weights(of_kind)) {
+      of_layers += layers * alike.count / (shares ? alike.holders : 1);
+      if (shares && alike.holders > 1) of_layer += alike.count;
+    }
+    gathered = std::max(gathered, of_layer);
+    const ModelSpec& model = of_kind.model;
+    cached += layers * static_cast<double>(of_kind.cached_features()) *
+              static_cast<double>(question.batch * model.seen(question.context + question.tokens) +
+                                  question.decoding * model.seen(question.decoding_context + 1));
   }
-  const sim::Bytes element = size_of(question.dtype);
+  const double kept = ends + of_layers;
+  const sim::Bytes element = question.weight_element();
   StepMemory memory;
   // Automatic mixed precision keeps weights in single precision, and casts them product by product; shards are gathered
   // for two layers at a time.
-  memory.weights = kept * (question.trains() && !shares ? single_precision : element);
-  memory.weights += std::min(2.0, layers) * gathered * element;
-  if (question.trains()) memory.gradients = kept * single_precision;
+  memory.weights =
+      question.trains() && !shares ? kept * single_precision : of_layers * element + ends * question.end_element();
+  memory.weights += std::min(2.0, static_cast<double>(question.stage_layers())) * gathered * element;
+  if (question.trains()) memory.gradients = kept * question.gradient_element();
   if (question.trains() && question.optimizer != Optimizer::none) {
     const double copies = shares && element < single_precision ? 3.0 : 2.0;
     memory.states = copies * kept * single_precision;
   }
   memory.activations = activations_of(question);
-  if (question.phase != Phase::train) {
-    const double cached = static_cast<double>(question.batch) *
-                              static_cast<double>(question.model.seen(question.context + question.tokens)) +
-                          static_cast<double>(question.decoding) *
-                              static_cast<double>(question.model.seen(question.decoding_context + 1));
-    const double features = 2.0 * static_cast<double>(question.kv_heads() * question.model.head_dim);
-    memory.cache = layers * cached / question.cp * features * element;
-  }
+  if (question.phase != Phase::train) memory.cache = cached / question.cp * size_of(question.cache_format());
   return memory;
 }
 

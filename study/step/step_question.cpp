@@ -36,6 +36,24 @@ std::string_view collective_name(std::string_view operation) {
   return operation.substr(0, operation[end] == '_' ? end : end + 1);
 }
 
+void StepQuestion::take(const ReadModel& read) {
+  model = read.model;
+  if (dtype != models::Dtype::bf16 || formats != Formats{}) return;
+  dtype = read.products.value_or(dtype);
+  formats = read.formats;
+}
+
+std::vector<LayerGroup> StepQuestion::groups(FewLayers few) const {
+  std::vector<LayerGroup> groups;
+  for (LayerKind& kind : model.kinds(layer_count())) {
+    const std::int64_t fewer = groups.size() == few.kind ? few.fewer : 0;
+    LayerGroup group{*this, std::move(kind.prefix), std::min(few.each, kind.layers / pp) - fewer};
+    group.question.model = std::move(kind.model);
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
 models::Backend StepQuestion::carrier_of(models::CollectiveKind kind) const {
   const models::Backend wanted = collectives.backend.value_or(models::Backend::rccl);
   // Engines of today do not add: what only adds up stays with kernels.

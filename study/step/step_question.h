@@ -15,6 +15,7 @@
 #include "models/platform/dtype.h"
 #include "sim/config/choice.h"
 #include "study/step/model_spec.h"
+#include "study/step/routing.h"
 #include "study/step/split.h"
 
 namespace c3sim::study {
@@ -56,6 +57,18 @@ std::string to_string(const CollectiveCarrier& carrier);  // "rccl/16"
 std::string_view collective_name(std::string_view operation);
 using CollectiveCarriers = std::map<std::string, CollectiveCarrier, std::less<>>;
 
+struct LayerGroup;
+
+// Layers that are simulated: of each kind so many at most, and of one kind fewer.
+struct FewLayers {
+  FewLayers(std::int64_t of_each) : each(of_each) {}
+  FewLayers(std::int64_t of_each, std::size_t of_kind, std::int64_t by) : each(of_each), kind(of_kind), fewer(by) {}
+
+  std::int64_t each;
+  std::size_t kind = 0;
+  std::int64_t fewer = 0;
+};
+
 struct StepQuestion : Split {
   ModelSpec model;
   std::optional<int> layers{};  // that many and nothing else: no embedding, no head
@@ -66,7 +79,9 @@ struct StepQuestion : Split {
   // Beside a prefill, in the same step: sequences that have a new token each, and the cached ones of each of these.
   std::int64_t decoding = 0;
   std::int64_t decoding_context = 0;
-  models::Dtype dtype = models::Dtype::bf16;
+  models::Dtype dtype = models::Dtype::bf16;  // of products, and of all else that `formats` does not say otherwise
+  Formats formats{};
+  Routing routing{};
   bool graph = false;  // launched from a captured graph; else op by op by the host
   Optimizer optimizer = Optimizer::none;
   bool forward = false;  // of training: no gradients
@@ -91,6 +106,20 @@ struct StepQuestion : Split {
   bool fuses() const { return collectives.fuses && tp > 1; }
   // Heads of keys and values on a GPU: one at least, of which several GPUs then hold the same.
   std::int64_t kv_heads() const { return std::max<std::int64_t>(1, model.kv_heads / tp); }
+  // Features of a token that a layer keeps on a GPU: latent attention's are not shared out.
+  std::int64_t cached_features() const {
+    return model.is_latent() ? model.cached_features() : kv_heads() * (model.head_dim + model.values());
+  }
+  models::Dtype activation_format() const { return formats.activations.value_or(dtype); }
+  models::Dtype cache_format() const { return formats.cache.value_or(activation_format()); }
+  sim::Bytes weight_element() const { return size_of(formats.weights.value_or(dtype)); }
+  // Embedding and head stay as the stream is where weights are packed.
+  sim::Bytes end_element() const { return formats.weights ? size_of(activation_format()) : size_of(dtype); }
+  sim::Bytes gradient_element() const { return formats.gradients ? size_of(*formats.gradients) : single_precision; }
+  // Whether products are given what the stream has in a smaller format, with a scale.
+  bool quantises() const { return formats.activations && size_of(dtype) < size_of(*formats.activations); }
+  // The layers of a stage that are alike, each kind with the question of it.
+  std::vector<LayerGroup> groups(FewLayers few = most_layers) const;
   std::int64_t layer_count() const { return layers ? *layers : model.layers; }
   std::int64_t stage_layers() const { return layer_count() / pp; }
   models::LaunchMode launch() const { return graph ? models::LaunchMode::graph : models::LaunchMode::op_by_op; }
@@ -101,6 +130,14 @@ struct StepQuestion : Split {
   // Embeddings give it so; layers alone are given the format of the products.
   bool wide_stream() const { return mixes() && !layers; }
   std::int64_t new_tokens() const { return batch * tokens + decoding; }  // of a replica
+  // The model, and the formats that its file tells of, where none but the usual one is asked for.
+  void take(const ReadModel& read);
+};
+
+struct LayerGroup {
+  StepQuestion question;  // whose model has these layers alone
+  std::string prefix;     // before the names of their operations
+  std::int64_t layers = 0;
 };
 
 }  // namespace c3sim::study

@@ -22,26 +22,24 @@ void StepTotals::count(const StepPart& part, double share, const models::Platfor
   if (const auto* shape = std::get_if<models::AttentionShape>(&part.work)) flops += share * shape->flops().value();
 }
 
-void StepTotals::extend(const StepTotals& of_one_less, double by) {
-  const auto more = [by](auto& of_few, auto less) { of_few = of_few + by * (of_few - less); };
-  more(time, of_one_less.time);
-  more(compute, of_one_less.compute);
-  more(communication, of_one_less.communication);
-  more(exposed, of_one_less.exposed);
-  more(host, of_one_less.host);
-  for (auto& [name, share] : operations) {
-    const StepShare& other = of_one_less.operations.at(name);
-    // What is of no layer takes as long: what differs is by what happens to run beside it.
-    if (share.count == other.count && share.limits.longest() == other.limits.longest()) continue;
-    more(share.count, other.count);
-    more(share.time, other.time);
-    more(share.limits.arithmetic, other.limits.arithmetic);
-    more(share.limits.memory, other.limits.memory);
-    more(share.limits.links, other.limits.links);
+void StepTotals::extend(const StepTotals& of_few, const StepTotals& of_one_less, double by) {
+  const auto more = [by](auto& all, auto few, auto less) { all = all + by * (few - less); };
+  for (double StepTotals::*const sum :
+       {&StepTotals::time, &StepTotals::compute, &StepTotals::communication, &StepTotals::exposed, &StepTotals::host,
+        &StepTotals::energy, &StepTotals::cycles, &StepTotals::flops}) {
+    more(this->*sum, of_few.*sum, of_one_less.*sum);
   }
-  more(energy, of_one_less.energy);
-  more(cycles, of_one_less.cycles);
-  more(flops, of_one_less.flops);
+  for (auto& [name, share] : operations) {
+    const StepShare& few = of_few.operations.at(name);
+    const StepShare& less = of_one_less.operations.at(name);
+    // What is of no such layer takes as long: what differs is by what happens to run beside it.
+    if (few.count == less.count && few.limits.longest() == less.limits.longest()) continue;
+    more(share.count, few.count, less.count);
+    more(share.time, few.time, less.time);
+    more(share.limits.arithmetic, few.limits.arithmetic, less.limits.arithmetic);
+    more(share.limits.memory, few.limits.memory, less.limits.memory);
+    more(share.limits.links, few.limits.links, less.limits.links);
+  }
 }
 
 }  // namespace c3sim::study

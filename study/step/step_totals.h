@@ -33,8 +33,8 @@ struct StepTotals {
 
   // An operation, or a part of one, of which one GPU has such a share.
   void count(const StepPart& part, double share, const models::PlatformSpec& platform);
-  // By so many further layers, each of which adds what the last one added to `of_one_less`.
-  void extend(const StepTotals& of_one_less, double by);
+  // By so many further layers of a kind, each of which adds what the last of these in `of_few` added to `of_one_less`.
+  void extend(const StepTotals& of_few, const StepTotals& of_one_less, double by);
 };
 
 }  // namespace c3sim::study

@@ -25,11 +25,17 @@ inline double elements_of(std::int64_t rows, std::int64_t columns) {
 CollectiveCarrier carrier_in(const StepQuestion& question, std::string_view collective, models::CollectiveKind kind,
                              const models::SdmaSpec& engines);
 
+// An operation that was written, for others to wait for; none where there was nothing to write.
+struct Written {
+  std::string name{};
+};
+
 class StepWriter {
  public:
+  // `prefix` is put before the names of all operations.
   StepWriter(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-             const models::PlatformSpec& platform)
-      : question_(question), operators_(operators), platform_(platform) {}
+             const models::PlatformSpec& platform, std::string prefix = "")
+      : question_(question), operators_(operators), platform_(platform), prefix_(std::move(prefix)) {}
 
   const StepQuestion& question() const { return question_; }
   const ModelSpec& model() const { return question_.model; }
@@ -46,25 +52,32 @@ class StepWriter {
   std::int64_t share(std::int64_t features) const { return features / question_.tp; }
   // Tokens of a GPU between products: its share where GPUs that share out products share them out, else all.
   double tokens_between() const { return static_cast<double>(tokens()) / (question_.pieces ? question_.tp : 1); }
+  // Of a GPU: features of the shared experts, all where GPUs that share out products have tokens of their own there.
+  std::int64_t shared_ffn() const { return routes_shares() ? model().shared_ffn : share(model().shared_ffn); }
   // Of a GPU: its words of a vocabulary, which is filled up where it does not come out even, as frameworks do.
   std::int64_t words() const { return (model().vocabulary + question_.tp - 1) / question_.tp; }
-  // Features of its keys, and of its values: of one head at least, of which several GPUs then hold the same.
-  std::int64_t kv_features() const { return question_.kv_heads() * model().head_dim; }
-  sim::Bytes element() const { return size_of(question_.dtype); }
+  sim::Bytes element() const { return size_of(question_.activation_format()); }  // of what goes between products
   // What a product of a batch of tokens has for each of them: features out of features, both of one GPU; so many
   // products in one kernel.
-  void gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
-            std::int64_t products = 1) {
-    product(name, {.m = out, .n = tokens, .k = in, .products = products});
+  Written gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
+               std::int64_t products = 1) {
+    return product(name, {.m = out, .n = tokens, .k = in, .products = products});
+  }
+  // One whose operands are as the stream is, whatever format others are multiplied in.
+  Written plain_gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens) {
+    return add(name, Kind::gemm,
+               models::GemmShape{.m = out, .n = tokens, .k = in, .dtype = question_.activation_format()});
   }
   // Its gradients: that of the weights, and that of what it had been given.
-  void weight_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
-                       std::int64_t products = 1) {
-    product(name, {.m = out, .n = in, .k = tokens, .products = products, .layout = models::Layout::weight_gradient});
+  Written weight_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
+                          std::int64_t products = 1) {
+    return product(name,
+                   {.m = out, .n = in, .k = tokens, .products = products, .layout = models::Layout::weight_gradient});
   }
-  void input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
-                      std::int64_t products = 1) {
-    product(name, {.m = in, .n = tokens, .k = out, .products = products, .layout = models::Layout::input_gradient});
+  Written input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
+                         std::int64_t products = 1) {
+    return product(name,
+                   {.m = in, .n = tokens, .k = out, .products = products, .layout = models::Layout::input_gradient});
   }
   // The result of the product just written is to be added up over the GPUs of tensor parallelism: where carriers fuse,
   // each GPU keeps the sums of a shard of the tokens.
@@ -75,31 +88,42 @@ class StepWriter {
   void gather_tokens(const std::string& name);
   // Of a sequence that GPUs share out each has a part near its start and one near its end, which together see as much
   // as any two such parts: two kernels.
-  void attention(const std::string& name, bool backward);
+  // `absorbed`: of latent attention, all heads see the cached features themselves; else what heads make of them.
+  void attention(const std::string& name, bool backward, bool absorbed = false);
+  // The sequences that decode beside a prefill.
+  void decoding_attention(const std::string& name, bool absorbed = false);
   // An operator of configs/operators.yaml; `element`: of its arrays, that of the question unless given; `row`: elements
   // of those that it reduces.
-  void operate(const std::string& name, Kind kind, const std::string& operation, double elements,
-               std::optional<sim::Bytes> element = {}, std::int64_t row = usual_row);
+  Written operate(const std::string& name, Kind kind, const std::string& operation, double elements,
+                  std::optional<sim::Bytes> element = {}, std::int64_t row = usual_row);
   // Over so many GPUs, bytes of one GPU's whole array; nothing for one GPU.
-  void collective(const std::string& name, models::CollectiveKind kind, sim::Bytes bytes, int gpus,
-                  const std::string& stream = compute_stream);
+  Written collective(const std::string& name, models::CollectiveKind kind, sim::Bytes bytes, int gpus,
+                     const std::string& stream = compute_stream);
   // Where the last operation is queued, and what it waits for beside its stream.
   void queue_on(const std::string& stream) { operations_.back().stream = stream; }
-  void wait(Wait wait) { operations_.back().after.push_back(std::move(wait)); }
+  // For one of its own layer, or of a layer `shift` before (-) or behind it; and of all layers.
+  void wait(const Written& on, std::int64_t shift = 0) { wait({operations_.back().name}, on, shift); }
+  void wait_for_all(const Written& on) {
+    if (!on.name.empty()) operations_.back().after.push_back({on.name});
+  }
+  // What was written before waits for what was written behind it, of a layer before.
+  void wait(const Written& who, const Written& on, std::int64_t shift);
   void wait_first(Wait wait) { operations_.front().after.push_back(std::move(wait)); }  // of those since take()
-  const std::string& last() const { return operations_.back().name; }
+  Written last() const { return {operations_.back().name}; }
   // Whether what is written next was done before.
   void do_again(bool again) { again_ = again; }
   // The operations since the last call.
   std::vector<StepOperation> take() { return std::exchange(operations_, {}); }
 
  private:
-  void add(const std::string& name, Kind kind, Work work, const std::string& stream = compute_stream);
-  void product(const std::string& name, models::GemmShape shape);
+  Written add(const std::string& name, Kind kind, Work work, const std::string& stream = compute_stream);
+  Written product(const std::string& name, models::GemmShape shape);
+  models::AttentionShape attention_shape(bool absorbed) const;
 
   const StepQuestion& question_;
   std::span<const ElementwiseOperator> operators_;
   const models::PlatformSpec& platform_;
+  std::string prefix_;
   std::vector<StepOperation> operations_;
   bool again_ = false;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/check.h"
 #include "study/step/layer.h"
 #include "study/step/step_memory.h"
 
@@ -52,9 +53,10 @@ class Backward {
   explicit Backward(StepWriter& writer)
       : writer_(writer), model_(writer.model()), tokens_(writer.tokens()), mixes_(writer.question().mixes()) {}
 
-  void write() {
+  std::vector<ProductGradients> write() {
     feed_forward();
     attention_half();
+    return std::move(gradients_);
   }
 
  private:
@@ -63,16 +65,17 @@ class Backward {
   // Both gradients of a product, and the cast of that of the weights.
   void product(const std::string& of, std::int64_t out, std::int64_t in, std::int64_t tokens,
                std::int64_t products = 1) {
-    writer_.input_gradient(of + "_input_gradient", out, in, tokens, products);
+    const Written input = writer_.input_gradient(of + "_input_gradient", out, in, tokens, products);
     if (of == "qkv" || (of == "up" && model_.experts == 0)) writer_.reduce_last();
-    writer_.weight_gradient(of + "_weight_gradient", out, in, tokens, products);
+    Written weights = writer_.weight_gradient(of + "_weight_gradient", out, in, tokens, products);
     if (model_.biases || (of == "qkv" && model_.qkv_biases)) {
       writer_.operate(of + "_bias_gradient", Kind::elementwise, "column_sums", elements_of(tokens_, out));
     }
     if (mixes_) {
-      writer_.operate(of + "_gradient_cast", Kind::copy, "cast_up",
-                      elements_of(out, in) * static_cast<double>(products));
+      weights = writer_.operate(of + "_gradient_cast", Kind::copy, "cast_up",
+                                elements_of(out, in) * static_cast<double>(products));
     }
+    gradients_.push_back({of, input, weights});
   }
   void residual(const std::string& of) {
     if (model_.dropout > 0.0) {
@@ -103,6 +106,7 @@ class Backward {
 
   void feed_forward() {
     residual("down");
+    if (model_.after_norms) normalise("down_norm");
     if (model_.experts == 0) {
       const std::int64_t ffn = writer_.share(model_.ffn);
       product("down", model_.hidden, ffn, tokens_);
@@ -134,35 +138,66 @@ class Backward {
     writer_.operate("router_choice_gradient", Kind::softmax, "route", elements_of(routed, model_.experts), {},
                     model_.experts);
     product("router", model_.experts, model_.hidden, routed);
+    if (model_.shared_ffn == 0) return;
+    const std::int64_t tokens = writer_.routes_shares() ? routed : tokens_;
+    const std::int64_t ffn = writer_.shared_ffn();
+    product("shared_down", model_.hidden, ffn, tokens);
+    activation(elements_of(tokens, ffn), "shared_");
+    product("shared_up", model_.first_shared_ffn() / model_.shared_ffn * ffn, model_.hidden, tokens);
+    writer_.operate("shared_add_gradient", Kind::elementwise, "add", elements_of(tokens, model_.hidden));
   }
 
-  void activation(double elements) {
-    if (model_.feed == Feed::swiglu) {
-      writer_.operate("gated_gradient", Kind::elementwise, "mul_strided", elements);
-      writer_.operate("gate_value_gradient", Kind::elementwise, "mul", elements);
-      writer_.operate("gate_gradient", Kind::elementwise, "silu_strided", elements);
-      writer_.operate("gate_join", Kind::copy, "copy", 2.0 * elements);
+  void activation(double elements, const std::string& of = "") {
+    if (model_.gates()) {
+      writer_.operate(of + "gated_gradient", Kind::elementwise, "mul_strided", elements);
+      writer_.operate(of + "gate_value_gradient", Kind::elementwise, "mul", elements);
+      writer_.operate(of + "gate_gradient", Kind::elementwise, "silu_strided", elements);
+      writer_.operate(of + "gate_join", Kind::copy, "copy", 2.0 * elements);
     } else {
-      writer_.operate("activation_gradient", Kind::elementwise,
+      writer_.operate(of + "activation_gradient", Kind::elementwise,
                       model_.feed == Feed::gelu ? "gelu_backward" : "relu_backward", elements);
     }
   }
 
   void attention_half() {
+    const StepQuestion& question = writer_.question();
     const std::int64_t queries = writer_.share(model_.query_features());
-    const std::int64_t all = queries + 2 * writer_.kv_features();
+    const std::int64_t results = writer_.share(model_.heads * model_.values());
+    const std::int64_t keys = model_.is_latent() ? writer_.share(model_.heads) * (model_.head_dim + model_.values())
+                                                 : question.cached_features();
     residual("out");
-    product("out", model_.hidden, queries, tokens_);
-    writer_.operate("attention_sums", Kind::elementwise, "row_dots", elements_of(tokens_, queries));
+    if (model_.after_norms) normalise("out_norm");
+    product("out", model_.hidden, results, tokens_);
+    writer_.operate("attention_sums", Kind::elementwise, "row_dots", elements_of(tokens_, results));
     writer_.attention("attention_gradient", true);
-    writer_.operate("attention_convert", Kind::copy, "cast_down", elements_of(tokens_, all));
+    writer_.operate("attention_convert", Kind::copy, "cast_down", elements_of(tokens_, queries + keys));
     writer_.collective("keys_reduce_scatter", models::CollectiveKind::reduce_scatter,
-                       2.0 * elements_of(writer_.question().new_tokens(), writer_.kv_features()) * writer_.element(),
-                       writer_.question().cp);
-    join(elements_of(tokens_, all));
-    product("qkv", all, model_.hidden, tokens_);
+                       elements_of(question.new_tokens(), question.cached_features()) * writer_.element(), question.cp);
+    if (model_.is_latent()) {
+      latent(queries);
+    } else {
+      if (model_.query_norm != QueryNorm::none) {
+        normalise_features("query_norm", queries);
+        normalise_features("key_norm", question.kv_heads() * model_.head_dim);
+      }
+      join(elements_of(tokens_, queries + keys));
+      product("qkv", queries + keys, model_.hidden, tokens_);
+    }
     add_up("qkv", true);
     normalise("attention_norm");
+  }
+
+  void latent(std::int64_t queries) {
+    product("key_up", writer_.share(model_.heads) * model_.latent_head(), model_.kv_rank, tokens_);
+    product("query_up", queries, model_.query_rank > 0 ? model_.query_rank : model_.hidden, tokens_);
+    normalise_features("key_norm", model_.kv_rank);
+    if (model_.query_rank > 0) normalise_features("query_norm", model_.query_rank);
+    product("latent", model_.latent_features(), model_.hidden, tokens_);
+  }
+  void normalise_features(const std::string& of, std::int64_t features) {
+    const double elements = elements_of(tokens_, features);
+    writer_.operate(of + "_gradient", Kind::norm, "norm_backward", elements);
+    writer_.operate(of + "_weight_gradient", Kind::elementwise, "norm_weights", elements);
   }
 
   // Gradients of queries, keys and values to that of one product. Without rotary positions, which leave heads apart,
@@ -177,6 +212,7 @@ class Backward {
   const ModelSpec& model_;
   std::int64_t tokens_;
   bool mixes_;
+  std::vector<ProductGradients> gradients_;
 };
 
 // A pass of an optimizer over all weights, by kernels that take many tensors at once, and its operation.
@@ -231,10 +267,26 @@ std::vector<Tensor> tensors_of(const StepQuestion& question, const AlikeWeights&
     tensors.insert(tensors.end(), more.begin(), more.end());
   }
   if (!alike.of.empty()) return tensors;
+  if (model.shared_ffn > 0) {
+    const double each = elements_of(model.hidden, model.shared_ffn) / question.tp;
+    tensors.insert(tensors.end(), {{"shared_down", each}, {"shared_up", (model.gates() ? 2.0 : 1.0) * each}});
+  }
   const double hidden = static_cast<double>(model.hidden);
-  const double queries = hidden * static_cast<double>(model.query_features()) / question.tp;
-  const double keys = hidden * static_cast<double>(question.kv_heads() * model.head_dim);
-  const std::vector<Tensor> attention{{"out", queries}, {"qkv", keys}, {"qkv", keys}, {"qkv", queries}};
+  const double results = hidden * static_cast<double>(model.heads * model.values()) / question.tp;
+  const double queries = static_cast<double>(model.query_features()) / question.tp;
+  std::vector<Tensor> attention{{"out", results}};
+  if (model.is_latent()) {
+    const double rank = static_cast<double>(model.kv_rank);
+    attention.push_back({"key_up", rank * static_cast<double>(model.heads * model.latent_head()) / question.tp});
+    attention.push_back(
+        {"query_up", queries * (model.query_rank > 0 ? static_cast<double>(model.query_rank) : hidden)});
+    attention.push_back({"latent", hidden * static_cast<double>(model.latent_features())});
+  } else {
+    const double heads = static_cast<double>(question.kv_heads());
+    attention.push_back({"qkv", hidden * heads * static_cast<double>(model.values())});
+    attention.push_back({"qkv", hidden * heads * static_cast<double>(model.head_dim)});
+    attention.push_back({"qkv", hidden * queries});
+  }
   tensors.insert(tensors.end(), attention.begin(), attention.end());
   double left = alike.count;  // of norms and biases
   for (const Tensor& tensor : tensors) left -= tensor.weights;
@@ -257,93 +309,96 @@ std::vector<Bucket> buckets_of(const StepQuestion& question) {
       }
       buckets.back().weights += tensor.weights;
       buckets.back().behind = tensor.of;
-      is_full = buckets.back().weights * single_precision >= bucket;
+      is_full = buckets.back().weights * question.gradient_element() >= bucket;
     }
   }
   return buckets;
 }
 
-// The collectives that add up the gradients of a layer.
-std::vector<std::string> reductions(const StepQuestion& question) {
-  std::vector<std::string> names;
-  if (question.shard == Shard::full) {
-    for (const AlikeWeights& alike : alike_weights(question)) {
-      if (alike.holders > 1) names.push_back(alike.of + reduction);
-    }
-    return names;
-  }
-  for (const Bucket& one : buckets_of(question)) names.push_back(one.name);
-  return names;
-}
-
 // Of the head, which is a tensor of its own, whether its gradient is a bucket while layers have theirs.
 bool reduces_head(const StepQuestion& question) {
   return question.trains() && !question.layers && !question.has_turns() && question.shard == Shard::none &&
-         question.replicas() > 1 && !question.model.tied && head_weights(question) * single_precision >= first_bucket;
+         question.replicas() > 1 && !question.model.tied &&
+         head_weights(question) * question.gradient_element() >= first_bucket;
 }
 
 }  // namespace
 
-void write_gather(StepWriter& writer, const std::string& prefix) {
+std::vector<Gather> write_gather(StepWriter& writer, const std::string& prefix) {
   const StepQuestion& question = writer.question();
+  std::vector<Gather> gathers;
   for (const AlikeWeights& alike : alike_weights(question)) {
     if (alike.holders == 1) continue;
     const std::string name = prefix + alike.of;
-    writer.operate(name + "copy_in", Kind::copy, "cast_down", alike.count / alike.holders);
+    Gather one{alike.of, writer.operate(name + "copy_in", Kind::copy, "cast_down", alike.count / alike.holders), {}};
     writer.queue_on(weight_stream);
-    writer.wait({prefix.empty() ? "down_residual" : "attention_norm_residual_gradient", "layer", -2});
-    writer.collective(name + "gather", models::CollectiveKind::all_gather, alike.count * writer.element(),
-                      alike.holders, weight_stream);
-    if (!prefix.empty()) writer.wait({alike.of + reduction, "layer", -2});
+    one.gather = writer.collective(name + "gather", models::CollectiveKind::all_gather,
+                                   alike.count * question.weight_element(), alike.holders, weight_stream);
     writer.operate(name + "copy_out", Kind::copy, "copy", alike.count);
-    writer.wait({name + "gather", "layer", 0});
+    writer.wait(one.gather);
+    gathers.push_back(std::move(one));
   }
+  return gathers;
 }
 
-void write_backward(StepWriter& writer) { Backward(writer).write(); }
+void wait_for_layer_before(StepWriter& writer, const std::vector<Gather>& gathers, const Written& last) {
+  for (const Gather& one : gathers) writer.wait(one.copy_in, last, -2);
+}
 
-void write_reduction(StepWriter& writer) {
+std::vector<ProductGradients> write_backward(StepWriter& writer) { return Backward(writer).write(); }
+
+std::vector<Written> write_reduction(StepWriter& writer, const std::vector<Gather>& gathers,
+                                     const std::vector<ProductGradients>& gradients) {
   const StepQuestion& question = writer.question();
-  if (question.replicas() == 1) return;
-  const double weights = alike_weights(question).front().count;
+  std::vector<Written> reductions;
+  if (question.replicas() == 1) return reductions;
   if (question.shard == Shard::full) {
-    writer.operate("gradient_copy_in", Kind::copy, "cast_up", weights);
-    writer.collective(reduction, models::CollectiveKind::reduce_scatter, weights * single_precision,
-                      question.replicas(), gradient_stream);
-    writer.wait({"gradient_copy_in", "layer", 0});
-    writer.wait({"backward_gather", "layer", 1});
     for (const AlikeWeights& alike : alike_weights(question)) {
-      if (alike.of.empty() || alike.holders == 1) continue;
-      writer.operate(alike.of + "gradient_copy_in", Kind::copy, "cast_up", alike.count);
-      writer.collective(alike.of + reduction, models::CollectiveKind::reduce_scatter, alike.count * single_precision,
-                        alike.holders, gradient_stream);
-      writer.wait({alike.of + "gradient_copy_in", "layer", 0});
+      if (alike.holders == 1) continue;
+      const Written copied = writer.operate(alike.of + "gradient_copy_in", Kind::copy, "cast_up", alike.count);
+      reductions.push_back(writer.collective(alike.of + reduction, models::CollectiveKind::reduce_scatter,
+                                             alike.count * question.gradient_element(), alike.holders,
+                                             gradient_stream));
+      writer.wait(copied);
+      // Collectives of one communicator take turns: the weights of the layer that comes next, and then these.
+      for (const Gather& one : gathers) {
+        if (one.of != alike.of) continue;
+        if (alike.of.empty()) writer.wait(one.gather, 1);
+        writer.wait(one.gather, reductions.back(), -2);
+      }
     }
-    return;
+    return reductions;
   }
   for (const Bucket& one : buckets_of(question)) {
-    writer.collective(one.name, models::CollectiveKind::all_reduce, one.weights * single_precision, one.gpus,
-                      gradient_stream);
-    writer.wait({one.behind + (question.mixes() ? "_gradient_cast" : "_weight_gradient"), "layer", 0});
-    writer.wait({one.behind + "_input_gradient", "layer", 0});
+    reductions.push_back(writer.collective(one.name, models::CollectiveKind::all_reduce,
+                                           one.weights * question.gradient_element(), one.gpus, gradient_stream));
+    const auto of = std::ranges::find(gradients, one.behind, &ProductGradients::of);
+    SIM_CHECK(of != gradients.end());
+    writer.wait(of->weights);
+    writer.wait(of->input);
   }
+  return reductions;
 }
 
-void write_head_reduction(StepWriter& writer) {
+Written write_head_reduction(StepWriter& writer, const Written& head_weights_gradient) {
   const StepQuestion& question = writer.question();
-  if (!reduces_head(question)) return;
-  writer.collective(head_reduction, models::CollectiveKind::all_reduce, head_weights(question) * single_precision,
-                    question.replicas(), gradient_stream);
-  writer.wait({"head_weights"});
+  if (!reduces_head(question)) return {};
+  const Written reduced =
+      writer.collective(head_reduction, models::CollectiveKind::all_reduce,
+                        head_weights(question) * question.gradient_element(), question.replicas(), gradient_stream);
+  writer.wait_for_all(head_weights_gradient);
+  return reduced;
 }
 
 void write_reduction_of_turns(StepWriter& writer, double ends) {
   const StepQuestion& question = writer.question();
-  const double layers = static_cast<double>(question.stage_layers());
-  for (const AlikeWeights& alike : alike_weights(question)) {
-    const double of_ends = alike.of.empty() ? ends * end_weights(question) : 0.0;
-    writer.collective(alike.of + reduction, models::CollectiveKind::all_reduce,
-                      (layers * alike.count + of_ends) * single_precision, alike.holders);
+  for (const LayerGroup& group : question.groups()) {
+    for (const AlikeWeights& alike : alike_weights(group.question)) {
+      const double of_ends = alike.of.empty() && group.prefix.empty() ? ends * end_weights(question) : 0.0;
+      writer.collective(group.prefix + alike.of + reduction, models::CollectiveKind::all_reduce,
+                        (static_cast<double>(group.layers) * alike.count + of_ends) * question.gradient_element(),
+                        alike.holders);
+    }
   }
 }
 
@@ -352,7 +407,8 @@ void write_end_gather(StepWriter& writer) {
   if (question.shard != Shard::full) return;
   const double weights = end_weights(question);
   writer.operate("ends_copy_in", Kind::copy, "cast_down", weights / question.replicas());
-  writer.collective("ends_gather", models::CollectiveKind::all_gather, weights * writer.element(), question.replicas());
+  writer.collective("ends_gather", models::CollectiveKind::all_gather, weights * question.end_element(),
+                    question.replicas());
   writer.operate("ends_copy_out", Kind::copy, "copy", weights);
 }
 
@@ -361,24 +417,26 @@ void write_end_reduction(StepWriter& writer) {
   const bool shares = question.shard == Shard::full;
   const double weights = end_weights(question) - (reduces_head(question) ? head_weights(question) : 0.0);
   writer.collective(end_reduction, shares ? models::CollectiveKind::reduce_scatter : models::CollectiveKind::all_reduce,
-                    weights * single_precision, question.replicas());
+                    weights * question.gradient_element(), question.replicas());
 }
 
-void write_update(StepWriter& writer, std::int64_t layers, double ends) {
+void write_update(StepWriter& writer, FewLayers layers, const std::vector<Written>& reductions, double ends) {
   const StepQuestion& question = writer.question();
   if (question.optimizer == Optimizer::none) return;
   const bool shares = question.shard == Shard::full;
+  const std::vector<LayerGroup> groups = question.groups(layers);
   double own = ends * end_weights(question) / (shares ? question.replicas() : 1);
-  for (const AlikeWeights& alike : alike_weights(question)) {
-    own += static_cast<double>(layers) * alike.count / (shares ? alike.holders : 1);
+  for (const LayerGroup& group : groups) {
+    for (const AlikeWeights& alike : alike_weights(group.question)) {
+      own += static_cast<double>(group.layers) * alike.count / (shares ? alike.holders : 1);
+    }
   }
   std::vector<Pass> passes(adam_passes.begin(), adam_passes.end());
   if (question.optimizer == Optimizer::lamb) passes.insert(passes.end(), lamb_passes.begin(), lamb_passes.end());
   for (const auto& [name, operation] : passes) {
     writer.operate(fmt::format("update_{}", name), Kind::optimizer, operation, own, single_precision);
-    if (name != passes.front().first || question.replicas() == 1 || question.has_turns()) continue;
-    for (const std::string& reduced : reductions(question)) writer.wait({reduced});
-    if (reduces_head(question)) writer.wait({head_reduction});
+    if (name != passes.front().first) continue;
+    for (const Written& reduced : reductions) writer.wait_for_all(reduced);
   }
 }
 

@@ -2,22 +2,38 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "study/step/step_writer.h"
 
 namespace c3sim::study {
 
 // Before a layer of fully sharded weights: its weights, gathered while the layer before is computed (prefetch of one),
-// and the copies into and out of the gathered buffer. `prefix` tells the pass.
-void write_gather(StepWriter& writer, const std::string& prefix);
+// and the copies into and out of the gathered buffer; `of` whose they are (AlikeWeights). `prefix` tells the pass.
+struct Gather {
+  std::string of;
+  Written copy_in;
+  Written gather;
+};
+std::vector<Gather> write_gather(StepWriter& writer, const std::string& prefix);
+// Each begins once the layer before the one before has come to its `last`, which is written behind them.
+void wait_for_layer_before(StepWriter& writer, const std::vector<Gather>& gathers, const Written& last);
 
+// The gradients of a product, those of its weights as they are added up.
+struct ProductGradients {
+  std::string of;
+  Written input;
+  Written weights;
+};
 // The operations of the gradient of a layer, in their order.
-void write_backward(StepWriter& writer);
+std::vector<ProductGradients> write_backward(StepWriter& writer);
 
 // Behind the gradient of a layer: the gradients of its weights, over the GPUs that have these alike: reduced and
 // scattered where they are fully sharded, else all-reduced in buckets as they come. The head's are the first bucket.
-void write_reduction(StepWriter& writer);
-void write_head_reduction(StepWriter& writer);
+// Returns what reduces, which the update waits for.
+std::vector<Written> write_reduction(StepWriter& writer, const std::vector<Gather>& gathers,
+                                     const std::vector<ProductGradients>& gradients);
+Written write_head_reduction(StepWriter& writer, const Written& head_weights);
 
 // The gradients of a stage, and of so large a share of embedding and head, in one piece behind its last micro-batch: as
 // Megatron-LM has it unless told to overlap them.
@@ -28,7 +44,8 @@ void write_reduction_of_turns(StepWriter& writer, double ends);
 void write_end_gather(StepWriter& writer);
 void write_end_reduction(StepWriter& writer);
 
-// The update of the weights of so many layers, and of so large a share of the rest where the step has it.
-void write_update(StepWriter& writer, std::int64_t layers, double ends = 1.0);
+// The update of the weights of so many layers, and of so large a share of the rest where the step has it, behind all
+// that reduces their gradients beside them.
+void write_update(StepWriter& writer, FewLayers layers, const std::vector<Written>& reductions, double ends = 1.0);
 
 }  // namespace c3sim::study

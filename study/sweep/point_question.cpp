@@ -117,7 +117,7 @@ Results answer_experiment(Testbed& testbed, sim::Config config, std::span<const 
 Results answer_step(Testbed& testbed, const StepWords& words) {
   const models::PlatformSpec& platform = testbed.platform();
   StepQuestion question = words;
-  question.model = read_model(words.model_name, config_folders());
+  question.take(read_model_of(words));
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
   Results results = to_tables(study::ask(platform, question, operators, testbed.factor()), platform, operators);
   results.tables.erase(results.tables.begin() + 1, results.tables.end());

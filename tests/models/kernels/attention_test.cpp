@@ -128,6 +128,42 @@ TEST(Attention, OfGroupedHeadsReadsTheirKeysOnce) {
   EXPECT_NEAR(microseconds(fewer), microseconds(decode(8, 8)), 0.2);
 }
 
+// Four tiles of 128 queries with a window of 128 keys see those of their own tile and of the one before, two steps
+// each, but for the first: 7 steps on a CU that has all four of its head. Without a window they have 1 + 2 + 3 + 4.
+TEST(Attention, WithAWindowTakesTheStepsThatItSees) {
+  AttentionShape shape = square(8, 512, true);
+  EXPECT_NEAR(microseconds(shape), as_us(10 * step_cycles + 4 * tile_cycles), 1e-2);
+  shape.window = 128;
+  EXPECT_NEAR(microseconds(shape), as_us(7 * step_cycles + 4 * tile_cycles), 1e-2);
+  // Each of the first 128 queries sees one key more than the one before it, all others 128.
+  EXPECT_EQ(shape.flops().value(), 8.0 * (128 * 129 / 2 + 384 * 128) * 2 * 2 * 64);
+  shape.queries = 4;
+  EXPECT_EQ(shape.keys_read(), 131);
+  shape.window = 512;
+  shape.queries = 512;
+  EXPECT_EQ(shape.flops(), square(8, 512, true).flops());
+}
+
+// Keys of 576 elements whose first 512 are the value: 128 heads share the one cache, which is read once, 64 x 100,000 x
+// 576 elements of two bytes at 800 GB/s. With values of their own it is nearly twice as long; in fp8 half.
+TEST(Attention, WithSharedValuesReadsTheCacheOnce) {
+  PlatformSpec platform = with_attention();
+  platform.gpu.gemm.flops_per_cycle_per_cu = 1e9;
+  AttentionShape shape = decode(64, 1);
+  shape.heads = 128;
+  shape.head_dim = 576;
+  shape.value_dim = 512;
+  shape.shared_values = true;
+  EXPECT_TRUE(shape.decodes());
+  const double bytes = 64.0 * 100'000 * 576 * 2;
+  EXPECT_NEAR(microseconds(shape, platform), bytes / 800e3 + 3.0, 30.0);
+  shape.cache = Dtype::fp8;
+  EXPECT_NEAR(microseconds(shape, platform), 0.5 * bytes / 800e3 + 3.0, 30.0);
+  EXPECT_EQ(shape.flops().value(), 64.0 * 128 * 100'000 * 2 * (576 + 512));
+  shape.value_dim = 600;
+  EXPECT_THAT(why_impossible(shape, platform.gpu), HasSubstr("values of 600 elements are no part of keys of 576"));
+}
+
 // Half of the rate, twice the time of products.
 TEST(Attention, InAnotherFormatHasItsRate) {
   PlatformSpec platform = with_attention();

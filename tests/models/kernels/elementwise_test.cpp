@@ -100,6 +100,7 @@ TEST(Elementwise, ThatReducesRowsTakesAsLongAsTheyAre) {
   EXPECT_NEAR(of_rows_us(4096.0, 512), 3.0, 1e-2);
   EXPECT_NEAR(of_rows_us(2048.0, 1 << 20), 6.0, 1e-2) << "no longer than the array";
   EXPECT_NEAR(of_rows_us(platform.gpu.cus() * 5e6, 2048), 6000.0, 1.0);
+  EXPECT_NEAR(of_rows_us(platform.gpu.cus() * 5e6, 256), 10500.0, 1.0) << "32 rows for 14, of a quarter of their bytes";
 }
 
 // A full memory serves two streams as they have bytes under way: of 800 GB/s, one on 2 of 8 CUs has a quarter and one

@@ -66,5 +66,15 @@ RC_GTEST_PROP(GemmShapeText, WhatIsWrittenIsReadAsTheSame, ()) {
   RC_ASSERT(parsed.shape == shape);
 }
 
+// Half a byte of a weight and its share of a scale of two bytes for 128; activations stay at two bytes.
+TEST(GemmShape, OfPackedWeightsReadsFewerBytes) {
+  GemmShape shape{4096, 16, 8192};
+  shape.weights = Dtype::int4;
+  EXPECT_EQ(shape.operand_bytes().value(), (0.515625 * 4096 + 2.0 * 16) * 8192);
+  EXPECT_EQ(shape.flops(), (GemmShape{4096, 16, 8192}).flops());
+  EXPECT_EQ(to_string(shape), "4096x16x8192, weights int4");
+  EXPECT_EQ(shape.as_forward(), (GemmShape{4096, 16, 8192}));
+}
+
 }  // namespace
 }  // namespace c3sim::models

@@ -50,6 +50,21 @@ TEST(Serving, OfOneRequestIsItsBatchesOneBehindTheOther) {
   EXPECT_EQ(one.groups[0].energy, sim::Joules(13.0));
 }
 
+// Prompts of ten tokens take 20 us one by one, each behind the last, whenever they were said to arrive; two at a time
+// take 30, and the last of three, alone, 20.
+TEST(Serving, KeepsSoManyRequestsUnderWay) {
+  const auto at_once = [](std::int64_t concurrency, const ServiceLimits& limits) {
+    Listed source({{0_us, 10, 1}, {500_us, 10, 1}, {900_us, 10, 1}});
+    return serve(source, {group_of({.budget = 100, .blocks = 100})}, {}, concurrency, limits);
+  };
+  EXPECT_EQ(at_once(1, {}).end, 60_us);
+  EXPECT_NEAR(microseconds(at_once(1, {}).whole.mean()), 20.0, 1e-6);
+  EXPECT_EQ(at_once(2, {}).end, 50_us);
+  EXPECT_EQ(at_once(2, {.first_token = 25_us}).kept, 1);
+  EXPECT_EQ(at_once(2, {.first_token = 30_us, .per_token = 1_us, .whole = 30_us}).kept, 3);
+  EXPECT_EQ(at_once(2, {.whole = 19_us}).kept, 0);
+}
+
 // While the second's prompt is computed in chunks of 9, the first goes on beside it, a token a batch of 20 us.
 TEST(Serving, ComputesPromptsBesideTokens) {
   const Served two = served({{0_us, 10, 100}, {15_us, 90, 1}}, {.budget = 10, .blocks = 100});

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
 #include "sim/config/config_error.h"
-#include "study/step/model_remarks.h"
 #include "tests/config_folders.h"
 
 namespace c3sim::study {
@@ -29,12 +32,16 @@ TEST(ModelSpec, HasTheParametersThatItsAuthorsCount) {
   EXPECT_NEAR(billions("t-nlg"), 17.2, 0.2);
 }
 
+ReadModel of_text(const std::string& text, const std::vector<std::string>& ignores = {}, const std::string& like = {}) {
+  return read_hugging_face(text, "my.json", folders, ignores, like);
+}
+
 constexpr auto llama = R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
   "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
   "max_position_embeddings": 131072, "hidden_act": "silu", "rms_norm_eps": 1e-05, "torch_dtype": "bfloat16"})";
 
 TEST(HuggingFace, SaysTheSameAsTheShippedModel) {
-  const ModelSpec read = read_hugging_face(llama, "config.json");
+  const ModelSpec read = of_text(llama).model;
   const ModelSpec shipped = read_model("llama3-8b", folders);
   EXPECT_EQ(read.parameters(), shipped.parameters());
   EXPECT_EQ(read.kv_features(), shipped.kv_features());
@@ -46,7 +53,7 @@ constexpr auto gpt2 = R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n
 
 // GPT-2 small has 124 million: 12 layers of 7.09, 39.4 of words and positions.
 TEST(HuggingFace, ReadsGpt2) {
-  const ModelSpec read = read_hugging_face(gpt2, "config.json");
+  const ModelSpec read = of_text(gpt2).model;
   EXPECT_NEAR(static_cast<double>(read.parameters()) * 1e-6, 124.4, 0.1);
   EXPECT_EQ(read.ffn, 4 * 768);
 }
@@ -54,7 +61,7 @@ TEST(HuggingFace, ReadsGpt2) {
 std::string fault_of(std::string text, const std::string& from, const std::string& to) {
   text.replace(text.find(from), from.size(), to);
   try {
-    read_hugging_face(text, "my.json");
+    of_text(text);
   } catch (const sim::ConfigError& error) {
     return error.what();
   }
@@ -90,12 +97,12 @@ TEST(HuggingFace, RefusesWhatContradictsItself) {
               HasSubstr("architectures: 'MistralForCausalLM' is no llama, which model_type says"));
   EXPECT_EQ(fault_of(llama, "\"vocab_size\"", "\"architectures\": [\"LlamaForCausalLM\"], \"vocab_size\""), "none");
   EXPECT_THAT(fault_of(gpt2, "\"n_ctx\": 1024", "\"n_ctx\": 2048"),
-              HasSubstr("n_ctx: 2048 tokens are not the 1024 of n_positions"));
+              HasSubstr("n_ctx: 2048 changes what is computed: 1024 is accepted"));
 }
 
 ModelSpec read_with(std::string text, const std::string& from, const std::string& to) {
   text.replace(text.find(from), from.size(), to);
-  return read_hugging_face(text, "config.json");
+  return of_text(text).model;
 }
 
 // Of a window of 4096 the 5000th token sees 4096; the file of a qwen2 has one that is not used.
@@ -119,27 +126,28 @@ TEST(HuggingFace, HasAsManyHeadsOfKeysUnlessItSaysOtherwise) {
 TEST(HuggingFace, ReadsTheDropoutOfGpt2) {
   EXPECT_EQ(read_with(gpt2, "\"n_ctx\": 1024", "\"resid_pdrop\": 0.25").dropout, 0.25);
   EXPECT_EQ(read_with(gpt2, "\"n_ctx\": 1024", "\"attn_pdrop\": 0.25").attention_dropout, 0.25);
-  EXPECT_EQ(read_hugging_face(gpt2, "config.json").dropout, 0.1);  // of class GPT2Config
+  EXPECT_EQ(of_text(gpt2).model.dropout, 0.1);  // of class GPT2Config
   EXPECT_THAT(fault_of(gpt2, "\"n_ctx\": 1024", "\"attn_pdrop\": 1.5"), HasSubstr("attn_pdrop: 1.5 is not accepted"));
 }
 
 std::string sample_of(const std::string& name) { return C3SIM_SOURCE_DIR "/tests/data/models/" + name; }
 
-ModelRemarks remarks_with(std::string text, const std::string& from, const std::string& to) {
+ReadModel read_whole_with(std::string text, const std::string& from, const std::string& to) {
   text.replace(text.find(from), from.size(), to);
-  return remarks_of_hugging_face(text, "config.json");
+  return of_text(text);
 }
 
 // What is switched off, and what another architecture has without any effect, is told and not refused.
 TEST(HuggingFace, IgnoresWithARemarkWhatChangesNothing) {
   const std::string qwen = sample_of("config_qwen2_use_mrope.json");
-  EXPECT_EQ(read_model(qwen, folders).layers, 24);
-  EXPECT_FALSE(remarks_of_model(qwen).fp8_weights);
-  EXPECT_THAT(remarks_of_model(qwen).ignored, ElementsAre(HasSubstr("use_mrope: false is ignored")));
+  const ReadModel read = read_model_file(qwen, folders);
+  EXPECT_EQ(read.model.layers, 24);
+  EXPECT_EQ(read.products, std::nullopt);
+  EXPECT_THAT(read.ignored, ElementsAre(HasSubstr("use_mrope: false is ignored")));
   const std::string size = "\"vocab_size\"";
-  EXPECT_THAT(remarks_with(llama, size, "\"use_new_thing\": false, " + size).ignored,
+  EXPECT_THAT(read_whole_with(llama, size, "\"use_new_thing\": false, " + size).ignored,
               ElementsAre(AllOf(HasSubstr("use_new_thing"), HasSubstr("switched off"))));
-  EXPECT_THAT(remarks_with(llama, size, "\"layer_norm_eps\": 1e-5, " + size).ignored,
+  EXPECT_THAT(read_whole_with(llama, size, "\"layer_norm_eps\": 1e-5, " + size).ignored,
               ElementsAre(HasSubstr("layer_norm_eps: 1e-05 is ignored: it changes nothing here")));
   EXPECT_THAT(fault_of(llama, size, "\"use_new_thing\": true, " + size), HasSubstr("use_new_thing: is not known"));
   EXPECT_THAT(fault_of(gpt2, "\"n_ctx\": 1024", "\"add_cross_attention\": true"),
@@ -148,25 +156,116 @@ TEST(HuggingFace, IgnoresWithARemarkWhatChangesNothing) {
   EXPECT_THAT(fault_of(gpt2, "\"n_ctx\": 1024", "\"attention_dropout\": 0.5"), HasSubstr("is not known"));
 }
 
-TEST(HuggingFace, TakesWeightsOfFp8FromTheQuantizationThatItNames) {
-  EXPECT_TRUE(remarks_of_model(sample_of("config_llama_fp8_quantization_config.json")).fp8_weights);
+// Of fp8 products are computed so, between which the stream stays in bf16; weights of four bits are unpacked.
+TEST(HuggingFace, TakesTheFormatFromTheQuantizationThatItNames) {
+  using models::Dtype;
+  const ReadModel whole = read_model_file(sample_of("config_llama_fp8_quantization_config.json"), folders);
+  EXPECT_EQ(whole.products, Dtype::fp8);
+  EXPECT_EQ(whole.formats.activations, Dtype::bf16);
   const std::string size = "\"vocab_size\"";
   const auto with = [&size](const std::string& said) {
     return std::string("\"quantization_config\": ") + said + ", " + size;
   };
-  EXPECT_FALSE(remarks_with(llama, size, with("null")).fp8_weights);
-  EXPECT_TRUE(remarks_with(llama, size, with("{\"quant_method\": \"fbgemm_fp8\"}")).fp8_weights);
-  EXPECT_TRUE(remarks_with(llama, size,
-                           with("{\"quant_method\": \"compressed-tensors\", \"config_groups\": {\"group_0\": "
-                                "{\"weights\": {\"num_bits\": 8, \"type\": \"float\"}}}}"))
-                  .fp8_weights);
-  EXPECT_THAT(remarks_with(llama, size, with("{\"quant_method\": \"fp8\", \"weight_block_size\": [128, 128]}")).ignored,
-              ElementsAre(HasSubstr("scales by block are left out")));
-  for (const char* const other : {"{\"quant_method\": \"gptq\", \"bits\": 4}", "{\"quant_method\": \"awq\"}", "3",
-                                  "{\"quant_method\": \"compressed-tensors\", \"config_groups\": {\"g\": {\"weights\": "
-                                  "{\"num_bits\": 4, \"type\": \"int\"}}}}"}) {
-    EXPECT_THAT(fault_of(llama, size, with(other)), HasSubstr("is not accepted: fp8 is")) << other;
+  const auto weights = [&](const std::string& said) {
+    return read_whole_with(llama, size, with(said)).formats.weights;
+  };
+  EXPECT_EQ(weights("null"), std::nullopt);
+  EXPECT_EQ(weights("{\"quant_method\": \"fbgemm_fp8\"}"), Dtype::fp8);
+  const std::string group =
+      "{\"quant_method\": \"compressed-tensors\", \"config_groups\": {\"group_0\": {\"weights\": ";
+  EXPECT_EQ(weights(group + "{\"num_bits\": 8, \"type\": \"float\"}}}}"), Dtype::fp8);
+  EXPECT_EQ(weights(group + "{\"num_bits\": 4, \"type\": \"int\"}}}}"), Dtype::int4);
+  EXPECT_EQ(weights("{\"quant_method\": \"gptq\", \"bits\": 4}"), Dtype::int4);
+  EXPECT_EQ(weights("{\"quant_method\": \"awq\"}"), Dtype::int4);
+  EXPECT_EQ(weights("{\"quant_method\": \"mxfp4\"}"), Dtype::mxfp4);
+  EXPECT_THAT(
+      read_whole_with(llama, size, with("{\"quant_method\": \"fp8\", \"weight_block_size\": [128, 128]}")).ignored,
+      ElementsAre(HasSubstr("scales by block are left out")));
+  for (const char* const other :
+       {"{\"quant_method\": \"gptq\", \"bits\": 3}", "{\"quant_method\": \"bitsandbytes\"}", "3"}) {
+    EXPECT_THAT(fault_of(llama, size, with(other)), HasSubstr("is not accepted: fp8, mxfp4, and int4")) << other;
   }
+}
+
+// What is not known is refused by name unless --ignore names it; an architecture that is not known by the one whose
+// keys it has, unless --like names one.
+TEST(HuggingFace, ReadsWhatIsNotKnownAsItIsTold) {
+  std::string text = llama;
+  text.replace(text.find("\"vocab_size\""), 12, "\"new_gate\": true, \"vocab_size\"");
+  EXPECT_THAT(fault_of(text, "{", "{"), AllOf(HasSubstr("new_gate: is not known"),
+                                              HasSubstr("where it changes nothing, --ignore new_gate is accepted")));
+  EXPECT_THAT(of_text(text, {"new_gate"}).ignored,
+              ElementsAre(HasSubstr("new_gate: true is ignored, as --ignore says")));
+  const std::vector<std::string> known{"hidden_size"};
+  EXPECT_THROW(of_text(llama, known), sim::ConfigError);
+  std::string other = llama;
+  other.replace(other.find("\"llama\""), 7, "\"ours\"");
+  EXPECT_THAT(fault_of(other, "{", "{"),
+              AllOf(HasSubstr("'ours' is not known"), HasSubstr("by its keys it is nearest to llama: --like llama")));
+  EXPECT_EQ(of_text(other, {}, "llama").model.parameters(), of_text(llama).model.parameters());
+}
+
+struct Family {
+  const char* name;
+  double parameters;       // billions, as its authors have it
+  double used;             // by a token
+  double cached_features;  // of a token by the layers that see all, in all of these
+};
+
+// Cards and papers: Qwen3 (arXiv 2505.09388), Gemma 2 and 3 (2408.00118, 2503.19786), Phi-4 (2412.08905), Mistral's and
+// Llama 4's cards, gpt-oss (2508.10925: 116.8 billion, 5.1 used beside 0.58 of embedding), DeepSeek-V2 and -V3
+// (2405.04434, 2412.19437), Kimi K2 (2507.20534: 1.04 T with biases and rounding, 1,026 of its tensors), GLM-4.5
+// (2508.06471), MiniMax-M2's card (10 billion used beside 1.2 of words), Mixtral (2401.04088), Llama 3 (2407.21783).
+// Latent attention keeps 512 + 64 features of a token in a layer, others keys and values of each head of these.
+TEST(HuggingFace, ReadsTheLargestFamilies) {
+  constexpr std::array families{Family{"qwen3-32b", 32.8, 32.8, 64 * 2048},
+                                Family{"qwen3-235b-a22b", 235, 22, 94 * 1024},
+                                Family{"gemma2-27b", 27.2, 27.2, 23 * 4096},
+                                Family{"gemma3-27b", 27.0, 27.0, 10 * 4096},
+                                Family{"phi4", 14.7, 14.7, 40 * 2560},
+                                Family{"mistral-small-24b", 23.6, 23.6, 40 * 2048},
+                                Family{"mistral-large-123b", 123, 123, 88 * 2048},
+                                Family{"llama4-maverick", 400, 17.2, 12 * 2048},
+                                Family{"gpt-oss-120b", 116.8, 5.7, 18 * 1024},
+                                Family{"deepseek-v2", 236, 21.4, 60 * 576},
+                                Family{"deepseek-v3", 671, 37.5, 61 * 576},
+                                Family{"kimi-k2", 1026, 32.9, 61 * 576},
+                                Family{"glm-4.5", 355, 33.6, 92 * 2048},
+                                Family{"minimax-m2", 229, 11.0, 62 * 2048},
+                                Family{"mixtral-8x7b", 46.7, 12.9, 32 * 2048},
+                                Family{"llama3-70b", 70.6, 70.6, 80 * 2048}};
+  std::ifstream file(sample_of("families.json"));
+  const nlohmann::ordered_json configs = nlohmann::ordered_json::parse(file);
+  for (const Family& family : families) {
+    SCOPED_TRACE(family.name);
+    const ModelSpec read = of_text(configs.at(family.name).dump()).model;
+    EXPECT_NEAR(static_cast<double>(read.parameters()) * 1e-9, family.parameters, 0.01 * family.parameters);
+    EXPECT_NEAR(static_cast<double>(read.used_parameters()) * 1e-9, family.used, 0.03 * family.used);
+    std::int64_t cached = 0;
+    for (const LayerKind& kind : read.kinds(read.layers)) {
+      if (kind.model.window == 0) cached += kind.layers * kind.model.cached_features();
+    }
+    EXPECT_EQ(static_cast<double>(cached), family.cached_features);
+    // The file of that name in configs/models says the same.
+    const ModelSpec shipped = read_model(family.name, folders);
+    EXPECT_EQ(shipped.parameters(), read.parameters());
+    EXPECT_EQ(shipped.used_parameters(), read.used_parameters());
+    EXPECT_EQ(shipped.kinds(shipped.layers).size(), read.kinds(read.layers).size());
+  }
+}
+
+// Gemma 3 has a layer that sees all behind each five with a window; DeepSeek-V3 three dense ones before the others.
+TEST(ModelSpec, HasLayersOfSeveralKinds) {
+  const ModelSpec gemma = read_model("gemma3-27b", folders);
+  ASSERT_EQ(gemma.kinds(gemma.layers).size(), 2U);
+  EXPECT_EQ(gemma.kinds(gemma.layers)[0].layers, 52);
+  EXPECT_EQ(gemma.kinds(gemma.layers)[0].model.window, 1024);
+  EXPECT_EQ(gemma.kinds(gemma.layers)[1].prefix, "whole_");
+  EXPECT_EQ(gemma.kinds(5).size(), 1U);
+  const ModelSpec deepseek = read_model("deepseek-v3", folders);
+  EXPECT_EQ(deepseek.kinds(deepseek.layers)[0].prefix, "dense_");
+  EXPECT_EQ(deepseek.kinds(deepseek.layers)[0].layers, 3);
+  EXPECT_EQ(deepseek.kinds(deepseek.layers)[1].model.experts, 256);
 }
 
 TEST(ModelSpec, ThatIsNotKnownHasANeighbour) {

@@ -582,8 +582,8 @@ TEST(Step, ReadsTheWeightsOfBusyExpertsAlone) {
   EXPECT_NEAR(us(ask_mi300x(question).time) / one, 4.0, 1.2);
 }
 
-// Beside the two products, their activation (two kernels) and two exchanges a layer has a norm, the router and its
-// choice, what brings copies of tokens together and takes them apart, and a sum.
+// Beside the two products, their activation (two kernels) and two exchanges a layer has a norm, the router, 15 kernels
+// that choose experts and bring copies of tokens together, three that take them apart, and a sum.
 TEST(Step, OfExpertsAloneHasWhatTheyDo) {
   StepQuestion question = decode_of("mixtral-8x7b", 1, 64);
   question.layers = 1;
@@ -592,7 +592,7 @@ TEST(Step, OfExpertsAloneHasWhatTheyDo) {
   const std::size_t all = ask_mi300x(question).operations.size();
   question.half = Half::experts;
   EXPECT_EQ(ask_mi300x(question).operations.size(), 6U);
-  EXPECT_EQ(all, 12U);
+  EXPECT_EQ(all, 27U);
 }
 
 // Both gradients of the products of experts, as of others.
@@ -777,7 +777,7 @@ TEST(StepFaults, NameTheContextThatFits) {
   EXPECT_THAT(faults(question), says("tp", "more GPUs that share weights are accepted (--tp), or fewer --layers"));
 }
 
-// Of 5000 tokens a window of 4096 leaves as many keys to read and to keep; a prompt past it has no model.
+// Of 5000 tokens a window of 4096 leaves as many keys to read and to keep.
 TEST(Step, SeesItsWindowAlone) {
   StepQuestion question = decode_of("llama3-8b", 1, 8);
   question.layers = 4;
@@ -788,8 +788,6 @@ TEST(Step, SeesItsWindowAlone) {
   const StepResult windowed = ask_mi300x(question);
   EXPECT_EQ(windowed.time, full.time);
   EXPECT_EQ(windowed.memory.cache, full.memory.cache);
-  question.phase = Phase::prefill;
-  EXPECT_THAT(faults(question), says("context", "5000 tokens are more than the window of 4096"));
 }
 
 TEST(StepFaults, NameTheFormatsThatThePlatformHas) {

@@ -1,0 +1,57 @@
+#include "study/step/routing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "sim/config/config_error.h"
+
+namespace c3sim::study {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Each of 128 experts is among the 8 of one of 16 tokens unless all of them pass it by: 1 - (15/16)^16 of them, 82 of
+// 128, though there are as many copies as experts. One token has as many as it uses.
+TEST(Routing, LeavesExpertsWithoutTokens) {
+  EXPECT_NEAR(load_of({}, 128, 8, 1, 16).busy, 128.0 * (1.0 - std::pow(15.0 / 16.0, 16)), 1e-9);
+  EXPECT_NEAR(load_of({}, 128, 8, 1, 1).busy, 8.0, 1e-9);
+  EXPECT_NEAR(load_of({}, 128, 8, 8, 100'000).busy, 16.0, 1e-9);
+  EXPECT_EQ(load_of({}, 128, 8, 8, 16).over_even, 1.0);
+}
+
+// Of four experts on two ranks the first has half of the tokens: with the third, which is dealt to its rank, 0.7 of
+// them, 1.4 times as many as even. A token that uses two has the likeliest once at most.
+TEST(Routing, IsAsLongAsTheRankWithMostTokens) {
+  const Routing routing{0.0, {5, 2, 2, 1}, "file"};
+  EXPECT_NEAR(load_of(routing, 4, 1, 2, 1000).over_even, 1.4, 1e-9);
+  EXPECT_NEAR(load_of({1.0, {}, "power:1"}, 2, 1, 2, 1000).over_even, 2.0 * (1.0 / 1.5), 1e-9);
+  EXPECT_NEAR(load_of({0.0, {9, 1, 1}, ""}, 3, 2, 1, 1).busy, 2.0, 1e-9);
+}
+
+std::string fault_of_routing(const std::string& text) {
+  try {
+    read_routing(text);
+  } catch (const sim::ConfigError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Routing, IsReadFromWordsAndFiles) {
+  EXPECT_EQ(read_routing("power:1.5").power, 1.5);
+  EXPECT_TRUE(read_routing("even").shares.empty());
+  EXPECT_THAT(fault_of_routing("power:x"), HasSubstr("power:ALPHA with a number from 0 to 8 is accepted"));
+  const std::string path = ::testing::TempDir() + "routing.txt";
+  std::ofstream(path) << "# shares\n3\n1\n";
+  EXPECT_EQ(read_routing(path).shares, (std::vector<double>{3, 1}));
+  std::ofstream(path) << "3\n-1\n";
+  EXPECT_THAT(fault_of_routing(path), HasSubstr("routing.txt:2: '-1' is no share of the tokens"));
+  std::ofstream(path) << "0\n0\n";
+  EXPECT_THAT(fault_of_routing(path), HasSubstr("has no expert with tokens"));
+}
+
+}  // namespace
+}  // namespace c3sim::study
