@@ -20,25 +20,6 @@ std::optional<models::CollectiveSpec> Contention::carried_out(const models::Coll
   return collective;
 }
 
-bool Contention::can(models::CollectiveSpec collective, models::Backend backend) const {
-  collective.backend = backend;
-  if (!models::by_kernels(backend)) collective.channels.reset();
-  return testbed_.why_impossible(collective).empty();
-}
-
-double Contention::pace(sim::Time idle, sim::Time matrix, sim::Time memory) {
-  double pace = 1.0;
-  for (int guess = 0; guess < 3; ++guess) {
-    study::Schedule all{study::operation_of(study::DelaySpec{idle}),
-                        study::operation_of(company(Beside::matrix, sim::to_time(pace * sim::to_seconds(matrix)))),
-                        study::operation_of(company(Beside::memory, memory))};
-    for (std::size_t i = 1; i < all.size(); ++i) all[i].after = {i - 1};
-    const study::Span product = study::on_queues(all, testbed_.run(all), testbed_.platform())[1];
-    pace *= sim::to_seconds(matrix) / sim::to_seconds(product.end - product.start);
-  }
-  return pace;
-}
-
 void Contention::add_slowdowns(const models::CollectiveSpec& collective, Tenant& tenant) {
   models::CollectiveSpec like = collective;
   const double next = std::exp2(std::ceil(std::log2(collective.bytes.value())));
@@ -46,9 +27,9 @@ void Contention::add_slowdowns(const models::CollectiveSpec& collective, Tenant&
   const auto [known, is_new] = pairs_.try_emplace(like);
   if (is_new && testbed_.why_impossible(like).empty()) {
     const study::Operation own = study::operation_of(like);
-    const sim::Time length = alone(like);
+    const sim::Time length = alone_on_queue(like);
     for (const Beside beside : {Beside::matrix, Beside::memory}) {
-      const study::Operation other = study::operation_of(company(beside, length));
+      const study::Operation other = study::operation_of(study::kernel_as_long(testbed_, beside, length));
       const auto [slowed, slows] = study::slowdowns_of_pair(testbed_, own, other, study::Between::communication);
       const auto place = static_cast<std::size_t>(beside);
       known->second.slowed[place] = slowed;
@@ -63,7 +44,7 @@ const Tenant& Contention::tenant(const models::CollectiveSpec& collective) {
   const auto [known, is_new] = tenants_.try_emplace(collective);
   if (!is_new) return known->second;
   if (const std::optional<models::CollectiveSpec> spec = carried_out(collective, known->second.why_not)) {
-    known->second.alone = alone(*spec);
+    known->second.alone = alone_on_queue(*spec);
     add_slowdowns(*spec, known->second);
   }
   return known->second;

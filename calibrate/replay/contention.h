@@ -39,16 +39,6 @@ class Contention {
   Contention(study::Testbed& testbed, ByWhat by_what) : testbed_(testbed), by_what_(by_what) {}
 
   const Tenant& tenant(const models::CollectiveSpec& collective);
-  // A kernel of that sort that takes as long alone.
-  study::Work company(Beside beside, sim::Time length) { return study::kernel_as_long(testbed_, beside, length); }
-  sim::Time alone(const study::Work& work) {
-    return study::alone_on_queue(testbed_, study::operation_of(work), false, study::Between::communication);
-  }
-  // Where a governor holds the mean of board power: how much longer a product that takes `matrix` among such times
-  // takes with the node to itself all the time.
-  double pace(sim::Time idle, sim::Time matrix, sim::Time memory);
-  // Whether the machine carries the collective out so.
-  bool can(models::CollectiveSpec collective, models::Backend backend) const;
   const models::PlatformSpec& platform() const { return testbed_.platform(); }
   // Collectives that are not carried out as asked for, but by the library's kernels, and why.
   const std::map<std::string, std::size_t>& by_library() const { return by_library_; }
@@ -56,6 +46,9 @@ class Contention {
  private:
   // As it is carried out; nothing where it cannot be, and why.
   std::optional<models::CollectiveSpec> carried_out(const models::CollectiveSpec& collective, std::string& why_not);
+  sim::Time alone_on_queue(const models::CollectiveSpec& collective) {
+    return study::alone_on_queue(testbed_, study::operation_of(collective), false, study::Between::communication);
+  }
   void add_slowdowns(const models::CollectiveSpec& collective, Tenant& tenant);
 
   study::Testbed& testbed_;

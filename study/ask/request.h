@@ -98,9 +98,8 @@ class Request {
   void check_output_folder(Arguments& arguments, std::string_view option, const std::filesystem::path& folder,
                            const std::vector<std::string>& names) const;
   const Origin& origin() const { return origin_; }
-  // The folder of "out"; empty without it, or where this process is not the one that writes.
-  std::filesystem::path out_folder() const { return leaves_out_folder_ ? "" : text("out"); }
-  void leave_out_folder() { leaves_out_folder_ = true; }
+  // The folder of "out"; empty without it.
+  std::filesystem::path out_folder() const { return text("out"); }
   // Of a command that has read an option of its own, which others mean something else by.
   void take(std::string_view option) { given_.erase(std::string(option)); }
 
@@ -135,7 +134,6 @@ class Request {
   Listener listener_;
   PlatformShelf* shelf_;
   sim::FilesRead inputs_;
-  bool leaves_out_folder_ = false;
   bool check_failed_ = false;
   std::optional<sim::Fault> behind_;
 };

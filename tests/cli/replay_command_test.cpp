@@ -109,26 +109,6 @@ TEST(ReplayCommand, SimulatesNoCollectiveOverSeveralNodes) {
   EXPECT_THAT(whole["notes"].dump(), HasSubstr("1 events, 300.0 us: a collective that is not simulated: 16 GPUs"));
 }
 
-// The file that is written stands for the replay: within some 4 %, and 6 where engines communicate, behind which the
-// host launches what comes next, for which a replay has no time.
-TEST(ReplayCommand, FullWritesExperimentsThatTakeAsLong) {
-  const std::string reference = std::string(C3SIM_SOURCE_DIR) + "/validate/reference/";
-  const std::string h200 = reference + "h200_workloads/traces/";
-  const std::string file = written("replayed.yaml", "").string();
-  for (const std::string& trace :
-       {h200 + "bert_large_adam_bert_large_1gpu_32x128_128_bf16.json.gz", sharded,
-        h200 + "local_llama8b_1gpu_1x2048_2048_bf16.json.gz", h200 + "tp_decode_llama8b_2gpu_8x1_1024_bf16.json.gz",
-        h200 + "tp_prefill_llama8b_2gpu_1x2048_2048_bf16.json.gz",
-        reference + "traces/mi300x_8gpu_resnet_ddp_rank0.json.gz"}) {
-    for (const auto& [collectives, off] : {std::pair("rccl", 0.045), {"sdma", 0.06}}) {
-      const json replayed = json_of({"replay", trace, "--collectives", collectives, "--write", file});
-      const double predicted = replayed["results"].at(0)["predicted_us"].get<double>();
-      const double run = json_of({"run", file})["overlap"].at(0)["makespan_us"].get<double>();
-      EXPECT_NEAR(run, predicted, off * predicted) << trace << " by " << collectives;
-    }
-  }
-}
-
 TEST(ReplayCommand, PlaysTheTracesThatRocprofWroteOfOneRun) {
   const std::string folder = std::string(C3SIM_SOURCE_DIR) + "/tests/data/rocprofv3/";
   const json results = json_of(

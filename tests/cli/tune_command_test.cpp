@@ -30,7 +30,7 @@ TEST_F(TuneCommandTest, TurnsShapesIntoFilesToCarryAway) {
                       "16MiB,512MiB", "--out", path("out")}),
               AllOf(HasSubstr("all_gather_beside_gemm"), HasSubstr("engines faster from"),
                     HasSubstr("bounds rule the others out")));
-  for (const char* const name : {"decisions.yaml", "decisions.h", "rccl_tuner_gfx942.csv", "environment.sh",
+  for (const char* const name : {"decisions.yaml", "rccl_tuner_gfx942.csv", "environment.sh",
                                  "measure.sh", "page.html", "results.json", "choices.csv", "rules.csv"}) {
     EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / name)) << name;
   }

@@ -68,7 +68,6 @@ Results results_of(Read& asked, int jobs, std::string* csv = nullptr) {
                                           std::uint64_t index) { return answer_point(*asked.study, *machines, index); };
                                 },
                             .size = asked.study->points.size(),
-                            .digest = "d",
                             .jobs = jobs};
   EXPECT_TRUE(run(distribution, store));
   const SweepResults results(*asked.study, store, asked.platforms);
