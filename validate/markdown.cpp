@@ -1,11 +1,10 @@
-#include "study/report/markdown.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "study/report/result_table.h"
 #include "validate/cost.h"
 #include "validate/report.h"
 

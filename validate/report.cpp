@@ -9,9 +9,9 @@
 #include <tuple>
 
 #include "models/platform/interference.h"
-#include "validate/baseline.h"
 #include "validate/cost.h"
-#include "validate/unfitted.h"
+#include "validate/evaluation.h"
+#include "validate/metrics.h"
 
 namespace c3sim::validate {
 

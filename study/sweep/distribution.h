@@ -16,7 +16,7 @@ using Answerer = std::function<PointAnswer(std::uint64_t index)>;
 using MakeAnswerer = std::function<Answerer()>;
 
 // One of several equal parts of a study, which machines answer without knowing of each other: every `of`-th point.
-struct Shard {
+struct StudyShard {
   std::uint64_t number = 1;  // from 1
   std::uint64_t of = 1;
 
@@ -28,7 +28,7 @@ struct Shard {
 struct Distribution {
   MakeAnswerer make_answerer;
   std::uint64_t size = 0;  // points, from 0
-  Shard shard{};           // the points that are answered
+  StudyShard shard{};           // the points that are answered
   int jobs = 1;            // threads; 0: as many as the machine has cores
   Progress progress{};
   std::function<bool()> interrupted{};  // looked at many times a second

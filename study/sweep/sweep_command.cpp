@@ -47,7 +47,7 @@ StudyLimits limits_of(const Request& request, Arguments& arguments) {
 }
 
 // "2/64".
-Shard shard_of(const Request& request, Arguments& arguments) {
+StudyShard shard_of(const Request& request, Arguments& arguments) {
   const std::string& text = request.text("shard");
   if (text.empty()) return {};
   const std::size_t slash = std::min(text.find('/'), text.size());
@@ -175,7 +175,7 @@ Results answer_sweep(Request& request) {
   request.check_output_folder(arguments, "--out", request.out_folder(), {"study.yaml"});
   const int jobs = request.jobs(arguments);
   const StudyLimits limits = limits_of(request, arguments);
-  const Shard shard = shard_of(request, arguments);
+  const StudyShard shard = shard_of(request, arguments);
   const std::vector<std::filesystem::path> merged = merged_folders(request, arguments);
   if (request.says("resume") && !has_folder) arguments.fault("--resume", "--out names the folder to go on with");
   if (shard.of > 1 && !has_folder) arguments.fault("--shard", "--out names the folder that keeps the part's points");

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <regex>
 
-#include "calibrate/calibration_report.h"
 #include "calibrate/fit/platform_text.h"
 #include "calibrate/fit_guard.h"
 #include "calibrate/readers/reader.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "study/report/folder_lock.h"
+#include "study/report/results_folder.h"
 #include "tests/cli/run_cli.h"
 #include "tests/text_file.h"
 

@@ -1,10 +1,9 @@
-#include "validate/baseline.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
+#include "validate/evaluation.h"
 
 namespace c3sim::validate {
 namespace {

@@ -1,5 +1,3 @@
-#include "validate/choice.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -7,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/validate/cases.h"
+#include "validate/metrics.h"
 
 namespace c3sim::validate {
 namespace {

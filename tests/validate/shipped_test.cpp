@@ -18,7 +18,6 @@
 #include "validate/golden.h"
 #include "validate/metrics.h"
 #include "validate/report.h"
-#include "validate/unfitted.h"
 
 namespace c3sim::validate {
 namespace {

@@ -5,12 +5,11 @@
 #include "calibrate/measurement_files.h"
 #include "calibrate/readers/profile_reading.h"
 #include "calibrate/readers/screen.h"
-#include "calibrate/replay/profile_report.h"
 #include "calibrate/replay/replay_report.h"
 #include "study/ask/answers.h"
-#include "study/report/own_file.h"
+#include "study/report/results_folder.h"
 #include "study/work/config_folders.h"
-#include "study/work/fewer_channels.h"
+#include "study/work/operation.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::validate {

@@ -7,10 +7,9 @@
 #include <atomic>
 #include <sstream>
 
-#include "calibrate/measure/gpu_error.h"
-#include "calibrate/measure/progress.h"
-#include "calibrate/measure/summary.h"
-#include "calibrate/measure/team.h"
+#include "calibrate/measure/bench.h"
+#include "calibrate/measure/gpu.h"
+#include "calibrate/measure/session.h"
 #include "calibrate/measure/words.h"
 
 namespace c3sim::measure {

@@ -1,11 +1,10 @@
 // What lists of labels may say, and what is wrong with others.
-#include "calibrate/readers/labels.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "calibrate/readers/roles.h"
 #include "tests/calibrate/readers/log_sample.h"
 
 namespace c3sim::calibrate {

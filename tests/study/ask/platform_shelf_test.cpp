@@ -1,5 +1,3 @@
-#include "study/ask/platform_shelf.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <fstream>
 
 #include "sim/config/config_error.h"
+#include "study/ask/request.h"
 
 namespace c3sim::study {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "study/work/cu_partition.h"
+#include "study/work/scenario.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "study/c3/strategy.h"
-#include "study/work/cu_partition.h"
+#include "study/work/scenario.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "study/work/cu_partition.h"
+#include "study/work/scenario.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {

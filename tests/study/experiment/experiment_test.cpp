@@ -6,7 +6,7 @@
 #include "models/kernels/gemm_plan.h"
 #include "sim/config/config.h"
 #include "study/experiment/experiment_reader.h"
-#include "study/work/queued.h"
+#include "study/work/operation_graph.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {

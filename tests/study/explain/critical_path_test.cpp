@@ -1,10 +1,9 @@
-#include "study/explain/critical_path.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
+#include "study/explain/run_record.h"
 #include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"
 

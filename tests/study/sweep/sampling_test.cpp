@@ -1,5 +1,3 @@
-#include "study/sweep/sampling.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -7,6 +5,8 @@
 #include <algorithm>
 #include <boost/random/sobol.hpp>
 #include <set>
+
+#include "study/sweep/sweep_axis.h"
 
 namespace c3sim::study {
 namespace {

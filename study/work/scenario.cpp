@@ -1,7 +1,6 @@
-#include "study/work/cu_partition.h"
+#include "study/work/scenario.h"
 
 #include <fmt/format.h>
-
 namespace c3sim::study {
 
 namespace {
