@@ -92,23 +92,23 @@ void add_subcommand(CLI::App& app, const study::Command& command, study::Given& 
 // Of all of `commands`, which outlive it; it is to be one of them.
 study::Command completion_command(const Commands& commands) {
   using Scripts = std::vector<sim::Choice<std::function<std::string(const study::Request&)>>>;
-  const Scripts scripts{{"bash", [](const study::Request&) { return bash_completion(); }},
-                        {"zsh", [](const study::Request&) { return zsh_completion(); }},
-                        {"fish", [](const study::Request&) { return fish_completion(); }},
-                        {"words", [&commands](const study::Request& request) {
-                           return offered_words(commands, request.text("line"));
-                         }}};
-  return {"completion", "Print a script by which a shell completes command lines of c3sim", completion_examples,
-          std::vector<study::Option>{{"shell", study::names_of(scripts),
-                                      "Shell that the script is for; or the words that a shell is to offer behind --line",
-                                      study::Said::in_place, true},
-                                     {"line", "TEXT", "Command line up to the cursor"}},
-          [scripts](study::Request& request) {
-            study::Arguments arguments;
-            const auto script = arguments.choice("SHELL", request.text("shell"), scripts);
-            arguments.check();
-            return study::Results{.text = script(request)};
-          }};
+  const Scripts scripts{
+      {"bash", [](const study::Request&) { return bash_completion(); }},
+      {"zsh", [](const study::Request&) { return zsh_completion(); }},
+      {"fish", [](const study::Request&) { return fish_completion(); }},
+      {"words", [&commands](const study::Request& request) { return offered_words(commands, request.text("line")); }}};
+  return {
+      "completion", "Print a script by which a shell completes command lines of c3sim", completion_examples,
+      std::vector<study::Option>{{"shell", study::names_of(scripts),
+                                  "Shell that the script is for; or the words that a shell is to offer behind --line",
+                                  study::Said::in_place, true},
+                                 {"line", "TEXT", "Command line up to the cursor"}},
+      [scripts](study::Request& request) {
+        study::Arguments arguments;
+        const auto script = arguments.choice("SHELL", request.text("shell"), scripts);
+        arguments.check();
+        return study::Results{.text = script(request)};
+      }};
 }
 
 // The word that the application could not place: an unknown command or option.

@@ -52,7 +52,9 @@ inline void expect_samples(const std::string& name, const std::function<std::str
   std::string text;
   for (const Sample& sample : samples) {
     const std::string output = output_of(sample);
-    if (!updates) EXPECT_EQ(output, sample.expected) << sample.name;
+    if (!updates) {
+      EXPECT_EQ(output, sample.expected) << sample.name;
+    }
     text += "=== " + sample.name + '\n';
     for (const auto& [input, content] : sample.inputs) {
       text += "--- " + input + '\n' + content;

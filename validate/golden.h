@@ -56,7 +56,6 @@ std::vector<Move> moves_between(const Predictions& before, std::span<const Case>
 
 // Predictions before measurements: a file of what was predicted, by a version, of a machine, with a digest that can be
 // published; later the same file is held against what was then measured.
-
 struct PredictionFile {
   std::string version;                      // of c3sim
   std::string platform;                     // by its name or file

@@ -43,7 +43,6 @@ std::optional<double> rank_correlation(std::span<const double> a, std::span<cons
 
 // How far off times were that nothing was fitted to: what `unfitted_errors` of a platform file says, so that intervals
 // are no narrower (study/uncertainty/ensemble.h).
-
 struct UnfittedError {
   std::string platform;
   study::Unfitted work;

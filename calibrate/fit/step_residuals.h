@@ -14,7 +14,6 @@
 namespace c3sim::calibrate {
 
 // A parameter that a fit looks for.
-
 struct Unknown {
   sim::Parameter parameter;  // as the base has it
   std::string unit;          // of its range

@@ -60,7 +60,6 @@ class Team {
 };
 
 // What repetitions come to.
-
 struct Summary {
   double median = 0.0;
   double low = 0.0;   // 10th percentile

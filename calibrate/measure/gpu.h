@@ -134,7 +134,6 @@ class Runtime {
 };
 
 // What goes wrong on a GPU or in its libraries, told apart by what one does about it.
-
 class GpuError : public std::runtime_error {
  public:
   enum class Kind {

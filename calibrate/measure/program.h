@@ -16,7 +16,6 @@ namespace c3sim::measure {
 int run_program(int argc, const char* const* argv, const Surroundings& surroundings);
 
 // The command line.
-
 struct Options {
   bool list = false;
   bool dry_run = false;

@@ -50,7 +50,6 @@ SessionEnd carry_out(const std::vector<Item>& plan, Lab& lab, ResultFolder& fold
                      const Surroundings& surroundings);
 
 // Acts when something takes longer than it ever should: a call that hangs in a driver cannot be interrupted.
-
 class Watchdog {
  public:
   // `bite` is called, on a thread of its own, if this still lives after so long.
@@ -68,7 +67,6 @@ class Watchdog {
 };
 
 // How far a session is: a bar that is drawn over and over on a terminal, a line now and then elsewhere.
-
 class Progress {
  public:
   // `seconds`: what all that is to do may take, roughly.

@@ -67,7 +67,6 @@ class LogReading {
 inline constexpr int most_units = 4096;
 
 // Many runs of the same, summed up: a trace holds thousands of which a comparison wants the middle and the spread.
-
 struct Percentiles {
   double median = 0.0;
   double low = 0.0, high = 0.0;  // 10th and 90th percentile

@@ -24,7 +24,6 @@ Profile read_rocprof_run(std::span<const std::string_view> texts, LogReading& lo
 
 // The JSON that rocprofv3 writes (--output-format json): dispatches, copies and calls of the runtime of every process
 // of a run, with the agents, kernels and operations that they name by numbers. Times in nanoseconds of one clock.
-
 bool is_rocprof_json(std::string_view text);
 
 // Throws sim::ConfigError where there is no work on a GPU.

@@ -11,7 +11,6 @@
 namespace c3sim::study {
 
 // Which colour each series of a page has, as an index into the colours of study/report/page/page.css.
-
 inline constexpr int colour_count = 12;
 inline constexpr int grey = -1;
 

@@ -14,7 +14,6 @@
 namespace c3sim::study {
 
 // A figure that an answer comes to, as its page shows it above everything else.
-
 struct Headline {
   std::string label;        // "memory"
   std::string value;        // "182 GB"

@@ -14,7 +14,6 @@ namespace c3sim::study {
 
 // A folder of results belongs to one run at a time: a lock of the operating system, which goes with the process
 // however that ends.
-
 class FolderLock {
  public:
   static constexpr auto taken = "another run is at work in this folder: wait for its end, or take another folder";

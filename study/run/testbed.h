@@ -28,8 +28,6 @@
 
 namespace c3sim::study {
 
-// Who runs beside an operation, and for how much of its time.
-
 // What runs beside an operation, as shares of its time.
 struct Company {
   double kernels = 0.0;   // GEMMs, element-wise and remote ones
@@ -42,7 +40,6 @@ Company company_of(const Schedule& schedule, const std::vector<Span>& spans, std
 
 // Runs that have been made, found again by their schedule: by all that decides how it plays out, which names and
 // streams do not.
-
 class RunCache {
  public:
   // Beyond so many operations in all runs the oldest of these are forgotten, but for the newest `at_least`.

@@ -57,7 +57,6 @@ struct Timeline {
 
 // When something was at work: what runs twice at once counts once. Sets of moments, with the algebra of Boost.Icl:
 // `+` either, `&` both, `-` the one without the other.
-
 using BusyTimes = boost::icl::interval_set<std::int64_t>;  // picoseconds: disjoint and in order
 
 // From one moment to the other; nothing where that is no time.

@@ -60,7 +60,6 @@ class ChoiceTally {
 };
 
 // The points of a stream that no other beats in every objective. Memory grows with the front, not with the stream.
-
 class ParetoFront {
  public:
   struct Member {

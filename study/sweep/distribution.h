@@ -28,7 +28,7 @@ struct StudyShard {
 struct Distribution {
   MakeAnswerer make_answerer;
   std::uint64_t size = 0;  // points, from 0
-  StudyShard shard{};           // the points that are answered
+  StudyShard shard{};      // the points that are answered
   int jobs = 1;            // threads; 0: as many as the machine has cores
   Progress progress{};
   std::function<bool()> interrupted{};  // looked at many times a second

@@ -17,7 +17,6 @@ namespace c3sim::study {
 
 // A rule on features that says which alternative to choose: a decision tree that costs least where it was fitted, when
 // each wrong choice costs what it costs (cost-sensitive CART; Breiman et al. 1984 split by the misclassified instead).
-
 class DecisionTree {
  public:
   // Where the path divides: at the threshold and below it on the one side, above on the other. Of the cases of the fit

@@ -95,7 +95,6 @@ enum class LaunchOrder { gemm_first, collective_first };
 
 // Splitting the CUs of every GPU between a collective and a GEMM by the CU masks of their streams. A mask holds as many
 // CUs of each XCD.
-
 struct CuPartition {
   models::CuMask collective;  // default: every CU, for both
   models::CuMask gemm;

@@ -1,8 +1,6 @@
 #include "cli/command_line.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -12,17 +10,11 @@
 
 #include "study/c3/strategy.h"
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::AnyOf;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 const std::vector<std::string> small_c3{"c3",      "--gemm", "4096x4096x4096", "--collective", "all_gather",
                                         "--bytes", "64MiB",  "--format",       "json"};

@@ -1,19 +1,14 @@
 #include "cli/completion.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 
 namespace c3sim::cli {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 std::string offered(const std::string& line) { return run_cli({"completion", "words", "--line", line}).out; }
 

@@ -1,18 +1,14 @@
 // c3sim replay.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
 
 using nlohmann::json;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 const std::string sharded = std::string(C3SIM_SOURCE_DIR) +
                             "/validate/reference/h200_workloads/traces/fsdp_llama8b_2gpu_1x2048_2048_bf16.json.gz";

@@ -1,6 +1,4 @@
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -15,15 +13,13 @@
 #include <thread>
 
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 extern char** environ;
 
 namespace c3sim::cli {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 constexpr auto small_study = R"(name: small
 ask: copy
@@ -224,7 +220,7 @@ TEST_F(SweepCommandTest, PartsOfAStudyMergeIntoTheSameBytes) {
   // The second part is missing, and is answered here.
   const Answer merged = run_cli({"sweep", small_, "--out", path("a"), "--merge", path("1") + "," + path("3")});
   EXPECT_EQ(merged.code, ExitCode::fine) << merged.err;
-  for (const char* const name : {"points.csv", "page.html"}) {
+  for (const char* const name : {"points.csv", "results.csv", "best.csv"}) {
     EXPECT_EQ(content(folder_ / "a" / name), content(folder_ / "whole" / name)) << name;
   }
   EXPECT_THAT(fault_of({"sweep", small_, "--out", path("b"), "--shard", "4/3"}), HasSubstr("is no part"));

@@ -1,8 +1,5 @@
 // The command line that study::command_of gives for a trial asks for that trial: its answer is what study::observe
 // sees.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -11,6 +8,7 @@
 #include "study/ask/trial.h"
 #include "study/run/platform_file.h"
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 
 namespace c3sim::cli {
 namespace {
@@ -25,8 +23,6 @@ using models::HostThreads;
 using models::SdmaVariant;
 using study::Figure;
 using study::Strategy;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 std::vector<std::string> words_of(const std::string& command) {
   std::istringstream words(command);

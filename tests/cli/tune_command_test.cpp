@@ -1,21 +1,15 @@
 // c3sim tune: what it leaves in its folder, and what it refuses.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 class TuneCommandTest : public InFolder {
  protected:

@@ -1,6 +1,3 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -10,15 +7,13 @@
 #include <vector>
 
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 
 namespace c3sim::cli {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 const std::vector<std::string> tiny_gemm{"gemm", "--gemm", "512x512x512"};
 const std::vector<std::string> tiny_c3{"c3", "--gemm", "512x512x512", "--collective", "all_gather", "--bytes", "1MiB"};

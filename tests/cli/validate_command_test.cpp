@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -8,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::cli {
@@ -15,12 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
-using ::testing::StartsWith;
 
 const std::string runs = "kind,gemm,collective,bytes,how,limit,all_us\n";
 // About 1640 us are predicted of this GEMM, 13 to 14 % less than this: within the band of 15 % that users' files have.

@@ -395,7 +395,8 @@ TEST(Check, AConditionThatHoldsDoesNothing) { EXPECT_NO_THROW(SIM_CHECK(2 > 1));
 
 TEST(Check, AFailureCarriesExpressionFileAndLine) {
   const std::string message = message_of_failed_check();
-  EXPECT_EQ(message.rfind("check failed: 1 + 1 == 3 && \"arithmetic holds\" (sim/check_test.cpp:", 0), 0u) << message;
+  EXPECT_EQ(message.rfind("check failed: 1 + 1 == 3 && \"arithmetic holds\" (sim/simulator_test.cpp:", 0), 0u)
+      << message;
 }
 
 TEST(Check, TheFolderAboveTheProjectIsNotInTheMessage) {

@@ -1,12 +1,10 @@
 // What is seen of a GEMM and a collective at once, and of a GEMM that a gather feeds.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
 #include "study/ask/trial.h"
 #include "tests/models/model_fixture.h"
 #include "tests/study/seen_of_trial.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
@@ -14,7 +12,6 @@ namespace {
 using sim::operator""_MiB;
 using sim::operator""_us;
 using models::CollectiveKind;
-using ::testing::HasSubstr;
 using sim::operator""_B;
 using sim::operator""_GiB;
 

@@ -1,6 +1,4 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "tests/testing.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
 #include "validate/evaluation.h"
@@ -10,7 +8,6 @@ namespace {
 
 using study::Figure;
 using study::Strategy;
-using ::testing::DoubleNear;
 using ::testing::Eq;
 using ::testing::Optional;
 using sim::operator""_us;

@@ -1,11 +1,9 @@
 #include "validate/cost.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <numeric>
 
 #include "models/platform/interference.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 #include "tests/validate/libraries.h"
 #include "validate/evaluation.h"
@@ -14,10 +12,7 @@ namespace c3sim::validate {
 namespace {
 
 using study::Figure;
-using ::testing::DoubleNear;
-using ::testing::IsEmpty;
 using ::testing::Optional;
-using ::testing::SizeIs;
 
 struct Seen {
   Figure figure = Figure::time;

@@ -1,26 +1,18 @@
 #include "validate/golden.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "study/run/digest.h"
+#include "tests/testing.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
 
 namespace c3sim::validate {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Pair;
-using ::testing::SizeIs;
-using ::testing::UnorderedElementsAre;
 using Json = nlohmann::ordered_json;
 
 Case gather(double bytes, double measured_value, std::optional<double> predicted) {

@@ -1,17 +1,12 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <sstream>
 
+#include "tests/testing.h"
 #include "tests/validate/cases.h"
 #include "validate/report.h"
 
 namespace c3sim::validate {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 Validation with_group(const std::string& group) {
   Validation validation;

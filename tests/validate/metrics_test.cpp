@@ -1,13 +1,12 @@
 #include "validate/metrics.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 
+#include "tests/testing.h"
 #include "tests/validate/cases.h"
 #include "validate/case.h"
 
@@ -15,7 +14,6 @@ namespace c3sim::validate {
 namespace {
 
 using study::Figure;
-using ::testing::DoubleNear;
 using ::testing::Optional;
 
 Metrics metrics_of_cases(const std::vector<Case>& cases) { return metrics_of(pointers(cases)); }

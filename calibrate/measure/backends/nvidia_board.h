@@ -30,7 +30,6 @@ class NvidiaBoard {
 };
 
 // Power and clocks of AMD boards, from the files that the kernel's driver keeps for each GPU.
-
 class AmdBoard {
  public:
   // `folder` is that of the PCI device: /sys/bus/pci/devices/0000:05:00.0. Without it nothing is known of the board.

@@ -1,8 +1,5 @@
 #include "calibrate/fit/robust_fit.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "calibrate/fit/observation.h"
@@ -11,12 +8,12 @@
 #include "study/run/platform_file.h"
 #include "tests/calibrate/fit/residuals.h"
 #include "tests/config_folders.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
 
 using study::Figure;
-using ::testing::HasSubstr;
 
 std::vector<FitRow> rows(std::size_t count, double noise = 0.01) { return {count, FitRow{0, noise}}; }
 

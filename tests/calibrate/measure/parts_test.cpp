@@ -1,6 +1,4 @@
 // The parts that all measurements stand on.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
@@ -11,11 +9,10 @@
 #include "calibrate/measure/gpu.h"
 #include "calibrate/measure/session.h"
 #include "calibrate/measure/words.h"
+#include "tests/testing.h"
 
 namespace c3sim::measure {
 namespace {
-
-using ::testing::HasSubstr;
 
 // Of 1 to 11 the tenth percentile lies on the second, the ninetieth on the tenth.
 TEST(Summary, IsMedianAndPercentiles) {

@@ -2,8 +2,6 @@
 // What readers say of single lines stands in tests/data/samples/logs.samples.
 #include "calibrate/readers/log_formats.h"
 
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -11,6 +9,7 @@
 #include "sim/config/measurement_text.h"
 #include "tests/calibrate/readers/log_sample.h"
 #include "tests/samples.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {

@@ -2,8 +2,6 @@
 #include "calibrate/readers/profile_reading.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
@@ -12,14 +10,12 @@
 #include "calibrate/readers/log_reading.h"
 #include "tests/calibrate/readers/kineto_trace.h"
 #include "tests/calibrate/readers/log_sample.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
 
 using study::Figure;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 constexpr std::string_view torch_profiler = "PyTorch profiler";
 

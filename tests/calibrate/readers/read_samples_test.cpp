@@ -32,8 +32,10 @@ TEST(ReadSamples, OfLogs) {
 // The form of a table, and the table.
 TEST(ReadSamples, OfTables) {
   expect_samples("tables.samples", [](const Sample& sample) {
-    return words_or_refusal(
-        [&] { return full_words_of(read(sample.inputs.at(0).second, sample.inputs.at(1).second)); });
+    return words_or_refusal([&] {
+      return full_words_of(read_table(sim::CsvFile::from_text(sample.inputs.at(1).second, "runs/f.csv"),
+                                      format_from(sample.inputs.at(0).second)));
+    });
   });
 }
 

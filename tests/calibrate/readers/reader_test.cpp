@@ -1,9 +1,6 @@
 // The forms that configs/formats/ ships, and how a file finds its own.
 #include "calibrate/readers/reader.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -11,13 +8,12 @@
 #include <string>
 
 #include "tests/calibrate/shipped_files.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
 
 using study::Figure;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 template <class T>
 const T& trial(const Measurement& measurement) {

@@ -1,16 +1,13 @@
 // Traces and counters of rocprofv3, and the lists of labels beside them.
 #include "calibrate/readers/rocprof_trace.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/calibrate/readers/log_sample.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
 
 using study::Figure;
-using ::testing::HasSubstr;
 
 const std::filesystem::path samples = std::filesystem::path(C3SIM_SOURCE_DIR) / "tests/data/rocprofv3";
 constexpr std::string_view kernel_trace = "rocprofv3 kernel trace";

@@ -1,14 +1,10 @@
 #include "calibrate/readers/table_format.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/calibrate/readers/read_table.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
-
-using ::testing::IsEmpty;
 
 TEST(Template, HasAHoleForEveryColumn) {
   const std::vector<Template::Hole> holes = Template{"{m}x{n}, {phase|gemm_}B"}.holes();

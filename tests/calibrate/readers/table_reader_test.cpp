@@ -1,15 +1,11 @@
 // Lookups of other tables. What else forms make of rows stands in tests/data/samples/tables.samples.
 #include "calibrate/readers/table_reader.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/calibrate/readers/read_table.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
-
-using ::testing::ElementsAre;
 
 // The groups of all rows, which stand for whatever a template makes of them.
 std::vector<std::string> groups(const std::string& format, const std::string& table, const OtherTables& others = {}) {

@@ -1,18 +1,13 @@
 // Columns that nobody reads: named, and no row is read as something else for want of one.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <string>
 
 #include "tests/calibrate/shipped_files.h"
 #include "tests/gzip.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
-
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 Reading read_as_shipped(const std::string& text) { return shipped().read_text(text, "runs/f.csv"); }
 

@@ -1,6 +1,4 @@
 // What trials are called, and which command lines ask for them. tests/cli/trial_command_test.cpp runs these.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <map>
@@ -11,11 +9,11 @@
 #include "study/ask/figure.h"
 #include "study/ask/trial.h"
 #include "tests/study/random_trial.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-using ::testing::StartsWith;
 using sim::operator""_GiB;
 using sim::operator""_MiB;
 using sim::operator""_us;

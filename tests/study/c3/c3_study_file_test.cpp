@@ -1,17 +1,13 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <sstream>
 
 #include "sim/config/config.h"
 #include "study/c3/c3_study_results.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::HasSubstr;
 
 class C3StudyFileTest : public testing::Test {
  protected:

@@ -1,8 +1,5 @@
 #include "study/c3/strategy.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -10,11 +7,11 @@
 
 #include "study/work/scenario.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-using ::testing::ElementsAre;
 using sim::operator""_MiB;
 
 const Scenario pair{"small", {4096, 4096, 4096}, models::CollectiveKind::all_gather, 64_MiB};

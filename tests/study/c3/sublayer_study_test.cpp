@@ -1,14 +1,12 @@
 #include "study/c3/sublayer_study.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <string>
 
 #include "sim/config/config.h"
 #include "study/c3/finer_grain.h"
 #include "study/experiment/experiment_reader.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {

@@ -1,8 +1,5 @@
 #include "study/experiment/experiment_reader.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -11,13 +8,12 @@
 #include "sim/config/config_error.h"
 #include "study/c3/paper_study.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 const fs::path shipped = C3SIM_SOURCE_DIR "/configs/experiments";
 

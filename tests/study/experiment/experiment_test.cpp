@@ -1,20 +1,14 @@
 #include "study/experiment/experiment.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "models/kernels/gemm_plan.h"
 #include "sim/config/config.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/work/operation_graph.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class ExperimentTest : public testing::Test {
  protected:

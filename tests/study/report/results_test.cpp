@@ -1,7 +1,5 @@
 #include "study/report/results.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
@@ -15,12 +13,10 @@
 #include "study/report/results_folder.h"
 #include "study/report/results_page.h"
 #include "study/report/statistics.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 Results example_results() {
   ResultTable answer({{"time_us", "time", "us"}});
@@ -150,8 +146,6 @@ TEST(Results, AListOfFilesDoesNotLeadOutOfItsFolder) {
 }
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 class ResultsFolder : public testing::Test {
  protected:

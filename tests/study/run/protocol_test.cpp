@@ -1,6 +1,4 @@
 // What the protocols time of an operation that is asked about by itself.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
@@ -11,14 +9,13 @@
 #include "study/run/testbed.h"
 #include "tests/models/model_fixture.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
 using models::Backend;
 using models::CollectiveKind;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using sim::operator""_MiB;
 using sim::operator""_KiB;
 

@@ -1,18 +1,14 @@
 #include "study/run/testbed.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "study/run/digest.h"
 #include "study/run/queue_time.h"
 #include "study/work/operation_graph.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using sim::operator""_MiB;
 
 const models::SdmaCopySpec copy{0, 1, 64_MiB, {}};

@@ -1,12 +1,11 @@
 #include "study/serve/serving.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
 
 #include "study/serve/latencies.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {

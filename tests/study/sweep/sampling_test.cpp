@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
@@ -7,11 +5,10 @@
 #include <set>
 
 #include "study/sweep/sweep_axis.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::ElementsAre;
 
 SweepAxis list(std::string name, int count) {
   SweepAxis axis{std::move(name), {}, {}, {}};

@@ -1,21 +1,15 @@
 #include "study/sweep/sweep_axis.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 
 #include "sim/config/config.h"
 #include "study/sweep/choice_tally.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 SweepAxis axis(const std::string& text) {
   sim::Config config = sim::Config::from_text("axes:\n  - " + text + "\n", "study.yaml");

@@ -1,8 +1,5 @@
 #include "study/sweep/sweep_study.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <sstream>
 
 #include "study/ask/answers.h"
@@ -11,15 +8,10 @@
 #include "study/sweep/sweep_results.h"
 #include "tests/study/fitted_platform.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 constexpr auto collective_study = R"(name: engines
 about: How many?

@@ -1,9 +1,6 @@
 // Tuning as a whole: bounds, threads, measured times, and what is carried away.
 #include "study/tune/tuning.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -14,11 +11,10 @@
 #include "study/tune/decisions.h"
 #include "study/tune/tuning_results.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::HasSubstr;
 
 TuningQuestion small_question() {
   TuningQuestion question;

@@ -1,8 +1,5 @@
 #include "study/uncertainty/ensemble.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,16 +10,12 @@
 #include "study/uncertainty/latin_hypercube.h"
 #include "tests/study/fitted_platform.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using sim::operator""_MiB;
-using ::testing::EndsWith;
-using ::testing::StartsWith;
 
 const models::GemmShape small_gemm{256, 256, 256};
 

@@ -1,7 +1,5 @@
 #include "study/uncertainty/latin_hypercube.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "study/uncertainty/fidelity.h"
 #include "tests/study/fitted_platform.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {

@@ -1,7 +1,5 @@
 #include "study/work/dependent.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
@@ -13,13 +11,13 @@
 #include "study/work/operation.h"
 #include "study/work/pieces.h"
 #include "tests/models/model_fixture.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
 using models::GemmShape;
 using Collective = DependentSchedule::Collective;
-using ::testing::HasSubstr;
 
 models::PlatformSpec node_of(int gpus) {
   models::PlatformSpec platform = models::round_platform();

@@ -1,6 +1,3 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
@@ -13,16 +10,10 @@
 #include "study/work/operation_graph.h"
 #include "study/work/scenario.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using testing::HasSubstr;
-using ::testing::IsEmpty;
-using testing::Not;
 
 class OneStreamTest : public testing::Test {
  protected:
