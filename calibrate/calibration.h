@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "calibrate/fit/observation.h"
-#include "calibrate/fit/spread.h"
+#include "calibrate/fit/task.h"
 #include "calibrate/readers/measurement.h"
+#include "study/report/results.h"
 #include "study/run/parallel.h"
 
 namespace c3sim::calibrate {
@@ -72,5 +73,14 @@ struct CalibrationOptions {
 // does not converge, a range has another unit than its value, or the platform cannot run what was measured.
 Calibration calibrate(const std::filesystem::path& base, std::span<const Reading> files,
                       const CalibrationOptions& options = {});
+
+// What a fit did, as tables.
+
+// Tables "results" (each fitted parameter before and after, with its error), "residuals" (of each group of
+// measurements, median and worst before and after, and where rows are held out of the fit), "correlations", "spreads"
+// and "files" (rows read, left out and rejected), with charts of residuals over size. A warning for each parameter that
+// is not identified, or ended where its range ends, for those that no measurement reached, and for rows that are
+// rejected or far from all others.
+study::Results report(const Calibration& calibration, std::span<const Reading> files);
 
 }  // namespace c3sim::calibrate

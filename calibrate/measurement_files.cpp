@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-#include "calibrate/readers/ranks.h"
+#include "calibrate/readers/profile_reading.h"
 #include "sim/overloaded.h"
 
 namespace c3sim::calibrate {

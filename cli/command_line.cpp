@@ -4,18 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <system_error>
 
 #include "cli/completion.h"
-#include "cli/interruption.h"
 #include "cli/progress_line.h"
 #include "sim/config/nearest_name.h"
-#include "study/run/platform_file.h"
 #include "study/run/play.h"
-#include "study/step/model_spec.h"
-#include "study/work/config_folders.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::cli {
@@ -92,32 +89,26 @@ void add_subcommand(CLI::App& app, const study::Command& command, study::Given& 
   }
 }
 
-std::string lines_of(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += name + '\n';
-  return text;
-}
-
 // Of all of `commands`, which outlive it; it is to be one of them.
 study::Command completion_command(const Commands& commands) {
-  using Texts = std::vector<sim::Choice<std::string (*)(const Commands&)>>;
-  const Texts texts{
-      {"bash", &bash_completion},
-      {"zsh", &zsh_completion},
-      {"fish", &fish_completion},
-      {"platforms", [](const Commands&) { return lines_of(study::platform_names(study::config_folders())); }},
-      {"models", [](const Commands&) { return lines_of(study::model_names(study::config_folders())); }},
-      {"suites", [](const Commands&) { return lines_of(validate::suite_names()); }}};
-  return {"completion", "Print a script by which a shell completes command lines of c3sim", completion_examples,
-          std::vector<study::Option>{{"shell", study::names_of(texts),
-                                      "Shell that the script is for; or which names it is to offer, a line each",
-                                      study::Said::in_place, true}},
-          [&commands, texts](study::Request& request) {
-            study::Arguments arguments;
-            const auto text = arguments.choice("SHELL", request.text("shell"), texts);
-            arguments.check();
-            return study::Results{.text = text(commands)};
-          }};
+  using Scripts = std::vector<sim::Choice<std::function<std::string(const study::Request&)>>>;
+  const Scripts scripts{
+      {"bash", [](const study::Request&) { return bash_completion(); }},
+      {"zsh", [](const study::Request&) { return zsh_completion(); }},
+      {"fish", [](const study::Request&) { return fish_completion(); }},
+      {"words", [&commands](const study::Request& request) { return offered_words(commands, request.text("line")); }}};
+  return {
+      "completion", "Print a script by which a shell completes command lines of c3sim", completion_examples,
+      std::vector<study::Option>{{"shell", study::names_of(scripts),
+                                  "Shell that the script is for; or the words that a shell is to offer behind --line",
+                                  study::Said::in_place, true},
+                                 {"line", "TEXT", "Command line up to the cursor"}},
+      [scripts](study::Request& request) {
+        study::Arguments arguments;
+        const auto script = arguments.choice("SHELL", request.text("shell"), scripts);
+        arguments.check();
+        return study::Results{.text = script(request)};
+      }};
 }
 
 // The word that the application could not place: an unknown command or option.

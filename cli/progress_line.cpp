@@ -4,7 +4,7 @@
 
 #include <chrono>
 #include <cmath>
-#include <csignal>
+#include <ctime>
 
 namespace c3sim::cli {
 
@@ -75,6 +75,26 @@ void ProgressLine::draw() {
 void ProgressLine::erase() {
   if (drawn_) out_ << "\r\x1b[K" << std::flush;
   drawn_ = false;
+}
+
+Interruption::Interruption() {
+  sigemptyset(&signals_);
+  sigaddset(&signals_, SIGINT);
+  sigaddset(&signals_, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+}
+
+Interruption::~Interruption() {
+  const timespec at_once{0, 0};
+  while (sigtimedwait(&signals_, nullptr, &at_once) > 0) {
+  }
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+bool Interruption::asked() const {
+  sigset_t waiting;
+  sigpending(&waiting);
+  return sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1;
 }
 
 }  // namespace c3sim::cli

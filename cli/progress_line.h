@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <csignal>
 #include <cstddef>
 #include <mutex>
 #include <ostream>
@@ -40,6 +41,24 @@ class ProgressLine {
   int first_seconds_ = 0;
   int seconds_ = 0;
   std::thread ticker_;  // last: it uses all of the above
+};
+
+// Ctrl-C and requests to end, asked about instead of dying of them: what is under way can be finished and kept.
+
+// From its construction SIGINT and SIGTERM wait, for this thread and those that it starts; afterwards they are
+// forgotten, and as deadly as before.
+class Interruption {
+ public:
+  Interruption();
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  bool asked() const;
+
+ private:
+  sigset_t signals_{};
+  sigset_t before_{};
 };
 
 }  // namespace c3sim::cli

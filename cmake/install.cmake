@@ -1,13 +1,10 @@
 # What `cmake --install` puts where, and the packages that `cpack` makes of it. Components: `program` is what a person uses,
-# `mpi` what it loads to run on several machines, `python` its module of Python (cmake/python.cmake), `development` what a program needs that embeds c3sim.
+# `python` its module of Python (cmake/python.cmake), `development` what a program needs that embeds c3sim.
 include(CMakePackageConfigHelpers)
 
 # The program, and what it reads: study/work/config_folders.h finds share/c3sim/configs from bin/. c3sim-measure beside it says in
 # its own CMakeLists.txt how it is installed.
 install(TARGETS c3sim DESTINATION bin COMPONENT program)
-if(TARGET c3sim_mpi)
-  install(TARGETS c3sim_mpi LIBRARY DESTINATION lib/c3sim COMPONENT mpi)
-endif()
 install(DIRECTORY configs DESTINATION share/c3sim COMPONENT program)
 install(DIRECTORY validate/reference validate/suites DESTINATION share/c3sim/validate COMPONENT program)
 install(FILES validate/claims.yaml validate/deviations.yaml validate/goldens.csv DESTINATION share/c3sim/validate COMPONENT program)
@@ -68,21 +65,13 @@ install(SCRIPT cmake/stage_headers.cmake COMPONENT development)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/include/c3sim DESTINATION include COMPONENT development)
 install(DIRECTORY examples/embed DESTINATION share/doc/c3sim/examples COMPONENT development)
 
-# Packages of Debian: c3sim, c3sim-mpi, python3-c3sim and c3sim-dev.
+# Packages of Debian: c3sim, python3-c3sim and c3sim-dev.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "The c3sim authors <c3sim@invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "simulator of GPU nodes that compute and communicate at once")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL program zsh_of_debian development)
-if(TARGET c3sim_mpi)
-  list(APPEND CPACK_COMPONENTS_ALL mpi)
-  set(CPACK_COMPONENT_MPI_GROUP mpi)
-  set(CPACK_DEBIAN_MPI_PACKAGE_NAME c3sim-mpi)
-  set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
-  set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "c3sim (= ${PROJECT_VERSION})")
-  set(CPACK_COMPONENT_MPI_DESCRIPTION "Lets studies of c3sim run on several machines, under Open MPI.")
-endif()
 if(TARGET c3sim_python)
   list(APPEND CPACK_COMPONENTS_ALL python)
   set(CPACK_COMPONENT_PYTHON_GROUP python)

@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ["sim", "models", "study", "mpi", "calibrate", "validate", "python", "cli"]
+LAYERS = ["sim", "models", "study", "calibrate", "validate", "python", "cli"]
 # From the ground up: a room includes from those before it and from itself. Files of a layer that lie in no room of it
 # are named by the layer.
 ROOMS = ["sim", "sim/config", "models/platform", "models/machine", "models/sdma", "models", "models/kernels",
          "models/collectives", "study/work", "study/run", "study/report", "study/explain", "study/uncertainty", "study/c3",
-         "study/step", "study/serve", "study/ask", "study/experiment", "study/sweep", "study/tune", "study", "mpi",
+         "study/step", "study/serve", "study/ask", "study/experiment", "study/sweep", "study/tune", "study",
          "calibrate/measure", "calibrate/readers", "calibrate/fit", "calibrate/replay", "calibrate", "validate",
          "validate/ask", "python", "cli"]
 INCLUDE = re.compile(r'^#include "((?:%s)/[^"]+)\.h"' % "|".join(LAYERS), re.M)

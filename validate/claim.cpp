@@ -3,8 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "sim/config/config.h"
 #include "sim/config/csv_file.h"
+#include "sim/config/expression.h"
+#include "study/ask/serve_study.h"
+#include "study/c3/paper_study.h"
+#include "study/experiment/experiment_reader.h"
+#include "study/report/table_of.h"
+#include "study/serve/serve.h"
+#include "study/sweep/sweep_axis.h"
+#include "validate/metrics.h"
 
 namespace c3sim::validate {
 
@@ -86,6 +96,211 @@ void add_intervals(std::vector<Claim>& claims, std::span<const std::string> pape
       claim.intervals.push_back(study::interval_of(std::move(values)));
     }
   }
+}
+
+namespace {
+
+using calibrate::Fields;
+
+constexpr std::string_view of_cases = "cases";  // the study that nobody has to run
+
+Fields read_fields(sim::Section section) {
+  Fields fields;
+  for (const std::string& key : section.keys()) fields[key] = section.text(key);
+  return fields;
+}
+
+ClaimStudy read_study(const std::string& name, sim::Section section) {
+  ClaimStudy study;
+  study.name = name;
+  study.run = section.text("run", "");
+  study.serve = section.text("serve", "");
+  if (section.has("trial")) {
+    std::vector<sim::Choice<std::string_view>> kinds;
+    for (const std::string_view kind : calibrate::trial_kinds()) kinds.emplace_back(kind, kind);
+    study.trial = section.choice<std::string_view>("trial", kinds);
+  }
+  if ((study.run.empty() ? 0 : 1) + (study.serve.empty() ? 0 : 1) + (study.trial.empty() ? 0 : 1) != 1) {
+    section.fault("run", "a study has one of run, serve and trial");
+  }
+  if (!study.serve.empty()) study.cases = section.texts("cases");
+  if (study.trial.empty()) return study;
+  for (const sim::Section& axis : section.list("over")) study.over.push_back(study::read_axis(axis));
+  std::vector<sim::Choice<study::Figure>> figures;
+  for (const study::FigureForm& form : study::all_figures()) figures.emplace_back(form.key, form.figure);
+  study.see = section.choice<study::Figure>("see", figures, study::Figure::time);
+  sim::Section columns = section.section("columns");
+  for (const std::string& key : columns.keys()) {
+    auto& [column, trials] = study.columns.emplace_back(key, std::vector<Fields>());
+    if (columns.holds_list(key)) {
+      for (const sim::Section& trial : columns.list(key)) trials.push_back(read_fields(trial));
+    } else {
+      trials.push_back(read_fields(columns.section(key)));
+    }
+  }
+  return study;
+}
+
+// The tables of an experiment, or of the study of a paper that it holds.
+std::vector<study::NamedTable> tables_of_run(const ClaimStudy& study, const ClaimInputs& inputs) {
+  sim::Config config = study::experiment_config(inputs.experiments / study.run);
+  study::set_parameters(config, {});
+  study::read_machine(config);
+  study::resolve_parameters(config, inputs.testbed.platform());
+  const study::PaperStudy paper = study::read_paper_study(config.root(), inputs.testbed);
+  config.finish();
+  return paper.run(inputs.testbed, false, {}, 1).tables;
+}
+
+// A row for each point, with the figures of every case: "each_tokens_per_s".
+study::ResultTable table_of_serving(const ClaimStudy& study, const ClaimInputs& inputs) {
+  const std::filesystem::path file = inputs.experiments.parent_path() / "serve" / study.serve;
+  sim::Config config = sim::Config::from_file(file);
+  study::Arguments no_command_line;
+  const study::Given nothing;
+  const study::ServeStudy map(config.root(), nothing, file, no_command_line);
+  config.check();
+  const std::vector<study::ServeAlternative>& cases = map.axes().front().alternatives;
+  const std::size_t points = map.size() / cases.size();
+  std::vector<study::Column> columns;
+  for (std::size_t axis = 1; axis < map.axes().size(); ++axis) {
+    columns.push_back({map.axes()[axis].name, map.axes()[axis].name, ""});
+  }
+  std::vector<std::size_t> firsts;  // points of the cases
+  for (const std::string& name : study.cases) {
+    const auto found = std::ranges::find(cases, name, &study::ServeAlternative::label);
+    if (found == cases.end()) throw sim::ConfigError({{file.string(), "cases", "none is named '" + name + "'"}});
+    firsts.push_back(static_cast<std::size_t>(found - cases.begin()) * points);
+    for (study::Column column : study::serve_columns()) {
+      column.key = name + "_" + column.key;
+      columns.push_back(std::move(column));
+    }
+  }
+  study::ServeMachine machine(inputs.testbed.platform());
+  study::ResultTable table(std::move(columns));
+  for (std::size_t point = 0; point < points; ++point) {
+    const std::vector<std::string> labels = map.labels(point);
+    std::vector<study::Cell> row(labels.begin() + 1, labels.end());
+    for (const std::size_t first : firsts) {
+      for (study::Cell& cell : study::serve_cells(machine.ask(map.question(first + point), 0))) {
+        row.push_back(std::move(cell));
+      }
+    }
+    table.add_row(std::move(row));
+  }
+  return table;
+}
+
+// What a trial shows; nothing where the machine cannot run it. Words that only others ask for are left out.
+std::optional<double> seen_of(const ClaimStudy& study, const Fields& row, const Fields& own, study::Testbed& testbed) {
+  const std::vector<std::string_view> known = calibrate::fields_of(study.trial);
+  Fields fields;
+  for (const auto& [name, word] : row) {
+    if (std::ranges::find(known, name) != known.end()) fields[name] = word;
+  }
+  for (const auto& [name, word] : own) {
+    fields[name] = sim::replaced(word, [&row](std::string_view of) -> sim::NamedValue {
+      const auto found = row.find(of);
+      if (found == row.end()) throw std::runtime_error(std::string(of) + " is no axis");
+      return sim::value_of_text(found->second);
+    });
+  }
+  std::vector<calibrate::FieldFault> faults;
+  const study::Trial trial = calibrate::read_trial(study.trial, fields, faults);
+  if (!faults.empty()) throw sim::ConfigError({{"studies." + study.name, faults.front().field, faults.front().what}});
+  if (!study::why_impossible(testbed, trial).empty()) return {};
+  return study::observe(testbed, trial, {study.see}).at(study.see);
+}
+
+study::ResultTable table_of_trials(const ClaimStudy& study, const ClaimInputs& inputs) {
+  const study::PointSequence points(study.over, {});
+  std::vector<study::Column> columns;
+  for (const study::SweepAxis& axis : study.over) columns.push_back({axis.name, axis.name, ""});
+  for (const auto& [name, trials] : study.columns) columns.push_back({name, name, ""});
+  study::ResultTable table(std::move(columns));
+  for (std::uint64_t index = 0; index < points.size(); ++index) {
+    Fields fields;
+    std::vector<study::Cell> row;
+    for (const study::AxisValue& value : points.point(index).values) {
+      row.emplace_back(value.label);
+      for (const study::Assignment& assignment : value.assignments) fields[assignment.name] = assignment.value;
+    }
+    for (const auto& [name, trials] : study.columns) {
+      std::optional<double> least;
+      for (const Fields& own : trials) {
+        const std::optional<double> seen = seen_of(study, fields, own, inputs.testbed);
+        if (seen) least = std::min(least.value_or(*seen), *seen);
+      }
+      row.push_back(study::cell_of(least));
+    }
+    table.add_row(std::move(row));
+  }
+  return table;
+}
+
+std::vector<study::NamedTable> tables_of_cases(std::span<const Case> cases) {
+  std::vector<Case> predicted;
+  std::ranges::copy_if(cases, std::back_inserter(predicted), [](const Case& one) { return one.predicted.has_value(); });
+  const auto is_points = [](const Case& one) { return one.form().error == study::ErrorKind::points; };
+  return {{"results", "",
+           study::table_of<Case>(
+               predicted, {{{"figure", "", ""}, [](const Case& one) { return one.form().key; }},
+                           {{"unit", "", ""}, [&](const Case& one) { return is_points(one) ? "points" : "relative"; }},
+                           {{"choice", "", ""}, [](const Case& one) { return one.decision + " " + one.alternative; }},
+                           {{"error", "", ""}, &Case::error}})},
+          {"choices", "", study::table_of<Choices>(choices_of(predicted), {{{"right", "", ""}, [](const Choices& one) {
+                                                                              return one.predicted.right;
+                                                                            }}})}};
+}
+
+std::vector<study::NamedTable> tables_of(const ClaimStudy& study, const ClaimInputs& inputs) {
+  if (study.name == of_cases) return tables_of_cases(inputs.cases);
+  if (!study.run.empty()) return tables_of_run(study, inputs);
+  if (!study.trial.empty()) return {{"results", "", table_of_trials(study, inputs)}};
+  if (inputs.drawn) return {};
+  return {{"results", "", table_of_serving(study, inputs)}};
+}
+
+}  // namespace
+
+std::string paper_of(const std::string& claim) { return claim.substr(0, claim.find('.')); }
+
+ClaimBook::ClaimBook(const std::filesystem::path& file) {
+  sim::Config config = sim::Config::from_file(file);
+  sim::Section root = config.root();
+  studies_.emplace_back().name = of_cases;
+  sim::Section studies = root.section("studies");
+  for (const std::string& name : studies.keys()) studies_.push_back(read_study(name, studies.section(name)));
+  std::vector<sim::Choice<std::string_view>> known;
+  for (const ClaimStudy& study : studies_) known.emplace_back(study.name, study.name);
+  for (sim::Section section : root.list("claims")) {
+    const Predictor predictor{std::string(section.choice<std::string_view>("study", known)),
+                              study::read_table_figure(section)};
+    predictors_.emplace(section.text("claim"), predictor);
+  }
+  config.finish();
+}
+
+std::vector<std::string> ClaimBook::papers() const {
+  std::set<std::string> papers;
+  for (const auto& [id, predictor] : predictors_) papers.insert(paper_of(id));
+  return {papers.begin(), papers.end()};
+}
+
+ClaimValues ClaimBook::predict(std::span<const std::string> papers, const ClaimInputs& inputs) const {
+  ClaimValues values;
+  std::map<std::string, std::vector<study::NamedTable>> tables;  // by study
+  for (const auto& [id, predictor] : predictors_) {
+    if (std::ranges::find(papers, paper_of(id)) == papers.end()) continue;
+    auto known = tables.find(predictor.study);
+    if (known == tables.end()) {
+      const ClaimStudy& study = *std::ranges::find(studies_, predictor.study, &ClaimStudy::name);
+      known = tables.emplace(predictor.study, tables_of(study, inputs)).first;
+    }
+    const auto table = std::ranges::find(known->second, predictor.figure.table, &study::NamedTable::key);
+    if (table != known->second.end()) values[id] = study::figure_of(predictor.figure, table->table);
+  }
+  return values;
 }
 
 }  // namespace c3sim::validate

@@ -12,6 +12,7 @@
 
 #include "study/uncertainty/interval.h"
 #include "validate/case.h"
+#include "validate/evaluation.h"
 
 namespace c3sim::validate {
 
@@ -67,5 +68,18 @@ struct Cost {
 // The costs of all predicted runs of a GEMM beside a collective whose times alone were measured, by suite and role:
 // first all of them, without a table and a group, then each group, then each table. Runs one after the other are none.
 std::vector<Cost> costs_of(std::span<const Case> cases);
+
+// What running at once would cost, by prediction, on machines that are not what their platform files say: without one
+// after another of the mechanisms of interference, and without what probes told of these.
+
+// Splits the predicted cost of every run of a GEMM beside a collective whose wall was measured over the mechanisms by
+// which tenants share, as study/explain/slowdown.h splits a slowdown: they are switched off one after the other until
+// none is left, in the order of models::Mechanism and in reverse, and the part of each is the mean of what its two
+// steps gain. Takes each run twice as many times as there are mechanisms.
+void split_costs(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress = {});
+
+// Predicts the same costs once more, with parameters of kind `probed` as they are without probes.
+void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int jobs,
+                      const study::Progress& progress = {});
 
 }  // namespace c3sim::validate

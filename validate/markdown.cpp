@@ -1,12 +1,11 @@
-#include "study/report/markdown.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
 #include <utility>
 
-#include "validate/cost.h"
+#include "study/report/result_table.h"
 #include "validate/report.h"
 
 namespace c3sim::validate {
@@ -70,95 +69,11 @@ std::string groups_section(const Validation& validation) {
   return text;
 }
 
-std::string rules_section(const Validation& validation) {
-  std::vector<Row> rows;
-  for (const Contest& contest : contests_of(validation)) {
-    rows.push_back({contest.suite, contest.operation, study::markdown_text(contest.strategy), contest.figure,
-                    contest.rule, std::to_string(contest.cases), in_percent(contest.ours), in_percent(contest.theirs),
-                    contest.won() ? "yes" : "no"});
-  }
-  return study::markdown_table(
-      {"suite", "operation", "strategy", "figure", "rule", "cases", "c3sim, median %", "rule", "c3sim is better"},
-      rows);
-}
-
-std::string choices_section(const Validation& validation) {
-  std::vector<Row> rows;
-  const auto record = [](const Record& one, int decisions) {
-    return fmt::format("{} of {}, regret {} / {}", one.right, decisions, in_percent(one.mean_regret),
-                       in_percent(one.worst_regret));
-  };
-  for (const Choices& choices : validation.choices) {
-    const std::string incomplete =
-        choices.incomplete == 0 ? "" : fmt::format(" ({} not judged: not all predicted)", choices.incomplete);
-    rows.push_back({choices.suite, study::markdown_text(choices.group) + incomplete,
-                    record(choices.predicted, choices.decisions), study::markdown_text(choices.always),
-                    record(choices.trivial, choices.decisions)});
-  }
-  return study::markdown_table({"suite", "table", "c3sim: right, regret mean / worst %", "trivial rule: always", "it"},
-                               rows);
-}
-
-std::string claims_section(const Validation& validation) {
-  std::vector<Row> rows;
-  for (const Claim& claim : validation.claims) {
-    rows.push_back({fmt::format("`{}`", claim.id), study::markdown_text(claim.text), std::string(to_string(claim.role)),
-                    predicted_words(claim), study::markdown_text(claim.published),
-                    fmt::format("{:g} to {:g}", claim.low, claim.high),
-                    claim.predicted.empty() ? "not predicted"
-                    : claim.holds()         ? "holds"
-                                            : "**outside**"});
-  }
-  return study::markdown_table({"claim", "of", "role", "predicted", "published", "band", ""}, rows);
-}
-
-std::string costs_section(const Validation& validation) {
-  std::vector<Row> rows;
-  const auto longer = [](const std::optional<Beside>& mean) {
-    return mean ? fmt::format("{} / {}", signed_percent(mean->measured), signed_percent(mean->predicted)) : "";
-  };
-  for (const Cost& cost : costs_of(validation.cases)) {
-    const std::optional<double> ratio = cost.ratio();
-    const std::optional<study::Interval> interval = cost.ratio_interval();
-    rows.push_back({cost.suite, cost.is_of_all() ? "**all of it**" : study::markdown_text(cost.name()),
-                    std::string(to_string(cost.role)), std::to_string(cost.walls()),
-                    cost.walls() == 0 ? "" : fmt::format("{:.2f}", 1e3 * cost.wall().measured),
-                    cost.walls() == 0 ? "" : fmt::format("{:.2f}", 1e3 * cost.wall().predicted),
-                    ratio ? fmt::format("{:.2f}", *ratio) : "",
-                    interval ? fmt::format("{:.2f} to {:.2f}", interval->low, interval->high) : "",
-                    longer(cost.mean_stretch(&CostOfRun::gemm)), longer(cost.mean_stretch(&CostOfRun::collective))});
-  }
-  return study::markdown_table({"suite", "group", "role", "walls", "cost, measured [ms]", "predicted [ms]", "ratio",
-                                "90 % of samples", "GEMM longer, measured / predicted %", "collective"},
-                               rows);
-}
-
-std::string tables_section(const Validation& validation) {
-  std::vector<Row> rows;
-  for (const TableGroup& group : groups_by_table(validation)) {
-    const Metrics metrics = metrics_of(group.cases);
-    const TableAbout& about = group.table->about;
-    rows.push_back({study::markdown_text(about.what), study::markdown_text(about.machine),
-                    study::markdown_text(about.protocol), std::string(to_string(group.role)),
-                    std::to_string(metrics.cases), group.noise() ? in_percent(*group.noise()) : "",
-                    metrics.predicted > 0 ? in_percent(metrics.median) : "",
-                    metrics.predicted > 0 ? in_percent(metrics.p90) : "", study::markdown_text(about.others),
-                    study::markdown_text(group.role == calibrate::Role::calibrate ? about.fitted : ""),
-                    fmt::format("`{}`", group.command())});
-  }
-  return study::markdown_table(
-      {"what was measured", "machine", "protocol", "role", "values", "repetitions differ by, %", "median, %", "p90",
-       "others publish", "fitted to it", "command"},
-      rows);
-}
-
-std::string left_out_section(const Validation& validation) {
-  std::vector<Row> rows;
-  for (const LeftOut& left : validation.left_out) {
-    rows.push_back({left.suite, study::markdown_text(left.file), left.rows == 0 ? "all" : std::to_string(left.rows),
-                    study::markdown_text(left.why)});
-  }
-  return study::markdown_table({"suite", "file", "rows", "why"}, rows);
+// A table of the report, as the terminal has it.
+std::string section(const study::Results& results, std::string_view key) {
+  std::ostringstream text;
+  std::ranges::find(results.tables, key, &study::NamedTable::key)->table.write_markdown(text);
+  return text.str();
 }
 
 }  // namespace
@@ -236,9 +151,10 @@ The trivial rule is the best of those that always choose the same, known in hind
 ## Rows that are not compared
 
 {})";
-  return fmt::format(page, accuracy_table(validation), tables_section(validation), costs_section(validation),
-                     groups_section(validation), rules_section(validation), choices_section(validation),
-                     claims_section(validation), left_out_section(validation));
+  const study::Results results = report(validation);
+  return fmt::format(page, accuracy_table(validation), section(results, "tables"), section(results, "costs"), groups_section(validation),
+                     section(results, "baselines"), section(results, "choices"), section(results, "claims"),
+                     section(results, "left_out"));
 }
 
 std::string deviations_page(const Validation& validation) {

@@ -1,10 +1,16 @@
 #include "validate/metrics.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <set>
+#include <string_view>
+#include <tuple>
 
 #include "study/report/statistics.h"
+#include "study/report/table_of.h"
 
 namespace c3sim::validate {
 
@@ -110,6 +116,197 @@ Metrics metrics_of(std::span<const Case* const> cases, const Rule& rule) {
 
 Metrics metrics_of(std::span<const Case* const> cases) {
   return metrics_of(cases, [](const Case& one) { return one.predicted; });
+}
+
+namespace {
+
+using study::Figure;
+using study::Unfitted;
+
+constexpr std::size_t fewest_told = 10;
+constexpr std::array kinds_of_unfitted{Unfitted::alone, Unfitted::beside, Unfitted::steps};
+
+// A replay repeats what was measured, but for its collectives.
+std::optional<Unfitted> unfitted_work(const study::Trial& trial) {
+  if (std::holds_alternative<study::ReplayTrial>(trial)) return {};
+  if (std::holds_alternative<study::StepTrial>(trial)) return Unfitted::steps;
+  return study::is_concurrent(trial) ? Unfitted::beside : Unfitted::alone;
+}
+
+bool is_time(Figure figure) {
+  return figure == Figure::time || figure == Figure::kernel_time || figure == Figure::gemm_time ||
+         figure == Figure::collective_time;
+}
+
+// What a table sets beside the number of GPUs, the library and the host makes it another GPU than that of the file.
+bool is_another_machine(const Machine& machine) {
+  constexpr std::array<std::string_view, 3> of_the_same{"gpus=", "gpu.gemm.library=", "host."};
+  return std::ranges::any_of(machine.assignments, [&](const std::string& assignment) {
+    return std::ranges::none_of(of_the_same, [&](std::string_view part) { return assignment.starts_with(part); });
+  });
+}
+
+// Of magnitudes with this median, the one that nine in ten of a normal distribution about 0 stay below.
+double nine_in_ten_of(double median) { return median * study::normal_quantile(0.95) / study::normal_quantile(0.75); }
+
+}  // namespace
+
+std::vector<UnfittedError> unfitted_errors(std::span<const Case> cases) {
+  std::map<std::string, std::map<Unfitted, std::vector<double>>> deviations;  // by platform; logarithms
+  for (const Case& one : cases) {
+    const std::optional<Unfitted> work = unfitted_work(one.trial);
+    if (is_another_machine(one.machine)) continue;
+    if (!work || one.role != calibrate::Role::predict || !one.is_scored() || !is_time(one.figure)) continue;
+    if (one.measured <= 0.0 || *one.predicted <= 0.0) continue;
+    const double off = std::abs(std::log(*one.predicted / one.measured));
+    deviations[one.machine.platform][*work].push_back(off);
+    deviations[one.machine.platform][Unfitted::none].push_back(off);
+  }
+  std::vector<UnfittedError> errors;
+  for (auto& [platform, by_work] : deviations) {
+    if (by_work[Unfitted::none].size() < fewest_told) continue;
+    for (const Unfitted work : kinds_of_unfitted) {
+      const bool of_all = by_work[work].size() < fewest_told;
+      const std::vector<double>& off = by_work[of_all ? Unfitted::none : work];
+      const double median = study::median(off);
+      errors.push_back({platform, work, off.size(), of_all, std::expm1(median), std::expm1(nine_in_ten_of(median))});
+    }
+  }
+  return errors;
+}
+
+study::ResultTable table_of(std::span<const UnfittedError> errors) {
+  using E = const UnfittedError&;
+  return study::table_of<UnfittedError>(
+      errors, std::vector<study::Shown<UnfittedError>>{
+                  {{"platform", "platform", ""}, &UnfittedError::platform},
+                  {{"work", "work", ""}, &UnfittedError::work},
+                  {{"cases", "cases", ""}, &UnfittedError::cases},
+                  {{"of_all", "of all work", ""}, &UnfittedError::of_all},
+                  {{"median", "median", "", 3}, &UnfittedError::median},
+                  {{"nine_in_ten", "nine in ten", "", 3}, [](E one) { return one.nine_in_ten; }}});
+}
+
+namespace {
+
+// Costs are times, or one over speeds; those of repeated measurements are added up.
+struct Alternative {
+  std::string name;
+  double measured_sum = 0.0;
+  double predicted_sum = 0.0;
+  int repetitions = 0;
+
+  double measured() const { return measured_sum / repetitions; }
+  double predicted() const { return predicted_sum / repetitions; }
+};
+
+// Alternatives of one decision, in the order in which they appear.
+struct Decision {
+  std::vector<Alternative> alternatives;
+  bool is_complete = true;  // all of them are predicted
+};
+
+// Whether more of a figure is better.
+bool is_speed(study::Figure figure) {
+  using enum study::Figure;
+  return figure == over_parallel_copies || figure == rate || figure == link_rate || figure == bus_bandwidth ||
+         figure == flop_rate;
+}
+
+// One figure decides: the time, or what stands for it.
+bool decides(const Case& one) {
+  return !one.decision.empty() && (one.figure == study::Figure::time || is_speed(one.figure));
+}
+
+// Decisions of a table, by what they are about and by figure.
+using Asked = std::map<std::string, std::map<study::Figure, Decision>>;
+
+void add_to(Decision& decision, const Case& one) {
+  auto alternative = std::ranges::find(decision.alternatives, one.alternative, &Alternative::name);
+  if (alternative == decision.alternatives.end()) {
+    alternative = decision.alternatives.insert(alternative, Alternative{.name = one.alternative});
+  }
+  if (!one.predicted) {
+    decision.is_complete = false;
+    return;
+  }
+  const bool speed = is_speed(one.figure);
+  alternative->measured_sum += speed ? 1.0 / one.measured : one.measured;
+  alternative->predicted_sum += speed ? 1.0 / *one.predicted : *one.predicted;
+  ++alternative->repetitions;
+}
+
+const Alternative& best_measured(const Decision& decision) {
+  return *std::ranges::min_element(decision.alternatives, {}, &Alternative::measured);
+}
+
+const Alternative& best_predicted(const Decision& decision) {
+  return *std::ranges::min_element(decision.alternatives, {}, &Alternative::predicted);
+}
+
+// The one of that name, or the first.
+const Alternative& named(const Decision& decision, const std::string& name) {
+  const auto found = std::ranges::find(decision.alternatives, name, &Alternative::name);
+  return found == decision.alternatives.end() ? decision.alternatives.front() : *found;
+}
+
+// Of decisions that are complete.
+template <class Choose>
+Record record_of(const std::vector<Decision>& decisions, const Choose& choose) {
+  Record record;
+  for (const Decision& decision : decisions) {
+    const double best = best_measured(decision).measured();
+    const double regret = choose(decision).measured() / best - 1.0;
+    if (regret == 0.0) ++record.right;
+    record.mean_regret += regret / static_cast<double>(decisions.size());
+    record.worst_regret = std::max(record.worst_regret, regret);
+  }
+  return record;
+}
+
+// Where several figures of the same alternatives were measured the first of them decides, the time before all.
+Choices judge(const Asked& asked) {
+  Choices choices;
+  std::vector<Decision> complete;
+  std::set<std::string> names;
+  for (const auto& [about, by_figure] : asked) {
+    const auto decision =
+        std::ranges::find_if(by_figure, [](const auto& entry) { return entry.second.alternatives.size() >= 2; });
+    if (decision == by_figure.end()) continue;
+    if (!decision->second.is_complete) {
+      ++choices.incomplete;
+      continue;
+    }
+    complete.push_back(decision->second);
+    for (const Alternative& alternative : complete.back().alternatives) names.insert(alternative.name);
+  }
+  choices.decisions = static_cast<int>(complete.size());
+  choices.predicted = record_of(complete, best_predicted);
+  for (const std::string& name : names) {
+    const Record record =
+        record_of(complete, [&](const Decision& decision) -> const Alternative& { return named(decision, name); });
+    if (!choices.always.empty() && record.mean_regret >= choices.trivial.mean_regret) continue;
+    choices.always = name;
+    choices.trivial = record;
+  }
+  return choices;
+}
+
+}  // namespace
+
+std::vector<Choices> choices_of(std::span<const Case> cases) {
+  std::map<std::pair<std::string, std::string>, Asked> tables;  // by suite and file
+  for (const Case& one : cases) {
+    const std::string file = one.where.substr(0, one.where.rfind(':'));
+    if (decides(one)) add_to(tables[{one.suite, file}][one.decision][one.figure], one);
+  }
+  std::vector<Choices> all;
+  for (const auto& [key, asked] : tables) {
+    Choices choices = judge(asked);
+    std::tie(choices.suite, choices.group) = key;
+    if (choices.decisions + choices.incomplete > 0) all.push_back(std::move(choices));
+  }
+  return all;
 }
 
 }  // namespace c3sim::validate

@@ -5,8 +5,11 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "study/report/result_table.h"
+#include "study/uncertainty/ensemble.h"
 #include "validate/case.h"
 
 namespace c3sim::validate {
@@ -37,5 +40,49 @@ Metrics metrics_of(std::span<const Case* const> cases, const Rule& rule);
 // Spearman's rank correlation of two equally long lists, equal values sharing their rank; none where either is
 // constant.
 std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b);
+
+// How far off times were that nothing was fitted to: what `unfitted_errors` of a platform file says, so that intervals
+// are no narrower (study/uncertainty/ensemble.h).
+struct UnfittedError {
+  std::string platform;
+  study::Unfitted work;
+  std::size_t cases = 0;  // of this work, or, where those are too few to tell, of all of the platform
+  bool of_all = false;
+  double median = 0.0;  // factor between predicted and measured, less one
+  // The same that nine in ten stay within, if logarithms of factors are normal and have this median. Fewer do: sizes at
+  // which latency rules are far off, and would make every interval as wide as theirs.
+  double nine_in_ten = 0.0;
+};
+
+// Of times with the role of predictions that are scored, by platform, each of the three kinds of work. None of a
+// platform with fewer than ten.
+std::vector<UnfittedError> unfitted_errors(std::span<const Case> cases);
+
+study::ResultTable table_of(std::span<const UnfittedError> errors);
+
+// Decisions among measured alternatives: would one who believed the predictions have chosen well, and better than one
+// who always chooses the same?
+
+// How well a way of choosing does over several decisions.
+struct Record {
+  int right = 0;             // decisions in which it names the best measured alternative
+  double mean_regret = 0.0;  // what it loses against that one, relative, over all decisions
+  double worst_regret = 0.0;
+};
+
+struct Choices {
+  std::string suite;
+  std::string group;  // of the cases
+  int decisions = 0;
+  int incomplete = 0;  // further ones that are not judged: an alternative has no prediction
+  Record predicted;
+  std::string always;  // the alternative that loses least if it is chosen every time: known only in hindsight
+  Record trivial;      // of always choosing it, where it was measured; elsewhere the first alternative
+};
+
+// The decisions of all cases that have one, by suite and table: among alternatives of which the same figure was
+// measured, two at least. Repeated measurements of one alternative count by their mean. Where several figures were
+// measured, the time decides, or else the first of those that say how fast it went.
+std::vector<Choices> choices_of(std::span<const Case> cases);
 
 }  // namespace c3sim::validate

@@ -10,9 +10,9 @@
 
 #include "models/platform/interference.h"
 #include "study/report/statistics.h"
-#include "validate/baseline.h"
 #include "validate/cost.h"
-#include "validate/unfitted.h"
+#include "validate/evaluation.h"
+#include "validate/metrics.h"
 
 namespace c3sim::validate {
 

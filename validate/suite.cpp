@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "sim/config/nearest_name.h"
-#include "validate/claim_book.h"
+#include "validate/claim.h"
 
 namespace c3sim::validate {
 

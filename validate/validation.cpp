@@ -6,11 +6,11 @@
 #include <set>
 
 #include "calibrate/measurement_files.h"
-#include "calibrate/readers/ranks.h"
+#include "calibrate/readers/profile_reading.h"
 #include "calibrate/readers/screen.h"
 #include "sim/config/config_error.h"
-#include "validate/baseline.h"
-#include "validate/counterfactual.h"
+#include "validate/cost.h"
+#include "validate/evaluation.h"
 
 namespace c3sim::validate {
 

@@ -8,9 +8,9 @@
 
 #include "calibrate/readers/screen.h"
 #include "study/run/parallel.h"
-#include "validate/choice.h"
 #include "validate/claim.h"
 #include "validate/deviation.h"
+#include "validate/metrics.h"
 #include "validate/suite.h"
 
 namespace c3sim::validate {

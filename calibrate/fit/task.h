@@ -1,15 +1,18 @@
 // A step as far as a platform and measurements go, and its fit.
 #pragma once
 
+#include <Eigen/Core>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "calibrate/fit/fit_errors.h"
+#include "calibrate/fit/observation.h"
+#include "calibrate/fit/platform_text.h"
 #include "calibrate/fit/robust_fit.h"
 #include "calibrate/fit/step.h"
-#include "calibrate/fit/unknown.h"
+#include "calibrate/fit/step_residuals.h"
 #include "calibrate/readers/measurement.h"
 
 namespace c3sim::calibrate {
@@ -41,5 +44,36 @@ void fit_with_errors(Task& task, PlatformText& platform, int jobs);
 
 // Writes the task's unknowns, and their errors where asked to, into the platform.
 void write(const Task& task, PlatformText& platform, bool with_errors = false);
+
+// How sure the steps of a fit are together: each finds its unknowns at the values that others have found for theirs,
+// and is as wrong as these make it.
+
+// Of fitted tasks whose errors are those of each alone: with D how far the unknowns move when others' do, and C the
+// covariance of each step alone, errors e = D e + (alone), so that their covariance is (1 - D)^-1 C (1 - D)^-T. Errors
+// and intervals of the tasks are widened, or narrowed, to that. Returned are the correlations of all unknowns, tasks in
+// their order. `jobs` threads; 0: all cores.
+Eigen::MatrixXd join_errors(std::span<Task> tasks, const PlatformText& fitted, int jobs);
+
+// How far measurements lie off a fitted platform: the model's own error, which no parameter explains.
+
+// Of one sort of work between two sizes, as the list `fitted_to` of a platform has it.
+struct Spread {
+  std::string work;       // "copy", "rccl_all_gather", "gemm"
+  double smallest = 0.0;  // bytes: of the copy, of the whole array of one GPU, of each matrix of a GEMM
+  double largest = 0.0;
+  double deviation = 0.0;  // of measured over predicted time; 0 where only shares of a time were seen
+  std::string source;
+
+  // "  - {name: copy, smallest: {...}, ...}", in lines.
+  std::string row() const;
+};
+
+// Of the work that a task was fitted to, as it is labelled: the usual engines, channels and CUs, by the library and on
+// the GPUs that the platform has, by decade of bytes, of GEMMs those of the smallest matrix: small work is off by
+// latencies, large work by rates. The deviation is that of a normal distribution whose interval of 90 % holds as many
+// of the times that the fit listened to: its `outliers` do not count, unless a bin has no majority of others, for then
+// it is the model that is off.
+std::vector<Spread> spreads_of(const Task& task, const PlatformText& fitted, std::span<const Observation> outliers,
+                               int jobs);
 
 }  // namespace c3sim::calibrate

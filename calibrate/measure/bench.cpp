@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "calibrate/measure/gpu_error.h"
+#include "calibrate/measure/gpu.h"
 
 namespace c3sim::measure {
 
@@ -152,6 +152,65 @@ void Bench::await(int number, Event event) {
     if (Clock::now() > patient_until) {
       throw GpuError(GpuError::Kind::hang, "GPU {} does not end its work", number);
     }
+  }
+}
+
+Summary summarize(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::ranges::sort(values);
+  const auto at = [&](double share) {
+    const double place = share * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, values.size() - 1);
+    return values[below] + (values[above] - values[below]) * (place - static_cast<double>(below));
+  };
+  return {at(0.5), at(0.1), at(0.9), values.size()};
+}
+
+bool Rendezvous::arrive(const std::function<void()>& then) {
+  constexpr int spins = 20000;  // then others may need the core
+  const int round = round_;
+  if (++waiting_ == threads_) {
+    if (then) then();
+    waiting_ = 0;
+    ++round_;
+    return !given_up_;
+  }
+  for (int i = 0; round_ == round && !given_up_; ++i) {
+    if (i > spins) std::this_thread::yield();
+  }
+  return !given_up_;
+}
+
+Team::Team(int threads) : begins_(threads + 1), ended_(threads + 1) {
+  for (int number = 0; number < threads; ++number) {
+    threads_.emplace_back([this, number] { serve(number); });
+  }
+}
+
+Team::~Team() {
+  begins_.arrive_and_wait();  // without work: the end
+}
+
+void Team::run(const std::function<void(int)>& work) {
+  work_ = &work;
+  begins_.arrive_and_wait();
+  ended_.arrive_and_wait();
+  work_ = nullptr;
+  if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
+}
+
+void Team::serve(int number) {
+  for (;;) {
+    begins_.arrive_and_wait();
+    if (work_ == nullptr) return;
+    try {
+      (*work_)(number);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!fault_) fault_ = std::current_exception();
+    }
+    ended_.arrive_and_wait();
   }
 }
 

@@ -2,20 +2,73 @@
 // run is timed.
 #pragma once
 
+#include <atomic>
+#include <barrier>
 #include <chrono>
+#include <cstddef>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "calibrate/measure/gpu.h"
-#include "calibrate/measure/summary.h"
-#include "calibrate/measure/team.h"
 
 namespace c3sim::measure {
+
+// One host thread per GPU, as programs have that drive all GPUs of a node from one process.
+
+// Where threads wait for one another, over and over, without sleeping: GPUs are then launched on within a microsecond.
+class Rendezvous {
+ public:
+  explicit Rendezvous(int threads) : threads_(threads) {}
+
+  // The last to arrive does `then` before all go on. False where one of them gave up.
+  bool arrive(const std::function<void()>& then = {});
+  void give_up() { given_up_ = true; }
+
+ private:
+  int threads_;
+  std::atomic<int> waiting_{0};
+  std::atomic<int> round_{0};
+  std::atomic<bool> given_up_{false};
+};
+
+class Team {
+ public:
+  explicit Team(int threads);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  // Every thread does it, with its number, and all have when this returns. What the first of them threw is thrown.
+  void run(const std::function<void(int)>& work);
+
+ private:
+  void serve(int number);
+
+  std::barrier<> begins_, ended_;
+  const std::function<void(int)>* work_ = nullptr;
+  std::mutex mutex_;  // of the fault
+  std::exception_ptr fault_;
+  std::vector<std::jthread> threads_;
+};
+
+// What repetitions come to.
+struct Summary {
+  double median = 0.0;
+  double low = 0.0;   // 10th percentile
+  double high = 0.0;  // 90th percentile
+  std::size_t count = 0;
+};
+
+// Between neighbours percentiles are interpolated. All is 0 where there is no value.
+Summary summarize(std::vector<double> values);
 
 // How runs are repeated: back to back, all GPUs together behind a barrier of their threads.
 struct Protocol {

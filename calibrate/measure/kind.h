@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "calibrate/measure/lab.h"
-#include "calibrate/measure/sustained.h"
 
 namespace c3sim::measure {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/measure/gpu_error.h"
+#include "calibrate/measure/gpu.h"
 
 namespace c3sim::measure {
 

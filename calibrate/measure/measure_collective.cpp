@@ -1,5 +1,5 @@
 // Collectives alone and beside GEMMs.
-#include "calibrate/measure/gpu_error.h"
+#include "calibrate/measure/gpu.h"
 #include "calibrate/measure/kind.h"
 #include "calibrate/measure/words.h"
 

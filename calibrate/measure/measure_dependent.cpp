@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "calibrate/measure/gpu_error.h"
+#include "calibrate/measure/gpu.h"
 #include "calibrate/measure/kind.h"
 #include "calibrate/measure/words.h"
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <sstream>
 
-#include "calibrate/measure/gpu_error.h"
+#include "calibrate/measure/gpu.h"
 #include "calibrate/measure/plan.h"
 #include "calibrate/measure/words.h"
 

@@ -13,7 +13,7 @@
 #include <iterator>
 #include <system_error>
 
-#include "calibrate/measure/gpu_error.h"
+#include "calibrate/measure/gpu.h"
 #include "calibrate/measure/words.h"
 
 namespace c3sim::measure {

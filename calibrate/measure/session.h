@@ -2,11 +2,17 @@
 // more.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <ostream>
+#include <stop_token>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include "calibrate/measure/plan.h"
@@ -42,5 +48,48 @@ struct SessionEnd {
 // `time_limit`: in s; no item begins after that.
 SessionEnd carry_out(const std::vector<Item>& plan, Lab& lab, ResultFolder& folder, std::optional<double> time_limit,
                      const Surroundings& surroundings);
+
+// Acts when something takes longer than it ever should: a call that hangs in a driver cannot be interrupted.
+class Watchdog {
+ public:
+  // `bite` is called, on a thread of its own, if this still lives after so long.
+  Watchdog(std::chrono::duration<double> limit, std::function<void()> bite)
+      : thread_([limit, bite = std::move(bite)](const std::stop_token& end) {
+          std::mutex mutex;
+          std::unique_lock lock(mutex);
+          std::condition_variable_any ended;
+          ended.wait_for(lock, end, limit, [] { return false; });
+          if (!end.stop_requested()) bite();
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+// How far a session is: a bar that is drawn over and over on a terminal, a line now and then elsewhere.
+class Progress {
+ public:
+  // `seconds`: what all that is to do may take, roughly.
+  Progress(std::ostream& out, bool terminal, std::size_t items, double seconds);
+
+  void begin(std::string_view kind, const std::string& item);
+  void end(double seconds);  // that the item was thought to take
+  // A line that stays.
+  void say(const std::string& line);
+  void close();
+
+ private:
+  void draw();
+  double left() const;
+
+  std::ostream& out_;
+  bool terminal_;
+  std::size_t items_;
+  std::size_t done_ = 0;
+  double planned_, planned_done_ = 0.0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::string kind_, item_;
+  bool drawn_ = false;
+};
 
 }  // namespace c3sim::measure

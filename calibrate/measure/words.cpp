@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 
-#include "calibrate/measure/gpu_error.h"
+#include "calibrate/measure/gpu.h"
 
 namespace c3sim::measure {
 

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "calibrate/readers/kineto_events.h"
 #include "calibrate/readers/log_text.h"
-#include "calibrate/readers/torch_operator.h"
 #include "calibrate/readers/work_kind.h"
 #include "sim/config/config_error.h"
 #include "sim/config/config_text.h"

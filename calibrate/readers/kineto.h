@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "calibrate/readers/kineto_events.h"
-#include "calibrate/readers/labels.h"
 #include "calibrate/readers/profile.h"
+#include "calibrate/readers/roles.h"
 
 namespace c3sim::calibrate {
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "calibrate/readers/json_records.h"
+#include "calibrate/readers/profile.h"
 
 namespace c3sim::calibrate {
 
@@ -35,5 +36,12 @@ struct KinetoHead {
 // Format"). Where `more` is given it hands over what follows behind the text.
 KinetoHead read_kineto_events(std::string_view text, const std::function<void(const KinetoEvent&)>& take,
                               const MoreText& more = {});
+
+// What an event of PyTorch's profiler says of the work behind it: which trial it is, or why it is none.
+
+// Of an operator that multiplies matrices (aten::mm, addmm, bmm, baddbmm, _scaled_mm); nothing of others.
+std::optional<KnownWork> matrix_product_of(const KinetoEvent& event);
+// Of a kernel or operator that records a collective's arguments; nothing of others.
+std::optional<KnownWork> collective_of(const KinetoEvent& event);
 
 }  // namespace c3sim::calibrate

@@ -1,7 +1,11 @@
 #include "calibrate/readers/log_formats.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+
+#include "calibrate/readers/log_reading.h"
 
 namespace c3sim::calibrate {
 
@@ -18,5 +22,54 @@ const LogFormat* log_format_of(std::string_view text) {
   const auto found = std::ranges::find_if(formats, [text](const LogFormat& one) { return one.recognises(text); });
   return found == formats.end() ? nullptr : &*found;
 }
+
+namespace {
+
+struct UnreadTool {
+  std::string_view name;
+  std::string_view says;     // in one of its first lines
+  std::string_view instead;  // which measures the same and is read
+};
+constexpr std::array tools{
+    UnreadTool{"rocm_bandwidth_test", "RocmBandwidthTest Version", "TransferBench p2p"},
+    UnreadTool{"nvbandwidth", "nvbandwidth Version", "c3sim-measure"},
+    UnreadTool{"p2pBandwidthLatencyTest", "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]", "c3sim-measure"},
+    UnreadTool{"CUDA's bandwidthTest", "[CUDA Bandwidth Test]", "c3sim-measure"},
+    UnreadTool{"the OSU benchmarks", "# OSU MPI", "rccl-tests"},
+};
+
+// rocm_bandwidth_test without its first lines is known by its matrices.
+constexpr std::string_view matrix_of_rocm = "D/D";
+
+const UnreadTool* tool_of(std::string_view text) {
+  constexpr int most_lines = 200;
+  for (LogLines lines(text); lines.next() && lines.line().line <= most_lines;) {
+    const LogCell line = trimmed(lines.line());
+    if (line.text.size() > longest_log_line || line.text.starts_with('"')) continue;
+    const auto* const found =
+        std::ranges::find_if(tools, [&line](const UnreadTool& tool) { return line.text.starts_with(tool.says); });
+    if (found != tools.end()) return found;
+    if (line.text.starts_with(matrix_of_rocm) && words_of(line).size() > 1) return tools.data();
+  }
+  return nullptr;
+}
+
+Reading name_it(std::string_view text, const std::string& name) {
+  LogReading log(name);
+  const UnreadTool* const tool = tool_of(text);
+  if (tool == nullptr) {
+    log.fault({}, "", "this is the output of none of the tools that are known by name and not read");
+    return std::move(log).take();
+  }
+  log.fault(
+      {}, "",
+      fmt::format("this is the output of {}, which is not read: that of {} is accepted", tool->name, tool->instead));
+  return std::move(log).take();
+}
+
+}  // namespace
+
+const LogFormat unread_tool{"a tool that is not read", "rocm_bandwidth_test, nvbandwidth and others, named as such",
+                            [](std::string_view text) { return tool_of(text) != nullptr; }, name_it};
 
 }  // namespace c3sim::calibrate

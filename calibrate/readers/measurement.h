@@ -77,7 +77,7 @@ struct Omission {
 };
 
 // Runs that a file tells by the name of a kernel, or of a kind of copies, alone: what they were, a list beside the file
-// may say (calibrate/readers/labels.h).
+// may say (calibrate/readers/roles.h).
 struct NamedRuns {
   std::string name;
   std::string counter{};  // what was counted; empty: their times

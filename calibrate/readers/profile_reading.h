@@ -1,7 +1,7 @@
 // What of a profiler's trace a model can be held against: what ran alone on its GPU, a GEMM beside one collective, and
 // collectives beside computation, in the run played again. The last two are predictions, which no fit reads. A trace is
 // of one rank: times of collectives, and of what ran beside them, hold what that rank waited for others, unless traces
-// of all ranks tell it (calibrate/readers/ranks.h).
+// of all ranks tell it (calibrate/readers/profile_reading.h).
 #pragma once
 
 #include <filesystem>
@@ -20,5 +20,12 @@ Reading reading_of(Profile profile, const std::string& path);
 // run together. Throws
 // sim::ConfigError for others, and for those without work on a GPU.
 std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files);
+
+// Traces of several ranks of one run: what each tells of a collective holds what it waited for the others.
+
+// Of the runs of a collective that traces of several ranks of the same GPUs tell, those count in the trace whose rank
+// came last and waited for nobody: of them are then the figures, which hold no waits. What a rank never came last to is
+// left out of its trace.
+void tell_waits_of_ranks(std::span<Reading> readings);
 
 }  // namespace c3sim::calibrate

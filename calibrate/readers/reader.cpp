@@ -8,10 +8,10 @@
 #include <system_error>
 
 #include "calibrate/readers/json_records.h"
-#include "calibrate/readers/labels.h"
 #include "calibrate/readers/log_text.h"
-#include "calibrate/readers/lookup_rows.h"
+#include "calibrate/readers/roles.h"
 #include "calibrate/readers/screen.h"
+#include "calibrate/readers/table_reader.h"
 #include "sim/config/config.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"

@@ -5,10 +5,12 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
-#include "calibrate/readers/labels.h"
 #include "calibrate/readers/log_reading.h"
+#include "calibrate/readers/profile.h"
+#include "calibrate/readers/roles.h"
 
 namespace c3sim::calibrate {
 
@@ -19,5 +21,12 @@ bool is_rocprof_call_trace(std::string_view text);
 // Traces of one run together, called as `log` is. Rows at fault are recorded there, and counted in `misunderstood`.
 // Throws sim::ConfigError where there is no work on a GPU.
 Profile read_rocprof_run(std::span<const std::string_view> texts, LogReading& log, const Labels& labels);
+
+// The JSON that rocprofv3 writes (--output-format json): dispatches, copies and calls of the runtime of every process
+// of a run, with the agents, kernels and operations that they name by numbers. Times in nanoseconds of one clock.
+bool is_rocprof_json(std::string_view text);
+
+// Throws sim::ConfigError where there is no work on a GPU.
+Profile read_rocprof_json(std::string_view text, const std::string& name, const Labels& labels = {});
 
 }  // namespace c3sim::calibrate

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
-#include "calibrate/readers/lookup_rows.h"
+#include "calibrate/readers/log_text.h"
 #include "calibrate/readers/table_reader.h"
+#include "calibrate/readers/trial_fields.h"
 #include "sim/config/nearest_name.h"
 #include "study/ask/arguments.h"
 
@@ -100,6 +103,145 @@ std::vector<std::string> Roles::columns_asked_of(const std::string& file) const 
     if (list_->text(line, "file") == file) columns.push_back(column_of(list_->text(line, "rows")));
   }
   return columns;
+}
+
+namespace {
+
+using study::Figure;
+
+// What a counter of rocprofv3 counts of a kernel, as one of our figures.
+struct CounterForm {
+  std::string_view counter;
+  Figure figure;
+  double unit;  // base units of one count
+};
+constexpr double line_of_l2 = 128.0;  // bytes (AMD Instinct MI300 CDNA 3 ISA)
+constexpr std::array counters{CounterForm{"TCC_HIT_sum", Figure::l2_hit_bytes, line_of_l2},
+                              CounterForm{"TCC_MISS_sum", Figure::l2_miss_bytes, line_of_l2},
+                              CounterForm{"MALL_HIT_RATE_1", Figure::cache_hit_share, 0.01}};
+
+constexpr std::array<std::string_view, 5> timed_kinds{"gemm", "collective", "remote", "stream", "copy"};
+
+// "a=1 b=2".
+Fields read_fields(sim::CsvFile& table, std::size_t row, std::string_view kind) {
+  Fields fields;
+  const auto names = fields_of(kind);
+  const std::vector<std::string> known(names.begin(), names.end());
+  for (const LogCell& word : words_of({.text = table.text(row, "fields")})) {
+    const std::size_t equals = std::min(word.text.find('='), word.text.size());
+    const std::string name(word.text.substr(0, equals));
+    if (equals == word.text.size()) {
+      table.fault(row, "fields", shown(word.text) + " has no value: FIELD=VALUE is accepted");
+    } else if (std::ranges::find(known, name) == known.end()) {
+      table.fault(row, "fields", fmt::format("{} is no field of {}{}", shown(name), kind, sim::name_hint(name, known)));
+    } else if (!fields.emplace(name, word.text.substr(equals + 1)).second) {
+      table.fault(row, "fields", shown(name) + " is given twice");
+    }
+  }
+  return fields;
+}
+
+std::optional<study::Trial> read_label(sim::CsvFile& table, std::size_t row) {
+  const std::string kind(table.text(row, "trial"));
+  if (std::ranges::find(timed_kinds, kind) == timed_kinds.end()) {
+    table.fault(row, "trial",
+                fmt::format("{} is not known: {} are accepted", shown(kind), fmt::join(timed_kinds, ", ")));
+    return {};
+  }
+  const std::size_t before = table.faults().size();
+  const Fields fields = read_fields(table, row, kind);
+  if (table.faults().size() != before) return {};
+  std::vector<FieldFault> faults;
+  study::Trial trial = read_trial(kind, fields, faults);
+  for (const FieldFault& fault : faults) table.fault(row, "fields", fmt::format("{} {}", fault.field, fault.what));
+  return trial;
+}
+
+// Nothing where no figure stands for it.
+std::optional<Seen> seen_of(const NamedRuns& runs, const study::Trial& trial) {
+  if (!runs.counter.empty()) {
+    const auto* const form = std::ranges::find(counters, runs.counter, &CounterForm::counter);
+    if (form == counters.end() || !std::holds_alternative<study::GemmTrial>(trial)) return {};
+    return Seen{form->figure, runs.median * form->unit, runs.low * form->unit, runs.high * form->unit};
+  }
+  if (const auto* const copy = std::get_if<study::CopyTrial>(&trial)) {
+    const double bytes = copy->spec.bytes.value();
+    return Seen{Figure::rate, bytes / runs.median, bytes / runs.high, bytes / runs.low};
+  }
+  return Seen{Figure::kernel_time, runs.median, runs.low, runs.high};
+}
+
+bool is_within_bounds(const Seen& seen) {
+  const study::FigureForm& form = study::form_of(seen.figure);
+  return *seen.low >= form.low && *seen.high <= form.high;
+}
+
+bool is_named(std::string_view name, std::string_view label) {
+  if (label.size() < 2 || !label.starts_with('*')) return is_word(name, label);
+  label.remove_prefix(1);
+  if (!label.ends_with('*')) return name.ends_with(label);
+  label.remove_suffix(1);
+  return name.find(label) != std::string_view::npos;
+}
+
+std::string in_words(const NamedRuns& runs) {
+  return fmt::format("{}{}{}, run {} times", shown(runs.name), runs.counter.empty() ? "" : ", ",
+                     printable(runs.counter), runs.runs);
+}
+
+}  // namespace
+
+Labels Labels::beside(const std::filesystem::path& file) {
+  Labels labels;
+  std::optional<sim::CsvFile> list = list_beside(file, "labels.csv", {"file", "name", "trial", "fields"});
+  if (!list) return labels;
+  sim::CsvFile& table = *list;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (std::optional<study::Trial> trial = read_label(table, row)) {
+      labels.labels_.push_back(
+          {std::string(table.text(row, "file")), std::string(table.text(row, "name")), std::move(*trial)});
+    }
+  }
+  table.check();
+  return labels;
+}
+
+const study::Trial* Labels::trial_of(const std::string& file, const std::string& name) const {
+  const auto found = std::ranges::find_if(
+      labels_, [&](const Label& label) { return label.file == file && is_named(name, label.name); });
+  return found == labels_.end() ? nullptr : &found->trial;
+}
+
+void Labels::apply(Reading& reading) const {
+  for (const NamedRuns& runs : std::exchange(reading.named, {})) {
+    const auto leave_out = [&](std::string_view why) {
+      reading.left_out.push_back(
+          {fmt::format("{}:{}", reading.name, runs.line), std::string(why), in_words(runs), runs.seconds});
+    };
+    const study::Trial* const trial = trial_of(reading.name, runs.name);
+    if (trial == nullptr) {
+      leave_out("what it worked on is not said: a line of labels.csv beside the file is accepted");
+      continue;
+    }
+    std::optional<Seen> seen = seen_of(runs, *trial);
+    if (!seen || !is_within_bounds(*seen)) {
+      leave_out(seen ? "its figures are beyond reason" : "a counter that no figure stands for");
+      continue;
+    }
+    Measurement measurement;
+    measurement.file = reading.name;
+    measurement.line = runs.line;
+    measurement.group = fmt::format("trace: {}", study::kind_of(*trial));
+    // What its GPU waited for others is part of its time: no fit reads that.
+    if (std::holds_alternative<study::CollectiveTrial>(*trial)) {
+      measurement.role = Role::predict;
+      measurement.holds_waits = true;
+    }
+    measurement.trial = *trial;
+    measurement.asked = {seen->figure};
+    measurement.seen.push_back(*seen);
+    reading.measurements.push_back(std::move(measurement));
+  }
 }
 
 }  // namespace c3sim::calibrate

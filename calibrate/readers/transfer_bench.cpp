@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calibrate/readers/log_formats.h"
-#include "calibrate/readers/transfer_matrix.h"
+#include "calibrate/readers/transfer.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::calibrate {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <map>
+#include <vector>
 
+#include "calibrate/readers/profile.h"
 #include "calibrate/replay/replay.h"
 #include "study/report/results.h"
 
@@ -28,5 +30,13 @@ struct Met {
   std::map<models::CollectiveKind, sim::Time> collectives{};
 };
 Met play_unchanged(const Profile& profile, Contention& contention);
+
+// What a profiler's trace says first of all: how busy each step kept each GPU, what of its communication nothing hid,
+// and what ended its idle gaps.
+
+// Tables "steps", "communication" (kernels by class), "idle_gaps" (the longest) and "not_understood".
+std::vector<study::NamedTable> profile_tables(const Profile& profile);
+// What to beware of in it, in sentences.
+std::vector<std::string> profile_warnings(const Profile& profile);
 
 }  // namespace c3sim::calibrate

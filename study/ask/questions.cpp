@@ -9,8 +9,8 @@
 
 #include "study/c3/c3_study.h"
 #include "study/run/work_bounds.h"
-#include "study/work/cu_partition.h"
-#include "study/work/fewer_channels.h"
+#include "study/work/operation.h"
+#include "study/work/scenario.h"
 
 namespace c3sim::study {
 

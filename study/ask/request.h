@@ -4,7 +4,11 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,7 +17,6 @@
 #include "sim/config/files_read.h"
 #include "study/ask/arguments.h"
 #include "study/ask/option.h"
-#include "study/ask/platform_shelf.h"
 #include "study/report/results.h"
 #include "study/report/results_folder.h"
 #include "study/run/parallel.h"
@@ -22,6 +25,30 @@
 #include "study/uncertainty/ensemble.h"
 
 namespace c3sim::study {
+
+// Platforms as they were read, for whoever asks more than one question: reading one takes longer than many an answer.
+
+// Any thread may ask. What it gives is what read_platform() would: where a file has changed since, all is read again.
+class PlatformShelf {
+ public:
+  static constexpr std::size_t most = 256;  // that are kept; beyond, it starts anew
+
+  // As read_platform(), which throws for it.
+  Platform read(const std::filesystem::path& file, std::span<const std::string> assignments,
+                std::span<const std::filesystem::path> config_folders);
+
+ private:
+  // When each file that a platform was read from was last written.
+  using Written = std::map<std::filesystem::path, std::filesystem::file_time_type>;
+  struct Kept {
+    Platform platform;
+    Written written;
+  };
+  static Written written(const Platform& platform);
+
+  std::mutex mutex_;
+  std::map<std::vector<std::string>, std::shared_ptr<const Kept>> kept_;  // by file, assignments and folders
+};
 
 // Options of commands that name a platform, of those that read one and may save results, of those that simulate, of
 // those that know mechanisms, of those that write a file, of those that predict C3, of those that tell what a quantity
@@ -98,9 +125,8 @@ class Request {
   void check_output_folder(Arguments& arguments, std::string_view option, const std::filesystem::path& folder,
                            const std::vector<std::string>& names) const;
   const Origin& origin() const { return origin_; }
-  // The folder of "out"; empty without it, or where this process is not the one that writes.
-  std::filesystem::path out_folder() const { return leaves_out_folder_ ? "" : text("out"); }
-  void leave_out_folder() { leaves_out_folder_ = true; }
+  // The folder of "out"; empty without it.
+  std::filesystem::path out_folder() const { return text("out"); }
   // Of a command that has read an option of its own, which others mean something else by.
   void take(std::string_view option) { given_.erase(std::string(option)); }
 
@@ -135,7 +161,6 @@ class Request {
   Listener listener_;
   PlatformShelf* shelf_;
   sim::FilesRead inputs_;
-  bool leaves_out_folder_ = false;
   bool check_failed_ = false;
   std::optional<sim::Fault> behind_;
 };

@@ -15,7 +15,7 @@
 #include "study/ask/question_columns.h"
 #include "study/ask/sensitivity.h"
 #include "study/ask/words.h"
-#include "study/report/own_file.h"
+#include "study/report/results_folder.h"
 #include "study/run/testbed.h"
 #include "study/step/step.h"
 #include "study/step/step_carriers.h"
@@ -24,7 +24,7 @@
 #include "study/step/step_graph.h"
 #include "study/uncertainty/ensemble.h"
 #include "study/work/config_folders.h"
-#include "study/work/fewer_channels.h"
+#include "study/work/operation.h"
 #include "study/work/operators.h"
 
 namespace c3sim::study {

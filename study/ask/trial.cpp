@@ -12,7 +12,7 @@
 #include "sim/overloaded.h"
 #include "study/run/power_meter.h"
 #include "study/run/work_bounds.h"
-#include "study/work/cu_partition.h"
+#include "study/work/scenario.h"
 
 namespace c3sim::study {
 

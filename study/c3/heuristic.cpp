@@ -4,7 +4,7 @@
 
 #include "models/collectives/rccl_transfers.h"
 #include "models/kernels/gemm_plan.h"
-#include "study/work/cu_partition.h"
+#include "study/work/scenario.h"
 
 namespace c3sim::study {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "study/c3/heuristic.h"
-#include "study/work/cu_partition.h"
+#include "study/work/scenario.h"
 
 namespace c3sim::study {
 

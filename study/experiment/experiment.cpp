@@ -9,11 +9,10 @@
 #include "sim/config/config_error.h"
 #include "study/report/experiment_charts.h"
 #include "study/report/table_of.h"
-#include "study/run/busy_times.h"
 #include "study/run/queue_time.h"
-#include "study/work/fewer_channels.h"
-#include "study/work/one_stream.h"
-#include "study/work/queued.h"
+#include "study/run/timeline.h"
+#include "study/work/operation.h"
+#include "study/work/operation_graph.h"
 
 namespace c3sim::study {
 

@@ -15,7 +15,7 @@
 #include "sim/config/choice.h"
 #include "sim/overloaded.h"
 #include "sim/resource_network.h"
-#include "study/explain/bottleneck.h"
+#include "study/explain/run_record.h"
 
 namespace c3sim::study {
 

@@ -1,10 +1,15 @@
 // One run, played again with all of it noted that a picture or an account of it needs.
 #pragma once
 
+#include <compare>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "models/machine/resource_kind.h"
+#include "sim/resource_network.h"
 #include "sim/step_log.h"
 #include "study/report/results.h"
 #include "study/run/testbed.h"
@@ -41,5 +46,30 @@ class RunRecord {
   Traffic engines_;
   Timeline timeline_;
 };
+
+// What holds an activity of a node back, in words that people use.
+
+// Its own rate or latency, or a resource of some kind.
+struct Bottleneck {
+  sim::RateLimit::Kind limit = sim::RateLimit::Kind::cap;
+  models::ResourceKind resource{};  // where the limit is a resource
+  auto operator<=>(const Bottleneck&) const = default;
+};
+
+std::string_view to_string(const Bottleneck& bottleneck);
+
+// What holds a live activity back at the rates now held, and with the name of the resource, if it is one: "link
+// gpu0.link_to_gpu1".
+Bottleneck bottleneck_of(const sim::ResourceNetwork& network, sim::ResourceNetwork::ActivityId activity);
+std::string bottleneck_words(const sim::ResourceNetwork& network, sim::ResourceNetwork::ActivityId activity);
+
+// What the end of a run waited for: from its last step back to its first, each found from the record of what let it
+// begin.
+
+// Plays each run again. Two tables: "critical_path" has a row per step (who was at it, what it did to what, when, and
+// what bounded it if it moved data); "critical_path_parts" adds them up by kind. Of each run the times fill the
+// makespan: a gap that no step accounts for would be a row of kind "not recorded". Text shows every step only of a
+// single run.
+std::vector<NamedTable> critical_paths(const Testbed& testbed, std::span<const NamedRun> runs);
 
 }  // namespace c3sim::study

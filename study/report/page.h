@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "study/report/chart.h"
-#include "study/report/headline.h"
 #include "study/report/result_table.h"
+#include "study/report/results.h"
 
 namespace c3sim::study {
 

@@ -1,16 +1,15 @@
 #include "study/report/result_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "sim/check.h"
 #include "sim/config/config_text.h"
 #include "sim/overloaded.h"
-#include "study/report/markdown.h"
 
 namespace c3sim::study {
 
@@ -253,6 +252,28 @@ nlohmann::ordered_json ResultTable::to_json() const {
     array.push_back(std::move(object));
   }
   return array;
+}
+
+namespace {
+
+std::string line(const std::vector<std::string>& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
+
+}  // namespace
+
+std::string markdown_text(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (std::string_view("|<*_`[\\").find(c) != std::string_view::npos) result += '\\';
+    result += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return result;
+}
+
+std::string markdown_table(const std::vector<std::string>& headings,
+                           const std::vector<std::vector<std::string>>& rows) {
+  std::string text = line(headings) + line(std::vector<std::string>(headings.size(), "---"));
+  for (const std::vector<std::string>& row : rows) text += line(row);
+  return text;
 }
 
 }  // namespace c3sim::study

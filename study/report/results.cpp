@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "study/report/markdown.h"
+#include "study/report/result_table.h"
 
 namespace c3sim::study {
 

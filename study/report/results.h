@@ -8,11 +8,17 @@
 
 #include "sim/config/choice.h"
 #include "study/report/chart.h"
-#include "study/report/headline.h"
 #include "study/report/result_table.h"
 #include "study/work/operation.h"
 
 namespace c3sim::study {
+
+// A figure that an answer comes to, as its page shows it above everything else.
+struct Headline {
+  std::string label;        // "memory"
+  std::string value;        // "182 GB"
+  std::string beside = {};  // "of 206 GB"
+};
 
 enum class Format { table, csv, json, markdown };
 constexpr auto all_names(Format) { return sim::names("table", "csv", "json", "markdown"); }

@@ -1,23 +1,29 @@
 #include "study/report/results_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <sstream>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "sim/config/output_file.h"
+#include "sim/trace.h"
 #include "study/report/html_file.h"
-#include "study/report/markdown.h"
+#include "study/report/result_table.h"
 #include "study/report/results_page.h"
+#include "study/run/digest.h"
 
 namespace c3sim::study {
 
@@ -197,6 +203,62 @@ void save(const Results& results, const Page& page, const Origin& origin, const 
   // The list comes first: a run that is killed leaves no file that the next takes for the user's.
   sim::write_file(directory / index_name, index_text(results, origin, names));
   for (const TextFile& file : files) sim::write_file(directory / file.name, file.content);
+}
+
+FolderLock::FolderLock(const std::filesystem::path& folder)
+    : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (folder_ < 0 || ::flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(folder_);
+  throw sim::ConfigError({{folder.string(), "", taken}});
+}
+
+FolderLock::~FolderLock() {
+  if (folder_ >= 0) ::close(folder_);
+}
+
+bool FolderLock::is_taken(const std::filesystem::path& folder) {
+  try {
+    const FolderLock lock(folder);
+    return false;
+  } catch (const sim::ConfigError&) {
+    return true;
+  }
+}
+
+namespace {
+
+constexpr std::string_view signature = "# Written by c3sim; sha256 of what follows: ";
+
+// What follows the first line of a text.
+std::string_view behind_first_line(std::string_view text) {
+  const std::size_t end = text.find('\n');
+  return end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+}
+
+std::string signature_of(std::string_view text) { return std::string(signature) + sha256(text) + '\n'; }
+
+}  // namespace
+
+std::string signed_text(std::string_view text) {
+  if (text.starts_with(signature)) text = behind_first_line(text);
+  return signature_of(text).append(text);
+}
+
+bool is_own_file(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string text(sim::PerfettoTrace::beginning.size(), '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.empty() || text == sim::PerfettoTrace::beginning) return true;
+  if (!text.starts_with(signature.substr(0, text.size()))) return false;
+  text.append(std::istreambuf_iterator<char>(stream), {});
+  return text.starts_with(signature_of(behind_first_line(text)));
+}
+
+bool is_same_place(const std::filesystem::path& one, const std::filesystem::path& other) {
+  std::error_code absent;
+  if (std::filesystem::equivalent(one, other, absent)) return true;
+  return std::filesystem::weakly_canonical(one, absent) == std::filesystem::weakly_canonical(other, absent);
 }
 
 }  // namespace c3sim::study

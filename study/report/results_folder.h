@@ -3,14 +3,34 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/config/config_error.h"
-#include "study/report/folder_lock.h"
 #include "study/report/page.h"
 #include "study/report/results.h"
 
 namespace c3sim::study {
+
+// A folder of results belongs to one run at a time: a lock of the operating system, which goes with the process
+// however that ends.
+class FolderLock {
+ public:
+  static constexpr auto taken = "another run is at work in this folder: wait for its end, or take another folder";
+
+  // The folder is this run's as long as the lock lives. Throws sim::ConfigError where another has it. A file system
+  // without locks, and a folder that is not there, are used without.
+  explicit FolderLock(const std::filesystem::path& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+  // Whether another run has it now.
+  static bool is_taken(const std::filesystem::path& folder);
+
+ private:
+  int folder_;
+};
 
 // How an answer came about.
 struct Origin {
@@ -43,5 +63,18 @@ std::vector<std::string> files_of_earlier_answer(const std::filesystem::path& di
 // into, or c3sim did not write what is there. Each with the path that it is about.
 std::vector<sim::Fault> in_the_way(const std::filesystem::path& directory, const std::vector<std::string>& names,
                                    const Origin& origin);
+
+// Files that c3sim writes where its user says, such as an experiment or a trace: whether one that stands there may be
+// replaced unasked.
+
+// The text of a YAML file under a first line that says that c3sim wrote it, with a digest of the rest. Such a line of
+// an earlier file that the text was made from is left out.
+std::string signed_text(std::string_view text);
+
+// Whether c3sim wrote the file, as a signed text that nobody has edited since or as a trace, or nothing stands in it.
+bool is_own_file(const std::filesystem::path& file);
+
+// Whether two names lead to one place, be something there or not.
+bool is_same_place(const std::filesystem::path& one, const std::filesystem::path& other);
 
 }  // namespace c3sim::study

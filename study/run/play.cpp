@@ -18,7 +18,7 @@
 #include "sim/gate.h"
 #include "sim/simulator.h"
 #include "study/run/power_meter.h"
-#include "study/work/queued.h"
+#include "study/work/operation_graph.h"
 
 namespace c3sim::study {
 

@@ -13,7 +13,7 @@
 #include "sim/config/config_error.h"
 #include "sim/step_log.h"
 #include "sim/units.h"
-#include "study/run/steady_clock.h"
+#include "study/run/power_meter.h"
 #include "study/run/timeline.h"
 #include "study/work/operation.h"
 

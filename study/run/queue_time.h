@@ -3,6 +3,7 @@
 // to when the host knows of its end.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "study/run/testbed.h"
@@ -16,5 +17,18 @@ std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, 
 // The same of one operation with the node to itself; of one that is queued beforehand, behind another.
 sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_queued,
                          Between between = Between::nothing);
+
+// What two operations cost each other while both run.
+
+// Of the first and of the second, begun together: the time of each beside the other over that of as much of its work
+// alone; 1 where the other was over before.
+std::array<double, 2> slowdowns_of_pair(Testbed& testbed, const Operation& first, const Operation& second,
+                                        Between between = Between::nothing);
+
+// Matrix products, and kernels that stream through memory.
+enum class Neighbour { matrix, memory };
+
+// A kernel of that sort that takes as long alone: a GEMM of 8192 x 8192, or an element-wise one that reads and writes.
+Work kernel_as_long(Testbed& testbed, Neighbour beside, sim::Time length);
 
 }  // namespace c3sim::study

@@ -1,17 +1,19 @@
 // A node under test: every question is put to a fresh, idle node of one platform, and answered once however often it
 // is asked, as long as it remembers. By the protocol `shot` of the platform's host that is one run from rest; by
 // `steady` it is one of many back to back, all alike: where governors hold the mean of board power, the clock has then
-// settled (study/run/steady_clock.h).
+// settled (study/run/power_meter.h).
 #pragma once
 
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "models/node.h"
@@ -19,14 +21,51 @@
 #include "sim/simulator.h"
 #include "sim/step_log.h"
 #include "sim/units.h"
-#include "study/run/company.h"
 #include "study/run/play.h"
-#include "study/run/run_cache.h"
-#include "study/run/steady_clock.h"
+#include "study/run/power_meter.h"
 #include "study/run/timeline.h"
 #include "study/work/operation.h"
 
 namespace c3sim::study {
+
+// What runs beside an operation, as shares of its time.
+struct Company {
+  double kernels = 0.0;   // GEMMs, element-wise and remote ones
+  double channels = 0.0;  // collectives by kernels
+  double engines = 0.0;   // copies, and collectives by engines
+};
+
+// Of the operation at `place`, by the spans of all.
+Company company_of(const Schedule& schedule, const std::vector<Span>& spans, std::size_t place);
+
+// Runs that have been made, found again by their schedule: by all that decides how it plays out, which names and
+// streams do not.
+class RunCache {
+ public:
+  // Beyond so many operations in all runs the oldest of these are forgotten, but for the newest `at_least`.
+  explicit RunCache(std::size_t most_operations = 1 << 18, std::size_t at_least = 64)
+      : most_operations_(most_operations), at_least_(at_least) {}
+
+  // What was kept; null if nothing was. It stays valid until `at_least` further runs have been kept.
+  const Timeline* find(const Schedule& schedule, Between between) const;
+  const Timeline& keep(const Schedule& schedule, Between between, Timeline timeline);
+  std::size_t size() const { return runs_.size(); }
+
+ private:
+  struct Run {
+    std::size_t hash;
+    Between between;
+    Schedule schedule;
+    Timeline timeline;
+  };
+  void forget_oldest();
+
+  std::size_t most_operations_;
+  std::size_t at_least_;
+  std::size_t operations_ = 0;  // of all runs
+  std::list<Run> runs_;         // by age
+  std::unordered_multimap<std::size_t, std::list<Run>::iterator> by_hash_;
+};
 
 class Testbed {
  public:

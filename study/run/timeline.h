@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/icl/interval_set.hpp>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -53,5 +54,15 @@ struct Timeline {
   // From its start to its end.
   sim::Time time_of_last() const { return operations.back().end - operations.back().start; }
 };
+
+// When something was at work: what runs twice at once counts once. Sets of moments, with the algebra of Boost.Icl:
+// `+` either, `&` both, `-` the one without the other.
+using BusyTimes = boost::icl::interval_set<std::int64_t>;  // picoseconds: disjoint and in order
+
+// From one moment to the other; nothing where that is no time.
+inline void add_busy(BusyTimes& times, sim::Time begin, sim::Time end) {
+  times.add(BusyTimes::interval_type::right_open(begin.count(), end.count()));
+}
+inline sim::Time length_of(const BusyTimes& times) { return sim::Time(boost::icl::length(times)); }
 
 }  // namespace c3sim::study

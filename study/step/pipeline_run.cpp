@@ -8,10 +8,9 @@
 
 #include "models/machine/power_record.h"
 #include "sim/check.h"
-#include "study/run/busy_times.h"
 #include "study/run/play.h"
 #include "study/run/power_meter.h"
-#include "study/run/steady_clock.h"
+#include "study/run/timeline.h"
 #include "study/step/part_of_step.h"
 #include "study/step/pipeline.h"
 #include "study/step/turn_readings.h"

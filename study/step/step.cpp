@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "sim/config/config_error.h"
-#include "study/run/busy_times.h"
 #include "study/run/power_meter.h"
 #include "study/run/queue_time.h"
 #include "study/run/testbed.h"
+#include "study/run/timeline.h"
 #include "study/step/part_of_step.h"
 #include "study/step/pipeline_run.h"
 #include "study/step/step_carriers.h"

@@ -7,8 +7,8 @@
 
 #include "models/collectives/collective.h"
 #include "sim/check.h"
-#include "study/run/busy_times.h"
 #include "study/run/queue_time.h"
+#include "study/run/timeline.h"
 #include "study/step/slope.h"
 
 namespace c3sim::study {

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace c3sim::study {
 
@@ -161,6 +163,21 @@ std::vector<std::string> ChoiceTally::sentences() const {
   for (std::size_t c = 0; c < choices_.size(); ++c) sentences.push_back(sentence(c));
   std::erase(sentences, "");
   return sentences;
+}
+
+namespace {
+
+bool is_no_worse(const std::vector<double>& one, const std::vector<double>& other) {
+  return std::ranges::equal(one, other, std::less_equal<>());
+}
+
+}  // namespace
+
+void ParetoFront::add(std::vector<double> costs, std::uint64_t index) {
+  const auto beats = [&](const Member& member) { return is_no_worse(member.costs, costs); };
+  if (std::ranges::any_of(members_, beats)) return;
+  std::erase_if(members_, [&](const Member& member) { return is_no_worse(costs, member.costs); });
+  members_.push_back({std::move(costs), index});
 }
 
 }  // namespace c3sim::study

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,6 +57,24 @@ class ChoiceTally {
   std::vector<std::size_t> choices_;  // places of axes
   // By choice and case the best cost of each value.
   std::vector<std::map<SweepStudy::Case, std::vector<std::optional<Cost>>>> least_;
+};
+
+// The points of a stream that no other beats in every objective. Memory grows with the front, not with the stream.
+class ParetoFront {
+ public:
+  struct Member {
+    std::vector<double> costs;  // by objective: less is better
+    std::uint64_t index = 0;
+  };
+
+  // A point joins unless a member is as good in all objectives; those that it beats leave. Of points with the same
+  // costs the first stays.
+  void add(std::vector<double> costs, std::uint64_t index);
+
+  std::span<const Member> members() const { return members_; }
+
+ private:
+  std::vector<Member> members_;
 };
 
 }  // namespace c3sim::study

@@ -1,15 +1,12 @@
-// Points over the threads of a process, or over the processes of a run, and their answers into a store. What a point
-// is, and what answers it, is a function: this knows nothing of either.
+// The points of a study over the threads of a process, and their answers into a store. What a point is, and what
+// answers it, is a function: this knows nothing of either.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
-#include <string>
 
 #include "study/run/parallel.h"
 #include "study/sweep/point.h"
-#include "study/sweep/ranks.h"
 #include "study/sweep/sweep_store.h"
 
 namespace c3sim::study {
@@ -18,24 +15,27 @@ namespace c3sim::study {
 using Answerer = std::function<PointAnswer(std::uint64_t index)>;
 using MakeAnswerer = std::function<Answerer()>;
 
+// One of several equal parts of a study, which machines answer without knowing of each other: every `of`-th point.
+struct StudyShard {
+  std::uint64_t number = 1;  // from 1
+  std::uint64_t of = 1;
+
+  bool has(std::uint64_t index) const { return index % of == number - 1; }
+  // How many of the first `size` points it has.
+  std::uint64_t share_of(std::uint64_t size) const { return (size + of - number) / of; }
+};
+
 struct Distribution {
   MakeAnswerer make_answerer;
   std::uint64_t size = 0;  // points, from 0
-  std::string digest;      // of what is asked: all processes must be asked the same
-  int jobs = 1;            // threads of this process; 0: as many as the machine has cores, or one where there are ranks
-  std::chrono::milliseconds patience{60'000};  // with a rank that says no farewell in the end, and with a silent rank 0
+  StudyShard shard{};      // the points that are answered
+  int jobs = 1;            // threads; 0: as many as the machine has cores
   Progress progress{};
   std::function<bool()> interrupted{};  // looked at many times a second
 };
 
-// Answers what the store has not got, each point once, whether or not it fails; on rank 0 where there are ranks. False
-// where it was interrupted: what was finished by then is in the store. An exception of an answerer comes out once the
-// others have stopped. A rank that has died costs what it was at work on, which is done again here.
-bool run(const Distribution& distribution, SweepStore& store, Ranks* ranks = nullptr);
-
-// What every other rank does: answers what rank 0 sends, until it says that there is no more. Throws sim::ConfigError
-// where rank 0 has been silent for longer than the patience, though it was asked for a sign of life: it is dead. The
-// ranks are then to be left alone, as a dead one answers no last call.
-void serve(const Distribution& distribution, Ranks& ranks);
+// Answers what the store has not got, each point once, whether or not it fails. False where it was interrupted: what
+// was finished by then is in the store. An exception of an answerer comes out once the other threads have stopped.
+bool run(const Distribution& distribution, SweepStore& store);
 
 }  // namespace c3sim::study

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <system_error>
 
 #include "sim/config/output_file.h"
@@ -11,7 +10,6 @@
 #include "study/experiment/experiment_reader.h"
 #include "study/run/digest.h"
 #include "study/sweep/distribution.h"
-#include "study/sweep/rank_messages.h"
 #include "study/sweep/sweep_results.h"
 
 namespace c3sim::study {
@@ -24,10 +22,12 @@ constexpr auto sweep_examples =
     "  c3sim sweep mine.yaml --out out/mine --resume                        # goes on where a run was stopped\n"
     "  c3sim sweep mine.yaml --check                                        # how many points, and whether all is "
     "right\n"
-    "  mpirun -n 64 c3sim sweep mine.yaml --out out/mine                    # on several machines: docs/studies.md\n"
+    "  c3sim sweep mine.yaml --out out/part_2 --shard 2/64                  # one of 64 parts, for several machines\n"
+    "  c3sim sweep mine.yaml --out out/mine --merge out/part_1,out/part_2   # what the parts have, and what is "
+    "missing\n"
     "Each finished point is in DIR/points.sqlite at once; DIR/points.csv has all at the end. Results are the same "
     "bytes\n"
-    "however many threads or processes there were. Points that failed, as a file was gone, make exit code 1 and are\n"
+    "however many threads or parts there were. Points that failed, as a file was gone, make exit code 1 and are\n"
     "asked again with --resume. docs/studies.md describes the file.";
 
 constexpr std::int64_t most_points_at_all = 1'000'000'000'000;
@@ -46,15 +46,32 @@ StudyLimits limits_of(const Request& request, Arguments& arguments) {
   return limits;
 }
 
-std::chrono::milliseconds patience_of(const Request& request, Arguments& arguments) {
-  constexpr std::chrono::seconds shortest(1);
-  const std::string& text = request.text("patience");
-  if (text.empty()) return Distribution{}.patience;
-  const sim::Time patience = arguments.time("--patience", text);
-  if (patience > sim::Time::zero() && patience < shortest) {
-    arguments.fault("--patience", in_quotes(text) + " is too short: from 1s on is accepted");
+// "2/64".
+StudyShard shard_of(const Request& request, Arguments& arguments) {
+  const std::string& text = request.text("shard");
+  if (text.empty()) return {};
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const sim::Parsed<std::int64_t> number = sim::parse_integer(text.substr(0, slash));
+  const sim::Parsed<std::int64_t> of = sim::parse_integer(text.substr(std::min(slash + 1, text.size())));
+  constexpr std::int64_t most = 1'000'000;
+  if (!number.error.empty() || !of.error.empty() || number.value < 1 || of.value < number.value || of.value > most) {
+    arguments.fault("--shard", in_quotes(text) + " is no part: 1/64 to 64/64 are accepted, of up to a million parts");
+    return {};
   }
-  return std::max(std::chrono::duration_cast<std::chrono::milliseconds>(patience), std::chrono::milliseconds(shortest));
+  return {static_cast<std::uint64_t>(number.value), static_cast<std::uint64_t>(of.value)};
+}
+
+// Folders whose points are merged into that of --out.
+std::vector<std::filesystem::path> merged_folders(const Request& request, Arguments& arguments) {
+  std::vector<std::filesystem::path> folders;
+  for (const std::string& name : request.texts("merge")) {
+    folders.emplace_back(name);
+    if (!std::filesystem::exists(folders.back() / SweepStore::file_name)) {
+      arguments.fault("--merge", fmt::format("{} has no {}: folders that sweeps wrote are accepted", in_quotes(name),
+                                             SweepStore::file_name));
+    }
+  }
+  return folders;
 }
 
 std::optional<sim::Config> experiment_of(Request& request, sim::Section& root) {
@@ -101,10 +118,26 @@ Results written(Request& request, const SweepStudy& study, const SweepStore& sto
   return request.finish(platforms.base(), std::move(results), store.lock());
 }
 
-Results kept(Request& request, const SweepStudy& study, Distribution distribution, const Platforms& platforms,
-             const std::string& study_text, Ranks* ranks) {
+// Adds the points of these folders to the store. Throws sim::ConfigError where they are of another study.
+void merge(const std::vector<std::filesystem::path>& folders, const StoreKey& key, SweepStore& store) {
+  constexpr std::size_t at_once = 4096;
+  for (const std::filesystem::path& folder : folders) {
+    std::vector<PointAnswer> answers;
+    SweepStore(folder, key).for_each([&](const PointAnswer& answer) {
+      answers.push_back(answer);
+      if (answers.size() < at_once) return;
+      store.add(answers);
+      answers.clear();
+    });
+    store.add(answers);
+  }
+}
+
+Results kept(Request& request, const SweepStudy& study, const StoreKey& key, Distribution distribution,
+             const std::vector<std::filesystem::path>& merged, const Platforms& platforms,
+             const std::string& study_text) {
   const std::filesystem::path folder = request.out_folder();
-  SweepStore store(folder, {distribution.digest, study.name, study.columns()});
+  SweepStore store(folder, key);
   const std::uint64_t before = store.size();
   if (before > 0 && !request.says("resume")) {
     throw sim::ConfigError({{"--out", "",
@@ -113,12 +146,17 @@ Results kept(Request& request, const SweepStudy& study, Distribution distributio
                                          folder.string(), before, distribution.size)}});
   }
   try {
+    merge(merged, key, store);
     distribution.progress = request.progress();
     distribution.interrupted = request.interruptible();
-    if (!run(distribution, store, ranks)) {
+    if (!run(distribution, store)) {
       throw std::system_error(std::make_error_code(std::errc::interrupted), how_to_go_on(request, store, distribution));
     }
-    return written(request, study, store, platforms, study_text);
+    if (distribution.shard.of == 1) return written(request, study, store, platforms, study_text);
+    if (store.failures() > 0) request.fail_check();
+    return {.text = fmt::format("{} of {} points are in {}, and {} failed. Once all parts are done, --merge FOLDER,... "
+                                "makes the study's results of them.\n",
+                                store.size(), distribution.size, folder.string(), store.failures())};
   } catch (const std::system_error& error) {
     if (folder.empty() || error.code() == std::errc::interrupted) throw;
     // A full disk, most often.
@@ -129,20 +167,18 @@ Results kept(Request& request, const SweepStudy& study, Distribution distributio
   }
 }
 
-// `serves` is set when this process begins to answer points that rank 0 deals.
-Results answer_as(Ranks* ranks, Request& request, bool& serves) {
+Results answer_sweep(Request& request) {
   Arguments arguments;
   const std::filesystem::path named = request.text("file");
   request.reads(named);
-  const bool writes = ranks == nullptr || ranks->rank() == 0;
   const bool has_folder = !request.out_folder().empty();
-  if (!writes) request.leave_out_folder();
   request.check_output_folder(arguments, "--out", request.out_folder(), {"study.yaml"});
   const int jobs = request.jobs(arguments);
   const StudyLimits limits = limits_of(request, arguments);
-  if (ranks != nullptr && jobs > 1) arguments.fault("--jobs", "each process that mpirun starts is one: -n has them");
-  const std::chrono::milliseconds patience = patience_of(request, arguments);
+  const StudyShard shard = shard_of(request, arguments);
+  const std::vector<std::filesystem::path> merged = merged_folders(request, arguments);
   if (request.says("resume") && !has_folder) arguments.fault("--resume", "--out names the folder to go on with");
+  if (shard.of > 1 && !has_folder) arguments.fault("--shard", "--out names the folder that keeps the part's points");
   arguments.check();
 
   sim::Config config = sim::Config::from_file(named);
@@ -161,47 +197,20 @@ Results answer_as(Ranks* ranks, Request& request, bool& serves) {
   Platforms platforms(platform);
   const SweepStudy study = read_sweep_study(root, platforms, std::move(experiment), limits);
   config.finish();
-  if (request.says("check")) {
-    if (ranks != nullptr) ranks->leave(true);
-    return {.text = writes ? fmt::format("{} points\n", study.points.size()) : ""};
-  }
-  const Distribution distribution{
-      .make_answerer =
-          [&] {
-            return [&study, machines = std::make_shared<MachineCache>(platforms)](std::uint64_t index) {
-              return answer_point(study, *machines, index);
-            };
-          },
-      .size = study.points.size(),
-      .digest = sha256(request.origin().version + config.resolved() + experiment_text + platforms.text() +
-                       texts_of_files(study)),
-      .jobs = jobs,
-      .patience = patience};
-  if (writes) return kept(request, study, distribution, platforms, config.resolved(), ranks);
-  serves = true;
-  serve(distribution, *ranks);
-  return {};
-}
-
-Results answer_sweep(Request& request) {
-  bool serves = false;
-  const std::unique_ptr<Ranks> ranks = join_ranks();
-  if (ranks == nullptr) return answer_as(nullptr, request, serves);
-  const bool keeps = ranks->rank() == 0;
-  try {
-    return answer_as(ranks.get(), request, serves);
-  } catch (const sim::ConfigError& error) {
-    if (keeps) throw;
-    if (serves) {  // rank 0 is dead, and nobody else says so
-      ranks->leave(false);
-      throw;
-    }
-    // All processes read the same files: rank 0 says it once for all, or learns that it is the others' fault alone.
-    ranks->send(0, packed(Report{.failure = error.what(), .users_fault = true}));
-    ranks->leave(true);
-    request.fail_check();
-    return {};
-  }
+  if (request.says("check")) return {.text = fmt::format("{} points\n", study.points.size())};
+  const Distribution distribution{.make_answerer =
+                                      [&] {
+                                        return
+                                            [&study, machines = std::make_shared<MachineCache>(platforms)](
+                                                std::uint64_t index) { return answer_point(study, *machines, index); };
+                                      },
+                                  .size = study.points.size(),
+                                  .shard = shard,
+                                  .jobs = jobs};
+  const StoreKey key{
+      sha256(request.origin().version + config.resolved() + experiment_text + platforms.text() + texts_of_files(study)),
+      study.name, study.columns()};
+  return kept(request, study, key, distribution, merged, platforms, config.resolved());
 }
 
 }  // namespace
@@ -214,8 +223,8 @@ Command sweep_command() {
                   {"resume", "", "Go on with the points that the folder of --out has", Said::alone},
                   {"check", "", "Only check the file, and say how many points it has", Said::alone},
                   {"most_points", "COUNT", "Points that a study may have (100000 unless given)"},
-                  {"patience", "TIME",
-                   "Between processes of mpirun: how long one that does not answer is waited for (60s unless given)"}},
+                  {"shard", "I/N", "Answer only the I-th of N parts, for machines that share a study"},
+                  {"merge", "FOLDER,...", "Begin with the points of these folders, which --shard made", Said::listed}},
           answer_sweep};
 }
 

@@ -13,7 +13,6 @@
 #include "study/run/platform_file.h"
 #include "study/sweep/choice_tally.h"
 #include "study/sweep/machine_cache.h"
-#include "study/sweep/pareto_front.h"
 #include "study/sweep/sweep_chart.h"
 #include "study/sweep/sweep_store.h"
 #include "study/sweep/sweep_study.h"

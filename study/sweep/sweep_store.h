@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "study/report/folder_lock.h"
 #include "study/report/result_table.h"
 #include "study/report/results_folder.h"
 #include "study/sweep/point.h"

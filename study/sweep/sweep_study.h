@@ -29,7 +29,7 @@
 #include "study/run/platform_file.h"
 #include "study/sweep/machine_cache.h"
 #include "study/sweep/point_question.h"
-#include "study/sweep/sampling.h"
+#include "study/sweep/sweep_axis.h"
 
 namespace c3sim::study {
 

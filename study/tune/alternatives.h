@@ -5,15 +5,37 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "models/platform/gemm_shape.h"
+#include "sim/units.h"
 #include "study/ask/trial.h"
 #include "study/c3/strategy.h"
 #include "study/run/testbed.h"
-#include "study/tune/size_feature.h"
 #include "study/work/dependent.h"
 
 namespace c3sim::study {
+
+// What a rule on static sizes may look at: quantities that follow from the shape of a GEMM and the size of an array
+// alone, on whatever machine (FiCCO, arXiv 2512.10236, calls them operator sizes).
+
+// What a decision is about: a GEMM, an array, or both.
+struct Sizes {
+  models::GemmShape gemm{1, 1, 1};
+  sim::Bytes bytes{1.0};
+};
+
+struct SizeFeature {
+  std::string_view name;        // "flops_per_byte"
+  std::string_view about;       // "operations of the GEMM per byte of the array"
+  std::string_view expression;  // of m, n, k and bytes, as C++ and people read it
+  double (*of)(const Sizes& sizes);
+};
+
+std::span<const SizeFeature> pair_features();        // of a GEMM and an array
+std::span<const SizeFeature> gemm_features();        // of a GEMM whose operand or result is the array
+std::span<const SizeFeature> collective_features();  // of an array
 
 // One of what there is to choose from, at whatever sizes.
 struct Alternative {

@@ -21,6 +21,7 @@
 #include "models/kernels/remote_kernel.h"
 #include "models/machine/cu_mask.h"
 #include "models/platform/gemm_shape.h"
+#include "models/platform/platform_spec.h"
 #include "models/sdma/sdma_copy.h"
 #include "models/sdma/sdma_packet_list.h"
 #include "sim/config/choice.h"
@@ -128,5 +129,14 @@ enum class Between { nothing, other_data, communication };
 
 // The work by itself, named after it.
 Operation operation_of(Work work, models::CuMask mask = {}, std::string stream = {});
+
+// Collectives that are asked to have more channels than their library gives them.
+
+// What a reader is to be told of it: what was asked for and what the library has; empty where it has as many.
+std::string fewer_channels(const models::CollectiveSpec& collective, const models::PlatformSpec& platform);
+
+// The same of all collectives of these works, each sentence once, added to those that are there.
+void warn_of_channels(std::vector<std::string>& warnings, std::span<const Work> works,
+                      const models::PlatformSpec& platform);
 
 }  // namespace c3sim::study

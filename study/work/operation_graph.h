@@ -79,4 +79,21 @@ class OperationGraph {
   std::map<std::pair<std::string, int>, std::vector<std::size_t>> ends_;  // of streams on GPUs: their last nodes
 };
 
+// Which operations of a schedule a host launches beforehand.
+
+// By place, whether the host launches an operation before those that it waits for have ended, as Operation::launch has
+// it. Of operations that do not say it, kernels wait on their GPUs, but for several that wait for just the same; copies
+// wait on their engines for other copies that the host has launched.
+std::vector<bool> queued(const Schedule& schedule);
+
+// What an experiment is held against: its operations uncut, on one stream, their collectives by RCCL. On every GPU they
+// run one after another, on all CUs, queued as a stream queues them, so that what cutting, engines and overlap gain or
+// lose all counts, and what a host pays for launching each kernel by itself does not.
+
+// In the order in which the first piece of each may begin. `wholes`: Experiment::wholes.
+Schedule on_one_stream(const OperationGraph& graph, const std::vector<Schedule>& wholes);
+
+// Whether each operation waits for the one before it, so that no two can run at once, nor any of what one fuses.
+bool is_chain(const Schedule& schedule);
+
 }  // namespace c3sim::study

@@ -4,7 +4,6 @@
 
 #include "sim/config/config.h"
 #include "study/run/platform_file.h"
-#include "study/sweep/deal.h"
 #include "study/sweep/distribution.h"
 #include "study/sweep/sweep_study.h"
 
@@ -55,7 +54,6 @@ void c3_points_by_threads(benchmark::State& state) {
             };
           },
       .size = 400,
-      .digest = "d",
       .jobs = static_cast<int>(state.range(0))};
   for (auto _ : state) {
     study::SweepStore store({}, {"d", "bench", asked.study->columns()});
@@ -92,10 +90,11 @@ void resume(benchmark::State& state) {
   for (std::uint64_t first = 0; first + 1 < size; first += 10'000) {
     store.add(answers(first, std::min<std::uint64_t>(10'000, size - 1 - first)));
   }
-  for (auto _ : state) {
-    study::Deal deal(store, size);
-    benchmark::DoNotOptimize(deal.take(study::Deal::here, 1));
-  }
+  const study::Distribution distribution{
+      .make_answerer = [] { return [](std::uint64_t index) { return answers(index, 1).front(); }; },
+      .size = size,
+      .jobs = 1};
+  for (auto _ : state) study::run(distribution, store);
 }
 BENCHMARK(resume)->Arg(1'000'000)->Unit(benchmark::kMillisecond)->Iterations(3);
 

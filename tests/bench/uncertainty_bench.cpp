@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "study/ask/uncertainty.h"
-#include "study/uncertainty/posterior.h"
+#include "study/uncertainty/ensemble.h"
 #include "tests/config_folders.h"
 
 using namespace c3sim;

@@ -1,27 +1,21 @@
 #include "calibrate/calibration.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <regex>
 
-#include "calibrate/calibration_report.h"
 #include "calibrate/fit/platform_text.h"
 #include "calibrate/fit_guard.h"
 #include "calibrate/readers/reader.h"
 #include "sim/config/config_error.h"
 #include "tests/calibrate/shipped_files.h"
 #include "tests/config_folders.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::calibrate {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::HasSubstr;
 using sim::operator""_KiB;
 using sim::operator""_MiB;
 

@@ -1,19 +1,14 @@
 // The guard: a fit that could read one of these would have seen what it is to predict.
 #include "calibrate/fit_guard.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <fstream>
 
 #include "tests/calibrate/shipped_files.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 Reading read_for_fit(const Reader& reader, const std::filesystem::path& path) {
   return admit_to_fit(reader.read(path));

@@ -1,13 +1,11 @@
 // What the platform files of this repository say of their own fits.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <regex>
 
 #include "calibrate/fit/step.h"
 #include "sim/config/csv_file.h"
 #include "study/run/platform_file.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {

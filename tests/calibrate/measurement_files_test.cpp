@@ -1,15 +1,12 @@
 // Files of measurements as c3sim read shows them.
 #include "calibrate/measurement_files.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <fstream>
+
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
-
-using ::testing::HasSubstr;
 
 class Files : public testing::Test {
  protected:

@@ -1,7 +1,5 @@
 // The last stage of a fit: what running at once costs, from the tables of c3sim-measure to the platform file.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
@@ -12,16 +10,12 @@
 #include "calibrate/fit_guard.h"
 #include "tests/calibrate/shipped_files.h"
 #include "tests/config_folders.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::calibrate {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using sim::operator""_MiB;
 
 using study::Figure;

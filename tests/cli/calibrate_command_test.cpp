@@ -1,18 +1,13 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const std::string reference = C3SIM_SOURCE_DIR "/validate/reference/";
 const std::string columns = "kind,gemm,collective,bytes,how,limit,all_us\n";

@@ -1,8 +1,6 @@
 #include "cli/command_line.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -12,17 +10,11 @@
 
 #include "study/c3/strategy.h"
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::AnyOf;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 const std::vector<std::string> small_c3{"c3",      "--gemm", "4096x4096x4096", "--collective", "all_gather",
                                         "--bytes", "64MiB",  "--format",       "json"};
@@ -252,15 +244,6 @@ TEST(CommandLine, RunsAStudyOfFinerGrainSchedules) {
                "no schedule is named 'shard'");
 }
 
-TEST(CommandLine, TakesNothingForNoValue) {
-  const std::vector<std::string> gemm{"gemm", "--gemm", "64x64x64"};
-  expect_fault(with(gemm, {"--platform", "", "--out", "", "--set", "gpu.xcds=8", "--set", ""}),
-               "--platform: is empty: NAME|FILE is accepted\n--set: is empty: PATH=VALUE is accepted\n--out: is empty");
-  expect_fault(with(gemm, {"--uncertainty", ""}), "--uncertainty: is empty");
-  expect_fault({"run", ""}, "FILE: is empty");
-  expect_fault({"read", "a.csv", ""}, "FILE: is empty");
-}
-
 TEST(CommandLine, WarnsWhereOneValueStandsInsteadOfAnother) {
   const Answer answer = run_cli({"gemm", "--gemm", "64x64x64", "--set", "gpu.sdma.engines=32", "--set",
                                  "host.doorbell=1us", "--set", "gpu.sdma.engines=8", "--format", "json"});
@@ -367,113 +350,6 @@ TEST(CommandLine, FoldersOfPlatformsAreSearchedInOrder) {
   EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
 }
 
-TEST(CommandLineFaults, UnknownWordsGetTheNearestName) {
-  expect_fault({"gem"}, "'gem' is no command; did you mean 'gemm'?");
-  // A typo is one with --help, too.
-  expect_fault({"setp", "--help"}, "'setp' is no command; did you mean 'step'?");
-  expect_fault({"gem", "--version"}, "'gem' is no command; did you mean 'gemm'?");
-  expect_fault({"gemm", "--gem", "64x64x64", "--help"}, "'--gem' is no option of gemm; did you mean '--gemm'?");
-  expect_fault({"gemm", "--gem", "1x1x1"}, "'--gem' is no option of gemm; did you mean '--gemm'?");
-  expect_fault({"gemm", "--gemm", "1x1x1", "surplus"}, "'surplus' is not expected of gemm");
-  expect_fault({}, "Commands:\n  c3 ");
-  expect_fault({"gemm"}, "error: gemm needs --gemm\n  --gemm MxNxK\nfor example: c3sim gemm --gemm ");
-  expect_fault({"c3", "--bytes", "1MiB"}, "error: c3 needs --gemm, --collective\n");
-  expect_fault({"c3", "--bytes", "1MiB"}, "\nfor example: c3sim c3 --gemm 8192x57344x8192 --collective all_gather");
-  expect_fault({"run"}, "error: run needs FILE\nfor example: c3sim run ");
-  expect_fault({"gemm", "--gemm"}, "--gemm");
-  expect_fault({"platform", "mi300"}, "did you mean 'mi300x'?");
-  expect_fault({"completion", "powershell"}, "SHELL: 'powershell' is not known; known are: bash, zsh, fish");
-  expect_fault(with(small_c3, {"--strategy", "concl"}), "--strategy: 'concl' is not known; did you mean 'conccl'?");
-  expect_fault(with(small_c3, {"--without", "cu_los"}), "--without: 'cu_los' is not known; did you mean 'cu_loss'?");
-  expect_fault(with(small_c3, {"--without", "l2,l2"}), "--without: 'l2' is named twice");
-  expect_fault({"gemm", "--gemm", "1x1x1", "--format", "jso"}, "--format: 'jso' is not known; did you mean 'json'?");
-  expect_fault({"gemm", "--gemm", "1x1x1", "--set", "gpu.sdma.engine=32"}, "did you mean");
-  expect_fault({"gemm", "--gemm", "1x1x1", "--set", "nonsense"}, "--set nonsense");
-  expect_fault(with(small_c3, {"--strategy", "c3_sp", "--prelaunch"}),
-               "--prelaunch: no strategy that was asked for uses");
-  expect_fault(with(small_c3, {"--strategy", "c3_sp", "--variant", "b2b"}),
-               "--variant: no strategy that was asked for");
-  expect_fault(with(small_c3, {"--variant", "bst"}), "--variant: 'bst' is not known; did you mean 'bcst'?");
-}
-
-TEST(CommandLineFaults, AbsurdShapesSizesAndCounts) {
-  for (const char* const shape : {"8192", "8192x8192", "0x1x1", "-1x1x1", "1x1x1x1x1", "1.5x1x1", "axbxc", "",
-                                  "99999999999999999999x1x1", "16777217x1x1", "8192X8192X8192"}) {
-    expect_fault({"gemm", "--gemm", shape}, "--gemm");
-  }
-  expect_fault({"gemm", "--gemm", "16777216x16777216x16777216"}, "does not fit");
-  for (const char* const cus : {"0", "12", "312", "-8", "8,,16", "all"}) {
-    expect_fault({"gemm", "--gemm", "1x1x1", "--cus", cus}, "--cus");
-  }
-  expect_fault({"collective", "--collective", "all_gather", "--bytes", "64"}, "--bytes");
-  expect_fault({"collective", "--collective", "all_gather", "--bytes", "7B"}, "7B cannot be split over 8 GPUs");
-  expect_fault({"collective", "--collective", "all_gather", "--bytes", "1MiB", "--cus", "12"}, "CUs");
-}
-
-TEST(CommandLineFaults, WhatACollectiveCannotDo) {
-  const auto collective = [](const std::string& kind, const std::vector<std::string>& more) {
-    return with({"collective", "--collective", kind, "--bytes", "1MiB"}, more);
-  };
-  expect_fault(collective("all_gather", {"--backend", "sdma", "--variant", "swap"}), "swap");
-  expect_fault(collective("all_to_all", {"--backend", "sdma", "--variant", "bcst"}), "bcst");
-  expect_fault(collective("all_gather", {"--variant", "pcpy"}), "--variant: RCCL has no variants");
-  expect_fault(collective("all_gather", {"--prelaunch"}), "--prelaunch: RCCL is not prelaunched");
-  expect_fault(collective("all_gather", {"--backend", "sdma", "--cus", "8"}), "--cus: copy engines take no CUs");
-  expect_fault(collective("all_reduce", {"--backend", "sdma", "--cus", "8", "--set", "gpu.sdma.reduction=true"}),
-               "--cus: copy engines take no CUs");
-  expect_fault(collective("reduce_scatter", {"--backend", "sdma"}), "copy engines do not reduce: use the backend rccl");
-  expect_fault(collective("all_gathering", {}), "did you mean 'all_gather'?");
-  expect_fault(collective("all_gather", {"--engines", "2"}), "--engines: RCCL uses no copy engines");
-  expect_fault(collective("all_gather", {"--host-threads", "one"}), "--host-threads: RCCL's kernels are launched by");
-  expect_fault(collective("all_gather", {"--backend", "sdma", "--graph"}), "--graph: copy engines are not launched");
-  expect_fault(collective("all_gather", {"--backend", "sdma", "--host-threads", "two"}), "--host-threads: 'two' is");
-  expect_fault(collective("all_gather", {"--backend", "sdma", "--prelaunch", "maybe"}), "known are: no, yes, both");
-}
-
-TEST(CommandLineFaults, MoreWaysThanEngines) {
-  const std::vector<std::string> b2b{"collective", "--collective", "all_gather", "--backend", "sdma",
-                                     "--variant",  "b2b",          "--bytes",    "1MiB"};
-  expect_fault(with(b2b, {"--ways", "15"}), "--engines: '15': a whole number from 1 to 14 is accepted");
-  expect_fault(with(b2b, {"--ways", "5", "--set", "gpu.sdma.engines=6"}), "a whole number from 1 to 4 is accepted");
-  expect_fault({"collective", "--collective", "all_gather", "--backend", "sdma", "--bytes", "1MiB", "--ways", "2"},
-               "--engines: a number of engines is a choice of b2b");
-}
-
-TEST(CommandLineFaults, GpusThatThePlatformHasNot) {
-  for (const char* const backend : {"rccl", "sdma"}) {
-    for (const char* const gpus : {"0", "1", "9", "-2", "all"}) {
-      expect_fault(
-          {"collective", "--collective", "all_gather", "--backend", backend, "--bytes", "1MiB", "--gpus", gpus},
-          "a whole number from 2 to 8 is accepted");
-    }
-  }
-}
-
-TEST(CommandLineFaults, ARingSmallerThanAPacketOrThanWhatIsQueuedBeforehand) {
-  const std::vector<std::string> prelaunched{"collective", "--collective", "all_gather", "--backend",
-                                             "sdma",       "--prelaunch",  "--bytes",    "16GiB"};
-  expect_fault(with(prelaunched, {"--set", "gpu.sdma.ring=32B"}),
-               "gpu.sdma.ring: a ring of 32B is smaller than the largest packet, 36B");
-  expect_fault(with(prelaunched, {"--set", "gpu.sdma.ring=4KiB"}), "use a larger ring or a smaller array");
-}
-
-TEST(CommandLineFaults, WhatACopyCannotDo) {
-  const auto copy = [](const std::string& from, const std::string& to, const std::vector<std::string>& more) {
-    return with({"copy", "--from", from, "--to", to, "--bytes", "1MiB"}, more);
-  };
-  expect_fault(copy("gpu0", "gpu8", {}), "--to: there is no 'gpu8': gpu0 to gpu7 and host are accepted");
-  expect_fault(copy("gpu3", "gpu3", {}), "--to: ");
-  expect_fault(copy("host", "host", {}), "--to: ");
-  expect_fault(copy("gpu0", "gpu1", {"--engine", "16"}), "--engine: ");
-  expect_fault(copy("gpu0", "gpu1", {"--engine", "two"}), "--engine: ");
-}
-
-TEST(CommandLineFaults, TellsAllFaultsOfACommandLineAtOnce) {
-  EXPECT_THAT(
-      fault_of({"c3", "--gemm", "1x", "--collective", "gather", "--bytes", "12", "--strategy", "x"}),
-      AllOf(HasSubstr("--gemm: "), HasSubstr("--collective: "), HasSubstr("--bytes: "), HasSubstr("--strategy: ")));
-}
-
 TEST(CommandLineFaults, FilesThatAreNoExperiments) {
   expect_fault({"run", "/nonexistent.yaml"}, "/nonexistent.yaml");
   expect_fault({"run", testing::TempDir()}, testing::TempDir());
@@ -487,49 +363,6 @@ TEST(CommandLineFaults, FilesThatAreNoExperiments) {
                "no platform is named 'mi200x'; did you mean 'mi300x'?");
   expect_fault({"gemm", "--gemm", "1x1x1", "--platform", written("no_platform.yaml", "name: x\n").string()},
                "no_platform.yaml");
-}
-
-TEST(CommandLineFaults, WhatLeavesNothingToRunOnIsSaidBeforeAnythingIsWritten) {
-  const std::filesystem::path folder = empty_folder("nothing_left");
-  expect_fault(with(small_c3, {"--out", folder.string(), "--set", "gpu.power.cap=166 W"}),
-               "gpu.power.cap: leaves nothing above idle and clock_tree power");
-  EXPECT_THAT(fault_of(with(small_c3, {"--set", "gpu.power.cap=nanW"})),
-              AllOf(HasSubstr("--set gpu.power.cap=nanW: gpu.power.cap: "), Not(HasSubstr("above idle"))));
-  const auto partition = [](const std::string& cus) {
-    return written("partition.yaml",
-                   "name: x\nplatform: mi300x\noperations:\n  - {name: a, stream: s, gemm: "
-                   "8192x8192x8192, cus: " +
-                       cus + "}\n")
-        .string();
-  };
-  for (const char* const cus : {"[304, 304]", "[8, 8]", "[16, 8]", "[304, 312]", "[0, 4]"}) {
-    expect_fault({"run", partition(cus), "--out", folder.string()}, "operations[0].cus: ");
-  }
-  expect_fault(with(small_c3, {"--out", folder.string(), "--without", "cache"}), "--without: 'cache' is not known");
-  expect_fault(with(small_c3, {"--out", folder.string(), "--strategy", "c3"}), "--strategy: 'c3' is not known");
-  EXPECT_FALSE(std::filesystem::exists(folder));
-}
-
-TEST(CommandLineFaults, PacketsThatWaitForEver) {
-  const std::string file =
-      written("deadlock.yaml",
-              "name: x\nplatform: mi300x\noperations:\n  - {name: a, stream: s, packets: {gpu: 0, engine: 2, commands: "
-              "[{poll: go, equal: 1}]}}\n")
-          .string();
-  const Answer answer = run_cli({"run", file});
-  EXPECT_EQ(answer.code, ExitCode::check_failed);
-  EXPECT_EQ(
-      answer.err,
-      "operations: not all of them ever end: 'a' waits for packet 0 (POLL_REGMEM) of gpu0.sdma2.queue0: value == 1 "
-      "in word 'go'\n");
-}
-
-TEST(CommandLineFaults, PlacesThatCannotBeWrittenTo) {
-  const std::string file = written("a_file", "kept").string();
-  expect_fault(with(small_c3, {"--out", file}), "--out: ");
-  expect_fault(with(small_c3, {"--trace", testing::TempDir()}), "--trace: ");
-  EXPECT_EQ(content(file), "kept");
-  expect_fault(with(small_c3, {"--strategy", "serial", "--trace", "/nonexistent/trace.json"}), "/nonexistent");
 }
 
 }  // namespace

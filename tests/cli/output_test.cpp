@@ -1,22 +1,18 @@
 // What commands write, and that they write over nothing else.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include "study/report/folder_lock.h"
+#include "study/report/results_folder.h"
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class Output : public InFolder {
  protected:

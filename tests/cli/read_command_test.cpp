@@ -1,6 +1,4 @@
 // c3sim read: what it prints, and when it fails.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <cstdlib>
@@ -10,13 +8,11 @@
 
 #include "tests/cli/run_cli.h"
 #include "tests/gzip.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 const std::string samples = std::string(C3SIM_SOURCE_DIR) + "/tests/data/";
 

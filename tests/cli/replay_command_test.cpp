@@ -1,18 +1,14 @@
 // c3sim replay.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
 
 using nlohmann::json;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 const std::string sharded = std::string(C3SIM_SOURCE_DIR) +
                             "/validate/reference/h200_workloads/traces/fsdp_llama8b_2gpu_1x2048_2048_bf16.json.gz";
@@ -107,26 +103,6 @@ TEST(ReplayCommand, SimulatesNoCollectiveOverSeveralNodes) {
               AllOf(HasSubstr("none of its collectives is simulated: 300.0 us of 300.0"),
                     HasSubstr("A100, after which no platform is called: h200 stands for it")));
   EXPECT_THAT(whole["notes"].dump(), HasSubstr("1 events, 300.0 us: a collective that is not simulated: 16 GPUs"));
-}
-
-// The file that is written stands for the replay: within some 4 %, and 6 where engines communicate, behind which the
-// host launches what comes next, for which a replay has no time.
-TEST(ReplayCommand, FullWritesExperimentsThatTakeAsLong) {
-  const std::string reference = std::string(C3SIM_SOURCE_DIR) + "/validate/reference/";
-  const std::string h200 = reference + "h200_workloads/traces/";
-  const std::string file = written("replayed.yaml", "").string();
-  for (const std::string& trace :
-       {h200 + "bert_large_adam_bert_large_1gpu_32x128_128_bf16.json.gz", sharded,
-        h200 + "local_llama8b_1gpu_1x2048_2048_bf16.json.gz", h200 + "tp_decode_llama8b_2gpu_8x1_1024_bf16.json.gz",
-        h200 + "tp_prefill_llama8b_2gpu_1x2048_2048_bf16.json.gz",
-        reference + "traces/mi300x_8gpu_resnet_ddp_rank0.json.gz"}) {
-    for (const auto& [collectives, off] : {std::pair("rccl", 0.045), {"sdma", 0.06}}) {
-      const json replayed = json_of({"replay", trace, "--collectives", collectives, "--write", file});
-      const double predicted = replayed["results"].at(0)["predicted_us"].get<double>();
-      const double run = json_of({"run", file})["overlap"].at(0)["makespan_us"].get<double>();
-      EXPECT_NEAR(run, predicted, off * predicted) << trace << " by " << collectives;
-    }
-  }
 }
 
 TEST(ReplayCommand, PlaysTheTracesThatRocprofWroteOfOneRun) {

@@ -1,17 +1,12 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 constexpr auto study =
     "name: s\n"
@@ -57,23 +52,6 @@ TEST(ServeCommand, FullServesAllThatAStudySpans) {
 
 std::string fault_of_study(const std::string& text, const std::vector<std::string>& more = {}) {
   return fault_of(with({"serve", written("serve.yaml", text)}, more));
-}
-
-TEST(ServeCommand, SaysWhereTheStudyIsWrong) {
-  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\nrate: [1, fast]\nprompts: 12\n"),
-              AllOf(HasSubstr("serve.yaml:3:"), HasSubstr("'fast'")));
-  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\nprompts: 12\n"), HasSubstr("did you mean 'prompt'?"));
-  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\nprompt: 140000\n"),
-              AllOf(HasSubstr("serve.yaml:3:"), HasSubstr("more than the 131072")));
-  EXPECT_THAT(fault_of_study("name: s\nmodel: lama3-8b\n"), AllOf(HasSubstr("serve.yaml:2:"), HasSubstr("'lama3-8b'")));
-  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\n", {"--budget", "10"}), HasSubstr("--budget"));
-  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\ncases: [{name: a, fetch: by_hand}]\n"),
-              HasSubstr("'by_hand'"));
-}
-
-TEST(ServeCommand, TakesNothingForNoValue) {
-  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\nfetch: ''\n"), HasSubstr("is empty"));
-  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\n", {"--rate", "1,,2"}), HasSubstr("--rate: is empty"));
 }
 
 TEST(ServeCommand, CarriesItsQuestion) {

@@ -1,7 +1,4 @@
 // Whatever is shipped can be explained and traced: every experiment on every platform under both protocols.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -12,12 +9,12 @@
 #include <vector>
 
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 
 namespace c3sim::cli {
 namespace {
 
 using ::testing::ContainsRegex;
-using ::testing::HasSubstr;
 
 std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;

@@ -1,6 +1,4 @@
 #include <fcntl.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -15,15 +13,13 @@
 #include <thread>
 
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 extern char** environ;
 
 namespace c3sim::cli {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 constexpr auto small_study = R"(name: small
 ask: copy
@@ -213,12 +209,23 @@ TEST_F(SweepCommandTest, FullPointsThatFailedAreCountedAndAskedAgain) {
   EXPECT_EQ(content(folder_ / "hole" / "points.csv"), content(folder_ / "whole" / "points.csv"));
 }
 
-// A program that has no c3sim_mpi.so beside it.
-TEST_F(SweepCommandTest, SeveralProcessesNeedOpenMpi) {
-  std::filesystem::copy(C3SIM_PROGRAM, folder_ / "c3sim");
-  const std::string command = "OMPI_COMM_WORLD_SIZE=4 " + path("c3sim") + " sweep " + small_ + " 2> " + path("said");
-  EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
-  EXPECT_THAT(content(path("said")), HasSubstr("several processes were started, and this c3sim has no c3sim_mpi.so"));
+TEST_F(SweepCommandTest, PartsOfAStudyMergeIntoTheSameBytes) {
+  run_cli({"sweep", small_, "--out", path("whole")});
+  for (const char* const part : {"1", "2", "3"}) {
+    EXPECT_THAT(out_of({"sweep", small_, "--out", path(part), "--shard", std::string(part) + "/3"}),
+                HasSubstr(part[0] == '1' ? "2 of 4 points are in" : "1 of 4 points are in"));
+  }
+  EXPECT_THAT(fault_of({"sweep", long_, "--out", path("other"), "--merge", path("1")}),
+              HasSubstr("holds points of the study 'small' with another file, platform or version"));
+  // The second part is missing, and is answered here.
+  const Answer merged = run_cli({"sweep", small_, "--out", path("a"), "--merge", path("1") + "," + path("3")});
+  EXPECT_EQ(merged.code, ExitCode::fine) << merged.err;
+  for (const char* const name : {"points.csv", "results.csv", "best.csv"}) {
+    EXPECT_EQ(content(folder_ / "a" / name), content(folder_ / "whole" / name)) << name;
+  }
+  EXPECT_THAT(fault_of({"sweep", small_, "--out", path("b"), "--shard", "4/3"}), HasSubstr("is no part"));
+  EXPECT_THAT(fault_of({"sweep", small_, "--shard", "1/3"}), HasSubstr("--out names the folder"));
+  EXPECT_THAT(fault_of({"sweep", small_, "--merge", path("none")}), HasSubstr("has no points.sqlite"));
 }
 
 // A limit on the size of files stands for a full disk: writes fail in the middle of the study.

@@ -1,21 +1,15 @@
 // c3sim tune: what it leaves in its folder, and what it refuses.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 class TuneCommandTest : public InFolder {
  protected:
@@ -30,8 +24,8 @@ TEST_F(TuneCommandTest, TurnsShapesIntoFilesToCarryAway) {
                       "16MiB,512MiB", "--out", path("out")}),
               AllOf(HasSubstr("all_gather_beside_gemm"), HasSubstr("engines faster from"),
                     HasSubstr("bounds rule the others out")));
-  for (const char* const name : {"decisions.yaml", "decisions.h", "rccl_tuner_gfx942.csv", "environment.sh",
-                                 "measure.sh", "page.html", "results.json", "choices.csv", "rules.csv"}) {
+  for (const char* const name : {"decisions.yaml", "rccl_tuner_gfx942.csv", "environment.sh", "measure.sh", "page.html",
+                                 "results.json", "choices.csv", "rules.csv"}) {
     EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / name)) << name;
   }
   EXPECT_THAT(text("out/page.html"),
@@ -159,25 +153,6 @@ TEST_F(TuneCommandTest, NamesACarrierForEachCollectiveOfAStep) {
   }
   EXPECT_TRUE(answer["tuned"][0]["command"].is_string());
   EXPECT_TRUE(answer["layer_rules"][0]["regret_percent"].is_number());
-}
-
-TEST_F(TuneCommandTest, RefusesWhatItCannotTune) {
-  for (const char* const tuned : {"--chosen", "--channels", "--pieces", "--ffn-pieces"}) {
-    expect_fault({"--step", "--model", "llama3-8b", "--phase", "prefill", tuned, "2"},
-                 "'" + std::string(tuned) + "' is no option of tune");
-  }
-  expect_fault({}, "there is nothing to tune: a file, or --gemm and --collective, are needed");
-  expect_fault({"--gemm", "8192x8192", "--collective", "all_gather", "--bytes", "1MiB"}, "--gemm: ");
-  expect_fault({"--gemm", "8192x8192x8192", "--collective", "all_gather"}, "sizes of the arrays beside the GEMMs");
-  expect_fault({"--collective", "all_gathr"}, "did you mean 'all_gather'?");
-  expect_fault({"--collective", "all_gather", "--error", "-1"}, "--error: ");
-  expect_fault({"--schedules"}, "schedules are of GEMMs: at least one is needed");
-  expect_fault({path("absent.yaml")}, "absent.yaml");
-  expect_fault({write("a.yaml", "name: a\ncollectives: [all_gather]\ngemms: {x: 8x8}\nbytes: [1MiB]\n")}, "a.yaml:3");
-  expect_fault({write("b.yaml", "name: b\ncollectives: [all_gather]\nbytess: [1MiB]\n")}, "did you mean 'bytes'?");
-  expect_fault({write("c.yaml", "name: c\ncollectives: [all_gather]\n"), "--schedules"}, "the file says what to tune");
-  expect_fault({"--collective", "all_gather", "--measured", path("absent.csv")},
-               "absent.csv: No such file or directory");
 }
 
 }  // namespace

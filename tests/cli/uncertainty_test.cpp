@@ -1,6 +1,3 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -10,15 +7,13 @@
 #include <vector>
 
 #include "tests/cli/run_cli.h"
+#include "tests/testing.h"
 
 namespace c3sim::cli {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 const std::vector<std::string> tiny_gemm{"gemm", "--gemm", "512x512x512"};
 const std::vector<std::string> tiny_c3{"c3", "--gemm", "512x512x512", "--collective", "all_gather", "--bytes", "1MiB"};
@@ -82,16 +77,6 @@ TEST_F(Uncertainty, IsOfTheSeed) {
   EXPECT_NE(csv({"--seed", "2"}), usual);
 }
 
-TEST_F(Uncertainty, DrawsAndSeedsAreCounts) {
-  expect_fault(ask(tiny_gemm, {"--uncertainty", "19"}),
-               "--uncertainty: '19': a whole number from 20 to 10000 is accepted");
-  expect_fault(ask(tiny_gemm, {"--uncertainty=many"}),
-               "--uncertainty: 'many': a number of draws from 20 to 10000, or none, is accepted behind it; names of "
-               "suites and files go before it");
-  expect_fault(ask(tiny_gemm, {"--uncertainty", "--seed", "-1"}), "--seed: '-1': a whole number from 0 to 2147483647");
-  expect_fault(ask(tiny_gemm, {"--seed", "1"}), "--seed: goes with --uncertainty, whose draws it is of");
-}
-
 TEST_F(Uncertainty, OfAPlatformWithoutErrorsIsSaidNotToBeKnown) {
   std::ifstream shipped(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml");
   std::string text{std::istreambuf_iterator<char>(shipped), {}};
@@ -130,17 +115,6 @@ TEST_F(Uncertainty, IsHeldAgainstMeasurements) {
   EXPECT_THAT(
       text,
       HasSubstr("1 of 2 measured values lie within the 90 % intervals of their predictions (50.0 %), which are "));
-}
-
-TEST_F(Uncertainty, IsNotOfWhatIsWrittenDownOrRead) {
-  const fs::path plan = folder_ / "plan.csv";
-  std::ofstream(plan) << "kind,gemm,collective,bytes,how,limit,all_us\n";
-  expect_fault(
-      run_cli({"validate", "--predict", plan.string(), "--out", (folder_ / "p.json").string(), "--uncertainty"}),
-      "--uncertainty: compares: --predict writes down what is not measured yet");
-  expect_fault(run_cli({"validate", plan.string(), "--score", plan.string(), "--uncertainty"}),
-               "--uncertainty: predicts anew: --score holds the predictions of a file against measurements");
-  expect_fault(run_cli({"validate", "--list", "--uncertainty"}), "--uncertainty: compares: --list goes alone");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "calibrate/measure/gpu_error.h"
+#include "calibrate/measure/gpu.h"
 #include "calibrate/measure/plan.h"
 #include "calibrate/measure/words.h"
 #include "tests/fuzz/require.h"

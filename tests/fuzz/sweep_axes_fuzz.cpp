@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "sim/config/config.h"
-#include "study/sweep/sampling.h"
+#include "study/sweep/sweep_axis.h"
 #include "tests/fuzz/require.h"
 
 using namespace c3sim;

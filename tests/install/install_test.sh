@@ -28,8 +28,8 @@ pair=(--gemm 8192x57344x8192 --collective all_gather --bytes 896MiB --strategy c
 "$prefix/bin/c3sim-measure" --list >/dev/null
 
 # Shells find completions, and man the pages.
-completions=$(bash -c 'source "$0"; COMP_WORDS=(c3sim co) COMP_CWORD=1 _c3sim; echo "${COMPREPLY[*]}"' \
-  "$prefix/share/bash-completion/completions/c3sim")
+completions=$(bash -c 'source "$0"; COMP_LINE="c3sim co" COMP_POINT=8 COMP_WORDS=("$1" co); _c3sim; echo "${COMPREPLY[*]}"' \
+  "$prefix/share/bash-completion/completions/c3sim" "$prefix/bin/c3sim")
 [[ $completions == *collective* && $completions == *copy* ]] || fail "bash completes 'co' by: $completions"
 head -n 1 "$prefix/share/zsh/site-functions/_c3sim" | grep -qxF '#compdef c3sim' || fail "zsh would not load _c3sim"
 for page in c3sim c3sim-c3 c3sim-validate c3sim-measure; do

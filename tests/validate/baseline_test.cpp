@@ -1,17 +1,13 @@
-#include "validate/baseline.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "tests/testing.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
+#include "validate/evaluation.h"
 
 namespace c3sim::validate {
 namespace {
 
 using study::Figure;
 using study::Strategy;
-using ::testing::DoubleNear;
 using ::testing::Eq;
 using ::testing::Optional;
 using sim::operator""_us;

@@ -1,20 +1,15 @@
-#include "validate/choice.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 
+#include "tests/testing.h"
 #include "tests/validate/cases.h"
+#include "validate/metrics.h"
 
 namespace c3sim::validate {
 namespace {
 
 using study::Figure;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 Case alternative(const std::string& about, const std::string& name, double measured_value,
                  std::optional<double> predicted, Figure figure = Figure::time) {

@@ -1,16 +1,10 @@
 #include "validate/claim.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "tests/testing.h"
 #include "tests/validate/libraries.h"
 
 namespace c3sim::validate {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 Claim claim(double low, double high, std::vector<double> predicted) {
   Claim one;

@@ -1,17 +1,12 @@
 #include "validate/deviation.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "tests/testing.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
 
 namespace c3sim::validate {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 using sim::operator""_KiB;
 using sim::operator""_MiB;
 using study::Figure;
@@ -22,9 +17,6 @@ class DeviationFile : public testing::Test {
  protected:
   std::vector<Deviation> read(const std::string& text) const {
     return read_deviations(folder_.write("d.yaml", "deviations:\n" + text));
-  }
-  std::string fault(const std::string& text) const {
-    return fault_of([&] { read(text); });
   }
   Folder folder_{"deviation_test"};
 };
@@ -48,27 +40,6 @@ TEST_F(DeviationFile, IsRead) {
   EXPECT_EQ(read_back[0].above, 0.06);
   EXPECT_THAT(read_back[1].claims, ElementsAre("conccl.ideal.mean"));
   EXPECT_THAT(read_back[1].beyond, ElementsAre(0.25));
-}
-
-TEST_F(DeviationFile, SaysWhereAndWhatIsWrong) {
-  const std::string group = "    suite: s\n    group: g\n    error: median\n    above: 0.1\n";
-  EXPECT_THAT(fault("  - number: 1\n" + words),
-              HasSubstr("d.yaml:2:5: deviations[0].claims: a deviation is of claims or "
-                        "of a suite's group"));
-  EXPECT_THAT(fault("  - number: 1\n    claims: [a.b]\n    beyond: [0.1]\n" + group + words),
-              HasSubstr("a deviation is of claims or of"));
-  EXPECT_THAT(fault("  - number: 1\n    claims: [a.b]\n" + words), HasSubstr("deviations[0].beyond: is missing"));
-  EXPECT_THAT(fault("  - number: 1\n    claims: [a.b, a.c]\n    beyond: [0.1]\n" + words),
-              HasSubstr("deviations[0].beyond: a number for each of the 2 claims is due"));
-  EXPECT_THAT(fault("  - number: 1\n" + group + words + "  - number: 1\n" + group + words),
-              HasSubstr("number 1 is given twice"));
-  EXPECT_THAT(fault("  - number: 0\n" + group + words), HasSubstr("d.yaml:2:13: deviations[0].number"));
-  EXPECT_THAT(
-      fault("  - number: 1\n    suite: s\n    group: g\n    error: medain\n    above: 0.1\n" + words),
-      HasSubstr("d.yaml:5:12: deviations[0].error: 'medain' is not one of median, worst; did you mean 'median'?"));
-  EXPECT_THAT(fault("  - number: 1\n    figures: [tme]\n" + group + words),
-              HasSubstr("d.yaml:3:5: deviations[0].figures: 'tme' is no figure; did you mean 'time'?"));
-  EXPECT_THAT(fault("  - number: 1\n    titel: t\n" + group + words), HasSubstr("did you mean 'title'?"));
 }
 
 Deviation of_group(Deviation::Error error, double above) {

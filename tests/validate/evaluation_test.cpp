@@ -1,10 +1,8 @@
 #include "validate/evaluation.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 
+#include "tests/testing.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
 
@@ -12,11 +10,8 @@ namespace c3sim::validate {
 namespace {
 
 using study::Figure;
-using ::testing::DoubleNear;
 using ::testing::Eq;
-using ::testing::HasSubstr;
 using ::testing::Optional;
-using ::testing::SizeIs;
 
 calibrate::Measurement measured_gather(int line, double bytes, std::vector<calibrate::Seen> seen) {
   calibrate::Measurement measurement;

@@ -1,20 +1,19 @@
 #include "validate/metrics.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 
+#include "tests/testing.h"
 #include "tests/validate/cases.h"
+#include "validate/case.h"
 
 namespace c3sim::validate {
 namespace {
 
 using study::Figure;
-using ::testing::DoubleNear;
 using ::testing::Optional;
 
 Metrics metrics_of_cases(const std::vector<Case>& cases) { return metrics_of(pointers(cases)); }
@@ -207,6 +206,105 @@ TEST(Metrics, CountWhatLiesWithinIntervals) {
   const Metrics metrics = metrics_of_cases(cases);
   EXPECT_EQ(metrics.with_interval, 3u);
   EXPECT_EQ(metrics.within_interval, 2u);
+}
+
+TEST(Case, IsWrongByARatioOrByPoints) {
+  EXPECT_NEAR(measured(4.0, 5.0).error(), 0.25, 1e-12);
+  EXPECT_NEAR(measured(4.0, 3.0).error(), -0.25, 1e-12);
+  EXPECT_NEAR(measured(0.4, 0.5, Figure::copy_share).error(), 0.1, 1e-12);
+}
+
+TEST(Case, WithoutAPredictionIsWithinNothing) {
+  Case one = measured(4.0, {});
+  one.low = 0.0;
+  one.high = 10.0;
+  EXPECT_FALSE(one.is_within_band());
+  EXPECT_FALSE(one.is_within_noise());
+}
+
+TEST(Case, OfAShareHasItsNoiseInPoints) {
+  Case one = measured(0.4, 0.5, Figure::copy_share);
+  one.low = 0.3;
+  one.high = 0.5;
+  EXPECT_NEAR(one.noise().value(), 0.1, 1e-12);
+}
+
+TEST(Subject, NamesMachineTrialAndFigureButNotWhatIsTried) {
+  Case one = measured(1.0, {}, Figure::bus_bandwidth);
+  one.machine = {"h200", {"gpus=4"}, {"gpu.power.cap=600 W"}};
+  one.trial = all_gather(1024);
+  EXPECT_EQ(subject_of(one), "h200 gpus=4: rccl all_gather of 1KiB over all GPUs: bus_bandwidth");
+}
+
+TEST(Command, ReproducesThePrediction) {
+  Case one = measured(1.0, {});
+  one.machine = {"mi300x", {}};
+  one.trial = study::GemmTrial{.shape = {8192, 8192, 8192}, .cus = 240};
+  EXPECT_EQ(command_of(one), "c3sim gemm --gemm 8192x8192x8192 --cus 240");
+  one.machine = {"h200", {"gpus=4"}, {"gpu.sdma.engines=8"}};
+  EXPECT_EQ(command_of(one),
+            "c3sim gemm --gemm 8192x8192x8192 --cus 240 --platform h200 --set gpus=4 --set gpu.sdma.engines=8");
+}
+
+// Nothing asks for a board at rest but the case itself.
+TEST(Command, OfWhatNoCommandAsksShowsTheCase) {
+  Case one = measured(1.0, {}, Figure::power);
+  one.suite = "power";
+  one.where = "power.csv:5";
+  one.id = "power/power.csv:5/power";
+  one.machine = {"mi300x", {}, {"gpu.power.idle=95 W"}};
+  EXPECT_EQ(command_of(one), "c3sim validate power --case power/power.csv:5/power --set 'gpu.power.idle=95 W'");
+  one.suite = "";
+  one.id = one.where + "/power";
+  one.machine.changes.clear();
+  EXPECT_EQ(command_of(one), "c3sim validate power.csv --case power.csv:5/power");
+}
+
+TEST(Command, IsSafeToPasteWhateverAFileIsCalled) {
+  Case one = measured(1.0, {}, Figure::power);
+  one.where = "it's; rm -r x.csv:5";
+  one.id = "a";
+  EXPECT_EQ(command_of(one), R"(c3sim validate 'it'\''s; rm -r x.csv' --case a)");
+}
+
+Case predicted_as(double factor, study::Trial trial = all_gather(1e6)) {
+  Case one = measured(1e-3, factor * 1e-3);
+  one.role = calibrate::Role::predict;
+  one.machine.platform = "p";
+  one.trial = std::move(trial);
+  return one;
+}
+
+// Factors of 1.01 to 1.20, half of them too short, beside a power, a fitted row and another GPU, which do not count:
+// the median of their logarithms lies between those of 1.10 and 1.11, at 0.09983. A normal distribution has half within
+// 0.6745 and nine in ten within 1.6449 standard deviations: 0.24346.
+TEST(UnfittedErrors, NineInTenStayWithinTheFactor) {
+  std::vector<Case> cases;
+  for (int i = 1; i <= 20; ++i) cases.push_back(predicted_as(i % 2 == 0 ? 1.0 + 0.01 * i : 1.0 / (1.0 + 0.01 * i)));
+  Case fitted = predicted_as(9.0);
+  fitted.role = calibrate::Role::calibrate;
+  cases.push_back(fitted);
+  Case power = predicted_as(9.0);
+  power.figure = study::Figure::power;
+  cases.push_back(power);
+  Case other = predicted_as(9.0);
+  other.machine.assignments = {"gpus=2", "gpu.memory.hbm.capacity=80 GB"};
+  cases.push_back(other);
+  cases.front().machine.assignments = {"gpus=2", "gpu.gemm.library=l", "host.protocol=rounds"};
+  const std::vector<UnfittedError> errors = unfitted_errors(cases);
+  ASSERT_EQ(errors.size(), 3u);
+  EXPECT_EQ(errors[0].work, study::Unfitted::alone);
+  EXPECT_EQ(errors[0].cases, 20u);
+  EXPECT_NEAR(errors[0].nine_in_ten, std::expm1(0.24346), 1e-4);
+  EXPECT_FALSE(errors[0].of_all);
+  EXPECT_EQ(errors[1].work, study::Unfitted::beside);
+  EXPECT_TRUE(errors[1].of_all) << "none is of that work: all of the platform tell";
+  EXPECT_EQ(errors[1].nine_in_ten, errors[0].nine_in_ten);
+}
+
+TEST(UnfittedErrors, AreNoneOfFewCases) {
+  EXPECT_TRUE(unfitted_errors(std::vector<Case>(9, predicted_as(1.1))).empty());
+  EXPECT_EQ(unfitted_errors(std::vector<Case>(10, predicted_as(1.1))).size(), 3u);
 }
 
 }  // namespace

@@ -1,22 +1,16 @@
 #include "validate/report.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <sstream>
 
+#include "tests/testing.h"
 #include "tests/validate/cases.h"
 
 namespace c3sim::validate {
 namespace {
 
 using study::Figure;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
 
 Case of_suite(const std::string& suite, double value, std::optional<double> predicted) {
   Case one = measured(value, predicted);

@@ -1,8 +1,6 @@
 // All suites that are shipped, run once per program: what they must be for the figures to mean something, and what the
 // simulator must not lose.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
@@ -13,18 +11,17 @@
 #include <tuple>
 
 #include "sim/config/csv_file.h"
+#include "tests/testing.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
 #include "validate/golden.h"
 #include "validate/metrics.h"
 #include "validate/report.h"
-#include "validate/unfitted.h"
 
 namespace c3sim::validate {
 namespace {
 
 using study::Figure;
-using ::testing::IsEmpty;
 
 const Validation& shipped() {
   static const Validation validation = validate_suites(shipped_library(), {}, {});

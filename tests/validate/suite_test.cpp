@@ -1,17 +1,12 @@
 #include "validate/suite.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "tests/samples.h"
+#include "tests/testing.h"
 #include "tests/validate/libraries.h"
+#include "validate/deviation.h"
 
 namespace c3sim::validate {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 const std::string heading = "title: t\nquestion: q?\nplatform: mi300x\n";
 const std::string one_table = heading +
@@ -63,58 +58,16 @@ TEST(Suite, MayDescribeATable) {
               HasSubstr("tables[0].description.protocol: is missing"));
 }
 
-TEST(Suite, SaysWhichKeyIsMissing) {
-  EXPECT_THAT(fault("title: t\nplatform: mi300x\nclaims: [latte]\n"), HasSubstr("s.yaml:1:1: question: is missing"));
-  EXPECT_THAT(fault("question: q\nplatform: mi300x\nclaims: [latte]\n"), HasSubstr("s.yaml:1:1: title: is missing"));
-  EXPECT_THAT(fault("title: t\nquestion: q\nclaims: [latte]\n"), HasSubstr("s.yaml:1:1: platform: is missing"));
-  EXPECT_THAT(fault(heading), HasSubstr("s.yaml:1:1: tables: a suite has tables or claims"));
-  EXPECT_THAT(fault(heading + "tables:\n  - band: 0.1\n    format: runs\n"),
-              HasSubstr("s.yaml:5:5: tables[0].file: is missing"));
-  EXPECT_THAT(fault(heading + "tables:\n  - file: t.csv\n    format: runs\n"),
-              HasSubstr("s.yaml:5:5: tables[0].band: is missing"));
-  EXPECT_THAT(fault(one_table), HasSubstr("s.yaml:5:5: tables[0].rows: is missing"));
-}
-
-TEST(Suite, NamesTheNearestOfAnUnknownKey) {
-  EXPECT_THAT(fault(heading + "table: []\n"), HasSubstr("s.yaml:4:1: table: unknown key; did you mean 'tables'?"));
-  EXPECT_THAT(fault(one_row + "    bands: 0.1\n"),
-              HasSubstr("s.yaml:11:5: tables[0].bands: unknown key; did you mean 'band'?"));
-  EXPECT_THAT(fault(one_row + "        groop: g\n"),
-              HasSubstr("s.yaml:11:9: tables[0].rows[0].groop: unknown key; did you mean 'group'?"));
-  EXPECT_THAT(fault(heading + "claims: [late]\n"),
-              HasSubstr("s.yaml:4:1: claims: nothing predicts claims of 'late'; did you mean 'latte'?"));
-  EXPECT_THAT(fault(one_table + "    format: run\n"),
-              HasSubstr("s.yaml:7:5: tables[0].format: no form of that name is known; did you mean 'runs'?"));
-}
-
-TEST(Suite, NamesTheNearestOfAnUnknownTrialFieldOrFigure) {
-  const std::string rows = one_table + "    rows:\n      - ";
-  EXPECT_THAT(fault(rows + "trial: gem\n        see: {time: 1us}\n"),
-              HasSubstr("s.yaml:8:9: tables[0].rows[0].trial: 'gem' is no trial; did you mean 'gemm'?"));
-  EXPECT_THAT(
-      fault(rows + "trial: gemm\n        with: {cuss: 1}\n        see: {time: 1us}\n"),
-      AllOf(HasSubstr("s.yaml:9:"), HasSubstr("tables[0].rows[0].with.cuss: no field of the trial 'gemm'; did you mean "
-                                              "'cus'?")));
-  EXPECT_THAT(
-      fault(rows + "trial: rest\n        see: {pover: 1W}\n"),
-      AllOf(HasSubstr("s.yaml:9:"), HasSubstr("tables[0].rows[0].see.pover"), HasSubstr("did you mean 'power'?")));
-  EXPECT_THAT(fault(rows + "trial: rest\n        see: {power: {measured: 1W, lo: 1W}}\n"),
-              HasSubstr("tables[0].rows[0].see.power.lo: unknown key; did you mean 'low'?"));
-}
-
-TEST(Suite, RefusesValuesThatCannotBeMeant) {
-  EXPECT_THAT(fault(heading + "tables:\n  - file: t.csv\n    band: 11\n    format: runs\n"),
-              HasSubstr("s.yaml:6:11: tables[0].band: '11' must lie between 0 and 10"));
-  EXPECT_THAT(fault(heading + "tables:\n  - file: t.csv\n    band: 10 %\n    format: runs\n"),
-              HasSubstr("s.yaml:6:11: tables[0].band"));
-  EXPECT_THAT(fault(heading + "tables: t.csv\n"), HasSubstr("s.yaml:4:1: tables"));
-  EXPECT_THAT(fault(one_row + "        decision: \"{shape}\"\n"), HasSubstr("decision: goes with alternative"));
-  EXPECT_THAT(fault("title: [t\n"), HasSubstr("s.yaml:"));
-}
-
-TEST(Suite, TellsAllFaultsAtOnce) {
-  const std::string text = fault("titel: t\nquestion: q\nclaims: [late]\n");
-  EXPECT_THAT(text, AllOf(HasSubstr("titel"), HasSubstr("platform: is missing"), HasSubstr("did you mean 'latte'?")));
+// What is said of suites and lists of deviations at fault.
+TEST(ValidationSamples, SayWhatIsWrong) {
+  const Folder folder("validation_samples_test");
+  expect_samples("validation_files.samples", [&](const Sample& sample) {
+    const auto& [kind, text] = sample.inputs.at(0);
+    if (kind == "suite") return fault(text) + '\n';
+    const std::filesystem::path file = folder.write("d.yaml", text);
+    const std::string said = fault_of([&] { read_deviations(file); });
+    return said.substr(said.find("d.yaml")) + '\n';
+  });
 }
 
 TEST(Suites, AreReadInAlphabeticalOrder) {

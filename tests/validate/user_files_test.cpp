@@ -1,12 +1,11 @@
 // Files of users: what of them is compared, what is left out, and what they are told of it.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <set>
 
 #include "sim/config/csv_file.h"
+#include "tests/testing.h"
 #include "tests/validate/libraries.h"
 #include "validate/report.h"
 #include "validate/suite.h"
@@ -15,12 +14,6 @@ namespace c3sim::validate {
 namespace {
 
 using study::Figure;
-using ::testing::AnyOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
 
 const std::string runs = "kind,gemm,collective,bytes,how,limit,all_us\n";
 const std::string good = "gemm,8192x8192x8192,-,0,all,304,1900\n";

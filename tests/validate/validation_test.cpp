@@ -1,19 +1,11 @@
 // Suites that a test writes, from tables to verdicts.
 #include "validate/validation.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "tests/testing.h"
 #include "tests/validate/libraries.h"
 
 namespace c3sim::validate {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 class SuiteValidation : public testing::Test {
  protected:

@@ -1,10 +1,9 @@
 #include <system_error>
 
-#include "calibrate/calibration_report.h"
+#include "calibrate/calibration.h"
 #include "calibrate/fit_guard.h"
 #include "calibrate/measurement_files.h"
 #include "sim/config/output_file.h"
-#include "study/report/own_file.h"
 #include "study/report/results_folder.h"
 #include "study/report/results_page.h"
 #include "study/work/config_folders.h"

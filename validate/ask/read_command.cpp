@@ -2,7 +2,7 @@
 #include <iterator>
 
 #include "calibrate/measurement_files.h"
-#include "calibrate/replay/profile_report.h"
+#include "calibrate/replay/replay_report.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::validate {

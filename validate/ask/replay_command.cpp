@@ -5,13 +5,11 @@
 #include "calibrate/measurement_files.h"
 #include "calibrate/readers/profile_reading.h"
 #include "calibrate/readers/screen.h"
-#include "calibrate/replay/experiment_text.h"
-#include "calibrate/replay/profile_report.h"
 #include "calibrate/replay/replay_report.h"
 #include "study/ask/answers.h"
-#include "study/report/own_file.h"
+#include "study/report/results_folder.h"
 #include "study/work/config_folders.h"
-#include "study/work/fewer_channels.h"
+#include "study/work/operation.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::validate {
@@ -177,7 +175,6 @@ study::Results answer_replay(study::Request& request) {
   for (const std::filesystem::path& file : files) request.reads(file);
   Replaying asked = replaying_of(request, arguments);
   request.take("without");  // elsewhere, mechanisms of interference
-  const bool writes = request.says("write");
   const std::optional<study::Sampling> sampling = request.sampling(arguments);
   const int jobs = request.jobs(arguments);
   arguments.check();
@@ -190,11 +187,6 @@ study::Results answer_replay(study::Request& request) {
   study::Testbed testbed(machines.platform.spec);
   calibrate::Contention before(traced_testbed, {});
   calibrate::Contention after(testbed, asked.by_what);
-  if (writes) {
-    const calibrate::Profile& first = profiles.front();
-    const auto run = calibrate::take_apart(first, calibrate::dependencies_of(first), before);
-    request.write("write", study::signed_text(calibrate::experiment_text(first, run, before, asked.by_what.backend)));
-  }
   study::Results results;
   std::vector<study::Intervals> intervals;
   std::optional<study::Ensemble> ensemble;
@@ -230,9 +222,8 @@ study::Command replay_command() {
           {"channels", "COUNT", "Workgroups of each of their kernels, instead of the library's choice"},
           {"split", "COUNT",
            "Cut each collective, what computes before it and what computes behind it into so many parts"},
-          {"without", "communication", "Leave something out: with no communication it cannot be faster"},
-          {"write", "FILE", "Write the trace as an experiment for c3sim run, to be edited"}} +
-          study::overwrite_option() + study::platform_options() + study::uncertainty_options(),
+          {"without", "communication", "Leave something out: with no communication it cannot be faster"}} +
+          study::platform_options() + study::uncertainty_options(),
       answer_replay};
 }
 

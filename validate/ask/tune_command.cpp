@@ -8,7 +8,7 @@
 #include "calibrate/measurement_files.h"
 #include "study/ask/words.h"
 #include "study/tune/step_tuning.h"
-#include "study/tune/tuning_file.h"
+#include "study/tune/tuning.h"
 #include "study/tune/tuning_results.h"
 #include "study/work/config_folders.h"
 #include "validate/ask/commands.h"

@@ -10,7 +10,6 @@
 #include "study/report/results_folder.h"
 #include "validate/ask/commands.h"
 #include "validate/golden.h"
-#include "validate/prediction_file.h"
 #include "validate/report.h"
 
 namespace c3sim::validate {

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "calibrate/measure/backends/amd_board.h"
 #include "calibrate/measure/backends/backend.h"
 #include "calibrate/measure/backends/collective_library.h"
 #include "calibrate/measure/backends/gemm_library.h"

@@ -1,6 +1,7 @@
 // Power and clocks of NVIDIA boards, by NVML, whose functions are declared here: the toolkit has no header of it.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -26,6 +27,22 @@ class NvidiaBoard {
 
   Library library_;
   void* board_ = nullptr;
+};
+
+// Power and clocks of AMD boards, from the files that the kernel's driver keeps for each GPU.
+class AmdBoard {
+ public:
+  // `folder` is that of the PCI device: /sys/bus/pci/devices/0000:05:00.0. Without it nothing is known of the board.
+  explicit AmdBoard(std::filesystem::path folder);
+
+  std::optional<BoardState> state() const;
+  std::optional<double> power_cap() const;  // W
+
+ private:
+  std::optional<double> number(const char* file) const;  // of hwmon
+  std::optional<double> clock() const;                   // MHz
+
+  std::filesystem::path folder_, sensors_;
 };
 
 }  // namespace c3sim::measure

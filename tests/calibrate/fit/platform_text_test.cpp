@@ -1,8 +1,5 @@
 #include "calibrate/fit/platform_text.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -12,12 +9,11 @@
 
 #include "tests/calibrate/shipped_files.h"
 #include "tests/config_folders.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::calibrate {
 namespace {
-
-using ::testing::HasSubstr;
 
 sim::Parameter parameter(const PlatformText& platform, const std::string& path) {
   const std::vector<sim::Parameter> parameters = platform.parameters();

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <set>
 
-#include "calibrate/measure/gpu_error.h"
+#include "calibrate/measure/gpu.h"
 
 namespace c3sim::measure {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/measure/gpu_error.h"
+#include "calibrate/measure/gpu.h"
 #include "calibrate/measure/program.h"
 #include "tests/calibrate/measure/fake_runtime.h"
 

@@ -1,6 +1,4 @@
 // c3sim-measure as its users meet it: options, tables, what goes wrong, and going on after a kill.
-#include <gmock/gmock.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -14,17 +12,10 @@
 #include "calibrate/readers/reader.h"
 #include "sim/config/config_error.h"
 #include "tests/calibrate/measure/measure_run.h"
+#include "tests/testing.h"
 
 namespace c3sim::measure {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-using ::testing::SizeIs;
-using ::testing::StartsWith;
-using ::testing::UnorderedElementsAre;
 
 // Options.
 

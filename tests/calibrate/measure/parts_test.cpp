@@ -1,22 +1,18 @@
 // The parts that all measurements stand on.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <sstream>
 
-#include "calibrate/measure/gpu_error.h"
-#include "calibrate/measure/progress.h"
-#include "calibrate/measure/summary.h"
-#include "calibrate/measure/team.h"
+#include "calibrate/measure/bench.h"
+#include "calibrate/measure/gpu.h"
+#include "calibrate/measure/session.h"
 #include "calibrate/measure/words.h"
+#include "tests/testing.h"
 
 namespace c3sim::measure {
 namespace {
-
-using ::testing::HasSubstr;
 
 // Of 1 to 11 the tenth percentile lies on the second, the ninetieth on the tenth.
 TEST(Summary, IsMedianAndPercentiles) {

@@ -1,21 +1,17 @@
 // Whole traces of PyTorch's profiler.
 #include "calibrate/readers/kineto.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <array>
 
 #include "sim/config/config_error.h"
 #include "tests/calibrate/readers/kineto_trace.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
 
 using std::chrono::microseconds;
-using ::testing::HasSubstr;
 using ::testing::Key;
-using ::testing::UnorderedElementsAre;
 
 // Dates of real traces have 13 digits before the point and three behind it: 0.042 us less than a double would hold to.
 TEST(Kineto, KeepsDatesToTheNanosecond) {

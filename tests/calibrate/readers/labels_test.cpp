@@ -1,18 +1,12 @@
 // What lists of labels may say, and what is wrong with others.
-#include "calibrate/readers/labels.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <fstream>
 
+#include "calibrate/readers/roles.h"
 #include "tests/calibrate/readers/log_sample.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 class LabelList : public testing::Test {
  protected:

@@ -1,12 +1,15 @@
-// Which texts are taken for logs, and of which tool.
-#include <gtest/gtest.h>
+// Logs of tools: which texts are taken for one, what the samples of tests/data say, and what becomes of damaged ones.
+// What readers say of single lines stands in tests/data/samples/logs.samples.
+#include "calibrate/readers/log_formats.h"
 
+#include <algorithm>
 #include <filesystem>
-#include <initializer_list>
-#include <utility>
+#include <map>
 
 #include "sim/config/measurement_text.h"
 #include "tests/calibrate/readers/log_sample.h"
+#include "tests/samples.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
@@ -20,42 +23,108 @@ TEST(LogFormats, NoTableOfReferenceIsTakenForALog) {
     EXPECT_EQ(format_of(sim::read_measurement_text(entry.path())), "") << entry.path();
   }
   EXPECT_GT(tables, 10);
-}
-
-TEST(LogFormats, EverySampleIsOfOneFormat) {
-  for (const auto& [file, name] : std::initializer_list<std::pair<std::string, std::string_view>>{
-           {"rccl_tests/all_reduce_8xmi300x.txt", "rccl-tests"},
-           {"rccl_tests/all_reduce_graph_8xmi300x.txt", "rccl-tests"},
-           {"rccl_tests/alltoall.txt", "rccl-tests"},
-           {"rccl_tests/nccl_tests.json", "rccl-tests JSON"},
-           {"rccl_tests/rccl_tests.json", "rccl-tests JSON"},
-           {"transfer_bench/p2p_8xmi300x.txt", "TransferBench"},
-           {"transfer_bench/a2a_8xmi300x.txt", "TransferBench"},
-           {"transfer_bench/examples_8xmi300x.txt", "TransferBench"},
-           {"transfer_bench/examples_8xmi300x.csv", "TransferBench CSV"},
-           {"gemm_bench/hipblaslt_bench.txt", "hipblaslt-bench"},
-           {"gemm_bench/rocblas_bench.txt", "rocblas-bench"},
-           {"babel_stream/stream.txt", "BabelStream"},
-           {"babel_stream/stream.csv", "BabelStream CSV"},
-           {"rocprofv3/kernel_trace.csv", "rocprofv3 kernel trace"},
-           {"rocprofv3/memory_copy_trace.csv", "rocprofv3 memory copy trace"},
-           {"rocprofv3/counter_collection.csv", "rocprofv3 counters"},
-           {"torch/trace.json", "PyTorch profiler"}}) {
-    EXPECT_EQ(format_of(sample(file)), name) << file;
-  }
-  EXPECT_EQ(format_of(sample("cases/rocprofv3_results.json")), "rocprofv3 JSON");
-  EXPECT_EQ(format_of(sample("cases/rccl_tests_csv_with_mpi.csv")), "rccl-tests CSV");
-  EXPECT_EQ(format_of(sample("cases/rocm_bandwidth_test.txt")), "a tool that is not read");
   for (const std::string_view text : {"", "\n", "# a comment\na,b\n1,2\n", "{}", "[1]", "\xFF\xFE"}) {
     EXPECT_EQ(format_of(text), "") << text;
   }
 }
 
-TEST(LogFormats, AReaderFindsTheFormatByItself) {
-  const Reading reading = Reader().read_text(sample("rccl_tests/all_reduce_8xmi300x.txt"), "folder/f.log");
-  EXPECT_EQ(reading.format, "rccl-tests");
-  EXPECT_EQ(reading.name, "f.log");
-  EXPECT_EQ(reading.measurements.size(), 32u);
+// A row of a sample: figures as they stand in the published tables that tests/data/README.md names.
+struct SampleRow {
+  std::string file;
+  std::string_view format;
+  std::size_t rows;  // measurements in the file
+  std::size_t at;    // which of them this is
+  std::string_view trial;
+  double value;  // in base units
+};
+const std::vector<SampleRow> sample_rows{
+    // From 8 B to 16 GiB in powers of two; 1 MiB takes 27.42 us out of place, 16 GiB 94254 us.
+    {"rccl_tests/all_reduce_8xmi300x.txt", "rccl-tests", 32, 17, "rccl all_reduce of 1MiB over 8 GPUs", 27.42e-6},
+    {"rccl_tests/all_reduce_8xmi300x.txt", "rccl-tests", 32, 31, "rccl all_reduce of 16GiB over 8 GPUs", 94254e-6},
+    {"rccl_tests/all_reduce_graph_8xmi300x.txt", "rccl-tests", 32, 2,
+     "rccl graph-launched all_reduce of 32B over 8 GPUs", 6.32e-6},
+    {"rccl_tests/nccl_tests.json", "rccl-tests JSON", 3, 1, "rccl all_reduce of 1MiB over 8 GPUs", 27.42e-6},
+    {"rccl_tests/rccl_tests.json", "rccl-tests JSON", 3, 1, "rccl all_reduce of 1MiB over 8 GPUs", 27.42e-6},
+    // Tests 1, 3 and 6 store to another GPU, 2 copies by an engine, 4 fills, 5 is of the host.
+    {"transfer_bench/examples_8xmi300x.txt", "TransferBench", 5, 0, "store of 64MiB on 4 CUs by gpu0 of gpu1",
+     47.774e9},
+    {"transfer_bench/examples_8xmi300x.csv", "TransferBench CSV", 5, 0, "store of 64MiB on 4 CUs by gpu0 of gpu1",
+     47.774e9},
+    // 56 pairs of GPUs, one way and both ways; the published sum of GPUs 0 and 1 is 92.20 GB/s.
+    {"transfer_bench/p2p_8xmi300x.txt", "TransferBench", 168, 55, "store of 64MiB on 304 CUs by gpu7 of gpu6", 48.74e9},
+    {"transfer_bench/p2p_8xmi300x.txt", "TransferBench", 168, 57,
+     "store of 64MiB on 304 CUs between gpu0 and gpu1 both ways", 46.10e9},
+    // 8 CUs for each of 7 peers are 56 of each GPU.
+    {"transfer_bench/a2a_8xmi300x.txt", "TransferBench", 56, 55,
+     "uncached_store of 64MiB on 56 CUs by all GPUs of all others", 46.786e9},
+    {"gemm_bench/hipblaslt_bench.txt", "hipblaslt-bench", 1, 0, "gemm 2048x1152x2048", 29.084e-6},
+    {"gemm_bench/rocblas_bench.txt", "rocblas-bench", 1, 0, "gemm 8192x8192x8192", 2000e-6},
+    // Dot reads two arrays and writes none; 2^28 elements of 8 bytes are 2 GiB.
+    {"babel_stream/stream.txt", "BabelStream", 5, 4, "stream of 4295000000B from 2 arrays to 0", 3878410e6},
+    {"babel_stream/stream.csv", "BabelStream CSV", 5, 0, "stream of 4GiB from 1 arrays to 1", 4255995e6}};
+
+TEST(LogFormats, SamplesAreReadAsTheirTablesSay) {
+  for (const SampleRow& row : sample_rows) {
+    const std::string text = sample(row.file);
+    EXPECT_EQ(format_of(text), row.format) << row.file;
+    const Reading reading = Reader().read_text(text, row.file);
+    EXPECT_EQ(reading.format, row.format);
+    EXPECT_EQ(faults_of(reading), "") << row.file;
+    expect_sane(reading);
+    ASSERT_EQ(reading.measurements.size(), row.rows) << row.file;
+    EXPECT_EQ(words_of_trial(reading, row.at), row.trial) << row.file;
+    EXPECT_NEAR(seen_in(reading, row.at), row.value, 1e-9 * row.value) << row.file;
+  }
+  EXPECT_EQ(format_of(sample("rocprofv3/kernel_trace.csv")), "rocprofv3 kernel trace");
+  EXPECT_EQ(format_of(sample("rocprofv3/memory_copy_trace.csv")), "rocprofv3 memory copy trace");
+  EXPECT_EQ(format_of(sample("rocprofv3/counter_collection.csv")), "rocprofv3 counters");
+  EXPECT_EQ(format_of(sample("torch/trace.json")), "PyTorch profiler");
+}
+
+// Launchers may label every line, editors may write tabs, CR LF and a byte order mark: all rows are still there.
+TEST(LogFormats, WhatStandsAroundLinesChangesNothing) {
+  for (const SampleRow& row : sample_rows) {
+    const std::string text = sample(row.file);
+    if (row.format != "rccl-tests" && row.format != "TransferBench") continue;
+    std::string labelled, windows = "\xEF\xBB\xBF";
+    LogLines lines(text);
+    while (lines.next()) {
+      labelled += "[1,0]<stdout>:" + std::string(lines.line().text) + "\r\n";
+      windows += std::string(lines.line().text) + "\r\n";
+    }
+    EXPECT_EQ(Reader().read_text(labelled, row.file).measurements.size(), row.rows) << row.file;
+    EXPECT_EQ(Reader().read_text(windows, row.file).measurements.size(), row.rows) << row.file;
+  }
+}
+
+TEST(LogFormats, HugeLinesDepthAndWidthAreBounded) {
+  EXPECT_THAT(faults_of(read_as("rccl-tests", "# all_reduce_perf\n" + std::string(100000, 'x') + "\n")),
+              testing::HasSubstr(":2:1: : a line of 100000 bytes"));
+  EXPECT_THAT(faults_of(read_as("rccl-tests JSON", std::string(100000, '['))),
+              testing::HasSubstr("nested more than 32 deep"));
+  std::string wide = "{\"a\": [0";
+  for (int i = 0; i < 5000; ++i) wide += ",0";
+  EXPECT_THAT(faults_of(read_as("rccl-tests JSON", wide + "]}")),
+              testing::HasSubstr("more than 4096 values in one object"));
+}
+
+TEST(LogFormats, FilesCutOffAnywhereSayNothingNew) {
+  for (const SampleRow& row : sample_rows) {
+    const std::string text = sample(row.file);
+    expect_prefixes_read_the_same(row.format, row.format == "rccl-tests" ? "# all_reduce_perf\n" + text : text);
+  }
+}
+
+// Some samples of each format, with every byte damaged.
+TEST(LogFormats, DamageIsSurvived) {
+  constexpr int most = 3;
+  std::map<std::string, int> tried;
+  for (const Sample& sample : samples_of(C3SIM_SOURCE_DIR "/tests/data/samples/logs.samples")) {
+    const auto& [name, text] = sample.inputs.at(0);
+    const std::string format = name.substr(0, name.rfind(' '));
+    if (text.size() < 1000 && ++tried[format] <= most) expect_damage_is_survived(format, text);
+  }
+  EXPECT_GT(tried.size(), 8u);
 }
 
 }  // namespace

@@ -2,19 +2,20 @@
 #include "calibrate/readers/profile_reading.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
-#include "calibrate/readers/ranks.h"
+#include <algorithm>
+#include <vector>
+
+#include "calibrate/readers/log_reading.h"
 #include "tests/calibrate/readers/kineto_trace.h"
 #include "tests/calibrate/readers/log_sample.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
 
 using study::Figure;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 constexpr std::string_view torch_profiler = "PyTorch profiler";
 
@@ -214,6 +215,95 @@ TEST(TracedPairs, HoldNoWaitsWhereTheirRankCameLast) {
   ASSERT_EQ(readings[0].measurements.size(), 1u);  // the whole of its run, of which a third was waiting
   EXPECT_TRUE(readings[0].measurements[0].holds_waits);
   EXPECT_THAT(left_out_of(readings[0]), HasSubstr("its rank waited for another, whose trace tells it"));
+}
+
+// Traces of several ranks of one run.
+
+// All-gathers of 1 MiB by themselves.
+Reading trace(std::optional<int> rank, const std::vector<double>& durations, const std::string& gpu = "H200") {
+  Trace trace;
+  trace.gpu = gpu;
+  double begin = 0.0;
+  for (const double duration : durations) {
+    trace.all_gather(2, begin, duration, 0, 1 << 19);
+    begin += 1000.0;
+  }
+  Profile profile = trace.read();
+  profile.rank = rank;
+  return reading_of(std::move(profile), "t.json");
+}
+
+// Rank 1 came last to the first and the third, rank 0 to the second, rank 2 to none.
+TEST(Ranks, TheLastToComeTellsEachRun) {
+  std::vector<Reading> readings{trace(0, {80, 20, 70}), trace(1, {20, 90, 30}), trace(2, {50, 50, 50})};
+  tell_waits_of_ranks(readings);
+  ASSERT_THAT(readings[0].measurements, SizeIs(1));
+  ASSERT_THAT(readings[1].measurements, SizeIs(1));
+  EXPECT_THAT(readings[2].measurements, SizeIs(0));
+  EXPECT_NEAR(readings[0].measurements[0].seen[0].value, 20e-6, 1e-12);
+  EXPECT_NEAR(readings[1].measurements[0].seen[0].value, 25e-6, 1e-12);  // the median of 20 and 30
+  EXPECT_FALSE(readings[1].measurements[0].holds_waits);
+  EXPECT_EQ(readings[1].measurements[0].group, "profiler: collective by kernels, last to come");
+  ASSERT_THAT(readings[2].left_out, SizeIs(1));
+  EXPECT_EQ(readings[2].left_out[0].why, "its rank waited for another, whose trace tells it");
+}
+
+TEST(Ranks, OneRankOrOthersMachinesTellNothingOfWaits) {
+  for (const Reading& other : {trace(0, {20}), trace({}, {20}), trace(1, {20}, "A100"), trace(1, {20, 30})}) {
+    std::vector<Reading> readings{trace(0, {80}), other};
+    tell_waits_of_ranks(readings);
+    for (const Reading& reading : readings) {
+      ASSERT_THAT(reading.measurements, SizeIs(1));
+      EXPECT_TRUE(reading.measurements[0].holds_waits);
+    }
+  }
+}
+
+// Many runs summed up, and which of them were alone.
+
+// Of 1 to 10, nine tenths of the way from 1 to 2, the middle between 5 and 6, a tenth from 9 to 10.
+TEST(RepeatedRuns, PercentilesLieBetweenTheNearestTwo) {
+  const Percentiles spread = percentiles_of({10, 1, 9, 2, 8, 3, 7, 4, 6, 5});
+  EXPECT_DOUBLE_EQ(spread.median, 5.5);
+  EXPECT_DOUBLE_EQ(spread.low, 1.9);
+  EXPECT_DOUBLE_EQ(spread.high, 9.1);
+  EXPECT_EQ(percentiles_of({3.0}).low, 3.0);
+}
+
+// A user's two all-gathers: (2860.88 + 2937.68) / 2.
+TEST(RepeatedRuns, MedianOfTwoIsTheirMean) { EXPECT_DOUBLE_EQ(percentiles_of({2937.68, 2860.88}).median, 2899.28); }
+
+RC_GTEST_PROP(RepeatedRuns, SpreadIsInOrder, ()) {
+  const auto values = *rc::gen::nonEmpty<std::vector<double>>();
+  const Percentiles spread = percentiles_of(values);
+  RC_ASSERT(spread.low <= spread.median && spread.median <= spread.high);
+}
+
+TEST(RepeatedRuns, LongOneIsBesideTheShortOnesWithinIt) {
+  EXPECT_EQ(is_beside_others({{0, 0.0, 10.0}, {0, 1.0, 2.0}, {0, 3.0, 4.0}, {0, 11.0, 12.0}, {1, 1.0, 2.0}}),
+            (std::vector{true, true, true, false, false}));
+}
+
+// A clock of microseconds lets a kernel begin before the one before it ends.
+TEST(RepeatedRuns, AHundredthIsNothing) {
+  EXPECT_EQ(is_beside_others({{0, 0.0, 1.0}, {0, 0.995, 2.0}}), (std::vector{false, false}));
+  EXPECT_EQ(is_beside_others({{0, 0.0, 1.0}, {0, 0.98, 2.0}}), (std::vector{true, true}));
+}
+
+// As holding each against each other has it, where stays are of one length.
+RC_GTEST_PROP(RepeatedRuns, FindsWhatAComparisonOfAllPairsFinds, ()) {
+  const auto begins = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 200));
+  std::vector<Stay> stays;
+  for (const int begin : begins) stays.push_back({begin % 2, begin * 1.0, begin + 5.0});
+  const std::vector<bool> found = is_beside_others(stays);
+  for (std::size_t i = 0; i < stays.size(); ++i) {
+    bool beside = false;
+    for (std::size_t j = 0; j < stays.size(); ++j) {
+      const double both = std::min(stays[i].end, stays[j].end) - std::max(stays[i].begin, stays[j].begin);
+      beside |= i != j && stays[i].gpu == stays[j].gpu && both > 0.05;
+    }
+    RC_ASSERT(found[i] == beside);
+  }
 }
 
 }  // namespace

@@ -1,16 +1,13 @@
 // Traces and counters of rocprofv3, and the lists of labels beside them.
 #include "calibrate/readers/rocprof_trace.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/calibrate/readers/log_sample.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
 
 using study::Figure;
-using ::testing::HasSubstr;
 
 const std::filesystem::path samples = std::filesystem::path(C3SIM_SOURCE_DIR) / "tests/data/rocprofv3";
 constexpr std::string_view kernel_trace = "rocprofv3 kernel trace";
@@ -21,7 +18,6 @@ std::string dispatch(int agent, const std::string& kernel, int begin, int end) {
   return "\"KERNEL_DISPATCH\"," + std::to_string(agent) + ",\"" + kernel + "\"," + std::to_string(begin) + "," +
          std::to_string(end) + "\n";
 }
-Reading read_kernels(const std::string& text) { return read_as(kernel_trace, text, "folder/f.csv"); }
 
 // Runs of 1.90, 1.92 and 1.91 ms, the last beside another kernel: the mean of the two that were alone is their median,
 // and nine tenths of the way between them their 90th percentile.
@@ -75,43 +71,6 @@ TEST(RocprofTrace, WithoutALabelNothingIsGuessed) {
       left_out_of(reading),
       "f.csv:2: 'Cijk_MT256x256x64', run 1 times: what it worked on is not said: a line of labels.csv beside the file "
       "is accepted\n");
-}
-
-TEST(RocprofTrace, KernelsOfOtherGpusAreNotBesideIt) {
-  EXPECT_EQ(read_kernels(kernel_heads + dispatch(2, "a", 1000, 2000) + dispatch(3, "a", 1500, 2500)).named.at(0).runs,
-            2u);
-  EXPECT_EQ(read_kernels(kernel_heads + dispatch(2, "a", 1000, 2000) + dispatch(2, "a", 1500, 2500)).named.size(), 0u);
-}
-
-TEST(RocprofTrace, RefusesRowsThatEndBeforeTheyBeginAndNumbersThatAreNone) {
-  const Reading reading = read_kernels(kernel_heads + dispatch(2, "a", 2000, 1000) +
-                                       "K,2,a,nan,5\nK,2,a,-1,5\nK,2,a,5\nK,2,,1,5\n" + dispatch(2, "a", 1, 2));
-  ASSERT_EQ(reading.named.size(), 1u);
-  EXPECT_EQ(reading.named[0].line, 7);
-  EXPECT_THAT(faults_of(reading),
-              AllOf(HasSubstr("folder/f.csv:2:30: End_Timestamp: '1000' is no later than Start_Timestamp '2000'\n"),
-                    HasSubstr("folder/f.csv:3:7: Start_Timestamp: 'nan' is not a"),
-                    HasSubstr("folder/f.csv:4:7: Start_Timestamp: '-1' must lie between 0 and 9e+18\n"),
-                    HasSubstr("folder/f.csv:5:1: : 4 cells where the columns are 5\n"),
-                    HasSubstr("folder/f.csv:6:5: Kernel_Name: is missing: the name of a kernel is accepted\n")));
-}
-
-TEST(RocprofTrace, ARowThatIsCutOffIsAtFault) {
-  const Reading reading = read_kernels(kernel_heads + "K,2,a,1,2\nK,2,a,10,200");
-  EXPECT_EQ(reading.named.at(0).runs, 1u);
-  EXPECT_THAT(faults_of(reading), HasSubstr("f.csv:3:1: : the row is cut off: an end of line is accepted behind it"));
-}
-
-TEST(RocprofTrace, ColumnsThatAreMissingAreNamed) {
-  EXPECT_THAT(faults_of(read_kernels("Kind,Agent,Kernel_Name,Start_Timestamp,End_Timestamp\n")),
-              HasSubstr("f.csv:1:1: Agent_Id: this column is missing; known are: Kind, Agent, Kernel_Name"));
-  EXPECT_THAT(faults_of(read_kernels(kernel_heads)),
-              HasSubstr("no work on a GPU: rows of dispatches or copies are accepted below their columns"));
-}
-
-// A comma, a quote and a line end within a name (RFC 4180).
-TEST(RocprofTrace, QuotesHoldWhatEverANameHas) {
-  EXPECT_EQ(read_kernels(kernel_heads + "K,2,\"f<1, 2>(\"\"a\"\")\nb\",1,2\n").named.at(0).name, "f<1, 2>(\"a\")\nb");
 }
 
 // Two GPUs whose streams are 1 and 2, a copy to the first, and the call that launched its kernel: one run, whose clock

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calibrate/readers/screen.h"
-#include "calibrate/replay/profile_report.h"
+#include "calibrate/replay/replay_report.h"
 #include "tests/calibrate/readers/log_sample.h"
 #include "tests/calibrate/shipped_files.h"
 

@@ -1,10 +1,8 @@
 // What does not count of readings: other machines, and what was said before.
 #include "calibrate/readers/screen.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/calibrate/readers/log_sample.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {

@@ -1,14 +1,10 @@
 #include "calibrate/readers/transfer.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/calibrate/readers/log_sample.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
-
-using ::testing::HasSubstr;
 
 // A transfer of 64 MiB at 48 GB/s, as TransferBench spells it.
 Transfer transfer(std::string_view from, std::string_view by, std::string_view to, double bytes = 67108864.0) {

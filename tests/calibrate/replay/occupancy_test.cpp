@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "study/run/busy_times.h"
+#include "study/run/timeline.h"
 #include "tests/calibrate/readers/kineto_trace.h"
 
 namespace c3sim::calibrate {

@@ -1,5 +1,6 @@
 #include "sim/config/nearest_name.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -7,8 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/choice.h"
+
 namespace c3sim::sim {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
 
 TEST(EditDistance, CountsEachKindOfEditOnce) {
   EXPECT_EQ(edit_distance("engine", "engine"), 0u);
@@ -65,6 +71,25 @@ TEST(NameHint, ListsTheFirstOfVeryManyAndOfVeryLongOnes) {
   const std::string hint = name_hint("time", columns);
   EXPECT_LT(hint.size(), 350u);
   EXPECT_TRUE(hint.ends_with("xxx... and 996 more")) << hint;
+}
+
+enum class Weather { sun, light_rain };
+constexpr auto all_names(Weather) { return names("sun", "light rain"); }
+
+struct Bearing {
+  int degrees = 0;
+  bool operator==(const Bearing&) const = default;
+};
+std::vector<Choice<Bearing>> all_choices(Bearing) { return {{"north", {0}}, {"east", {90}}}; }
+
+TEST(Choice, NamesOfAnEnumAreSaidOnce) {
+  static_assert(to_string(Weather::light_rain) == "light rain");
+  EXPECT_THAT(all_of<Weather>(), ElementsAre(Weather::sun, Weather::light_rain));
+  EXPECT_THAT(choices_of<Weather>(), ElementsAre(Pair("sun", Weather::sun), Pair("light rain", Weather::light_rain)));
+}
+
+TEST(Choice, WhatIsNoEnumNamesItsChoicesItself) {
+  EXPECT_THAT(choices_of<Bearing>(), ElementsAre(Pair("north", Bearing{0}), Pair("east", Bearing{90})));
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 #include "study/ask/answers.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -13,12 +10,11 @@
 #include "study/explain/run_trace.h"
 #include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using sim::operator""_MiB;
 
 const Scenario scenario{"small", {8192, 8192, 8192}, models::CollectiveKind::all_gather, 256_MiB};

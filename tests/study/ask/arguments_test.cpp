@@ -1,19 +1,13 @@
 #include "study/ask/arguments.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "models/sdma/sdma_copy.h"
 #include "study/work/operation.h"
 #include "study/work/scenario.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using sim::operator""_KiB;
 using sim::operator""_MiB;
 

@@ -1,12 +1,9 @@
-#include "study/ask/platform_shelf.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <fstream>
 
 #include "sim/config/config_error.h"
+#include "study/ask/request.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {

@@ -1,10 +1,8 @@
 #include "study/ask/questions.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "study/work/cu_partition.h"
+#include "study/work/scenario.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
@@ -13,11 +11,7 @@ using models::CollectiveKind;
 using models::SdmaVariant;
 using sim::operator""_KiB;
 using sim::operator""_MiB;
-using ::testing::ElementsAre;
 using ::testing::Field;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 class QuestionsTest : public testing::Test {
  protected:

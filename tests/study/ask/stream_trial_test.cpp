@@ -1,17 +1,14 @@
 // Element-wise kernels beside GEMMs, collectives and copies: nobody is served last.
 #include "study/ask/stream_trial.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
 #include "tests/study/seen_of_trial.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-using ::testing::HasSubstr;
 using sim::operator""_GiB;
 using sim::operator""_MiB;
 
@@ -19,11 +16,11 @@ models::PlatformSpec two_gpus() { return h200({"gpus=2"}).spec; }
 
 // The larger of bytes over rate, alone and together: a stream of 8 GiB on half of the CUs and something beside it, each
 // no faster than alone, both no slower than one after the other, but for the wave that a launch may cost.
-struct Stretch {
+struct Stretched {
   double stream;
   double other;
 };
-Stretch beside(const models::PlatformSpec& platform, Operation other) {
+Stretched beside(const models::PlatformSpec& platform, Operation other) {
   const int cus = platform.gpu.cus_per_xcd;
   Operation stream = operation_of(models::ElementwiseSpec{4_GiB, 4_GiB, {}}, {0, cus / 2});
   if (is_kernel(other.work)) other.mask = {cus / 2, cus};
@@ -68,7 +65,7 @@ TEST(StreamsByThreads, AreFasterTheNearerTheCacheThatHoldsTheirSet) {
 TEST(ElementwiseBeside, ACollectiveOfEitherKindSlowsDownAndIsSlowedDown) {
   for (const models::PlatformSpec& platform : {mi300x().spec, h200().spec}) {
     for (const models::Backend backend : {models::Backend::rccl, models::Backend::sdma}) {
-      const Stretch stretch = beside(platform, operation_of(gathered(backend, platform)));
+      const Stretched stretch = beside(platform, operation_of(gathered(backend, platform)));
       EXPECT_GT(stretch.stream, 1.02) << platform.name << to_string(backend);
       EXPECT_LT(stretch.stream, 1.6) << platform.name << to_string(backend);
       EXPECT_GE(stretch.other, 0.999) << platform.name << to_string(backend);
@@ -79,7 +76,7 @@ TEST(ElementwiseBeside, ACollectiveOfEitherKindSlowsDownAndIsSlowedDown) {
 
 // A tall GEMM of which every byte comes from HBM shares that as another stream does.
 TEST(ElementwiseBeside, AGemmThatNeedsTheMemorySlowsDownAndIsSlowedDown) {
-  const Stretch stretch = beside(mi300x().spec, operation_of(models::GemmShape{65536, 256, 4096}));
+  const Stretched stretch = beside(mi300x().spec, operation_of(models::GemmShape{65536, 256, 4096}));
   EXPECT_GT(stretch.stream, 1.005);
   EXPECT_GT(stretch.other, 1.005);
 }

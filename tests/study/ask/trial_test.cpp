@@ -1,16 +1,13 @@
 // What is seen of runs alone: on a machine with round numbers where that can be worked out by hand.
 #include "study/ask/trial.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/models/model_fixture.h"
 #include "tests/study/seen_of_trial.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-using ::testing::IsEmpty;
 using sim::operator""_B;
 using sim::operator""_GiB;
 using sim::operator""_MiB;

@@ -1,21 +1,16 @@
 #include "study/ask/uncertainty.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "study/ask/answers.h"
 #include "tests/study/fitted_platform.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
 using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 using sim::operator""_MiB;
 
 const std::string spreads = "fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", "0.1") +

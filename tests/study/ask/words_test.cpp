@@ -1,19 +1,13 @@
 // The table of words: what it reads it can spell again, and all that is made from it agrees.
 #include "study/ask/words.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sim/config/config.h"
 #include "study/ask/command.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Pair;
 
 template <class Question>
 Question told(const Given& given) {

@@ -1,11 +1,9 @@
 #include "study/c3/heuristic.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "study/c3/strategy.h"
-#include "study/work/cu_partition.h"
+#include "study/work/scenario.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {

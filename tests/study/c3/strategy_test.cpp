@@ -1,20 +1,17 @@
 #include "study/c3/strategy.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "study/work/cu_partition.h"
+#include "study/work/scenario.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-using ::testing::ElementsAre;
 using sim::operator""_MiB;
 
 const Scenario pair{"small", {4096, 4096, 4096}, models::CollectiveKind::all_gather, 64_MiB};

@@ -1,8 +1,5 @@
 #include "study/experiment/experiment_reader.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -11,13 +8,12 @@
 #include "sim/config/config_error.h"
 #include "study/c3/paper_study.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 const fs::path shipped = C3SIM_SOURCE_DIR "/configs/experiments";
 
@@ -86,30 +82,6 @@ TEST_F(ExperimentFiles, IncludeWhatLiesBesideOrBelowAlone) {
   EXPECT_THAT(said, testing::Not(HasSubstr("19000")));
 }
 
-// Tokens of 0 make an array of 0 bytes, a GPU that is not there is none to copy to, and a shape with an extent too many
-// has none: nothing follows from them.
-TEST_F(ExperimentFiles, AreBlamedForTheFirstCauseAlone) {
-  const auto said = [this](const std::string& operation) {
-    const fs::path file =
-        write("a.yaml", "name: a\nparameters: {tokens: 0}\noperations:\n  - {name: x, stream: s, " + operation + "}\n");
-    return fault([&] {
-      sim::Config config = experiment_config(file);
-      set_parameters(config, {});
-      read_machine(config);
-      Testbed testbed(mi300x().spec);
-      read_experiment(config, testbed);
-    });
-  };
-  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
-  for (const char* const operation :
-       {"collective: {kind: all_gather, bytes: $(tokens * 2B)}", "copy: {from: 0, to: 9, bytes: 1MiB}",
-        "gemm: 13312x1000000000x16384", "dependent: {gemm: 13312x1000000000x16384, schedule: serial_rccl}"}) {
-    const std::string text = said(operation);
-    EXPECT_THAT(text, HasSubstr("a.yaml:4"));
-    EXPECT_EQ(lines(text), 0) << text;
-  }
-}
-
 TEST_F(ExperimentFiles, SayHowKernelsAreLaunched) {
   EXPECT_EQ(machine_of(write("a.yaml", "launch: graph\n")).launch, models::LaunchMode::graph);
   EXPECT_EQ(machine_of(write("b.yaml", "launch: op_by_op\n")).beside().launch, models::LaunchMode::op_by_op);
@@ -123,25 +95,6 @@ TEST_F(ExperimentFiles, GetValuesOfTheirParametersFromOutside) {
   EXPECT_THAT(fault([&] { machine_of(file, {"k=5"}); }),
               HasSubstr("--param k=5: parameters.k: the configuration has no such value"));
   EXPECT_THAT(fault([&] { machine_of(file, {"n"}); }), HasSubstr("--param n: parameters.n: an assignment reads"));
-}
-
-TEST_F(ExperimentFiles, HaveParametersThatStandOnNothingWrong) {
-  const auto said = [this](const std::string& parameters) {
-    const fs::path file = write("a.yaml", "name: a\nparameters: {" + parameters + "}\noperations: []\n");
-    return fault([&] {
-      sim::Config config = experiment_config(file);
-      set_parameters(config, {});
-      read_machine(config);
-      resolve_parameters(config, mi300x().spec);
-    });
-  };
-  EXPECT_THAT(said("a: $(b), b: $(c + 1), c: $(a)"), HasSubstr("a parameter stands on itself: a -> b -> c -> a"));
-  EXPECT_THAT(said("a: $(1 / 0)"), HasSubstr("a.yaml:2:21: a: a division by zero"));
-  EXPECT_THAT(said("a: $(x)"), HasSubstr("nothing is named 'x'"));
-  EXPECT_THAT(said("us: 1"), HasSubstr("a unit or a function has this name"));
-  EXPECT_THAT(said("gpus: 1"), HasSubstr("is the platform's"));
-  EXPECT_THAT(said("a: [1, 2]"), HasSubstr("a list where a single value is due"));
-  EXPECT_EQ(said("a: 1, b: {value: $(2 * a), about: twice}, c: word"), "");
 }
 
 // Every file of configs/experiments can be run, whatever it is.

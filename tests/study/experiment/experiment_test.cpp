@@ -1,20 +1,14 @@
 #include "study/experiment/experiment.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "models/kernels/gemm_plan.h"
 #include "sim/config/config.h"
 #include "study/experiment/experiment_reader.h"
-#include "study/work/queued.h"
+#include "study/work/operation_graph.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class ExperimentTest : public testing::Test {
  protected:
@@ -191,17 +185,6 @@ TEST_F(ExperimentTest, AKernelMayBeAnOperatorByName) {
   EXPECT_EQ(std::get<models::ElementwiseSpec>(work_of("operator: rmsnorm, elements: 8192")).row, 4096) << "a usual row";
 }
 
-TEST_F(ExperimentTest, KernelsAreConfinedToCusAndCopiesAreNot) {
-  const auto operation = [](const std::string& work) {
-    return "  - {name: a, stream: s, cus: [0, 152], " + work + "}\n";
-  };
-  EXPECT_EQ(faults(operation("kernel: {read: 1GiB}")), "");
-  EXPECT_THAT(faults(operation("copy: {from: 0, to: 1, bytes: 1B}")), HasSubstr("copy engines take no CUs"));
-  EXPECT_THAT(faults(operation("remote: {gpu: 0, peers: [1], bytes: 1MiB}")), HasSubstr("a number of CUs of its own"));
-  EXPECT_THAT(wrong("priority: high, copy: {from: 0, to: 1, bytes: 1B}"), HasSubstr("only kernels wait for them"));
-  EXPECT_THAT(wrong("priority: urgent, gemm: 1x1x1"), HasSubstr("low, normal, high"));
-}
-
 // Of a runtime's calls for blocks only the engine and the link are busy meanwhile: a product beside them hides them.
 TEST_F(ExperimentTest, BlocksFromTheHostComeBesideAProduct) {
   const auto makespan = [this](const std::string& operations) {
@@ -285,28 +268,6 @@ TEST_F(ExperimentTest, AnEngineThatATrackerTellsPollsNothing) {
   EXPECT_LT(end_of_copy("flag", "0.1 us"), end_of_copy("flag", "50 us"));
 }
 
-TEST_F(ExperimentTest, NamesWhoWouldWaitForStoresThatNobodyMakes) {
-  const auto said = [this](const std::string& stored, const std::string& stream = "t") {
-    return faults(
-        "  - {name: product, stream: s, gemm: 4096x8192x4096}\n  - {name: quiet, stream: u, delay: 1us}\n"
-        "  - {name: send, stream: " +
-        stream + ", stored: {" + stored + "}, copy: {from: 0, to: 1, bytes: 1MiB}}\n");
-  };
-  EXPECT_EQ(said("of: product, to: 64MiB, trigger: flag"), "");
-  EXPECT_THAT(said("of: product, from: 32MiB, to: 65MiB, trigger: flag"),
-              HasSubstr("test.yaml:6:29: operations[2].stored: product stores 64MiB: nobody writes 32MiB to 65MiB, for "
-                        "which send would wait for ever"));
-  EXPECT_THAT(said("of: product, from: 32MiB, to: 16MiB, trigger: flag"), HasSubstr("nobody writes 32MiB to 16MiB"));
-  EXPECT_THAT(said("of: quiet, to: 1MiB, trigger: flag"), HasSubstr("quiet tells nobody what it has stored"));
-  EXPECT_THAT(said("of: produkt, to: 1MiB, trigger: flag"), HasSubstr("did you mean 'product'?"));
-  EXPECT_THAT(said("of: product, to: 1MiB, trigger: flags"), HasSubstr("did you mean 'flag'?"));
-  EXPECT_THAT(said("of: product, to: 1MiB, trigger: flag", "s"), HasSubstr("another stream is accepted"));
-  EXPECT_THAT(
-      faults("  - {name: product, stream: s, gemm: 4096x8192x4096, gpus: [2, 3]}\n"
-             "  - {name: next, stream: t, gpus: [1], stored: {of: product, to: 1MiB, trigger: flag}, gemm: 1x1x1}\n"),
-      HasSubstr("product runs on other GPUs: nobody writes 0B to 1MiB on gpu1"));
-}
-
 // Commands of fused products are queued beforehand: those of a collective between them do not wait behind the second's.
 TEST_F(ExperimentTest, FusedGemmsLetCollectivesOfEnginesPass) {
   const Experiment experiment =
@@ -319,46 +280,6 @@ TEST_F(ExperimentTest, FusedGemmsLetCollectivesOfEnginesPass) {
   };
   EXPECT_NEAR(time(2), time(0), 0.05 * time(0));
   EXPECT_TRUE(measure(testbed_, experiment).at("speedup")) << "of what one fuses a part can run at once";
-}
-
-TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperation) {
-  EXPECT_THAT(faults("  - {name: a, stream: s}\n"),
-              HasSubstr("exactly one of the keys gemm, attention, collective, copy, packets, kernel, remote, "
-                        "fused, dependent, delay and host"));
-  EXPECT_THAT(wrong("gemm: 1x1x1, copy: {from: 0, to: 1, bytes: 1B}"), HasSubstr("exactly one of the keys"));
-  EXPECT_THAT(wrong("gemm: 8192x8192"), HasSubstr("test.yaml:4:26: operations[0].gemm: '8192x8192' is no GEMM shape"));
-  EXPECT_THAT(wrong("gemm: 1x1x1, cus: [0, 12]"), HasSubstr("two multiples of 8"));
-  EXPECT_THAT(wrong("gemm: 1x1x1, cus: [8, 8]"), HasSubstr("two multiples of 8"));
-  EXPECT_THAT(wrong("gemm: 1x1x1, cus: [0, 312]"), HasSubstr("312"));
-  EXPECT_THAT(wrong("gemm: 1x1x1, after: [b]"), HasSubstr("no operation is named 'b'"));
-  EXPECT_THAT(wrong("gemm: 1x1x1}\n  - {name: a, stream: s, gemm: 1x1x1"), HasSubstr("same name"));
-  EXPECT_THAT(wrong("copy: {from: 0, to: 8, bytes: 1B}"), HasSubstr("copy.to"));
-  EXPECT_THAT(wrong("copy: {from: 1, to: 1, bytes: 1B}"), HasSubstr("copies between two GPUs"));
-  EXPECT_THAT(wrong("copy: {from: 0, to: 1, bytes: 1}"), HasSubstr("unit"));
-  EXPECT_THAT(wrong("copy: {from: 0, to: 1, bytes: 2000GiB}"), HasSubstr("1TiB"));
-  EXPECT_THAT(wrong("collective: {kind: all_gather, bytes: 1MiB, backend: sdma, variant: swap}"), HasSubstr("swap"));
-  EXPECT_THAT(wrong("collective: {kind: allgather, bytes: 1MiB}"), HasSubstr("did you mean 'all_gather'?"));
-  EXPECT_THAT(wrong("gemm: 1x1x1, gem: 1"), HasSubstr("gem"));
-  EXPECT_THAT(wrong("gemm: 1x1x1, dtype: bf15"), HasSubstr("did you mean 'bf16'?"));
-  EXPECT_THAT(wrong("attention: {heads: 8, queries: 1}"), HasSubstr("head_dim"));
-  EXPECT_THAT(wrong("copy: {from: 0, to: 1, bytes: 1B}, launch: queued"), HasSubstr("only what begins with a kernel"));
-  EXPECT_THAT(wrong("gemm: 1x1x1, launch: queue"), HasSubstr("did you mean 'queued'?"));
-  EXPECT_THAT(wrong("attention: {heads: 8, kv_heads: 3, queries: 1, head_dim: 64}"),
-              HasSubstr("8 heads do not share 3 heads"));
-}
-
-TEST_F(ExperimentTest, WhatABackendCannotDoIsAFaultWithItsPlace) {
-  EXPECT_THAT(wrong("cus: [0, 64], copy: {from: 0, to: 1, bytes: 1MiB}"),
-              HasSubstr("test.yaml:4:26: operations[0].cus: copy engines take no CUs"));
-  EXPECT_THAT(faults("  - name: a\n    stream: s\n    cus: [0, 64]\n"
-                     "    collective: {kind: all_gather, bytes: 1MiB, backend: sdma}\n"),
-              HasSubstr("test.yaml:6:5: operations[0].cus: copy engines take no CUs"));
-  EXPECT_THAT(faults("  - name: a\n    stream: s\n    cus: [0, 64]\n"
-                     "    collective: {kind: all_reduce, bytes: 1MiB, backend: sdma}\n"),
-              "")
-      << "its reduce-scatter runs as a kernel";
-  EXPECT_THAT(wrong("collective: {kind: all_gather, bytes: 1MiB, variant: b2b}"),
-              HasSubstr("test.yaml:4:70: operations[0].collective.variant: RCCL uses no copy engines"));
 }
 
 // Two hops, the second one waiting for the first: handing over without the host saves what the host takes, no more. The
@@ -383,16 +304,6 @@ TEST_F(ExperimentTest, PacketsThatWaitForLaterOnesHaveNoSerialTime) {
   const ResultTable overlap = run(chain).tables.at(1).table;
   EXPECT_EQ(overlap.rows().at(0).at(2), Cell());
   EXPECT_EQ(overlap.rows().at(0).at(3), Cell(NoNumber{"none on one stream"}));
-}
-
-TEST_F(ExperimentTest, TellsAllFaultsOfAFileAtOnce) {
-  const std::string told = wrong("gemm: 0x1x1}\n  - {name: b, stream: s, copy: {from: 0, to: 9, bytes: 1B}");
-  EXPECT_THAT(told, HasSubstr("operations[0].gemm"));
-  EXPECT_THAT(told, HasSubstr("operations[1].copy.to"));
-}
-
-TEST_F(ExperimentTest, NoOperationsAreNoExperiment) {
-  EXPECT_THAT(faults("  []\n"), HasSubstr("at least one operation"));
 }
 
 // Two engines hand a buffer on through words: the second copy starts after the first has ended, and the poll finds the
@@ -420,66 +331,6 @@ TEST_F(ExperimentTest, ACopyThatWaitsForAKernelDoesNotStopTheCollectiveBeforeIt)
   const Timeline timeline = testbed_.run(experiment.graph.schedule());
   EXPECT_LT(timeline.operations[0].end, timeline.operations[1].end);
   EXPECT_GT(timeline.operations[2].end, timeline.operations[0].end);
-}
-
-TEST_F(ExperimentTest, OperationsThatAskForOtherThreadsOfTheHostAreAFault) {
-  const std::string collective = "collective: {kind: all_gather, bytes: 64MiB, backend: sdma, host_threads: ";
-  const std::string one = "  - {name: a, stream: s, " + collective + "one}}\n";
-  EXPECT_EQ(faults(one + "  - {name: b, stream: t, " + collective + "one}}\n"), "");
-  EXPECT_THAT(faults(one + "  - {name: b, stream: t, " + collective + "per_gpu}}\n"),
-              HasSubstr("operations[1].collective: b is submitted by a thread for each GPU, but a by one thread of the "
-                        "host: all operations of a run have the same threads"));
-  EXPECT_THAT(
-      faults(one + "  - {name: f, stream: t, fused: {gemm: 4096x8192x4096, kind: all_gather, trigger: flag}}\n"),
-      HasSubstr("operations[1].fused: f is submitted by a thread for each GPU"));
-}
-
-TEST_F(ExperimentTest, PollsThatWaitForEverAreADeadlockThatNamesEngineQueuePacketAndWord) {
-  const Experiment experiment = of(
-      "  - {name: a, stream: s, packets: {gpu: 0, engine: 2, commands: [{poll: left, equal: 1}, {fence: right, value: "
-      "1}]}}\n"
-      "  - {name: b, stream: t, packets: {gpu: 3, engine: 5, queue: 7, commands: [{copy: 4KiB, to: 1}, {poll: right, "
-      "at_most: -1}, {fence: left, value: 1}]}}\n");
-  try {
-    run(experiment);
-    FAIL() << "no deadlock";
-  } catch (const NeverEnds& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "operations: not all of them ever end: 'a' waits for packet 0 (POLL_REGMEM) of gpu0.sdma2.queue0: value "
-        "== 1 in word 'left', 'b' waits for packet 1 (POLL_REGMEM) of gpu3.sdma5.queue7: value <= -1 in word "
-        "'right'");
-  }
-}
-
-// The collective's commands lie behind the packet that waits, the GEMM waits for the collective.
-TEST_F(ExperimentTest, WhatNeverEndsIsToldOfEachOperationByItsName) {
-  const Experiment experiment =
-      of("  - {name: p, stream: s, packets: {gpu: 0, engine: 14, commands: [{poll: go, equal: 1}]}}\n"
-         "  - {name: c, stream: t, collective: {kind: all_gather, bytes: 1MiB, backend: sdma}}\n"
-         "  - {name: k, stream: t, gemm: 1024x1024x1024}\n"
-         "  - {name: other, stream: u, gemm: 1024x1024x1024}\n");
-  try {
-    run(experiment);
-    FAIL() << "it ended";
-  } catch (const NeverEnds& error) {
-    const std::string poll = "packet 0 (POLL_REGMEM) of gpu0.sdma14.queue0: value == 1 in word 'go'";
-    EXPECT_EQ(error.what(), "operations: not all of them ever end: 'p' waits for " + poll + ", 'c' waits for " + poll +
-                                ", 'k' waits for the end of 'c'");
-  }
-}
-
-TEST_F(ExperimentTest, PacketsForEnginesQueuesAndGpusThatDoNotExistAreFaults) {
-  const auto packets = [this](const std::string& where, const std::string& command) {
-    return faults("  - {name: a, stream: s, packets: {" + where + ", commands: [" + command + "]}}\n");
-  };
-  EXPECT_THAT(packets("gpu: 0, engine: 16", "{copy: 1KiB, to: 1}"), HasSubstr("'16' must lie between 0 and 15"));
-  EXPECT_THAT(packets("gpu: 8, engine: 2", "{copy: 1KiB, to: 1}"), HasSubstr("'8' must lie between 0 and 7"));
-  EXPECT_THAT(packets("gpu: 0, engine: 2, queue: 8", "{copy: 1KiB, to: 1}"), HasSubstr("must lie between 0 and 7"));
-  EXPECT_THAT(packets("gpu: 0, engine: 2", "{copy: 1KiB, to: 8}"), HasSubstr("must lie between 0 and 7"));
-  EXPECT_THAT(packets("gpu: 0, engine: 2", "{copy: 1KiB, to: 0}"), HasSubstr("a copy goes to another GPU"));
-  EXPECT_THAT(packets("gpu: 0, engine: 2", "{pol: a, equal: 1}"), HasSubstr("did you mean 'poll'?"));
-  EXPECT_THAT(packets("gpu: 0, engine: 2", "{poll: a}"), HasSubstr("equal: is missing"));
 }
 
 // Expressions, repetition and pieces.
@@ -589,48 +440,12 @@ TEST_F(ExpansionTest, AnOperationMayWaitForALaterOne) {
               ElementsAre("b", "c", "a"));
 }
 
-TEST_F(ExpansionTest, ACircleIsNamedFromEndToEnd) {
-  EXPECT_THAT(faults("  - {name: a, stream: s, after: [c], delay: 1us}\n"
-                     "  - {name: b, stream: s, delay: 1us}\n"
-                     "  - {name: c, stream: t, after: [b], delay: 1us}\n"),
-              HasSubstr("a waits for c waits for b waits for a"));
-  EXPECT_THAT(wrong("after: [a], delay: 1us"), HasSubstr("a waits for a"));
-}
-
 TEST_F(ExpansionTest, ADependentPairEndsWithAllOfIt) {
   const std::string text =
       "operations:\n"
       "  - {name: a, stream: s, dependent: {gemm: 64x1024x64, schedule: scatter_serial_sdma}}\n"
       "  - {name: b, stream: s, delay: 1us}\n";
   EXPECT_THAT(waits(text, "b"), ElementsAre("a.8")) << "a GEMM, seven copies, a sum";
-}
-
-TEST_F(ExpansionTest, SaysWhatIsWrongWithExpansions) {
-  const auto delayed = [this](const std::string& keys) { return wrong("delay: 1us, " + keys); };
-  EXPECT_THAT(delayed("repeat: 10001"), HasSubstr("between 1 and 10000"));
-  EXPECT_THAT(delayed("repeat: {i: 1000, j: 1000}"), HasSubstr("more than 100000 operations"));
-  EXPECT_THAT(delayed("repeat: {us: 2}"), HasSubstr("another is accepted"));
-  EXPECT_THAT(delayed("repeat: {gpus: 2}"), HasSubstr("another is accepted"));
-  EXPECT_THAT(delayed("pieces: 2"), HasSubstr("only a gemm, a collective, a copy and a kernel"));
-  EXPECT_THAT(delayed("repeat: {i: 2}, after: [a@j-1]"), HasSubstr("'j' is no index"));
-  EXPECT_THAT(delayed("repeat: {i: 2}, after: [a@i]"), HasSubstr("write down@layer-1"));
-  EXPECT_THAT(delayed("gpus: [0, 0]"), HasSubstr("each once"));
-  EXPECT_THAT(delayed("gpus: [8]"), HasSubstr("between 0 and 7"));
-  EXPECT_THAT(wrong("gpus: [1], copy: {from: 0, to: 1, bytes: 1B}"), HasSubstr("part of its own section"));
-  EXPECT_THAT(wrong("gemm: 64x4x64, pieces: 8"), HasSubstr("8 pieces cannot be had of 4 tokens"));
-  EXPECT_THAT(faults("  - {name: a, repeat: {i: 2}, stream: s, delay: 1us}\n"
-                     "  - {name: b, repeat: {i: 3}, stream: t, after: [a], delay: 1us}\n"),
-              HasSubstr("no repetition of 'a' has the indices of b[i=2]"));
-  EXPECT_THAT(wrong("dependent: {gemm: 64x60x64, schedule: shard_overlap}"), HasSubstr("multiples of 8 are accepted"));
-  EXPECT_THAT(wrong("dependent: {gemm: 64x64x64, schedule: shard_overlop}"),
-              HasSubstr("did you mean 'shard_overlap'?"));
-}
-
-TEST_F(ExpansionTest, SaysWhereAnExpressionIsWrong) {
-  EXPECT_THAT(wrong("gemm: 8x8x$(4 * tokes)"),
-              HasSubstr("test.yaml:4:42: operations[0].gemm: nothing is named 'tokes'"));
-  EXPECT_THAT(wrong("delay: $(1us / 0)"), HasSubstr("a division by zero"));
-  EXPECT_THAT(wrong("delay: $(2 * 1MiB)"), HasSubstr("is a size, but a time is needed"));
 }
 
 // Two products wait for just the same product. The host launches both when it knows of its end, unless they say that

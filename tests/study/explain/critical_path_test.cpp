@@ -1,18 +1,13 @@
-#include "study/explain/critical_path.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <map>
 
+#include "study/explain/run_record.h"
 #include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using sim::operator""_KiB;
 using sim::operator""_MiB;
 

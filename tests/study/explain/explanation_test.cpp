@@ -1,20 +1,16 @@
 #include "study/explain/explanation.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <sstream>
 #include <string>
 
 #include "study/ask/answers.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
 using sim::operator""_MiB;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 std::string explained(models::PlatformSpec platform, const Schedule& schedule) {
   Testbed testbed(std::move(platform));

@@ -1,8 +1,5 @@
 #include "study/explain/run_trace.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -11,6 +8,7 @@
 
 #include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "sim/check.h"
 #include "study/report/page_json.h"
-#include "study/report/palette.h"
 #include "study/report/results_page.h"
 
 namespace c3sim::study {

@@ -1,8 +1,6 @@
 #include "study/report/page.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -10,12 +8,10 @@
 #include "study/report/html_file.h"
 #include "study/report/page_json.h"
 #include "study/report/page_parts.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 std::size_t count(std::string_view text, std::string_view part) {
   std::size_t found = 0;

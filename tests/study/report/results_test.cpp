@@ -1,22 +1,22 @@
 #include "study/report/results.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <vector>
 
 #include "sim/config/config_error.h"
 #include "study/report/html_file.h"
 #include "study/report/results_folder.h"
 #include "study/report/results_page.h"
+#include "study/report/statistics.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 Results example_results() {
   ResultTable answer({{"time_us", "time", "us"}});
@@ -143,6 +143,180 @@ TEST(Results, AListOfFilesDoesNotLeadOutOfItsFolder) {
   save(example_results(), origin, folder);
   EXPECT_EQ(content(folder.parent_path() / "outside"), "kept");
   EXPECT_TRUE(std::filesystem::exists(folder / "inner"));
+}
+
+namespace fs = std::filesystem;
+
+class ResultsFolder : public testing::Test {
+ protected:
+  ResultsFolder() { fs::remove_all(folder_); }
+  ~ResultsFolder() override { fs::remove_all(folder_); }
+
+  static Results answer(const std::string& file) {
+    ResultTable table({{"time_us", "time", "us"}});
+    table.add_row({1.5});
+    Results results{"mi300x", {{"results", "", table}}, {}, {}};
+    results.files.push_back({file, "made"});
+    return results;
+  }
+  void save_by(const std::string& command, const std::string& file) const {
+    save(answer(file), {"1.0", command}, folder_);
+  }
+  std::string fault_of(const std::string& command, const std::string& file) const {
+    try {
+      save_by(command, file);
+    } catch (const sim::ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  std::string text(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(folder_ / name).rdbuf();
+    return text.str();
+  }
+
+  const fs::path folder_ = fs::path(testing::TempDir()) / "results_folder_test";
+};
+
+TEST_F(ResultsFolder, TheAnswerOfAnotherCommandStaysWithWhatWasEditedInIt) {
+  save_by("c3sim tune --bytes 1MiB", "decisions.h");
+  std::ofstream(folder_ / "decisions.h") << "edited";
+  EXPECT_THAT(fault_of("c3sim gemm --gemm 64x64x64", "other.txt"),
+              AllOf(HasSubstr("holds the answer of 'c3sim tune' (results.json, results.csv, report.md, page.html, "
+                              "decisions.h), which another command does not replace"),
+                    HasSubstr("another folder is accepted, or this one once these files are gone")));
+  EXPECT_EQ(text("decisions.h"), "edited");
+  EXPECT_FALSE(fs::exists(folder_ / "other.txt"));
+}
+
+TEST_F(ResultsFolder, TheSameCommandReplacesItsOwnAnswer) {
+  save_by("c3sim tune --bytes 1MiB", "decisions.h");
+  EXPECT_EQ(fault_of("c3sim tune --bytes 2MiB", "other.txt"), "");
+  EXPECT_FALSE(fs::exists(folder_ / "decisions.h"));
+}
+
+// A sweep that was stopped has no results.json.
+TEST_F(ResultsFolder, AFolderWithPointsIsASweeps) {
+  fs::create_directories(folder_);
+  std::ofstream(folder_ / "points.sqlite") << "points";
+  EXPECT_THAT(fault_of("c3sim gemm", "a.txt"), HasSubstr("holds the points of 'c3sim sweep' (points.sqlite)"));
+  EXPECT_EQ(fault_of("c3sim sweep study.yaml", "a.txt"), "");
+}
+
+TEST_F(ResultsFolder, AFolderInWhichAnotherRunIsAtWorkIsRefused) {
+  fs::create_directories(folder_);
+  const FolderLock lock(folder_);
+  EXPECT_TRUE(FolderLock::is_taken(folder_));
+  EXPECT_THAT(fault_of("c3sim gemm", "a.txt"), HasSubstr("another run is at work in this folder"));
+  EXPECT_FALSE(fs::exists(folder_ / "results.json"));
+  save(answer("a.txt"), {"1.0", "c3sim sweep"}, folder_, &lock);
+  EXPECT_EQ(text("a.txt"), "made");
+}
+
+TEST_F(ResultsFolder, WhatTheSystemRefusesIsToldByItsReason) {
+  const auto reason = [](const fs::path& folder) {
+    const std::vector<sim::Fault> faults = in_the_way(folder, {"results.json"}, {"1.0", "c3sim gemm"});
+    return faults.empty() ? "" : faults.front().what;
+  };
+  EXPECT_EQ(reason(folder_), "");  // is to be made
+  fs::create_directories(folder_);
+  EXPECT_EQ(reason(folder_ / std::string(300, 'a')), "cannot be used: File name too long");
+  fs::create_symlink("loop", folder_ / "loop");
+  EXPECT_EQ(reason(folder_ / "loop"), "cannot be used: Too many levels of symbolic links");
+}
+
+NamedTable table_of(const std::string& key, const std::string& title, int rows, bool in_text = true) {
+  ResultTable table({{"strategy", "strategy", ""}, {"time_us", "time", "us"}, {"bytes", "bytes", "", 2, false}});
+  for (int i = 0; i < rows; ++i)
+    table.add_row({std::string(i % 2 == 0 ? "serial" : "conccl"), 1.0 * i, std::int64_t{i}});
+  return {key, title, std::move(table), in_text};
+}
+
+TEST(ResultsPage, HasASectionPerTableThoseToBeReadFirst) {
+  const Results results{"mi300x", {table_of("results", "", 2, false), table_of("summary", "Summary", 2)}, {}, {}};
+  const Page page = results_page(results);
+  EXPECT_EQ(page.title, "Predicted for mi300x");
+  ASSERT_EQ(page.sections.size(), 2U);
+  EXPECT_EQ(page.sections[0].id, "summary");
+  EXPECT_EQ(page.sections[0].heading, "Summary");
+  EXPECT_FALSE(page.sections[0].tables.at(0).every_column);
+  EXPECT_EQ(page.sections[1].heading, "Results");
+  EXPECT_TRUE(page.sections[1].tables.at(0).every_column);
+}
+
+TEST(ResultsPage, SaysNothingTwice) {
+  Results results{"mi300x", {table_of("results", "A pair on mi300x", 2)}, {}, {}};
+  EXPECT_EQ(results_page(results).title, "A pair on mi300x");
+  EXPECT_EQ(results_page(results).sections.at(0).heading, "Results");
+  results.title = "A pair";
+  results.tables[0].title = "A pair: its times";
+  EXPECT_EQ(results_page(results).title, "A pair");
+  EXPECT_EQ(results_page(results).sections.at(0).heading, "its times");
+}
+
+TEST(ResultsPage, WarnsAtTheTop) {
+  const Results results{"mi300x", {table_of("results", "", 2)}, {"beware"}, {}};
+  EXPECT_EQ(results_page(results).lead.back(), "Warning: beware");
+}
+
+TEST(ResultsPage, LongTablesAreFilteredByTextsThatRecur) {
+  const Results results{"mi300x", {table_of("short", "", 20), table_of("long", "", 21)}, {}, {}};
+  const Page page = results_page(results);
+  EXPECT_FALSE(page.sections[0].tables.at(0).filterable);
+  EXPECT_TRUE(page.sections[1].tables.at(0).filterable);
+  EXPECT_EQ(page.sections[1].tables.at(0).choices, std::vector<std::string>{"strategy"});
+}
+
+TEST(ResultsPage, ShowsTheChartsOfATable) {
+  NamedTable table = table_of("results", "", 2);
+  table.charts = {BarChart{.id = "chart", .title = "title", .value_axis = "axis"}};
+  const Page page = results_page({"mi300x", {table}, {}, {}});
+  ASSERT_EQ(page.sections.at(0).charts.size(), 1U);
+  EXPECT_EQ(std::get<BarChart>(page.sections[0].charts[0]).id, "chart");
+}
+
+TEST(ResultsPage, OpensWithChartsOfTheAnswerAsAWhole) {
+  Results results{"mi300x", {table_of("results", "", 2)}, {}, {}};
+  results.charts = {TimelineChart{.id = "timeline", .title = "title"}};
+  const Page page = results_page(results);
+  ASSERT_EQ(page.sections.size(), 2U);
+  EXPECT_EQ(page.sections[0].heading, "Overview");
+  EXPECT_EQ(std::get<TimelineChart>(page.sections[0].charts.at(0)).id, "timeline");
+  EXPECT_EQ(page.sections[1].heading, "Results");
+}
+
+// Quantiles, as every part of the program tells them.
+
+TEST(Quantile, MedianIsTheMiddleOrTheMeanOfTheTwoInTheMiddle) {
+  EXPECT_EQ(quantile({7.0}, 0.5), 7.0);
+  EXPECT_EQ(quantile({4.0, 1.0}, 0.5), 2.5);
+  EXPECT_EQ(quantile({9.0, 1.0, 2.0}, 0.5), 2.0);
+  EXPECT_EQ(quantile({4.0, 1.0, 2.0, 100.0}, 0.5), 3.0);
+  EXPECT_EQ(median({7.0}), 7.0);
+  EXPECT_EQ(median({4.0, 1.0, 2.0, 100.0}), 3.0);
+}
+
+// Of 0, 10, 20, 30, 40 a tenth lies 0.4 steps of 10 above the first.
+TEST(Quantile, LiesBetweenTheNearestTwo) {
+  const std::vector<double> values{40.0, 10.0, 0.0, 30.0, 20.0};
+  EXPECT_DOUBLE_EQ(quantile(values, 0.1), 4.0);
+  EXPECT_EQ(quantile(values, 0.0), 0.0);
+  EXPECT_EQ(quantile(values, 1.0), 40.0);
+}
+
+TEST(Quantile, PlacesBeyondTheEndsAreTheEnds) {
+  const std::vector<double> sorted{1.0, 2.0};
+  EXPECT_EQ(value_at(sorted, -0.5), 1.0);
+  EXPECT_EQ(value_at(sorted, 1.5), 2.0);
+}
+
+RC_GTEST_PROP(Quantile, LiesWithinTheValuesAndGrowsWithTheShare, ()) {
+  const auto values = *rc::gen::nonEmpty<std::vector<double>>();
+  const double share = *rc::gen::inRange(0, 100) / 100.0;
+  const double here = quantile(values, share);
+  RC_ASSERT(std::ranges::min(values) <= here && here <= quantile(values, share + 0.01));
+  RC_ASSERT(quantile(values, 1.0) == std::ranges::max(values));
 }
 
 }  // namespace

@@ -1,17 +1,11 @@
 #include "study/report/table_figure.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sim/config/config.h"
 #include "sim/config/config_error.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 // Three sizes by two makers, one of which says nothing of the largest.
 ResultTable times() {

@@ -1,21 +1,15 @@
 #include "study/run/platform_file.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "sim/config/config_error.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::Contains;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
 
 const std::vector<std::filesystem::path> folders{"/nonexistent", C3SIM_SOURCE_DIR "/configs"};
 

@@ -1,15 +1,14 @@
 #include "study/run/testbed.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "study/run/digest.h"
+#include "study/run/queue_time.h"
+#include "study/work/operation_graph.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using sim::operator""_MiB;
 
 const models::SdmaCopySpec copy{0, 1, 64_MiB, {}};
@@ -216,6 +215,137 @@ TEST_F(TestbedTest, FactorsKnowWhatRunsBeside) {
   EXPECT_EQ(seen[0].kernels, 0.0);
   EXPECT_NEAR(seen[1].kernels, share, 1e-9);
   EXPECT_EQ(seen[1].channels, 0.0);
+}
+
+const models::GemmShape gemm{4096, 4096, 4096};
+
+models::CollectiveSpec all_gather(models::Backend backend) {
+  models::CollectiveSpec spec;
+  spec.kind = models::CollectiveKind::all_gather;
+  spec.backend = backend;
+  spec.bytes = sim::Bytes(1 << 20);
+  return spec;
+}
+
+Span span(int start, int end) { return {sim::Time(start), sim::Time(end), {}}; }
+
+// Of 10 units a GEMM spends 4 beside the engines, 3 and 2 beside two collectives' channels; a delay is no company.
+TEST(Company, IsCountedAsSharesOfTime) {
+  const Schedule schedule{operation_of(gemm), operation_of(models::SdmaCopySpec{}),
+                          operation_of(all_gather(models::Backend::rccl)),
+                          operation_of(all_gather(models::Backend::rccl)), operation_of(DelaySpec{})};
+  const std::vector<Span> spans{span(10, 20), span(0, 14), span(12, 15), span(18, 30), span(0, 30)};
+  const Company company = company_of(schedule, spans, 0);
+  EXPECT_DOUBLE_EQ(company.engines, 0.4);
+  EXPECT_DOUBLE_EQ(company.channels, 0.5);
+  EXPECT_DOUBLE_EQ(company.kernels, 0.0);
+  EXPECT_DOUBLE_EQ(company_of(schedule, spans, 3).kernels, 2.0 / 12.0);
+}
+
+// Two that fill all of its time are no more than all of it, and what takes no time has no company.
+TEST(Company, IsNeverMoreThanAllOfTheTime) {
+  const Schedule schedule{operation_of(models::SdmaCopySpec{}), operation_of(gemm), operation_of(gemm)};
+  EXPECT_DOUBLE_EQ(company_of(schedule, {span(0, 10), span(0, 10), span(0, 10)}, 0).kernels, 1.0);
+  EXPECT_DOUBLE_EQ(company_of(schedule, {span(5, 5), span(0, 10), span(0, 10)}, 0).kernels, 0.0);
+}
+
+Schedule copy_of(double bytes, const std::string& name = "a") {
+  return {operation(name, models::SdmaCopySpec{0, 1, sim::Bytes(bytes), {}})};
+}
+
+Timeline ending_at(std::int64_t end) {
+  Timeline timeline;
+  timeline.operations.push_back({sim::Time(0), sim::Time(end), {}});
+  return timeline;
+}
+
+TEST(RunCache, FindsARunByWhatDecidesHowItPlaysOut) {
+  RunCache cache;
+  cache.keep(copy_of(1.0), Between::nothing, ending_at(1));
+  cache.keep(copy_of(2.0), Between::nothing, ending_at(2));
+  cache.keep(copy_of(1.0), Between::communication, ending_at(3));
+  EXPECT_EQ(cache.find(copy_of(1.0, "another name"), Between::nothing)->makespan(), sim::Time(1));
+  EXPECT_EQ(cache.find(copy_of(2.0), Between::nothing)->makespan(), sim::Time(2));
+  EXPECT_EQ(cache.find(copy_of(1.0), Between::communication)->makespan(), sim::Time(3));
+  EXPECT_EQ(cache.find(copy_of(3.0), Between::nothing), nullptr);
+}
+
+// Each of these schedules has one operation.
+TEST(RunCache, ForgetsTheOldestRunsBeyondItsBound) {
+  RunCache cache(10, 2);
+  for (int i = 1; i <= 100; ++i) cache.keep(copy_of(i), Between::nothing, ending_at(i));
+  EXPECT_EQ(cache.size(), 10U);
+  EXPECT_EQ(cache.find(copy_of(90.0), Between::nothing), nullptr);
+  EXPECT_EQ(cache.find(copy_of(91.0), Between::nothing)->makespan(), sim::Time(91));
+}
+
+TEST(RunCache, KeepsTheNewestRunsHoweverLongTheyAre) {
+  RunCache cache(1, 2);
+  for (int i = 1; i <= 3; ++i) cache.keep(copy_of(i), Between::nothing, ending_at(i));
+  EXPECT_EQ(cache.size(), 2U);
+}
+
+Schedule in_a_row(const std::vector<Work>& works) {
+  Schedule schedule;
+  for (const Work& work : works) {
+    schedule.push_back(operation_of(work));
+    if (schedule.size() > 1) schedule.back().after = {schedule.size() - 2};
+  }
+  return schedule;
+}
+
+std::vector<sim::Time> times_of(Testbed& testbed, const Schedule& schedule) {
+  std::vector<sim::Time> times;
+  for (const Span& span : on_queues(schedule, testbed.run(schedule), testbed.platform())) {
+    times.push_back(span.end - span.start);
+  }
+  return times;
+}
+
+// A launch takes 6.25 us and a notice 2 us; both are the host's, whether it launches in time or not.
+TEST(QueueTime, OfAKernelIsWithoutItsLaunchAndItsNotice) {
+  Testbed testbed(mi300x().spec);
+  const models::HostSpec& host = testbed.platform().host;
+  const sim::Time bare = testbed.alone(gemm_4096) - host.kernel_launch - host.kernel_notice;
+  EXPECT_EQ(alone_on_queue(testbed, operation_of(gemm_4096), false), bare);
+  EXPECT_EQ(alone_on_queue(testbed, operation_of(gemm_4096), true), bare);
+  EXPECT_EQ(times_of(testbed, in_a_row({gemm_4096, gemm_4096, gemm_4096})), std::vector(3, bare));
+}
+
+// From rest, the first kernel of a GPU waits for that to wake up.
+TEST(QueueTime, OfTheFirstKernelIsWithoutItsWakingUp) {
+  models::PlatformSpec platform = mi300x().spec;
+  platform.host.protocol = models::Protocol::shot;
+  platform.host.wake_up = sim::Time(10'000'000);
+  Testbed testbed(platform);
+  const std::vector<sim::Time> times = times_of(testbed, in_a_row({gemm_4096, gemm_4096}));
+  EXPECT_EQ(times.at(0), alone_on_queue(testbed, operation_of(gemm_4096), false));
+  // The second one finds operands in the cache.
+  EXPECT_LT(times.at(1), times.at(0));
+  EXPECT_GT(1.03 * sim::to_seconds(times.at(1)).value(), sim::to_seconds(times.at(0)).value());
+}
+
+// A queued copy's commands lie with its engine before its turn comes.
+TEST(QueueTime, OfAQueuedCopyIsThatBehindAnother) {
+  Testbed testbed(mi300x().spec);
+  const models::SdmaCopySpec copy{.from = 0, .to = 1, .bytes = sim::Bytes(1 << 20)};
+  const sim::Time first = alone_on_queue(testbed, operation_of(copy), false);
+  const sim::Time queued = alone_on_queue(testbed, operation_of(copy), true);
+  EXPECT_EQ(first, testbed.alone(copy));
+  EXPECT_LT(queued, first);
+  EXPECT_EQ(times_of(testbed, in_a_row({copy, copy})), (std::vector{first, queued}));
+}
+
+TEST(QueueTime, OfWhatTheHostStartsIsAsTheHostSeesIt) {
+  Testbed testbed(mi300x().spec);
+  const DelaySpec delay{sim::Time(30'000'000)};
+  EXPECT_EQ(times_of(testbed, in_a_row({delay, delay})), std::vector(2, delay.time));
+}
+
+// FIPS 180-4's examples: the empty text, and "abc".
+TEST(Digest, IsSha256) {
+  EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 }  // namespace

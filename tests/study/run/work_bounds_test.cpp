@@ -1,20 +1,17 @@
 // Work of any accepted size: its arrays fit a GPU and it is simulated within about a second, or it is refused.
 #include "study/run/work_bounds.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "models/kernels/attention.h"
 #include "sim/simulator.h"
 #include "study/run/testbed.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using sim::operator""_GiB;
 using sim::operator""_MiB;
 

@@ -1,19 +1,14 @@
 #include "study/serve/request_source.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <vector>
 
 #include "sim/config/config_error.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 constexpr std::int64_t no_bound = 1 << 20;
 
@@ -117,26 +112,6 @@ TEST(Requests, AreReadFromAFile) {
 }
 
 constexpr auto heading = "arrival_s,prompt_tokens,output_tokens\n";
-
-TEST(Requests, OfAFileAreRefusedWithTheirPlace) {
-  EXPECT_THAT(fault_of_trace(std::string(heading) + "1,10,1\n-2,10,1\n"),
-              AllOf(HasSubstr("requests.csv:3: arrival_s: '-2'"), HasSubstr("seconds from 0")));
-  EXPECT_THAT(fault_of_trace(std::string(heading) + "2,10,1\n1,10,1\n"),
-              AllOf(HasSubstr("requests.csv:3: arrival_s: 1 s lies before"), HasSubstr("arrivals in order")));
-  EXPECT_THAT(fault_of_trace(std::string(heading) + "2,9000,1\n"),
-              AllOf(HasSubstr("each of its 1 requests is longer than the 8192 tokens"), HasSubstr("requests.csv:2")));
-  EXPECT_THAT(fault_of_trace(std::string(heading) + "2,1.5,1\n"), HasSubstr("requests.csv:2: prompt_tokens: '1.5'"));
-  EXPECT_THAT(fault_of_trace(std::string(heading) + "2,10,0\n"), HasSubstr("output_tokens: '0'"));
-  EXPECT_THAT(fault_of_trace(std::string(heading) + "2,10\n"), HasSubstr("2 cells where 3 columns are"));
-  EXPECT_THAT(fault_of_trace(heading), HasSubstr("has no request"));
-  EXPECT_THAT(fault_of_trace(""), HasSubstr("is empty"));
-  EXPECT_THAT(fault_of_trace(std::string(heading) + std::string(5000, ' ')), HasSubstr("has no request"));
-  EXPECT_THAT(fault_of_trace(std::string(heading) + "\"1,10,1\n"), HasSubstr("never closed"));
-  EXPECT_THAT(fault_of_trace("arrival_s,prompt_tokens\n"), HasSubstr("output_tokens: is due once"));
-  EXPECT_THAT(fault_of_trace("arrivals,prompt_tokens\n"), HasSubstr("did you mean 'arrival_s'?"));
-  EXPECT_THAT(fault_of_trace("arrival_s,prompt_tokens,output_tokens,prefix,prefix_tokens\n0,10,1,0,11\n"),
-              HasSubstr("prefix_tokens: 11 are more than the 10"));
-}
 
 // Of 8192 tokens, one request asks for 8193: the others are served, and it is named.
 TEST(Requests, ThatAreTooLongAreRejectedAndNamed) {

@@ -1,18 +1,13 @@
 #include "study/serve/serve.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "sim/config/config_error.h"
 #include "study/step/step.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 const models::PlatformSpec& machine() {
   static const Platform platform = mi300x();

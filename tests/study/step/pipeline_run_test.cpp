@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "study/run/busy_times.h"
 #include "study/run/power_meter.h"
 #include "study/run/testbed.h"
+#include "study/run/timeline.h"
 #include "study/step/part_of_step.h"
 #include "study/step/step.h"
 #include "tests/study/test_platform.h"

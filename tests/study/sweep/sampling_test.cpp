@@ -1,17 +1,14 @@
-#include "study/sweep/sampling.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <boost/random/sobol.hpp>
 #include <set>
 
+#include "study/sweep/sweep_axis.h"
+#include "tests/testing.h"
+
 namespace c3sim::study {
 namespace {
-
-using ::testing::ElementsAre;
 
 SweepAxis list(std::string name, int count) {
   SweepAxis axis{std::move(name), {}, {}, {}};

@@ -1,7 +1,5 @@
 // The studies that are shipped ask of the platforms as they are today, however often these are fitted anew.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include "study/sweep/machine_cache.h"
 #include "study/sweep/sweep_axis.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {

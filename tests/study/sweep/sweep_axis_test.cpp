@@ -1,17 +1,15 @@
 #include "study/sweep/sweep_axis.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
 
 #include "sim/config/config.h"
+#include "study/sweep/choice_tally.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 SweepAxis axis(const std::string& text) {
   sim::Config config = sim::Config::from_text("axes:\n  - " + text + "\n", "study.yaml");
@@ -128,6 +126,40 @@ TEST(SweepAxis, FaultsSayWhatIsAccepted) {
   EXPECT_THAT(fault_of_axis("{name: a, cases: [{name: b, set: [c]}]}"),
               HasSubstr("'c' is no assignment, which reads name=value"));
   EXPECT_THAT(fault_of_axis("{name: a, cases: []}"), HasSubstr("at least one case is needed"));
+}
+
+bool beats(const std::vector<int>& one, const std::vector<int>& other) {
+  bool better = false;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    if (one[i] > other[i]) return false;
+    better = better || one[i] < other[i];
+  }
+  return better;
+}
+
+TEST(ParetoFront, PointsThatOthersBeatLeave) {
+  ParetoFront front;
+  front.add({3.0, 3.0}, 0);
+  front.add({1.0, 5.0}, 1);
+  front.add({2.0, 2.0}, 2);  // beats 0, not 1
+  front.add({2.0, 2.0}, 3);  // as good as 2, which was first
+  ASSERT_EQ(front.members().size(), 2u);
+  EXPECT_EQ(front.members()[0].index, 1u);
+  EXPECT_EQ(front.members()[1].index, 2u);
+}
+
+RC_GTEST_PROP(ParetoFront, HoldsEveryCostThatNoPointBeatsAndNoOther, ()) {
+  const auto points = *rc::gen::container<std::vector<std::vector<int>>>(
+      rc::gen::container<std::vector<int>>(3, rc::gen::inRange(0, 6)));
+  ParetoFront front;
+  for (std::size_t i = 0; i < points.size(); ++i) front.add({points[i].begin(), points[i].end()}, i);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const bool beaten = std::ranges::any_of(points, [&](const auto& other) { return beats(other, points[i]); });
+    const bool seen_before = std::find(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(i), points[i]) !=
+                             points.begin() + static_cast<std::ptrdiff_t>(i);
+    const bool held = std::ranges::count(front.members(), i, &ParetoFront::Member::index) == 1;
+    RC_ASSERT(held == (!beaten && !seen_before));
+  }
 }
 
 }  // namespace

@@ -1,19 +1,14 @@
 #include "study/sweep/sweep_store.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
 #include "sim/config/config_error.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class SweepStoreTest : public testing::Test {
  protected:

@@ -1,8 +1,5 @@
 #include "study/sweep/sweep_study.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <sstream>
 
 #include "study/ask/answers.h"
@@ -11,15 +8,10 @@
 #include "study/sweep/sweep_results.h"
 #include "tests/study/fitted_platform.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 constexpr auto collective_study = R"(name: engines
 about: How many?
@@ -68,7 +60,6 @@ Results results_of(Read& asked, int jobs, std::string* csv = nullptr) {
                                           std::uint64_t index) { return answer_point(*asked.study, *machines, index); };
                                 },
                             .size = asked.study->points.size(),
-                            .digest = "d",
                             .jobs = jobs};
   EXPECT_TRUE(run(distribution, store));
   const SweepResults results(*asked.study, store, asked.platforms);
@@ -496,44 +487,6 @@ std::string relay_study(const std::string& more) {
   return "name: relays\nask: run\nexperiment: relay.yaml\naxes: [{of: bytes, values: [1MiB, 64MiB]}]\n" + more;
 }
 
-TEST(SweepStudy, AWrongParameterOfAnExperimentIsAFaultOfTheFile) {
-  const std::string cases = R"(name: relays
-ask: run
-experiment: relay.yaml
-axes:
-  - name: which
-    cases:
-      - {name: less, set: [bytes=1MiB]}
-      - {name: more, set: [bytes=2MiB, bothe=4MiB]}
-)";
-  EXPECT_EQ(fault_of_study(cases, {}, relay()),
-            "study.yaml:6:5: axes[0].cases: more: 'bothe' is no parameter of the experiment; did you mean 'both'?");
-  std::string text = relay_study("");
-  text.replace(text.find("64MiB"), 5, "$(1MiB + 1us)");
-  EXPECT_EQ(fault_of_study(text, {}, relay()),
-            "study.yaml:4:20: axes[0].values: $(1MiB + 1us): bytes: what has s cannot be added to what has B");
-}
-
-// A machine that has no ninth GPU makes a point impossible, a word that nothing is called by makes the file wrong.
-TEST(SweepStudy, AWrongWordForAParameterOfAnExperimentIsAFaultOfTheFile) {
-  const sim::Config gather = sim::Config::from_text(R"(name: gather
-parameters: {backend: rccl, gpu: 0}
-operations:
-  - {name: all, stream: s, collective: {kind: all_gather, bytes: 1MiB, backend: $(backend)}}
-  - {name: one, stream: t, copy: {from: $(gpu), to: 1, bytes: 1MiB}}
-)",
-                                                    "gather.yaml");
-  const std::string text =
-      "name: gathers\nask: run\nexperiment: gather.yaml\naxes: [{of: backend, values: [sdma, sdmaa]}]\n";
-  EXPECT_EQ(fault_of_study(text, {}, gather),
-            "study.yaml:4:22: axes[0].values: sdmaa: operations[0].collective.backend: 'sdmaa' is not one of rccl, "
-            "sdma, one_shot, two_shot; "
-            "did you mean 'sdma'?");
-  EXPECT_EQ(fault_of_study("name: gathers\nask: run\nexperiment: gather.yaml\naxes: [{of: gpu, values: [0, 8]}]\n", {},
-                           gather),
-            "");
-}
-
 std::vector<std::string> shown(const ResultTable& table) {
   std::vector<std::string> keys;
   for (const Column& column : table.columns()) {
@@ -583,76 +536,6 @@ objectives: [{maximize: speedup}]
   EXPECT_LT(std::get<double>(speedups[1]), 1.0);
   EXPECT_GT(std::get<double>(speedups[2]), 1.0);
   EXPECT_EQ(column_of(results.tables[0].table, "on_front"), (std::vector<Cell>{false, false, true}));
-}
-
-TEST(SweepStudy, FaultsNamePlacesAndNearestNames) {
-  const std::string errors = fault_of_study(R"(name: bad
-ask: c3
-axes:
-  - {of: gpu.sdma.engine, values: [3, 4]}
-  - {of: gem, value: 1}
-  - {of: strategy, values: [c3_bas]}
-  - {of: fabric.link_rate, from: 48 GB/s, to: 96 GB/s}
-  - {of: fabric.link_rate, value: 48 GB/s}
-  - {of: platform, value: mi300}
-cases: [byte]
-objectives: [{minimize: anything}]
-constraints: [{of: anything, at_most: 3}]
-)");
-  for (const char* const part :
-       {"study.yaml:4:27: axes[0].values: 3: gpu.sdma.engine", "did you mean 'gpu.sdma.engines'?",
-        "'gem' is no word of this question; did you mean 'gemm'?", "did you mean 'c3_base'?",
-        "no axis says 'collective', which 'c3' asks for", "'fabric.link_rate' has two ends and nothing between",
-        "an axis 'fabric.link_rate' is there already", "no platform is named 'mi300'", "'byte' is no axis"}) {
-    EXPECT_THAT(errors, HasSubstr(part));
-  }
-  EXPECT_THAT(errors, Not(HasSubstr("unknown key")));
-}
-
-TEST(SweepStudy, FaultsOfGoalsNameWhatThereIs) {
-  std::string text = collective_study;
-  text.replace(text.find("minimize: time_us"), 17, "minimize: tim_us ");
-  EXPECT_THAT(fault_of_study(text),
-              HasSubstr("'tim_us' is neither an axis that varies nor a quantity; did you mean 'time_us'?"));
-  text = collective_study;
-  text.replace(text.find("1 ms"), 4, "1 W ");
-  EXPECT_THAT(fault_of_study(text), HasSubstr("'1 W' is no bound of 'time_us': a number with its unit, such as 1 us"));
-  text = collective_study;
-  text.replace(text.find(", at_most: 1 ms"), 15, "");
-  EXPECT_THAT(fault_of_study(text), HasSubstr("at_least or at_most is due"));
-}
-
-TEST(SweepStudy, ExplodingGridsAreCountedAndRefused) {
-  const std::string text = R"(name: big
-ask: gemm
-axes:
-  - {of: gemm, value: 8192x8192x8192}
-  - {of: gpu.power.cap, from: 500 W, to: 1000 W, step: 10 W}
-  - {of: cus, from: 8, to: 304, step: 8}
-)";
-  // 51 caps, 38 counts.
-  EXPECT_THAT(fault_of_study(text, {1000}),
-              HasSubstr("1938 points, of which 1000 are accepted: --most-points takes more"));
-  EXPECT_EQ(fault_of_study(text, {1938}), "");
-}
-
-TEST(SweepStudy, AnUnknownQuestionIsTheOnlyFaultThatItMakes) {
-  std::string text = collective_study;
-  text.replace(text.find("ask: collective"), 15, "ask: colective ");
-  EXPECT_EQ(fault_of_study(text),
-            "study.yaml:3:6: ask: 'colective' is not one of c3, gemm, collective, copy, kernel, step, serve, run; did "
-            "you mean 'collective'?");
-}
-
-TEST(SweepStudy, EmptyStudiesAndImpossibleOnesAreRefused) {
-  EXPECT_THAT(fault_of_study("name: a\nask: gemm\naxes: []\n"), HasSubstr("at least one axis is needed"));
-  EXPECT_THAT(fault_of_study("name: a\nask: run\naxes: [{of: gpus, value: 8}]\n"),
-              HasSubstr("the file of an experiment is due"));
-  EXPECT_THAT(fault_of_study(R"(name: a
-ask: collective
-axes: [{of: collective, value: all_gather}, {of: bytes, value: 1MiB}, {of: backend, value: sdma}, {of: variant, value: swap}]
-)"),
-              HasSubstr("none of the first 1 points is possible: variant swap does not exist for all_gather"));
 }
 
 // What is gone for a moment is no answer: the same point has one when it is back.

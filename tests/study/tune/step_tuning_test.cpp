@@ -1,8 +1,5 @@
 #include "study/tune/step_tuning.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <set>
 #include <sstream>
@@ -11,6 +8,7 @@
 #include "sim/config/config_error.h"
 #include "study/ask/words.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {

@@ -1,24 +1,20 @@
 // Tuning as a whole: bounds, threads, measured times, and what is carried away.
 #include "study/tune/tuning.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 
-#include "study/tune/tuning_file.h"
-#include "study/tune/tuning_files.h"
+#include "study/tune/decisions.h"
 #include "study/tune/tuning_results.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::HasSubstr;
 
 TuningQuestion small_question() {
   TuningQuestion question;
@@ -150,17 +146,9 @@ TEST(Tuning, SaysNothingOfWhatRulesLoseThatChooseTheImpossible) {
 }
 
 // Three GEMMs and two sizes: m from 2048 to 8192, two values of it.
-TEST(Tuning, TheHeaderSaysWhatItStandsOn) {
+TEST(Tuning, RulesSayWhatTheyStandOn) {
   Testbed testbed(mi300x().spec);
   const Tuning tuning = tune(testbed, small_question());
-  const std::string header = file_of(tuning, testbed.platform(), "decisions.h");
-  EXPECT_THAT(header, HasSubstr("// Fitted to 6 cases: m 2048 to 8192 (2 values), n 4096 to 8192 (2 values), k 1024 to "
-                                "8192 (2 values), bytes 1048576 to 268435456 (2 values).\n"
-                                "// Beyond these sizes it answers as at their edge, a guess: "
-                                "all_gather_beside_gemm_covers() is false there.\n"));
-  EXPECT_THAT(header, HasSubstr("m >= 2048 && m <= 8192 && n >= 4096 && n <= 8192 && k >= 1024 && k <= 8192 && "
-                                "bytes >= 1048576 && bytes <= 268435456;\n"));
-  EXPECT_THAT(header, HasSubstr("case"));
   const std::string rules = file_of(tuning, testbed.platform(), "decisions.yaml");
   EXPECT_THAT(rules, HasSubstr("  fitted_to:\n    cases: 6\n    m: {values: 2, least: 2048, greatest: 8192}\n"));
 }
@@ -228,42 +216,6 @@ TEST(Tuning, LinesForTheTunerCoverEverySizeInWordsThatItKnows) {
   }
 }
 
-// The functions of decisions.h, compiled, choose what the trees do.
-TEST(Tuning, FullHeaderChoosesWhatTheTreesDo) {
-  if (std::system("command -v c++ >/dev/null 2>&1") != 0) GTEST_SKIP() << "no compiler";
-  Testbed testbed(mi300x().spec);
-  TuningQuestion question = small_question();
-  question.schedules = true;
-  question.drawn = 8;
-  question.collectives = {models::CollectiveKind::all_gather, models::CollectiveKind::all_reduce};
-  const Tuning tuning = tune(testbed, question);
-  std::string checks = "#include \"decisions.h\"\nusing namespace c3sim_decisions;\n";
-  for (const TunedDecisions& kind : tuning.kinds) {
-    const Alternatives& alternatives = kind.decisions.alternatives();
-    const TreeCases cases = kind.decisions.tree_cases();
-    for (std::size_t i = 0; i < cases.features.size(); ++i) {
-      const Sizes& sizes = kind.decisions.all()[i].sizes;
-      std::string arguments;
-      for (const char* const name : {"m", "n", "k", "bytes"}) {
-        for (const SizeFeature& feature : alternatives.features()) {
-          if (feature.name != name) continue;
-          arguments += (arguments.empty() ? "" : ", ") + std::to_string(feature.of(sizes));
-        }
-      }
-      checks += "static_assert(to_string(" + alternatives.key() + "(" + arguments + "))[0] != 0);\n";
-      checks += "static_assert(" + alternatives.key() + "(" + arguments + ") == decltype(" + alternatives.key() + "(" +
-                arguments + "))::" + alternatives.all()[kind.tree.choose(cases.features[i])].name + ");\n";
-    }
-  }
-  const std::string folder = testing::TempDir();
-  for (const TextFile& file : tuning_files(tuning, testbed.platform())) {
-    if (file.name == "decisions.h") std::ofstream(folder + "decisions.h") << file.content;
-  }
-  std::ofstream(folder + "check.cpp") << checks;
-  const std::string compile = "c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only " + folder + "check.cpp";
-  EXPECT_EQ(std::system(compile.c_str()), 0) << checks;
-}
-
 TEST(Tuning, RefusesWhatThePlatformCannotDo) {
   const Testbed testbed(mi300x().spec);
   TuningQuestion question;
@@ -283,6 +235,94 @@ TEST(TuningFile, ShippedQuestionsAreSound) {
     EXPECT_NO_THROW(config.finish()) << entry.path();
     EXPECT_GE(question.gemms.size(), 16u);
   }
+}
+
+// Cost-sensitive trees, and how rules are tried on what they have not seen.
+
+// Alternative 0 is right up to 10, alternative 1 beyond; of each value there are two cases of one group.
+TreeCases one_threshold() {
+  TreeCases cases;
+  for (const double value : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0}) {
+    for (int twice = 0; twice < 2; ++twice) {
+      cases.features.push_back({value, 3.0});
+      cases.costs.push_back(value < 10.0 ? std::vector{0.0, 0.5} : std::vector{0.2, 0.0});
+      cases.groups.push_back(std::to_string(value));
+    }
+  }
+  return cases;
+}
+
+TEST(DecisionTree, SplitsMidwayWhereTheChoiceChanges) {
+  const DecisionTree tree = fit_tree(one_threshold());
+  ASSERT_EQ(tree.nodes().size(), 3u);
+  ASSERT_TRUE(tree.nodes().front().split);
+  EXPECT_EQ(tree.nodes().front().split->feature, 0u);
+  // The root of 8 * 16 is 11.3; of one digit that is 10, which lies between the two.
+  EXPECT_EQ(tree.nodes().front().split->threshold, 10.0);
+  EXPECT_EQ(tree.nodes().front().split->low, 8.0);
+  EXPECT_EQ(tree.nodes().front().split->high, 16.0);
+  EXPECT_EQ(tree.choose(std::vector{9.0, 3.0}), 0u);
+  EXPECT_EQ(tree.choose(std::vector{12.0, 3.0}), 1u);
+}
+
+// The root of 32 MiB times 256 MiB is 94.9e6. That of 10.2 times 10.8 is 10.496: of one and of two digits that is 10,
+// which lies below both, of three 10.5. The lower one of the two is always there.
+TEST(DecisionTree, HasThresholdsOfAsFewDigitsAsTellTwoCasesApart) {
+  EXPECT_EQ(round_between(33554432.0, 268435456.0), 9e7);
+  EXPECT_EQ(round_between(10.2, 10.8), 10.5);
+  EXPECT_EQ(round_between(7.0, 7.0 + 1e-15), 7.0);
+}
+
+// Three cases lose a little by alternative 0, one loses much by alternative 1: a count of cases would choose 1.
+TEST(DecisionTree, ChoosesWhatCostsLeastNotWhatIsRightMostOften) {
+  TreeCases cases;
+  for (int i = 0; i < 4; ++i) {
+    cases.features.push_back({1.0});
+    cases.costs.push_back(i < 3 ? std::vector{0.01, 0.0} : std::vector{0.0, 1.0});
+    cases.groups.push_back(std::to_string(i));
+  }
+  EXPECT_EQ(fit_tree(cases).choose(std::vector{1.0}), 0u);
+}
+
+TEST(DecisionTree, StaysALeafWhereAllIsAlike) {
+  TreeCases cases = one_threshold();
+  for (std::vector<double>& costs : cases.costs) costs = {0.0, 0.1};
+  const DecisionTree tree = fit_tree(cases);
+  EXPECT_EQ(tree.nodes().size(), 1u);
+  EXPECT_EQ(tree.nodes().front().cases, 16u);
+}
+
+// Where the threshold lies cannot be known from the other groups alone: the cases next to it are at risk, others not.
+TEST(DecisionTree, IsTriedOnGroupsThatItHasNotSeen) {
+  const TreeCases cases = one_threshold();
+  const std::vector<std::size_t> chosen = unseen_by_tree(cases);
+  ASSERT_EQ(chosen.size(), cases.features.size());
+  int wrong = 0;
+  for (std::size_t i = 0; i < chosen.size(); ++i) wrong += cases.costs[i][chosen[i]] > 0.0 ? 1 : 0;
+  EXPECT_LE(wrong, 2);
+}
+
+// A group whose choice nobody else shares is never right: nothing of it was seen.
+TEST(DecisionTree, LearnsNothingFromTheGroupThatIsHeldOut) {
+  TreeCases cases;
+  for (int i = 0; i < 6; ++i) {
+    cases.features.push_back({static_cast<double>(1 + i / 2)});
+    cases.costs.push_back(i < 2 ? std::vector{1.0, 0.0} : std::vector{0.0, 1.0});
+    cases.groups.push_back(i < 2 ? "odd" : std::to_string(i));
+  }
+  const std::vector<std::size_t> by_tree = unseen_by_tree(cases);
+  const std::vector<std::size_t> by_nearest = unseen_by_nearest(cases);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    EXPECT_EQ(by_tree[i], 0u);
+    EXPECT_EQ(by_nearest[i], 0u);
+  }
+}
+
+TEST(DecisionTree, OneGroupCannotBeHeldOut) {
+  TreeCases cases = one_threshold();
+  for (std::string& group : cases.groups) group = "one";
+  EXPECT_TRUE(unseen_by_tree(cases).empty());
+  EXPECT_TRUE(unseen_by_nearest(cases).empty());
 }
 
 }  // namespace

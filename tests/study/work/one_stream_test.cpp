@@ -1,17 +1,19 @@
-#include "study/work/one_stream.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
 
 #include "sim/config/config.h"
+#include "sim/config/config_error.h"
 #include "study/experiment/experiment_reader.h"
+#include "study/run/platform_file.h"
+#include "study/work/config_folders.h"
+#include "study/work/operation_graph.h"
+#include "study/work/scenario.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 class OneStreamTest : public testing::Test {
  protected:
@@ -93,6 +95,90 @@ TEST(IsChain, AsksForEachToWaitForTheOneBefore) {
   schedule[2].after = {0, 1};
   EXPECT_TRUE(is_chain(schedule));
   EXPECT_TRUE(is_chain({}));
+}
+
+class CuPartitionTest : public testing::Test {
+ protected:
+  const models::PlatformSpec platform_ = mi300x().spec;  // 8 XCDs of 38 CUs
+};
+
+TEST_F(CuPartitionTest, MasksHoldAsManyCusOfEachXcd) {
+  EXPECT_THAT(why_no_mask(platform_, 8), IsEmpty());
+  EXPECT_THAT(why_no_mask(platform_, 304), IsEmpty());
+  EXPECT_THAT(why_no_mask(platform_, 12), HasSubstr("multiples of 8 from 8 to 304 are accepted"));
+  EXPECT_THAT(why_no_mask(platform_, 0), HasSubstr("0 CUs cannot be used"));
+  EXPECT_THAT(why_no_mask(platform_, 312), HasSubstr("multiples of 8 from 8 to 304"));
+  EXPECT_THAT(why_no_mask(platform_, -8), HasSubstr("-8 CUs cannot be used"));
+}
+
+TEST_F(CuPartitionTest, AReservationLeavesTheGemmACuOfEveryXcd) {
+  EXPECT_THAT(why_no_reservation(platform_, 296), IsEmpty());
+  EXPECT_THAT(why_no_reservation(platform_, 304), HasSubstr("from 8 to 296"));
+}
+
+TEST_F(CuPartitionTest, ReservationsWorthTryingArePowersOfTwoWithACuPerXcd) {
+  EXPECT_THAT(cu_reservations(platform_), testing::ElementsAre(8, 16, 32, 64, 128));
+  EXPECT_THAT(cu_reservations(mi300x({"gpu.cus_per_xcd=1"}).spec), IsEmpty());
+}
+
+TEST_F(CuPartitionTest, FineSplitsAreNoneAndEveryMultipleOfTheXcds) {
+  const std::vector<int> fine = cu_reservations(platform_, Splits::fine);
+  ASSERT_EQ(fine.size(), 38u);  // 0, 8, ... 296 of 304 CUs
+  for (std::size_t i = 0; i < fine.size(); ++i) EXPECT_EQ(fine[i], static_cast<int>(8 * i));
+  EXPECT_THAT(cu_reservations(mi300x({"gpu.cus_per_xcd=1"}).spec, Splits::fine), testing::ElementsAre(0));
+  const CuPartition none = reserve(platform_, 0);
+  EXPECT_EQ(none.gemm, models::CuMask{});
+  EXPECT_EQ(none.collective, models::CuMask{});
+}
+
+TEST_F(CuPartitionTest, AllCusAreNoMask) {
+  EXPECT_EQ(first_cus(platform_, 304), models::CuMask{});
+  EXPECT_EQ(first_cus(platform_, 240), (models::CuMask{0, 30}));
+}
+
+TEST_F(CuPartitionTest, TheTwoPartsOfAReservationMeetAndDoNotOverlap) {
+  const CuPartition partition = reserve(platform_, 64);
+  EXPECT_EQ(partition.collective, (models::CuMask{0, 8}));
+  EXPECT_EQ(partition.gemm, (models::CuMask{8, 38}));
+  EXPECT_EQ(partition.reserved, 64);
+}
+
+TEST(ConfigFolders, AreFoundFromWhereTheProgramLies) {
+  // This program lies in the build tree, which has a link to the configs of its source tree.
+  EXPECT_THAT(config_folders(), Contains(std::filesystem::canonical(C3SIM_SOURCE_DIR "/configs")));
+}
+
+TEST(ConfigFolders, ThoseOfTheEnvironmentGoFirst) {
+  const std::filesystem::path mine = testing::TempDir();
+  setenv("C3SIM_CONFIGS", mine.c_str(), 1);
+  const std::filesystem::path first = config_folders().front();
+  setenv("C3SIM_CONFIGS", "", 1);
+  EXPECT_THAT(config_folders(), Not(Contains(std::filesystem::path())));
+  unsetenv("C3SIM_CONFIGS");
+  EXPECT_EQ(first, mine);
+}
+
+// A slip in the variable would answer with the shipped platforms instead of the user's.
+TEST(ConfigFolders, OneOfTheEnvironmentThatIsNotThereIsAnError) {
+  setenv("C3SIM_CONFIGS", "/nope", 1);
+  try {
+    config_folders();
+    ADD_FAILURE();
+  } catch (const sim::ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "C3SIM_CONFIGS: '/nope': No such file or directory: the folder configs of c3sim, or one like it, is "
+                 "accepted");
+  }
+  unsetenv("C3SIM_CONFIGS");
+}
+
+TEST(ConfigFolders, WhoHasNoneIsToldHowToNameThem) {
+  try {
+    find_platform("mi300x", "--platform", std::vector<std::filesystem::path>{"/nowhere"});
+    FAIL();
+  } catch (const sim::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no folder of platforms was found: set C3SIM_CONFIGS"));
+  }
 }
 
 }  // namespace
