@@ -69,10 +69,10 @@ std::string groups_section(const Validation& validation) {
   return text;
 }
 
-// A table of the report, as the terminal has it.
-std::string section(const study::Results& results, std::string_view key) {
+// A table of the report, as the terminal has it or with all columns.
+std::string section(const study::Results& results, std::string_view key, bool all = false) {
   std::ostringstream text;
-  std::ranges::find(results.tables, key, &study::NamedTable::key)->table.write_markdown(text);
+  std::ranges::find(results.tables, key, &study::NamedTable::key)->table.write_markdown(text, all);
   return text.str();
 }
 
@@ -152,9 +152,9 @@ The trivial rule is the best of those that always choose the same, known in hind
 
 {})";
   const study::Results results = report(validation);
-  return fmt::format(page, accuracy_table(validation), section(results, "tables"), section(results, "costs"), groups_section(validation),
-                     section(results, "baselines"), section(results, "choices"), section(results, "claims"),
-                     section(results, "left_out"));
+  return fmt::format(page, accuracy_table(validation), section(results, "tables", true), section(results, "costs"),
+                     groups_section(validation), section(results, "baselines"), section(results, "choices"),
+                     section(results, "claims"), section(results, "left_out"));
 }
 
 std::string deviations_page(const Validation& validation) {

@@ -120,6 +120,9 @@ struct RcclSpec {
     return std::min(asked.value_or(most), most);
   }
 
+  // Of a send to one peer: as many as an all-to-all, which sends to all of them at once, has for each.
+  int channels_to_peer(int gpus) const { return std::max(1, channels(CollectiveKind::all_to_all, {}) / gpus); }
+
   int channels(const CollectiveSpec& spec) const {
     const int most = spec.kind == CollectiveKind::all_to_all
                          ? channels_of_exchange(spec)

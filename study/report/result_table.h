@@ -61,8 +61,8 @@ class ResultTable {
   // begin with a quotation mark, as it asks for.
   void write_csv(std::ostream& out) const;
   void write_csv_rows(std::ostream& out) const;  // without that line
-  // The columns and cells of the text, as one table.
-  void write_markdown(std::ostream& out) const;
+  // The columns and cells of the text, as one table; with `all` those that are for programs only, too.
+  void write_markdown(std::ostream& out, bool all = false) const;
   // An array with one object per row, keys in column order.
   nlohmann::ordered_json to_json() const;
 

@@ -136,8 +136,8 @@ class Pipeline {
       copy.host_threads = models::HostThreads::per_gpu;
       return copy;
     }
-    const int channels = platform_.rccl.channels(models::CollectiveKind::all_to_all, {}) / platform_.gpus;
-    return models::RemoteKernelSpec{from, {to}, models::RemoteAccess::store, bytes, std::max(1, channels)};
+    const int channels = platform_.rccl.channels_to_peer(platform_.gpus);
+    return models::RemoteKernelSpec{from, {to}, models::RemoteAccess::store, bytes, channels};
   }
 
   const StepQuestion question_;  // of a micro-batch

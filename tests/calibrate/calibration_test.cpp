@@ -87,7 +87,7 @@ TEST(Calibration, FindsTheParametersThatMeasurementsWereMadeWith) {
 }
 
 // Copies to several peers show what a command takes to write, and copies to one what is left for the engine's latency.
-TEST(Calibration, TellsHowErrorsOfOneStepAreThoseOfAnother) {
+TEST(Calibration, FullTellsHowErrorsOfOneStepAreThoseOfAnother) {
   const std::vector<double> copies_mib{1.0 / 64.0, 1.0 / 32.0, 1.0 / 16.0, 64.0, 1024.0};
   const std::vector files{simulated({}, {}, copies_mib, {2, 5, 7})};
   const Calibration calibration = calibrate(h200_file, files, with_folders());
@@ -118,7 +118,7 @@ TEST(Calibration, NamesMeasurementsAsTheSource) {
   EXPECT_THAT(calibration.text, HasSubstr("source: \"simulated.csv: one pair of GPUs, one way\", kind: fitted"));
 }
 
-TEST(Calibration, DoesNotDependOnWhatTheBaseSaysOfFittedParameters) {
+TEST(Calibration, FullDoesNotDependOnWhatTheBaseSaysOfFittedParameters) {
   const std::regex rate(" link_rate: \\{value: [0-9.]+ GB/s");
   const std::filesystem::path other =
       written("other_start.yaml", std::regex_replace(content(h200_file), rate, " link_rate: {value: 449 GB/s"));
@@ -306,7 +306,7 @@ TEST(Calibration, TellsTheSpreadOfCopiesByDecade) {
 }
 
 // Five GEMMs of 64 columns, whose smallest matrix has 1 MiB, are off by 10 %, five square ones of 128 MiB by none.
-TEST(Calibration, TellsTheSpreadOfGemmsByTheirSmallestMatrix) {
+TEST(Calibration, FullTellsTheSpreadOfGemmsByTheirSmallestMatrix) {
   Reading file = simulated({});
   Measurement measurement = file.measurements.front();
   study::Testbed testbed(PlatformText(h200_file).spec({}));
@@ -329,7 +329,7 @@ TEST(Calibration, TellsTheSpreadOfGemmsByTheirSmallestMatrix) {
 
 // A small part of configs/platforms/h200.yaml, found again in rows of the data behind it: what large copies, streams
 // and an empty kernel tell.
-TEST(Calibration, FindsAPartOfTheSecondMachineAgain) {
+TEST(Calibration, FullFindsAPartOfTheSecondMachineAgain) {
   const Reader reader(C3SIM_SOURCE_DIR "/configs/formats");
   std::vector<Reading> files{admit_to_fit(reader.read(reference / "h200x8/isolated.csv"))};
   for (const char* const folder : {"h200x4", "h200x2"}) {

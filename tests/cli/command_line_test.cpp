@@ -304,9 +304,9 @@ TEST(CommandLine, ThePlatformShowsWhatDiffersFromAnother) {
   const std::string mine =
       written("mine.yaml",
               "base: h200\nname: mine\ngpu:\n  power: {cap: {value: 600 W, kind: measured, source: my board}}\n"
-              "fabric: {latency: {value: 0.9 us}}\n")
+              "fabric: {latency: {value: 0.4 us}}\n")
           .string();
-  // The base has 700 W, and 900 ns, which are 0.9 us.
+  // The base has 700 W, and 400 ns, which are 0.4 us.
   const Answer answer = run_cli({"platform", mine, "--against", "h200", "--format", "csv"});
   EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
   EXPECT_THAT(answer.out, HasSubstr("gpu.power.cap,600 W,measured,my board,700 W,data_sheet,H200 SXM,"));

@@ -106,7 +106,7 @@ TEST(C3Trials, DrawAtLeastWhatANodeAtRestDraws) {
   EXPECT_GT(figure(mi300x().spec, c3_pair, Figure::power), rest);
 }
 
-TEST(DependentTrials, TakeAtLeastAsLongAsTheirGemm) {
+TEST(DependentTrials, FullTakeAtLeastAsLongAsTheirGemm) {
   const models::GemmShape shape{1024, 4096, 2048};
   const double gemm = figure(mi300x().spec, GemmTrial{.shape = shape, .before = Before::traffic}, Figure::time);
   const double serial = figure(mi300x().spec, DependentTrial{shape, dependent_schedule("serial_rccl")}, Figure::time);

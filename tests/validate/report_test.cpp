@@ -109,7 +109,8 @@ TEST(Report, CountsCasesByDescribedTable) {
   EXPECT_THAT(column(tables, "median_error_pct"), ElementsAre("30.00", "0.00"));
   EXPECT_THAT(column(tables, "fitted"), ElementsAre("all", ""));
   EXPECT_THAT(column(tables, "command"), ElementsAre("c3sim validate s --case t.csv", "c3sim validate s --case t.csv"));
-  EXPECT_THAT(accuracy_page(validation), HasSubstr("| GEMMs | MI300X | loop | calibrate | 2 | 15.0 | 30.0 | 38.0 |"));
+  EXPECT_THAT(accuracy_page(validation),
+              HasSubstr("| GEMMs | MI300X | loop | calibrate | 2 | 15.0 | 30.0 | 38.0 | 30.0 |"));
 }
 
 TEST(Report, SaysOfEveryCaseHowItFares) {

@@ -200,7 +200,7 @@ TEST_F(MeasureTest, WritesWhatWasMeasuredAndHow) {
   EXPECT_THAT(rows("gemms.csv")[0], AllOf(StartsWith("1000x1000x1000,64,2,"), HasSubstr(",9.000,3")));
 }
 
-TEST_F(MeasureTest, EveryTableIsReadByItsForm) {
+TEST_F(MeasureTest, FullEveryTableIsReadByItsForm) {
   ASSERT_EQ(run({"--out", folder(), "--quick"}, {.gpus = 4, .engines = 2}).code, 0);
   const calibrate::Reader reader(C3SIM_SOURCE_DIR "/configs/formats");
   for (const Kind& kind : kinds()) {

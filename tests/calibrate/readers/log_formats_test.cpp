@@ -124,7 +124,7 @@ TEST(LogFormats, DamageIsSurvived) {
     const std::string format = name.substr(0, name.rfind(' '));
     if (text.size() < 1000 && ++tried[format] <= most) expect_damage_is_survived(format, text);
   }
-  EXPECT_GT(tried.size(), 8u);
+  EXPECT_GE(tried.size(), 8u);
 }
 
 }  // namespace

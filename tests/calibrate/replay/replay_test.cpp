@@ -244,7 +244,7 @@ void expect_within(const std::string& file, const std::string& platform, const s
   EXPECT_LE(std::abs(sim::to_seconds(met.replayed) / sim::to_seconds(met.measured) - 1.0), 0.03) << file;
 }
 
-TEST(Replay, MeetsShippedTracesWithinThreePercent) {
+TEST(Replay, FullMeetsShippedTracesWithinThreePercent) {
   const std::string h200 = "h200_workloads/traces/";
   for (const char* const name : {"bert_large_adam_bert_large_1gpu_32x128_128_bf16",
                                  "fsdp_llama8b_2gpu_1x2048_2048_bf16", "local_llama8b_1gpu_1x2048_2048_bf16",

@@ -199,7 +199,7 @@ TEST(FusedGemms, TilesThatWaitForAnEntryComeBetween) {
 }
 
 // Whatever the entries: what waits for one counts when the kernel has ended, if not before.
-RC_GTEST_PROP(FusedGemms, TilesThatWaitForAnEntryAreNoLaterThanTheKernelsEnd, ()) {
+RC_GTEST_PROP(FusedGemms, FullTilesThatWaitForAnEntryAreNoLaterThanTheKernelsEnd, ()) {
   const auto path = *rc::gen::element(FusedPath::direct, FusedPath::ring);
   const PlatformSpec platform = four_gpus(
       {"gpu.memory.tracker.entries=" + std::to_string(*rc::gen::inRange(1, 400)), "gpu.memory.tracker.full=next_free"});

@@ -254,7 +254,7 @@ void expect_no_jump(Node& node, CollectiveSpec spec, double low, double high, in
 
 // Where no tuner is known. NCCL's own leaves jumps: between 1 and 2 MiB an all-reduce of two H200s takes 12.7 us more
 // (tensor_parallel.csv).
-TEST(RcclProtocol, GivesWayToTheNextWithoutAJump) {
+TEST(RcclProtocol, FullGivesWayToTheNextWithoutAJump) {
   int switches = 0;
   PlatformSpec untuned = h200();
   untuned.rccl.tuner.reset();

@@ -123,8 +123,8 @@ void expect_pairs(const std::string& file, RemoteAccess access) {
     }
   }
 }
-TEST(Iris, APairLoadsAtTheMeasuredRate) { expect_pairs("iris_p2p_load_8xmi300x.csv", RemoteAccess::load); }
-TEST(Iris, APairStoresAtTheMeasuredRate) { expect_pairs("iris_p2p_store_8xmi300x.csv", RemoteAccess::store); }
+TEST(Iris, FullAPairLoadsAtTheMeasuredRate) { expect_pairs("iris_p2p_load_8xmi300x.csv", RemoteAccess::load); }
+TEST(Iris, FullAPairStoresAtTheMeasuredRate) { expect_pairs("iris_p2p_store_8xmi300x.csv", RemoteAccess::store); }
 
 // Decimal GB/s of 64 MiB per transfer.
 double transferbench(double us) { return 64.0 * mib / us * 1e-3; }

@@ -89,7 +89,7 @@ Ends together(const PlatformSpec& platform, const CollectiveSpec& spec) {
   return ends;
 }
 
-TEST(Interference, ATenantAloneRunsTheSameWithoutAnyMechanism) {
+TEST(Interference, FullATenantAloneRunsTheSameWithoutAnyMechanism) {
   const PlatformSpec real = without({});
   for (const Mechanism mechanism : all_mechanisms) {
     const PlatformSpec platform = without(only(mechanism));

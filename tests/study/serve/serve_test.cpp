@@ -87,7 +87,7 @@ ServeQuestion question_of(const std::string& model) {
   return question;
 }
 
-TEST(Serve, AnswersTheSameEachTime) {
+TEST(Serve, FullAnswersTheSameEachTime) {
   ServeQuestion question = question_of("llama3-8b");
   ServeMachine one(machine());
   const ServeResult first = one.ask(question);

@@ -178,7 +178,7 @@ Served one_by_one(const ServeQuestion& question, BatchCosts costs) {
 }
 
 // M/D/1: requests wait s * load / (2 * (1 - load)) (Pollaczek and Khinchine).
-TEST(Serving, WaitsAsPollaczekAndKhinchineSayOfEqualRequests) {
+TEST(Serving, FullWaitsAsPollaczekAndKhinchineSayOfEqualRequests) {
   for (const double load : {0.3, 0.6, 0.8}) {
     const ServeQuestion question{.rate = load * 1000.0, .requests = 2'000'000, .prompt = 100, .output = 1};
     const Served queue = one_by_one(question, [](const Batch&) { return BatchCost{1000_us, {}}; });

@@ -89,11 +89,11 @@ StepQuestion changed(StepQuestion question, void (*change)(StepQuestion&)) {
   return question;
 }
 
-class PipelineIsAsSimulatedInWhole : public ::testing::TestWithParam<PipelineCase> {};
+class FullPipelineIsAsSimulatedInWhole : public ::testing::TestWithParam<PipelineCase> {};
 
 // Stages and micro-batches that are not simulated follow from those that are: of eight stages three, of up to 12
 // micro-batches three, of three or four layers two.
-TEST_P(PipelineIsAsSimulatedInWhole, InTimeEnergyAndWhatIsExposed) {
+TEST_P(FullPipelineIsAsSimulatedInWhole, InTimeEnergyAndWhatIsExposed) {
   const models::PlatformSpec platform = mi300x().spec;
   const StepQuestion& question = GetParam().question;
   const PipelineFigures all = simulated_in_whole(question, platform);
@@ -108,7 +108,7 @@ TEST_P(PipelineIsAsSimulatedInWhole, InTimeEnergyAndWhatIsExposed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Steps, PipelineIsAsSimulatedInWhole,
+    Steps, FullPipelineIsAsSimulatedInWhole,
     ::testing::Values(
         PipelineCase{"two_stages", pipeline_of(8, 2, 8, 512)}, PipelineCase{"four_stages", pipeline_of(12, 4, 12, 512)},
         PipelineCase{"eight_stages", pipeline_of(16, 8, 5, 512)},
@@ -173,7 +173,7 @@ TEST(PipelineRun, IsAsSimulatedInWholeWhereSendsAreLongerThanTurns) {
 
 // Where a governor holds the mean of the whole step under the cap: turns of 4096 tokens meet it, so that few
 // micro-batches, which leave stages idle for longer, would have a higher clock.
-TEST(PipelineRun, SettlesTheClockOfTheWholeStep) {
+TEST(PipelineRun, FullSettlesTheClockOfTheWholeStep) {
   StepQuestion question = pipeline_of(4, 2, 8, 4096);
   const models::PlatformSpec platform = h200().spec;
   Testbed testbed(launching(platform, models::LaunchMode::graph));
@@ -190,7 +190,7 @@ double seconds_in_whole(const StepQuestion& question, const models::PlatformSpec
 }
 
 // As a run of all of it has them, which depend on what runs beside an operation.
-TEST(PipelineRun, HasFactorsOnItsOperations) {
+TEST(PipelineRun, FullHasFactorsOnItsOperations) {
   const StepQuestion question = pipeline_of(8, 4, 6, 512);
   const models::PlatformSpec platform = mi300x().spec;
   const auto longer = [](const Work&, const Company& company) { return 1.5 + 0.1 * company.channels; };
@@ -200,7 +200,7 @@ TEST(PipelineRun, HasFactorsOnItsOperations) {
 }
 
 // What is longer for its factor draws as much as simulated, and is at rest for the rest of it.
-TEST(PipelineRun, DrawsAsSimulatedWhereFactorsChangeTimes) {
+TEST(PipelineRun, FullDrawsAsSimulatedWhereFactorsChangeTimes) {
   const StepQuestion question = pipeline_of(8, 4, 6, 512);
   const models::PlatformSpec platform = mi300x().spec;
   const PipelineFigures all = simulated_in_whole(question, platform);
@@ -214,7 +214,7 @@ TEST(PipelineRun, DrawsAsSimulatedWhereFactorsChangeTimes) {
 }
 
 // A run of all of it settles without factors, which tell on its times alone.
-TEST(PipelineRun, SettlesTheClockAsSimulatedWithoutFactors) {
+TEST(PipelineRun, FullSettlesTheClockAsSimulatedWithoutFactors) {
   const StepQuestion question = pipeline_of(4, 2, 8, 4096);
   const models::PlatformSpec platform = h200().spec;
   const auto longer = [](const Work&, const Company&) { return 1.5; };

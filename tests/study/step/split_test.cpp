@@ -147,7 +147,7 @@ TEST(SplitOfAStep, SaysInNumbersWhatItRepeats) {
 }
 
 // Of tokens a second times the operations of a token over the peak of all GPUs.
-TEST(SplitOfAStep, HasTheUtilisationThatItsTokensMean) {
+TEST(SplitOfAStep, FullHasTheUtilisationThatItsTokensMean) {
   struct Case {
     std::int64_t experts;
     Split split;

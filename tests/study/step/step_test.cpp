@@ -112,7 +112,7 @@ TEST(Step, OfShardedTrainingFollowsFromItsPeriod) {
 
 // The host gets ahead in the forward pass and loses that in the backward one: four layers with what is before and
 // behind them do not tell, layers alone do.
-TEST(Step, WhoseHostLosesItsLeadIsSimulatedWhole) {
+TEST(Step, FullWhoseHostLosesItsLeadIsSimulatedWhole) {
   StepQuestion question;
   question.model = read_model("qwen2-7b", folders);
   question.phase = Phase::train;
@@ -328,7 +328,7 @@ StepQuestion fused_prefill(int tp, std::int64_t tokens) {
 
 double us_of(const StepResult& result, Kind kind) { return us(result.time_of(kind)); }
 
-TEST(Step, AsAnExperimentTakesAsLong) {
+TEST(Step, FullAsAnExperimentTakesAsLong) {
   StepQuestion decode = decode_of("llama3-8b", 8, 8);
   decode.layers = 3;
   StepQuestion pipeline = training_of("llama3-8b", 4, 512);
@@ -412,7 +412,7 @@ TEST(Step, ThatFusesWithInfiniteLinksTakesAsLongAsItsProducts) {
 
 // What engines and kernels do one after the other they do at once, but for what it costs to see pieces: a notice for
 // each in a row.
-TEST(Step, ThatFusesIsNoSlowerThanByEnginesButForItsNotices) {
+TEST(Step, FullThatFusesIsNoSlowerThanByEnginesButForItsNotices) {
   for (const int tp : {2, 4, 8}) {
     for (const std::int64_t tokens : {1024, 4096, 16384}) {
       StepQuestion question = fused_prefill(tp, tokens);

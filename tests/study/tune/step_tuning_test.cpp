@@ -29,7 +29,7 @@ StepTuning tuned(const StepQuestion& question) { return tune(mi300x().spec, ques
 // Two GPUs share out tensors, by one of five carriers (engines in two ways) and auto, or sequences, between which
 // nothing moves, or layers, of which kernels or engines pass on one micro-batch or 2, 4 or 8. What is not tried says
 // why: decode has no sequence to share out, and stages of one GPU that take longer than all GPUs by any other carrier.
-TEST(StepTuning, TriesEverySplitByEveryCarrierOrSaysWhyNot) {
+TEST(StepTuning, FullTriesEverySplitByEveryCarrierOrSaysWhyNot) {
   const StepTuning tuning = tuned(decode_on_two());
   const auto tried = [&](const char* split) { return std::ranges::count(tuning.choices, split, &StepChoice::split); };
   EXPECT_EQ(tried("tp 2"), 6);
@@ -107,7 +107,7 @@ TEST(StepTuning, FullTriesMicroBatchesOfStages) {
   EXPECT_LT(time("pp 2, micro 4"), time("pp 2"));
 }
 
-TEST(StepTuning, NamesTheFastestFirstAndWhatRulesLose) {
+TEST(StepTuning, FullNamesTheFastestFirstAndWhatRulesLose) {
   const StepTuning tuning = tuned(decode_on_two());
   const sim::Seconds best = sim::to_seconds(tuning.choices.front().result.time);
   for (const StepChoice& choice : tuning.choices) EXPECT_GE(sim::to_seconds(choice.result.time), best);
@@ -164,7 +164,7 @@ StepQuestion sharded_on_two() {
 
 // Where collectives run beside products, those that hold fewer CUs, or none, are worth trying: nothing that rules
 // choose is faster than what was chosen one by one, which is no slower than where it began.
-TEST(StepTuning, NamesACarrierForEachCollective) {
+TEST(StepTuning, FullNamesACarrierForEachCollective) {
   const StepQuestion question = sharded_on_two();
   const std::vector<ElementwiseOperator> operators = read_operators(folders);
   const StepResult start = ask(mi300x().spec, question, operators);
@@ -206,7 +206,7 @@ Given given_in(const std::string& command) {
 }
 
 // What reads the command gets the step, by the words that it has and nothing else.
-TEST(StepTuning, SaysHowATunedStepIsAskedForAgain) {
+TEST(StepTuning, FullSaysHowATunedStepIsAskedForAgain) {
   const StepQuestion question = decode_on_two();
   const StepTuning tuning = tuned(question);
   ASSERT_FALSE(tuning.layers.empty());

@@ -33,7 +33,7 @@ const TunedDecisions& kind_of(const Tuning& tuning, const std::string& key) {
 }
 
 // Every alternative of every pair, simulated: none is faster than its bound, and none that was ruled out is the best.
-TEST(Tuning, BoundsHoldAndRuleNoWinnerOut) {
+TEST(Tuning, FullBoundsHoldAndRuleNoWinnerOut) {
   Testbed testbed(mi300x().spec);
   const Tuning tuning = tune(testbed, small_question());
   const Decisions& pairs = kind_of(tuning, "all_gather_beside_gemm").decisions;
@@ -161,7 +161,7 @@ TEST(Tuning, ThresholdsAreWrittenInRoundNumbers) {
 }
 
 // Where engines are slowed, kernels win at larger sizes: the threshold moves up, or away.
-TEST(Tuning, ThresholdsFollowTheEngines) {
+TEST(Tuning, FullThresholdsFollowTheEngines) {
   TuningQuestion question;
   question.collectives = {models::CollectiveKind::all_gather};
   Testbed usual(mi300x().spec);
@@ -175,7 +175,7 @@ TEST(Tuning, ThresholdsFollowTheEngines) {
   EXPECT_TRUE(!after.from || *after.from > *before.from);
 }
 
-TEST(Tuning, AnUndecidedRangeHoldsTheThreshold) {
+TEST(Tuning, FullAnUndecidedRangeHoldsTheThreshold) {
   TuningQuestion question;
   question.collectives = {models::CollectiveKind::all_gather, models::CollectiveKind::all_reduce};
   Testbed testbed(mi300x().spec);
