@@ -209,12 +209,6 @@ Value experts_over(Split& split, int most_gpus) {
 }
 
 Value dtypes_of(StepQuestion& question) {
-  using Place = std::optional<models::Dtype> Formats::*;
-  using Part = std::pair<std::string_view, Place>;
-  static constexpr std::array<Part, 4> parts{{{"weights", &Formats::weights},
-                                              {"activations", &Formats::activations},
-                                              {"cache", &Formats::cache},
-                                              {"gradients", &Formats::gradients}}};
   const auto read = [&question](const Reading& in) {
     question.dtype = models::Dtype::bf16;
     question.formats = {};
@@ -225,8 +219,8 @@ Value dtypes_of(StepQuestion& question) {
         continue;
       }
       const std::string_view name = part.substr(0, equals);
-      const auto known = std::ranges::find(parts, name, &Part::first);
-      if (known == parts.end()) {
+      const auto known = std::ranges::find(parts_with_formats, name, [](const auto& one) { return one.first; });
+      if (known == parts_with_formats.end()) {
         in.arguments.fault(in.option, in_quotes(name) +
                                           " has no format: weights, activations, cache and gradients are "
                                           "accepted, and a format by itself, of products");
@@ -235,14 +229,7 @@ Value dtypes_of(StepQuestion& question) {
       }
     }
   };
-  const auto text = [&question] {
-    std::string all(to_string(question.dtype));
-    for (const auto& [name, place] : parts) {
-      const std::optional<models::Dtype> format = question.formats.*place;
-      if (format) all += fmt::format(",{}={}", name, to_string(*format));
-    }
-    return all;
-  };
+  const auto text = [&question] { return to_string(question.dtype, question.formats); };
   return {names_of<models::Dtype>() + "|PART=FORMAT,...", read, text};
 }
 

@@ -1,5 +1,7 @@
 #include "study/step/model_spec.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -221,6 +223,16 @@ ReadModel read_model_file(const std::string& name_or_path, std::span<const std::
                              "is of a config.json: none is accepted beside other files and names"}});
   }
   return read_yaml(file);
+}
+
+std::string to_string(models::Dtype products, const Formats& parts) {
+  std::string all(models::to_string(products));
+  for (const auto& [name, place] : parts_with_formats) {
+    if (const std::optional<models::Dtype> format = parts.*place) {
+      all += fmt::format(",{}={}", name, models::to_string(*format));
+    }
+  }
+  return all;
 }
 
 }  // namespace c3sim::study

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/platform/dtype.h"
@@ -132,6 +134,14 @@ struct Formats {
 
   auto operator<=>(const Formats&) const = default;
 };
+
+inline constexpr std::array<std::pair<std::string_view, std::optional<models::Dtype> Formats::*>, 4> parts_with_formats{
+    {{"weights", &Formats::weights},
+     {"activations", &Formats::activations},
+     {"cache", &Formats::cache},
+     {"gradients", &Formats::gradients}}};
+// That of products and those of parts that are told apart: "bf16,weights=int4,cache=fp8".
+std::string to_string(models::Dtype products, const Formats& parts);
 
 struct ReadModel {
   ModelSpec model;

@@ -41,7 +41,7 @@ ResultTable answer_of(const StepResult& result, const models::PlatformSpec& plat
       {{"batch", "batch", ""}, asked(&StepQuestion::batch)},
       {{"tokens", "tokens", ""}, asked(&StepQuestion::tokens)},
       {{"context", "context", ""}, asked(&StepQuestion::context)},
-      {{"dtype", "dtype", ""}, asked(&StepQuestion::dtype)},
+      {{"dtype", "dtype", ""}, [](R r) { return to_string(r.question.dtype, r.question.formats); }},
       {{"time_us", "time", "us", 1}, &StepResult::time},
       {{"tokens_per_s", "tokens", "1/s", 0}, &StepResult::tokens_per_second},
       {{"compute_us", "compute", "us", 1}, &StepResult::compute},

@@ -31,6 +31,12 @@ TEST(StepCommand, AnswersByTheContract) {
   EXPECT_GT(row["by_kind"]["all_reduce"], 0.0);
 }
 
+TEST(StepCommand, TellsTheFormatOfEachPart) {
+  const nlohmann::json rows =
+      nlohmann::json::parse(out_of(with(decode, {"--dtype", "cache=fp8,weights=int4", "--format", "json"})))["results"];
+  EXPECT_EQ(rows[0]["dtype"], "bf16,weights=int4,cache=fp8");
+}
+
 TEST(StepCommand, SaysAllThatIsWrongAtOnce) {
   EXPECT_THAT(fault_of({"step", "--model", "llama3-8b", "--phase", "prefil", "--tp", "99", "--dtype", "int4"}),
               AllOf(HasSubstr("did you mean 'prefill'?"), HasSubstr("--tp"), HasSubstr("int4")));

@@ -42,8 +42,8 @@ TEST(ReadSamples, OfTables) {
 // Tables by the forms that configs/formats/ ships.
 TEST(ReadSamples, OfTablesByShippedForms) {
   expect_samples("shipped_forms.samples", [](const Sample& sample) {
-    const auto& [name, text] = sample.inputs.at(0);
-    return words_or_refusal([&] { return full_words_of(shipped().read_text(text, name)); });
+    const auto& table = sample.inputs.at(0);  // its name and its text
+    return words_or_refusal([&] { return full_words_of(shipped().read_text(table.second, table.first)); });
   });
 }
 
