@@ -62,12 +62,14 @@ struct Judged : Metrics {
   const Group& group;
 };
 
+// In percent, of a group of which anything is predicted.
+auto of_predicted(double Metrics::*member) {
+  return [member](const Metrics& metrics) { return metrics.predicted > 0 ? Cell(metrics.*member * percent) : Cell(); };
+}
+
 // By suite and role, or also by group and figure.
 ResultTable table_of_groups(const Validation& validation, const std::vector<Group>& groups, bool by_figure) {
   using M = const Judged&;
-  const auto of_predicted = [](double Metrics::*member) {
-    return [member](M m) { return m.predicted > 0 ? Cell(m.*member * percent) : Cell(); };
-  };
   std::vector<Shown<Judged>> shown{{{"suite", "suite", ""}, [](M m) { return m.group.suite; }}};
   if (by_figure) {
     shown.push_back({{"group", "group", ""}, [](M m) { return m.group.name; }});
@@ -304,33 +306,56 @@ ResultTable gap_table(const Validation& validation) {
                         {{"decides", "what would decide", "", 2, false}, [](G gap) { return gap.deviation.decides; }}});
 }
 
+// The cases of one role of a table that its suite says something about, and what they amount to.
+struct JudgedTable : Metrics {
+  const DescribedTable& table;
+  calibrate::Role role;
+  std::vector<const Case*> cases;
+};
+
+std::vector<JudgedTable> judged_tables(const Validation& validation) {
+  std::vector<JudgedTable> judged;
+  for (std::size_t i = 0; i < validation.tables.size(); ++i) {
+    std::map<calibrate::Role, std::vector<const Case*>> by_role;
+    for (const Case& one : validation.cases) {
+      if (one.table == static_cast<int>(i) && one.why_not_scored.empty()) by_role[one.role].push_back(&one);
+    }
+    for (auto& [role, cases] : by_role) {
+      judged.push_back({metrics_of(cases), validation.tables[i], role, std::move(cases)});
+    }
+  }
+  return judged;
+}
+
+// The median, over the cases measured more than once, of half the width of what repetitions gave.
+std::optional<double> noise_of(std::span<const Case* const> cases) {
+  std::vector<double> widths;
+  for (const Case* const one : cases) {
+    if (one->noise().value_or(0.0) > 0.0) widths.push_back(*one->noise());
+  }
+  return widths.empty() ? std::nullopt : std::optional(study::median(std::move(widths)));
+}
+
 ResultTable described_table(const Validation& validation) {
-  using G = const TableGroup&;
-  const auto of_predicted = [](double Metrics::*member) {
-    return [member](G group) {
-      const Metrics metrics = metrics_of(group.cases);
-      return metrics.predicted > 0 ? Cell(metrics.*member * percent) : Cell();
-    };
-  };
-  const auto about = [](std::string TableAbout::*member) {
-    return [member](G group) { return group.table->about.*member; };
-  };
-  return table_of<TableGroup>(
-      groups_by_table(validation),
-      {{{"suite", "suite", "", 2, false}, [](G group) { return suite_title(group.suite); }},
+  using J = const JudgedTable&;
+  const auto about = [](std::string TableAbout::*member) { return [member](J j) { return j.table.about.*member; }; };
+  return table_of<JudgedTable>(
+      judged_tables(validation),
+      {{{"suite", "suite", "", 2, false}, [](J j) { return suite_title(j.table.suite); }},
        {{"what", "what was measured", ""}, about(&TableAbout::what)},
        {{"machine", "machine", ""}, about(&TableAbout::machine)},
        {{"protocol", "protocol", "", 2, false}, about(&TableAbout::protocol)},
-       {{"role", "role", ""}, [](G group) { return group.role; }},
-       {{"cases", "values", ""}, [](G group) { return group.cases.size(); }},
-       {{"noise_pct", "repetitions differ by", "%", 1}, [](G group) { return cell(group.noise(), percent); }},
+       {{"role", "role", ""}, &JudgedTable::role},
+       {{"cases", "values", ""}, [](J j) { return j.cases.size(); }},
+       {{"noise_pct", "repetitions differ by", "%", 1}, [](J j) { return cell(noise_of(j.cases), percent); }},
        {{"median_error_pct", "median", "%", 1}, of_predicted(&Metrics::median)},
        {{"p90_error_pct", "p90", "%", 1}, of_predicted(&Metrics::p90)},
        {{"bias_pct", "bias", "%", 1}, of_predicted(&Metrics::bias)},
        {{"others", "others publish", ""}, about(&TableAbout::others)},
        {{"fitted", "fitted to it", "", 2, false},
-        [](G group) { return group.role == calibrate::Role::calibrate ? group.table->about.fitted : std::string(); }},
-       {{"command", "command", "", 2, false}, &TableGroup::command}});
+        [](J j) { return j.role == calibrate::Role::calibrate ? j.table.about.fitted : std::string(); }},
+       {{"command", "command", "", 2, false},
+        [](J j) { return fmt::format("c3sim validate {} --case {}", j.table.suite, j.table.file); }}});
 }
 
 Cell took(double seconds) { return seconds > 0.0 ? Cell(seconds * 1e6) : Cell(); }
@@ -415,31 +440,6 @@ std::string suite_title(const std::string& suite) { return suite.empty() ? "your
 
 std::vector<Group> groups_by_suite(const Validation& validation) { return grouped(validation, false); }
 std::vector<Group> groups_by_figure(const Validation& validation) { return grouped(validation, true); }
-
-std::optional<double> TableGroup::noise() const {
-  std::vector<double> widths;
-  for (const Case* const one : cases) {
-    if (one->noise().value_or(0.0) > 0.0) widths.push_back(*one->noise());
-  }
-  return widths.empty() ? std::nullopt : std::optional(study::median(std::move(widths)));
-}
-
-std::string TableGroup::command() const { return fmt::format("c3sim validate {} --case {}", suite, table->file); }
-
-std::vector<TableGroup> groups_by_table(const Validation& validation) {
-  std::vector<TableGroup> groups;
-  for (std::size_t i = 0; i < validation.tables.size(); ++i) {
-    const DescribedTable& table = validation.tables[i];
-    std::map<calibrate::Role, std::vector<const Case*>> by_role;
-    for (const Case& one : validation.cases) {
-      if (one.table == static_cast<int>(i) && one.why_not_scored.empty()) by_role[one.role].push_back(&one);
-    }
-    for (auto& [role, cases] : by_role) {
-      groups.push_back({{table.suite, table.about.what, "", role, std::move(cases)}, &table});
-    }
-  }
-  return groups;
-}
 
 std::vector<Shown<Case>> shown_of_cases(const Validation& validation, Readers readers) {
   const auto in_unit = [](auto of) {

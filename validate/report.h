@@ -32,16 +32,6 @@ struct Group {
 std::vector<Group> groups_by_suite(const Validation& validation);
 std::vector<Group> groups_by_figure(const Validation& validation);
 
-// The cases of one role of a table that its suite says something about.
-struct TableGroup : Group {
-  const DescribedTable* table = nullptr;
-
-  // The median, over the cases measured more than once, of half the width of what repetitions gave.
-  std::optional<double> noise() const;
-  std::string command() const;  // that shows it
-};
-std::vector<TableGroup> groups_by_table(const Validation& validation);
-
 // How the simulator and a rule fare on the cases that both predict.
 struct Contest {
   std::string suite, operation, strategy, figure;

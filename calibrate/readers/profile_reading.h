@@ -21,11 +21,9 @@ Reading reading_of(Profile profile, const std::string& path);
 // sim::ConfigError for others, and for those without work on a GPU.
 std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files);
 
-// Traces of several ranks of one run: what each tells of a collective holds what it waited for the others.
-
-// Of the runs of a collective that traces of several ranks of the same GPUs tell, those count in the trace whose rank
-// came last and waited for nobody: of them are then the figures, which hold no waits. What a rank never came last to is
-// left out of its trace.
+// Takes waits for other ranks out of what traces of several ranks of one run tell of a collective. Each run of it
+// counts in the trace of the rank that came last and waited for nobody. What a rank never came last to is left out of
+// its trace.
 void tell_waits_of_ranks(std::span<Reading> readings);
 
 }  // namespace c3sim::calibrate

@@ -31,10 +31,8 @@ struct Met {
 };
 Met play_unchanged(const Profile& profile, Contention& contention);
 
-// What a profiler's trace says first of all: how busy each step kept each GPU, what of its communication nothing hid,
-// and what ended its idle gaps.
-
-// Tables "steps", "communication" (kernels by class), "idle_gaps" (the longest) and "not_understood".
+// These tables say how busy each step of a trace kept each GPU, what of its communication nothing hid, and what ended
+// its idle gaps: "steps", "communication" (kernels by class), "idle_gaps" (the longest) and "not_understood".
 std::vector<study::NamedTable> profile_tables(const Profile& profile);
 // What to beware of in it, in sentences.
 std::vector<std::string> profile_warnings(const Profile& profile);

@@ -33,7 +33,10 @@ FusedGemm::FusedGemm(Node& node, FusedSpec spec, Stream stream, int lane)
       tiles_(plan_gemm(node.spec().gpu, spec.gemm).pieces()),
       transfers_(fused_transfers(spec, gpus_)),
       release_(node.simulator(), "the turn of " + to_string(spec), 0) {
-  for (int index = 0; index < std::min(gpus_, node.simulated()); ++index) add_side(index);
+  const GpuSpec& gpu = node.spec().gpu;
+  const int cus = gpu.memory.xcds * stream_.mask.cus(gpu.cus_per_xcd);
+  const std::int64_t storing = stored_at_once(plan_gemm(gpu, spec.gemm), gpu, cus);
+  for (int index = 0; index < std::min(gpus_, node.simulated()); ++index) add_side(index, storing);
   for (const auto& side : sides_) {
     std::map<int, int> used_queues;
     // What waits for others' addends comes behind all of one's own, should they share a queue.
@@ -43,11 +46,8 @@ FusedGemm::FusedGemm(Node& node, FusedSpec spec, Stream stream, int lane)
   }
 }
 
-void FusedGemm::add_side(int gpu) {
+void FusedGemm::add_side(int gpu, std::int64_t storing) {
   sim::Simulator& simulator = node_.simulator();
-  const GpuSpec& machine = node_.spec().gpu;
-  const int cus = machine.memory.xcds * stream_.mask.cus(machine.cus_per_xcd);
-  const std::int64_t storing = stored_at_once(plan_gemm(machine, spec_.gemm), machine, cus);
   auto side = std::make_unique<Side>(simulator, gpu, trigger_, storing);
   const std::int64_t shards = gpus_;
   const std::int64_t computed = spec_.gathers() ? 0 : shards * spec_.pieces;

@@ -67,7 +67,7 @@ class FusedGemm {
   };
 
   Side& side(int gpu) { return *sides_[static_cast<std::size_t>(gpu < node_.simulated() ? gpu : 0)]; }
-  void add_side(int gpu);
+  void add_side(int gpu, std::int64_t storing);
   Stream stream_on(Side& side);
   TransferCommand command_of(int gpu, const FusedTransfer& transfer);
   bool is_stored(const FusedTransfer& transfer) const;  // rather than copied by an engine

@@ -5,11 +5,10 @@
 
 namespace c3sim::models {
 
-PieceTracker::Piece& PieceTracker::add(std::int64_t tiles, std::string name) {
+void PieceTracker::add(std::int64_t tiles, std::string name) {
   Piece& piece = pieces_.emplace_back();
   piece.tiles = tiles;
   piece.word = std::make_unique<MemoryWord>(simulator_, std::move(name), 0);
-  return piece;
 }
 
 // Tiles are counted to their pieces in the order in which workgroups are placed: they retire in that order but for the

@@ -44,7 +44,7 @@ class PieceTracker {
       : simulator_(simulator), trigger_(trigger), storing_(storing) {}
 
   // Pieces are computed in the order in which they are added. None may be added once tiles have been counted.
-  Piece& add(std::int64_t tiles, std::string name);
+  void add(std::int64_t tiles, std::string name);
   std::size_t size() const { return pieces_.size(); }
   Piece& piece(std::int64_t index) { return pieces_[static_cast<std::size_t>(index)]; }
   const std::vector<Piece>& pieces() const { return pieces_; }

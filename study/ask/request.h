@@ -26,9 +26,8 @@
 
 namespace c3sim::study {
 
-// Platforms as they were read, for whoever asks more than one question: reading one takes longer than many an answer.
-
-// Any thread may ask. What it gives is what read_platform() would: where a file has changed since, all is read again.
+// Keeps platforms as they were read, for whoever asks more than one question: reading one takes longer than many an
+// answer. Any thread may ask. It gives what read_platform() would: where a file has changed since, all is read again.
 class PlatformShelf {
  public:
   static constexpr std::size_t most = 256;  // that are kept; beyond, it starts anew

@@ -287,12 +287,10 @@ const Words<StepWords>& words_of(const StepWords&) {
        "What replicas share out: none, or weights, gradients and states (none unless given)"},
       {"dtype", [](auto& q) { return dtypes_of(q); },
        "Format of products and of all else that is not told apart: bf16,weights=int4,cache=fp8 (bf16, or as a "
-       "config.json "
-       "has it, unless given)"},
+       "config.json has it, unless given)"},
       {"routing", [](auto& q) { return routing_of(q.routing); },
        "How tokens choose experts: even (unless given), power:ALPHA, where the n-th most likely has a share in "
-       "proportion "
-       "to n to the power of -ALPHA, or a file with the share of each on a line"},
+       "proportion to n to the power of -ALPHA, or a file with the share of each on a line"},
       {"ignore", [](auto& q) { return word_of(q.ignored_keys, "KEY,KEY..."); },
        "Keys of a config.json that are not known and are to be left out"},
       {"like", [](auto& q) { return word_of(q.like, "TYPE|FILE"); },

@@ -18,10 +18,8 @@ std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, 
 sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_queued,
                          Between between = Between::nothing);
 
-// What two operations cost each other while both run.
-
-// Of the first and of the second, begun together: the time of each beside the other over that of as much of its work
-// alone; 1 where the other was over before.
+// Begins two operations together. Returns for the first and for the second the time that it takes beside the other over
+// the time that as much of its work takes alone; 1 where the other was over before.
 std::array<double, 2> slowdowns_of_pair(Testbed& testbed, const Operation& first, const Operation& second,
                                         Between between = Between::nothing);
 

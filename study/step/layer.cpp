@@ -24,28 +24,30 @@ Experts experts_of(const StepWriter& writer) {
   return {load.over_even, sent, copies, busy, (copies + busy - 1) / busy, model.ffn / question.expert_tp()};
 }
 
+namespace {
+
+sim::Bytes bytes_of_copies(const StepWriter& writer, double copies) {
+  return copies * static_cast<double>(writer.model().hidden) * writer.element();
+}
+
+}  // namespace
+
 void write_dispatch(StepWriter& writer, const std::string& name, const Experts& experts) {
   const StepQuestion& question = writer.question();
   if (question.ep == 1) return;
-  const auto bytes = [&](double copies) {
-    return copies * static_cast<double>(writer.model().hidden) * writer.element();
-  };
   writer.collective(name, models::CollectiveKind::all_to_all,
-                    bytes(experts.over_even * static_cast<double>(experts.sent)), question.ep);
+                    bytes_of_copies(writer, experts.over_even * static_cast<double>(experts.sent)), question.ep);
   writer.collective(name + "_all_gather", models::CollectiveKind::all_gather,
-                    bytes(static_cast<double>(experts.copies)), question.expert_tp());
+                    bytes_of_copies(writer, static_cast<double>(experts.copies)), question.expert_tp());
 }
 
 void write_combine(StepWriter& writer, const std::string& name, const Experts& experts) {
   const StepQuestion& question = writer.question();
   if (question.ep == 1) return;
-  const auto bytes = [&](double copies) {
-    return copies * static_cast<double>(writer.model().hidden) * writer.element();
-  };
   writer.collective(name + "_reduce_scatter", models::CollectiveKind::reduce_scatter,
-                    bytes(static_cast<double>(experts.copies)), question.expert_tp());
+                    bytes_of_copies(writer, static_cast<double>(experts.copies)), question.expert_tp());
   writer.collective(name, models::CollectiveKind::all_to_all,
-                    bytes(experts.over_even * static_cast<double>(experts.sent)), question.ep);
+                    bytes_of_copies(writer, experts.over_even * static_cast<double>(experts.sent)), question.ep);
 }
 
 namespace {
@@ -61,8 +63,8 @@ struct ExpertPass {
   const char* operation;
   Over over;
   bool in_single_precision = false;
-  int passes =
-      0;  // of selecting and sorting, one behind the other, each as long as a row of 1024 takes; 0: a row is short
+  // Selecting and sorting take so many passes one behind the other, each as long as a row of 1024; 0: a row is short.
+  int passes = 0;
 };
 constexpr std::array before_experts{
     ExpertPass{"router_cast", Kind::copy, "cast_up", Over::choices},
@@ -94,7 +96,7 @@ class Forward {
     if (half == Half::both || half == Half::attention) attention_half();
     if (half == Half::attention) return;
     if (half == Half::experts) {
-      exchange_and_multiply();
+      exchange_and_multiply(experts_of(writer_));
     } else if (model_.experts == 0) {
       feed_forward();
     } else {
@@ -267,16 +269,16 @@ class Forward {
     normalise("ffn_norm");
     if (model_.shared_ffn > 0) shared_experts();
     writer_.plain_gemm(name("router"), model_.experts, model_.hidden, routed);
-    for (const ExpertPass& pass : before_experts) operate(pass, routed);
-    exchange_and_multiply();
-    for (const ExpertPass& pass : behind_experts) operate(pass, routed);
+    const Experts experts = experts_of(writer_);
+    for (const ExpertPass& pass : before_experts) operate(pass, routed, experts.sent);
+    exchange_and_multiply(experts);
+    for (const ExpertPass& pass : behind_experts) operate(pass, routed, experts.sent);
     if (model_.shared_ffn > 0)
       writer_.operate(name("shared_add"), Kind::elementwise, "add", elements_of(shared_tokens(), model_.hidden));
     add_up("down", false);
   }
 
-  void operate(const ExpertPass& pass, std::int64_t routed) {
-    const std::int64_t copies = experts_of(writer_).sent;
+  void operate(const ExpertPass& pass, std::int64_t routed, std::int64_t copies) {
     const double elements = pass.over == Over::choices ? elements_of(routed, model_.experts)
                             : pass.over == Over::copies
                                 ? static_cast<double>(copies)
@@ -299,8 +301,7 @@ class Forward {
   }
 
   // Tokens go to the GPUs of their experts and come back, to each in even parts; experts of a GPU are one kernel.
-  void exchange_and_multiply() {
-    const Experts experts = experts_of(writer_);
+  void exchange_and_multiply(const Experts& experts) {
     const std::int64_t first = model_.first_ffn() / model_.ffn * experts.ffn;
     write_dispatch(writer_, name("dispatch"), experts);
     quantise("up", elements_of(experts.copies, model_.hidden));

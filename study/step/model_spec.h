@@ -111,8 +111,8 @@ struct ModelSpec {
   std::int64_t layer_parameters() const;
   std::int64_t expert_parameters() const;  // of these, of experts but the shared ones
   std::int64_t shared_parameters() const;  // of these, of the shared ones
-  // Of these, of norms, the router, the projections to ranks and biases behind a sum: GPUs that share out products have
-  // them in whole.
+  // GPUs that share out products have these in whole: norms, the router, the projections to ranks and biases behind a
+  // sum.
   std::int64_t whole_parameters() const;
   std::int64_t end_parameters() const;
   std::int64_t parameters() const;

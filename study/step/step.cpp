@@ -62,28 +62,33 @@ class StepRun {
   // As if each layer beyond a few, or some more, took as long as the last of these.
   double about() {
     if (question_.has_turns()) return pipeline_step(question_, operators_, testbed_).totals.time;
-    std::vector<std::int64_t> counts;
-    for (const LayerGroup& group : question_.groups()) counts.push_back(group.layers);
+    const std::vector<std::int64_t> counts = layers_of_kinds();
     const std::int64_t layers = std::ranges::max(counts);
     for (const std::int64_t few : {simulated_layers, 4 * simulated_layers}) {
       if (few >= layers) break;
       const StepTotals seen = seen_of(few);
-      double time = seen.time;
+      double whole = seen.time;
       bool all_repeat = true;
       for (std::size_t kind = 0; kind < counts.size() && all_repeat; ++kind) {
         if (counts[kind] <= few) continue;
         const StepTotals less = seen_of({few, kind, 1});
         all_repeat = few != simulated_layers || repeats(few, kind, seen, less);
-        time += static_cast<double>(counts[kind] - few) * (seen.time - less.time);
+        whole += static_cast<double>(counts[kind] - few) * (seen.time - less.time);
       }
-      if (all_repeat) return time;
+      if (all_repeat) return whole;
     }
-    return this->time(layers);
+    return time(layers);
   }
   std::vector<std::string> warnings() const { return testbed_.warnings(); }
 
  private:
   enum class Of { all, layers };  // of a step, or its layers and their update, without what is before and behind them
+
+  std::vector<std::int64_t> layers_of_kinds() const {
+    std::vector<std::int64_t> counts;
+    for (const LayerGroup& group : question_.groups()) counts.push_back(group.layers);
+    return counts;
+  }
 
   // Of the periods of two layers, in all that the time is made up of.
   static bool alike(const StepTotals& one, const StepTotals& before, const StepTotals& other,
@@ -99,8 +104,7 @@ class StepRun {
 
   // Of each kind few, and, of each that has more, what one fewer of it would take.
   StepTotals of_all_layers(std::int64_t simulated) {
-    std::vector<std::int64_t> counts;
-    for (const LayerGroup& group : question_.groups()) counts.push_back(group.layers);
+    const std::vector<std::int64_t> counts = layers_of_kinds();
     const std::int64_t layers = std::ranges::max(counts);
     for (std::int64_t few = simulated; few < layers; few *= 4) {
       if (few > simulated && 2 * few > layers) break;

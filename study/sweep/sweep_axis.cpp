@@ -322,8 +322,8 @@ std::uint64_t mixed(std::uint64_t seed, std::uint64_t axis, std::uint64_t index)
 
 double to_unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
-// Where `index` comes to in a random order of 0 to size - 1: a Feistel network over the next even number of bits,
-// walked until it lands inside (Black and Rogaway, CT-RSA 2002). It costs no memory.
+// Returns the place of `index` in a random order of 0 to size - 1. A Feistel network over the next even number of bits
+// is walked until it lands inside (Black and Rogaway, CT-RSA 2002), which costs no memory.
 std::uint64_t shuffled(std::uint64_t index, std::uint64_t size, std::uint64_t key) {
   const int half = (std::max(static_cast<int>(std::bit_width(size - 1)), 2) + 1) / 2;
   const std::uint64_t mask = (std::uint64_t{1} << half) - 1;

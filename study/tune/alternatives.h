@@ -17,10 +17,8 @@
 
 namespace c3sim::study {
 
-// What a rule on static sizes may look at: quantities that follow from the shape of a GEMM and the size of an array
-// alone, on whatever machine (FiCCO, arXiv 2512.10236, calls them operator sizes).
-
-// What a decision is about: a GEMM, an array, or both.
+// A decision is about a GEMM, an array, or both. Rules on static sizes look at quantities that follow from these alone,
+// on whatever machine (FiCCO, arXiv 2512.10236, calls them operator sizes).
 struct Sizes {
   models::GemmShape gemm{1, 1, 1};
   sim::Bytes bytes{1.0};

@@ -52,8 +52,8 @@ struct TreeCases {
 
 inline constexpr int deepest_tree = 8;
 
-// Of the numbers from `low` up to, but without `high`, both above 0, one of the fewest digits: near their geometric
-// mean.
+// Returns a number of the fewest digits that lies from `low` up to, but without, `high`, both above 0, and near their
+// geometric mean.
 double round_between(double low, double high);
 
 // Of at most so many splits from the root to a leaf, each of which takes one case in a thousand of a whole cost away. A

@@ -336,7 +336,7 @@ std::string tuner_file(const Tuning& tuning, const models::PlatformSpec& platfor
       "# This file replaces all rules of the library on one node of {} ranks, so every size has a line. Channels are "
       "the\n"
       "# fewest within 1 % of the fastest; the protocol is the one that the model of the library takes for them. The\n"
-      "# algorithm is the ring: trees are not simulated. A reduce is taken to be a broadcast the other way.\n"
+      "# algorithm is the ring, which alone was tried. A reduce is taken to be a broadcast the other way.\n"
       "# colltype,minbytes,maxbytes,algorithm,protocol,channels,nNodes,nRanks\n",
       title_of(tuning, platform), tuning.ranks);
   for (const TunerLine& line : tuning.lines) {

@@ -32,4 +32,12 @@ inline double microseconds_on(const PlatformSpec& platform, const CollectiveSpec
   return sim::to_microseconds(time_on(platform, spec));
 }
 
+inline CollectiveSpec all_reduce_over_four(double bytes) {
+  CollectiveSpec spec;
+  spec.kind = CollectiveKind::all_reduce;
+  spec.bytes = sim::Bytes(bytes);
+  spec.gpus = 4;
+  return spec;
+}
+
 }  // namespace c3sim::models

@@ -32,25 +32,17 @@ PlatformSpec platform_with_switch() {
   return platform;
 }
 
-CollectiveSpec all_reduce(double bytes) {
-  CollectiveSpec spec;
-  spec.kind = CollectiveKind::all_reduce;
-  spec.bytes = sim::Bytes(bytes);
-  spec.gpus = 4;
-  return spec;
-}
-
 // 4 us of launch, 1 of dispatch, 1 of start, a hundred rounds in each of three stages one behind the other, 2 of
 // notice.
 TEST(Nvls, OfALargeArrayPassesItOnceOverThePorts) {
-  CollectiveSpec spec = all_reduce(160e6);
+  CollectiveSpec spec = all_reduce_over_four(160e6);
   spec.algorithm = RcclAlgorithm::nvls;
   EXPECT_NEAR(microseconds_on(platform_with_switch(), spec), 4.0 + 1.0 + 1.0 + 102.0 * 202.0 + 2.0, 0.1);
 }
 
 // One round in three stages, of 4 B of which 5 B pass the ports.
 TEST(Nvls, OfASmallArrayIsLatency) {
-  CollectiveSpec spec = all_reduce(4.0);
+  CollectiveSpec spec = all_reduce_over_four(4.0);
   spec.algorithm = RcclAlgorithm::nvls;
   EXPECT_NEAR(microseconds_on(platform_with_switch(), spec), 4.0 + 1.0 + 1.0 + 3.0 * 2.0 + 2.0, 0.1);
 }
@@ -59,30 +51,31 @@ TEST(Nvls, OfASmallArrayIsLatency) {
 // at 10 GB/s: less from 240 KB on, where rings of LL and LL128 are slower than either.
 TEST(Nvls, IsTakenWhereTheTunerExpectsMoreOfItThanOfRings) {
   const PlatformSpec platform = platform_with_switch();
-  EXPECT_FALSE(takes_nvls(all_reduce(1e3), platform)) << "1 us + 6 us + 1.5 us by LL";
-  EXPECT_TRUE(takes_nvls(all_reduce(1e6), platform)) << "145 us, and 176 by rings";
+  EXPECT_FALSE(takes_nvls(all_reduce_over_four(1e3), platform)) << "1 us + 6 us + 1.5 us by LL";
+  EXPECT_TRUE(takes_nvls(all_reduce_over_four(1e6), platform)) << "145 us, and 176 by rings";
   PlatformSpec off = platform;
   off.rccl.nvls->enabled = false;
-  EXPECT_FALSE(takes_nvls(all_reduce(1e6), off));
-  CollectiveSpec ring = all_reduce(1e6);
+  EXPECT_FALSE(takes_nvls(all_reduce_over_four(1e6), off));
+  CollectiveSpec ring = all_reduce_over_four(1e6);
   ring.algorithm = RcclAlgorithm::ring;
   EXPECT_FALSE(takes_nvls(ring, platform));
 }
 
 TEST(Nvls, IsNotForWhatSwitchesDoNotAdd) {
   const PlatformSpec platform = platform_with_switch();
-  EXPECT_THAT(why_no_nvls(all_reduce(1e6), platform), IsEmpty());
-  CollectiveSpec of_bytes = all_reduce(1e6);
+  EXPECT_THAT(why_no_nvls(all_reduce_over_four(1e6), platform), IsEmpty());
+  CollectiveSpec of_bytes = all_reduce_over_four(1e6);
   of_bytes.dtype = ElementType::int8;
   EXPECT_THAT(why_no_nvls(of_bytes, platform), HasSubstr("switches do not add int8: bf16, fp16, fp32 and int32"));
   EXPECT_FALSE(takes_nvls(of_bytes, platform));
-  CollectiveSpec of_two = all_reduce(1e6);
+  CollectiveSpec of_two = all_reduce_over_four(1e6);
   of_two.gpus = 2;
   EXPECT_THAT(why_no_nvls(of_two, platform), HasSubstr("no less than 3 GPUs"));
-  CollectiveSpec gather = all_reduce(1e6);
+  CollectiveSpec gather = all_reduce_over_four(1e6);
   gather.kind = CollectiveKind::all_gather;
   EXPECT_THAT(why_no_nvls(gather, platform), HasSubstr("nvls has no all_gather"));
-  EXPECT_THAT(why_no_nvls(all_reduce(1e6), round_platform()), HasSubstr("nothing adds in the switches of round"));
+  EXPECT_THAT(why_no_nvls(all_reduce_over_four(1e6), round_platform()),
+              HasSubstr("nothing adds in the switches of round"));
 }
 
 }  // namespace

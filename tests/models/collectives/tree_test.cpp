@@ -26,24 +26,16 @@ PlatformSpec platform_with_trees() {
   return platform;
 }
 
-CollectiveSpec summed(double bytes) {
-  CollectiveSpec spec;
-  spec.kind = CollectiveKind::all_reduce;
-  spec.bytes = sim::Bytes(bytes);
-  spec.gpus = 4;
-  return spec;
-}
-
 // 4 us of launch, 1 of dispatch, six hops of 4 us, the array twice through a port, 2 us of notice.
 TEST(Tree, PassesTheArrayTwiceThroughAPort) {
-  CollectiveSpec spec = summed(160e6);
+  CollectiveSpec spec = all_reduce_over_four(160e6);
   spec.algorithm = RcclAlgorithm::tree;
   EXPECT_NEAR(microseconds_on(platform_with_trees(), spec), 4.0 + 1.0 + 24.0 + 32'000.0 + 2.0, 1.0);
 }
 
 // Six hops of 1 us by LL.
 TEST(Tree, OfASmallArrayIsItsHops) {
-  CollectiveSpec spec = summed(4.0);
+  CollectiveSpec spec = all_reduce_over_four(4.0);
   spec.algorithm = RcclAlgorithm::tree;
   EXPECT_NEAR(microseconds_on(platform_with_trees(), spec), 4.0 + 1.0 + 6.0 + 2.0, 0.1);
 }
@@ -52,7 +44,7 @@ TEST(Tree, OfASmallArrayIsItsHops) {
 // 629 us each. A loop that takes no time copies the last one.
 TEST(Tree, FillsChunkByChunk) {
   PlatformSpec platform = platform_with_trees();
-  CollectiveSpec spec = summed(160e6);
+  CollectiveSpec spec = all_reduce_over_four(160e6);
   spec.algorithm = RcclAlgorithm::tree;
   const double without = microseconds_on(platform, spec);
   platform.rccl.collectives[static_cast<std::size_t>(CollectiveKind::all_reduce)].chunk = sim::Bytes(1e6);
@@ -62,24 +54,24 @@ TEST(Tree, FillsChunkByChunk) {
 
 TEST(Tree, IsTakenWhereTheTunerExpectsLessOfItThanOfRings) {
   const PlatformSpec platform = platform_with_trees();
-  EXPECT_FALSE(takes_tree(summed(1e3), platform)) << "9 us, and 8.5 by rings";
-  EXPECT_TRUE(takes_tree(summed(10e3), platform)) << "15.6 us, and 19.75 by rings";
-  EXPECT_FALSE(takes_tree(summed(1e6), platform)) << "220.6 us, and 176 by rings";
-  CollectiveSpec ring = summed(10e3);
+  EXPECT_FALSE(takes_tree(all_reduce_over_four(1e3), platform)) << "9 us, and 8.5 by rings";
+  EXPECT_TRUE(takes_tree(all_reduce_over_four(10e3), platform)) << "15.6 us, and 19.75 by rings";
+  EXPECT_FALSE(takes_tree(all_reduce_over_four(1e6), platform)) << "220.6 us, and 176 by rings";
+  CollectiveSpec ring = all_reduce_over_four(10e3);
   ring.algorithm = RcclAlgorithm::ring;
   EXPECT_FALSE(takes_tree(ring, platform));
   PlatformSpec without = platform;
   without.rccl.tree_tuner.reset();
-  EXPECT_FALSE(takes_tree(summed(10e3), without));
+  EXPECT_FALSE(takes_tree(all_reduce_over_four(10e3), without));
 }
 
 TEST(Tree, IsForAllReducesOfLibrariesThatHaveTrees) {
   const PlatformSpec platform = platform_with_trees();
-  EXPECT_THAT(why_no_tree(summed(1e6), platform), IsEmpty());
-  CollectiveSpec gather = summed(1e6);
+  EXPECT_THAT(why_no_tree(all_reduce_over_four(1e6), platform), IsEmpty());
+  CollectiveSpec gather = all_reduce_over_four(1e6);
   gather.kind = CollectiveKind::all_gather;
   EXPECT_THAT(why_no_tree(gather, platform), HasSubstr("a tree has no all_gather"));
-  EXPECT_THAT(why_no_tree(summed(1e6), round_platform()), HasSubstr("trees of round are not described"));
+  EXPECT_THAT(why_no_tree(all_reduce_over_four(1e6), round_platform()), HasSubstr("trees of round are not described"));
 }
 
 }  // namespace
