@@ -142,6 +142,11 @@ Dispatcher::Dispatcher(sim::Simulator& simulator, const DispatchSpec& spec, int 
   const bool gemms = without.has(Mechanism::cu_loss);
   const bool collectives = without.has(Mechanism::dispatch_wait);
   if (without.has(Mechanism::shader_engines)) spec_.shader_engines = 1;
+  const int even = cus_per_xcd / spec_.shader_engines * spec_.shader_engines;
+  for (int index = 0; index < cus_per_xcd; ++index) {
+    engines_.push_back(static_cast<std::size_t>(index < even ? index % spec_.shader_engines
+                                                             : spec_.shader_engines - (cus_per_xcd - index)));
+  }
   apart_ = gemms || collectives ? std::vector{gemms, collectives} : std::vector{false};
   xcds_.resize(static_cast<std::size_t>(xcds));
   for (Xcd& xcd : xcds_) xcd.room.assign(apart_.size(), CuRoom(cus_per_xcd, cu));
@@ -258,20 +263,20 @@ void Dispatcher::place_staying(Queue& queue, int xcd_index) {
   std::erase_if(queue.staying, [&](const Cohort::Run& run) { return run.xcd == xcd_index; });
 }
 
-int Dispatcher::engine_of(int cu) const {
-  const int engines = spec_.shader_engines;
-  const int even = cus_per_xcd_ / engines * engines;
-  return cu < even ? cu % engines : engines - (cus_per_xcd_ - cu);
-}
-
 void Dispatcher::deal_in_turn(Queue& queue, std::size_t xcd, const CuMask& allowed, int left) {
-  std::vector<int> room(static_cast<std::size_t>(spec_.shader_engines), 0);
-  for (const Place& place : places_) {
-    for (int cu = place.begin; cu < place.end; ++cu) room[static_cast<std::size_t>(engine_of(cu))] += place.fits;
-  }
+  std::vector<int>& room = engine_room_;
+  room.assign(static_cast<std::size_t>(spec_.shader_engines), 0);
   due_.assign(room.size(), 0);
+  if (room.size() == 1) {  // whose turn is always its own
+    for (const Place& place : places_) room[0] += place.fits * (place.end - place.begin);
+    due_[0] = std::min(left, room[0]);
+    return;
+  }
+  for (const Place& place : places_) {
+    for (int cu = place.begin; cu < place.end; ++cu) room[engine_of(cu)] += place.fits;
+  }
   for (int& turn = queue.turn[xcd]; left > 0; --left) {
-    const std::size_t engine = static_cast<std::size_t>(engine_of(allowed.begin + turn));
+    const std::size_t engine = engine_of(allowed.begin + turn);
     if (due_[engine] == room[engine]) return;
     ++due_[engine];
     turn = (turn + 1) % (allowed.end - allowed.begin);
@@ -295,7 +300,7 @@ void Dispatcher::place(Queue& queue, int xcd_index) {
   deal_in_turn(queue, x, allowed, left);
   left = std::accumulate(due_.begin(), due_.end(), 0);
   const auto takes_one = [this](int cu) {
-    int& due = due_[static_cast<std::size_t>(engine_of(cu))];
+    int& due = due_[engine_of(cu)];
     return due > 0 && due-- > 0;
   };
   for (std::size_t cohort = 0; left > 0;) {

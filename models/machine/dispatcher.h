@@ -51,9 +51,7 @@ class Dispatcher {
   // Of `left` workgroups, how many go to each shader engine, by the room that places_ says; into due_. Turns count the
   // CUs that the mask allows: a GEMM that is kept from 32 or 64 CUs loses what these are (ConCCL, Figure 5).
   void deal_in_turn(Queue& queue, std::size_t xcd, const CuMask& allowed, int left);
-  // The shader engine of a CU: neighbours belong to different ones, and the last ones have one more where that does not
-  // come out even.
-  int engine_of(int cu) const;
+  std::size_t engine_of(int cu) const { return engines_[static_cast<std::size_t>(cu)]; }
   // So much more is free on each CU of the run; what its workgroups take is less than nothing.
   void add_room(const KernelSpec& kernel, const Cohort::Run& run, const CuResources& each);
   sim::Task<> run_cohort(Queue& queue, Cohort cohort);
@@ -65,19 +63,24 @@ class Dispatcher {
   DispatchSpec spec_;
   int cus_per_xcd_;
   CuResources cu_;
+  // By CU, the shader engine that it belongs to: neighbours belong to different ones, and the last ones have one more
+  // where that does not come out even.
+  std::vector<std::size_t> engines_;
   std::vector<bool> apart_;  // by view: sees its own workgroups alone, on all CUs
   std::string name_;
   std::vector<Xcd> xcds_;
   std::list<Queue> queues_;  // by priority, then arrival
   bool dispatch_requested_ = false;
-  // Scratch of place(): neighbouring CUs that have room for as many workgroups each.
+  // Scratch of place(), which is asked too often to allocate: neighbouring CUs that have room for as many workgroups
+  // each.
   struct Place {
     int begin;
     int end;
     int fits;
   };
   std::vector<Place> places_;
-  std::vector<int> due_;  // workgroups to place, by shader engine
+  std::vector<int> engine_room_;  // workgroups that find room, by shader engine
+  std::vector<int> due_;          // workgroups to place, by shader engine
 };
 
 }  // namespace c3sim::models

@@ -67,7 +67,8 @@ void PowerGovernor::set_vector_work(sim::ResourceNetwork::ActivityId activity, d
 
 void PowerGovernor::set_work(Work work) {
   const auto known = std::ranges::find(work_, work.activity, &Work::activity);
-  network_.set_cap(work.activity, work.cap(clock_));
+  work.cap_now = work.cap(clock_);
+  network_.set_cap(work.activity, work.cap_now);
   if (known == work_.end()) {
     work_.push_back(work);
   } else {
@@ -85,7 +86,7 @@ std::vector<double> PowerGovernor::rates_beside_clock() const {
   std::vector<double> rates;
   for (const Work& work : work_) {
     const double rate = network_.rate(work.activity);
-    rates.push_back(rate >= at_cap * work.cap(clock_) ? std::numeric_limits<double>::infinity() : rate);
+    rates.push_back(rate >= at_cap * work.cap_now ? std::numeric_limits<double>::infinity() : rate);
   }
   return rates;
 }
@@ -118,30 +119,45 @@ void PowerGovernor::note_links() {
   links_carried_ = carry;
 }
 
-std::pair<double, double> PowerGovernor::power_and_slope(sim::Hertz clock, const std::vector<double>& rates,
-                                                         sim::Watts traffic) const {
-  const double hertz = clock.value();
-  const sim::Watts beside_clock = spec_.clock_tree + static_cast<double>(busy_workgroups_) * spec_.busy_workgroup +
-                                  streaming_cus_ * spec_.streaming_cu;
-  double slope = beside_clock.value() / spec_.rated_clock.value();
-  double watts = (spec_.idle + traffic).value() + slope * hertz;
-  const double dearer = std::pow(clock / spec_.reference_clock, spec_.voltage_exponent);
+double PowerGovernor::watts_by_clock() const {
+  const sim::Watts at_rated_clock = spec_.clock_tree + static_cast<double>(busy_workgroups_) * spec_.busy_workgroup +
+                                    streaming_cus_ * spec_.streaming_cu;
+  return at_rated_clock.value() / spec_.rated_clock.value();
+}
+
+double PowerGovernor::matrix_energy_at(sim::Hertz clock) const {
+  return std::pow(clock / spec_.reference_clock, spec_.voltage_exponent);
+}
+
+double PowerGovernor::watts_at(sim::Hertz clock, const std::vector<double>& rates, sim::Watts traffic) const {
+  double watts = (spec_.idle + traffic).value() + watts_by_clock() * clock.value();
+  const double dearer = matrix_energy_at(clock);
+  auto rate = rates.begin();
+  for (const Work& work : work_) {
+    watts += work.energy * (work.matrix ? dearer : 1.0) * std::min(work.cap(clock), *rate++);
+  }
+  return watts;
+}
+
+double PowerGovernor::slope_at(sim::Hertz clock, const std::vector<double>& rates) const {
+  double slope = watts_by_clock();
+  const double dearer = matrix_energy_at(clock);
   auto rate = rates.begin();
   for (const Work& work : work_) {
     const double energy = work.energy * (work.matrix ? dearer : 1.0);
     const double of_clock = work.cap(clock);
-    const bool bound = of_clock < *rate;
+    const bool bound_by_clock = of_clock < *rate;
     const double at = energy * std::min(of_clock, *rate++);
-    watts += at;
-    slope += (bound ? energy * work.slope(clock) : 0.0) + (work.matrix ? spec_.voltage_exponent * at / hertz : 0.0);
+    slope += (bound_by_clock ? energy * work.slope(clock) : 0.0) +
+             (work.matrix ? spec_.voltage_exponent * at / clock.value() : 0.0);
   }
-  return {watts, slope};
+  return slope;
 }
 
 sim::Watts PowerGovernor::power() const {
   std::vector<double> rates;
   for (const Work& work : work_) rates.push_back(network_.rate(work.activity));
-  return sim::Watts(power_and_slope(clock_, rates, traffic_power()).first);
+  return sim::Watts(watts_at(clock_, rates, traffic_power()));
 }
 
 sim::Hertz PowerGovernor::highest_now() const {
@@ -162,24 +178,22 @@ bool PowerGovernor::regulate() {
   note_links();
   const std::vector<double> rates = rates_beside_clock();
   const sim::Watts traffic = traffic_power();
-  const auto watts_over = [&](double hertz) {
-    const auto [watts, slope] = power_and_slope(sim::Hertz(hertz), rates, traffic);
-    return std::pair(watts - limit_.value(), slope);
-  };
+  const auto watts_over = [&](double hertz) { return watts_at(sim::Hertz(hertz), rates, traffic) - limit_.value(); };
   const double lowest = spec_.lowest_clock.value();
   const double highest = highest_now().value();
   // Most of the time the clock is where it belongs: two looks tell.
-  const auto is_too_low = [&](double hertz) { return hertz < highest && watts_over(hertz).first < 0.0; };
-  const auto is_too_high = [&](double hertz) {
-    return hertz > lowest && (hertz > highest || watts_over(hertz).first > 0.0);
-  };
+  const auto is_too_low = [&](double hertz) { return hertz < highest && watts_over(hertz) < 0.0; };
+  const auto is_too_high = [&](double hertz) { return hertz > lowest && (hertz > highest || watts_over(hertz) > 0.0); };
   if (!is_too_low(clock_.value() * (1.0 + clock_tolerance)) && !is_too_high(clock_.value() * (1.0 - clock_tolerance))) {
     if (does_matrix_work()) clock_at_work_ = clock_;
     return false;
   }
-  const double excess = watts_over(clock_.value()).first;
+  const double excess = watts_over(clock_.value());
   const double part = 1.0 / overshoot(excess);
-  double next = highest_without_excess(watts_over, clock_.value(), lowest, highest);
+  const auto watts_over_and_slope = [&](double hertz) {
+    return std::pair(watts_over(hertz), slope_at(sim::Hertz(hertz), rates));
+  };
+  double next = highest_without_excess(watts_over_and_slope, clock_.value(), lowest, highest);
   last_step_.reset();
   if (next > lowest && next < highest) {
     next = clock_.value() + part * (next - clock_.value());
@@ -200,8 +214,9 @@ double PowerGovernor::overshoot(double excess) const {
 
 void PowerGovernor::set_clock(sim::Hertz clock) {
   clock_ = clock;
-  for (const Work& work : work_) {
-    if (network_.live(work.activity)) network_.set_cap(work.activity, work.cap(clock));
+  for (Work& work : work_) {
+    work.cap_now = work.cap(clock);
+    if (network_.live(work.activity)) network_.set_cap(work.activity, work.cap_now);
   }
   if (tenant_ == Tenant::gemm) memory_.set_clock(clock / spec_.rated_clock);
   for (const auto& on_change : listeners_) on_change();

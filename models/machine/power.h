@@ -80,6 +80,7 @@ class PowerGovernor {
     double per_cycle;
     double energy;  // of a unit at the reference clock, in joules
     Bend bend;
+    double cap_now = 0.0;  // at the clock that the governor has set
 
     double cap(sim::Hertz clock) const { return bend.of(per_cycle * clock.value()); }
     // How that rises with the clock.
@@ -89,10 +90,14 @@ class PowerGovernor {
   bool does_matrix_work() const;
   // Of the work that the clock does not hold back, the rates that it has now; of all other, infinity.
   std::vector<double> rates_beside_clock() const;
-  // Board power (W), and how it rises with the clock (W/Hz), where work goes at these rates or at the clock's,
-  // whichever are lower.
-  std::pair<double, double> power_and_slope(sim::Hertz clock, const std::vector<double>& rates,
-                                            sim::Watts traffic) const;
+  // What workgroups and the clock tree draw, in W/Hz.
+  double watts_by_clock() const;
+  // The energy of matrix operations at a clock over that at the reference clock.
+  double matrix_energy_at(sim::Hertz clock) const;
+  // Board power (W) where work goes at these rates or at the clock's, whichever are lower.
+  double watts_at(sim::Hertz clock, const std::vector<double>& rates, sim::Watts traffic) const;
+  // How that rises with the clock (W/Hz).
+  double slope_at(sim::Hertz clock, const std::vector<double>& rates) const;
   sim::Watts traffic_power() const;
   bool links_carry() const;
   void note_links();
