@@ -55,8 +55,8 @@ class FusedGemm {
   // One GPU. Its pieces are in the order of their tiles; behind them are those of what is gathered that arrive, the
   // pieces of a round together.
   struct Side {
-    Side(sim::Simulator& simulator, int gpu, const Trigger& trigger, std::int64_t storing)
-        : gpu(gpu), pieces(simulator, trigger, storing) {}
+    Side(sim::Simulator& simulator, int of, const Trigger& trigger, std::int64_t storing)
+        : gpu(of), pieces(simulator, trigger, storing) {}
 
     int gpu;
     PieceTracker pieces;

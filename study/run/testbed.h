@@ -42,9 +42,9 @@ Company company_of(const Schedule& schedule, const std::vector<Span>& spans, std
 // streams do not.
 class RunCache {
  public:
-  // Beyond so many operations in all runs the oldest of these are forgotten, but for the newest `at_least`.
-  explicit RunCache(std::size_t most_operations = 1 << 18, std::size_t at_least = 64)
-      : most_operations_(most_operations), at_least_(at_least) {}
+  // Beyond `at_most` operations in all runs the oldest of these are forgotten, but for the newest `at_least`.
+  explicit RunCache(std::size_t at_most = 1 << 18, std::size_t at_least = 64)
+      : most_operations_(at_most), at_least_(at_least) {}
 
   // What was kept; null if nothing was. It stays valid until `at_least` further runs have been kept.
   const Timeline* find(const Schedule& schedule, Between between) const;
