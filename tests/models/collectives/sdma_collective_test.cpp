@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "models/collectives/algorithm.h"
 #include "tests/models/collectives/collective_kinds.h"
 #include "tests/models/sdma/sdma_fixture.h"
 
