@@ -328,12 +328,12 @@ TEST(QueueTime, OfTheFirstKernelIsWithoutItsWakingUp) {
 // A queued copy's commands lie with its engine before its turn comes.
 TEST(QueueTime, OfAQueuedCopyIsThatBehindAnother) {
   Testbed testbed(mi300x().spec);
-  const models::SdmaCopySpec copy{.from = 0, .to = 1, .bytes = sim::Bytes(1 << 20)};
-  const sim::Time first = alone_on_queue(testbed, operation_of(copy), false);
-  const sim::Time queued = alone_on_queue(testbed, operation_of(copy), true);
-  EXPECT_EQ(first, testbed.alone(copy));
+  const models::SdmaCopySpec transfer{.from = 0, .to = 1, .bytes = sim::Bytes(1 << 20)};
+  const sim::Time first = alone_on_queue(testbed, operation_of(transfer), false);
+  const sim::Time queued = alone_on_queue(testbed, operation_of(transfer), true);
+  EXPECT_EQ(first, testbed.alone(transfer));
   EXPECT_LT(queued, first);
-  EXPECT_EQ(times_of(testbed, in_a_row({copy, copy})), (std::vector{first, queued}));
+  EXPECT_EQ(times_of(testbed, in_a_row({transfer, transfer})), (std::vector{first, queued}));
 }
 
 TEST(QueueTime, OfWhatTheHostStartsIsAsTheHostSeesIt) {
