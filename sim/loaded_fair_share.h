@@ -3,9 +3,9 @@
 //
 // A full resource with a backlog serves requests in the order in which they come, so that each waits the same time Q
 // behind those under way. An activity that keeps F units under way and finds the resource n times on its way comes to
-// F / (L + n Q), L without the wait, and Q is what makes all of these together what the resource can serve: the fluid
-// limit of a closed queueing network (Denning and Buzen, ACM Computing Surveys 10(3), 1978: no more passes than what is
-// under way over its latency, and than capacity). Who keeps most under way there makes the queue, and takes what it leaves to itself.
+// F / (L + n Q), L without the wait, and Q is what makes all of these together what the resource can serve, as in a
+// closed network of queues (Denning and Buzen, ACM Computing Surveys 10(3), 1978). Who keeps most under way there makes
+// the queue, and takes what the others leave.
 #pragma once
 
 #include <cstddef>
