@@ -177,8 +177,9 @@ TEST(HogTrials, CostByWhatTheyKeepUnderWay) {
   };
   const double little = stretch(12_KiB), some = stretch(48_KiB), all = stretch(80_KiB);
   EXPECT_LT(little, 1.15);
-  EXPECT_NEAR(some, 1.43, 0.2);
-  EXPECT_GT(all, 1.3 * some);
+  EXPECT_GT(some, 1.3);
+  EXPECT_LT(some, 1.8);
+  EXPECT_GT(all, 1.25 * some);
   EXPECT_DOUBLE_EQ(stretch(192_KiB), all);
 }
 
