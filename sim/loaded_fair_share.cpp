@@ -9,7 +9,15 @@ namespace c3sim::sim {
 
 namespace {
 constexpr std::uint32_t known_latency = UINT32_MAX;
+constexpr double nearly_full = 0.999;
+
+// Of a resource, for a unit of progress of one member.
+double asked_of(const FlowClass& flow, ResourceId resource) {
+  double asked = 0.0;
+  for (const Usage& usage : flow.usages) asked += usage.resource == resource ? usage.coefficient : 0.0;
+  return asked;
 }
+}  // namespace
 
 std::span<const double> LoadedFairShare::solve(ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
   flows_.resize(part.size());
@@ -86,10 +94,17 @@ void LoadedFairShare::describe(const ActivityGraph& graph, std::span<const Activ
 // False if it did not converge.
 bool LoadedFairShare::search_latencies(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
   solver_.connect(graph.capacities(), flows_);
+  find_backlog_makers(graph, part);
+  constexpr int soon = 20;  // until then waits that lead to and fro between two states are none
   for (int solves = 1;; ++solves) {
     set_latency_caps(graph, part);
     solve_once();
     measure_utilisations(graph);
+    const std::vector<Backlog> before = solves > soon ? backlogs_ : std::vector<Backlog>{};
+    measure_backlogs(graph, part);
+    for (std::size_t k = 0; k < before.size(); ++k) {
+      backlogs_[k].seconds = 0.5 * (before[k].seconds + backlogs_[k].seconds);
+    }
     if (consistent(graph, part)) return true;
     if (solves == max_solves) return false;
     search_.step(utilisations_);
@@ -121,21 +136,28 @@ void LoadedFairShare::find_latencies(const ActivityGraph& graph, std::span<const
   }
 }
 
-double LoadedFairShare::latency_cap(const ActivityGraph& graph, const ActivityClass& limited) const {
-  Seconds latency = to_seconds(limited.spec.fixed_latency);
-  for (const ResourceId on_path : limited.spec.latency_path) {
+double LoadedFairShare::latency_cap(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part,
+                                    std::size_t i) const {
+  const ActivitySpec& limited = graph.activity_class(part[i]).spec;
+  Seconds latency = to_seconds(limited.fixed_latency);
+  for (const ResourceId on_path : limited.latency_path) {
     const std::uint32_t unknown = unknown_index_[on_path];
-    latency +=
-        unknown == known_latency ? to_seconds(graph.resource(on_path).spec.latency.unloaded) : latencies_[unknown];
+    if (unknown == known_latency) {
+      latency += to_seconds(graph.resource(on_path).spec.latency.unloaded);
+      continue;
+    }
+    latency += latencies_[unknown];
+    const Backlog& backlog = backlogs_[unknown];
+    if (backlog.maker != i) latency += Seconds(backlog.seconds);
   }
-  return limited.spec.in_flight / latency.value();
+  return limited.in_flight / latency.value();
 }
 
 void LoadedFairShare::set_latency_caps(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
   find_latencies(graph, search_.point());
   for (std::size_t i = 0; i < part.size(); ++i) {
     const ActivityClass& one = graph.activity_class(part[i]);
-    if (one.depends_on_load) flows_[i].cap = std::min(one.fixed_cap, latency_cap(graph, one));
+    if (one.depends_on_load) flows_[i].cap = std::min(one.fixed_cap, latency_cap(graph, part, i));
   }
 }
 
@@ -152,6 +174,79 @@ void LoadedFairShare::measure_utilisations(const ActivityGraph& graph) {
   }
 }
 
+// Who keeps most under way at each resource that has a backlog.
+void LoadedFairShare::find_backlog_makers(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
+  backlogs_.assign(unknowns_.size(), {});
+  most_under_way_.assign(unknowns_.size(), 0.0);
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const ActivityClass& one = graph.activity_class(part[i]);
+    if (!one.depends_on_load) continue;
+    for (const ResourceId on_path : one.spec.latency_path) {
+      const std::uint32_t unknown = unknown_index_[on_path];
+      if (unknown == known_latency || !graph.resource(on_path).spec.latency.backlog) continue;
+      const double under_way = asked_of(flows_[i], on_path) * flows_[i].members * one.spec.in_flight;
+      if (under_way <= most_under_way_[unknown]) continue;
+      most_under_way_[unknown] = under_way;
+      backlogs_[unknown].maker = i;
+    }
+  }
+}
+
+// Whether a resource other than this one holds the class back.
+bool LoadedFairShare::full_elsewhere(std::size_t i, ResourceId resource) const {
+  if (held_by_cap(i)) return false;
+  return std::ranges::any_of(flows_[i].usages, [&](const Usage& usage) {
+    if (usage.resource == resource) return false;
+    const std::uint32_t unknown = unknown_index_[usage.resource];
+    return unknown != known_latency && utilisations_[unknown] >= 1.0 - tolerance;
+  });
+}
+
+// The wait at which those who wait ask for all that the others leave.
+double LoadedFairShare::backlog_at(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part,
+                                   std::size_t unknown) {
+  const ResourceId resource = unknowns_[unknown];
+  const LoadedLatency& law = graph.resource(resource).spec.latency;
+  double left = graph.capacities()[resource] * law.full_at;
+  double under_way = 0.0;
+  waiting_.clear();
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const ActivityClass& one = graph.activity_class(part[i]);
+    const double asked = asked_of(flows_[i], resource) * flows_[i].members;
+    if (asked <= 0.0) continue;
+    const double visits = static_cast<double>(std::ranges::count(one.spec.latency_path, resource));
+    if (!one.depends_on_load || visits == 0.0 || full_elsewhere(i, resource)) {
+      left -= asked * rates_[i];
+      continue;
+    }
+    const double waits = backlogs_[unknown].maker == i ? 0.0 : visits * backlogs_[unknown].seconds;
+    const double latency = one.spec.in_flight / latency_cap(graph, part, i) - waits;
+    waiting_.push_back({asked * one.spec.in_flight, latency, visits, asked * one.fixed_cap});
+    under_way += waiting_.back().under_way / visits;
+  }
+  const auto too_much = [&](double wait) {
+    double asked = 0.0;
+    for (const Waiting& one : waiting_) {
+      asked += std::min(one.most, one.under_way / (one.latency + one.visits * wait));
+    }
+    return asked > left;
+  };
+  if (waiting_.empty() || left <= 0.0 || !too_much(0.0)) return 0.0;
+  double low = 0.0, high = under_way / left;  // at which even without any other latency there is no more than that
+  constexpr int halvings = 50;
+  for (int i = 0; i < halvings; ++i) (too_much(0.5 * (low + high)) ? low : high) = 0.5 * (low + high);
+  return high;
+}
+
+void LoadedFairShare::measure_backlogs(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
+  find_latencies(graph, utilisations_);
+  for (std::size_t k = 0; k < unknowns_.size(); ++k) {
+    if (!graph.resource(unknowns_[k]).spec.latency.backlog) continue;
+    const bool none = utilisations_[k] < nearly_full && backlogs_[k].seconds == 0.0;
+    backlogs_[k].seconds = none ? 0.0 : backlog_at(graph, part, k);
+  }
+}
+
 // The latency caps at the utilisations that the rates cause are those that the rates were found with, or hold nobody
 // back.
 bool LoadedFairShare::consistent(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
@@ -159,7 +254,7 @@ bool LoadedFairShare::consistent(const ActivityGraph& graph, std::span<const Act
   for (std::size_t i = 0; i < part.size(); ++i) {
     const ActivityClass& one = graph.activity_class(part[i]);
     if (!one.depends_on_load) continue;
-    const double caused = std::min(one.fixed_cap, latency_cap(graph, one));
+    const double caused = std::min(one.fixed_cap, latency_cap(graph, part, i));
     if (rates_[i] > caused * (1.0 + tolerance)) return false;
     if (held_by_cap(i) && flows_[i].cap < caused * (1.0 - tolerance)) return false;
   }

@@ -1,5 +1,11 @@
 // Fair rates of one connected part of an ActivityGraph, together with the loaded latencies that they cause and that cap
 // some of them.
+//
+// A full resource with a backlog serves requests in the order in which they come, so that each waits the same time Q
+// behind those under way. An activity that keeps F units under way and finds the resource n times on its way comes to
+// F / (L + n Q), L without the wait, and Q is what makes all of these together what the resource can serve, as in a
+// closed network of queues (Denning and Buzen, ACM Computing Surveys 10(3), 1978). Who keeps most under way there makes
+// the queue, and takes what the others leave.
 #pragma once
 
 #include <cstddef>
@@ -41,10 +47,14 @@ class LoadedFairShare {
   void find_unknowns(ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part);
   void set_latency_caps(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part);
   void measure_utilisations(const ActivityGraph& graph);
+  void find_backlog_makers(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part);
+  void measure_backlogs(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part);
+  double backlog_at(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part, std::size_t unknown);
+  bool full_elsewhere(std::size_t i, ResourceId resource) const;
   bool consistent(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part);
   bool held_by_cap(std::size_t i) const { return rates_[i] >= flows_[i].cap * (1.0 - tolerance); }
   void find_latencies(const ActivityGraph& graph, std::span<const double> utilisations);
-  double latency_cap(const ActivityGraph& graph, const ActivityClass& limited) const;
+  double latency_cap(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part, std::size_t i) const;
 
   FairShareSolver solver_;
   std::vector<FlowClass> flows_;
@@ -55,6 +65,21 @@ class LoadedFairShare {
   std::vector<std::uint32_t> unknown_index_;  // by resource, its place in unknowns_ if it is one
   std::vector<double> utilisations_;          // those that the rates cause
   std::vector<Seconds> latencies_;            // of the unknowns' resources, at the utilisations last looked at
+  // Of the unknowns' resources.
+  struct Backlog {
+    double seconds = 0.0;   // that a request waits, as the rates last found cause it
+    std::size_t maker = 0;  // who does not wait, by its place in the part
+  };
+  std::vector<Backlog> backlogs_;
+  std::vector<double> most_under_way_;
+  // Of the classes that wait at one resource.
+  struct Waiting {
+    double under_way;  // units of the resource
+    double latency;    // without the wait, over how often the resource is on the way
+    double visits;
+    double most;  // units of the resource per second
+  };
+  std::vector<Waiting> waiting_;
   Effort effort_;
 
   // A machine that goes through wave after wave comes back to the same few states, to the last bit. What a search found

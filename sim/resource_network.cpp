@@ -34,6 +34,7 @@ ResourceId ResourceNetwork::add_resource(ResourceSpec spec, const Apart& apart) 
     // As wide as all tenants could ever need, and as slow as `spec` is at the same load: it holds nobody back.
     meter.capacity *= static_cast<double>(tenants_);
     meter.latency.full_at = 1.0 / static_cast<double>(tenants_);
+    meter.latency.backlog = false;
   }
   Division division{add_resource(std::move(meter)), apart, {}};
   for (std::size_t i = 0; i < parts; ++i) {

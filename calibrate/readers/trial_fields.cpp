@@ -207,6 +207,7 @@ void read(study::HogTrial& trial, FieldReader& fields) {
   fields.need("workgroups", study::whole_of(workgroups, 1, most_workgroups));
   fields.read("read", study::whole_of(trial.arrays.arrays_read, 0, most_units));
   fields.read("written", study::whole_of(trial.arrays.arrays_written, 0, most_units));
+  fields.read("under_way", value_of(trial.arrays.under_way));
   trial.arrays.workgroups = workgroups;
   models::GemmShape shape;
   fields.read("gemm", value_of(shape));

@@ -32,6 +32,7 @@ double rows_under_way(const ElementwiseSpec& spec) {
 
 sim::Bytes in_flight_of_workgroup(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   if (spec.threads > 0) return spec.threads * spec.access;
+  if (spec.under_way > sim::Bytes(0.0)) return std::min(spec.under_way, gpu.streams.in_flight);
   const sim::Bytes of_cu = spec.reduces ? rows_under_way(spec) * gpu.streams.rows : gpu.streams.in_flight;
   return of_cu / (spec.workgroups > 0 ? on_a_cu : 1);
 }
@@ -114,6 +115,7 @@ std::string to_string(const ElementwiseSpec& spec) {
   if (spec.set > sim::Bytes(0.0)) text += fmt::format(", in {} again and again", sim::to_string(spec.set));
   if (spec.chases) text += ", each load behind the other";
   if (spec.workgroups > 0) text += fmt::format(", {} workgroups", spec.workgroups);
+  if (spec.under_way > sim::Bytes(0.0)) text += fmt::format(" with {} under way each", sim::to_string(spec.under_way));
   return text;
 }
 

@@ -17,14 +17,15 @@ struct ElementwiseSpec {
   sim::Bytes read;
   sim::Bytes written;
   sim::Flops flops;
-  int workgroups = 0;       // of half a CU each, 1024 threads where a CU holds 2048; 0: one that fills it on every CU
-  bool reduces = false;     // a row at a time: it is read, reduced to numbers and written, as norms do
-  std::int64_t row = 4096;  // elements of one, where it reduces
-  int threads = 0;          // of a workgroup, each with `access` under way; 0: what kernels of libraries have
-  sim::Bytes access{0.0};   // that a thread loads and stores in a pass of its loop
-  sim::Bytes set{0.0};      // arrays that it goes through turn after turn, of which caches hold what they can; 0: once
-  bool chases = false;      // the address of each load is what the one before it has brought
-  bool strided = false;     // the place of each element is worked out, as in parts of arrays
+  int workgroups = 0;         // of half a CU each, 1024 threads where a CU holds 2048; 0: one that fills it on every CU
+  bool reduces = false;       // a row at a time: it is read, reduced to numbers and written, as norms do
+  std::int64_t row = 4096;    // elements of one, where it reduces
+  sim::Bytes under_way{0.0};  // by such a workgroup, as far as its CU can; 0: what kernels of libraries have
+  int threads = 0;            // of a workgroup, each with `access` under way; 0: what kernels of libraries have
+  sim::Bytes access{0.0};     // that a thread loads and stores in a pass of its loop
+  sim::Bytes set{0.0};   // arrays that it goes through turn after turn, of which caches hold what they can; 0: once
+  bool chases = false;   // the address of each load is what the one before it has brought
+  bool strided = false;  // the place of each element is worked out, as in parts of arrays
 
   sim::Bytes bytes() const { return read + written; }
   auto operator<=>(const ElementwiseSpec&) const = default;

@@ -56,9 +56,10 @@ Memory::Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std:
     const ResourceKind kind = kind_of(level);
     const std::string of_level = name + "." + std::string(level.key);
     if (kind != ResourceKind::l2) {
-      levels_.push_back(
-          {level, add_resource(network, kind, of_level, level.rate.value(), {level.latency, spec.queueing_factor},
-                               apart_below_l2(spec, kind, without))});
+      sim::LoadedLatency latency{level.latency, spec.queueing_factor};
+      latency.backlog = true;
+      levels_.push_back({level, add_resource(network, kind, of_level, level.rate.value(), latency,
+                                             apart_below_l2(spec, kind, without))});
       continue;
     }
     const sim::ResourceNetwork::Apart apart_here = apart_from_clock(kind, without);

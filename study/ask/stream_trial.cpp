@@ -104,6 +104,7 @@ models::ElementwiseSpec kernel_of(const StreamTrial& trial) {
           .written = trial.bytes * (trial.arrays_written / arrays),
           .flops = sim::Flops(trial.flops_per_byte * trial.bytes.value()),
           .workgroups = trial.workgroups.value_or(0),
+          .under_way = trial.under_way,
           .threads = trial.threads.value_or(0),
           .access = trial.threads ? arrays * element : sim::Bytes(0.0),
           .set = trial.set};

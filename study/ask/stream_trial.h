@@ -22,6 +22,7 @@ struct StreamTrial {
   int arrays_written = 1;
   sim::Bytes bytes;                 // of all arrays together
   std::optional<int> workgroups{};  // of 1024 threads; none: as many as the GPU holds
+  sim::Bytes under_way{0.0};        // by each of these, as far as a CU can; 0: as kernels of libraries have it
   std::optional<int> threads{};     // on each CU, of 8 B an array and pass; none: as kernels of libraries have them
   double flops_per_byte = 0.0;      // vector operations on the way
   sim::Bytes set{0.0};              // of all arrays, gone through until `bytes` have passed; 0: all once

@@ -104,8 +104,12 @@ std::string words(const HogTrial& trial) {
                                              : to_string(Work(std::get<models::CollectiveSpec>(trial.beside)));
   const int workgroups = trial.arrays.workgroups.value_or(0);
   if (trial.hog == Hog::compute) return fmt::format("{} beside {} workgroups that compute", beside, workgroups);
-  return fmt::format("{} beside {} workgroups that stream from {} arrays to {}", beside, workgroups,
-                     trial.arrays.arrays_read, trial.arrays.arrays_written);
+  std::string text = fmt::format("{} beside {} workgroups that stream from {} arrays to {}", beside, workgroups,
+                                 trial.arrays.arrays_read, trial.arrays.arrays_written);
+  if (trial.arrays.under_way > sim::Bytes(0.0)) {
+    text += fmt::format(" with {} under way each", sim::to_string(trial.arrays.under_way));
+  }
+  return text;
 }
 
 std::string words(const StepTrial& trial) { return to_string(trial); }

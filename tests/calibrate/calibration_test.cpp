@@ -278,7 +278,7 @@ TEST(Calibration, LeavesASlipOfThePenNoSay) {
 
 // Bytes are written whole, whatever the unit of their range: a fitted file can be fitted again.
 TEST(Calibration, FitsAFittedFileAgain) {
-  EXPECT_THAT(content(h200_file), HasSubstr("workgroup_in_flight: {value: 418000 B"));
+  EXPECT_THAT(content(h200_file), HasSubstr("workgroup_in_flight: {value: 153000 B"));
   Reading file = simulated({});
   file.measurements.resize(1);
   study::CollectiveTrial collective;

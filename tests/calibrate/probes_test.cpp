@@ -25,11 +25,11 @@ const std::string probed = "rccl.workgroup_latency";
 // Two H200s whose file says of a step of the copy loop that probes tell it; with what it is taken to be without them.
 std::filesystem::path base_with_probed(const std::string& file) {
   std::string text = content(h200_file);
-  const std::size_t begin = text.find("  workgroup_latency: {value: 5000 ns");
+  const std::size_t begin = text.find("  workgroup_latency: {value: 1400 ns");
   EXPECT_NE(begin, std::string::npos);
   text.replace(begin, text.find('\n', begin) - begin,
-               "  workgroup_latency: {value: 5000 ns, source: nobody, kind: probed, range: [2000 ns, 8000 ns], "
-               "alternatives: [4000 ns]}");
+               "  workgroup_latency: {value: 1400 ns, source: nobody, kind: probed, range: [700 ns, 3000 ns], "
+               "alternatives: [1000 ns]}");
   // The one that is to be found is the only one.
   const std::size_t shipped_one = text.find("      wait: {value: ");
   text.replace(shipped_one, text.find('\n', shipped_one) - shipped_one,
@@ -117,19 +117,19 @@ const FittedParameter* find(const Calibration& calibration, const std::string& p
 TEST(Probes, TellTheParameterThatTheyWereMadeWith) {
   const std::filesystem::path base = base_with_probed("probed.yaml");
   for (const double pace : {1.0, 1.3}) {
-    const Reading probes = read("probes.csv", some_probes(base, probed + "=6500 ns", pace));
+    const Reading probes = read("probes.csv", some_probes(base, probed + "=2000 ns", pace));
     ASSERT_THAT(probes.faults, IsEmpty());
     ASSERT_EQ(probes.measurements.size(), 6U);
     const Calibration calibration = calibrate(base, std::vector{probes}, in_folders());
     ASSERT_EQ(calibration.parameters.size(), 1U) << "nothing else is fitted to runs at once";
     const FittedParameter& found = calibration.parameters.front();
     EXPECT_EQ(found.path, probed);
-    EXPECT_NEAR(split_unit(found.after).number, 6500.0, 100.0) << pace;
-    EXPECT_LT(split_unit(found.from).number, 6500.0);
-    EXPECT_GT(split_unit(found.to).number, 6500.0);
+    EXPECT_NEAR(split_unit(found.after).number, 2000.0, 50.0) << pace;
+    EXPECT_LT(split_unit(found.from).number, 2000.0);
+    EXPECT_GT(split_unit(found.to).number, 2000.0);
     EXPECT_EQ(found.step, "what running at once costs");
     EXPECT_THAT(calibration.text, HasSubstr("source: \"probes.csv: what running at once costs\", kind: probed, range: "
-                                            "[2000 ns, 8000 ns], alternatives: [4000 ns]"));
+                                            "[700 ns, 3000 ns], alternatives: [1000 ns]"));
   }
 }
 
@@ -140,7 +140,7 @@ TEST(Probes, LeaveTheirParametersAsTheyAreWhereThereAreNone) {
   const Calibration calibration = calibrate(base, std::vector{admit_to_fit(std::move(isolated))}, in_folders());
   EXPECT_EQ(find(calibration, probed), nullptr);
   EXPECT_THAT(calibration.kept, Contains(probed));
-  EXPECT_THAT(calibration.text, HasSubstr("workgroup_latency: {value: 5000 ns, source: nobody, kind: probed"));
+  EXPECT_THAT(calibration.text, HasSubstr("workgroup_latency: {value: 1400 ns, source: nobody, kind: probed"));
 }
 
 // Times over alone and no others: neither a time nor a ratio that a form tells besides.
@@ -204,7 +204,7 @@ TEST(Probes, SayNothingWithoutWhatTheirOperationTakesAlone) {
 // A row that is to be predicted is no probe, whatever beside it is.
 TEST(Probes, AreWhatIsMarkedSoAndNothingElse) {
   const std::filesystem::path base = base_with_probed("marked.yaml");
-  std::string text = some_probes(base, probed + "=6500 ns");
+  std::string text = some_probes(base, probed + "=2000 ns");
   const std::size_t second = text.find(",probe,", text.find(",probe,") + 1);
   text.replace(second, 7, ",predict,");
   const Reading reading = read("marked.csv", text);

@@ -120,6 +120,43 @@ TEST(LatencyLimit, LetsABusyMemorySlowACopyThoughBandwidthIsLeft) {
   EXPECT_NEAR(memory.network.utilisation(0), 0.75, 1e-6);
 }
 
+// 1 unit a second, of which requests wait for what is under way there once it is full, and for nothing else.
+LoadedLatency first_come_first_served() {
+  LoadedLatency latency{Time(1s), 0.0};
+  latency.backlog = true;
+  return latency;
+}
+
+// Hog: 10 under way over 1 s would be 10 a second; copy: 1 under way. Together 1: 10 / (1 + Q) + 1 / (1 + Q) = 1,
+// so that Q = 10, and the copy gets 1 of 11, as its share of what is under way would have it.
+TEST(Backlog, IsWhatOthersKeepUnderWayOverTheRateOfTheResource) {
+  Memory memory(1.0, first_come_first_served());
+  const auto copy = memory.start(1.0);
+  EXPECT_DOUBLE_EQ(memory.rate(copy), 1.0);
+  const auto hog = memory.start(10.0);
+  EXPECT_NEAR(memory.rate(copy), 1.0 / 11.0, 1e-6);
+  EXPECT_NEAR(memory.rate(hog), 10.0 / 11.0, 1e-6);
+  EXPECT_EQ(memory.network.limit(hog).kind, sim::RateLimit::Kind::resource) << "it makes the queue";
+  EXPECT_EQ(memory.network.limit(copy).kind, sim::RateLimit::Kind::latency) << "it waits in it";
+}
+
+// A loop of 9 s elsewhere and 1 s here with 1 under way asks for a tenth, of which there is enough; it waits all the
+// same. With 180 / 19 under way beside it Q is 9: 180 / 19 / (1 + 9) + 1 / (10 + 9) = 1.
+TEST(Backlog, DelaysWhoAsksForLessThanItsShare) {
+  Memory memory(1.0, first_come_first_served());
+  const auto loop = memory.start(1.0, infinity, 9s);
+  memory.start(180.0 / 19.0);
+  EXPECT_NEAR(memory.rate(loop), 1.0 / 19.0, 1e-6);
+}
+
+// What does not fill the resource makes nobody wait.
+TEST(Backlog, IsNoneBelowTheFullRate) {
+  Memory memory(1.0, first_come_first_served());
+  const auto loop = memory.start(0.5, infinity, 4s);
+  memory.start(0.8);
+  EXPECT_NEAR(memory.rate(loop), 0.1, 1e-9);
+}
+
 // A stream that takes whatever it can fills the memory: latency 1 + 1 / (1 - 0.95) = 21, the copy gets 1 / 21.
 TEST(LatencyLimit, IsAtItsLeastBesideAStreamThatFillsTheMemory) {
   Memory memory(1.0);
@@ -206,6 +243,45 @@ TEST(LatencyLimit, ConvergesInAMeshOfBusyMemories) {
   simulator.run();
   EXPECT_EQ(network.effort().unconverged, 0u);
   EXPECT_LE(network.effort().solves, 15 * network.effort().parts);
+}
+
+// Drawn at random, each spread over a factor of 16: copies and kernels between memories of which each has a backlog.
+TEST(Backlog, IsFoundInRandomNetworks) {
+  int unconverged = 0;
+  constexpr int networks = 1000;
+  for (std::uint32_t seed = 0; seed < networks; ++seed) {
+    std::mt19937 draw(seed);
+    const auto below = [&draw](std::uint32_t limit) { return static_cast<std::uint32_t>(draw()) % limit; };
+    const auto value = [&] { return std::exp2(below(4000) / 1000.0 - 2.0); };
+    Simulator simulator;
+    ResourceNetwork network(simulator);
+    const std::uint32_t resources = 1 + below(4);
+    LoadedLatency latency{Time(500ns), 0.08, 2.0, 0.95};
+    latency.backlog = true;
+    for (std::uint32_t r = 0; r < resources; ++r) network.add_resource({"r", 100e9 * value(), latency});
+    for (std::uint32_t i = 0, count = 1 + below(8); i < count; ++i) {
+      ActivitySpec spec;
+      spec.amount = 1e6;
+      for (std::uint32_t r = 0; r < resources; ++r) {
+        if (spec.usages.empty() || below(3) == 0) spec.usages.push_back({r, value()});
+      }
+      if (below(4) > 0) {
+        spec.in_flight = 70e3 * value();
+        spec.weight = spec.in_flight;
+        spec.fixed_latency = Time(200ns);
+        for (const sim::Usage& usage : spec.usages) spec.latency_path.push_back(usage.resource);
+      } else {
+        spec.weight = 70e3;
+      }
+      network.start(spec, {});
+    }
+    network.add_observer([&](Time, Time) {
+      for (std::uint32_t r = 0; r < resources; ++r) EXPECT_LE(network.load(r), network.capacity(r) * (1.0 + 1e-9));
+    });
+    simulator.run();
+    unconverged += network.effort().unconverged > 0 ? 1 : 0;
+  }
+  EXPECT_LE(unconverged, networks / 500) << "where two memories hold the same work back in turn";
 }
 
 // Networks that no machine is like: capacities, latencies and amounts in flight each spread over a factor of 16, most

@@ -160,6 +160,29 @@ TEST(HogTrials, TellWhatStandsInTheWayOfACollective) {
   EXPECT_GT(stretch(Hog::stream), 1.05);
 }
 
+// A full memory lets a collective wait behind what streams have asked for, so that it loses more beside those that ask
+// for more, up to what a CU can have under way (hogs_in_flight.csv: 1.43 and 2.4 to 3.1 times).
+TEST(HogTrials, CostByWhatTheyKeepUnderWay) {
+  HogTrial trial;
+  trial.arrays.workgroups = 98;
+  models::CollectiveSpec reduce = gathered(models::Backend::rccl, two_gpus());
+  reduce.kind = models::CollectiveKind::all_reduce;
+  reduce.bytes = 64_MiB;
+  reduce.channels = 2;
+  reduce.gpus = 0;
+  trial.beside = reduce;
+  const auto stretch = [&trial](sim::Bytes under_way) {
+    trial.arrays.under_way = under_way;
+    return figure(two_gpus(), trial, Figure::collective_stretch);
+  };
+  const double little = stretch(12_KiB), some = stretch(48_KiB), all = stretch(80_KiB);
+  EXPECT_LT(little, 1.15);
+  EXPECT_GT(some, 1.3);
+  EXPECT_LT(some, 1.8);
+  EXPECT_GT(all, 1.25 * some);
+  EXPECT_DOUBLE_EQ(stretch(192_KiB), all);
+}
+
 // Half of the CUs hold a workgroup of the hog beside which no workgroup of a large tile finds room: the GEMM, of eight
 // waves on all, takes at least 1.8 times as long at the same clock, and never twice, as the clock rises. One that has
 // the GPU to itself but for one CU takes little longer.
