@@ -150,7 +150,7 @@ TEST(LayerKinds, WaitForTheExpertsThatMostTokensChoose) {
   const sim::Time even = time();
   question.routing = {1.0, {}, "power:1"};
   EXPECT_GT(time(), even);
-  question.routing = {0.0, {1, 2, 3}, "file"};
+  question.routing = {.shares = {1, 2, 3}, .told = "file"};
   EXPECT_THAT(faults_of(question, kinds_machine().spec).front().what,
               HasSubstr("has shares of 3 experts, and qwen3-30b-a3b has 128"));
 }
