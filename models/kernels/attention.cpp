@@ -133,10 +133,21 @@ double cycles_of_step(const AttentionShape& shape, const GpuSpec& gpu) {
 }
 
 // Keys and values of new tokens are read and written into the cache, by a kernel of the call before attention itself.
-sim::Time time_of_appending(const AttentionShape& shape, const AttentionSpec& spec) {
-  if (!spec.append_rate || shape.backward) return sim::Time(0);
+sim::Time time_of_appending(const AttentionShape& shape, const GpuSpec& gpu) {
+  const double share = gpu.attention->append_share;
+  if (share == 0.0 || shape.backward) return sim::Time(0);
   const double elements = 2.0 * count(shape.batch * shape.queries, shape.kv_heads * shape.head_dim);
-  return sim::to_time(2.0 * elements * size_of(shape.dtype) / *spec.append_rate);
+  return sim::to_time(2.0 * elements * size_of(shape.dtype) / (share * gpu.memory.hbm_rate));
+}
+
+// Of a tile, beside its steps: first products and the division by the sums, and what of its queries and results passes
+// HBM while its CU waits, where those of all CUs pass it at once.
+double cycles_beside_steps(const AttentionShape& shape, const GpuSpec& gpu) {
+  const AttentionSpec& spec = *gpu.attention;
+  const double bytes =
+      spec.tile_queries * static_cast<double>(shape.head_dim + shape.values()) * size_of(shape.dtype).value();
+  const double bytes_per_cycle = gpu.memory.hbm_rate.value() / (gpu.cus() * gpu.power.rated_clock.value());
+  return spec.tile_cycles + spec.exposed * bytes / bytes_per_cycle;
 }
 
 // Progress counts in cycles of a CU. Keys and values come from the L2, where tiles of one head share them.
@@ -145,9 +156,10 @@ Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   const std::int64_t heads = shape.batch * shape.heads;
   const std::vector<double> steps = steps_of_tiles(shape, spec);
   const double of_step = cycles_of_step(shape, gpu);
-  const Load load = spec.next_free ? last_to_finish(heads, steps, cus, spec.tile_cycles / of_step)
-                                   : heaviest_in_turn(heads, steps, cus);
-  const double cycles = load.tiles * spec.tile_cycles + load.steps * of_step;
+  const double of_tile = cycles_beside_steps(shape, gpu);
+  const Load load =
+      spec.next_free ? last_to_finish(heads, steps, cus, of_tile / of_step) : heaviest_in_turn(heads, steps, cus);
+  const double cycles = load.tiles * of_tile + load.steps * of_step;
   const double all_cycles = cycles * cus;
   const double reads = shape.read().value() / all_cycles;
   const double writes = shape.written().value() / all_cycles;
@@ -160,7 +172,7 @@ Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   demand.matrix_per_cycle = 1.0;
   demand.matrix_energy = precision.energy * shape.flops().value() / all_cycles;
   Kernel kernel;
-  kernel.start_up = spec.start + time_of_appending(shape, spec);
+  kernel.start_up = spec.start + time_of_appending(shape, gpu);
   kernel.work = cycles;
   kernel.l2_fill = sim::BytesPerSecond((reads + writes) * cus * gpu.power.rated_clock.value());
   kernel.demand = [demand](int, const Footing&) { return demand; };

@@ -36,6 +36,13 @@ struct Cycles {
 // That a CU gets while all of them load.
 double l2_bytes_per_cycle(const GpuSpec& gpu) { return gpu.l2_bytes_per_cycle() / gpu.cus(); }
 
+// Rows of both operands lie k elements apart.
+double row_conflicts(const GemmLibrary& library, const GemmShape& shape) {
+  const double rows = static_cast<double>(shape.k) * shape.element();
+  const double apart = library.conflicting_rows.value();
+  return apart > 0.0 && std::fmod(rows, apart) == 0.0 ? library.row_conflicts : 1.0;
+}
+
 Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, double first_loads) {
   const GemmLibrary& library = gpu.gemm.library;
   const double tile_m = plan.kernel.tile_m;
@@ -44,7 +51,10 @@ Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, 
   const PrecisionSpec precision = gpu.gemm.precision(plan.shape.dtype).value();
   const double flops_per_cycle =
       precision.flops_per_cycle_per_cu * precision.efficiency_of(plan.shape.layout) * library.efficiency;
-  double multiplying = together * 2.0 * tile_m * tile_n * depth / flops_per_cycle;
+  // A workgroup that fetches operands and multiplies them by turns keeps the pipes busy half of the time; a second one
+  // has its turn meanwhile.
+  const int in_turn = library.loads_ahead ? together : std::max(together, 2);
+  double multiplying = in_turn * 2.0 * tile_m * tile_n * depth / flops_per_cycle;
   if (plan.shape.weights && gpu.vector_flops_per_cycle_per_cu > 0.0) {
     multiplying += together * unpacking * tile_m * depth / gpu.vector_flops_per_cycle_per_cu;
   }
@@ -53,10 +63,13 @@ Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, 
   const double panels = plan.shape.element() * (plan.shape.weight_ratio() * tile_m + tile_n);
   const double arriving = port > 0.0 ? together * panels * depth / port : 0.0;
   const double missing = first_loads + (1.0 - first_loads) * missing_operands(gpu.memory, plan.shape);
+  // Where nothing is loaded ahead it is the wait that takes longer, else the step.
   const double longer = 1.0 + library.cold_operands * missing;
+  const double step_longer = library.loads_ahead ? longer : 1.0;
   const double steps = std::ceil(plan.piece_k() / depth);
-  return {steps * longer * std::max({multiplying, arriving, library.least_step}),
-          steps * together * plan.shape.element() * plan.loaded() * depth / l2_bytes_per_cycle(gpu),
+  return {steps * std::max({step_longer * multiplying, step_longer * arriving, longer * library.least_step}),
+          steps * together * plan.shape.element() * plan.loaded() * depth * row_conflicts(library, plan.shape) /
+              l2_bytes_per_cycle(gpu),
           together * library.tile_overhead * tile_m * tile_n * (plan.kernel.split_k > 1 ? 2.0 : 1.0)};
 }
 
@@ -156,20 +169,23 @@ double cycles(const GpuSpec& gpu, const GemmPlan& plan, double longer, double fi
   const double through_memory = seconds_through_memory(gpu, plan) / pieces * clock;
   const double through_l2 = plan.l2_conflicts * plan.piece_l2_bytes() / gpu.l2_bytes_per_cycle();
   const double launch = sim::to_seconds(gpu.dispatch.workgroup_launch).value() * clock;
+  // Where a CU has several, those of later waves are launched while their neighbours work.
+  const double later_launch = plan.per_cu > 1 ? 0.0 : launch;
   const auto wave = [&](std::int64_t workgroups) {
     const auto together = static_cast<int>(ceil_divide(workgroups, gpu.cus()));
     const Cycles each = cycles_of_pieces(gpu, plan, together, first_loads);
     const double pipes = std::min(longer, 1.0) * each.multiplying + each.around;
     const double bent =
         1.0 / Bend{1.0 / (static_cast<double>(workgroups) * through_memory), gpu.gemm.library.knee}.of(1.0 / pipes);
-    return launch + std::max(bent, static_cast<double>(workgroups) * std::max(through_l2, through_memory));
+    return std::max(bent, static_cast<double>(workgroups) * std::max(through_l2, through_memory));
   };
   const std::int64_t slots = std::int64_t{gpu.cus()} * plan.per_cu;
   const std::int64_t left = plan.pieces() % slots;
   double sum = start_up_cycles(gpu, plan.kernel);
   const std::int64_t full_waves = plan.pieces() / slots;
-  if (full_waves > 0) sum += static_cast<double>(full_waves) * wave(slots);
-  if (left > 0) sum += wave(left);
+  if (full_waves > 0) sum += static_cast<double>(full_waves) * (wave(slots) + later_launch);
+  if (left > 0) sum += wave(left) + later_launch;
+  sum += launch - later_launch;
   return sum;
 }
 

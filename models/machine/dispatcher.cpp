@@ -348,7 +348,11 @@ void Dispatcher::add_room(const KernelSpec& kernel, const Cohort::Run& run, cons
 
 sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
   const Stream& stream = queue.kernel.stream;
-  co_await simulator_.delay(spec_.workgroup_launch);
+  // Where a CU holds several workgroups, one that follows another is launched while its neighbours work.
+  const bool follows = queue.unfinished < queue.kernel.workgroups;
+  if (!follows || workgroups_that_fit(cu_, queue.kernel.workgroup) == 1) {
+    co_await simulator_.delay(spec_.workgroup_launch);
+  }
   if (stream.polled.word != nullptr) co_await poll(queue, cohort);
   co_await queue.body(cohort);
   if (stream.fence > sim::Time::zero()) co_await simulator_.delay(stream.fence);

@@ -15,7 +15,8 @@ void read_library(sim::Section section, AttentionSpec& spec) {
   spec.next_free = section.flag("next_free", spec.next_free);
   spec.tile_cycles = section.number("tile_cycles", 0.0, 1e6, spec.tile_cycles);
   spec.start = section.time("start", limits::latency, spec.start);
-  if (section.has("append_rate")) spec.append_rate = section.rate("append_rate", limits::rate);
+  spec.append_share = section.number("append_share", 0.0, 1.0, spec.append_share);
+  spec.exposed = section.number("exposed", 0.0, 10.0, spec.exposed);
   spec.decode_start = section.time("decode_start", limits::latency, spec.decode_start);
   spec.decode_tile = section.time("decode_tile", limits::latency, spec.decode_tile);
   spec.decode_combine = section.time("decode_combine", limits::latency, spec.decode_combine);

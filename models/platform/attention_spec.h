@@ -2,7 +2,6 @@
 // 2205.14135), and few queries against a long cache (flash decoding).
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +29,12 @@ struct AttentionSpec {
   // Whether a CU that is free gets the longest tile that is left, rather than tiles that were dealt out beforehand.
   bool next_free = false;
   sim::Time start{0};  // before and behind its tiles: other kernels of the call
-  // At which keys and values of new tokens are read and written into a cache before; none: the call does not.
-  std::optional<sim::BytesPerSecond> append_rate{};
+  // Share of HBM's rate at which keys and values of new tokens are read and written into a cache before; 0: the call
+  // does not do that.
+  double append_share = 0.0;
+  // Of the queries that a tile loads and the results that it stores, the share of HBM's time for them in which its CU
+  // does nothing else.
+  double exposed = 0.0;
   int decode_rows = 0;        // of queries in a tile against a cache, however few there are: what matrix units multiply
   sim::Time decode_start{0};  // before and behind the stream of the cache: products, exponentials and sums in a row
   sim::Time decode_tile{0};   // of each tile that a CU has, the cache of one head and sequence or a part of it

@@ -32,8 +32,13 @@ struct GemmLibrary {
   double least_step = 0.0;              // cycles of a workgroup in a step along k, however small: latency
   double cold_operands = 0.0;           // so much longer a step takes whose operands are not in the Infinity Cache
   double knee = 0.0;                    // of its roofline: see models::Bend
-  sim::Time start_up{0};         // before the first workgroup: state that it resets; again where parts are added up
-  int steps_in_flight = 1;       // along k, whose operands a workgroup keeps under way
+  sim::Time start_up{0};    // before the first workgroup: state that it resets; again where parts are added up
+  int steps_in_flight = 1;  // along k, whose operands a workgroup keeps under way
+  bool loads_ahead = true;  // while it multiplies; else it does one behind the other
+  // So much longer the L2 takes for operands whose rows lie a multiple of so many bytes apart: those of a tile are then
+  // in a few of its channels.
+  double row_conflicts = 1.0;
+  sim::Bytes conflicting_rows{0};
   double time_spread = 0.0;      // of the times of a workgroup on different CUs: standard deviation over mean
   std::int64_t l2_drift = 0;     // elements of k between the first and the last workgroup of an XCD
   std::int64_t cache_drift = 0;  // the same over the whole GPU; nobody asks where there is no Infinity Cache

@@ -175,10 +175,12 @@ std::vector<sim::Fault> faults_of(const GemmQuestion& question, const Testbed& t
   }
   const models::MemorySpec& memory = testbed.platform().gpu.memory;
   const sim::Bytes set = question.gemm.compulsory_bytes();
-  if (question.operands == Operands::warm && memory.has_cache() && set > memory.cache_capacity) {
+  const sim::Bytes last_level = memory.has_cache() ? memory.cache_capacity : memory.xcds * memory.l2_capacity;
+  if (question.operands == Operands::warm && set > last_level) {
     add(faults, "operands",
-        "operands and result take " + sim::to_string(set) + ", of which the Infinity Cache holds no more than " +
-            sim::to_string(memory.cache_capacity) + ": cold and rotating are accepted, or none for what a loop finds");
+        "operands and result take " + sim::to_string(set) + ", of which " +
+            (memory.has_cache() ? "the Infinity Cache holds" : "the L2s hold") + " no more than " +
+            sim::to_string(last_level) + ": cold and rotating are accepted, or none for what a loop finds");
   }
   if (question.before != Before::collective) {
     if (question.collective != CollectiveSpec{}) {

@@ -243,7 +243,7 @@ Value routing_of(Routing& routing) {
       }
     }
   };
-  return {"even|power:ALPHA|FILE", read, [&routing] { return routing.told; }};
+  return {"even|dealt|power:ALPHA|FILE", read, [&routing] { return routing.told; }};
 }
 
 ReadModel read_model_of(const StepWords& words) {
@@ -258,8 +258,10 @@ const Words<StepWords>& words_of(const StepWords&) {
   constexpr int most = 1 << 24;
   constexpr int most_gpus = 64;
   static const Words<StepWords> words{
-      {"model", [](auto& q) { return word_of(q.model_name, "NAME|FILE"); },
-       "Name in configs/models, a file like those, or a config.json of Hugging Face", always},
+      {"model", [](auto& q) { return word_of(q.model_name, "NAME|FILE|experts:AxBxCxD"); },
+       "Name in configs/models, a file like those, a config.json of Hugging Face, or experts alone (--half experts): "
+       "features of a token, of an expert between its products, experts, and those that a token uses",
+       always},
       {"phase", [](auto& q) { return value_of(q.phase); }, "What the step is", always},
       {"layers", [](auto& q) { return count_of(q.layers, 1, any_count); },
        "So many layers and nothing else (all, embedding and head unless given)"},
@@ -289,8 +291,9 @@ const Words<StepWords>& words_of(const StepWords&) {
        "Format of products and of all else that is not told apart: bf16,weights=int4,cache=fp8 (bf16, or as a "
        "config.json has it, unless given)"},
       {"routing", [](auto& q) { return routing_of(q.routing); },
-       "How tokens choose experts: even (unless given), power:ALPHA, where the n-th most likely has a share in "
-       "proportion to n to the power of -ALPHA, or a file with the share of each on a line"},
+       "How tokens choose experts: at random, all alike (even, unless given) or by power:ALPHA, where the n-th most "
+       "likely has a share in proportion to n to the power of -ALPHA; by a file with the share of each on a line; or "
+       "in turn (dealt)"},
       {"ignore", [](auto& q) { return word_of(q.ignored_keys, "KEY,KEY..."); },
        "Keys of a config.json that are not known and are to be left out"},
       {"like", [](auto& q) { return word_of(q.like, "TYPE|FILE"); },

@@ -85,6 +85,11 @@ constexpr std::array before_experts{
 constexpr std::array behind_experts{ExpertPass{"weigh", Kind::elementwise, "mul_broadcast", Over::features},
                                     ExpertPass{"sums_zero", Kind::elementwise, "fill", Over::tokens},
                                     ExpertPass{"unpermute", Kind::elementwise, "index_add", Over::features}};
+// What a serving framework's call for experts launches beside its products and one kernel between (vLLM's
+// fused_experts: moe_align_block_size before, silu_and_mul, moe_sum behind): tokens have been routed, and no copy of
+// them is made.
+constexpr std::array before_fused{ExpertPass{"sort", Kind::softmax, "route", Over::copies, true, 6}};
+constexpr std::array behind_fused{ExpertPass{"sum", Kind::elementwise, "sum_copies", Over::features}};
 
 class Forward {
  public:
@@ -96,7 +101,7 @@ class Forward {
     if (half == Half::both || half == Half::attention) attention_half();
     if (half == Half::attention) return;
     if (half == Half::experts) {
-      exchange_and_multiply(experts_of(writer_));
+      experts_by_one_call();
     } else if (model_.experts == 0) {
       feed_forward();
     } else {
@@ -247,7 +252,9 @@ class Forward {
   }
 
   void activate(double elements, const std::string& of = "") {
-    if (model_.gates()) {
+    if (model_.experts_alone) {
+      writer_.operate(name(of + "activation"), Kind::elementwise, "swiglu", elements);
+    } else if (model_.gates()) {
       writer_.operate(name(of + "gate"), Kind::elementwise, "silu_strided", elements);
       writer_.operate(name(of + "gated"), Kind::elementwise, "mul_strided", elements);
     } else {
@@ -276,6 +283,20 @@ class Forward {
     if (model_.shared_ffn > 0)
       writer_.operate(name("shared_add"), Kind::elementwise, "add", elements_of(shared_tokens(), model_.hidden));
     add_up("down", false);
+  }
+
+  // Experts that are all that is known of a model are a framework's call for them; those of a layer are its exchanges
+  // and products.
+  void experts_by_one_call() {
+    const std::int64_t routed = writer_.tokens_to_route();
+    const Experts experts = experts_of(writer_);
+    if (model_.experts_alone) {
+      for (const ExpertPass& pass : before_fused) operate(pass, routed, experts.sent);
+    }
+    exchange_and_multiply(experts);
+    if (model_.experts_alone) {
+      for (const ExpertPass& pass : behind_fused) operate(pass, routed, experts.sent);
+    }
   }
 
   void operate(const ExpertPass& pass, std::int64_t routed, std::int64_t copies) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <set>
 #include <system_error>
 
@@ -61,6 +62,40 @@ std::int64_t parameters_of_kinds(const ModelSpec& model, bool used) {
     sum += kind.layers * of_layer;
   }
   return sum;
+}
+
+// "experts:7168x2048x33x9"
+ModelSpec read_experts(const std::string& name) {
+  const std::string_view extents = std::string_view(name).substr(experts_prefix.size());
+  ModelSpec model;
+  model.name = name;
+  model.experts_alone = true;
+  constexpr std::array places{&ModelSpec::hidden, &ModelSpec::ffn, &ModelSpec::experts, &ModelSpec::experts_used};
+  constexpr std::array most{most_features, most_features, most_experts, most_experts};
+  const char* at = extents.data();
+  const char* const end = at + extents.size();
+  bool reads = true;
+  for (std::size_t i = 0; i < places.size() && reads; ++i) {
+    std::int64_t value = 0;
+    const auto [behind, error] = std::from_chars(at, end, value);
+    const bool last = i + 1 == places.size();
+    reads = error == std::errc{} && value >= 1 && value <= most[i] &&
+            (last ? behind == end : behind != end && *behind == 'x');
+    model.*places[i] = value;
+    at = last ? behind : behind + 1;
+  }
+  if (!reads) {
+    throw sim::ConfigError({{"--model", "",
+                             fmt::format("'{}' are no experts: four numbers are accepted, as experts:7168x2048x33x9, "
+                                         "features up to {}, experts up to {}",
+                                         name.substr(0, 80), most_features, most_experts)}});
+  }
+  if (model.experts_used > model.experts) {
+    throw sim::ConfigError({{"--model", "",
+                             fmt::format("a token cannot use {} of {} experts: 1 to {} are accepted",
+                                         model.experts_used, model.experts, model.experts)}});
+  }
+  return model;
 }
 
 }  // namespace
@@ -213,6 +248,7 @@ std::filesystem::path model_file(const std::string& name_or_path,
 
 ReadModel read_model_file(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders,
                           std::span<const std::string> ignores, const std::string& like) {
+  if (names_experts(name_or_path) && ignores.empty() && like.empty()) return {read_experts(name_or_path)};
   const std::filesystem::path file = model_file(name_or_path, config_folders);
   if (file.extension() == ".json") {
     return read_hugging_face(sim::read_measurement_text(file), name_or_path, config_folders, ignores,

@@ -82,6 +82,7 @@ struct ModelSpec {
   std::int64_t experts = 0;        // of a layer, 0: one feed-forward half for all tokens
   std::int64_t experts_used = 0;   // by a token
   std::int64_t shared_ffn = 0;     // features of the experts that all tokens use, of all these together
+  bool experts_alone = false;      // nothing else of it is known, so that no other half of a layer can be asked for
   std::vector<LayerVariant> variants{};
 
   auto operator<=>(const ModelSpec&) const = default;
@@ -150,7 +151,9 @@ struct ReadModel {
   std::vector<std::string> ignored{};       // what of it is left out or taken for something else, in sentences
 };
 
-// A path of a .yaml or .json file, or the name of one of configs/models. Of a config.json keys that `ignores` names are
+// A path of a .yaml or .json file, the name of one of configs/models, or experts alone as benchmarks of fused experts
+// have them: "experts:7168x2048x33x9", features of a token and of an expert between its products, experts, and those
+// that a token uses. Of a config.json keys that `ignores` names are
 // left out, and the architecture is that of `like`, where it is given: a model_type or another config.json. Throws
 // sim::ConfigError with all that is wrong with it: unknown, missing and contradictory keys, heads that do not divide.
 ReadModel read_model_file(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders,
@@ -158,6 +161,10 @@ ReadModel read_model_file(const std::string& name_or_path, std::span<const std::
 inline ModelSpec read_model(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders) {
   return read_model_file(name_or_path, config_folders).model;
 }
+
+// Whether it is of experts alone, which no file describes.
+inline constexpr std::string_view experts_prefix = "experts:";
+inline bool names_experts(std::string_view name) { return name.starts_with(experts_prefix); }
 
 // Where it is read from. Throws sim::ConfigError where it is no path and no model is named so.
 std::filesystem::path model_file(const std::string& name_or_path,

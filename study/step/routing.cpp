@@ -49,6 +49,9 @@ std::vector<double> chances(std::vector<double> shares, std::int64_t used) {
 }  // namespace
 
 RoutedLoad load_of(const Routing& routing, std::int64_t experts, std::int64_t used, int ranks, std::int64_t tokens) {
+  if (routing.dealt) {
+    return {1.0, static_cast<double>(std::min(experts, tokens * used)) / ranks};
+  }
   const auto count = static_cast<std::size_t>(experts);
   std::vector<double> shares = routing.shares;
   if (shares.empty()) {
@@ -73,16 +76,17 @@ RoutedLoad load_of(const Routing& routing, std::int64_t experts, std::int64_t us
 Routing read_routing(const std::string& text) {
   constexpr std::string_view power = "power:";
   if (text.empty() || text == "even") return {};
+  if (text == "dealt") return {.dealt = true, .told = text};
   if (text.starts_with(power)) {
     const std::optional<double> alpha = number_in(std::string_view(text).substr(power.size()));
-    if (alpha && *alpha >= 0.0 && *alpha <= steepest) return {*alpha, {}, text};
+    if (alpha && *alpha >= 0.0 && *alpha <= steepest) return {.power = *alpha, .told = text};
     throw sim::ConfigError({{"--routing", "",
                              fmt::format("'{}' has no power: power:ALPHA with a number from 0 to {} is accepted",
                                          text.substr(0, 60), steepest)}});
   }
   std::istringstream lines(sim::read_measurement_text(text));
   std::vector<sim::Fault> faults;
-  Routing routing{0.0, {}, text};
+  Routing routing{.told = text};
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
     if (!line.empty() && line.back() == '\r') line.pop_back();

@@ -12,6 +12,7 @@ namespace c3sim::study {
 // How likely experts are to be chosen. Each token chooses by itself, as many experts as the model has it use.
 struct Routing {
   double power = 0.0;            // the n-th most likely is so in proportion to n to the power of -power; 0: all alike
+  bool dealt = false;            // not by likelihood: to one expert after the other, as many benchmarks deal tokens
   std::vector<double> shares{};  // of each expert, in the order of the GPUs that have them; empty: by power
   std::string told{};            // as it was read
 
@@ -26,8 +27,8 @@ struct RoutedLoad {
 };
 RoutedLoad load_of(const Routing& routing, std::int64_t experts, std::int64_t used, int ranks, std::int64_t tokens);
 
-// "even", "power:ALPHA", or a file with a share of tokens, or a count, on each line, one for each expert. Throws
-// sim::ConfigError, with the line, for what is none of these.
+// "even", "dealt", "power:ALPHA", or a file with a share of tokens, or a count, on each line, one for each expert.
+// Throws sim::ConfigError, with the line, for what is none of these.
 Routing read_routing(const std::string& text);
 
 }  // namespace c3sim::study

@@ -118,6 +118,8 @@ void check_phase(const StepQuestion& question, FaultList& faults) {
   faults.add_if(!whole && question.phase == Phase::train, "half", "training is of whole layers: both is accepted");
   faults.add_if(question.half == Half::experts && model.experts == 0, "half",
                 "{} has no experts: both, attention and feed_forward are accepted", model.name);
+  faults.add_if(model.experts_alone && question.half != Half::experts, "half",
+                "{} are nothing but experts: experts is accepted", model.name);
   faults.add_if(!whole && !question.layers, "half", "a whole step has both halves: --layers is accepted beside it");
   faults.add_if(question.phase != Phase::prefill && question.decoding > 0, "decoding",
                 "sequences decode beside a prefill: --phase prefill is accepted");

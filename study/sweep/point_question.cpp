@@ -38,7 +38,7 @@ PlainQuestion untold(Ask ask) {
 // there is no such model.
 std::optional<std::filesystem::path> file_of(const PlainQuestion& question, const Assignment& word) {
   if (std::holds_alternative<StepWords>(question) || std::holds_alternative<ServeQuestion>(question)) {
-    if (word.name == "model") return model_file(word.value, config_folders());
+    if (word.name == "model" && !names_experts(word.value)) return model_file(word.value, config_folders());
   }
   if (std::holds_alternative<ServeQuestion>(question) && word.name == "trace" && !word.value.empty()) {
     return word.value;

@@ -222,13 +222,22 @@ TEST(Attention, WhoseTilesGoToWhoIsFreeEndsSooner) {
   EXPECT_NEAR(microseconds(square(2048, 512, true), platform), as_us(1024 * (2.5 * step_cycles + tile_cycles)), 1.0);
 }
 
-// Keys and values of 256 tokens and 4 heads, 262144 B, are read and written at 52.4288 GB/s in 10 us.
+// Keys and values of 256 tokens and 4 heads, 262144 B, are read and written at half of HBM's rate, and the tiles of all
+// CUs wait for their queries and results, 2 x 128 x 64 elements of 2 B each, for twice the time that HBM takes for
+// them.
 TEST(Attention, OfAFrameworkHasOtherKernelsBeside) {
   PlatformSpec platform = with_attention();
   const double alone = microseconds(square(4, 256, false), platform);
+  const double hbm = platform.gpu.memory.hbm_rate.value();
   platform.gpu.attention->start = 5_us;
-  platform.gpu.attention->append_rate = sim::BytesPerSecond(52.4288e9);
-  EXPECT_NEAR(microseconds(square(4, 256, false), platform), alone + 5.0 + 10.0, 1e-2);
+  platform.gpu.attention->append_share = 0.5;
+  const double append = 2.0 * 262144.0 / (0.5 * hbm) * 1e6;
+  EXPECT_NEAR(microseconds(square(4, 256, false), platform), alone + 5.0 + append, 1e-2);
+  platform.gpu.attention->exposed = 2.0;
+  // In cycles of the rated clock, which work at 1 GHz takes longer for.
+  const double slower = platform.gpu.power.rated_clock.value() / 1e9;
+  const double waiting = slower * 2.0 * 8 * 128 * (64 + 64) * 2 / hbm * 1e6;
+  EXPECT_NEAR(microseconds(square(4, 256, false), platform), alone + 5.0 + append + waiting, 1e-2);
 }
 
 // 64 caches are eight on each of 8 CUs.

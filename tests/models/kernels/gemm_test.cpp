@@ -112,6 +112,27 @@ TEST(GemmPlan, EfficiencyFollowsFromWhatBindsAStep) {
               multiplying / (2.0 * multiplying + 8192.0), 1e-12);
 }
 
+// A workgroup that loads and multiplies by turns has the pipes half of the time, two of a CU have them always.
+TEST(GemmPlan, AWorkgroupThatDoesNotLoadAheadKeepsThePipesBusyHalfOfTheTime) {
+  GemmSpec spec = round_gemm();
+  const GemmPlan ahead = plan_with(spec, {128, 128, 800});
+  spec.library.loads_ahead = false;
+  const GemmPlan by_turns = plan_with(spec, {128, 128, 800});
+  EXPECT_EQ(ahead.per_cu, 1);
+  EXPECT_DOUBLE_EQ(by_turns.efficiency, ahead.efficiency / 2.0);
+}
+
+// Rows of 800 elements of 2 B are 1600 B apart: a multiple of 400, but not of 1024.
+TEST(GemmPlan, RowsThatLieInFewChannelsTakeLongerInTheL2) {
+  GemmSpec spec = round_gemm();
+  const double free = plan_with(spec, {128, 128, 800}).l2_conflicts;
+  spec.library.row_conflicts = 1e6;
+  spec.library.conflicting_rows = sim::Bytes(1024.0);
+  EXPECT_EQ(plan_with(spec, {128, 128, 800}).l2_conflicts, free);
+  spec.library.conflicting_rows = sim::Bytes(400.0);
+  EXPECT_GT(plan_with(spec, {128, 128, 800}).l2_conflicts, free);
+}
+
 // Half of the efficiency for operands that lie as those of a gradient of weights do, whose kernels are those of others.
 // The operands of a step, 2 B * 256 * 8, take 2048 cycles to come in at 2 B a cycle, however many CUs share a load.
 TEST(GemmPlan, NoCuMultipliesFasterThanItsOperandsArrive) {

@@ -148,9 +148,9 @@ TEST(LayerKinds, WaitForTheExpertsThatMostTokensChoose) {
   question.tp = question.ep = 8;
   const auto time = [&] { return ask(kinds_machine().spec, question, read_operators(folders)).time; };
   const sim::Time even = time();
-  question.routing = {1.0, {}, "power:1"};
+  question.routing = {.power = 1.0, .told = "power:1"};
   EXPECT_GT(time(), even);
-  question.routing = {0.0, {1, 2, 3}, "file"};
+  question.routing = {.shares = {1, 2, 3}, .told = "file"};
   EXPECT_THAT(faults_of(question, kinds_machine().spec).front().what,
               HasSubstr("has shares of 3 experts, and qwen3-30b-a3b has 128"));
 }

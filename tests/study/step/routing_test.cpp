@@ -22,13 +22,22 @@ TEST(Routing, LeavesExpertsWithoutTokens) {
   EXPECT_EQ(load_of({}, 128, 8, 8, 16).over_even, 1.0);
 }
 
+// Eight tokens that use 8 of 128 experts have 64 copies, one for each of half of them; of two ranks each has as many.
+TEST(Routing, DealtGivesCopiesToAsManyExpertsAsThereAre) {
+  const Routing dealt = read_routing("dealt");
+  EXPECT_EQ(load_of(dealt, 128, 8, 1, 8).busy, 64.0);
+  EXPECT_EQ(load_of(dealt, 128, 8, 2, 8).busy, 32.0);
+  EXPECT_EQ(load_of(dealt, 128, 8, 1, 100).busy, 128.0);
+  EXPECT_EQ(load_of(dealt, 128, 8, 2, 100).over_even, 1.0);
+}
+
 // Of four experts on two ranks the first has half of the tokens: with the third, which is dealt to its rank, 0.7 of
 // them, 1.4 times as many as even. A token that uses two has the likeliest once at most.
 TEST(Routing, IsAsLongAsTheRankWithMostTokens) {
-  const Routing routing{0.0, {5, 2, 2, 1}, "file"};
+  const Routing routing{.shares = {5, 2, 2, 1}, .told = "file"};
   EXPECT_NEAR(load_of(routing, 4, 1, 2, 1000).over_even, 1.4, 1e-9);
-  EXPECT_NEAR(load_of({1.0, {}, "power:1"}, 2, 1, 2, 1000).over_even, 2.0 * (1.0 / 1.5), 1e-9);
-  EXPECT_NEAR(load_of({0.0, {9, 1, 1}, ""}, 3, 2, 1, 1).busy, 2.0, 1e-9);
+  EXPECT_NEAR(load_of({.power = 1.0, .told = "power:1"}, 2, 1, 2, 1000).over_even, 2.0 * (1.0 / 1.5), 1e-9);
+  EXPECT_NEAR(load_of({.shares = {9, 1, 1}}, 3, 2, 1, 1).busy, 2.0, 1e-9);
 }
 
 std::string fault_of_routing(const std::string& text) {
