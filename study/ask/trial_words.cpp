@@ -145,6 +145,15 @@ std::string command(const GemmTrial& trial) {
   return takes_all ? said("gemm", trial) : std::string();
 }
 
+std::string command(const AttentionTrial& trial) {
+  const models::AttentionShape& shape = trial.shape;
+  KernelWords asked{.operator_name = "attention",
+                    .attention = shape,
+                    .context = shape.keys - shape.queries,
+                    .bidirectional = !shape.causal};
+  return said("kernel", asked);
+}
+
 std::string command(CollectiveTrial trial) {
   models::CollectiveSpec& spec = trial.spec;
   if (spec.backend != models::Backend::sdma) {
