@@ -53,7 +53,7 @@ class FieldReader {
   void read(std::string_view name, const Value& value) {
     asked_.push_back(name);
     if (const auto found = fields_.find(name); found != fields_.end())
-      value.read({.arguments = arguments_, .option = name, .text = found->second, .one = true});
+      value.read({.arguments = arguments_, .option = name, .text = found->second});
   }
   // What a trial must have.
   void need(std::string_view name, const Value& value) {
@@ -63,7 +63,8 @@ class FieldReader {
   // All that a question can be told, one value each: the table of study/ask/words.h.
   template <class Question>
   void read_words_of(Question& question) {
-    for (const study::Word<Question>& word : study::words_said(question)) {
+    for (const study::Word<Question>& word : study::words_of(question)) {
+      if (word.whom == study::Whom::files) continue;
       if (word.needed != study::Needed::never) {
         need(word.name, word.of(question));
       } else if (has(word.name)) {
@@ -109,24 +110,17 @@ void read(study::RestTrial&, FieldReader&) {}
 void read(study::EmptyKernelTrial&, FieldReader&) {}
 
 void read(study::GemmTrial& trial, FieldReader& fields) {
-  study::GemmQuestion question;
-  fields.read_words_of(question);
-  trial.shape = question.gemm;
-  trial.before = question.before;
-  trial.operands = question.operands;
-  if (!question.cus.empty()) trial.cus = question.cus.front();
-  fields.read("nth", study::count_of(trial.nth, 0, study::any_count));
-  fields.read("pause", value_of(trial.pause));
-  fields.read("group", study::whole_of(trial.group, 1, most_units));
+  fields.read_words_of(trial);
   if (trial.group > 1 && trial.pause == sim::Time::zero())
     fields.fault("group", "is of GEMMs between pauses: give pause");
   if (trial.pause > sim::Time::zero() && trial.nth.value_or(0) >= trial.group)
     fields.fault("nth", "counts from 0 up to group - 1");
   if (trial.before == study::Before::collective) {
-    trial.collective = question.collective;
     trial.collective.gpus = 0;
     fields.need("collective", value_of(trial.collective.kind));
     fields.need("bytes", value_of(trial.collective.bytes));
+  } else {
+    trial.collective = {};
   }
 }
 
@@ -136,20 +130,14 @@ void read(study::AttentionTrial& trial, FieldReader& fields) {
   if (!fields.has("keys")) trial.shape.keys = trial.shape.queries;
 }
 
+void read(study::CollectiveTrial& trial, FieldReader& fields) { fields.read_words_of(trial); }
 void read(models::CollectiveSpec& spec, FieldReader& fields) {
-  study::CollectiveQuestion question;
-  fields.read_words_of(question);
-  spec = study::spec_of(question);
+  study::CollectiveTrial trial;
+  read(trial, fields);
+  spec = trial.spec;
 }
 
-void read(study::CollectiveTrial& trial, FieldReader& fields) { read(trial.spec, fields); }
-
-void read(study::CopyTrial& trial, FieldReader& fields) {
-  study::CopyQuestion question;
-  fields.read_words_of(question);
-  trial.spec = question.copy;
-  if (!question.sizes.empty()) trial.spec.bytes = question.sizes.front();
-}
+void read(study::CopyTrial& trial, FieldReader& fields) { fields.read_words_of(trial); }
 
 void read(study::FanOutTrial& trial, FieldReader& fields) {
   Value peers = study::whole_of(trial.peers, 1, most_units);
@@ -229,11 +217,8 @@ void read(study::LoadTrial& trial, FieldReader& fields) {
 }
 
 void read(study::C3Trial& trial, FieldReader& fields) {
-  study::C3Question question;
-  fields.read_words_of(question);
-  fields.read("reserved", study::count_of(question.scenario.reserved, 0, study::all_cus));  // another name of reserve
-  trial.scenario = question.scenario;
-  if (!question.strategies.empty()) trial.strategy = question.strategies.front();
+  fields.read_words_of(trial);
+  fields.read("reserved", study::count_of(trial.scenario.reserved, 0, study::all_cus));  // another name of reserve
 }
 
 void read(study::DependentTrial& trial, FieldReader& fields) {

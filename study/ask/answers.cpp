@@ -126,7 +126,7 @@ Results with_intervals(ResultTable table, const Answer<WorkResult>& answer, std:
 
 }  // namespace
 
-Results to_tables(const C3Question&, const Answer<C3Result>& answer, const models::PlatformSpec& platform) {
+Results to_tables(const Question<C3Trial>&, const Answer<C3Result>& answer, const models::PlatformSpec& platform) {
   std::vector<NamedRun> runs;
   for (const C3Result& result : answer.results)
     runs.push_back({std::string(to_string(result.strategy)), result.schedule});
@@ -156,11 +156,11 @@ Results to_tables(const C3Question&, const Answer<C3Result>& answer, const model
   return {platform.name, {std::move(results)}, std::move(warnings), std::move(runs)};
 }
 
-Results to_tables(const GemmQuestion& question, const Answer<WorkResult>& answer,
+Results to_tables(const Question<GemmTrial>& question, const Answer<WorkResult>& answer,
                   const models::PlatformSpec& platform) {
   ResultTable table(
       {{"gemm", "GEMM", ""}, {"cus", "CUs", ""}, {"time_us", "time", "us"}, {"tflops", "rate", "TFLOP/s", 1}});
-  const models::GemmShape& gemm = question.gemm;
+  const models::GemmShape& gemm = question.points.front().shape;
   std::vector<NamedRun> runs;
   std::vector<Cell> fidelities;
   for (const WorkResult& result : answer.results) {
@@ -174,7 +174,8 @@ Results to_tables(const GemmQuestion& question, const Answer<WorkResult>& answer
   return with_intervals(std::move(table), answer, std::move(runs), platform);
 }
 
-Results to_tables(const CollectiveQuestion&, const Answer<WorkResult>& answer, const models::PlatformSpec& platform) {
+Results to_tables(const Question<CollectiveTrial>&, const Answer<WorkResult>& answer,
+                  const models::PlatformSpec& platform) {
   ResultTable table({{"collective", "collective", ""},
                      {"backend", "backend", ""},
                      {"variant", "variant", ""},
@@ -205,16 +206,17 @@ Results to_tables(const CollectiveQuestion&, const Answer<WorkResult>& answer, c
   return with_intervals(std::move(table), answer, std::move(runs), platform);
 }
 
-Results to_tables(const CopyQuestion& question, const Answer<WorkResult>& answer,
+Results to_tables(const Question<CopyTrial>& question, const Answer<WorkResult>& answer,
                   const models::PlatformSpec& platform) {
+  const bool shown = question.points.front().phases;
   ResultTable table({{"from", "from", ""},
                      {"to", "to", ""},
                      {"bytes", "size", "B"},
                      {"time_us", "time", "us"},
-                     {"control_us", "control", "us", 2, question.phases},
-                     {"schedule_us", "schedule", "us", 2, question.phases},
-                     {"copy_us", "copy", "us", 2, question.phases},
-                     {"completion_us", "completion", "us", 2, question.phases},
+                     {"control_us", "control", "us", 2, shown},
+                     {"schedule_us", "schedule", "us", 2, shown},
+                     {"copy_us", "copy", "us", 2, shown},
+                     {"completion_us", "completion", "us", 2, shown},
                      {"fidelity", "fidelity", ""},
                      {"GBps", "rate", "GB/s"},
                      for_programs("blocks"),
@@ -234,14 +236,15 @@ Results to_tables(const CopyQuestion& question, const Answer<WorkResult>& answer
   return with_intervals(std::move(table), answer, std::move(runs), platform);
 }
 
-Results to_tables(const KernelQuestion& question, const Answer<WorkResult>& answer,
+Results to_tables(const Question<KernelTrial>& question, const Answer<WorkResult>& answer,
                   const models::PlatformSpec& platform) {
   ResultTable table({{"kernel", "kernel", ""},
                      {"cus", "CUs", ""},
                      {"bytes", "size", "B"},
                      {"time_us", "time", "us"},
                      {"rate_GBps", "rate", "GB/s", 1}});
-  const sim::Bytes bytes = std::visit([](const auto& kernel) { return bytes_of(kernel); }, question.kernel);
+  const sim::Bytes bytes =
+      std::visit([](const auto& kernel) { return bytes_of(kernel); }, question.points.front().kernel);
   std::vector<NamedRun> runs;
   for (const WorkResult& result : answer.results) {
     table.add_row({to_string(result.work), std::int64_t{result.cus}, whole_bytes(bytes),

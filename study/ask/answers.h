@@ -10,12 +10,15 @@
 namespace c3sim::study {
 
 // One row per result. `platform`: the one that was asked. Text shows the phases of a copy only if asked to.
-Results to_tables(const C3Question& question, const Answer<C3Result>& answer, const models::PlatformSpec& platform);
-Results to_tables(const GemmQuestion& question, const Answer<WorkResult>& answer, const models::PlatformSpec& platform);
-Results to_tables(const CollectiveQuestion& question, const Answer<WorkResult>& answer,
+Results to_tables(const Question<C3Trial>& question, const Answer<C3Result>& answer,
                   const models::PlatformSpec& platform);
-Results to_tables(const CopyQuestion& question, const Answer<WorkResult>& answer, const models::PlatformSpec& platform);
-Results to_tables(const KernelQuestion& question, const Answer<WorkResult>& answer,
+Results to_tables(const Question<GemmTrial>& question, const Answer<WorkResult>& answer,
+                  const models::PlatformSpec& platform);
+Results to_tables(const Question<CollectiveTrial>& question, const Answer<WorkResult>& answer,
+                  const models::PlatformSpec& platform);
+Results to_tables(const Question<CopyTrial>& question, const Answer<WorkResult>& answer,
+                  const models::PlatformSpec& platform);
+Results to_tables(const Question<KernelTrial>& question, const Answer<WorkResult>& answer,
                   const models::PlatformSpec& platform);
 
 // A column of times, as programs and as people call it.

@@ -58,7 +58,7 @@ const Words<KernelWords>& words_of(const KernelWords&) {
       {"peers", [](auto& q) { return devices_of(q.remote.peers); }, "Those others, separated by commas"},
       {"bytes", [](auto& q) { return value_of(q.remote.bytes); }, "Bytes of each of them"},
       {"access", [](auto& q) { return access_of(q.remote.access); }, "store, uncached_store or load"},
-      {"cus", [](auto& q) { return counts_of(q.cus, 1, all_cus); },
+      {"cus", [](auto& q) { return count_of_each(q.cus, 1, all_cus); },
        "CUs of each GPU; counts separated by commas (all unless given)"},
   };
   return words;
@@ -99,7 +99,7 @@ models::AttentionShape attention_of(const KernelWords& asked, bool has_heads, st
 
 }  // namespace
 
-KernelQuestion question_in(const KernelWords& asked, const Given& given, std::vector<sim::Fault>& faults) {
+KernelTrial trial_in(const KernelWords& asked, const Given& given, std::vector<sim::Fault>& faults) {
   const auto fault = [&faults](std::string_view word, std::string what) {
     faults.push_back({std::string(word), "", std::move(what)});
   };

@@ -94,23 +94,28 @@ void add_sensitivity(Results& results, const Answer<C3Result>& answer, const Pla
 
 template <class Asked>
 Results answer_plain(Request& request) {
-  constexpr bool is_c3 = std::is_same_v<Asked, C3Question>;
+  constexpr bool is_c3 = std::is_same_v<Asked, C3Trial>;
   Arguments arguments;
-  Asked asked;
+  Question<Asked> asked;
   read_words(asked, request.given(), arguments, nullptr);
   const int jobs = request.jobs(arguments);
-  if constexpr (is_c3) asked.jobs = jobs;
   const std::optional<Sampling> sampling = request.sampling(arguments);
   const Platform platform = request.platform(arguments);
   read_words(asked, request.given(), arguments, &platform.spec);
   arguments.check();
   std::vector<sim::Fault> faults;
-  const auto& question = question_in(asked, request.given(), faults);
+  const auto question = question_in(asked, request.given(), faults);
   arguments.check_with(faults);
 
   Testbed testbed(platform.spec);
   arguments.check_with(faults_of(question, testbed));
-  auto answer = ask(testbed, question, request.progress());
+  const auto asked_at_once = [&] {
+    if constexpr (is_c3)
+      return ask(testbed, question, request.progress(), jobs);
+    else
+      return ask(testbed, question, request.progress());
+  };
+  auto answer = asked_at_once();
   if (sampling) {
     const Ensemble ensemble(platform, *sampling, jobs, request.progress());
     add_intervals(answer, ensemble, platform.spec, request.progress(), jobs);
@@ -119,11 +124,9 @@ Results answer_plain(Request& request) {
   if (const std::string& quantity = request.text("sensitivity"); quantity == fraction) {
     if constexpr (is_c3) add_sensitivity(results, answer, platform, request.progress());
   } else if (!quantity.empty()) {
-    auto again = question;
-    if constexpr (is_c3) again.jobs = 1;  // parameters are varied on many threads
     results.tables.push_back(sensitivity_of(
         quantity, platform,
-        [&again](Testbed& other) { return to_tables(again, study::ask(other, again), other.platform()); },
+        [&question](Testbed& other) { return to_tables(question, study::ask(other, question), other.platform()); },
         request.progress()));
   }
   return request.finish(testbed, platform, std::move(results));
@@ -134,30 +137,30 @@ Results answer_plain(Request& request) {
 Command c3_command() {
   return {"c3", "Predict a GEMM and a collective running at once (C3), under one or more strategies",
           strategies_explained() + c3_examples,
-          options_of<C3Question>() + run_options() + c3_options() + uncertainty_options() + jobs_option(),
-          answer_plain<C3Question>};
+          options_of<C3Trial>() + run_options() + c3_options() + uncertainty_options() + jobs_option(),
+          answer_plain<C3Trial>};
 }
 
 Command gemm_command() {
-  return {"gemm", "Predict a GEMM alone, on all CUs or on fewer", gemm_examples,
-          options_of<GemmQuestion>() + run_options() + timing_option() + uncertainty_options() +
-              sensitivity_option("time_us"),
-          answer_plain<GemmQuestion>};
+  return {
+      "gemm", "Predict a GEMM alone, on all CUs or on fewer", gemm_examples,
+      options_of<GemmTrial>() + run_options() + timing_option() + uncertainty_options() + sensitivity_option("time_us"),
+      answer_plain<GemmTrial>};
 }
 
 Command collective_command() {
   return {"collective", "Predict a collective alone, by RCCL's kernels or by SDMA engines", collective_examples,
-          options_of<CollectiveQuestion>() + run_options() + timing_option() + uncertainty_options() +
+          options_of<CollectiveTrial>() + run_options() + timing_option() + uncertainty_options() +
               sensitivity_option("time_us"),
-          answer_plain<CollectiveQuestion>};
+          answer_plain<CollectiveTrial>};
 }
 
 Command copy_command() {
-  return {"copy", "Predict one copy between two GPUs, or a GPU and the host, by an SDMA engine, and its phases",
-          copy_examples,
-          options_of<CopyQuestion>() + run_options() + timing_option() + uncertainty_options() +
-              sensitivity_option("time_us"),
-          answer_plain<CopyQuestion>};
+  return {
+      "copy", "Predict one copy between two GPUs, or a GPU and the host, by an SDMA engine, and its phases",
+      copy_examples,
+      options_of<CopyTrial>() + run_options() + timing_option() + uncertainty_options() + sensitivity_option("time_us"),
+      answer_plain<CopyTrial>};
 }
 
 Command kernel_command() {

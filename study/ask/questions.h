@@ -3,8 +3,8 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -17,50 +17,22 @@
 
 namespace c3sim::study {
 
-// How long does a GEMM take alone, after what its GPU has done before?
-struct GemmQuestion {
-  models::GemmShape gemm;
-  std::vector<int> cus{};  // of every GPU, each count a result of its own; empty: all of them
-  Before before = Before::loop;
-  models::CollectiveSpec collective{};  // that came before, of bytes from 1, over all GPUs
-  std::optional<Operands> operands{};   // of a loop; none: as `before` leaves them
-};
-
-// How long does a collective take alone? One result for each variant, prelaunched or not, and size.
-struct CollectiveQuestion {
-  models::CollectiveKind collective = models::CollectiveKind::all_gather;
-  models::Backend backend = models::Backend::rccl;
-  std::vector<sim::Bytes> sizes;  // of the whole array of one GPU
-  std::optional<int> gpus{};      // that take part; none: all of the node
-  int first = 0;                  // of these
-  // Of copy engines.
-  std::vector<models::SdmaVariant> variants{};  // empty: pcpy
-  bool all_variants = false;                    // all that the collective has, instead
-  std::vector<bool> prelaunch{};                // empty: not prelaunched
-  std::optional<int> engines{};                 // of each GPU, for b2b; none: one
-  std::optional<models::HostThreads> host_threads{};
-  // Of RCCL's kernels.
-  std::optional<int> cus{};
-  std::optional<int> channels{};
-  bool graph = false;
-  std::optional<models::RcclAlgorithm> algorithm{};
-  models::ElementType dtype = models::ElementType::bf16;
-};
-// Of what it says several of, the first; of all GPUs, 0 of them.
-models::CollectiveSpec spec_of(const CollectiveQuestion& question);
-
-// How long does one copy take alone, and each of its phases? One result for each size.
-struct CopyQuestion {
-  models::SdmaCopySpec copy;  // but for its size
-  std::vector<sim::Bytes> sizes;
-  bool phases = false;  // shown to people, too
-};
-
 // How long does a kernel take alone that streams through memory on every GPU, attention there, or one that reaches from
 // one GPU into others?
-struct KernelQuestion {
+struct KernelTrial {
   std::variant<models::ElementwiseSpec, models::AttentionShape, models::RemoteKernelSpec> kernel;
-  std::vector<int> cus{};  // of each GPU that it runs on, each count a result of its own; empty: all of them
+  std::optional<int> cus{};  // of each GPU that it runs on; none: all of them
+};
+
+// A plain question: a trial (study/ask/trial.h), or several of one kind, each of which has a result of its own.
+template <class Asked>
+struct Question {
+  Question() : points(1) {}
+  Question(Asked one) : points{std::move(one)} {}
+  Question(std::vector<Asked> several, bool all = false) : points(std::move(several)), those_possible(all) {}
+
+  std::vector<Asked> points;
+  bool those_possible = false;  // what the platform cannot do is left out with a warning, unless that is everything
 };
 
 // How long one run of such work took.
@@ -72,13 +44,6 @@ struct WorkResult {
   sim::Time time{0};                               // of the work, from its launch to its end
   std::optional<models::SdmaCopyPhases> phases{};  // of a copy
   Means means{};                                   // over the run
-};
-
-// How do a GEMM and a collective fare together? One C3Result for each strategy.
-struct C3Question {
-  Scenario scenario;
-  std::vector<Strategy> strategies{};  // empty: all that the collective permits
-  int jobs = 1;                        // threads; the answer does not depend on it
 };
 
 // Where the times of a result lie, in seconds: its time, or its makespan, its GEMM's and its collective's end. None
@@ -95,22 +60,20 @@ struct Answer {
 
 // What the platform cannot do of a question, all of it: `where` is the option of the command line, without dashes, that
 // asks for it. Empty where the question can be asked.
-std::vector<sim::Fault> faults_of(const GemmQuestion& question, const Testbed& testbed);
-std::vector<sim::Fault> faults_of(const CollectiveQuestion& question, const Testbed& testbed);
-std::vector<sim::Fault> faults_of(const CopyQuestion& question, const Testbed& testbed);
-std::vector<sim::Fault> faults_of(const KernelQuestion& question, const Testbed& testbed);
-std::vector<sim::Fault> faults_of(const C3Question& question, const Testbed& testbed);
+std::vector<sim::Fault> faults_of(const Question<GemmTrial>& question, const Testbed& testbed);
+std::vector<sim::Fault> faults_of(const Question<CollectiveTrial>& question, const Testbed& testbed);
+std::vector<sim::Fault> faults_of(const Question<CopyTrial>& question, const Testbed& testbed);
+std::vector<sim::Fault> faults_of(const Question<KernelTrial>& question, const Testbed& testbed);
+std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testbed& testbed);
 
-// Throws sim::ConfigError with the question's faults, if it has any. A scenario without a name gets one.
-// `progress` is told of results. Arrays beyond the HBM of a GPU are answered, with a warning.
-Answer<WorkResult> ask(Testbed& testbed, const GemmQuestion& question, const Progress& progress = {});
-Answer<WorkResult> ask(Testbed& testbed, const CollectiveQuestion& question, const Progress& progress = {});
-Answer<WorkResult> ask(Testbed& testbed, const CopyQuestion& question, const Progress& progress = {});
-Answer<WorkResult> ask(Testbed& testbed, const KernelQuestion& question, const Progress& progress = {});
-Answer<C3Result> ask(Testbed& testbed, const C3Question& question, const Progress& progress = {});
-
-// Any collectives that are possible.
-Answer<WorkResult> run_collectives(Testbed& testbed, std::span<const models::CollectiveSpec> collectives,
-                                   const Progress& progress = {});
+// Throws sim::ConfigError with the question's faults, if it has any. GPUs are all of the platform unless a collective
+// says how many; a scenario without a name gets one. `progress` is told of results. Arrays beyond the HBM of a GPU are
+// answered, with a warning.
+Answer<WorkResult> ask(Testbed& testbed, const Question<GemmTrial>& question, const Progress& progress = {});
+Answer<WorkResult> ask(Testbed& testbed, const Question<CollectiveTrial>& question, const Progress& progress = {});
+Answer<WorkResult> ask(Testbed& testbed, const Question<CopyTrial>& question, const Progress& progress = {});
+Answer<WorkResult> ask(Testbed& testbed, const Question<KernelTrial>& question, const Progress& progress = {});
+// `jobs`: threads, on which the answer does not depend.
+Answer<C3Result> ask(Testbed& testbed, const Question<C3Trial>& question, const Progress& progress = {}, int jobs = 1);
 
 }  // namespace c3sim::study

@@ -48,7 +48,7 @@ void add_words(Json& section, bool required = true) {
   section["additionalProperties"] = false;
   Question question;
   for (const Word<Question>& word : words_of(question)) {
-    if (word.whom == Whom::commands) continue;
+    if (word.whom == Whom::commands || word.whom == Whom::tables) continue;
     Json property = schema_of(word.of(question));
     if (property.contains("$ref")) property = {{"allOf", Json::array({std::move(property)})}};
     property["description"] = word.help;
@@ -78,8 +78,8 @@ Json schema_from(std::istream& outline) {
   Json& of = schema["definitions"];
   add_words<models::GemmShape>(of["operation"], false);
   add_words<models::AttentionShape>(of["attention"]);
-  add_words<CollectiveQuestion>(of["collective"]);
-  add_words<CopyQuestion>(of["copy"]);
+  add_words<CollectiveTrial>(of["collective"]);
+  add_words<CopyTrial>(of["copy"]);
   add_words<models::ElementwiseSpec>(of["kernel"]);
   add_words<NamedKernel>(of["kernel"], false);
   add_words<models::RemoteKernelSpec>(of["remote"]);

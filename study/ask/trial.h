@@ -63,14 +63,22 @@ struct AttentionTrial {
   auto operator<=>(const AttentionTrial&) const = default;
 };
 
+// Over all GPUs of whatever platform there is.
+inline models::CollectiveSpec collective_of_all() {
+  models::CollectiveSpec spec;
+  spec.gpus = 0;
+  return spec;
+}
+
 // `gpus` of the spec is looked at where it is not 0; 0 stands for all of the platform.
 struct CollectiveTrial {
-  models::CollectiveSpec spec;
+  models::CollectiveSpec spec = collective_of_all();
   auto operator<=>(const CollectiveTrial&) const = default;
 };
 
 struct CopyTrial {
   models::SdmaCopySpec spec;
+  bool phases = false;  // shown to people, too
   auto operator<=>(const CopyTrial&) const = default;
 };
 
@@ -104,13 +112,6 @@ struct LoadTrial {
   sim::BytesPerSecond beside;  // what streams through HBM meanwhile ...
   double beside_reads = 1.0;   // ... and how much of it is read
   auto operator<=>(const LoadTrial&) const = default;
-};
-
-// A GEMM and a collective at once.
-struct C3Trial {
-  Scenario scenario;
-  Strategy strategy = Strategy::c3_base;
-  auto operator<=>(const C3Trial&) const = default;
 };
 
 // An all-gather of rows of B (tokens) and the GEMM that needs them.

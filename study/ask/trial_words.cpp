@@ -145,13 +145,8 @@ bool gemm_takes(const models::CollectiveSpec& collective) {
 
 std::string command(const GemmTrial& trial) {
   if (trial.nth || trial.pause > sim::Time::zero()) return {};
-  GemmQuestion question{.gemm = trial.shape, .before = trial.before, .operands = trial.operands};
-  if (trial.cus) question.cus = {*trial.cus};
-  if (trial.before == Before::collective) {
-    if (!gemm_takes(trial.collective)) return {};
-    question.collective = trial.collective;
-  }
-  return said("gemm", question);
+  const bool takes_all = trial.before != Before::collective || gemm_takes(trial.collective);
+  return takes_all ? said("gemm", trial) : std::string();
 }
 
 std::string command(const AttentionTrial& trial) {
@@ -163,42 +158,37 @@ std::string command(const AttentionTrial& trial) {
   return said("kernel", asked);
 }
 
-std::string command(const CollectiveTrial& trial) {
-  const models::CollectiveSpec& spec = trial.spec;
-  CollectiveQuestion question{.collective = spec.kind, .backend = spec.backend, .sizes = {spec.bytes}};
-  if (spec.gpus > 0) question.gpus = spec.gpus;
-  if (spec.backend == models::Backend::sdma) {
-    question.variants = {spec.variant};
-    if (spec.prelaunch) question.prelaunch = {true};
-    if (spec.engines > 1) question.engines = spec.engines;
-    question.host_threads = spec.host_threads;
+std::string command(CollectiveTrial trial) {
+  models::CollectiveSpec& spec = trial.spec;
+  if (spec.backend != models::Backend::sdma) {
+    spec.variant = models::SdmaVariant::pcpy;
+    spec.prelaunch = false;
+    spec.engines = 1;
+    spec.host_threads = {};
+  } else if (spec.kind != models::CollectiveKind::all_reduce) {
+    // Engines alone have no CUs and are launched from no graph; of an all-reduce kernels add up.
+    spec.cus = {};
+    spec.channels = {};
+    spec.graph = false;
   }
-  question.algorithm = spec.algorithm;
-  question.dtype = spec.dtype;
-  // Engines alone have no CUs and are launched from no graph; of an all-reduce kernels add up.
-  if (models::by_kernels(spec.backend) || spec.kind == models::CollectiveKind::all_reduce) {
-    question.cus = spec.cus;
-    question.channels = spec.channels;
-    question.graph = spec.graph;
-  }
-  return said("collective", question);
+  return said("collective", trial);
 }
 
 std::string command(const StepTrial& trial) {
   return said("step", StepWords{trial.question, trial.question.model.name});
 }
 
-std::string command(const CopyTrial& trial) {
-  return said("copy", CopyQuestion{.copy = trial.spec, .sizes = {trial.spec.bytes}, .phases = true});
+std::string command(CopyTrial trial) {
+  trial.phases = true;
+  return said("copy", trial);
 }
 
-std::string command(const C3Trial& trial) {
-  C3Question question{.scenario = trial.scenario, .strategies = {trial.strategy}};
+std::string command(C3Trial trial) {
   if (trial.strategy != Strategy::conccl && trial.strategy != Strategy::conccl_rp) {
-    question.scenario.variant = models::SdmaVariant::pcpy;
-    question.scenario.prelaunch = false;
+    trial.scenario.variant = models::SdmaVariant::pcpy;
+    trial.scenario.prelaunch = false;
   }
-  return said("c3", question);
+  return said("c3", trial);
 }
 
 double size_of_beside(const HogTrial& trial) {

@@ -26,10 +26,10 @@ Times times_of(Testbed& testbed, std::span<const WorkResult> results) {
 }
 
 Times times_of(Testbed& testbed, std::span<const C3Result> results) {
-  std::vector<Attempt> attempts;
-  for (const C3Result& result : results) attempts.push_back({result.scenario, result.strategy});
+  std::vector<C3Trial> trials;
+  for (const C3Result& result : results) trials.push_back({result.scenario, result.strategy});
   Times times;
-  for (const C3Result& run : run_all(testbed, attempts)) {
+  for (const C3Result& run : run_all(testbed, trials)) {
     std::vector<double>& of_run = times.emplace_back();
     for (const sim::Time time : {run.makespan, run.gemm, run.collective}) {
       of_run.push_back(sim::to_seconds(time).value());

@@ -63,25 +63,17 @@ Value value_of(sim::Bytes& size, sim::Limits<sim::Bytes> limits) {
           .accepted = sizes_accepted()};
 }
 
-Value value_of(std::vector<sim::Bytes>& sizes) {
-  const auto read = [&sizes](const Reading& in) {
-    if (in.one) {
-      sizes = {in.arguments.size(in.option, in.text)};
-    } else {
-      sizes = in.arguments.sizes(in.option, in.text);
-    }
+Value value_of_each(sim::Bytes& size) {
+  Value each = value_of(size);
+  each.form = "SIZE|LOW:HIGH:xFACTOR";
+  each.schema = R"({"$ref": "#/definitions/size"})";
+  each.several = [](const Reading& in) {
+    std::vector<std::string> texts;
+    for (const sim::Bytes one : in.arguments.sizes(in.option, in.text))
+      texts.push_back(fmt::format("{}B", one.value()));
+    return texts;
   };
-  const auto text = [&sizes] {
-    std::string all;
-    for (const sim::Bytes size : sizes) all.append(all.empty() ? "" : ",").append(sim::to_string(size));
-    return all;
-  };
-  return {.form = "SIZE|LOW:HIGH:xFACTOR",
-          .read = read,
-          .text = text,
-          .take = [&sizes](const Entry& in) { sizes = {in.section.bytes(in.key, array_sizes)}; },
-          .accepted = sizes_accepted(),
-          .schema = R"({"$ref": "#/definitions/size"})"};
+  return each;
 }
 
 Value value_of(sim::Time& time) {
@@ -177,16 +169,20 @@ Value count_of(std::optional<int>& number, int low, Highest high, std::string fo
   return whole(number, low, high, std::move(form));
 }
 
-Value counts_of(std::vector<int>& counts, int low, Highest high) {
-  const auto read = [&counts, low, high](const Reading& in) {
-    if (in.one) {
-      counts = {in.arguments.integer(in.option, in.text, low, high.on(in.platform))};
-    } else {
-      counts = in.arguments.integers(in.option, in.text, low, high.on(in.platform));
-    }
+Value count_of_each(std::optional<int>& count, int low, Highest high) {
+  Value each = count_of(count, low, high, "COUNTS");
+  each.several = [low, high](const Reading& in) {
+    std::vector<std::string> texts;
+    for (const int one : in.arguments.integers(in.option, in.text, low, high.on(in.platform)))
+      texts.push_back(fmt::format("{}", one));
+    return texts;
   };
+  return each;
+}
+
+Value counts_of(std::vector<int>& counts, int low, Highest high) {
   return {.form = "COUNTS",
-          .read = read,
+          .read = {},
           .text = [&counts] { return fmt::format("{}", fmt::join(counts, ",")); },
           .take = [&counts, low,
                    high](const Entry& in) { counts = in.section.integers(in.key, low, high.on(&in.platform)); },

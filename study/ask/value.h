@@ -21,7 +21,6 @@ struct Reading {
   std::string_view option;  // as it was typed: the place of faults
   std::string_view text;
   const models::PlatformSpec* platform{};  // that bounds numbers; none: any that there may be
-  bool one = false;                        // one value, where others may say several: a point of a sweep
 };
 
 // A key of a file to be read, which is there or must be.
@@ -42,7 +41,10 @@ struct Value {
   bool of_platform = false;    // its bounds are a platform's
   std::string accepted = {};   // what is due where it is missing: "1B to 1TiB are accepted"; empty where the form says
   std::string schema = {};     // what files may say, as a JSON schema; empty where the form says
+  // The texts of all that a text says which may say several, each to be read by itself; none of what says one thing.
+  std::function<std::vector<std::string>(const Reading&)> several = {};
 };
+inline constexpr std::string_view all_that_there_are = "all";
 
 // The largest that a whole number may be: what the platform has, or, where there is none, models::most_channels; or the
 // same everywhere.
@@ -62,7 +64,7 @@ int last_engine(const models::PlatformSpec& platform);
 
 Value value_of(models::GemmShape& shape);
 Value value_of(sim::Bytes& size, sim::Limits<sim::Bytes> limits = array_sizes);
-Value value_of(std::vector<sim::Bytes>& sizes);
+Value value_of_each(sim::Bytes& size);  // sizes and ranges of them
 Value value_of(sim::Time& time);
 Value value_of(bool& flag);
 Value word_of(std::string& word, std::string form);
@@ -73,7 +75,8 @@ Value number_of(sim::Flops& number, double low, double high);
 Value whole_of(int& number, int low, Highest high);
 Value whole_of(std::int64_t& number, int low, Highest high);
 Value count_of(std::optional<int>& count, int low, Highest high, std::string form = "COUNT");
-Value counts_of(std::vector<int>& counts, int low, Highest high);
+Value count_of_each(std::optional<int>& count, int low, Highest high);
+Value counts_of(std::vector<int>& counts, int low, Highest high);  // a word of files alone
 
 namespace detail {
 template <class T>
@@ -100,27 +103,18 @@ Value value_of(std::optional<T>& value, const std::vector<sim::Choice<T>>& choic
   return detail::chosen(value, choices);
 }
 
-// Several; "all" leaves the list empty, and is noted in `all` where that is given.
+// One of them at a time; "all" stands for every one.
 template <class T>
-Value value_of(std::vector<T>& values, bool* all = nullptr) {
-  const std::vector<sim::Choice<T>> choices = sim::choices_of<T>();
-  const auto read = [&values, all, choices](const Reading& in) {
-    const bool says_all = in.text == "all" && !in.one;
-    if (all != nullptr) *all = says_all;
-    values.clear();
-    if (in.one) {
-      values.push_back(in.arguments.choice(in.option, in.text, choices));
-    } else if (!says_all) {
-      values = in.arguments.choice_list(in.option, in.text, choices);
-    }
-  };
-  const auto text = [&values, all, choices] {
-    std::string names = all != nullptr && *all ? "all" : "";
-    for (const T& value : values) names.append(names.empty() ? "" : ",").append(detail::name_of<T>(value, choices));
+Value value_of_each(T& value) {
+  Value each = value_of(value);
+  each.form.append("|").append(all_that_there_are);
+  each.several = [](const Reading& in) {
+    std::vector<std::string> names;
+    for (const T& one : in.arguments.choice_list<T>(in.option, in.text))
+      names.push_back(detail::name_of<T>(one, sim::choices_of<T>()));
     return names;
   };
-  return {names_of(choices) + "|all", read, text,
-          [&values, choices](const Entry& in) { values = {in.section.choice<T>(in.key, choices)}; }};
+  return each;
 }
 
 }  // namespace c3sim::study

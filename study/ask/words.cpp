@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "sim/config/config_error.h"
 #include "study/work/config_folders.h"
@@ -24,22 +23,18 @@ int engines_to_peers(const models::PlatformSpec& platform) {
   return platform.gpu.sdma.engines - platform.gpu.sdma.host_engines;
 }
 
-// Whether commands are queued beforehand; asked both ways, or, at a point, one way.
-Value prelaunch_of(std::vector<bool>& prelaunch) {
-  const std::vector<sim::Choice<std::vector<bool>>> ways{{"no", {false}}, {yes, {true}}, {"both", {false, true}}};
-  Value value = value_of(prelaunch, ways);
-  value.read = [&prelaunch, ways](const Reading& in) {
-    const std::vector<sim::Choice<std::vector<bool>>> at_a_point{
-        {"no", {}}, {yes, {true}}, {"false", {}}, {"true", {true}}};
-    prelaunch = in.arguments.choice(in.option, in.text, in.one ? at_a_point : ways);
-  };
-  value.take = [&prelaunch](const Entry& in) {
-    prelaunch.clear();
-    if (in.section.flag(in.key)) prelaunch = {true};
-  };
+// Whether commands are queued beforehand, or both ways, one after the other.
+Value prelaunch_of_each(bool& prelaunch) {
+  Value value = value_of(prelaunch);
+  value.form = "no|yes|both";
   value.schema = R"({"type": "boolean"})";
   value.said = Said::maybe_alone;
   value.alone = yes;
+  value.several = [](const Reading& in) {
+    using Ways = std::vector<std::string>;
+    return in.arguments.choice<Ways>(in.option, in.text,
+                                     {{"no", Ways{"no"}}, {yes, Ways{"yes"}}, {"both", Ways{"no", "yes"}}});
+  };
   return value;
 }
 
@@ -78,14 +73,14 @@ Value chosen_of(CollectiveCarriers& chosen) {
 
 }  // namespace
 
-const Words<C3Question>& words_of(const C3Question&) {
-  static const Words<C3Question> words{
+const Words<C3Trial>& words_of(const C3Trial&) {
+  static const Words<C3Trial> words{
       {"gemm", [](auto& q) { return value_of(q.scenario.gemm); }, gemm_help, always},
       {"dtype", [](auto& q) { return value_of(q.scenario.gemm.dtype); }, dtype_help},
       {"collective", [](auto& q) { return value_of(q.scenario.collective); }, "Collective over all GPUs", always},
       {"bytes", [](auto& q) { return value_of(q.scenario.bytes); }, "Whole array of one GPU, with its unit: 896MiB",
        always},
-      {"strategy", [](auto& q) { return value_of(q.strategies); },
+      {"strategy", [](auto& q) { return value_of_each(q.strategy); },
        "Strategies, separated by commas, or all that the collective permits", at_points},
       {"backend", [](auto& q) { return value_of(q.scenario.kernels); },
        "Whose kernels carry the collective where kernels do (rccl unless given)"},
@@ -110,12 +105,12 @@ const Words<C3Question>& words_of(const C3Question&) {
   return words;
 }
 
-const Words<GemmQuestion>& words_of(const GemmQuestion&) {
-  static const Words<GemmQuestion> words{
-      {"gemm", [](auto& q) { return value_of(q.gemm); }, gemm_help, always},
-      {"dtype", [](auto& q) { return value_of(q.gemm.dtype); }, dtype_help},
-      {"layout", [](auto& q) { return value_of(q.gemm.layout); }, layout_help},
-      {"cus", [](auto& q) { return counts_of(q.cus, 1, all_cus); },
+const Words<GemmTrial>& words_of(const GemmTrial&) {
+  static const Words<GemmTrial> words{
+      {"gemm", [](auto& q) { return value_of(q.shape); }, gemm_help, always},
+      {"dtype", [](auto& q) { return value_of(q.shape.dtype); }, dtype_help},
+      {"layout", [](auto& q) { return value_of(q.shape.layout); }, layout_help},
+      {"cus", [](auto& q) { return count_of_each(q.cus, 1, all_cus); },
        "CUs of each GPU, as many on every XCD; counts separated by commas (all unless given)"},
       {"before", [](auto& q) { return value_of(q.before); },
        "What the GPU did before, each time: the same GEMM (loop, unless given), the same of other operands on links "
@@ -131,67 +126,73 @@ const Words<GemmQuestion>& words_of(const GemmQuestion&) {
       {"backend", [](auto& q) { return value_of(q.collective.backend); }, "What moved its data (rccl unless given)"},
       {"channels", [](auto& q) { return count_of(q.collective.channels, 1, any_count); },
        "Channels of its kernels (as the library has it unless given)"},
+      {"nth", [](auto& q) { return count_of(q.nth, 0, any_count); },
+       "Which of the GEMMs that follow each other from rest is timed, counted from 0", never, Whom::tables},
+      {"pause", [](auto& q) { return value_of(q.pause); }, "Pause before each group of GEMMs (none unless given)",
+       never, Whom::tables},
+      {"group", [](auto& q) { return whole_of(q.group, 1, any_count); },
+       "GEMMs that follow each other between two pauses (1 unless given)", never, Whom::tables},
   };
   return words;
 }
 
-const Words<CollectiveQuestion>& words_of(const CollectiveQuestion&) {
-  static const Words<CollectiveQuestion> words{
+const Words<CollectiveTrial>& words_of(const CollectiveTrial&) {
+  static const Words<CollectiveTrial> words{
       {"collective",
-       [](auto& q) { return value_of(q.collective); },
+       [](auto& q) { return value_of(q.spec.kind); },
        "Collective over the GPUs",
        always,
        Whom::everybody,
        {},
        "kind"},
-      {"backend", [](auto& q) { return value_of(q.backend); },
+      {"backend", [](auto& q) { return value_of(q.spec.backend); },
        "What moves the data: RCCL's kernels (unless given), SDMA engines, or kernels that load from all peers at once, "
        "in one shot or in two"},
-      {"bytes", [](auto& q) { return value_of(q.sizes); },
+      {"bytes", [](auto& q) { return value_of_each(q.spec.bytes); },
        "Whole array of one GPU: sizes and ranges, separated by commas", always},
-      {"gpus", [](auto& q) { return count_of(q.gpus, 2, all_gpus_of); },
+      {"gpus", [](auto& q) { return whole_of(q.spec.gpus, 2, all_gpus_of); },
        "GPUs that take part, the first ones of the node (all unless given)"},
-      {"first", [](auto& q) { return whole_of(q.first, 0, last_gpu); },
+      {"first", [](auto& q) { return whole_of(q.spec.first, 0, last_gpu); },
        "The GPU at which those that take part begin (0 unless given)", never, Whom::files},
-      {"variant", [](auto& q) { return value_of(q.variants, &q.all_variants); },
+      {"prelaunch", [](auto& q) { return prelaunch_of_each(q.spec.prelaunch); },
+       "SDMA: whether commands are queued beforehand and wait for a word from the host (alone: yes)"},
+      {"variant", [](auto& q) { return value_of_each(q.spec.variant); },
        "SDMA: a copy per peer on its own engine (unless given), two peers per broadcast command, exchange in place, "
        "all copies back to back; several separated by commas, or all that the collective has"},
-      {"prelaunch", [](auto& q) { return prelaunch_of(q.prelaunch); },
-       "SDMA: whether commands are queued beforehand and wait for a word from the host (alone: yes)"},
-      {"engines", [](auto& q) { return count_of(q.engines, 1, engines_to_peers); },
+      {"engines", [](auto& q) { return whole_of(q.spec.engines, 1, engines_to_peers); },
        "SDMA, b2b: ways that the copies of a GPU are dealt to, each on an engine of its own (1 unless given)", never,
        Whom::everybody, "ways"},
-      {"host_threads", [](auto& q) { return value_of(q.host_threads); },
+      {"host_threads", [](auto& q) { return value_of(q.spec.host_threads); },
        "SDMA: one host thread drives all GPUs, or each GPU has its own (as the platform says unless given)"},
-      {"cus", [](auto& q) { return count_of(q.cus, 1, all_cus); },
+      {"cus", [](auto& q) { return count_of(q.spec.cus, 1, all_cus); },
        "CUs of each GPU that RCCL's kernels are confined to (all unless given)", never, Whom::commands},
-      {"channels", [](auto& q) { return count_of(q.channels, 1, any_count); },
+      {"channels", [](auto& q) { return count_of(q.spec.channels, 1, any_count); },
        "Channels (workgroups) of RCCL's kernels (as the library has it unless given)"},
-      {"graph", [](auto& q) { return value_of(q.graph); }, "RCCL's kernels are launched from a captured graph"},
-      {"algorithm", [](auto& q) { return value_of(q.algorithm); },
+      {"graph", [](auto& q) { return value_of(q.spec.graph); }, "RCCL's kernels are launched from a captured graph"},
+      {"algorithm", [](auto& q) { return value_of(q.spec.algorithm); },
        "How NCCL's kernels go about it: around rings, or by multicast and reduction in the switch (as the library "
        "chooses unless given; ring is what NCCL_NVLS_ENABLE=0 has)"},
-      {"dtype", [](auto& q) { return value_of(q.dtype); },
+      {"dtype", [](auto& q) { return value_of(q.spec.dtype); },
        "Of the elements (bf16 unless given): which algorithms a reduction has"},
   };
   return words;
 }
 
-const Words<CopyQuestion>& words_of(const CopyQuestion&) {
-  static const Words<CopyQuestion> words{
-      {"from", [](auto& q) { return device_of(q.copy.from); }, "Source: gpu0, or host", always},
-      {"to", [](auto& q) { return device_of(q.copy.to); }, "Destination: gpu1, or host", always},
-      {"bytes", [](auto& q) { return value_of(q.sizes); }, "Sizes and ranges, separated by commas", always},
-      {"engine", [](auto& q) { return count_of(q.copy.engine, 0, last_engine, "N"); },
+const Words<CopyTrial>& words_of(const CopyTrial&) {
+  static const Words<CopyTrial> words{
+      {"from", [](auto& q) { return device_of(q.spec.from); }, "Source: gpu0, or host", always},
+      {"to", [](auto& q) { return device_of(q.spec.to); }, "Destination: gpu1, or host", always},
+      {"bytes", [](auto& q) { return value_of_each(q.spec.bytes); }, "Sizes and ranges, separated by commas", always},
+      {"engine", [](auto& q) { return count_of(q.spec.engine, 0, last_engine, "N"); },
        "Engine of the source (the recommended one unless given)"},
-      {"copies", [](auto& q) { return whole_of(q.copy.copies, 1, models::most_blocks); },
+      {"copies", [](auto& q) { return whole_of(q.spec.copies, 1, models::most_blocks); },
        "Blocks of so many bytes each, scattered, that a runtime is asked to copy (1 unless given)"},
-      {"submit", [](auto& q) { return value_of(q.copy.submit); },
+      {"submit", [](auto& q) { return value_of(q.spec.submit); },
        "How it is asked: a call for each block in one stream, a batch in one call, a captured graph, or a kernel that "
        "gathers them (each, of several; of one, packets written by hand)"},
-      {"pull", [](auto& q) { return value_of(q.copy.pull); }, "By an engine of the GPU that it goes to", never,
+      {"pull", [](auto& q) { return value_of(q.spec.pull); }, "By an engine of the GPU that it goes to", never,
        Whom::files},
-      {"host_threads", [](auto& q) { return value_of(q.copy.host_threads); },
+      {"host_threads", [](auto& q) { return value_of(q.spec.host_threads); },
        "Whose instructions they are: one thread's for all GPUs, or one's for each", never, Whom::files},
       {"phases", [](auto& q) { return value_of(q.phases); },
        "Show the four phases in tables; CSV and JSON always have them", never, Whom::commands},

@@ -6,6 +6,8 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "study/ask/option.h"
@@ -23,7 +25,12 @@ enum class Needed {
   always
 };
 
-enum class Whom { everybody, commands, files };  // files: operations of experiments
+enum class Whom {
+  everybody,
+  commands,
+  tables,  // of measurements
+  files    // operations of experiments
+};
 
 template <class Question>
 struct Word {
@@ -47,7 +54,7 @@ struct KernelWords {
   std::int64_t context = 0;
   bool bidirectional = false;
   models::RemoteKernelSpec remote{};
-  std::vector<int> cus{};
+  std::optional<int> cus{};
 };
 
 // What is said of a step, before its model has been read.
@@ -67,20 +74,27 @@ Value experts_over(Split& split, int most_gpus);
 
 template <class Question>
 using Words = std::vector<Word<Question>>;
-const Words<GemmQuestion>& words_of(const GemmQuestion& question);
-const Words<CollectiveQuestion>& words_of(const CollectiveQuestion& question);
-const Words<CopyQuestion>& words_of(const CopyQuestion& question);
+const Words<GemmTrial>& words_of(const GemmTrial& question);
+const Words<CollectiveTrial>& words_of(const CollectiveTrial& question);
+const Words<CopyTrial>& words_of(const CopyTrial& question);
 const Words<KernelWords>& words_of(const KernelWords& question);  // study/ask/kernel_words.cpp
-const Words<C3Question>& words_of(const C3Question& question);
+const Words<C3Trial>& words_of(const C3Trial& question);
 const Words<StepWords>& words_of(const StepWords& question);
 const Words<ServeQuestion>& words_of(const ServeQuestion& question);  // study/ask/serve_command.cpp
 
-// The question that such words ask, where `given` was said; what is wrong with it is added to `faults`, as faults_of()
+// The trial that such words ask for, where `given` was said; what is wrong with it is added to `faults`, as faults_of()
 // has them.
-KernelQuestion question_in(const KernelWords& asked, const Given& given, std::vector<sim::Fault>& faults);
-template <class Question>
-const Question& question_in(const Question& asked, const Given&, std::vector<sim::Fault>&) {
+KernelTrial trial_in(const KernelWords& asked, const Given& given, std::vector<sim::Fault>& faults);
+template <class Asked>
+const Asked& trial_in(const Asked& asked, const Given&, std::vector<sim::Fault>&) {
   return asked;
+}
+template <class Asked>
+auto question_in(const Question<Asked>& asked, const Given& given, std::vector<sim::Fault>& faults) {
+  std::vector<std::decay_t<decltype(trial_in(asked.points.front(), given, faults))>> points;
+  std::vector<sim::Fault> same;
+  for (const Asked& point : asked.points) points.push_back(trial_in(point, given, points.empty() ? faults : same));
+  return Question(std::move(points), asked.those_possible);
 }
 
 // What is said of work by files alone.
@@ -98,11 +112,11 @@ const Words<models::FusedSpec>& words_of(const models::FusedSpec& fused);  // by
 const Words<models::SdmaPacketList>& words_of(const models::SdmaPacketList& list);
 const Words<StoredRange>& words_of(const StoredRange& range);
 
-// Those that are not of files alone.
+// Those that are not of files or tables alone.
 template <class Question>
 Words<Question> words_said(const Question& question) {
   Words<Question> words = words_of(question);
-  std::erase_if(words, [](const Word<Question>& word) { return word.whom == Whom::files; });
+  std::erase_if(words, [](const Word<Question>& word) { return word.whom >= Whom::tables; });
   return words;
 }
 
@@ -137,11 +151,44 @@ void read_words(Question& question, const Given& given, Arguments& arguments, co
   }
 }
 
+// The same of a question, of which some words may say several things: each is then asked with all that the other words
+// say, and those of later words come one after the other. A word that is needed at points says all unless given.
+template <class Asked>
+void read_words(Question<Asked>& question, const Given& given, Arguments& arguments,
+                const models::PlatformSpec* platform) {
+  for (const Word<Asked>& word : words_of(Asked{})) {
+    const Value value = word.of(question.points.front());
+    if (value.of_platform != (platform != nullptr)) continue;
+    const auto said = given.find(word.name);
+    const bool is_told = said != given.end() && (!said->second.back().empty() || word.needed == Needed::always);
+    if (!is_told && word.needed != Needed::at_points) continue;
+    const std::string text(is_told ? said->second.back() : all_that_there_are);
+    const std::string typed = Option{.name = std::string(word.name), .form = {}, .help = {}}.typed();
+    std::vector<std::string> texts{text};
+    if (value.several) {
+      texts = value.several({arguments, typed, text, platform});
+      question.those_possible = question.those_possible || text == all_that_there_are;
+    }
+    std::vector<Asked> points;
+    for (const std::string& one : texts) {
+      Arguments same;  // faults, which the first point has told
+      bool first = true;
+      for (Asked point : question.points) {
+        word.of(point).read({std::exchange(first, false) ? arguments : same, typed, one, platform});
+        points.push_back(std::move(point));
+      }
+    }
+    if (!points.empty()) question.points = std::move(points);
+  }
+}
+
 // Reads what a section of a file says; what it leaves out stays as it is.
 template <class Question>
 void read_words(Question& question, sim::Section section, const models::PlatformSpec& platform) {
   for (const Word<Question>& word : words_of(question)) {
-    if (word.whom == Whom::commands || (word.needed != Needed::always && !section.has(word.key()))) continue;
+    if (word.whom == Whom::commands || word.whom == Whom::tables ||
+        (word.needed != Needed::always && !section.has(word.key())))
+      continue;
     word.of(question).take({section, word.key(), platform});
   }
 }

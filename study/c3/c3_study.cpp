@@ -142,34 +142,34 @@ PublishedC3 published_of(const C3Study& study, Strategy strategy, std::optional<
   return found == study.published.end() ? PublishedC3{} : found->second;
 }
 
-std::vector<C3Result> run_all(Testbed& testbed, std::span<const Attempt> attempts, const Progress& progress, int jobs) {
+std::vector<C3Result> run_all(Testbed& testbed, std::span<const C3Trial> trials, const Progress& progress, int jobs) {
   // Of c3_best, where all that it is the best of are asked for anyway: their places.
-  const auto made_of = [&](const Attempt& attempt) {
+  const auto made_of = [&](const C3Trial& trial) {
     std::vector<std::size_t> places;
-    if (attempt.strategy != Strategy::c3_best) return places;
+    if (trial.strategy != Strategy::c3_best) return places;
     for (const Strategy strategy : all_kernel_strategies()) {
-      const auto found = std::ranges::find(attempts, Attempt{attempt.scenario, strategy});
-      if (found == attempts.end()) return std::vector<std::size_t>();
-      places.push_back(static_cast<std::size_t>(found - attempts.begin()));
+      const auto found = std::ranges::find(trials, C3Trial{trial.scenario, strategy});
+      if (found == trials.end()) return std::vector<std::size_t>();
+      places.push_back(static_cast<std::size_t>(found - trials.begin()));
     }
     return places;
   };
-  std::vector<C3Result> results(attempts.size());
+  std::vector<C3Result> results(trials.size());
   const auto run = [&](Testbed& asked, std::size_t index) {
-    const Attempt& attempt = attempts[index];
-    if (made_of(attempt).empty()) results[index] = run_strategy(asked, attempt.scenario, attempt.strategy);
+    const C3Trial& trial = trials[index];
+    if (made_of(trial).empty()) results[index] = run_strategy(asked, trial.scenario, trial.strategy);
   };
-  TestbedPool(testbed).for_each(attempts.size(), run, progress, jobs);
-  for (std::size_t index = 0; index < attempts.size(); ++index) {
+  TestbedPool(testbed).for_each(trials.size(), run, progress, jobs);
+  for (std::size_t index = 0; index < trials.size(); ++index) {
     std::vector<C3Result> candidates;
-    for (const std::size_t place : made_of(attempts[index])) candidates.push_back(results[place]);
+    for (const std::size_t place : made_of(trials[index])) candidates.push_back(results[place]);
     if (!candidates.empty()) results[index] = best_kernel_strategy(candidates);
   }
   return results;
 }
 
 std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study, const Progress& progress, int jobs) {
-  std::vector<Attempt> attempts;
+  std::vector<C3Trial> trials;
   std::vector<std::optional<LengthClass>> classes;
   for (const StudyPair& pair : study.pairs) {
     for (const models::CollectiveKind kind : study.collectives) {
@@ -177,12 +177,12 @@ std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study, const
           .name = pair.name, .gemm = pair.gemm, .collective = kind, .bytes = pair.bytes, .splits = study.splits};
       for (const Strategy strategy : study.strategies) {
         if (!testbed.why_impossible(collective_of(scenario, strategy, testbed.platform())).empty()) continue;
-        attempts.push_back({scenario, strategy});
+        trials.push_back({scenario, strategy});
         classes.push_back(pair.length_class);
       }
     }
   }
-  std::vector<C3Result> runs = run_all(testbed, attempts, progress, jobs);
+  std::vector<C3Result> runs = run_all(testbed, trials, progress, jobs);
   std::vector<StudyResult> results;
   results.reserve(runs.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -218,7 +218,7 @@ Average average(std::span<const StudyResult> results, const Selection& selection
   return average;
 }
 
-Question question_of(const C3Study& study, std::vector<Strategy> strategies) {
+FractionsOf question_of(const C3Study& study, std::vector<Strategy> strategies) {
   return [study, strategies = std::move(strategies)](Testbed& testbed) {
     const std::vector<StudyResult> results = run_study(testbed, study);
     Fractions fractions;

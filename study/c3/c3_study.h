@@ -64,15 +64,9 @@ struct StudyResult {
   LengthClass length_class = LengthClass::gc_equal;
 };
 
-// One scenario under one strategy, possible on the platform. Results come in the order of the attempts, whatever the
-// number of threads (`jobs`, or one per core where that is 0).
-struct Attempt {
-  Scenario scenario;
-  Strategy strategy = Strategy::serial;
-
-  bool operator==(const Attempt&) const = default;
-};
-std::vector<C3Result> run_all(Testbed& testbed, std::span<const Attempt> attempts, const Progress& progress = {},
+// Each of the trials, which are possible on the platform. Results come in their order, whatever the number of threads
+// (`jobs`, or one per core where that is 0).
+std::vector<C3Result> run_all(Testbed& testbed, std::span<const C3Trial> trials, const Progress& progress = {},
                               int jobs = 1);
 
 // One result per pair, collective and strategy, the strategy varying fastest and those left out that the platform
@@ -102,6 +96,6 @@ Average average(std::span<const StudyResult> results, const Selection& selection
 
 // What to ask of variations of a platform (study/c3/variation.h): the average fraction of each strategy of the
 // study.
-Question question_of(const C3Study& study, std::vector<Strategy> strategies);
+FractionsOf question_of(const C3Study& study, std::vector<Strategy> strategies);
 
 }  // namespace c3sim::study

@@ -21,7 +21,7 @@ struct PaperStudy {
   std::function<Results(Testbed& testbed, bool losses, const Progress& progress, int jobs)> run;
   // Of a study of C3, what to ask of variations of the platform (study/c3/variation.h).
   std::vector<Strategy> vary = {};
-  Question question = {};
+  FractionsOf question = {};
 };
 
 // Whether the file holds one, rather than a list of operations.

@@ -2,6 +2,7 @@
 // each makes of a scenario.
 #pragma once
 
+#include <compare>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,13 @@ struct C3Result {
   // Below it the fraction divides by next to nothing: where ideal saves 0.3 %, a launch counts for hundreds of it.
   static constexpr double least_ideal_speedup = 1.02;
   bool has_gain_to_be_had() const { return ideal_speedup() >= least_ideal_speedup; }
+};
+
+// A GEMM and a collective at once.
+struct C3Trial {
+  Scenario scenario;
+  Strategy strategy = Strategy::c3_base;
+  auto operator<=>(const C3Trial&) const = default;
 };
 
 // The collective that a strategy runs. Whether the platform can is for Testbed::why_impossible.

@@ -18,7 +18,7 @@ namespace {
 
 // No answer where there is no platform.
 std::vector<std::optional<Fractions>> ask_each(std::span<const std::optional<models::PlatformSpec>> platforms,
-                                               const Question& question, const Progress& progress) {
+                                               const FractionsOf& question, const Progress& progress) {
   std::vector<std::optional<Fractions>> answers(platforms.size());
   for_each_index(
       platforms.size(),
@@ -58,7 +58,7 @@ std::vector<Strategy> strategies_that_vary(std::span<const Strategy> strategies)
   return vary;
 }
 
-Question question_of(const Scenario& scenario, std::vector<Strategy> strategies) {
+FractionsOf question_of(const Scenario& scenario, std::vector<Strategy> strategies) {
   return [scenario, strategies = std::move(strategies)](Testbed& testbed) {
     Fractions fractions;
     for (const Strategy strategy : strategies) {
@@ -68,7 +68,7 @@ Question question_of(const Scenario& scenario, std::vector<Strategy> strategies)
   };
 }
 
-std::vector<Fractions> leave_mechanisms_out(const models::PlatformSpec& platform, const Question& question,
+std::vector<Fractions> leave_mechanisms_out(const models::PlatformSpec& platform, const FractionsOf& question,
                                             const Progress& progress) {
   std::vector<std::optional<models::PlatformSpec>> platforms(1 + models::all_mechanisms.size(), platform);
   for (std::size_t i = 0; i < models::all_mechanisms.size(); ++i) {
@@ -108,7 +108,7 @@ double Sensitivity::largest_swing(const Fractions& base) const {
   return largest;
 }
 
-SensitivityAnswer vary_parameters(const Platform& platform, const Question& question, const Progress& progress) {
+SensitivityAnswer vary_parameters(const Platform& platform, const FractionsOf& question, const Progress& progress) {
   SensitivityAnswer answer;
   std::vector<std::optional<models::PlatformSpec>> platforms{platform.spec};
   for (const sim::Parameter& parameter : platform.parameters) {

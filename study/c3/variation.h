@@ -18,15 +18,15 @@ namespace c3sim::study {
 
 using Fractions = std::vector<double>;  // of ideal, by strategy; or values of another quantity
 // What is asked of every platform. Several threads ask at once, each with a testbed of its own.
-using Question = std::function<Fractions(Testbed&)>;
+using FractionsOf = std::function<Fractions(Testbed&)>;
 
 // Strategies whose fraction can move: serial's is 0 by definition.
 std::vector<Strategy> strategies_that_vary(std::span<const Strategy> strategies);
-Question question_of(const Scenario& scenario, std::vector<Strategy> strategies);
+FractionsOf question_of(const Scenario& scenario, std::vector<Strategy> strategies);
 
 // The answers of platforms without one mechanism each, in the order of models::all_mechanisms, behind that of the
 // platform itself. One row each; percent of ideal by strategy.
-std::vector<Fractions> leave_mechanisms_out(const models::PlatformSpec& platform, const Question& question,
+std::vector<Fractions> leave_mechanisms_out(const models::PlatformSpec& platform, const FractionsOf& question,
                                             const Progress& progress = {});
 NamedTable mechanism_table(std::span<const Strategy> strategies, std::span<const Fractions> answers);
 
@@ -47,7 +47,7 @@ struct SensitivityAnswer {
   Fractions base;
   std::vector<Sensitivity> parameters;  // by largest swing, then by name
 };
-SensitivityAnswer vary_parameters(const Platform& platform, const Question& question, const Progress& progress = {});
+SensitivityAnswer vary_parameters(const Platform& platform, const FractionsOf& question, const Progress& progress = {});
 // One row for each parameter that moves anything: largest swing, and by strategy the change at either end, in points of
 // percent.
 NamedTable sensitivity_table(std::span<const Strategy> strategies, const SensitivityAnswer& answer);

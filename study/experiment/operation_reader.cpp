@@ -30,8 +30,8 @@ models::AttentionShape read_attention(sim::Section section, const models::Platfo
 }
 
 models::CollectiveSpec read_collective(sim::Section section, const models::PlatformSpec& platform) {
-  const models::CollectiveSpec spec =
-      spec_of(told(section, platform, CollectiveQuestion{.sizes = {}, .gpus = platform.gpus}));
+  models::CollectiveSpec spec = told<CollectiveTrial>(section, platform).spec;
+  if (spec.gpus == 0) spec.gpus = platform.gpus;
   for (const char* of_engines : {"variant", "prelaunch", "engines"}) {
     if (models::by_kernels(spec.backend) && section.has(of_engines))
       section.fault(of_engines, name_of(spec.backend) + " uses no copy engines: backend: sdma does");
@@ -42,9 +42,7 @@ models::CollectiveSpec read_collective(sim::Section section, const models::Platf
 }
 
 models::SdmaCopySpec read_copy(sim::Section section, const models::PlatformSpec& platform) {
-  const auto question = told<CopyQuestion>(section, platform);
-  models::SdmaCopySpec copy = question.copy;
-  copy.bytes = question.sizes.front();
+  models::SdmaCopySpec copy = told<CopyTrial>(section, platform).spec;
   if (section.has("copies") && !copy.submit) copy.submit = models::Submission::each;
   return copy;
 }

@@ -27,10 +27,10 @@ constexpr auto makespan_key = "makespan_us";
 
 // A plain question, that none of its words has been told.
 using PlainQuestion =
-    std::variant<C3Question, GemmQuestion, CollectiveQuestion, CopyQuestion, KernelWords, StepWords, ServeQuestion>;
+    std::variant<C3Trial, GemmTrial, CollectiveTrial, CopyTrial, KernelWords, StepWords, ServeQuestion>;
 PlainQuestion untold(Ask ask) {
-  static const std::array<PlainQuestion, 7> as_in_ask{
-      C3Question{}, GemmQuestion{}, CollectiveQuestion{}, CopyQuestion{}, KernelWords{}, StepWords{}, ServeQuestion{}};
+  static const std::array<PlainQuestion, 7> as_in_ask{C3Trial{},     GemmTrial{}, CollectiveTrial{}, CopyTrial{},
+                                                      KernelWords{}, StepWords{}, ServeQuestion{}};
   return as_in_ask[static_cast<std::size_t>(ask)];
 }
 
@@ -53,7 +53,7 @@ std::string tell(PlainQuestion& question, const Assignment& word) {
     for (const auto& entry : words_said(plain)) {
       if (entry.name == word.name) {
         Arguments arguments;
-        entry.of(plain).read({.arguments = arguments, .option = word.name, .text = word.value, .one = true});
+        entry.of(plain).read({.arguments = arguments, .option = word.name, .text = word.value});
         return arguments.faults().empty() ? "" : arguments.faults().front().what;
       }
       known.emplace_back(entry.name);
@@ -195,7 +195,7 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
       sim::Overloaded{
           [&](const auto& plain) {
             std::vector<sim::Fault> faults;
-            const auto& asked = question_in(plain, given, faults);
+            const Question asked{trial_in(plain, given, faults)};
             for (sim::Fault& fault : faults) fault.path = fault.where;  // points tell the word that is at fault
             if (!faults.empty()) throw sim::ConfigError(std::move(faults));
             return to_tables(asked, study::ask(testbed, asked), testbed.platform());

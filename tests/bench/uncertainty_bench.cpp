@@ -51,9 +51,8 @@ BENCHMARK(draw_platforms)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime(
 void interval_of_pair(benchmark::State& state) {
   const study::Platform platform = uncertain();
   study::Testbed testbed(platform.spec);
-  study::C3Question question;
-  question.scenario = {.name = "mb1_896MiB", .gemm = {8192, 57344, 8192}, .bytes = sim::Bytes(939524096.0)};
-  question.strategies = {study::Strategy::c3_base};
+  const study::C3Trial question{{.name = "mb1_896MiB", .gemm = {8192, 57344, 8192}, .bytes = sim::Bytes(939524096.0)},
+                                study::Strategy::c3_base};
   const auto answer = study::ask(testbed, question);
   for (auto _ : state) {
     auto with_intervals = answer;

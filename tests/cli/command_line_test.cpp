@@ -350,19 +350,11 @@ TEST(CommandLine, FoldersOfPlatformsAreSearchedInOrder) {
   EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
 }
 
-TEST(CommandLineFaults, FilesThatAreNoExperiments) {
-  expect_fault({"run", "/nonexistent.yaml"}, "/nonexistent.yaml");
-  expect_fault({"run", testing::TempDir()}, testing::TempDir());
-  expect_fault({"run", written("empty.yaml", "").string()}, "empty.yaml");
+// Others stand in tests/data/samples.
+TEST(CommandLineFaults, FilesOfAnyBytesAreNoExperiments) {
   expect_fault({"run", written("binary.yaml", std::string("\x7f\x45LF\0\1\2", 7)).string()}, "binary.yaml");
   expect_fault({"run", written("deep.yaml", std::string(100'000, '[')).string()}, "deep.yaml");
   expect_fault({"run", written("huge.yaml", std::string(std::size_t{2} << 20, 'a')).string()}, "huge.yaml");
-  expect_fault({"run", written("list.yaml", "- a\n").string()}, "list.yaml");
-  expect_fault({"run", written("other.yaml", "name: x\nplatform: mi300x\noperation: []\n").string()}, "operation");
-  expect_fault({"run", written("where.yaml", "name: x\nplatform: mi200x\noperations: []\n").string()},
-               "no platform is named 'mi200x'; did you mean 'mi300x'?");
-  expect_fault({"gemm", "--gemm", "1x1x1", "--platform", written("no_platform.yaml", "name: x\n").string()},
-               "no_platform.yaml");
 }
 
 }  // namespace

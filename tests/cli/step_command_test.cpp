@@ -37,24 +37,10 @@ TEST(StepCommand, TellsTheFormatOfEachPart) {
   EXPECT_EQ(rows[0]["dtype"], "bf16,weights=int4,cache=fp8");
 }
 
-TEST(StepCommand, SaysAllThatIsWrongAtOnce) {
-  EXPECT_THAT(fault_of({"step", "--model", "llama3-8b", "--phase", "prefil", "--tp", "99", "--dtype", "int4"}),
-              AllOf(HasSubstr("did you mean 'prefill'?"), HasSubstr("--tp"), HasSubstr("int4")));
-}
-
-TEST(StepCommand, RefusesWhatDoesNotFitInNumbers) {
-  EXPECT_THAT(fault_of({"step", "--model", "llama3-405b", "--phase", "decode", "--context", "1024"}),
-              AllOf(HasSubstr("GB are needed of a GPU's"), HasSubstr("weights 811"), HasSubstr("--tp")));
-}
-
 TEST(StepCommand, ReadsWhatCarriesEachCollective) {
   EXPECT_THAT(out_of(with(decode, {"--tp", "8", "--chosen", "out_all_reduce=two_shot/16,down_all_reduce=sdma"})),
               HasSubstr("Between GPUs: down_all_reduce by sdma, out_all_reduce by two_shot/16."));
   EXPECT_THAT(out_of(with(decode, {"--tp", "8", "--channels", "8"})), HasSubstr("Between GPUs: all_reduce by rccl/8."));
-}
-
-TEST(StepCommand, ChoosesNothingByNoOption) {
-  EXPECT_THAT(fault_of(with(decode, {"--chosen", ""})), HasSubstr("--chosen: is empty"));
 }
 
 // Answers of several splits can be told apart: each row has every word of its question.
@@ -99,32 +85,9 @@ TEST_F(StepPage, OpensWithTheFiguresThatReadersLookFor) {
               HasSubstr("\"title\":\"A step of llama3-8b: decode, layers 2, batch 4, context 512, tp 8, graph\""));
 }
 
-TEST(StepCommand, SaysWhatIsWrongWithWhatWasChosen) {
-  EXPECT_THAT(fault_of(with(decode, {"--tp", "8", "--chosen", "out_all_reduce,=sdma,a=nccl,b=rccl/0,c=sdma,c=rccl"})),
-              AllOf(HasSubstr("--chosen: 'out_all_reduce' does not say"), HasSubstr("'=sdma' does not say"),
-                    HasSubstr("'nccl' is not known"), HasSubstr("'0': a whole number from 1"),
-                    HasSubstr("'c' is named twice")));
-  EXPECT_THAT(fault_of(with(decode, {"--tp", "8", "--chosen", "out=sdma"})),
-              HasSubstr("--chosen: 'out' is no collective of this step; known are: out_all_reduce, down_all_reduce"));
-  EXPECT_THAT(fault_of(with(decode, {"--tp", "8", "--channels", "4000"})), HasSubstr("--channels: out_all_reduce: "));
-}
-
 TEST(StepCommand, HasTheSameIntervalsOnAnyNumberOfThreads) {
   const std::vector<std::string> drawn = with(decode, {"--uncertainty", "20"});
   EXPECT_EQ(out_of(with(drawn, {"--jobs", "1"})), out_of(with(drawn, {"--jobs", "3"})));
-  EXPECT_THAT(fault_of(with(drawn, {"--jobs", "0"})), HasSubstr("--jobs: "));
-}
-
-TEST(StepCommand, NeedsAModel) {
-  EXPECT_THAT(fault_of({"step", "--model", "", "--phase", "decode"}), HasSubstr("--model: is empty"));
-}
-
-// 96 micro-batches through four stages are 384 turns, each with the operations of a first layer and of the others, a
-// dozen either, of more than 120 bytes: over 1.1 MB.
-TEST(StepCommand, WritesNoFileThatRunRefuses) {
-  EXPECT_THAT(fault_of({"step", "--model", "llama3-8b", "--layers", "32", "--phase", "prefill", "--tokens", "128",
-                        "--pp", "4", "--micro", "96", "--batch", "96", "--write", "step.yaml"}),
-              AllOf(HasSubstr("--write: cannot write this step: it is "), HasSubstr("files of 1024 KiB")));
 }
 
 // The machine that a step was asked of is in its file: with a call of 10 us two layers take less than half as long.
@@ -143,10 +106,6 @@ TEST(StepCommand, SaysWhereItsHostDecides) {
   EXPECT_THAT(out_of(op_by_op), AllOf(HasSubstr("bound by the host (assumed)"),
                                       HasSubstr("host.framework_call = 24 us"), HasSubstr("waiting for the host")));
   EXPECT_THAT(out_of(decode), Not(HasSubstr("bound by the host")));
-}
-
-TEST(StepCommand, NeedsToKnowHowManyTokens) {
-  EXPECT_THAT(fault_of({"step", "--model", "llama3-8b", "--phase", "prefill"}), HasSubstr("--tokens: is missing"));
 }
 
 }  // namespace

@@ -55,8 +55,6 @@ TEST_F(ValidateCommand, SplitsWhatRunningAtOnceCosts) {
   const json asked = report({"--mechanisms", "--unprobed"});
   EXPECT_TRUE(asked["cost_parts"][0].contains("clock_pct"));
   EXPECT_TRUE(asked["costs"][0].contains("ratio_without_probes"));
-  expect_fault({"--list", "--mechanisms"}, "--mechanisms: compares: --list goes alone");
-  expect_fault({pairs, "--score", pairs, "--unprobed"}, "--unprobed: predicts anew");
 }
 
 TEST_F(ValidateCommand, TakesATolerance) {
@@ -64,9 +62,6 @@ TEST_F(ValidateCommand, TakesATolerance) {
   EXPECT_EQ(validate({file, "--tolerance", "14.5"}).code, ExitCode::fine);
   EXPECT_EQ(validate({file, "--tolerance", "5"}).code, ExitCode::check_failed);
   EXPECT_EQ(validate({file, "--tolerance", "0"}).code, ExitCode::check_failed);
-  expect_fault({file, "--tolerance", "-1"}, "--tolerance: '-1': a number from 0 to 1000 is accepted");
-  expect_fault({file, "--tolerance", "5%"}, "--tolerance: '5%': a number from 0 to 1000 is accepted");
-  expect_fault({file, "--jobs", "0"}, "--jobs: '0': a whole number from 1 to 1024 is accepted");
 }
 
 // Good rows are compared; of the others file, line, column, what is wrong and what would be accepted are told.
@@ -100,16 +95,11 @@ TEST_F(ValidateCommand, ComparesGoodRowsBesideBadOnes) {
 }
 
 TEST_F(ValidateCommand, ExplainsFilesThatItCannotRead) {
-  expect_fault({path("absent.csv")}, "absent.csv: No such file or directory");
-  expect_fault({folder_.string()}, "it is a folder: a file of measurements is accepted");
-  expect_fault({written("empty.csv", "")}, "empty.csv:1:1: no line names the columns");
   expect_fault({written("binary.csv", std::string("\x7f"
                                                   "ELF\0\xff",
                                                   6))},
                "binary.csv:1:1: a control character");
   expect_fault({written("nul.csv", std::string("a,b\n1,\0\n", 8))}, "nul.csv:2:3: a NUL byte (a binary file?)");
-  expect_fault({written("lacks.csv", "kind,gemm\ngemm,cb1\n")},
-               "lacks.csv:1:1: no table with these columns is known: the nearest is 'gemms'");
   fs::resize_file(written("huge.csv", ""), (std::uintmax_t{1} << 30) + 1);
   expect_fault({path("huge.csv")}, "huge.csv: larger than 1 GiB");
 }
@@ -148,8 +138,6 @@ TEST_F(ValidateCommand, RunsASuiteOnAnotherPlatform) {
   const json report = json::parse(answer.out);
   EXPECT_EQ(report["platform"], "h200");
   EXPECT_THAT(report["cases"][0]["command"], HasSubstr("validate power --case power/"));
-  expect_fault({"power", "--platform", "h20"}, "no platform is named 'h20'; did you mean 'h200'?");
-  expect_fault({"power", "--set", "gpu.power.cp=700 W"}, "did you mean 'gpu.power.cap'?");
 }
 
 TEST_F(ValidateCommand, WritesTablesCsvAndJson) {
@@ -164,15 +152,12 @@ TEST_F(ValidateCommand, WritesTablesCsvAndJson) {
   }
   EXPECT_EQ(report["cases"][0]["verdict"], "within band");
   EXPECT_EQ(report["notes"][0], "1 of 1 cases lie within their bands.");
-  expect_fault({file, "--format", "xml"}, "'xml' is not known");
 }
 
 TEST_F(ValidateCommand, ShowsTheCasesAskedFor) {
   const json report = json::parse(validate({"power", "--case", "/clock", "--format", "json"}).out);
   ASSERT_FALSE(report["cases"].empty());
   for (const json& one : report["cases"]) EXPECT_EQ(one["figure"], "clock");
-  expect_fault({"power", "--case", "/colck"},
-               "--case: no case has '/colck' in its name: such as power/power_mi300x.csv:");
 }
 
 TEST_F(ValidateCommand, GivesTheSameBytesAtAnyNumberOfJobs) {
@@ -234,8 +219,6 @@ TEST_F(ValidateCommand, PredictsWhatIsNotMeasuredAndScoresItLater) {
                "Q.json: was changed since it was written: its digest is");
   expect_fault({"--score", out, written("other.csv", runs + "gemm,cb2,-,0,all,304,9000\n")},
                "cannot be compared: the file of predictions has none of it");
-  expect_fault({"--score", out}, "--score: asks for the files that were measured");
-  expect_fault({"--score", measured, measured}, "no file of predictions: c3sim validate --predict writes them");
 }
 
 // A plan has no column of what will be measured, unless its author left one.

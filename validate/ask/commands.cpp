@@ -13,7 +13,7 @@ std::vector<study::Command> all_commands() {
           study::serve_command(), study::run_command(),    study::schema_command(),
           study::sweep_command(), tune_command(),          study::platform_command(),
           read_command(),         replay_command(),        calibrate_command(),
-          validate_command()};
+          validate_command(),     compare_command()};
 }
 
 std::vector<study::Option> validation_options() {

@@ -15,6 +15,7 @@ study::Command calibrate_command();
 study::Command read_command();
 study::Command replay_command();
 study::Command tune_command();
+study::Command compare_command();
 
 // Every command of c3sim, in the order of its help.
 std::vector<study::Command> all_commands();

@@ -48,15 +48,6 @@ class PlatformConfig : public ::testing::Test {
   }
   Listing read(const std::string& name) const { return list(platform_config(folder_ / name, folders)); }
 
-  std::string faults(const std::string& name) const {
-    try {
-      read(name);
-    } catch (const sim::ConfigError& error) {
-      return error.what();
-    }
-    return {};
-  }
-
  private:
   const fs::path folder_ = fs::path(testing::TempDir()) / "platform_config";
 };
@@ -95,11 +86,6 @@ TEST_F(PlatformConfig, AValueKeepsItsProvenanceUnlessTheFileSaysOtherwise) {
   EXPECT_THAT(rate.source, HasSubstr("transferbench_p2p_unidir"));
 }
 
-TEST_F(PlatformConfig, AValueOutsideTheRangeThatItKeepsIsAFaultOfTheFile) {
-  write("mine.yaml", "base: mi300x\nfabric:\n  latency: 2 us\n");
-  EXPECT_THAT(faults("mine.yaml"), HasSubstr("mine.yaml:3:12: fabric.latency: '2 us' lies outside its range"));
-}
-
 TEST_F(PlatformConfig, ListsAreReplaced) {
   write("mine.yaml",
         "base: mi300x\n"
@@ -125,29 +111,14 @@ TEST_F(PlatformConfig, BasesFormAChain) {
   EXPECT_EQ(read("third.yaml").spec.gpus, 4) << "a name is looked for beside the file, too";
 }
 
-TEST_F(PlatformConfig, ACircleOfBasesIsAFault) {
-  write("a.yaml", "base: b.yaml\n");
-  write("b.yaml", "name: b\nbase: a.yaml\n");
-  EXPECT_THAT(faults("a.yaml"), HasSubstr("b.yaml:2:1: base: "));
-  EXPECT_THAT(faults("a.yaml"), HasSubstr("bases go round in a circle"));
-  write("self.yaml", "base: self.yaml\n");
-  EXPECT_THAT(faults("self.yaml"), HasSubstr("circle"));
-}
-
-TEST_F(PlatformConfig, ABaseThatIsNotThereIsAFault) {
-  write("mine.yaml", "name: mine\nbase: mi300\n");
-  EXPECT_THAT(faults("mine.yaml"),
-              HasSubstr("mine.yaml:2:1: base: no platform is named 'mi300'; did you mean 'mi300x'?"));
-  write("none.yaml", "base: ./none_such.yaml\n");
-  EXPECT_THAT(faults("none.yaml"), HasSubstr("none.yaml:1:1: base: there is no file "));
+TEST_F(PlatformConfig, ABaseIsOneFile) {
   write("list.yaml", "base: [mi300x]\n");
-  EXPECT_THAT(faults("list.yaml"), HasSubstr("list.yaml:1:7: base: the name of a file is due here"));
-}
-
-TEST_F(PlatformConfig, AnUnknownKeyOfTheFileGetsItsPlaceThereAndTheNearestName) {
-  write("mine.yaml", "base: mi300x\ngpu:\n  power:\n    capp: 600 W\n  sdma:\n    gpu_initiatd: {doorbell: 1us}\n");
-  EXPECT_THAT(faults("mine.yaml"), HasSubstr("mine.yaml:4:5: gpu.power.capp: unknown key; did you mean 'cap'?"));
-  EXPECT_THAT(faults("mine.yaml"), HasSubstr("mine.yaml:6:5: gpu.sdma.gpu_initiatd: unknown key; did you mean"));
+  try {
+    read("list.yaml");
+    FAIL();
+  } catch (const sim::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("list.yaml:1:7: base: the name of a file is due here"));
+  }
 }
 
 TEST_F(PlatformConfig, WhatIsResolvedIsCompleteAndReadsBackTheSame) {

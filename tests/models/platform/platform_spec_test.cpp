@@ -13,17 +13,6 @@ namespace c3sim::models {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
-
-// What reading the platform with these assignments says is wrong, one line for each fault; empty if nothing is.
-std::string faults(const std::vector<std::string>& assignments) {
-  try {
-    mi300x(assignments);
-  } catch (const sim::ConfigError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 // memory_hierarchy_mi300x.csv and the data sheet: 8 GPUs of 8 x 38 CUs, 1307.4 TFLOP/s of bf16, 5.3 TB/s, 256 MiB.
 TEST(Mi300xFile, DescribesTheMachineOfTheDataSheet) {
@@ -112,27 +101,6 @@ TEST(PlatformSpec, MayGiveEveryFormatOfProductsARate) {
   EXPECT_NE(gemm.precision(Dtype::bf16).value().flops_per_cycle_per_cu, 512.0);
 }
 
-// The call is part of what `start` counts: from it to the first data.
-TEST(PlatformSpec, CopiesStartNoEarlierThanTheirCallEnds) {
-  EXPECT_THAT(faults({"host.copies.call=1 s"}),
-              HasSubstr("host.copies.start: is 5.2us, which ends before the call that it begins with: 1s "
-                        "(host.copies.call) or more is accepted"));
-  EXPECT_THAT(faults({"host.copies.start=0 us"}), HasSubstr("(host.copies.call) or more is accepted"));
-  EXPECT_EQ(faults({"host.copies.start=1 s", "host.copies.call=1 s"}), "");
-}
-
-TEST(PlatformFault, ACapBelowWhatIsAlwaysBurntIsRefused) {
-  EXPECT_THAT(faults({"gpu.power.cap=150 W"}),
-              HasSubstr("gpu.power.cap: leaves nothing above idle and clock_tree power"));
-}
-
-TEST(PlatformFault, AHighestClockBelowTheLowestIsRefused) {
-  EXPECT_THAT(faults({"gpu.power.highest_clock=100 MHz"}),
-              HasSubstr("gpu.power.highest_clock: lies below lowest_clock"));
-  // Limits that lie the wrong way round are no fault of what lies between them.
-  EXPECT_THAT(faults({"gpu.power.highest_clock=1 MHz"}), Not(HasSubstr("matrix_clock")));
-}
-
 // A highest clock below today's is a question that can be asked: matrix pipes keep to it as well.
 TEST(PlatformSpec, AHighestClockBelowTheMatrixClockHoldsForMatrixPipesToo) {
   for (const std::string name : {"mi300x", "h200", "mi355x"}) {
@@ -146,38 +114,6 @@ TEST(PlatformSpec, AHighestClockBelowTheMatrixClockHoldsForMatrixPipesToo) {
   EXPECT_THAT(config.warnings().front().what, HasSubstr("lies above highest_clock"));
 }
 
-TEST(PlatformFault, AMatrixClockBelowTheLowestIsRefused) {
-  EXPECT_THAT(faults({"gpu.power.matrix_clock=100 MHz"}), HasSubstr("gpu.power.matrix_clock: lies below lowest_clock"));
-}
-
-// Channels apart leave nobody to be served before; each alone is a machine.
-TEST(PlatformFault, ArbitrationOfChannelsThatAreSetApartIsRefused) {
-  EXPECT_EQ(faults({"gpu.memory.collective_channels=0.2"}), "");
-  EXPECT_EQ(faults({"gpu.memory.arbitration=adaptive"}), "");
-  EXPECT_THAT(faults({"gpu.memory.collective_channels=0.2", "gpu.memory.arbitration=adaptive"}),
-              HasSubstr("gpu.memory.arbitration: channels that are set apart for collectives have nobody else to be "
-                        "served before: off is accepted, or gpu.memory.collective_channels 0"));
-}
-
-TEST(PlatformFault, AnUnknownTopologyNamesThoseThatThereAre) {
-  const std::string what = faults({"fabric.topology=ring"});
-  EXPECT_THAT(what, HasSubstr("fabric.topology"));
-  EXPECT_THAT(what, HasSubstr("mesh"));
-  EXPECT_THAT(what, HasSubstr("switch"));
-}
-
-TEST(PlatformFault, AnUnknownDispatchPolicyNamesThoseThatThereAre) {
-  const std::string what = faults({"gpu.dispatch.policy=random"});
-  EXPECT_THAT(what, HasSubstr("gpu.dispatch.policy"));
-  EXPECT_THAT(what, HasSubstr("oldest_first"));
-  EXPECT_THAT(what, HasSubstr("rotation"));
-}
-
-TEST(PlatformFault, AnUnknownGenerationOfTheLibraryNamesTheNearest) {
-  EXPECT_THAT(faults({"rccl.generation=rccl_2O26"}),
-              HasSubstr("rccl.generation: no generation is named 'rccl_2O26'; did you mean 'rccl_2026'?"));
-}
-
 // A library's row says only what it differs in.
 TEST(AttentionLibraries, DifferInWhatTheySay) {
   const PlatformSpec cudnn = h200();
@@ -187,27 +123,6 @@ TEST(AttentionLibraries, DifferInWhatTheySay) {
   EXPECT_TRUE(flash.gpu.attention->next_free);
   EXPECT_GT(flash.gpu.attention->tile_cycles, cudnn.gpu.attention->tile_cycles);
   EXPECT_EQ(flash.gpu.attention->score_flops, cudnn.gpu.attention->score_flops);
-}
-
-TEST(PlatformFault, AChannelThatFitsNoCuIsOne) {
-  EXPECT_THAT(faults({"rccl.generations[1].all_to_all.lds=65 KiB"}),
-              HasSubstr("rccl.generations[1].all_to_all.lds: is more than a CU has"));
-}
-
-TEST(PlatformFault, AParameterThatNoModelHasNamesTheNearest) {
-  EXPECT_THAT(faults({"gpu.memory.l2.capacityy=8 MiB"}), HasSubstr("capacity"));
-}
-
-// One slip in each part of the machine.
-TEST(PlatformFault, AllPartsReportTheirFaultsTogether) {
-  const std::string what = faults({"gpus=1", "fabric.link_rate=48", "gpu.xcds=0", "gpu.memory.l2.rate=1 B/s",
-                                   "gpu.gemm.flops_per_cycle_per_cu=-1", "gpu.memory.hbm.read_efficiency=1.5",
-                                   "rccl.workgroup_in_flight=1 us", "host.kernel_launch=2 s"});
-  for (const char* path :
-       {"gpus:", "fabric.link_rate", "gpu.xcds", "gpu.memory.l2.rate", "gpu.gemm.flops_per_cycle_per_cu",
-        "gpu.memory.hbm.read_efficiency", "rccl.workgroup_in_flight", "host.kernel_launch"}) {
-    EXPECT_THAT(what, HasSubstr(path));
-  }
 }
 
 // 56 channels, and of all-to-all the next power of two, one to a CU; ConCCL's all-gather has 64, two to a CU.

@@ -14,21 +14,6 @@
 namespace c3sim::models {
 namespace {
 
-// The faults of the platform file's sdma section after an assignment; empty if it is accepted.
-std::string faults_after(const std::string& assignment) {
-  sim::Config config = platform_config(mi300x_file());
-  config.set(assignment);
-  SdmaSpec::read(config.root().section("gpu").section("sdma"), 8);
-  try {
-    config.finish();
-  } catch (const sim::ConfigError& error) {
-    for (const sim::Fault& fault : error.faults()) {
-      if (fault.path.rfind("gpu.sdma", 0) == 0) return fault.path + ": " + fault.what;
-    }
-  }
-  return {};
-}
-
 TEST(SdmaSpec, ReadsTheMi300x) {
   const SdmaSpec sdma = CopyPlatform::mi300x().sdma;
   EXPECT_EQ(sdma.engines, 16);
@@ -47,34 +32,6 @@ TEST(SdmaSpec, FewerEnginesAreRecommendedInTurn) {
   for (int distance = 1; distance <= 6; ++distance)
     EXPECT_EQ(sdma.recommended_engine(3, (3 + distance) % 8), 1 + distance);
   EXPECT_EQ(sdma.recommended_engine(3, 2), 2) << "the seventh peer";
-}
-
-TEST(SdmaSpec, ARingSmallerThanAPacketIsTheUsersFault) {
-  EXPECT_EQ(faults_after("gpu.sdma.ring=4KiB"), "");
-  EXPECT_EQ(faults_after("gpu.sdma.ring=32B"), "gpu.sdma.ring: a ring of 32B is smaller than the largest packet, 36B");
-}
-
-// All faults of a reading with these assignments, "path: what".
-std::vector<std::string> all_faults(const std::vector<std::string>& assignments) {
-  std::vector<std::string> faults;
-  try {
-    mi300x(assignments);
-  } catch (const sim::ConfigError& error) {
-    for (const sim::Fault& fault : error.faults()) faults.push_back(fault.path + ": " + fault.what);
-  }
-  return faults;
-}
-
-TEST(SdmaSpec, AMalformedEngineMapIsBlamedOnce) {
-  EXPECT_EQ(all_faults({"gpu.sdma.engine_map=[[-1, 2], 3]"}).size(), 1u);
-  EXPECT_EQ(all_faults({"gpu.sdma.engine_map=[[-1, 2, 3], [2, -1, 3]]"}),
-            std::vector<std::string>{"gpu.sdma.engine_map: as many rows as columns are due, one for each GPU"});
-}
-
-TEST(SdmaSpec, ACountOfEnginesThatIsNoneBlamesNothingElse) {
-  const std::vector<std::string> faults = all_faults({"gpu.sdma.engines=abc"});
-  ASSERT_EQ(faults.size(), 1u);
-  EXPECT_EQ(faults.front().find("gpu.sdma.engines: "), 0u) << faults.front();
 }
 
 // The map of gfx942 gives each of the seven peers an engine of its own, of 2, 4, ... 14.
@@ -121,15 +78,6 @@ TEST(SdmaSpec, ASmallerNodeHasTheFirstRowsAndColumnsOfTheEngineMap) {
   for (std::size_t from = 0; from < 4; ++from) {
     EXPECT_EQ(part[from], std::vector<int>(whole[from].begin(), whole[from].begin() + 4));
   }
-}
-
-TEST(SdmaSpec, LinksNeedAnEngineOfTheirOwn) {
-  const std::vector<std::string> faults = all_faults({"gpu.sdma.host_engines=16"});
-  EXPECT_EQ(std::ranges::count(faults, "gpu.sdma.host_engines: fewer than the engines, some of which serve links"), 1);
-}
-
-TEST(SdmaSpec, AHostEngineThatDoesNotExistIsTheUsersFault) {
-  EXPECT_NE(faults_after("gpu.sdma.to_host_engine=16"), "");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ double number(const Results& results, std::size_t row, const std::string& key) {
 class AnswersTest : public testing::Test {
  protected:
   std::vector<C3Result> answer_of(const Scenario& asked, const std::vector<Strategy>& strategies) {
-    return ask(testbed_, C3Question{asked, strategies}).results;
+    return ask(testbed_, under(strategies, asked)).results;
   }
 
   Testbed testbed_{mi300x().spec};
@@ -61,12 +61,12 @@ TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
                           "ideal_speedup", "fraction_of_ideal", "gemm_us", "collective_us", "isolated_gemm_us",
                           "isolated_collective_us", "collective_alone_us", "serial_us", "chosen", "reserved_cus",
                           "gemm_start_us", "collective_start_us", "clock_MHz", "power_W", "energy_J", "fidelity"));
-  EXPECT_THAT(keys_of(tables_of(testbed_, GemmQuestion{{1024, 1024, 1024}, {304}})),
+  EXPECT_THAT(keys_of(tables_of(testbed_, GemmTrial{{1024, 1024, 1024}, 304})),
               ElementsAre("gemm", "cus", "time_us", "tflops", "clock_MHz", "power_W", "fidelity"));
   EXPECT_THAT(keys_of(answer_collectives(testbed_, std::array{all_gather(1_MiB)})),
               ElementsAre("collective", "backend", "variant", "prelaunch", "cus", "bytes", "time_us", "busbw_GBps",
                           "gpus", "engines", "host_threads", "graph", "fidelity"));
-  EXPECT_THAT(keys_of(tables_of(testbed_, CopyQuestion{{0, 1, {}, {}}, {1_MiB}})),
+  EXPECT_THAT(keys_of(tables_of(testbed_, CopyTrial{{.from = 0, .to = 1, .bytes = 1_MiB}})),
               ElementsAre("from", "to", "bytes", "time_us", "control_us", "schedule_us", "copy_us", "completion_us",
                           "fidelity", "GBps", "blocks", "submit"));
 }
@@ -86,7 +86,7 @@ TEST_F(AnswersTest, RowsSlowerThanSerialAreMarkedForPeople) {
   std::ostringstream csv;
   c3_table(answer_of(losing, {Strategy::c3_rp})).write_csv(csv);
   EXPECT_THAT(csv.str(), testing::Not(HasSubstr("slower"))) << "programs compare speedup";
-  const C3Question question{losing, {Strategy::serial, Strategy::c3_rp}};
+  const Question<C3Trial> question = under(std::array{Strategy::serial, Strategy::c3_rp}, losing);
   EXPECT_THAT(to_tables(question, ask(testbed_, question), testbed_.platform()).warnings,
               testing::Contains(testing::MatchesRegex("c3_rp takes [0-9.e+]+ % longer than one after the other")));
   EXPECT_EQ(losses_of(answer_of(losing, {Strategy::serial, Strategy::conccl})), "");
@@ -108,31 +108,32 @@ TEST_F(AnswersTest, EnginesBeyondThePeersAreSaidToBeIdle) {
 
 TEST_F(AnswersTest, RatesFollowFromTimes) {
   // 2 * 8192^3 operations are 1.0995e12; in t us that is 1.0995e6 / t TFLOP/s.
-  const Results gemm = tables_of(testbed_, GemmQuestion{{8192, 8192, 8192}, {304, 152}});
+  const Results gemm =
+      tables_of(testbed_, Question(std::vector<GemmTrial>{{{8192, 8192, 8192}, 304}, {{8192, 8192, 8192}, 152}}));
   EXPECT_NEAR(number(gemm, 0, "tflops"), 1.099511627776e6 / number(gemm, 0, "time_us"), 1e-6);
   EXPECT_GT(number(gemm, 1, "time_us"), number(gemm, 0, "time_us"));
   // 7/8 of 256 MiB are 234.88 MB; in t us that is 234881.024 / t GB/s.
   const Results collective = answer_collectives(testbed_, std::array{all_gather(256_MiB)});
   EXPECT_NEAR(number(collective, 0, "busbw_GBps"), 234881.024 / number(collective, 0, "time_us"), 1e-6);
   const models::AttentionShape shape{.batch = 64, .heads = 8, .keys = 4097, .head_dim = 128};
-  const Results attention = tables_of(testbed_, KernelQuestion{shape});
+  const Results attention = tables_of(testbed_, KernelTrial{shape});
   EXPECT_NEAR(number(attention, 0, "rate_GBps"),
               (shape.read() + shape.written()).value() * 1e-3 / number(attention, 0, "time_us"), 1e-6);
 }
 
 // 64 MiB in t us are 67108.864 / t GB/s.
 TEST_F(AnswersTest, TheRateOfACopyFollowsFromItsTime) {
-  const Results copy = tables_of(testbed_, CopyQuestion{{0, 1, {}, {}}, {64_MiB}});
+  const Results copy = tables_of(testbed_, CopyTrial{{.from = 0, .to = 1, .bytes = 64_MiB}});
   EXPECT_NEAR(number(copy, 0, "GBps"), 67108.864 / number(copy, 0, "time_us"), 1e-9);
 }
 
 // gemm_mi300x.csv: 4096x4864x32896 runs at 1207 MHz under the 750 W cap, launch and tail below it. A GEMM of one tile
 // leaves the GPU next to idle, below half of the cap, and its clock high.
 TEST_F(AnswersTest, ClockAndPowerAreMeansOverTheRun) {
-  const Results large = tables_of(testbed_, GemmQuestion{{4096, 4864, 32896}, {304}});
+  const Results large = tables_of(testbed_, GemmTrial{{4096, 4864, 32896}, 304});
   EXPECT_NEAR(number(large, 0, "clock_MHz"), 1207.0, 40.0);
   EXPECT_NEAR(number(large, 0, "power_W"), 750.0, 25.0);
-  const Results small = tables_of(testbed_, GemmQuestion{{128, 128, 128}, {304}});
+  const Results small = tables_of(testbed_, GemmTrial{{128, 128, 128}, 304});
   EXPECT_GT(number(small, 0, "clock_MHz"), 1.3 * number(large, 0, "clock_MHz"));
   EXPECT_LT(number(small, 0, "power_W"), 375.0);
   const Results both = answer_c3(testbed_, scenario, std::array{Strategy::serial, Strategy::conccl});

@@ -20,11 +20,11 @@ class QuestionsTest : public testing::Test {
 
 TEST_F(QuestionsTest, AGemmIsAskedOnAllCusUnlessCountsAreGiven) {
   const models::GemmShape shape{1024, 1024, 1024};
-  const Answer<WorkResult> all = ask(testbed_, GemmQuestion{shape});
+  const Answer<WorkResult> all = ask(testbed_, GemmTrial{shape});
   ASSERT_THAT(all.results, SizeIs(1));
   EXPECT_EQ(all.results[0].cus, 304);
   EXPECT_EQ(all.results[0].time, testbed_.alone(shape));
-  const Answer<WorkResult> fewer = ask(testbed_, GemmQuestion{shape, {8, 304}});
+  const Answer<WorkResult> fewer = ask(testbed_, Question(std::vector{GemmTrial{shape, 8}, GemmTrial{shape, 304}}));
   ASSERT_THAT(fewer.results, SizeIs(2));
   EXPECT_EQ(fewer.results[0].time, testbed_.alone(shape, first_cus(testbed_.platform(), 8)));
   EXPECT_EQ(fewer.results[1].time, all.results[0].time);
@@ -34,14 +34,14 @@ TEST_F(QuestionsTest, AGemmIsAskedOnAllCusUnlessCountsAreGiven) {
 // bytes.
 TEST_F(QuestionsTest, AGemmIsAskedOfAnyFormatThatThePlatformHas) {
   models::GemmShape shape{8192, 8192, 8192};
-  const sim::Time of_bf16 = ask(testbed_, GemmQuestion{shape}).results[0].time;
+  const sim::Time of_bf16 = ask(testbed_, GemmTrial{shape}).results[0].time;
   shape.dtype = models::Dtype::fp8;
-  const sim::Time of_fp8 = ask(testbed_, GemmQuestion{shape}).results[0].time;
+  const sim::Time of_fp8 = ask(testbed_, GemmTrial{shape}).results[0].time;
   EXPECT_LT(of_fp8, of_bf16);
   EXPECT_GT(sim::to_seconds(of_fp8).value(), shape.flops().value() / 2614.9e12);
   models::PlatformSpec without = mi300x().spec;
   without.gpu.gemm.others[static_cast<std::size_t>(models::Dtype::fp8)].reset();
-  EXPECT_THAT(faults_of(GemmQuestion{shape}, Testbed(without)),
+  EXPECT_THAT(faults_of(GemmTrial{shape}, Testbed(without)),
               ElementsAre(Field(&sim::Fault::what,
                                 "the platform has no matrix rate of fp8 (gpu.gemm.precisions): bf16, fp16, tf32, fp32 "
                                 "are accepted")));
@@ -49,12 +49,13 @@ TEST_F(QuestionsTest, AGemmIsAskedOfAnyFormatThatThePlatformHas) {
 
 TEST_F(QuestionsTest, AttentionIsAKernelOnAnyCus) {
   models::AttentionShape shape{.batch = 64, .heads = 8, .keys = 4097, .head_dim = 128};
-  const Answer<WorkResult> answer = ask(testbed_, KernelQuestion{shape, {304, 8}});
+  const Answer<WorkResult> answer =
+      ask(testbed_, Question(std::vector{KernelTrial{shape, 304}, KernelTrial{shape, 8}}));
   ASSERT_THAT(answer.results, SizeIs(2));
   EXPECT_EQ(answer.results[0].time, testbed_.alone(shape));
   EXPECT_GT(answer.results[1].time, answer.results[0].time);
   shape.kv_heads = 3;
-  EXPECT_THAT(faults_of(KernelQuestion{shape}, testbed_), ElementsAre(Field(&sim::Fault::where, "heads")));
+  EXPECT_THAT(faults_of(KernelTrial{shape}, testbed_), ElementsAre(Field(&sim::Fault::where, "heads")));
 }
 
 // On links that have just carried data, and with caches that hold other things; the collective itself is not timed.
@@ -64,7 +65,7 @@ TEST_F(QuestionsTest, AGemmIsSlowerByWhatCameBefore) {
   collective.kind = models::CollectiveKind::all_reduce;
   collective.bytes = sim::Bytes(64.0 * (1 << 20));
   const auto time = [&](Before before, const models::CollectiveSpec& of) {
-    return ask(testbed_, GemmQuestion{shape, {}, before, of}).results.at(0).time;
+    return ask(testbed_, GemmTrial{.shape = shape, .before = before, .collective = of}).results.at(0).time;
   };
   const sim::Time loop = time(Before::loop, {});
   EXPECT_EQ(time(Before::traffic, {}), testbed_.alone_by_turns(shape));
@@ -76,7 +77,7 @@ TEST_F(QuestionsTest, AGemmIsSlowerByWhatCameBefore) {
 // 235 MB of weights come out of the Infinity Cache in a loop, and out of HBM where they are others every time.
 TEST_F(QuestionsTest, OperandsThatCachesKeepMakeAGemmOfFewTokensFaster) {
   const auto time = [&](std::optional<Operands> operands) {
-    GemmQuestion question{{28672, 8, 4096}};
+    GemmTrial question{{28672, 8, 4096}};
     question.operands = operands;
     return ask(testbed_, question).results.at(0).time;
   };
@@ -87,7 +88,7 @@ TEST_F(QuestionsTest, OperandsThatCachesKeepMakeAGemmOfFewTokensFaster) {
 
 // A and B of 8192^3 take 268 MB, beside a result of 134.
 TEST_F(QuestionsTest, WarmOperandsAreThoseThatFit) {
-  GemmQuestion question{{8192, 8192, 8192}};
+  GemmTrial question{{8192, 8192, 8192}};
   question.operands = Operands::warm;
   EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "operands")));
   question.operands = Operands::cold;
@@ -100,7 +101,7 @@ TEST_F(QuestionsTest, ACollectiveThatCameBeforeIsNamedIfAndOnlyIfOneDid) {
   const auto faults = [&](Before before, double bytes) {
     models::CollectiveSpec collective;
     collective.bytes = sim::Bytes(bytes);
-    return faults_of(GemmQuestion{{1024, 1024, 1024}, {}, before, collective}, testbed_);
+    return faults_of(GemmTrial{.shape = {1024, 1024, 1024}, .before = before, .collective = collective}, testbed_);
   };
   EXPECT_THAT(faults(Before::collective, 1024.0), IsEmpty());
   EXPECT_THAT(faults(Before::collective, 0.0), ElementsAre(Field(&sim::Fault::where, "before")));
@@ -109,81 +110,84 @@ TEST_F(QuestionsTest, ACollectiveThatCameBeforeIsNamedIfAndOnlyIfOneDid) {
 }
 
 TEST_F(QuestionsTest, AllFaultsAreToldAtOnceByTheNamesOfOptions) {
-  const std::vector<sim::Fault> faults = faults_of(GemmQuestion{{0, 1, 1}, {12}}, testbed_);
+  const std::vector<sim::Fault> faults = faults_of(GemmTrial{{0, 1, 1}, 12}, testbed_);
   EXPECT_THAT(faults, ElementsAre(Field(&sim::Fault::where, "gemm"), Field(&sim::Fault::where, "cus")));
-  EXPECT_THROW(ask(testbed_, GemmQuestion{{0, 1, 1}, {12}}), sim::ConfigError);
-  EXPECT_THAT(faults_of(GemmQuestion{{1, 1, 1}, {8}}, testbed_), IsEmpty());
+  EXPECT_THROW(ask(testbed_, GemmTrial{{0, 1, 1}, 12}), sim::ConfigError);
+  EXPECT_THAT(faults_of(GemmTrial{{1, 1, 1}, 8}, testbed_), IsEmpty());
 }
 
 TEST_F(QuestionsTest, ACollectiveIsAskedInEveryVariantThatItHas) {
-  CollectiveQuestion question;
-  question.backend = models::Backend::sdma;
-  question.sizes = {64_KiB, 1_MiB};
-  question.all_variants = true;
-  question.prelaunch = {false, true};
-  const Answer<WorkResult> answer = ask(testbed_, question);
-  // An all-gather has pcpy, bcst and b2b: times two sizes, times two.
-  EXPECT_THAT(answer.results, SizeIs(12));
+  models::CollectiveSpec spec;
+  spec.backend = models::Backend::sdma;
+  spec.bytes = 64_KiB;
+  std::vector<CollectiveTrial> variants;
+  for (const SdmaVariant variant : sim::all_of<SdmaVariant>()) {
+    spec.variant = variant;
+    variants.push_back({spec});
+  }
+  const Answer<WorkResult> answer = ask(testbed_, Question(variants, true));
+  // An all-gather has pcpy, bcst and b2b.
+  EXPECT_THAT(answer.results, SizeIs(3));
   EXPECT_THAT(answer.warnings, ElementsAre(HasSubstr("left out: variant swap")));
-
-  question.all_variants = false;
-  question.variants = {SdmaVariant::pcpy, SdmaVariant::swap};
-  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "collective")));
+  EXPECT_THAT(faults_of(Question(variants), testbed_), ElementsAre(Field(&sim::Fault::where, "collective")));
 }
 
 TEST_F(QuestionsTest, WhatTheOtherBackendHasIsAFault) {
-  CollectiveQuestion question;
-  question.sizes = {1_MiB};
-  question.engines = 1;
-  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "engines")));
-  question.backend = models::Backend::sdma;
-  EXPECT_THAT(faults_of(question, testbed_), IsEmpty());
-  question.cus = 64;
-  question.graph = true;
-  EXPECT_THAT(faults_of(question, testbed_),
+  CollectiveTrial trial;
+  trial.spec.bytes = 1_MiB;
+  trial.spec.engines = 2;
+  EXPECT_THAT(faults_of(trial, testbed_), ElementsAre(Field(&sim::Fault::where, "engines")));
+  trial.spec.backend = models::Backend::sdma;
+  trial.spec.variant = SdmaVariant::b2b;
+  EXPECT_THAT(faults_of(trial, testbed_), IsEmpty());
+  trial.spec.cus = 64;
+  trial.spec.graph = true;
+  EXPECT_THAT(faults_of(trial, testbed_),
               ElementsAre(Field(&sim::Fault::where, "cus"), Field(&sim::Fault::where, "graph")));
 }
 
 // Without strategies to choose from, too: those on copy engines would be left.
 TEST_F(QuestionsTest, MoreChannelsThanFitOnTheCusAreAFault) {
-  C3Question question;
-  question.scenario.gemm = {4096, 4096, 4096};
-  question.scenario.bytes = 1_MiB;
-  question.scenario.channels = 305;
-  EXPECT_THAT(faults_of(question, testbed_),
+  C3Trial trial;
+  trial.scenario.gemm = {4096, 4096, 4096};
+  trial.scenario.bytes = 1_MiB;
+  trial.scenario.channels = 305;
+  EXPECT_THAT(faults_of(trial, testbed_),
               ElementsAre(testing::AllOf(Field(&sim::Fault::where, "channels"),
                                          Field(&sim::Fault::what, HasSubstr("1 to 304 are accepted")))));
-  question.scenario.channels = 304;
-  EXPECT_THAT(faults_of(question, testbed_), IsEmpty());
+  trial.scenario.channels = 304;
+  EXPECT_THAT(faults_of(trial, testbed_), IsEmpty());
 }
 
 TEST_F(QuestionsTest, PhasesOfACopyAddUpToItsTime) {
-  CopyQuestion question{{}, {1_KiB, 64_KiB}};
-  const Answer<WorkResult> answer = ask(testbed_, question);
-  ASSERT_THAT(answer.results, SizeIs(2));
-  EXPECT_EQ(std::get<models::SdmaCopySpec>(answer.results[1].work).bytes, 64_KiB);
-  EXPECT_EQ(answer.results[1].phases->total(), answer.results[1].time);
-  EXPECT_EQ(answer.results[1].time, testbed_.alone(answer.results[1].work));
-  question.copy.to = question.copy.from;
-  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "to")));
+  CopyTrial trial;
+  trial.spec.bytes = 64_KiB;
+  const Answer<WorkResult> answer = ask(testbed_, trial);
+  ASSERT_THAT(answer.results, SizeIs(1));
+  EXPECT_EQ(answer.results[0].phases->total(), answer.results[0].time);
+  EXPECT_EQ(answer.results[0].time, testbed_.alone(trial.spec));
+  trial.spec.to = trial.spec.from;
+  EXPECT_THAT(faults_of(trial, testbed_), ElementsAre(Field(&sim::Fault::where, "to")));
 }
 
-TEST_F(QuestionsTest, C3WithoutStrategiesIsAskedUnderAllThatAreThere) {
-  C3Question question;
-  question.scenario.gemm = {2048, 2048, 2048};
-  question.scenario.collective = CollectiveKind::reduce_scatter;
-  question.scenario.bytes = 1_MiB;
-  const Answer<C3Result> answer = ask(testbed_, question);
+TEST_F(QuestionsTest, C3UnderAllStrategiesIsAskedUnderThoseThatThereAre) {
+  C3Trial trial;
+  trial.scenario.gemm = {2048, 2048, 2048};
+  trial.scenario.collective = CollectiveKind::reduce_scatter;
+  trial.scenario.bytes = 1_MiB;
+  std::vector<C3Trial> all;
+  for (const Strategy strategy : all_strategies()) all.push_back({trial.scenario, strategy});
+  const Answer<C3Result> answer = ask(testbed_, Question(all, true));
   // Copy engines do not reduce: conccl and conccl_rp are left out.
   EXPECT_EQ(answer.results.size() + 2, all_strategies().size());
   EXPECT_THAT(answer.warnings, ElementsAre(HasSubstr("conccl is left out: "), HasSubstr("conccl_rp is left out: ")));
   EXPECT_EQ(answer.results.front().scenario.name, "2048x2048x2048_reduce_scatter_1MiB");
 
-  question.strategies = {Strategy::conccl};
-  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::what, HasSubstr("conccl: "))));
-  question.strategies = {Strategy::c3_rp};
-  question.scenario.reserved = 12;
-  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "reserve")));
+  trial.strategy = Strategy::conccl;
+  EXPECT_THAT(faults_of(trial, testbed_), ElementsAre(Field(&sim::Fault::what, HasSubstr("conccl: "))));
+  trial.strategy = Strategy::c3_rp;
+  trial.scenario.reserved = 12;
+  EXPECT_THAT(faults_of(trial, testbed_), ElementsAre(Field(&sim::Fault::where, "reserve")));
 }
 
 }  // namespace

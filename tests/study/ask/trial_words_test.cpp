@@ -131,10 +131,9 @@ TEST(TrialCommands, NameOptionsOfKernelsWhereThereAreKernels) {
   trial.spec.gpus = 0;
   trial.spec.cus = 8;
   trial.spec.graph = true;
-  EXPECT_EQ(command_of(trial), "collective --collective all_gather --backend sdma --bytes 1MiB --variant pcpy");
+  EXPECT_EQ(command_of(trial), "collective --collective all_gather --backend sdma --bytes 1MiB");
   trial.spec.kind = CollectiveKind::all_reduce;
-  EXPECT_EQ(command_of(trial),
-            "collective --collective all_reduce --backend sdma --bytes 1MiB --variant pcpy --cus 8 --graph");
+  EXPECT_EQ(command_of(trial), "collective --collective all_reduce --backend sdma --bytes 1MiB --cus 8 --graph");
 }
 
 TEST(Figure, HasAKeyOfItsOwn) {

@@ -4,6 +4,7 @@
 
 #include "study/ask/answers.h"
 #include "tests/study/fitted_platform.h"
+#include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
 
@@ -17,17 +18,15 @@ const std::string spreads = "fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", "0
                             row_of("rccl_all_gather", "1 KiB", "1 GiB", "0.1") +
                             row_of("copy", "1 KiB", "1 GiB", "0.1");
 
-C3Question both_at_once() {
-  C3Question question;
-  question.scenario = {.name = "s", .gemm = {4096, 4096, 4096}, .bytes = 16_MiB};
-  question.strategies = {Strategy::serial, Strategy::c3_base, Strategy::c3_rp, Strategy::c3_best};
-  return question;
+Question<C3Trial> both_at_once(std::vector<Strategy> strategies = {Strategy::serial, Strategy::c3_base, Strategy::c3_rp,
+                                                                   Strategy::c3_best}) {
+  return under(strategies, {.name = "s", .gemm = {4096, 4096, 4096}, .bytes = 16_MiB});
 }
 
 const Sampling few{fewest_draws, 1};
 
-template <class Question>
-auto with_intervals(const Platform& platform, const Question& question, int jobs = 1, const Sampling& sampling = few) {
+template <class Asked>
+auto with_intervals(const Platform& platform, const Asked& question, int jobs = 1, const Sampling& sampling = few) {
   Testbed testbed(platform.spec);
   auto answer = ask(testbed, question);
   add_intervals(answer, Ensemble(platform, sampling, jobs), platform.spec, {}, jobs);
@@ -40,12 +39,15 @@ bool holds(const std::optional<Interval>& interval, sim::Time time) {
 
 TEST(Uncertainty, EachTimeHasItsInterval) {
   const Platform platform = fitted(launch_and_notice + spreads);
-  const auto gemms = with_intervals(platform, GemmQuestion{{512, 512, 512}, {304, 152}});
+  const auto gemms =
+      with_intervals(platform, Question(std::vector<GemmTrial>{{{512, 512, 512}, 304}, {{512, 512, 512}, 152}}));
   ASSERT_THAT(gemms.intervals, SizeIs(2));
   for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(holds(gemms.intervals[i].at(0), gemms.results[i].time));
-  const auto collectives = with_intervals(platform, CollectiveQuestion{.sizes = {1_MiB}});
+  CollectiveTrial collective;
+  collective.spec.bytes = 1_MiB;
+  const auto collectives = with_intervals(platform, collective);
   EXPECT_TRUE(holds(collectives.intervals.at(0).at(0), collectives.results[0].time));
-  const auto copies = with_intervals(platform, CopyQuestion{{0, 1, {}, {}}, {1_MiB}});
+  const auto copies = with_intervals(platform, CopyTrial{{.from = 0, .to = 1, .bytes = 1_MiB}});
   EXPECT_TRUE(holds(copies.intervals.at(0).at(0), copies.results[0].time));
   const auto both = with_intervals(platform, both_at_once());
   ASSERT_THAT(both.intervals, SizeIs(4));
@@ -67,9 +69,7 @@ TEST(Uncertainty, DoesNotDependOnTheNumberOfJobs) {
 // surer than either.
 TEST(Uncertainty, IndependentErrorsCancelInPart) {
   const Platform platform = fitted(spreads);
-  C3Question question = both_at_once();
-  question.strategies = {Strategy::serial};
-  const auto answer = with_intervals(platform, question, 1, {200, 1});
+  const auto answer = with_intervals(platform, both_at_once({Strategy::serial}), 1, {200, 1});
   const C3Result& result = answer.results.front();
   const auto relative_width = [](const Interval& interval, sim::Time time) {
     return (interval.high - interval.low) / sim::to_seconds(time).value();
@@ -83,7 +83,7 @@ TEST(Uncertainty, IndependentErrorsCancelInPart) {
 }
 
 TEST(Uncertainty, OfAPlatformWithoutErrorsIsNotKnown) {
-  const auto answer = with_intervals(fitted(""), GemmQuestion{{512, 512, 512}});
+  const auto answer = with_intervals(fitted(""), GemmTrial{{512, 512, 512}});
   EXPECT_THAT(answer.intervals.at(0), Each(std::nullopt));
   EXPECT_THAT(answer.warnings, ElementsAre(HasSubstr("fitted tells of no errors")));
 }
@@ -99,7 +99,7 @@ TEST(Uncertainty, ColumnsAreThereWhereItWasAskedFor) {
   };
   const Platform platform = fitted(launch_and_notice);
   Testbed testbed(platform.spec);
-  const GemmQuestion gemm{{512, 512, 512}};
+  const Question gemm{GemmTrial{{512, 512, 512}}};
   const std::vector<std::string> plain = keys(to_tables(gemm, ask(testbed, gemm), platform.spec).tables.front().table);
   std::vector<std::string> expected = plain;
   expected.insert(expected.end(), {"time_p5_us", "time_p95_us"});

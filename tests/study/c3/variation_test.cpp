@@ -80,7 +80,7 @@ TEST(Sensitivity, IsShownInPoints) {
 }
 
 TEST(Sensitivity, SimulationsOnManyThreadsGiveTheSameBits) {
-  const Question question = question_of(exchange, strategies);
+  const FractionsOf question = question_of(exchange, strategies);
   const auto answer = [&] { return leave_mechanisms_out(mi300x().spec, question); };
   const std::vector<Fractions> first = answer();
   EXPECT_EQ(first, answer());

@@ -107,7 +107,7 @@ TEST(RunTrace, SlicesLieWithinTheRun) {
 
 TEST(RunTrace, ACopyHasItsTracks) {
   Testbed testbed(mi300x().spec);
-  const Slices slices = traced(testbed, tables_of(testbed, CopyQuestion{{0, 1, {}, {}}, {1_MiB}}));
+  const Slices slices = traced(testbed, tables_of(testbed, CopyTrial{{.from = 0, .to = 1, .bytes = 1_MiB}}));
   expect_no_overlap(slices);
   EXPECT_EQ(slices.at("gpu0.sdma14").size(), 1U);
   EXPECT_EQ(slices.at("gpu0.sdma14").front().name, "data: packet 0 COPY_LINEAR of gpu0.sdma14.queue0");

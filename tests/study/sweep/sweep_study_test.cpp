@@ -87,13 +87,13 @@ TEST(SweepStudy, APointIsAnsweredAsTheSameQuestionIs) {
   Read asked;
   read(asked, collective_study);
   const Results results = results_of(asked, 1);
-  CollectiveQuestion question{.collective = models::CollectiveKind::all_gather,
-                              .backend = models::Backend::sdma,
-                              .sizes = {sim::Bytes(67108864.0)}};
+  CollectiveTrial trial;
+  trial.spec.backend = models::Backend::sdma;
+  trial.spec.bytes = sim::Bytes(67108864.0);
   Testbed testbed(mi300x({"gpu.sdma.engines=9"}).spec);
   // Points are (4, 1MiB), (4, 64MiB), (9, 1MiB), (9, 64MiB) ...
   EXPECT_EQ(column_of(results.tables[0].table, "time_us")[3],
-            Cell(sim::to_microseconds(ask(testbed, question).results.front().time)));
+            Cell(sim::to_microseconds(ask(testbed, trial).results.front().time)));
 }
 
 TEST(SweepStudy, AStepIsAskedByItsOptions) {
@@ -165,7 +165,8 @@ TEST(SweepStudy, AKernelIsAskedByItsOptions) {
   kernel.read = sim::Bytes(67108864.0);
   kernel.written = sim::Bytes(33554432.0);
   Testbed testbed(asked.platform.spec);
-  const Answer<WorkResult> alone = ask(testbed, KernelQuestion{kernel, {152, 304}});
+  const Answer<WorkResult> alone =
+      ask(testbed, Question(std::vector{KernelTrial{kernel, 152}, KernelTrial{kernel, 304}}));
   EXPECT_THAT(column_of(results.tables[0].table, "time_us"),
               ElementsAre(Cell(sim::to_microseconds(alone.results[0].time)),
                           Cell(sim::to_microseconds(alone.results[1].time))));

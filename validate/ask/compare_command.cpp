@@ -1,0 +1,218 @@
+// c3sim compare: two answers to one question side by side, as two folders of results or as one command that is asked of
+// two machines.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "sim/config/files_read.h"
+#include "sim/config/nearest_name.h"
+#include "study/report/results_folder.h"
+#include "validate/ask/commands.h"
+
+namespace c3sim::validate {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using study::Cell;
+
+constexpr auto compare_examples = R"(Examples:
+  c3sim compare before/ after/
+  c3sim compare mi300x h200 --ask "c3 --gemm 8192x57344x8192 --collective all_gather --bytes 896MiB"
+  c3sim compare mi300x faster.yaml --ask "collective --collective all_gather --bytes 1KiB:1GiB:x4" --out DIR
+The first holds two folders that --out wrote against each other, the others ask two platforms the same.
+Rows are matched by what stands before their first measured number, or by their place where nothing matches so.
+Change is what the second takes more than the first, relative to that, in percent.)";
+
+struct Side {
+  std::string name;  // of the machine or of the folder
+  Json answer;       // as results.json has it
+};
+
+Side read_folder(const std::string& folder, std::string_view option) {
+  const std::filesystem::path file = std::filesystem::path(folder) / "results.json";
+  std::ifstream stream(file, std::ios::binary);
+  if (stream) sim::note_read(file);
+  Json answer = stream ? Json::parse(stream, nullptr, false) : Json();
+  if (!answer.is_object()) {
+    throw sim::ConfigError({{std::string(option), "",
+                             file.string() + (stream ? " is no answer of c3sim: " : " cannot be read: ") +
+                                 "a folder that --out wrote is accepted, or a platform beside --ask COMMAND"}});
+  }
+  return {folder, std::move(answer)};
+}
+
+// The words of the command as options that it has. Quotes are not known: no option of a question needs them.
+study::Given given_in(const study::Command& command, std::istringstream words, study::Arguments& arguments) {
+  study::Given given;
+  const study::Option* open = nullptr;  // waits for its value
+  for (std::string word; words >> word;) {
+    const std::string typed = word.substr(0, word.find('='));
+    const auto named = std::ranges::find(command.options, typed, &study::Option::typed);
+    const bool is_option = named != command.options.end() && named->has_name();
+    if (is_option && named->said == study::Said::alone) {
+      given[named->name] = {std::string(study::yes)};
+    } else if (is_option && typed.size() < word.size()) {
+      given[named->name].push_back(word.substr(typed.size() + 1));
+    } else if (is_option) {
+      open = &*named;
+      if (named->said == study::Said::maybe_alone) given[named->name] = {named->alone};
+      continue;
+    } else if (word.starts_with("--")) {
+      arguments.fault("--ask", command.unknown(word));
+    } else if (open != nullptr) {
+      std::vector<std::string>& texts = given[open->name];
+      if (open->said != study::Said::again) texts.clear();
+      texts.push_back(word);
+    } else {
+      for (const study::Option& option : command.options) {
+        if (!option.has_name()) given[option.name].push_back(word);
+      }
+    }
+    open = nullptr;
+  }
+  return given;
+}
+
+Side ask_of(const study::Command& command, study::Given given, const std::string& platform, study::Request& request) {
+  given["platform"] = {platform};
+  study::Request asked(std::move(given), request.origin(), {.progress = request.progress()});
+  const study::Results results = command.answer(asked);
+  return {platform, Json::parse(study::json_text(study::to_json(results)))};
+}
+
+std::vector<Side> both_sides(study::Request& request) {
+  const std::vector<std::string> names{request.text("first"), request.text("second")};
+  std::vector<Side> sides;
+  if (!request.says("ask")) {
+    for (const std::string& name : names) sides.push_back(read_folder(name, sides.empty() ? "FIRST" : "SECOND"));
+    return sides;
+  }
+  study::Arguments arguments;
+  std::istringstream words(request.text("ask"));
+  std::string name;
+  words >> name;
+  std::vector<std::string> known;
+  for (const study::Command& command : all_commands()) {
+    const bool asks_a_machine = std::ranges::count(command.options, "platform", &study::Option::name) > 0;
+    if (asks_a_machine) known.push_back(command.name);
+    if (!asks_a_machine || command.name != name) continue;
+    const study::Given given = given_in(command, std::move(words), arguments);
+    if (!command.missing(given).empty()) {
+      arguments.fault("--ask", fmt::format("{0} needs more than that: c3sim {0} --help shows what", name));
+    }
+    for (const char* const shared : {"out", "trace", "format", "platform"}) {
+      if (given.contains(shared)) arguments.fault("--ask", fmt::format("--{} is no part of the question", shared));
+    }
+    arguments.check();
+    for (const std::string& platform : names) sides.push_back(ask_of(command, given, platform, request));
+    return sides;
+  }
+  throw sim::ConfigError(
+      {{"--ask", "", study::in_quotes(name) + " asks nothing of a machine" + sim::name_hint(name, known)}});
+}
+
+// What tells a row from others: all before its first measured number.
+std::string label_of(const Json& row) {
+  std::string label;
+  for (const auto& [key, value] : row.items()) {
+    if (value.is_number_float()) break;
+    if (value.is_string() || value.is_number()) {
+      label += (label.empty() ? "" : " ") + (value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  return label;
+}
+
+// The row of the other table that answers the same; null where there is none.
+const Json* counterpart(const Json& table, std::size_t place, const Json& other) {
+  std::set<std::string> labels;
+  for (const Json& row : table) labels.insert(label_of(row));
+  const Json* same = nullptr;
+  bool any = false;
+  for (const Json& row : other) {
+    const std::string label = label_of(row);
+    any = any || labels.contains(label);
+    if (same == nullptr && label == label_of(table[place])) same = &row;
+  }
+  return any || table.size() != other.size() ? same : &other[place];
+}
+
+// A row for each number that both have, and the shares by which they differ.
+study::ResultTable differences(const std::vector<Side>& sides, std::vector<study::Bar>& bars) {
+  study::ResultTable table({{"table", "table", ""},
+                            {"row", "row", ""},
+                            {"quantity", "quantity", ""},
+                            {"first", sides[0].name, "", 3},
+                            {"second", sides[1].name, "", 3},
+                            {"change_percent", "change", "%", 1}});
+  for (const auto& [key, rows] : sides[0].answer.items()) {
+    const auto other = sides[1].answer.find(key);
+    if (other == sides[1].answer.end() || !rows.is_array() || !other->is_array()) continue;
+    for (std::size_t place = 0; place < rows.size(); ++place) {
+      const Json* const same = rows[place].is_object() ? counterpart(rows, place, *other) : nullptr;
+      if (same == nullptr || !same->is_object()) continue;
+      const std::string label = label_of(rows[place]);
+      bool leads = true;
+      const Json here = rows[place].flatten();
+      const Json other_row = same->flatten();
+      for (const auto& [quantity, value] : here.items()) {
+        const Json there = other_row.value(quantity, Json());
+        if (!value.is_number_float() || !there.is_number()) continue;
+        const double first = value.get<double>();
+        const double second = there.get<double>();
+        table.add_row({key, label, quantity.substr(1), first, second,
+                       first == 0.0 ? Cell(study::NoNumber{"from nothing"}) : Cell(100.0 * (second / first - 1.0))});
+        if (std::exchange(leads, false)) bars.push_back({label + ": " + quantity.substr(1), {first, second}});
+      }
+    }
+  }
+  return table;
+}
+
+study::Results answer_compare(study::Request& request) {
+  constexpr std::size_t most_bars = 40;
+  const std::vector<Side> sides = both_sides(request);
+  study::Results results{.title = fmt::format("{} beside {}", sides[1].name, sides[0].name)};
+  std::vector<study::Bar> bars;
+  study::NamedTable table{"comparison", results.title, differences(sides, bars)};
+  if (table.table.rows().empty()) {
+    throw sim::ConfigError({{"SECOND", "",
+                             "the two have no number in common: answers of the same command to the same question are "
+                             "accepted"}});
+  }
+  bars.resize(std::min(bars.size(), most_bars));
+  table.charts.emplace_back(study::BarChart{.id = "comparison",
+                                            .title = "The first number of each row",
+                                            .value_axis = "as its name says",
+                                            .series = {sides[0].name, sides[1].name},
+                                            .bars = std::move(bars)});
+  std::size_t same = 0;
+  for (const std::vector<Cell>& row : table.table.rows()) same += row[3] == row[4] ? 1 : 0;
+  results.notes.push_back(fmt::format("{} of {} numbers are the same in both.", same, table.table.rows().size()));
+  results.tables.push_back(std::move(table));
+  if (const std::filesystem::path folder = request.out_folder(); !folder.empty()) {
+    study::save(results, request.origin(), folder);
+  }
+  return results;
+}
+
+}  // namespace
+
+study::Command compare_command() {
+  std::vector<study::Option> options{
+      {"first", "DIR|PLATFORM", "Folder of results, or a platform beside --ask", study::Said::in_place, true},
+      {"second", "DIR|PLATFORM", "What is held against it", study::Said::in_place, true},
+      {"ask", "COMMAND", "A command of c3sim with its options, in quotes, that both platforms are asked"},
+      {"format", study::names_of<study::Format>(), "How results are written on stdout"},
+      {"out", "DIR", "Folder that gets the comparison as CSV, JSON and a page for the browser"}};
+  return {"compare", "Hold two answers against each other: two folders of results, or one question on two machines",
+          compare_examples, std::move(options), answer_compare};
+}
+
+}  // namespace c3sim::validate
