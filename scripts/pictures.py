@@ -28,7 +28,7 @@ SOURCES = [
      [(name, name) for name in ("fraction_of_ideal", "speedup_by_kernels", "speedup_by_copy_engines")]),
     (["validate"], "--report", [("overlap_us", "overlap_us")]),
     (["sweep", "configs/studies/expert_carriers.yaml"], "--out",
-     [("exposed_us_1", "experts_mi300x"), ("exposed_us_2", "experts_h100")]),
+     [("exposed_us_by_batch_mi300x", "experts_mi300x"), ("exposed_us_by_batch_h100", "experts_h100")]),
     (["c3", "--gemm", "18432x8192x16384", "--collective", "all_to_all", "--bytes", "2560MiB",
       "--strategy", "c3_base,c3_sp,conccl", "--explain"], "--out",
      [("slowdown", "slowdown")]),

@@ -83,13 +83,13 @@ StepQuestion prefill_with_experts() {
   return question;
 }
 
-// Half of what communicates, at least, is beside what the other half computes; without two batches nothing is.
+// Half of what communicates, at least, is beside what the other half computes; without two batches next to nothing is.
 TEST(TwoBatches, FullHideWhatCommunicates) {
   StepQuestion question = prefill_with_experts();
   const StepResult apart = ask(mi300x().spec, question, read_operators(folders));
   question.overlap = Overlap::two_batches;
   const StepResult together = ask(mi300x().spec, question, read_operators(folders));
-  EXPECT_EQ(apart.exposed, apart.communication);
+  EXPECT_GT(10 * apart.exposed, 9 * apart.communication);
   EXPECT_LT(2 * together.exposed, together.communication);
 }
 
