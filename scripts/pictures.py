@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Makes the pictures of the documents, docs/*.png: charts of the pages that build/release/c3sim leaves.
 
-The ConCCL study gives the fraction of ideal and the speedups, one pair with --explain the slowdown by mechanism, the
+The ConCCL study gives the fraction of ideal and the speedups, a study of carriers what of experts' communication nothing
+hides, one pair with --explain the slowdown by mechanism, the
 validation its first screen and GEMMs beside RCCL as they were measured; runs on two and four H200s give theirs, and a fit
 to collectives of four its residuals.
 """
@@ -26,6 +27,8 @@ SOURCES = [
     (["run", "configs/experiments/conccl.yaml"], "--out",
      [(name, name) for name in ("fraction_of_ideal", "speedup_by_kernels", "speedup_by_copy_engines")]),
     (["validate"], "--report", [("overlap_us", "overlap_us")]),
+    (["sweep", "configs/studies/expert_carriers.yaml"], "--out",
+     [("exposed_us_by_batch_mi300x", "experts_mi300x"), ("exposed_us_by_batch_h100", "experts_h100")]),
     (["c3", "--gemm", "18432x8192x16384", "--collective", "all_to_all", "--bytes", "2560MiB",
       "--strategy", "c3_base,c3_sp,conccl", "--explain"], "--out",
      [("slowdown", "slowdown")]),

@@ -131,16 +131,26 @@ other [ms] | speedup | ideal speedup" strategy makespan_us/1000:.2f gemm_us/1000
     serial_us/1000:.2f speedup:.2f ideal_speedup:.2f
 }
 
+# A step of a model with experts on two machines, whose fields are named after them, by what carries its collectives.
 step() {
-  local question="step --model llama3-70b --phase decode --tp 8 --batch 64 --context 4096 --graph"
-  printf '```\n$ c3sim %s --collectives rccl|sdma|one_shot\n```\n' "$question"
-  local way
-  for way in rccl sdma one_shot; do
-    # shellcheck disable=SC2086 # words
-    $c3sim $question --collectives $way --format json | answers "carrier | time [ms] | tokens/s | compute [ms] | exposed \
-communication [ms] | power of a GPU [W] | memory of a GPU [GB]" carrier time_us/1000:.2f tokens_per_s:.0f \
-      compute_us/1000:.2f exposed_us/1000:.2f power_W:.0f memory_GB:.1f | sed "s/^|  |/| $way |/"
-  done | awk 'NR <= 2 || NR % 3 == 0' # the heading once
+  local question="step --model qwen3-235b-a22b --phase decode --tp 8 --ep 8 --batch 64 --context 4096 --graph"
+  printf '```\n$ c3sim %s --platform mi300x|h100 --collectives rccl|sdma|one_shot\n```\n' "$question"
+  python3 -c '
+import json, subprocess, sys
+c3sim, question = sys.argv[1:]
+rows = []
+for carrier in ("rccl", "sdma", "one_shot"):
+    row = {"carrier": carrier}
+    for machine in ("mi300x", "h100"):
+        asked = [c3sim, *question.split(), "--platform", machine, "--collectives", carrier, "--format", "json"]
+        answer = json.loads(subprocess.run(asked, check=True, capture_output=True).stdout)["results"][0]
+        row |= {f"{machine}_{key}": value for key, value in answer.items()}
+    rows.append(row)
+print(json.dumps({"results": rows}))' "$c3sim" "$question" |
+    answers "carrier | 8 MI300X: time [ms] | tokens/s | exposed communication [ms] | power of a GPU [W] | 8 H100: time [ms] \
+| tokens/s | exposed communication [ms] | power of a GPU [W]" carrier mi300x_time_us/1000:.2f mi300x_tokens_per_s:.0f \
+      mi300x_exposed_us/1000:.2f mi300x_power_W:.0f h100_time_us/1000:.2f h100_tokens_per_s:.0f h100_exposed_us/1000:.2f \
+      h100_power_W:.0f
 }
 
 requests() {

@@ -7,7 +7,8 @@
 namespace c3sim::models {
 
 ChannelProgram one_shot(Node& node, const CollectiveSpec& spec) {
-  const PeerLoads loads = spec.kind == CollectiveKind::all_gather ? PeerLoads::gathered : PeerLoads::reduced;
+  const bool stores_each = spec.kind == CollectiveKind::all_gather || spec.kind == CollectiveKind::all_to_all;
+  const PeerLoads loads = stores_each ? PeerLoads::gathered : PeerLoads::reduced;
   const sim::Bytes from_each = deliveries(spec.kind, spec, 1, 0).front().source.bytes;
   ChannelProgram program = peer_load_program(node, spec);
   program.steps.push_back(peer_load_step(node, spec, loads, spec.kind, from_each));

@@ -20,20 +20,24 @@ double length_of_row(const ElementwiseSpec& spec) {
   return std::min(static_cast<double>(spec.row), spec.bytes().value()) / StreamSpec::piece_of_row;
 }
 
-// No row takes less than one of a piece, however short it is.
-double pieces_of_row(const ElementwiseSpec& spec) { return spec.reduces ? std::max(1.0, length_of_row(spec)) : 0.0; }
+// No row takes less than a part of a piece does, however short it is.
+double pieces_of_row(const ElementwiseSpec& spec, const StreamSpec& streams) {
+  return spec.reduces ? std::max(streams.least_row, length_of_row(spec)) : 0.0;
+}
 
-// What is under way of rows over what there is of rows of a piece. Of these a CU has room for 14 workgroups; of shorter
-// ones it has no more than 32, its limit (measured: norms of rows of 128 features, current_models.csv).
-double rows_under_way(const ElementwiseSpec& spec) {
-  constexpr double more_short_rows = 32.0 / 14.0;
-  return std::max(std::min(1.0, more_short_rows * length_of_row(spec)), length_of_row(spec));
+// Of rows of a piece or more what is under way grows with them. Of shorter ones a CU has no more than it holds
+// workgroups, a row each, whose elements of two bytes are read and written.
+sim::Bytes rows_under_way(const ElementwiseSpec& spec, const StreamSpec& streams) {
+  const double length = length_of_row(spec);
+  if (length >= 1.0) return length * streams.rows;
+  const double elements = streams.row_workgroups * length * StreamSpec::piece_of_row;
+  return std::min(streams.rows, elements * sim::Bytes(4.0));
 }
 
 sim::Bytes in_flight_of_workgroup(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   if (spec.threads > 0) return spec.threads * spec.access;
   if (spec.under_way > sim::Bytes(0.0)) return std::min(spec.under_way, gpu.streams.in_flight);
-  const sim::Bytes of_cu = spec.reduces ? rows_under_way(spec) * gpu.streams.rows : gpu.streams.in_flight;
+  const sim::Bytes of_cu = spec.reduces ? rows_under_way(spec, gpu.streams) : gpu.streams.in_flight;
   return of_cu / (spec.workgroups > 0 ? on_a_cu : 1);
 }
 
@@ -65,7 +69,7 @@ Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu, int workgroups
   if (spec.set <= sim::Bytes(0.0)) demand.in_flight = std::min(demand.in_flight, spec.bytes() / workgroups);
   demand.waits = true;
   demand.step_latency =
-      gpu.streams.latency + sim::to_time(pieces_of_row(spec) * sim::to_seconds(gpu.streams.reduction));
+      gpu.streams.latency + sim::to_time(pieces_of_row(spec, gpu.streams) * sim::to_seconds(gpu.streams.reduction));
   if (spec.set > sim::Bytes(0.0)) {
     const MemorySpec& memory = gpu.memory;
     const int xcds = std::min(workgroups, memory.xcds);

@@ -12,7 +12,7 @@ std::span<const BackendAbilities> backends() {
   static const std::array<BackendAbilities, 4> abilities{{
       {Backend::rccl, {all_gather, all_to_all, all_reduce, reduce_scatter, broadcast}},
       {Backend::sdma, {all_gather, all_to_all, all_reduce, reduce_scatter, broadcast}},
-      {Backend::one_shot, {all_gather, all_reduce, reduce_scatter}},
+      {Backend::one_shot, {all_gather, all_to_all, all_reduce, reduce_scatter}},
       {Backend::two_shot, {all_reduce}},
   }};
   return abilities;

@@ -13,6 +13,8 @@ StreamSpec StreamSpec::read(sim::Section section) {
   spec.latency = section.time("latency", limits::latency);
   spec.rows = section.bytes("rows", {sim::Bytes(1.0), sim::Bytes(16777216.0)}, 0.25 * spec.in_flight);
   spec.reduction = section.time("reduction", limits::latency, sim::Time(0));
+  spec.least_row = section.number("least_row", 0.0, 1.0);
+  spec.row_workgroups = section.number("row_workgroups", 1.0, 64.0);
   spec.pass_cycles = section.number("pass_cycles", 0.0, 1e6, 0.0);
   spec.bytes_per_cycle = section.number("bytes_per_cycle", 0.0, 1e6, 0.0);
   spec.queue_knee = read_knee(section, "queue_knee");

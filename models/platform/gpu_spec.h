@@ -22,6 +22,8 @@ struct StreamSpec {
   sim::Bytes rows;               // the same of kernels that go row by row, for each such piece of a row
   sim::Time latency{0};          // of a step of their loop, beside that of the memory
   sim::Time reduction{0};        // of a step besides, where it reduces a row before it writes it, for each piece
+  double least_row = 1.0;        // pieces for which a row takes that at least, however short it is
+  double row_workgroups = 0.0;   // a row each, that a CU holds
   double pass_cycles = 0.0;      // of a CU, for a pass of a wave's loop beside its loads and stores
   double bytes_per_cycle = 0.0;  // that a CU loads and stores; 0: whatever the L2s give
   double queue_knee = 0.0;       // of Little's law where memory fills up: see Demand::queue_knee

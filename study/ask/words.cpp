@@ -295,6 +295,13 @@ const Words<StepWords>& words_of(const StepWords&) {
        "How tokens choose experts: at random, all alike (even, unless given) or by power:ALPHA, where the n-th most "
        "likely has a share in proportion to n to the power of -ALPHA; by a file with the share of each on a line; or "
        "in turn (dealt)"},
+      {"dispatch", [](auto& q) { return value_of(q.dispatch); },
+       "How tokens get to experts on other GPUs and back: a copy for each expert by an all-to-all (all_to_all, unless "
+       "given); or by kernels over peer memory (engines, where these carry collectives) once to each GPU that has any, "
+       "behind an exchange of counts (high_throughput), or a copy for each expert without one (low_latency)"},
+      {"overlap", [](auto& q) { return value_of(q.overlap); },
+       "What computes while tokens travel: nothing (none, unless given), experts that all tokens use (shared_experts), "
+       "or also the other half of the sequences, of which each computes while the other communicates (two_batches)"},
       {"ignore", [](auto& q) { return word_of(q.ignored_keys, "KEY,KEY..."); },
        "Keys of a config.json that are not known and are to be left out"},
       {"like", [](auto& q) { return word_of(q.like, "TYPE|FILE"); },

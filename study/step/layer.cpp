@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -26,69 +28,150 @@ Experts experts_of(const StepWriter& writer) {
 
 namespace {
 
-sim::Bytes bytes_of_copies(const StepWriter& writer, double copies) {
-  return copies * static_cast<double>(writer.model().hidden) * writer.element();
+// Copies that a GPU sends for each that an expert is given: high throughput sends a token once to each rank.
+double sent_for_copy(const StepWriter& writer) {
+  const StepQuestion& question = writer.question();
+  if (question.dispatch != Dispatch::high_throughput) return 1.0;
+  const ModelSpec& model = writer.model();
+  return ranks_of_token(question.routing, model.experts, model.experts_used, question.ep) /
+         static_cast<double>(model.experts_used);
+}
+
+double features_of(const StepWriter& writer, double tokens) {
+  return tokens * static_cast<double>(writer.model().hidden);
+}
+
+// Features that products take in a smaller format are sent so, with a scale of four bytes for each 128.
+sim::Bytes element_sent(const StepWriter& writer) {
+  constexpr sim::Bytes of_scale{4.0 / 128.0};
+  const StepQuestion& question = writer.question();
+  const bool is_small = question.dispatch != Dispatch::all_to_all && question.quantises();
+  return is_small ? size_of(question.dtype) + of_scale : writer.element();
 }
 
 }  // namespace
 
-void write_dispatch(StepWriter& writer, const std::string& name, const Experts& experts) {
+void write_dispatch(StepWriter& writer, const std::string& name, const Experts& experts,
+                    const std::function<void()>& beside) {
   const StepQuestion& question = writer.question();
   if (question.ep == 1) return;
-  writer.collective(name, models::CollectiveKind::all_to_all,
-                    bytes_of_copies(writer, experts.over_even * static_cast<double>(experts.sent)), question.ep);
+  const bool by_counts = question.dispatch == Dispatch::high_throughput;
+  if (by_counts && question.quantises()) {
+    const auto tokens = static_cast<double>(experts.sent / writer.model().experts_used);
+    writer.operate(name + "_quantise", Kind::copy, "quantise", features_of(writer, tokens));
+  }
+  if (by_counts) {
+    constexpr sim::Bytes count{4.0};
+    writer.collective(name + "_counts", models::CollectiveKind::all_to_all,
+                      static_cast<double>(writer.model().experts) * count, question.ep);
+  }
+  const Written before = beside ? writer.last() : Written{};
+  const double sent = sent_for_copy(writer) * experts.over_even * static_cast<double>(experts.sent);
+  const Written exchange = writer.collective(name, models::CollectiveKind::all_to_all,
+                                             features_of(writer, sent) * element_sent(writer), question.ep);
+  if (beside) {
+    writer.queue_on(exchange_stream);
+    writer.wait(before);
+    beside();
+    writer.next_waits_for(exchange);
+  }
   writer.collective(name + "_all_gather", models::CollectiveKind::all_gather,
-                    bytes_of_copies(writer, static_cast<double>(experts.copies)), question.expert_tp());
+                    features_of(writer, static_cast<double>(experts.copies)) * element_sent(writer),
+                    question.expert_tp());
+  // A copy for each expert on this GPU, in the order of these.
+  if (by_counts) {
+    writer.operate(name + "_expand", Kind::copy, "copy", features_of(writer, static_cast<double>(experts.copies)),
+                   element_sent(writer));
+  }
 }
 
 void write_combine(StepWriter& writer, const std::string& name, const Experts& experts) {
   const StepQuestion& question = writer.question();
   if (question.ep == 1) return;
   writer.collective(name + "_reduce_scatter", models::CollectiveKind::reduce_scatter,
-                    bytes_of_copies(writer, static_cast<double>(experts.copies)), question.expert_tp());
-  writer.collective(name, models::CollectiveKind::all_to_all,
-                    bytes_of_copies(writer, experts.over_even * static_cast<double>(experts.sent)), question.ep);
+                    features_of(writer, static_cast<double>(experts.copies)) * writer.element(), question.expert_tp());
+  const double sent = sent_for_copy(writer) * experts.over_even * static_cast<double>(experts.sent);
+  const double returned = features_of(writer, sent);
+  // Weighted sums over this GPU's experts, one for each token that came.
+  if (question.dispatch == Dispatch::high_throughput) {
+    writer.operate(name + "_reduce", Kind::elementwise, "triad", returned);
+  }
+  writer.collective(name, models::CollectiveKind::all_to_all, returned * writer.element(), question.ep);
+  // And over what came back, two read at a time.
+  if (question.dispatch != Dispatch::all_to_all) {
+    writer.operate(name + "_sum", Kind::elementwise, "add", 0.5 * returned / experts.over_even);
+  }
 }
 
 namespace {
 
-// Kernels with which PyTorch sorts tokens by expert before their products and gathers the results behind them
-// (a profiler's kernels of layers with experts, torch.topk, argsort and index_add; H100, PyTorch 2.11): each a pass
-// over a number for each token and expert, for each copy of a token, or for each feature of these.
+// Kernels with which PyTorch sorts tokens by expert before their products and gathers the results behind them, in the
+// order of a profiler's trace (torch.topk, argsort, cumsum, _grouped_mm and index_add; H100, PyTorch 2.11): each a pass
+// over a number for each token and expert, for each copy of a token, for each copy and expert, or for each feature.
 constexpr auto usual_piece = static_cast<std::int64_t>(models::StreamSpec::piece_of_row);
-enum class Over { choices, copies, features, tokens };
+enum class Over { choices, copies, flags, features, tokens };
+enum class Element { stream, single, indices };
+// Selecting and sorting take so many passes one behind the other, each as long as a row of 1024; `by_number`: as many
+// as PyTorch's sort has for so many keys.
+constexpr int one_pass = 0;
+constexpr int by_number = -1;
 struct ExpertPass {
   const char* name;
   Kind kind;
   const char* operation;
   Over over;
-  bool in_single_precision = false;
-  // Selecting and sorting take so many passes one behind the other, each as long as a row of 1024; 0: a row is short.
-  int passes = 0;
+  Element element = Element::stream;
+  int passes = one_pass;
 };
 constexpr std::array before_experts{
     ExpertPass{"router_cast", Kind::copy, "cast_up", Over::choices},
-    ExpertPass{"router_softmax", Kind::softmax, "softmax", Over::choices, true},
-    ExpertPass{"router_select", Kind::softmax, "route", Over::choices, true, 6},  // gatherTopK: 8.0 us for 16 tokens
-    ExpertPass{"router_order", Kind::softmax, "route", Over::copies, true, 3},    // bitonicSort: 4.3 us
-    ExpertPass{"router_sum", Kind::elementwise, "column_sums", Over::copies, true},
-    ExpertPass{"router_share", Kind::elementwise, "mul_broadcast", Over::copies, true},
-    ExpertPass{"share_cast", Kind::copy, "cast_down", Over::copies},
-    ExpertPass{"sort", Kind::softmax, "route", Over::copies, true, 6},              // radixSort: 8.6 us
-    ExpertPass{"count", Kind::elementwise, "column_sums", Over::choices, true, 4},  // reduce of flags: 6.5 us
-    ExpertPass{"offsets", Kind::elementwise, "scale", Over::copies, true},
+    ExpertPass{"router_softmax", Kind::softmax, "softmax", Over::choices, Element::single},
+    ExpertPass{"router_select", Kind::softmax, "route", Over::choices, Element::single, 6},  // gatherTopK: 8.0 us
+    ExpertPass{"router_order", Kind::softmax, "route", Over::copies, Element::single, 3},    // bitonicSort: 4.3 us
+    ExpertPass{"keys_copy", Kind::copy, "copy", Over::copies, Element::indices},
+    ExpertPass{"places_fill", Kind::elementwise, "fill", Over::copies, Element::indices},
+    ExpertPass{"places_copy", Kind::copy, "copy", Over::copies, Element::indices},
+    ExpertPass{"sorted_copy", Kind::copy, "copy", Over::copies, Element::indices},
+    ExpertPass{"sort", Kind::softmax, "route", Over::copies, Element::single, by_number},
+    ExpertPass{"experts_fill", Kind::elementwise, "fill", Over::copies, Element::indices},
+    ExpertPass{"flags", Kind::elementwise, "mul_broadcast", Over::flags},
+    ExpertPass{"flags_cast", Kind::copy, "cast_up", Over::flags, Element::single},
+    ExpertPass{"count", Kind::elementwise, "column_sums", Over::flags, Element::indices, 4},  // reduce: 6.5 us
+    ExpertPass{"scan_start", Kind::elementwise, "fill", Over::copies},
+    ExpertPass{"scan", Kind::elementwise, "scale", Over::copies},
     ExpertPass{"offsets_cast", Kind::copy, "cast_down", Over::copies},
-    ExpertPass{"origins", Kind::elementwise, "scale", Over::copies, true},
-    ExpertPass{"origins_cast", Kind::copy, "cast_down", Over::copies},
-    ExpertPass{"shares_permute", Kind::copy, "copy", Over::copies},
-    ExpertPass{"permute", Kind::copy, "copy", Over::features}};
-constexpr std::array behind_experts{ExpertPass{"weigh", Kind::elementwise, "mul_broadcast", Over::features},
-                                    ExpertPass{"sums_zero", Kind::elementwise, "fill", Over::tokens},
-                                    ExpertPass{"unpermute", Kind::elementwise, "index_add", Over::features}};
+    ExpertPass{"origins", Kind::elementwise, "scale", Over::copies, Element::indices},
+    ExpertPass{"permute", Kind::embedding, "copy", Over::features},
+    ExpertPass{"up_arguments", Kind::gemm, "scale", Over::copies, Element::indices},
+    // A grouped kernel sets up descriptors of its experts' matrices before its first tile: those of 8 experts and one
+    // token take 23 us each, where their bytes take 17 (kernels.csv and products.csv, H100).
+    ExpertPass{"up_descriptors", Kind::gemm, "route", Over::copies, Element::single, 4}};
+constexpr std::size_t routing_passes = 4;  // of these, which choose experts
+constexpr std::array between_products{
+    ExpertPass{"down_arguments", Kind::gemm, "scale", Over::copies, Element::indices},
+    ExpertPass{"down_descriptors", Kind::gemm, "route", Over::copies, Element::single, 4}};
+constexpr std::array behind_experts{
+    ExpertPass{"sums_zero", Kind::elementwise, "fill", Over::tokens},
+    ExpertPass{"targets", Kind::elementwise, "scale", Over::copies, Element::indices},
+    ExpertPass{"shares_permute", Kind::embedding, "copy", Over::copies, Element::single},
+    ExpertPass{"shares_cast", Kind::copy, "cast_down", Over::copies},
+    ExpertPass{"weigh", Kind::elementwise, "mul_broadcast", Over::features},
+    ExpertPass{"unpermute", Kind::embedding, "index_add", Over::features}};
+
+// In rows of 1024 that are reduced one behind the other. PyTorch sorts up to 32 keys by a bitonic network (3.8 us) and
+// up to 4096 by radix in one workgroup, whose passes grow with the items of its threads (8.6 us up to 128, 26.8 us for
+// 512, 29.6 us for 2048); more by eight kernels of CUB with memsets between them (63 us, and 20 gaps; kernels.csv of
+// two H100s, one GPU).
+int passes_of_sort(std::int64_t keys) {
+  if (keys <= 32) return 3;
+  if (keys <= 128) return 7;
+  return keys <= 4096 ? 24 : 76;
+}
+
 // What a serving framework's call for experts launches beside its products and one kernel between (vLLM's
 // fused_experts: moe_align_block_size before, silu_and_mul, moe_sum behind): tokens have been routed, and no copy of
 // them is made.
-constexpr std::array before_fused{ExpertPass{"sort", Kind::softmax, "route", Over::copies, true, 6}};
+constexpr std::array before_fused{ExpertPass{"sort", Kind::softmax, "route", Over::copies, Element::single, 6}};
 constexpr std::array behind_fused{ExpertPass{"sum", Kind::elementwise, "sum_copies", Over::features}};
 
 class Forward {
@@ -271,16 +354,30 @@ class Forward {
     add_up("down");
   }
 
+  // Kernels over peer memory gather, weight and add up by themselves.
+  bool by_peers() const { return writer_.question().ep > 1 && writer_.question().dispatch != Dispatch::all_to_all; }
+
   void experts() {
     const std::int64_t routed = writer_.tokens_to_route();
+    const bool shares = model_.shared_ffn > 0;
+    const bool beside = shares && writer_.question().ep > 1 && writer_.question().overlap != Overlap::none;
     normalise("ffn_norm");
-    if (model_.shared_ffn > 0) shared_experts();
+    if (shares && !beside) shared_experts();
     writer_.plain_gemm(name("router"), model_.experts, model_.hidden, routed);
     const Experts experts = experts_of(writer_);
-    for (const ExpertPass& pass : before_experts) operate(pass, routed, experts.sent);
-    exchange_and_multiply(experts);
-    for (const ExpertPass& pass : behind_experts) operate(pass, routed, experts.sent);
-    if (model_.shared_ffn > 0)
+    const std::span<const ExpertPass> before(before_experts);
+    for (const ExpertPass& pass : by_peers() ? before.first(routing_passes) : before) {
+      operate(pass, routed, experts.sent);
+    }
+    const auto between = [&] {
+      if (by_peers()) return;
+      for (const ExpertPass& pass : between_products) operate(pass, routed, experts.sent);
+    };
+    exchange_and_multiply(experts, between, beside ? [this] { shared_experts(); } : std::function<void()>());
+    if (!by_peers()) {
+      for (const ExpertPass& pass : behind_experts) operate(pass, routed, experts.sent);
+    }
+    if (shares)
       writer_.operate(name("shared_add"), Kind::elementwise, "add", elements_of(shared_tokens(), model_.hidden));
     add_up("down", false);
   }
@@ -300,13 +397,18 @@ class Forward {
   }
 
   void operate(const ExpertPass& pass, std::int64_t routed, std::int64_t copies) {
-    const double elements = pass.over == Over::choices ? elements_of(routed, model_.experts)
-                            : pass.over == Over::copies
-                                ? static_cast<double>(copies)
-                                : elements_of(pass.over == Over::tokens ? routed : copies, model_.hidden);
-    writer_.operate(name(pass.name), pass.kind, pass.operation, elements,
-                    pass.in_single_precision ? single_precision : writer_.element(),
-                    pass.passes > 0 ? pass.passes * usual_piece : model_.experts);
+    double elements = static_cast<double>(copies);
+    if (pass.over == Over::choices) elements = elements_of(routed, model_.experts);
+    if (pass.over == Over::flags) elements = elements_of(copies, model_.experts);
+    if (pass.over == Over::features) elements = elements_of(copies, model_.hidden);
+    if (pass.over == Over::tokens) elements = elements_of(routed, model_.hidden);
+    constexpr sim::Bytes of_index{8.0};
+    const sim::Bytes element = pass.element == Element::single    ? single_precision
+                               : pass.element == Element::indices ? of_index
+                                                                  : writer_.element();
+    const int passes = pass.passes == by_number ? passes_of_sort(copies) : pass.passes;
+    writer_.operate(name(pass.name), pass.kind, pass.operation, elements, element,
+                    passes > 0 ? passes * usual_piece : model_.experts);
   }
 
   // Where GPUs share out tokens before the router, each has all of the shared experts for its share of these.
@@ -322,13 +424,15 @@ class Forward {
   }
 
   // Tokens go to the GPUs of their experts and come back, to each in even parts; experts of a GPU are one kernel.
-  void exchange_and_multiply(const Experts& experts) {
+  void exchange_and_multiply(const Experts& experts, const std::function<void()>& between = {},
+                             const std::function<void()>& beside = {}) {
     const std::int64_t first = model_.first_ffn() / model_.ffn * experts.ffn;
-    write_dispatch(writer_, name("dispatch"), experts);
-    quantise("up", elements_of(experts.copies, model_.hidden));
+    write_dispatch(writer_, name("dispatch"), experts, beside);
+    if (!by_peers()) quantise("up", elements_of(experts.copies, model_.hidden));
     writer_.gemm(name("up"), first, model_.hidden, experts.tokens, experts.busy);
     activate(elements_of(experts.copies, experts.ffn));
     quantise("down", elements_of(experts.copies, experts.ffn));
+    if (between) between();
     writer_.gemm(name("down"), model_.hidden, experts.ffn, experts.tokens, experts.busy);
     write_combine(writer_, name("combine"), experts);
   }

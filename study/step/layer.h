@@ -1,6 +1,7 @@
 // A layer as PyTorch launches it: each of its operations a kernel, matrix products by the library, attention fused.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "study/step/step_writer.h"
@@ -23,8 +24,10 @@ struct Experts {
 Experts experts_of(const StepWriter& writer);
 
 // Copies of tokens on their way to the GPUs of their experts: to each rank, and to all GPUs of it, which share out each
-// expert. And back, added up over these GPUs. Nothing where each GPU has a share of every expert.
-void write_dispatch(StepWriter& writer, const std::string& name, const Experts& experts);
+// expert. And back, added up over these GPUs. Nothing where each GPU has a share of every expert. `beside`, if given,
+// writes what is computed while tokens travel.
+void write_dispatch(StepWriter& writer, const std::string& name, const Experts& experts,
+                    const std::function<void()>& beside = {});
 void write_combine(StepWriter& writer, const std::string& name, const Experts& experts);
 
 }  // namespace c3sim::study

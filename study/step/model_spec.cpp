@@ -130,8 +130,8 @@ std::span<const Extent> extents() {
   return all;
 }
 
-std::vector<LayerKind> ModelSpec::kinds(std::int64_t of_layers) const {
-  if (variants.empty()) return {{*this, "", of_layers}};
+std::vector<LayerKind> ModelSpec::kinds(std::int64_t of_layers, std::int64_t from, std::int64_t to) const {
+  if (variants.empty()) return {{*this, "", to - from}};
   std::vector<LayerKind> kinds;
   for (std::int64_t layer = 0; layer < of_layers; ++layer) {
     ModelSpec own = *this;
@@ -146,12 +146,9 @@ std::vector<LayerKind> ModelSpec::kinds(std::int64_t of_layers) const {
       if (own != before) prefix += variant.name + "_";
     }
     if (own.experts == 0) own.experts_used = own.shared_ffn = 0;
-    const auto found = std::ranges::find(kinds, own, &LayerKind::model);
-    if (found == kinds.end()) {
-      kinds.push_back({std::move(own), std::move(prefix), 1});
-    } else {
-      ++found->layers;
-    }
+    auto found = std::ranges::find(kinds, own, &LayerKind::model);
+    if (found == kinds.end()) found = kinds.insert(found, {std::move(own), std::move(prefix), 0});
+    if (from <= layer && layer < to) ++found->layers;
   }
   return kinds;
 }
@@ -212,6 +209,15 @@ std::vector<sim::Fault> contradictions(const ModelSpec& model, bool says_head_di
       model.rotary_dim, model.head_dim, model.heads);
   faults.add_if(!model.is_latent() && (model.query_rank > 0 || model.rotary_dim > 0), "kv_rank",
                 "query_rank and rotary_dim are of latent attention: a kv_rank of at least 1 is accepted beside them");
+  for (const auto& [kind, prefix, layers] : model.kinds(model.layers)) {
+    const bool cuts = model.positions == 0 || kind.window <= model.positions;
+    faults.add_if(
+        !cuts, "window",
+        "a window of {} tokens is longer than the {} that the model knows the place of: up to {} are accepted, "
+        "or 0 for none",
+        kind.window, model.positions, model.positions);
+    if (!cuts) break;
+  }
   faults.add_if(model.position == Positions::learned && model.positions == 0, "positions",
                 "learned positions are so many: positions is missing, a number from 1 is accepted");
   return faults.take();

@@ -1,6 +1,7 @@
 #include "study/step/part_of_step.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/config/config_error.h"
 #include "study/step/step_graph.h"
@@ -22,9 +23,14 @@ std::vector<PartOfStep::Place> PartOfStep::places() const {
 
 PartOfStep part_of(const StepQuestion& question, std::span<const ElementwiseOperator> operators, const Testbed& testbed,
                    FewLayers layers, const std::function<bool(const StepBlock&)>& leaves_out) {
-  PartOfStep part{step_blocks(question, operators, layers, testbed.platform()), {}, {}};
-  if (leaves_out) std::erase_if(part.blocks, leaves_out);
-  part.graph = graph_of(part.blocks, testbed.platform(), question.pause);
+  std::vector<StepBlock> blocks = step_blocks(question, operators, layers, testbed.platform());
+  if (leaves_out) std::erase_if(blocks, leaves_out);
+  return part_of(std::move(blocks), question.pause, testbed);
+}
+
+PartOfStep part_of(std::vector<StepBlock> blocks, sim::Time pause, const Testbed& testbed) {
+  PartOfStep part{std::move(blocks), {}, {}};
+  part.graph = graph_of(part.blocks, testbed.platform(), pause);
   part.schedule = part.graph.schedule();
   std::vector<sim::Fault> faults;
   for (const Operation& operation : part.schedule) {

@@ -33,5 +33,7 @@ struct PartOfStep {
 // `leaves_out`, if given, says which blocks are not in it. Throws sim::ConfigError with what the machine cannot do.
 PartOfStep part_of(const StepQuestion& question, std::span<const ElementwiseOperator> operators, const Testbed& testbed,
                    FewLayers layers, const std::function<bool(const StepBlock&)>& leaves_out = {});
+// Of these blocks, behind a pause.
+PartOfStep part_of(std::vector<StepBlock> blocks, sim::Time pause, const Testbed& testbed);
 
 }  // namespace c3sim::study

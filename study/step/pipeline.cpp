@@ -25,11 +25,12 @@ StepQuestion of_one_turn(StepQuestion question) {
 
 class Pipeline {
  public:
-  Pipeline(const StepQuestion& question, std::span<const ElementwiseOperator> operators, std::int64_t layers,
-           const models::PlatformSpec& platform)
+  Pipeline(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+           std::span<const StageLayers> stages, const models::PlatformSpec& platform)
       : question_(of_one_turn(question)),
+        operators_(operators),
         writer_(question_, operators, platform),
-        layers_(layers),
+        stages_(stages),
         platform_(platform) {}
 
   std::vector<StepBlock> write() {
@@ -38,9 +39,10 @@ class Pipeline {
         turn.forward ? forward(stage, turn) : backward(stage, turn);
       }
       const double ends = is_end(stage) ? end_share(question_) : 0.0;
-      if (question_.trains()) write_reduction_of_turns(writer_, ends);
-      write_update(writer_, most_layers, {}, ends);
-      block(stage, {}, fmt::format("_s{}", stage), 0);
+      const std::vector<LayerGroup>& updated = stages_[static_cast<std::size_t>(stage)].updated;
+      if (question_.trains()) write_reduction_of_turns(writer_, updated, ends);
+      write_update(writer_, updated, {}, ends);
+      block(writer_, stage, {}, fmt::format("_s{}", stage));
     }
     return std::move(blocks_);
   }
@@ -55,60 +57,82 @@ class Pipeline {
 
   int first_gpu(int stage) const { return stage * question_.stage_gpus(); }
   // What was written since the last one.
-  void block(int stage, std::optional<Turn> turn, const std::string& suffix, std::int64_t repeats) {
-    std::vector<StepOperation> written = writer_.take();
+  void block(StepWriter& writer, int stage, std::optional<Turn> turn, const std::string& suffix,
+             std::int64_t repeats = 0, std::optional<LayersOfStage> of_stage = {}) {
+    std::vector<StepOperation> written = writer.take();
     if (written.empty()) return;
     for (StepOperation& one : written) {
       if (auto* const collective = std::get_if<models::CollectiveSpec>(&one.work)) collective->first = first_gpu(stage);
     }
     std::vector<int> gpus(static_cast<std::size_t>(question_.stage_gpus()));
     std::iota(gpus.begin(), gpus.end(), first_gpu(stage));
-    blocks_.push_back({repeats, std::move(written), suffix, std::move(gpus), stage, turn});
+    blocks_.push_back({repeats, std::move(written), suffix, std::move(gpus), stage, turn, of_stage});
   }
 
-  // The layers, the first of them apart: it waits for what is sent to the stage.
+  // The layers, kind by kind, the first of them apart: it waits for what is sent to the stage.
   void write_layers(int stage, Turn turn, const char* awaited) {
-    for (const bool first : {true, false}) {
-      if (!first && layers_ == 1) return;
-      if (turn.forward) write_forward(writer_, "");
-      if (!turn.forward && question_.recompute) {
-        writer_.do_again(true);
-        write_forward(writer_, "again_");
-        writer_.do_again(false);
+    const auto& [groups, updated, most_behind] = stages_[static_cast<std::size_t>(stage)];
+    std::vector<std::size_t> kinds(groups.size());
+    std::iota(kinds.begin(), kinds.end(), std::size_t{0});
+    std::erase_if(kinds, [&of = groups](std::size_t kind) { return of[kind].layers == 0; });
+    if (!turn.forward) std::ranges::reverse(kinds);
+    for (const std::size_t kind : kinds) {
+      const LayerGroup& group = groups[kind];
+      const StepQuestion question = of_one_turn(group.question);
+      StepWriter writer(question, operators_, platform_, group.prefix);
+      const bool first = kind == kinds.front();
+      if (first) {
+        write_layer(writer, turn);
+        for (int rank = 0; awaited != nullptr && rank < question_.stage_gpus(); ++rank) {
+          writer.wait_first({awaited + of_rank(rank) + suffix(turn.forward ? stage - 1 : stage + 1, turn)});
+        }
+        block(writer, stage, turn, suffix(stage, turn) + "_first", 0, LayersOfStage{kind, true});
       }
-      if (!turn.forward) write_backward(writer_);
-      if (!turn.forward && turn.micro > 0) {
-        writer_.operate("accumulate", Kind::elementwise, "add", layer_weights(question_), single_precision);
-      }
-      for (int rank = 0; first && awaited != nullptr && rank < question_.stage_gpus(); ++rank) {
-        writer_.wait_first({awaited + of_rank(rank) + suffix(turn.forward ? stage - 1 : stage + 1, turn)});
-      }
-      block(stage, turn, suffix(stage, turn) + (first ? "_first" : ""), first ? 0 : layers_ - 1);
+      const std::int64_t left = std::min(most_behind, group.layers - (first ? 1 : 0));
+      if (left == 0) continue;
+      write_layer(writer, turn);
+      block(writer, stage, turn, suffix(stage, turn), left, LayersOfStage{kind, false, first});
     }
+  }
+
+  static void write_layer(StepWriter& writer, Turn turn) {
+    const StepQuestion& question = writer.question();
+    if (turn.forward) {
+      write_forward(writer, "");
+      return;
+    }
+    if (question.recompute) {
+      writer.do_again(true);
+      write_forward(writer, "again_");
+      writer.do_again(false);
+    }
+    write_backward(writer);
+    if (turn.micro == 0) return;
+    writer.operate("accumulate", Kind::elementwise, "add", layer_weights(question), single_precision);
   }
 
   void forward(int stage, Turn turn) {
     if (stage == 0 && whole()) write_embedding(writer_);
-    block(stage, turn, suffix(stage, turn), 0);
+    block(writer_, stage, turn, suffix(stage, turn));
     write_layers(stage, turn, stage > 0 ? "activations" : nullptr);
     if (!is_last(stage)) {
       send("activations", stage, stage + 1, turn);
     } else if (whole()) {
       write_head(writer_);
     }
-    block(stage, turn, suffix(stage, turn), 0);
+    block(writer_, stage, turn, suffix(stage, turn));
   }
 
   void backward(int stage, Turn turn) {
     if (is_last(stage) && whole()) write_head_gradient(writer_);
-    block(stage, turn, suffix(stage, turn), 0);
+    block(writer_, stage, turn, suffix(stage, turn));
     write_layers(stage, turn, is_last(stage) ? nullptr : "gradients");
     if (stage > 0) {
       send("gradients", stage, stage - 1, turn);
     } else if (whole()) {
       write_embedding_gradient(writer_);
     }
-    block(stage, turn, suffix(stage, turn), 0);
+    block(writer_, stage, turn, suffix(stage, turn));
   }
 
   // Of the GPUs of a stage, where there are several.
@@ -141,8 +165,9 @@ class Pipeline {
   }
 
   const StepQuestion question_;  // of a micro-batch
+  std::span<const ElementwiseOperator> operators_;
   StepWriter writer_;
-  std::int64_t layers_;
+  std::span<const StageLayers> stages_;
   const models::PlatformSpec& platform_;
   std::vector<StepBlock> blocks_;
 };
@@ -163,7 +188,16 @@ std::vector<Turn> turns_of(int stage, int stages, int micro_batches, bool trains
 
 std::vector<StepBlock> pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
                                        std::int64_t layers, const models::PlatformSpec& platform) {
-  return Pipeline(question, operators, layers, platform).write();
+  std::vector<StageLayers> stages;
+  for (int stage = 0; stage < question.pp; ++stage) {
+    stages.push_back({question.groups(layers, stage), question.groups(most_layers, stage)});
+  }
+  return pipeline_blocks(question, operators, stages, platform);
+}
+
+std::vector<StepBlock> pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+                                       std::span<const StageLayers> stages, const models::PlatformSpec& platform) {
+  return Pipeline(question, operators, stages, platform).write();
 }
 
 }  // namespace c3sim::study

@@ -1,5 +1,5 @@
-// A pipeline on one node: each stage has as many of the layers as any other, and GPUs that share out its products and
-// experts; micro-batches go through all.
+// A pipeline on one node: each stage has its layers, which may be of several kinds, and GPUs that share out its
+// products and experts; micro-batches go through all.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,20 @@ namespace c3sim::study {
 // 2104.04473), so that it keeps the activations of as many micro-batches as there are stages behind it, and its own.
 std::vector<Turn> turns_of(int stage, int stages, int micro_batches, bool trains);
 
-// The step of a question that has no faults, with so many layers of each stage, and the update of all. What goes from
+// The layers of a stage that are written, kind by kind as StepQuestion::groups has them, and those that it updates.
+struct StageLayers {
+  std::vector<LayerGroup> written;
+  std::vector<LayerGroup> updated;
+  std::int64_t most_behind = most_layers;  // of a kind, behind the first layer of a turn
+};
+
+// The step of a question that has no faults, with so many layers of each kind of each stage, and the update of all; and
+// of a question whose stages have these layers. What goes from
 // one stage to the next is sent by an engine, or else by as many workgroups as RCCL has channels to a peer, behind the
 // last kernel of a turn and beside the next turn; a stage waits for what it needs of it.
 std::vector<StepBlock> pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
                                        std::int64_t layers, const models::PlatformSpec& platform);
+std::vector<StepBlock> pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+                                       std::span<const StageLayers> stages, const models::PlatformSpec& platform);
 
 }  // namespace c3sim::study

@@ -13,6 +13,7 @@
 #include "study/run/timeline.h"
 #include "study/step/part_of_step.h"
 #include "study/step/pipeline.h"
+#include "study/step/step_graph.h"
 #include "study/step/turn_readings.h"
 #include "study/step/turn_times.h"
 
@@ -39,7 +40,12 @@ class PipelineRun {
         few_(few_of_pipeline(question)),
         testbed_(testbed),
         unlaunched_(without_launches(testbed.platform()), testbed.factor()),
-        part_(part_of(few_, operators, unlaunched_, std::min(layers_of_stage, question.stage_layers()))) {}
+        part_(part_of(few_pipeline_blocks(question, operators, unlaunched_.platform()), few_.pause, unlaunched_)) {
+    for (int stage = 0; stage < question.pp; ++stage) {
+      std::vector<std::int64_t>& of_kinds = layers_.emplace_back();
+      for (const LayerGroup& group : question.groups(most_layers, stage)) of_kinds.push_back(group.layers);
+    }
+  }
 
   PipelineStep step() {
     if (clock_settles(unlaunched_.platform())) {
@@ -61,10 +67,9 @@ class PipelineRun {
 
  private:
   const models::PowerSpec& power() const { return unlaunched_.platform().gpu.power; }
-  int simulated(int stage) const { return stage == 0 ? 0 : stage == question_.pp - 1 ? few_.pp - 1 : 1; }
-  // The whole step's turns of a stage are those of a simulated one.
+  int simulated(int stage) const { return simulated_stage(static_cast<std::size_t>(stage), layers_.size(), few_.pp); }
   const WholeTurn& whole(std::size_t stage, const TimedTurn& turn) const {
-    return readings_.turns.at(key_of(simulated(static_cast<int>(stage)), turn.turn));
+    return readings_.turns.at(key_of(static_cast<int>(stage), turn.turn));
   }
 
   // Of the first stage, whose energy is told, and of all where governors hold the mean of whichever draws most.
@@ -139,8 +144,8 @@ class PipelineRun {
   // The turns of all stages, one after the other. What runs beside each is known when they are placed, so that they are
   // placed again with what they lose to that.
   void compose() {
-    readings_ = read_turns({part_, few_.pp, question_.stage_layers() - 1, unlaunched_.platform(), testbed_.platform(),
-                            timeline_, metered_, meters_, origin_});
+    readings_ = read_turns(
+        {part_, few_.pp, layers_, unlaunched_.platform(), testbed_.platform(), timeline_, metered_, meters_, origin_});
     stages_.assign(static_cast<std::size_t>(question_.pp), {});
     for (int stage = 0; stage < question_.pp; ++stage) lay_out(stage);
     end_ = place(stages_);
@@ -153,7 +158,7 @@ class PipelineRun {
   void lay_out(int stage) {
     std::vector<TimedTurn>& turns = stages_[static_cast<std::size_t>(stage)];
     const auto add = [&](const std::optional<Turn>& turn) {
-      const WholeTurn& one = readings_.turns.at(key_of(simulated(stage), turn));
+      const WholeTurn& one = readings_.turns.at(key_of(stage, turn));
       TimedTurn timed{.turn = turn, .pace = one.pace};
       timed.waits = turn && (turn->forward ? stage > 0 : stage < question_.pp - 1);
       timed.sends = turn && (turn->forward ? stage < question_.pp - 1 : stage > 0);
@@ -162,7 +167,7 @@ class PipelineRun {
       turns.push_back(timed);
     };
     for (const Turn& turn : study::turns_of(stage, question_.pp, question_.micro, question_.trains())) add(turn);
-    if (readings_.turns.contains({simulated(stage), KindOfTurn::update})) add({});
+    if (readings_.turns.contains({stage, KindOfTurn::update})) add({});
   }
 
   // What a stage sends behind its last gradient is beside the update, whose kernels leave it no CUs for long.
@@ -185,23 +190,32 @@ class PipelineRun {
   // By name: each simulated operation stands for as many as it is like.
   StepTotals count() const {
     const models::PlatformSpec& platform = unlaunched_.platform();
-    std::map<TurnKey, int> turns;
-    for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-      for (const TimedTurn& turn : stages_[stage]) ++turns[key_of(simulated(static_cast<int>(stage)), turn.turn)];
-    }
     StepTotals totals;
     const std::vector<PartOfStep::Place> places = part_.places();
     for (std::size_t place = 0; place < places.size(); ++place) {
       const auto [operation, block] = places[place];
       SIM_CHECK(operation != nullptr);
-      const TurnKey key = key_of(block->stage, block->turn);
-      double like = static_cast<double>(turns.at(key)) / readings_.turns.at(key).seen;
-      if (block->layers > 0) like *= static_cast<double>(question_.stage_layers() - 1);
+      const double like = turns_like(*block);
       for (const StepPart& part : parts_of(*operation, timeline_.operations[place], platform)) {
         totals.count(part, like * block->share(question_.gpus()), platform);
       }
     }
     return totals;
+  }
+
+  // Times that the whole step has what a block shows, for each of its simulated turns.
+  double turns_like(const StepBlock& block) const {
+    const KindOfTurn kind = key_of(block.stage, block.turn).second;
+    double like = 0.0;
+    for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+      if (simulated(static_cast<int>(stage)) != block.stage) continue;
+      const std::int64_t shown = block.of_stage ? block.of_stage->shown_of(layers_[stage][block.of_stage->kind]) : 1;
+      const auto turns = std::ranges::count_if(
+          stages_[stage], [&](const TimedTurn& turn) { return key_of(block.stage, turn.turn).second == kind; });
+      const int seen = readings_.turns.at({static_cast<int>(stage), kind}).seen;
+      like += static_cast<double>(shown * turns) / seen;
+    }
+    return like;
   }
 
   // Of the mean stage. In a turn its kernels run, which take longer for what it loses to sends, or they wait for the
@@ -245,12 +259,13 @@ class PipelineRun {
   Testbed& testbed_;
   Testbed unlaunched_;
   PartOfStep part_;
-  std::vector<PowerMeter> meters_;  // of simulated stages
-  sim::Time origin_{0};             // of the run, by the clock of its meters
-  Timeline timeline_;               // of the run, with factors
-  Timeline metered_;                // of what meters saw, without
-  TurnReadings readings_;           // of it
-  TimedStages stages_;              // of the whole step
+  std::vector<std::vector<std::int64_t>> layers_;  // of each stage, of each kind
+  std::vector<PowerMeter> meters_;                 // of simulated stages
+  sim::Time origin_{0};                            // of the run, by the clock of its meters
+  Timeline timeline_;                              // of the run, with factors
+  Timeline metered_;                               // of what meters saw, without
+  TurnReadings readings_;                          // of it
+  TimedStages stages_;                             // of the whole step
   sim::Time end_{0};
 };
 
@@ -262,9 +277,26 @@ StepQuestion few_of_pipeline(const StepQuestion& question) {
   few.pp = std::min(question.pp, simulated_stages);
   few.micro = std::min(question.micro, simulated_micro);
   few.batch = question.batch / question.micro * few.micro;
-  if (few.layers) few.layers = static_cast<int>(question.stage_layers()) * few.pp;
-  few.model.layers = question.stage_layers() * few.pp;
   return few;
+}
+
+std::vector<StepBlock> few_pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+                                           const models::PlatformSpec& platform) {
+  const StepQuestion few = few_of_pipeline(question);
+  std::vector<StageLayers> stages(static_cast<std::size_t>(few.pp));
+  for (int stage = 0; stage < question.pp; ++stage) {
+    const int like = simulated_stage(static_cast<std::size_t>(stage), static_cast<std::size_t>(question.pp), few.pp);
+    StageLayers& layers = stages[static_cast<std::size_t>(like)];
+    const std::vector<LayerGroup> groups = question.groups(most_layers, stage);
+    layers.most_behind = 1;
+    if (layers.updated.empty()) layers.updated = layers.written = groups;
+    for (std::size_t kind = 0; kind < groups.size(); ++kind) {
+      std::int64_t& most = layers.written[kind].layers;
+      most = std::min(layers_of_stage, std::max(most, groups[kind].layers));
+    }
+    if (question.layers_of(stage) == question.stage_layers()) layers.updated = groups;
+  }
+  return pipeline_blocks(few, operators, stages, platform);
 }
 
 PipelineStep pipeline_step(const StepQuestion& question, std::span<const ElementwiseOperator> operators,

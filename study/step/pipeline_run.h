@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "study/run/testbed.h"
 #include "study/run/timeline.h"
+#include "study/step/step_operation.h"
 #include "study/step/step_question.h"
 #include "study/step/step_totals.h"
 #include "study/work/operation_graph.h"
@@ -17,8 +19,11 @@ namespace c3sim::study {
 
 inline constexpr std::int64_t layers_of_stage = 2;  // that are simulated
 
-// Of a question that has several stages or micro-batches, what is simulated: the layers of a stage stay as many.
+// Of a question that has several stages or micro-batches, those that are simulated; and what of them is, with few
+// layers of each kind, the stage between with those of all kinds that any stage between has.
 StepQuestion few_of_pipeline(const StepQuestion& question);
+std::vector<StepBlock> few_pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+                                           const models::PlatformSpec& platform);
 
 struct PipelineStep {
   StepTotals totals;     // of all stages, micro-batches and layers

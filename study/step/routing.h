@@ -27,6 +27,12 @@ struct RoutedLoad {
 };
 RoutedLoad load_of(const Routing& routing, std::int64_t experts, std::int64_t used, int ranks, std::int64_t tokens);
 
+// Why tokens that use so many experts, each another, cannot choose them so; empty if they can.
+std::string why_impossible(const Routing& routing, std::int64_t used);
+
+// Of so many ranks those that have any of the experts that a token uses, as expected.
+double ranks_of_token(const Routing& routing, std::int64_t experts, std::int64_t used, int ranks);
+
 // "even", "dealt", "power:ALPHA", or a file with a share of tokens, or a count, on each line, one for each expert.
 // Throws sim::ConfigError, with the line, for what is none of these.
 Routing read_routing(const std::string& text);

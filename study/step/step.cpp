@@ -55,7 +55,10 @@ class StepRun {
       result.spans = on_queues(result.graph.schedule(), from_pipeline_->timeline, testbed_.platform());
       return;
     }
-    result.graph = graph_of(step_blocks(shown, operators_, layers, testbed_.platform()), testbed_.platform());
+    const models::PlatformSpec& platform = testbed_.platform();
+    result.graph = graph_of(question_.has_turns() ? few_pipeline_blocks(question_, operators_, platform)
+                                                  : step_blocks(shown, operators_, layers, platform),
+                            platform);
     const Schedule schedule = result.graph.schedule();
     result.spans = on_queues(schedule, testbed_.run(schedule), testbed_.platform());
   }
@@ -84,7 +87,9 @@ class StepRun {
  private:
   enum class Of { all, layers };  // of a step, or its layers and their update, without what is before and behind them
 
+  // Of a pipeline, which is simulated in whole here, those of its longest stage.
   std::vector<std::int64_t> layers_of_kinds() const {
+    if (question_.has_turns()) return {question_.stage_layers()};
     std::vector<std::int64_t> counts;
     for (const LayerGroup& group : question_.groups()) counts.push_back(group.layers);
     return counts;

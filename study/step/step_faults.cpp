@@ -43,15 +43,38 @@ void check_pieces(const StepQuestion& question, FaultList& faults) {
   }
 }
 
+void check_exchanges(const StepQuestion& question, FaultList& faults) {
+  faults.add_if(question.dispatch != Dispatch::all_to_all && question.ep == 1, "dispatch",
+                "{} sends tokens to experts on other GPUs, of which there are none: --ep of at least 2 is accepted",
+                to_string(question.dispatch));
+  if (question.overlap == Overlap::none) return;
+  const bool is_plain = question.phase != Phase::train && !question.has_turns() && !question.pieces &&
+                        !question.collectives.fuses && question.half == Half::both && question.decoding == 0;
+  faults.add_if(
+      !is_plain, "overlap",
+      "{} is of whole layers of decode or prefill, without --pp, --micro, --pieces, --decoding and t3: none is "
+      "accepted beside these",
+      to_string(question.overlap));
+  if (question.overlap == Overlap::two_batches) {
+    faults.add_if(question.batch % 2 != 0, "batch", "two batches do not share {} sequences evenly: {} is accepted",
+                  question.batch, question.batch + 1);
+    faults.add_if(question.gpus() == question.dp && question.ep == 1, "overlap",
+                  "two_batches compute beside what they communicate, and nothing is: --tp or --ep of at least 2 is "
+                  "accepted");
+    return;
+  }
+  const std::vector<LayerKind> kinds = question.model.kinds(question.layer_count());
+  const bool shares = std::ranges::any_of(kinds, [](const LayerKind& kind) { return kind.model.shared_ffn > 0; });
+  faults.add_if(
+      !shares || question.ep == 1, "overlap",
+      "shared_experts compute while tokens travel: a model that has some, and --ep of at least 2, are accepted");
+}
+
 void check_pipeline(const StepQuestion& question, FaultList& faults) {
   if (question.pp == 1 && question.micro == 1) return;
-  const std::size_t kinds = question.model.kinds(question.layer_count()).size();
-  faults.add_if(kinds > 1, "pp",
-                "stages have layers that are all alike, and {} has {} kinds of them: 1 is accepted, and --micro 1, or "
-                "--layers of one kind",
-                question.model.name, kinds);
-  faults.add_if(question.layer_count() % question.pp != 0, "pp",
-                "{} stages do not share {} layers evenly: a divisor is accepted", question.pp, question.layer_count());
+  faults.add_if(question.layer_count() < question.pp, "pp",
+                "{} layers are too few for {} stages: up to {} are accepted", question.layer_count(), question.pp,
+                question.layer_count());
   const std::int64_t turns = std::int64_t{question.pp} * question.micro;
   faults.add_if(turns > most_turns, "micro", "{} micro-batches through {} stages are {} turns: up to {} are accepted",
                 question.micro, question.pp, turns, most_turns);
@@ -80,6 +103,8 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
     const auto routed = static_cast<std::int64_t>(question.routing.shares.size());
     faults.add_if(kind.experts > 0 && routed > 0 && routed != kind.experts, "routing",
                   "has shares of {} experts, and {} has {}: as many are accepted", routed, model.name, kind.experts);
+    const std::string why = kind.experts > 0 ? why_impossible(question.routing, kind.experts_used) : std::string();
+    faults.add_if(!why.empty() && routed == kind.experts, "routing", "{}", why);
     has_experts = has_experts || kind.experts > 0;
   }
   faults.add_if(question.ep > 1 && !has_experts, "ep", "{} has no experts to share out: 1 is accepted", model.name);
@@ -97,6 +122,7 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
                 "t3 fuses products with the sums over the GPUs that share them out: --tp of at least 2 is accepted");
   check_pipeline(question, faults);
   check_pieces(question, faults);
+  check_exchanges(question, faults);
   const bool decodes = question.phase == Phase::decode;
   faults.add_if(question.cp > 1 && decodes, "cp", "decode has no sequence to share out: 1 is accepted");
   faults.add_if(question.cp > 1 && !decodes && question.tokens % (2L * question.cp) != 0, "cp",

@@ -12,8 +12,26 @@
 #include "study/step/pipeline.h"
 #include "study/step/step_writer.h"
 #include "study/step/training.h"
+#include "study/step/two_batches.h"
 
 namespace c3sim::study {
+
+namespace {
+
+std::vector<StepBlock> blocks_of_two_batches(std::span<LayerGroup> groups,
+                                             std::span<const ElementwiseOperator> operators,
+                                             const models::PlatformSpec& platform) {
+  std::vector<LayersOfHalf> halves;
+  for (LayerGroup& group : groups) {
+    group.question.batch /= 2;
+    StepWriter writer(group.question, operators, platform, group.prefix);
+    write_forward(writer, "");
+    halves.push_back({writer.take(), group.layers});
+  }
+  return two_batches(halves);
+}
+
+}  // namespace
 
 std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
                                    FewLayers layers, const models::PlatformSpec& platform) {
@@ -41,11 +59,17 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
   if (whole) write_end_gather(writer);
   if (whole) write_embedding(writer);
   block(writer, 0);
-  each(groups, [&](StepWriter& of_group) {
-    std::vector<Gather> gathers;
-    if (question.shard == Shard::full) gathers = write_gather(of_group, "");
-    wait_for_layer_before(of_group, gathers, write_forward(of_group, ""));
-  });
+  if (question.overlap == Overlap::two_batches) {
+    for (StepBlock& alternating : blocks_of_two_batches(groups, operators, platform)) {
+      blocks.push_back(std::move(alternating));
+    }
+  } else {
+    each(groups, [&](StepWriter& of_group) {
+      std::vector<Gather> gathers;
+      if (question.shard == Shard::full) gathers = write_gather(of_group, "");
+      wait_for_layer_before(of_group, gathers, write_forward(of_group, ""));
+    });
+  }
   if (whole) write_head(writer);
   block(writer, 0);
   if (!question.trains()) return blocks;
@@ -71,7 +95,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
   if (whole) write_end_reduction(writer);
   block(writer, 0);
   reductions.push_back(head_reduction);
-  write_update(writer, layers, reductions);
+  write_update(writer, question.groups(layers), reductions);
   block(writer, 0);
   return blocks;
 }

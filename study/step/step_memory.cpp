@@ -26,15 +26,16 @@ double kept_by_layer(const StepQuestion& question) {
   return (4.0 * hidden + (attention + used * ffn + shared) / question.tp) / question.cp;
 }
 
-sim::Bytes activations_of(const StepQuestion& question) {
-  // The first stage begins as many micro-batches as there are stages before the gradients of the first of them.
-  const double held = question.trains() ? std::min(question.pp, question.micro) : 1;
+sim::Bytes activations_of(const StepQuestion& question, int stage) {
+  // A stage begins as many micro-batches as there are stages from it on before the gradients of the first of them.
+  const double held = question.trains() ? std::min(question.pp - stage, question.micro) : 1;
   const double tokens = static_cast<double>(question.new_tokens()) / question.micro;
-  const double layers = held * static_cast<double>(question.stage_layers());
+  const double layers = held * static_cast<double>(question.layers_of(stage));
   const sim::Bytes element = size_of(question.activation_format());
   sim::Bytes of_layer;
   sim::Bytes of_layers;
-  for (const LayerGroup& group : question.groups()) {
+  for (const LayerGroup& group : question.groups(most_layers, stage)) {
+    if (group.layers == 0) continue;
     const sim::Bytes of_this = tokens * kept_by_layer(group.question) * element;
     of_layer = std::max(of_layer, of_this);
     of_layers += held * static_cast<double>(group.layers) * of_this;
@@ -85,13 +86,17 @@ double head_weights(const StepQuestion& question) {
 
 double end_share(const StepQuestion& question) { return question.pp == 1 || question.model.tied ? 1.0 : 0.5; }
 
-StepMemory memory_of(const StepQuestion& question) {
+namespace {
+
+StepMemory memory_of_stage(const StepQuestion& question, int stage) {
   const bool shares = question.shard == Shard::full;
-  const double ends = end_share(question) * end_weights(question) / (shares ? question.replicas() : 1);
+  const bool is_end = stage == 0 || stage == question.pp - 1;
+  const double ends = (is_end ? end_share(question) : 0.0) * end_weights(question) / (shares ? question.replicas() : 1);
   double of_layers = 0.0;
   double gathered = 0.0;  // of the largest layer
   double cached = 0.0;    // features of all tokens and layers
-  for (const auto& [of_kind, prefix, count] : question.groups()) {
+  for (const auto& [of_kind, prefix, count] : question.groups(most_layers, stage)) {
+    if (count == 0) continue;
     const double layers = static_cast<double>(count);
     double of_layer = 0.0;
     for (const AlikeWeights& alike : alike_weights(of_kind)) {
@@ -111,15 +116,26 @@ StepMemory memory_of(const StepQuestion& question) {
   // for two layers at a time.
   memory.weights =
       question.trains() && !shares ? kept * single_precision : of_layers * element + ends * question.end_element();
-  memory.weights += std::min(2.0, static_cast<double>(question.stage_layers())) * gathered * element;
+  memory.weights += std::min(2.0, static_cast<double>(question.layers_of(stage))) * gathered * element;
   if (question.trains()) memory.gradients = kept * question.gradient_element();
   if (question.trains() && question.optimizer != Optimizer::none) {
     const double copies = shares && element < single_precision ? 3.0 : 2.0;
     memory.states = copies * kept * single_precision;
   }
-  memory.activations = activations_of(question);
+  memory.activations = activations_of(question, stage);
   if (question.phase != Phase::train) memory.cache = cached / question.cp * size_of(question.cache_format());
   return memory;
+}
+
+}  // namespace
+
+StepMemory memory_of(const StepQuestion& question) {
+  StepMemory most = memory_of_stage(question, 0);
+  for (int stage = 1; stage < question.pp; ++stage) {
+    const StepMemory memory = memory_of_stage(question, stage);
+    if (memory.total() > most.total()) most = memory;
+  }
+  return most;
 }
 
 std::string to_string(const StepMemory& memory) {

@@ -69,13 +69,28 @@ struct Turn {
   bool operator==(const Turn&) const = default;
 };
 
+// Which layers of a stage a block is of: of the kind of that place among the model's, the first layer of a turn or
+// others.
+struct LayersOfStage {
+  std::size_t kind = 0;
+  bool first = false;
+  bool behind_first = false;  // others of the kind that the turn's first layer is of
+
+  // Of a stage with so many layers of the kind, those that this block shows.
+  std::int64_t shown_of(std::int64_t layers) const {
+    if (first) return std::min<std::int64_t>(1, layers);
+    return behind_first ? std::max<std::int64_t>(0, layers - 1) : layers;
+  }
+};
+
 struct StepBlock {
-  std::int64_t layers = 0;  // it is repeated by the index "layer"; 0: it is none of layers, and runs once
+  std::int64_t layers = 0;  // it is repeated by the index "layer"; 0: it runs once
   std::vector<StepOperation> operations;
   std::string suffix{};     // of the names of its operations, where a step has several blocks of the same ones
   std::vector<int> gpus{};  // that do it, or from which to which it is sent; empty: all
   int stage = 0;            // whose it is, or who sends it
   std::optional<Turn> turn{};
+  std::optional<LayersOfStage> of_stage{};  // of a pipeline's layers
 
   bool is_on(int gpu) const { return gpus.empty() || std::ranges::count(gpus, gpu) > 0; }
   bool is_sent() const { return operations.front().kind == Kind::send; }

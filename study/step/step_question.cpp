@@ -43,11 +43,13 @@ void StepQuestion::take(const ReadModel& read) {
   formats = read.formats;
 }
 
-std::vector<LayerGroup> StepQuestion::groups(FewLayers few) const {
+std::vector<LayerGroup> StepQuestion::groups(FewLayers few, int stage) const {
+  std::int64_t before = 0;
+  for (int earlier = 0; earlier < stage; ++earlier) before += layers_of(earlier);
   std::vector<LayerGroup> groups;
-  for (LayerKind& kind : model.kinds(layer_count())) {
+  for (LayerKind& kind : model.kinds(layer_count(), before, before + layers_of(stage))) {
     const std::int64_t fewer = groups.size() == few.kind ? few.fewer : 0;
-    LayerGroup group{*this, std::move(kind.prefix), std::min(few.each, kind.layers / pp) - fewer};
+    LayerGroup group{*this, std::move(kind.prefix), std::min(few.each, kind.layers) - fewer};
     group.question.model = std::move(kind.model);
     groups.push_back(std::move(group));
   }
@@ -55,7 +57,9 @@ std::vector<LayerGroup> StepQuestion::groups(FewLayers few) const {
 }
 
 models::Backend StepQuestion::carrier_of(models::CollectiveKind kind) const {
-  const models::Backend wanted = collectives.backend.value_or(models::Backend::rccl);
+  models::Backend wanted = collectives.backend.value_or(models::Backend::rccl);
+  const bool is_by_peers = dispatch != Dispatch::all_to_all && kind == models::CollectiveKind::all_to_all;
+  if (is_by_peers && wanted != models::Backend::sdma) wanted = models::Backend::one_shot;
   // Engines of today do not add: what only adds up stays with kernels.
   const bool adds = wanted == models::Backend::sdma && kind == models::CollectiveKind::reduce_scatter;
   const bool able = std::ranges::count(models::abilities_of(wanted).kinds, kind) > 0;

@@ -24,6 +24,16 @@ enum class Phase { decode, prefill, train };
 constexpr auto all_names(Phase) { return sim::names("decode", "prefill", "train"); }
 enum class Optimizer { none, adam, lamb };
 constexpr auto all_names(Optimizer) { return sim::names("none", "adam", "lamb"); }
+// How tokens get to their experts on other GPUs, and back. A copy for each expert, by an all-to-all of libraries; or as
+// DeepEP and MORI have it, by kernels over peer memory that gather and add up themselves: each token once to every GPU
+// that has any of its experts, behind an exchange of counts (high throughput), or a copy for each expert to where that
+// expert's input lies, without one (low latency).
+enum class Dispatch { all_to_all, high_throughput, low_latency };
+constexpr auto all_names(Dispatch) { return sim::names("all_to_all", "high_throughput", "low_latency"); }
+// What runs beside the exchanges of a layer: nothing; shared experts beside those of the others' tokens; or the other
+// half of the sequences, too, so that one half computes while the other communicates (DeepSeek-V3, arXiv 2412.19437).
+enum class Overlap { none, shared_experts, two_batches };
+constexpr auto all_names(Overlap) { return sim::names("none", "shared_experts", "two_batches"); }
 enum class Half { both, attention, feed_forward, experts };  // of a layer; experts: their exchanges and products only
 constexpr auto all_names(Half) { return sim::names("both", "attention", "feed_forward", "experts"); }
 using sim::to_string;
@@ -82,6 +92,8 @@ struct StepQuestion : Split {
   models::Dtype dtype = models::Dtype::bf16;  // of products, and of all else that `formats` does not say otherwise
   Formats formats{};
   Routing routing{};
+  Dispatch dispatch = Dispatch::all_to_all;
+  Overlap overlap = Overlap::none;
   bool graph = false;  // launched from a captured graph; else op by op by the host
   Optimizer optimizer = Optimizer::none;
   bool forward = false;  // of training: no gradients
@@ -118,10 +130,16 @@ struct StepQuestion : Split {
   sim::Bytes gradient_element() const { return formats.gradients ? size_of(*formats.gradients) : single_precision; }
   // Whether products are given what the stream has in a smaller format, with a scale.
   bool quantises() const { return formats.activations && size_of(dtype) < size_of(*formats.activations); }
-  // The layers of a stage that are alike, each kind with the question of it.
-  std::vector<LayerGroup> groups(FewLayers few = most_layers) const;
+  // The layers of a stage that are alike, each kind of the model's with the question of it; none of some kinds.
+  std::vector<LayerGroup> groups(FewLayers few = most_layers, int stage = 0) const;
   std::int64_t layer_count() const { return layers ? *layers : model.layers; }
-  std::int64_t stage_layers() const { return layer_count() / pp; }
+  // Where layers do not come out even, stages before the last have one more each (vLLM, get_pp_indices).
+  std::int64_t layers_of(int stage) const {
+    const bool has_one_more = stage < pp - 1 && pp - 1 - stage <= layer_count() % pp;
+    return layer_count() / pp + (has_one_more ? 1 : 0);
+  }
+  // Of the stage that has most.
+  std::int64_t stage_layers() const { return (layer_count() + pp - 1) / pp; }
   models::LaunchMode launch() const { return graph ? models::LaunchMode::graph : models::LaunchMode::op_by_op; }
   bool trains() const { return phase == Phase::train && !forward; }
   // Automatic mixed precision (PyTorch's autocast): weights and the stream between layers are in single precision, each

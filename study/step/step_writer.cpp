@@ -9,6 +9,7 @@ namespace c3sim::study {
 
 Written StepWriter::add(const std::string& name, Kind kind, Work work, const std::string& stream) {
   operations_.push_back({prefix_ + name, kind, std::move(work), stream, {}, again_});
+  wait(std::exchange(awaited_, {}));
   return last();
 }
 

@@ -16,6 +16,7 @@
 namespace c3sim::study {
 
 inline constexpr auto compute_stream = "compute";
+inline constexpr auto exchange_stream = "exchange";  // of what communicates beside what computes
 
 inline double elements_of(std::int64_t rows, std::int64_t columns) {
   return static_cast<double>(rows) * static_cast<double>(columns);
@@ -99,6 +100,8 @@ class StepWriter {
   // Over so many GPUs, bytes of one GPU's whole array; nothing for one GPU.
   Written collective(const std::string& name, models::CollectiveKind kind, sim::Bytes bytes, int gpus,
                      const std::string& stream = compute_stream);
+  // Of the operation that is written next.
+  void next_waits_for(const Written& on) { awaited_ = on; }
   // Where the last operation is queued, and what it waits for beside its stream.
   void queue_on(const std::string& stream) { operations_.back().stream = stream; }
   // For one of its own layer, or of a layer `shift` before (-) or behind it; and of all layers.
@@ -125,6 +128,7 @@ class StepWriter {
   const models::PlatformSpec& platform_;
   std::string prefix_;
   std::vector<StepOperation> operations_;
+  Written awaited_;
   bool again_ = false;
 };
 

@@ -390,11 +390,13 @@ Written write_head_reduction(StepWriter& writer, const Written& head_weights_gra
   return reduced;
 }
 
-void write_reduction_of_turns(StepWriter& writer, double ends) {
+void write_reduction_of_turns(StepWriter& writer, std::span<const LayerGroup> groups, double ends) {
   const StepQuestion& question = writer.question();
-  for (const LayerGroup& group : question.groups()) {
+  double of_ends_left = ends * end_weights(question);
+  for (const LayerGroup& group : groups) {
+    if (group.layers == 0) continue;
     for (const AlikeWeights& alike : alike_weights(group.question)) {
-      const double of_ends = alike.of.empty() && group.prefix.empty() ? ends * end_weights(question) : 0.0;
+      const double of_ends = alike.of.empty() ? std::exchange(of_ends_left, 0.0) : 0.0;
       writer.collective(group.prefix + alike.of + reduction, models::CollectiveKind::all_reduce,
                         (static_cast<double>(group.layers) * alike.count + of_ends) * question.gradient_element(),
                         alike.holders);
@@ -420,11 +422,11 @@ void write_end_reduction(StepWriter& writer) {
                     weights * question.gradient_element(), question.replicas());
 }
 
-void write_update(StepWriter& writer, FewLayers layers, const std::vector<Written>& reductions, double ends) {
+void write_update(StepWriter& writer, std::span<const LayerGroup> groups, const std::vector<Written>& reductions,
+                  double ends) {
   const StepQuestion& question = writer.question();
   if (question.optimizer == Optimizer::none) return;
   const bool shares = question.shard == Shard::full;
-  const std::vector<LayerGroup> groups = question.groups(layers);
   double own = ends * end_weights(question) / (shares ? question.replicas() : 1);
   for (const LayerGroup& group : groups) {
     for (const AlikeWeights& alike : alike_weights(group.question)) {

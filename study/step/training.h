@@ -1,6 +1,7 @@
 // What training adds to the layers: gradients, gathered weights, reduced gradients, the update of the weights.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,17 +36,18 @@ std::vector<Written> write_reduction(StepWriter& writer, const std::vector<Gathe
                                      const std::vector<ProductGradients>& gradients);
 Written write_head_reduction(StepWriter& writer, const Written& head_weights);
 
-// The gradients of a stage, and of so large a share of embedding and head, in one piece behind its last micro-batch: as
-// Megatron-LM has it unless told to overlap them.
-void write_reduction_of_turns(StepWriter& writer, double ends);
+// The gradients of a stage's layers, and of so large a share of embedding and head, in one piece behind its last
+// micro-batch: as Megatron-LM has it unless told to overlap them.
+void write_reduction_of_turns(StepWriter& writer, std::span<const LayerGroup> groups, double ends);
 
 // The same of the weights of embedding and head, where they are sharded: they stay gathered. And of their gradients,
 // which come last.
 void write_end_gather(StepWriter& writer);
 void write_end_reduction(StepWriter& writer);
 
-// The update of the weights of so many layers, and of so large a share of the rest where the step has it, behind all
+// The update of the weights of these layers, and of so large a share of the rest where the step has it, behind all
 // that reduces their gradients beside them.
-void write_update(StepWriter& writer, FewLayers layers, const std::vector<Written>& reductions, double ends = 1.0);
+void write_update(StepWriter& writer, std::span<const LayerGroup> groups, const std::vector<Written>& reductions,
+                  double ends = 1.0);
 
 }  // namespace c3sim::study

@@ -31,7 +31,7 @@ sim::Time share_of(double share, sim::Time time) { return sim::to_time(share * s
 // What was seen of turns that are alike, of `count` of them together.
 struct SeenTurns {
   struct Block {
-    std::int64_t layers = 0;
+    std::optional<LayersOfStage> of_stage{};
     std::vector<Pace> operations{};
     PowerMeter::Drawn drawn{};
     double compute = 0.0;
@@ -60,7 +60,13 @@ class TurnReader {
     }
     for (std::vector<TimedTurn>& turns : stages_) queue_sends(turns);
     learn_slopes();
-    for (const auto& [key, seen] : seen_) readings_.turns[key] = whole_of(seen);
+    for (std::size_t stage = 0; stage < run_.layers.size(); ++stage) {
+      const int like = simulated_stage(stage, run_.layers.size(), run_.stages);
+      for (const auto& [key, seen] : seen_) {
+        if (key.first == like)
+          readings_.turns[{static_cast<int>(stage), key.second}] = whole_of(seen, run_.layers[stage]);
+      }
+    }
     return std::move(readings_);
   }
 
@@ -114,7 +120,7 @@ class TurnReader {
     const TurnStay metered{reading.metered, metered_[place].end};
     reading.metered = metered.end;
     std::vector<SeenTurns::Block>& blocks = seen_[key_of(block->stage, block->turn)].blocks;
-    if (blocks.size() <= reading.blocks) blocks.push_back({.layers = block->layers});
+    if (blocks.size() <= reading.blocks) blocks.push_back({.of_stage = block->of_stage});
     SeenTurns::Block& seen = blocks[reading.blocks];
     if (seen.operations.size() <= reading.operations) seen.operations.emplace_back();
     Pace& pace = seen.operations[reading.operations++];
@@ -178,11 +184,12 @@ class TurnReader {
     if (beside_them > sim::Time(0)) readings_.send_slope = as_seconds(lost) / as_seconds(beside_them);
   }
 
-  // The mean of those seen, beside nothing that is sent. Of the layers behind the first one is simulated.
-  WholeTurn whole_of(const SeenTurns& seen) const {
+  // The mean of those seen, beside nothing that is sent, with so many layers of each kind.
+  WholeTurn whole_of(const SeenTurns& seen, const std::vector<std::int64_t>& layers) const {
     WholeTurn whole{.seen = seen.count};
     for (const SeenTurns::Block& block : seen.blocks) {
-      const std::int64_t repeats = block.layers > 0 ? run_.behind_first : 1;
+      const std::int64_t repeats = block.of_stage ? block.of_stage->shown_of(layers[block.of_stage->kind]) : 1;
+      if (repeats == 0) continue;
       Pace once;
       for (const Pace& sum : block.operations) {
         const sim::Time gpu = sum.gpu / seen.count;
@@ -212,6 +219,11 @@ class TurnReader {
 };
 
 }  // namespace
+
+int simulated_stage(std::size_t stage, std::size_t stages, int simulated) {
+  if (stage == 0) return 0;
+  return stage + 1 == stages ? simulated - 1 : 1;
+}
 
 TurnKey key_of(int stage, const std::optional<Turn>& turn) {
   if (!turn) return {stage, KindOfTurn::update};

@@ -27,13 +27,13 @@ TurnKey key_of(int stage, const std::optional<Turn>& turn);
 struct SeenPipeline {
   const PartOfStep& part;
   int stages = 1;
-  std::int64_t behind_first = 0;             // layers of a stage: for so many stands each that is simulated
-  const models::PlatformSpec& unlaunched;    // where it ran
-  const models::PlatformSpec& launched;      // whose hosts launch the step
-  const Timeline& timeline;                  // with factors
-  const Timeline& metered;                   // as simulated, and seen by meters
-  const std::span<const PowerMeter> meters;  // of the first stages
-  sim::Time origin{0};                       // of what was metered, by the clock of its node
+  std::span<const std::vector<std::int64_t>> layers;  // of each stage of the whole step, of each kind
+  const models::PlatformSpec& unlaunched;             // where it ran
+  const models::PlatformSpec& launched;               // whose hosts launch the step
+  const Timeline& timeline;                           // with factors
+  const Timeline& metered;                            // as simulated, and seen by meters
+  const std::span<const PowerMeter> meters;           // of the first stages
+  sim::Time origin{0};                                // of what was metered, by the clock of its node
 };
 
 // What one of them takes, with all layers.
@@ -47,8 +47,8 @@ struct WholeTurn {
 };
 
 struct TurnReadings {
-  std::map<TurnKey, WholeTurn> turns;
-  sim::Time send{0};  // beside nothing
+  std::map<TurnKey, WholeTurn> turns;  // of the stages of the whole step
+  sim::Time send{0};                   // beside nothing
   sim::Time send_launch{0};
   std::map<int, sim::Time> sends_before_update;  // by simulated stage
   double turn_slope = 0.0;                       // time that a turn loses for each moment that a send is beside it
@@ -58,5 +58,8 @@ struct TurnReadings {
   sim::Time send_beside(sim::Time its_turns) const;
 };
 TurnReadings read_turns(const SeenPipeline& run);
+
+// Of so many simulated stages the one that a stage of the whole step is like: the first, the last, or one between.
+int simulated_stage(std::size_t stage, std::size_t stages, int simulated);
 
 }  // namespace c3sim::study

@@ -6,6 +6,7 @@
 
 #include "tests/cli/run_cli.h"
 #include "tests/testing.h"
+#include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {

@@ -119,6 +119,19 @@ INSTANTIATE_TEST_SUITE_P(
                                             one.layers.reset();
                                             one.model.layers = 8;
                                           })},
+        PipelineCase{"uneven", pipeline_of(10, 4, 6, 512)},
+        PipelineCase{"layers_of_two_kinds",
+                     changed(pipeline_of(10, 4, 6, 512),
+                             [](StepQuestion& one) {
+                               one.model.variants = {{.name = "narrow", .layers = {0, 1, 2}, .ffn = 7168}};
+                             })},
+        PipelineCase{"layers_that_alternate_forward",
+                     changed(pipeline_of(16, 4, 6, 512),
+                             [](StepQuestion& one) {
+                               one.model.variants = {
+                                   {.name = "narrow", .layers = layers_of_pattern(32, 0, 2), .ffn = 7168}};
+                               one.forward = true;
+                             })},
         PipelineCase{"forward", changed(pipeline_of(16, 8, 12, 512), [](StepQuestion& one) { one.forward = true; })},
         PipelineCase{"recompute", changed(pipeline_of(8, 4, 6, 512), [](StepQuestion& one) { one.recompute = true; })},
         PipelineCase{"update",

@@ -60,6 +60,28 @@ TEST(Routing, IsReadFromWordsAndFiles) {
   EXPECT_THAT(fault_of_routing(path), HasSubstr("routing.txt:2: '-1' is no share of the tokens"));
   std::ofstream(path) << "0\n0\n";
   EXPECT_THAT(fault_of_routing(path), HasSubstr("has no expert with tokens"));
+  std::ofstream(path) << "0.5\n0.2\n";
+  EXPECT_THAT(fault_of_routing(path), HasSubstr("has shares that add up to 0.7: 1 is accepted"));
+}
+
+// A token has each expert once: of two that it uses none can be more than half, and one alone cannot be both.
+TEST(Routing, ThatTokensCannotHaveIsToldInNumbers) {
+  EXPECT_EQ(why_impossible(Routing{.shares = {2, 1, 1}}, 2), "");
+  EXPECT_THAT(why_impossible(Routing{.shares = {8, 1, 1}}, 2), HasSubstr("gives expert 0 80 % of what tokens choose"));
+  EXPECT_THAT(why_impossible(Routing{.shares = {8, 1, 1}}, 2), HasSubstr("up to 50 % are accepted"));
+  EXPECT_THAT(why_impossible(Routing{.shares = {0, 7, 0}}, 2), HasSubstr("has 1 experts with tokens"));
+}
+
+// Of 256 experts on 8 ranks a token that uses 8 leaves a rank out by (224/256) (223/255) ... (217/249) = 0.338. One
+// that uses as many as there are leaves none out, one that uses one has one.
+TEST(Routing, SendsATokenToFewerRanksThanExperts) {
+  double none = 1.0;
+  for (int drawn = 0; drawn < 8; ++drawn) none *= (224.0 - drawn) / (256.0 - drawn);
+  EXPECT_NEAR(ranks_of_token({}, 256, 8, 8), 8.0 * (1.0 - none), 1e-9);
+  EXPECT_NEAR(ranks_of_token({}, 8, 8, 8), 8.0, 1e-9);
+  EXPECT_NEAR(ranks_of_token({}, 8, 1, 4), 1.0, 1e-9);
+  // One of the first rank's two for certain, and one of the other's: both ranks.
+  EXPECT_NEAR(ranks_of_token(Routing{.shares = {1, 0, 1, 0}}, 4, 2, 2), 2.0, 1e-9);
 }
 
 }  // namespace
