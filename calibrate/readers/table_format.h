@@ -71,6 +71,7 @@ struct SeenFormat {
   Template measured, low, high;  // with their unit
   double scale = 1.0;            // base units are these times that
   std::optional<double> band;    // relative, or in points
+  std::map<std::string, Template> others;  // what others predicted of it, by their names
 };
 
 // A column more: the cell of `column`, itself a template, in the first row of a table that meets the conditions.

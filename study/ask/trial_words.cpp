@@ -109,6 +109,7 @@ std::string words(const HogTrial& trial) {
 }
 
 std::string words(const StepTrial& trial) { return to_string(trial); }
+std::string words(const ServeTrial& trial) { return to_string(trial); }
 
 std::string words(const ReplayTrial& trial) {
   std::string text = "replay of " + trial.trace.substr(trial.trace.rfind('/') + 1);
@@ -208,7 +209,7 @@ std::string_view kind_of(const Trial& trial) {
   constexpr std::array<std::string_view, std::variant_size_v<Trial>> names =
       sim::names("rest", "empty kernel", "gemm", "collective by kernels", "copy", "copies to several peers", "remote",
                  "stream", "loads", "C3", "dependent", "stream beside a collective", "stream beside copies", "step",
-                 "replay", "fused", "beside a hog", "attention");
+                 "replay", "fused", "beside a hog", "attention", "serving");
   const auto* const collective = std::get_if<CollectiveTrial>(&trial);
   if (collective != nullptr && collective->spec.backend == models::Backend::sdma) return "collective by copy engines";
   const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);
