@@ -72,7 +72,7 @@ Outcome outcome_of(const calibrate::Met& met, const study::ReplayTrial& trial) {
 std::vector<Outcome> run(study::Testbed& testbed, const Batch& batch) {
   std::vector<Outcome> outcomes;
   std::map<std::string, calibrate::Met> played;  // by trace
-  std::optional<study::ServeMachine> serving;  // that has the steps of all of them
+  std::optional<study::ServeMachine> serving;    // that has the steps of all of them
   for (const auto& [trial, figures] : batch) {
     if (const auto* const replay = std::get_if<study::ReplayTrial>(&trial)) {
       auto known = played.find(replay->trace);

@@ -158,10 +158,9 @@ The trivial rule is the best of those that always choose the same, known in hind
 
 {})";
   const study::Results results = report(validation);
-  return fmt::format(page, accuracy_table(validation), section(results, "tables", true),
-                     section(results, "simulators"), section(results, "costs"),
-                     groups_section(validation), section(results, "baselines"), section(results, "choices"),
-                     section(results, "claims"), section(results, "left_out"));
+  return fmt::format(page, accuracy_table(validation), section(results, "tables", true), section(results, "simulators"),
+                     section(results, "costs"), groups_section(validation), section(results, "baselines"),
+                     section(results, "choices"), section(results, "claims"), section(results, "left_out"));
 }
 
 std::string deviations_page(const Validation& validation) {

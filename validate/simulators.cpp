@@ -73,8 +73,8 @@ ResultTable simulators_table(const Validation& validation) {
     rows[{family, 2, one.group}].add(one);
     for (const auto& [name, value] : one.others) names.insert(name);
   }
-  std::vector<study::Column> columns{{"figure", "figure", ""}, {"of", "of", ""}, {"cases", "values", ""},
-                                     {"c3sim_pct", "c3sim", "%", 1}};
+  std::vector<study::Column> columns{
+      {"figure", "figure", ""}, {"of", "of", ""}, {"cases", "values", ""}, {"c3sim_pct", "c3sim", "%", 1}};
   for (const std::string& name : names) {
     columns.push_back({name + "_pct", name, "%", 1});
     columns.push_back({name + "_cases", "of", ""});

@@ -26,8 +26,8 @@ std::string_view to_string(Role role);
 struct Seen {
   study::Figure figure = study::Figure::time;
   double value = 0.0;
-  std::optional<double> low{}, high{};  // of its repetitions: 10th and 90th percentile, or the least and greatest
-  std::optional<double> band{};         // how far off a prediction may be: relative, or in points (0.04)
+  std::optional<double> low{}, high{};     // of its repetitions: 10th and 90th percentile, or the least and greatest
+  std::optional<double> band{};            // how far off a prediction may be: relative, or in points (0.04)
   std::map<std::string, double> others{};  // what others predicted of the same run, by their names
 };
 

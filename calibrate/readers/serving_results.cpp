@@ -1,6 +1,6 @@
-// What clients that benchmark served models write: `vllm bench serve --save-result` (SGLang's bench_serving has the same
-// keys), and the records that InferenceMAX keeps of such runs. Of the server they say little: what they leave out is as
-// vLLM has it unless told otherwise (engine arguments of 0.15), and is said as a remark.
+// What clients that benchmark served models write: `vllm bench serve --save-result` (SGLang's bench_serving has the
+// same keys), and the records that InferenceMAX keeps of such runs. Of the server they say little: what they leave out
+// is as vLLM has it unless told otherwise (engine arguments of 0.15), and is said as a remark.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -129,7 +129,8 @@ class ServingReader {
     question.ahead = true;
     const JsonValue* const model = record.find(model_key);
     if (model == nullptr) {
-      log_.fault(record.at, record.path_of(model_key), "is missing: a repository such as meta-llama/Llama-3.1-70B is accepted");
+      log_.fault(record.at, record.path_of(model_key),
+                 "is missing: a repository such as meta-llama/Llama-3.1-70B is accepted");
       return {};
     }
     const std::optional<std::string> known = study::model_of_repository(model->text, study::config_folders());
@@ -174,7 +175,8 @@ class ServingReader {
     const JsonValue* const most = record.find("maxconcurrency");
     const bool at_once = rate == nullptr || rate->text == "inf" || rate->text == "Infinity";
     if (most != nullptr && !at_once) {
-      log_.leave_out(record.at.line, "requests have a rate and may not be more than so many at a time: one of both is read");
+      log_.leave_out(record.at.line,
+                     "requests have a rate and may not be more than so many at a time: one of both is read");
       return false;
     }
     if (most != nullptr) {
@@ -186,8 +188,7 @@ class ServingReader {
       question.arrivals = study::Arrivals::at_once;
       return true;
     }
-    const std::optional<double> per_second =
-        log_.number(rate->cell(), 1e-6, most_rate, record.path_of("requestrate"));
+    const std::optional<double> per_second = log_.number(rate->cell(), 1e-6, most_rate, record.path_of("requestrate"));
     question.rate = per_second.value_or(1.0);
     return per_second.has_value();
   }
@@ -236,11 +237,10 @@ const LogFormat vllm_bench{
                                       "no run: completed, total_input_tokens and mean_ttft_ms are accepted");
     }};
 
-const LogFormat inference_max{
-    "InferenceMAX", "the same of many runs, as InferenceMAX keeps them", is_of_inference_max,
-    [](std::string_view text, const std::string& name) {
-      return ServingReader(name).read(text, &ServingReader::read_inference_max,
-                                      "no run: conc, isl, osl and mean_ttft are accepted");
-    }};
+const LogFormat inference_max{"InferenceMAX", "the same of many runs, as InferenceMAX keeps them", is_of_inference_max,
+                              [](std::string_view text, const std::string& name) {
+                                return ServingReader(name).read(text, &ServingReader::read_inference_max,
+                                                                "no run: conc, isl, osl and mean_ttft are accepted");
+                              }};
 
 }  // namespace c3sim::calibrate

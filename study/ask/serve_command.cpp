@@ -116,7 +116,8 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
       {"replicas", [](auto& q) { return whole_of(q.replicas, 1, most_gpus); },
        "Of all these GPUs, each with requests of its own (1 unless given)"},
       {"router", [](auto& q) { return value_of(q.router); },
-       "Which replica a request goes to: the next; the one with the fewest under way; or where others that begin so went "
+       "Which replica a request goes to: the next; the one with the fewest under way; or where others that begin so "
+       "went "
        "(round_robin unless given)"},
       {"apart", [](auto& q) { return whole_of(q.apart, 0, most_gpus); },
        "Other GPUs that compute prompts and hand over what they cache (0, the same GPUs do both, unless given)"},
@@ -157,8 +158,7 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
       {"draft", [](auto& q) { return word_of(q.draft, "NAME|FILE|tokens"); },
        "Model that drafts tokens, which the other one verifies; or tokens, drafts that cost nothing, as of n-grams "
        "(none unless given)"},
-      {"draft_tokens", [](auto& q) { return whole_of(q.draft_tokens, 1, 64); },
-       "Tokens of a draft (4 unless given)"},
+      {"draft_tokens", [](auto& q) { return whole_of(q.draft_tokens, 1, 64); }, "Tokens of a draft (4 unless given)"},
       {"acceptance", [](auto& q) { return number_of(q.acceptance, 0.0, 1.0); },
        "Share of the tokens of a draft, each behind accepted ones, that are accepted"},
       {"by_op", [](auto& q) { return value_of(q.by_op); },
@@ -298,8 +298,7 @@ NamedTable over_time(const ServeStudy& study, const std::vector<ServedPoint>& po
                                  {"cache_percent", "cache", "%", 1}});
   ResultTable table(std::move(columns));
   const auto chart_of = [](const char* id, const char* title, const char* unit) {
-    return ScatterChart{
-        .id = id, .title = title, .x = {"time", "s"}, .y = {title, unit}, .joined = true};
+    return ScatterChart{.id = id, .title = title, .x = {"time", "s"}, .y = {title, unit}, .joined = true};
   };
   std::array<ScatterChart, 3> charts{chart_of("waiting_over_time", "Requests that wait", ""),
                                      chart_of("running_over_time", "Requests that run", ""),
@@ -446,8 +445,7 @@ Command serve_command() {
   return {"serve", "Serve requests over time by a model: latencies, throughput, energy", serve_examples,
           std::vector<Option>{{"file", "FILE", "Study, in YAML", Said::in_place, true},
                               {"over_time", "", "Also what waits, runs and lies in the cache over time", Said::alone}} +
-              options_of<ServeQuestion>() +
-              platform_options() + sensitivity_option("tokens_per_s"),
+              options_of<ServeQuestion>() + platform_options() + sensitivity_option("tokens_per_s"),
           answer_serve};
 }
 

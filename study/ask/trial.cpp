@@ -426,8 +426,7 @@ bool is_concurrent(const Trial& trial) {
                       [](const StreamAndCopiesTrial& copies) { return copies.stream.has_value(); },
                       [](const HogTrial&) { return true; },
                       [](const StepTrial& step) { return step.question.gpus() > 1; },
-                      [](const ServeTrial&) { return true; },
-                      [](const auto&) { return false; }},
+                      [](const ServeTrial&) { return true; }, [](const auto&) { return false; }},
       trial);
 }
 

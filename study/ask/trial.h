@@ -138,10 +138,10 @@ struct FusedTrial {
   auto operator<=>(const FusedTrial&) const = default;
 };
 
-using Trial = std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
-                           StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial,
-                           StreamAndCopiesTrial, StepTrial, ReplayTrial, FusedTrial, HogTrial, AttentionTrial,
-                           ServeTrial>;
+using Trial =
+    std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
+                 StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial, StreamAndCopiesTrial,
+                 StepTrial, ReplayTrial, FusedTrial, HogTrial, AttentionTrial, ServeTrial>;
 
 // For people and for grouping: "gemm", "collective by kernels", "collective by copy engines", "copy", "C3".
 std::string_view kind_of(const Trial& trial);

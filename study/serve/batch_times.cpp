@@ -165,11 +165,10 @@ BatchCost BatchTimes::cost(const Batch& of_all) {
   if (batch.decoding > 0) {
     const double sequences = static_cast<double>(batch.decoding);
     const double context = static_cast<double>(batch.decoding_context) / sequences;
-    sum.add(1.0, batch.verified > 1
-                     ? chunks_.at({sequences, static_cast<double>(batch.verified), context}, of_chunks)
-                     : decoding_.at({context, sequences}, [&](const Point& at) {
-                         return attention(Phase::decode, at[1], 1, at[0]);
-                       }));
+    sum.add(1.0, batch.verified > 1 ? chunks_.at({sequences, static_cast<double>(batch.verified), context}, of_chunks)
+                                    : decoding_.at({context, sequences}, [&](const Point& at) {
+                                        return attention(Phase::decode, at[1], 1, at[0]);
+                                      }));
   }
   if (batch.chunks > 0) {
     sum.add(1.0, chunks_.at({static_cast<double>(batch.chunks), batch.tokens_of_chunk(), batch.context_of_chunk()},

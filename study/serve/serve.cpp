@@ -187,8 +187,8 @@ BatchCosts ServeMachine::costs_of(const ServeQuestion& question, const StepQuest
     if (batch.decoding > 0)
       add(tokens, drafts.cost({.decoding = batch.decoding, .decoding_context = batch.decoding_context}));
     if (batch.chunks > 0) {
-      add(1, drafts.cost(
-                 {.chunks = batch.chunks, .chunk_tokens = batch.chunk_tokens, .chunk_pairs = batch.chunk_pairs}));
+      add(1,
+          drafts.cost({.chunks = batch.chunks, .chunk_tokens = batch.chunk_tokens, .chunk_pairs = batch.chunk_pairs}));
     }
     return sum;
   };
@@ -246,14 +246,13 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
       question.trace.empty() ? drawn_requests(question, longest) : traced_requests(question.trace, longest);
   DrawnBatches drawn(question.seed, simulated);
   ServeResult result;
-  result.served =
-      serve(*source, groups,
-            {.replicas = question.replicas,
-             .router = question.router,
-             .concurrency = question.concurrency,
-             .limits = question.limits,
-             .frontend = question.frontend,
-             .sees_batch = [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); }});
+  result.served = serve(*source, groups,
+                        {.replicas = question.replicas,
+                         .router = question.router,
+                         .concurrency = question.concurrency,
+                         .limits = question.limits,
+                         .frontend = question.frontend,
+                         .sees_batch = [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); }});
   result.cut = source->cut();
   result.rejected = source->rejected();
   result.first_rejected = source->first_rejected();

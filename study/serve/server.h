@@ -1,6 +1,6 @@
 // A group of GPUs that serves requests by continuous batching, as vLLM's scheduler does (Kwon et al., arXiv 2309.06180;
-// Agrawal et al., arXiv 2403.02310; vllm/v1/core/sched/scheduler.py): each batch goes through the sequences that run, in
-// the order in which they were let in. One whose prompt has been computed gets a token, or has its draft of several
+// Agrawal et al., arXiv 2403.02310; vllm/v1/core/sched/scheduler.py): each batch goes through the sequences that run,
+// in the order in which they were let in. One whose prompt has been computed gets a token, or has its draft of several
 // verified; others get what is left of the budget of tokens for their prompt. Blocks of the cache are taken as tokens
 // need them. Where there are none, the sequence that came last loses its own and is computed again; in a batch in which
 // nobody did, those who wait are let in while budget, places and blocks last.
@@ -41,15 +41,15 @@ struct ServerSpec {
   std::int64_t budget = 8192;
   std::int64_t chunk = std::int64_t{1} << 40;  // tokens of one sequence in a batch
   std::int64_t sequences = 256;
-  std::int64_t block = 16;   // tokens
-  std::int64_t blocks = 1;   // of the cache
-  sim::Time pause{0};        // between batches
-  bool ahead = false;        // a batch is put together while the one before it is computed, and has who had come by then
-  std::int64_t draft = 0;    // tokens that are drafted for each further one
-  double acceptance = 0.0;   // the share of tokens of a draft, each behind accepted ones, that are accepted
-  std::uint64_t seed = 0;    // which of them are, is drawn from it
-  bool keeps = false;        // beginnings
-  bool fetches = false;      // beginnings from the store
+  std::int64_t block = 16;  // tokens
+  std::int64_t blocks = 1;  // of the cache
+  sim::Time pause{0};       // between batches
+  bool ahead = false;       // a batch is put together while the one before it is computed, and has who had come by then
+  std::int64_t draft = 0;   // tokens that are drafted for each further one
+  double acceptance = 0.0;  // the share of tokens of a draft, each behind accepted ones, that are accepted
+  std::uint64_t seed = 0;   // which of them are, is drawn from it
+  bool keeps = false;       // beginnings
+  bool fetches = false;     // beginnings from the store
   bool batch_waits = false;  // for fetches
   std::int64_t store_blocks = 0;
   // Beginnings that the store has from the start, of so many tokens each, as far as it has room.
@@ -101,8 +101,9 @@ class Server {
 
   // When it can go on; nothing where it waits for somebody else, or is done.
   std::optional<sim::Time> next();
-  // Goes on there: lets in who has come, and computes a batch if there is one.
-  void step();
+  // Goes on there: lets in who has come, and computes a batch if there is one. Before `until` nobody comes of whom it
+  // has not been told yet: batches in which the same sequences get a token each are computed at once.
+  void step(sim::Time until);
   // What is held for a sequence that has left, which others wait for.
   void release(const Sequence& sequence, sim::Time at);
 
@@ -120,6 +121,8 @@ class Server {
   const Sequence* head();
   void pass_until(sim::Time time);
   void land();
+  void leap(sim::Time until);
+  std::int64_t like_batches(const Batch& batch, std::int64_t most, sim::Time span, BatchCost& sum, sim::Time& last);
   bool take_in(Sequence& sequence, std::int64_t budget);
   void fetch(Sequence& sequence, std::int64_t tokens);
   sim::Time beside_fetches(sim::Time begin, sim::Time length, const Batch& batch);

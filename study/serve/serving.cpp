@@ -20,7 +20,8 @@ namespace {
 // the next arrives.
 class Routes {
  public:
-  Routes(Router router, std::size_t replicas) : router_(router), given_(replicas), under_way_(replicas), ends_(replicas) {}
+  Routes(Router router, std::size_t replicas)
+      : router_(router), given_(replicas), under_way_(replicas), ends_(replicas) {}
 
   std::size_t choose(const ServeRequest& request) {
     for (std::size_t place = 0; place < ends_.size(); ++place) {
@@ -78,7 +79,7 @@ class Serving {
       Server* server = earliest();
       while (route_before(server)) server = earliest();
       if (server == nullptr) break;
-      server->step();
+      server->step(before_others(server));
       if (++steps % steps_between_asking == 0) sim::ask_interruption();
     }
     SIM_CHECK(arrived_ == served_.requests);
@@ -116,8 +117,8 @@ class Serving {
     };
     ServerSpec spec = group.spec;
     spec.seed += replica;
-    servers_.push_back(std::make_unique<Server>(spec, group.costs, group.fetch_time, group.beside, incoming,
-                                                std::move(events)));
+    servers_.push_back(
+        std::make_unique<Server>(spec, group.costs, group.fetch_time, group.beside, incoming, std::move(events)));
   }
 
   static std::optional<Sequence> taken_from(std::deque<Sequence>& queue) {
@@ -137,6 +138,15 @@ class Serving {
       at = *next;
     }
     return first;
+  }
+
+  // Until when nothing comes to a server from elsewhere.
+  sim::Time before_others(const Server* server) {
+    sim::Time until = arriving_ && !(rules_.concurrency > 0 && places_.empty()) ? arriving_->arrival : sim::Time::max();
+    for (const std::unique_ptr<Server>& other : servers_) {
+      if (other.get() != server) until = std::min(until, other->next().value_or(sim::Time::max()));
+    }
+    return until;
   }
 
   // Whether a request arrived before that server goes on, and has a replica now.
@@ -189,7 +199,7 @@ class Serving {
 
   RequestSource& source_;
   const ServingRules& rules_;
-  std::size_t of_replica_;                // groups of each
+  std::size_t of_replica_;  // groups of each
   Routes routes_;
   std::vector<std::deque<Sequence>> routed_;  // to each replica, and not asked for yet
   std::vector<std::deque<Sequence>> handed_;  // within it, from the first group to the second

@@ -32,7 +32,8 @@ std::optional<std::string> model_of_repository(std::string_view repository,
     sim::CsvLexer lexer(text);
     std::size_t longest = 0;
     for (sim::CsvRow row; lexer.next(row);) {
-      if (row.cells.size() != 2 || row.cells[0].text.size() <= longest || !begins_with(name, row.cells[0].text)) continue;
+      if (row.cells.size() != 2 || row.cells[0].text.size() <= longest || !begins_with(name, row.cells[0].text))
+        continue;
       longest = row.cells[0].text.size();
       model = std::string(row.cells[1].text);
     }

@@ -9,8 +9,8 @@
 
 namespace c3sim::study {
 
-// Its name in the folder of models, as models/repositories.csv of the first folder that has this file says; nothing where
-// none of its beginnings is known. Letters count alike, large or small.
+// Its name in the folder of models, as models/repositories.csv of the first folder that has this file says; nothing
+// where none of its beginnings is known. Letters count alike, large or small.
 std::optional<std::string> model_of_repository(std::string_view repository,
                                                std::span<const std::filesystem::path> config_folders);
 

@@ -177,8 +177,8 @@ TEST(Requests, OfMooncakeShareBeginnings) {
 
 // 10 and 40 requests a second for 100 s each: some 1000 and 4000, within four standard deviations.
 TEST(RequestSource, DrawsStagesOneBehindTheOther) {
-  const std::vector<ServeRequest> requests = drawn({.stages = {{10.0, sim::to_time(sim::Seconds(100.0))},
-                                                               {40.0, sim::to_time(sim::Seconds(100.0))}}});
+  const std::vector<ServeRequest> requests =
+      drawn({.stages = {{10.0, sim::to_time(sim::Seconds(100.0))}, {40.0, sim::to_time(sim::Seconds(100.0))}}});
   const auto early = std::ranges::count_if(
       requests, [](const ServeRequest& one) { return one.arrival < sim::to_time(sim::Seconds(100.0)); });
   EXPECT_NEAR(static_cast<double>(early), 1000.0, 4 * 32.0);

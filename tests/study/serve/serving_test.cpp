@@ -91,8 +91,8 @@ TEST(Serving, TakesBlocksAsTokensNeedThem) {
   EXPECT_EQ(two.requests, 2);
 }
 
-// All four tokens of a draft are right: of eleven tokens of output the prompt gives one and two batches of five the rest.
-// None is: ten batches, of as many tokens each but for the last, which need no draft.
+// All four tokens of a draft are right: of eleven tokens of output the prompt gives one and two batches of five the
+// rest. None is: ten batches, of as many tokens each but for the last, which need no draft.
 TEST(Serving, VerifiesDrafts) {
   const auto batches = [](double acceptance) {
     return served({{0_us, 10, 11}}, {.blocks = 100, .draft = 4, .acceptance = acceptance}).groups[0];
