@@ -13,6 +13,7 @@
 #include "models/collectives/kernel_collective.h"
 #include "study/c3/heuristic.h"
 #include "study/report/statistics.h"
+#include "study/serve/serve.h"
 
 namespace c3sim::validate {
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "study/report/statistics.h"
-#include "validate/report.h"
 
 namespace c3sim::validate {
 
@@ -21,6 +20,7 @@ using study::Figure;
 using study::ResultTable;
 
 constexpr auto all = "all";
+constexpr double of_one = 100.0;  // percent
 
 // Means and quantiles of one kind of time are told together.
 std::string_view family_of(Figure figure) {
@@ -82,11 +82,11 @@ ResultTable simulators_table(const Validation& validation) {
   ResultTable table(std::move(columns));
   for (const auto& [key, errors] : rows) {
     std::vector<Cell> cells{std::get<0>(key), std::get<2>(key), static_cast<std::int64_t>(errors.ours.size()),
-                            percent * study::median(errors.ours)};
+                            of_one * study::median(errors.ours)};
     for (const std::string& name : names) {
       const auto known = errors.theirs.find(name);
       const bool none = known == errors.theirs.end();
-      cells.push_back(none ? Cell() : Cell(percent * study::median(known->second)));
+      cells.push_back(none ? Cell() : Cell(of_one * study::median(known->second)));
       cells.push_back(none ? Cell() : Cell(static_cast<std::int64_t>(known->second.size())));
     }
     table.add_row(std::move(cells));

@@ -1,41 +1,8 @@
 #include "study/ask/serve_trial.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-
-#include "study/ask/words.h"
+#include "study/serve/serve.h"
 
 namespace c3sim::study {
-
-namespace {
-
-std::string load_of(const ServeQuestion& question) {
-  if (question.concurrency > 0) return fmt::format("{} at a time", question.concurrency);
-  if (question.stages.empty()) return fmt::format("{:g} a second", question.rate);
-  std::string text;
-  for (const LoadStage& stage : question.stages) {
-    text += fmt::format("{}{:g} a second for {:g} s", text.empty() ? "" : ", then ", stage.rate,
-                        sim::to_seconds(stage.time).value());
-  }
-  return text;
-}
-
-}  // namespace
-
-// What is not told in words is told as the command line has it.
-std::string to_string(const ServeTrial& trial) {
-  const ServeQuestion& question = trial.question;
-  std::string text = "serving " + question.model + ":";
-  if (question.stages.empty()) text += fmt::format(" {} requests", question.requests);
-  text += fmt::format(" of {} + {} tokens, {}", question.prompt, question.output, load_of(question));
-  constexpr std::array told{"model", "requests", "prompt", "output", "rate", "concurrency", "stages"};
-  for (const auto& [word, texts] : spelled(question)) {
-    if (std::ranges::find(told, word) == told.end()) text += fmt::format(", {} {}", word, texts.front());
-  }
-  return text;
-}
 
 std::string why_impossible(ServeMachine& machine, const ServeTrial& trial) {
   try {

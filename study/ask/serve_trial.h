@@ -5,18 +5,16 @@
 #include <string>
 
 #include "study/ask/figure.h"
-#include "study/serve/serve.h"
 #include "study/serve/serve_question.h"
 
 namespace c3sim::study {
+
+class ServeMachine;
 
 struct ServeTrial {
   ServeQuestion question;  // its model by name
   auto operator<=>(const ServeTrial&) const = default;
 };
-
-// "serving llama3-70b, tp 4: 4800 requests of 547 + 248 tokens, 8 a second"
-std::string to_string(const ServeTrial& trial);
 
 // The first of its faults, or why its model is not read; empty if it can be asked.
 std::string why_impossible(ServeMachine& machine, const ServeTrial& trial);

@@ -12,6 +12,7 @@
 #include "sim/overloaded.h"
 #include "study/run/power_meter.h"
 #include "study/run/work_bounds.h"
+#include "study/serve/serve.h"
 #include "study/work/scenario.h"
 
 namespace c3sim::study {
