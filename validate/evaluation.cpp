@@ -83,7 +83,7 @@ std::vector<Outcome> run(study::Testbed& testbed, const Batch& batch) {
     }
     Outcome& outcome = outcomes.emplace_back();
     if (const auto* const served = std::get_if<study::ServeTrial>(&trial)) {
-      if (!serving) serving.emplace(testbed.platform());
+      if (!serving) serving.emplace(testbed.platform(), study::BatchGrid::coarse);
       outcome.why_not = study::why_impossible(*serving, *served);
       if (outcome.why_not.empty()) outcome.figures = study::observe(*serving, *served);
       continue;

@@ -88,16 +88,18 @@ StepQuestion step_of(StepQuestion question, const Batch& of_all) {
 }
 
 BatchTimes::BatchTimes(const models::PlatformSpec& platform, const StepQuestion& question,
-                       std::span<const ElementwiseOperator> operators, std::int64_t most_tokens, std::int64_t captured)
+                       std::span<const ElementwiseOperator> operators, std::int64_t most_tokens, std::int64_t captured,
+                       BatchGrid fineness)
     : platform_(platform), question_(question), operators_(operators), captured_(question.graph ? captured : 0) {
   question_.graph = true;
+  const int per_octave = fineness == BatchGrid::fine ? 2 : 1;
   const std::int64_t longest = question.model.positions > 0 ? question.model.positions : any_context;
-  const std::vector<std::int64_t> counts = axis_of(1, most_tokens, 2);
+  const std::vector<std::int64_t> counts = axis_of(1, most_tokens, per_octave);
   std::vector<std::int64_t> contexts = axis_of(16, longest - 1, 1);
   contexts.insert(contexts.begin(), 0);
-  for (const bool decodes : {false, true}) others_[decodes].axes = {axis_of(1, most_tokens, 4), {0}, {0}};
+  for (const bool decodes : {false, true}) others_[decodes].axes = {axis_of(1, most_tokens, 2 * per_octave), {0}, {0}};
   decoding_.axes = {contexts, counts, {0}};
-  chunks_.axes = {counts, axis_of(1, std::min(most_tokens, longest), 2), contexts};
+  chunks_.axes = {counts, axis_of(1, std::min(most_tokens, longest), per_octave), contexts};
 }
 
 void BatchTimes::Cost::add(double share, const Cost& of) {

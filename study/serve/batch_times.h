@@ -26,13 +26,17 @@ namespace c3sim::study {
 // busiest.
 StepQuestion step_of(StepQuestion question, const Batch& batch);
 
+// How many values each doubling of tokens, sequences and chunks has in the grid: fine, for answers; coarse, for suites
+// of many models, whose answers differ by some percent less than what is compared.
+enum class BatchGrid { fine, coarse };
+
 class BatchTimes {
  public:
   // Both outlive it. `question`: of any batch, its model and how it is launched included; batches have so many tokens
   // at most, and those of more than `captured` tokens are launched op by op whatever the question says.
   BatchTimes(const models::PlatformSpec& platform, const StepQuestion& question,
              std::span<const ElementwiseOperator> operators, std::int64_t most_tokens,
-             std::int64_t captured = std::int64_t{1} << 40);
+             std::int64_t captured = std::int64_t{1} << 40, BatchGrid fineness = BatchGrid::fine);
 
   BatchCost cost(const Batch& batch);
   // What interpolating makes of it, over what its step takes when that is simulated itself, less 1. Nothing for a step

@@ -51,8 +51,8 @@ class DrawnBatches {
 
 }  // namespace
 
-ServeMachine::ServeMachine(const models::PlatformSpec& platform)
-    : platform_(platform), operators_(read_operators(config_folders())) {}
+ServeMachine::ServeMachine(const models::PlatformSpec& platform, BatchGrid grid)
+    : platform_(platform), grid_(grid), operators_(read_operators(config_folders())) {}
 
 const ReadModel& ServeMachine::model(const std::string& name) {
   if (!models_.contains(name)) {
@@ -168,7 +168,7 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
 BatchTimes& ServeMachine::batch_times(const StepQuestion& step, const ServeQuestion& question) {
   std::unique_ptr<BatchTimes>& times = batch_times_[{step, question.budget, question.captured}];
   if (times == nullptr) {
-    times = std::make_unique<BatchTimes>(platform_, step, operators_, question.budget, question.captured);
+    times = std::make_unique<BatchTimes>(platform_, step, operators_, question.budget, question.captured, grid_);
   }
   return *times;
 }

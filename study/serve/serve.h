@@ -45,7 +45,7 @@ struct ServeResult {
 // The machine that questions are asked of: models, and what a batch and a fetch take, are kept from one to the next.
 class ServeMachine {
  public:
-  explicit ServeMachine(const models::PlatformSpec& platform);
+  explicit ServeMachine(const models::PlatformSpec& platform, BatchGrid grid = BatchGrid::fine);
 
   // What contradicts itself or has no room, each with the word that says it. Reads the model: throws sim::ConfigError
   // where there is none.
@@ -69,6 +69,7 @@ class ServeMachine {
   FetchTimes& fetch_times(Fetch fetch, Store store, const BlockCopies& copies);
 
   const models::PlatformSpec& platform_;
+  BatchGrid grid_;
   std::vector<ElementwiseOperator> operators_;
   std::map<std::string, ReadModel> models_;
   std::map<std::tuple<StepQuestion, std::int64_t, std::int64_t>, std::unique_ptr<BatchTimes>> batch_times_;

@@ -160,9 +160,16 @@ class Serving {
     if (is_closed) places_.pop();
     if (arrived_++ == 0) served_.begin = arriving_->arrival;
     const std::size_t replica = routes_.choose(*arriving_);
+    count_waiting(arriving_->arrival, servers_[replica * of_replica_]->now());
     routed_[replica].push_back({.request = *arriving_, .ready = arriving_->arrival + rules_.frontend});
     arriving_.reset();
     return true;
+  }
+
+  // A server tells its load from where it stands on: what came before that has waited since, what comes behind it not
+  // yet.
+  void count_waiting(sim::Time arrival, sim::Time now) {
+    served_.load.add(std::min(arrival, now), std::max(arrival, now), {.waiting = arrival < now ? 1.0 : -1.0});
   }
 
   bool on_first_token(const Sequence& sequence, sim::Time at, bool stays, std::size_t replica) {
