@@ -125,7 +125,6 @@ class ServingReader {
   std::optional<study::ServeQuestion> server_of(const JsonRecord& record, std::string_view model_key) {
     study::ServeQuestion question;
     question.sequences = 1024;
-    question.captured = 512;
     question.ahead = true;
     const JsonValue* const model = record.find(model_key);
     if (model == nullptr) {
