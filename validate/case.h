@@ -1,6 +1,7 @@
 // One measured figure beside what the simulator says of it and beside what simple rules would have said.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,10 +52,11 @@ struct Case {
   std::optional<double> low, high;  // of repetitions
   std::optional<double> predicted;
   std::optional<study::Interval>
-      interval;                   // of the prediction, where it was asked for and the platform tells of errors
-  std::string why_not_predicted;  // in one sentence, where it was not
-  std::string why_not_scored{};   // likewise, where it is only shown beside its prediction: it has no error
-  double band = 0.0;              // relative, or in points
+      interval;                            // of the prediction, where it was asked for and the platform tells of errors
+  std::string why_not_predicted;           // in one sentence, where it was not
+  std::string why_not_scored{};            // likewise, where it is only shown beside its prediction: it has no error
+  double band = 0.0;                       // relative, or in points
+  std::map<std::string, double> others{};  // what other simulators predicted, by their names
 
   calibrate::Alone alone;              // as measured
   calibrate::Alone alone_predicted{};  // of a GEMM beside a collective; in turn where that was measured

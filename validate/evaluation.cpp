@@ -13,6 +13,7 @@
 #include "models/collectives/kernel_collective.h"
 #include "study/c3/heuristic.h"
 #include "study/report/statistics.h"
+#include "study/serve/serve.h"
 
 namespace c3sim::validate {
 
@@ -72,6 +73,7 @@ Outcome outcome_of(const calibrate::Met& met, const study::ReplayTrial& trial) {
 std::vector<Outcome> run(study::Testbed& testbed, const Batch& batch) {
   std::vector<Outcome> outcomes;
   std::map<std::string, calibrate::Met> played;  // by trace
+  std::optional<study::ServeMachine> serving;    // that has the steps of all of them
   for (const auto& [trial, figures] : batch) {
     if (const auto* const replay = std::get_if<study::ReplayTrial>(&trial)) {
       auto known = played.find(replay->trace);
@@ -80,6 +82,12 @@ std::vector<Outcome> run(study::Testbed& testbed, const Batch& batch) {
       continue;
     }
     Outcome& outcome = outcomes.emplace_back();
+    if (const auto* const served = std::get_if<study::ServeTrial>(&trial)) {
+      if (!serving) serving.emplace(testbed.platform(), study::BatchGrid::coarse);
+      outcome.why_not = study::why_impossible(*serving, *served);
+      if (outcome.why_not.empty()) outcome.figures = study::observe(*serving, *served);
+      continue;
+    }
     outcome.why_not = study::why_impossible(testbed, trial);
     if (outcome.why_not.empty()) outcome.figures = study::observe(testbed, trial, figures);
   }
@@ -166,6 +174,7 @@ std::vector<Case> cases_of(std::span<const calibrate::Measurement> measurements,
       one.high = seen.high;
       if (one.low && one.high && *one.low > *one.high) std::swap(one.low, one.high);
       one.band = seen.band.value_or(band);
+      one.others = seen.others;
       if (measurement.holds_waits) one.why_not_scored = "its time holds waits for other ranks";
       one.alone = measurement.alone;
       one.decision = measurement.decision;

@@ -119,6 +119,12 @@ suite public. Repetitions differ by half the width of what they gave, in the med
 once.
 
 {}
+## Beside other simulators
+
+What simulators of serving said of runs that were measured, run by one of their authors as they are shipped, and what c3sim
+says of the same. Median errors, in percent; of each simulator over the values that it has, whose number stands beside.
+
+{}
 ## What running at once costs
 
 The cost of a run is what it takes beyond the longer of its two operations alone; an operation is longer than alone by so
@@ -152,9 +158,9 @@ The trivial rule is the best of those that always choose the same, known in hind
 
 {})";
   const study::Results results = report(validation);
-  return fmt::format(page, accuracy_table(validation), section(results, "tables", true), section(results, "costs"),
-                     groups_section(validation), section(results, "baselines"), section(results, "choices"),
-                     section(results, "claims"), section(results, "left_out"));
+  return fmt::format(page, accuracy_table(validation), section(results, "tables", true), section(results, "simulators"),
+                     section(results, "costs"), groups_section(validation), section(results, "baselines"),
+                     section(results, "choices"), section(results, "claims"), section(results, "left_out"));
 }
 
 std::string deviations_page(const Validation& validation) {

@@ -126,9 +126,9 @@ using study::Unfitted;
 constexpr std::size_t fewest_told = 10;
 constexpr std::array kinds_of_unfitted{Unfitted::alone, Unfitted::beside, Unfitted::steps};
 
-// A replay repeats what was measured, but for its collectives.
+// A replay repeats what was measured, but for its collectives; of served requests queues tell most.
 std::optional<Unfitted> unfitted_work(const study::Trial& trial) {
-  if (std::holds_alternative<study::ReplayTrial>(trial)) return {};
+  if (std::holds_alternative<study::ReplayTrial>(trial) || std::holds_alternative<study::ServeTrial>(trial)) return {};
   if (std::holds_alternative<study::StepTrial>(trial)) return Unfitted::steps;
   return study::is_concurrent(trial) ? Unfitted::beside : Unfitted::alone;
 }

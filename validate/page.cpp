@@ -229,6 +229,7 @@ study::Page page_of(const Validation& validation, const study::Results& results,
     page.sections.back().paragraphs.push_back(fmt::format("Left out: {}: {}", fault.where, fault.what));
   }
   add_table_section(results, "tables", "tables", page);
+  add_table_section(results, "simulators", "simulators", page);
   add_table_section(results, "costs", "costs", page);
   if (page.sections.back().id == "costs") page.sections.back().charts.push_back(cost_chart(validation));
   add_table_section(results, "cost_parts", "cost_parts", page);

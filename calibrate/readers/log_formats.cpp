@@ -10,10 +10,10 @@
 namespace c3sim::calibrate {
 
 std::span<const LogFormat> log_formats() {
-  static const std::array formats{rccl_tests_text,     rccl_tests_json,      rccl_tests_csv,     transfer_bench_csv,
-                                  transfer_bench_text, hipblaslt_bench,      rocblas_bench,      babel_stream,
-                                  babel_stream_csv,    rocprof_kernel_trace, rocprof_copy_trace, rocprof_counters,
-                                  rocprof_json,        torch_trace,          unread_tool};
+  static const std::array formats{
+      rccl_tests_text, rccl_tests_json, rccl_tests_csv,   transfer_bench_csv,   transfer_bench_text, hipblaslt_bench,
+      rocblas_bench,   babel_stream,    babel_stream_csv, rocprof_kernel_trace, rocprof_copy_trace,  rocprof_counters,
+      rocprof_json,    torch_trace,     vllm_bench,       inference_max,        unread_tool};
   return formats;
 }
 

@@ -2,6 +2,7 @@
 // same ones; only a fit is refused what ran concurrently or is marked as a prediction (calibrate/fit_guard.h).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,8 +26,9 @@ std::string_view to_string(Role role);
 struct Seen {
   study::Figure figure = study::Figure::time;
   double value = 0.0;
-  std::optional<double> low{}, high{};  // of its repetitions: 10th and 90th percentile, or the least and greatest
-  std::optional<double> band{};         // how far off a prediction may be: relative, or in points (0.04)
+  std::optional<double> low{}, high{};     // of its repetitions: 10th and 90th percentile, or the least and greatest
+  std::optional<double> band{};            // how far off a prediction may be: relative, or in points (0.04)
+  std::map<std::string, double> others{};  // what others predicted of the same run, by their names
 };
 
 // What was seen of the two operations of a concurrent run alone, and into how many pieces the GEMM is cut: what simple

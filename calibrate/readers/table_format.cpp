@@ -63,6 +63,10 @@ SeenFormat read_seen(sim::Section& section, const std::string& key, study::Figur
   seen.high = template_at(details, "high");
   seen.scale = details.number("scale", 1e-12, 1e12, 1.0);
   if (details.has("band")) seen.band = details.number("band", 0.0, 10.0);
+  if (details.has("others")) {
+    sim::Section others = details.section("others");
+    for (const std::string& name : others.keys()) seen.others[name] = template_at(others, name, required);
+  }
   return seen;
 }
 
@@ -229,6 +233,7 @@ class Columns {
   void add_measured(const RowFormat& row) {
     for (const SeenFormat& seen : row.see) {
       for (const Template* const text : {&seen.measured, &seen.low, &seen.high}) add(*text);
+      for (const auto& [name, text] : seen.others) add(text);
     }
     for (const Template* const text :
          {&row.gemm_alone, &row.collective_alone, &row.gemm_in_turn, &row.collective_in_turn}) {

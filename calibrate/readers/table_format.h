@@ -68,9 +68,10 @@ enum class Over { nothing, gemm_alone, longer_alone };
 struct SeenFormat {
   study::Figure figure = study::Figure::time;
   Over over = Over::nothing;
-  Template measured, low, high;  // with their unit
-  double scale = 1.0;            // base units are these times that
-  std::optional<double> band;    // relative, or in points
+  Template measured, low, high;            // with their unit
+  double scale = 1.0;                      // base units are these times that
+  std::optional<double> band;              // relative, or in points
+  std::map<std::string, Template> others;  // what others predicted of it, by their names
 };
 
 // A column more: the cell of `column`, itself a template, in the first row of a table that meets the conditions.

@@ -240,6 +240,9 @@ class RowReader {
               .low = read(format.low),
               .high = read(format.high),
               .band = format.band};
+    for (const auto& [name, form] : format.others) {
+      if (const std::optional<double> predicted = read(form)) seen.others[name] = *predicted;
+    }
     // Two repetitions are a spread as well, whichever took longer.
     if (seen.low && seen.high && *seen.low > *seen.high) std::swap(seen.low, seen.high);
     return seen;

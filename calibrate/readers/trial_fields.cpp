@@ -247,6 +247,9 @@ void read(study::StepTrial& trial, FieldReader& fields) {
   }
 }
 
+// Who asks reads the model, and says where there is none.
+void read(study::ServeTrial& trial, FieldReader& fields) { fields.read_words_of(trial.question); }
+
 void read(study::ReplayTrial& trial, FieldReader& fields) {
   fields.read("trace", study::word_of(trial.trace, ""));
   fields.read("collective", value_of(trial.collective));
@@ -282,6 +285,7 @@ constexpr std::array kinds{named<study::RestTrial>("rest"),
                            named<study::DependentTrial>("dependent"),
                            named<study::FusedTrial>("fused"),
                            named<study::StepTrial>("step"),
+                           named<study::ServeTrial>("serve"),
                            named<study::StreamAndCollectiveTrial>("stream_beside_collective"),
                            named<study::StreamAndCopiesTrial>("copies_in_a_row"),
                            named<study::HogTrial>("beside_hog")};

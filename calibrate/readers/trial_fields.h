@@ -13,7 +13,8 @@ namespace c3sim::calibrate {
 // Of one trial, by name, as written: {"gemm", "8192x8192x8192"}, {"cus", "240"}. What is not said is absent.
 using Fields = std::map<std::string, std::string, std::less<>>;
 
-// gemm, collective, copy, c3 and step have the words of the questions of these names (study/ask/words.cpp), and others.
+// gemm, collective, copy, c3, step and serve have the words of the questions of these names (study/ask/words.cpp), and
+// others.
 std::vector<std::string_view> trial_kinds();
 // The fields that a kind may have; it must be one of trial_kinds().
 std::vector<std::string_view> fields_of(std::string_view kind);

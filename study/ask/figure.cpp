@@ -23,6 +23,9 @@ constexpr FigureForm figure_in(Figure figure, std::string_view key, std::string_
 constexpr FigureForm of_time(Figure figure, std::string_view key, std::string_view heading) {
   return figure_in(figure, key, heading, "us", 1e-9, hour);
 }
+constexpr FigureForm of_request(Figure figure, std::string_view key, std::string_view heading) {
+  return figure_in(figure, key, heading, "ms", 1e-6, 100.0 * hour);
+}
 constexpr FigureForm of_ratio(Figure figure, std::string_view key, std::string_view heading) {
   return figure_in(figure, key, heading, "", 1e-6, 1e6);
 }
@@ -66,6 +69,19 @@ constexpr std::array forms = [] {
       of_ratio(over_longer_in_turn, "over_longer_in_turn", "over the longer in turn"),
       of_ratio(gemm_stretch_in_turn, "gemm_stretch_in_turn", "GEMM over in turn"),
       of_ratio(collective_stretch_in_turn, "collective_stretch_in_turn", "collective over in turn"),
+      of_request(first_token, "first_token", "first token"),
+      of_request(first_token_median, "first_token_median", "first token, median"),
+      of_request(first_token_p90, "first_token_p90", "first token, p90"),
+      of_request(first_token_p99, "first_token_p99", "first token, p99"),
+      of_request(per_token, "per_token", "per token"),
+      of_request(per_token_median, "per_token_median", "per token, median"),
+      of_request(per_token_p99, "per_token_p99", "per token, p99"),
+      of_request(end_to_end, "end_to_end", "end to end"),
+      of_request(end_to_end_median, "end_to_end_median", "end to end, median"),
+      of_request(end_to_end_p90, "end_to_end_p90", "end to end, p90"),
+      of_request(end_to_end_p99, "end_to_end_p99", "end to end, p99"),
+      figure_in(request_rate, "request_rate", "requests", "1/s", 1e-6, 1e9),
+      figure_in(token_rate, "token_rate", "output", "tokens/s", 1e-6, 1e12),
   };
 }();
 

@@ -37,9 +37,24 @@ enum class Figure {
   cache_hit_share,       // of those, what the Infinity Cache serves
   energy,                // of one board, over the run
   // Over what they take in the same loop one after the other, where clocks have settled as they do in the run:
-  over_longer_in_turn,        // time, over that of the longer operation
-  gemm_stretch_in_turn,       // gemm_time
-  collective_stretch_in_turn  // collective_time
+  over_longer_in_turn,         // time, over that of the longer operation
+  gemm_stretch_in_turn,        // gemm_time
+  collective_stretch_in_turn,  // collective_time
+  // Of requests that are served: from their arrival to the first token; from there to the last, over the tokens
+  // between; and from their arrival to the last. Means, and quantiles over requests.
+  first_token,
+  first_token_median,
+  first_token_p90,
+  first_token_p99,
+  per_token,
+  per_token_median,
+  per_token_p99,
+  end_to_end,
+  end_to_end_median,
+  end_to_end_p90,
+  end_to_end_p99,
+  request_rate,  // requests that end, over the time from the first arrival to the last token
+  token_rate     // their tokens
 };
 
 // How far a prediction is off: relative to what was measured, or, of shares, in percentage points.

@@ -32,6 +32,8 @@ constexpr auto serve_examples =
     "Times are from the arrival of a request (first token, whole) or of each token behind the first; energy is of all "
     "GPUs.";
 
+constexpr double most_rate = 1e6;
+
 // "ttft=500ms,tpot=50ms"
 Value limits_of(ServiceLimits& limits) {
   using Part = std::pair<std::string_view, std::optional<sim::Time> ServiceLimits::*>;
@@ -61,13 +63,36 @@ Value limits_of(ServiceLimits& limits) {
   return {"ttft=TIME,tpot=TIME,e2e=TIME", read, text};
 }
 
+// "8x600s+20x600s"
+Value stages_of(std::vector<LoadStage>& stages) {
+  const auto read = [&stages](const Reading& in) {
+    stages.clear();
+    for (const std::string_view part : split(in.text, '+')) {
+      const std::size_t times = std::min(part.find('x'), part.size());
+      if (times == part.size()) {
+        in.arguments.fault(in.option, in_quotes(part) + " is no stage: RATExTIME is accepted, such as 8x600s");
+        continue;
+      }
+      stages.push_back({in.arguments.number(in.option, part.substr(0, times), 1e-6, most_rate),
+                        in.arguments.time(in.option, part.substr(times + 1))});
+    }
+  };
+  const auto text = [&stages] {
+    std::string all;
+    for (const LoadStage& stage : stages) {
+      all += fmt::format("{}{}x{}us", all.empty() ? "" : "+", stage.rate, sim::to_microseconds(stage.time));
+    }
+    return all;
+  };
+  return {"RATExTIME+...", read, text};
+}
+
 }  // namespace
 
 const Words<ServeQuestion>& words_of(const ServeQuestion&) {
   using enum Needed;
   constexpr int most = 1 << 30;
   constexpr int most_gpus = 64;
-  constexpr double most_rate = 1e6;
   static const Words<ServeQuestion> words{
       {"model", [](auto& q) { return word_of(q.model, "NAME|FILE"); },
        "Name in configs/models, a file like those, or a config.json of Hugging Face", at_points},
@@ -88,6 +113,12 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "--tp unless given)"},
       {"collectives", [](auto& q) { return value_of(q.step.collectives, backend_carriers()); },
        "What moves data between GPUs in a batch (rccl unless given)"},
+      {"replicas", [](auto& q) { return whole_of(q.replicas, 1, most_gpus); },
+       "Of all these GPUs, each with requests of its own (1 unless given)"},
+      {"router", [](auto& q) { return value_of(q.router); },
+       "Which replica a request goes to: the next; the one with the fewest under way; or where others that begin so "
+       "went "
+       "(round_robin unless given)"},
       {"apart", [](auto& q) { return whole_of(q.apart, 0, most_gpus); },
        "Other GPUs that compute prompts and hand over what they cache (0, the same GPUs do both, unless given)"},
       {"trace", [](auto& q) { return word_of(q.trace, "FILE"); },
@@ -102,6 +133,8 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
       {"output", [](auto& q) { return whole_of(q.output, 1, most); }, "Tokens of an output, mean (128 unless given)"},
       {"spread", [](auto& q) { return number_of(q.spread, 0.0, 10.0); },
        "Standard deviation of both over their mean, log-normal (0 unless given)"},
+      {"least", [](auto& q) { return number_of(q.least, 0.0, 1.0); },
+       "Lengths are from this share of both to all of them, each as likely (1, all alike, unless given)"},
       {"reuse", [](auto& q) { return number_of(q.reuse, 0.0, 1.0); },
        "Share of requests whose prompt begins as others do (0 unless given)"},
       {"prefix", [](auto& q) { return whole_of(q.prefix, 0, most); }, "Tokens of such a beginning"},
@@ -116,6 +149,18 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "Share of a GPU's memory for weights, activations and cache (0.9 unless given)"},
       {"pause", [](auto& q) { return value_of(q.pause); },
        "Of the GPUs between two batches, while the host schedules (0s unless given)"},
+      {"frontend", [](auto& q) { return value_of(q.frontend); },
+       "Of each request before it can be scheduled: its way in, its tokens made of text (0s unless given)"},
+      {"ahead", [](auto& q) { return value_of(q.ahead); },
+       "A batch is put together while the one before it is computed, and has who had come by then"},
+      {"captured", [](auto& q) { return whole_of(q.captured, 0, static_cast<int>(every_batch)); },
+       "Tokens of the largest batch that is launched from a graph; larger ones are op by op (all unless given)"},
+      {"draft", [](auto& q) { return word_of(q.draft, "NAME|FILE|tokens"); },
+       "Model that drafts tokens, which the other one verifies; or tokens, drafts that cost nothing, as of n-grams "
+       "(none unless given)"},
+      {"draft_tokens", [](auto& q) { return whole_of(q.draft_tokens, 1, 64); }, "Tokens of a draft (4 unless given)"},
+      {"acceptance", [](auto& q) { return number_of(q.acceptance, 0.0, 1.0); },
+       "Share of the tokens of a draft, each behind accepted ones, that are accepted"},
       {"by_op", [](auto& q) { return value_of(q.by_op); },
        "Batches are launched op by op by the host, not from a captured graph"},
       {"keep", [](auto& q) { return value_of(q.keep); },
@@ -136,6 +181,8 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
       {"slo", [](auto& q) { return limits_of(q.limits); },
        "How long requests may take, for goodput: ttft=500ms,tpot=50ms,e2e=10s, or some of these (no limits unless "
        "given)"},
+      {"stages", [](auto& q) { return stages_of(q.stages); },
+       "Rates, each for some time, one behind the other: 8x600s+20x600s (one rate for all requests unless given)"},
       {"rate", [](auto& q) { return number_of(q.rate, 1e-6, most_rate); }, "Requests a second (1 unless given)"},
   };
   return words;
@@ -241,6 +288,42 @@ std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPo
   return charts;
 }
 
+// What waited, ran and lay in the cache while each point was served.
+NamedTable over_time(const ServeStudy& study, const std::vector<ServedPoint>& points) {
+  std::vector<Column> columns;
+  for (const std::size_t a : varying(study)) columns.push_back({study.axes()[a].name, study.axes()[a].name, ""});
+  columns.insert(columns.end(), {{"from_s", "from", "s", 3},
+                                 {"waiting", "waiting", "requests", 1},
+                                 {"running", "running", "requests", 1},
+                                 {"cache_percent", "cache", "%", 1}});
+  ResultTable table(std::move(columns));
+  const auto chart_of = [](const char* id, const char* title, const char* unit) {
+    return ScatterChart{.id = id, .title = title, .x = {"time", "s"}, .y = {title, unit}, .joined = true};
+  };
+  std::array<ScatterChart, 3> charts{chart_of("waiting_over_time", "Requests that wait", ""),
+                                     chart_of("running_over_time", "Requests that run", ""),
+                                     chart_of("cache_over_time", "Blocks of the cache in use", "%")};
+  for (const ServedPoint& point : points) {
+    const std::string name = name_of(study, point, "");
+    for (ScatterChart& chart : charts) chart.series.push_back({name, {}});
+    const LoadOverTime& load = point.result.served.load;
+    double from = 0.0;
+    for (const LoadSample& sample : load.samples()) {
+      const std::array<double, 3> values{sample.waiting, sample.running, 100.0 * sample.cache};
+      std::vector<Cell> cells;
+      for (const std::size_t a : varying(study)) cells.emplace_back(point.labels[a]);
+      cells.emplace_back(from);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        cells.emplace_back(values[i]);
+        charts[i].series.back().points.push_back({from, values[i], name});
+      }
+      table.add_row(std::move(cells));
+      from += sim::to_seconds(load.interval()).value();
+    }
+  }
+  return {"over_time", "Over time, means of intervals", std::move(table), false, {charts.begin(), charts.end()}};
+}
+
 double per_second_of(const Latencies& times) { return 1.0 / sim::to_seconds(times.mean()).value(); }
 
 // What each case gains over the first one, at its best: by the times of both, or tokens a second.
@@ -339,6 +422,7 @@ Results answer_serve(Request& request) {
                              {},
                              true});
   }
+  if (request.says("over_time")) answer.tables.push_back(over_time(study, points));
   answer.notes = serve_notes(results);
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
     const auto again = [&](Testbed& other) {
@@ -359,8 +443,9 @@ Results answer_serve(Request& request) {
 
 Command serve_command() {
   return {"serve", "Serve requests over time by a model: latencies, throughput, energy", serve_examples,
-          std::vector<Option>{{"file", "FILE", "Study, in YAML", Said::in_place, true}} + options_of<ServeQuestion>() +
-              platform_options() + sensitivity_option("tokens_per_s"),
+          std::vector<Option>{{"file", "FILE", "Study, in YAML", Said::in_place, true},
+                              {"over_time", "", "Also what waits, runs and lies in the cache over time", Said::alone}} +
+              options_of<ServeQuestion>() + platform_options() + sensitivity_option("tokens_per_s"),
           answer_serve};
 }
 

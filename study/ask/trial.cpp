@@ -12,6 +12,7 @@
 #include "sim/overloaded.h"
 #include "study/run/power_meter.h"
 #include "study/run/work_bounds.h"
+#include "study/serve/serve.h"
 #include "study/work/scenario.h"
 
 namespace c3sim::study {
@@ -426,7 +427,7 @@ bool is_concurrent(const Trial& trial) {
                       [](const StreamAndCopiesTrial& copies) { return copies.stream.has_value(); },
                       [](const HogTrial&) { return true; },
                       [](const StepTrial& step) { return step.question.gpus() > 1; },
-                      [](const auto&) { return false; }},
+                      [](const ServeTrial&) { return true; }, [](const auto&) { return false; }},
       trial);
 }
 
@@ -445,6 +446,10 @@ std::string reason_against(const Testbed& testbed, const Trial& trial) {
                       },
                       [&](const RemoteTrial& remote) { return why_no_peer(platform, remote); },
                       [&](const StepTrial& step) { return why_impossible(testbed, step); },
+                      [&](const ServeTrial& serving) {
+                        ServeMachine machine(platform);
+                        return why_impossible(machine, serving);
+                      },
                       [](const StreamTrial& stream) { return why_impossible(stream); },
                       [](const StreamAndCollectiveTrial& both) { return why_impossible(both.stream); },
                       [](const StreamAndCopiesTrial& copies) { return why_impossible(copies); },
@@ -486,6 +491,10 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
                                     [&](const StreamAndCopiesTrial& copies) { return observe(testbed, copies); },
                                     [&](const HogTrial& hog) { return observe(testbed, hog); },
                                     [&](const StepTrial& step) { return observe(testbed, step); },
+                                    [&](const ServeTrial& serving) {
+                                      ServeMachine machine(platform);
+                                      return observe(machine, serving);
+                                    },
                                     [](const ReplayTrial&) { return Figures{}; },
                                     [&](const FusedTrial& fused) { return of_fused(testbed, fused); },
                                     [&](const auto&) { return of_schedule(testbed, trial, asked); }},

@@ -12,6 +12,7 @@
 #include "models/kernels/attention.h"
 #include "models/kernels/remote_kernel.h"
 #include "study/ask/figure.h"
+#include "study/ask/serve_trial.h"
 #include "study/ask/step_trial.h"
 #include "study/ask/stream_trial.h"
 #include "study/c3/strategy.h"
@@ -138,9 +139,10 @@ struct FusedTrial {
   auto operator<=>(const FusedTrial&) const = default;
 };
 
-using Trial = std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
-                           StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial,
-                           StreamAndCopiesTrial, StepTrial, ReplayTrial, FusedTrial, HogTrial, AttentionTrial>;
+using Trial =
+    std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
+                 StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial, StreamAndCopiesTrial,
+                 StepTrial, ReplayTrial, FusedTrial, HogTrial, AttentionTrial, ServeTrial>;
 
 // For people and for grouping: "gemm", "collective by kernels", "collective by copy engines", "copy", "C3".
 std::string_view kind_of(const Trial& trial);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "sim/overloaded.h"
@@ -114,6 +115,30 @@ std::string words(const HogTrial& trial) {
 
 std::string words(const StepTrial& trial) { return to_string(trial); }
 
+std::string arrivals_of(const ServeQuestion& question) {
+  if (question.concurrency > 0) return fmt::format("{} at a time", question.concurrency);
+  if (question.stages.empty()) return fmt::format("{:g} a second", question.rate);
+  std::string text;
+  for (const LoadStage& stage : question.stages) {
+    text += fmt::format("{}{:g} a second for {:g} s", text.empty() ? "" : ", then ", stage.rate,
+                        sim::to_seconds(stage.time).value());
+  }
+  return text;
+}
+
+// What is not told in words is told as the command line has it.
+std::string words(const ServeTrial& trial) {
+  const ServeQuestion& question = trial.question;
+  std::string text = "serving " + question.model + ":";
+  if (question.stages.empty()) text += fmt::format(" {} requests", question.requests);
+  text += fmt::format(" of {} + {} tokens, {}", question.prompt, question.output, arrivals_of(question));
+  constexpr std::array told{"model", "requests", "prompt", "output", "rate", "concurrency", "stages"};
+  for (const auto& [word, texts] : spelled(question)) {
+    if (std::ranges::find(told, word) == told.end()) text += fmt::format(", {} {}", word, texts.front());
+  }
+  return text;
+}
+
 std::string words(const ReplayTrial& trial) {
   std::string text = "replay of " + trial.trace.substr(trial.trace.rfind('/') + 1);
   if (trial.collective) text += fmt::format(": {}", models::to_string(*trial.collective));
@@ -202,7 +227,7 @@ std::string_view kind_of(const Trial& trial) {
   constexpr std::array<std::string_view, std::variant_size_v<Trial>> names =
       sim::names("rest", "empty kernel", "gemm", "collective by kernels", "copy", "copies to several peers", "remote",
                  "stream", "loads", "C3", "dependent", "stream beside a collective", "stream beside copies", "step",
-                 "replay", "fused", "beside a hog", "attention");
+                 "replay", "fused", "beside a hog", "attention", "serving");
   const auto* const collective = std::get_if<CollectiveTrial>(&trial);
   if (collective != nullptr && collective->spec.backend == models::Backend::sdma) return "collective by copy engines";
   const auto* const copies = std::get_if<StreamAndCopiesTrial>(&trial);

@@ -8,15 +8,16 @@
 
 namespace c3sim::study {
 
-// Sequences that get a token each, and parts of prompts.
+// Sequences that get a token each, or have a draft of several verified, and parts of prompts.
 struct Batch {
   std::int64_t decoding = 0;          // sequences
+  std::int64_t verified = 1;          // tokens of each of these: the next one, and those of its draft
   std::int64_t decoding_context = 0;  // tokens that they have cached, all together
   std::int64_t chunks = 0;            // parts of prompts
   std::int64_t chunk_tokens = 0;      // of all of them
   double chunk_pairs = 0.0;           // of a query and a key: of q tokens behind c that are cached, q * (c + q / 2)
 
-  std::int64_t tokens() const { return decoding + chunk_tokens; }
+  std::int64_t tokens() const { return decoding * verified + chunk_tokens; }
   bool is_empty() const { return tokens() == 0; }
   // Of as many equal chunks with as many pairs: tokens of each, and cached ones before these. Not below 0, as the mean
   // of squares is not below the square of the mean.

@@ -88,16 +88,18 @@ StepQuestion step_of(StepQuestion question, const Batch& of_all) {
 }
 
 BatchTimes::BatchTimes(const models::PlatformSpec& platform, const StepQuestion& question,
-                       std::span<const ElementwiseOperator> operators, std::int64_t most_tokens)
-    : platform_(platform), question_(question), operators_(operators), by_op_(!question.graph) {
+                       std::span<const ElementwiseOperator> operators, std::int64_t most_tokens, std::int64_t captured,
+                       BatchGrid fineness)
+    : platform_(platform), question_(question), operators_(operators), captured_(question.graph ? captured : 0) {
   question_.graph = true;
+  const int per_octave = fineness == BatchGrid::fine ? 2 : 1;
   const std::int64_t longest = question.model.positions > 0 ? question.model.positions : any_context;
-  const std::vector<std::int64_t> counts = axis_of(1, most_tokens, 2);
+  const std::vector<std::int64_t> counts = axis_of(1, most_tokens, per_octave);
   std::vector<std::int64_t> contexts = axis_of(16, longest - 1, 1);
   contexts.insert(contexts.begin(), 0);
-  for (const bool decodes : {false, true}) others_[decodes].axes = {axis_of(1, most_tokens, 4), {0}, {0}};
+  for (const bool decodes : {false, true}) others_[decodes].axes = {axis_of(1, most_tokens, 2 * per_octave), {0}, {0}};
   decoding_.axes = {contexts, counts, {0}};
-  chunks_.axes = {counts, axis_of(1, std::min(most_tokens, longest), 2), contexts};
+  chunks_.axes = {counts, axis_of(1, std::min(most_tokens, longest), per_octave), contexts};
 }
 
 void BatchTimes::Cost::add(double share, const Cost& of) {
@@ -159,18 +161,22 @@ BatchCost BatchTimes::cost(const Batch& of_all) {
   const Batch batch = of_replica(of_all, question_.dp);
   using Point = Grid::Point;
   const bool decodes = batch.chunks == 0;
+  const auto of_chunks = [&](const Point& at) { return attention(Phase::prefill, at[0], at[1], at[2]); };
   Cost sum = others_.at(decodes).at({static_cast<double>(batch.tokens())},
                                     [&](const Point& point) { return others(decodes, point[0]); });
   if (batch.decoding > 0) {
     const double sequences = static_cast<double>(batch.decoding);
-    sum.add(1.0, decoding_.at({static_cast<double>(batch.decoding_context) / sequences, sequences},
-                              [&](const Point& at) { return attention(Phase::decode, at[1], 1, at[0]); }));
+    const double context = static_cast<double>(batch.decoding_context) / sequences;
+    sum.add(1.0, batch.verified > 1 ? chunks_.at({sequences, static_cast<double>(batch.verified), context}, of_chunks)
+                                    : decoding_.at({context, sequences}, [&](const Point& at) {
+                                        return attention(Phase::decode, at[1], 1, at[0]);
+                                      }));
   }
   if (batch.chunks > 0) {
     sum.add(1.0, chunks_.at({static_cast<double>(batch.chunks), batch.tokens_of_chunk(), batch.context_of_chunk()},
-                            [&](const Point& at) { return attention(Phase::prefill, at[0], at[1], at[2]); }));
+                            of_chunks));
   }
-  if (by_op_) {
+  if (is_by_op(batch)) {
     const auto [launches, is_new] = launches_.try_emplace(decodes);
     if (is_new) launches->second = launched_by_op(decodes);
     sum = {std::max(sum.seconds, launches->second.seconds), std::max(sum.joules, launches->second.joules)};
@@ -187,8 +193,9 @@ BatchTimes::Cost BatchTimes::launched_by_op(bool decodes) const {
 }
 
 std::optional<double> BatchTimes::error(const Batch& batch) {
+  if (batch.verified > 1) return {};
   StepQuestion question = step_of(question_, batch);
-  question.graph = !by_op_;
+  question.graph = !is_by_op(of_replica(batch, question_.dp));
   if (!faults_of(question, platform_).empty()) return {};
   const sim::Time simulated = ask(platform_, question, operators_).time;
   return sim::to_seconds(cost(batch).time) / sim::to_seconds(simulated) - 1.0;

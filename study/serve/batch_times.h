@@ -2,7 +2,8 @@
 // a grid, when a batch first comes near, and interpolated between. In a step of inference one kernel follows the other,
 // so that a batch takes what products, norms and collectives take for its tokens, what attention takes for sequences
 // that decode, by their number and mean context, and what it takes for chunks of prompts, by number, tokens and
-// context; launched op by op by the host no less than that takes to launch one token's. Replicas of attention share out
+// context; launched op by op by the host no less than that takes to launch one token's. Tokens of a draft that are
+// verified attend as a chunk of a prompt does, and each of them has logits. Replicas of attention share out
 // the sequences of a batch, and it takes as long as the busiest of them would were all as busy.
 #pragma once
 
@@ -25,12 +26,17 @@ namespace c3sim::study {
 // busiest.
 StepQuestion step_of(StepQuestion question, const Batch& batch);
 
+// How many values each doubling of tokens, sequences and chunks has in the grid: fine, for answers; coarse, for suites
+// of many models, whose answers differ by some percent less than what is compared.
+enum class BatchGrid { fine, coarse };
+
 class BatchTimes {
  public:
   // Both outlive it. `question`: of any batch, its model and how it is launched included; batches have so many tokens
-  // at most.
+  // at most, and those of more than `captured` tokens are launched op by op whatever the question says.
   BatchTimes(const models::PlatformSpec& platform, const StepQuestion& question,
-             std::span<const ElementwiseOperator> operators, std::int64_t most_tokens);
+             std::span<const ElementwiseOperator> operators, std::int64_t most_tokens,
+             std::int64_t captured = std::int64_t{1} << 40, BatchGrid fineness = BatchGrid::fine);
 
   BatchCost cost(const Batch& batch);
   // What interpolating makes of it, over what its step takes when that is simulated itself, less 1. Nothing for a step
@@ -54,6 +60,7 @@ class BatchTimes {
     Cost at(const std::array<double, 3>& place, const std::function<Cost(const Point&)>& ask);
   };
 
+  bool is_by_op(const Batch& batch) const { return batch.tokens() > captured_; }
   Cost others(bool decodes, std::int64_t tokens) const;
   Cost attention(Phase phase, std::int64_t sequences, std::int64_t tokens, std::int64_t context) const;
   // Of a batch of one token, which the host takes longer to launch than the GPUs to compute.
@@ -62,7 +69,7 @@ class BatchTimes {
   const models::PlatformSpec& platform_;
   StepQuestion question_;
   std::span<const ElementwiseOperator> operators_;
-  bool by_op_;
+  std::int64_t captured_;  // tokens of the largest batch that is launched from a graph
   // By whether all sequences decode.
   std::map<bool, Cost> launches_;
   std::map<bool, Grid> others_;  // over tokens

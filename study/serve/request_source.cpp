@@ -39,8 +39,8 @@ class Drawn : public RequestSource {
         lengths_(static_cast<std::uint64_t>(question.seed) + 0x9e3779b97f4a7c15u) {}
 
   std::optional<ServeRequest> next() override {
-    if (drawn_ == question_.requests) return {};
-    if (drawn_++ % question_.burst == 0) arrival_ += wait();
+    if (question_.stages.empty() && drawn_ == question_.requests) return {};
+    if (drawn_++ % question_.burst == 0 && !arrive()) return {};
     ServeRequest request;
     request.arrival = sim::to_time(sim::Seconds(arrival_));
     request.prompt = length(question_.prompt);
@@ -57,16 +57,40 @@ class Drawn : public RequestSource {
   }
 
  private:
-  // Seconds to the next arrival, of as many requests as a burst has.
-  double wait() {
+  // Whether requests arrive once more. At the end of a stage as large a part of a wait is left for the next.
+  bool arrive() {
+    double wait = waits() * static_cast<double>(question_.burst);
+    if (question_.stages.empty()) {
+      arrival_ += wait / question_.rate;
+      return true;
+    }
+    for (; stage_ < question_.stages.size(); ++stage_) {
+      const LoadStage& stage = question_.stages[stage_];
+      const double end = begun_ + sim::to_seconds(stage.time).value();
+      const double left = (end - arrival_) * stage.rate;
+      if (wait < left) {
+        arrival_ += wait / stage.rate;
+        return true;
+      }
+      wait -= left;
+      arrival_ = begun_ = end;
+    }
+    return false;
+  }
+
+  // To the next arrival, over the mean of one request.
+  double waits() {
     if (question_.arrivals == Arrivals::at_once) return 0.0;
-    const double mean = static_cast<double>(question_.burst) / question_.rate;
-    return question_.arrivals == Arrivals::even ? mean : -std::log(between_0_and_1(times_)) * mean;
+    return question_.arrivals == Arrivals::even ? 1.0 : -std::log(between_0_and_1(times_));
   }
 
   std::int64_t length(std::int64_t mean) {
     constexpr double longest_drawn = 1e15;
     const double of_mean = static_cast<double>(mean);
+    if (question_.least < 1.0) {
+      const double share = question_.least + (1.0 - question_.least) * between_0_and_1(lengths_);
+      return std::max<std::int64_t>(1, std::llround(share * of_mean));
+    }
     if (question_.spread == 0.0) return mean;
     // Of a log-normal of mean 1 whose standard deviation is the spread.
     const double variance = std::log1p(question_.spread * question_.spread);
@@ -81,6 +105,8 @@ class Drawn : public RequestSource {
   std::mt19937_64 lengths_;
   std::int64_t drawn_ = 0;
   double arrival_ = 0.0;
+  std::size_t stage_ = 0;
+  double begun_ = 0.0;  // that stage
 };
 
 // What traces call the columns of ours.

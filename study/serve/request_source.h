@@ -44,7 +44,7 @@ class RequestSource {
 };
 
 // Drawn lengths have at most `longest` tokens, prompt and output together: outputs are cut, then prompts. The same seed
-// gives the same requests, and the same prompts in the same order at every rate.
+// gives the same requests, and the same prompts in the same order at every rate. With stages they end with the last.
 std::unique_ptr<RequestSource> drawn_requests(const ServeQuestion& question, std::int64_t longest);
 
 // A file of requests, compressed by gzip or not, in one of these forms. Requests of more than `longest` tokens are

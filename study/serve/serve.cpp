@@ -28,27 +28,6 @@ std::vector<StepQuestion> steps_of(const ServeQuestion& question) {
   return steps;
 }
 
-// Blocks of the cache that one GPU has room for: those of its replica.
-std::int64_t cache_blocks(const ServeQuestion& question, StepQuestion step, const models::PlatformSpec& platform) {
-  step.phase = Phase::prefill;
-  step.tokens = question.budget;
-  const StepMemory memory = memory_of(step);
-  const sim::Bytes room = platform.gpu.memory.hbm_capacity * question.memory - memory.weights - memory.activations;
-  const BlockCopies copies = block_copies(step, question.block);
-  return std::max<std::int64_t>(
-      0, static_cast<std::int64_t>(std::floor(room / (static_cast<double>(copies.of_block) * copies.bytes))));
-}
-
-// Tokens of the longest request that model and caches have room for.
-std::int64_t longest_request(const ServeQuestion& question, const models::PlatformSpec& platform) {
-  const std::int64_t places = question.step.model.positions;
-  std::int64_t longest = places > 0 ? places : std::int64_t{1} << 40;
-  for (const StepQuestion& step : steps_of(question)) {
-    longest = std::min(longest, cache_blocks(question, step, platform) * question.block);
-  }
-  return longest;
-}
-
 // As many as fit of all batches, each as likely (reservoir sampling).
 class DrawnBatches {
  public:
@@ -70,8 +49,75 @@ class DrawnBatches {
   std::vector<std::pair<Batch, std::size_t>> batches_;
 };
 
-void check_lengths(const ServeQuestion& question, const models::PlatformSpec& platform, FaultList& faults) {
-  const std::int64_t longest = longest_request(question, platform);
+}  // namespace
+
+ServeMachine::ServeMachine(const models::PlatformSpec& platform, BatchGrid grid)
+    : platform_(platform), grid_(grid), operators_(read_operators(config_folders())) {}
+
+const ReadModel& ServeMachine::model(const std::string& name) {
+  if (!models_.contains(name)) {
+    models_.emplace(name, read_model_file(name, config_folders()));
+  }
+  return models_.at(name);
+}
+
+// With the model, and the format of its weights where none but the usual one is asked for.
+void ServeMachine::complete(ServeQuestion& question) { question.step.take(model(question.model)); }
+
+std::optional<StepQuestion> ServeMachine::draft_of(const ServeQuestion& question, StepQuestion step) {
+  if (question.draft.empty() || question.draft == draft_for_nothing) return {};
+  step.take(model(question.draft));
+  return step;
+}
+
+// Blocks of the cache that one GPU has room for: those of its replica, of the model that drafts as well.
+std::int64_t ServeMachine::cache_blocks(const ServeQuestion& question, const StepQuestion& of_group) {
+  StepQuestion step = of_group;
+  step.phase = Phase::prefill;
+  step.tokens = question.budget;
+  const StepMemory memory = memory_of(step);
+  sim::Bytes room = platform_.gpu.memory.hbm_capacity * question.memory - memory.weights - memory.activations;
+  const auto bytes_of = [&question](const StepQuestion& of) {
+    const BlockCopies copies = block_copies(of, question.block);
+    return static_cast<double>(copies.of_block) * copies.bytes;
+  };
+  sim::Bytes block = bytes_of(step);
+  if (const std::optional<StepQuestion> draft = draft_of(question, step)) {
+    room -= memory_of(*draft).weights;
+    block += bytes_of(*draft);
+  }
+  return std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(room / block)));
+}
+
+// Tokens of the longest request that model and caches have room for.
+std::int64_t ServeMachine::longest_request(const ServeQuestion& question) {
+  const std::int64_t places = question.step.model.positions;
+  std::int64_t longest = places > 0 ? places : std::int64_t{1} << 40;
+  for (const StepQuestion& step : steps_of(question)) {
+    longest = std::min(longest, cache_blocks(question, step) * question.block);
+  }
+  return longest;
+}
+
+void ServeMachine::check_draft(const ServeQuestion& question, FaultList& faults) {
+  faults.add_if(question.draft.empty() && question.acceptance > 0.0, "acceptance",
+                "is of a draft: a model, or {}, is due as draft beside it", draft_for_nothing);
+  faults.add_if(!question.draft.empty() && question.acceptance == 0.0, "acceptance",
+                "of what {} drafts no token is accepted: how many are, from above 0 to 1, is due beside a draft",
+                question.draft);
+  faults.add_if(!question.draft.empty() && question.draft_tokens >= question.budget, "draft_tokens",
+                "{} and the one behind them are more than the {} tokens of a batch", question.draft_tokens,
+                question.budget);
+  faults.add_if(question.arrivals == Arrivals::at_once && !question.stages.empty(), "stages",
+                "are rates: arrivals poisson and even are accepted beside them");
+  faults.add_if(question.least < 1.0 && question.spread > 0.0, "least",
+                "draws lengths evenly, and spread log-normally: one of both is accepted");
+  faults.add_if(question.concurrency > 0 && !question.stages.empty(), "stages",
+                "are rates at which requests arrive: a concurrency has each arrive when another ends");
+}
+
+void ServeMachine::check_lengths(const ServeQuestion& question, FaultList& faults) {
+  const std::int64_t longest = longest_request(question);
   const std::int64_t asked = question.trace.empty() ? question.prompt + question.output : 2;
   faults.add_if(asked > longest, "prompt",
                 "{} tokens and {} of output are more than the {} that the context of {} and the cache have room for",
@@ -84,21 +130,6 @@ void check_lengths(const ServeQuestion& question, const models::PlatformSpec& pl
                 question.sequences);
 }
 
-}  // namespace
-
-ServeMachine::ServeMachine(const models::PlatformSpec& platform)
-    : platform_(platform), operators_(read_operators(config_folders())) {}
-
-const ReadModel& ServeMachine::model(const std::string& name) {
-  if (!models_.contains(name)) {
-    models_.emplace(name, read_model_file(name, config_folders()));
-  }
-  return models_.at(name);
-}
-
-// With the model, and the format of its weights where none but the usual one is asked for.
-void ServeMachine::complete(ServeQuestion& question) { question.step.take(model(question.model)); }
-
 std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
   complete(question);
   FaultList faults;
@@ -110,9 +141,17 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
       faults.add(std::move(fault));
     }
   }
-  faults.add_if(question.apart + question.step.gpus() > platform_.gpus, "apart",
+  if (const std::optional<StepQuestion> draft = draft_of(question, steps.back()); draft && faults.is_empty()) {
+    for (const sim::Fault& fault : study::faults_of(*draft, platform_)) faults.add({"draft", "", fault.what});
+  }
+  check_draft(question, faults);
+  const int of_replica = question.apart + question.step.gpus();
+  faults.add_if(question.replicas == 1 && of_replica > platform_.gpus, "apart",
                 "{} GPUs that compute prompts and {} that decode are more than the {} of the node", question.apart,
                 question.step.gpus(), platform_.gpus);
+  faults.add_if(question.replicas > 1 && question.replicas * of_replica > platform_.gpus, "replicas",
+                "{} of {} GPUs each are more than the {} of the node: 1 to {} are accepted", question.replicas,
+                of_replica, platform_.gpus, std::max(1, platform_.gpus / of_replica));
   faults.add_if(question.apart > 0 && question.fetch == Fetch::none, "apart",
                 "GPUs that compute prompts hand over what they cache: fetch, in any way but none, is due beside it");
   faults.add_if(question.fetch == Fetch::kernel && question.waits == Waits::request, "waits",
@@ -122,14 +161,70 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
         fetch_times(question.fetch, question.store, block_copies(question.step, question.block)).why_impossible();
     faults.add_if(!why.empty(), "fetch", "{}", why);
   }
-  if (faults.is_empty()) check_lengths(question, platform_, faults);
+  if (faults.is_empty()) check_lengths(question, faults);
   return faults.take();
 }
 
-BatchTimes& ServeMachine::batch_times(const StepQuestion& step, std::int64_t budget) {
-  std::unique_ptr<BatchTimes>& times = batch_times_[{step, budget}];
-  if (times == nullptr) times = std::make_unique<BatchTimes>(platform_, step, operators_, budget);
+BatchTimes& ServeMachine::batch_times(const StepQuestion& step, const ServeQuestion& question) {
+  std::unique_ptr<BatchTimes>& times = batch_times_[{step, question.budget, question.captured}];
+  if (times == nullptr) {
+    times = std::make_unique<BatchTimes>(platform_, step, operators_, question.budget, question.captured, grid_);
+  }
   return *times;
+}
+
+// With what a model that drafts takes before: prompts as they come, and a token of each sequence for each of a draft.
+BatchCosts ServeMachine::costs_of(const ServeQuestion& question, const StepQuestion& step) {
+  BatchTimes& times = batch_times(step, question);
+  const std::optional<StepQuestion> draft = draft_of(question, step);
+  if (!draft) return [&times](const Batch& batch) { return times.cost(batch); };
+  return [&times, &drafts = batch_times(*draft, question), tokens = question.draft_tokens](const Batch& batch) {
+    BatchCost sum = times.cost(batch);
+    const auto add = [&sum](std::int64_t count, const BatchCost& cost) {
+      sum.time += count * cost.time;
+      sum.energy += static_cast<double>(count) * cost.energy;
+    };
+    if (batch.decoding > 0)
+      add(tokens, drafts.cost({.decoding = batch.decoding, .decoding_context = batch.decoding_context}));
+    if (batch.chunks > 0) {
+      add(1,
+          drafts.cost({.chunks = batch.chunks, .chunk_tokens = batch.chunk_tokens, .chunk_pairs = batch.chunk_pairs}));
+    }
+    return sum;
+  };
+}
+
+ServingGroup ServeMachine::group_of(const ServeQuestion& question, const StepQuestion& step, bool is_first) {
+  const bool reuses = question.reuse > 0.0 || !question.trace.empty();
+  ServingGroup group;
+  group.spec = {.budget = step.dp * question.budget,
+                .chunk = question.budget,
+                .sequences = step.dp * question.sequences,
+                .block = question.block,
+                .blocks = step.dp * cache_blocks(question, step),
+                .pause = question.pause,
+                .ahead = question.ahead,
+                .draft = question.draft.empty() ? 0 : question.draft_tokens,
+                .acceptance = question.acceptance,
+                .seed = static_cast<std::uint64_t>(question.seed),
+                .keeps = question.keep,
+                .fetches = question.fetch != Fetch::none && is_first && reuses,
+                .batch_waits = question.waits == Waits::batch};
+  if (question.trace.empty()) group.spec.stored = question.prefixes;
+  group.spec.stored_tokens = question.prefix;
+  group.costs = costs_of(question, step);
+  const BlockCopies copies = block_copies(step, question.block);
+  const int gpus_of_replica = step.gpus() / step.dp;
+  const sim::Bytes of_block = static_cast<double>(copies.of_block * gpus_of_replica) * copies.bytes;
+  group.spec.store_blocks = static_cast<std::int64_t>(question.store_size / of_block);
+  FetchTimes& fetches = fetch_times(question.fetch, is_first ? question.store : Store::peer, copies);
+  group.fetch_time = [&fetches, block = question.block](std::int64_t tokens) {
+    return fetches.of((tokens + block - 1) / block);
+  };
+  if (question.fetch != Fetch::none) {
+    group.beside = [&fetches](const Batch& batch) { return fetches.beside(batch.chunks > 0); };
+  }
+  return group;
 }
 
 FetchTimes& ServeMachine::fetch_times(Fetch fetch, Store store, const BlockCopies& copies) {
@@ -145,64 +240,42 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   complete(question);
   const std::vector<StepQuestion> steps = steps_of(question);
   std::vector<ServingGroup> groups;
-  std::vector<BatchTimes*> times;
-  const bool reuses = question.reuse > 0.0 || !question.trace.empty();
-  for (const StepQuestion& step : steps) {
-    times.push_back(&batch_times(step, question.budget));
-    ServingGroup group;
-    group.spec = {.budget = step.dp * question.budget,
-                  .chunk = question.budget,
-                  .sequences = step.dp * question.sequences,
-                  .block = question.block,
-                  .blocks = step.dp * cache_blocks(question, step, platform_),
-                  .pause = question.pause,
-                  .keeps = question.keep,
-                  .fetches = question.fetch != Fetch::none && groups.empty() && reuses,
-                  .batch_waits = question.waits == Waits::batch};
-    if (question.trace.empty()) group.spec.stored = question.prefixes;
-    group.spec.stored_tokens = question.prefix;
-    group.costs = [&of = *times.back()](const Batch& batch) { return of.cost(batch); };
-    const BlockCopies copies = block_copies(step, question.block);
-    const int gpus_of_replica = step.gpus() / step.dp;
-    const sim::Bytes of_block = static_cast<double>(copies.of_block * gpus_of_replica) * copies.bytes;
-    group.spec.store_blocks = static_cast<std::int64_t>(question.store_size / of_block);
-    const Store from = groups.empty() ? question.store : Store::peer;
-    group.fetch_time = [&of = fetch_times(question.fetch, from, copies), block = question.block](std::int64_t tokens) {
-      return of.of((tokens + block - 1) / block);
-    };
-    if (question.fetch != Fetch::none) {
-      group.beside = [&of = fetch_times(question.fetch, from, copies)](const Batch& batch) {
-        return of.beside(batch.chunks > 0);
-      };
-    }
-    groups.push_back(std::move(group));
-  }
-  const std::int64_t longest = longest_request(question, platform_);
+  for (const StepQuestion& step : steps) groups.push_back(group_of(question, step, groups.empty()));
+  const std::int64_t longest = longest_request(question);
   const std::unique_ptr<RequestSource> source =
       question.trace.empty() ? drawn_requests(question, longest) : traced_requests(question.trace, longest);
   DrawnBatches drawn(question.seed, simulated);
   ServeResult result;
-  result.served = serve(
-      *source, groups, [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); },
-      question.concurrency, question.limits);
+  result.served = serve(*source, groups,
+                        {.replicas = question.replicas,
+                         .router = question.router,
+                         .concurrency = question.concurrency,
+                         .limits = question.limits,
+                         .frontend = question.frontend,
+                         .sees_batch = [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); }});
   result.cut = source->cut();
   result.rejected = source->rejected();
   result.first_rejected = source->first_rejected();
   result.without_output = source->without_output();
   result.remarks = models_.at(question.model).ignored;
   for (const auto& [batch, group] : drawn.batches()) {
-    if (const std::optional<double> error = times[group]->error(batch)) result.errors.push_back(*error);
+    if (const std::optional<double> error = batch_times(steps[group], question).error(batch))
+      result.errors.push_back(*error);
   }
   const double seconds = sim::to_seconds(result.served.duration()).value();
-  for (std::size_t group = 0; group < groups.size(); ++group) {
-    const ServerCounts& counts = result.served.groups[group];
+  const std::int64_t blocks = groups.back().spec.blocks;
+  for (std::size_t server = 0; server < result.served.groups.size(); ++server) {
+    const ServerCounts& counts = result.served.groups[server];
+    const std::size_t group = server % groups.size();
     const double idle = std::max(0.0, seconds - sim::to_seconds(counts.busy).value());
     result.energy += counts.energy + platform_.gpu.power.at_rest() * sim::Seconds(idle * steps[group].gpus());
+    if (group + 1 < groups.size()) continue;
+    const double all = static_cast<double>(blocks) * seconds * question.replicas;
+    if (all > 0.0) result.cache_use += counts.block_seconds / all;
+    result.most_in_use =
+        std::max(result.most_in_use, static_cast<double>(counts.most_blocks) / static_cast<double>(blocks));
   }
-  const double blocks = static_cast<double>(groups.back().spec.blocks);
-  result.cache_tokens = groups.back().spec.blocks * question.block;
-  result.cache_use = seconds > 0.0 ? result.served.groups.back().block_seconds / (blocks * seconds) : 0.0;
-  result.most_in_use = static_cast<double>(result.served.groups.back().most_blocks) / blocks;
+  result.cache_tokens = question.replicas * blocks * question.block;
   result.question = std::move(question);
   return result;
 }
@@ -218,9 +291,14 @@ double ServeResult::busy() const {
   return all > 0.0 ? seconds / all : 0.0;
 }
 
+// Of the groups that compute prompts, the first of each replica.
 double ServeResult::reused() const {
-  const ServerCounts& counts = served.groups.front();
-  return static_cast<double>(counts.reused + counts.fetched) / static_cast<double>(served.prompt_tokens);
+  const std::size_t of_replica = served.groups.size() / served.of_replicas.size();
+  std::int64_t tokens = 0;
+  for (std::size_t first = 0; first < served.groups.size(); first += of_replica) {
+    tokens += served.groups[first].reused + served.groups[first].fetched;
+  }
+  return static_cast<double>(tokens) / static_cast<double>(served.prompt_tokens);
 }
 
 double ServeResult::mean_error() const {

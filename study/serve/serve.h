@@ -4,8 +4,10 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
-#include <utility>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "study/report/results.h"
@@ -14,6 +16,7 @@
 #include "study/serve/serve_question.h"
 #include "study/serve/serving.h"
 #include "study/step/model_spec.h"
+#include "study/work/fault_list.h"
 
 namespace c3sim::study {
 
@@ -21,8 +24,8 @@ struct ServeResult {
   ServeQuestion question;  // with its model
   Served served;
   sim::Joules energy;        // of all GPUs, while they wait, too
-  double cache_use = 0.0;    // share of the blocks of the group that ends requests, mean over time
-  double most_in_use = 0.0;  // the same at its most
+  double cache_use = 0.0;    // share of the blocks of the groups that end requests, mean over time
+  double most_in_use = 0.0;  // of one of them at its most
   std::int64_t cache_tokens = 0;
   std::int64_t cut = 0;  // drawn requests that were longer than there is room for
   // Requests of a trace that were, and so were not served; the first of them by their places.
@@ -42,7 +45,7 @@ struct ServeResult {
 // The machine that questions are asked of: models, and what a batch and a fetch take, are kept from one to the next.
 class ServeMachine {
  public:
-  explicit ServeMachine(const models::PlatformSpec& platform);
+  explicit ServeMachine(const models::PlatformSpec& platform, BatchGrid grid = BatchGrid::fine);
 
   // What contradicts itself or has no room, each with the word that says it. Reads the model: throws sim::ConfigError
   // where there is none.
@@ -54,13 +57,22 @@ class ServeMachine {
  private:
   const ReadModel& model(const std::string& name);
   void complete(ServeQuestion& question);
-  BatchTimes& batch_times(const StepQuestion& step, std::int64_t budget);
+  // The same step of the model that drafts; nothing where none does.
+  std::optional<StepQuestion> draft_of(const ServeQuestion& question, StepQuestion step);
+  std::int64_t cache_blocks(const ServeQuestion& question, const StepQuestion& step);
+  std::int64_t longest_request(const ServeQuestion& question);
+  void check_draft(const ServeQuestion& question, FaultList& faults);
+  void check_lengths(const ServeQuestion& question, FaultList& faults);
+  BatchCosts costs_of(const ServeQuestion& question, const StepQuestion& step);
+  ServingGroup group_of(const ServeQuestion& question, const StepQuestion& step, bool is_first);
+  BatchTimes& batch_times(const StepQuestion& step, const ServeQuestion& question);
   FetchTimes& fetch_times(Fetch fetch, Store store, const BlockCopies& copies);
 
   const models::PlatformSpec& platform_;
+  BatchGrid grid_;
   std::vector<ElementwiseOperator> operators_;
   std::map<std::string, ReadModel> models_;
-  std::map<std::pair<StepQuestion, std::int64_t>, std::unique_ptr<BatchTimes>> batch_times_;
+  std::map<std::tuple<StepQuestion, std::int64_t, std::int64_t>, std::unique_ptr<BatchTimes>> batch_times_;
   std::map<std::tuple<Fetch, Store, std::int64_t, sim::Bytes>, std::unique_ptr<FetchTimes>> fetch_times_;
 };
 

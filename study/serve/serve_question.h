@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/config/choice.h"
 #include "study/step/step_question.h"
@@ -23,7 +24,19 @@ enum class Store { host, peer };
 constexpr auto all_names(Store) { return sim::names("host", "peer"); }
 enum class Waits { request, batch };  // who waits for a fetch
 constexpr auto all_names(Waits) { return sim::names("request", "batch"); }
+// Which replica a request goes to: each in turn; the one with the fewest requests under way; or the one that others
+// that begin so have gone to, the least loaded at first.
+enum class Router { round_robin, least_loaded, prefix };
+constexpr auto all_names(Router) { return sim::names("round_robin", "least_loaded", "prefix"); }
 using sim::to_string;
+
+// Requests that arrive at one rate for some time.
+struct LoadStage {
+  double rate = 1.0;  // a second
+  sim::Time time{0};
+
+  auto operator<=>(const LoadStage&) const = default;
+};
 
 // How long requests may take, as a service promises; what is none is not promised.
 struct ServiceLimits {
@@ -35,15 +48,21 @@ struct ServiceLimits {
   auto operator<=>(const ServiceLimits&) const = default;
 };
 
+inline constexpr std::int64_t every_batch = std::int64_t{1} << 30;
+inline constexpr const char* draft_for_nothing = "tokens";  // of n-grams of the prompt, say
+
 struct ServeQuestion {
   std::string model{};
   StepQuestion step{};  // the parallelism, format and collectives of every batch; the rest of it follows from requests
+  int replicas = 1;     // of all of it, each with requests of its own
+  Router router = Router::round_robin;
   int apart = 0;  // other GPUs, that compute prompts alone, in groups as those that decode; 0: the same GPUs do both
 
   std::string trace{};  // a file of requests; empty: they are drawn
   Arrivals arrivals = Arrivals::poisson;
-  double rate = 1.0;             // requests a second
-  std::int64_t concurrency = 0;  // so many requests at any time, each behind the end of another; 0: by rate
+  double rate = 1.0;                // requests a second
+  std::vector<LoadStage> stages{};  // in place of the rate and the number of requests: one behind the other
+  std::int64_t concurrency = 0;     // so many requests at any time, each behind the end of another; 0: by rate
   ServiceLimits limits{};
   std::int64_t burst = 1;  // requests that arrive together
   std::int64_t requests = 1000;
@@ -51,17 +70,24 @@ struct ServeQuestion {
   std::int64_t prompt = 1024;  // tokens, means
   std::int64_t output = 128;
   double spread = 0.0;        // of both, log-normal: standard deviation over mean
+  double least = 1.0;         // or from this share of them to all of them, each length as likely
   double reuse = 0.0;         // share of requests whose prompt begins as others have: with one of so many
   std::int64_t prefixes = 1;  // beginnings, all as likely, of so many
   std::int64_t prefix = 0;    // tokens
 
-  std::int64_t budget = 8192;    // tokens of a batch, of each replica
-  std::int64_t sequences = 256;  // that are served at once, of each replica
-  std::int64_t block = 16;       // tokens of a block of the cache
-  double memory = 0.9;           // share of a GPU's memory that weights, activations and cache may take
-  sim::Time pause{0};            // of the GPUs between two batches, while the host schedules
-  bool by_op = false;            // batches are launched op by op, not from a captured graph
-  bool keep = false;             // beginnings stay in the GPUs' cache while nobody else needs the room
+  std::int64_t budget = 8192;           // tokens of a batch, of each replica
+  std::int64_t sequences = 256;         // that are served at once, of each replica
+  std::int64_t block = 16;              // tokens of a block of the cache
+  double memory = 0.9;                  // share of a GPU's memory that weights, activations and cache may take
+  sim::Time pause{0};                   // of the GPUs between two batches, while the host schedules
+  sim::Time frontend{0};                // of each request, until it can be scheduled
+  bool ahead = false;                   // a batch is put together while the one before it is computed
+  bool by_op = false;                   // batches are launched op by op, not from a captured graph
+  std::int64_t captured = every_batch;  // tokens of the largest batch that a graph was captured of
+  std::string draft{};                  // a model that drafts tokens, or "tokens": they cost nothing; empty: none
+  std::int64_t draft_tokens = 4;
+  double acceptance = 0.0;  // of tokens of a draft, each behind accepted ones: the share that is accepted
+  bool keep = false;        // beginnings stay in the GPUs' cache while nobody else needs the room
 
   Fetch fetch = Fetch::none;
   Store store = Store::host;

@@ -1,9 +1,12 @@
 #include "study/serve/server.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "sim/check.h"
+#include "study/uncertainty/latin_hypercube.h"
 
 namespace c3sim::study {
 
@@ -15,7 +18,8 @@ Server::Server(ServerSpec spec, BatchCosts costs, FetchTime fetch_time, Beside b
       beside_(std::move(beside)),
       incoming_(std::move(incoming)),
       events_(std::move(events)),
-      cache_(spec.blocks) {
+      cache_(spec.blocks),
+      drawn_(spec.seed) {
   const std::int64_t blocks = spec_.stored_tokens / spec_.block;
   for (std::int64_t prefix = 0; prefix < spec_.stored && blocks > 0; ++prefix) {
     if (store_.all_blocks() + blocks > spec_.store_blocks) break;
@@ -48,17 +52,18 @@ std::optional<sim::Time> Server::next() {
   return earliest;
 }
 
-void Server::step() {
+void Server::step(sim::Time until) {
   pass_until(next().value_or(now_));
+  leap(until);
   blocked_ = false;
   land();
-  admit();
   const Batch batch = compose();
   if (batch.is_empty()) return;
   const BatchCost cost = costs_(batch);
   ++counts_.batches;
   counts_.tokens += batch.tokens();
   const sim::Time begin = now_ + std::exchange(stall_, sim::Time(0));
+  composed_ = begin;
   const sim::Time takes = beside_fetches(begin, cost.time, batch);
   counts_.busy += takes;
   counts_.energy += cost.energy;
@@ -66,6 +71,88 @@ void Server::step() {
   pass_until(begin + takes);
   advance();
   pass_until(now_ + spec_.pause);
+}
+
+// As many batches like this one, its sequences each a token longer from one to the next, as begin within a span, at
+// most so many: their costs together, and when the last of them begins. Costs are linear between points of the grid;
+// where they bend in between, fewer batches are taken.
+std::int64_t Server::like_batches(const Batch& batch, std::int64_t most, sim::Time span, BatchCost& sum,
+                                  sim::Time& last) {
+  const auto cost = [&](std::int64_t later) {
+    Batch one = batch;
+    one.decoding_context += later * batch.decoding;
+    BatchCost takes = costs_(one);
+    takes.time += spec_.pause;
+    return takes;
+  };
+  const BatchCost first = cost(0);
+  constexpr std::int64_t fewest = 3;
+  if (span < std::numeric_limits<std::int64_t>::max() / 4 * sim::Time(1)) most = std::min(most, span / first.time + 1);
+  for (; most >= fewest; most /= 4) {
+    const BatchCost end = cost(most - 1);
+    const auto at = [&](std::int64_t later) {  // when it begins, behind the first
+      const double slope = static_cast<double>((end.time - first.time).count()) / static_cast<double>(most - 1);
+      const auto bend =
+          static_cast<std::int64_t>(slope * static_cast<double>(later) * static_cast<double>(later - 1) / 2.0);
+      return later * first.time + sim::Time(bend);
+    };
+    const std::int64_t middle = (most - 1) / 2;
+    const sim::Time linear = at(middle + 1) - at(middle);
+    if (std::abs((cost(middle).time - linear).count()) > first.time.count() / 100'000) continue;
+    std::int64_t count = most;
+    while (count > 1 && at(count - 1) >= span) --count;
+    last = at(count - 1);
+    sum.time = at(count);
+    sum.energy = static_cast<double>(count) / 2.0 * (first.energy + cost(count - 1).energy);
+    return count;
+  }
+  return 0;
+}
+
+// Batches in which all who run get a token, nobody ends and nobody is let in, at once; the next one is as any other.
+void Server::leap(sim::Time until) {
+  if (running_.empty() || spec_.draft > 0 || stall_ > sim::Time(0) || fetched_until_ > now_) return;
+  const bool has_place = static_cast<std::int64_t>(running_.size()) < spec_.sequences;
+  if (has_place && !blocked_) {
+    if (!preempted_.empty()) return;
+    if (const Sequence* const first = head()) until = std::min(until, first->ready);
+  }
+  if (until <= now_ || static_cast<std::int64_t>(running_.size()) > spec_.budget) return;
+  Batch batch;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  for (const Sequence& sequence : running_) {
+    if (!sequence.decodes() || sequence.fetched > 0) return;
+    ++batch.decoding;
+    batch.decoding_context += sequence.cached;
+    most = std::min(most, sequence.request.output - sequence.made - 1);
+  }
+  if (most < 3) return;
+  BatchCost sum;
+  sim::Time last{0};
+  const std::int64_t count = like_batches(batch, most, until - now_, sum, last);
+  std::int64_t blocks = 0;
+  for (const Sequence& sequence : running_) {
+    blocks +=
+        std::max<std::int64_t>(0, blocks_of(sequence.cached + count) - sequence.shared / spec_.block - sequence.blocks);
+  }
+  if (count == 0 || blocks > cache_.unused()) return;
+  counts_.batches += count;
+  counts_.tokens += count * batch.decoding;
+  counts_.busy += sum.time - count * spec_.pause;
+  counts_.energy += sum.energy;
+  composed_ = now_ + last;
+  if (events_.batch) events_.batch(batch);
+  const sim::Time end = now_ + sum.time;
+  pass_until(now_ + sum.time / 2);
+  for (Sequence& sequence : running_) {
+    const std::int64_t own =
+        std::max(sequence.blocks, blocks_of(sequence.cached + count) - sequence.shared / spec_.block);
+    SIM_CHECK(cache_.take(own - sequence.blocks));
+    sequence.blocks = own;
+    sequence.cached += count;
+    sequence.made += count;
+  }
+  pass_until(end);
 }
 
 // What a batch of that length takes beside what is being fetched, which it keeps back meanwhile.
@@ -90,6 +177,9 @@ sim::Time Server::beside_fetches(sim::Time begin, sim::Time length, const Batch&
 void Server::pass_until(sim::Time time) {
   SIM_CHECK(time >= now_);
   counts_.block_seconds += static_cast<double>(cache_.used()) * sim::to_seconds(time - now_).value();
+  if (events_.passed && time > now_) {
+    events_.passed(now_, time, {waiting(), static_cast<std::int64_t>(running_.size()), cache_.used()});
+  }
   now_ = time;
 }
 
@@ -103,35 +193,23 @@ void Server::land() {
   }
 }
 
-void Server::admit() {
-  while (static_cast<std::int64_t>(running_.size()) < spec_.sequences && !blocked_) {
-    const bool again = !preempted_.empty();
-    if (!again && (head() == nullptr || head_->ready > now_)) return;
-    Sequence sequence = again ? preempted_.front() : *head_;
-    blocked_ = !take_in(sequence);
-    if (blocked_) return;
-    running_.push_back(sequence);
-    if (again) {
-      preempted_.pop_front();
-    } else {
-      head_.reset();
-    }
-  }
-}
-
-// Gives it blocks for all that it has to compute, whether it finds its beginning or not.
-bool Server::take_in(Sequence& sequence) {
+// Gives it blocks for what is found and fetched of it, and for what is computed at once.
+bool Server::take_in(Sequence& sequence, std::int64_t budget) {
   const ServeRequest& request = sequence.request;
-  const std::int64_t whole = blocks_of(request.prompt + sequence.made);
+  const std::int64_t all = request.prompt + sequence.made;
   if (sequence.held_blocks > 0) {
-    if (!cache_.take(whole)) return false;
-    sequence.blocks = whole;
+    if (!cache_.take(blocks_of(all))) return false;
+    sequence.blocks = blocks_of(all);
     fetch(sequence, request.prompt);
     return true;
   }
   const std::int64_t hit = std::min(beginning(request), cache_.prefixes().blocks(request.prefix) * spec_.block);
+  const std::int64_t stored = spec_.fetches && hit == 0 ? store_.blocks(request.prefix) : 0;
+  const std::int64_t fetched = std::min(beginning(request), stored * spec_.block);
   if (hit > 0) cache_.prefixes().pin(request.prefix);
-  const std::int64_t own = whole - hit / spec_.block;
+  // What is fetched and what is behind it is taken at once, so that it has room when it has come.
+  const std::int64_t due = fetched > 0 ? all : hit + std::min({budget, spec_.chunk, all - hit});
+  const std::int64_t own = blocks_of(due) - hit / spec_.block;
   if (!cache_.take(own)) {
     if (hit > 0) cache_.prefixes().let_go(request.prefix);
     return false;
@@ -139,14 +217,10 @@ bool Server::take_in(Sequence& sequence) {
   sequence.blocks = own;
   sequence.shared = sequence.cached = hit;
   counts_.reused += hit;
-  if (hit > 0) {
-    cache_.prefixes().use(request.prefix, 0);
-  } else if (spec_.fetches) {
-    const std::int64_t stored = store_.blocks(request.prefix);
-    const std::int64_t tokens = std::min(beginning(request), stored * spec_.block);
-    if (tokens == 0) return true;
+  if (hit > 0) cache_.prefixes().use(request.prefix, 0);
+  if (fetched > 0) {
     store_.use(request.prefix, stored);
-    fetch(sequence, tokens);
+    fetch(sequence, fetched);
   }
   return true;
 }
@@ -164,17 +238,18 @@ void Server::fetch(Sequence& sequence, std::int64_t tokens) {
   sequence.ready = fetched_until_;
 }
 
-// Whether it has a block for the token that it gets, or, as it came last of all, has lost those that it had.
-bool Server::grow(std::size_t place) {
-  const auto lacks = [this, place] {
+// Whether it has blocks for so many tokens more, or, as it came last of all, has lost those that it had.
+bool Server::grow(std::size_t place, std::int64_t tokens) {
+  const auto lacks = [this, place, tokens] {
     const Sequence& sequence = running_[place];
-    return blocks_of(sequence.request.prompt + sequence.made) - sequence.shared / spec_.block - sequence.blocks;
+    return std::max<std::int64_t>(
+        0, blocks_of(sequence.cached + tokens) - sequence.shared / spec_.block - sequence.blocks);
   };
-  while (!cache_.take(std::max<std::int64_t>(0, lacks()))) {
+  while (!cache_.take(lacks())) {
     preempt();
     if (place == running_.size()) return false;
   }
-  running_[place].blocks += std::max<std::int64_t>(0, lacks());
+  running_[place].blocks += lacks();
   return true;
 }
 
@@ -188,28 +263,63 @@ void Server::preempt() {
   ++counts_.preempted;
 }
 
+std::int64_t Server::share_of(const Sequence& sequence, std::int64_t budget) const {
+  if (sequence.fetched > 0) return 0;
+  if (!sequence.decodes()) return std::min({budget, spec_.chunk, sequence.to_compute()});
+  // No more is drafted than can still be wanted.
+  return std::min({budget, 1 + spec_.draft, sequence.request.output - sequence.made});
+}
+
+void Server::add(Batch& batch, std::size_t place, std::int64_t tokens) {
+  const Sequence& sequence = running_[place];
+  shares_[place] = tokens;
+  if (sequence.decodes()) {
+    ++batch.decoding;
+    batch.decoding_context += sequence.cached;
+    batch.verified = 1 + spec_.draft;
+    return;
+  }
+  ++batch.chunks;
+  batch.chunk_tokens += tokens;
+  batch.chunk_pairs +=
+      static_cast<double>(tokens) * (static_cast<double>(sequence.cached) + static_cast<double>(tokens) / 2.0);
+}
+
+// Who has come, as far as budget, places and blocks last.
+void Server::let_in(Batch& batch, std::int64_t budget) {
+  const sim::Time seen = spec_.ahead && !batch.is_empty() ? composed_ : now_;
+  while (budget > 0 && static_cast<std::int64_t>(running_.size()) < spec_.sequences && !blocked_) {
+    const bool again = !preempted_.empty();
+    if (!again && (head() == nullptr || head_->ready > seen)) return;
+    Sequence sequence = again ? preempted_.front() : *head_;
+    blocked_ = !take_in(sequence, budget);
+    if (blocked_) return;
+    running_.push_back(sequence);
+    if (again) {
+      preempted_.pop_front();
+    } else {
+      head_.reset();
+    }
+    const std::int64_t tokens = share_of(sequence, budget);
+    shares_.push_back(0);
+    if (tokens > 0) add(batch, running_.size() - 1, tokens);
+    budget -= tokens;
+  }
+}
+
 Batch Server::compose() {
   Batch batch;
   shares_.assign(running_.size(), 0);
   std::int64_t budget = spec_.budget;
+  const std::int64_t preempted = counts_.preempted;
   for (std::size_t place = 0; place < running_.size() && budget > 0; ++place) {
-    if (!running_[place].decodes() || running_[place].fetched > 0 || !grow(place)) continue;
-    shares_[place] = 1;
-    --budget;
-    ++batch.decoding;
-    batch.decoding_context += running_[place].cached;
-  }
-  for (std::size_t place = 0; place < running_.size() && budget > 0; ++place) {
-    const Sequence& sequence = running_[place];
-    if (sequence.decodes() || sequence.fetched > 0) continue;
-    const std::int64_t tokens = std::min({budget, spec_.chunk, sequence.to_compute()});
-    shares_[place] = tokens;
+    const std::int64_t tokens = share_of(running_[place], budget);
+    if (tokens == 0 || !grow(place, tokens)) continue;
+    add(batch, place, tokens);
     budget -= tokens;
-    ++batch.chunks;
-    batch.chunk_tokens += tokens;
-    batch.chunk_pairs +=
-        static_cast<double>(tokens) * (static_cast<double>(sequence.cached) + static_cast<double>(tokens) / 2.0);
   }
+  shares_.resize(running_.size());
+  if (counts_.preempted == preempted || batch.is_empty()) let_in(batch, budget);
   counts_.most_blocks = std::max(counts_.most_blocks, cache_.used());
   return batch;
 }
@@ -218,16 +328,32 @@ void Server::advance() {
   std::size_t stay = 0;
   for (std::size_t place = 0; place < running_.size(); ++place) {
     Sequence& sequence = running_[place];
-    if (shares_[place] > 0) cache(sequence, shares_[place]);
-    if (sequence.to_compute() == 0 && leaves_with_token(sequence)) continue;
+    if (shares_[place] > 0 && leaves_with(sequence, shares_[place])) continue;
     if (stay != place) running_[stay] = sequence;
     ++stay;
   }
   running_.resize(stay);
 }
 
-bool Server::leaves_with_token(Sequence& sequence) {
-  if (++sequence.made == 1) {
+// How many of so many drafted tokens are right before the first that is not.
+std::int64_t Server::accepted(std::int64_t drafted) {
+  std::int64_t right = 0;
+  while (right < drafted && between_0_and_1(drawn_) < spec_.acceptance) ++right;
+  counts_.drafted += drafted;
+  counts_.accepted += right;
+  return right;
+}
+
+// Tokens of it have been computed. With the last of its prompt it has one of its output; those of a draft that are
+// right are of its output as well, and the one behind them comes with them.
+bool Server::leaves_with(Sequence& sequence, std::int64_t tokens) {
+  const bool decodes = sequence.decodes();
+  const std::int64_t right = decodes ? 1 + accepted(tokens - 1) : tokens;
+  cache(sequence, right);
+  if (!decodes && sequence.to_compute() > 0) return false;
+  const bool is_first = sequence.made == 0;
+  sequence.made += decodes ? right : 1;
+  if (is_first) {
     sequence.first_token = now_;
     if (events_.first_token(sequence, now_)) return true;
   }

@@ -1,13 +1,16 @@
-// A group of GPUs that serves requests by continuous batching: in each batch every sequence whose prompt has been
-// computed gets a token, and prompts, first come first served, what is left of the budget of tokens (Kwon et al., arXiv
-// 2309.06180; Agrawal et al., arXiv 2403.02310). Where the cache is full, the sequence that came last loses its blocks
-// and is computed again.
+// A group of GPUs that serves requests by continuous batching, as vLLM's scheduler does (Kwon et al., arXiv 2309.06180;
+// Agrawal et al., arXiv 2403.02310; vllm/v1/core/sched/scheduler.py): each batch goes through the sequences that run,
+// in the order in which they were let in. One whose prompt has been computed gets a token, or has its draft of several
+// verified; others get what is left of the budget of tokens for their prompt. Blocks of the cache are taken as tokens
+// need them. Where there are none, the sequence that came last loses its own and is computed again; in a batch in which
+// nobody did, those who wait are let in while budget, places and blocks last.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include "study/serve/batch.h"
@@ -38,11 +41,15 @@ struct ServerSpec {
   std::int64_t budget = 8192;
   std::int64_t chunk = std::int64_t{1} << 40;  // tokens of one sequence in a batch
   std::int64_t sequences = 256;
-  std::int64_t block = 16;   // tokens
-  std::int64_t blocks = 1;   // of the cache
-  sim::Time pause{0};        // between batches
-  bool keeps = false;        // beginnings
-  bool fetches = false;      // beginnings from the store
+  std::int64_t block = 16;  // tokens
+  std::int64_t blocks = 1;  // of the cache
+  sim::Time pause{0};       // between batches
+  bool ahead = false;       // a batch is put together while the one before it is computed, and has who had come by then
+  std::int64_t draft = 0;   // tokens that are drafted for each further one
+  double acceptance = 0.0;  // the share of tokens of a draft, each behind accepted ones, that are accepted
+  std::uint64_t seed = 0;   // which of them are, is drawn from it
+  bool keeps = false;       // beginnings
+  bool fetches = false;     // beginnings from the store
   bool batch_waits = false;  // for fetches
   std::int64_t store_blocks = 0;
   // Beginnings that the store has from the start, of so many tokens each, as far as it has room.
@@ -56,10 +63,19 @@ struct ServerCounts {
   std::int64_t reused = 0;   // of beginnings that the cache had
   std::int64_t fetched = 0;  // of beginnings and prompts that were fetched
   std::int64_t preempted = 0;
+  std::int64_t drafted = 0;   // tokens of drafts that were verified
+  std::int64_t accepted = 0;  // of these
   std::int64_t most_blocks = 0;
   double block_seconds = 0.0;  // blocks in use over time
   sim::Time busy{0};           // with batches
   sim::Joules energy;          // of batches
+};
+
+// What a group has to do for some time.
+struct ServerLoad {
+  std::int64_t waiting = 0;  // sequences that have come and are not let in, those that lost their blocks included
+  std::int64_t running = 0;
+  std::int64_t blocks = 0;  // of its cache, in use
 };
 
 // Who is told of what a server does. A sequence with its first token leaves where `first_token` says so; its blocks are
@@ -69,6 +85,7 @@ struct ServerEvents {
   std::function<void(const Sequence& sequence, sim::Time at)> finished;
   std::function<void(const Sequence& sequence, sim::Time at)> fetched;  // from another group
   std::function<void(const Batch& batch)> batch;
+  std::function<void(sim::Time from, sim::Time to, const ServerLoad& load)> passed;  // some time
 };
 
 class Server {
@@ -84,8 +101,9 @@ class Server {
 
   // When it can go on; nothing where it waits for somebody else, or is done.
   std::optional<sim::Time> next();
-  // Goes on there: lets in who has come, and computes a batch if there is one.
-  void step();
+  // Goes on there: lets in who has come, and computes a batch if there is one. Before `until` nobody comes of whom it
+  // has not been told yet: batches in which the same sequences get a token each are computed at once.
+  void step(sim::Time until);
   // What is held for a sequence that has left, which others wait for.
   void release(const Sequence& sequence, sim::Time at);
 
@@ -93,6 +111,8 @@ class Server {
   sim::Time now() const { return now_; }
   // Whether no block is anybody's but those of beginnings that nobody holds.
   bool is_empty() const { return running_.empty() && cache_.used() == cache_.kept(); }
+  // Sequences that it has asked for, and not let in or put out again.
+  std::int64_t waiting() const { return static_cast<std::int64_t>(preempted_.size()) + (head_ ? 1 : 0); }
 
  private:
   std::int64_t blocks_of(std::int64_t tokens) const { return (tokens + spec_.block - 1) / spec_.block; }
@@ -101,15 +121,21 @@ class Server {
   const Sequence* head();
   void pass_until(sim::Time time);
   void land();
-  void admit();
-  bool take_in(Sequence& sequence);
+  void leap(sim::Time until);
+  std::int64_t like_batches(const Batch& batch, std::int64_t most, sim::Time span, BatchCost& sum, sim::Time& last);
+  bool take_in(Sequence& sequence, std::int64_t budget);
   void fetch(Sequence& sequence, std::int64_t tokens);
   sim::Time beside_fetches(sim::Time begin, sim::Time length, const Batch& batch);
-  bool grow(std::size_t place);
+  // What a sequence is given of what is left of the budget.
+  std::int64_t share_of(const Sequence& sequence, std::int64_t budget) const;
+  bool grow(std::size_t place, std::int64_t tokens);
   void preempt();
+  void let_in(Batch& batch, std::int64_t budget);
+  void add(Batch& batch, std::size_t place, std::int64_t tokens);
   Batch compose();
   void advance();
-  bool leaves_with_token(Sequence& sequence);
+  std::int64_t accepted(std::int64_t drafted);
+  bool leaves_with(Sequence& sequence, std::int64_t tokens);
   void cache(Sequence& sequence, std::int64_t tokens);
   void free(const Sequence& sequence);
 
@@ -126,6 +152,8 @@ class Server {
   std::deque<Sequence> preempted_;    // who come before it
   std::vector<Sequence> running_;     // in the order in which they were taken in
   std::vector<std::int64_t> shares_;  // of each, tokens in this batch
+  std::mt19937_64 drawn_;             // of accepted drafts
+  sim::Time composed_{0};             // when the last batch began
   sim::Time now_{0};
   sim::Time fetched_until_{0};  // by all fetches so far
   sim::Time stall_{0};          // that the next batch waits for fetches

@@ -11,6 +11,7 @@
 #include "sim/config/config.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
+#include "study/step/repositories.h"
 #include "study/work/fault_list.h"
 
 namespace c3sim::study {
@@ -238,14 +239,20 @@ std::filesystem::path model_file(const std::string& name_or_path,
                                  std::span<const std::filesystem::path> config_folders) {
   std::filesystem::path path = name_or_path;
   const std::string extension = path.extension().string();
-  const bool is_path = name_or_path.find('/') != std::string::npos || extension == ".json" || extension == ".yaml" ||
-                       extension == ".yml";
-  if (is_path) return path;
-  for (const std::filesystem::path& folder : config_folders) {
-    std::error_code absent;
-    std::filesystem::path file = folder / "models" / (name_or_path + ".yaml");
-    if (std::filesystem::is_regular_file(file, absent)) return file;
+  std::error_code absent;
+  const bool is_file = extension == ".json" || extension == ".yaml" || extension == ".yml";
+  const bool is_path = is_file || name_or_path.find('/') != std::string::npos;
+  if (is_file || (is_path && std::filesystem::exists(path, absent))) return path;
+  std::vector<std::string> names{name_or_path};
+  if (const std::optional<std::string> known = model_of_repository(name_or_path, config_folders))
+    names.push_back(*known);
+  for (const std::string& name : names) {
+    for (const std::filesystem::path& folder : config_folders) {
+      std::filesystem::path file = folder / "models" / (name + ".yaml");
+      if (std::filesystem::is_regular_file(file, absent)) return file;
+    }
   }
+  if (is_path) return path;
   throw sim::ConfigError({{"--model", "",
                            "no model is named '" + name_or_path.substr(0, 80) + "'" +
                                sim::name_hint(name_or_path, model_names(config_folders)) +

@@ -175,5 +175,28 @@ TEST(Requests, OfMooncakeShareBeginnings) {
   EXPECT_THAT(fault_of_trace("{\"timestamp\": 1\n"), HasSubstr("is no object of JSON"));
 }
 
+// 10 and 40 requests a second for 100 s each: some 1000 and 4000, within four standard deviations.
+TEST(RequestSource, DrawsStagesOneBehindTheOther) {
+  const std::vector<ServeRequest> requests =
+      drawn({.stages = {{10.0, sim::to_time(sim::Seconds(100.0))}, {40.0, sim::to_time(sim::Seconds(100.0))}}});
+  const auto early = std::ranges::count_if(
+      requests, [](const ServeRequest& one) { return one.arrival < sim::to_time(sim::Seconds(100.0)); });
+  EXPECT_NEAR(static_cast<double>(early), 1000.0, 4 * 32.0);
+  EXPECT_NEAR(static_cast<double>(std::ssize(requests) - early), 4000.0, 4 * 64.0);
+  EXPECT_LT(requests.back().arrival, sim::to_time(sim::Seconds(200.0)));
+  EXPECT_EQ(drawn({.arrivals = Arrivals::even, .stages = {{2.0, sim::to_time(sim::Seconds(3.1))}}}).size(), 6);
+}
+
+// Lengths from 0.8 to 1 times 1000 tokens, each as likely: 900 in the mean.
+TEST(RequestSource, DrawsLengthsFromALeastShare) {
+  double sum = 0.0;
+  for (const ServeRequest& one : drawn({.requests = 2000, .prompt = 1000, .least = 0.8})) {
+    EXPECT_GE(one.prompt, 800);
+    EXPECT_LE(one.prompt, 1000);
+    sum += static_cast<double>(one.prompt);
+  }
+  EXPECT_NEAR(sum / 2000.0, 900.0, 6.0);
+}
+
 }  // namespace
 }  // namespace c3sim::study

@@ -39,6 +39,12 @@ Served served(std::vector<ServeRequest> requests, ServerSpec spec) {
 
 double microseconds(sim::Time time) { return sim::to_microseconds(time); }
 
+std::vector<ServeRequest> alike(std::int64_t count, sim::Time apart) {
+  std::vector<ServeRequest> requests;
+  for (std::int64_t i = 0; i < count; ++i) requests.push_back({i * apart, 64, 2, 7, 48});
+  return requests;
+}
+
 // A budget of 256 tokens cuts a prompt of 1000 into four: 4 * 10 + 1000 us, and nine tokens more take 11 us each.
 TEST(Serving, OfOneRequestIsItsBatchesOneBehindTheOther) {
   const Served one = served({{5_us, 1000, 10}}, {.budget = 256, .blocks = 100});
@@ -56,7 +62,7 @@ TEST(Serving, OfOneRequestIsItsBatchesOneBehindTheOther) {
 TEST(Serving, KeepsSoManyRequestsUnderWay) {
   const auto at_once = [](std::int64_t concurrency, const ServiceLimits& limits) {
     Listed source({{0_us, 10, 1}, {500_us, 10, 1}, {900_us, 10, 1}});
-    return serve(source, {group_of({.budget = 100, .blocks = 100})}, {}, concurrency, limits);
+    return serve(source, {group_of({.budget = 100, .blocks = 100})}, {.concurrency = concurrency, .limits = limits});
   };
   EXPECT_EQ(at_once(1, {}).end, 60_us);
   EXPECT_NEAR(microseconds(at_once(1, {}).whole.mean()), 20.0, 1e-6);
@@ -64,6 +70,96 @@ TEST(Serving, KeepsSoManyRequestsUnderWay) {
   EXPECT_EQ(at_once(2, {.first_token = 25_us}).kept, 1);
   EXPECT_EQ(at_once(2, {.first_token = 30_us, .per_token = 1_us, .whole = 30_us}).kept, 3);
   EXPECT_EQ(at_once(2, {.whole = 19_us}).kept, 0);
+}
+
+// The first takes 20 us for its prompt and 11 for each token: batches begin at 0, 20, 31 and 42 us. The second comes at
+// 25: the batch of 31 has it, or, where that was put together at 20, the one of 42, of 21 us.
+TEST(Serving, AheadHasWhoHadComeWhenTheBatchBeforeBegan) {
+  const std::vector<ServeRequest> requests{{0_us, 10, 100}, {25_us, 10, 1}};
+  const auto second = [&](bool ahead) {
+    return microseconds(served(requests, {.blocks = 100, .ahead = ahead}).first_token.quantile(1.0));
+  };
+  EXPECT_NEAR(second(false), 31.0 + 21.0 - 25.0, 0.1);
+  EXPECT_NEAR(second(true), 42.0 + 21.0 - 25.0, 0.1);
+}
+
+// Of a prompt of 1000 tokens 256 are computed in each batch, and have 16 blocks each; all at once they would not fit.
+TEST(Serving, TakesBlocksAsTokensNeedThem) {
+  const Served two = served({{0_us, 600, 2}, {0_us, 600, 1}}, {.budget = 256, .block = 16, .blocks = 60});
+  EXPECT_EQ(two.groups[0].preempted, 1);
+  EXPECT_LE(two.groups[0].most_blocks, 60);
+  EXPECT_EQ(two.requests, 2);
+}
+
+// All four tokens of a draft are right: of eleven tokens of output the prompt gives one and two batches of five the
+// rest. None is: ten batches, of as many tokens each but for the last, which need no draft.
+TEST(Serving, VerifiesDrafts) {
+  const auto batches = [](double acceptance) {
+    return served({{0_us, 10, 11}}, {.blocks = 100, .draft = 4, .acceptance = acceptance}).groups[0];
+  };
+  EXPECT_EQ(batches(1.0).batches, 1 + 2);
+  EXPECT_EQ(batches(1.0).accepted, 8);
+  EXPECT_EQ(batches(0.0).batches, 1 + 10);
+  EXPECT_EQ(batches(0.0).accepted, 0);
+}
+
+// (1 - 0.7^5) / (1 - 0.7) = 2.773 tokens a batch (Leviathan et al., arXiv 2211.17192, equation 1).
+TEST(Serving, AcceptsAsManyTokensAsLeviathanSays) {
+  const Served one = served({{0_us, 10, 20'001}}, {.blocks = 10'000, .draft = 4, .acceptance = 0.7});
+  EXPECT_NEAR(20'000.0 / static_cast<double>(one.groups[0].batches - 1), 2.773, 0.05);
+}
+
+Served on_replicas(Router router, std::vector<ServeRequest> requests) {
+  Listed source(std::move(requests));
+  return serve(source, {group_of({.block = 16, .blocks = 1000, .keeps = true})}, {.replicas = 2, .router = router});
+}
+
+// Every second request takes 1010 us, the others 20. In turn the first replica has all of the long ones.
+TEST(Serving, RoutesToTheLeastLoaded) {
+  std::vector<ServeRequest> requests;
+  for (int i = 0; i < 20; ++i) requests.push_back({i * 400_us, i % 2 == 0 ? 1000 : 10, 1});
+  const Served in_turn = on_replicas(Router::round_robin, requests);
+  EXPECT_THAT(in_turn.of_replicas, ElementsAre(10, 10));
+  EXPECT_GE(microseconds(in_turn.groups[0].busy), 10 * 1000.0);
+  EXPECT_LT(microseconds(in_turn.groups[1].busy), 10 * 20.0 + 1.0);
+  EXPECT_LT(on_replicas(Router::least_loaded, requests).whole.quantile(1.0), in_turn.whole.quantile(1.0));
+}
+
+// Four beginnings of 48 tokens, each of five requests: where all of one go to one replica it is computed once.
+TEST(Serving, RoutesToWhereABeginningIs) {
+  std::vector<ServeRequest> requests;
+  for (int i = 0; i < 20; ++i) requests.push_back({i * 1'000_us, 64, 1, i / 5, 48});
+  const auto reused = [&](Router router) {
+    const Served all = on_replicas(router, requests);
+    return all.groups[0].reused + all.groups[1].reused;
+  };
+  EXPECT_EQ(reused(Router::prefix), 4 * 4 * 48);
+  EXPECT_EQ(reused(Router::round_robin), 4 * 3 * 48);
+}
+
+// What waits and runs, times the time, is what requests spend waiting and running: over all, what they take.
+TEST(Serving, TellsTheLoadOverTime) {
+  const Served all = served(alike(50, 30_us), {.sequences = 2, .block = 16, .blocks = 100});
+  double requests = 0.0;
+  for (const LoadSample& sample : all.load.samples()) {
+    requests += (sample.waiting + sample.running) * microseconds(all.load.interval());
+    EXPECT_LE(sample.running, 2.0 + 1e-9);
+    EXPECT_LE(sample.cache, 1.0);
+  }
+  EXPECT_NEAR(requests, 50.0 * microseconds(all.whole.mean()), 0.03 * requests);
+}
+
+TEST(LoadOverTime, KeepsWhatItWasGivenWhileIntervalsGrow) {
+  LoadOverTime load;
+  double due = 0.0;
+  for (int i = 0; i < 1000; ++i) {
+    load.add(i * 5'000_us, (i + 1) * 5'000_us, {.running = static_cast<double>(i % 7)});
+    due += i % 7 * 5'000.0;
+  }
+  double kept = 0.0;
+  for (const LoadSample& sample : load.samples()) kept += sample.running * microseconds(load.interval());
+  EXPECT_LE(load.samples().size(), LoadOverTime::most);
+  EXPECT_NEAR(kept, due, 1e-6 * due);
 }
 
 // While the second's prompt is computed in chunks of 9, the first goes on beside it, a token a batch of 20 us.
@@ -103,12 +199,6 @@ TEST(Serving, ComputesAgainWhoLostItsBlocks) {
   EXPECT_EQ(two.requests, 2);
   // 16 tokens and the first of its output once more; but for the newest, output tokens are computed as they come.
   EXPECT_EQ(two.groups[0].tokens, 2 * (16 + 15) + 16);
-}
-
-std::vector<ServeRequest> alike(std::int64_t count, sim::Time apart) {
-  std::vector<ServeRequest> requests;
-  for (std::int64_t i = 0; i < count; ++i) requests.push_back({i * apart, 64, 2, 7, 48});
-  return requests;
 }
 
 TEST(Serving, KeepsBeginningsWhileThereIsRoom) {
@@ -220,22 +310,27 @@ RC_GTEST_PROP(Serving, LosesNeitherRequestsNorTokens, ()) {
   spec.block = *rc::gen::element<std::int64_t>(1, 16, 64);
   spec.blocks = *rc::gen::inRange<std::int64_t>(500 / spec.block + 1, 4000 / spec.block + 2);
   spec.keeps = *rc::gen::arbitrary<bool>();
+  spec.ahead = *rc::gen::arbitrary<bool>();
   spec.fetches = *rc::gen::arbitrary<bool>();
   spec.batch_waits = *rc::gen::arbitrary<bool>();
   spec.store_blocks = *rc::gen::inRange<std::int64_t>(0, 100);
   const bool apart = *rc::gen::arbitrary<bool>();
+  const ServingRules rules{.replicas = *rc::gen::inRange(1, 4),
+                           .router = *rc::gen::elementOf(sim::all_of<Router>()),
+                           .concurrency = *rc::gen::element<std::int64_t>(0, 0, 3)};
 
   const auto run = [&] {
     const std::unique_ptr<RequestSource> source = drawn_requests(question, spec.blocks * spec.block);
     std::vector<ServingGroup> groups{group_of(spec)};
     if (apart) groups.push_back(group_of(spec));
-    return serve(*source, groups);
+    return serve(*source, groups, rules);
   };
   const Served all = run();
   RC_ASSERT(all.requests == question.requests);
   std::int64_t known = 0, preempted = 0;
-  for (const ServerCounts& counts : all.groups) {
-    known += counts.tokens + counts.reused + (apart && &counts == &all.groups.back() ? 0 : counts.fetched);
+  for (std::size_t i = 0; i < all.groups.size(); ++i) {
+    const ServerCounts& counts = all.groups[i];
+    known += counts.tokens + counts.reused + (apart && i % 2 == 1 ? 0 : counts.fetched);
     preempted += counts.preempted;
     RC_ASSERT(counts.most_blocks <= spec.blocks);
   }
