@@ -259,7 +259,7 @@ const Words<StepWords>& words_of(const StepWords&) {
   constexpr int most = 1 << 24;
   constexpr int most_gpus = 64;
   static const Words<StepWords> words{
-      {"model", [](auto& q) { return word_of(q.model_name, "NAME|FILE|experts:AxBxCxD"); },
+      {"model", [](auto& q) { return word_of(q.model_name, "NAME|FILE"); },
        "Name in configs/models, a file like those, a config.json of Hugging Face, or experts alone (--half experts): "
        "features of a token, of an expert between its products, experts, and those that a token uses",
        always},

@@ -144,7 +144,7 @@ TEST(Calibration, LeavesAloneWhatIsNotFitted) {
 }
 
 // What a file inherits is fitted as what it says itself.
-TEST(Calibration, FitsWhatAPlatformStandsOn) {
+TEST(Calibration, FullFitsWhatAPlatformStandsOn) {
   const std::filesystem::path mine =
       written("mine.yaml", "base: h200\nname: {value: mine, source: x, kind: measured}\n");
   const std::vector files{simulated({"fabric.link_rate=420 GB/s", "host.kernel_launch=9 us"})};

@@ -114,7 +114,7 @@ const FittedParameter* find(const Calibration& calibration, const std::string& p
 }
 
 // Whatever the machine's pace: a fit sees ratios of what probes took at once and alone.
-TEST(Probes, TellTheParameterThatTheyWereMadeWith) {
+TEST(Probes, FullTellTheParameterThatTheyWereMadeWith) {
   const std::filesystem::path base = base_with_probed("probed.yaml");
   for (const double pace : {1.0, 1.3}) {
     const Reading probes = read("probes.csv", some_probes(base, probed + "=2000 ns", pace));

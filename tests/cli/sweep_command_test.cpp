@@ -111,7 +111,7 @@ TEST_F(SweepCommandTest, AFolderWithPointsIsTakenUpOnlyWhenAsked) {
 }
 
 // The study names them: a model as .yaml or config.json, requests.
-TEST_F(SweepCommandTest, PointsOfOtherModelsOrRequestsAreRefused) {
+TEST_F(SweepCommandTest, FullPointsOfOtherModelsOrRequestsAreRefused) {
   const std::string model = content(C3SIM_SOURCE_DIR "/configs/models/llama3-8b.yaml");
   const std::string yaml = write("m.yaml", model);
   const std::string requests = write("r.csv", "arrival_s,prompt_tokens,output_tokens\n0,64,2\n");

@@ -113,7 +113,7 @@ TEST(TrialCommand, OfACollectiveByEnginesThatNamesWhatOnlyKernelsHave) {
   expect_same(study::CollectiveTrial{spec}, {{"time_us", Figure::time}});
 }
 
-TEST(TrialCommand, OfAPair) {
+TEST(TrialCommand, FullOfAPair) {
   study::C3Trial trial;
   trial.scenario.gemm = {2048, 2048, 1024};
   trial.scenario.bytes = 4_MiB;

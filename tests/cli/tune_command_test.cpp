@@ -33,7 +33,7 @@ TEST_F(TuneCommandTest, TurnsShapesIntoFilesToCarryAway) {
 }
 
 // Each way that was tried has the words that ask for it; what was asked is the title.
-TEST_F(TuneCommandTest, CarriesItsQuestion) {
+TEST_F(TuneCommandTest, FullCarriesItsQuestion) {
   const std::vector<std::string> asked{"tune",    "--step", "--model", "llama3-8b",  "--layers",  "1",
                                        "--phase", "decode", "--batch", "4",          "--context", "64",
                                        "--graph", "--tp",   "2",       "--platform", "h200"};
@@ -123,7 +123,7 @@ TEST_F(TuneCommandTest, FullWhatThePlanAsksForMeasurementsDecide) {
 }
 
 // GEMM and collective took twice as long alone as predicted: what nobody measured beside each other is no faster.
-TEST_F(TuneCommandTest, WhatPairsTakeAloneCorrectsTheirOtherAlternatives) {
+TEST_F(TuneCommandTest, FullWhatPairsTakeAloneCorrectsTheirOtherAlternatives) {
   const auto time_of_choice = [&](const std::string& isolated) {
     const std::string pairs = write("pairs.csv",
                                     "gemm,collective,bytes,strategy,makespan_us,isolated_gemm_us,collective_alone_us\n"
@@ -138,7 +138,7 @@ TEST_F(TuneCommandTest, WhatPairsTakeAloneCorrectsTheirOtherAlternatives) {
   EXPECT_GT(time_of_choice("9000,9000"), 2.0 * time_of_choice(","));
 }
 
-TEST_F(TuneCommandTest, NamesACarrierForEachCollectiveOfAStep) {
+TEST_F(TuneCommandTest, FullNamesACarrierForEachCollectiveOfAStep) {
   const std::vector<std::string> step{"tune",   "--step", "--model", "llama3-8b", "--layers", "2",      "--phase",
                                       "decode", "--tp",   "2",       "--context", "512",      "--graph"};
   EXPECT_THAT(out_of(step), AllOf(HasSubstr("out_all_reduce"), HasSubstr("all by engines"),

@@ -95,7 +95,7 @@ TEST_F(Uncertainty, OfAPlatformWithoutErrorsIsSaidNotToBeKnown) {
 }
 
 // What a prediction of it is at the value itself, and far beyond any error.
-TEST_F(Uncertainty, IsHeldAgainstMeasurements) {
+TEST_F(Uncertainty, FullIsHeldAgainstMeasurements) {
   const double predicted = json::parse(ask(tiny_gemm, {"--format", "json"}).out)["results"][0]["time_us"];
   const fs::path file = folder_ / "runs.csv";
   std::ofstream(file) << "kind,gemm,collective,bytes,how,limit,all_us\n"

@@ -40,7 +40,7 @@ TEST_F(ValidateCommand, EndsWithOneWhereACaseLeavesItsBand) {
 }
 
 // A GEMM and a collective at once, and alone.
-TEST_F(ValidateCommand, SplitsWhatRunningAtOnceCosts) {
+TEST_F(ValidateCommand, FullSplitsWhatRunningAtOnceCosts) {
   const std::string pairs = written("pairs.csv",
                                     "gemm,collective,bytes,strategy,makespan_us,isolated_gemm_us,collective_alone_us\n"
                                     "4096x4096x4096,all_reduce,67108864,c3_sp,700,250,500\n");
@@ -240,7 +240,7 @@ TEST_F(ValidateCommand, PredictsAPlanWithoutAColumnOfTimes) {
 }
 
 // What each command prints as CSV is what it would predict of that file again, to the last digits.
-TEST_F(ValidateCommand, ReadsTheColumnsThatC3simPrints) {
+TEST_F(ValidateCommand, FullReadsTheColumnsThatC3simPrints) {
   const std::vector<std::vector<std::string>> questions{
       {"gemm", "--gemm", "8192x8192x8192", "--cus", "304,240"},
       {"collective", "--collective", "all_gather", "--bytes", "1MiB"},
@@ -282,7 +282,7 @@ class ValidateCommandInATree : public ValidateCommand {
   ~ValidateCommandInATree() override { unsetenv("C3SIM_CONFIGS"); }
 };
 
-TEST_F(ValidateCommandInATree, WritesGoldensAndShowsWhatMoved) {
+TEST_F(ValidateCommandInATree, FullWritesGoldensAndShowsWhatMoved) {
   const std::string goldens = path("validate/goldens.csv");
   const Answer written_first = validate({"--update-goldens"});
   EXPECT_NE(written_first.code, ExitCode::users_fault) << written_first.err;

@@ -74,7 +74,7 @@ Outcome simulate(const Scenario& run) {
 
 double seconds(Time time) { return sim::to_seconds(time).value(); }
 
-TEST(ResourceNetwork, AgreesWithAnEventByEventModelOnThousandsOfRuns) {
+TEST(ResourceNetwork, FullAgreesWithAnEventByEventModelOnThousandsOfRuns) {
   for (std::uint32_t seed = 0; seed < 3000; ++seed) {
     const Scenario run = random_scenario(seed);
     std::vector<slow::Flow> flows;

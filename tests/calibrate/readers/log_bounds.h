@@ -40,6 +40,11 @@ inline std::string why_absurd(const study::Trial& trial) {
     return is_size(both.bytes) ? "" : "bytes";
   }
   if (const auto* const replay = std::get_if<study::ReplayTrial>(&trial)) return replay->trace.empty() ? "trace" : "";
+  if (const auto* const serve = std::get_if<study::ServeTrial>(&trial)) {
+    const study::ServeQuestion& question = serve->question;
+    if (question.requests < 1 || question.prompt < 1 || question.output < 1) return "requests";
+    return question.concurrency > 0 || question.rate > 0.0 ? "" : "rate";
+  }
   if (const auto* const stream = std::get_if<study::StreamTrial>(&trial)) return is_size(stream->bytes) ? "" : "bytes";
   return "kind";
 }
@@ -53,13 +58,15 @@ inline std::string why_absurd(const Seen& seen) {
 }
 
 inline std::string why_absurd(const Measurement& measurement) {
-  if (measurement.seen.size() != 1) return "one figure is seen";
+  if (measurement.seen.empty()) return "no figure is seen";
   const bool of_whole_file = std::holds_alternative<study::ReplayTrial>(measurement.trial);
   if (measurement.line < (of_whole_file ? 0 : 1) || measurement.group.empty() || measurement.file.empty())
     return "place";
   if (measurement.role == Role::calibrate) return "role";  // nobody but a list of roles says so
-  const std::string figure = why_absurd(measurement.seen.front());
-  return figure.empty() ? why_absurd(measurement.trial) : figure;
+  for (const Seen& seen : measurement.seen) {
+    if (const std::string figure = why_absurd(seen); !figure.empty()) return figure;
+  }
+  return why_absurd(measurement.trial);
 }
 
 }  // namespace c3sim::calibrate

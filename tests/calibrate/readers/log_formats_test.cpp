@@ -108,7 +108,7 @@ TEST(LogFormats, HugeLinesDepthAndWidthAreBounded) {
               testing::HasSubstr("more than 4096 values in one object"));
 }
 
-TEST(LogFormats, FilesCutOffAnywhereSayNothingNew) {
+TEST(LogFormats, FullFilesCutOffAnywhereSayNothingNew) {
   for (const SampleRow& row : sample_rows) {
     const std::string text = sample(row.file);
     expect_prefixes_read_the_same(row.format, row.format == "rccl-tests" ? "# all_reduce_perf\n" + text : text);
@@ -116,7 +116,7 @@ TEST(LogFormats, FilesCutOffAnywhereSayNothingNew) {
 }
 
 // Some samples of each format, with every byte damaged.
-TEST(LogFormats, DamageIsSurvived) {
+TEST(LogFormats, FullDamageIsSurvived) {
   constexpr int most = 3;
   std::map<std::string, int> tried;
   for (const Sample& sample : samples_of(C3SIM_SOURCE_DIR "/tests/data/samples/logs.samples")) {

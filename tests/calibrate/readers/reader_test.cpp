@@ -47,8 +47,12 @@ TableFormat format_with(const std::string& name, const std::vector<std::string>&
   format.name = name;
   RowFormat row;
   row.trial = "rest";
-  row.see.push_back(
-      {.figure = Figure::power, .measured = {"{" + column_names.front() + "}W"}, .low = {}, .high = {}, .band = {}});
+  row.see.push_back({.figure = Figure::power,
+                     .measured = {"{" + column_names.front() + "}W"},
+                     .low = {},
+                     .high = {},
+                     .band = {},
+                     .others = {}});
   for (const std::string& column : column_names) row.where.push_back({column, {{"*"}}});
   format.rows.push_back(row);
   return format;

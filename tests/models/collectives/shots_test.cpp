@@ -123,7 +123,7 @@ TEST(Shots, SayWhatTheyCannotDo) {
   const PlatformSpec platform = machine();
   const Node node(simulator, platform);
   EXPECT_EQ(why_impossible(collective(Backend::one_shot, 1e6, CollectiveKind::broadcast), node),
-            "one_shot has no broadcast: what it can do is all_gather, all_reduce, reduce_scatter");
+            "one_shot has no broadcast: what it can do is all_gather, all_to_all, all_reduce, reduce_scatter");
   EXPECT_EQ(why_impossible(collective(Backend::two_shot, 1e6, CollectiveKind::all_gather), node),
             "two_shot has no all_gather: what it can do is all_reduce");
   CollectiveSpec crowd = collective(Backend::one_shot, 1e6);

@@ -84,12 +84,15 @@ TEST(Elementwise, IsBoundByWhatFewWorkgroupsHaveUnderWay) {
   EXPECT_NEAR(alone_us(32), 25.0, 1.1) << "and a dispatch more";
 }
 
-// A row of 2048 elements takes two times 3 us from its first to its last, one of 512 no less than one of 1024; of a CU
-// 2500 bytes are under way for every 1024 elements, so that 5e6 bytes on each are 1000 rounds of rows of 2048.
+// A row of 2048 elements takes two times 3 us from its first to its last, one of 256 no less than one of 512; of a CU
+// 2500 bytes are under way for every 1024 elements, so that 5e6 bytes on each are 1000 rounds of rows of 2048. A CU
+// holds one short row at a time, of which an element is two bytes read and two written.
 TEST(Elementwise, ThatReducesRowsTakesAsLongAsTheyAre) {
   PlatformSpec platform = round_platform();
   platform.gpu.streams.reduction = sim::to_time(sim::Seconds(3e-6));
   platform.gpu.streams.rows = sim::Bytes(2500.0);
+  platform.gpu.streams.least_row = 0.5;
+  platform.gpu.streams.row_workgroups = 1;
   const auto of_rows_us = [&platform](double bytes, std::int64_t row) {
     ElementwiseSpec spec{sim::Bytes(bytes), {}, {}};
     spec.reduces = true;
@@ -97,10 +100,10 @@ TEST(Elementwise, ThatReducesRowsTakesAsLongAsTheyAre) {
     return microseconds(platform, spec) - around_us;
   };
   EXPECT_NEAR(of_rows_us(4096.0, 2048), 6.0, 1e-2);
-  EXPECT_NEAR(of_rows_us(4096.0, 512), 3.0, 1e-2);
+  EXPECT_NEAR(of_rows_us(4096.0, 256), 1.5, 1e-2);
   EXPECT_NEAR(of_rows_us(2048.0, 1 << 20), 6.0, 1e-2) << "no longer than the array";
   EXPECT_NEAR(of_rows_us(platform.gpu.cus() * 5e6, 2048), 6000.0, 1.0);
-  EXPECT_NEAR(of_rows_us(platform.gpu.cus() * 5e6, 256), 10500.0, 1.0) << "32 rows for 14, of a quarter of their bytes";
+  EXPECT_NEAR(of_rows_us(platform.gpu.cus() * 5e6, 256), 5e6 / 1024.0 * 1.5, 2.0) << "a row of 1024 bytes at a time";
 }
 
 // A full memory serves two streams as they have bytes under way: of 800 GB/s, one on 2 of 8 CUs has a quarter and one

@@ -103,7 +103,7 @@ TEST(TrialKinds, HaveNamesOfTheirOwn) {
        {Trial(RestTrial{}), Trial(EmptyKernelTrial{}), Trial(GemmTrial{}), Trial(CollectiveTrial{}), Trial(CopyTrial{}),
         Trial(FanOutTrial{}), Trial(RemoteTrial{}), Trial(StreamTrial{}), Trial(LoadTrial{}), Trial(C3Trial{}),
         Trial(DependentTrial{}), Trial(StreamAndCollectiveTrial{}), Trial(StreamAndCopiesTrial{}), Trial(StepTrial{}),
-        Trial(ReplayTrial{}), Trial(FusedTrial{}), Trial(HogTrial{}), Trial(AttentionTrial{})}) {
+        Trial(ReplayTrial{}), Trial(FusedTrial{}), Trial(HogTrial{}), Trial(AttentionTrial{}), Trial(ServeTrial{})}) {
     kinds.insert(kind_of(trial));
   }
   EXPECT_EQ(kinds.size(), std::variant_size_v<Trial>);
@@ -160,11 +160,11 @@ TEST(Figure, HasAUnitOfItsDimension) {
   }
 }
 
-TEST(Figure, WithoutADimensionIsARatioOrAPercentage) {
+TEST(Figure, WithoutADimensionIsARatioAPercentageOrSoManyASecond) {
   for (const FigureForm& form : all_figures()) {
     if (form.dimension != sim::Dimension::number) continue;
-    EXPECT_TRUE(form.unit.empty() || form.unit == "%") << form.key;
-    EXPECT_EQ(form.per_unit, form.unit.empty() ? 1.0 : 0.01) << form.key;
+    EXPECT_TRUE(form.unit.empty() || form.unit == "%" || form.unit.ends_with("/s")) << form.key << form.unit;
+    EXPECT_EQ(form.per_unit, form.unit == "%" ? 0.01 : 1.0) << form.key;
   }
 }
 

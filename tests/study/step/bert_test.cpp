@@ -73,7 +73,7 @@ TEST(Bert, HasProductsOfVeryDifferentIntensity) {
 }
 
 // An optimizer has as much to do for a batch of one as for one of 32.
-TEST(Bert, ShowsItsOptimizerAtSmallBatches) {
+TEST(Bert, FullShowsItsOptimizerAtSmallBatches) {
   const double small = share_of(result_of(step_of_bert(models::Dtype::bf16, 1)), Kind::optimizer);
   const double large = share_of(result_of(step_of_bert(models::Dtype::bf16, 32)), Kind::optimizer);
   EXPECT_GT(small, 2.0 * large);

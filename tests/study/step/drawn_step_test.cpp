@@ -115,7 +115,7 @@ void try_drawn_steps(std::uint64_t count, std::uint64_t every) {
   EXPECT_GT(answered, count / 8);
 }
 
-TEST(DrawnSteps, AreRefusedOrSumUpAndTakeAsLongAsTheirExperiments) { try_drawn_steps(100, 6); }
+TEST(DrawnSteps, FullAreRefusedOrSumUpAndTakeAsLongAsTheirExperiments) { try_drawn_steps(100, 6); }
 TEST(FullDrawnSteps, AreRefusedOrSumUpAndTakeAsLongAsTheirExperiments) { try_drawn_steps(2500, 8); }
 
 }  // namespace

@@ -126,7 +126,7 @@ TEST(LayerKinds, HaveFormatsThatThePlatformMultiplies) {
 }
 
 // One step of a prefill past the window of a model was refused; now its later tokens see the window alone.
-TEST(LayerKinds, PrefillPastTheirWindow) {
+TEST(LayerKinds, FullPrefillPastTheirWindow) {
   StepQuestion question = kinds_decode("gpt-oss-20b", 1);
   question.phase = Phase::prefill;
   question.context = 0;

@@ -606,7 +606,7 @@ axes:
   EXPECT_NE(times[0], times[1]);
 }
 
-TEST(SweepStudy, MachinesOfAnAxisAreAskedWhatTheStudysOwnIs) {
+TEST(SweepStudy, FullMachinesOfAnAxisAreAskedWhatTheStudysOwnIs) {
   const auto time = [](std::optional<models::LaunchMode> launch, const std::string& axis,
                        const std::vector<std::string>& set = {}) {
     Read asked;

@@ -83,7 +83,7 @@ TEST(StepTuning, FullListsEverySplitOfExperts) {
 }
 
 // Two replicas have no three sequences to share.
-TEST(StepTuning, SaysWhichReplicasHaveNoSequences) {
+TEST(StepTuning, FullSaysWhichReplicasHaveNoSequences) {
   StepQuestion question = decode_on_two();
   question.batch = 3;
   const StepTuning tuning = tuned(question);
