@@ -43,6 +43,7 @@ std::string to_string(const StepTrial& trial) {
   if (question.optimizer != Optimizer::none) text += fmt::format(", {}", to_string(question.optimizer));
   if (question.forward) text += ", forward";
   if (question.recompute) text += ", recomputed";
+  if (!question.routing.told.empty()) text += fmt::format(", {} routing", question.routing.told);
   if (question.dispatch != Dispatch::all_to_all) text += fmt::format(", {} dispatch", to_string(question.dispatch));
   if (question.overlap != Overlap::none) text += fmt::format(", {} overlapped", to_string(question.overlap));
   if (question.half != Half::both) text += fmt::format(", {} half", to_string(question.half));

@@ -241,13 +241,14 @@ TEST(LegalParameters, AreTriedOnQuestionsThatHaveAnswers) {
 
 class FullLegalParameters : public testing::TestWithParam<const char*> {};
 
-TEST_P(FullLegalParameters, AtBothEndsGiveEachQuestionAnAnswerOrAFault) {
+// Half of the questions are asked at one end of a parameter's range, the others at the other end.
+TEST_P(FullLegalParameters, AtBothEndsGiveQuestionsAnAnswerOrAFault) {
   const Machines machines(GetParam());
   std::size_t tried = 0;
   for (const sim::Parameter& parameter : machines.parameters()) {
     for (const std::string& value : machines.extremes(parameter)) {
       ++tried;
-      for (std::size_t asked = 0; asked < questions().size(); ++asked) {
+      for (std::size_t asked = tried % 2; asked < questions().size(); asked += 2) {
         EXPECT_EQ(machines.wrong({{parameter.path, value}}, questions()[asked]), "")
             << parameter.path << "=" << value << ", question " << asked << ", " << to_string(questions()[asked].ask);
       }

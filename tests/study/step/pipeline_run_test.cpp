@@ -101,7 +101,7 @@ TEST_P(FullPipelineIsAsSimulatedInWhole, InTimeEnergyAndWhatIsExposed) {
   const double error = GetParam().time;
   EXPECT_NEAR(few.time, all.time, error * all.time);
   // Op by op the GPUs wait for their host, by turns that differ: their energy is known less closely.
-  EXPECT_NEAR(few.energy, all.energy, (question.graph ? 5.0 * error : 0.02) * all.energy);
+  EXPECT_NEAR(few.energy, all.energy, (question.graph ? 5.0 * error : 0.03) * all.energy);
   if (!question.graph) return;  // what is busy is as from a graph
   EXPECT_NEAR(few.compute, all.compute, 5.0 * error * all.compute);
   EXPECT_NEAR(few.exposed, all.exposed, 2.0 * error * all.time);
