@@ -131,6 +131,8 @@ std::span<const Extent> extents() {
   return all;
 }
 
+std::vector<LayerKind> ModelSpec::kinds(std::int64_t of_layers) const { return kinds(of_layers, 0, of_layers); }
+
 std::vector<LayerKind> ModelSpec::kinds(std::int64_t of_layers, std::int64_t from, std::int64_t to) const {
   if (variants.empty()) return {{*this, "", to - from}};
   std::vector<LayerKind> kinds;

@@ -106,7 +106,7 @@ struct ModelSpec {
 
   // The layers that are alike, of the first so many, those of the first layer first. With `from` and `to` those of
   // these that lie between, by the same kinds in the same order, of which there may be none.
-  std::vector<LayerKind> kinds(std::int64_t of_layers) const { return kinds(of_layers, 0, of_layers); }
+  std::vector<LayerKind> kinds(std::int64_t of_layers) const;
   std::vector<LayerKind> kinds(std::int64_t of_layers, std::int64_t from, std::int64_t to) const;
 
   // Weights of a layer's products, norms and biases, where all are as the model says; those of all layers, and of the
