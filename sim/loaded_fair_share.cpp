@@ -100,6 +100,7 @@ bool LoadedFairShare::search_latencies(const ActivityGraph& graph, std::span<con
     set_latency_caps(graph, part);
     solve_once();
     measure_utilisations(graph);
+    find_latencies(graph, utilisations_);
     const std::vector<Backlog> before = solves > soon ? backlogs_ : std::vector<Backlog>{};
     measure_backlogs(graph, part);
     for (std::size_t k = 0; k < before.size(); ++k) {
@@ -239,7 +240,6 @@ double LoadedFairShare::backlog_at(const ActivityGraph& graph, std::span<const A
 }
 
 void LoadedFairShare::measure_backlogs(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
-  find_latencies(graph, utilisations_);
   for (std::size_t k = 0; k < unknowns_.size(); ++k) {
     if (!graph.resource(unknowns_[k]).spec.latency.backlog) continue;
     const bool none = utilisations_[k] < nearly_full && backlogs_[k].seconds == 0.0;
@@ -249,8 +249,7 @@ void LoadedFairShare::measure_backlogs(const ActivityGraph& graph, std::span<con
 
 // The latency caps at the utilisations that the rates cause are those that the rates were found with, or hold nobody
 // back.
-bool LoadedFairShare::consistent(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
-  find_latencies(graph, utilisations_);
+bool LoadedFairShare::consistent(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) const {
   for (std::size_t i = 0; i < part.size(); ++i) {
     const ActivityClass& one = graph.activity_class(part[i]);
     if (!one.depends_on_load) continue;

@@ -51,7 +51,7 @@ class LoadedFairShare {
   void measure_backlogs(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part);
   double backlog_at(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part, std::size_t unknown);
   bool full_elsewhere(std::size_t i, ResourceId resource) const;
-  bool consistent(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part);
+  bool consistent(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) const;
   bool held_by_cap(std::size_t i) const { return rates_[i] >= flows_[i].cap * (1.0 - tolerance); }
   void find_latencies(const ActivityGraph& graph, std::span<const double> utilisations);
   double latency_cap(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part, std::size_t i) const;

@@ -76,6 +76,19 @@ std::string section(const study::Results& results, std::string_view key, bool al
   return text.str();
 }
 
+// Nothing where no suite has runs that other simulators predicted.
+std::string beside_simulators(const study::Results& results) {
+  if (std::ranges::find(results.tables, "simulators", &study::NamedTable::key)->table.rows().empty()) return {};
+  return fmt::format(R"(
+## Beside other simulators
+
+What simulators of serving said of runs that were measured, run by one of their authors as they are shipped, and what c3sim
+says of the same. Median errors, in percent; of each simulator over the values that it has, whose number stands beside.
+
+{})",
+                     section(results, "simulators"));
+}
+
 }  // namespace
 
 std::string accuracy_table(const Validation& validation) {
@@ -118,13 +131,7 @@ Each is predicted by the protocol that it was measured by. How far off c3sim is 
 suite public. Repetitions differ by half the width of what they gave, in the median of rows that were measured more than
 once.
 
-{}
-## Beside other simulators
-
-What simulators of serving said of runs that were measured, run by one of their authors as they are shipped, and what c3sim
-says of the same. Median errors, in percent; of each simulator over the values that it has, whose number stands beside.
-
-{}
+{}{}
 ## What running at once costs
 
 The cost of a run is what it takes beyond the longer of its two operations alone; an operation is longer than alone by so
@@ -158,7 +165,7 @@ The trivial rule is the best of those that always choose the same, known in hind
 
 {})";
   const study::Results results = report(validation);
-  return fmt::format(page, accuracy_table(validation), section(results, "tables", true), section(results, "simulators"),
+  return fmt::format(page, accuracy_table(validation), section(results, "tables", true), beside_simulators(results),
                      section(results, "costs"), groups_section(validation), section(results, "baselines"),
                      section(results, "choices"), section(results, "claims"), section(results, "left_out"));
 }

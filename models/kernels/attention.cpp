@@ -140,8 +140,8 @@ sim::Time time_of_appending(const AttentionShape& shape, const GpuSpec& gpu) {
   return sim::to_time(2.0 * elements * size_of(shape.dtype) / (share * gpu.memory.hbm_rate));
 }
 
-// Of a tile, beside its steps: first products and the division by the sums, and what of its queries and results passes
-// HBM while its CU waits, where those of all CUs pass it at once.
+// Cycles that a tile takes beside its steps: its first products, the division by the sums, and the share of its queries
+// and results for which its CU waits, while HBM passes those of all CUs at once.
 double cycles_beside_steps(const AttentionShape& shape, const GpuSpec& gpu) {
   const AttentionSpec& spec = *gpu.attention;
   const double bytes =

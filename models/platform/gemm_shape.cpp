@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <charconv>
+#include <algorithm>
+#include <vector>
+
+#include "sim/config/extents.h"
 
 namespace c3sim::models {
 
@@ -48,17 +50,14 @@ ParsedGemmShape parse_gemm_shape(std::string_view text) {
                     text.substr(0, 80), GemmShape::largest_extent);
     return parsed;
   };
-  std::array<std::int64_t*, 4> extents{&parsed.shape.m, &parsed.shape.n, &parsed.shape.k, &parsed.shape.products};
-  const char* at = text.data();
-  const char* const end = text.data() + text.size();
-  for (std::size_t i = 0; i < extents.size(); ++i) {
-    if (i == 3 && at == end) break;
-    if (i > 0 && (at == end || *at++ != 'x')) return fail();
-    const auto [rest, error] = std::from_chars(at, end, *extents[i]);
-    if (error != std::errc{} || *extents[i] < 1 || *extents[i] > GemmShape::largest_extent) return fail();
-    at = rest;
-  }
-  return at == end ? parsed : fail();
+  const std::vector<std::int64_t> extents = sim::parse_extents(text);
+  if (extents.size() < 3 || extents.size() > 4) return fail();
+  if (std::ranges::max(extents) > GemmShape::largest_extent) return fail();
+  parsed.shape.m = extents[0];
+  parsed.shape.n = extents[1];
+  parsed.shape.k = extents[2];
+  if (extents.size() == 4) parsed.shape.products = extents[3];
+  return parsed;
 }
 
 }  // namespace c3sim::models

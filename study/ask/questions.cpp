@@ -139,10 +139,6 @@ std::string name_of(const Scenario& scenario) {
                      sim::to_string(scenario.bytes));
 }
 
-}  // namespace
-
-namespace {
-
 void check_before(const GemmTrial& trial, const Testbed& testbed, std::vector<sim::Fault>& faults) {
   if (trial.operands && trial.before != Before::loop) {
     add(faults, "operands",

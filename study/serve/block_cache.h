@@ -38,7 +38,6 @@ class BlockCache {
   explicit BlockCache(std::int64_t blocks) : blocks_(blocks), free_(blocks) {}
 
   std::int64_t blocks() const { return blocks_; }
-  std::int64_t unused() const { return free_; }
   std::int64_t used() const { return blocks_ - free_; }
   std::int64_t kept() const { return prefixes_.all_blocks(); }  // of beginnings
   // Blocks for a sequence, beginnings that nobody holds making room; whether there were so many.

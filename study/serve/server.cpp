@@ -1,8 +1,6 @@
 #include "study/serve/server.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include "sim/check.h"
@@ -52,9 +50,8 @@ std::optional<sim::Time> Server::next() {
   return earliest;
 }
 
-void Server::step(sim::Time until) {
+void Server::step() {
   pass_until(next().value_or(now_));
-  leap(until);
   blocked_ = false;
   land();
   const Batch batch = compose();
@@ -71,88 +68,6 @@ void Server::step(sim::Time until) {
   pass_until(begin + takes);
   advance();
   pass_until(now_ + spec_.pause);
-}
-
-// As many batches like this one, its sequences each a token longer from one to the next, as begin within a span, at
-// most so many: their costs together, and when the last of them begins. Costs are linear between points of the grid;
-// where they bend in between, fewer batches are taken.
-std::int64_t Server::like_batches(const Batch& batch, std::int64_t most, sim::Time span, BatchCost& sum,
-                                  sim::Time& last) {
-  const auto cost = [&](std::int64_t later) {
-    Batch one = batch;
-    one.decoding_context += later * batch.decoding;
-    BatchCost takes = costs_(one);
-    takes.time += spec_.pause;
-    return takes;
-  };
-  const BatchCost first = cost(0);
-  constexpr std::int64_t fewest = 3;
-  if (span < std::numeric_limits<std::int64_t>::max() / 4 * sim::Time(1)) most = std::min(most, span / first.time + 1);
-  for (; most >= fewest; most /= 4) {
-    const BatchCost end = cost(most - 1);
-    const auto at = [&](std::int64_t later) {  // when it begins, behind the first
-      const double slope = static_cast<double>((end.time - first.time).count()) / static_cast<double>(most - 1);
-      const auto bend =
-          static_cast<std::int64_t>(slope * static_cast<double>(later) * static_cast<double>(later - 1) / 2.0);
-      return later * first.time + sim::Time(bend);
-    };
-    const std::int64_t middle = (most - 1) / 2;
-    const sim::Time linear = at(middle + 1) - at(middle);
-    if (std::abs((cost(middle).time - linear).count()) > first.time.count() / 100'000) continue;
-    std::int64_t count = most;
-    while (count > 1 && at(count - 1) >= span) --count;
-    last = at(count - 1);
-    sum.time = at(count);
-    sum.energy = static_cast<double>(count) / 2.0 * (first.energy + cost(count - 1).energy);
-    return count;
-  }
-  return 0;
-}
-
-// Batches in which all who run get a token, nobody ends and nobody is let in, at once; the next one is as any other.
-void Server::leap(sim::Time until) {
-  if (running_.empty() || spec_.draft > 0 || stall_ > sim::Time(0) || fetched_until_ > now_) return;
-  const bool has_place = static_cast<std::int64_t>(running_.size()) < spec_.sequences;
-  if (has_place && !blocked_) {
-    if (!preempted_.empty()) return;
-    if (const Sequence* const first = head()) until = std::min(until, first->ready);
-  }
-  if (until <= now_ || static_cast<std::int64_t>(running_.size()) > spec_.budget) return;
-  Batch batch;
-  std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  for (const Sequence& sequence : running_) {
-    if (!sequence.decodes() || sequence.fetched > 0) return;
-    ++batch.decoding;
-    batch.decoding_context += sequence.cached;
-    most = std::min(most, sequence.request.output - sequence.made - 1);
-  }
-  if (most < 3) return;
-  BatchCost sum;
-  sim::Time last{0};
-  const std::int64_t count = like_batches(batch, most, until - now_, sum, last);
-  std::int64_t blocks = 0;
-  for (const Sequence& sequence : running_) {
-    blocks +=
-        std::max<std::int64_t>(0, blocks_of(sequence.cached + count) - sequence.shared / spec_.block - sequence.blocks);
-  }
-  if (count == 0 || blocks > cache_.unused()) return;
-  counts_.batches += count;
-  counts_.tokens += count * batch.decoding;
-  counts_.busy += sum.time - count * spec_.pause;
-  counts_.energy += sum.energy;
-  composed_ = now_ + last;
-  if (events_.batch) events_.batch(batch);
-  const sim::Time end = now_ + sum.time;
-  pass_until(now_ + sum.time / 2);
-  for (Sequence& sequence : running_) {
-    const std::int64_t own =
-        std::max(sequence.blocks, blocks_of(sequence.cached + count) - sequence.shared / spec_.block);
-    SIM_CHECK(cache_.take(own - sequence.blocks));
-    sequence.blocks = own;
-    sequence.cached += count;
-    sequence.made += count;
-  }
-  pass_until(end);
 }
 
 // What a batch of that length takes beside what is being fetched, which it keeps back meanwhile.

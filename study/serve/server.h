@@ -101,9 +101,8 @@ class Server {
 
   // When it can go on; nothing where it waits for somebody else, or is done.
   std::optional<sim::Time> next();
-  // Goes on there: lets in who has come, and computes a batch if there is one. Before `until` nobody comes of whom it
-  // has not been told yet: batches in which the same sequences get a token each are computed at once.
-  void step(sim::Time until);
+  // Goes on there: lets in who has come, and computes a batch if there is one.
+  void step();
   // What is held for a sequence that has left, which others wait for.
   void release(const Sequence& sequence, sim::Time at);
 
@@ -121,8 +120,6 @@ class Server {
   const Sequence* head();
   void pass_until(sim::Time time);
   void land();
-  void leap(sim::Time until);
-  std::int64_t like_batches(const Batch& batch, std::int64_t most, sim::Time span, BatchCost& sum, sim::Time& last);
   bool take_in(Sequence& sequence, std::int64_t budget);
   void fetch(Sequence& sequence, std::int64_t tokens);
   sim::Time beside_fetches(sim::Time begin, sim::Time length, const Batch& batch);

@@ -79,7 +79,7 @@ class Serving {
       Server* server = earliest();
       while (route_before(server)) server = earliest();
       if (server == nullptr) break;
-      server->step(before_others(server));
+      server->step();
       if (++steps % steps_between_asking == 0) sim::ask_interruption();
     }
     SIM_CHECK(arrived_ == served_.requests);
@@ -138,15 +138,6 @@ class Serving {
       at = *next;
     }
     return first;
-  }
-
-  // Until when nothing comes to a server from elsewhere.
-  sim::Time before_others(const Server* server) {
-    sim::Time until = arriving_ && !(rules_.concurrency > 0 && places_.empty()) ? arriving_->arrival : sim::Time::max();
-    for (const std::unique_ptr<Server>& other : servers_) {
-      if (other.get() != server) until = std::min(until, other->next().value_or(sim::Time::max()));
-    }
-    return until;
   }
 
   // Whether a request arrived before that server goes on, and has a replica now.

@@ -168,9 +168,8 @@ int passes_of_sort(std::int64_t keys) {
   return keys <= 4096 ? 24 : 76;
 }
 
-// What a serving framework's call for experts launches beside its products and one kernel between (vLLM's
-// fused_experts: moe_align_block_size before, silu_and_mul, moe_sum behind): tokens have been routed, and no copy of
-// them is made.
+// A serving framework's call for experts launches these beside its two products and the activation between them (vLLM's
+// fused_experts: moe_align_block_size before, moe_sum behind). Tokens have been routed then, and nobody copies them.
 constexpr std::array before_fused{ExpertPass{"sort", Kind::softmax, "route", Over::copies, Element::single, 6}};
 constexpr std::array behind_fused{ExpertPass{"sum", Kind::elementwise, "sum_copies", Over::features}};
 

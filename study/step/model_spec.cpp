@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <set>
 #include <system_error>
 
 #include "sim/config/config.h"
+#include "sim/config/extents.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
 #include "study/step/repositories.h"
@@ -67,23 +67,16 @@ std::int64_t parameters_of_kinds(const ModelSpec& model, bool used) {
 
 // "experts:7168x2048x33x9"
 ModelSpec read_experts(const std::string& name) {
-  const std::string_view extents = std::string_view(name).substr(experts_prefix.size());
+  const std::vector<std::int64_t> extents = sim::parse_extents(std::string_view(name).substr(experts_prefix.size()));
   ModelSpec model;
   model.name = name;
   model.experts_alone = true;
   constexpr std::array places{&ModelSpec::hidden, &ModelSpec::ffn, &ModelSpec::experts, &ModelSpec::experts_used};
   constexpr std::array most{most_features, most_features, most_experts, most_experts};
-  const char* at = extents.data();
-  const char* const end = at + extents.size();
-  bool reads = true;
+  bool reads = extents.size() == places.size();
   for (std::size_t i = 0; i < places.size() && reads; ++i) {
-    std::int64_t value = 0;
-    const auto [behind, error] = std::from_chars(at, end, value);
-    const bool last = i + 1 == places.size();
-    reads = error == std::errc{} && value >= 1 && value <= most[i] &&
-            (last ? behind == end : behind != end && *behind == 'x');
-    model.*places[i] = value;
-    at = last ? behind : behind + 1;
+    reads = extents[i] <= most[i];
+    model.*places[i] = extents[i];
   }
   if (!reads) {
     throw sim::ConfigError({{"--model", "",
@@ -245,14 +238,16 @@ std::filesystem::path model_file(const std::string& name_or_path,
   const bool is_file = extension == ".json" || extension == ".yaml" || extension == ".yml";
   const bool is_path = is_file || name_or_path.find('/') != std::string::npos;
   if (is_file || (is_path && std::filesystem::exists(path, absent))) return path;
-  std::vector<std::string> names{name_or_path};
-  if (const std::optional<std::string> known = model_of_repository(name_or_path, config_folders))
-    names.push_back(*known);
-  for (const std::string& name : names) {
+  const auto file_of = [&](const std::string& name) -> std::optional<std::filesystem::path> {
     for (const std::filesystem::path& folder : config_folders) {
       std::filesystem::path file = folder / "models" / (name + ".yaml");
       if (std::filesystem::is_regular_file(file, absent)) return file;
     }
+    return {};
+  };
+  if (const std::optional<std::filesystem::path> named = file_of(name_or_path)) return *named;
+  if (const std::optional<std::string> held = model_of_repository(name_or_path, config_folders)) {
+    if (const std::optional<std::filesystem::path> known = file_of(*held)) return *known;
   }
   if (is_path) return path;
   throw sim::ConfigError({{"--model", "",

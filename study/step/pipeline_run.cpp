@@ -190,12 +190,16 @@ class PipelineRun {
   // By name: each simulated operation stands for as many as it is like.
   StepTotals count() const {
     const models::PlatformSpec& platform = unlaunched_.platform();
+    std::map<TurnKey, int> turns;
+    for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+      for (const TimedTurn& turn : stages_[stage]) ++turns[key_of(static_cast<int>(stage), turn.turn)];
+    }
     StepTotals totals;
     const std::vector<PartOfStep::Place> places = part_.places();
     for (std::size_t place = 0; place < places.size(); ++place) {
       const auto [operation, block] = places[place];
       SIM_CHECK(operation != nullptr);
-      const double like = turns_like(*block);
+      const double like = turns_like(*block, turns);
       for (const StepPart& part : parts_of(*operation, timeline_.operations[place], platform)) {
         totals.count(part, like * block->share(question_.gpus()), platform);
       }
@@ -203,17 +207,16 @@ class PipelineRun {
     return totals;
   }
 
-  // Times that the whole step has what a block shows, for each of its simulated turns.
-  double turns_like(const StepBlock& block) const {
+  // Times that the whole step, whose stages have so many turns of each kind, has what a block shows, for each of its
+  // simulated turns.
+  double turns_like(const StepBlock& block, const std::map<TurnKey, int>& turns) const {
     const KindOfTurn kind = key_of(block.stage, block.turn).second;
     double like = 0.0;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
       if (simulated(static_cast<int>(stage)) != block.stage) continue;
       const std::int64_t shown = block.of_stage ? block.of_stage->shown_of(layers_[stage][block.of_stage->kind]) : 1;
-      const auto turns = std::ranges::count_if(
-          stages_[stage], [&](const TimedTurn& turn) { return key_of(block.stage, turn.turn).second == kind; });
-      const int seen = readings_.turns.at({static_cast<int>(stage), kind}).seen;
-      like += static_cast<double>(shown * turns) / seen;
+      const TurnKey key{static_cast<int>(stage), kind};
+      like += static_cast<double>(shown * turns.at(key)) / readings_.turns.at(key).seen;
     }
     return like;
   }

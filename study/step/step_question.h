@@ -30,8 +30,9 @@ constexpr auto all_names(Optimizer) { return sim::names("none", "adam", "lamb");
 // expert's input lies, without one (low latency).
 enum class Dispatch { all_to_all, high_throughput, low_latency };
 constexpr auto all_names(Dispatch) { return sim::names("all_to_all", "high_throughput", "low_latency"); }
-// What runs beside the exchanges of a layer: nothing; shared experts beside those of the others' tokens; or the other
-// half of the sequences, too, so that one half computes while the other communicates (DeepSeek-V3, arXiv 2412.19437).
+// Nothing runs beside the exchanges of a layer (none), or the experts that all tokens use run beside them
+// (shared_experts), or these and the other half of the sequences, so that one half computes while the other communicates
+// (two_batches; DeepSeek-V3, arXiv 2412.19437).
 enum class Overlap { none, shared_experts, two_batches };
 constexpr auto all_names(Overlap) { return sim::names("none", "shared_experts", "two_batches"); }
 enum class Half { both, attention, feed_forward, experts };  // of a layer; experts: their exchanges and products only

@@ -1,10 +1,11 @@
 #include "study/work/operators.h"
 
 #include <algorithm>
-#include <charconv>
 #include <system_error>
+#include <vector>
 
 #include "sim/config/config.h"
+#include "sim/config/extents.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::study {
@@ -67,18 +68,13 @@ std::string operator_hint(std::span<const ElementwiseOperator> operators, std::s
 }
 
 std::int64_t parse_elements(std::string_view text) {
-  std::int64_t product = 1;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (true) {
-    std::int64_t factor = 0;
-    const auto [rest, error] = std::from_chars(at, end, factor);
-    if (error != std::errc{} || factor < 1 || factor > most_elements / product) return 0;
+  const std::vector<std::int64_t> factors = sim::parse_extents(text);
+  std::int64_t product = factors.empty() ? 0 : 1;
+  for (const std::int64_t factor : factors) {
+    if (factor > most_elements / product) return 0;
     product *= factor;
-    if (rest == end) return product;
-    if (*rest != 'x') return 0;
-    at = rest + 1;
   }
+  return product;
 }
 
 std::int64_t row_of(std::string_view elements) {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sstream>
 
 #include "sim/config/files_read.h"
@@ -129,18 +129,19 @@ std::string label_of(const Json& row) {
   return label;
 }
 
-// The row of the other table that answers the same; null where there is none.
-const Json* counterpart(const Json& table, std::size_t place, const Json& other) {
-  std::set<std::string> labels;
-  for (const Json& row : table) labels.insert(label_of(row));
-  const Json* same = nullptr;
-  bool any = false;
-  for (const Json& row : other) {
-    const std::string label = label_of(row);
-    any = any || labels.contains(label);
-    if (same == nullptr && label == label_of(table[place])) same = &row;
+// Of each row of a table the row of the other one that answers the same; null where there is none.
+std::vector<const Json*> counterparts(const Json& table, const Json& other) {
+  std::map<std::string, const Json*> by_label;
+  for (const Json& row : other) by_label.try_emplace(label_of(row), &row);
+  std::vector<const Json*> same;
+  for (const Json& row : table) {
+    const auto known = by_label.find(label_of(row));
+    same.push_back(known == by_label.end() ? nullptr : known->second);
   }
-  return any || table.size() != other.size() ? same : &other[place];
+  const bool none = std::ranges::count(same, nullptr) == std::ssize(same);
+  if (none && table.size() == other.size())
+    std::ranges::transform(other, same.begin(), [](const Json& row) { return &row; });
+  return same;
 }
 
 // A row for each number that both have, and the shares by which they differ.
@@ -154,9 +155,10 @@ study::ResultTable differences(const std::vector<Side>& sides, std::vector<study
   for (const auto& [key, rows] : sides[0].answer.items()) {
     const auto other = sides[1].answer.find(key);
     if (other == sides[1].answer.end() || !rows.is_array() || !other->is_array()) continue;
+    const std::vector<const Json*> counterpart = counterparts(rows, *other);
     for (std::size_t place = 0; place < rows.size(); ++place) {
-      const Json* const same = rows[place].is_object() ? counterpart(rows, place, *other) : nullptr;
-      if (same == nullptr || !same->is_object()) continue;
+      const Json* const same = counterpart[place];
+      if (same == nullptr || !same->is_object() || !rows[place].is_object()) continue;
       const std::string label = label_of(rows[place]);
       bool leads = true;
       const Json here = rows[place].flatten();

@@ -22,8 +22,8 @@ TEST(Pipeline, HasAGradientBehindEachForwardPass) {
   EXPECT_EQ(in_words(1, false), "f0f1f2f3");
 }
 
-// Of m micro-batches, f on a stage each, the last leaves p stages after (m + p - 1) f and the p - 1 sends of one of
-// them; a stage is at work for m f. Were sends free, (p - 1) / (m + p - 1) of the time were idle.
+// Each of m micro-batches takes f on each of p stages. The last one leaves the last stage after (m + p - 1) f and p - 1
+// sends; a stage is at work for m f. Were sends free, (p - 1) / (m + p - 1) of the time were idle.
 TEST(Pipeline, IsIdleWhileItFillsAndEmpties) {
   constexpr int stages = 4;
   constexpr int micro = 6;
