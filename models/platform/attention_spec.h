@@ -32,8 +32,8 @@ struct AttentionSpec {
   // Share of HBM's rate at which keys and values of new tokens are read and written into a cache before; 0: the call
   // does not do that.
   double append_share = 0.0;
-  // HBM takes some time for the queries that a tile loads and the results that it stores: this is the share of that time
-  // in which the CU of the tile does nothing else.
+  // HBM takes some time for the queries that a tile loads and the results that it stores: this is the share of that
+  // time in which the CU of the tile does nothing else.
   double exposed = 0.0;
   int decode_rows = 0;        // of queries in a tile against a cache, however few there are: what matrix units multiply
   sim::Time decode_start{0};  // before and behind the stream of the cache: products, exponentials and sums in a row

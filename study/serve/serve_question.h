@@ -24,8 +24,9 @@ enum class Store { host, peer };
 constexpr auto all_names(Store) { return sim::names("host", "peer"); }
 enum class Waits { request, batch };  // who waits for a fetch
 constexpr auto all_names(Waits) { return sim::names("request", "batch"); }
-// A router gives requests to replicas in turn (round_robin), to the one with the fewest requests under way (least_loaded),
-// or to the one that got requests with the same beginning before, and the least loaded one at first (prefix).
+// A router gives requests to replicas in turn (round_robin), to the one with the fewest requests under way
+// (least_loaded), or to the one that got requests with the same beginning before, and the least loaded one at first
+// (prefix).
 enum class Router { round_robin, least_loaded, prefix };
 constexpr auto all_names(Router) { return sim::names("round_robin", "least_loaded", "prefix"); }
 using sim::to_string;

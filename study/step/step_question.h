@@ -31,8 +31,8 @@ constexpr auto all_names(Optimizer) { return sim::names("none", "adam", "lamb");
 enum class Dispatch { all_to_all, high_throughput, low_latency };
 constexpr auto all_names(Dispatch) { return sim::names("all_to_all", "high_throughput", "low_latency"); }
 // Nothing runs beside the exchanges of a layer (none), or the experts that all tokens use run beside them
-// (shared_experts), or these and the other half of the sequences, so that one half computes while the other communicates
-// (two_batches; DeepSeek-V3, arXiv 2412.19437).
+// (shared_experts), or these and the other half of the sequences, so that one half computes while the other
+// communicates (two_batches; DeepSeek-V3, arXiv 2412.19437).
 enum class Overlap { none, shared_experts, two_batches };
 constexpr auto all_names(Overlap) { return sim::names("none", "shared_experts", "two_batches"); }
 enum class Half { both, attention, feed_forward, experts };  // of a layer; experts: their exchanges and products only

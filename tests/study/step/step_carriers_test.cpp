@@ -56,8 +56,8 @@ TEST(Step, ThatFusesWithInfiniteLinksTakesAsLongAsItsProducts) {
   EXPECT_LT(in_us(result.exposed) - us_of(result, Kind::all_gather), 4 * 40.0);
 }
 
-// Fused products let kernels and engines work at once that work one after the other otherwise. They lose to that no more
-// than the notices of their pieces, which come one behind the other.
+// Fused products let kernels and engines work at once that work one after the other otherwise. They lose to that no
+// more than the notices of their pieces, which come one behind the other.
 TEST(Step, FullThatFusesIsNoSlowerThanByEnginesButForItsNotices) {
   for (const int tp : {2, 4, 8}) {
     for (const std::int64_t tokens : {1024, 4096, 16384}) {
