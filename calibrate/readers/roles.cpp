@@ -176,14 +176,6 @@ bool is_within_bounds(const Seen& seen) {
   return *seen.low >= form.low && *seen.high <= form.high;
 }
 
-bool is_named(std::string_view name, std::string_view label) {
-  if (label.size() < 2 || !label.starts_with('*')) return is_word(name, label);
-  label.remove_prefix(1);
-  if (!label.ends_with('*')) return name.ends_with(label);
-  label.remove_suffix(1);
-  return name.find(label) != std::string_view::npos;
-}
-
 std::string in_words(const NamedRuns& runs) {
   return fmt::format("{}{}{}, run {} times", shown(runs.name), runs.counter.empty() ? "" : ", ",
                      printable(runs.counter), runs.runs);
@@ -208,7 +200,7 @@ Labels Labels::beside(const std::filesystem::path& file) {
 
 const study::Trial* Labels::trial_of(const std::string& file, const std::string& name) const {
   const auto found = std::ranges::find_if(
-      labels_, [&](const Label& label) { return label.file == file && is_named(name, label.name); });
+      labels_, [&](const Label& label) { return label.file == file && is_word(name, label.name); });
   return found == labels_.end() ? nullptr : &found->trial;
 }
 

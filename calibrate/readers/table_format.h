@@ -49,8 +49,8 @@ class Template {
   std::vector<Hole> holes_;  // worked out once: every row of a table asks for them
 };
 
-// That a cell equals one of the words, which may themselves name columns. A word that ends in * asks for its beginning
-// alone; one that starts with <, <=, > or >= for a number on that side of the one that follows.
+// That a cell equals one of the words, which may themselves name columns. A * at an end of a word stands for
+// anything there; a word that starts with <, <=, > or >= for a number on that side of the one that follows.
 struct Condition {
   std::string column;
   std::vector<Template> words;
@@ -82,8 +82,8 @@ struct Lookup {
   std::vector<Condition> where;
 };
 
-// Words of one column that stand for others: as a column of its own, which says nothing of other words, or in place of
-// the first, which keeps them.
+// Words of one column that stand for others, each with a * where anything may stand (the longest that is met counts):
+// as a column of its own, which says nothing of other words, or in place of the first, which keeps them.
 struct Words {
   std::string of;
   std::map<std::string, std::string, std::less<>> meaning;

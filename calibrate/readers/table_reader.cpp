@@ -18,6 +18,8 @@ namespace c3sim::calibrate {
 
 namespace {
 
+bool is_pattern(std::string_view word) { return word.starts_with('*') || word.ends_with('*'); }
+
 // What a fault quotes of a cell, which may be of any length.
 std::string shortened(std::string_view word) {
   constexpr std::size_t most = 40;
@@ -119,8 +121,13 @@ class RowReader {
     const bool in_place = words.is_in_place(column);
     const std::optional<std::string_view> word = in_place ? as_written(column) : cell(words.of);
     if (!word) return {};
-    const auto meaning = words.meaning.find(*word);
-    if (meaning != words.meaning.end()) return meaning->second;
+    if (const auto meaning = words.meaning.find(*word); meaning != words.meaning.end()) return meaning->second;
+    const std::pair<const std::string, std::string>* closest = nullptr;
+    for (const auto& one : words.meaning) {
+      const bool is_alike = is_pattern(one.first) && is_word(*word, one.first);
+      if (is_alike && (closest == nullptr || one.first.size() > closest->first.size())) closest = &one;
+    }
+    if (closest != nullptr) return closest->second;
     return in_place ? word : std::nullopt;
   }
 
@@ -406,7 +413,7 @@ bool compares(std::string_view cell, std::string_view word, std::string_view num
 
 bool is_one_plain_word(const WantedWords::value_type& wanted) {
   const std::vector<std::string>& words = wanted.second;
-  return words.size() == 1 && !words.front().ends_with('*') && !compared_with(words.front());
+  return words.size() == 1 && !is_pattern(words.front()) && !compared_with(words.front());
 }
 
 bool has_one_word(const Condition& condition) { return condition.words.size() == 1; }
@@ -416,7 +423,12 @@ bool is_constant(const Condition& condition) { return condition.words.front().ho
 }  // namespace
 
 bool is_word(std::string_view cell, std::string_view word) {
-  return word.ends_with('*') ? cell.starts_with(word.substr(0, word.size() - 1)) : cell == word;
+  const bool any_before = word.size() > 1 && word.starts_with('*');
+  const bool any_behind = word.ends_with('*');
+  if (any_before) word.remove_prefix(1);
+  if (any_behind) word.remove_suffix(1);
+  if (any_before) return any_behind ? cell.find(word) != std::string_view::npos : cell.ends_with(word);
+  return any_behind ? cell.starts_with(word) : cell == word;
 }
 
 bool is_met(std::string_view cell, std::string_view word) {

@@ -149,7 +149,10 @@ class TreeBuilder : public YAML::EventHandler {
   void open_entry(ConfigNode key) {
     Open& map = open_.back();
     // Its text is not told: the file may be anything, and none of the reader's business.
-    const bool named = is_name(key.text);
+    std::string_view name = key.text;  // tables of words have keys with a * for whatever may stand there
+    if (name.size() > 1 && name.starts_with('*')) name.remove_prefix(1);
+    if (name.ends_with('*')) name.remove_suffix(1);
+    const bool named = is_name(name) || key.text == "*";
     if (!named && !std::exchange(has_odd_key_, true)) {
       reading_.fault(key.position, path(), "this key is not a name (letters, digits, '_' and '-')");
     }

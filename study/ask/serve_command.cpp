@@ -113,6 +113,9 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "--tp unless given)"},
       {"collectives", [](auto& q) { return value_of(q.step.collectives, backend_carriers()); },
        "What moves data between GPUs in a batch (rccl unless given)"},
+      {"kernels", [](auto& q) { return value_of(q.step.kernels); },
+       "Whose kernels run between products: what a compiler fuses a framework's to (compiled, unless given), or these, "
+       "one for each operation (eager)"},
       {"replicas", [](auto& q) { return whole_of(q.replicas, 1, most_gpus); },
        "Of all these GPUs, each with requests of its own (1 unless given)"},
       {"router", [](auto& q) { return value_of(q.router); },
@@ -403,7 +406,7 @@ Results answer_serve(Request& request) {
   config.finish();
 
   // Of each point so many batches, some hundreds of the study.
-  const std::size_t simulated = std::clamp<std::size_t>(200 / study.size(), 1, 24);
+  const std::size_t simulated = std::clamp<std::size_t>(200 / study.size(), 1, 8);
   std::vector<ServedPoint> points;
   std::vector<ServeResult> results;
   for (std::size_t point = 0; point < study.size(); ++point) {

@@ -46,6 +46,7 @@ std::string to_string(const StepTrial& trial) {
   if (!question.routing.told.empty()) text += fmt::format(", {} routing", question.routing.told);
   if (question.dispatch != Dispatch::all_to_all) text += fmt::format(", {} dispatch", to_string(question.dispatch));
   if (question.overlap != Overlap::none) text += fmt::format(", {} overlapped", to_string(question.overlap));
+  if (question.kernels != Kernels::eager) text += fmt::format(", {} kernels", to_string(question.kernels));
   if (question.half != Half::both) text += fmt::format(", {} half", to_string(question.half));
   if (question.collectives != models::Backend::rccl) {
     text += fmt::format(", {}", to_string(question.collectives));

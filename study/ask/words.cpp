@@ -302,6 +302,9 @@ const Words<StepWords>& words_of(const StepWords&) {
       {"overlap", [](auto& q) { return value_of(q.overlap); },
        "What computes while tokens travel: nothing (none, unless given), experts that all tokens use (shared_experts), "
        "or also the other half of the sequences, of which each computes while the other communicates (two_batches)"},
+      {"kernels", [](auto& q) { return value_of(q.kernels); },
+       "Whose kernels run between products: a framework's, one for each operation (eager, unless given), or what a "
+       "compiler fuses them to, as systems that serve have it (compiled)"},
       {"ignore", [](auto& q) { return word_of(q.ignored_keys, "KEY,KEY..."); },
        "Keys of a config.json that are not known and are to be left out"},
       {"like", [](auto& q) { return word_of(q.like, "TYPE|FILE"); },

@@ -11,7 +11,7 @@ namespace c3sim::study {
 namespace {
 
 constexpr std::int64_t any_context = 1 << 20;  // of a model without a bound
-constexpr int attention_layers = 2;            // of each kind: two of them are simulated
+constexpr int few_layers = 2;                  // of each kind: so many are simulated, though they need not repeat
 
 double attention_time(const StepResult& result) { return sim::to_seconds(result.time_of(Kind::attention)).value(); }
 
@@ -90,8 +90,13 @@ StepQuestion step_of(StepQuestion question, const Batch& of_all) {
 BatchTimes::BatchTimes(const models::PlatformSpec& platform, const StepQuestion& question,
                        std::span<const ElementwiseOperator> operators, std::int64_t most_tokens, std::int64_t captured,
                        BatchGrid fineness)
-    : platform_(platform), question_(question), operators_(operators), captured_(question.graph ? captured : 0) {
+    : platform_(platform),
+      roomy_(platform),
+      question_(question),
+      operators_(operators),
+      captured_(question.graph ? captured : 0) {
   question_.graph = true;
+  roomy_.gpu.memory.hbm_capacity = sim::Bytes(1e18);
   const int per_octave = fineness == BatchGrid::fine ? 2 : 1;
   const std::int64_t longest = question.model.positions > 0 ? question.model.positions : any_context;
   const std::vector<std::int64_t> counts = axis_of(1, most_tokens, per_octave);
@@ -137,7 +142,7 @@ BatchTimes::Cost BatchTimes::others(bool decodes, std::int64_t tokens) const {
   const std::int64_t longest = question.model.positions > 0 ? question.model.positions : tokens;
   question.batch = decodes ? tokens : (tokens + longest - 1) / longest;
   question.tokens = decodes ? 1 : tokens / question.batch;
-  const StepResult result = ask(platform_, question, operators_);
+  const StepResult result = ask(roomy_, question, operators_, {}, few_layers);
   const double seconds = sim::to_seconds(result.time).value() - attention_time(result);
   return {seconds, seconds * result.power.value()};
 }
@@ -150,8 +155,8 @@ BatchTimes::Cost BatchTimes::attention(Phase phase, std::int64_t sequences, std:
   question.tokens = tokens;
   set_context(question, context);  // the corner of both longest ends has no place in the model
   const std::int64_t kinds = static_cast<std::int64_t>(question.model.kinds(question.layer_count()).size());
-  question.layers = static_cast<int>(kinds == 1 ? attention_layers : question.layer_count());
-  const StepResult result = ask(platform_, question, operators_, {}, attention_layers);
+  question.layers = static_cast<int>(kinds == 1 ? few_layers : question.layer_count());
+  const StepResult result = ask(roomy_, question, operators_, {}, few_layers);
   const double layers = static_cast<double>(question_.layer_count()) / *question.layers;
   const double seconds = layers * attention_time(result);
   return {seconds, seconds * result.power.value()};

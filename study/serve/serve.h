@@ -52,7 +52,7 @@ class ServeMachine {
   std::vector<sim::Fault> faults_of(ServeQuestion question);
   // So many of the batches are simulated themselves, to tell how far off others are. Throws sim::ConfigError with the
   // question's faults, or those of the file of requests that it names.
-  ServeResult ask(ServeQuestion question, std::size_t simulated = 24);
+  ServeResult ask(ServeQuestion question, std::size_t simulated = 8);
 
  private:
   const ReadModel& model(const std::string& name);

@@ -52,10 +52,18 @@ struct ServiceLimits {
 inline constexpr std::int64_t every_batch = std::int64_t{1} << 30;
 inline constexpr const char* draft_for_nothing = "tokens";  // of n-grams of the prompt, say
 
+// As systems that serve compute a batch.
+inline StepQuestion served_step() {
+  StepQuestion step;
+  step.kernels = Kernels::compiled;
+  return step;
+}
+
 struct ServeQuestion {
   std::string model{};
-  StepQuestion step{};  // the parallelism, format and collectives of every batch; the rest of it follows from requests
-  int replicas = 1;     // of all of it, each with requests of its own
+  StepQuestion step =
+      served_step();  // the parallelism, format and collectives of every batch; the rest of it follows from requests
+  int replicas = 1;   // of all of it, each with requests of its own
   Router router = Router::round_robin;
   int apart = 0;  // other GPUs, that compute prompts alone, in groups as those that decode; 0: the same GPUs do both
 

@@ -52,8 +52,12 @@ void write_head(StepWriter& writer) {
     writer.collective("last_gather", models::CollectiveKind::all_gather,
                       elements_of(rows, model.hidden) * writer.element(), writer.question().tp);
   }
-  writer.operate("last_norm", Kind::norm, model.norm == Norm::rms ? "rmsnorm" : "layernorm",
-                 elements_of(rows, model.hidden), {}, model.hidden);
+  if (writer.question().compiles_sums()) {
+    writer.add_and_normalise("last_norm", rows);
+  } else {
+    writer.operate("last_norm", Kind::norm, model.norm == Norm::rms ? "rmsnorm" : "layernorm",
+                   elements_of(rows, model.hidden), {}, model.hidden);
+  }
   writer.plain_gemm("head", words, model.hidden, rows);
   if (model.head_soft_cap) writer.operate("head_soft_cap", Kind::elementwise, "soft_cap", scores);
   if (writer.question().phase == Phase::train) {

@@ -168,10 +168,8 @@ int passes_of_sort(std::int64_t keys) {
   return keys <= 4096 ? 24 : 76;
 }
 
-// A serving framework's call for experts launches these beside its two products and the activation between them (vLLM's
-// fused_experts: moe_align_block_size before, moe_sum behind). Tokens have been routed then, and nobody copies them.
-constexpr std::array before_fused{ExpertPass{"sort", Kind::softmax, "route", Over::copies, Element::single, 6}};
-constexpr std::array behind_fused{ExpertPass{"sum", Kind::elementwise, "sum_copies", Over::features}};
+// One kernel of serving systems, a wave of which holds all scores of a token (vLLM's topk_softmax).
+constexpr ExpertPass choice_of_experts{"router_select", Kind::softmax, "route", Over::choices, Element::single, 1};
 
 class Forward {
  public:
@@ -193,9 +191,22 @@ class Forward {
 
  private:
   std::string name(const std::string& of) const { return prefix_ + of; }
+  bool compiled() const { return writer_.question().kernels == Kernels::compiled; }
   const char* norm() const { return model_.norm == Norm::rms ? "rmsnorm" : "layernorm"; }
+  // Of the stream, before a half.
+  void normalise_stream(const std::string& of) {
+    if (writer_.question().compiles_sums()) {
+      writer_.add_and_normalise(name(of), writer_.tokens());
+    } else {
+      normalise(of);
+    }
+  }
   void normalise(const std::string& of) {
     const double elements = writer_.tokens_between() * static_cast<double>(model_.hidden);
+    if (compiled()) {
+      normalise_features(of, model_.hidden, model_.hidden);
+      return;
+    }
     if (!writer_.composes_norms()) {
       writer_.operate(name(of), Kind::norm, norm(), elements, writer_.stream_element(), model_.hidden);
       return;
@@ -216,6 +227,11 @@ class Forward {
     return feeds_forward && question.ffn_pieces ? *question.ffn_pieces : *question.pieces;
   }
   void normalise_features(const std::string& of, std::int64_t features, std::int64_t row) {
+    if (compiled()) {
+      writer_.operate(name(of), Kind::norm, "compiled_norm", elements_of(tokens_, features), {},
+                      StepWriter::compiled_row(row));
+      return;
+    }
     writer_.operate(name(of), Kind::norm, norm(), elements_of(tokens_, features), {}, row);
   }
   // Of the input of a product, where that is multiplied in a smaller format.
@@ -253,13 +269,14 @@ class Forward {
     if (model_.dropout > 0.0 && writer_.question().phase == Phase::train) {
       writer_.operate(name(of + "_dropout"), Kind::elementwise, "dropout", elements);
     }
+    if (writer_.question().compiles_sums()) return;  // with the norm of the next half
     writer_.operate(name(of + "_residual"), Kind::elementwise, writer_.question().wide_stream() ? "add_mixed" : "add",
                     elements);
     for (const Written& piece : std::exchange(scattered_, {})) writer_.wait(piece);
   }
 
   void attention_half() {
-    normalise("attention_norm");
+    normalise_stream("attention_norm");
     if (model_.is_latent()) {
       latent_attention();
     } else {
@@ -273,6 +290,31 @@ class Forward {
     const std::int64_t queries = writer_.share(model_.query_features());
     const std::int64_t keys = writer_.question().kv_heads() * model_.head_dim;
     product("qkv", queries + writer_.question().cached_features(), model_.hidden);
+    if (compiled()) {
+      turn_and_cache(queries, keys);
+    } else {
+      copy_and_normalise(queries, keys);
+    }
+    share_keys();
+    writer_.attention(name("attention"), false);
+    writer_.decoding_attention(name("attention"));
+  }
+
+  // What a compiler makes of norms of queries and keys, of what turns them by their positions, and of what writes keys
+  // and values of new tokens into the cache.
+  void turn_and_cache(std::int64_t queries, std::int64_t keys) {
+    if (model_.query_norm != QueryNorm::none) {
+      const bool by_head = model_.query_norm == QueryNorm::heads;
+      normalise_features("query_key_norm", queries + keys, by_head ? model_.head_dim : queries);
+    }
+    if (model_.position == Positions::rotary) {
+      writer_.operate(name("turn"), Kind::elementwise, "compiled_rope", elements_of(tokens_, queries + keys));
+    }
+    writer_.operate(name("cache"), Kind::elementwise, "compiled_cache",
+                    elements_of(tokens_, writer_.question().cached_features()));
+  }
+
+  void copy_and_normalise(std::int64_t queries, std::int64_t keys) {
     if (model_.query_norm != QueryNorm::none) {
       const bool by_head = model_.query_norm == QueryNorm::heads;
       // PyTorch's norms are given arrays of their own rather than parts of the product's result.
@@ -291,9 +333,6 @@ class Forward {
         writer_.operate(name(cached), Kind::elementwise, "copy_strided", elements_of(tokens_, features));
       }
     }
-    share_keys();
-    writer_.attention(name("attention"), false);
-    writer_.decoding_attention(name("attention"));
   }
 
   // Queries, keys and values by way of few features. A token that decodes multiplies its queries by the weights that
@@ -308,7 +347,7 @@ class Forward {
     normalise_features("key_norm", model_.kv_rank, model_.kv_rank);
     product("query_up", heads * model_.head_dim, model_.query_rank > 0 ? model_.query_rank : model_.hidden);
     if (question.phase != Phase::train)
-      writer_.operate(name("cache_latent"), Kind::elementwise, "copy_strided",
+      writer_.operate(name("cache_latent"), Kind::elementwise, compiled() ? "compiled_cache" : "copy_strided",
                       elements_of(tokens_, model_.cached_features()));
     share_keys();
     const std::int64_t absorbing = decodes ? tokens_ : question.decoding;
@@ -336,6 +375,8 @@ class Forward {
   void activate(double elements, const std::string& of = "") {
     if (model_.experts_alone) {
       writer_.operate(name(of + "activation"), Kind::elementwise, "swiglu", elements);
+    } else if (compiled() && model_.gates()) {
+      writer_.operate(name(of + "activation"), Kind::elementwise, "compiled_swiglu", elements);
     } else if (model_.gates()) {
       writer_.operate(name(of + "gate"), Kind::elementwise, "silu_strided", elements);
       writer_.operate(name(of + "gated"), Kind::elementwise, "mul_strided", elements);
@@ -346,7 +387,7 @@ class Forward {
   }
 
   void feed_forward() {
-    normalise("ffn_norm");
+    normalise_stream("ffn_norm");
     product("up", writer_.share(model_.first_ffn()), model_.hidden);
     activate(elements_of(tokens_, writer_.share(model_.ffn)));
     product("down", model_.hidden, writer_.share(model_.ffn));
@@ -360,20 +401,26 @@ class Forward {
     const std::int64_t routed = writer_.tokens_to_route();
     const bool shares = model_.shared_ffn > 0;
     const bool beside = shares && writer_.question().ep > 1 && writer_.question().overlap != Overlap::none;
-    normalise("ffn_norm");
+    normalise_stream("ffn_norm");
     if (shares && !beside) shared_experts();
     writer_.plain_gemm(name("router"), model_.experts, model_.hidden, routed);
     const Experts experts = experts_of(writer_);
     const std::span<const ExpertPass> before(before_experts);
-    for (const ExpertPass& pass : by_peers() ? before.first(routing_passes) : before) {
-      operate(pass, routed, experts.sent);
+    if (compiled()) {
+      operate(choice_of_experts, routed, experts.sent);
+      if (!by_peers()) sort_for_one_call(routed, experts);
+    } else {
+      for (const ExpertPass& pass : by_peers() ? before.first(routing_passes) : before)
+        operate(pass, routed, experts.sent);
     }
     const auto between = [&] {
-      if (by_peers()) return;
+      if (by_peers() || compiled()) return;
       for (const ExpertPass& pass : between_products) operate(pass, routed, experts.sent);
     };
     exchange_and_multiply(experts, between, beside ? [this] { shared_experts(); } : std::function<void()>());
-    if (!by_peers()) {
+    if (compiled() && !by_peers()) {
+      sum_of_one_call(routed, experts);
+    } else if (!by_peers()) {
       for (const ExpertPass& pass : behind_experts) operate(pass, routed, experts.sent);
     }
     if (shares)
@@ -386,13 +433,19 @@ class Forward {
   void experts_by_one_call() {
     const std::int64_t routed = writer_.tokens_to_route();
     const Experts experts = experts_of(writer_);
-    if (model_.experts_alone) {
-      for (const ExpertPass& pass : before_fused) operate(pass, routed, experts.sent);
-    }
+    if (model_.experts_alone) sort_for_one_call(routed, experts);
     exchange_and_multiply(experts);
-    if (model_.experts_alone) {
-      for (const ExpertPass& pass : behind_fused) operate(pass, routed, experts.sent);
-    }
+    if (model_.experts_alone) sum_of_one_call(routed, experts);
+  }
+
+  // A serving framework's call for experts launches these beside its two products and the activation between them
+  // (vLLM's fused_experts: moe_align_block_size before, moe_sum behind). Tokens have been routed then, and nobody
+  // copies them.
+  void sort_for_one_call(std::int64_t routed, const Experts& experts) {
+    operate({"sort", Kind::softmax, "route", Over::copies, Element::single, 6}, routed, experts.sent);
+  }
+  void sum_of_one_call(std::int64_t routed, const Experts& experts) {
+    operate({"sum", Kind::elementwise, "sum_copies", Over::features}, routed, experts.sent);
   }
 
   void operate(const ExpertPass& pass, std::int64_t routed, std::int64_t copies) {

@@ -161,6 +161,8 @@ void check_phase(const StepQuestion& question, FaultList& faults) {
                 "{} tokens are more than the {} that {} knows the place of", length, model.positions, model.name);
   faults.add_if(!question.trains() && question.optimizer != Optimizer::none, "optimizer",
                 "there are no gradients to update weights by: --phase train without --forward is accepted");
+  faults.add_if(question.phase == Phase::train && question.kernels == Kernels::compiled, "kernels",
+                "compiled kernels are known of inference alone: eager is accepted of training");
   faults.add_if(!question.trains() && question.recompute, "recompute",
                 "there are no gradients: --phase train without --forward is accepted");
 }

@@ -35,6 +35,11 @@ constexpr auto all_names(Dispatch) { return sim::names("all_to_all", "high_throu
 // communicates (two_batches; DeepSeek-V3, arXiv 2412.19437).
 enum class Overlap { none, shared_experts, two_batches };
 constexpr auto all_names(Overlap) { return sim::names("none", "shared_experts", "two_batches"); }
+// Whose kernels run between products: a framework's, one for each operation (eager); or what a compiler makes of them,
+// as in systems that serve: sums with the norms behind them, activations with the product of their halves, queries and
+// keys turned in one (compiled).
+enum class Kernels { eager, compiled };
+constexpr auto all_names(Kernels) { return sim::names("eager", "compiled"); }
 enum class Half { both, attention, feed_forward, experts };  // of a layer; experts: their exchanges and products only
 constexpr auto all_names(Half) { return sim::names("both", "attention", "feed_forward", "experts"); }
 using sim::to_string;
@@ -95,6 +100,7 @@ struct StepQuestion : Split {
   Routing routing{};
   Dispatch dispatch = Dispatch::all_to_all;
   Overlap overlap = Overlap::none;
+  Kernels kernels = Kernels::eager;
   bool graph = false;  // launched from a captured graph; else op by op by the host
   Optimizer optimizer = Optimizer::none;
   bool forward = false;  // of training: no gradients
@@ -142,6 +148,8 @@ struct StepQuestion : Split {
   // Of the stage that has most.
   std::int64_t stage_layers() const { return (layer_count() + pp - 1) / pp; }
   models::LaunchMode launch() const { return graph ? models::LaunchMode::graph : models::LaunchMode::op_by_op; }
+  // Sums that are shared out in pieces wait for these one by one: they stay kernels of their own.
+  bool compiles_sums() const { return kernels == Kernels::compiled && !pieces; }
   bool trains() const { return phase == Phase::train && !forward; }
   // Automatic mixed precision (PyTorch's autocast): weights and the stream between layers are in single precision, each
   // product reads its input and its weights cast to the format that it multiplies in.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -44,6 +45,16 @@ TEST(FullShippedSuites, NameEveryCaseOnce) {
   for (const Case& one : shipped().cases) EXPECT_TRUE(ids.insert(one.id).second) << one.id;
 }
 
+// What scripts/update_docs.sh makes of a report.
+TEST(FullShippedPages, SayWhatIsPredictedToday) {
+  const auto text_of = [](const std::string& name) {
+    std::ifstream file(C3SIM_SOURCE_DIR "/docs/" + name);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_TRUE(text_of("accuracy.md") == accuracy_page(shipped())) << "docs/accuracy.md is stale";
+  EXPECT_TRUE(text_of("deviations.md") == deviations_page(shipped())) << "docs/deviations.md is stale";
+}
+
 // Goldens and predictions are joined by subject: what is told apart must have words of its own.
 TEST(FullShippedSuites, HaveASubjectForEachMachineTrialAndFigure) {
   using Key = std::tuple<Machine, study::Trial, Figure>;
@@ -61,7 +72,10 @@ TEST(FullShippedSuites, HaveARoleForEveryRow) {
 
 TEST(FullShippedSuites, MarkWhatRanConcurrentlyAsPredictions) {
   for (const Case& one : shipped().cases) {
-    const bool is_kept_from_fits = one.role == calibrate::Role::predict || one.role == calibrate::Role::probe;
+    // No parameter is fitted to served models; part of what some of them were sent is inferred from their rows.
+    const bool is_served = std::holds_alternative<study::ServeTrial>(one.trial);
+    const bool is_kept_from_fits =
+        is_served || one.role == calibrate::Role::predict || one.role == calibrate::Role::probe;
     EXPECT_TRUE(!study::is_concurrent(one.trial) || is_kept_from_fits) << one.id;
   }
 }

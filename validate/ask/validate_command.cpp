@@ -146,9 +146,8 @@ class Comparison {
       arguments.fault("--out",
                       study::in_quotes(out_.string()) + " is no file: predictions are read back for their digest");
     }
-    request_.check_output_folder(
-        arguments, "--report", report_folder_,
-        {"results.json", "report.md", "page.html", "accuracy.md", "deviations.md", "accuracy_table.md"});
+    request_.check_output_folder(arguments, "--report", report_folder_,
+                                 {"results.json", "report.md", "page.html", "accuracy.md", "deviations.md"});
   }
 
   // A file may be at fault in every row.
@@ -229,9 +228,7 @@ class Comparison {
   }
 
   void save(const Validation& validation, study::Results& results) {
-    results.files = {{"accuracy.md", accuracy_page(validation)},
-                     {"deviations.md", deviations_page(validation)},
-                     {"accuracy_table.md", accuracy_table(validation)}};
+    results.files = {{"accuracy.md", accuracy_page(validation)}, {"deviations.md", deviations_page(validation)}};
     study::save(results, page_of(validation, results, request_.origin().version), request_.origin(), report_folder_);
   }
 

@@ -57,5 +57,11 @@ TEST(Lookups, MayBeTranslated) {
       << "in place";
 }
 
+TEST(Words, MayHaveAStarForWhateverStandsThere) {
+  const std::string words = "words: {light: {of: name, '*-lite*': some, 'heavy*': much, '*ton': tons, '*': none}}\n";
+  EXPECT_THAT(groups(grouped("{light}", words), "name\ngeneral-lite-2\nheavy\nton\nlite\n"),
+              ElementsAre("some", "much", "tons", "none"));
+}
+
 }  // namespace
 }  // namespace c3sim::calibrate

@@ -117,6 +117,7 @@ TEST(Serve, OfOneRequestIsItsSteps) {
   StepQuestion prefill = llama_8b();
   prefill.phase = Phase::prefill;
   prefill.tokens = 2048;
+  prefill.kernels = question.step.kernels;
   const double alone = sim::to_microseconds(study::ask(machine(), prefill, read_operators(folders)).time);
   EXPECT_NEAR(sim::to_microseconds(result.served.first_token.mean()), alone, 0.01 * alone);
 }

@@ -248,6 +248,26 @@ TEST(Step, OfASharedOutSequenceSharesOutItsOperations) {
 }
 
 // Two of eight experts are busy for one token, all of them for 64; each reads its weights once.
+// A compiler fuses what lies between products and leaves these alone; of gradients nobody has measured its kernels.
+TEST(Step, OfCompiledKernelsHasTheSameProductsAndFewerKernels) {
+  for (const char* const model : {"llama3-8b", "qwen3-30b-a3b", "gemma2-27b", "deepseek-v3"}) {
+    StepQuestion eager = decode_of(model, 8, 16);
+    eager.graph = true;
+    StepQuestion compiled = eager;
+    compiled.kernels = Kernels::compiled;
+    const StepResult fewer = ask_mi300x(compiled);
+    const StepResult more = ask_mi300x(eager);
+    EXPECT_LT(fewer.operations.size(), more.operations.size()) << model;
+    EXPECT_LT(fewer.time, more.time) << model;
+    EXPECT_EQ(fewer.time_of(Kind::attention), more.time_of(Kind::attention)) << model;
+    EXPECT_NEAR(in_us(fewer.time_of(Kind::all_reduce)), in_us(more.time_of(Kind::all_reduce)),
+                0.02 * in_us(more.time_of(Kind::all_reduce)))
+        << model;
+    compiled.phase = Phase::train;
+    EXPECT_THAT(faults_of(compiled, mi300x().spec), Contains(Field(&sim::Fault::where, "kernels"))) << model;
+  }
+}
+
 TEST(Step, ReadsTheWeightsOfBusyExpertsAlone) {
   StepQuestion question = decode_of("mixtral-8x7b", 1, 1);
   question.layers = 1;
