@@ -64,6 +64,7 @@ def caching(heads, heads_of_keys):
 
 def from_graph(call, times, replays=9):
     """Median, least and longest microseconds of one call of a graph of `times`."""
+    torch.cuda.synchronize()  # operands are there before another stream reads them
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for _ in range(3):
