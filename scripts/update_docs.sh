@@ -51,8 +51,8 @@ for row in json.load(sys.stdin)["results"]:
     print("| " + " | ".join(cells) + " |")' "$@"
 }
 
-# excerpt PROGRAM: what a program of Python prints, for README.md, that has `rows(heading)`: the rows of the first table of
-# docs/accuracy.md below that heading, lists of cells.
+# excerpt PROGRAM: prints a table for README.md. The program, in Python, has rows(heading), the rows of the first table of
+# docs/accuracy.md below that heading as lists of cells, and table(headings, rows), which prints them.
 excerpt() {
   python3 -c '
 import sys
@@ -95,7 +95,7 @@ table("what was measured | role | values | median error, % | p90 | within 5 / 10
       [[found[key][i] for i in (0, 1, 2, 3, 4, 7)] for key in wanted])'
 }
 
-# Of the tables of others those that are most asked about; docs/accuracy.md has all.
+# The tables of others that are most asked about; docs/accuracy.md has all of them.
 tables() {
   excerpt '
 wanted = [
@@ -118,7 +118,7 @@ table("what others measured | machine | role | values | repetitions differ by, %
 costs() {
   excerpt '
 def percents(row, at):
-    return f"{float(row[at]):.0f} / {float(row[at + 1]):.0f}" if row[at] and row[at + 1] else ""
+    return f"{row[at]} / {row[at + 1]}" if row[at] and row[at + 1] else ""
 
 table("what was measured | role | runs | cost, predicted over measured | of 90 % of samples | \
 GEMM longer, measured / predicted, % | collective longer",

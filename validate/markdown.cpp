@@ -76,7 +76,7 @@ std::string section(const study::Results& results, std::string_view key, bool al
   return text.str();
 }
 
-// Nothing where no suite has runs that other simulators predicted.
+// The section is empty where no suite has runs that other simulators predicted.
 std::string beside_simulators(const study::Results& results) {
   if (std::ranges::find(results.tables, "simulators", &study::NamedTable::key)->table.rows().empty()) return {};
   return fmt::format(R"(

@@ -282,6 +282,27 @@ std::optional<std::string_view> compared_with(std::string_view word) {
   return sim::trimmed(word.substr(word.substr(1).starts_with('=') ? 2 : 1));
 }
 
+bool is_pattern(std::string_view word) { return word.starts_with('*') || word.ends_with('*'); }
+
+bool is_word(std::string_view cell, std::string_view word) {
+  const bool any_before = word.size() > 1 && word.starts_with('*');
+  const bool any_behind = word.ends_with('*');
+  if (any_before) word.remove_prefix(1);
+  if (any_behind) word.remove_suffix(1);
+  if (any_before) return any_behind ? cell.find(word) != std::string_view::npos : cell.ends_with(word);
+  return any_behind ? cell.starts_with(word) : cell == word;
+}
+
+const std::string* Words::meaning_of(std::string_view word) const {
+  if (const auto known = meaning.find(word); known != meaning.end()) return &known->second;
+  const std::pair<const std::string, std::string>* closest = nullptr;
+  for (const auto& one : meaning) {
+    const bool is_alike = is_pattern(one.first) && is_word(word, one.first);
+    if (is_alike && (closest == nullptr || one.first.size() > closest->first.size())) closest = &one;
+  }
+  return closest == nullptr ? nullptr : &closest->second;
+}
+
 TableFormat TableFormat::read(sim::Section section, std::string name) {
   TableFormat format;
   format.name = std::move(name);

@@ -49,8 +49,8 @@ class Template {
   std::vector<Hole> holes_;  // worked out once: every row of a table asks for them
 };
 
-// That a cell equals one of the words, which may themselves name columns. A * at an end of a word stands for
-// anything there; a word that starts with <, <=, > or >= for a number on that side of the one that follows.
+// That a cell equals one of the words, which may themselves name columns. A * at an end of a word stands for anything
+// there, and a word that starts with <, <=, > or >= for any number on that side of the one that follows.
 struct Condition {
   std::string column;
   std::vector<Template> words;
@@ -58,6 +58,10 @@ struct Condition {
 
 // `column`, `wide` and `cell`, which a wide table has instead of its wide columns: see TableFormat::each.
 bool is_made_of_wide_ones(std::string_view column);
+
+// Whether a word has a * at an end, and whether a cell is the word, a * standing for anything at its end.
+bool is_pattern(std::string_view word);
+bool is_word(std::string_view cell, std::string_view word);
 
 // Of a word that starts with <, <=, > or >=, what follows; of others nothing.
 std::optional<std::string_view> compared_with(std::string_view word);
@@ -82,12 +86,14 @@ struct Lookup {
   std::vector<Condition> where;
 };
 
-// Words of one column that stand for others, each with a * where anything may stand (the longest that is met counts):
-// as a column of its own, which says nothing of other words, or in place of the first, which keeps them.
+// Words of one column stand for others, as a column of its own, which says nothing of words that are not listed, or in
+// place of the first, which keeps these. A * at an end of a listed word stands for anything there; where several fit,
+// the longest counts.
 struct Words {
   std::string of;
   std::map<std::string, std::string, std::less<>> meaning;
 
+  const std::string* meaning_of(std::string_view word) const;  // null where it stands for no other
   bool is_in_place(std::string_view column) const { return of.empty() || of == column; }
 };
 

@@ -18,8 +18,6 @@ namespace c3sim::calibrate {
 
 namespace {
 
-bool is_pattern(std::string_view word) { return word.starts_with('*') || word.ends_with('*'); }
-
 // What a fault quotes of a cell, which may be of any length.
 std::string shortened(std::string_view word) {
   constexpr std::size_t most = 40;
@@ -121,13 +119,7 @@ class RowReader {
     const bool in_place = words.is_in_place(column);
     const std::optional<std::string_view> word = in_place ? as_written(column) : cell(words.of);
     if (!word) return {};
-    if (const auto meaning = words.meaning.find(*word); meaning != words.meaning.end()) return meaning->second;
-    const std::pair<const std::string, std::string>* closest = nullptr;
-    for (const auto& one : words.meaning) {
-      const bool is_alike = is_pattern(one.first) && is_word(*word, one.first);
-      if (is_alike && (closest == nullptr || one.first.size() > closest->first.size())) closest = &one;
-    }
-    if (closest != nullptr) return closest->second;
+    if (const std::string* const meaning = words.meaning_of(*word)) return *meaning;
     return in_place ? word : std::nullopt;
   }
 
@@ -136,8 +128,8 @@ class RowReader {
     const std::string_view cell = table.text(row, column);
     const auto words = format_.words.find(column);
     if (&table != &file_ || words == format_.words.end() || !words->second.is_in_place(column)) return cell;
-    const auto meaning = words->second.meaning.find(cell);
-    return meaning == words->second.meaning.end() ? cell : std::string_view(meaning->second);
+    const std::string* const meaning = words->second.meaning_of(cell);
+    return meaning == nullptr ? cell : std::string_view(*meaning);
   }
 
   std::optional<std::string> found(const Lookup& lookup) const {
@@ -421,15 +413,6 @@ bool has_one_word(const Condition& condition) { return condition.words.size() ==
 bool is_constant(const Condition& condition) { return condition.words.front().holes().empty(); }
 
 }  // namespace
-
-bool is_word(std::string_view cell, std::string_view word) {
-  const bool any_before = word.size() > 1 && word.starts_with('*');
-  const bool any_behind = word.ends_with('*');
-  if (any_before) word.remove_prefix(1);
-  if (any_behind) word.remove_suffix(1);
-  if (any_before) return any_behind ? cell.find(word) != std::string_view::npos : cell.ends_with(word);
-  return any_behind ? cell.starts_with(word) : cell == word;
-}
 
 bool is_met(std::string_view cell, std::string_view word) {
   const std::optional<std::string_view> number = compared_with(word);

@@ -42,8 +42,6 @@ Reading read_table(const sim::CsvFile& file, const TableFormat& format, const Ot
 
 // Which row of a table a lookup of a table's form means (calibrate/readers/table_format.h).
 
-// Whether a cell is the word, or, where that ends in *, begins like it.
-bool is_word(std::string_view cell, std::string_view word);
 // Whether a cell is what the word of a condition asks for.
 bool is_met(std::string_view cell, std::string_view word);
 

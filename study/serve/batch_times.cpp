@@ -11,7 +11,7 @@ namespace c3sim::study {
 namespace {
 
 constexpr std::int64_t any_context = 1 << 20;  // of a model without a bound
-constexpr int few_layers = 2;                  // of each kind: so many are simulated, though they need not repeat
+constexpr int few_layers = 2;                  // of each kind are simulated, and others taken to be as the last of them
 
 double attention_time(const StepResult& result) { return sim::to_seconds(result.time_of(Kind::attention)).value(); }
 

@@ -67,7 +67,7 @@ class BatchTimes {
   Cost launched_by_op(bool decodes) const;
 
   const models::PlatformSpec& platform_;
-  models::PlatformSpec roomy_;  // the same with all the memory that points of a grid between batches would need
+  models::PlatformSpec roomy_;  // the same with memory for any point of the grid, of which batches need not come near
   StepQuestion question_;
   std::span<const ElementwiseOperator> operators_;
   std::int64_t captured_;  // tokens of the largest batch that is launched from a graph

@@ -52,7 +52,7 @@ struct ServiceLimits {
 inline constexpr std::int64_t every_batch = std::int64_t{1} << 30;
 inline constexpr const char* draft_for_nothing = "tokens";  // of n-grams of the prompt, say
 
-// As systems that serve compute a batch.
+// The step of a batch runs a compiler's kernels unless a question says otherwise, as systems that serve do.
 inline StepQuestion served_step() {
   StepQuestion step;
   step.kernels = Kernels::compiled;
@@ -61,9 +61,8 @@ inline StepQuestion served_step() {
 
 struct ServeQuestion {
   std::string model{};
-  StepQuestion step =
-      served_step();  // the parallelism, format and collectives of every batch; the rest of it follows from requests
-  int replicas = 1;   // of all of it, each with requests of its own
+  StepQuestion step = served_step();  // parallelism, format and collectives of every batch; requests tell the rest
+  int replicas = 1;                   // of all of it, each with requests of its own
   Router router = Router::round_robin;
   int apart = 0;  // other GPUs, that compute prompts alone, in groups as those that decode; 0: the same GPUs do both
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -168,8 +169,14 @@ int passes_of_sort(std::int64_t keys) {
   return keys <= 4096 ? 24 : 76;
 }
 
-// One kernel of serving systems, a wave of which holds all scores of a token (vLLM's topk_softmax).
-constexpr ExpertPass choice_of_experts{"router_select", Kind::softmax, "route", Over::choices, Element::single, 1};
+// Serving systems choose experts by one kernel, a wave of which holds all scores of a token (vLLM's topk_softmax).
+// Their call for experts launches two more beside its products and the activation (vLLM's fused_experts:
+// moe_align_block_size before, moe_sum behind) and copies no tokens.
+constexpr std::array before_fused{
+    ExpertPass{"router_select", Kind::softmax, "route", Over::choices, Element::single, 1},
+    ExpertPass{"sort", Kind::softmax, "route", Over::copies, Element::single, 6}};
+constexpr std::size_t fused_routing_passes = 1;  // of these, which choose experts
+constexpr std::array behind_fused{ExpertPass{"sum", Kind::elementwise, "sum_copies", Over::features}};
 
 class Forward {
  public:
@@ -193,7 +200,7 @@ class Forward {
   std::string name(const std::string& of) const { return prefix_ + of; }
   bool compiled() const { return writer_.question().kernels == Kernels::compiled; }
   const char* norm() const { return model_.norm == Norm::rms ? "rmsnorm" : "layernorm"; }
-  // Of the stream, before a half.
+  // The stream is normed before each half of a layer.
   void normalise_stream(const std::string& of) {
     if (writer_.question().compiles_sums()) {
       writer_.add_and_normalise(name(of), writer_.tokens());
@@ -203,12 +210,8 @@ class Forward {
   }
   void normalise(const std::string& of) {
     const double elements = writer_.tokens_between() * static_cast<double>(model_.hidden);
-    if (compiled()) {
-      normalise_features(of, model_.hidden, model_.hidden);
-      return;
-    }
     if (!writer_.composes_norms()) {
-      writer_.operate(name(of), Kind::norm, norm(), elements, writer_.stream_element(), model_.hidden);
+      normalise_rows(of, elements, writer_.stream_element(), model_.hidden);
       return;
     }
     writer_.operate(name(of + "_cast_up"), Kind::elementwise, "cast_up", elements);
@@ -227,12 +230,11 @@ class Forward {
     return feeds_forward && question.ffn_pieces ? *question.ffn_pieces : *question.pieces;
   }
   void normalise_features(const std::string& of, std::int64_t features, std::int64_t row) {
-    if (compiled()) {
-      writer_.operate(name(of), Kind::norm, "compiled_norm", elements_of(tokens_, features), {},
-                      StepWriter::compiled_row(row));
-      return;
-    }
-    writer_.operate(name(of), Kind::norm, norm(), elements_of(tokens_, features), {}, row);
+    normalise_rows(of, elements_of(tokens_, features), {}, row);
+  }
+  void normalise_rows(const std::string& of, double elements, std::optional<sim::Bytes> element, std::int64_t row) {
+    writer_.operate(name(of), Kind::norm, compiled() ? "compiled_norm" : norm(), elements, element,
+                    compiled() ? StepWriter::compiled_row(row) : row);
   }
   // Of the input of a product, where that is multiplied in a smaller format.
   void quantise(const std::string& of, double elements) {
@@ -300,8 +302,8 @@ class Forward {
     writer_.decoding_attention(name("attention"));
   }
 
-  // What a compiler makes of norms of queries and keys, of what turns them by their positions, and of what writes keys
-  // and values of new tokens into the cache.
+  // A compiler makes one kernel of the norms of queries and keys, one that turns both by their positions, and one that
+  // writes keys and values of new tokens into the cache.
   void turn_and_cache(std::int64_t queries, std::int64_t keys) {
     if (model_.query_norm != QueryNorm::none) {
       const bool by_head = model_.query_norm == QueryNorm::heads;
@@ -405,24 +407,11 @@ class Forward {
     if (shares && !beside) shared_experts();
     writer_.plain_gemm(name("router"), model_.experts, model_.hidden, routed);
     const Experts experts = experts_of(writer_);
-    const std::span<const ExpertPass> before(before_experts);
-    if (compiled()) {
-      operate(choice_of_experts, routed, experts.sent);
-      if (!by_peers()) sort_for_one_call(routed, experts);
-    } else {
-      for (const ExpertPass& pass : by_peers() ? before.first(routing_passes) : before)
-        operate(pass, routed, experts.sent);
-    }
-    const auto between = [&] {
-      if (by_peers() || compiled()) return;
-      for (const ExpertPass& pass : between_products) operate(pass, routed, experts.sent);
-    };
+    const PassesOfExperts passes = passes_of_experts();
+    operate(passes.before, routed, experts.sent);
+    const auto between = [&] { operate(passes.between, routed, experts.sent); };
     exchange_and_multiply(experts, between, beside ? [this] { shared_experts(); } : std::function<void()>());
-    if (compiled() && !by_peers()) {
-      sum_of_one_call(routed, experts);
-    } else if (!by_peers()) {
-      for (const ExpertPass& pass : behind_experts) operate(pass, routed, experts.sent);
-    }
+    operate(passes.behind, routed, experts.sent);
     if (shares)
       writer_.operate(name("shared_add"), Kind::elementwise, "add", elements_of(shared_tokens(), model_.hidden));
     add_up("down", false);
@@ -433,19 +422,26 @@ class Forward {
   void experts_by_one_call() {
     const std::int64_t routed = writer_.tokens_to_route();
     const Experts experts = experts_of(writer_);
-    if (model_.experts_alone) sort_for_one_call(routed, experts);
+    if (model_.experts_alone) operate(std::span(before_fused).subspan(fused_routing_passes), routed, experts.sent);
     exchange_and_multiply(experts);
-    if (model_.experts_alone) sum_of_one_call(routed, experts);
+    if (model_.experts_alone) operate(behind_fused, routed, experts.sent);
   }
 
-  // A serving framework's call for experts launches these beside its two products and the activation between them
-  // (vLLM's fused_experts: moe_align_block_size before, moe_sum behind). Tokens have been routed then, and nobody
-  // copies them.
-  void sort_for_one_call(std::int64_t routed, const Experts& experts) {
-    operate({"sort", Kind::softmax, "route", Over::copies, Element::single, 6}, routed, experts.sent);
+  // Kernels that run before a layer's products of experts, between them and behind them. Kernels over peer memory that
+  // exchange tokens leave those that choose experts alone.
+  struct PassesOfExperts {
+    std::span<const ExpertPass> before, between, behind;
+  };
+  PassesOfExperts passes_of_experts() const {
+    const std::span<const ExpertPass> eager(before_experts);
+    const std::span<const ExpertPass> fused(before_fused);
+    if (by_peers()) return {compiled() ? fused.first(fused_routing_passes) : eager.first(routing_passes), {}, {}};
+    if (compiled()) return {fused, {}, behind_fused};
+    return {eager, between_products, behind_experts};
   }
-  void sum_of_one_call(std::int64_t routed, const Experts& experts) {
-    operate({"sum", Kind::elementwise, "sum_copies", Over::features}, routed, experts.sent);
+
+  void operate(std::span<const ExpertPass> passes, std::int64_t routed, std::int64_t copies) {
+    for (const ExpertPass& pass : passes) operate(pass, routed, copies);
   }
 
   void operate(const ExpertPass& pass, std::int64_t routed, std::int64_t copies) {

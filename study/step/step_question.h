@@ -35,9 +35,9 @@ constexpr auto all_names(Dispatch) { return sim::names("all_to_all", "high_throu
 // communicates (two_batches; DeepSeek-V3, arXiv 2412.19437).
 enum class Overlap { none, shared_experts, two_batches };
 constexpr auto all_names(Overlap) { return sim::names("none", "shared_experts", "two_batches"); }
-// Whose kernels run between products: a framework's, one for each operation (eager); or what a compiler makes of them,
-// as in systems that serve: sums with the norms behind them, activations with the product of their halves, queries and
-// keys turned in one (compiled).
+// Between products a framework runs a kernel for each operation (eager), or those that a compiler fuses them to, as
+// systems that serve do (compiled): a sum with the norm behind it, an activation with the product of its halves, rope
+// of queries and keys.
 enum class Kernels { eager, compiled };
 constexpr auto all_names(Kernels) { return sim::names("eager", "compiled"); }
 enum class Half { both, attention, feed_forward, experts };  // of a layer; experts: their exchanges and products only

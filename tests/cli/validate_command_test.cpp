@@ -324,7 +324,7 @@ TEST_F(ValidateCommandInATree, ToldOfASuiteAtFault) {
 }
 
 TEST_F(ValidateCommand, FullGivesTheSameBytesAtAnyNumberOfJobs) {
-  const std::vector<std::string> suites{"fused", "latte", "overlap", "replay"};
+  const std::vector<std::string> suites{"fused", "latte", "overlap", "public", "replay"};
   const std::string one = validate(with(suites, {"--jobs", "1", "--format", "json"})).out;
   EXPECT_EQ(validate(with(suites, {"--jobs", "5", "--format", "json"})).out, one);
 }

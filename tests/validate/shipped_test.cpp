@@ -45,7 +45,7 @@ TEST(FullShippedSuites, NameEveryCaseOnce) {
   for (const Case& one : shipped().cases) EXPECT_TRUE(ids.insert(one.id).second) << one.id;
 }
 
-// What scripts/update_docs.sh makes of a report.
+// scripts/update_docs.sh takes these two documents from a report.
 TEST(FullShippedPages, SayWhatIsPredictedToday) {
   const auto text_of = [](const std::string& name) {
     std::ifstream file(C3SIM_SOURCE_DIR "/docs/" + name);
