@@ -67,7 +67,7 @@ std::vector<Observation> observe(const PlatformText& platform, const Task& task,
 
 FittedParameter described(const Unknown& unknown, const Task& task, const sim::Parameter& after) {
   return {.path = after.path,
-          .step = std::string(task.step->name),
+          .step = task.name(),
           .before = unknown.parameter.value,
           .after = after.value,
           .low = after.low,
@@ -251,7 +251,7 @@ Calibration calibrate(const std::filesystem::path& path, std::span<const Reading
   for (Task& task : tasks) {
     list_parameters(task, after, calibration);
     FittedStep step;
-    step.name = task.step->name;
+    step.name = task.name();
     step.parameters = task.unknowns.size();
     step.before = observe(base, task, options.jobs);
     step.after = observe(fitted, task, options.jobs);

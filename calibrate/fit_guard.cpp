@@ -12,9 +12,10 @@ namespace c3sim::calibrate {
 
 namespace {
 
-bool has_a_rate_of_its_own(const study::Trial& trial) {
-  const auto* const gemm = std::get_if<study::GemmTrial>(&trial);
-  return gemm != nullptr && gemm->shape.dtype != models::Dtype::bf16 && gemm->shape.dtype != models::Dtype::fp16;
+bool has_a_rate_of_its_own(const Measurement& measurement) {
+  const auto* const gemm = std::get_if<study::GemmTrial>(&measurement.trial);
+  return !measurement.names_library() && gemm != nullptr && gemm->shape.dtype != models::Dtype::bf16 &&
+         gemm->shape.dtype != models::Dtype::fp16;
 }
 
 // What a probe's times are divided by, and which figure that makes them.
@@ -88,7 +89,7 @@ Reading admit_to_fit(Reading reading) {
       reading.left_out.push_back({measurement.where(), "is marked predict"});
     } else if (measurement.role == Role::probe) {
       admit_probe(std::move(measurement), reading, admitted);
-    } else if (has_a_rate_of_its_own(measurement.trial)) {
+    } else if (has_a_rate_of_its_own(measurement)) {
       reading.left_out.push_back({measurement.where(), "its GEMM is of no type that is fitted: bf16 and fp16 are"});
     } else if (study::is_concurrent(measurement.trial)) {
       reading.faults.push_back({measurement.where(), "", "a fit may not read a concurrent run"});

@@ -90,8 +90,9 @@ study::ResultTable file_table(const MeasurementFiles& files) {
                             {"measurements", "measurements", ""},
                             {"left_out", "left out", ""},
                             {"faults", "at fault", ""}});
+  const auto words = [](const std::string& text) { return text.empty() ? study::Cell() : study::Cell(text); };
   for (const Reading& reading : files.readings) {
-    table.add_row({reading.name, reading.format, reading.gpu.empty() ? study::Cell() : reading.gpu, reading.platform,
+    table.add_row({reading.name, reading.format, words(reading.gpu), words(reading.platform),
                    count(reading.measurements.size()), count(reading.left_out.size()), count(reading.faults.size())});
   }
   return table;
@@ -251,6 +252,10 @@ void require_files(std::span<const std::filesystem::path> files) {
   if (!faults.empty()) throw sim::ConfigError(std::move(faults));
 }
 
+sim::Fault given_twice(const std::filesystem::path& file) {
+  return {file.string(), "", "is given twice: it is read once"};
+}
+
 MeasurementFiles read_measurement_files(const Reader& reader, std::span<const std::filesystem::path> files,
                                         const TargetOf& target_of) {
   MeasurementFiles read;
@@ -258,14 +263,14 @@ MeasurementFiles read_measurement_files(const Reader& reader, std::span<const st
   for (const std::filesystem::path& file : files) {
     std::error_code absent;
     if (!known.insert(std::filesystem::weakly_canonical(file, absent)).second) {
-      read.unreadable.push_back({file.string(), "", "is given twice: it is read once"});
+      read.unreadable.push_back(given_twice(file));
       continue;
     }
     try {
       Reading reading = reader.read(file);
       const ScreenedFor target = target_of(reading);
-      reading.platform = target.platform;
-      refuse_other_gpus(reading, file.string(), target);
+      const bool is_refused = refuse_other_gpus(reading, file.string(), target);
+      if (!is_refused) reading.platform = target.platform;
       leave_out_other_nodes(reading, target);
       refuse_disordered(reading, file.string());
       read.readings.push_back(std::move(reading));

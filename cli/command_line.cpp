@@ -171,23 +171,24 @@ ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, c
 struct Terminal {
   std::ostream& out;
   std::ostream& err;
-  bool err_is_terminal;
+  ShownProgress progress;
   std::size_t out_columns;
 };
 
 ExitCode answer(const Asked& asked, const study::Origin& origin, const Terminal& terminal) {
-  std::optional<ProgressLine> line;  // from when options are read until the answer, on a terminal
+  std::optional<ProgressLine> line;  // from when options are read until the answer
   const auto warn = [&](std::string_view sentence) {
-    line.reset();
-    terminal.err << "warning: " << sentence << '\n';
+    const std::string text = fmt::format("warning: {}\n", sentence);
+    if (line) return line->write(text);
+    terminal.err << text;
   };
   const auto begin = [&line, &terminal] {
-    if (!line) line.emplace(terminal.err);
+    if (!line) line.emplace(terminal.err, terminal.progress == ShownProgress::bar);
   };
   study::Listener listener{.warn = warn, .interruptible = [] {
                              return [held = std::make_shared<Interruption>()] { return held->asked(); };
                            }};
-  if (terminal.err_is_terminal) {
+  if (terminal.progress != ShownProgress::none) {
     listener.begins = begin;
     listener.progress = [&line, begin](std::size_t done, std::size_t of) {
       begin();
@@ -209,8 +210,8 @@ ExitCode answer(const Asked& asked, const study::Origin& origin, const Terminal&
 
 }  // namespace
 
-ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err, bool err_is_terminal,
-                          std::size_t out_columns) {
+ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
+                          ShownProgress progress, std::size_t out_columns) {
   CLI::App app(about_c3sim, "c3sim");
   Commands commands = validate::all_commands();
   commands.push_back(completion_command(commands));
@@ -222,7 +223,7 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
     for (std::size_t i = 0; i < commands.size(); ++i) add_subcommand(app, commands[i], given[i]);
     app.parse(argc, argv);
     return answer(asked_of(app, commands, given), {C3SIM_VERSION, command_text(argc, argv)},
-                  {out, err, err_is_terminal, out_columns});
+                  {out, err, progress, out_columns});
   } catch (const CLI::ParseError& error) {
     return report_parse_error(app, error, commands, asked_of(app, commands, given), out, err);
   } catch (const study::NeverEnds& error) {

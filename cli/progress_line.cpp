@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -11,10 +12,12 @@ namespace c3sim::cli {
 namespace {
 
 constexpr int seconds_without_a_word = 2;
+constexpr int seconds_between_lines = 10;
 
 }  // namespace
 
-ProgressLine::ProgressLine(std::ostream& out) : out_(out), ticker_([this] { tick(); }) {}
+ProgressLine::ProgressLine(std::ostream& out, bool is_terminal)
+    : out_(out), is_terminal_(is_terminal), next_line_(seconds_between_lines), ticker_([this] { tick(); }) {}
 
 ProgressLine::~ProgressLine() { finish(); }
 
@@ -30,6 +33,12 @@ void ProgressLine::report(std::size_t done, std::size_t of) {
   if (done < of) return;
   erase();
   of_ = 0;
+}
+
+void ProgressLine::write(std::string_view lines) {
+  const std::lock_guard lock(mutex_);
+  erase();
+  out_ << lines << std::flush;
 }
 
 void ProgressLine::finish() {
@@ -50,12 +59,27 @@ void ProgressLine::tick() {
   std::unique_lock lock(mutex_);
   while (!finishing_.wait_for(lock, std::chrono::seconds(1), [this] { return finished_; })) {
     ++seconds_;
-    if (seconds_ >= seconds_without_a_word) draw();
+    if (is_terminal_ && seconds_ >= seconds_without_a_word) draw();
+    if (!is_terminal_ && seconds_ >= next_line_) write_line();
   }
 }
 
+void ProgressLine::write_line() {
+  out_ << fmt::format("running for {} s", seconds_);
+  if (of_ > 0) out_ << fmt::format(": {} of {} done{}", done_, of_, time_left());
+  out_ << '\n' << std::flush;
+  next_line_ = seconds_ + std::max(seconds_between_lines, seconds_ / 10);
+}
+
+std::string ProgressLine::time_left() const {
+  const int seconds = seconds_ - first_seconds_;
+  if (of_ == 0 || seconds < seconds_without_a_word || done_ <= first_done_) return {};
+  const double left = static_cast<double>(of_ - done_) / static_cast<double>(done_ - first_done_);
+  return fmt::format(", {:.0f} s left", std::ceil(left * seconds));
+}
+
 void ProgressLine::draw() {
-  if (finished_) return;
+  if (finished_ || !is_terminal_) return;
   constexpr std::size_t width = 40;
   erase();
   if (of_ > 0) {
@@ -63,12 +87,7 @@ void ProgressLine::draw() {
     out_ << fmt::format("\r[{:#<{}}{:.<{}}] {}/{}", "", filled, "", width - filled, done_, of_);
   }
   if (seconds_ >= seconds_without_a_word) out_ << fmt::format("{}{} s", of_ > 0 ? ", " : "\rrunning, ", seconds_);
-  const int seconds = seconds_ - first_seconds_;
-  if (of_ > 0 && seconds >= seconds_without_a_word && done_ > first_done_) {
-    const double left = static_cast<double>(of_ - done_) / static_cast<double>(done_ - first_done_);
-    out_ << fmt::format(", {:.0f} s left", std::ceil(left * seconds));
-  }
-  out_ << std::flush;
+  out_ << time_left() << std::flush;
   drawn_ = true;
 }
 

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <system_error>
 
@@ -29,6 +30,22 @@ bool interrupted() {
 void check_interrupted() {
   if (interrupted()) throw Interrupted();
 }
+
+// Work asks thousands of times a second. Python is asked some hundred times alone: its lock may be held by another
+// thread, for which the work would wait each time.
+class Look {
+ public:
+  void operator()() {
+    constexpr std::chrono::milliseconds between_looks(10);
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_) return;
+    check_interrupted();
+    next_ = now + between_looks;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point next_{};
+};
 
 study::Listener listener_of(std::vector<std::string>& warnings) {
   return {.progress = [](std::size_t, std::size_t) { check_interrupted(); },
@@ -127,7 +144,7 @@ py::dict ask(const Command& command, const study::Given& given, study::PlatformS
   study::Results results;
   try {
     const py::gil_scoped_release others_run;
-    const sim::Interruption interruption(check_interrupted);
+    const sim::Interruption interruption{Look()};
     results = command.answer(request);
   } catch (const Interrupted&) {
     throw py::error_already_set();

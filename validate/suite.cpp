@@ -1,8 +1,11 @@
 #include "validate/suite.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <system_error>
 
 #include "sim/config/nearest_name.h"
@@ -123,17 +126,31 @@ calibrate::Reading reading_of(const SuiteTable& table, const Library& library, c
   return reading;
 }
 
+namespace {
+
+[[noreturn]] void throw_of_another_platform(const Suite& suite, const std::string& platform) {
+  std::set<std::string> measured{suite.platform};
+  for (const SuiteTable& table : suite.tables) {
+    if (!table.platform.empty()) measured.insert(table.platform);
+  }
+  throw sim::ConfigError({{"SUITE|FILE", "",
+                           fmt::format("suite '{}' has no table of platform {}, but of {}: --platform names another",
+                                       suite.name, platform, fmt::join(measured, ", "))}});
+}
+
+}  // namespace
+
 std::vector<calibrate::Reading> readings_of_suites(const Library& library, std::span<const std::string> names,
                                                    const std::string& platform) {
   const calibrate::Reader reader = reader_of_forms(library);
   std::vector<calibrate::Reading> readings;
   for (const Suite& suite : suites_named(library, names, reader)) {
-    if (suite.platform != platform) {
-      throw sim::ConfigError({{"SUITE|FILE", "",
-                               "suite '" + suite.name + "' is of platform " + suite.platform + ", not of " + platform +
-                                   ": --platform names another"}});
+    const std::size_t before = readings.size();
+    for (const SuiteTable& table : suite.tables) {
+      const std::string& measured = table.platform.empty() ? suite.platform : table.platform;
+      if (measured == platform) readings.push_back(reading_of(table, library, reader));
     }
-    for (const SuiteTable& table : suite.tables) readings.push_back(reading_of(table, library, reader));
+    if (readings.size() == before) throw_of_another_platform(suite, platform);
   }
   return readings;
 }

@@ -87,9 +87,9 @@ std::vector<Suite> suites_named(const Library& library, std::span<const std::str
 // All rows of a table, with their roles; traces that it names lie beside it. Throws sim::ConfigError for rows at fault.
 calibrate::Reading reading_of(const SuiteTable& table, const Library& library, const calibrate::Reader& reader);
 
-// The tables of these suites, in their order, as read. A table that two suites compare with is read once for each, by
-// the form of each. Throws sim::ConfigError for an unknown name, a suite of another platform than `platform`, and for
-// data or suites that are at fault.
+// Those tables of these suites that were measured on the platform, in their order, as read. A table that two suites
+// compare with is read once for each, by the form of each. Throws sim::ConfigError for an unknown name, a suite without
+// such a table, and for data or suites that are at fault.
 std::vector<calibrate::Reading> readings_of_suites(const Library& library, std::span<const std::string> names,
                                                    const std::string& platform);
 

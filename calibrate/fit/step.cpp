@@ -35,6 +35,9 @@ constexpr std::array phases{Figure::control_share, Figure::schedule_share, Figur
                             Figure::completion_share};
 constexpr std::array gain{Figure::over_parallel_copies};
 constexpr std::array power{Figure::power};
+constexpr std::array kernel_times{Figure::kernel_time};
+constexpr std::array rates_and_clocks{Figure::rate, Figure::clock};
+constexpr std::array latencies{Figure::latency};
 constexpr std::array efficiency{Figure::efficiency};
 
 bool saw(const Measurement& m, std::span<const Figure> figures) {
@@ -51,6 +54,28 @@ const T* seen(const Measurement& m, std::span<const Figure> figures = durations)
 bool is_gemm_after(const Measurement& m, study::Before before) {
   const auto* const gemm = std::get_if<study::GemmTrial>(&m.trial);
   return gemm != nullptr && gemm->before == before;
+}
+
+// The kernel times of a library's products, or of experts of a layer that are such products: of tuners and profilers,
+// with operands as they leave them and no launch.
+bool is_product_of_library(const Measurement& m) {
+  if (!m.names_library() || !saw(m, kernel_times)) return false;
+  const auto* const step = std::get_if<study::StepTrial>(&m.trial);
+  return std::holds_alternative<study::GemmTrial>(m.trial) || (step != nullptr && step->question.model.experts_alone);
+}
+
+// Streams through arrays that are gone through again and again, and those that compute on the way.
+const study::StreamTrial* plain_stream(const Measurement& m, std::span<const Figure> figures = durations) {
+  const auto* const stream = seen<study::StreamTrial>(m, figures);
+  return stream != nullptr && !stream->workgroups ? stream : nullptr;
+}
+bool is_cached_stream(const Measurement& m) {
+  const auto* const stream = plain_stream(m);
+  return stream != nullptr && stream->set > 0_B;
+}
+bool is_computing_stream(const Measurement& m) {
+  const auto* const stream = plain_stream(m, rates_and_clocks);
+  return stream != nullptr && stream->flops_per_byte > 0.0;
 }
 
 // Copies between two GPUs by the engine that serves them.
@@ -81,6 +106,12 @@ bool is_remote_store(const Measurement& m, Pattern pattern) {
 const models::CollectiveSpec* collective(const Measurement& m, std::span<const Figure> figures, Sizes sizes) {
   const auto* const trial = seen<study::CollectiveTrial>(m, figures);
   return trial != nullptr && sizes.have(trial->spec.bytes) ? &trial->spec : nullptr;
+}
+
+// Collectives that follow each other in a stream, whose launches hide: what is left is the library's own.
+bool is_in_stream(const Measurement& m, models::CollectiveKind kind, Sizes sizes) {
+  const auto* const spec = collective(m, durations, sizes);
+  return spec != nullptr && spec->backend == Backend::rccl && spec->kind == kind && !spec->channels && m.is_in_stream();
 }
 
 // Of a variant over parallel copies.
@@ -167,9 +198,48 @@ std::span<const Step> steps() {
         {"gpu.memory.hbm.write_efficiency", "a kernel that writes arrays beyond every cache"},
         {"gpu.memory.hbm.turnaround", "a kernel that reads and writes such arrays"}},
        [](const Measurement& m) {
-         const auto* const stream = seen<study::StreamTrial>(m);
-         return stream != nullptr && !stream->workgroups;
+         return plain_stream(m) != nullptr && !is_cached_stream(m) && !is_computing_stream(m);
        }},
+      {"loads in a chain",
+       {{"gpu.memory.l2.latency", "a chain of loads within an L2"},
+        {"gpu.memory.infinity_cache.latency", "a chain of loads within the Infinity Cache"},
+        {"gpu.memory.hbm.latency", "a chain of loads beyond every cache"}},
+       [](const Measurement& m) {
+         const auto* const load = seen<study::LoadTrial>(m, latencies);
+         return load != nullptr && load->beside.value() == 0.0;
+       }},
+      {"streams that caches serve",
+       {{"gpu.memory.l2.far_latency", "streams on few threads through sets that all L2s together hold"},
+        {"gpu.memory.infinity_cache.rate", "streams through sets that the Infinity Cache holds"},
+        {"gpu.memory.infinity_cache.turnaround", "streams that read and write such sets"},
+        {"gpu.memory.infinity_cache.overflow", "streams through sets somewhat larger than that"},
+        {"gpu.streams.latency", "streams on few threads"},
+        {"gpu.streams.pass_cycles", "streams out of the L2s on all threads"},
+        {"gpu.streams.queue_knee", "streams on numbers of threads between"}},
+       is_cached_stream},
+      {"arithmetic on streams",
+       {{"gpu.streams.efficiency", "streams with many operations on each byte"},
+        {"gpu.streams.knee", "streams whose arithmetic takes about as long as their bytes"},
+        {"gpu.power.vector_energy", "clocks of streams that compute, under the cap"},
+        {"gpu.power.streaming_cu", "clocks of streams with few operations, under the cap"}},
+       is_computing_stream},
+      {"attention",
+       {{"gpu.attention.libraries.*.start", "prompts of few tokens"},
+        {"gpu.attention.libraries.*.append_share", "prompts of few tokens and many heads"},
+        {"gpu.attention.libraries.*.exposed", "prompts of up to some thousand tokens"},
+        {"gpu.attention.libraries.*.tile_cycles", "prompts of up to some thousand tokens"},
+        {"gpu.attention.libraries.*.decode_start", "single queries against short caches"},
+        {"gpu.attention.libraries.*.decode_tile", "single queries of many sequences"}},
+       [](const Measurement& m) { return std::holds_alternative<study::AttentionTrial>(m.trial); }},
+      {"all-reduces of 8 MiB and more in a stream",
+       {{"rccl.nvls.start", "all-reduces in a stream that a switch adds, of 8 to 32 MiB"},
+        {"rccl.nvls.round_latency", "all-reduces in a stream that a switch adds, of 8 MiB and more"},
+        {"rccl.nvls.link_efficiency", "all-reduces in a stream that a switch adds, of 256 MiB and more"}},
+       [](const Measurement& m) { return is_in_stream(m, models::CollectiveKind::all_reduce, {.from = 8_MiB}); }},
+      {"exchanges in a stream",
+       {{"rccl.collectives.all_to_all.start", "all-to-alls in a stream, of 128 KiB to 2 MiB"},
+        {"rccl.collectives.all_to_all.steps_per_peer", "the same over different numbers of GPUs"}},
+       [](const Measurement& m) { return is_in_stream(m, models::CollectiveKind::all_to_all, {}); }},
       {"kernel collectives from 512 MiB on 1 to 8 workgroups",
        {{"rccl.workgroup_in_flight", "a large collective on 1 to 8 channels"}},
        is_bound_by_channels},
@@ -179,6 +249,7 @@ std::span<const Step> steps() {
        [](const Measurement& m) { return is_kernel_collective(m, {.below = 1_KiB}); }},
       {"kernel collectives of 1 to 64 KiB",
        {{"rccl.protocols.ll.step_latency", "collectives of 8 B to 64 KiB"},
+        {"rccl.protocols.ll.start", "collectives of 8 B to 64 KiB over different numbers of GPUs, in a stream"},
         {"host.kernel_launch", "an empty kernel"},
         {"host.graph_launch", "small collectives from a graph"}},
        [](const Measurement& m) {
@@ -227,7 +298,19 @@ std::span<const Step> steps() {
         {"gpu.gemm.libraries.*.tile_overhead", "GEMMs of one size by contractions of several lengths"},
         {"gpu.gemm.libraries.*.cold_operands", "GEMMs whose operands fit into the Infinity Cache and larger ones"},
         {"gpu.gemm.libraries.*.start_up", "small GEMMs"}},
-       [](const Measurement& m) { return is_gemm_after(m, study::Before::loop) && !saw(m, efficiency); }},
+       [](const Measurement& m) {
+         return is_gemm_after(m, study::Before::loop) && !saw(m, efficiency) && !is_product_of_library(m);
+       }},
+      {"products as tuners and profilers time them",
+       {{"gpu.gemm.libraries.*.efficiency", "large products"},
+        {"gpu.gemm.libraries.*.tile_overhead", "products of one size by contractions of several lengths"},
+        {"gpu.gemm.libraries.*.least_step", "products of few tokens by contractions of several lengths"},
+        {"gpu.gemm.libraries.*.cold_operands", "products of operands by turns"},
+        {"gpu.gemm.libraries.*.start_up", "small products"},
+        {"gpu.gemm.libraries.*.knee", "products whose operands take about as long as their operations"},
+        {"gpu.gemm.libraries.*.row_conflicts", "products whose rows lie powers of two apart, and others"}},
+       is_product_of_library,
+       1},
       {"GEMMs on awake links",
        {{"gpu.power.links_awake", "GEMMs in a process that has communicated, and in one that has not"}},
        [](const Measurement& m) { return is_gemm_after(m, study::Before::traffic); }},

@@ -10,11 +10,15 @@
 
 namespace c3sim::calibrate {
 
+inline constexpr std::string_view of_library = ".*";
+
 // What a step can find. A path with `*` in place of the index of a list stands for the entry that a measurement uses:
 // gpu.gemm.libraries.*.efficiency is that of the library whose GEMM was measured.
 struct Target {
   std::string_view path;
   std::string_view shown_by;  // the measurements that tell it from the others of its step
+
+  bool is_of_library() const { return path.find(of_library) != std::string_view::npos; }
 };
 
 struct Step {

@@ -20,6 +20,12 @@ constexpr std::size_t most_known = 100000;  // simulated blocks, before they are
 
 }  // namespace
 
+std::vector<std::string> named_libraries(const models::GpuSpec& gpu) {
+  std::vector<std::string> names{"gpu.gemm.libraries." + gpu.gemm.library.name};
+  if (gpu.attention) names.push_back("gpu.attention.libraries." + gpu.attention->library);
+  return names;
+}
+
 StepResiduals::StepResiduals(const PlatformText& platform, std::span<const Unknown> unknowns,
                              std::span<const Measurement* const> measurements, int jobs)
     : platform_(platform), unknowns_(unknowns), jobs_(jobs) {
@@ -27,10 +33,11 @@ StepResiduals::StepResiduals(const PlatformText& platform, std::span<const Unkno
   for (const Measurement* const measurement : measurements) {
     auto found = last.find(measurement->assignments);
     if (found == last.end() || blocks_[found->second].measurements.size() >= largest_block) {
-      const std::string library = found == last.end() ? platform.spec(measurement->assignments).gpu.gemm.library.name
-                                                      : blocks_[found->second].library;
+      const std::vector<std::string> libraries = found == last.end()
+                                                     ? named_libraries(platform.spec(measurement->assignments).gpu)
+                                                     : blocks_[found->second].libraries;
       last[measurement->assignments] = blocks_.size();
-      blocks_.push_back({measurement->assignments, library, {}});
+      blocks_.push_back({measurement->assignments, libraries, {}});
       found = last.find(measurement->assignments);
     }
     blocks_[found->second].measurements.push_back(measurement);
@@ -41,7 +48,9 @@ StepResiduals::Key StepResiduals::key_of(std::size_t block, const Point& point) 
   Key key{block, point};
   for (std::size_t i = 0; i < point.size(); ++i) {
     const std::string& library = unknowns_[i].library;
-    if (!library.empty() && library != blocks_[block].library) key.setting[i] = -1.0;  // has no say here
+    const bool has_a_say =
+        library.empty() || std::ranges::find(blocks_[block].libraries, library) != blocks_[block].libraries.end();
+    if (!has_a_say) key.setting[i] = -1.0;
   }
   return key;
 }

@@ -20,7 +20,7 @@ struct Unknown {
   double low = 0.0;
   double high = 0.0;
   std::string shown_by;  // the measurements that tell it from others
-  std::string library;   // whose GEMMs alone depend on it; empty: all work may
+  std::string library;   // of named_libraries(): work by its kernels alone depends on it; empty: all work may
 
   // Throws sim::ConfigError where the range has not the unit of the value; of bytes it may have another.
   static Unknown of(const sim::Parameter& parameter);
@@ -32,6 +32,9 @@ struct Unknown {
   std::string at(double share, double error) const;
   std::string error_text(double error) const;
 };
+
+// The libraries whose kernels products and attention are on such a GPU: "gpu.gemm.libraries.hipblaslt".
+std::vector<std::string> named_libraries(const models::GpuSpec& gpu);
 
 class StepResiduals {
  public:
@@ -48,7 +51,7 @@ class StepResiduals {
  private:
   struct Block {
     std::vector<std::string> assignments;
-    std::string library;  // whose kernels its GEMMs are
+    std::vector<std::string> libraries;  // of its kernels
     std::vector<const Measurement*> measurements;
     double seconds = 0.0;  // that simulating it took last
   };

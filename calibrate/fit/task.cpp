@@ -19,29 +19,42 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// The libraries whose GEMMs a step's measurements timed, by their place in the platform.
-std::vector<std::pair<std::size_t, std::string>> libraries_of(const Task& task, const PlatformText& platform) {
+// Where the kernels stand that runs on such a platform use: "gpu.gemm.libraries[3]".
+struct LibraryPlace {
+  std::string list;  // "gpu.gemm.libraries"
+  std::size_t place = 0;
+  std::string name;  // as named_libraries() has it
+  auto operator<=>(const LibraryPlace&) const = default;
+};
+
+std::vector<LibraryPlace> libraries_of(const Task& task, const PlatformText& platform) {
   std::set<std::vector<std::string>> settings;
   for (const Measurement* const measurement : task.measurements) settings.insert(measurement->assignments);
-  std::vector<std::pair<std::size_t, std::string>> used;
+  std::set<LibraryPlace> used;
   for (const std::vector<std::string>& assignments : settings) {
-    const models::GemmSpec gemm = platform.spec(assignments).gpu.gemm;
-    const auto place = std::ranges::find(gemm.libraries, gemm.library.name);
-    used.emplace_back(static_cast<std::size_t>(place - gemm.libraries.begin()), gemm.library.name);
+    const models::GpuSpec gpu = platform.spec(assignments).gpu;
+    const auto add = [&used](const char* list, const std::vector<std::string>& all, const std::string& one) {
+      const auto place = std::ranges::find(all, one);
+      if (place != all.end()) {
+        used.insert({list, static_cast<std::size_t>(place - all.begin()), fmt::format("{}.{}", list, one)});
+      }
+    };
+    add("gpu.gemm.libraries", gpu.gemm.libraries, gpu.gemm.library.name);
+    if (gpu.attention) add("gpu.attention.libraries", gpu.attention->libraries, gpu.attention->library);
   }
-  std::ranges::sort(used);
-  used.erase(std::unique(used.begin(), used.end()), used.end());
-  return used;
+  return {used.begin(), used.end()};
 }
 
 // The parameters of a target, each with the library that it is of, if it is of one.
 std::vector<std::pair<std::string, std::string>> paths_of(const Target& target, const Task& task,
                                                           const PlatformText& platform) {
-  const std::size_t star = target.path.find(".*");
-  if (star == std::string_view::npos) return {{std::string(target.path), ""}};
+  const std::size_t star = target.path.find(of_library);
+  if (!target.is_of_library()) return {{std::string(target.path), ""}};
   std::vector<std::pair<std::string, std::string>> paths;
-  for (const auto& [place, name] : libraries_of(task, platform)) {
-    paths.emplace_back(fmt::format("{}[{}]{}", target.path.substr(0, star), place, target.path.substr(star + 2)), name);
+  for (const LibraryPlace& one : libraries_of(task, platform)) {
+    if (one.list != target.path.substr(0, star)) continue;
+    paths.emplace_back(fmt::format("{}[{}]{}", one.list, one.place, target.path.substr(star + of_library.size())),
+                       one.name);
   }
   return paths;
 }
@@ -76,7 +89,7 @@ void require_convergence(const Task& task, const Solution& solution) {
   if (solution.converged) return;
   throw sim::ConfigError(
       {{task.measurements.front()->where(), "",
-        fmt::format("the fit of {} does not converge ({}): nothing is written", task.step->name, solution.report)}});
+        fmt::format("the fit of {} does not converge ({}): nothing is written", task.name(), solution.report)}});
 }
 
 std::vector<std::size_t> outliers_of(const Solution& solution, std::span<const FitRow> rows) {
@@ -123,29 +136,80 @@ bool solve(Task& task, StepResiduals& simulated, PlatformText& platform) {
 std::string Task::source() const {
   std::set<std::string> files;
   for (const Measurement* const measurement : measurements) files.insert(measurement->file);
-  return fmt::format("{}: {}", fmt::join(files, " and "), step->name);
+  return fmt::format("{}: {}", fmt::join(files, " and "), name());
 }
+
+std::string Task::name() const {
+  return library.empty() ? std::string(step->name) : fmt::format("{}, {}", step->name, library);
+}
+
+namespace {
+
+// Those that a step takes of a file. Of thousands one in so many is enough, of each group alike: more would cost time
+// and hardly move a parameter.
+std::vector<const Measurement*> taken(const Step& step, const Reading& file) {
+  constexpr std::size_t enough = 200;
+  std::vector<const Measurement*> all;
+  for (const Measurement& measurement : file.measurements) {
+    const bool is_probe = measurement.role == Role::probe;
+    if (is_probe == step.is_of_probes && step.takes(measurement)) all.push_back(&measurement);
+  }
+  const std::size_t one_in = (all.size() + enough - 1) / enough;
+  std::map<std::string_view, std::size_t> seen;  // of each group
+  std::erase_if(all, [&](const Measurement* one) { return seen[one->group]++ % one_in != 0; });
+  return all;
+}
+
+// The list of libraries that all a step finds is of; empty where something else is among it.
+std::string_view libraries_of(const Step& step) {
+  const auto list = [](const Target& target) { return target.path.substr(0, target.path.find(of_library)); };
+  const auto is_of_the_first = [&](const Target& target) {
+    return target.is_of_library() && list(target) == list(step.targets.front());
+  };
+  return !step.targets.empty() && std::ranges::all_of(step.targets, is_of_the_first) ? list(step.targets.front()) : "";
+}
+
+// What a step takes of all files, by the library that it was run by where the step is of libraries alone: the kernels
+// of one say nothing of those of another.
+std::map<std::string, std::vector<const Measurement*>> shared_out(const Step& step, const PlatformText& platform,
+                                                                  std::span<const Reading> files) {
+  const std::string_view list = libraries_of(step);
+  std::map<std::vector<std::string>, std::string> library;  // by assignments
+  const auto library_of = [&](const Measurement& one) {
+    const auto [place, is_new] = library.try_emplace(one.assignments);
+    if (is_new && !list.empty()) {
+      for (const std::string& name : named_libraries(platform.spec(one.assignments).gpu)) {
+        if (name.starts_with(list)) place->second = name.substr(list.size() + 1);
+      }
+    }
+    return place->second;
+  };
+  std::map<std::string, std::vector<const Measurement*>> shares;
+  for (const Reading& file : files) {
+    for (const Measurement* const one : taken(step, file)) shares[library_of(*one)].push_back(one);
+  }
+  return shares;
+}
+
+}  // namespace
 
 std::vector<Task> tasks_for(const PlatformText& platform, std::span<const Reading> files) {
   const std::vector<sim::Parameter> parameters = platform.parameters();
   std::vector<Task> tasks;
   std::set<std::string> claimed;
   for (const Step& step : steps()) {
-    Task task;
-    task.step = &step;
-    for (const Reading& file : files) {
-      for (const Measurement& measurement : file.measurements) {
-        const bool is_probe = measurement.role == Role::probe;
-        if (is_probe == step.is_of_probes && step.takes(measurement)) task.measurements.push_back(&measurement);
+    for (auto& [library, measurements] : shared_out(step, platform, files)) {
+      Task task;
+      task.step = &step;
+      task.library = library;
+      task.measurements = std::move(measurements);
+      if (step.is_of_probes) {
+        add_probed(task, parameters);
+      } else {
+        add_unknowns(task, platform, parameters, claimed);
       }
+      tasks.push_back(std::move(task));
     }
-    if (task.measurements.empty()) continue;
-    if (step.is_of_probes) {
-      add_probed(task, parameters);
-    } else {
-      add_unknowns(task, platform, parameters, claimed);
-    }
-    tasks.push_back(std::move(task));
   }
   return tasks;
 }

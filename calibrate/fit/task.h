@@ -19,6 +19,7 @@ namespace c3sim::calibrate {
 
 struct Task {
   const Step* step = nullptr;
+  std::string library;            // whose kernels alone were measured; empty: of any
   std::vector<Unknown> unknowns;  // to be fitted
   std::vector<Unknown> vague;     // not identified: they keep the base's value
   std::vector<const Measurement*> measurements;
@@ -27,6 +28,7 @@ struct Task {
   std::vector<double> held_out;       // residuals of rows where they are left out, see held_out_residuals
   std::vector<std::size_t> outliers;  // rows that lie so far off that they were left next to no say
 
+  std::string name() const;    // "a streaming kernel", or "attention, cudnn" of one library
   std::string source() const;  // "isolated.csv: a streaming kernel"
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/config/config_text.h"
+#include "sim/interruption.h"
 
 namespace c3sim::calibrate {
 
@@ -63,6 +64,7 @@ class Handler final : public Json::json_sax_t {
 
   Level& level() { return levels_.back(); }
   bool next_element() {
+    steps_.note();
     if (!levels_.empty() && level().is_array) ++level().elements;
     return true;
   }
@@ -94,6 +96,7 @@ class Handler final : public Json::json_sax_t {
     return next_element();
   }
   bool add(std::string text) {
+    steps_.note();
     if (records_.empty()) return next_element();
     constexpr std::size_t most_values = 4096;
     if (records_.back().values.size() >= most_values) {
@@ -134,6 +137,7 @@ class Handler final : public Json::json_sax_t {
   std::vector<JsonRecord> records_;  // that have begun
   LogCell key_;
   std::optional<JsonFault> fault_;
+  sim::ShortSteps steps_;
 };
 
 }  // namespace

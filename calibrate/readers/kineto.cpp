@@ -16,6 +16,7 @@
 #include "calibrate/readers/work_kind.h"
 #include "sim/config/config_error.h"
 #include "sim/config/config_text.h"
+#include "sim/interruption.h"
 
 namespace c3sim::calibrate {
 
@@ -76,6 +77,7 @@ class Gatherer {
     origins_ = {};
     calls_ = {};
     for (const ProfiledWork& work : profile_.work) {
+      steps_.note();
       if (work.kind != WorkKind::collective) continue;
       const std::string_view named = kinds_.of("kernel", profile_.name_of(work)).communicates;
       CommunicationClass& one = profile_.communication[named.empty() ? "as told" : std::string(named)];
@@ -87,7 +89,7 @@ class Gatherer {
     }
     profile_.work.shrink_to_fit();
     if (!std::ranges::is_sorted(profile_.work, {}, &ProfiledWork::begin))
-      std::ranges::stable_sort(profile_.work, {}, &ProfiledWork::begin);
+      std::ranges::stable_sort(profile_.work, {}, sim::as_short_steps(&ProfiledWork::begin));
     std::ranges::stable_sort(profile_.steps, {}, &ProfiledStep::begin);
     count_overlaps();
     return std::move(profile_);
@@ -275,6 +277,7 @@ class Gatherer {
 
   void name_channels() {
     for (std::size_t i = 0; i < profile_.work.size(); ++i) {
+      steps_.note();
       ProfiledWork& work = profile_.work[i];
       if (origins_[i].channels == 0 || profile_.collective_of(work) == nullptr) continue;
       KnownCollective known = profile_.collectives[*work.collective];
@@ -289,6 +292,7 @@ class Gatherer {
     sort_calls();
     std::vector<bool> launches(calls_.size(), false);
     for (std::size_t i = 0; i < profile_.work.size(); ++i) {
+      steps_.note();
       ProfiledWork& work = profile_.work[i];
       const std::int64_t correlation = origins_[i].correlation;
       if (correlation != 0) work.asked = call_of(correlation);
@@ -309,14 +313,16 @@ class Gatherer {
     for (std::size_t i = 0; i < calls_.size(); ++i) {
       if (launches[i] || calls_[i].call.kind == HostCallKind::synchronise) order.emplace_back(i);
     }
-    std::ranges::stable_sort(order, {}, [&](Place i) { return calls_[*i].call.begin; });
+    std::ranges::stable_sort(order, {}, sim::as_short_steps([&](Place i) { return calls_[*i].call.begin; }));
     std::vector<Place> place(calls_.size());
     profile_.calls.reserve(order.size());
     for (const Place i : order) {
+      steps_.note();
       place[*i] = profile_.calls.size();
       profile_.calls.push_back(calls_[*i].call);
     }
     for (ProfiledWork& work : profile_.work) {
+      steps_.note();
       if (work.asked) work.asked = place[*work.asked];
     }
   }
@@ -324,7 +330,8 @@ class Gatherer {
   void sort_calls() {
     by_correlation_.reserve(calls_.size());
     for (std::size_t i = 0; i < calls_.size(); ++i) by_correlation_.emplace_back(i);
-    std::ranges::stable_sort(by_correlation_, {}, [this](Place i) { return calls_[*i].correlation; });
+    std::ranges::stable_sort(by_correlation_, {},
+                             sim::as_short_steps([this](Place i) { return calls_[*i].correlation; }));
   }
   // The last of that correlation; nothing where there is none.
   Place call_of(std::int64_t correlation) const {
@@ -337,6 +344,7 @@ class Gatherer {
 
   void join_waits() {
     for (const Waiting& one : waits_) {
+      steps_.note();
       const Place recorded = call_of(one.recorded_by);
       if (!recorded) {
         misunderstand("a wait for an event that nobody recorded in the trace", one.line);
@@ -355,6 +363,7 @@ class Gatherer {
     constexpr sim::Time let_in = std::chrono::microseconds(20);
     std::vector<sim::Time> busy_until(profile_.streams.size(), sim::Time::min());
     for (const ProfiledWork& work : profile_.work) {
+      steps_.note();
       sim::Time& until = busy_until[work.stream];
       if (until > work.begin + let_in) {
         misunderstand(
@@ -380,6 +389,7 @@ class Gatherer {
   // By "External id" of their operators, places in Profile::collectives and in Profile::products.
   std::unordered_map<std::int64_t, std::size_t> collectives_, products_;
   std::vector<Waiting> waits_;
+  sim::ShortSteps steps_;
 };
 
 }  // namespace
@@ -388,7 +398,7 @@ bool is_kineto(std::string_view text) {
   text = sim::without_byte_order_mark(text);
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return false;
-  if (text[begin] == '{') return text.find("\"traceEvents\"") != std::string_view::npos;
+  if (text[begin] == '{') return has_text(text, "\"traceEvents\"");
   const std::string_view first = text.substr(begin, text.find('}'));  // of a list of events
   return text[begin] == '[' && first.find("\"ph\"") != std::string_view::npos;
 }

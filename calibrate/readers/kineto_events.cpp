@@ -12,6 +12,7 @@
 #include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/rccl_test.h"
 #include "sim/config/config_text.h"
+#include "sim/interruption.h"
 #include "study/ask/arguments.h"
 #include "study/work/operation.h"
 
@@ -155,7 +156,17 @@ std::optional<std::int64_t> integer_of(const std::string& text) {
 
 KinetoHead read_kineto_events(std::string_view text, const std::function<void(const KinetoEvent&)>& take,
                               const MoreText& more) {
-  JsonPlace place{sim::without_byte_order_mark(text), more};
+  // Before each piece whoever waits is asked whether the answer is still wanted.
+  constexpr std::size_t longest_piece = std::size_t{1} << 18;
+  std::string_view rest = sim::without_byte_order_mark(text);
+  const MoreText next = [&rest, &more] {
+    sim::ask_interruption();
+    if (rest.empty()) return more ? more() : std::string_view();
+    const std::string_view piece = rest.substr(0, longest_piece);
+    rest.remove_prefix(piece.size());
+    return piece;
+  };
+  JsonPlace place{next(), next};
   EventHandler handler(take, place);
   Json::sax_parse(JsonIterator(&place), JsonIterator(nullptr), &handler);
   return std::move(handler.head);

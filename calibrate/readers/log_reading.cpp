@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "sim/interruption.h"
 #include "study/report/statistics.h"
 #include "study/work/operation.h"
 
@@ -111,7 +112,7 @@ Reading LogReading::take(std::string_view if_nothing) && {
 }
 
 Percentiles percentiles_of(std::vector<double> values) {
-  std::ranges::sort(values);
+  std::ranges::sort(values, sim::as_short_steps(std::ranges::less()));
   const auto at = [&values](double share) {
     return study::value_at(values, share * static_cast<double>(values.size() - 1));
   };
@@ -124,11 +125,14 @@ std::vector<bool> is_beside_others(const std::vector<Stay>& stays) {
   constexpr double share = 0.01;
   std::vector<std::size_t> order(stays.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {},
-                    [&stays](std::size_t i) { return std::tuple(stays[i].gpu, stays[i].begin, stays[i].end, i); });
+  std::ranges::sort(order, {}, sim::as_short_steps([&stays](std::size_t i) {
+                      return std::tuple(stays[i].gpu, stays[i].begin, stays[i].end, i);
+                    }));
   std::vector<double> shared(stays.size());
   std::size_t last = 0;
+  sim::ShortSteps steps;
   for (std::size_t i = 0; i < order.size(); ++i) {
+    steps.note();
     const std::size_t here = order[i];
     const bool is_first_of_gpu = i == 0 || stays[here].gpu != stays[last].gpu;
     const double both = std::min(stays[here].end, stays[last].end) - stays[here].begin;

@@ -42,6 +42,7 @@ LogLines::LogLines(std::string_view text) : rest_(sim::without_byte_order_mark(t
 
 bool LogLines::next() {
   if (rest_.empty()) return false;
+  steps_.note();
   const std::size_t end = rest_.find('\n');
   is_ended_ = end != std::string_view::npos;
   line_.text = rest_.substr(0, end);
@@ -75,6 +76,15 @@ LogCells LogPattern::groups(const LogCell& text) const {
 std::string LogPattern::erased_from(std::string text) const {
   RE2::GlobalReplace(&text, *expression_, "");
   return text;
+}
+
+bool has_text(std::string_view text, std::string_view part) {
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  for (std::size_t at = 0; at < text.size(); at += piece) {
+    sim::ask_interruption();
+    if (text.substr(at, piece + part.size() - 1).find(part) != std::string_view::npos) return true;
+  }
+  return false;
 }
 
 // ESC [ parameters letter; ESC ] words BEL, or ESC \ behind them; ESC and one letter. None goes on past its line.
@@ -151,7 +161,9 @@ std::string without_tags(std::string text) {
   for (int layer = 0; layer < most_layers; ++layer) {
     const auto tag = std::ranges::find_if(tags, [&text](const LogPattern& one) { return is_in_front(one, text); });
     if (tag == tags.end()) return text;
+    sim::ShortSteps lines;
     for (std::size_t begin = text.size() - sim::without_byte_order_mark(text).size(); begin < text.size();) {
+      lines.note();
       const std::size_t end = std::min(text.find('\n', begin), text.size());
       const std::size_t size = end_of(*tag, std::string_view(text).substr(begin, end - begin));
       std::fill_n(text.begin() + static_cast<std::ptrdiff_t>(begin), size, ' ');

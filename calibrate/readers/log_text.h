@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/config/config_text.h"
+#include "sim/interruption.h"
 
 namespace re2 {
 class RE2;
@@ -48,6 +49,7 @@ class LogLines {
   std::string_view rest_;
   LogCell line_{.text = {}, .line = 0};
   bool is_ended_ = true;
+  sim::ShortSteps steps_;
 };
 
 // A regular expression over bytes, as RE2 has them: in time linear in the text, whatever stands in it.
@@ -76,6 +78,9 @@ bool has_line(std::string_view text, const IsSuch& is_such) {
   }
   return false;
 }
+
+// Whether such a part stands somewhere in a text, of up to gigabytes.
+bool has_text(std::string_view text, std::string_view part);
 
 // Without the blanks, tabs and carriage returns around it.
 LogCell trimmed(const LogCell& cell);

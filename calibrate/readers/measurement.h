@@ -2,6 +2,7 @@
 // same ones; only a fit is refused what ran concurrently or is marked as a prediction (calibrate/fit_guard.h).
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -68,6 +69,14 @@ struct Measurement {
   std::string alternative;
 
   std::string where() const { return line == 0 ? file : file + ":" + std::to_string(line); }
+  // Whether its table says whose kernels products are, and whether what it timed followed each other in a stream.
+  bool names_library() const { return assigns("gpu.gemm.library="); }
+  bool is_in_stream() const { return assigns("host.protocol=stream"); }
+
+ private:
+  bool assigns(std::string_view beginning) const {
+    return std::ranges::any_of(assignments, [beginning](const std::string& one) { return one.starts_with(beginning); });
+  }
 };
 
 // A row that says nothing to compare with, and why.
@@ -103,6 +112,7 @@ struct Reading {
   std::vector<Omission> left_out;   // understood, but no model stands for them
   std::vector<sim::Fault> remarks;  // what to beware of in what was read: where, of what, what
   std::vector<sim::Fault> faults;   // not understood, or absurd: where, what, what would be accepted
+  std::size_t odd_rows = 0;         // of these, how many are of a row of a table that its form has no entry for
 };
 
 }  // namespace c3sim::calibrate

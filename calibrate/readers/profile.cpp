@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sim/config/config_error.h"
+#include "sim/interruption.h"
 
 namespace c3sim::calibrate {
 
@@ -15,7 +16,9 @@ namespace {
 using Collectives = std::map<models::CollectiveSpec, std::vector<ProfiledWork*>>;
 void add_collectives(Profile& profile, std::vector<Collectives>& all) {
   std::map<std::int64_t, Collectives> by_device;
+  sim::ShortSteps steps;
   for (ProfiledWork& work : profile.work) {
+    steps.note();
     Collectives& own = by_device[profile.streams[work.stream].device];
     if (const models::CollectiveSpec* const spec = profile.collective_of(work)) own[*spec].push_back(&work);
   }
@@ -47,6 +50,7 @@ void tell_waits(std::span<Profile* const> profiles) {
   std::vector<Collectives> all;
   for (Profile* const profile : profiles) add_collectives(*profile, all);
   if (all.size() < 2) return;
+  sim::ShortSteps steps;
   for (const auto& [spec, first] : all.front()) {
     const auto of_rank = [&spec = spec](Collectives& one) -> std::vector<ProfiledWork*>& { return one[spec]; };
     const std::size_t runs = first.size();
@@ -57,6 +61,7 @@ void tell_waits(std::span<Profile* const> profiles) {
       continue;
     }
     for (std::size_t i = 0; i < first.size(); ++i) {
+      steps.note();
       sim::Time least = sim::Time::max();
       for (Collectives& one : all) least = std::min(least, of_rank(one)[i]->length());
       for (Collectives& one : all) of_rank(one)[i]->least = least;

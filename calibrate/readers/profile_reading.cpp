@@ -15,6 +15,7 @@
 #include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/rocprof_trace.h"
 #include "sim/config/measurement_text.h"
+#include "sim/interruption.h"
 
 namespace c3sim::calibrate {
 
@@ -116,6 +117,7 @@ class RunReader {
     const auto seconds = [this](sim::Time at) { return sim::to_seconds(at - profile_.begin()).value(); };
     std::map<std::size_t, std::size_t> by_product;
     for (std::size_t place = 0; place < profile_.work.size(); ++place) {
+      steps_.note();
       const ProfiledWork& work = profile_.work[place];
       if (work.length() <= sim::Time(0)) continue;
       const Stay stay{static_cast<int>(profile_.streams[work.stream].device), seconds(work.begin), seconds(work.end)};
@@ -139,10 +141,12 @@ class RunReader {
     company_.resize(runs_.size());
     std::vector<std::size_t> order(runs_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {},
-                             [this](std::size_t i) { return std::pair(runs_[i].stay.gpu, runs_[i].stay.begin); });
+    std::ranges::stable_sort(order, {}, sim::as_short_steps([this](std::size_t i) {
+                               return std::pair(runs_[i].stay.gpu, runs_[i].stay.begin);
+                             }));
     std::vector<std::size_t> active;
     for (const std::size_t here : order) {
+      steps_.note();
       const Stay& stay = runs_[here].stay;
       std::erase_if(active, [&](std::size_t one) {
         return runs_[one].stay.gpu != stay.gpu || runs_[one].stay.end <= stay.begin;
@@ -170,6 +174,7 @@ class RunReader {
     for (const SeenRun& run : runs_) stays.push_back(run.stay);
     const std::vector<bool> beside = is_beside_others(stays);
     for (std::size_t i = 0; i < runs_.size(); ++i) {
+      steps_.note();
       Subject& subject = subjects_[runs_[i].subject];
       if (!beside[i]) subject.alone.push_back(i);
       if (!beside[i] || is_told_[i]) continue;
@@ -195,6 +200,7 @@ class RunReader {
     std::vector<TracedRun> runs;
     double all = 0.0;
     for (const std::size_t run : subject.alone) {
+      steps_.note();
       runs.push_back({runs_[run].work, runs_[run].length()});
       all += runs_[run].length();
     }
@@ -227,6 +233,7 @@ class RunReader {
     };
     std::map<std::tuple<models::GemmShape, models::CollectiveSpec, bool, bool>, Pair> pairs;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
+      steps_.note();
       const auto* const gemm = runs_[i].trial == nullptr ? nullptr : std::get_if<study::GemmTrial>(runs_[i].trial);
       const Company& company = company_[i];
       if (gemm == nullptr || company.others != 1) continue;
@@ -266,6 +273,7 @@ class RunReader {
     std::map<models::CollectiveKind, std::vector<TracedRun>> beside;
     int gpus = 0;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
+      steps_.note();
       const models::CollectiveSpec* const collective = collective_of(i);
       if (collective == nullptr || !company_[i].computes) continue;
       beside[collective->kind].push_back({runs_[i].work, runs_[i].length()});
@@ -299,6 +307,7 @@ class RunReader {
   std::vector<Subject> subjects_;
   std::map<std::size_t, std::size_t> kernels_;  // subjects by the place of their name
   std::map<KnownWork, std::size_t> works_;      // by what is known
+  sim::ShortSteps steps_;
 };
 
 }  // namespace

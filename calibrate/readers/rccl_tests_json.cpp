@@ -249,8 +249,8 @@ bool is_csv_of_rccl_tests(std::string_view text) {
 
 bool is_json_of_rccl_tests(std::string_view text) {
   if (!is_json(text)) return false;
-  const auto holds = [text](std::string_view key) { return text.find(key) != std::string_view::npos; };
-  return holds("\"out_of_place\"") || holds("\"in_place\"") || (holds("\"inPlace\"") && holds("\"busBw\""));
+  const auto has = [text](std::string_view key) { return has_text(text, key); };
+  return has("\"out_of_place\"") || has("\"in_place\"") || (has("\"inPlace\"") && has("\"busBw\""));
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "calibrate/readers/reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <new>
 #include <system_error>
 
@@ -26,6 +28,15 @@ std::vector<std::string> missing_columns(const sim::CsvFile& file, const TableFo
     if (!file.has(column)) missing.push_back(column);
   }
   return missing;
+}
+
+// What a form sets whatever a row says: "gpus=2, host.protocol=stream".
+std::string taken_for_granted(const TableFormat& format) {
+  std::vector<std::string> texts;
+  for (const Template& assignment : format.assignments) {
+    if (assignment.holes().empty()) texts.push_back(assignment.text());
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 // What a table says of its own row in such a column; empty where it has none or that says nothing.
@@ -54,23 +65,63 @@ void apply_own_roles(Reading& reading, const sim::CsvFile& file) {
   }
 }
 
-// The comments above the columns, and the GPU that one of them names: "# gpu: AMD Instinct MI300X", or as c3sim-measure
-// does, "... measured by c3sim-measure on 4 x NVIDIA H200 (sm_90, ...".
+// The GPUs that comments name in passing: "measured on 2 x NVIDIA H200 (700 W, ...". Whole words alone are names, as
+// files are called after GPUs, too.
+class NamedGpus {
+ public:
+  void look_at(std::string_view comment) {
+    static const LogPattern model(
+        R"((?i)\b(?:\d+x)?((?:nvidia |amd |instinct )*)"
+        R"((mi(?:\d\d|100|210|[23]\d\d[a-z])|[vah]100|[ah]800|h20|h200|b[123]00|g[hb][23]00|l40s?))\b)");
+    static const LogPattern of_vendor(
+        R"((?i)\b(nvidia (?:geforce )?([a-z]{1,2}\d{1,3}[a-z]?|rtx (?:pro )?a?\d{4}))\b)");
+    static const LogPattern architecture(R"((?i)\b((gfx[0-9a-f]{3,4}))\b)");
+    for (const LogPattern* const pattern : {&model, &of_vendor}) take(models_, *pattern, comment);
+    take(architectures_, architecture, comment);
+  }
+
+  // Where they name one, and no other; of none the one architecture. Else empty.
+  std::string only() const {
+    const std::map<std::string, std::string>& named = models_.empty() ? architectures_ : models_;
+    return named.size() == 1 ? named.begin()->second : std::string();
+  }
+
+ private:
+  using Names = std::map<std::string, std::string>;  // by the model, in lower case
+  static void take(Names& names, const LogPattern& pattern, std::string_view comment) {
+    LogCell rest{comment};
+    for (LogCells found = pattern.groups(rest); !found.empty(); found = pattern.groups(rest)) {
+      names.try_emplace(lower_case(found[2].text), printable(found[1].text));
+      rest = rest.from(static_cast<std::size_t>(found[0].column - rest.column) + found[0].text.size());
+    }
+  }
+
+  Names models_, architectures_;
+};
+
+// The comments above the columns, and the GPU that one of them names: "# gpu: AMD Instinct MI300X", as c3sim-measure
+// does, "... measured by c3sim-measure on 4 x NVIDIA H200 (sm_90, ...", or, where rows do not say their platform, in
+// passing.
 void take_header(Reading& reading, std::string_view text) {
   static const LogPattern gpu(R"((?i)^[^a-z0-9:]*gpu[^a-z0-9:]*:(.*)|measured by c3sim-measure on \S+ x (.*?) \()");
+  NamedGpus in_passing;
   constexpr std::size_t most_lines = 64;
   constexpr std::size_t longest = 400;
   LogLines lines(text);
   while (lines.next() && reading.header.size() < most_lines) {
     const std::string_view line = lines.line().text;
     if (line.empty()) continue;
-    if (!line.starts_with('#')) return;
+    if (!line.starts_with('#')) break;
     const std::string_view said = sim::trimmed(line.substr(std::min(line.find_first_not_of('#'), line.size())));
     if (!said.empty()) reading.header.emplace_back(said.substr(0, longest));
     const LogCells named = gpu.groups({said});
     if (reading.gpu.empty() && !named.empty())
       reading.gpu = printable(trimmed(named[1].text.empty() ? named[2] : named[1]).text);
+    in_passing.look_at(said.substr(0, longest_log_line));
   }
+  const bool rows_say_it =
+      std::ranges::any_of(reading.measurements, [](const auto& one) { return !one.platform.empty(); });
+  if (reading.gpu.empty() && !rows_say_it) reading.gpu = in_passing.only();
 }
 
 bool is_free(std::string_view column) {
@@ -196,14 +247,40 @@ const TableFormat& Reader::form_of(const sim::CsvFile& file, Rows rows, std::vec
 
 Reading Reader::read_rows(const sim::CsvFile& file, Rows rows, const Roles& roles) const {
   std::vector<std::string> alike;
-  const TableFormat& form = form_of(file, rows, alike);
-  Reading reading = read_table(file, form, others_, rows);
+  const TableFormat* form = &form_of(file, rows, alike);
+  Reading reading = read_table(file, *form, others_, rows);
   reading.alike = std::move(alike);
-  tell_unused_columns(reading, file, form, roles);
+  const bool are_all_odd = reading.measurements.empty() && reading.odd_rows > 0 &&
+                           reading.faults.size() == file.faults().size() + reading.odd_rows;
+  if (are_all_odd && form->name != table_name(file.name())) form = &form_by_words(file, rows, *form, reading);
+  tell_unused_columns(reading, file, *form, roles);
   return reading;
 }
 
-// Names what the form lacks that fewest columns part from the table, and of these the one that it has most of.
+// Where the form that the columns tell has no entry for the words of any row, these may tell another form with the same
+// columns: the one by which most rows can be read, and none is at fault. Such a form may be one of one machine.
+const TableFormat& Reader::form_by_words(const sim::CsvFile& file, Rows rows, const TableFormat& by_columns,
+                                         Reading& reading) const {
+  const TableFormat* found = &by_columns;
+  for (const TableFormat& format : tables_) {
+    if (&format == &by_columns || !missing_columns(file, format, rows).empty()) continue;
+    Reading again = read_table(file, format, others_, rows);
+    const bool is_at_fault = again.faults.size() > file.faults().size();
+    if (is_at_fault || again.measurements.size() <= reading.measurements.size()) continue;
+    reading = std::move(again);
+    found = &format;
+  }
+  if (found == &by_columns) return by_columns;
+  const std::string granted = taken_for_granted(*found);
+  reading.remarks.push_back(
+      {file.name(), "",
+       fmt::format("no row can be read as '{}', whose columns these are: it is read as '{}'{}", by_columns.name,
+                   found->name, granted.empty() ? "" : ", which takes " + granted + " for granted")});
+  return *found;
+}
+
+// Names what the form lacks that fewest columns part from the table, or, where that is none, that its name decides, and
+// of these the one that it has most of.
 void Reader::refuse(const sim::CsvFile& file, Rows rows) const {
   const TableFormat* nearest = nullptr;
   std::pair<std::size_t, std::size_t> fewest;  // missing, and not there
@@ -223,7 +300,12 @@ void Reader::refuse(const sim::CsvFile& file, Rows rows) const {
   if (nearest == nullptr) {
     told.fault(fmt::format("no table with these columns is known; known are:\n  {}", fmt::join(names, "\n  ")));
   } else {
-    told.fault(fmt::format("no table with these columns is known: the nearest is '{}'", nearest->name));
+    std::string why = fmt::format("no table with these columns is known: the nearest is '{}'", nearest->name);
+    if (fewest.first == 0) {
+      why += fmt::format(", which takes {} for granted: a file is read as that where it is called {}.csv",
+                         taken_for_granted(*nearest), nearest->name);
+    }
+    told.fault(why);
     told.require(missing_columns(file, *nearest, rows));
   }
   std::vector<sim::Fault> faults = told.faults();
@@ -267,7 +349,6 @@ Reading Reader::read_text(std::string written, const std::string& name, Rows row
   }
   const sim::CsvFile file = sim::CsvFile::from_text(text, name);
   Reading reading = read_rows(file, rows, roles);
-  take_header(reading, text);
   if (!text.ends_with('\n')) {
     // A table that was cut off within its last cell reads as one with another number there.
     reading.remarks.push_back({name, "", "no line end behind its last row: it may have been cut off"});
@@ -275,6 +356,7 @@ Reading Reader::read_text(std::string written, const std::string& name, Rows row
   roles.apply(reading, &file);
   apply_own_roles(reading, file);
   for (Measurement& measurement : reading.measurements) measurement.platform = own_word(file, measurement, "platform");
+  take_header(reading, text);
   refuse_repeated_rows(reading, text, name);
   return reading;
 }

@@ -26,7 +26,8 @@ class Reader {
   void set_other_tables(OtherTables others) { others_ = std::move(others); }
 
   // Of a table the form that it is named after, or else the one that needs most columns, of those whose columns it has,
-  // but for forms of one machine. Roles are those of the list beside the file and of the table's own column `role`;
+  // but for forms of one machine; where that has no entry for any row, the one of its columns as which all can be read,
+  // if there is any. Roles are those of the list beside the file and of the table's own column `role`;
   // what either calls a prediction is one. Throws sim::ConfigError for a file that cannot be read at all or is of no
   // known format, or that the memory there is does not hold. The file is opened once, and may be compressed by gzip
   // (sim/config/measurement_text.h). Runs that a log tells by name alone are those that the list of labels beside it
@@ -39,6 +40,8 @@ class Reader {
 
  private:
   const TableFormat& form_of(const sim::CsvFile& file, Rows rows, std::vector<std::string>& alike) const;
+  const TableFormat& form_by_words(const sim::CsvFile& file, Rows rows, const TableFormat& by_columns,
+                                   Reading& reading) const;
   Reading read_rows(const sim::CsvFile& file, Rows rows, const Roles& roles) const;
   [[noreturn]] void refuse(const sim::CsvFile& file, Rows rows) const;
 

@@ -18,6 +18,7 @@
 #include "calibrate/readers/log_reading.h"
 #include "sim/config/csv_lexer.h"
 #include "sim/config/nearest_name.h"
+#include "sim/interruption.h"
 
 namespace c3sim::calibrate {
 
@@ -65,6 +66,7 @@ class CsvLog {
   // Goes on to the next row that is whole; of others it records what is wrong.
   bool next() {
     while (has_all_ && lexer_.next(row_)) {
+      steps_.note();
       if (is_whole()) return true;
     }
     return false;
@@ -103,6 +105,7 @@ class CsvLog {
   int heads_line_ = 1;
   sim::CsvRow row_;
   bool has_all_ = true;  // the columns that it must have
+  sim::ShortSteps steps_;
 };
 
 // Devices by what traces call them: "4", "Agent 4"; others after those.

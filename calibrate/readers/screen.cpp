@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "calibrate/readers/log_text.h"
+#include "sim/interruption.h"
 
 namespace c3sim::calibrate {
 
@@ -115,7 +116,9 @@ using Repeated = std::map<const Measurement*, const Measurement*>;
 Repeated repeated_in(const std::vector<Entry>& entries) {
   std::set<Entry, SaysLess> firsts;
   Repeated first_of;
+  sim::ShortSteps steps;
   for (const Entry& entry : entries) {
+    steps.note();
     const auto [first, is_new] = firsts.insert(entry);
     if (!is_new) first_of.emplace(entry.measurement, first->measurement);
   }
@@ -145,7 +148,7 @@ std::optional<std::string> platform_of(const Reading& reading, std::span<const s
   return named == known.end() ? std::nullopt : std::optional(*named);
 }
 
-void refuse_other_gpus(Reading& reading, const std::string& path, const ScreenedFor& target) {
+bool refuse_other_gpus(Reading& reading, const std::string& path, const ScreenedFor& target) {
   std::vector<sim::Fault> faults;
   bool is_foreign = names_gpu(reading.gpu) && !is_gpu_of(reading.gpu, target);
   const bool is_unknown = is_foreign && !target.known.empty() && !platform_of_gpu(reading.gpu, target.known);
@@ -172,6 +175,7 @@ void refuse_other_gpus(Reading& reading, const std::string& path, const Screened
     return true;
   });
   reading.faults.insert(reading.faults.end(), faults.begin(), faults.end());
+  return is_foreign;
 }
 
 void leave_out_other_nodes(Reading& reading, const ScreenedFor& target) {

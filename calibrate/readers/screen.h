@@ -32,8 +32,9 @@ std::optional<std::string> platform_of(const Reading& reading, std::span<const s
 // Measurements of another machine become faults: of a row, in whose column `platform` another stands, or of the whole
 // file, where it names another GPU. `path` is that of the file. A GPU without a model in its name ("AMD Radeon
 // Graphics") is told by its architecture ("gfx950"), and may be any where that is not said either. One that no platform
-// is called after is a remark where the platform was asked for, as nobody else could say what to compare with.
-void refuse_other_gpus(Reading& reading, const std::string& path, const ScreenedFor& target);
+// is called after is a remark where the platform was asked for, as nobody else could say what to compare with. Returns
+// whether the whole file is of another GPU.
+bool refuse_other_gpus(Reading& reading, const std::string& path, const ScreenedFor& target);
 
 // Collectives of more GPUs than the node has are left out.
 void leave_out_other_nodes(Reading& reading, const ScreenedFor& target);

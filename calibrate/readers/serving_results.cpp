@@ -218,13 +218,11 @@ class ServingReader {
 };
 
 bool is_of_client(std::string_view text) {
-  return is_json(text) && text.find("\"mean_ttft_ms\"") != std::string_view::npos &&
-         text.find("\"total_input_tokens\"") != std::string_view::npos;
+  return is_json(text) && has_text(text, "\"mean_ttft_ms\"") && has_text(text, "\"total_input_tokens\"");
 }
 
 bool is_of_inference_max(std::string_view text) {
-  return is_json(text) && text.find("\"mean_ttft\"") != std::string_view::npos &&
-         text.find("\"conc\"") != std::string_view::npos;
+  return is_json(text) && has_text(text, "\"mean_ttft\"") && has_text(text, "\"conc\"");
 }
 
 }  // namespace

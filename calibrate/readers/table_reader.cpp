@@ -13,6 +13,7 @@
 #include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
 #include "sim/config/quantity_text.h"
+#include "sim/interruption.h"
 
 namespace c3sim::calibrate {
 
@@ -81,7 +82,9 @@ class RowReader {
       if (form.leave_out.empty()) return read_as(form);
       return leave_out(form.leave_out);
     }
+    const std::size_t before = reading_.faults.size();
     tell_odd_word();
+    reading_.odd_rows += reading_.faults.size() - before;
   }
 
   bool meets(const Condition& condition) const {
@@ -386,6 +389,7 @@ Reading read_table(const sim::CsvFile& file, const TableFormat& format, const Ot
   reading.faults = file.faults();
   LookupRows lookup_rows;
   for (std::size_t row = 0; row < file.rows(); ++row) {
+    sim::ask_interruption();
     RowReader(file, row, format, others, lookup_rows, rows == Rows::measured, reading).read();
   }
   return reading;
@@ -423,7 +427,9 @@ bool is_met(std::string_view cell, std::string_view word) {
 LookupRows::FirstRows LookupRows::rows_of(const sim::CsvFile& table, const Lookup& lookup, const WantedWords& wanted,
                                           const CellOf& cell_of) {
   FirstRows rows;
+  sim::ShortSteps steps;
   for (std::size_t row = 0; row < table.rows(); ++row) {
+    steps.note();
     std::string cells;
     bool is_meant = true;
     for (std::size_t i = 0; i < wanted.size() && is_meant; ++i) {
@@ -452,7 +458,9 @@ std::optional<std::size_t> LookupRows::first(const sim::CsvFile& table, const Lo
     const auto found = known->second.find(cells);
     return found == known->second.end() ? std::nullopt : std::optional(found->second);
   }
+  sim::ShortSteps steps;
   for (std::size_t row = 0; row < table.rows(); ++row) {
+    steps.note();
     const bool is_it = std::ranges::all_of(wanted, [&](const auto& condition) {
       const std::string_view cell = cell_of(row, condition.first);
       return std::ranges::any_of(condition.second, [&](const std::string& word) { return is_met(cell, word); });

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/interruption.h"
 #include "study/report/statistics.h"
 
 namespace c3sim::calibrate {
@@ -188,17 +189,20 @@ class Builder {
 std::vector<Builder::Item> Builder::items() const {
   std::vector<Item> items;
   std::vector<sim::Time> last_end(profile_.calls.size(), sim::Time::min());
+  sim::ShortSteps steps;
   for (std::size_t place = 0; place < profile_.work.size(); ++place) {
+    steps.note();
     const ProfiledWork& work = profile_.work[place];
     items.push_back({.at = work.begin, .work = place});
     if (const Place launch = work.launch()) last_end[*launch] = std::max(last_end[*launch], work.end);
   }
   for (std::size_t call = 0; call < profile_.calls.size(); ++call) {
+    steps.note();
     const HostCall& one = profile_.calls[call];
     const bool waits_for_own = last_end[call] > sim::Time::min() && last_end[call] <= one.end;
     if (one.kind == HostCallKind::synchronise || waits_for_own) items.push_back({.at = one.end, .call = call});
   }
-  std::ranges::stable_sort(items, {}, &Item::at);
+  std::ranges::stable_sort(items, {}, sim::as_short_steps(&Item::at));
   return items;
 }
 
@@ -333,8 +337,10 @@ void Builder::settle_lags() {
   const auto held_by = [](std::span<const After> after) {
     return static_cast<std::size_t>(std::ranges::min_element(after, {}, &After::lag) - after.begin());
   };
+  sim::ShortSteps steps;
   std::size_t first = 0;  // wait of a node
   for (std::size_t i = 1; i < result_.nodes.size(); ++i) {
+    steps.note();
     const std::span<const After> after = std::as_const(result_.after)[i];
     const std::size_t held = held_by(after);
     lags[static_cast<std::size_t>(reasons_[first + held])].push_back(static_cast<double>(after[held].lag.count()));
@@ -346,6 +352,7 @@ void Builder::settle_lags() {
   }
   first = 0;
   for (std::size_t i = 1; i < result_.nodes.size(); ++i) {
+    steps.note();
     const std::span<After> after = result_.after[i];
     const std::size_t held = held_by(after);
     for (std::size_t j = 0; j < after.size(); ++j) {
@@ -365,7 +372,9 @@ Dependencies Builder::build() && {
   result_.nodes.reserve(all.size() + 1);
   result_.after.reserve(all.size() + 1, 0);
   add(Node{.begin = begin_, .end = begin_}, {});
+  sim::ShortSteps steps;
   for (const Item& item : all) {
+    steps.note();
     if (item.work) {
       add_work(*item.work);
     } else {

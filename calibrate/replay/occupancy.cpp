@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "sim/interruption.h"
+
 namespace c3sim::calibrate {
 
 namespace {
@@ -16,9 +18,12 @@ struct Interval {
 using Intervals = std::vector<Interval>;
 
 void unite(Intervals& all) {
-  if (!std::ranges::is_sorted(all, {}, &Interval::begin)) std::ranges::sort(all, {}, &Interval::begin);
+  if (!std::ranges::is_sorted(all, {}, &Interval::begin))
+    std::ranges::sort(all, {}, sim::as_short_steps(&Interval::begin));
+  sim::ShortSteps steps;
   std::size_t kept = 0;
   for (const Interval& one : all) {
+    steps.note();
     if (one.end <= one.begin) continue;
     if (kept > 0 && one.begin <= all[kept - 1].end) {
       all[kept - 1].end = std::max(all[kept - 1].end, one.end);
@@ -40,7 +45,9 @@ template <class Take>
 void for_each_common(const Intervals& some, const Intervals& all, const Take& take) {
   if (some.empty()) return;
   auto at = std::ranges::upper_bound(all, some.front().begin, {}, &Interval::end);
+  sim::ShortSteps steps;
   for (const Interval& one : some) {
+    steps.note();
     while (at != all.end() && at->end <= one.begin) ++at;
     for (auto inner = at; inner != all.end() && inner->begin < one.end; ++inner) {
       take(Interval{std::max(inner->begin, one.begin), std::min(inner->end, one.end)});
@@ -75,7 +82,11 @@ struct Doings {
 
 Doings doings_of(std::span<const Stretch> stretches) {
   Doings all;
-  for (const Stretch& one : stretches) all.add(one);
+  sim::ShortSteps steps;
+  for (const Stretch& one : stretches) {
+    steps.note();
+    all.add(one);
+  }
   all.settle();
   return all;
 }
@@ -106,7 +117,9 @@ std::vector<Occupancy> occupancies_of(const StretchesByGpu& stretches, std::size
     const Doings whole = doings_of(of_gpu);
     const Intervals busy = whole.either();
     std::map<std::size_t, Doings> by_step;
+    sim::ShortSteps short_steps;
     for (const Stretch& one : of_gpu) {
+      short_steps.note();
       if (one.step) by_step[*one.step].add(one);
     }
     for (auto& [step, own] : by_step) {
@@ -198,7 +211,9 @@ std::vector<StepWork> steps_of(const Profile& profile) {
   std::vector<StepWork> steps;
   std::map<std::pair<std::size_t, std::int64_t>, std::size_t> known;
   StepOfWork step_of(profile);
+  sim::ShortSteps short_steps;
   for (std::size_t place = 0; place < profile.work.size(); ++place) {
+    short_steps.note();
     const ProfiledWork& work = profile.work[place];
     const StepPlace step = profile.steps.empty() ? StepPlace(std::size_t{0}) : step_of.of(work);
     if (!step) continue;
@@ -227,7 +242,9 @@ std::vector<IdleGap> idle_gaps(const Profile& profile, const std::vector<StepWor
   std::vector<IdleGap> gaps;
   std::vector<bool> has_begun(steps.size(), false);
   std::map<std::int64_t, sim::Time> busy_until;  // by GPU
+  sim::ShortSteps short_steps;
   for (std::size_t place = 0; place < profile.work.size(); ++place) {
+    short_steps.note();
     const ProfiledWork& work = profile.work[place];
     const auto [until, is_first] = busy_until.try_emplace(profile.streams[work.stream].device, work.end);
     const Place step = step_of[place];

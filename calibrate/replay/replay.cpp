@@ -7,6 +7,8 @@
 #include <queue>
 #include <utility>
 
+#include "sim/interruption.h"
+
 namespace c3sim::calibrate {
 
 namespace {
@@ -137,17 +139,20 @@ std::vector<Computing> computing(const Profile& profile, std::int64_t device) {
     std::int8_t by = 0;
   };
   std::vector<Change> changes;
+  sim::ShortSteps steps;
   for (const ProfiledWork& work : profile.work) {
+    steps.note();
     if (profile.streams[work.stream].device != device) continue;
     if (work.kind != WorkKind::matrix && work.kind != WorkKind::memory) continue;
     const std::uint8_t kind = work.kind == WorkKind::matrix ? 0 : 1;
     changes.push_back({work.begin, kind, 1});
     changes.push_back({work.end, kind, -1});
   }
-  std::ranges::sort(changes, {}, &Change::at);
+  std::ranges::sort(changes, {}, sim::as_short_steps(&Change::at));
   std::vector<Computing> all{{sim::Time::min(), false, false}};
   std::array<int, besides> run{};
   for (std::size_t i = 0; i < changes.size(); ++i) {
+    steps.note();
     run[changes[i].kind] += changes[i].by;
     if (i + 1 < changes.size() && changes[i + 1].at == changes[i].at) continue;
     const Computing now{changes[i].at, run[0] > 0, run[1] > 0};
@@ -186,12 +191,14 @@ void take_out_slowdowns(std::vector<Piece>& pieces, const Tenants& tenants) {
     if (pieces[i].end > pieces[i].begin) begins.push_back(static_cast<std::uint32_t>(i));
   }
   std::vector<std::uint32_t> ends = begins;
-  std::ranges::stable_sort(begins, {}, [&](std::uint32_t i) { return pieces[i].begin; });
-  std::ranges::stable_sort(ends, {}, [&](std::uint32_t i) { return pieces[i].end; });
+  std::ranges::stable_sort(begins, {}, sim::as_short_steps([&](std::uint32_t i) { return pieces[i].begin; }));
+  std::ranges::stable_sort(ends, {}, sim::as_short_steps([&](std::uint32_t i) { return pieces[i].end; }));
   std::vector<double> begun_at(pieces.size(), 0.0);  // what its class had done
   Active active(tenants);
   sim::Time since{0};
+  sim::ShortSteps steps;
   for (std::size_t begun = 0, ended = 0; ended < ends.size();) {
+    steps.note();
     // Of what happens at once, that of the earlier piece comes first.
     const auto begins_at = [&] { return std::pair(pieces[begins[begun]].begin, begins[begun]); };
     const bool is_begin = begun < begins.size() && begins_at() < std::pair(pieces[ends[ended]].end, ends[ended]);
@@ -223,6 +230,7 @@ class Player {
       std::vector<std::uint32_t>& first = of_begin ? first_beside_ : first_follower_;
       first.assign(pieces.size() + 1, 0);
       for (std::size_t i = 0; i < pieces.size(); ++i) {
+        steps_.note();
         for (const After& after : run.after[i]) first[after.node + 1] += after.of_begin == of_begin ? 1 : 0;
       }
       std::partial_sum(first.begin(), first.end(), first.begin());
@@ -233,6 +241,7 @@ class Player {
     waits_for_.resize(pieces.size());
     played_.resize(pieces.size(), {sim::Time::min(), sim::Time::min()});
     for (std::size_t i = 0; i < pieces.size(); ++i) {
+      steps_.note();
       waits_for_[i] = static_cast<std::uint32_t>(run.after[i].size());
       for (const After& after : run.after[i]) {
         Follower& one = after.of_begin ? beside_[next_beside[after.node]++] : followers_[next_follower[after.node]++];
@@ -244,6 +253,7 @@ class Player {
 
   std::vector<Played> play() && {
     while (true) {
+      steps_.note();
       const std::optional<End> next = next_end();
       if (starts_.empty() && !next) break;
       if (!starts_.empty() && (!next || starts_.top().first <= next->at)) {
@@ -330,6 +340,7 @@ class Player {
   using Start = std::pair<sim::Time, std::size_t>;
   std::priority_queue<Start, std::vector<Start>, std::greater<>> starts_;
   sim::Time now_{0};
+  sim::ShortSteps steps_;
 };
 
 // Pieces of a run, some of them cut into parts.
@@ -346,7 +357,9 @@ class Cutting {
       one.bytes = one.bytes / static_cast<double>(count_);
       result_.collectives.push_back(one);
     }
+    sim::ShortSteps steps;
     for (std::size_t i = 0; i < run_.pieces.size(); ++i) {
+      steps.note();
       first_[i] = result_.pieces.size();
       for (std::size_t part = 0; part < parts_of(i); ++part) add(i, part);
     }
@@ -420,7 +433,9 @@ Run take_apart(const Profile& profile, const Dependencies& dependencies, Content
       std::ranges::count(profile.work, WorkKind::collective, &ProfiledWork::kind));  // which become two pieces each
   run.pieces.reserve(dependencies.nodes.size() + collectives);
   run.after.reserve(dependencies.nodes.size() + collectives, dependencies.after.waits() + collectives);
+  sim::ShortSteps steps;
   for (std::size_t i = 0; i < dependencies.nodes.size(); ++i) {
+    steps.note();
     const Node& node = dependencies.nodes[i];
     first[i] = run.pieces.size();
     Piece piece{.begin = node.begin, .end = node.end, .work = node.work};
@@ -473,7 +488,9 @@ Run split(const Run& run, int count) {
     }
   };
   // Behind a collective's data, and before its wait for other GPUs.
+  sim::ShortSteps steps;
   for (std::size_t i = 0; i < pieces; ++i) {
+    steps.note();
     if (run.pieces[i].kind == PieceKind::moving) {
       is_cut[i] = true;
       waits_at_end(i - 1,
@@ -491,7 +508,9 @@ std::vector<Played> play(const Run& run, Contention& contention, Without without
   const Tenants tenants = tenants_of(run.collectives, contention);
   std::vector<sim::Time> alone;
   alone.reserve(run.pieces.size());
+  sim::ShortSteps steps;
   for (const Piece& piece : run.pieces) {
+    steps.note();
     const Tenant* const tenant = piece.collective ? tenants[*piece.collective] : nullptr;
     const bool waits = piece.kind == PieceKind::waiting && without.waits;
     const bool is_left_out = without.communication ? piece.communicates() : waits;

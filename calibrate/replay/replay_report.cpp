@@ -12,6 +12,7 @@
 #include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/log_text.h"
 #include "calibrate/replay/occupancy.h"
+#include "sim/interruption.h"
 #include "study/report/table_of.h"
 
 namespace c3sim::calibrate {
@@ -35,7 +36,9 @@ struct Version {
 // Of its work, in the steps to which that belongs where these are told.
 StretchesByGpu stretches_of(const Version& version, const std::vector<Place>& step_of = {}) {
   StretchesByGpu stretches;
+  sim::ShortSteps steps;
   for (std::size_t i = 0; i < version.run->pieces.size(); ++i) {
+    steps.note();
     const Piece& piece = version.run->pieces[i];
     if (!piece.work) continue;
     const auto [begin, end] = version.at(i);
@@ -148,7 +151,9 @@ study::ResultTable collective_table(const Profile& profile, const Run& run, cons
   };
   std::vector<Sort> sorts;
   for (const models::CollectiveSpec& collective : run.collectives) sorts.push_back({collective});
+  sim::ShortSteps steps;
   for (std::size_t i = 0; i < run.pieces.size(); ++i) {
+    steps.note();
     const Piece& piece = run.pieces[i];
     if (!piece.collective) continue;
     const ProfiledWork& work = profile.work[*piece.work];
@@ -234,7 +239,9 @@ study::TimelineChart timeline(const Profile& profile, const Versions& versions) 
       rows.push_back({fmt::format("{}: {}", version->name, name), {}});
     }
     const double whole = to_microseconds(version->whole.span);
+    sim::ShortSteps steps;
     for (std::size_t i = 0; i < version->run->pieces.size(); ++i) {
+      steps.note();
       const Piece& piece = version->run->pieces[i];
       const Played played = version->at(i);
       if (!piece.work || played.end <= played.begin) continue;
@@ -245,6 +252,7 @@ study::TimelineChart timeline(const Profile& profile, const Versions& versions) 
     }
     study::TimelineRow& exposed = rows.emplace_back(study::TimelineRow{version->name + ": exposed", {}});
     for (const Stretch& one : exposed_communication(of_all_gpus(stretches_of(*version)))) {
+      steps.note();
       RowOfBars(exposed, whole)
           .add(to_microseconds(one.begin - zero), to_microseconds(one.end - zero), chart.series.size() - 1,
                [] { return "exposed"; });
@@ -415,7 +423,9 @@ using sim::to_microseconds;
 std::vector<Occupancy> occupancies_of_steps(const Profile& profile, const std::vector<StepWork>& steps) {
   const std::vector<Place> step_of = places_in(steps, profile);
   StretchesByGpu stretches;
+  sim::ShortSteps short_steps;
   for (std::size_t place = 0; place < profile.work.size(); ++place) {
+    short_steps.note();
     const ProfiledWork& work = profile.work[place];
     stretches[profile.streams[work.stream].device].push_back(
         {work.begin, work.end, work.kind == WorkKind::collective, step_of[place]});

@@ -43,7 +43,8 @@ double let_through(const Demand& demand, const MemorySpec& memory) {
   const Traffic& beyond = demand.own.beyond_l2;
   const double misses = 1.0 - beyond.cache_hits;
   double seconds = memory.bus_bytes(misses * beyond.reads, misses * beyond.writes) / memory.hbm_rate.value();
-  if (memory.has_cache()) seconds = std::max(seconds, (beyond.reads + beyond.writes) / memory.cache_rate.value());
+  if (memory.has_cache())
+    seconds = std::max(seconds, memory.cache_bytes(beyond.reads, beyond.writes) / memory.cache_rate.value());
   return 1.0 / seconds;
 }
 

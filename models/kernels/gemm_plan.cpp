@@ -154,10 +154,11 @@ double distance(const GemmShape& a, const GemmShape& b) {
 double seconds_through_memory(const GpuSpec& gpu, const GemmPlan& plan) {
   const MemorySpec& memory = gpu.memory;
   const double operands = plan.shape.operand_bytes().value();
-  const double others = static_cast<double>(plan.pieces()) * (plan.piece_writes() + plan.piece_reads());
+  const double reads = operands + static_cast<double>(plan.pieces()) * plan.piece_reads();
+  const double writes = static_cast<double>(plan.pieces()) * plan.piece_writes();
   const double held = plan.warm ? memory.held_of_turn(plan.shape.compulsory_bytes()) : 0.0;
-  const double of_hbm = (1.0 - held) * (operands + others) / memory.hbm_rate.value();
-  return memory.has_cache() ? std::max(of_hbm, (operands + others) / memory.cache_rate.value()) : of_hbm;
+  const double of_hbm = (1.0 - held) * (reads + writes) / memory.hbm_rate.value();
+  return memory.has_cache() ? std::max(of_hbm, memory.cache_bytes(reads, writes) / memory.cache_rate.value()) : of_hbm;
 }
 
 // The time of the whole product with all CUs to itself, in cycles of the rated clock. A wave of workgroups takes what

@@ -79,7 +79,8 @@ Memory::Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std:
   if (spec.metered) {
     const double boundless = 1e3 * spec.hbm_rate.value();
     meters_ = {add_resource(network, ResourceKind::meter, name + ".hbm.reads", boundless),
-               add_resource(network, ResourceKind::meter, name + ".hbm.writes", boundless)};
+               add_resource(network, ResourceKind::meter, name + ".hbm.writes", boundless),
+               add_resource(network, ResourceKind::meter, name + ".infinity_cache", boundless)};
   }
 }
 
@@ -102,6 +103,7 @@ MovedBytes Memory::moved() const {
   moved.l2 = network_.served(l2());
   if (spec_.has_cache()) moved.cache = network_.served(levels_[1].resource);
   if (meters_) {
+    moved.cache = spec_.has_cache() ? network_.served(meters_->cache) : 0.0;
     moved.hbm_reads = network_.served(meters_->reads);
     moved.hbm_writes = network_.served(meters_->writes);
   }
@@ -137,7 +139,9 @@ sim::Bytes Memory::dirty_in_l2(sim::Bytes stored) const {
 
 void Memory::add_below_l2(UsageList& usages, Traffic traffic) const {
   for (const Level& level : below_l2()) {
-    if (level.resource != hbm()) usages.add(level.resource, traffic.reads + traffic.writes + traffic.updates);
+    if (level.resource == hbm()) continue;
+    usages.add(level.resource, spec_.cache_bytes(traffic.reads, traffic.writes) + traffic.updates);
+    if (meters_) usages.add(meters_->cache, traffic.reads + traffic.writes + traffic.updates);
   }
   const double misses = 1.0 - traffic.cache_hits;
   double reads = misses * traffic.reads;

@@ -19,7 +19,7 @@ namespace c3sim::models {
 // What one GPU's memory system has moved so far.
 struct MovedBytes {
   double l2 = 0.0;
-  double cache = 0.0;
+  double cache = 0.0;  // unless metered, with what turning round costs
   double hbm_reads = 0.0;
   double hbm_writes = 0.0;  // updates among them
   double updates = 0.0;
@@ -95,7 +95,7 @@ class Memory {
   std::optional<sim::ResourceId> bursts_;
   std::optional<sim::ResourceId> adders_;
   struct Meters {
-    sim::ResourceId reads, writes;
+    sim::ResourceId reads, writes, cache;
   };
   std::optional<Meters> meters_;
 };

@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "sim/powers.h"
+
 namespace c3sim::models {
 
 namespace {
@@ -33,12 +35,12 @@ double Bend::of(double rate) const {
   // The times of a unit, over the longer of the two.
   const double slower = std::min(rate, bound);
   const double shorter = slower / std::max(rate, bound);
-  return slower / std::pow(1.0 + std::pow(shorter, knee), 1.0 / knee);
+  return slower / sim::root(1.0 + sim::power(shorter, knee), knee);
 }
 
 double PowerGovernor::Work::slope(sim::Hertz clock) const {
   const double pipes = per_cycle * clock.value();
-  return per_cycle * std::pow(bend.of(pipes) / pipes, bend.knee + 1.0);
+  return per_cycle * sim::power(bend.of(pipes) / pipes, bend.knee + 1.0);
 }
 
 PowerGovernor::PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& network, const Memory& memory,

@@ -20,6 +20,10 @@ double MemorySpec::bus_bytes(double reads, double writes) const {
   return reads / hbm_read_efficiency + writes / hbm_write_efficiency + hbm_turnaround * std::min(reads, writes);
 }
 
+double MemorySpec::cache_bytes(double reads, double writes) const {
+  return reads + writes + cache_turnaround * std::min(reads, writes);
+}
+
 std::string MemorySpec::why_no_near_memory() const {
   if (near_memory != NearMemory::infinity_cache || has_cache()) return {};
   return "this GPU has no Infinity Cache: none and hbm are accepted";
@@ -69,6 +73,7 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
     sim::Section cache = section.section("infinity_cache");
     spec.cache_capacity = cache.bytes("capacity", limits::capacity);
     spec.cache_rate = cache.rate("rate", limits::rate);
+    spec.cache_turnaround = cache.number("turnaround", 0.0, 10.0, 0.0);
     spec.cache_overflow = cache.number("overflow", 0.0, 1.0, 0.0);
     spec.cache_latency = cache.time("latency", limits::latency);
   }

@@ -61,11 +61,12 @@ struct MemorySpec {
   sim::BytesPerSecond port_rate;       // between one XCD and its I/O die
   sim::Bytes cache_capacity;           // Infinity Cache of the GPU; 0: there is none
   sim::BytesPerSecond cache_rate;      // Infinity Cache of the GPU
-  double cache_overflow = 0.0;         // of its capacity: see held_of_turn
-  sim::Bytes hbm_capacity;             // of the GPU
-  sim::BytesPerSecond hbm_rate;        // peak of the data bus
-  double hbm_read_efficiency = 1.0;    // share of the peak that pure reads reach
-  double hbm_write_efficiency = 1.0;   // share of the peak that pure writes reach
+  double cache_turnaround = 0.0;      // bytes' worth of its rate lost for each byte both read and written in one stream
+  double cache_overflow = 0.0;        // of its capacity: see held_of_turn
+  sim::Bytes hbm_capacity;            // of the GPU
+  sim::BytesPerSecond hbm_rate;       // peak of the data bus
+  double hbm_read_efficiency = 1.0;   // share of the peak that pure reads reach
+  double hbm_write_efficiency = 1.0;  // share of the peak that pure writes reach
   // Bytes' worth of the bus lost for each byte that is both read and written in one stream, as it turns round.
   double hbm_turnaround = 0.0;
   sim::Time cache_latency{0};        // a load that hits the Infinity Cache, unloaded
@@ -84,8 +85,9 @@ struct MemorySpec {
   TrackerSpec tracker;
   bool metered = false;  // bytes read from and written to HBM are counted; in no file: a question, not a machine
 
-  // What of the bus a stream takes that reads and writes so many bytes.
+  // What of HBM's bus, and of the Infinity Cache's rate, a stream takes that reads and writes so many bytes.
   double bus_bytes(double reads, double writes) const;
+  double cache_bytes(double reads, double writes) const;
   bool adds() const { return near_memory != NearMemory::none; }
   bool has_cache() const { return cache_capacity > sim::Bytes(0.0); }
   // Of a set of bytes that is gone through turn after turn, the share that this share of the Infinity Cache still holds

@@ -17,6 +17,7 @@
 #include "sim/config/config_text.h"
 #include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"
+#include "sim/interruption.h"
 
 namespace c3sim::sim {
 namespace {
@@ -222,6 +223,7 @@ std::string read_text(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) fail("it is a folder");
   note_read(path);
+  ask_interruption();
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(std::generic_category().message(errno));
   // One byte more than is allowed tells a file that is too large, however large it is.

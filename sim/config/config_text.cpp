@@ -4,6 +4,8 @@
 #include <charconv>
 #include <system_error>
 
+#include "sim/interruption.h"
+
 namespace c3sim::sim {
 namespace {
 
@@ -54,7 +56,9 @@ std::optional<TextFault> check_characters(std::string_view text) {
   int line = 1;
   const char* line_start = text.data();
   const char* const end = text.data() + text.size();
+  ShortSteps steps;
   for (const char* at = text.data(); at != end;) {
+    steps.note();
     const char* const here = at;
     const code_point c = Utf8::decode(at, end);
     if (c == '\r' && at != end && *at == '\n') continue;

@@ -9,6 +9,7 @@
 #include "sim/config/config_text.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
+#include "sim/interruption.h"
 
 namespace c3sim::sim {
 
@@ -39,7 +40,9 @@ CsvFile CsvFile::from_text(std::string_view text, std::string name) {
     file.check();
   }
   file.take_header(row);
+  ShortSteps steps;
   while (lexer.next(row)) {
+    steps.note();
     if (file.is_whole(row)) file.take_row(row);
   }
   return file;

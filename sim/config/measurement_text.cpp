@@ -16,6 +16,7 @@
 #include "sim/check.h"
 #include "sim/config/config_error.h"
 #include "sim/config/files_read.h"
+#include "sim/interruption.h"
 
 namespace c3sim::sim {
 
@@ -71,6 +72,7 @@ class Unpacking {
 
   // The next piece; empty behind the end.
   std::string_view next() {
+    ask_interruption();
     const bool is_first = !began_;
     if (is_first) begin();
     const std::string_view piece = is_gzip_ ? inflated() : is_first ? rest_ : bytes_();
@@ -187,6 +189,7 @@ std::string read_bytes(const std::filesystem::path& path) {
   text.reserve(opened.size.value_or(0));
   std::string block(std::size_t{1} << 20, '\0');
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
+    ask_interruption();
     text.append(block, 0, static_cast<std::size_t>(file.gcount()));
     if (text.size() > largest_measurement_text) fail(name, too_large);
   }

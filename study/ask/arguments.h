@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/platform/gemm_shape.h"
@@ -23,8 +24,8 @@ class Arguments {
 
   models::GemmShape gemm(std::string_view option, std::string_view text);
   sim::Bytes size(std::string_view option, std::string_view text, sim::Limits<sim::Bytes> limits = array_sizes);
-  // Sizes and ranges of them, separated by commas: "1KiB:2GiB:x2" starts at the first and multiplies by the (whole)
-  // factor up to the second.
+  // Sizes and ranges of them, separated by commas, each once: "1KiB:2GiB:x2" starts at the first and multiplies by the
+  // (whole) factor up to the second.
   std::vector<sim::Bytes> sizes(std::string_view option, std::string_view text);
   // "100us", from 0 to an hour.
   sim::Time time(std::string_view option, std::string_view text);
@@ -33,7 +34,7 @@ class Arguments {
                   std::string_view accepted);
   int integer(std::string_view option, std::string_view text, int low, int high);
   double number(std::string_view option, std::string_view text, double low, double high);
-  // Whole numbers separated by commas.
+  // Whole numbers separated by commas, each once.
   std::vector<int> integers(std::string_view option, std::string_view text, int low, int high);
   // "gpu0" up to the last of `gpus`, or "host" (models::host_device).
   int device(std::string_view option, std::string_view text, int gpus);
@@ -46,6 +47,12 @@ class Arguments {
   std::vector<T> choice_list(std::string_view option, std::string_view text,
                              const std::vector<sim::Choice<T>>& choices = sim::choices_of<T>());
 
+  // The values of a list without those that stand before them, too; of which the answer's warnings are to tell by what
+  // `text_of` calls them.
+  template <class T, class TextOf>
+  std::vector<T> each_once(std::string_view option, std::vector<T> values, const TextOf& text_of);
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
   void fault(std::string_view option, std::string what);
   // Faults of a question, which name options without their dashes; throws what has been found so far, if anything.
   void check_with(const std::vector<sim::Fault>& faults_of_question);
@@ -55,8 +62,10 @@ class Arguments {
 
  private:
   void append_range(std::string_view option, std::string_view text, std::vector<sim::Bytes>& sizes);
+  void warn_of_repeated(std::string_view option, const std::vector<std::string>& texts);
 
   std::vector<sim::Fault> faults_;
+  std::vector<std::string> warnings_;
 };
 
 // The names of choices as help and completion show them: "table|csv|json".
@@ -72,6 +81,21 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 
 // What a message quotes of a text that may be of any length and hold any bytes.
 std::string in_quotes(std::string_view text);
+
+template <class T, class TextOf>
+std::vector<T> Arguments::each_once(std::string_view option, std::vector<T> values, const TextOf& text_of) {
+  std::vector<T> once;
+  std::vector<std::string> repeated;
+  for (T& value : values) {
+    if (std::find(once.begin(), once.end(), value) == once.end()) {
+      once.push_back(std::move(value));
+    } else if (std::string text = text_of(value); std::find(repeated.begin(), repeated.end(), text) == repeated.end()) {
+      repeated.push_back(std::move(text));
+    }
+  }
+  if (!repeated.empty()) warn_of_repeated(option, repeated);
+  return once;
+}
 
 template <class T>
 T Arguments::choice(std::string_view option, std::string_view text, const std::vector<sim::Choice<T>>& choices) {

@@ -121,6 +121,7 @@ Results answer_plain(Request& request) {
     add_intervals(answer, ensemble, platform.spec, request.progress(), jobs);
   }
   Results results = to_tables(question, answer, platform.spec);
+  results.warnings.insert(results.warnings.begin(), arguments.warnings().begin(), arguments.warnings().end());
   if (const std::string& quantity = request.text("sensitivity"); quantity == fraction) {
     if constexpr (is_c3) add_sensitivity(results, answer, platform, request.progress());
   } else if (!quantity.empty()) {

@@ -61,7 +61,8 @@ std::vector<Option> platform_options() {
               "again)",
               Said::again},
              {"out", "DIR",
-              "Folder that gets the results as CSV, JSON and a page for the browser, and the platform they are for"}};
+              "Folder that gets the results as CSV, JSON and a page for the browser, and the platform they are for"}} +
+         overwrite_option();
 }
 
 std::vector<Option> run_options() {
@@ -72,9 +73,7 @@ std::vector<Option> run_options() {
               "(steady, unless given); once, from rest (shot); again and again behind a barrier (rounds). Launches "
               "hidden: back to back in one stream, as nccl-tests and rccl-tests do (stream), or in one captured graph "
               "(graph)"},
-             {"trace", "FILE", "File for a trace of every run, to be opened with ui.perfetto.dev"}} +
-         overwrite_option() +
-         std::vector<Option>{
+             {"trace", "FILE", "File for a trace of every run, to be opened with ui.perfetto.dev"},
              {"library", "NAME",
               "Whose GEMM kernels run: rocblas (rocblas_nt, rocblas_tt where operands are transposed), hipblaslt, "
               "work_stealing, persistent or stream_k; cublas on the H200; opus_a2a_gemm, opus_gemm_a2a or "
@@ -99,7 +98,8 @@ std::vector<Option> without_option() {
 
 std::vector<Option> overwrite_option() {
   return {{"overwrite", "",
-           "Replace files that options name although c3sim did not write them, or somebody has edited them since",
+           "Replace files that options name although c3sim did not write them, or somebody has edited them since; of a "
+           "folder of results those that c3sim wrote, edited or not",
            Said::alone}};
 }
 
@@ -274,6 +274,21 @@ void Request::check_outputs(Arguments& arguments) const {
   }
 }
 
+void Request::check_not_in(Arguments& arguments, std::string_view option, const std::filesystem::path& file,
+                           std::string_view folder_option, const std::filesystem::path& folder,
+                           const std::vector<std::string>& names) const {
+  if (file.empty() || folder.empty() || is_special(file)) return;
+  if (is_same_place(file, folder)) {
+    arguments.fault(option, fmt::format("{} is the folder of {}, too: another file is accepted",
+                                        in_quotes(file.string()), folder_option));
+  }
+  const auto is_file = [&](const std::string& name) { return is_same_place(file, folder / name); };
+  if (std::ranges::any_of(names, is_file) || std::ranges::any_of(files_of_earlier_answer(folder), is_file)) {
+    arguments.fault(option, fmt::format("{} is a file of {}, too: another file is accepted", in_quotes(file.string()),
+                                        folder_option));
+  }
+}
+
 void Request::check_replaced(Arguments& arguments) const {
   const std::vector<std::string> of_folder{"results.json", "results.csv", "report.md", "page.html", "platform.yaml"};
   check_output_folder(arguments, "--out", out_folder(), of_folder);
@@ -283,19 +298,11 @@ void Request::check_replaced(Arguments& arguments) const {
     const std::filesystem::path file = text(option);
     const std::string typed = fmt::format("--{}", option);
     check_output(arguments, typed, file);
-    const auto collides = [&](const std::filesystem::path& place) {
-      return !is_special(file) && is_same_place(file, place);
-    };
-    if (!other.empty() && collides(text(other))) {
+    if (!other.empty() && !is_special(file) && is_same_place(file, text(other))) {
       arguments.fault(
           typed, fmt::format("{} is the file of --{}, too: another file is accepted", in_quotes(file.string()), other));
     }
-    if (const std::filesystem::path folder = out_folder(); !folder.empty()) {
-      const bool is_results = std::ranges::any_of(of_folder, [&](const auto& name) { return collides(folder / name); });
-      if (is_results) {
-        arguments.fault(typed, in_quotes(file.string()) + " is a file of --out, too: another file is accepted");
-      }
-    }
+    check_not_in(arguments, typed, file, "--out", out_folder(), of_folder);
     other = option;
   }
 }

@@ -81,7 +81,9 @@ class Request {
  public:
   // `shelf`, if any, is where platforms are kept from one question to the next.
   Request(Given given, Origin origin, Listener listener, PlatformShelf* shelf = nullptr)
-      : given_(std::move(given)), origin_(std::move(origin)), listener_(std::move(listener)), shelf_(shelf) {}
+      : given_(std::move(given)), origin_(std::move(origin)), listener_(std::move(listener)), shelf_(shelf) {
+    origin_.overwrites = says("overwrite");
+  }
 
   const Given& given() const { return given_; }
   bool says(std::string_view option) const { return !text(option).empty(); }
@@ -123,6 +125,11 @@ class Request {
   // The same of a folder that is to get files of these names, none of which may be somebody else's: save().
   void check_output_folder(Arguments& arguments, std::string_view option, const std::filesystem::path& folder,
                            const std::vector<std::string>& names) const;
+  // Faults where the file of an option is another option's folder, one of these files in it, or one that an answer left
+  // there.
+  void check_not_in(Arguments& arguments, std::string_view option, const std::filesystem::path& file,
+                    std::string_view folder_option, const std::filesystem::path& folder,
+                    const std::vector<std::string>& names) const;
   const Origin& origin() const { return origin_; }
   // The folder of "out"; empty without it.
   std::filesystem::path out_folder() const { return text("out"); }

@@ -193,7 +193,7 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
 
 namespace {
 
-constexpr auto load = "rate";  // what curves are drawn over
+constexpr auto load_axis = "rate";  // what curves are drawn over
 
 struct ServedPoint {
   std::vector<std::string> labels;
@@ -254,7 +254,7 @@ ResultTable table_of(const ServeStudy& study, const std::vector<ServedPoint>& po
 
 std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPoint>& points) {
   std::vector<Chart> charts;
-  const auto is_load = [](const ServeAxis& axis) { return axis.name == load && axis.alternatives.size() > 1; };
+  const auto is_load = [](const ServeAxis& axis) { return axis.name == load_axis && axis.alternatives.size() > 1; };
   if (std::ranges::none_of(study.axes(), is_load)) return charts;
   const std::vector<Column> columns = serve_columns();
   struct Curve {
@@ -274,7 +274,7 @@ std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPo
                        .y = {quantity, column->unit, logarithmic},
                        .joined = true};
     for (const ServedPoint& point : points) {
-      const std::string name = name_of(study, point, load);
+      const std::string name = name_of(study, point, load_axis);
       auto series = std::ranges::find(chart.series, name, &ScatterSeries::name);
       if (series == chart.series.end()) series = chart.series.insert(series, {name, {}});
       const Cell cell = serve_cells(point.result)[place];
@@ -283,7 +283,7 @@ std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPo
     }
     std::vector<std::string> names;
     for (const std::size_t a : varying(study)) {
-      if (study.axes()[a].name != load) names.push_back(study.axes()[a].name);
+      if (study.axes()[a].name != load_axis) names.push_back(study.axes()[a].name);
     }
     if (chart.series.size() > 1) chart.legend = fmt::format("{}", fmt::join(names, ", "));
     charts.emplace_back(std::move(chart));
@@ -427,6 +427,7 @@ Results answer_serve(Request& request) {
   }
   if (request.says("over_time")) answer.tables.push_back(over_time(study, points));
   answer.notes = serve_notes(results);
+  answer.warnings = arguments.warnings();
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
     const auto again = [&](Testbed& other) {
       ServeMachine varied(other.platform());

@@ -1,5 +1,8 @@
 #include "study/ask/serve_study.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "study/ask/words.h"
 
 namespace c3sim::study {
@@ -21,6 +24,16 @@ std::string why_not(const std::string& word, const std::string& text) {
   Arguments arguments;
   read_words(question, Given{{word, {text}}}, arguments, nullptr);
   return arguments.faults().empty() ? "" : arguments.faults().front().what;
+}
+
+// What is read of a text for a word, which is the same of "2" and "2.0"; the text where nothing can be.
+std::string meaning_of(const std::string& word, const std::string& text) {
+  ServeQuestion question;
+  Arguments arguments;
+  read_words(question, Given{{word, {text}}}, arguments, nullptr);
+  const Words<ServeQuestion>& known = words_of(question);
+  const auto found = std::ranges::find(known, word, &Word<ServeQuestion>::name);
+  return arguments.faults().empty() && found != known.end() ? found->of(question).text() : text;
 }
 
 }  // namespace
@@ -64,10 +77,19 @@ void ServeStudy::read_axis(const std::string& word) {
       }
     }
   }
-  ServeAxis axis{word, {}};
+  struct Read {
+    std::string text, meaning;
+    bool operator==(const Read& other) const { return meaning == other.meaning; }
+  };
+  std::vector<Read> all;
   for (const std::string& text : texts) {
     if (const std::string why = why_not(word, text); !why.empty()) fault(word, why);
-    axis.alternatives.push_back({text, {{word, text}}});
+    all.push_back({text, meaning_of(word, text)});
+  }
+  ServeAxis axis{word, {}};
+  for (const Read& one :
+       arguments_.each_once(typed(word), std::move(all), [](const Read& read) { return read.text; })) {
+    axis.alternatives.push_back({one.text, {{word, one.text}}});
   }
   if (!texts.empty()) axes_.push_back(std::move(axis));
 }
@@ -78,7 +100,11 @@ std::string ServeStudy::placed(const std::string& word, const std::string& text)
 
 void ServeStudy::fault(const std::string& word, const std::string& what) {
   if (!given_.contains(word)) return root_.fault(word, what);
-  arguments_.fault(Option{.name = word, .form = {}, .help = {}}.typed(), what);
+  arguments_.fault(typed(word), what);
+}
+
+std::string ServeStudy::typed(const std::string& word) const {
+  return given_.contains(word) ? Option{.name = word, .form = {}, .help = {}}.typed() : word;
 }
 
 std::size_t ServeStudy::size() const {

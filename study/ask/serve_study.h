@@ -52,6 +52,8 @@ class ServeStudy {
   const ServeAlternative& alternative(std::size_t point, std::size_t axis) const;
   void read_cases();
   void read_axis(const std::string& word);
+  // A word as whoever said it wrote it: "--rate", or "rate" of the file.
+  std::string typed(const std::string& word) const;
   // Files lie beside the one that names them.
   std::string placed(const std::string& word, const std::string& text) const;
 

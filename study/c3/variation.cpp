@@ -137,13 +137,14 @@ struct Told {
   std::string title;
 };
 
-// Changes as they are to be shown. What moves nothing is counted and left out.
+// Changes as they are to be shown. What moves nothing that these decimals show is counted and left out.
 NamedTable table_of_changes(std::span<const std::string> names, const SensitivityAnswer& answer, const Told& told) {
+  const std::string unit = told.unit == "percent" ? "%" : told.unit;
   std::vector<Shown<Sensitivity>> shown{
       {{"parameter", "parameter", ""}, &Sensitivity::parameter},
       {{"low", "low", ""}, &Sensitivity::low},
       {{"high", "high", ""}, &Sensitivity::high},
-      {{"swing_" + told.unit, "swing", told.unit == "percent" ? "%" : told.unit, told.decimals},
+      {{"swing_" + told.unit, "swing", unit, told.decimals},
        [&](const Sensitivity& one) { return 100.0 * one.largest_swing(answer.base); }}};
   for (std::size_t place = 0; place < names.size(); ++place) {
     const auto change = [&answer, place](std::optional<Fractions> Sensitivity::*end) {
@@ -155,13 +156,14 @@ NamedTable table_of_changes(std::span<const std::string> names, const Sensitivit
     shown.push_back({{name + "_low_" + told.unit, name + " low", "", told.decimals}, change(&Sensitivity::at_low)});
     shown.push_back({{name + "_high_" + told.unit, "high", "", told.decimals}, change(&Sensitivity::at_high)});
   }
+  const double least_shown = 0.5 * std::pow(10.0, -told.decimals);
   std::vector<Sensitivity> moving;
-  std::ranges::copy_if(answer.parameters, std::back_inserter(moving), [&answer](const Sensitivity& one) {
-    return one.largest_swing(answer.base) > 0.0 || !one.at_low || !one.at_high;
+  std::ranges::copy_if(answer.parameters, std::back_inserter(moving), [&](const Sensitivity& one) {
+    return 100.0 * one.largest_swing(answer.base) >= least_shown || !one.at_low || !one.at_high;
   });
   return {"sensitivity",
-          fmt::format("{}; {} of {} parameters move nothing", told.title, answer.parameters.size() - moving.size(),
-                      answer.parameters.size()),
+          fmt::format("{}; {} of {} parameters move it by less than {:g} {}", told.title,
+                      answer.parameters.size() - moving.size(), answer.parameters.size(), least_shown, unit),
           table_of(moving, shown)};
 }
 

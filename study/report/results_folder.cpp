@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -32,6 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto index_name = "results.json";
+constexpr auto digests_key = "sha256";
 
 bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -91,24 +93,36 @@ std::vector<TextFile> files_of(const Results& results, Page page, const Origin& 
   return files;
 }
 
-std::string index_text(const Results& results, const Origin& origin, const std::vector<std::string>& names) {
+nlohmann::ordered_json index_object(const Results& results, const Origin& origin,
+                                    const std::vector<std::string>& names) {
   nlohmann::ordered_json object = to_json(results);
   object["c3sim"] = origin.version;
   object["command"] = origin.command;
   object["files"] = names;
-  return json_text(object);
+  return object;
+}
+
+// Digests of the files, and of all of the object but its digests.
+nlohmann::ordered_json with_digests(nlohmann::ordered_json object, const std::vector<TextFile>& files) {
+  nlohmann::ordered_json digests;
+  digests[index_name] = sha256(json_text(object));
+  for (const TextFile& file : files) digests[file.name] = sha256(file.content);
+  object[digests_key] = std::move(digests);
+  return object;
 }
 
 // What c3sim says of a folder that it wrote to.
 struct Index {
   std::string command;  // line
   std::vector<std::string> files;
+  std::map<std::string, std::string> digests;  // of the files, as c3sim wrote them
+  nlohmann::ordered_json undigested;           // all that it says but these
 };
 
 // A list that was tampered with must not lead out of the folder.
 std::optional<Index> index_of(const fs::path& directory) {
   std::ifstream file(directory / index_name);
-  const auto object = nlohmann::json::parse(file, nullptr, false);
+  auto object = nlohmann::ordered_json::parse(file, nullptr, false);
   if (!object.is_object() || !object.contains("c3sim") || !object.contains("files")) return {};
   Index index;
   if (object.contains("command") && object["command"].is_string()) index.command = object["command"];
@@ -119,6 +133,12 @@ std::optional<Index> index_of(const fs::path& directory) {
       index.files.push_back(path.string());
     }
   }
+  if (!object.contains(digests_key) || !object[digests_key].is_object()) return index;
+  for (const auto& [name, digest] : object[digests_key].items()) {
+    if (digest.is_string()) index.digests[name] = digest;
+  }
+  object.erase(digests_key);
+  index.undigested = std::move(object);
   return index;
 }
 
@@ -146,6 +166,29 @@ std::string left_by_another(const fs::path& directory, const Origin& origin) {
   std::string files = fmt::format("{}", fmt::join(named, ", "));
   if (index->files.size() > most_named) files += fmt::format(" and {} more", index->files.size() - most_named);
   return fmt::format("the answer of 'c3sim {}' ({})", other, files);
+}
+
+std::string content_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Which of the files have changed since c3sim wrote them. Answers of versions without digests have none to tell it by.
+std::vector<sim::Fault> edited_in(const fs::path& directory) {
+  const std::optional<Index> index = index_of(directory);
+  if (!index) return {};
+  std::vector<sim::Fault> faults;
+  std::error_code absent;
+  for (const std::string& name : index->files) {
+    const auto written = index->digests.find(name);
+    if (written == index->digests.end() || !fs::is_regular_file(directory / name, absent)) continue;
+    const bool is_index = name == index_name;
+    if (sha256(is_index ? json_text(index->undigested) : content_of(directory / name)) == written->second) continue;
+    faults.push_back({(directory / name).string(), "",
+                      "has been edited since c3sim wrote it: another folder is accepted, or --overwrite, which "
+                      "replaces it"});
+  }
+  return faults;
 }
 
 }  // namespace
@@ -176,6 +219,7 @@ std::vector<sim::Fault> in_the_way(const fs::path& directory, const std::vector<
                       "is there, and no results.json says that c3sim wrote it: another folder is accepted, or the "
                       "same without this file"});
   }
+  if (!origin.overwrites) std::ranges::move(edited_in(directory), std::back_inserter(faults));
   return faults;
 }
 
@@ -200,9 +244,12 @@ void save(const Results& results, const Page& page, const Origin& origin, const 
     const bool is_file = fs::symlink_status(directory / name, failed).type() == fs::file_type::regular;
     if (is_file && !holds(names, name)) fs::remove(directory / name, failed);
   }
-  // The list comes first: a run that is killed leaves no file that the next takes for the user's.
-  sim::write_file(directory / index_name, index_text(results, origin, names));
+  // The list comes first, and digests last: a run that is killed leaves no file that the next takes for the user's, or
+  // for edited.
+  const nlohmann::ordered_json index = index_object(results, origin, names);
+  sim::write_file(directory / index_name, json_text(index));
   for (const TextFile& file : files) sim::write_file(directory / file.name, file.content);
+  sim::write_file(directory / index_name, json_text(with_digests(index, files)));
 }
 
 FolderLock::FolderLock(const std::filesystem::path& folder)
@@ -255,10 +302,26 @@ bool is_own_file(const std::filesystem::path& file) {
   return text.starts_with(signature_of(behind_first_line(text)));
 }
 
+namespace {
+
+// Where a name leads, in one spelling for each place: links are followed even where nothing is at their end yet, as
+// sim::OutputFile follows them.
+fs::path place_named(const fs::path& name) {
+  constexpr int most_links = 40;
+  std::error_code ignored;
+  fs::path place = fs::absolute(name, ignored);
+  for (int link = 0; link < most_links && fs::is_symlink(place, ignored); ++link) {
+    place = place.parent_path() / fs::read_symlink(place, ignored);
+  }
+  const fs::path canonical = fs::weakly_canonical(place, ignored);
+  return canonical.empty() ? place.lexically_normal() : canonical;
+}
+
+}  // namespace
+
 bool is_same_place(const std::filesystem::path& one, const std::filesystem::path& other) {
   std::error_code absent;
-  if (std::filesystem::equivalent(one, other, absent)) return true;
-  return std::filesystem::weakly_canonical(one, absent) == std::filesystem::weakly_canonical(other, absent);
+  return std::filesystem::equivalent(one, other, absent) || place_named(one) == place_named(other);
 }
 
 }  // namespace c3sim::study

@@ -34,16 +34,18 @@ class FolderLock {
 
 // How an answer came about.
 struct Origin {
-  std::string version;  // of c3sim
-  std::string command;  // line, as a shell reads it
+  std::string version;      // of c3sim
+  std::string command;      // line, as a shell reads it
+  bool overwrites = false;  // the user said that files of an earlier answer may go although they have been edited
 };
 
 // What an answer leaves: results.json, one <key>.csv per table, report.md with those to be read, page.html, which shows
 // them all, and the answer's own files. results.json holds what to_json() does, the origin as "c3sim" and "command",
-// and every name as "files".
+// every name as "files", and the digest of each as "sha256": of results.json that of its text without the digests.
 //
 // A folder holds one answer: files that the results.json found there lists and this answer has not are removed. Nothing
-// else is touched, a file that no results.json lists is never replaced, and neither is the answer of another command.
+// else is touched, a file that no results.json lists is never replaced, and neither is the answer of another command,
+// nor, unless the origin says so, a file that has been edited since.
 // `directory` is made where it is missing, and locked meanwhile, unless the caller holds its lock. Throws
 // sim::ConfigError where something is in the way or another run at work, before anything is written, and
 // std::system_error where the file system refuses.
@@ -60,7 +62,7 @@ inline constexpr auto points_file_name = "points.sqlite";
 std::vector<std::string> files_of_earlier_answer(const std::filesystem::path& directory);
 
 // Why save() would not put files of these names into `directory`: the folder is another command's or cannot be looked
-// into, or c3sim did not write what is there. Each with the path that it is about.
+// into, c3sim did not write what is there, or somebody has edited it since. Each with the path that it is about.
 std::vector<sim::Fault> in_the_way(const std::filesystem::path& directory, const std::vector<std::string>& names,
                                    const Origin& origin);
 

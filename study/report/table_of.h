@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/interruption.h"
 #include "sim/units.h"
 #include "study/report/result_table.h"
 
@@ -50,6 +51,7 @@ ResultTable table_of(const Rows& rows, const std::vector<Shown<Row>>& shown) {
   for (const Shown<Row>& one : shown) columns.push_back(one.column);
   ResultTable table(std::move(columns));
   for (const auto& row : rows) {
+    sim::ask_interruption();  // a cell may take long to work out
     std::vector<Cell> cells;
     for (const Shown<Row>& one : shown) {
       if constexpr (std::is_same_v<std::decay_t<decltype(row)>, Row>) {

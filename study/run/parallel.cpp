@@ -30,6 +30,7 @@ constexpr std::chrono::milliseconds between_asking(20);
 
 void for_each_index(std::size_t count, const std::function<void(std::size_t index)>& work, const Progress& progress,
                     int jobs) {
+  if (progress && count > 0) progress(0, count);
   std::atomic<std::size_t> next{0};
   std::atomic<bool> stopped{false};
   std::mutex reporting;

@@ -1,9 +1,11 @@
 #include "study/step/step_faults.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +18,7 @@ namespace c3sim::study {
 namespace {
 
 constexpr std::int64_t most_turns = 1024;  // of all stages: each is placed and, by --write, written
+constexpr std::int64_t most_decoded = 4;   // new tokens of a sequence in decode
 
 void check_even(FaultList& faults, const std::string& where, int parts, std::int64_t whole, std::string_view of) {
   faults.add_if(whole % parts != 0, where, "{} GPUs do not share {} {} evenly: a divisor is accepted", parts, whole,
@@ -139,8 +142,8 @@ void check_phase(const StepQuestion& question, FaultList& faults) {
   const bool decodes = question.phase == Phase::decode;
   const bool whole = question.half == Half::both;
   faults.add_if(decodes && !model.causal, "phase", "{} does not decode: prefill and train are accepted", model.name);
-  faults.add_if(decodes && question.tokens > 4, "tokens", "decode has 1 to 4 new tokens a sequence, not {}",
-                question.tokens);
+  faults.add_if(decodes && question.tokens > most_decoded, "tokens", "decode has 1 to {} new tokens a sequence, not {}",
+                most_decoded, question.tokens);
   faults.add_if(!whole && question.phase == Phase::train, "half", "training is of whole layers: both is accepted");
   faults.add_if(question.half == Half::experts && model.experts == 0, "half",
                 "{} has no experts: both, attention and feed_forward are accepted", model.name);
@@ -188,22 +191,78 @@ struct Extent {
   std::int64_t StepQuestion::*count;
   std::int64_t least;
 };
+constexpr std::array extents_of_memory{
+    Extent{"batch", &StepQuestion::batch, 1}, Extent{"context", &StepQuestion::context, 1},
+    Extent{"tokens", &StepQuestion::tokens, 1}, Extent{"decoding", &StepQuestion::decoding, 1},
+    Extent{"decoding_context", &StepQuestion::decoding_context, 1}};
 
-// The most of it that fits; none where not even the least does.
-std::optional<std::int64_t> most_that_fits(StepQuestion question, const Extent& extent, sim::Bytes capacity) {
-  const std::int64_t step = extent.count == &StepQuestion::batch ? question.micro : 1;
+// What an extent is a multiple of, so that those who share it out have even parts.
+std::int64_t multiple_of(const StepQuestion& question, std::int64_t StepQuestion::*extent) {
+  if (extent == &StepQuestion::batch) {
+    return std::lcm(question.micro, question.overlap == Overlap::two_batches ? 2 : 1);
+  }
+  const bool is_shared_out = extent == &StepQuestion::tokens && question.cp > 1;
+  return is_shared_out && question.phase != Phase::decode ? 2L * question.cp : 1;
+}
+
+// The question with sequences no longer than decode has new tokens and the model knows places.
+StepQuestion within_places(StepQuestion question) {
+  const std::int64_t places = question.model.positions;
+  const std::int64_t asked = question.tokens;
+  if (question.phase == Phase::decode) question.tokens = std::min(question.tokens, most_decoded);
+  if (places > 0) {
+    question.tokens = std::min(question.tokens, places);
+    const std::int64_t step = multiple_of(question, &StepQuestion::tokens);
+    if (question.tokens < asked && question.tokens >= step) question.tokens -= question.tokens % step;
+    question.context = std::clamp<std::int64_t>(places - question.tokens, 0, question.context);
+    question.decoding_context = std::min(question.decoding_context, places - 1);
+  }
+  return question;
+}
+
+// What is wrong with the extents of a question, whether or not they fit into memory.
+std::vector<sim::Fault> faults_of_extents(const StepQuestion& question, const models::PlatformSpec& platform) {
+  FaultList faults;
+  check_parallelism(question, platform, faults);
+  check_phase(question, faults);
+  return faults.take();
+}
+
+// The question with the most of an extent that fits; none where not even the least does, or where something else is in
+// the way of less.
+std::optional<StepQuestion> with_what_fits(const StepQuestion& question, const Extent& extent,
+                                           const models::PlatformSpec& platform) {
+  const std::int64_t step = multiple_of(question, extent.count);
+  StepQuestion less = question;
   const auto fits = [&](std::int64_t steps) {
-    question.*extent.count = steps * step;
-    return memory_of(question).total() <= capacity;
+    less.*extent.count = steps * step;
+    return memory_of(less).total() <= platform.gpu.memory.hbm_capacity;
   };
-  std::int64_t fitting = (extent.least + step - 1) / step;
-  std::int64_t beyond = question.*extent.count / step;
+  const auto steps_of = [step](std::int64_t count) { return (count + step - 1) / step; };
+  std::int64_t fitting = steps_of(extent.least);
+  std::int64_t beyond = steps_of(question.*extent.count);
   if (beyond <= fitting || !fits(fitting)) return {};
   while (beyond - fitting > 1) {
     const std::int64_t middle = fitting + (beyond - fitting) / 2;
     (fits(middle) ? fitting : beyond) = middle;
   }
-  return fitting * step;
+  less.*extent.count = fitting * step;
+  const std::vector<sim::Fault> before = faults_of_extents(question, platform);
+  const auto was_there = [&before](const sim::Fault& fault) { return std::ranges::count(before, fault) > 0; };
+  if (!std::ranges::all_of(faults_of_extents(less, platform), was_there)) return {};
+  return less;
+}
+
+// Extents that are other than those asked for, as options of the command line.
+std::string changed_extents(const StepQuestion& asked, const StepQuestion& changed) {
+  std::vector<std::string> options;
+  for (const Extent& extent : extents_of_memory) {
+    if (changed.*extent.count == asked.*extent.count) continue;
+    std::string option = extent.option;
+    std::ranges::replace(option, '_', '-');
+    options.push_back(fmt::format("--{} {}", option, changed.*extent.count));
+  }
+  return fmt::format("{} {} accepted", fmt::join(options, " "), options.size() == 1 ? "is" : "are");
 }
 
 void check_memory(const StepQuestion& question, const models::PlatformSpec& platform, FaultList& faults) {
@@ -214,15 +273,14 @@ void check_memory(const StepQuestion& question, const models::PlatformSpec& plat
     faults.add_if(true, where, "{:.1f} GB are needed of a GPU's {:.1f} ({}): {}", memory.total().value() / 1e9,
                   capacity.value() / 1e9, to_string(memory), accepted);
   };
-  static constexpr std::array extents{
-      Extent{"batch", &StepQuestion::batch, 1}, Extent{"context", &StepQuestion::context, 1},
-      Extent{"tokens", &StepQuestion::tokens, 1}, Extent{"decoding", &StepQuestion::decoding, 1},
-      Extent{"decoding_context", &StepQuestion::decoding_context, 1}};
-  for (const Extent& extent : extents) {
-    if (const auto most = most_that_fits(question, extent, capacity)) {
-      std::string option = extent.option;
-      std::ranges::replace(option, '_', '-');
-      return add(extent.option, fmt::format("--{} {} is accepted", option, *most));
+  const StepQuestion within = within_places(question);
+  const bool fits_within = memory_of(within).total() <= capacity;
+  for (const Extent& extent : extents_of_memory) {
+    const bool is_cut = within.*extent.count != question.*extent.count;
+    if (fits_within && is_cut) return add(extent.option, changed_extents(question, within));
+    if (fits_within) continue;
+    if (const std::optional<StepQuestion> less = with_what_fits(within, extent, platform)) {
+      return add(extent.option, changed_extents(question, *less));
     }
   }
   add(question.layers ? "layers" : "tp",

@@ -16,15 +16,6 @@ namespace {
 
 bool is_better(const Cost& one, const Cost& other) { return one.value < other.value; }
 
-// Whether nobody could tell the two apart: by their intervals, of which each holds the other's value, or by 1 %.
-bool tie(const Cost& one, const Cost& best) {
-  if (std::abs(one.value - best.value) <= worth_having * std::abs(best.value)) return true;
-  const auto holds = [](const Cost& cost, double value) {
-    return cost.low && cost.high && *cost.low <= value && value <= *cost.high;
-  };
-  return holds(one, best.value) && holds(best, one.value);
-}
-
 // As a share of the better one; of what is to be large, costs are below 0.
 std::optional<double> regret(double cost, double best) {
   if (cost == best) return 0.0;
@@ -38,6 +29,14 @@ std::string percent_text(double share) {
 }
 
 }  // namespace
+
+bool tie(const Cost& one, const Cost& best) {
+  if (std::abs(one.value - best.value) <= worth_having * std::abs(best.value)) return true;
+  const auto holds = [](const Cost& cost, double value) {
+    return cost.low && cost.high && *cost.low <= value && value <= *cost.high;
+  };
+  return holds(one, best.value) && holds(best, one.value);
+}
 
 ChoiceTally::ChoiceTally(const SweepStudy& study) : study_(study) {
   const std::vector<SweepAxis>& axes = study.points.axes();
@@ -98,7 +97,7 @@ NamedTable ChoiceTally::table() const {
     const Records records = records_of(c);
     for (std::size_t v = 0; v < records.size(); ++v) {
       const Record& record = records[v];
-      table.add_row({axis.name, axis.values[v].label, static_cast<std::int64_t>(record.answered),
+      table.add_row({axis.name, axis.told(axis.values[v].label), static_cast<std::int64_t>(record.answered),
                      static_cast<std::int64_t>(record.best), static_cast<std::int64_t>(record.alone),
                      record.answered == 0 ? Cell(NoNumber{"no answer"})
                      : record.has_share   ? Cell(100.0 * record.worst)
@@ -142,7 +141,7 @@ std::string ChoiceTally::sentence(std::size_t choice) const {
   };
   std::vector<std::string> told;
   for (std::size_t i = 0; i < std::min(order.size(), most_told); ++i) {
-    told.push_back(axis.values[order[i]].label + ' ' + behind(records[order[i]]));
+    told.push_back(axis.told(axis.values[order[i]].label) + ' ' + behind(records[order[i]]));
   }
   std::string text =
       cases == 1 ? fmt::format("Of {}: {}", axis.name, fmt::join(told, "; "))
@@ -152,8 +151,8 @@ std::string ChoiceTally::sentence(std::size_t choice) const {
     const auto worst = std::max_element(order.begin() + most_told, order.end(), [&](std::size_t a, std::size_t b) {
       return records[a].worst < records[b].worst;
     });
-    text += fmt::format("; of {} more the worst is {}, {} behind", order.size() - most_told, axis.values[*worst].label,
-                        percent_text(records[*worst].worst));
+    text += fmt::format("; of {} more the worst is {}, {} behind", order.size() - most_told,
+                        axis.told(axis.values[*worst].label), percent_text(records[*worst].worst));
   }
   return text + '.';
 }
@@ -167,13 +166,13 @@ std::vector<std::string> ChoiceTally::sentences() const {
 
 namespace {
 
-bool is_no_worse(const std::vector<double>& one, const std::vector<double>& other) {
-  return std::ranges::equal(one, other, std::less_equal<>());
+bool is_no_worse(const std::vector<Cost>& one, const std::vector<Cost>& other) {
+  return std::ranges::equal(one, other, std::less_equal<>(), &Cost::value, &Cost::value);
 }
 
 }  // namespace
 
-void ParetoFront::add(std::vector<double> costs, std::uint64_t index) {
+void ParetoFront::add(std::vector<Cost> costs, std::uint64_t index) {
   const auto beats = [&](const Member& member) { return is_no_worse(member.costs, costs); };
   if (std::ranges::any_of(members_, beats)) return;
   std::erase_if(members_, [&](const Member& member) { return is_no_worse(costs, member.costs); });

@@ -26,6 +26,10 @@ struct Cost {
   std::optional<double> high{};
 };
 
+// Whether nobody could tell a point from the best: by their intervals, of which each holds the other's value, or by 1
+// %.
+bool tie(const Cost& one, const Cost& best);
+
 class ChoiceTally {
  public:
   // The study outlives it.
@@ -63,13 +67,13 @@ class ChoiceTally {
 class ParetoFront {
  public:
   struct Member {
-    std::vector<double> costs;  // by objective: less is better
+    std::vector<Cost> costs;  // by objective
     std::uint64_t index = 0;
   };
 
   // A point joins unless a member is as good in all objectives; those that it beats leave. Of points with the same
   // costs the first stays.
-  void add(std::vector<double> costs, std::uint64_t index);
+  void add(std::vector<Cost> costs, std::uint64_t index);
 
   std::span<const Member> members() const { return members_; }
 

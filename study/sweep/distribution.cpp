@@ -64,6 +64,10 @@ class Deal {
     answered_ += answers.size();
     if (distribution_.progress) distribution_.progress(answered_, share_);
   }
+  // Before any thread is there.
+  void begin() const {
+    if (distribution_.progress && answered_ < share_) distribution_.progress(answered_, share_);
+  }
   // Whether every point has its answer; asked once, when no thread is left.
   bool complete() { return unanswered_ == 0 && next() == distribution_.size; }
 
@@ -122,6 +126,7 @@ void answer_points(const Distribution& distribution, Deal& deal, std::atomic<boo
 
 bool run(const Distribution& distribution, SweepStore& store) {
   Deal deal(store, distribution);
+  deal.begin();
   std::atomic<bool> stopped{false};
   const int jobs = threads_of(distribution.jobs);
   const auto work_along = [&](std::size_t) { answer_points(distribution, deal, stopped); };

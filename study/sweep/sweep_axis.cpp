@@ -263,15 +263,19 @@ std::vector<AxisValue> SweepAxis::extremes() const {
 
 Column SweepAxis::column() const {
   if (!dimension) return {name, name, ""};
-  const auto scales = [](const AxisValue& value) {
-    return std::ranges::any_of(value.assignments, &Assignment::scales);
-  };
-  if (std::ranges::any_of(values, scales)) return {name, name + ", times today", "", 3};
+  if (scales()) return {name, name + ", times today", "", 3};
   const std::string unit(shown_unit(*dimension));
   if (*dimension == sim::Dimension::number || *dimension == sim::Dimension::bytes) return {name, name, unit, 3};
   std::string suffix = unit;  // "GBps" of "GB/s"
   std::ranges::replace(suffix, '/', 'p');
   return {name + '_' + suffix, name, unit, 3};
+}
+
+bool SweepAxis::scales() const {
+  const auto is_factor_of_today = [](const AxisValue& value) {
+    return std::ranges::any_of(value.assignments, &Assignment::scales);
+  };
+  return dimension && std::ranges::any_of(values, is_factor_of_today);
 }
 
 Cell SweepAxis::cell(const AxisValue& value) const {

@@ -62,6 +62,10 @@ struct SweepAxis {
   // "fabric.link_rate" [GB/s]), else as text.
   Column column() const;
   Cell cell(const AxisValue& value) const;
+  // Whether its values are factors on what the platform has today, and what names and sentences then call the value of
+  // a label: "0.5 x today".
+  bool scales() const;
+  std::string told(const std::string& label) const { return scales() ? label + " x today" : label; }
 };
 
 // Reads one entry of `axes`:

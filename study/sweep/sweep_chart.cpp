@@ -147,7 +147,7 @@ std::vector<ScatterSeries> SweepChart::curves(const IsOnFront& is_on_front) cons
   for (const auto& [which, places] : places_) {
     ScatterSeries& curve = curves.emplace_back();
     for (std::size_t i = 0; i < shared_.size(); ++i) {
-      curve.name += (i == 0 ? "" : ", ") + shared_[i].axis->values.at(which[i]).label;
+      curve.name += (i == 0 ? "" : ", ") + shared_[i].told(which[i]);
     }
     if (shared_.empty()) curve.name = columns_[y_].heading;
     if (of_medians_) {
@@ -173,8 +173,7 @@ ScatterPoint SweepChart::point_of(const Place& place, std::string label, const I
 std::string SweepChart::name_of(const Values& which, const std::vector<std::size_t>& axes) const {
   std::string name;
   for (const std::size_t i : axes) {
-    const SweepAxis& axis = *shared_[i].axis;
-    name += fmt::format("{}{} {}", name.empty() ? "" : ", ", axis.name, axis.values.at(which[i]).label);
+    name += fmt::format("{}{} {}", name.empty() ? "" : ", ", shared_[i].axis->name, shared_[i].told(which[i]));
   }
   return name;
 }
@@ -256,7 +255,7 @@ std::vector<ScatterChart> SweepChart::panels(const ScatterChart& frame, const Is
     }
     for (const auto& [value, by_x] : curves) {
       ScatterSeries& curve = chart.series.emplace_back();
-      curve.name = colour ? shared_[*colour].axis->values.at(value).label : columns_[y_].heading;
+      curve.name = colour ? shared_[*colour].told(value) : columns_[y_].heading;
       for (const auto& [x, one] : by_x) {
         const std::string chosen = name_of(*one.which, rest);
         curve.points.push_back(point_of(
@@ -278,7 +277,7 @@ std::vector<ScatterChart> SweepChart::panels(const ScatterChart& frame, const Is
 namespace {
 
 std::string meaning_of_marks(const SweepStudy& study) {
-  if (study.objectives.size() < 2) return study.cases.empty() ? "best" : "best of its case";
+  if (study.objectives.size() < 2) return study.cases.empty() ? "best, or as good" : "best of its case, or as good";
   std::vector<std::string> names;
   for (const Objective& objective : study.objectives) names.push_back(objective.of);
   return fmt::format("on the Pareto front of {}{}", fmt::join(names, " and "), study.cases.empty() ? "" : ", by case");
@@ -295,7 +294,9 @@ std::vector<ScatterChart> SweepChart::charts(const IsOnFront& is_on_front) const
                      .y = {y.heading, y.unit, axes_.logarithmic_y}};
   for (const auto& [axis, label] : axes_.only) {
     frame.id += "_" + label;
-    frame.title += fmt::format(", {} {}", axis, label);
+    const auto known =
+        std::ranges::find(study_.points.axes(), axis, [](const SweepAxis& one) { return one.column().key; });
+    frame.title += fmt::format(", {} {}", axis, known == study_.points.axes().end() ? label : known->told(label));
   }
   std::ranges::replace_if(
       frame.id, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');

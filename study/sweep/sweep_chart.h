@@ -52,6 +52,8 @@ class SweepChart {
     std::size_t column = 0;
     std::vector<Cell> cells;  // of its values
     bool is_case = false;
+
+    std::string told(std::size_t value) const { return axis->told(axis->values.at(value).label); }
   };
   using Values = std::vector<std::size_t>;  // by shared axis
   void share(std::size_t axis);

@@ -14,9 +14,10 @@ namespace {
 
 constexpr std::size_t rows_at_once = 1000;  // of a CSV file
 
-// The member of the least first cost.
-const ParetoFront::Member& best_of(const ParetoFront& front) {
-  return *std::ranges::min_element(front.members(), {}, [](const auto& member) { return member.costs.front(); });
+// The member of the least cost in an objective.
+const ParetoFront::Member& best_of(const ParetoFront& front, std::size_t objective) {
+  return *std::ranges::min_element(front.members(), {},
+                                   [=](const auto& member) { return member.costs[objective].value; });
 }
 
 }  // namespace
@@ -50,35 +51,65 @@ SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, con
     }
     if (!meets(answer.cells)) return;
     ++met_;
-    std::vector<double> costs;
-    for (const Objective& objective : study.objectives) {
-      if (const std::optional<double> cost = cost_of(objective, answer.cells)) costs.push_back(*cost);
-    }
+    std::vector<Cost> costs = costs_of(answer.cells);
     if (costs.empty()) return;
     const Point point = study.points.point(answer.index);
-    if (first_cost) {
-      tally_.add(point, {*first_cost, bound_of(study.objectives.front(), answer.cells, true),
-                         bound_of(study.objectives.front(), answer.cells, false)});
-    }
+    if (first_cost) tally_.add(point, costs.front());
     if (costs.size() == study.objectives.size()) fronts_[study.case_of(point)].add(std::move(costs), answer.index);
   });
-  for (const auto& [which, front] : fronts_) {
-    for (const ParetoFront::Member& member : front.members()) on_fronts_.push_back(member.index);
-  }
-  std::ranges::sort(on_fronts_);
   store.for_each([&](const PointAnswer& answer) {
-    if (points_ <= most_rows || is_on_front(answer.index)) shown_.push_back(answer);
+    const Standing standing = standing_of(answer);
+    if (standing != Standing::behind) on_fronts_.push_back(answer.index);
+    if (standing == Standing::as_good) ++as_good_;
+    // A flat optimum may have millions of points as good as the best.
+    const bool is_shown = standing == Standing::member || (standing == Standing::as_good && shown_.size() < most_rows);
+    if (points_ <= most_rows || is_shown) shown_.push_back(answer);
   });
 }
 
 bool SweepResults::is_on_front(std::uint64_t index) const { return std::ranges::binary_search(on_fronts_, index); }
+
+// An axis is no answer, and its values are told apart exactly.
+bool SweepResults::is_of_axis(const Objective& objective) const {
+  return place_of(columns_, objective.of) + study_.quantities.size() < columns_.size();
+}
+
+// Whether a point stands among the best of its case; notes with which bests of single objectives it ties.
+SweepResults::Standing SweepResults::standing_of(const PointAnswer& answer) {
+  if (answer.failed || !answer.fault.empty() || study_.objectives.empty() || !meets(answer.cells)) {
+    return Standing::behind;
+  }
+  const std::vector<Cost> costs = costs_of(answer.cells);
+  if (costs.size() < study_.objectives.size()) return Standing::behind;
+  const SweepStudy::Case which = study_.case_of(study_.points.point(answer.index));
+  const ParetoFront& front = fronts_.at(which);
+  const auto ties_in = [&](const ParetoFront::Member& member, std::size_t o) {
+    return is_of_axis(study_.objectives[o]) ? costs[o].value == member.costs[o].value : tie(costs[o], member.costs[o]);
+  };
+  std::vector<Ties>& ties = ties_.try_emplace(which, costs.size()).first->second;
+  for (std::size_t o = 0; o < costs.size(); ++o) {
+    const ParetoFront::Member& best = best_of(front, o);
+    if (best.index != answer.index && !ties_in(best, o)) continue;
+    if (ties[o].first.size() < Ties::most_named) ties[o].first.push_back(answer.index);
+    ++ties[o].points;
+  }
+  bool is_as_good = false;
+  for (const ParetoFront::Member& member : front.members()) {
+    if (member.index == answer.index) return Standing::member;
+    bool ties_in_all = true;
+    for (std::size_t o = 0; ties_in_all && o < costs.size(); ++o) ties_in_all = ties_in(member, o);
+    is_as_good = is_as_good || ties_in_all;
+  }
+  return is_as_good ? Standing::as_good : Standing::behind;
+}
 
 // What a point chose.
 std::string SweepResults::choice_of(std::uint64_t index) const {
   const Point point = study_.points.point(index);
   std::vector<std::string> chosen;
   for (std::size_t a = 0; a < point.values.size(); ++a) {
-    if (study_.is_choice(a)) chosen.push_back(study_.points.axes()[a].name + ' ' + point.values[a].label);
+    const SweepAxis& axis = study_.points.axes()[a];
+    if (study_.is_choice(a)) chosen.push_back(axis.name + ' ' + axis.told(point.values[a].label));
   }
   return fmt::format("{}", fmt::join(chosen, ", "));
 }
@@ -95,6 +126,15 @@ std::optional<double> SweepResults::cost_of(const Objective& objective, const st
   std::optional<double> cost = number_of(cells[place_of(columns_, objective.of)]);
   if (cost && !objective.minimize) *cost = -*cost;
   return cost;
+}
+
+std::vector<Cost> SweepResults::costs_of(const std::vector<Cell>& cells) const {
+  std::vector<Cost> costs;
+  for (const Objective& objective : study_.objectives) {
+    const std::optional<double> value = cost_of(objective, cells);
+    if (value) costs.push_back({*value, bound_of(objective, cells, true), bound_of(objective, cells, false)});
+  }
+  return costs;
 }
 
 std::optional<double> SweepResults::bound_of(const Objective& objective, const std::vector<Cell>& cells,
@@ -253,10 +293,27 @@ std::vector<std::string> SweepResults::unchanged_sentences() const {
       }
       if (same.empty() || !(is_named_case || same.size() < platforms.size())) continue;
       sentences.push_back(fmt::format("On {}, {} {} changes nothing: the machine is so today.",
-                                      fmt::join(same, " and "), axis.name, value.label));
+                                      fmt::join(same, " and "), axis.name, axis.told(value.label)));
     }
   }
   return sentences;
+}
+
+// In the order of the study, whose first values are those of today: the best is not named before them.
+std::string SweepResults::choices_of(const Ties& ties) const {
+  std::vector<std::string> axes;
+  for (std::size_t a = 0; a < study_.points.axes().size(); ++a) {
+    if (study_.is_choice(a)) axes.push_back(study_.points.axes()[a].name);
+  }
+  std::string text = ties.points > 1 ? "tie: " : "";
+  for (const std::uint64_t index : ties.first) {
+    std::string choice = choice_of(index);
+    const bool is_first = index == ties.first.front();
+    if (!is_first && axes.size() == 1) choice.erase(0, axes.front().size() + 1);  // what it is of is said
+    text += (is_first ? "" : "; ") + choice;
+  }
+  if (ties.points > ties.first.size()) text += fmt::format("; {} more", ties.points - ties.first.size());
+  return text;
 }
 
 // One row for each case and each quantity that is an objective; the least value of an axis is no news.
@@ -269,20 +326,20 @@ NamedTable SweepResults::best() const {
                      {"choice", "choice", ""}});
   for (const auto& [which, front] : fronts_) {
     for (std::size_t o = 0; o < study_.objectives.size(); ++o) {
-      const auto best = std::ranges::min_element(front.members(), {}, [o](const auto& each) { return each.costs[o]; });
+      const ParetoFront::Member& best = best_of(front, o);
       const Objective& objective = study_.objectives[o];
-      const std::size_t place = place_of(columns_, objective.of);
-      if (place + study_.quantities.size() < columns_.size()) continue;
-      const Column& column = columns_[place];
+      if (is_of_axis(objective)) continue;
+      const Column& column = columns_[place_of(columns_, objective.of)];
       table.add_row({study_.name_of(which), (objective.minimize ? "least " : "greatest ") + column.heading,
-                     objective.minimize ? best->costs[o] : -best->costs[o], column.unit,
-                     static_cast<std::int64_t>(best->index), choice_of(best->index)});
+                     objective.minimize ? best.costs[o].value : -best.costs[o].value, column.unit,
+                     static_cast<std::int64_t>(best.index), choices_of(ties_.at(which)[o])});
     }
   }
   return {"best", "The best points", std::move(table)};
 }
 
-// How much better the best of each case is than the first choice of every axis.
+// How much better the best of each case is than the first choice of every axis. That the only case there is has its
+// best at the first choice says nothing beyond the table of the best points.
 std::string SweepResults::gain_sentence() const {
   if (fronts_.empty() || points_ > most_rows) return {};
   const Objective& objective = study_.objectives.front();
@@ -294,14 +351,16 @@ std::string SweepResults::gain_sentence() const {
     const std::optional<double> cost = cost_of(objective, answer.cells);
     const auto front = fronts_.find(study_.case_of(point));
     if (!cost || front == fronts_.end() || !study_.is_first_choice(point)) continue;
-    const double ratio = std::abs(best_of(front->second).costs.front()) / std::abs(*cost);
+    const double ratio = std::abs(best_of(front->second, 0).costs.front().value) / std::abs(*cost);
     least = std::min(least.value_or(ratio), ratio);
     greatest = std::max(greatest.value_or(ratio), ratio);
     first = choice_of(answer.index);
   }
   if (!least || first.empty()) return {};
+  const std::string times = times_text(*least, *greatest);
+  if (fronts_.size() == 1 && times == times_text(1.0, 1.0)) return {};
   return fmt::format("The {} {} is {} that of {}{}.", objective.minimize ? "least" : "greatest",
-                     columns_[place_of(columns_, objective.of)].heading, times_text(*least, *greatest), first,
+                     columns_[place_of(columns_, objective.of)].heading, times, first,
                      fronts_.size() > 1 ? ", by case" : "");
 }
 
@@ -315,6 +374,10 @@ std::vector<std::string> SweepResults::sentences() const {
   if (!study_.constraints.empty()) count += fmt::format("; {} meet the constraints", met_);
   if (!study_.objectives.empty()) {
     count += fmt::format("; {} on the Pareto front{}", on_fronts_.size(), fronts_.size() > 1 ? "s of their cases" : "");
+    if (as_good_ > 0) {
+      count +=
+          fmt::format(", {} of them as ties within {}", as_good_, study_.uncertainty ? "1 % or the intervals" : "1 %");
+    }
   }
   sentences.push_back(count + ".");
   for (std::size_t c = 0; c < study_.charts.size(); ++c) {

@@ -443,7 +443,8 @@ const SweepStudy::Bounds* SweepStudy::bounds_of(const std::string& quantity) con
 std::string SweepStudy::name_of(const Case& which) const {
   std::string text;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + points.axes()[cases[i]].values[which[i]].label;
+    const SweepAxis& axis = points.axes()[cases[i]];
+    text += (i == 0 ? "" : ", ") + axis.told(axis.values[which[i]].label);
   }
   return text;
 }

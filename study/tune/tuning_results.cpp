@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/algorithm/string/case_conv.hpp>
+#include <cctype>
 #include <cmath>
 #include <set>
 
@@ -328,6 +329,105 @@ std::string rules_in_yaml(const Tuning& tuning, const models::PlatformSpec& plat
   return text;
 }
 
+// The type of a decision's answers: "all_gather_beside_gemm" gives "AllGatherBesideGemm".
+std::string type_name(const std::string& key) {
+  std::string name;
+  bool begins = true;
+  for (const char c : key) {
+    if (c != '_') name += begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    begins = c == '_';
+  }
+  return name;
+}
+
+// Adds the body of a function, indented, from a node of its tree on.
+void add_code(const TunedDecisions& kind, std::size_t place, const std::string& type, std::string& code, int depth) {
+  const DecisionTree::Node& node = kind.tree.nodes()[place];
+  const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
+  if (!node.split) {
+    code +=
+        fmt::format("{}return {}::{};  // {} case{}\n", indent, type,
+                    kind.decisions.alternatives().all()[node.alternative].name, node.cases, node.cases == 1 ? "" : "s");
+    return;
+  }
+  const std::string_view feature = kind.decisions.alternatives().features()[node.split->feature].name;
+  code += fmt::format("{}if ({} <= {}) {{  // cases at {:.5g} and {:.5g}\n", indent, feature, node.split->threshold,
+                      node.split->low, node.split->high);
+  add_code(kind, node.split->below, type, code, depth + 1);
+  code += indent + "}\n";
+  add_code(kind, node.split->above, type, code, depth);
+}
+
+// Declares those features that the tree looks at and that are no parameters.
+std::string derived_features(const TunedDecisions& kind) {
+  std::set<std::size_t> used;
+  for (const DecisionTree::Node& node : kind.tree.nodes()) {
+    if (node.split) used.insert(node.split->feature);
+  }
+  std::string code;
+  for (const std::size_t place : used) {
+    const SizeFeature& feature = kind.decisions.alternatives().features()[place];
+    if (feature.name != feature.expression) {
+      code += fmt::format("  const double {} = {};  // {}\n", feature.name, feature.expression, feature.about);
+    }
+  }
+  return code;
+}
+
+// Says in a comment what a function was fitted to, and in a function whether sizes lie within.
+struct Coverage {
+  std::string comment, code;
+};
+Coverage coverage_of(const TunedDecisions& kind, const std::string& parameters) {
+  const std::string& key = kind.decisions.alternatives().key();
+  std::vector<std::string> words, conditions;
+  for (const Range& range : ranges_of(kind)) {
+    words.push_back(range.values == 1 ? fmt::format("{} {}", range.parameter, range.least)
+                                      : fmt::format("{} {} to {} ({} values)", range.parameter, range.least,
+                                                    range.greatest, range.values));
+    conditions.push_back(fmt::format("{0} >= {1} && {0} <= {2}", range.parameter, range.least, range.greatest));
+  }
+  return {fmt::format("// Fitted to {} cases: {}.\n// Beyond these sizes it answers as at their edge, a guess: "
+                      "{}_covers() is false there.\n",
+                      kind.decisions.all().size(), fmt::join(words, ", "), key),
+          fmt::format("constexpr bool {}_covers({}) {{\n  return {};\n}}\n", key, parameters,
+                      fmt::join(conditions, " && "))};
+}
+
+std::string parameters_of(const TunedDecisions& kind) {
+  std::vector<std::string> parameters;
+  for (const Range& range : ranges_of(kind)) {
+    parameters.push_back(fmt::format("[[maybe_unused]] double {}", range.parameter));
+  }
+  return fmt::format("{}", fmt::join(parameters, ", "));
+}
+
+std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platform) {
+  std::string text = fmt::format(
+      "// {}\n// What to choose by static sizes: a GEMM of m x n x k (BLAS order) on every GPU, an array of so many "
+      "bytes on every GPU.\n// A threshold is the roundest number between the two cases beside it, which tell no "
+      "more.\n#pragma "
+      "once\n\nnamespace c3sim_decisions {{\n",
+      title_of(tuning, platform));
+  for (const TunedDecisions& kind : tuning.kinds) {
+    const Alternatives& alternatives = kind.decisions.alternatives();
+    const std::string type = type_name(alternatives.key());
+    std::set<std::string> chosen;
+    for (const Leaf& leaf : leaves_of(kind)) chosen.insert(leaf.choose);
+    const std::string parameters = parameters_of(kind);
+    const Coverage coverage = coverage_of(kind, parameters);
+    text += fmt::format("\n// {}\nenum class {} {{ {} }};\n{}constexpr {} {}({}) {{\n{}", alternatives.about(), type,
+                        fmt::join(chosen, ", "), coverage.comment, type, alternatives.key(), parameters,
+                        derived_features(kind));
+    add_code(kind, 0, type, text, 1);
+    text += "}\n" + coverage.code;
+    text += fmt::format("constexpr const char* to_string({} choice) {{\n  switch (choice) {{\n", type);
+    for (const std::string& name : chosen) text += fmt::format("    case {}::{}: return \"{}\";\n", type, name, name);
+    text += "  }\n  return \"\";\n}\n";
+  }
+  return text + "\n}  // namespace c3sim_decisions\n";
+}
+
 // Comments are skipped by the reader, which takes lines of up to 256 characters.
 std::string tuner_file(const Tuning& tuning, const models::PlatformSpec& platform) {
   std::string text = fmt::format(
@@ -438,7 +538,8 @@ std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::Pla
 }
 
 std::vector<TextFile> tuning_files(const Tuning& tuning, const models::PlatformSpec& platform) {
-  std::vector<TextFile> files{{"decisions.yaml", rules_in_yaml(tuning, platform)}};
+  std::vector<TextFile> files{{"decisions.yaml", rules_in_yaml(tuning, platform)},
+                              {"decisions.h", rules_in_cpp(tuning, platform)}};
   if (!tuning.lines.empty()) {
     const bool is_mesh = platform.fabric.topology == models::Topology::mesh;
     files.push_back({is_mesh ? "rccl_tuner_gfx942.csv" : "nccl_tuner.csv", tuner_file(tuning, platform)});

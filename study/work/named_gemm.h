@@ -12,6 +12,8 @@ namespace c3sim::study {
 struct NamedGemm {
   std::string name;
   models::GemmShape shape;  // of one GPU
+
+  bool operator==(const NamedGemm&) const = default;
 };
 
 inline constexpr std::size_t most_gemms = 1000;

@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "calibrate/fit/platform_text.h"
+#include "calibrate/fit/task.h"
 #include "calibrate/fit_guard.h"
 #include "calibrate/readers/reader.h"
 #include "sim/config/config_error.h"
@@ -325,6 +326,45 @@ TEST(Calibration, FullTellsTheSpreadOfGemmsByTheirSmallestMatrix) {
   EXPECT_EQ(spreads[0].smallest, (1_MiB).value());
   EXPECT_EQ(spreads[0].largest, (128_MiB).value()) << "nothing lies between them";
   EXPECT_GT(spreads[0].deviation, 2 * spreads[1].deviation);
+}
+
+// The experts of two libraries, of which each table names its own: what one takes says nothing of the other.
+TEST(Calibration, FullFitsEachLibraryToItsOwnProducts) {
+  const auto products_of = [](const std::string& library, const std::string& start_up) {
+    const std::string path = "gpu.gemm.libraries[" + library + "].start_up=" + start_up;
+    const std::vector<std::string> assignments{"gpu.gemm.library=" + library, path};
+    study::Testbed testbed(PlatformText(h200_file, folders).spec(assignments));
+    Reading file;
+    file.name = library + ".csv";
+    for (int i = 0; i < 24; ++i) {
+      Measurement measurement;
+      measurement.file = file.name;
+      measurement.line = i + 1;
+      measurement.assignments = {"gpu.gemm.library=" + library};
+      measurement.trial = study::GemmTrial{.shape = {512 << (i % 4), 16 << (i % 5), 1024 << (i % 3)}};
+      const study::Figures figures = study::observe(testbed, measurement.trial, {study::Figure::kernel_time});
+      measurement.seen = {{.figure = study::Figure::kernel_time, .value = figures.at(study::Figure::kernel_time)}};
+      file.measurements.push_back(measurement);
+    }
+    return file;
+  };
+  const std::vector files{products_of("triton_experts", "2 us"), products_of("cutlass_experts", "8 us")};
+  const Calibration calibration = calibrate(h200_file, files, with_folders());
+  ASSERT_EQ(calibration.steps.size(), 2u);
+  EXPECT_THAT(calibration.steps.front().name, testing::EndsWith(", cutlass_experts"));
+  EXPECT_NEAR(split_unit(fitted(calibration, "gpu.gemm.libraries[1].start_up").after).number, 2.0, 0.1);
+  EXPECT_NEAR(split_unit(fitted(calibration, "gpu.gemm.libraries[2].start_up").after).number, 8.0, 0.1);
+}
+
+// Of thousands of rows a step takes two hundred, of each group as large a part.
+TEST(Calibration, TakesAFewHundredOfThousandsOfRows) {
+  Reading file = simulated({}, {}, std::vector<double>(1000, 64.0));
+  for (std::size_t i = 0; i < 100; ++i) file.measurements[i].group = "a tenth";
+  const std::vector files{std::move(file)};
+  const std::vector<Task> tasks = tasks_for(PlatformText(h200_file, folders), files);
+  const auto copies = std::ranges::max_element(tasks, {}, [](const Task& one) { return one.measurements.size(); });
+  EXPECT_EQ(copies->measurements.size(), 200u);
+  EXPECT_EQ(std::ranges::count(copies->measurements, "a tenth", [](const Measurement* one) { return one->group; }), 20);
 }
 
 // A small part of configs/platforms/h200.yaml, found again in rows of the data behind it: what large copies, streams

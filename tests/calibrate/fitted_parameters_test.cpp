@@ -88,7 +88,7 @@ TEST_P(FittedParameters, WereWrittenByTheFit) {
     EXPECT_FALSE(parameter.error.empty()) << parameter.path;
     const std::string path = std::regex_replace(parameter.path, std::regex("\\[[0-9]+\\]"), ".*");
     const bool is_found = std::ranges::any_of(steps(), [&](const Step& step) {
-      return (parameter.source.ends_with(": " + std::string(step.name)) ||
+      return (parameter.source.find(": " + std::string(step.name)) != std::string::npos ||
               parameter.source.ends_with(": apart from c3sim calibrate")) &&
              std::ranges::find(step.targets, path, &Target::path) != step.targets.end();
     });

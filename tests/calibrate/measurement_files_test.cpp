@@ -137,6 +137,7 @@ TEST_F(Files, NothingOfAnotherGpuIsUsable) {
   const MeasurementFiles files = read({write("f.csv", "# gpu: NVIDIA H200\n" + gemm_times + "4096x4096x4096,250\n")});
   EXPECT_FALSE(files.is_usable());
   EXPECT_THAT(report(files, false).warnings.at(0), HasSubstr("f.csv: gpu: measured on 'NVIDIA H200'"));
+  EXPECT_EQ(cell(report(files, false), "files", 0, "platform"), study::Cell()) << "it was read for no platform";
 }
 
 TEST_F(Files, WarnsOfATableThatMayHaveBeenCutOff) {

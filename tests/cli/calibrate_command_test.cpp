@@ -59,7 +59,7 @@ TEST(CalibrateCommand, TakesAssignmentsAndWritesThem) {
   }
 }
 
-// Nothing on stderr tells how far it is where nobody looks at a terminal.
+// Elsewhere a line of stderr tells how far it is, of work of ten seconds and more.
 TEST(CalibrateCommand, ShowsHowFarItIsOnATerminalAlone) {
   const std::string file = written("launch_bar.csv", columns + "launch,-,-,0,empty_kernel,0,20\n");
   const std::string out = in_temp("bar.yaml").string();

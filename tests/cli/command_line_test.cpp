@@ -88,11 +88,11 @@ TEST(CommandLine, FullSensitivityListsEveryUncertainParameterByItsSwing) {
   ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
   EXPECT_THAT(answer.err, HasSubstr("\r["));  // the progress bar
   const auto rows = nlohmann::json::parse(answer.out)["sensitivity"];
-  ASSERT_GT(rows.size(), 20U);  // those that move anything
+  ASSERT_GT(rows.size(), 20U);  // those that move anything by what one decimal shows
   EXPECT_TRUE(rows[0].contains("conccl_low_points"));
   EXPECT_FALSE(rows[0].contains("serial_low_points"));
   for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_GE(rows[i - 1]["swing_points"], rows[i]["swing_points"]);
-  EXPECT_GT(rows.back()["swing_points"], 0.0) << "what moves nothing is left out";
+  EXPECT_GE(rows.back()["swing_points"], 0.05) << "what moves nothing is left out";
 }
 
 // A launch takes 6 us of some 14 on this platform, which its file assumes to be 3 to 12.
@@ -188,7 +188,7 @@ TEST(CommandLine, OutLeavesResultsPlatformAndTrace) {
   auto results = nlohmann::ordered_json::parse(content(folder / "results.json"));
   EXPECT_THAT(results["command"].get<std::string>(),
               AllOf(StartsWith("c3sim c3 --gemm 4096x4096x4096 "), HasSubstr("--out " + folder.string())));
-  for (const char* const key : {"c3sim", "command", "files"}) results.erase(key);
+  for (const char* const key : {"c3sim", "command", "files", "sha256"}) results.erase(key);
   EXPECT_EQ(results.dump(2) + "\n", answer);
   EXPECT_THAT(content(folder / "results.csv"), HasSubstr("fraction_of_ideal"));
   EXPECT_THAT(content(folder / "explanation.csv"), HasSubstr("bottleneck"));

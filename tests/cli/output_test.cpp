@@ -93,8 +93,13 @@ TEST_F(Output, ATraceOfC3simIsReplacedAndAnotherIsNot) {
 TEST_F(Output, TwoOptionsDoNotNameOneFile) {
   expect_fault(with(one_layer, {"--model", "llama3-8b", "--write", path("p"), "--trace", folder_ / "." / "p"}),
                "is the file of --write, too: another file is accepted");
+  fs::create_symlink("q", folder_ / "link");
+  expect_fault(with(one_layer, {"--model", "llama3-8b", "--write", path("q"), "--trace", path("link")}),
+               "is the file of --write, too: another file is accepted");
+  EXPECT_FALSE(fs::exists(folder_ / "q"));
   expect_fault(with(copy, {"--out", path("out"), "--trace", path("out/page.html")}),
                "--trace: '" + path("out/page.html") + "' is a file of --out, too");
+  expect_fault(with(copy, {"--out", path("out"), "--trace", folder_ / "." / "out"}), "is the folder of --out, too");
   EXPECT_FALSE(fs::exists(folder_ / "p"));
   EXPECT_FALSE(fs::exists(folder_ / "out"));
 }
@@ -146,8 +151,9 @@ TEST_F(Output, AFolderOfAnotherCommandIsRefusedAndItsFilesStay) {
   ASSERT_EQ(run_cli(tune).code, ExitCode::fine);
   std::ofstream(out / "decisions.h", std::ios::app) << "// my edit";
   expect_refusal(with(copy, {"--out", out}), out / "decisions.h", "holds the answer of 'c3sim tune'");
-  EXPECT_THAT(content(out / "decisions.h"), testing::EndsWith("// my edit"));
-  EXPECT_EQ(run_cli(tune).code, ExitCode::fine);
+  expect_refusal(tune, out / "decisions.h", "decisions.h' has been edited since c3sim wrote it");
+  EXPECT_EQ(run_cli(with(tune, {"--overwrite"})).code, ExitCode::fine);
+  EXPECT_EQ(run_cli(tune).code, ExitCode::fine);  // by now it is c3sim's own
 }
 
 TEST_F(Output, AFolderInWhichARunIsAtWorkIsLockedAgainstAllCommands) {

@@ -64,7 +64,10 @@ TEST(ReplayCommand, PlaysSeveralRanksAndHoldsPredictionsInIntervals) {
   const json& row = whole["results"].at(0);
   EXPECT_LE(row["predicted_p5_us"].get<double>(), row["predicted_us"].get<double>() * 1.05);
   EXPECT_LE(row["predicted_p5_us"].get<double>(), row["predicted_p95_us"].get<double>());
-  EXPECT_EQ(run_cli({"replay", first, first}).code, ExitCode::users_fault);
+  expect_fault({"replay", first, written("copy_of_rank0.json", content(first))}, "another trace is of rank 0, too");
+  const Answer twice = run_cli({"replay", first, first});
+  EXPECT_EQ(twice.out, run_cli({"replay", first}).out);
+  EXPECT_THAT(twice.err, HasSubstr("rank0.json: is given twice: it is read once"));
 }
 
 TEST(ReplayCommand, TellsAllThatIsWrongWithItsOptions) {

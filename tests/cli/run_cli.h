@@ -28,7 +28,8 @@ inline Answer run_cli(std::vector<std::string> arguments, bool err_is_terminal =
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   std::ostringstream out;
   std::ostringstream err;
-  const ExitCode code = run_command_line(static_cast<int>(argv.size()), argv.data(), out, err, err_is_terminal);
+  const ShownProgress progress = err_is_terminal ? ShownProgress::bar : ShownProgress::none;
+  const ExitCode code = run_command_line(static_cast<int>(argv.size()), argv.data(), out, err, progress);
   return {code, out.str(), err.str()};
 }
 

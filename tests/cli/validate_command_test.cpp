@@ -171,7 +171,8 @@ TEST_F(ValidateCommand, ReportsIntoAFolderAndLeavesOtherFilesThere) {
   written("report/mine.txt", "mine");
   ASSERT_EQ(validate({file, "--report", path("report")}).code, ExitCode::fine);
   written("report/claims.csv", "of an earlier report\n");
-  ASSERT_EQ(validate({file, "--report", path("report")}).code, ExitCode::fine);
+  ASSERT_EQ(validate({file, "--report", path("report")}).code, ExitCode::users_fault);
+  ASSERT_EQ(validate({file, "--report", path("report"), "--overwrite"}).code, ExitCode::fine);
   EXPECT_EQ(content(folder_ / "report/mine.txt"), "mine");
   EXPECT_THAT(content(folder_ / "report/claims.csv"), StartsWith("claim,"));
   EXPECT_EQ(json::parse(content(folder_ / "report/results.json"))["cases"].size(), 1u);

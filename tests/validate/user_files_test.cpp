@@ -264,6 +264,17 @@ TEST_F(UserFiles, TableIsOfTheFormThatItIsNamedAfter) {
                   "a file is read as the form that it is named after"));
 }
 
+// Its columns are those of whole_steps, which knows no bert_large_adam: a table of a suite does.
+TEST_F(UserFiles, ATableIsReadByItsWordsWhereNoRowIsByItsColumns) {
+  const Validation mine = read("mine.csv",
+                               "what,model,layers,gpus,batch,tokens,context,dtype,part,count,median_us,p10_us,p90_us\n"
+                               "bert_large_adam,bert_large,24,1,4,512,512,fp32,forward,1,34587,34523,34655\n");
+  ASSERT_THAT(mine.cases, SizeIs(1));
+  EXPECT_EQ(mine.cases[0].group, "BERT, forward, fp32");
+  EXPECT_THAT(mine.remarks, Contains(HasSubstr("no row can be read as 'whole_steps', whose columns these are: it is "
+                                               "read as 'bert_large', which takes gpus=2 for granted")));
+}
+
 TEST_F(UserFiles, TableOfNoFormIsToldTheNearestOrAllThatThereAre) {
   EXPECT_THAT(fault("lacks.csv", "kind,gemm,collective,bytes,how,limit,all\n"),
               AllOf(HasSubstr("lacks.csv:1:1: no table with these columns is known: the nearest is 'runs'"),
@@ -283,6 +294,7 @@ std::vector<std::filesystem::path> shipped_tables() {
 
 // Without a suite's name: a table is found by its columns, or the user is told what comes near, or what there is.
 TEST_F(UserFiles, FullEveryShippedTableIsReadOrToldWhatIsNear) {
+  library_.platform_names = study::platform_names(folders);
   std::set<std::string> of_suites;
   for (const Suite& suite : read_suites(library_, calibrate::Reader(library_.formats))) {
     for (const SuiteTable& table : suite.tables) of_suites.insert((library_.reference / table.file).string());

@@ -214,7 +214,7 @@ study::Command compare_command() {
       {"format", study::names_of<study::Format>(), "How results are written on stdout"},
       {"out", "DIR", "Folder that gets the comparison as CSV, JSON and a page for the browser"}};
   return {"compare", "Hold two answers against each other: two folders of results, or one question on two machines",
-          compare_examples, std::move(options), answer_compare};
+          compare_examples, std::move(options) + study::overwrite_option(), answer_compare};
 }
 
 }  // namespace c3sim::validate

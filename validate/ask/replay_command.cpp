@@ -57,6 +57,20 @@ Replaying replaying_of(const study::Request& request, study::Arguments& argument
   return asked;
 }
 
+// The files, each once, and a warning of each that is given again.
+std::vector<std::filesystem::path> each_once(const std::vector<std::filesystem::path>& files,
+                                             std::vector<std::string>& warnings) {
+  std::vector<std::filesystem::path> once;
+  for (const std::filesystem::path& file : files) {
+    if (std::ranges::any_of(once, [&file](const auto& one) { return study::is_same_place(one, file); })) {
+      warnings.push_back(sim::in_words(calibrate::given_twice(file)));
+    } else {
+      once.push_back(file);
+    }
+  }
+  return once;
+}
+
 std::vector<calibrate::Profile> read_profiles(const std::vector<std::filesystem::path>& files) {
   std::vector<calibrate::Profile> profiles = calibrate::read_profiles(files);
   for (const calibrate::Profile& one : profiles) {
@@ -177,8 +191,10 @@ study::Results answer_replay(study::Request& request) {
   request.take("without");  // elsewhere, mechanisms of interference
   const std::optional<study::Sampling> sampling = request.sampling(arguments);
   const int jobs = request.jobs(arguments);
+  request.check_options(arguments);
   arguments.check();
-  const std::vector<calibrate::Profile> profiles = read_profiles(files);
+  std::vector<std::string> warnings;
+  const std::vector<calibrate::Profile> profiles = read_profiles(each_once(files, warnings));
   const Machines machines = machines_of(request, arguments, profiles.front());
   arguments.check();
   asked.by_what.channels_as_traced = machines.platform.spec.name == machines.traced.spec.name;
@@ -196,6 +212,7 @@ study::Results answer_replay(study::Request& request) {
     if (ensemble) intervals.push_back(interval_of(profile, machines, asked, *ensemble, jobs));
   }
   study::add_intervals(results.tables.front().table, intervals, {{"predicted", "predicted"}});
+  std::ranges::move(warnings, std::back_inserter(results.warnings));
   std::ranges::copy(machines.warnings, std::back_inserter(results.warnings));
   if (asked.by_what.channels) {
     for (const calibrate::Profile& profile : profiles)

@@ -142,6 +142,8 @@ study::TuningQuestion question_of(const study::Request& request, study::Argument
     for (const std::string_view text : study::split(gemms, ',')) {
       question.gemms.push_back({std::string(text), arguments.gemm("--gemm", text)});
     }
+    question.gemms =
+        arguments.each_once("--gemm", std::move(question.gemms), [](const auto& gemm) { return gemm.name; });
   }
   if (request.says("collective")) {
     question.collectives = arguments.choice_list<models::CollectiveKind>("--collective", request.text("collective"));
@@ -190,7 +192,8 @@ study::Results answer_on(study::Request& request, study::TuningQuestion question
   });
   study::Results results =
       study::tuning_results(study::tune(testbed, question, request.progress(), jobs), platform.spec);
-  results.warnings = std::move(warnings);
+  results.warnings = arguments.warnings();
+  std::ranges::move(warnings, std::back_inserter(results.warnings));
   if (!measured_files.empty()) {
     results.notes.push_back(
         fmt::format("{} of {} measurements say something of what is tuned.", measured.used, measured.of));

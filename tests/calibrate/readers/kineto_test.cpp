@@ -3,7 +3,9 @@
 
 #include <array>
 
+#include "calibrate/replay/dependencies.h"
 #include "sim/config/config_error.h"
+#include "sim/simulator.h"
 #include "tests/calibrate/readers/kineto_trace.h"
 #include "tests/testing.h"
 
@@ -227,6 +229,24 @@ TEST(Kineto, ReadsAListOfEvents) {
   EXPECT_THAT(cut.cut_off, HasSubstr("it was cut off, or damaged"));
   EXPECT_EQ(cut.work.size(), 1u);
   EXPECT_FALSE(is_kineto(R"([{"name":"all_reduce","size":1}])"));
+}
+
+// 8000 kernels, about a megabyte, are read in pieces of 256 KiB, and each loop over them asks at one in a thousand.
+TEST(Kineto, AsksWhetherALongTraceIsStillWanted) {
+  std::string text = "[";
+  for (int i = 0; i < 8000; ++i) {
+    text += fmt::format(
+        R"({{"ph":"X","cat":"kernel","name":"one of many kernels","ts":{},"dur":1,"args":{{"device":0,"stream":1}}}},)",
+        2 * i);
+  }
+  int asked = 0;
+  const sim::Interruption interruption([&asked] { ++asked; });
+  const Profile profile = read_kineto(text, "t.json");
+  ASSERT_EQ(profile.work.size(), 8000u);
+  EXPECT_GE(asked, 4 + 7);
+  asked = 0;
+  EXPECT_EQ(dependencies_of(profile).nodes.size(), 8001u);
+  EXPECT_GE(asked, 2 * 7);
 }
 
 TEST(Kineto, SaysWhyNothingIsLeft) {

@@ -160,6 +160,20 @@ TEST_F(ReaderOfFiles, KnowsTheGpuThatATableOfC3simMeasureNames) {
             "AMD Instinct MI300X");
 }
 
+// A word that holds a GPU's name is the name of something else, such as a file; rows that say their platform know
+// better than comments, and of two GPUs nobody knows which it was.
+TEST_F(ReaderOfFiles, KnowsTheOneGpuThatCommentsName) {
+  const std::string rows = "phase,mean_power_W,mean_sm_clock_MHz\nidle,100,1980\n";
+  const auto gpu_of = [this](const std::string& text) { return shipped().read(written("f.csv", text)).gpu; };
+  EXPECT_EQ(gpu_of("# measured on 2 x NVIDIA H200 (700 W, NVLink)\n" + rows), "NVIDIA H200");
+  EXPECT_EQ(gpu_of("# 8xMI300X, one pair at a time\n# mi300x of gfx942\n" + rows), "MI300X");
+  EXPECT_EQ(gpu_of("# counters of gfx950\n" + rows), "gfx950");
+  EXPECT_EQ(gpu_of("# an NVIDIA A100 of ours\n" + rows), "NVIDIA A100");
+  EXPECT_EQ(gpu_of("# H200 beside MI300X\n" + rows), "");
+  EXPECT_EQ(gpu_of("# see notes_h200 and h200x4, NVIDIA driver 580\n" + rows), "");
+  EXPECT_EQ(gpu_of("# H200\nphase,mean_power_W,mean_sm_clock_MHz,platform\nidle,100,1980,mi300x\n"), "");
+}
+
 // Whatever they are called: by their columns.
 TEST_F(ReaderOfFiles, ReadsStepsBlocksAndStreamsOfUsers) {
   const auto read = [this](const std::string& text) {

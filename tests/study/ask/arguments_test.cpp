@@ -36,6 +36,14 @@ TEST(Arguments, SizesAreListsAndRanges) {
   EXPECT_EQ(told(arguments), "");
 }
 
+TEST(Arguments, AValueThatStandsTwiceInAListCountsOnceAndIsToldOnce) {
+  Arguments arguments;
+  EXPECT_THAT(arguments.integers("--cus", "8,16,8,8", 1, 304), ElementsAre(8, 16));
+  EXPECT_THAT(arguments.sizes("--bytes", "2KiB,1KiB:4KiB:x2,4096B"), ElementsAre(2_KiB, 1_KiB, 4_KiB));
+  EXPECT_THAT(arguments.warnings(), ElementsAre("--cus: 8 is given more than once: it is answered once",
+                                                "--bytes: 2KiB, 4KiB are given more than once: each is answered once"));
+}
+
 TEST(Arguments, ARangeStopsBelowAnUpperEndItDoesNotHit) {
   Arguments arguments;
   EXPECT_THAT(arguments.sizes("--bytes", "1KiB:7KiB:x2"), ElementsAre(1_KiB, 2_KiB, 4_KiB));

@@ -9,6 +9,7 @@
 namespace c3sim::study {
 namespace {
 
+using sim::operator""_KiB;
 using sim::operator""_GiB;
 using sim::operator""_MiB;
 

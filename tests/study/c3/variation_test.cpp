@@ -79,6 +79,23 @@ TEST(Sensitivity, IsShownInPoints) {
   EXPECT_THAT(table.title, testing::HasSubstr("conccl 42.0 %"));
 }
 
+// A swing of 0.04 points is shown as 0.0, one of 0.06 as 0.1; one of 0.004 % as 0.00, one of 0.006 % as 0.01.
+TEST(Sensitivity, WhatRoundsToNothingIsCountedAndLeftOut) {
+  SensitivityAnswer answer{{0.5}, {}};
+  for (const double swing : {0.0006, 0.0004, 0.0}) {
+    answer.parameters.push_back({"a.b", "1", "2", Fractions{0.5}, Fractions{0.5 + swing}});
+  }
+  const NamedTable points = sensitivity_table(std::array{Strategy::conccl}, answer);
+  EXPECT_EQ(points.table.rows().size(), 1u);
+  EXPECT_THAT(points.title, testing::HasSubstr("2 of 3 parameters move it by less than 0.05 points"));
+  answer.base = {1.0};
+  for (std::size_t i = 0; i < 3; ++i) answer.parameters[i].at_high = Fractions{std::array{1.00006, 1.00004, 1.0}[i]};
+  for (Sensitivity& one : answer.parameters) one.at_low = Fractions{1.0};
+  const NamedTable percent = sensitivity_table(std::vector<std::string>{"time"}, "time", answer);
+  EXPECT_EQ(percent.table.rows().size(), 1u);
+  EXPECT_THAT(percent.title, testing::HasSubstr("2 of 3 parameters move it by less than 0.005 %"));
+}
+
 TEST(Sensitivity, SimulationsOnManyThreadsGiveTheSameBits) {
   const FractionsOf question = question_of(exchange, strategies);
   const auto answer = [&] { return leave_mechanisms_out(mi300x().spec, question); };

@@ -108,7 +108,7 @@ TEST(Results, SavedJsonAlsoSaysWhatMadeItAndWhatWasWritten) {
   EXPECT_EQ(json["command"], "c3sim copy");
   EXPECT_EQ(json["files"],
             nlohmann::ordered_json({"results.json", "results.csv", "raw.csv", "report.md", "page.html"}));
-  for (const char* const key : {"c3sim", "command", "files"}) json.erase(key);
+  for (const char* const key : {"c3sim", "command", "files", "sha256"}) json.erase(key);
   EXPECT_EQ(json_text(json), written(example_results(), Format::json));
 }
 
@@ -194,6 +194,27 @@ TEST_F(ResultsFolder, TheSameCommandReplacesItsOwnAnswer) {
   save_by("c3sim tune --bytes 1MiB", "decisions.h");
   EXPECT_EQ(fault_of("c3sim tune --bytes 2MiB", "other.txt"), "");
   EXPECT_FALSE(fs::exists(folder_ / "decisions.h"));
+}
+
+TEST_F(ResultsFolder, WhatHasBeenEditedSinceStaysUnlessItIsSaidThatItMayGo) {
+  for (const char* const name : {"made.txt", "results.csv", "page.html", "results.json"}) {
+    fs::remove_all(folder_);
+    save_by("c3sim gemm", "made.txt");
+    EXPECT_EQ(fault_of("c3sim gemm", "made.txt"), "");
+    if (name == std::string("results.json")) {
+      std::string changed = text(name);
+      std::ofstream(folder_ / name) << changed.replace(changed.find("1.5"), 3, "1.25");
+    } else {
+      std::ofstream(folder_ / name, std::ios::app) << "edited";
+    }
+    const std::string edited = text(name);
+    EXPECT_THAT(fault_of("c3sim gemm", "other.txt"),
+                HasSubstr((folder_ / name).string() + ": has been edited since c3sim wrote it"))
+        << name;
+    EXPECT_EQ(text(name), edited);
+    save(answer("made.txt"), {"1.0", "c3sim gemm", true}, folder_);
+    EXPECT_EQ(fault_of("c3sim gemm", "made.txt"), "") << name;
+  }
 }
 
 // A sweep that was stopped has no results.json.

@@ -83,9 +83,11 @@ TEST(SweepAxis, FactorsScaleWhatThereIsToday) {
   EXPECT_THAT(shares.values[1].assignments,
               ElementsAre(Assignment{"host.doorbell", "0.5", true}, Assignment{"host.word_check", "0.5", true}));
   EXPECT_EQ(shares.column().heading, "share, times today");
+  EXPECT_EQ(shares.told("0.5"), "0.5 x today");
   EXPECT_EQ(axis("{of: gpu.sdma.payload_rate, times: [0.5, 2]}").name, "gpu.sdma.payload_rate");
   const SweepAxis cases = axis("{name: doorbell, cases: [{name: slow, set: ['host.doorbell *= 2']}]}");
   EXPECT_THAT(cases.values[0].assignments, ElementsAre(Assignment{"host.doorbell", "2", true}));
+  EXPECT_EQ(cases.told("slow"), "slow");
   EXPECT_THAT(fault_of_axis("{of: host.doorbell, times: [2us]}"), HasSubstr("'2us' is no factor"));
   EXPECT_THAT(fault_of_axis("{of: [host.doorbell, host.word_check], times: [2]}"), HasSubstr("name"));
   EXPECT_THAT(fault_of_axis("{name: a, cases: [{name: b, set: ['host.doorbell*=x']}]}"), HasSubstr("is no scale"));
@@ -139,10 +141,10 @@ bool beats(const std::vector<int>& one, const std::vector<int>& other) {
 
 TEST(ParetoFront, PointsThatOthersBeatLeave) {
   ParetoFront front;
-  front.add({3.0, 3.0}, 0);
-  front.add({1.0, 5.0}, 1);
-  front.add({2.0, 2.0}, 2);  // beats 0, not 1
-  front.add({2.0, 2.0}, 3);  // as good as 2, which was first
+  front.add({{3.0}, {3.0}}, 0);
+  front.add({{1.0}, {5.0}}, 1);
+  front.add({{2.0}, {2.0}}, 2);  // beats 0, not 1
+  front.add({{2.0}, {2.0}}, 3);  // as good as 2, which was first
   ASSERT_EQ(front.members().size(), 2u);
   EXPECT_EQ(front.members()[0].index, 1u);
   EXPECT_EQ(front.members()[1].index, 2u);
@@ -152,7 +154,11 @@ RC_GTEST_PROP(ParetoFront, HoldsEveryCostThatNoPointBeatsAndNoOther, ()) {
   const auto points = *rc::gen::container<std::vector<std::vector<int>>>(
       rc::gen::container<std::vector<int>>(3, rc::gen::inRange(0, 6)));
   ParetoFront front;
-  for (std::size_t i = 0; i < points.size(); ++i) front.add({points[i].begin(), points[i].end()}, i);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    std::vector<Cost> costs;
+    for (const int value : points[i]) costs.push_back({static_cast<double>(value)});
+    front.add(std::move(costs), i);
+  }
   for (std::size_t i = 0; i < points.size(); ++i) {
     const bool beaten = std::ranges::any_of(points, [&](const auto& other) { return beats(other, points[i]); });
     const bool seen_before = std::find(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(i), points[i]) !=

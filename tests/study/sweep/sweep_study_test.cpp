@@ -239,6 +239,14 @@ objectives: [{minimize: time_us}]
 )");
   const Results results = results_of(asked, 1);
   EXPECT_THAT(results.notes, Contains("gpu.sdma.engines makes no difference that counts."));
+  EXPECT_THAT(results.notes,
+              Contains(HasSubstr("4 on the Pareto fronts of their cases, 2 of them as ties within 1 %")));
+  EXPECT_THAT(
+      column_of(results.tables[0].table, "on_front"),
+      ElementsAre(Cell(true), Cell(false), Cell(false), Cell(true), Cell(true), Cell(false), Cell(false), Cell(true)));
+  EXPECT_THAT(column_of(results.tables[1].table, "choice"),
+              ElementsAre(Cell("tie: gpu.sdma.engines 16, backend rccl; gpu.sdma.engines 32, backend rccl"),
+                          Cell("tie: gpu.sdma.engines 16, backend sdma; gpu.sdma.engines 32, backend sdma")));
   EXPECT_THAT(results.notes, Contains(AllOf(HasSubstr("Of backend, best or within 1 % of the best of 2 cases: "),
                                             HasSubstr("rccl in 1, at worst "), HasSubstr("sdma in 1, at worst "))));
   EXPECT_EQ(results.tables.at(2).key, "choices");
@@ -565,6 +573,24 @@ axes: [{of: word, values: [rmsnorm, nothing]}]
   std::filesystem::rename(configs / "gone.yaml", configs / "operators.yaml");
   EXPECT_FALSE(answer_point(*asked.study, machines, 1).failed);
   std::filesystem::remove_all(configs);
+}
+
+// Of one case the first choice is the best: nothing is gained over it, and a sentence of 1.00 times would say nothing.
+TEST(SweepStudy, AFactorIsToldAsOneAndNoGainIsNotTold) {
+  Read asked;
+  read(asked, R"(name: rates
+ask: collective
+axes:
+  - {of: gpu.sdma.payload_rate, times: [1, 0.5]}
+  - {of: collective, value: all_gather}
+  - {of: backend, value: sdma}
+  - {of: bytes, value: 64MiB}
+objectives: [{minimize: time_us}]
+)");
+  const Results said = results_of(asked, 1);
+  EXPECT_THAT(column_of(said.tables[1].table, "choice"), ElementsAre(Cell("gpu.sdma.payload_rate 1 x today")));
+  EXPECT_THAT(said.notes, Not(Contains(HasSubstr("times that of"))));
+  EXPECT_THAT(said.notes, Contains(HasSubstr("0.5 x today")));
 }
 
 TEST(SweepStudy, FailuresAreTheLastSentence) {

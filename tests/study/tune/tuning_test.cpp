@@ -153,6 +153,42 @@ TEST(Tuning, RulesSayWhatTheyStandOn) {
   EXPECT_THAT(rules, HasSubstr("  fitted_to:\n    cases: 6\n    m: {values: 2, least: 2048, greatest: 8192}\n"));
 }
 
+// The functions of decisions.h, compiled, choose what the trees do.
+TEST(Tuning, FullHeaderChoosesWhatTheTreesDo) {
+  if (std::system("command -v c++ >/dev/null 2>&1") != 0) GTEST_SKIP() << "no compiler";
+  Testbed testbed(mi300x().spec);
+  TuningQuestion question = small_question();
+  question.schedules = true;
+  question.drawn = 8;
+  question.collectives = {models::CollectiveKind::all_gather, models::CollectiveKind::all_reduce};
+  const Tuning tuning = tune(testbed, question);
+  std::string checks = "#include \"decisions.h\"\nusing namespace c3sim_decisions;\n";
+  for (const TunedDecisions& kind : tuning.kinds) {
+    const Alternatives& alternatives = kind.decisions.alternatives();
+    const TreeCases cases = kind.decisions.tree_cases();
+    for (std::size_t i = 0; i < cases.features.size(); ++i) {
+      const Sizes& sizes = kind.decisions.all()[i].sizes;
+      std::string arguments;
+      for (const char* const name : {"m", "n", "k", "bytes"}) {
+        for (const SizeFeature& feature : alternatives.features()) {
+          if (feature.name != name) continue;
+          arguments += (arguments.empty() ? "" : ", ") + std::to_string(feature.of(sizes));
+        }
+      }
+      checks += "static_assert(to_string(" + alternatives.key() + "(" + arguments + "))[0] != 0);\n";
+      checks += "static_assert(" + alternatives.key() + "(" + arguments + ") == decltype(" + alternatives.key() + "(" +
+                arguments + "))::" + alternatives.all()[kind.tree.choose(cases.features[i])].name + ");\n";
+    }
+  }
+  const std::string folder = testing::TempDir();
+  for (const TextFile& file : tuning_files(tuning, testbed.platform())) {
+    if (file.name == "decisions.h") std::ofstream(folder + "decisions.h") << file.content;
+  }
+  std::ofstream(folder + "check.cpp") << checks;
+  const std::string compile = "c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only " + folder + "check.cpp";
+  EXPECT_EQ(std::system(compile.c_str()), 0) << checks;
+}
+
 // 18.2 MiB: of a size between two that were simulated no more is known.
 TEST(Tuning, ThresholdsAreWrittenInRoundNumbers) {
   EXPECT_EQ(to_two_digits(sim::Bytes(19083264.0)), sim::Bytes(18.0 * 1048576.0));
