@@ -252,18 +252,19 @@ void require_files(std::span<const std::filesystem::path> files) {
   if (!faults.empty()) throw sim::ConfigError(std::move(faults));
 }
 
-sim::Fault given_twice(const std::filesystem::path& file) {
-  return {file.string(), "", "is given twice: it is read once"};
+std::optional<sim::Fault> GivenFiles::note(const std::filesystem::path& file) {
+  std::error_code absent;
+  if (known_.insert(std::filesystem::weakly_canonical(file, absent)).second) return {};
+  return sim::Fault{file.string(), "", "is given twice: it is read once"};
 }
 
 MeasurementFiles read_measurement_files(const Reader& reader, std::span<const std::filesystem::path> files,
                                         const TargetOf& target_of) {
   MeasurementFiles read;
-  std::set<std::filesystem::path> known;
+  GivenFiles given;
   for (const std::filesystem::path& file : files) {
-    std::error_code absent;
-    if (!known.insert(std::filesystem::weakly_canonical(file, absent)).second) {
-      read.unreadable.push_back(given_twice(file));
+    if (std::optional<sim::Fault> twice = given.note(file)) {
+      read.unreadable.push_back(*std::move(twice));
       continue;
     }
     try {

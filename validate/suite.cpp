@@ -130,9 +130,7 @@ namespace {
 
 [[noreturn]] void throw_of_another_platform(const Suite& suite, const std::string& platform) {
   std::set<std::string> measured{suite.platform};
-  for (const SuiteTable& table : suite.tables) {
-    if (!table.platform.empty()) measured.insert(table.platform);
-  }
+  for (const SuiteTable& table : suite.tables) measured.insert(suite.platform_of(table));
   throw sim::ConfigError({{"SUITE|FILE", "",
                            fmt::format("suite '{}' has no table of platform {}, but of {}: --platform names another",
                                        suite.name, platform, fmt::join(measured, ", "))}});
@@ -147,8 +145,7 @@ std::vector<calibrate::Reading> readings_of_suites(const Library& library, std::
   for (const Suite& suite : suites_named(library, names, reader)) {
     const std::size_t before = readings.size();
     for (const SuiteTable& table : suite.tables) {
-      const std::string& measured = table.platform.empty() ? suite.platform : table.platform;
-      if (measured == platform) readings.push_back(reading_of(table, library, reader));
+      if (suite.platform_of(table) == platform) readings.push_back(reading_of(table, library, reader));
     }
     if (readings.size() == before) throw_of_another_platform(suite, platform);
   }

@@ -70,6 +70,11 @@ struct Heading {
 struct Suite : Heading {
   std::vector<std::string> claims;
   std::vector<SuiteTable> tables;
+
+  // The platform that a table of it was measured on.
+  const std::string& platform_of(const SuiteTable& table) const {
+    return table.platform.empty() ? platform : table.platform;
+  }
 };
 
 // Reads the suite in a configuration; `reader` has the forms that it may name, `papers` those of which claims are

@@ -173,8 +173,8 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
       calibrate::Reading reading = reading_of(table, library, reader);
       keep_apart(reading, table.file, files);
       const std::size_t before = validation.cases.size();
-      const bool own = !table.platform.empty() && !options.platform;
-      take(validation, reading, suite.name, own ? table.platform : suite.platform, table.band, table.golden);
+      const std::string& measured = options.platform ? suite.platform : suite.platform_of(table);
+      take(validation, reading, suite.name, measured, table.band, table.golden);
       if (!table.about) continue;
       for (std::size_t i = before; i < validation.cases.size(); ++i) {
         validation.cases[i].table = static_cast<int>(validation.tables.size());

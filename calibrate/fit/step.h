@@ -10,15 +10,21 @@
 
 namespace c3sim::calibrate {
 
-inline constexpr std::string_view of_library = ".*";
-
 // What a step can find. A path with `*` in place of the index of a list stands for the entry that a measurement uses:
 // gpu.gemm.libraries.*.efficiency is that of the library whose GEMM was measured.
 struct Target {
   std::string_view path;
   std::string_view shown_by;  // the measurements that tell it from the others of its step
 
-  bool is_of_library() const { return path.find(of_library) != std::string_view::npos; }
+  // "gpu.gemm.libraries", and what stands behind its entry, ".efficiency"; empty of what is of no list.
+  std::string_view list() const { return has_entry() ? path.substr(0, path.find(entry)) : std::string_view(); }
+  std::string_view of_entry() const {
+    return has_entry() ? path.substr(path.find(entry) + entry.size()) : std::string_view();
+  }
+
+ private:
+  static constexpr std::string_view entry = ".*";
+  bool has_entry() const { return path.find(entry) != std::string_view::npos; }
 };
 
 struct Step {

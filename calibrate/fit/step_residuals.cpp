@@ -20,10 +20,15 @@ constexpr std::size_t most_known = 100000;  // simulated blocks, before they are
 
 }  // namespace
 
-std::vector<std::string> named_libraries(const models::GpuSpec& gpu) {
-  std::vector<std::string> names{"gpu.gemm.libraries." + gpu.gemm.library.name};
-  if (gpu.attention) names.push_back("gpu.attention.libraries." + gpu.attention->library);
-  return names;
+std::vector<Library> libraries_of(const models::GpuSpec& gpu) {
+  std::vector<Library> libraries;
+  const auto add = [&libraries](const char* list, const std::vector<std::string>& names, const std::string& name) {
+    const auto place = std::ranges::find(names, name);
+    if (place != names.end()) libraries.push_back({list, static_cast<std::size_t>(place - names.begin()), name});
+  };
+  add("gpu.gemm.libraries", gpu.gemm.libraries, gpu.gemm.library.name);
+  if (gpu.attention) add("gpu.attention.libraries", gpu.attention->libraries, gpu.attention->library);
+  return libraries;
 }
 
 StepResiduals::StepResiduals(const PlatformText& platform, std::span<const Unknown> unknowns,
@@ -33,9 +38,9 @@ StepResiduals::StepResiduals(const PlatformText& platform, std::span<const Unkno
   for (const Measurement* const measurement : measurements) {
     auto found = last.find(measurement->assignments);
     if (found == last.end() || blocks_[found->second].measurements.size() >= largest_block) {
-      const std::vector<std::string> libraries = found == last.end()
-                                                     ? named_libraries(platform.spec(measurement->assignments).gpu)
-                                                     : blocks_[found->second].libraries;
+      const std::vector<Library> libraries = found == last.end()
+                                                 ? libraries_of(platform.spec(measurement->assignments).gpu)
+                                                 : blocks_[found->second].libraries;
       last[measurement->assignments] = blocks_.size();
       blocks_.push_back({measurement->assignments, libraries, {}});
       found = last.find(measurement->assignments);
@@ -47,9 +52,9 @@ StepResiduals::StepResiduals(const PlatformText& platform, std::span<const Unkno
 StepResiduals::Key StepResiduals::key_of(std::size_t block, const Point& point) const {
   Key key{block, point};
   for (std::size_t i = 0; i < point.size(); ++i) {
-    const std::string& library = unknowns_[i].library;
-    const bool has_a_say =
-        library.empty() || std::ranges::find(blocks_[block].libraries, library) != blocks_[block].libraries.end();
+    const std::optional<Library>& library = unknowns_[i].library;
+    const std::vector<Library>& in_use = blocks_[block].libraries;
+    const bool has_a_say = !library || std::ranges::find(in_use, *library) != in_use.end();
     if (!has_a_say) key.setting[i] = -1.0;
   }
   return key;
@@ -149,7 +154,7 @@ Unknown Unknown::of(const sim::Parameter& parameter) {
     throw sim::ConfigError({{PlatformText::place(parameter), parameter.path,
                              "the range of a parameter that is fitted has the unit of its value"}});
   }
-  return {parameter, low.unit, low.number, high.number, "", ""};
+  return {parameter, low.unit, low.number, high.number, ""};
 }
 
 std::string Unknown::at(double share) const {

@@ -1,8 +1,10 @@
 // The measurements of a step, simulated at any values of its unknowns, on all cores.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,14 +15,24 @@
 
 namespace c3sim::calibrate {
 
+// A library whose kernels are in use on a GPU: the third in the list "gpu.gemm.libraries", of the name "hipblaslt".
+struct Library {
+  std::string list;
+  std::size_t place = 0;
+  std::string name;
+  auto operator<=>(const Library&) const = default;
+};
+// Those of products and of attention, where they are named.
+std::vector<Library> libraries_of(const models::GpuSpec& gpu);
+
 // A parameter that a fit looks for.
 struct Unknown {
   sim::Parameter parameter;  // as the base has it
   std::string unit;          // of its range
   double low = 0.0;
   double high = 0.0;
-  std::string shown_by;  // the measurements that tell it from others
-  std::string library;   // of named_libraries(): work by its kernels alone depends on it; empty: all work may
+  std::string shown_by;              // the measurements that tell it from others
+  std::optional<Library> library{};  // work by its kernels alone depends on it; none: all work may
 
   // Throws sim::ConfigError where the range has not the unit of the value; of bytes it may have another.
   static Unknown of(const sim::Parameter& parameter);
@@ -32,9 +44,6 @@ struct Unknown {
   std::string at(double share, double error) const;
   std::string error_text(double error) const;
 };
-
-// The libraries whose kernels products and attention are on such a GPU: "gpu.gemm.libraries.hipblaslt".
-std::vector<std::string> named_libraries(const models::GpuSpec& gpu);
 
 class StepResiduals {
  public:
@@ -51,7 +60,7 @@ class StepResiduals {
  private:
   struct Block {
     std::vector<std::string> assignments;
-    std::vector<std::string> libraries;  // of its kernels
+    std::vector<Library> libraries;  // of its kernels
     std::vector<const Measurement*> measurements;
     double seconds = 0.0;  // that simulating it took last
   };

@@ -19,42 +19,25 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// Where the kernels stand that runs on such a platform use: "gpu.gemm.libraries[3]".
-struct LibraryPlace {
-  std::string list;  // "gpu.gemm.libraries"
-  std::size_t place = 0;
-  std::string name;  // as named_libraries() has it
-  auto operator<=>(const LibraryPlace&) const = default;
+// A parameter of a target, with the library that it is of, if it is of one.
+struct TargetPath {
+  std::string path;
+  std::optional<Library> library{};
 };
 
-std::vector<LibraryPlace> libraries_of(const Task& task, const PlatformText& platform) {
+// Of a target of libraries, those whose kernels the task's runs use.
+std::vector<TargetPath> paths_of(const Target& target, const Task& task, const PlatformText& platform) {
+  if (target.list().empty()) return {{std::string(target.path)}};
   std::set<std::vector<std::string>> settings;
   for (const Measurement* const measurement : task.measurements) settings.insert(measurement->assignments);
-  std::set<LibraryPlace> used;
+  std::set<Library> used;
   for (const std::vector<std::string>& assignments : settings) {
-    const models::GpuSpec gpu = platform.spec(assignments).gpu;
-    const auto add = [&used](const char* list, const std::vector<std::string>& all, const std::string& one) {
-      const auto place = std::ranges::find(all, one);
-      if (place != all.end()) {
-        used.insert({list, static_cast<std::size_t>(place - all.begin()), fmt::format("{}.{}", list, one)});
-      }
-    };
-    add("gpu.gemm.libraries", gpu.gemm.libraries, gpu.gemm.library.name);
-    if (gpu.attention) add("gpu.attention.libraries", gpu.attention->libraries, gpu.attention->library);
+    for (Library& one : libraries_of(platform.spec(assignments).gpu)) used.insert(std::move(one));
   }
-  return {used.begin(), used.end()};
-}
-
-// The parameters of a target, each with the library that it is of, if it is of one.
-std::vector<std::pair<std::string, std::string>> paths_of(const Target& target, const Task& task,
-                                                          const PlatformText& platform) {
-  const std::size_t star = target.path.find(of_library);
-  if (!target.is_of_library()) return {{std::string(target.path), ""}};
-  std::vector<std::pair<std::string, std::string>> paths;
-  for (const LibraryPlace& one : libraries_of(task, platform)) {
-    if (one.list != target.path.substr(0, star)) continue;
-    paths.emplace_back(fmt::format("{}[{}]{}", one.list, one.place, target.path.substr(star + of_library.size())),
-                       one.name);
+  std::vector<TargetPath> paths;
+  for (const Library& one : used) {
+    if (one.list != target.list()) continue;
+    paths.push_back({fmt::format("{}[{}]{}", one.list, one.place, target.of_entry()), one});
   }
   return paths;
 }
@@ -161,26 +144,25 @@ std::vector<const Measurement*> taken(const Step& step, const Reading& file) {
 }
 
 // The list of libraries that all a step finds is of; empty where something else is among it.
-std::string_view libraries_of(const Step& step) {
-  const auto list = [](const Target& target) { return target.path.substr(0, target.path.find(of_library)); };
-  const auto is_of_the_first = [&](const Target& target) {
-    return target.is_of_library() && list(target) == list(step.targets.front());
-  };
-  return !step.targets.empty() && std::ranges::all_of(step.targets, is_of_the_first) ? list(step.targets.front()) : "";
+std::string_view list_of(const Step& step) {
+  if (step.targets.empty()) return {};
+  const std::string_view first = step.targets.front().list();
+  const auto is_of_it = [first](const Target& target) { return target.list() == first; };
+  return std::ranges::all_of(step.targets, is_of_it) ? first : std::string_view();
 }
 
 // What a step takes of all files, by the library that it was run by where the step is of libraries alone: the kernels
 // of one say nothing of those of another.
 std::map<std::string, std::vector<const Measurement*>> shared_out(const Step& step, const PlatformText& platform,
                                                                   std::span<const Reading> files) {
-  const std::string_view list = libraries_of(step);
+  const std::string_view list = list_of(step);
   std::map<std::vector<std::string>, std::string> library;  // by assignments
   const auto library_of = [&](const Measurement& one) {
     const auto [place, is_new] = library.try_emplace(one.assignments);
     if (is_new && !list.empty()) {
-      for (const std::string& name : named_libraries(platform.spec(one.assignments).gpu)) {
-        if (name.starts_with(list)) place->second = name.substr(list.size() + 1);
-      }
+      const std::vector<Library> in_use = libraries_of(platform.spec(one.assignments).gpu);
+      const auto found = std::ranges::find(in_use, list, &Library::list);
+      if (found != in_use.end()) place->second = found->name;
     }
     return place->second;
   };

@@ -103,7 +103,7 @@ MovedBytes Memory::moved() const {
   moved.l2 = network_.served(l2());
   if (spec_.has_cache()) moved.cache = network_.served(levels_[1].resource);
   if (meters_) {
-    moved.cache = spec_.has_cache() ? network_.served(meters_->cache) : 0.0;
+    moved.cache = network_.served(meters_->cache);
     moved.hbm_reads = network_.served(meters_->reads);
     moved.hbm_writes = network_.served(meters_->writes);
   }

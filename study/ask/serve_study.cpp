@@ -17,23 +17,24 @@ std::vector<std::string> word_names() {
   return names;
 }
 
-// What is wrong with a text for a word, by itself; empty where nothing is.
-std::string why_not(const std::string& word, const std::string& text) {
-  if (text.empty()) return "is empty: a value is accepted";
-  ServeQuestion question;
-  Arguments arguments;
-  read_words(question, Given{{word, {text}}}, arguments, nullptr);
-  return arguments.faults().empty() ? "" : arguments.faults().front().what;
-}
+// A text for a word, by itself.
+struct ReadText {
+  std::string text;
+  std::string why_not{};  // what is wrong with it; empty where nothing is
+  std::string meaning{};  // what is read of it, which is the same of "2" and "2.0"; the text where nothing can be
 
-// What is read of a text for a word, which is the same of "2" and "2.0"; the text where nothing can be.
-std::string meaning_of(const std::string& word, const std::string& text) {
+  bool operator==(const ReadText& other) const { return meaning == other.meaning; }
+};
+
+ReadText read_text_of(const std::string& word, const std::string& text) {
+  if (text.empty()) return {text, "is empty: a value is accepted", text};
   ServeQuestion question;
   Arguments arguments;
   read_words(question, Given{{word, {text}}}, arguments, nullptr);
+  if (!arguments.faults().empty()) return {text, arguments.faults().front().what, text};
   const Words<ServeQuestion>& known = words_of(question);
   const auto found = std::ranges::find(known, word, &Word<ServeQuestion>::name);
-  return arguments.faults().empty() && found != known.end() ? found->of(question).text() : text;
+  return {text, "", found == known.end() ? text : found->of(question).text()};
 }
 
 }  // namespace
@@ -51,7 +52,8 @@ void ServeStudy::read_cases() {
     for (const std::string& word : word_names()) {
       if (!section.has(word)) continue;
       one.words.emplace_back(word, placed(word, section.text(word)));
-      if (const std::string why = why_not(word, one.words.back().second); !why.empty()) section.fault(word, why);
+      const std::string why = read_text_of(word, one.words.back().second).why_not;
+      if (!why.empty()) section.fault(word, why);
     }
     axis.alternatives.push_back(std::move(one));
   }
@@ -77,18 +79,14 @@ void ServeStudy::read_axis(const std::string& word) {
       }
     }
   }
-  struct Read {
-    std::string text, meaning;
-    bool operator==(const Read& other) const { return meaning == other.meaning; }
-  };
-  std::vector<Read> all;
+  std::vector<ReadText> all;
   for (const std::string& text : texts) {
-    if (const std::string why = why_not(word, text); !why.empty()) fault(word, why);
-    all.push_back({text, meaning_of(word, text)});
+    all.push_back(read_text_of(word, text));
+    if (!all.back().why_not.empty()) fault(word, all.back().why_not);
   }
   ServeAxis axis{word, {}};
-  for (const Read& one :
-       arguments_.each_once(typed(word), std::move(all), [](const Read& read) { return read.text; })) {
+  for (const ReadText& one :
+       arguments_.each_once(typed(word), std::move(all), [](const auto& read) { return read.text; })) {
     axis.alternatives.push_back({one.text, {{word, one.text}}});
   }
   if (!texts.empty()) axes_.push_back(std::move(axis));

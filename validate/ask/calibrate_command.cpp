@@ -16,9 +16,9 @@ namespace {
 constexpr auto calibrate_examples = R"(Examples:
   c3sim calibrate h200 --platform h200 --out fitted.yaml
   c3sim calibrate gemms.csv collectives.csv --platform mi300x --out mine.yaml --report mine
-Suites are those of c3sim validate --list; of each the tables count that were measured on the platform. Parameters of kind fitted that the measurements show are fitted within
-their ranges, and get a standard error; everything else, comments included, stays as the platform file has it.
-Rows marked predict are left out. Concurrent runs are rejected, but for those marked probe: parameters of kind
+Suites are those of c3sim validate --list; of each the tables count that were measured on the platform. Parameters of
+kind fitted that the measurements show are fitted within their ranges, and get a standard error; everything else,
+comments included, stays as the platform file has it. Rows marked predict are left out. Concurrent runs are rejected, but for those marked probe: parameters of kind
 probed are fitted to these, last (c3sim-measure --only probes makes such a table). What the platform stands on
 (base) is fitted, too, and written into the new file; what --set gives is written there and not fitted. Takes
 seconds for a table of copies, about a minute of two cores for the suites h200 and public; a terminal shows how far it

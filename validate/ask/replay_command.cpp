@@ -60,10 +60,11 @@ Replaying replaying_of(const study::Request& request, study::Arguments& argument
 // The files, each once, and a warning of each that is given again.
 std::vector<std::filesystem::path> each_once(const std::vector<std::filesystem::path>& files,
                                              std::vector<std::string>& warnings) {
+  calibrate::GivenFiles given;
   std::vector<std::filesystem::path> once;
   for (const std::filesystem::path& file : files) {
-    if (std::ranges::any_of(once, [&file](const auto& one) { return study::is_same_place(one, file); })) {
-      warnings.push_back(sim::in_words(calibrate::given_twice(file)));
+    if (const std::optional<sim::Fault> twice = given.note(file)) {
+      warnings.push_back(sim::in_words(*twice));
     } else {
       once.push_back(file);
     }

@@ -184,11 +184,14 @@ RC_GTEST_PROP(MemoryConservation, EveryByteIsServedOnceAtEachLevelThatItReaches,
   RC_ASSERT(near(network.served(memory.hbm()), 1000.0 * (1.0 - hits) * bus));
 }
 
+// What a level of so much a second lets pass, in GB/s, that takes `taken` bytes' worth of it for so many.
+double passed(sim::BytesPerSecond rate, double bytes, double taken) { return rate.value() / 1e9 * bytes / taken; }
+
 // h200x4/streams.csv, arrays of 12 GiB: GB/s of what reads, writes, adds two arrays into a third, and copies.
 TEST(Memory, OfAnH200TurnsItsBusRoundAsMeasured) {
   const MemorySpec memory = h200().gpu.memory;
   const auto rate = [&](double reads, double writes) {
-    return memory.hbm_rate.value() / 1e9 * (reads + writes) / memory.bus_bytes(reads, writes);
+    return passed(memory.hbm_rate, reads + writes, memory.bus_bytes(reads, writes));
   };
   EXPECT_NEAR(rate(1, 0), 4475, 45);
   EXPECT_NEAR(rate(0, 1), 4237, 85);
@@ -201,7 +204,7 @@ TEST(Memory, OfAnH200TurnsItsBusRoundAsMeasured) {
 TEST(Memory, OfAnMi300xTurnsItsInfinityCacheRoundAsMeasured) {
   const MemorySpec memory = mi300x().gpu.memory;
   const auto rate = [&](double reads, double writes) {
-    return memory.cache_rate.value() / 1e9 * (reads + writes) / memory.cache_bytes(reads, writes);
+    return passed(memory.cache_rate, reads + writes, memory.cache_bytes(reads, writes));
   };
   EXPECT_NEAR(rate(1, 0), 5400, 270);
   EXPECT_NEAR(rate(1, 1), 4150, 210);
