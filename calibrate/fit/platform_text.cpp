@@ -141,7 +141,8 @@ void PlatformText::make_place(const sim::Parameter& parameter) {
     }
     std::string entry = value;
     for (auto key = gap->keys.rbegin(); key != gap->keys.rend(); ++key) {
-      entry = fmt::format("{}: {}", *key, key == gap->keys.rbegin() ? entry : "{" + entry + "}");
+      const bool is_innermost = key == gap->keys.rbegin();
+      entry = is_innermost ? fmt::format("{}: {}", *key, entry) : fmt::format("{}: {{{}}}", *key, entry);
     }
     const bool is_empty = text_[text_.find_first_not_of(" \n", begin + 1)] == '}';
     text_.insert(begin + 1, entry + (is_empty ? "" : ", "));

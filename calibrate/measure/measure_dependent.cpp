@@ -117,7 +117,7 @@ std::vector<std::string> dependent_schedules() {
   return names;
 }
 
-bool can_be_cut(GemmShape shape, int gpus) { return shape.n % (gpus * pieces_of_a_shard) == 0; }
+bool can_be_cut(GemmShape shape, int gpus) { return shape.n % (std::int64_t{gpus} * pieces_of_a_shard) == 0; }
 
 Rows measure_dependent(Lab& lab, const Arguments& arguments) {
   const auto form = std::ranges::find(forms, arguments.text("schedule"), &Form::name);

@@ -128,6 +128,9 @@ void read(study::AttentionTrial& trial, FieldReader& fields) {
   fields.read_words_of(trial.shape);
   if (!fields.has("kv_heads")) trial.shape.kv_heads = trial.shape.heads;
   if (!fields.has("keys")) trial.shape.keys = trial.shape.queries;
+  std::optional<study::Operands> operands;
+  fields.read("operands", value_of(operands));
+  if (operands == study::Operands::warm) trial.shape.set = trial.shape.arrays();
 }
 
 void read(study::CollectiveTrial& trial, FieldReader& fields) { fields.read_words_of(trial); }

@@ -44,7 +44,7 @@ std::vector<Delivery> deliveries_by(CollectiveKind kind, const CollectiveSpec& s
   for (int from = 0; from < senders; ++from) {
     for (int to = 0; to < spec.gpus; ++to) {
       if (from == to) continue;
-      for (Delivery& due : deliveries(kind, spec, from, to)) all.push_back(std::move(due));
+      for (const Delivery& due : deliveries(kind, spec, from, to)) all.push_back(due);
     }
   }
   return all;

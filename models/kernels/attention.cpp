@@ -171,6 +171,7 @@ Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   demand.in_flight = sim::Bytes(2.0 * tile_loads);
   demand.matrix_per_cycle = 1.0;
   demand.matrix_energy = precision.energy * shape.flops().value() / all_cycles;
+  if (shape.set > sim::Bytes(0.0)) hold_of_turn(demand, gpu.memory, shape.set, std::min(cus, gpu.memory.xcds));
   Kernel kernel;
   kernel.start_up = spec.start + time_of_appending(shape, gpu);
   kernel.work = cycles;
@@ -196,6 +197,7 @@ Kernel decoding_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus)
       2.0 * static_cast<double>(rows) * multiplied_elements(shape) / (stored(shape) * element_of_cache(shape).value());
   demand.matrix_per_cycle = precision.flops_per_cycle_per_cu * spec.efficiency / flops_per_byte;
   demand.matrix_energy = precision.energy * flops_per_byte;
+  if (shape.set > sim::Bytes(0.0)) hold_of_turn(demand, gpu.memory, shape.set, std::min(cus, gpu.memory.xcds));
   Kernel kernel;
   const std::int64_t caches = shape.batch * shape.kv_heads;
   const bool splits = 2 * caches < cus;
@@ -236,6 +238,7 @@ std::string to_string(const AttentionShape& shape) {
   if (shape.values() != shape.head_dim) text += fmt::format(", values of {}", shape.values());
   if (shape.window > 0) text += fmt::format(", window of {}", shape.window);
   if (shape.cache) text += fmt::format(", cache {}", to_string(*shape.cache));
+  if (shape.set > sim::Bytes(0.0)) text += fmt::format(", in {} again and again", sim::to_string(shape.set));
   return text;
 }
 

@@ -31,6 +31,7 @@ struct AttentionShape {
   bool shared_values = false;    // a value is the beginning of its key, as in latent attention: the cache has it once
   bool soft_cap = false;         // scores pass a hyperbolic tangent
   std::optional<Dtype> cache{};  // format of keys and values in memory; none: that of the products
+  sim::Bytes set{0.0};  // arrays gone through turn after turn, of which caches hold what they can; 0: others every time
 
   static constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
   std::int64_t values() const { return value_dim == 0 ? head_dim : value_dim; }
@@ -40,6 +41,7 @@ struct AttentionShape {
   // What must be read and written: queries, keys, values and results, and of the gradient theirs.
   sim::Bytes read() const;
   sim::Bytes written() const;
+  sim::Bytes arrays() const { return read() + written(); }
   // Whether a workgroup has too few queries for a tile, so that it goes through the cache with all that share a head of
   // keys at once.
   bool decodes() const { return !backward && queries <= 4 && (shared_values || queries * (heads / kv_heads) <= 64); }

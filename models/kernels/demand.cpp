@@ -50,6 +50,18 @@ double let_through(const Demand& demand, const MemorySpec& memory) {
 
 }  // namespace
 
+void hold_of_turn(Demand& demand, const MemorySpec& memory, sim::Bytes set, int xcds) {
+  const double in_l2 = memory.held_in_l2_of_turn(set, xcds);
+  const double in_cache = std::max(in_l2, memory.held_of_turn(set));
+  demand.loads_beyond_l2 = 1.0 - in_l2;
+  demand.loads_beyond_cache = 1.0 - in_cache;
+  demand.own.beyond_l2.reads *= 1.0 - in_l2;
+  demand.own.beyond_l2.writes *= 1.0 - in_l2;
+  if (in_l2 < 1.0) demand.own.beyond_l2.cache_hits = (in_cache - in_l2) / (1.0 - in_l2);
+  const sim::Time of_l2 = set <= memory.l2_capacity ? memory.l2_latency : memory.l2_far_latency;
+  demand.step_latency += sim::to_time(in_l2 * sim::to_seconds(of_l2));
+}
+
 Bend bend_of(const Demand& demand, const MemorySpec& memory, const Portion& portion) {
   if (demand.knee <= 0.0) return {};
   return {portion.share * let_through(demand, memory), demand.knee};

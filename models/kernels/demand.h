@@ -68,6 +68,10 @@ struct Demand {
   double cap = std::numeric_limits<double>::infinity();  // units per second, whatever the clock
 };
 
+// Arrays of `set` bytes together are gone through turn after turn on so many XCDs: what L2s and Infinity Cache hold of
+// them is neither loaded from beyond them nor waited for. `demand` is that of arrays that no cache holds.
+void hold_of_turn(Demand& demand, const MemorySpec& memory, sim::Bytes set, int xcds);
+
 // What some workgroups that run alike have of their GPU.
 struct Portion {
   double busiest_share = 0.0;  // of their traffic, that of the XCD with most of it

@@ -71,16 +71,7 @@ Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu, int workgroups
   demand.step_latency =
       gpu.streams.latency + sim::to_time(pieces_of_row(spec, gpu.streams) * sim::to_seconds(gpu.streams.reduction));
   if (spec.set > sim::Bytes(0.0)) {
-    const MemorySpec& memory = gpu.memory;
-    const int xcds = std::min(workgroups, memory.xcds);
-    const double in_l2 = memory.held_in_l2_of_turn(spec.set, xcds);
-    const double in_cache = std::max(in_l2, memory.held_of_turn(spec.set));
-    demand.loads_beyond_l2 = 1.0 - in_l2;
-    demand.loads_beyond_cache = 1.0 - in_cache;
-    demand.own.beyond_l2 = {(1.0 - in_l2) * reads, (1.0 - in_l2) * (1.0 - reads), 0.0};
-    if (in_l2 < 1.0) demand.own.beyond_l2.cache_hits = (in_cache - in_l2) / (1.0 - in_l2);
-    const sim::Time of_l2 = spec.set <= memory.l2_capacity ? memory.l2_latency : memory.l2_far_latency;
-    demand.step_latency += sim::to_time(in_l2 * sim::to_seconds(of_l2));
+    hold_of_turn(demand, gpu.memory, spec.set, std::min(workgroups, gpu.memory.xcds));
   }
   if (spec.chases) {
     demand.step_latency +=

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "sim/check.h"
 
@@ -249,10 +250,11 @@ void Dispatcher::place_staying(Queue& queue, int xcd_index) {
     int left = std::min(run.count, queue.available(static_cast<std::size_t>(xcd_index)));
     for (int i = 0; left > 0;) {
       const int cu = run.at(i).cu;
-      const std::size_t cohort = on_cu[static_cast<std::size_t>(cu)];
+      const std::span<std::size_t> from_cu = std::span(on_cu).subspan(static_cast<std::size_t>(cu));
+      const std::size_t cohort = from_cu.front();
       int count = 0;
-      for (; left > 0 && run.at(i).cu == cu + count && on_cu[static_cast<std::size_t>(cu + count)] == cohort; ++i) {
-        ++on_cu[static_cast<std::size_t>(cu + count)];
+      for (; left > 0 && run.at(i).cu == cu + count && from_cu[static_cast<std::size_t>(count)] == cohort; ++i) {
+        ++from_cu[static_cast<std::size_t>(count)];
         ++count;
         --left;
       }

@@ -69,7 +69,9 @@ class RingSearch {
     taken_.reset(last);
   }
 
-  std::size_t link(int from, int to) const { return static_cast<std::size_t>(from * gpus_ + to); }
+  std::size_t link(int from, int to) const {
+    return static_cast<std::size_t>(from) * static_cast<std::size_t>(gpus_) + static_cast<std::size_t>(to);
+  }
 
   int gpus_;
   int steps_left_ = 1 << 14;  // NCCL_SEARCH_TIMEOUT

@@ -60,6 +60,9 @@ const Words<KernelWords>& words_of(const KernelWords&) {
       {"access", [](auto& q) { return access_of(q.remote.access); }, "store, uncached_store or load"},
       {"cus", [](auto& q) { return count_of_each(q.cus, 1, all_cus); },
        "CUs of each GPU; counts separated by commas (all unless given)"},
+      {"operands", [](auto& q) { return value_of(q.operands); },
+       "In a loop: the same arrays every time, which the caches hold (warm), or others, of which they hold nothing "
+       "(cold and rotating; cold unless given)"},
   };
   return words;
 }
@@ -126,14 +129,18 @@ KernelTrial trial_in(const KernelWords& asked, const Given& given, std::vector<s
   if (!remote && !named && !counted) {
     fault("read", "is missing: --read and --write, --operator and --elements, or --gpu, --peers and --bytes");
   }
+  if (remote && says("operands")) {
+    fault("operands", "are of kernels that go through their GPU's own memory: --gpu, --peers and --bytes do not");
+  }
   if (!faults.empty()) return {};
-  if (asked.operator_name == attention_name) return {attention_of(asked, says("heads"), faults), asked.cus};
-  if (named) return {named_operator(asked, faults), asked.cus};
-  if (counted) return {asked.elementwise, asked.cus};
+  const auto trial = [&](auto kernel) { return KernelTrial{std::move(kernel), asked.cus, asked.operands}; };
+  if (asked.operator_name == attention_name) return trial(attention_of(asked, says("heads"), faults));
+  if (named) return trial(named_operator(asked, faults));
+  if (counted) return trial(asked.elementwise);
   for (const std::string_view word : of_remote) {
     if (!says(word)) fault(word, "is missing: --gpu reaches into --peers, --bytes of each");
   }
-  return {asked.remote, asked.cus};
+  return trial(asked.remote);
 }
 
 }  // namespace c3sim::study

@@ -139,20 +139,23 @@ std::string name_of(const Scenario& scenario) {
                      sim::to_string(scenario.bytes));
 }
 
+// Operands that are warm lie in the last level of the caches, all of them.
+void check_operands(std::optional<Operands> operands, sim::Bytes set, const models::MemorySpec& memory,
+                    std::vector<sim::Fault>& faults) {
+  const sim::Bytes last_level = memory.has_cache() ? memory.cache_capacity : memory.xcds * memory.l2_capacity;
+  if (operands != Operands::warm || set <= last_level) return;
+  add(faults, "operands",
+      "operands and result take " + sim::to_string(set) + ", of which " +
+          (memory.has_cache() ? "the Infinity Cache holds" : "the L2s hold") + " no more than " +
+          sim::to_string(last_level) + ": cold and rotating are accepted, or no --operands");
+}
+
 void check_before(const GemmTrial& trial, const Testbed& testbed, std::vector<sim::Fault>& faults) {
   if (trial.operands && trial.before != Before::loop) {
     add(faults, "operands",
         fmt::format("--before {} leaves other data in the caches: no --operands go with it", to_string(trial.before)));
   }
-  const models::MemorySpec& memory = testbed.platform().gpu.memory;
-  const sim::Bytes set = trial.shape.compulsory_bytes();
-  const sim::Bytes last_level = memory.has_cache() ? memory.cache_capacity : memory.xcds * memory.l2_capacity;
-  if (trial.operands == Operands::warm && set > last_level) {
-    add(faults, "operands",
-        "operands and result take " + sim::to_string(set) + ", of which " +
-            (memory.has_cache() ? "the Infinity Cache holds" : "the L2s hold") + " no more than " +
-            sim::to_string(last_level) + ": cold and rotating are accepted, or none for what a loop finds");
-  }
+  check_operands(trial.operands, trial.shape.compulsory_bytes(), testbed.platform().gpu.memory, faults);
   if (trial.before != Before::collective) {
     if (trial.collective != CollectiveSpec{}) {
       add(faults, "before", "what came before is no collective: --before collective says that one did");
@@ -265,9 +268,30 @@ WorkResult on_cus(models::RemoteKernelSpec kernel, int cus, const models::Platfo
   return {.work = kernel, .schedule = only(kernel), .cus = cus};
 }
 
+// All that a kernel reads and writes in its GPU's own memory.
+sim::Bytes arrays_of(const models::ElementwiseSpec& spec) { return spec.bytes(); }
+sim::Bytes arrays_of(const models::AttentionShape& shape) { return shape.arrays(); }
+
+template <class Local>
+Local with_operands(Local kernel, std::optional<Operands> operands) {
+  if (operands == Operands::warm) kernel.set = arrays_of(kernel);
+  return kernel;
+}
+models::RemoteKernelSpec with_operands(const models::RemoteKernelSpec& kernel, std::optional<Operands>) {
+  return kernel;
+}
+
 WorkResult work_of(const KernelTrial& trial, const models::PlatformSpec& platform) {
   const int cus = trial.cus.value_or(platform.gpu.cus());
-  return std::visit([&](const auto& kernel) { return on_cus(kernel, cus, platform); }, trial.kernel);
+  return std::visit([&](const auto& kernel) { return on_cus(with_operands(kernel, trial.operands), cus, platform); },
+                    trial.kernel);
+}
+
+void check_operands(const KernelTrial& trial, const models::MemorySpec& memory, std::vector<sim::Fault>& faults) {
+  const auto check = [&](const auto& kernel) {
+    if constexpr (requires { arrays_of(kernel); }) check_operands(trial.operands, arrays_of(kernel), memory, faults);
+  };
+  std::visit(check, trial.kernel);
 }
 
 }  // namespace
@@ -284,6 +308,7 @@ std::vector<sim::Fault> faults_of(const Question<KernelTrial>& question, const T
     std::string reason = testbed.why_impossible(asked.work);
     if (reason.empty()) reason = why_too_many_waves(asked.work, platform, asked.schedule.front().mask);
     add(faults, remote ? "peers" : attention ? "heads" : "read", std::move(reason));
+    if (faults.empty()) check_operands(point, platform.gpu.memory, faults);
     if (!faults.empty()) break;  // the number of CUs is hardly ever at fault: once is enough
   }
   return faults;

@@ -21,7 +21,8 @@ namespace c3sim::study {
 // one GPU into others?
 struct KernelTrial {
   std::variant<models::ElementwiseSpec, models::AttentionShape, models::RemoteKernelSpec> kernel;
-  std::optional<int> cus{};  // of each GPU that it runs on; none: all of them
+  std::optional<int> cus{};            // of each GPU that it runs on; none: all of them
+  std::optional<Operands> operands{};  // in its GPU's own memory; none: cold
 };
 
 // A plain question: a trial (study/ask/trial.h), or several of one kind, each of which has a result of its own.

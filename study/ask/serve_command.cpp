@@ -111,7 +111,7 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "Replicas of attention that share out the sequences of a batch, and end it together (as many as --ep needs "
        "beside "
        "--tp unless given)"},
-      {"collectives", [](auto& q) { return value_of(q.step.collectives, backend_carriers()); },
+      {"collectives", [](auto& q) { return value_of(q.step.collectives, plain_carriers()); },
        "What moves data between GPUs in a batch (rccl unless given)"},
       {"kernels", [](auto& q) { return value_of(q.step.kernels); },
        "Whose kernels run between products: what a compiler fuses a framework's to (compiled, unless given), or these, "

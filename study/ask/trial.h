@@ -39,7 +39,7 @@ enum class Before {
 constexpr auto all_names(Before) { return sim::names("loop", "traffic", "collective"); }
 using sim::to_string;
 
-// Of a GEMM in a loop: the same every time, so that caches hold what they can of them; others every time, after work
+// Of a kernel in a loop: the same every time, so that caches hold what they can of them; others every time, after work
 // that has filled the caches; or one set of several after another, as tuners rotate them, which together exceed the
 // caches.
 enum class Operands { warm, cold, rotating };

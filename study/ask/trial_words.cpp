@@ -180,6 +180,7 @@ std::string command(const AttentionTrial& trial) {
                     .attention = shape,
                     .context = shape.keys - shape.queries,
                     .bidirectional = !shape.causal};
+  if (shape.set > sim::Bytes(0.0)) asked.operands = Operands::warm;
   return said("kernel", asked);
 }
 

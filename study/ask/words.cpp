@@ -321,8 +321,9 @@ const Words<StepWords>& words_of(const StepWords&) {
       {"ffn_pieces", [](auto& q) { return count_of(q.ffn_pieces, 1, any_count); },
        "Pieces of the feed-forward half (as many as --pieces unless given)"},
       {"collectives", [](auto& q) { return value_of(q.collectives); },
-       "What moves data between GPUs, where it can; t3: engines, and products whose results are added up over --tp are "
-       "fused with the reduce-scatter; auto: of each kind what makes the step fastest (rccl unless given)"},
+       "What moves data between GPUs, where it can; by_size: all-reduces of up to 8 MiB in one shot or two, as serving "
+       "frameworks have them, and the library the rest; t3: engines, and products whose results are added up over --tp "
+       "are fused with the reduce-scatter; auto: of each kind what makes the step fastest (rccl unless given)"},
       {"chosen", [](auto& q) { return chosen_of(q.chosen); },
        "Collectives that something else carries than --collectives, by their names in the step (a wrong one is "
        "answered with those that there are), with channels of their own or without: "

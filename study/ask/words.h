@@ -55,6 +55,7 @@ struct KernelWords {
   bool bidirectional = false;
   models::RemoteKernelSpec remote{};
   std::optional<int> cus{};
+  std::optional<Operands> operands{};
 };
 
 // What is said of a step, before its model has been read.

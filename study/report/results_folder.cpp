@@ -116,7 +116,7 @@ struct Index {
   std::string command;  // line
   std::vector<std::string> files;
   std::map<std::string, std::string> digests;  // of the files, as c3sim wrote them
-  nlohmann::ordered_json undigested;           // all that it says but these
+  std::string undigested;                      // the text of all that it says but these
 };
 
 // A list that was tampered with must not lead out of the folder.
@@ -138,7 +138,7 @@ std::optional<Index> index_of(const fs::path& directory) {
     if (digest.is_string()) index.digests[name] = digest;
   }
   object.erase(digests_key);
-  index.undigested = std::move(object);
+  index.undigested = json_text(object);
   return index;
 }
 
@@ -183,7 +183,7 @@ std::vector<sim::Fault> edited_in(const fs::path& directory) {
     const auto written = index->digests.find(name);
     if (written == index->digests.end() || !fs::is_regular_file(directory / name, absent)) continue;
     const bool is_index = name == index_name;
-    if (sha256(is_index ? json_text(index->undigested) : content_of(directory / name)) == written->second) continue;
+    if (sha256(is_index ? index->undigested : content_of(directory / name)) == written->second) continue;
     faults.push_back({(directory / name).string(), "",
                       "has been edited since c3sim wrote it: another folder is accepted, or --overwrite, which "
                       "replaces it"});

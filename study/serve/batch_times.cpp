@@ -156,6 +156,8 @@ BatchTimes::Cost BatchTimes::attention(Phase phase, std::int64_t sequences, std:
   set_context(question, context);  // the corner of both longest ends has no place in the model
   const std::int64_t kinds = static_cast<std::int64_t>(question.model.kinds(question.layer_count()).size());
   question.layers = static_cast<int>(kinds == 1 ? few_layers : question.layer_count());
+  // Nothing of the other half runs beside attention, unless two batches take turns.
+  if (question.overlap == Overlap::none) question.half = Half::attention;
   const StepResult result = ask(roomy_, question, operators_, {}, few_layers);
   const double layers = static_cast<double>(question_.layer_count()) / *question.layers;
   const double seconds = layers * attention_time(result);

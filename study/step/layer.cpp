@@ -58,8 +58,8 @@ void write_dispatch(StepWriter& writer, const std::string& name, const Experts& 
   if (question.ep == 1) return;
   const bool by_counts = question.dispatch == Dispatch::high_throughput;
   if (by_counts && question.quantises()) {
-    const auto tokens = static_cast<double>(experts.sent / writer.model().experts_used);
-    writer.operate(name + "_quantise", Kind::copy, "quantise", features_of(writer, tokens));
+    const std::int64_t tokens = experts.sent / writer.model().experts_used;
+    writer.operate(name + "_quantise", Kind::copy, "quantise", features_of(writer, static_cast<double>(tokens)));
   }
   if (by_counts) {
     constexpr sim::Bytes count{4.0};
@@ -240,9 +240,18 @@ class Forward {
   void quantise(const std::string& of, double elements) {
     if (writer_.question().quantises()) writer_.operate(name(of + "_quantise"), Kind::copy, "quantise", elements);
   }
+  // The same behind a norm or an activation, with which a compiler fuses it (vLLM's passes fuse_norm_quant and
+  // fuse_act_quant).
+  void quantise_behind_rows(const std::string& of, double elements) {
+    if (!compiled()) quantise(of, elements);
+  }
   // The product, and before it what casts its operands.
   void product(const std::string& of, std::int64_t out, std::int64_t in) {
-    quantise(of, elements_of(tokens_, in));
+    if (of == "out") {
+      quantise(of, elements_of(tokens_, in));
+    } else {
+      quantise_behind_rows(of, elements_of(tokens_, in));
+    }
     if (writer_.question().mixes()) {
       writer_.operate(name(of + "_cast_weights"), Kind::copy, "cast_down", elements_of(out, in));
       if (of != "out" && of != "down") {
@@ -464,10 +473,10 @@ class Forward {
   void shared_experts() {
     const std::int64_t ffn = writer_.shared_ffn();
     const std::int64_t tokens = shared_tokens();
-    quantise("shared_up", elements_of(tokens, model_.hidden));
+    quantise_behind_rows("shared_up", elements_of(tokens, model_.hidden));
     writer_.gemm(name("shared_up"), model_.first_shared_ffn() / model_.shared_ffn * ffn, model_.hidden, tokens);
     activate(elements_of(tokens, ffn), "shared_");
-    quantise("shared_down", elements_of(tokens, ffn));
+    quantise_behind_rows("shared_down", elements_of(tokens, ffn));
     writer_.gemm(name("shared_down"), model_.hidden, ffn, tokens);
   }
 

@@ -8,17 +8,19 @@ namespace c3sim::study {
 
 std::string_view to_string(const Carrier& carrier) {
   if (carrier.fuses) return "t3";
+  if (carrier.by_size) return "by_size";
   return carrier.backend ? models::to_string(*carrier.backend) : "auto";
 }
 
-std::vector<sim::Choice<Carrier>> backend_carriers() {
+std::vector<sim::Choice<Carrier>> plain_carriers() {
   std::vector<sim::Choice<Carrier>> choices;
   for (const auto& [name, backend] : sim::choices_of<models::Backend>()) choices.emplace_back(name, backend);
+  choices.emplace_back(to_string(carrier_by_size()), carrier_by_size());
   return choices;
 }
 
 std::vector<sim::Choice<Carrier>> all_choices(Carrier) {
-  std::vector<sim::Choice<Carrier>> choices = backend_carriers();
+  std::vector<sim::Choice<Carrier>> choices = plain_carriers();
   for (const Carrier& other : {Carrier(models::Backend::sdma, true), Carrier(std::nullopt)}) {
     choices.emplace_back(to_string(other), other);
   }
@@ -69,6 +71,28 @@ models::Backend StepQuestion::carrier_of(models::CollectiveKind kind) const {
 CollectiveCarrier StepQuestion::carrier_of(std::string_view collective, models::CollectiveKind kind) const {
   const auto one = chosen.find(collective);
   return one == chosen.end() ? CollectiveCarrier{carrier_of(kind)} : one->second;
+}
+
+namespace {
+
+// vLLM's choice (csrc/custom_all_reduce.cuh, and the 8 MiB of its buffers), which SGLang took over.
+models::Backend all_reduce_of(sim::Bytes bytes, int gpus) {
+  constexpr double kib = 1024.0;
+  if (bytes > sim::Bytes(8192.0 * kib)) return models::Backend::rccl;
+  const bool in_one_shot = gpus == 2 || bytes < sim::Bytes((gpus <= 4 ? 512.0 : 256.0) * kib);
+  return in_one_shot ? models::Backend::one_shot : models::Backend::two_shot;
+}
+
+}  // namespace
+
+bool StepQuestion::decides_by_size(std::string_view collective, models::CollectiveKind kind) const {
+  return collectives.by_size && kind == models::CollectiveKind::all_reduce && !chosen.contains(collective);
+}
+
+CollectiveCarrier StepQuestion::carrier_of(std::string_view collective, models::CollectiveKind kind, sim::Bytes bytes,
+                                           int gpus) const {
+  if (decides_by_size(collective, kind)) return {all_reduce_of(bytes, gpus)};
+  return carrier_of(collective, kind);
 }
 
 }  // namespace c3sim::study

@@ -52,13 +52,21 @@ struct Carrier {
   // T3: products whose results tensor parallelism adds up are fused with the half of it that reduces
   // (models/collectives/fused_gemm.h); else by the backend.
   bool fuses = false;
+  // All-reduces by the kernels over peer memory that serving frameworks have, where they are small; else by the
+  // backend.
+  bool by_size = false;
 
   Carrier(std::optional<models::Backend> by = {}, bool with_products = false) : backend(by), fuses(with_products) {}
   Carrier(models::Backend by, bool with_products = false) : backend(by), fuses(with_products) {}
   auto operator<=>(const Carrier&) const = default;
 };
+inline Carrier carrier_by_size() {
+  Carrier carrier(models::Backend::rccl);
+  carrier.by_size = true;
+  return carrier;
+}
 std::string_view to_string(const Carrier& carrier);
-std::vector<sim::Choice<Carrier>> backend_carriers();
+std::vector<sim::Choice<Carrier>> plain_carriers();      // the backends, and "by_size"
 std::vector<sim::Choice<Carrier>> all_choices(Carrier);  // these, "t3", and "auto" for none of them
 
 // What carries one collective of a step.
@@ -122,6 +130,10 @@ struct StepQuestion : Split {
   // Of those that were not chosen one by one; and of a collective of that name.
   models::Backend carrier_of(models::CollectiveKind kind) const;
   CollectiveCarrier carrier_of(std::string_view collective, models::CollectiveKind kind) const;
+  bool decides_by_size(std::string_view collective, models::CollectiveKind kind) const;
+  // Of one of so many bytes on each of so many GPUs.
+  CollectiveCarrier carrier_of(std::string_view collective, models::CollectiveKind kind, sim::Bytes bytes,
+                               int gpus) const;
   bool fuses() const { return collectives.fuses && tp > 1; }
   // Heads of keys and values on a GPU: one at least, of which several GPUs then hold the same.
   std::int64_t kv_heads() const { return std::max<std::int64_t>(1, model.kv_heads / tp); }

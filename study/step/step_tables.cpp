@@ -237,6 +237,12 @@ TimelineChart timeline_of(const StepResult& result, const models::PlatformSpec& 
   return chart;
 }
 
+std::string carrier_in(const StepQuestion& question, const std::string& collective, models::CollectiveKind kind,
+                       const models::SdmaSpec& engines) {
+  if (question.decides_by_size(collective, kind)) return std::string(to_string(question.collectives));
+  return to_string(with_channels(question.carrier_of(collective, kind), kind, question, engines));
+}
+
 // Who carries which collectives, in words: of a kind, or, where these differ, one by one.
 std::string carriers_of(const StepResult& result, const models::SdmaSpec& engines) {
   std::vector<std::string> words;
@@ -251,7 +257,7 @@ std::string carriers_of(const StepResult& result, const models::SdmaSpec& engine
     for (const auto& [name, share] : result.operations) {
       if (share.kind != kind) continue;
       const std::string collective(collective_name(name));
-      carriers[collective] = to_string(carrier_in(result.question, collective, *collective_of(kind), engines));
+      carriers[collective] = carrier_in(result.question, collective, *collective_of(kind), engines);
       different.insert(carriers[collective]);
     }
     if (different.size() == 1) {

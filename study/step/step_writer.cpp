@@ -109,9 +109,8 @@ Written StepWriter::operate(const std::string& name, Kind kind, const std::strin
   return add(name, kind, spec);
 }
 
-CollectiveCarrier carrier_in(const StepQuestion& question, std::string_view collective, models::CollectiveKind kind,
-                             const models::SdmaSpec& engines) {
-  CollectiveCarrier carrier = question.carrier_of(collective, kind);
+CollectiveCarrier with_channels(CollectiveCarrier carrier, models::CollectiveKind kind, const StepQuestion& question,
+                                const models::SdmaSpec& engines) {
   models::CollectiveSpec spec;
   spec.kind = kind;
   spec.backend = carrier.backend;
@@ -124,7 +123,8 @@ Written StepWriter::collective(const std::string& name, models::CollectiveKind k
   if (gpus == 1) return {};
   models::CollectiveSpec spec;
   spec.kind = kind;
-  const CollectiveCarrier carrier = carrier_in(question_, collective_name(prefix_ + name), kind, platform_.gpu.sdma);
+  const CollectiveCarrier carrier = with_channels(
+      question_.carrier_of(collective_name(prefix_ + name), kind, bytes, gpus), kind, question_, platform_.gpu.sdma);
   spec.backend = carrier.backend;
   spec.bytes = bytes;
   spec.gpus = gpus;

@@ -23,9 +23,9 @@ inline double elements_of(std::int64_t rows, std::int64_t columns) {
   return static_cast<double>(rows) * static_cast<double>(columns);
 }
 
-// What carries a collective of that name, with the channels that kernels of all are given where it has none of its own.
-CollectiveCarrier carrier_in(const StepQuestion& question, std::string_view collective, models::CollectiveKind kind,
-                             const models::SdmaSpec& engines);
+// The same carrier, with the channels that kernels of all collectives are given where it has none of its own.
+CollectiveCarrier with_channels(CollectiveCarrier carrier, models::CollectiveKind kind, const StepQuestion& question,
+                                const models::SdmaSpec& engines);
 
 // An operation that was written, for others to wait for; none where there was nothing to write.
 struct Written {

@@ -383,7 +383,7 @@ std::vector<Written> write_reduction(StepWriter& writer, const std::vector<Gathe
 Written write_head_reduction(StepWriter& writer, const Written& head_weights_gradient) {
   const StepQuestion& question = writer.question();
   if (!reduces_head(question)) return {};
-  const Written reduced =
+  Written reduced =
       writer.collective(head_reduction, models::CollectiveKind::all_reduce,
                         head_weights(question) * question.gradient_element(), question.replicas(), gradient_stream);
   writer.wait_for_all(head_weights_gradient);

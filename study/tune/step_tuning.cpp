@@ -93,7 +93,8 @@ std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& sp
   if (!communicates) return {{"none", split}};
   const bool only_sends = split.stage_gpus() == 1;  // stages of one GPU: by kernels or engines, as they compute
   for (const auto& [name, carrier] : sim::choices_of<Carrier>()) {
-    if (carrier.fuses) continue;  // what no machine of today has is nothing to choose
+    if (carrier.fuses) continue;    // what no machine of today has is nothing to choose
+    if (carrier.by_size) continue;  // each collective has its own choice
     const bool sends = carrier == models::Backend::rccl || carrier == models::Backend::sdma;
     if (only_sends && !sends) continue;
     StepQuestion way = split;

@@ -97,6 +97,29 @@ TEST_F(QuestionsTest, WarmOperandsAreThoseThatFit) {
   EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "operands")));
 }
 
+// Arrays of 134 MB fit the Infinity Cache of 268 MB, which delivers more
+// than the 5.3 TB/s of HBM at its peak.
+TEST_F(QuestionsTest, AStreamOfWarmArraysPassesNoMemoryBehindTheCaches) {
+  models::ElementwiseSpec spec;
+  spec.read = sim::Bytes(134e6);
+  const auto time = [&](std::optional<Operands> operands) {
+    return ask(testbed_, KernelTrial{spec, {}, operands}).results.at(0).time;
+  };
+  EXPECT_EQ(time(Operands::cold), time({}));
+  EXPECT_EQ(time(Operands::rotating), time({}));
+  EXPECT_LT(time(Operands::warm), time({}) * 80 / 100);
+}
+
+// The keys and values of 8 sequences of 4096, 8 heads of 128 in bf16, take 134 MB; of 32 sequences 537.
+TEST_F(QuestionsTest, DecodingReadsAWarmCacheOutOfTheInfinityCache) {
+  KernelTrial question{models::AttentionShape{.batch = 8, .heads = 64, .kv_heads = 8, .keys = 4096, .head_dim = 128}};
+  const sim::Time cold = ask(testbed_, question).results.at(0).time;
+  question.operands = Operands::warm;
+  EXPECT_LT(ask(testbed_, question).results.at(0).time, cold * 90 / 100);
+  std::get<models::AttentionShape>(question.kernel).batch = 32;
+  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "operands")));
+}
+
 TEST_F(QuestionsTest, ACollectiveThatCameBeforeIsNamedIfAndOnlyIfOneDid) {
   const auto faults = [&](Before before, double bytes) {
     models::CollectiveSpec collective;

@@ -39,7 +39,7 @@ class StepDraw {
     one.context = one.phase == Phase::decode ? of({64, 1024}) : 0;
     one.graph = of({true, false});
     one.collectives = of<Carrier>({models::Backend::rccl, models::Backend::rccl, models::Backend::sdma,
-                                   models::Backend::one_shot, Carrier(models::Backend::sdma, true)});
+                                   models::Backend::one_shot, carrier_by_size(), Carrier(models::Backend::sdma, true)});
     if (rarely()) one.channels = of({4, 8});
     if (rarely()) one.pieces = of({1, 2});
     one.prelaunch = rarely();

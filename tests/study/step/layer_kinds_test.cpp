@@ -109,6 +109,13 @@ TEST(LayerKinds, FitInAFormatThatIsSmallEnough) {
   const StepResult fp8 = ask(kinds_machine().spec, question, read_operators(folders));
   EXPECT_GT(fp8.operations.count("up_quantise"), 0U);
   EXPECT_EQ(fp8.operations.count("router_quantise"), 0U);
+  EXPECT_GT(fp8.operations.count("latent_quantise"), 0U);
+  question.kernels = Kernels::compiled;
+  const StepResult fused = ask(kinds_machine().spec, question, read_operators(folders));
+  EXPECT_EQ(fused.operations.count("latent_quantise"), 0U);
+  EXPECT_GT(fused.operations.count("out_quantise"), 0U);
+  EXPECT_GT(fused.operations.count("up_quantise"), 0U);
+  question.kernels = Kernels::eager;
   question.formats = {.weights = models::Dtype::int4};
   question.dtype = models::Dtype::bf16;
   const StepResult int4 = ask(kinds_machine().spec, question, read_operators(folders));

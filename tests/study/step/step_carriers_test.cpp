@@ -26,6 +26,46 @@ TEST(Step, InPiecesHidesWhatItGathers) {
   EXPECT_NEAR(four.operations.at("up_gather_3").count, 2.0, 1e-9);
 }
 
+// 4 tokens of 8192 features are 64 KiB in bf16, 64 are 1 MiB, 1024 are 16 MiB.
+TEST(Step, AddsUpInOneShotTwoOrByTheLibraryAsTheSizeIs) {
+  const auto backend = [](double mib, int gpus) {
+    StepQuestion question;
+    question.collectives = carrier_by_size();
+    return question.carrier_of("out_all_reduce", models::CollectiveKind::all_reduce, mib * sim::Bytes(1 << 20), gpus)
+        .backend;
+  };
+  using models::Backend;
+  EXPECT_EQ(backend(0.0625, 8), Backend::one_shot);
+  EXPECT_EQ(backend(0.25, 8), Backend::two_shot);
+  EXPECT_EQ(backend(0.25, 4), Backend::one_shot);
+  EXPECT_EQ(backend(0.5, 4), Backend::two_shot);
+  EXPECT_EQ(backend(8.0, 2), Backend::one_shot);
+  EXPECT_EQ(backend(8.0, 8), Backend::two_shot);
+  EXPECT_EQ(backend(16.0, 2), Backend::rccl);
+  const auto time = [](const Carrier& carrier, std::int64_t tokens) {
+    StepQuestion question = prefill_of("llama3-70b", 2, tokens);
+    question.tp = 8;
+    question.collectives = carrier;
+    return ask_mi300x(question).time;
+  };
+  EXPECT_EQ(time(carrier_by_size(), 4), time(Backend::one_shot, 4));
+  EXPECT_EQ(time(carrier_by_size(), 64), time(Backend::two_shot, 64));
+  EXPECT_EQ(time(carrier_by_size(), 1024), time(Backend::rccl, 1024));
+}
+
+// One that was chosen by name stays what it is.
+TEST(Step, AddsUpAsChosenWhateverTheSize) {
+  StepQuestion question;
+  question.collectives = carrier_by_size();
+  question.chosen["out_all_reduce"] = {models::Backend::two_shot};
+  const auto of = [&](const char* name, models::CollectiveKind kind) {
+    return question.carrier_of(name, kind, sim::Bytes(1024.0), 8).backend;
+  };
+  EXPECT_EQ(of("out_all_reduce", models::CollectiveKind::all_reduce), models::Backend::two_shot);
+  EXPECT_EQ(of("down_all_reduce", models::CollectiveKind::all_reduce), models::Backend::one_shot);
+  EXPECT_EQ(of("dispatch", models::CollectiveKind::all_to_all), models::Backend::rccl);
+}
+
 // What is computed is the same, whoever adds it up; of what is added up a part travels while it is computed.
 TEST(Step, ThatFusesHidesWhatItReduces) {
   StepQuestion question = fused_prefill(8, 8192);
