@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 namespace c3sim::study {
@@ -66,9 +65,7 @@ Operation later(const Work& beside) {
   return operation;
 }
 
-Schedule behind(models::ElementwiseSpec hog, const Work& beside) {
-  return {operation_of(std::move(hog)), later(beside)};
-}
+Schedule behind(const models::ElementwiseSpec& hog, const Work& beside) { return {operation_of(hog), later(beside)}; }
 
 sim::Seconds time_of_last(const Timeline& timeline) {
   const Span& last = timeline.operations.back();
@@ -113,7 +110,7 @@ models::ElementwiseSpec kernel_of(const StreamTrial& trial) {
 Schedule schedule_of(const StreamAndCollectiveTrial& trial, const models::PlatformSpec& platform) {
   models::CollectiveSpec collective = trial.collective;
   if (collective.gpus == 0) collective.gpus = platform.gpus;
-  return {operation_of(kernel_of(trial.stream)), operation_of(std::move(collective))};
+  return {operation_of(kernel_of(trial.stream)), operation_of(collective)};
 }
 
 Schedule schedule_of(const HogTrial& trial, const models::PlatformSpec& platform) {

@@ -41,6 +41,7 @@ struct Machine {
 std::string name_of(const testing::TestParamInfo<Machine>& info) {
   return info.param.platform + "_" + info.param.library;
 }
+void PrintTo(const Machine& machine, std::ostream* out) { *out << machine.library << " of " << machine.platform; }
 
 class GemmShapes : public testing::TestWithParam<Machine> {
  protected:

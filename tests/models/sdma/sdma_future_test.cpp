@@ -64,6 +64,7 @@ struct Future {
   double tolerance;  // relative
   int direction;     // of the time: -1 shorter, 0 as before, 1 longer
 };
+void PrintTo(const Future& future, std::ostream* out) { *out << future.name; }
 class FutureEngine : public testing::TestWithParam<Future> {};
 
 TEST_P(FutureEngine, TakesTheTimeThatItsClosedFormGives) {
