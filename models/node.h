@@ -39,6 +39,9 @@ class Node {
   Host& host() { return host_; }
   // The SDMA engines of each simulated GPU.
   std::span<SdmaComplex* const> copy_engines() const { return copy_engines_; }
+  // All that was asked of it has ended: what is left is links that go to sleep, which no meter counts.
+  void end_work() { work_ended_ = simulator_.now(); }
+  sim::Time work_ended() const { return work_ended_; }
 
  private:
   sim::Simulator& simulator_;
@@ -50,6 +53,7 @@ class Node {
   std::vector<std::unique_ptr<PullService>> pulls_;
   std::vector<std::unique_ptr<SdmaComplex>> sdma_;
   std::vector<SdmaComplex*> copy_engines_;
+  sim::Time work_ended_ = sim::Time::max();
 };
 
 }  // namespace c3sim::models

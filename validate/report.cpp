@@ -161,6 +161,7 @@ ResultTable claim_table(const Validation& validation) {
 }
 
 ResultTable baseline_table(const Validation& validation) {
+  constexpr double rounding = 1e-9;  // of an error
   using C = const Contest&;
   return table_of<Contest>(contests_of(validation),
                            {{{"suite", "suite", ""}, &Contest::suite},
@@ -172,7 +173,7 @@ ResultTable baseline_table(const Validation& validation) {
                             {{"median_error_pct", "c3sim, median", "%", 1}, [](C c) { return c.ours * percent; }},
                             {{"rule_median_error_pct", "rule, median", "%", 1}, [](C c) { return c.theirs * percent; }},
                             {{"factor", "c3sim's error is smaller by", "x", 2},
-                             [](C c) { return c.ours > 0.0 ? Cell(c.theirs / c.ours) : Cell(); }},
+                             [](C c) { return c.ours > rounding ? Cell(c.theirs / c.ours) : Cell(); }},
                             {{"better", "better", ""}, [](C c) { return c.won() ? "yes" : "no"; }}});
 }
 

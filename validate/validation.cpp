@@ -159,12 +159,24 @@ std::size_t Validation::outside() const {
   return static_cast<std::size_t>(out + broken);
 }
 
+// Of a suite of several machines the tables of one, or, where none is of it, those of the suite's own, which any
+// platform may be asked to predict.
+void keep_tables_of(Suite& suite, const std::string& machine) {
+  const bool has_some =
+      std::ranges::any_of(suite.tables, [&](const SuiteTable& table) { return suite.platform_of(table) == machine; });
+  const std::string kept = has_some ? machine : suite.platform;
+  std::erase_if(suite.tables, [&](const SuiteTable& table) { return suite.platform_of(table) != kept; });
+}
+
 Validation validate_suites(const Library& library, std::span<const std::string> names, const Options& options) {
   const calibrate::Reader reader = reader_of_forms(library);
   std::vector<Suite> suites = suites_named(library, names, reader);
   Validation validation;
   for (Suite& suite : suites) {
-    if (options.platform) suite.platform = *options.platform;
+    if (options.platform) {
+      keep_tables_of(suite, library.platforms({*options.platform, {}, options.changes}).spec.name);
+      suite.platform = *options.platform;
+    }
     if (!options.platform) require_platform(library, suite);
     validation.suites.push_back(suite);
     std::vector<std::filesystem::path> files;

@@ -175,7 +175,10 @@ class BenchReader {
     measurement.line = cells.front().line;
     measurement.group = fmt::format("GEMM of {}, {}", bench_.library, layout_of(cells));
     measurement.assignments.emplace_back(kernels_of(cells));
-    measurement.trial = study::GemmTrial{shape};
+    study::GemmTrial trial{shape};
+    const LogCell* const rotating = find(cells, "rotating_buffer");
+    if (rotating != nullptr && rotating->text != "0") trial.operands = study::Operands::rotating;
+    measurement.trial = trial;
     measurement.seen.push_back({.figure = study::Figure::kernel_time, .value = time});
     found_.emplace_back(std::move(measurement), is_winner_);
   }

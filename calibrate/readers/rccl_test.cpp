@@ -117,7 +117,6 @@ void record(const RcclRow& row, const RcclTest& test, LogReading& log) {
   spec.kind = *test.collective->kind;
   spec.bytes = *row.bytes;
   spec.gpus = test.gpus();
-  spec.graph = test.graph > 0;
   spec.dtype = row.dtype;
   if (spec.kind == CollectiveKind::all_reduce) spec.algorithm = test.algorithm;
   Seen seen{.figure = study::Figure::time, .value = *time};
@@ -127,8 +126,8 @@ void record(const RcclRow& row, const RcclTest& test, LogReading& log) {
   std::vector<std::string> assignments;
   if (test.blocking > 0) {
     assignments.emplace_back("host.protocol=rounds");
-  } else if (test.graph == 0) {
-    assignments.emplace_back("host.protocol=stream");
+  } else {
+    assignments.emplace_back(test.graph > 0 ? "host.protocol=graph" : "host.protocol=stream");
   }
   log.add(row.line,
           fmt::format("{}, rccl-tests{}{}", models::to_string(spec.kind), test.graph > 0 ? ", graph" : "",

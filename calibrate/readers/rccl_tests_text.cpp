@@ -147,6 +147,8 @@ class RcclTextReader {
   }
 
   void read_line(const LogCell& line) {
+    static const LogPattern no_multicast("NCCL_NVLS_ENABLE(?:=| set by environment to )0");
+    if (no_multicast.is_in(line.text)) test_.algorithm = models::RcclAlgorithm::ring;
     const LogCells comment = comment_words(line);
     if (!comment.empty()) return read_comment(comment);
     LogCells words = words_of(line);

@@ -1,6 +1,6 @@
-// What clients that benchmark served models write: `vllm bench serve --save-result` (SGLang's bench_serving has the
-// same keys), and the records that InferenceMAX keeps of such runs. Of the server they say little: what they leave out
-// is as vLLM has it unless told otherwise (engine arguments of 0.15), and is said as a remark.
+// What clients that benchmark served models write: `vllm bench serve --save-result`, and the records that InferenceMAX
+// keeps of such runs. Of the server they say little: what they leave out is as vLLM has it unless told otherwise
+// (engine arguments of 0.15), and is said as a remark. Other servers have schedulers of their own: they are left out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "calibrate/readers/json_records.h"
@@ -15,12 +16,14 @@
 #include "calibrate/readers/log_reading.h"
 #include "study/ask/words.h"
 #include "study/step/repositories.h"
+#include "study/step/step_question.h"
 #include "study/work/config_folders.h"
 
 namespace c3sim::calibrate {
 
 namespace {
 
+using sim::operator""_us;
 using study::Figure;
 
 constexpr double most_tokens = 1e12;
@@ -44,12 +47,65 @@ constexpr std::array<KnownFigure, 11> times{{{"meanttft", Figure::first_token},
                                              {"p90e2el", Figure::end_to_end_p90},
                                              {"p99e2el", Figure::end_to_end_p99}}};
 
-// The formats that its precision stands for: weights and products alone, as serving systems have it.
-std::optional<std::string> formats_of(std::string_view precision) {
-  if (precision == "fp8") return "bf16,weights=fp8,activations=fp8";
-  if (precision == "fp4" || precision == "mxfp4") return "bf16,weights=mxfp4";
-  if (precision.empty() || precision == "bf16" || precision == "auto" || precision == "bfloat16") return "bf16";
-  if (precision == "fp16" || precision == "float16") return "fp16";
+// A word of a precision or of the name of a repository, and the formats that it stands for, as --dtype has them.
+// Systems that serve multiply in fp8 what has weights in fp8, and quantise before each product; weights in four bits
+// are unpacked to bf16. Of int8, packed files and mixtures there is no model: they stand for nothing.
+struct FormatWord {
+  std::string_view word;
+  std::string_view formats;
+};
+constexpr std::string_view in_fp8 = "fp8,activations=bf16";
+constexpr std::string_view in_fp4 = "bf16,weights=mxfp4";
+constexpr std::string_view in_int4 = "bf16,weights=int4";
+constexpr auto format_words = std::to_array<FormatWord>(
+    {{"bf16", "bf16"},  {"bfloat16", "bf16"}, {"fp16", "fp16"},  {"float16", "fp16"}, {"fp8", in_fp8},
+     {"fp4", in_fp4},   {"mxfp4", in_fp4},    {"nvfp4", in_fp4}, {"int4", in_int4},   {"awq", in_int4},
+     {"gptq", in_int4}, {"w4a16", in_int4},   {"4bit", in_int4}, {"4bits", in_int4},  {"int8", ""},
+     {"int3", ""},      {"int2", ""},         {"8bit", ""},      {"8bits", ""},       {"3bit", ""},
+     {"2bit", ""},      {"w8a8", ""},         {"w8a16", ""},     {"w4a8", ""},        {"w4a4", ""},
+     {"w4afp8", ""},    {"w4a8fp8", ""},      {"int8mix", ""},   {"mxfp8", ""},       {"mxfp6", ""},
+     {"fp6", ""},       {"gguf", ""},         {"bnb", ""},       {"nf4", ""},         {"hqq", ""},
+     {"exl2", ""},      {"exl3", ""}});
+
+struct SaidFormats {
+  std::string_view formats;  // empty: none is said
+  std::string unknown{};     // what is said of which there is no model
+};
+
+// "Qwen3-8B-FP8-dynamic", "fp8", "quantized.w4a16". Eight bits of weights and activations, w8a8, are fp8 where that is
+// said, and int8 elsewhere.
+SaidFormats formats_said_in(std::string_view text) {
+  SaidFormats said;
+  std::string_view first;
+  const std::string lower = lower_case(text);
+  const bool has_fp8 = lower.find("fp8") != std::string::npos;
+  for (const LogCell& word : words_of(LogCell{.text = lower}, "-._/")) {
+    const auto* const known = std::ranges::find(format_words, word.text, &FormatWord::word);
+    if (known == format_words.end() || (has_fp8 && word.text == "w8a8")) continue;
+    if (known->formats.empty()) {
+      said.unknown = known->word;
+    } else if (said.formats.empty()) {
+      first = known->word;
+      said.formats = known->formats;
+    } else if (said.formats != known->formats && said.unknown.empty()) {
+      said.unknown = fmt::format("{} and {}", first, known->word);
+    }
+  }
+  return said;
+}
+
+// Why nothing can be compared with what a server did; empty of vLLM's, and where nobody says whose it is.
+std::string why_other_server(const JsonRecord& record) {
+  for (const std::string_view key : {"framework", "backend", "endpointtype", "image"}) {
+    const std::string server = lower_case(record.text(key));
+    const auto has = [&server](std::string_view part) { return server.find(part) != std::string::npos; };
+    if (has("sglang") || has("trt") || has("tensorrt"))
+      return "servers of SGLang and TensorRT-LLM have schedulers of their own, which have no model";
+    const bool may_be_vllm = server.empty() || server.starts_with("vllm") || server.starts_with("openai");
+    if (may_be_vllm || key == "image") continue;  // images are called anything
+    return fmt::format("{} is {}: servers that are not vLLM's have schedulers of their own, which have no model", key,
+                       shown(server));
+  }
   return {};
 }
 
@@ -123,33 +179,88 @@ class ServingReader {
 
   // The model and how it is shared out, on a server of vLLM.
   std::optional<study::ServeQuestion> server_of(const JsonRecord& record, std::string_view model_key) {
-    study::ServeQuestion question;
-    question.sequences = 1024;
-    question.ahead = true;
+    if (std::string why = why_other_server(record); !why.empty()) {
+      log_.leave_out(record.at.line, std::move(why));
+      return {};
+    }
     const JsonValue* const model = record.find(model_key);
     if (model == nullptr) {
       log_.fault(record.at, record.path_of(model_key),
                  "is missing: a repository such as meta-llama/Llama-3.1-70B is accepted");
       return {};
     }
-    const std::optional<std::string> known = study::model_of_repository(model->text, study::config_folders());
+    const std::optional<study::HeldModel> known = study::held_by_repository(model->text, study::config_folders());
     if (!known) {
-      log_.leave_out(model->line, fmt::format("no model is known that the repository {} holds", shown(model->text)));
+      log_.leave_out(model->line, fmt::format("no model is known that the repository {} holds: the name of a file of "
+                                              "configs/models is accepted in its place, and a line of "
+                                              "configs/models/repositories.csv makes a repository known",
+                                              shown(model->text)));
       return {};
     }
-    question.model = *known;
-    const std::optional<std::string> formats = formats_of(record.text("precision"));
-    if (!formats) {
-      const JsonValue& said = *record.find("precision");
-      log_.fault(said.cell(), record.path_of("precision"),
-                 shown(said.text) + " is not known: bf16, fp16, fp8 and fp4 are accepted");
-      return {};
-    }
+    study::ServeQuestion question = server_of_vllm();
+    question.model = known->model;
+    const std::optional<std::string> formats = formats_of(record, *model, known->weights);
+    if (!formats) return {};
     study::Arguments arguments;
     study::dtypes_of(question.step).read({.arguments = arguments, .option = "precision", .text = *formats});
-    if (!read_split(record, question.step)) return {};
-    for (const std::string_view key : {"hw", "gpu"}) log_.set_gpu(record.text(key));
+    if (!read_split(record, question.step) || !is_of_one_gpu(record)) return {};
     return question;
+  }
+
+  // As configs/formats/serving_points.yaml has it.
+  static study::ServeQuestion server_of_vllm() {
+    study::ServeQuestion question;
+    question.sequences = 1024;
+    question.ahead = true;
+    question.frontend = 3500_us;
+    question.step.collectives = study::carrier_by_size();
+    return question;
+  }
+
+  // By the precision, or, where that is not told, as the repository has its weights. Where a format has no model or is
+  // not known, the record is left out or at fault, and nothing comes back.
+  std::optional<std::string> formats_of(const JsonRecord& record, const JsonValue& model, std::string_view published) {
+    const JsonValue* const precision = record.find("precision");
+    const bool is_told = precision != nullptr && !precision->text.empty() && precision->text != "auto";
+    const std::string_view repository = model.text;
+    const std::string_view name = repository.substr(repository.rfind('/') + 1);
+    const SaidFormats said = formats_said_in(is_told ? std::string_view(precision->text) : name);
+    if (!said.unknown.empty()) {
+      log_.leave_out(record.at.line, fmt::format("{} is in {}, which has no model",
+                                                 is_told ? "what is served" : shown(model.text), said.unknown));
+      return {};
+    }
+    if (is_told && said.formats.empty()) {
+      log_.fault(precision->cell(), record.path_of("precision"),
+                 shown(precision->text) + " is not known: bf16, fp16, fp8, fp4 and int4 are accepted");
+      return {};
+    }
+    if (is_told) return std::string(said.formats);
+    std::string_view formats = said.formats.empty() ? formats_said_in(published).formats : said.formats;
+    if (formats.empty()) formats = "bf16";
+    if (formats != "bf16") {
+      log_.remark("precision", fmt::format("is not said, and taken for {} as {} is published: `--metadata "
+                                           "precision=bf16` of the client writes it down",
+                                           formats, shown(model.text)));
+    }
+    return std::string(formats);
+  }
+
+  // One file is compared with one platform: that of the first record that is read.
+  bool is_of_one_gpu(const JsonRecord& record) {
+    const std::string_view told = record.text("hw").empty() ? record.text("gpu") : record.text("hw");
+    const std::string gpu = printable(sim::trimmed(told));
+    if (!gpu_) {
+      gpu_ = gpu;
+      log_.set_gpu(gpu);
+      return true;
+    }
+    if (plain_name(gpu) == plain_name(*gpu_)) return true;
+    const auto named = [](const std::string& one) { return one.empty() ? "a GPU that is not told" : one; };
+    log_.leave_out(record.at.line, fmt::format("measured on {}, and the first record that is read on {}: a file is "
+                                               "compared with one platform",
+                                               named(gpu), named(*gpu_)));
+    return false;
   }
 
   bool read_split(const JsonRecord& record, study::StepQuestion& step) {
@@ -215,6 +326,7 @@ class ServingReader {
   }
 
   LogReading log_;
+  std::optional<std::string> gpu_{};  // of the first record that is read; empty: that does not say
 };
 
 bool is_of_client(std::string_view text) {

@@ -54,6 +54,9 @@ std::string why_no_nvls(const CollectiveSpec& spec, const PlatformSpec& platform
   if (!platform.rccl.nvls) {
     return fmt::format("nothing adds in the switches of {} (rccl.nvls): the algorithm ring is accepted", platform.name);
   }
+  if (!platform.rccl.nvls->enabled) {
+    return "sums in the switches are turned off (rccl.nvls.enabled): the algorithm ring is accepted";
+  }
   if (spec.kind != CollectiveKind::all_reduce) {
     return fmt::format("nvls has no {}: the algorithm ring is accepted, or an all_reduce", to_string(spec.kind));
   }
@@ -69,7 +72,7 @@ bool takes_nvls(const CollectiveSpec& spec, const PlatformSpec& platform) {
   const RcclSpec& library = platform.rccl;
   if (spec.backend != Backend::rccl) return false;
   if (spec.algorithm) return *spec.algorithm == RcclAlgorithm::nvls;
-  if (!library.nvls || !library.nvls->enabled || !library.tuner || !why_no_nvls(spec, platform).empty()) return false;
+  if (!library.tuner || !why_no_nvls(spec, platform).empty()) return false;
   const sim::Seconds expected = sim::to_seconds(library.nvls->tuned_base) + spec.bytes / library.nvls->tuned_rate;
   return expected < library.expected(takes_tree(spec, platform) ? RcclAlgorithm::tree : RcclAlgorithm::ring, spec);
 }

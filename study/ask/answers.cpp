@@ -251,6 +251,7 @@ Results to_tables(const Question<KernelTrial>& question, const Answer<WorkResult
                    sim::to_microseconds(result.time), (bytes / sim::to_seconds(result.time)).value() * 1e-9});
     runs.push_back({fmt::format("{} CUs", result.cus), result.schedule});
   }
+  add_means(table, answer.means);
   return with_intervals(std::move(table), answer, std::move(runs), platform);
 }
 

@@ -140,14 +140,20 @@ std::string name_of(const Scenario& scenario) {
 }
 
 // Operands that are warm lie in the last level of the caches, all of them.
-void check_operands(std::optional<Operands> operands, sim::Bytes set, const models::MemorySpec& memory,
+void check_operands(std::optional<Operands> operands, sim::Bytes set, const models::PlatformSpec& platform,
                     std::vector<sim::Fault>& faults) {
+  if (operands != Operands::warm) return;
+  constexpr std::string_view others = ": cold and rotating are accepted, or no --operands";
+  const models::MemorySpec& memory = platform.gpu.memory;
   const sim::Bytes last_level = memory.has_cache() ? memory.cache_capacity : memory.xcds * memory.l2_capacity;
-  if (operands != Operands::warm || set <= last_level) return;
-  add(faults, "operands",
-      "operands and result take " + sim::to_string(set) + ", of which " +
-          (memory.has_cache() ? "the Infinity Cache holds" : "the L2s hold") + " no more than " +
-          sim::to_string(last_level) + ": cold and rotating are accepted, or no --operands");
+  if (platform.host.protocol == models::Protocol::shot) {
+    add(faults, "operands", fmt::format("a run from rest (--protocol shot) finds nothing in the caches{}", others));
+  } else if (set > last_level) {
+    add(faults, "operands",
+        fmt::format("operands and result take {}, of which {} no more than {}{}", sim::to_string(set),
+                    memory.has_cache() ? "the Infinity Cache holds" : "the L2s hold", sim::to_string(last_level),
+                    others));
+  }
 }
 
 void check_before(const GemmTrial& trial, const Testbed& testbed, std::vector<sim::Fault>& faults) {
@@ -155,7 +161,13 @@ void check_before(const GemmTrial& trial, const Testbed& testbed, std::vector<si
     add(faults, "operands",
         fmt::format("--before {} leaves other data in the caches: no --operands go with it", to_string(trial.before)));
   }
-  check_operands(trial.operands, trial.shape.compulsory_bytes(), testbed.platform().gpu.memory, faults);
+  if (trial.operands == Operands::warm && !testbed.platform().gpu.memory.has_cache()) {
+    add(faults, "operands",
+        "what L2s keep of operands from one product to the next has no model: cold and rotating are accepted, or no "
+        "--operands");
+  } else {
+    check_operands(trial.operands, trial.shape.compulsory_bytes(), testbed.platform(), faults);
+  }
   if (trial.before != Before::collective) {
     if (trial.collective != CollectiveSpec{}) {
       add(faults, "before", "what came before is no collective: --before collective says that one did");
@@ -287,9 +299,9 @@ WorkResult work_of(const KernelTrial& trial, const models::PlatformSpec& platfor
                     trial.kernel);
 }
 
-void check_operands(const KernelTrial& trial, const models::MemorySpec& memory, std::vector<sim::Fault>& faults) {
+void check_operands(const KernelTrial& trial, const models::PlatformSpec& platform, std::vector<sim::Fault>& faults) {
   const auto check = [&](const auto& kernel) {
-    if constexpr (requires { arrays_of(kernel); }) check_operands(trial.operands, arrays_of(kernel), memory, faults);
+    if constexpr (requires { arrays_of(kernel); }) check_operands(trial.operands, arrays_of(kernel), platform, faults);
   };
   std::visit(check, trial.kernel);
 }
@@ -308,7 +320,7 @@ std::vector<sim::Fault> faults_of(const Question<KernelTrial>& question, const T
     std::string reason = testbed.why_impossible(asked.work);
     if (reason.empty()) reason = why_too_many_waves(asked.work, platform, asked.schedule.front().mask);
     add(faults, remote ? "peers" : attention ? "heads" : "read", std::move(reason));
-    if (faults.empty()) check_operands(point, platform.gpu.memory, faults);
+    if (faults.empty()) check_operands(point, platform, faults);
     if (!faults.empty()) break;  // the number of CUs is hardly ever at fault: once is enough
   }
   return faults;
@@ -365,7 +377,9 @@ Answer<WorkResult> ask(Testbed& testbed, const Question<KernelTrial>& question, 
   require(question, testbed);
   std::vector<WorkResult> asked;
   for (const KernelTrial& point : question.points) asked.push_back(work_of(point, testbed.platform()));
-  return run(testbed, std::move(asked), progress);
+  Answer<WorkResult> answer = run(testbed, std::move(asked), progress);
+  for (const WorkResult& result : answer.results) answer.means.push_back(result.means);
+  return answer;
 }
 
 Answer<C3Result> ask(Testbed& testbed, const Question<C3Trial>& question, const Progress& progress, int jobs) {

@@ -96,6 +96,10 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
   static const Words<ServeQuestion> words{
       {"model", [](auto& q) { return word_of(q.model, "NAME|FILE"); },
        "Name in configs/models, a file like those, or a config.json of Hugging Face", at_points},
+      {"ignore", [](auto& q) { return word_of(q.ignored_keys, "KEY,KEY..."); },
+       "Keys of a config.json that are not known and are to be left out"},
+      {"like", [](auto& q) { return word_of(q.like, "TYPE|FILE"); },
+       "What a config.json is read as: a model_type that is known, or that of another config.json"},
       {"dtype", [](auto& q) { return dtypes_of(q.step); },
        "Format of products and cache, or of parts: bf16,weights=int4,cache=fp8 (bf16, or as a config.json has it, "
        "unless "
@@ -113,6 +117,9 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "--tp unless given)"},
       {"collectives", [](auto& q) { return value_of(q.step.collectives, plain_carriers()); },
        "What moves data between GPUs in a batch (rccl unless given)"},
+      {"dispatch", [](auto& q) { return value_of(q.step.dispatch); },
+       "How tokens get to experts on other GPUs and back, as in c3sim step: all_to_all (unless given), high_throughput "
+       "or low_latency"},
       {"kernels", [](auto& q) { return value_of(q.step.kernels); },
        "Whose kernels run between products: what a compiler fuses a framework's to (compiled, unless given), or these, "
        "one for each operation (eager)"},

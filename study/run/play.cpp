@@ -329,6 +329,7 @@ class Play {
     span.end = simulator_.now() - origin_;
     ended_[place].open();
     known_[place].open();
+    if (--left_ == 0) node_.end_work();
   }
 
   // A queued kernel begins when its GPUs are done with those before it, and the host with what is no kernel; a queued
@@ -502,6 +503,7 @@ class Play {
   std::map<std::size_t, models::CollectiveRun> collectives_;  // by place
   std::map<std::size_t, models::FusedGemm> fused_;            // likewise
   sim::Gate prepared_;
+  std::size_t left_ = schedule_.size();  // operations that have not ended
   // By place: it may begin; its GPUs are done with it; the host knows.
   std::deque<sim::Gate> ready_, ended_, known_;
   std::deque<models::MemoryWord> turns_;  // by place, of queued copies

@@ -17,8 +17,10 @@ void PowerMeter::watch(models::Node& node, int gpu, Note note) {
   models::PowerGovernor& governor = node.gpu(gpu).governor(models::Tenant::gemm);
   idle_power_ = governor.power();
   idle_clock_ = governor.reported_clock();
-  node.network().add_observer([note, &governor](sim::Time since, sim::Time until) {
-    note({since, until, governor.power(), governor.reported_clock()});
+  node.network().add_observer([note, &governor, &node](sim::Time since, sim::Time until) {
+    if (since < node.work_ended()) {
+      note({since, std::min(until, node.work_ended()), governor.power(), governor.reported_clock()});
+    }
   });
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/split.hpp>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -54,15 +55,20 @@ class DrawnBatches {
 ServeMachine::ServeMachine(const models::PlatformSpec& platform, BatchGrid grid)
     : platform_(platform), grid_(grid), operators_(read_operators(config_folders())) {}
 
-const ReadModel& ServeMachine::model(const std::string& name) {
-  if (!models_.contains(name)) {
-    models_.emplace(name, read_model_file(name, config_folders()));
-  }
-  return models_.at(name);
+const ReadModel& ServeMachine::model(const std::string& name, const std::string& ignored_keys,
+                                     const std::string& like) {
+  const std::array<std::string, 3> asked{name, ignored_keys, like};
+  const auto known = models_.find(asked);
+  if (known != models_.end()) return known->second;
+  std::vector<std::string> ignores;
+  if (!ignored_keys.empty()) boost::split(ignores, ignored_keys, [](char mark) { return mark == ','; });
+  return models_.emplace(asked, read_model_file(name, config_folders(), ignores, like)).first->second;
 }
 
 // With the model, and the format of its weights where none but the usual one is asked for.
-void ServeMachine::complete(ServeQuestion& question) { question.step.take(model(question.model)); }
+void ServeMachine::complete(ServeQuestion& question) {
+  question.step.take(model(question.model, question.ignored_keys, question.like));
+}
 
 std::optional<StepQuestion> ServeMachine::draft_of(const ServeQuestion& question, StepQuestion step) {
   if (question.draft.empty() || question.draft == draft_for_nothing) return {};
@@ -116,6 +122,18 @@ void ServeMachine::check_draft(const ServeQuestion& question, FaultList& faults)
                 "are rates at which requests arrive: a concurrency has each arrive when another ends");
 }
 
+namespace {
+
+// Of a stage as many requests are drawn as its rate brings in its time.
+void check_stages(const ServeQuestion& question, FaultList& faults) {
+  if (question.stages.empty()) return;
+  double requests = 0.0;
+  for (const LoadStage& stage : question.stages) requests += stage.rate * sim::to_seconds(stage.time).value();
+  faults.add_if(requests < 1.0, "stages", "bring {:.3g} requests: at least one is due", requests);
+}
+
+}  // namespace
+
 void ServeMachine::check_lengths(const ServeQuestion& question, FaultList& faults) {
   const std::int64_t longest = longest_request(question);
   const std::int64_t asked = question.trace.empty() ? question.prompt + question.output : 2;
@@ -145,6 +163,7 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
     for (const sim::Fault& fault : study::faults_of(*draft, platform_)) faults.add({"draft", "", fault.what});
   }
   check_draft(question, faults);
+  check_stages(question, faults);
   const int of_replica = question.apart + question.step.gpus();
   faults.add_if(question.replicas == 1 && of_replica > platform_.gpus, "apart",
                 "{} GPUs that compute prompts and {} that decode are more than the {} of the node", question.apart,
@@ -257,7 +276,7 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   result.rejected = source->rejected();
   result.first_rejected = source->first_rejected();
   result.without_output = source->without_output();
-  result.remarks = models_.at(question.model).ignored;
+  result.remarks = model(question.model, question.ignored_keys, question.like).ignored;
   for (const auto& [batch, group] : drawn.batches()) {
     if (const std::optional<double> error = batch_times(steps[group], question).error(batch))
       result.errors.push_back(*error);

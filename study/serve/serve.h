@@ -2,6 +2,7 @@
 // draws.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -55,7 +56,7 @@ class ServeMachine {
   ServeResult ask(ServeQuestion question, std::size_t simulated = 8);
 
  private:
-  const ReadModel& model(const std::string& name);
+  const ReadModel& model(const std::string& name, const std::string& ignored_keys = {}, const std::string& like = {});
   void complete(ServeQuestion& question);
   // The same step of the model that drafts; nothing where none does.
   std::optional<StepQuestion> draft_of(const ServeQuestion& question, StepQuestion step);
@@ -71,7 +72,7 @@ class ServeMachine {
   const models::PlatformSpec& platform_;
   BatchGrid grid_;
   std::vector<ElementwiseOperator> operators_;
-  std::map<std::string, ReadModel> models_;
+  std::map<std::array<std::string, 3>, ReadModel> models_;  // by name, ignored keys and what it is read as
   std::map<std::tuple<StepQuestion, std::int64_t, std::int64_t>, std::unique_ptr<BatchTimes>> batch_times_;
   std::map<std::tuple<Fetch, Store, std::int64_t, sim::Bytes>, std::unique_ptr<FetchTimes>> fetch_times_;
 };

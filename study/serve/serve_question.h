@@ -61,6 +61,8 @@ inline StepQuestion served_step() {
 
 struct ServeQuestion {
   std::string model{};
+  std::string ignored_keys{};         // of its config.json, separated by commas
+  std::string like{};                 // what its config.json is read as
   StepQuestion step = served_step();  // parallelism, format and collectives of every batch; requests tell the rest
   int replicas = 1;                   // of all of it, each with requests of its own
   Router router = Router::round_robin;

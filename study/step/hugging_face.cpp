@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <boost/algorithm/string/case_conv.hpp>
+#include <cctype>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -10,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "sim/config/config_error.h"
 #include "sim/config/expression.h"
@@ -25,6 +28,22 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t shown = 60;  // characters of a value in a message
 std::string in_short(const Json& value) { return value.dump().substr(0, shown); }
+
+// The names of keys that a value mentions, as "$(4 * n_embd)" mentions n_embd.
+std::set<std::string> names_in(const Json& told) {
+  std::set<std::string> names;
+  std::string name;
+  const std::string text = told.dump() + ' ';
+  for (const char letter : text) {
+    if (std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_') {
+      name += letter;
+    } else if (!name.empty()) {
+      if (std::isdigit(static_cast<unsigned char>(name.front())) == 0) names.insert(name);
+      name.clear();
+    }
+  }
+  return names;
+}
 
 // The object of a text. A key that it has twice would be read as one of the two.
 Json parse(std::string_view text, const std::string& file) {
@@ -91,35 +110,106 @@ class Architectures {
                                [&](const Json& one) { return has(one.value("ignores", Json::array()), key); });
   }
   static bool has(const Json& list, const std::string& key) { return std::ranges::find(list, Json(key)) != list.end(); }
-  // The type most of whose keys the object has.
+  // The type that a class of the object is named after and whose name goes on where that of the object ends: a
+  // MiniMaxM2ForCausalLM that calls itself minimax is a minimax_m2. Empty where there is none.
+  std::string of_class(const Json& object, const std::string& said) const {
+    const Json classes = object.value("architectures", Json::array());
+    if (!classes.is_array()) return "";
+    for (const Json& one : classes) {
+      if (!one.is_string()) continue;
+      const std::string name = boost::to_lower_copy(one.get<std::string>());
+      for (const std::string& type : types()) {
+        std::string bare = type;
+        std::erase(bare, '_');
+        if (!said.empty() && type.starts_with(said) && name.starts_with(bare + "for")) return type;
+      }
+    }
+    return "";
+  }
+  // The type most of whose keys the object has, of those that have experts as it does and all of whose extents it
+  // says. Without experts that is the plainest, the first of the table, unless another one has two keys more. Empty
+  // where none fits.
   std::string nearest(const Json& object) const {
-    std::pair<int, std::string> best{-1, ""};
+    if (object.value("is_encoder_decoder", Json()) == true) return "";
+    bool has_experts = false;
+    for (const auto& [key, value] : object.items()) {
+      const bool counts = key.find("experts") != std::string::npos && value.is_number();
+      has_experts = has_experts || (counts && value.get<double>() > 0.0);
+    }
+    std::vector<std::pair<int, std::string>> fitting;
     for (const std::string& type : types()) {
-      const std::string text = of(type).dump();
+      const Json architecture = of(type);
+      if (experts_of(architecture).is_null() == has_experts || !says_extents(object, architecture)) continue;
+      const std::set<std::string> names = names_in(architecture);
       int known = 0;
       for (const auto& [key, value] : object.items()) {
-        const bool is_named = text.find('(' + key) != std::string::npos || text.find(' ' + key) != std::string::npos ||
-                              text.find('"' + key + '"') != std::string::npos;
-        known += is_named ? 1 : -1;
+        if (key == "model_type" || key == "architectures" || ignores_everywhere(key)) continue;
+        known += names.contains(key) ? 1 : -1;
       }
-      if (known > best.first) best = {known, type};
+      fitting.emplace_back(known, type);
     }
-    return best.second;
+    if (fitting.empty()) return "";
+    std::pair<int, std::string> best = fitting.front();
+    for (const auto& [known, type] : fitting) {
+      const int ahead = known - best.first;
+      if (ahead > 1 || (has_experts && ahead > 0)) best = {known, type};
+    }
+    return best.first > 0 ? best.second : "";
   }
 
  private:
+  // What is told of the number of experts, of all layers or of some; null where there are none.
+  static Json experts_of(const Json& architecture) {
+    const Json network = architecture.value("network", Json::object());
+    if (network.contains("experts")) return network["experts"];
+    const Json variants = architecture.value("variants", Json::array());
+    for (const Json& one : variants) {
+      if (one.contains("experts") && one["experts"].is_string()) return one["experts"];
+    }
+    return nullptr;
+  }
+  // Whether the object has each of the keys without which nothing can be read, or has what one of them follows from.
+  static bool says_extents(const Json& object, const Json& architecture) {
+    const Json network = architecture.value("network", Json::object());
+    const Json defaults = architecture.value("defaults", Json::object());
+    std::set<std::string> due = names_in(experts_of(architecture));
+    due.erase("null");
+    for (const char* const field : {"layers", "hidden", "heads", "ffn", "vocabulary"}) {
+      due.merge(names_in(network.value(std::string(field), Json::object())));
+    }
+    return std::ranges::all_of(due, [&](const std::string& key) {
+      return !object.value(key, Json()).is_null() || defaults.value(key, Json()).is_string();
+    });
+  }
+
   Json table_;
 };
 
 // The object, read as an architecture has it: a source of values for read_network(). What is wrong is gathered.
 class ConfigJson {
  public:
-  ConfigJson(const Json& object, const Json& architecture, std::string file)
-      : object_(object),
+  ConfigJson(Json object, const Json& architecture, std::string file)
+      : object_(std::move(object)),
         network_(architecture.value("network", Json::object())),
         defaults_(architecture.value("defaults", Json::object())),
         nulls_(architecture.value("nulls", Json::array())),
         file_(std::move(file)) {}
+
+  // Takes keys out of the object, which is then as if it had never had them. Those that say how large the model is are
+  // due.
+  void leave_out(std::span<const std::string> ignores, const Json& variants) {
+    const std::set<std::string> due = keys_of_extents(variants);
+    for (const std::string& key : ignores) {
+      const auto found = object_.find(key);
+      if (found == object_.end()) continue;
+      if (due.contains(key)) {
+        fault(key, "says what the model is and cannot be left out: --ignore is of keys that are optional or not known");
+        continue;
+      }
+      remark(key, fmt::format("{} is ignored, as --ignore says", in_short(*found)));
+      object_.erase(key);
+    }
+  }
 
   std::int64_t integer(std::string_view field, std::int64_t least, std::int64_t most,
                        std::optional<std::int64_t> fallback) {
@@ -220,12 +310,15 @@ class ConfigJson {
   void check_architectures(std::string type, const std::string& named) {
     if (!named.empty()) type = named;
     std::erase(type, '_');
+    // A part of text may have a class of its family's name: a gemma3_text is a Gemma3ForCausalLM.
+    const std::string family = type.ends_with("text") ? type.substr(0, type.size() - 4) : type;
     const Json said = of_key("architectures");
     if (!said.is_array()) return;
     for (const Json& one : said) {
       std::string name = one.is_string() ? one.get<std::string>() : one.dump();
       name = name.substr(0, shown);
-      if (boost::to_lower_copy(name).starts_with(type)) continue;
+      const std::string lower = boost::to_lower_copy(name);
+      if (lower.starts_with(type) || lower.starts_with(family + "for")) continue;
       fault("architectures", fmt::format("'{}' is no {}, which model_type says", name, type));
     }
   }
@@ -247,23 +340,32 @@ class ConfigJson {
     return found != object_.end() && !found->is_null();
   }
 
+  bool is_read(const std::string& key) const { return std::ranges::find(read_, key) != read_.end(); }
+  // A key that nobody reads and that tells nothing of what is computed.
+  void pass_over(const std::string& key) {
+    if (!says(key) || is_read(key)) return;
+    remark(key, in_short(of_key(key)) + " is ignored: it changes nothing here");
+  }
+  // A key that nobody reads, where it is there: it must say what is computed anyway.
+  void require_unread(const std::string& key, const Json& same) {
+    if (!says(key) || is_read(key)) return;
+    Json accepted = Json::array();
+    accepted.push_back(same);
+    Json only = Json::object();
+    only[key] = accepted;
+    require(only);
+  }
+
   // Throws where anything was found, keys among it that nobody read and that change what is computed, for all that is
   // known: those that are switched off do not, nor do those that tell nothing of another architecture.
-  std::vector<std::string> finish(const Json& own, const Architectures& all, std::span<const std::string> ignores) {
+  std::vector<std::string> finish(const Json& own, const Architectures& all) {
     for (const auto& [key, value] : object_.items()) {
-      const bool is_read = std::ranges::find(read_, key) != read_.end();
-      if (std::ranges::find(ignores, key) != ignores.end()) {
-        if (is_read) {
-          fault(key, "is read, and cannot be left out: --ignore is of keys that are not known");
-        } else {
-          remark(key, fmt::format("{} is ignored, as --ignore says", in_short(value)));
-        }
-        continue;
-      }
-      if (is_read || all.ignores_everywhere(key) || Architectures::has(own, key)) continue;
+      if (is_read(key) || all.ignores_everywhere(key) || Architectures::has(own, key)) continue;
       const bool is_off = value.is_null() || value == false || value == 0 || value == 0.0 || value == "" ||
                           ((value.is_array() || value.is_object()) && value.empty());
-      if (is_off || all.ignores_somewhere(key)) {
+      // Factors of the sums behind attention and behind the feed-forward half, as MiniMax has them.
+      const bool is_factor = key.starts_with("layernorm_") && (key.ends_with("_alpha") || key.ends_with("_beta"));
+      if (is_off || is_factor || all.ignores_somewhere(key)) {
         remark(key, fmt::format("{} is ignored: {}", in_short(value),
                                 is_off ? "it is not known, and switched off" : "it changes nothing here"));
       } else {
@@ -276,6 +378,25 @@ class ConfigJson {
   }
 
  private:
+  // The keys that extents are told by, but that of the window, and the pattern of layers that have other extents.
+  std::set<std::string> keys_of_extents(const Json& variants) const {
+    std::set<std::string> names{"model_type"};
+    for (const Extent& extent : extents()) {
+      const std::string field(extent.key);
+      if (field != "window") names.merge(names_in(network_.value(field, Json::object())));
+    }
+    for (const Json& one : variants) {
+      std::set<std::string> own;
+      bool is_of_windows = true;
+      for (const auto& [key, told] : one.items()) {
+        if (key == "name" || key == "layer_types" || key == "window") continue;
+        is_of_windows = is_of_windows && (key == "first" || key == "every");
+        own.merge(names_in(told));
+      }
+      if (!is_of_windows) names.merge(own);
+    }
+    return names;
+  }
   static std::vector<std::string> values_of(const Json& choice) {
     std::vector<std::string> values;
     for (const auto& [value, name] : choice.items()) {
@@ -304,7 +425,7 @@ class ConfigJson {
     return {first, Json::parse(value, nullptr, false)};
   }
 
-  const Json& object_;
+  Json object_;
   const Json network_;
   const Json defaults_;
   const Json nulls_;
@@ -314,44 +435,237 @@ class ConfigJson {
   std::vector<std::string> remarks_;
 };
 
+// What a quantization_config says by a name, itself or in the part that modelopt has for it; null where it does not.
+Json said_by(const Json& said, const std::string& name) {
+  if (!said.is_object()) return nullptr;
+  if (said.contains(name)) return said[name];
+  const Json part = said.value("quantization", Json());
+  if (part.is_object() && part.contains(name)) return part[name];
+  return nullptr;
+}
+std::string word_by(const Json& said, const std::string& name) {
+  const Json word = said_by(said, name);
+  return word.is_string() ? boost::to_lower_copy(word.get<std::string>()) : "";
+}
+
+// How weights are quantized, by all the names that tools have for it.
+struct Quantization {
+  std::string method;     // empty where none is named
+  std::string algorithm;  // of several that the method has, or how it packs; may be empty
+  std::set<std::int64_t> bits{};
+  std::set<std::string> types{};  // int, float
+
+  bool is_packed() const { return method == "compressed-tensors" || method.starts_with("modelopt"); }
+  bool has(std::int64_t of_bits, const std::string& type) const {
+    return bits == std::set<std::int64_t>{of_bits} && types == std::set<std::string>{type};
+  }
+  bool names(std::string_view part) const {
+    return method.find(part) != std::string::npos || algorithm.find(part) != std::string::npos;
+  }
+  // "'modelopt' with nvfp4, float, 4 bits"
+  std::string in_words(const Json& said) const {
+    std::vector<std::string> parts;
+    if (!algorithm.empty() && algorithm != method) parts.push_back(algorithm.substr(0, shown));
+    for (const std::string& type : types) parts.push_back(type.substr(0, shown));
+    for (const std::int64_t of_bits : bits) parts.push_back(fmt::format("{} bits", of_bits));
+    return fmt::format("'{}'{}{}", method.empty() ? in_short(said) : method.substr(0, shown),
+                       parts.empty() ? "" : " with ", fmt::join(parts, ", "));
+  }
+};
+
+Quantization quantization_of(const Json& said) {
+  Quantization of{word_by(said, "quant_method"), word_by(said, "quant_algo")};
+  if (of.method.empty()) of.method = of.algorithm;
+  if (of.algorithm.empty() && of.method == "compressed-tensors") of.algorithm = word_by(said, "format");
+  const auto add_bits = [&of](const Json& value) {
+    if (value.is_number_integer()) of.bits.insert(value.get<std::int64_t>());
+  };
+  add_bits(said_by(said, "bits"));
+  add_bits(said_by(said, "w_bit"));
+  const Json groups = said_by(said, "config_groups");
+  if (groups.is_object()) {
+    for (const Json& group : groups) {
+      const Json weights = said_by(group, "weights");
+      add_bits(said_by(weights, "num_bits"));
+      const std::string type = word_by(weights, "type");
+      if (!type.empty()) of.types.insert(type);
+    }
+  }
+  for (const auto& [name, loaded] : {std::pair{"load_in_4bit", 4}, std::pair{"load_in_8bit", 8}}) {
+    if (said_by(said, name) == true) of.bits.insert(loaded);
+  }
+  const std::string& algorithm = of.algorithm.empty() ? of.method : of.algorithm;
+  if (of.bits.empty()) {
+    if (algorithm.starts_with("w4") || of.names("fp4") || of.names("int4")) {
+      of.bits.insert(4);
+    } else if (algorithm.starts_with("w8") || of.names("fp8") || of.names("int8")) {
+      of.bits.insert(8);
+    }
+  }
+  if (of.types.empty()) {
+    if (of.names("fp4") || of.names("fp8")) {
+      of.types.insert("float");
+    } else if (of.names("int4") || of.names("int8") || algorithm.starts_with("w4a16")) {
+      of.types.insert("int");
+    }
+  }
+  // As class AwqConfig of transformers has it.
+  if (of.method == "awq" && said_by(said, "bits").is_null() && said_by(said, "w_bit").is_null()) of.bits.insert(4);
+  return of;
+}
+
+// Whether a quantization_config says that keys and values are kept in fp8: by a scheme of compressed-tensors, which is
+// an object, or of AutoFP8, which is a word, or by an algorithm of modelopt.
+bool says_fp8_cache(ConfigJson& keys, const Json& said) {
+  bool is_fp8 = false;
+  for (const char* const name : {"kv_cache_scheme", "kv_cache_quant_algo"}) {
+    const Json cache = said_by(said, name);
+    if (cache.is_null() || cache == "") continue;
+    const std::string word = word_by(said, name);
+    const bool is_word = word == "fp8" || word == "static" || word == "dynamic";
+    const bool is_scheme = said_by(cache, "num_bits") == 8 && word_by(cache, "type") != "int";
+    is_fp8 = true;
+    if (is_word || is_scheme) continue;
+    keys.fault("quantization_config", fmt::format("{} {} is not accepted: fp8 is, of 8 bits", name, in_short(cache)));
+  }
+  return is_fp8;
+}
+
 // What a file says of its weights: of fp8 products are computed so, of weights of four bits in bf16 once these are
-// unpacked. The stream between them stays as it is.
+// unpacked. The stream between them stays as it is, and so does the cache unless it is said to be of fp8.
 void read_quantization(ConfigJson& keys, ReadModel& read) {
   constexpr auto key = "quantization_config";
   const Json said = keys.of_key(key);
   if (said.is_null()) return;
-  std::string method;
-  for (const char* const name : {"quant_method", "quant_algo"}) {
-    if (method.empty() && said.is_object() && said.contains(name) && said[name].is_string())
-      method = boost::to_lower_copy(said[name].get<std::string>());
-  }
-  const std::string text = boost::to_lower_copy(said.dump());
-  const auto has = [&text](std::string_view part) { return text.find(part) != std::string::npos; };
-  const bool of_4 = has("\"num_bits\":4") || has("\"bits\":4") || has("\"w_bit\":4") || has("\"w4a16");
-  const bool packs = method == "compressed-tensors" || method == "modelopt";
-  const bool is_int = has("\"type\":\"int\"") || method == "gptq" || method == "awq" || has("w4a16_awq");
-  const bool is_fp8 = (method.find("fp8") != std::string::npos && !of_4) ||
-                      (packs && !of_4 && !is_int &&
-                       (has("\"quant_algo\":\"fp8") || (has("\"type\":\"float\"") && has("\"num_bits\":8"))));
-  if (is_fp8) {
+  const Quantization of = quantization_of(said);
+  const bool has_fp8_cache = says_fp8_cache(keys, said);
+  const bool is_of_cache_alone = has_fp8_cache && of.is_packed() && of.bits.empty() && of.types.empty() &&
+                                 word_by(said, "quant_algo").empty() && said_by(said, "config_groups").empty();
+  if (of.has(8, "float") && (of.is_packed() || of.names("fp8"))) {
     read.products = read.formats.weights = models::Dtype::fp8;
     read.formats.activations = read.formats.cache = models::Dtype::bf16;
-  } else if (method == "mxfp4") {
+  } else if (of.method == "mxfp4") {
     read.formats.weights = models::Dtype::mxfp4;
-  } else if (is_int && (of_4 || method == "awq")) {
+  } else if (of.has(4, "int") ||
+             ((of.method == "gptq" || of.method == "awq") && of.bits == std::set<std::int64_t>{4})) {
     read.formats.weights = models::Dtype::int4;
-  } else {
-    keys.fault(key, fmt::format("'{}' is not accepted: fp8, mxfp4, and int4 by gptq, awq or compressed-tensors are",
-                                method.empty() ? in_short(said) : method.substr(0, shown)));
+  } else if (!is_of_cache_alone) {
+    keys.fault(key, fmt::format("{} is not accepted: fp8, mxfp4, and int4 by gptq, awq or compressed-tensors are",
+                                of.in_words(said)));
   }
+  if (has_fp8_cache) read.formats.cache = models::Dtype::fp8;
   if (said.is_object() && said.contains("weight_block_size") && !said["weight_block_size"].is_null())
     keys.remark(key, "weight_block_size: scales by block are left out, weights are of one byte all the same");
+}
+
+std::int64_t window_of(const ModelSpec& model, std::int64_t layer) {
+  std::int64_t window = model.window;
+  for (const LayerVariant& variant : model.variants) {
+    if (variant.window && std::ranges::binary_search(variant.layers, layer)) window = *variant.window;
+  }
+  return window;
+}
+
+// A list of what each layer sees must be of as many layers, of kinds that are known, and what is computed for each.
+void check_layer_types(ConfigJson& keys, const ModelSpec& model) {
+  constexpr auto key = "layer_types";
+  if (!keys.says(key)) return;
+  const Json said = keys.of_key(key);
+  if (!said.is_array()) {
+    keys.fault(key, in_short(said) + " is not accepted: a list with a kind for each layer is");
+    return;
+  }
+  bool is_right = said.size() == static_cast<std::size_t>(model.layers);
+  if (!is_right) {
+    keys.fault(key, fmt::format("{} kinds are not those of {} layers: a list with one for each layer is accepted",
+                                said.size(), model.layers));
+  }
+  const std::vector<std::string> known{"full_attention", "sliding_attention", "chunked_attention"};
+  std::set<std::string> kinds;
+  for (const Json& one : said) kinds.insert(one.is_string() ? one.get<std::string>() : one.dump());
+  for (const std::string& kind : kinds) {
+    if (std::ranges::find(known, kind) != known.end()) continue;
+    is_right = false;
+    if (kind == "linear_attention") {
+      keys.fault(key, "'linear_attention' is not accepted, of which there is no model: " +
+                          fmt::format("{} are", fmt::join(known, ", ")));
+    } else {
+      keys.fault(key, fmt::format("'{}' is not known{}", kind.substr(0, shown), sim::name_hint(kind, known)));
+    }
+  }
+  for (std::int64_t layer = 0; is_right && layer < model.layers; ++layer) {
+    const Json& kind = said[static_cast<std::size_t>(layer)];
+    const std::int64_t window = window_of(model, layer);
+    if ((kind == "full_attention") == (window == 0)) continue;
+    is_right = false;
+    keys.fault(
+        key, fmt::format("{} of layer {} is not what is computed, {}: where that is meant, --ignore {} is "
+                         "accepted",
+                         in_short(kind), layer,
+                         window == 0 ? "attention to all tokens" : fmt::format("a window of {} tokens", window), key));
+  }
+}
+
+// Keys that any architecture may have beside its own. They are accepted where they say what is computed anyway.
+void check_common_keys(ConfigJson& keys, const ModelSpec& model) {
+  check_layer_types(keys, model);
+  keys.require_unread("use_qk_norm", model.query_norm != QueryNorm::none);
+  if (keys.says("sliding_window_size")) keys.require_unread("sliding_window_size", keys.of_key("sliding_window"));
+  if (constexpr auto key = "attn_type_list"; keys.says(key)) {
+    const Json said = keys.of_key(key);
+    const bool sees_all = said.is_array() && said.size() == static_cast<std::size_t>(model.layers) &&
+                          std::ranges::all_of(said, [](const Json& one) { return one == 1; });
+    if (!sees_all) {
+      keys.fault(key, fmt::format("{} changes what is computed: a 1 for each of {} layers is accepted, and 0 is linear "
+                                  "attention, of which there is no model",
+                                  in_short(said), model.layers));
+    }
+  }
+  // MiniMax has these of dense layers and of shared experts; where each layer has experts, the first is of none.
+  const std::vector<LayerKind> kinds = model.kinds(model.layers);
+  if (std::ranges::all_of(kinds, [](const LayerKind& kind) { return kind.model.experts > 0; })) {
+    keys.pass_over("mlp_intermediate_size");
+    keys.pass_over("shared_moe_mode");
+  }
+  if (constexpr auto key = "shared_expert_intermediate_size"; keys.says(key) && !keys.is_read(key)) {
+    const Json said = keys.of_key(key);
+    if (!(said == 0)) {
+      keys.fault(key, in_short(said) +
+                          " changes what is computed: 0 is accepted, as this architecture has no experts " +
+                          "that all tokens use; where it changes nothing, --ignore " + key + " is accepted");
+    }
+  }
+  if (constexpr auto key = "is_encoder_decoder"; keys.says(key) && !(keys.of_key(key) == false))
+    keys.fault(key, in_short(keys.of_key(key)) + " is not accepted, of which there is no model: false is");
 }
 
 // What a key of our files is called, for faults of values that contradict each other.
 std::string key_for(ConfigJson& keys, const std::string& field) {
   const std::string key = keys.key_of(field);
   return key.empty() ? field : key;
+}
+
+// What to do where an architecture is not known.
+std::string advice(const Architectures& all, const Json& object) {
+  const std::string nearest = all.nearest(object);
+  if (nearest.empty()) return "";
+  return fmt::format("; by its keys it is nearest to {}: --like {} reads it so", nearest, nearest);
+}
+
+sim::ConfigError unknown_type(const Architectures& all, const Json& object, const std::string& file,
+                              const std::string& said, const std::string& like) {
+  if (like.empty()) {
+    return sim::ConfigError({{file, "model_type",
+                              fmt::format("'{}' is not known{}{}", said.substr(0, shown),
+                                          sim::name_hint(said, all.types()), advice(all, object))}});
+  }
+  const bool needs_none = !all.of(said).is_null();
+  const std::string rest = needs_none
+                               ? fmt::format("; '{}', the model_type of {}, is known and needs no --like", said, file)
+                               : advice(all, object);
+  return sim::ConfigError({{"--like", "",
+                            fmt::format("'{}' is not known{}: {} are accepted{}", like.substr(0, shown),
+                                        sim::nearest_hint(like, all.types()), fmt::join(all.types(), ", "), rest)}});
 }
 
 }  // namespace
@@ -365,7 +679,7 @@ ReadModel read_hugging_face(std::string_view text, const std::string& file,
   // Of models of several kinds of input, the one of text.
   if (const auto part = object.find("text_config"); part != object.end() && part->is_object()) {
     Json inner = *part;
-    for (const char* const outer : {"quantization_config", "tie_word_embeddings"}) {
+    for (const char* const outer : {"quantization_config", "tie_word_embeddings", "is_encoder_decoder"}) {
       if (object.contains(outer) && !inner.contains(outer)) inner[outer] = object[outer];
     }
     left_out.push_back(file + ": text_config: only this part is read: what other inputs than text need is left out");
@@ -373,27 +687,32 @@ ReadModel read_hugging_face(std::string_view text, const std::string& file,
   }
   const Json said = object.value("model_type", Json());
   if (!said.is_string() && like.empty()) throw sim::ConfigError({{file, "model_type", "is missing"}});
-  const std::string type = like.empty() ? said.get<std::string>() : like;
-  const Json architecture = all.of(type);
-  if (architecture.is_null()) {
-    const std::string nearest = all.nearest(object);
-    throw sim::ConfigError({{like.empty() ? file : "--like", like.empty() ? "model_type" : "",
-                             fmt::format("'{}' is not known{}; by its keys it is nearest to {}: --like {} reads it so",
-                                         type.substr(0, shown), sim::name_hint(type, all.types()), nearest, nearest)}});
+  const std::string own = said.is_string() ? said.get<std::string>() : "";
+  std::string type = like.empty() ? own : like;
+  if (const std::string named = all.of_class(object, own); like.empty() && all.of(own).is_null() && !named.empty()) {
+    left_out.push_back(fmt::format("{}: model_type: '{}' is read as {}, as architectures says", file, own, named));
+    type = named;
   }
+  const Json architecture = all.of(type);
+  if (architecture.is_null()) throw unknown_type(all, object, file, own, like);
   ConfigJson keys(object, architecture, file);
+  const Json variants = architecture.value("variants", Json::array());
+  keys.leave_out(ignores, variants);
   keys.of_key("model_type");
   ReadModel read{read_network(keys)};
   read.model.name = type;
-  read.model.variants = keys.variants(architecture.value("variants", Json::array()), read.model);
+  read.model.variants = keys.variants(variants, read.model);
   read_quantization(keys, read);
   if (like.empty()) keys.check_architectures(type, architecture.value("class", ""));
   keys.of_key("architectures");
   keys.require(architecture.value("only", Json::object()));
   for (const sim::Fault& one : contradictions(read.model, keys.says(keys.key_of("head_dim")))) {
-    keys.fault(key_for(keys, one.where), one.what);
+    const std::string key = key_for(keys, one.where);
+    const bool is_optional = one.where == "window" && keys.says(key);
+    keys.fault(key, one.what + (is_optional ? "; --ignore " + key + " reads the file as if it were not there" : ""));
   }
-  read.ignored = keys.finish(architecture.value("ignores", Json::array()), all, ignores);
+  check_common_keys(keys, read.model);
+  read.ignored = keys.finish(architecture.value("ignores", Json::array()), all);
   read.ignored.insert(read.ignored.begin(), left_out.begin(), left_out.end());
   return read;
 }

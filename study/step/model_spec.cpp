@@ -191,12 +191,23 @@ std::vector<sim::Fault> contradictions(const ModelSpec& model, bool says_head_di
   faults.add_if(model.heads % model.kv_heads != 0, "kv_heads",
                 "{} heads do not share {} heads of keys and values evenly: a divisor of {} is accepted", model.heads,
                 model.kv_heads, model.heads);
-  for (const auto& [kind, prefix, layers] : model.kinds(model.layers)) {
-    const bool uses = (kind.experts == 0) == (kind.experts_used == 0) && kind.experts_used <= kind.experts;
-    faults.add_if(!uses, "experts_used",
-                  "a token cannot use {} of {} experts: 1 to all of them are accepted, or none of none",
-                  kind.experts_used, kind.experts);
-    if (!uses) break;
+  // Experts of a layer, and those that a token uses. Kinds of layers without experts use none, whatever was said.
+  std::vector<std::pair<std::int64_t, std::int64_t>> uses;
+  const bool has_experts = model.experts > 0 || std::ranges::any_of(model.variants, [](const LayerVariant& variant) {
+                             return variant.experts.value_or(0) > 0;
+                           });
+  if (!has_experts) {
+    uses.emplace_back(0, model.experts_used);
+    for (const LayerVariant& variant : model.variants) uses.emplace_back(0, variant.experts_used.value_or(0));
+  }
+  for (const LayerKind& kind : model.kinds(model.layers)) {
+    uses.emplace_back(kind.model.experts, kind.model.experts_used);
+  }
+  for (const auto& [experts, used] : uses) {
+    const bool is_possible = (experts == 0) == (used == 0) && used <= experts;
+    faults.add_if(!is_possible, "experts_used",
+                  "a token cannot use {} of {} experts: 1 to all of them are accepted, or none of none", used, experts);
+    if (!is_possible) break;
   }
   faults.add_if(
       model.is_latent() && (model.rotary_dim >= model.head_dim || model.kv_heads != model.heads), "kv_rank",

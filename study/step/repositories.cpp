@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <system_error>
+#include <utility>
 
 #include "sim/config/csv_lexer.h"
 #include "sim/config/measurement_text.h"
@@ -18,12 +21,17 @@ bool begins_with(std::string_view name, std::string_view beginning) {
          (name.size() == beginning.size() || name[beginning.size()] == '-');
 }
 
-}  // namespace
+bool has_model_file(std::string_view name, std::span<const std::filesystem::path> config_folders) {
+  if (name.find('\0') != std::string_view::npos) return false;  // the file system would read up to there
+  return std::ranges::any_of(config_folders, [&](const std::filesystem::path& folder) {
+    std::error_code absent;
+    return std::filesystem::is_regular_file(folder / "models" / (std::string(name) + ".yaml"), absent);
+  });
+}
 
-std::optional<std::string> model_of_repository(std::string_view repository,
-                                               std::span<const std::filesystem::path> config_folders) {
-  const std::string_view name = repository.substr(repository.rfind('/') + 1);
-  std::optional<std::string> model;
+// What the table says; a row without a model counts.
+std::optional<HeldModel> told_of(std::string_view name, std::span<const std::filesystem::path> config_folders) {
+  std::optional<HeldModel> told;
   for (const std::filesystem::path& folder : config_folders) {
     const std::filesystem::path file = folder / "models" / "repositories.csv";
     std::error_code absent;
@@ -31,15 +39,37 @@ std::optional<std::string> model_of_repository(std::string_view repository,
     const std::string text = sim::read_measurement_text(file);
     sim::CsvLexer lexer(text);
     std::size_t longest = 0;
-    for (sim::CsvRow row; lexer.next(row);) {
-      if (row.cells.size() != 2 || row.cells[0].text.size() <= longest || !begins_with(name, row.cells[0].text))
+    sim::CsvRow row;
+    lexer.next(row);  // what columns are called
+    while (lexer.next(row)) {
+      if (row.cells.size() < 2 || row.cells[0].text.size() <= longest || !begins_with(name, row.cells[0].text))
         continue;
       longest = row.cells[0].text.size();
-      model = std::string(row.cells[1].text);
+      told = HeldModel{std::string(row.cells[1].text), row.cells.size() < 3 ? "" : std::string(row.cells[2].text)};
     }
     break;
   }
-  return model;
+  return told;
+}
+
+}  // namespace
+
+std::optional<HeldModel> held_by_repository(std::string_view repository,
+                                            std::span<const std::filesystem::path> config_folders) {
+  const std::string_view name = repository.substr(repository.rfind('/') + 1);
+  std::optional<HeldModel> told = told_of(name, config_folders);
+  const bool is_told = told && !told->model.empty();
+  const bool is_called_as_told = is_told && told->model == name;
+  if (!is_called_as_told && has_model_file(name, config_folders)) return HeldModel{std::string(name), ""};
+  if (!is_told) return {};
+  return told;
+}
+
+std::optional<std::string> model_of_repository(std::string_view repository,
+                                               std::span<const std::filesystem::path> config_folders) {
+  std::optional<HeldModel> held = held_by_repository(repository, config_folders);
+  if (!held) return {};
+  return std::move(held->model);
 }
 
 }  // namespace c3sim::study

@@ -9,8 +9,18 @@
 
 namespace c3sim::study {
 
-// Its name in the folder of models, as models/repositories.csv of the first folder that has this file says; nothing
-// where none of its beginnings is known. Letters count alike, large or small.
+struct HeldModel {
+  std::string model;    // its name in the folder of models
+  std::string weights;  // the format that its weights are published in, "fp8"; empty: one of two bytes
+};
+
+// What models/repositories.csv of the first folder that has this file says of the longest beginning of the name that it
+// knows; behind the owner, letters large or small. Nothing where it knows none, or says that no model is known. A
+// repository that is called as a file of one of the folders of models is that model, whatever the table says.
+std::optional<HeldModel> held_by_repository(std::string_view repository,
+                                            std::span<const std::filesystem::path> config_folders);
+
+// The name of that model alone.
 std::optional<std::string> model_of_repository(std::string_view repository,
                                                std::span<const std::filesystem::path> config_folders);
 

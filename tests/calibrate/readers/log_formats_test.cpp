@@ -41,8 +41,7 @@ const std::vector<SampleRow> sample_rows{
     // From 8 B to 16 GiB in powers of two; 1 MiB takes 27.42 us out of place, 16 GiB 94254 us.
     {"rccl_tests/all_reduce_8xmi300x.txt", "rccl-tests", 32, 17, "rccl all_reduce of 1MiB over 8 GPUs", 27.42e-6},
     {"rccl_tests/all_reduce_8xmi300x.txt", "rccl-tests", 32, 31, "rccl all_reduce of 16GiB over 8 GPUs", 94254e-6},
-    {"rccl_tests/all_reduce_graph_8xmi300x.txt", "rccl-tests", 32, 2,
-     "rccl graph-launched all_reduce of 32B over 8 GPUs", 6.32e-6},
+    {"rccl_tests/all_reduce_graph_8xmi300x.txt", "rccl-tests", 32, 2, "rccl all_reduce of 32B over 8 GPUs", 6.32e-6},
     {"rccl_tests/nccl_tests.json", "rccl-tests JSON", 3, 1, "rccl all_reduce of 1MiB over 8 GPUs", 27.42e-6},
     {"rccl_tests/rccl_tests.json", "rccl-tests JSON", 3, 1, "rccl all_reduce of 1MiB over 8 GPUs", 27.42e-6},
     // Tests 1, 3 and 6 store to another GPU, 2 copies by an engine, 4 fills, 5 is of the host.

@@ -133,6 +133,18 @@ RC_GTEST_PROP(SteadyClock, MeetsTheCapInAFewRunsWhateverPowerGrowsWith, ()) {
   RC_ASSERT(std::abs(load.at(sim::Hertz(ceilings.back())).power / spec().cap - 1.0) < 1e-3);
 }
 
+// Links stay awake for 2.7 s behind a collective: what they draw then is not the run's.
+RC_GTEST_PROP(MeanPower, IsNoMoreThanTheBoardMayDrawByAnyProtocol, ()) {
+  const auto protocol = *rc::gen::element<std::string>("steady", "shot", "rounds", "stream", "graph");
+  const models::PlatformSpec platform = mi300x({"host.protocol=" + protocol}).spec;
+  const auto side = *rc::gen::element<std::int64_t>(1024, 4096, 8192);
+  const auto backend = *rc::gen::element(Backend::rccl, Backend::sdma);
+  const sim::Bytes bytes = *rc::gen::inRange(1, 128) * sim::Bytes(1 << 20);
+  Schedule both{operation_of(collective(backend, CollectiveKind::all_gather, bytes)),
+                operation_of(models::GemmShape{side, side, side})};
+  RC_ASSERT(Testbed(platform).run(both).means.power <= platform.gpu.power.burst_limit);
+}
+
 // Board power of 0.1 % over the cap at any clock: each step is a small one, and sixteen of them neither meet the cap
 // nor come to the lowest clock.
 TEST(SteadyClock, SaysThatItDidNotSettle) {

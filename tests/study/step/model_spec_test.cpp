@@ -205,6 +205,152 @@ TEST(HuggingFace, ReadsWhatIsNotKnownAsItIsTold) {
   EXPECT_EQ(of_text(other, {}, "llama").model.parameters(), of_text(llama).model.parameters());
 }
 
+std::string told_of(const std::string& text, const std::vector<std::string>& ignores = {},
+                    const std::string& like = {}) {
+  try {
+    of_text(text, ignores, like);
+  } catch (const sim::ConfigError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+// The small llama file as another type, with more keys.
+std::string small(const std::string& type, const std::string& more = {}) {
+  return R"({"model_type": ")" + type + R"(", "hidden_size": 512, "intermediate_size": 1024, "num_hidden_layers": 4,
+    "num_attention_heads": 8, "num_key_value_heads": 8, "vocab_size": 1000, "max_position_embeddings": 8192)" +
+         (more.empty() ? "" : ", ") + more + "}";
+}
+
+// Phi-3-mini-128k is published with a window of 262144 of 131072 tokens, which contradicts itself.
+TEST(HuggingFace, LeavesOutAnOptionalKeyThatIsIgnored) {
+  const std::string phi = small("phi3", R"("sliding_window": 16384)");
+  EXPECT_THAT(told_of(phi), AllOf(HasSubstr("sliding_window: a window of 16384 tokens is longer than the 8192"),
+                                  HasSubstr("--ignore sliding_window reads the file as if it were not there")));
+  const ReadModel read = of_text(phi, {"sliding_window"});
+  EXPECT_EQ(read.model.window, 0);
+  EXPECT_THAT(read.ignored, ElementsAre(HasSubstr("sliding_window: 16384 is ignored, as --ignore says")));
+  const std::string gptq = small("llama", R"("quantization_config": {"quant_method": "gptq", "bits": 3})");
+  EXPECT_EQ(of_text(gptq, {"quantization_config"}).formats.weights, std::nullopt);
+  for (const char* const due : {"hidden_size", "num_key_value_heads", "model_type", "vocab_size"}) {
+    EXPECT_THAT(told_of(phi, {"sliding_window", due}), HasSubstr(std::string(due) + ": says what the model is")) << due;
+  }
+  // Which layers have experts decides the number of weights, as extents do.
+  const std::string llama4 = small("llama4_text", R"("interleave_moe_layer_step": 2, "intermediate_size_mlp": 2048)");
+  EXPECT_THAT(told_of(llama4, {"interleave_moe_layer_step"}), HasSubstr("cannot be left out"));
+}
+
+TEST(HuggingFace, TakesAClassOfTheFamilyForItsPartOfText) {
+  EXPECT_EQ(told_of(small("gemma3_text", R"("architectures": ["Gemma3ForCausalLM"])")), "none");
+  EXPECT_EQ(told_of(small("gemma3_text", R"("architectures": ["Gemma3TextModel"])")), "none");
+  EXPECT_EQ(told_of(small("llama4_text", R"("architectures": ["Llama4ForCausalLM"])")), "none");
+  EXPECT_THAT(told_of(small("gemma3_text", R"("architectures": ["Gemma3nForCausalLM"])")),
+              HasSubstr("'Gemma3nForCausalLM' is no gemma3text"));
+}
+
+TEST(HuggingFace, TakesKeysThatSayWhatIsComputedAnyway) {
+  const auto minimax = [](const std::string& kinds) {
+    return small("minimax", R"("architectures": ["MiniMaxM2ForCausalLM"], "attn_type_list": )" + kinds + R"(,
+      "mlp_intermediate_size": 8192, "shared_moe_mode": "sigmoid", "layernorm_linear_attention_beta": 1.0,
+      "layernorm_mlp_alpha": 1.5, "num_local_experts": 8, "num_experts_per_tok": 2)");
+  };
+  const ReadModel read = of_text(minimax("[1, 1, 1, 1]"));
+  EXPECT_EQ(read.model.name, "minimax_m2");
+  EXPECT_EQ(read.model.experts, 8);
+  EXPECT_THAT(read.ignored, ::testing::Contains(HasSubstr("'minimax' is read as minimax_m2")));
+  EXPECT_THAT(told_of(minimax("[1, 0, 1, 1]")), HasSubstr("attn_type_list: [1,0,1,1] changes what is computed"));
+  EXPECT_THAT(told_of(minimax("[1, 1]")), HasSubstr("a 1 for each of 4 layers is accepted"));
+  EXPECT_THAT(told_of(small("llama", R"("mlp_intermediate_size": 8192)")), HasSubstr("is not known"));
+  EXPECT_EQ(told_of(small("qwen3", R"("use_qk_norm": true)")), "none");
+  EXPECT_THAT(told_of(small("qwen3", R"("use_qk_norm": false)")),
+              HasSubstr("use_qk_norm: false changes what is computed: true is accepted"));
+  EXPECT_EQ(told_of(small("gemma2", R"("sliding_window": 512, "sliding_window_size": 512)")), "none");
+  EXPECT_THAT(told_of(small("gemma2", R"("sliding_window": 512, "sliding_window_size": 256)")),
+              HasSubstr("sliding_window_size: 256 changes what is computed: 512 is accepted"));
+}
+
+TEST(HuggingFace, AdvisesATypeThatHasExpertsAsTheFileDoes) {
+  EXPECT_THAT(told_of(small("ours")), HasSubstr("nearest to llama: --like llama reads it so"));
+  EXPECT_THAT(told_of(small("ours", R"("attention_chunk_size": 512, "attn_scale": 0.1, "floor_scale": 1)")),
+              HasSubstr("nearest to llama: "));
+  EXPECT_THAT(told_of(small("ours", R"("num_local_experts": 8, "num_experts_per_tok": 2)")),
+              HasSubstr("nearest to mixtral: "));
+  const std::string far = told_of(R"({"model_type": "ours", "d_model": 512, "num_blocks": 4})");
+  EXPECT_THAT(far, AllOf(HasSubstr("'ours' is not known"), ::testing::Not(HasSubstr("--like"))));
+  EXPECT_THAT(told_of(small("ours", R"("is_encoder_decoder": true)")), ::testing::Not(HasSubstr("--like")));
+  EXPECT_THAT(told_of(small("qwen3"), {}, "quen3"),
+              AllOf(HasSubstr("'quen3' is not known; did you mean 'qwen3'?: llama, mistral, "),
+                    HasSubstr("'qwen3', the model_type of my.json, is known and needs no --like")));
+  EXPECT_THAT(told_of(small("ours"), {}, "theirs"),
+              AllOf(HasSubstr("--like: 'theirs' is not known: llama, "), HasSubstr("nearest to llama")));
+}
+
+TEST(HuggingFace, RefusesLayersOfWhichThereIsNoModel) {
+  const auto types = [](const std::string& type, const std::string& kinds) {
+    return told_of(small(type, "\"layer_types\": " + kinds));
+  };
+  const std::string full = R"("full_attention", )";
+  EXPECT_EQ(types("llama", "[" + full + full + full + R"("full_attention"])"), "none");
+  EXPECT_THAT(types("llama", R"(["full_attention"])"), HasSubstr("layer_types: 1 kinds are not those of 4 layers"));
+  EXPECT_THAT(types("gemma2", "[" + full + full + full + R"("ful_attention"])"),
+              HasSubstr("'ful_attention' is not known; did you mean 'full_attention'?"));
+  EXPECT_THAT(types("llama", "[" + full + full + full + R"("linear_attention"])"),
+              HasSubstr("'linear_attention' is not accepted, of which there is no model"));
+  EXPECT_THAT(types("llama", "3"), HasSubstr("3 is not accepted: a list with a kind for each layer is"));
+  EXPECT_THAT(types("llama", "[" + full + full + full + R"("sliding_attention"])"),
+              HasSubstr("\"sliding_attention\" of layer 3 is not what is computed, attention to all tokens"));
+  EXPECT_EQ(types("gemma2", "[" + full + full + full + R"("sliding_attention"])"), "none");
+  EXPECT_THAT(told_of(small("llama", R"("is_encoder_decoder": true)")), HasSubstr("is_encoder_decoder: true is not"));
+}
+
+TEST(HuggingFace, RefusesExpertsThatAreNotThere) {
+  EXPECT_THAT(told_of(small("qwen3_moe", R"("num_experts": 0, "num_experts_per_tok": 8)")),
+              HasSubstr("num_experts_per_tok: a token cannot use 8 of 0 experts"));
+  EXPECT_THAT(told_of(small("llama4_text", R"("num_local_experts": 0, "num_experts_per_tok": 1)")),
+              HasSubstr("a token cannot use 1 of 0 experts"));
+  EXPECT_EQ(told_of(small("qwen3_moe", R"("shared_expert_intermediate_size": 0)")), "none");
+  EXPECT_THAT(told_of(small("qwen3_moe", R"("shared_expert_intermediate_size": 512)")),
+              HasSubstr("shared_expert_intermediate_size: 512 changes what is computed: 0 is accepted"));
+}
+
+std::string quantized(const std::string& said) { return small("llama", "\"quantization_config\": {" + said + "}"); }
+
+TEST(HuggingFace, NamesTheQuantizationThatItRefuses) {
+  const std::string tensors = R"("quant_method": "compressed-tensors", "format": )";
+  const std::string group = R"(, "config_groups": {"group_0": {"weights": )";
+  EXPECT_THAT(told_of(quantized(tensors + R"("int-quantized")" + group + R"({"num_bits": 8, "type": "int"}}})")),
+              HasSubstr("'compressed-tensors' with int-quantized, int, 8 bits is not accepted"));
+  EXPECT_THAT(
+      told_of(quantized(tensors + R"("nvfp4-pack-quantized")" + group + R"({"num_bits": 4, "type": "float"}}})")),
+      HasSubstr("'compressed-tensors' with nvfp4-pack-quantized, float, 4 bits is not accepted"));
+  EXPECT_THAT(told_of(quantized(R"("quant_method": "modelopt", "quant_algo": "NVFP4")")),
+              HasSubstr("'modelopt' with nvfp4, float, 4 bits is not accepted"));
+  EXPECT_THAT(told_of(quantized(R"("quant_method": "gptq", "bits": 8)")), HasSubstr("'gptq' with 8 bits is not"));
+  EXPECT_THAT(told_of(quantized(R"("quant_method": "awq", "bits": 3)")), HasSubstr("'awq' with 3 bits is not"));
+  EXPECT_THAT(told_of(quantized(R"("quant_method": "bitsandbytes", "load_in_8bit": true)")),
+              HasSubstr("'bitsandbytes' with 8 bits is not accepted"));
+}
+
+TEST(HuggingFace, TakesTheFormatOfTheCacheFromTheQuantization) {
+  using models::Dtype;
+  const std::string int4 = R"("quant_method": "compressed-tensors",
+    "config_groups": {"group_0": {"weights": {"num_bits": 4, "type": "int"}}}, "kv_cache_scheme": )";
+  const ReadModel of_int4 = of_text(quantized(int4 + R"({"num_bits": 8, "type": "float"})"));
+  EXPECT_EQ(of_int4.formats.weights, Dtype::int4);
+  EXPECT_EQ(of_int4.formats.cache, Dtype::fp8);
+  EXPECT_EQ(of_text(quantized(int4 + "null")).formats.cache, std::nullopt);
+  EXPECT_THAT(told_of(quantized(int4 + R"({"num_bits": 8, "type": "int"})")), HasSubstr("kv_cache_scheme {"));
+  const std::string modelopt = R"("quant_method": "modelopt", "quant_algo": "FP8", "kv_cache_quant_algo": )";
+  EXPECT_EQ(of_text(quantized(modelopt + "\"FP8\"")).formats.cache, Dtype::fp8);
+  EXPECT_EQ(of_text(quantized(modelopt + "\"FP8\"")).formats.activations, Dtype::bf16);
+  EXPECT_EQ(of_text(quantized(modelopt + "null")).formats.cache, Dtype::bf16);
+  EXPECT_THAT(told_of(quantized(modelopt + "\"NVFP4\"")), HasSubstr("kv_cache_quant_algo \"NVFP4\" is not accepted"));
+  const ReadModel alone = of_text(quantized(R"("quant_method": "compressed-tensors", "config_groups": {},
+    "kv_cache_scheme": {"num_bits": 8, "type": "float"})"));
+  EXPECT_EQ(alone.formats.weights, std::nullopt);
+  EXPECT_EQ(alone.formats.cache, Dtype::fp8);
+}
+
 struct Family {
   const char* name;
   double parameters;       // billions, as its authors have it
