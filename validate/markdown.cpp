@@ -84,6 +84,8 @@ std::string beside_simulators(const study::Results& results) {
 
 What simulators of serving said of runs that were measured, run by one of their authors as they are shipped, and what c3sim
 says of the same. Median errors, in percent; of each simulator over the values that it has, whose number stands beside.
+Part of the load of these runs, which their source does not tell, was inferred from them (decision 273), so that c3sim's
+column is no prediction, as the others' are. BLIS_trained and LLMServingSim have no value of the rows that are shown.
 
 {})",
                      section(results, "simulators"));

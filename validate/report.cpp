@@ -558,7 +558,8 @@ study::Results report(const Validation& validation) {
   add("cases", "Cases", table_of(validation.cases, shown_of_cases(validation, Readers::programs)), false);
   add("suites", "Errors by suite", table_of_groups(validation, groups_by_suite(validation), false));
   add("tables", "Tables of others", described_table(validation));
-  add("simulators", "Beside other simulators, median errors", simulators_table(validation));
+  add("simulators", "Beside other simulators, median errors (c3sim knows part of the load from these runs)",
+      simulators_table(validation));
   add("costs", "What running at once costs", cost_table(validation));
   add("cost_parts", "What makes the predicted cost", cost_part_table(validation));
   add("cost_runs", "What running at once costs, run by run", cost_run_table(validation), false);
