@@ -1,6 +1,7 @@
-// What clients that benchmark served models write: `vllm bench serve --save-result`, and the records that InferenceMAX
-// keeps of such runs. Of the server they say little: what they leave out is as vLLM has it unless told otherwise
-// (engine arguments of 0.15), and is said as a remark. Other servers have schedulers of their own: they are left out.
+// This file reads what clients that benchmark served models write: the results of `vllm bench serve --save-result`, and
+// the records that InferenceMAX keeps of such runs. They say little of the server: what they leave out is taken to be
+// as vLLM has it unless told otherwise (engine arguments of 0.15), and a remark says so. Records of other servers,
+// which have schedulers of their own, are left out.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -248,11 +248,7 @@ Value routing_of(Routing& routing) {
 }
 
 ReadModel read_model_of(const StepWords& words) {
-  std::vector<std::string> ignores;
-  if (!words.ignored_keys.empty()) {
-    for (const std::string_view key : split(words.ignored_keys, ',')) ignores.emplace_back(key);
-  }
-  return read_model_file(words.model_name, config_folders(), ignores, words.like);
+  return read_model_file(words.model_name, config_folders(), words.ignored_keys, words.like);
 }
 
 const Words<StepWords>& words_of(const StepWords&) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/algorithm/string/split.hpp>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -60,15 +59,15 @@ const ReadModel& ServeMachine::model(const std::string& name, const std::string&
   const std::array<std::string, 3> asked{name, ignored_keys, like};
   const auto known = models_.find(asked);
   if (known != models_.end()) return known->second;
-  std::vector<std::string> ignores;
-  if (!ignored_keys.empty()) boost::split(ignores, ignored_keys, [](char mark) { return mark == ','; });
-  return models_.emplace(asked, read_model_file(name, config_folders(), ignores, like)).first->second;
+  return models_.emplace(asked, read_model_file(name, config_folders(), ignored_keys, like)).first->second;
+}
+
+const ReadModel& ServeMachine::model_of(const ServeQuestion& question) {
+  return model(question.model, question.ignored_keys, question.like);
 }
 
 // With the model, and the format of its weights where none but the usual one is asked for.
-void ServeMachine::complete(ServeQuestion& question) {
-  question.step.take(model(question.model, question.ignored_keys, question.like));
-}
+void ServeMachine::complete(ServeQuestion& question) { question.step.take(model_of(question)); }
 
 std::optional<StepQuestion> ServeMachine::draft_of(const ServeQuestion& question, StepQuestion step) {
   if (question.draft.empty() || question.draft == draft_for_nothing) return {};
@@ -276,7 +275,7 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   result.rejected = source->rejected();
   result.first_rejected = source->first_rejected();
   result.without_output = source->without_output();
-  result.remarks = model(question.model, question.ignored_keys, question.like).ignored;
+  result.remarks = model_of(question).ignored;
   for (const auto& [batch, group] : drawn.batches()) {
     if (const std::optional<double> error = batch_times(steps[group], question).error(batch))
       result.errors.push_back(*error);

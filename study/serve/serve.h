@@ -57,6 +57,7 @@ class ServeMachine {
 
  private:
   const ReadModel& model(const std::string& name, const std::string& ignored_keys = {}, const std::string& like = {});
+  const ReadModel& model_of(const ServeQuestion& question);
   void complete(ServeQuestion& question);
   // The same step of the model that drafts; nothing where none does.
   std::optional<StepQuestion> draft_of(const ServeQuestion& question, StepQuestion step);

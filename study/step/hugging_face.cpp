@@ -19,15 +19,13 @@
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
 #include "study/step/model_spec.h"
+#include "study/step/quantization_config.h"
 
 namespace c3sim::study {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t shown = 60;  // characters of a value in a message
-std::string in_short(const Json& value) { return value.dump().substr(0, shown); }
 
 // The names of keys that a value mentions, as "$(4 * n_embd)" mentions n_embd.
 std::set<std::string> names_in(const Json& told) {
@@ -51,7 +49,7 @@ Json parse(std::string_view text, const std::string& file) {
   std::set<std::string> keys;
   const auto look = [&](int depth, Json::parse_event_t event, const Json& parsed) {
     if (event == Json::parse_event_t::key && depth == 1 && !keys.insert(parsed.get<std::string>()).second) {
-      faults.push_back({file, parsed.get<std::string>().substr(0, shown), "is there twice"});
+      faults.push_back({file, parsed.get<std::string>().substr(0, shown_of_json), "is there twice"});
     }
     return true;
   };
@@ -258,7 +256,8 @@ class ConfigJson {
       if (value.is_null()) return fallback;
       const std::string said = value.is_string() ? value.get<std::string>() : value.dump();
       if (said == "key" || !told.contains(said)) {
-        fault(key, fmt::format("'{}' is not accepted: {} is", said.substr(0, shown), fmt::join(values_of(told), ", ")));
+        fault(key, fmt::format("'{}' is not accepted: {} is", said.substr(0, shown_of_json),
+                               fmt::join(values_of(told), ", ")));
         return fallback;
       }
       name = told.at(said).get<std::string>();
@@ -316,7 +315,7 @@ class ConfigJson {
     if (!said.is_array()) return;
     for (const Json& one : said) {
       std::string name = one.is_string() ? one.get<std::string>() : one.dump();
-      name = name.substr(0, shown);
+      name = name.substr(0, shown_of_json);
       const std::string lower = boost::to_lower_copy(name);
       if (lower.starts_with(type) || lower.starts_with(family + "for")) continue;
       fault("architectures", fmt::format("'{}' is no {}, which model_type says", name, type));
@@ -435,127 +434,16 @@ class ConfigJson {
   std::vector<std::string> remarks_;
 };
 
-// What a quantization_config says by a name, itself or in the part that modelopt has for it; null where it does not.
-Json said_by(const Json& said, const std::string& name) {
-  if (!said.is_object()) return nullptr;
-  if (said.contains(name)) return said[name];
-  const Json part = said.value("quantization", Json());
-  if (part.is_object() && part.contains(name)) return part[name];
-  return nullptr;
-}
-std::string word_by(const Json& said, const std::string& name) {
-  const Json word = said_by(said, name);
-  return word.is_string() ? boost::to_lower_copy(word.get<std::string>()) : "";
-}
-
-// How weights are quantized, by all the names that tools have for it.
-struct Quantization {
-  std::string method;     // empty where none is named
-  std::string algorithm;  // of several that the method has, or how it packs; may be empty
-  std::set<std::int64_t> bits{};
-  std::set<std::string> types{};  // int, float
-
-  bool is_packed() const { return method == "compressed-tensors" || method.starts_with("modelopt"); }
-  bool has(std::int64_t of_bits, const std::string& type) const {
-    return bits == std::set<std::int64_t>{of_bits} && types == std::set<std::string>{type};
-  }
-  bool names(std::string_view part) const {
-    return method.find(part) != std::string::npos || algorithm.find(part) != std::string::npos;
-  }
-  // "'modelopt' with nvfp4, float, 4 bits"
-  std::string in_words(const Json& said) const {
-    std::vector<std::string> parts;
-    if (!algorithm.empty() && algorithm != method) parts.push_back(algorithm.substr(0, shown));
-    for (const std::string& type : types) parts.push_back(type.substr(0, shown));
-    for (const std::int64_t of_bits : bits) parts.push_back(fmt::format("{} bits", of_bits));
-    return fmt::format("'{}'{}{}", method.empty() ? in_short(said) : method.substr(0, shown),
-                       parts.empty() ? "" : " with ", fmt::join(parts, ", "));
-  }
-};
-
-Quantization quantization_of(const Json& said) {
-  Quantization of{word_by(said, "quant_method"), word_by(said, "quant_algo")};
-  if (of.method.empty()) of.method = of.algorithm;
-  if (of.algorithm.empty() && of.method == "compressed-tensors") of.algorithm = word_by(said, "format");
-  const auto add_bits = [&of](const Json& value) {
-    if (value.is_number_integer()) of.bits.insert(value.get<std::int64_t>());
-  };
-  add_bits(said_by(said, "bits"));
-  add_bits(said_by(said, "w_bit"));
-  const Json groups = said_by(said, "config_groups");
-  if (groups.is_object()) {
-    for (const Json& group : groups) {
-      const Json weights = said_by(group, "weights");
-      add_bits(said_by(weights, "num_bits"));
-      const std::string type = word_by(weights, "type");
-      if (!type.empty()) of.types.insert(type);
-    }
-  }
-  for (const auto& [name, loaded] : {std::pair{"load_in_4bit", 4}, std::pair{"load_in_8bit", 8}}) {
-    if (said_by(said, name) == true) of.bits.insert(loaded);
-  }
-  const std::string& algorithm = of.algorithm.empty() ? of.method : of.algorithm;
-  if (of.bits.empty()) {
-    if (algorithm.starts_with("w4") || of.names("fp4") || of.names("int4")) {
-      of.bits.insert(4);
-    } else if (algorithm.starts_with("w8") || of.names("fp8") || of.names("int8")) {
-      of.bits.insert(8);
-    }
-  }
-  if (of.types.empty()) {
-    if (of.names("fp4") || of.names("fp8")) {
-      of.types.insert("float");
-    } else if (of.names("int4") || of.names("int8") || algorithm.starts_with("w4a16")) {
-      of.types.insert("int");
-    }
-  }
-  // As class AwqConfig of transformers has it.
-  if (of.method == "awq" && said_by(said, "bits").is_null() && said_by(said, "w_bit").is_null()) of.bits.insert(4);
-  return of;
-}
-
-// Whether a quantization_config says that keys and values are kept in fp8: by a scheme of compressed-tensors, which is
-// an object, or of AutoFP8, which is a word, or by an algorithm of modelopt.
-bool says_fp8_cache(ConfigJson& keys, const Json& said) {
-  bool is_fp8 = false;
-  for (const char* const name : {"kv_cache_scheme", "kv_cache_quant_algo"}) {
-    const Json cache = said_by(said, name);
-    if (cache.is_null() || cache == "") continue;
-    const std::string word = word_by(said, name);
-    const bool is_word = word == "fp8" || word == "static" || word == "dynamic";
-    const bool is_scheme = said_by(cache, "num_bits") == 8 && word_by(cache, "type") != "int";
-    is_fp8 = true;
-    if (is_word || is_scheme) continue;
-    keys.fault("quantization_config", fmt::format("{} {} is not accepted: fp8 is, of 8 bits", name, in_short(cache)));
-  }
-  return is_fp8;
-}
-
-// What a file says of its weights: of fp8 products are computed so, of weights of four bits in bf16 once these are
-// unpacked. The stream between them stays as it is, and so does the cache unless it is said to be of fp8.
-void read_quantization(ConfigJson& keys, ReadModel& read) {
+// What the file says of how weights and cache are quantized.
+void take_quantization(ConfigJson& keys, ReadModel& read) {
   constexpr auto key = "quantization_config";
   const Json said = keys.of_key(key);
   if (said.is_null()) return;
-  const Quantization of = quantization_of(said);
-  const bool has_fp8_cache = says_fp8_cache(keys, said);
-  const bool is_of_cache_alone = has_fp8_cache && of.is_packed() && of.bits.empty() && of.types.empty() &&
-                                 word_by(said, "quant_algo").empty() && said_by(said, "config_groups").empty();
-  if (of.has(8, "float") && (of.is_packed() || of.names("fp8"))) {
-    read.products = read.formats.weights = models::Dtype::fp8;
-    read.formats.activations = read.formats.cache = models::Dtype::bf16;
-  } else if (of.method == "mxfp4") {
-    read.formats.weights = models::Dtype::mxfp4;
-  } else if (of.has(4, "int") ||
-             ((of.method == "gptq" || of.method == "awq") && of.bits == std::set<std::int64_t>{4})) {
-    read.formats.weights = models::Dtype::int4;
-  } else if (!is_of_cache_alone) {
-    keys.fault(key, fmt::format("{} is not accepted: fp8, mxfp4, and int4 by gptq, awq or compressed-tensors are",
-                                of.in_words(said)));
-  }
-  if (has_fp8_cache) read.formats.cache = models::Dtype::fp8;
-  if (said.is_object() && said.contains("weight_block_size") && !said["weight_block_size"].is_null())
-    keys.remark(key, "weight_block_size: scales by block are left out, weights are of one byte all the same");
+  const QuantizationConfig quantization = read_quantization(said);
+  read.products = quantization.products;
+  read.formats = quantization.formats;
+  for (const std::string& fault : quantization.faults) keys.fault(key, fault);
+  for (const std::string& remark : quantization.remarks) keys.remark(key, remark);
 }
 
 std::int64_t window_of(const ModelSpec& model, std::int64_t layer) {
@@ -590,7 +478,7 @@ void check_layer_types(ConfigJson& keys, const ModelSpec& model) {
       keys.fault(key, "'linear_attention' is not accepted, of which there is no model: " +
                           fmt::format("{} are", fmt::join(known, ", ")));
     } else {
-      keys.fault(key, fmt::format("'{}' is not known{}", kind.substr(0, shown), sim::name_hint(kind, known)));
+      keys.fault(key, fmt::format("'{}' is not known{}", kind.substr(0, shown_of_json), sim::name_hint(kind, known)));
     }
   }
   for (std::int64_t layer = 0; is_right && layer < model.layers; ++layer) {
@@ -656,7 +544,7 @@ sim::ConfigError unknown_type(const Architectures& all, const Json& object, cons
                               const std::string& said, const std::string& like) {
   if (like.empty()) {
     return sim::ConfigError({{file, "model_type",
-                              fmt::format("'{}' is not known{}{}", said.substr(0, shown),
+                              fmt::format("'{}' is not known{}{}", said.substr(0, shown_of_json),
                                           sim::name_hint(said, all.types()), advice(all, object))}});
   }
   const bool needs_none = !all.of(said).is_null();
@@ -664,7 +552,7 @@ sim::ConfigError unknown_type(const Architectures& all, const Json& object, cons
                                ? fmt::format("; '{}', the model_type of {}, is known and needs no --like", said, file)
                                : advice(all, object);
   return sim::ConfigError({{"--like", "",
-                            fmt::format("'{}' is not known{}: {} are accepted{}", like.substr(0, shown),
+                            fmt::format("'{}' is not known{}: {} are accepted{}", like.substr(0, shown_of_json),
                                         sim::nearest_hint(like, all.types()), fmt::join(all.types(), ", "), rest)}});
 }
 
@@ -702,7 +590,7 @@ ReadModel read_hugging_face(std::string_view text, const std::string& file,
   ReadModel read{read_network(keys)};
   read.model.name = type;
   read.model.variants = keys.variants(variants, read.model);
-  read_quantization(keys, read);
+  take_quantization(keys, read);
   if (like.empty()) keys.check_architectures(type, architecture.value("class", ""));
   keys.of_key("architectures");
   keys.require(architecture.value("only", Json::object()));

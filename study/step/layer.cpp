@@ -240,8 +240,8 @@ class Forward {
   void quantise(const std::string& of, double elements) {
     if (writer_.question().quantises()) writer_.operate(name(of + "_quantise"), Kind::copy, "quantise", elements);
   }
-  // The same behind a norm or an activation, with which a compiler fuses it (vLLM's passes fuse_norm_quant and
-  // fuse_act_quant).
+  // Quantises what a norm or an activation has made. A compiler fuses both (vLLM's passes fuse_norm_quant and
+  // fuse_act_quant), so that compiled steps have no kernel of its own for it.
   void quantise_behind_rows(const std::string& of, double elements) {
     if (!compiled()) quantise(of, elements);
   }

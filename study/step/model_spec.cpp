@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/split.hpp>
 #include <set>
 #include <system_error>
 
@@ -249,16 +250,9 @@ std::filesystem::path model_file(const std::string& name_or_path,
   const bool is_file = extension == ".json" || extension == ".yaml" || extension == ".yml";
   const bool is_path = is_file || name_or_path.find('/') != std::string::npos;
   if (is_file || (is_path && std::filesystem::exists(path, absent))) return path;
-  const auto file_of = [&](const std::string& name) -> std::optional<std::filesystem::path> {
-    for (const std::filesystem::path& folder : config_folders) {
-      std::filesystem::path file = folder / "models" / (name + ".yaml");
-      if (std::filesystem::is_regular_file(file, absent)) return file;
-    }
-    return {};
-  };
-  if (const std::optional<std::filesystem::path> named = file_of(name_or_path)) return *named;
+  if (const auto named = named_model_file(name_or_path, config_folders)) return *named;
   if (const std::optional<std::string> held = model_of_repository(name_or_path, config_folders)) {
-    if (const std::optional<std::filesystem::path> known = file_of(*held)) return *known;
+    if (const auto known = named_model_file(*held, config_folders)) return *known;
   }
   if (is_path) return path;
   throw sim::ConfigError({{"--model", "",
@@ -268,7 +262,9 @@ std::filesystem::path model_file(const std::string& name_or_path,
 }
 
 ReadModel read_model_file(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders,
-                          std::span<const std::string> ignores, const std::string& like) {
+                          const std::string& ignored_keys, const std::string& like) {
+  std::vector<std::string> ignores;
+  if (!ignored_keys.empty()) boost::split(ignores, ignored_keys, [](char mark) { return mark == ','; });
   if (names_experts(name_or_path) && ignores.empty() && like.empty()) return {read_experts(name_or_path)};
   const std::filesystem::path file = model_file(name_or_path, config_folders);
   if (file.extension() == ".json") {

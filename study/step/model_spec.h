@@ -155,11 +155,11 @@ struct ReadModel {
 
 // A path of a .yaml or .json file, the name of one of configs/models, or experts alone as benchmarks of fused experts
 // have them: "experts:7168x2048x33x9", features of a token and of an expert between its products, experts, and those
-// that a token uses. Of a config.json keys that `ignores` names are
-// left out, and the architecture is that of `like`, where it is given: a model_type or another config.json. Throws
-// sim::ConfigError with all that is wrong with it: unknown, missing and contradictory keys, heads that do not divide.
+// that a token uses. Of a config.json keys that `ignored_keys` names, separated by commas, are left out, and the
+// architecture is that of `like`, where it is given: a model_type or another config.json. Throws sim::ConfigError with
+// all that is wrong with it: unknown, missing and contradictory keys, heads that do not divide.
 ReadModel read_model_file(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders,
-                          std::span<const std::string> ignores = {}, const std::string& like = {});
+                          const std::string& ignored_keys = {}, const std::string& like = {});
 inline ModelSpec read_model(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders) {
   return read_model_file(name_or_path, config_folders).model;
 }

@@ -21,14 +21,6 @@ bool begins_with(std::string_view name, std::string_view beginning) {
          (name.size() == beginning.size() || name[beginning.size()] == '-');
 }
 
-bool has_model_file(std::string_view name, std::span<const std::filesystem::path> config_folders) {
-  if (name.find('\0') != std::string_view::npos) return false;  // the file system would read up to there
-  return std::ranges::any_of(config_folders, [&](const std::filesystem::path& folder) {
-    std::error_code absent;
-    return std::filesystem::is_regular_file(folder / "models" / (std::string(name) + ".yaml"), absent);
-  });
-}
-
 // What the table says; a row without a model counts.
 std::optional<HeldModel> told_of(std::string_view name, std::span<const std::filesystem::path> config_folders) {
   std::optional<HeldModel> told;
@@ -54,13 +46,24 @@ std::optional<HeldModel> told_of(std::string_view name, std::span<const std::fil
 
 }  // namespace
 
+std::optional<std::filesystem::path> named_model_file(std::string_view name,
+                                                      std::span<const std::filesystem::path> config_folders) {
+  if (name.find('\0') != std::string_view::npos) return {};  // the file system would read up to there
+  for (const std::filesystem::path& folder : config_folders) {
+    std::error_code absent;
+    std::filesystem::path file = folder / "models" / (std::string(name) + ".yaml");
+    if (std::filesystem::is_regular_file(file, absent)) return file;
+  }
+  return {};
+}
+
 std::optional<HeldModel> held_by_repository(std::string_view repository,
                                             std::span<const std::filesystem::path> config_folders) {
   const std::string_view name = repository.substr(repository.rfind('/') + 1);
   std::optional<HeldModel> told = told_of(name, config_folders);
   const bool is_told = told && !told->model.empty();
   const bool is_called_as_told = is_told && told->model == name;
-  if (!is_called_as_told && has_model_file(name, config_folders)) return HeldModel{std::string(name), ""};
+  if (!is_called_as_told && named_model_file(name, config_folders)) return HeldModel{std::string(name), ""};
   if (!is_told) return {};
   return told;
 }

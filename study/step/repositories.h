@@ -9,6 +9,10 @@
 
 namespace c3sim::study {
 
+// The file of that name in the first of the folders of models that has one.
+std::optional<std::filesystem::path> named_model_file(std::string_view name,
+                                                      std::span<const std::filesystem::path> config_folders);
+
 struct HeldModel {
   std::string model;    // its name in the folder of models
   std::string weights;  // the format that its weights are published in, "fp8"; empty: one of two bytes
