@@ -243,6 +243,26 @@ for row in json.load(sys.stdin)["results"]:
   done
 }
 
+# The types of config.json that are read.
+architectures() {
+  python3 -c '
+import json, textwrap
+types = [row["type"] for row in json.load(open("configs/architectures.json"))["architectures"]]
+print("\n".join(textwrap.wrap(", ".join(f"`{one}`" for one in types) + ".", 120)))'
+}
+
+# One small collective by each of three protocols.
+protocols() {
+  local question="collective --collective all_gather --bytes 64KiB --platform h200"
+  echo '```'
+  local protocol
+  for protocol in steady stream graph; do
+    # shellcheck disable=SC2086 # words
+    printf '$ c3sim %s --protocol %s\n%s\n' "$question" "$protocol" "$($c3sim $question --protocol $protocol)"
+  done
+  echo '```'
+}
+
 # fill FILE PART: FILE with its part of that name made anew, from $made/PART.
 fill() {
   local begin="<!-- $2: made by scripts/update_docs.sh -->" end="<!-- end of $2 -->"
@@ -280,6 +300,8 @@ ficco >"$made/ficco"
 steps >"$made/steps"
 serving >"$made/serving"
 fitted >"$made/fitted"
+architectures >"$made/architectures"
+protocols >"$made/protocols"
 scripts/claims_by_mechanism.py conccl >"$made/claims"
 for table in "Where the time went" "Why operations are slower"; do
   grep -q "^$table" "$made/tour" || { echo "error: --explain prints no table '$table' for the tour" >&2; exit 1; }
@@ -295,7 +317,7 @@ markdown "$made/study/by_class.csv" \
 
 cp README.md docs/{questions,conccl,model,uncertainty}.md "$made"
 for part in summary tables costs pair step requests; do fill "$made/README.md" "$part"; done
-for part in tour steps serving engines tuner ficco; do fill "$made/questions.md" "$part"; done
+for part in tour steps architectures serving engines tuner ficco protocols; do fill "$made/questions.md" "$part"; done
 fill "$made/uncertainty.md" coverage
 fill "$made/conccl.md" strategies
 fill "$made/conccl.md" classes

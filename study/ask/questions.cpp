@@ -195,6 +195,11 @@ std::vector<sim::Fault> faults_of(const Question<GemmTrial>& question, const Tes
     add(faults, "cus", why_too_many_waves(point.shape, testbed.platform(), mask));
   }
   check_before(first, testbed, faults);
+  if (first.quantise && models::size_of(first.shape.dtype) > sim::Bytes(1.0)) {
+    add(faults, "quantise",
+        fmt::format("operands of {} are not quantised: --dtype fp8 is accepted with it",
+                    models::to_string(first.shape.dtype)));
+  }
   return faults;
 }
 
@@ -262,7 +267,7 @@ Answer<WorkResult> run(Testbed& testbed, std::vector<WorkResult> asked, const Pr
   std::size_t done = 0;
   for (WorkResult& one : asked) {
     const Timeline& timeline = testbed.run(one.schedule, one.between);
-    one.time = timeline.time_of_last();
+    one.time = timeline.time_of_last(one.timed);
     one.phases = timeline.operations.back().phases;
     one.means = timeline.means;
     if (progress) progress(++done, asked.size());
@@ -334,10 +339,14 @@ Answer<WorkResult> ask(Testbed& testbed, const Question<GemmTrial>& question, co
     const int cus = trial.cus.value_or(platform.gpu.cus());
     trial.cus = cus;
     trial.collective = collective_before(trial, testbed);
-    asked.push_back(
-        {.work = trial.shape, .schedule = schedule_of_gemm(trial, platform), .cus = cus, .between = between_of(trial)});
+    asked.push_back({.work = trial.shape,
+                     .schedule = schedule_of_gemm(trial, platform),
+                     .cus = cus,
+                     .between = between_of(trial),
+                     .timed = kernels_of(trial)});
   }
-  const bool alone = asked.front().schedule.size() == 1;  // means are also of what came before
+  // Means are also of what came before.
+  const bool alone = asked.front().schedule.size() == asked.front().timed;
   Answer<WorkResult> answer = run(testbed, std::move(asked), progress);
   for (const WorkResult& result : answer.results) {
     if (alone) answer.means.push_back(result.means);

@@ -42,7 +42,8 @@ struct WorkResult {
   Schedule schedule;                               // what was run, last of all the work ...
   int cus = 0;                                     // ... on so many CUs of each GPU, where that was asked ...
   Between between = Between::nothing;              // ... and between that and the next
-  sim::Time time{0};                               // of the work, from its launch to its end
+  std::size_t timed = 1;                           // so many operations, the last ones of the schedule
+  sim::Time time{0};                               // of these, from the first one's launch to the work's end
   std::optional<models::SdmaCopyPhases> phases{};  // of a copy
   Means means{};                                   // over the run
 };

@@ -43,6 +43,25 @@ ServeStudy::ServeStudy(sim::Section root, const Given& given, const std::filesys
     : root_(root), given_(given), folder_(file.parent_path()), arguments_(arguments) {
   if (root_.has("cases")) read_cases();
   for (const std::string& word : word_names()) read_axis(word);
+  choose_how_requests_arrive();
+}
+
+void ServeStudy::choose_how_requests_arrive() {
+  const auto axis_of = [&](std::string_view word) { return std::ranges::find(axes_, word, &ServeAxis::name); };
+  for (const std::string by_rate : {"rate", "stages"}) {
+    const auto concurrency = axis_of("concurrency");
+    const auto rate = axis_of(by_rate);
+    if (concurrency == axes_.end() || rate == axes_.end()) continue;
+    // No concurrency, 0, is by rate.
+    if (std::ranges::count(concurrency->alternatives, "0", &ServeAlternative::label) > 0) continue;
+    if (given_.contains("concurrency") != given_.contains(by_rate)) {
+      axes_.erase(given_.contains(by_rate) ? concurrency : rate);
+    } else {
+      fault(by_rate,
+            "is how often requests arrive, and with a concurrency each arrives when another ends: one of both "
+            "is accepted");
+    }
+  }
 }
 
 void ServeStudy::read_cases() {

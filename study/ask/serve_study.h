@@ -51,6 +51,9 @@ class ServeStudy {
  private:
   const ServeAlternative& alternative(std::size_t point, std::size_t axis) const;
   void read_cases();
+  // Requests arrive by rate or by concurrency: of both, what the command line says stands, and two in one place are a
+  // fault.
+  void choose_how_requests_arrive();
   void read_axis(const std::string& word);
   // A word as whoever said it wrote it: "--rate", or "rate" of the file.
   std::string typed(const std::string& word) const;

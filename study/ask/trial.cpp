@@ -13,6 +13,8 @@
 #include "study/run/power_meter.h"
 #include "study/run/work_bounds.h"
 #include "study/serve/serve.h"
+#include "study/work/config_folders.h"
+#include "study/work/operators.h"
 #include "study/work/scenario.h"
 
 namespace c3sim::study {
@@ -265,14 +267,32 @@ void add_rates(Figures& figures, const RemoteTrial& trial, const models::Platfor
   figures[Figure::rate] = peers * figures[Figure::link_rate];
 }
 
-// GEMMs one after the other, with a pause before each group of them.
+// What rounds the rows of the second operand, which lie along the contraction, from bf16 to fp8.
+models::ElementwiseSpec quantising_kernel(const models::GemmShape& shape) {
+  const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
+  return kernel_of(required_operator(operators, "quantise"), shape.n * shape.k, usual_element, shape.k);
+}
+
+// GEMMs one after the other, each with what quantises its operand, and a pause before each group of them.
 Schedule repeated(const GemmTrial& gemm, std::size_t times, const models::PlatformSpec& platform) {
-  Schedule schedule(times, schedule_of(gemm, platform).back());
-  for (std::size_t i = 1; i < times; ++i) {
-    schedule[i].after = {i - 1};
-    if (i % static_cast<std::size_t>(gemm.group) == 0) schedule[i].delay = gemm.pause;
+  const Schedule once = schedule_of(gemm, platform);
+  const std::size_t kernels = kernels_of(gemm);
+  const std::size_t of_group = kernels * static_cast<std::size_t>(gemm.group);
+  Schedule schedule;
+  for (std::size_t i = 0; i < times * kernels; ++i) {
+    schedule.push_back(once[once.size() - kernels + i % kernels]);
+    schedule.back().after.clear();
+    if (i == 0) continue;
+    schedule.back().after = {i - 1};
+    if (i % of_group == 0) schedule.back().delay = gemm.pause;
   }
   return schedule;
+}
+
+// Of the n-th GEMM of such a schedule, with what quantises its operand.
+Span span_of(std::span<const Span> operations, const GemmTrial& gemm, std::size_t nth) {
+  const std::size_t kernels = kernels_of(gemm);
+  return {.start = operations[nth * kernels].start, .end = operations[(nth + 1) * kernels - 1].end, .phases = {}};
 }
 
 const Timeline& run_of_series(Testbed& testbed, const GemmTrial& trial, std::size_t count) {
@@ -289,8 +309,8 @@ Figures of_one_in_series(const Span& span, const GemmTrial& trial, const models:
 // The n-th is the same however many follow: as many are simulated as serve many n.
 Figures of_nth(Testbed& testbed, const GemmTrial& trial) {
   const auto nth = static_cast<std::size_t>(*trial.nth);
-  return of_one_in_series(run_of_series(testbed, trial, std::bit_ceil(nth + 1)).operations[nth], trial,
-                          testbed.platform());
+  const Timeline& run = run_of_series(testbed, trial, std::bit_ceil(nth + 1));
+  return of_one_in_series(span_of(run.operations, trial, nth), trial, testbed.platform());
 }
 
 // As many groups as the governor takes many steps over, so that the second half is periodic.
@@ -322,18 +342,20 @@ Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
     run = from_rest.as_simulated().watch(schedule, attach, nullptr, between);
   }
   const Timeline timed = metered ? from_rest.with_factors(schedule, run) : from_rest.run(schedule, between);
-  const std::vector<Span>& spans = timed.operations;
   const std::size_t half = groups / 2 * group;
   const std::size_t first = half + static_cast<std::size_t>(trial.nth.value_or(0));
   const std::size_t step = trial.nth ? group : 1;
   sim::Time busy{0};
   std::int64_t looks = 0;
-  for (std::size_t i = first; i < times; i += step, ++looks) busy += spans[i].end - spans[i].start;
+  for (std::size_t i = first; i < times; i += step, ++looks) {
+    const Span span = span_of(timed.operations, trial, i);
+    busy += span.end - span.start;
+  }
   const sim::Seconds time = sim::to_seconds(busy) / static_cast<double>(looks);
   Figures figures{{Figure::time, time.value()}};
   add_gemm(figures, trial, platform, time);
   if (!metered) return figures;
-  const sim::Time begin = run.operations[half - 1].end;
+  const sim::Time begin = span_of(run.operations, trial, half - 1).end;
   meter.count_from(origin + begin);
   const sim::Seconds half_run = sim::to_seconds(run.operations.back().end - begin);
   add_means(figures, meter.mean_power(half_run), meter.mean_clock(half_run));
@@ -347,7 +369,7 @@ Figures of_gemm(Testbed& testbed, const GemmTrial& trial, const std::set<Figure>
   if (trial.nth) return of_nth(testbed, trial);
   const models::PlatformSpec& platform = testbed.platform();
   const Timeline& timeline = testbed.run(schedule_of_gemm(trial, platform), between_of(trial));
-  const sim::Seconds time = sim::to_seconds(timeline.time_of_last());
+  const sim::Seconds time = sim::to_seconds(timeline.time_of_last(kernels_of(trial)));
   Figures figures{{Figure::time, time.value()}};
   add_gemm(figures, trial, platform, time);
   if (asks_for_traffic(asked)) add_traffic(figures, testbed, trial);
@@ -402,7 +424,8 @@ std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial&
 
 }  // namespace
 
-// Last of all the GEMM, which the host launches when it knows of the end of what came before.
+// Last of all the GEMM, which the host launches when it knows of the end of what came before; a kernel that quantises
+// its operand is launched then, and the GEMM is queued behind that.
 Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& platform) {
   Schedule schedule;
   if (trial.before == Before::collective) schedule.push_back(operation_of(complete(trial.collective, platform)));
@@ -410,8 +433,13 @@ Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& pl
     schedule.push_back(operation_of(DelaySpec{}));
     schedule.back().after = {0};
   }
-  schedule.push_back(operation_of(trial.shape, trial.cus ? first_cus(platform, *trial.cus) : models::CuMask{}));
-  if (schedule.size() > 1) schedule.back().after = {schedule.size() - 2};
+  const models::CuMask mask = trial.cus ? first_cus(platform, *trial.cus) : models::CuMask{};
+  const auto behind_others = [&](Work work) {
+    schedule.push_back(operation_of(std::move(work), mask));
+    if (schedule.size() > 1) schedule.back().after = {schedule.size() - 2};
+  };
+  if (trial.quantise) behind_others(quantising_kernel(trial.shape));
+  behind_others(trial.shape);
   return schedule;
 }
 
@@ -505,7 +533,7 @@ std::vector<Figures> observe_series(Testbed& testbed, const GemmTrial& trial, st
   const Timeline& run = run_of_series(testbed, trial, count);
   std::vector<Figures> series;
   for (std::size_t i = 0; i < count; ++i) {
-    series.push_back(of_one_in_series(run.operations[i], trial, testbed.platform()));
+    series.push_back(of_one_in_series(span_of(run.operations, trial, i), trial, testbed.platform()));
   }
   return series;
 }

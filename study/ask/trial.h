@@ -45,7 +45,7 @@ using sim::to_string;
 enum class Operands { warm, cold, rotating };
 constexpr auto all_names(Operands) { return sim::names("warm", "cold", "rotating"); }
 
-// A GEMM on every GPU. The testbed plays what schedule_of_gemm() has; what is timed is its last operation.
+// A GEMM on every GPU. The testbed plays what schedule_of_gemm() has; what is timed is its last kernels_of() operations.
 struct GemmTrial {
   models::GemmShape shape;
   std::optional<int> cus{};  // of each GPU; none: all
@@ -55,6 +55,7 @@ struct GemmTrial {
   Before before = Before::loop;
   models::CollectiveSpec collective{};  // which came before
   std::optional<Operands> operands{};   // none: as `before` leaves them
+  bool quantise = false;  // its second operand comes in bf16, and a kernel that is timed with it rounds that first
   auto operator<=>(const GemmTrial&) const = default;
 };
 
@@ -163,6 +164,8 @@ bool is_concurrent(const Trial& trial);
 
 // What a testbed plays for it, and between that and the next; none of its `nth` and `pause`.
 Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& platform);
+// How many of the last operations of that schedule are timed: the GEMM, and the kernel that quantises its operand.
+constexpr std::size_t kernels_of(const GemmTrial& trial) { return trial.quantise ? 2 : 1; }
 Between between_of(const GemmTrial& trial);
 
 // Why the platform cannot run it, in one sentence that says what would be accepted; empty if it can.

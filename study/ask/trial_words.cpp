@@ -18,6 +18,7 @@ std::string words(const EmptyKernelTrial&) { return "empty kernel"; }
 
 std::string words(const GemmTrial& trial) {
   std::string text = "gemm " + models::to_string(trial.shape);
+  if (trial.quantise) text = "quantise and " + text;
   if (trial.cus) text += fmt::format(" on {} CUs", *trial.cus);
   const bool pauses = trial.pause > sim::Time::zero();
   if (trial.nth) text += fmt::format(" number {} {}", *trial.nth, trial.group > 1 ? "of a group" : "from rest");

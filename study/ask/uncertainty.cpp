@@ -20,7 +20,8 @@ using Times = std::vector<std::vector<double>>;
 Times times_of(Testbed& testbed, std::span<const WorkResult> results) {
   Times times;
   for (const WorkResult& result : results) {
-    times.push_back({sim::to_seconds(testbed.run(result.schedule, result.between).time_of_last()).value()});
+    const Timeline& timeline = testbed.run(result.schedule, result.between);
+    times.push_back({sim::to_seconds(timeline.time_of_last(result.timed)).value()});
   }
   return times;
 }

@@ -120,6 +120,9 @@ const Words<GemmTrial>& words_of(const GemmTrial&) {
        "(cold); "
        "or sets by turns that exceed them, as tuners have (rotating); the same, as far as caches hold them, unless "
        "given"},
+      {"quantise", [](auto& q) { return value_of(q.quantise); },
+       "The second operand comes in bf16, and a kernel rounds it to fp8 with a scale for each row, which is timed with "
+       "the product: what a layer with fp8 weights runs"},
       {"collective", [](auto& q) { return value_of(q.collective.kind); }, "The collective that came before"},
       {"bytes", [](auto& q) { return value_of(q.collective.bytes); },
        "Whole array of one GPU, of the collective that came before"},

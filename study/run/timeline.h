@@ -52,7 +52,10 @@ struct Timeline {
     return latest;
   }
   // From its start to its end.
-  sim::Time time_of_last() const { return operations.back().end - operations.back().start; }
+  // Of the last so many operations, from the start of the first of them.
+  sim::Time time_of_last(std::size_t count = 1) const {
+    return operations.back().end - operations[operations.size() - count].start;
+  }
 };
 
 // When something was at work: what runs twice at once counts once. Sets of moments, with the algebra of Boost.Icl:

@@ -59,7 +59,8 @@ void write_dispatch(StepWriter& writer, const std::string& name, const Experts& 
   const bool by_counts = question.dispatch == Dispatch::high_throughput;
   if (by_counts && question.quantises()) {
     const std::int64_t tokens = experts.sent / writer.model().experts_used;
-    writer.operate(name + "_quantise", Kind::copy, "quantise", features_of(writer, static_cast<double>(tokens)));
+    writer.operate(name + "_quantise", Kind::copy, "quantise", features_of(writer, static_cast<double>(tokens)), {},
+                   writer.model().hidden);
   }
   if (by_counts) {
     constexpr sim::Bytes count{4.0};
@@ -233,24 +234,24 @@ class Forward {
     normalise_rows(of, elements_of(tokens_, features), {}, row);
   }
   void normalise_rows(const std::string& of, double elements, std::optional<sim::Bytes> element, std::int64_t row) {
-    writer_.operate(name(of), Kind::norm, compiled() ? "compiled_norm" : norm(), elements, element,
-                    compiled() ? StepWriter::compiled_row(row) : row);
+    writer_.operate(name(of), Kind::norm, compiled() ? "compiled_norm" : norm(), elements, element, row);
   }
   // Of the input of a product, where that is multiplied in a smaller format.
-  void quantise(const std::string& of, double elements) {
-    if (writer_.question().quantises()) writer_.operate(name(of + "_quantise"), Kind::copy, "quantise", elements);
+  void quantise(const std::string& of, std::int64_t rows, std::int64_t features) {
+    if (!writer_.question().quantises()) return;
+    writer_.operate(name(of + "_quantise"), Kind::copy, "quantise", elements_of(rows, features), {}, features);
   }
   // Quantises what a norm or an activation has made. A compiler fuses both (vLLM's passes fuse_norm_quant and
   // fuse_act_quant), so that compiled steps have no kernel of its own for it.
-  void quantise_behind_rows(const std::string& of, double elements) {
-    if (!compiled()) quantise(of, elements);
+  void quantise_behind_rows(const std::string& of, std::int64_t rows, std::int64_t features) {
+    if (!compiled()) quantise(of, rows, features);
   }
   // The product, and before it what casts its operands.
   void product(const std::string& of, std::int64_t out, std::int64_t in) {
     if (of == "out") {
-      quantise(of, elements_of(tokens_, in));
+      quantise(of, tokens_, in);
     } else {
-      quantise_behind_rows(of, elements_of(tokens_, in));
+      quantise_behind_rows(of, tokens_, in);
     }
     if (writer_.question().mixes()) {
       writer_.operate(name(of + "_cast_weights"), Kind::copy, "cast_down", elements_of(out, in));
@@ -368,7 +369,7 @@ class Forward {
       writer_.attention(name("attention"), false, true);
     } else {
       const std::int64_t seen = question.batch * model_.seen(question.context + question.tokens);
-      quantise("key_up", elements_of(seen, model_.kv_rank));
+      quantise("key_up", seen, model_.kv_rank);
       writer_.gemm(name("key_up"), heads * model_.latent_head(), model_.kv_rank, seen);
       writer_.attention(name("attention"), false);
       writer_.decoding_attention(name("attention"), true);
@@ -473,10 +474,10 @@ class Forward {
   void shared_experts() {
     const std::int64_t ffn = writer_.shared_ffn();
     const std::int64_t tokens = shared_tokens();
-    quantise_behind_rows("shared_up", elements_of(tokens, model_.hidden));
+    quantise_behind_rows("shared_up", tokens, model_.hidden);
     writer_.gemm(name("shared_up"), model_.first_shared_ffn() / model_.shared_ffn * ffn, model_.hidden, tokens);
     activate(elements_of(tokens, ffn), "shared_");
-    quantise_behind_rows("shared_down", elements_of(tokens, ffn));
+    quantise_behind_rows("shared_down", tokens, ffn);
     writer_.gemm(name("shared_down"), model_.hidden, ffn, tokens);
   }
 
@@ -485,10 +486,10 @@ class Forward {
                              const std::function<void()>& beside = {}) {
     const std::int64_t first = model_.first_ffn() / model_.ffn * experts.ffn;
     write_dispatch(writer_, name("dispatch"), experts, beside);
-    if (!by_peers()) quantise("up", elements_of(experts.copies, model_.hidden));
+    if (!by_peers()) quantise("up", experts.copies, model_.hidden);
     writer_.gemm(name("up"), first, model_.hidden, experts.tokens, experts.busy);
     activate(elements_of(experts.copies, experts.ffn));
-    quantise("down", elements_of(experts.copies, experts.ffn));
+    quantise("down", experts.copies, experts.ffn);
     if (between) between();
     writer_.gemm(name("down"), model_.hidden, experts.ffn, experts.tokens, experts.busy);
     write_combine(writer_, name("combine"), experts);

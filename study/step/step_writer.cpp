@@ -97,14 +97,9 @@ void StepWriter::decoding_attention(const std::string& name, bool absorbed) {
 
 Written StepWriter::operate(const std::string& name, Kind kind, const std::string& operation, double elements,
                             std::optional<sim::Bytes> element, std::int64_t row) {
-  const ElementwiseOperator* const found = find_operator(operators_, operation);
-  if (found == nullptr) {
-    throw sim::ConfigError(
-        {{"configs/operators.yaml", "",
-          "has no operator '" + operation + "', which steps need" + operator_hint(operators_, operation)}});
-  }
   const auto count = static_cast<std::int64_t>(std::max(1.0, std::ceil(elements)));
-  models::ElementwiseSpec spec = kernel_of(*found, count, element.value_or(this->element()), row);
+  models::ElementwiseSpec spec =
+      kernel_of(required_operator(operators_, operation), count, element.value_or(this->element()), row);
   spec.strided = spec.strided && tokens() > 1;  // a part of a single row lies in one piece
   return add(name, kind, spec);
 }

@@ -100,12 +100,8 @@ class StepWriter {
                   std::optional<sim::Bytes> element = {}, std::int64_t row = usual_row);
   // Writes a compiler's kernel that adds to the stream of so many tokens and norms the sum.
   Written add_and_normalise(const std::string& name, std::int64_t tokens) {
-    return operate(name, Kind::norm, "compiled_norm_add", elements_of(tokens, model().hidden), {},
-                   compiled_row(model().hidden));
+    return operate(name, Kind::norm, "compiled_norm_add", elements_of(tokens, model().hidden), {}, model().hidden);
   }
-  // A compiler's kernel reduces a row in the time in which the framework's reduces a third of it: 0.37 and 1.1 us for
-  // each 1024 features (H100, calibrate/probes/compiled_kernels.csv).
-  static std::int64_t compiled_row(std::int64_t features) { return std::max<std::int64_t>(1, features / 3); }
   // Over so many GPUs, bytes of one GPU's whole array; nothing for one GPU.
   Written collective(const std::string& name, models::CollectiveKind kind, sim::Bytes bytes, int gpus,
                      const std::string& stream = compute_stream);

@@ -1,5 +1,7 @@
 #include "study/work/operators.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <system_error>
 #include <vector>
@@ -21,7 +23,7 @@ models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t
   models::ElementwiseSpec spec{count * named.reads * element, count * named.writes * element,
                                sim::Flops(count * named.flops)};
   spec.reduces = named.reduces;
-  spec.row = row;
+  spec.row = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(row) / named.width));
   spec.strided = named.strided;
   return spec;
 }
@@ -47,6 +49,7 @@ std::vector<ElementwiseOperator> read_operators(std::span<const std::filesystem:
     read.writes = row.number("writes", 0.0, most_per_element);
     read.flops = row.number("flops", 0.0, most_per_element);
     read.reduces = row.flag("reduces", false);
+    read.width = row.number("width", 1.0, 64.0, 1.0);
     read.strided = row.flag("strided", false);
     row.text("about", "");
     if (read.reads + read.writes <= 0.0) row.fault("reads", "an operator reads or writes something");
@@ -61,6 +64,14 @@ std::vector<ElementwiseOperator> read_operators(std::span<const std::filesystem:
 const ElementwiseOperator* find_operator(std::span<const ElementwiseOperator> operators, std::string_view name) {
   const auto found = std::ranges::find(operators, name, &ElementwiseOperator::name);
   return found == operators.end() ? nullptr : &*found;
+}
+
+const ElementwiseOperator& required_operator(std::span<const ElementwiseOperator> operators, std::string_view name) {
+  const ElementwiseOperator* const found = find_operator(operators, name);
+  if (found != nullptr) return *found;
+  throw sim::ConfigError({{"configs/operators.yaml", "",
+                           fmt::format("has no operator '{}', which steps and quantised products need{}", name,
+                                       operator_hint(operators, name))}});
 }
 
 std::string operator_hint(std::span<const ElementwiseOperator> operators, std::string_view name) {

@@ -21,6 +21,7 @@ struct ElementwiseOperator {
   double writes = 0.0;
   double flops = 0.0;
   bool reduces = false;  // rows to numbers that their elements wait for
+  double width = 1.0;    // elements of a row that it reduces while the framework's norms reduce one
   bool strided = false;  // the place of each element is worked out
 };
 
@@ -38,6 +39,8 @@ std::vector<ElementwiseOperator> read_operators(std::span<const std::filesystem:
 
 // Null where there is none of that name.
 const ElementwiseOperator* find_operator(std::span<const ElementwiseOperator> operators, std::string_view name);
+// The same, which every operators.yaml must have. Throws sim::ConfigError where it has not.
+const ElementwiseOperator& required_operator(std::span<const ElementwiseOperator> operators, std::string_view name);
 // What to say then: the nearest name, or all of them.
 std::string operator_hint(std::span<const ElementwiseOperator> operators, std::string_view name);
 
