@@ -1,10 +1,9 @@
 #!/usr/bin/python3
 """Makes the pictures of the documents, docs/*.png: charts of the pages that build/release/c3sim leaves.
 
-The ConCCL study gives the fraction of ideal and the speedups, a study of carriers what of experts' communication nothing
-hides, one pair with --explain the slowdown by mechanism, the
-validation its first screen and GEMMs beside RCCL as they were measured; runs on two and four H200s give theirs, and a fit
-to collectives of four its residuals.
+The ConCCL study gives the fraction of ideal and the speedups, a study of carriers how long a step with experts takes,
+one pair with --explain the slowdown by mechanism, the validation its first screen and GEMMs beside RCCL as they were
+measured; runs on two and four H200s give theirs, and a fit to collectives of four its residuals.
 """
 
 import base64
@@ -28,7 +27,7 @@ SOURCES = [
      [(name, name) for name in ("fraction_of_ideal", "speedup_by_kernels", "speedup_by_copy_engines")]),
     (["validate"], "--report", [("overlap_us", "overlap_us")]),
     (["sweep", "configs/studies/expert_carriers.yaml"], "--out",
-     [("exposed_us_by_batch_mi300x", "experts_mi300x"), ("exposed_us_by_batch_h100", "experts_h100")]),
+     [("time_us_by_batch_mi300x", "experts_mi300x"), ("time_us_by_batch_h100", "experts_h100")]),
     (["c3", "--gemm", "18432x8192x16384", "--collective", "all_to_all", "--bytes", "2560MiB",
       "--strategy", "c3_base,c3_sp,conccl", "--explain"], "--out",
      [("slowdown", "slowdown")]),

@@ -17,7 +17,7 @@ CuResources part_of(const CuResources& cu) { return {cu.lds / on_a_cu, cu.regist
 
 // None is longer than the array.
 double length_of_row(const ElementwiseSpec& spec) {
-  return std::min(static_cast<double>(spec.row), spec.bytes().value()) / StreamSpec::piece_of_row;
+  return std::min(static_cast<double>(spec.row) / spec.width, spec.bytes().value()) / StreamSpec::piece_of_row;
 }
 
 // No row takes less than a part of a piece does, however short it is.

@@ -20,6 +20,7 @@ struct ElementwiseSpec {
   int workgroups = 0;         // of half a CU each, 1024 threads where a CU holds 2048; 0: one that fills it on every CU
   bool reduces = false;       // a row at a time: it is read, reduced to numbers and written, as norms do
   std::int64_t row = 4096;    // elements of one, where it reduces
+  double width = 1.0;         // elements of a row that it reduces while norms of a framework reduce one
   sim::Bytes under_way{0.0};  // by such a workgroup, as far as its CU can; 0: what kernels of libraries have
   int threads = 0;            // of a workgroup, each with `access` under way; 0: what kernels of libraries have
   sim::Bytes access{0.0};     // that a thread loads and stores in a pass of its loop

@@ -88,6 +88,7 @@ GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& k
   plan.kernel = kernel;
   plan.tiles_m = ceil_divide(shape.m, kernel.tile_m);
   plan.tiles_n = ceil_divide(shape.n, kernel.tile_n);
+  plan.grouped_rows = library.grouped_rows;
   plan.l2_drift = library.l2_drift;
   plan.cache_drift = library.cache_drift;
   plan.per_cu = static_cast<int>(gpu.slots(1, kernel.workgroup));

@@ -15,8 +15,9 @@ struct GemmPlan {
   GemmKernelSpec kernel;
   std::int64_t tiles_m = 0;
   std::int64_t tiles_n = 0;
+  int grouped_rows = 0;          // see GemmLibrary
   std::int64_t l2_drift = 0;     // see GemmLibrary
-  std::int64_t cache_drift = 0;  // likewise
+  std::int64_t cache_drift = 0;  // see GemmLibrary
   int per_cu = 1;                // workgroups that fit a CU together
   double efficiency = 0.0;       // share of the matrix peak at the actual clock that a CU reaches which is full of them
   double cycles = 0.0;           // at which a full CU is done with a piece each, nobody beside it

@@ -8,12 +8,12 @@ namespace c3sim::models {
 
 namespace {
 
-// Panels of A and B that `tiles` touch when the library keeps them in a block that is as square, in elements, as the
-// grid of tiles allows. In elements of n plus as many as those of m have bytes.
+// Panels of A and B that `tiles` touch when the library keeps them in a block: of its grouped rows, or as square, in
+// elements, as the grid of tiles allows. In elements of n plus as many as those of m have bytes.
 double block_extent(const GemmPlan& plan, double tiles) {
   const double tile_m = plan.kernel.tile_m;
   const double tile_n = plan.kernel.tile_n;
-  double rows = std::sqrt(tiles * tile_n / tile_m);
+  double rows = plan.grouped_rows > 0 ? std::min<double>(plan.grouped_rows, tiles) : std::sqrt(tiles * tile_n / tile_m);
   rows = std::clamp(rows, 1.0, static_cast<double>(plan.tiles_m));
   double columns = std::max(1.0, tiles / rows);
   if (columns > static_cast<double>(plan.tiles_n)) {

@@ -38,6 +38,7 @@ GemmLibrary read_library(sim::Section& section) {
   library.row_conflicts = section.number("row_conflicts", 1.0, 16.0, 1.0);
   if (section.has("conflicting_rows")) library.conflicting_rows = section.bytes("conflicting_rows", limits::capacity);
   library.time_spread = section.number("time_spread", 0.0, 1.0);
+  library.grouped_rows = static_cast<int>(section.integer("grouped_rows", 0, 1 << 16, 0));
   library.l2_drift = section.integer("l2_drift", 1, 1 << 24);
   library.cache_drift = section.integer("cache_drift", 1, 1 << 24, 1);
   return library;

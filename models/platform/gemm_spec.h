@@ -40,6 +40,7 @@ struct GemmLibrary {
   double row_conflicts = 1.0;
   sim::Bytes conflicting_rows{0};
   double time_spread = 0.0;      // of the times of a workgroup on different CUs: standard deviation over mean
+  int grouped_rows = 0;          // of tiles that an XCD's workgroups go down before the next column; 0: a square block
   std::int64_t l2_drift = 0;     // elements of k between the first and the last workgroup of an XCD
   std::int64_t cache_drift = 0;  // the same over the whole GPU; nobody asks where there is no Infinity Cache
   std::vector<GemmKernelSpec> kernels;

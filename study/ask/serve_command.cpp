@@ -331,7 +331,11 @@ NamedTable over_time(const ServeStudy& study, const std::vector<ServedPoint>& po
       from += sim::to_seconds(load.interval()).value();
     }
   }
-  return {"over_time", "Over time, means of intervals", std::move(table), points.size() == 1, {charts.begin(), charts.end()}};
+  return {"over_time",
+          "Over time, means of intervals",
+          std::move(table),
+          points.size() == 1,
+          {charts.begin(), charts.end()}};
 }
 
 double per_second_of(const Latencies& times) { return 1.0 / sim::to_seconds(times.mean()).value(); }

@@ -23,7 +23,8 @@ models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t
   models::ElementwiseSpec spec{count * named.reads * element, count * named.writes * element,
                                sim::Flops(count * named.flops)};
   spec.reduces = named.reduces;
-  spec.row = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(row) / named.width));
+  spec.row = row;
+  spec.width = named.width;
   spec.strided = named.strided;
   return spec;
 }
