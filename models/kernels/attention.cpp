@@ -200,7 +200,7 @@ Kernel decoding_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus)
   if (shape.set > sim::Bytes(0.0)) hold_of_turn(demand, gpu.memory, shape.set, std::min(cus, gpu.memory.xcds));
   Kernel kernel;
   const std::int64_t caches = shape.batch * shape.kv_heads;
-  const bool splits = 2 * caches < cus;
+  const bool splits = 2 * caches < cus && shape.keys_read() > spec.tile_keys;
   kernel.start_up =
       spec.decode_start + tiles_of(caches, cus) * spec.decode_tile + (splits ? spec.decode_combine : sim::Time(0));
   kernel.work = bytes / cus;
