@@ -22,7 +22,7 @@ double microseconds(const PlatformSpec& platform, int from, int to, double bytes
   return sim::to_microseconds(time_of(simulator, gather(node, spec)));
 }
 
-PlatformSpec with_calls() {
+PlatformSpec with_gather_calls() {
   PlatformSpec platform = round_platform();
   platform.fabric.host_latency = 500_ns;
   platform.host.copies.call = 1_us;
@@ -34,14 +34,14 @@ PlatformSpec with_calls() {
 // 1000 bytes a round trip of 1 us are 1 GB/s for a workgroup; 32 of them, on 8 CUs, fill the link, and 64 go in two
 // waves.
 TEST(GatherKernel, OfOneBlockWaitsForTheWayToTheHostAndOfManyForTheLink) {
-  EXPECT_NEAR(microseconds(with_calls(), host_device, 0, 1e6, 1), around_us + 1000, 1e-2);
-  EXPECT_NEAR(microseconds(with_calls(), host_device, 0, 1e6, 64), around_us + 6400, 3);
+  EXPECT_NEAR(microseconds(with_gather_calls(), host_device, 0, 1e6, 1), around_us + 1000, 1e-2);
+  EXPECT_NEAR(microseconds(with_gather_calls(), host_device, 0, 1e6, 64), around_us + 6400, 3);
 }
 
 // What is stored does not wait for where it goes.
 TEST(GatherKernel, StoresToTheHostAndToPeersAtTheRateOfTheLink) {
-  EXPECT_NEAR(microseconds(with_calls(), 0, host_device, 1e6, 40), around_us + 4000, 1);
-  EXPECT_NEAR(microseconds(with_calls(), 0, 1, 1e6, 40), around_us + 4000, 1);
+  EXPECT_NEAR(microseconds(with_gather_calls(), 0, host_device, 1e6, 40), around_us + 4000, 1);
+  EXPECT_NEAR(microseconds(with_gather_calls(), 0, 1, 1e6, 40), around_us + 4000, 1);
 }
 
 }  // namespace

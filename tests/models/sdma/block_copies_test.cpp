@@ -12,8 +12,8 @@ using sim::operator""_us;
 using sim::operator""_GBps;
 
 constexpr double block = 1e5;
-constexpr double start_us = 4.0;
-constexpr double notice_us = 1.0;
+constexpr double copies_start_us = 4.0;
+constexpr double copies_notice_us = 1.0;
 
 CopyPlatform with_calls() {
   CopyPlatform platform = CopyPlatform::round();
@@ -59,7 +59,7 @@ TEST(BlockCopies, WaitForEachOtherInAStream) {
 
 TEST(BlockCopies, OneTakesItsStartDataAndNotice) {
   for (const Submission submit : {Submission::each, Submission::graph}) {
-    EXPECT_NEAR(microseconds(with_calls(), blocks(0, 1, submit, 1)), start_us + 10 + notice_us, 1e-3);
+    EXPECT_NEAR(microseconds(with_calls(), blocks(0, 1, submit, 1)), copies_start_us + 10 + copies_notice_us, 1e-3);
   }
 }
 

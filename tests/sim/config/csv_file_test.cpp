@@ -16,11 +16,14 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Rows = std::vector<std::vector<std::string>>;
 
+CsvFile file_of(std::string_view text) { return CsvFile::from_text(text, "f.csv"); }
+
+using Use = std::function<void(CsvFile&)>;
+
 // What a person reads when `use` finds fault with the text as f.csv; empty where it finds none.
-std::string faults_of(
-    std::string_view text, const std::function<void(CsvFile&)>& use = [](CsvFile&) {}) {
+std::string faults_of_use(std::string_view text, const Use& use) {
   try {
-    CsvFile file = CsvFile::from_text(text, "f.csv");
+    CsvFile file = file_of(text);
     use(file);
     file.check();
   } catch (const sim::ConfigError& error) {
@@ -30,7 +33,7 @@ std::string faults_of(
 }
 
 TEST(CsvFile, FindsCellsByColumnWhereverCommentsStand) {
-  const CsvFile file = CsvFile::from_text("# source: x, y\nsize,time_us\n\n# more\n8, 1.5\r\n16,2\n", "f.csv");
+  const CsvFile file = file_of("# source: x, y\nsize,time_us\n\n# more\n8, 1.5\r\n16,2\n");
   ASSERT_EQ(file.rows(), 2u);
   EXPECT_EQ(file.text(0, "time_us"), "1.5");
   EXPECT_EQ(file.text(1, "size"), "16");
@@ -39,59 +42,64 @@ TEST(CsvFile, FindsCellsByColumnWhereverCommentsStand) {
   EXPECT_FALSE(file.has("time"));
 }
 
-TEST(CsvFile, PlacesANumberThatIsNoneInItsCell) {
-  // Columns count bytes from 1: "8,abc" has its second cell at column 3.
-  const std::string faults =
-      faults_of("size,time_us\n8,abc\n", [](CsvFile& file) { file.number(0, "time_us", 0.0, 10.0); });
-  EXPECT_THAT(faults, StartsWith("f.csv:2:3: time_us: "));
-  EXPECT_THAT(faults, HasSubstr("a decimal number"));
+// Columns count bytes from 1: "8,abc" has its second cell at column 3.
+TEST(CsvFile, PlacesEveryFault) {
+  struct Faulty {
+    std::string text;
+    std::string faults;
+    Use use = [](CsvFile&) {};
+  };
+  const auto number = [](CsvFile& file) { file.number(0, "time_us", 0.0, 10.0); };
+  const auto integer = [](CsvFile& file) { file.integer(0, "size", 0, 10); };
+  const std::string no_integer = " is not a whole decimal number such as 12 (no leading zeros)";
+  const std::string longest(4096, 'x');
+  const std::vector<Faulty> texts{
+      {"size,time_us\n8,abc\n",
+       "f.csv:2:3: time_us: 'abc' is not a decimal number such as 12, 0.5 or 1e-3 (no leading zeros)", number},
+      {"time_us\n-3\n", "f.csv:2:1: time_us: '-3' must lie between 0 and 10", number},
+      {"size\n1.5\n", "f.csv:2:1: size: '1.5'" + no_integer, integer},
+      {"size\n11\n", "f.csv:2:1: size: '11' must lie between 0 and 10", integer},
+      {"size\nx\ny\n", "f.csv:2:1: size: 'x'" + no_integer + "\nf.csv:3:1: size: 'y'" + no_integer,
+       [](CsvFile& file) {
+         file.integer(0, "size", 0, 10);
+         file.integer(1, "size", 0, 10);
+       }},
+      {"size,al_us\n1,2\n", "f.csv:1:1: all_us: this column is missing, unit included; did you mean 'al_us'?",
+       [](CsvFile& file) {
+         file.require({"size", "all_us"});
+       }},
+      {"a,b\n1\n1,2,3\n", "f.csv:2:1: 1 cells where the columns are 2\nf.csv:3:1: 3 cells where the columns are 2"},
+      {"a,b\n\"1\"000,2\n3,4\n",
+       "f.csv:2:4: a: text behind the closing quote: a quote that belongs to the cell is written twice"},
+      {"a,b\n\"1\"  ,2\n", ""},  // blanks are no text
+      {"a,b\n1,\"2\n3,4\n", "f.csv:2:3: b: the quote that begins here is never closed"},
+      {"\"a,b\n1,2\n", "f.csv:1:1: the quote that begins here is never closed"},
+      {"a,b\n1," + longest + "\n", ""},
+      {"a,b\n1," + longest + "x\n", "f.csv:2:3: b: a cell of 4097 bytes: up to 4096 are accepted"},
+      {"a," + longest + "x\n1,2\n", "f.csv:1:3: a cell of 4097 bytes: up to 4096 are accepted"},
+      {"size,time_us,size\n1,2,3\n", "f.csv:1:14: size: this column is named twice"},
+      {"size,,\n1,2,3\n", ""}};  // columns without a name are nobody's
+  for (const auto& [text, faults, use] : texts) EXPECT_EQ(faults_of_use(text, use), faults) << text;
+  const Use nothing = [](CsvFile&) {};
+  EXPECT_THAT(faults_of_use("# nothing here\n", nothing), HasSubstr("no line names the columns"));
+  EXPECT_THAT(faults_of_use("", nothing), StartsWith("f.csv:1:1: "));
+  EXPECT_THAT(faults_of_use(std::string_view("a\0b", 3), nothing), StartsWith("f.csv:1:2: "));
 }
 
-TEST(CsvFile, PlacesANegativeNumberWhereOnlyOthersAreAccepted) {
-  EXPECT_EQ(faults_of("time_us\n-3\n", [](CsvFile& file) { file.number(0, "time_us", 0.0, 10.0); }),
-            "f.csv:2:1: time_us: '-3' must lie between 0 and 10");
-}
-
-TEST(CsvFile, RefusesAFractionWhereAWholeNumberIsDue) {
-  EXPECT_THAT(faults_of("size\n1.5\n", [](CsvFile& file) { file.integer(0, "size", 0, 10); }),
-              HasSubstr("a whole decimal number"));
-  EXPECT_EQ(faults_of("size\n11\n", [](CsvFile& file) { file.integer(0, "size", 0, 10); }),
-            "f.csv:2:1: size: '11' must lie between 0 and 10");
-}
-
-TEST(CsvFile, TellsAllFaultsAtOnce) {
-  const std::string faults = faults_of("size\nx\ny\n", [](CsvFile& file) {
-    file.integer(0, "size", 0, 10);
-    file.integer(1, "size", 0, 10);
-  });
-  EXPECT_THAT(faults, HasSubstr("f.csv:2:1"));
-  EXPECT_THAT(faults, HasSubstr("f.csv:3:1"));
-}
-
-TEST(CsvFile, NamesTheColumnThatAMissingOneWasMeantToBe) {
-  EXPECT_EQ(faults_of("size,al_us\n1,2\n",
-                      [](CsvFile& file) {
-                        file.require({"size", "all_us"});
-                      }),
-            "f.csv:1:1: all_us: this column is missing, unit included; did you mean 'al_us'?");
-}
-
-TEST(CsvFile, RefusesRowsOfAnotherLength) {
-  EXPECT_EQ(faults_of("a,b\n1\n1,2,3\n"),
-            "f.csv:2:1: 1 cells where the columns are 2\nf.csv:3:1: 3 cells where the columns are 2");
-}
-
-TEST(CsvFile, KeepsTheOtherRowsReadable) {
-  const CsvFile file = CsvFile::from_text("a,b\n1\n2,3\n", "f.csv");
-  ASSERT_EQ(file.rows(), 1u);
-  EXPECT_EQ(file.text(0, "b"), "3");
-  EXPECT_EQ(file.line(0), 3);
-  EXPECT_THROW(file.check(), sim::ConfigError);
+TEST(CsvFile, KeepsTheRowsReadableThatHaveNoFault) {
+  for (const char* const text : {"a,b\n1\n2,3\n", "a,b\n\"1\"0,2\n2,3\n"}) {
+    const CsvFile file = file_of(text);
+    ASSERT_EQ(file.rows(), 1u);
+    EXPECT_EQ(file.text(0, "a"), "2");
+    EXPECT_EQ(file.text(0, "b"), "3");
+    EXPECT_EQ(file.line(0), 3);
+    EXPECT_THROW(file.check(), sim::ConfigError);
+  }
 }
 
 // RFC 4180, sections 2.5 to 2.7.
 TEST(CsvFile, QuotesKeepCommasLineEndsAndDoubledQuotes) {
-  const CsvFile file = CsvFile::from_text("a,b\r\n\"1,5\", \"say \"\"no\"\"\"\r\n\"x\ny\",2\r\n3,\"\"\r\n", "f.csv");
+  const CsvFile file = file_of("a,b\r\n\"1,5\", \"say \"\"no\"\"\"\r\n\"x\ny\",2\r\n3,\"\"\r\n");
   file.check();
   ASSERT_EQ(file.rows(), 3u);
   EXPECT_EQ(file.text(0, "a"), "1,5");
@@ -104,93 +112,48 @@ TEST(CsvFile, QuotesKeepCommasLineEndsAndDoubledQuotes) {
 
 TEST(CsvFile, PlacesACellBehindOneOfSeveralLines) {
   // The second cell begins on the fourth line, behind z", .
-  const CsvFile file = CsvFile::from_text("a,b\n\"x\ny\nz\",2\n3,4\n", "f.csv");
+  const CsvFile file = file_of("a,b\n\"x\ny\nz\",2\n3,4\n");
   EXPECT_EQ(file.place(0, "a"), "f.csv:2:1");
   EXPECT_EQ(file.place(0, "b"), "f.csv:4:4");
   EXPECT_EQ(file.place(1, "b"), "f.csv:5:3");
   EXPECT_EQ(file.line(0), 2) << "a row is where it begins";
 }
 
-TEST(CsvFile, RefusesTextBehindAClosingQuote) {
-  const std::string faults = faults_of("a,b\n\"1\"000,2\n3,4\n");
-  EXPECT_EQ(faults, "f.csv:2:4: a: text behind the closing quote: a quote that belongs to the cell is written twice");
-  EXPECT_EQ(faults_of("a,b\n\"1\"  ,2\n"), "") << "blanks are none";
-}
-
-TEST(CsvFile, RefusesAQuoteThatNothingCloses) {
-  EXPECT_EQ(faults_of("a,b\n1,\"2\n3,4\n"), "f.csv:2:3: b: the quote that begins here is never closed");
-  EXPECT_EQ(faults_of("\"a,b\n1,2\n"), "f.csv:1:1: the quote that begins here is never closed");
-}
-
-TEST(CsvFile, LeavesOutARowWithAWrongQuote) {
-  const CsvFile file = CsvFile::from_text("a,b\n\"1\"0,2\n3,4\n", "f.csv");
-  ASSERT_EQ(file.rows(), 1u);
-  EXPECT_EQ(file.text(0, "a"), "3");
-}
-
-TEST(CsvFile, RefusesACellLongerThanAnyThatIsNeeded) {
-  const std::string longest(4096, 'x');
-  EXPECT_EQ(faults_of("a,b\n1," + longest + "\n"), "");
-  EXPECT_EQ(faults_of("a,b\n1," + longest + "x\n"), "f.csv:2:3: b: a cell of 4097 bytes: up to 4096 are accepted");
-  EXPECT_EQ(faults_of("a," + longest + "x\n1,2\n"), "f.csv:1:3: a cell of 4097 bytes: up to 4096 are accepted");
-}
-
-TEST(CsvFile, AQuoteInsideACellIsALetter) {
-  EXPECT_EQ(CsvFile::from_text("a\n5\" disk\n", "f.csv").text(0, "a"), "5\" disk");
-}
-
-TEST(CsvFile, ACommentWithinQuotesIsNone) {
-  EXPECT_EQ(CsvFile::from_text("a\n\"x\n# y\"\n", "f.csv").text(0, "a"), "x\n# y");
-}
-
-TEST(CsvFile, NamesAColumnThatIsThereTwice) {
-  EXPECT_EQ(faults_of("size,time_us,size\n1,2,3\n"), "f.csv:1:14: size: this column is named twice");
-  EXPECT_EQ(faults_of("size,,\n1,2,3\n"), "") << "columns without a name are nobody's";
+TEST(CsvFile, TakesALoneQuoteAndAHashWithinQuotesAsLettersAndALastLineWithoutAnEnd) {
+  EXPECT_EQ(file_of("a\n5\" disk\n").text(0, "a"), "5\" disk");
+  EXPECT_EQ(file_of("a\n\"x\n# y\"\n").text(0, "a"), "x\n# y");
+  EXPECT_EQ(file_of("a\n1").text(0, "a"), "1");
 }
 
 TEST(CsvFile, PassesOverAByteOrderMark) {
-  const CsvFile file = CsvFile::from_text("\xEF\xBB\xBFsize\n8\n", "f.csv");
+  const CsvFile file = file_of("\xEF\xBB\xBFsize\n8\n");
   EXPECT_TRUE(file.has("size"));
   EXPECT_EQ(file.place(0, "size"), "f.csv:2:1");
 }
 
-TEST(CsvFile, ReadsALastLineWithoutAnEnd) { EXPECT_EQ(CsvFile::from_text("a\n1", "f.csv").text(0, "a"), "1"); }
-
 TEST(CsvFile, RefusesNumbersThatAreNone) {
-  for (const char* const cell : {"nan", "inf", "1e999", "0x10", "1_000", "+1", "010", ""}) {
-    EXPECT_THAT(faults_of("t,x\n" + std::string(cell) + ",1\n", [](CsvFile& file) { file.number(0, "t", 0.0, 1e300); }),
-                StartsWith("f.csv:2:1: t: "))
-        << cell;
+  for (const std::string cell : {"nan", "inf", "1e999", "0x10", "1_000", "+1", "010", ""}) {
+    const Use read = [](CsvFile& file) { file.number(0, "t", 0.0, 1e300); };
+    EXPECT_THAT(faults_of_use("t,x\n" + cell + ",1\n", read), StartsWith("f.csv:2:1: t: ")) << cell;
   }
 }
 
-TEST(CsvFile, RefusesAFileWithoutColumns) {
-  EXPECT_THAT(faults_of("# nothing here\n"), HasSubstr("no line names the columns"));
-  EXPECT_THAT(faults_of(""), StartsWith("f.csv:1:1: "));
-}
-
-TEST(CsvFile, RefusesWhatIsNoText) { EXPECT_THAT(faults_of(std::string_view("a\0b", 3)), StartsWith("f.csv:1:2: ")); }
-
-std::string faults_of_file(const std::filesystem::path& path) {
-  try {
-    CsvFile::from_file(path);
-  } catch (const sim::ConfigError& error) {
-    return error.what();
+TEST(CsvFile, RefusesAFolderAnAbsentFileAndOneLargerThanAnyTable) {
+  const std::filesystem::path folder = testing::TempDir();
+  const std::filesystem::path large = folder / "large.csv";
+  std::ofstream(large) << "a\n";
+  std::filesystem::resize_file(large, (std::uintmax_t{1} << 30) + 1);  // sparse
+  for (const auto& [path, fault] : {std::pair(folder, "it is a folder: a file of measurements is accepted"),
+                                    {"no/such.csv", "no/such.csv: No such file or directory"},
+                                    {large, "larger than 1 GiB"}}) {
+    try {
+      CsvFile::from_file(path);
+      ADD_FAILURE() << path;
+    } catch (const sim::ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(fault));
+    }
   }
-  return "";
-}
-
-TEST(CsvFile, RefusesAFolderAndAFileThatIsNotThere) {
-  EXPECT_THAT(faults_of_file(testing::TempDir()), HasSubstr("it is a folder: a file of measurements is accepted"));
-  EXPECT_EQ(faults_of_file("no/such.csv"), "no/such.csv: No such file or directory");
-}
-
-TEST(CsvFile, RefusesAFileThatIsLargerThanAnyTable) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "large.csv";
-  std::ofstream(path) << "a\n";
-  std::filesystem::resize_file(path, (std::uintmax_t{1} << 30) + 1);  // sparse
-  EXPECT_THAT(faults_of_file(path), HasSubstr("larger than 1 GiB"));
-  std::filesystem::remove(path);
+  std::filesystem::remove(large);
 }
 
 // Rows and cells of comma-separated values.

@@ -122,19 +122,21 @@ TEST(MeasurementStream, RefusesWhatATextRefuses) {
 }
 
 TEST(MeasurementText, WhatIsNoTextIsSaid) {
-  EXPECT_EQ(fault_of_text("\xFF\xFEg\0"),
-            "f.gz: it is UTF-16: UTF-8 is accepted, as iconv -f UTF-16 -t UTF-8 makes it");
-  EXPECT_THAT(fault_of_text(std::string("\xFE\xFF\0g", 4)), HasSubstr("it is UTF-16"));
-  EXPECT_EQ(
-      fault_of_text("PK\x03\x04sheet"),
-      "f.gz: it is a zip archive, as .xlsx files are, too: unpack it, or save the sheet as CSV, which is accepted");
-  EXPECT_THAT(fault_of_text("\xD0\xCF\x11\xE0"), HasSubstr("an old Excel (.xls): save the sheet as CSV"));
-  EXPECT_THAT(fault_of_text("\xFD"
-                            "7zXZ"),
-              HasSubstr("it is compressed by xz: unpack it by xz -d"));
-  EXPECT_THAT(fault_of_text("\x28\xB5\x2F\xFD"), HasSubstr("it is compressed by zstd"));
-  EXPECT_THAT(fault_of_text("BZh91AY"), HasSubstr("it is compressed by bzip2"));
-  EXPECT_THAT(fault_of_text(gzip("PK\x03\x04sheet")), HasSubstr("it is a zip archive"));
+  const std::string zip =
+      "f.gz: it is a zip archive, as .xlsx files are, too: unpack it, or save the sheet as CSV, which is accepted";
+  for (const auto& [bytes, fault] : std::vector<std::pair<std::string, std::string>>{
+           {"\xFF\xFEg", "f.gz: it is UTF-16: UTF-8 is accepted, as iconv -f UTF-16 -t UTF-8 makes it"},
+           {std::string("\xFE\xFF\0g", 4), "it is UTF-16"},
+           {"PK\x03\x04sheet", zip},
+           {gzip("PK\x03\x04sheet"), "it is a zip archive"},
+           {"\xD0\xCF\x11\xE0", "an old Excel (.xls): save the sheet as CSV"},
+           {"\xFD"
+            "7zXZ",
+            "it is compressed by xz: unpack it by xz -d"},
+           {"\x28\xB5\x2F\xFD", "it is compressed by zstd"},
+           {"BZh91AY", "it is compressed by bzip2"}}) {
+    EXPECT_THAT(fault_of_text(bytes), HasSubstr(fault));
+  }
 }
 
 TEST(MeasurementText, FoldersAndAbsentFilesAreTold) {
