@@ -68,19 +68,13 @@ TEST(Latch, ItOpensWithTheLastCountAndNotBefore) {
   EXPECT_EQ(log, (Log{"1 left", "all @30"}));
 }
 
-TEST(Latch, ACountOfZeroIsOpenFromTheStart) {
+TEST(Latch, ACountOfZeroIsOpenAndNotCountedDown) {
   Simulator simulator;
   Latch done(simulator, "done", 0);
   Log log;
   simulator.spawn("waiting", await_all(simulator, done, log));
   simulator.run();
   EXPECT_EQ(log, (Log{"all @0"}));
-}
-
-TEST(Latch, CountingBelowZeroIsRefused) {
-  Simulator simulator;
-  Latch done(simulator, "done", 1);
-  done.count_down();
   EXPECT_THROW(done.count_down(), InternalError);
 }
 
@@ -92,29 +86,33 @@ Task<> hold(Simulator& simulator, Semaphore& semaphore, Log& log, std::string na
   semaphore.release(permits);
 }
 
-// Two permits, each held for 10: the first two begin at 0, the next two at 10, the last at 20.
-TEST(Semaphore, NoMoreHoldersThanPermits) {
+struct HolderOfPermits {
+  const char* name;
+  std::uint64_t permits;
+};
+
+// When each holder begins, of those that ask in turn for some of these permits and hold them for 10.
+Log begins_of(std::uint64_t permits, const std::vector<HolderOfPermits>& holders) {
   Simulator simulator;
-  Semaphore semaphore(simulator, "slots", 2);
+  Semaphore semaphore(simulator, "slots", permits);
   Log log;
-  for (const char* const name : {"a", "b", "c", "d", "e"}) {
-    simulator.spawn(name, hold(simulator, semaphore, log, name, 1, Time(10)));
+  for (const HolderOfPermits& holder : holders) {
+    simulator.spawn(holder.name, hold(simulator, semaphore, log, holder.name, holder.permits, Time(10)));
   }
   simulator.run();
-  EXPECT_EQ(log, (Log{"a @0", "b @0", "c @10", "d @10", "e @20"}));
-  EXPECT_EQ(semaphore.available(), 2u);
+  EXPECT_EQ(semaphore.available(), permits);
+  return log;
+}
+
+// The first two begin at 0, the next two at 10, the last at 20.
+TEST(Semaphore, NoMoreHoldersThanPermits) {
+  EXPECT_EQ(begins_of(2, {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}, {"e", 1}}),
+            (Log{"a @0", "b @0", "c @10", "d @10", "e @20"}));
 }
 
 // b wants all three permits and waits for a until 10; c would find two free ones at 0 but is behind b, until 20.
 TEST(Semaphore, ALargeRequestIsNotOvertakenByASmallOne) {
-  Simulator simulator;
-  Semaphore semaphore(simulator, "slots", 3);
-  Log log;
-  simulator.spawn("a", hold(simulator, semaphore, log, "a", 1, Time(10)));
-  simulator.spawn("b", hold(simulator, semaphore, log, "b", 3, Time(10)));
-  simulator.spawn("c", hold(simulator, semaphore, log, "c", 1, Time(10)));
-  simulator.run();
-  EXPECT_EQ(log, (Log{"a @0", "b @10", "c @20"}));
+  EXPECT_EQ(begins_of(3, {{"a", 1}, {"b", 3}, {"c", 1}}), (Log{"a @0", "b @10", "c @20"}));
 }
 
 TEST(Semaphore, OneReleaseServesAllWhomItSuffices) {

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/check.h"
@@ -23,50 +26,47 @@ using sim::testing::transfer;
 using sim::testing::World;
 using namespace std::chrono_literals;
 
-// 3 units at 1 per second.
-TEST(ResourceNetwork, RunsALoneActivityAtTheRateOfItsTightestResource) {
-  World world({4.0, 1.0, 2.0});
-  world.start(transfer(3.0, {{0, 1.0}, {1, 1.0}, {2, 1.0}}));
+using Change = std::function<void(World&, ResourceNetwork::ActivityId)>;
+
+// Activities that start at once, one of which is changed later, and when each ends.
+void expect_ends(const std::string& claim, const std::vector<double>& capacities,
+                 const std::vector<ActivitySpec>& activities, const std::vector<Time>& ends,
+                 const std::vector<std::pair<Time, Change>>& changes = {}) {
+  SCOPED_TRACE(claim);
+  World world(capacities);
+  std::vector<ResourceNetwork::ActivityId> ids;
+  for (const ActivitySpec& activity : activities) ids.push_back(world.start(activity));
+  for (const auto& [at, change] : changes) {
+    world.at(at, [&world, &ids, &change = change] { change(world, ids.front()); });
+  }
   world.simulator.run();
-  EXPECT_EQ(world.ended[0], Time(3s));
+  ASSERT_EQ(world.ended.size(), ends.size());
+  for (std::size_t i = 0; i < ends.size(); ++i) EXPECT_EQ(world.ended[i], ends[i]) << "activity " << i;
 }
 
-// 1/3 s is 333333333333.3 ps: not done one picosecond before the next whole one, done at it.
-TEST(ResourceNetwork, RoundsCompletionsUpToAPicosecond) {
-  World world({3.0});
-  world.start(transfer(1.0, {{0, 1.0}}));
-  world.simulator.run();
-  EXPECT_EQ(world.ended[0], Time(333'333'333'334));
-}
-
-TEST(ResourceNetwork, TakesAtLeastAPicosecondForTheSmallestAmountAndNoneForNone) {
-  World world({1e12});
-  world.start(transfer(1e-300, {{0, 1.0}}));
-  world.start(transfer(0.0, {{0, 1.0}}));
-  world.simulator.run();
-  EXPECT_EQ(world.ended[0], Time(1));
-  EXPECT_EQ(world.ended[1], Time(0));
-}
-
-// Two flows of 1 and 3 units through 1 unit per second: at 1/2 each until the first ends at 2 s; the second, with 2 to
-// go, ends at 4 s.
-TEST(ResourceNetwork, GivesTheRestToThoseWhoStay) {
-  World world({1.0});
-  world.start(transfer(1.0, {{0, 1.0}}));
-  world.start(transfer(3.0, {{0, 1.0}}));
-  world.simulator.run();
-  EXPECT_EQ(world.ended[0], Time(2s));
-  EXPECT_EQ(world.ended[1], Time(4s));
-}
-
-// The second arrives at 1 s, when the first has 1 of 2 to go; both at 1/2 until 3 s; the second then has 1 of 2 to go.
-TEST(ResourceNetwork, SharesFromTheInstantOfAnArrival) {
-  World world({1.0});
-  world.start(transfer(2.0, {{0, 1.0}}));
-  world.at(1s, [&world] { world.start(transfer(2.0, {{0, 1.0}})); });
-  world.simulator.run();
-  EXPECT_EQ(world.ended[0], Time(3s));
-  EXPECT_EQ(world.ended[1], Time(4s));
+TEST(ResourceNetwork, EndsActivitiesWhenTheirShareOfTheirTightestResourceHasServedThem) {
+  // 3 units at 1 per second.
+  expect_ends("a lone activity runs at the rate of its tightest resource", {4.0, 1.0, 2.0},
+              {transfer(3.0, {{0, 1.0}, {1, 1.0}, {2, 1.0}})}, {3s});
+  // 1/3 s is 333333333333.3 ps: not done one picosecond before the next whole one, done at it.
+  expect_ends("completions are rounded up", {3.0}, {transfer(1.0, {{0, 1.0}})}, {Time(333'333'333'334)});
+  expect_ends("the smallest amount takes a picosecond, and none takes none", {1e12},
+              {transfer(1e-300, {{0, 1.0}}), transfer(0.0, {{0, 1.0}})}, {Time(1), Time(0)});
+  // At 1/2 each until the first ends at 2 s; the second, with 2 to go, ends at 4 s.
+  expect_ends("the rest goes to those who stay", {1.0}, {transfer(1.0, {{0, 1.0}}), transfer(3.0, {{0, 1.0}})},
+              {2s, 4s});
+  // The second arrives at 1 s, when the first has 1 of 2 to go; both at 1/2 until 3 s; the second then has 1 to go.
+  expect_ends("resources are shared from the instant of an arrival", {1.0}, {transfer(2.0, {{0, 1.0}})}, {3s, 4s},
+              {{1s, [](World& world, auto) {
+                  world.start(transfer(2.0, {{0, 1.0}}));
+                }}});
+  // 2 done at 1 s, 2 more take 2 s at the cap. The cap is lifted again at 2 s: the last unit takes 0.5 s.
+  expect_ends("a cap comes and goes", {2.0}, {transfer(4.0, {{0, 1.0}})}, {2500ms},
+              {{1s, [](World& world, auto id) { world.network.set_cap(id, 1.0); }},
+               {2s, [](World& world, auto id) { world.network.set_cap(id, infinity); }}});
+  // 2 in the first second at 2 per second, then 2 at 1/2 per second.
+  expect_ends("a capacity changes", {2.0}, {transfer(4.0, {{0, 1.0}})}, {5s},
+              {{1s, [](World& world, auto) { world.network.set_capacity(0, 0.5); }}});
 }
 
 TEST(ResourceNetwork, EndsEqualActivitiesTogetherInTheOrderOfTheirStart) {
@@ -89,48 +89,15 @@ TEST(ResourceNetwork, EndsEqualActivitiesTogetherInTheOrderOfTheirStart) {
 
 // At 1 s, 1 of 2 units is done on resource 0 (1 per second); the other goes over resource 1 (4 per second) in 0.25 s.
 TEST(ResourceNetwork, ReshapingKeepsProgress) {
-  World world({1.0, 4.0});
-  const auto id = world.start(transfer(2.0, {{0, 1.0}}));
-  world.at(1s, [&world, id] { world.network.reshape(id, transfer(0.0, {{1, 1.0}})); });
-  world.simulator.run();
-  EXPECT_EQ(world.ended[0], Time(1250ms));
-  EXPECT_DOUBLE_EQ(world.network.served(0), 1.0);
-  EXPECT_DOUBLE_EQ(world.network.served(1), 1.0);
-}
-
-// There and back within an instant, with the same left to do: one end, at 2 s.
-TEST(ResourceNetwork, EndsAnActivityReshapedToAndFroOnce) {
-  World world({1.0, 4.0});
-  const auto id = world.start(transfer(2.0, {{0, 1.0}}));
-  world.start(transfer(2.0, {{1, 1.0}}));
-  world.at(1s, [&world, id] {
-    world.network.reshape(id, transfer(0.0, {{1, 1.0}}));
+  const Change to_another = [](World& world, auto id) { world.network.reshape(id, transfer(0.0, {{1, 1.0}})); };
+  expect_ends("over another resource", {1.0, 4.0}, {transfer(2.0, {{0, 1.0}})}, {1250ms}, {{1s, to_another}});
+  // There and back within an instant, with the same left to do: one end, at 2 s.
+  const Change to_and_fro = [&to_another](World& world, auto id) {
+    to_another(world, id);
     world.network.reshape(id, transfer(0.0, {{0, 1.0}}));
-  });
-  world.simulator.run();
-  EXPECT_EQ(world.ended[0], Time(2s));
-  EXPECT_EQ(world.ended[1], Time(500ms));
-  EXPECT_DOUBLE_EQ(world.network.served(0), 2.0);
-}
-
-// 4 units on 2 per second, capped at 1 from 1 s on: 2 done at 1 s, 2 more take 2 s. The cap is lifted again at 2 s: the
-// last unit takes 0.5 s.
-TEST(ResourceNetwork, FollowsACapThatComesAndGoes) {
-  World world({2.0});
-  const auto id = world.start(transfer(4.0, {{0, 1.0}}));
-  world.at(1s, [&world, id] { world.network.set_cap(id, 1.0); });
-  world.at(2s, [&world, id] { world.network.set_cap(id, infinity); });
-  world.simulator.run();
-  EXPECT_EQ(world.ended[0], Time(2500ms));
-}
-
-// 4 units: 2 in the first second at 2 per second, then 2 at 1/2 per second.
-TEST(ResourceNetwork, FollowsACapacityThatChanges) {
-  World world({2.0});
-  world.start(transfer(4.0, {{0, 1.0}}));
-  world.at(1s, [&world] { world.network.set_capacity(0, 0.5); });
-  world.simulator.run();
-  EXPECT_EQ(world.ended[0], Time(5s));
+  };
+  expect_ends("to and fro", {1.0, 4.0}, {transfer(2.0, {{0, 1.0}}), transfer(2.0, {{1, 1.0}})}, {2s, 500ms},
+              {{1s, to_and_fro}});
 }
 
 TEST(ResourceNetwork, SolvesOnceForAllChangesOfAnInstant) {

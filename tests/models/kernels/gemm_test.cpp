@@ -490,16 +490,6 @@ TEST(GemmCaches, AStreamThatArrivesMidWayCountsFromThen) {
   EXPECT_NEAR(outcome.beyond_l2_bytes, 6.0 * panel_bytes + 8.0 * tile_bytes, 100.0);
 }
 
-TEST(GemmTraffic, WithoutCachesEveryTileReadsItsPanelsFromHbm) {
-  const GemmPlan plan = plan_with(round_gemm(), {1024, 1024, 1000});
-  const std::vector<int> residents{4, 4};
-  const GemmTraffic traffic = estimate_traffic(plan, round_memory(), {residents, 1.0, 0.0, 0.0});
-  EXPECT_DOUBLE_EQ(traffic.beyond_l2.reads * plan.piece_flops(), panel_bytes);
-  EXPECT_DOUBLE_EQ(traffic.beyond_l2.writes * plan.piece_flops(), tile_bytes);
-  EXPECT_DOUBLE_EQ(traffic.beyond_l2.cache_hits, 0.0);
-  EXPECT_DOUBLE_EQ(traffic.l2 * plan.piece_flops(), panel_bytes + tile_bytes);
-}
-
 // The window of R tiles kept in a square is 2 B * 2 sqrt(R) * 128 * drift. As long as it fits into 4 MiB, a larger
 // square shares more; once it spans several times that, re-reads come too late, and the fewer tiles compete the better.
 TEST(GemmTraffic, FewerResidentsShareBetterOnlyWhereTheL2OverflowsAndMoreOnlyWhereItDoesNot) {

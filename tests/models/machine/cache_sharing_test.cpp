@@ -13,13 +13,6 @@ using sim::operator""_GBps;
 
 CacheSharing::Client filling(sim::BytesPerSecond l2, sim::BytesPerSecond cache) { return {l2, cache, nullptr}; }
 
-TEST(CacheSharing, ALoneKernelHoldsEverything) {
-  CacheSharing sharing;
-  const auto client = sharing.enter(filling(3.0_GBps, 0.5_GBps));
-  EXPECT_DOUBLE_EQ(sharing.l2_share(client), 1.0);
-  EXPECT_DOUBLE_EQ(sharing.cache_share(client), 1.0);
-}
-
 // 300 of 400 GB/s of fills go to the L2s, 10 of 100 to the Infinity Cache.
 TEST(CacheSharing, SharesFollowTheFillsOfEachLevel) {
   CacheSharing sharing;

@@ -10,26 +10,14 @@
 namespace c3sim::models {
 namespace {
 
-TEST(UsageList, AmountsOfOneResourceAddUp) {
+// The solver takes positive coefficients only, and what is not used shall not connect two activities.
+TEST(UsageList, IsTakenInTheOrderOfTheFirstAmounts) {
   UsageList list;
   list.add(7, 1.0);
+  list.add(4, 0.0);
   list.add(3, 0.25);
   list.add(7, 0.5);
-  EXPECT_EQ(list.usages(), (std::vector<sim::Usage>{{7, 1.5}, {3, 0.25}}));
-}
-
-// The solver takes positive coefficients only, and what is not used shall not connect two activities.
-TEST(UsageList, WhatTakesNothingOfAResourceIsNoUsage) {
-  UsageList list;
-  list.add(4, 0.0);
-  EXPECT_TRUE(list.usages().empty());
-}
-
-TEST(UsageList, TakingLeavesOutNothing) {
-  UsageList list;
-  list.add(1, 2.0);
-  list.add(2, 4.0);
-  EXPECT_EQ(std::move(list).take(), (std::vector<sim::Usage>{{1, 2.0}, {2, 4.0}}));
+  EXPECT_EQ(std::move(list).take(), (std::vector<sim::Usage>{{7, 1.5}, {3, 0.25}}));
 }
 
 RC_GTEST_PROP(UsageList, EachResourceIsListedOnceWithTheSumOfItsAmounts, ()) {

@@ -148,25 +148,19 @@ struct OneCuPerXcd {
   sim::Time rccl{0};
 };
 
-TEST(DispatcherInterference, ACollectiveWaitsForTheGemmInARealMachine) {
-  const OneCuPerXcd gpu({});
-  EXPECT_EQ(gpu.gemm, 20_us);
-  EXPECT_EQ(gpu.rccl, 40_us);
-}
-
-// Placed at once; the second wave of the GEMM then waits until the collective leaves the CUs.
-TEST(DispatcherInterference, WithoutDispatchWaitTheGemmLosesTheCusInstead) {
-  const OneCuPerXcd gpu(only(Mechanism::dispatch_wait));
-  EXPECT_EQ(gpu.rccl, 20_us);
-  EXPECT_EQ(gpu.gemm, 30_us);
-}
-
-TEST(DispatcherInterference, WithoutEitherBothRunAsIfAlone) {
+TEST(DispatcherInterference, IsAWaitForCusOrALossOfThemOrNeither) {
+  const OneCuPerXcd real({});
+  EXPECT_EQ(real.gemm, 20_us);
+  EXPECT_EQ(real.rccl, 40_us);
+  // The collective is placed at once; the second wave of the GEMM then waits until it leaves the CUs.
+  const OneCuPerXcd without_wait(only(Mechanism::dispatch_wait));
+  EXPECT_EQ(without_wait.rccl, 20_us);
+  EXPECT_EQ(without_wait.gemm, 30_us);
   Mechanisms both = only(Mechanism::dispatch_wait);
   both.add(Mechanism::cu_loss);
-  const OneCuPerXcd gpu(both);
-  EXPECT_EQ(gpu.rccl, 20_us);
-  EXPECT_EQ(gpu.gemm, 20_us);
+  const OneCuPerXcd without_either(both);
+  EXPECT_EQ(without_either.rccl, 20_us);
+  EXPECT_EQ(without_either.gemm, 20_us);
 }
 
 // A mask of half the CUs of each XCD doubles the waves of a GEMM, but not where it cannot lose CUs.

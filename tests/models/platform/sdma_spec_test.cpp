@@ -14,18 +14,6 @@
 namespace c3sim::models {
 namespace {
 
-TEST(SdmaSpec, ReadsTheMi300x) {
-  const SdmaSpec sdma = CopyPlatform::mi300x().sdma;
-  EXPECT_EQ(sdma.engines, 16);
-  EXPECT_EQ(sdma.host_engines, 2);
-  EXPECT_EQ(sdma.queues_per_engine, 8);
-  // sdma_recommended_engine_map_gfx942.csv
-  EXPECT_EQ(sdma.recommended_engine(0, 1), 14);
-  EXPECT_EQ(sdma.recommended_engine(7, 2), 8);
-  EXPECT_EQ(sdma.recommended_engine(3, host_device), sdma.to_host_engine);
-  EXPECT_EQ(sdma.recommended_engine(host_device, 3), sdma.from_host_engine);
-}
-
 TEST(SdmaSpec, FewerEnginesAreRecommendedInTurn) {
   SdmaSpec sdma = CopyPlatform::mi300x().sdma;
   sdma.engines = 8;  // 2 to 7 serve the links

@@ -10,12 +10,26 @@ namespace {
 
 using sim::operator""_ns;
 
+struct BareQueue;
+sim::Task<> write_fences(BareQueue& bare, int count, std::vector<sim::Time>& written);
+sim::Task<> ring(BareQueue& bare);
+
 // A queue without an engine: the test takes and releases.
 struct BareQueue {
   explicit BareQueue(double ring_bytes)
       : platform(CopyPlatform::round()),
         thread(simulator, "thread", platform.host.submission),
         queue(simulator, platform.sdma.packets, sim::Bytes(ring_bytes), "ring", [this] { ++announcements; }) {}
+
+  // When each of so many fences is written; `ringing` the doorbell behind them.
+  std::vector<sim::Time> write(int count, bool ringing = false) {
+    std::vector<sim::Time> written;
+    simulator.spawn("writer", write_fences(*this, count, written));
+    simulator.run();
+    if (ringing) simulator.spawn("doorbell", ring(*this));
+    simulator.run();
+    return written;
+  }
 
   CopyPlatform platform;
   sim::Simulator simulator;
@@ -41,30 +55,22 @@ sim::Task<> use_first_at(BareQueue& bare, sim::Time at) {
 
 TEST(SdmaQueue, HoldsExactlyWhatFits) {
   BareQueue bare(64);  // four fences of 16 bytes
-  std::vector<sim::Time> written;
-  bare.simulator.spawn("writer", write_fences(bare, 4, written));
-  bare.simulator.run();
   // Each takes 64 ns to build and 1 ns to write.
-  EXPECT_EQ(written, (std::vector<sim::Time>{65_ns, 130_ns, 195_ns, 260_ns}));
+  EXPECT_EQ(bare.write(4), (std::vector<sim::Time>{65_ns, 130_ns, 195_ns, 260_ns}));
   EXPECT_EQ(bare.queue.free().value(), 0);
 }
 
 TEST(SdmaQueue, AFullRingHoldsTheWriterUntilThePacketIsReleased) {
   BareQueue bare(64);
-  std::vector<sim::Time> written;
-  bare.simulator.spawn("writer", write_fences(bare, 5, written));
   bare.simulator.spawn("engine", use_first_at(bare, 1000_ns));
-  bare.simulator.run();
-  EXPECT_EQ(written.back(), 1065_ns);
+  EXPECT_EQ(bare.write(5).back(), 1065_ns);
   EXPECT_EQ(bare.announcements, 1);  // the writer rang before it waited: otherwise nobody would ever make room
 }
 
 TEST(SdmaQueue, AFullRingThatNobodyEmptiesIsADeadlockThatNamesIt) {
   BareQueue bare(64);
-  std::vector<sim::Time> written;
-  bare.simulator.spawn("writer", write_fences(bare, 5, written));
   try {
-    bare.simulator.run();
+    bare.write(5);
     FAIL() << "no deadlock";
   } catch (const sim::Deadlock& deadlock) {
     EXPECT_NE(std::string(deadlock.what()).find("bytes of the ring of ring"), std::string::npos) << deadlock.what();
@@ -72,24 +78,18 @@ TEST(SdmaQueue, AFullRingThatNobodyEmptiesIsADeadlockThatNamesIt) {
 }
 
 TEST(SdmaQueue, PacketsAreVisibleOneDoorbellLatencyAfterTheDoorbell) {
+  BareQueue silent(64);
+  silent.write(1);
+  EXPECT_FALSE(silent.queue.has_command());
   BareQueue bare(64);
-  std::vector<sim::Time> written;
-  bare.simulator.spawn("writer", write_fences(bare, 1, written));
-  bare.simulator.run();
-  EXPECT_FALSE(bare.queue.has_command());
-  bare.simulator.spawn("doorbell", ring(bare));
-  bare.simulator.run();
+  bare.write(1, true);
   EXPECT_TRUE(bare.queue.has_command());
   EXPECT_EQ(bare.simulator.now(), 65_ns + 2_ns + 32_ns);  // write, doorbell store, its way to the engine
 }
 
 TEST(SdmaQueue, AFetchBringsInOneGranule) {
   BareQueue bare(64);
-  std::vector<sim::Time> written;
-  bare.simulator.spawn("writer", write_fences(bare, 3, written));
-  bare.simulator.run();
-  bare.simulator.spawn("doorbell", ring(bare));
-  bare.simulator.run();
+  bare.write(3, true);
   ASSERT_TRUE(bare.queue.needs_fetch());
   bare.queue.fetch(sim::Bytes(32));  // two fences
   for (int i = 0; i < 2; ++i) {

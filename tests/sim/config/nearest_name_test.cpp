@@ -34,29 +34,21 @@ RC_GTEST_PROP(EditDistance, IsSymmetricAndBoundedByTheLongerName, (const std::st
   RC_ASSERT(distance >= std::max(a.size(), b.size()) - std::min(a.size(), b.size()));
 }
 
-TEST(NearestName, FindsTheNameFewestEditsAway) {
-  const std::vector<std::string> known = {"sdma", "engines", "engine_rate", "fabric"};
-  EXPECT_EQ(nearest_name("enignes", known), "engines");
-  EXPECT_EQ(nearest_name("sdam", known), "sdma");
-  EXPECT_EQ(nearest_name("engine-rate", known), "engine_rate");
-}
-
-TEST(NearestName, PrefersTheFirstOfEquallyNearNames) {
-  const std::vector<std::string> known = {"l2", "l3"};
-  EXPECT_EQ(nearest_name("l4", known), "l2");
-}
-
-TEST(NearestName, FindsNothingFurtherThanAThirdOfTheLength) {
-  const std::vector<std::string> known = {"hbm", "dispatch"};
-  EXPECT_EQ(nearest_name("mem", known), "");       // two edits from hbm, one is allowed in three letters
-  EXPECT_EQ(nearest_name("dispxxtc", known), "");  // three edits, two are allowed in eight letters
-  EXPECT_EQ(nearest_name("dispxtch", known), "dispatch");
+TEST(NearestName, IsTheFirstOfThoseFewestEditsAwayAndNoFurtherThanAThirdOfTheLength) {
+  const std::vector<std::string> known = {"sdma", "engines", "engine_rate", "fabric", "l2", "l3", "hbm", "dispatch"};
+  for (const auto& [name, nearest] :
+       std::vector<std::pair<std::string, std::string>>{{"enignes", "engines"},
+                                                        {"sdam", "sdma"},
+                                                        {"engine-rate", "engine_rate"},
+                                                        {"l4", "l2"},
+                                                        {"mem", ""},       // two edits from hbm, one is allowed
+                                                        {"dispxxtc", ""},  // three edits, two are allowed
+                                                        {"dispxtch", "dispatch"}}) {
+    EXPECT_EQ(nearest_name(name, known), nearest) << name;
+  }
   EXPECT_EQ(nearest_name("hbm", {}), "");
-}
-
-TEST(NearestName, GivesUpOnWhatNobodyTypes) {
-  const std::vector<std::string> known = {std::string(257, 'a')};
-  EXPECT_EQ(nearest_name(std::string(257, 'a'), known), "");
+  const std::string long_name(257, 'a');  // which nobody types
+  EXPECT_EQ(nearest_name(long_name, std::vector{long_name}), "");
 }
 
 TEST(NameHint, SuggestsTheNearestNameElseListsAll) {
