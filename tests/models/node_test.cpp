@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "models/collectives/collective.h"
 #include "models/collectives/kernel_collective.h"
 #include "models/kernels/gemm.h"
 #include "sim/gate.h"
-#include "tests/models/model_fixture.h"
+#include "tests/models/collectives/collective_fixture.h"
 #include "tests/models/reference_table.h"
 
 namespace c3sim::models {
@@ -67,10 +66,7 @@ TEST(Mi300x, OneGpuThatStandsForAllTakesTheTimeOfAll) {
   platform.host.threads = HostThreads::per_gpu;
   for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
     for (const Backend backend : {Backend::rccl, Backend::sdma}) {
-      CollectiveSpec spec;
-      spec.kind = kind;
-      spec.backend = backend;
-      spec.bytes = sim::Bytes(256.0 * 1048576.0);
+      const CollectiveSpec spec = collective(kind, backend, sim::Bytes(256.0 * 1048576.0));
       const double all = concurrent_microseconds(platform, spec, Symmetry::none);
       EXPECT_NEAR(concurrent_microseconds(platform, spec, Symmetry::all_alike), all, 2e-3 * all)
           << to_string(kind) << " by " << to_string(backend);
@@ -106,9 +102,7 @@ TEST(Mi300x, ReachesTheMaxAchievableRateOfMatrixProducts) {
 }
 
 double all_reduce_us(double bytes, bool graph) {
-  CollectiveSpec spec;
-  spec.kind = CollectiveKind::all_reduce;
-  spec.bytes = sim::Bytes(bytes);
+  CollectiveSpec spec = collective(CollectiveKind::all_reduce, Backend::rccl, sim::Bytes(bytes));
   spec.graph = graph;
   return rccl_microseconds(mi300x(), spec);
 }

@@ -58,10 +58,10 @@ GemmOutcome run_cold(const PlatformSpec& platform, GemmShape shape) {
   return run_on_gpu0(platform, shape, stream);
 }
 
-using Change = std::function<void(PlatformSpec&)>;
+using PlatformChange = std::function<void(PlatformSpec&)>;
 void nothing(PlatformSpec&) {}
 
-PlatformSpec round_platform_with(const Change& change) {
+PlatformSpec round_platform_with(const PlatformChange& change) {
   PlatformSpec platform = round_platform();
   change(platform);
   return platform;
@@ -249,7 +249,7 @@ TEST(GemmPlan, ContractionsThatLeaveCusWithoutWorkAreSplit) {
   EXPECT_EQ(plan_gemm(gpu, {8 * 128, 128, 1024}).pieces(), 8) << "a tile for each CU";
 }
 
-void expect_time(const std::string& claim, const Change& change, const GemmShape& shape, double us,
+void expect_time(const std::string& claim, const PlatformChange& change, const GemmShape& shape, double us,
                  double tolerance = 1e-5, CuMask mask = {}) {
   EXPECT_NEAR(run_on_gpu0(round_platform_with(change), shape, {mask}).us, us, tolerance) << claim;
 }
@@ -271,14 +271,14 @@ TEST(GemmTime, IsTheLaunchAndTheTilesOfTheBusiestCu) {
   for (const auto& [mask, waves] : masks) {
     expect_time("a mask makes more waves", nothing, {1024, 128, 1000}, waves * (dispatch_us + tile_us), 1e-5, mask);
   }
-  const Change slow = [](PlatformSpec& p) { p.gpu.power.matrix_clock = sim::Hertz(0.5e9); };
+  const PlatformChange slow = [](PlatformSpec& p) { p.gpu.power.matrix_clock = sim::Hertz(0.5e9); };
   expect_time("it follows the matrix clock", slow, {1024, 128, 1000}, dispatch_us + 2.0 * tile_us);
 }
 
 TEST(GemmTime, IsSharedByWorkgroupsOfACu) {
   // A step along k takes 1049 cycles at least, of which a workgroup multiplies for 524: alone on its CU it reaches half
   // of the matrix pipes, two have all of them.
-  const Change long_steps = [](PlatformSpec& p) {
+  const PlatformChange long_steps = [](PlatformSpec& p) {
     two_workgroups_a_cu(p);
     p.gpu.gemm.library.least_step = 2.0 * 524.288;
   };
@@ -286,7 +286,7 @@ TEST(GemmTime, IsSharedByWorkgroupsOfACu) {
   expect_time("two workgroups have all pipes", long_steps, {2048, 128, 1000}, dispatch_us + 2.0 * tile_us);
   // Ports of 1 GB/s hold both back. Each four tiles of an XCD, one to a CU, take 5 * 128 rows and columns, so that one
   // moves 5/8 of its panels; all sixteen of the GPU have 2 GB/s.
-  const Change slow_loads = [](PlatformSpec& p) {
+  const PlatformChange slow_loads = [](PlatformSpec& p) {
     two_workgroups_a_cu(p);
     slow_ports(p);
   };
@@ -342,7 +342,7 @@ TEST(Gemm, OfSeveralProductsFillsTheGpuWithAllOfThem) {
 // One tile and eight CUs, of which each takes an eighth of the contraction. What a library does at its start comes
 // again where parts are added up.
 TEST(SplitK, LetsAllCusWorkOnOneTile) {
-  const auto with_start_up = [](const Change& change) {
+  const auto with_start_up = [](const PlatformChange& change) {
     return [change](PlatformSpec& p) {
       change(p);
       p.gpu.gemm.library.start_up = 7_us;
@@ -381,7 +381,7 @@ TEST(SplitK, PartsOfATileShareNoPanel) {
 // Nine tiles on eight CUs are two waves, whoever deals them.
 TEST(GemmSchedule, CountsWholeWaves) {
   for (const Dealing schedule : {Dealing::per_xcd, Dealing::resident, Dealing::stealing}) {
-    const Change change = [schedule](PlatformSpec& p) { p.gpu.gemm.library.schedule = schedule; };
+    const PlatformChange change = [schedule](PlatformSpec& p) { p.gpu.gemm.library.schedule = schedule; };
     expect_time("two waves", change, {9 * 128, 128, 1000}, 2.0 * (dispatch_us + tile_us));
   }
 }

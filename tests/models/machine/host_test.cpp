@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "models/machine/memory_word.h"
 #include "sim/config/config.h"
 #include "tests/models/machine/word_writer.h"
 
@@ -46,7 +47,7 @@ std::vector<sim::Time> ends_of(Host& host, const std::vector<Doing>& doings) {
   host.simulator().run();
   return ends;
 }
-using Ends = std::vector<sim::Time>;
+using EndTimes = std::vector<sim::Time>;
 
 sim::Task<> ring_doorbells(Host& host, int gpu, int times) {
   for (int i = 0; i < times; ++i) co_await host.thread_of(gpu).ring_doorbell("queue");
@@ -76,33 +77,33 @@ TEST(Host, OneThreadWorksForAllGpusInTurnAndAThreadPerGpuAtOnce) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 8);
   EXPECT_EQ(host.threads(), 1);
-  EXPECT_EQ(ends_of(host, {work(0), work(1), work(2)}), (Ends{50_ns, 100_ns, 150_ns}));
+  EXPECT_EQ(ends_of(host, {work(0), work(1), work(2)}), (EndTimes{50_ns, 100_ns, 150_ns}));
   EXPECT_EQ(host.thread_of(7).busy(), 150_ns);
   sim::Simulator other;
   Host per_gpu(host_spec(HostThreads::per_gpu), other, 8);
   EXPECT_EQ(per_gpu.threads(), 8);
-  EXPECT_EQ(ends_of(per_gpu, {work(0), work(1)}), (Ends{50_ns, 50_ns}));
+  EXPECT_EQ(ends_of(per_gpu, {work(0), work(1)}), (EndTimes{50_ns, 50_ns}));
 }
 
 // One GPU's launches still follow each other.
 TEST(Host, KernelsOfDifferentGpusAreLaunchedAtOnceWhoeverDrivesTheEngines) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 8);
-  EXPECT_EQ(ends_of(host, {launch(0, false), launch(1, true), launch(1, false)}), (Ends{50_ns, 20_ns, 70_ns}));
+  EXPECT_EQ(ends_of(host, {launch(0, false), launch(1, true), launch(1, false)}), (EndTimes{50_ns, 20_ns, 70_ns}));
 }
 
 // Stores leave at 5, 105 and 205 ns.
 TEST(Host, DoorbellsOfOneThreadAreAnIntervalApart) {
   sim::Simulator simulator;
   Host host(host_spec(HostThreads::per_gpu), simulator, 2);
-  EXPECT_EQ(ends_of(host, {ring(0, 1), ring(1, 3)}), (Ends{5_ns, 205_ns}));
+  EXPECT_EQ(ends_of(host, {ring(0, 1), ring(1, 3)}), (EndTimes{5_ns, 205_ns}));
 }
 
 // 10 ns for the command and 5 * 1 ns for its packets.
 TEST(Host, FurtherPacketsOfACommandCostTheirWriteAlone) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 1);
-  EXPECT_EQ(ends_of(host, {write_five_packets}), (Ends{15_ns}));
+  EXPECT_EQ(ends_of(host, {write_five_packets}), (EndTimes{15_ns}));
 }
 
 TEST(Host, WordsThatArriveTogetherAreSeenOneAfterTheOther) {
@@ -111,7 +112,7 @@ TEST(Host, WordsThatArriveTogetherAreSeenOneAfterTheOther) {
   MemoryWord first(simulator, "first", 0), second(simulator, "second", 0);
   simulator.spawn("write", write_at(simulator, first, 40_ns));
   simulator.spawn("write", write_at(simulator, second, 40_ns));
-  EXPECT_EQ(ends_of(host, {see(first), see(second)}), (Ends{47_ns, 54_ns}));
+  EXPECT_EQ(ends_of(host, {see(first), see(second)}), (EndTimes{47_ns, 54_ns}));
 }
 
 TEST(Host, AnInterruptAddsItsLatencyOnceItIsUnderWay) {
@@ -121,14 +122,14 @@ TEST(Host, AnInterruptAddsItsLatencyOnceItIsUnderWay) {
   Host host(sleeping, simulator, 1);
   MemoryWord word(simulator, "event", 0);
   simulator.spawn("write", write_at(simulator, word, 40_ns));
-  EXPECT_EQ(ends_of(host, {see(word)}), (Ends{1047_ns}));  // 40 + 1000 + 7
-  EXPECT_EQ(ends_of(host, {see(word)}), (Ends{1054_ns}));  // the interrupt has long arrived
+  EXPECT_EQ(ends_of(host, {see(word)}), (EndTimes{1047_ns}));  // 40 + 1000 + 7
+  EXPECT_EQ(ends_of(host, {see(word)}), (EndTimes{1054_ns}));  // the interrupt has long arrived
 }
 
 TEST(Host, TheEndOfAKernelIsNoticedLater) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 1);
-  EXPECT_EQ(ends_of(host, {notice_end}), (Ends{30_ns}));
+  EXPECT_EQ(ends_of(host, {notice_end}), (EndTimes{30_ns}));
   EXPECT_EQ(host.thread_of(0).busy(), 0_ns);
 }
 
@@ -171,7 +172,47 @@ TEST(Host, KernelsStartInTheOrderOfTheirLaunchesFromRestToo) {
   sleepy.wake_up = 400_ns;
   sim::Simulator simulator;
   Host host(sleepy, simulator, 1);
-  EXPECT_EQ(ends_of(host, {launch(0, false), launch(0, false)}), (Ends{450_ns, 500_ns}));
+  EXPECT_EQ(ends_of(host, {launch(0, false), launch(0, false)}), (EndTimes{450_ns, 500_ns}));
+}
+
+sim::Task<> note_when(MemoryWord& word, Condition condition, sim::Simulator& simulator, sim::Time& at) {
+  co_await word.wait(condition, "the test's word");
+  at = simulator.now();
+}
+sim::Task<> count_down(MemoryWord& word, sim::Simulator& simulator) {
+  for (int i = 0; i < 3; ++i) {
+    co_await simulator.delay(10_ns);
+    word.add(-1);
+  }
+}
+
+TEST(MemoryWord, WakesEachWatcherAtTheWriteThatMeetsItsCondition) {
+  sim::Simulator simulator;
+  MemoryWord word(simulator, "signal", 3);
+  sim::Time at_most_two{-1}, zero{-1}, three{-1};
+  simulator.spawn("a", note_when(word, {Comparison::at_most, 2}, simulator, at_most_two));
+  simulator.spawn("b", note_when(word, {Comparison::equal, 0}, simulator, zero));
+  simulator.spawn("c", note_when(word, {Comparison::at_least, 3}, simulator, three));
+  simulator.spawn("writer", count_down(word, simulator));
+  simulator.run();
+  EXPECT_EQ(three, 0_ns);  // holds from the start
+  EXPECT_EQ(at_most_two, 10_ns);
+  EXPECT_EQ(zero, 30_ns);
+  EXPECT_EQ(word.written_at(), 30_ns);
+}
+
+TEST(MemoryWord, WatcherOfAValueThatNeverComesIsADeadlockThatNamesTheWord) {
+  sim::Simulator simulator;
+  MemoryWord word(simulator, "signal 7", 1);
+  sim::Time at{-1};
+  simulator.spawn("watcher", note_when(word, {Comparison::equal, 0}, simulator, at));
+  try {
+    simulator.run();
+    FAIL() << "no deadlock";
+  } catch (const sim::Deadlock& deadlock) {
+    ASSERT_EQ(deadlock.blocked().size(), 1U);
+    EXPECT_NE(deadlock.blocked().front().waits_for.find("signal 7"), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -7,10 +7,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "models/collectives/collective.h"
 #include "models/kernels/gemm.h"
 #include "models/machine/dispatcher.h"
-#include "tests/models/model_fixture.h"
+#include "tests/models/collectives/collective_fixture.h"
 
 namespace c3sim::models {
 namespace {
@@ -49,13 +48,7 @@ PlatformSpec without(Mechanisms mechanisms) {
 }
 
 const GemmShape memory_bound{8192, 57344, 2048};
-CollectiveSpec collective(CollectiveKind kind, Backend backend) {
-  CollectiveSpec spec;
-  spec.kind = kind;
-  spec.backend = backend;
-  spec.bytes = 256_MiB;
-  return spec;
-}
+CollectiveSpec collective(CollectiveKind kind, Backend backend) { return collective(kind, backend, 256_MiB); }
 const std::vector<CollectiveSpec> collectives{collective(CollectiveKind::all_gather, Backend::rccl),
                                               collective(CollectiveKind::all_to_all, Backend::rccl),
                                               collective(CollectiveKind::all_gather, Backend::sdma)};

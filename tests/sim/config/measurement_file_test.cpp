@@ -1,13 +1,22 @@
-#include "sim/config/csv_file.h"
-
+// Files of measurements, plain and compressed: text, rows and cells, and what is refused with a sentence.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sys/stat.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <set>
+#include <string>
+#include <thread>
 
+#include "sim/config/config_error.h"
+#include "sim/config/csv_file.h"
 #include "sim/config/csv_lexer.h"
+#include "sim/config/measurement_text.h"
+#include "tests/gzip.h"
 
 namespace c3sim::sim {
 namespace {
@@ -220,6 +229,146 @@ RC_GTEST_PROP(CsvLexer, WhatIsQuotedComesBack, (const std::vector<std::vector<st
     text += '\n';
   }
   RC_ASSERT(rows_of(text) == expected);
+}
+
+// Files of measurements, plain and compressed, and what is refused with a sentence.
+
+std::string fault_of_text(const std::string& bytes, std::size_t most = largest_measurement_text) {
+  try {
+    return "none: " + measurement_text_of(bytes, "f.gz", most);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+}
+
+TEST(MeasurementText, PlainTextIsItself) {
+  EXPECT_EQ(measurement_text_of("a,b\n1,2\n", "f"), "a,b\n1,2\n");
+  EXPECT_EQ(measurement_text_of("", "f"), "");
+}
+
+RC_GTEST_PROP(MeasurementText, GzipIsWhatWasPacked, ()) {
+  const auto text = "x" + *rc::gen::arbitrary<std::string>();  // no other magic
+  RC_ASSERT(measurement_text_of(gzip(text), "f") == text);
+}
+
+// As `cat a.gz b.gz` and pigz have it; tapes fill up with zeros.
+TEST(MeasurementText, MembersFollowEachOther) {
+  EXPECT_EQ(measurement_text_of(gzip("a,b\n") + gzip("1,2\n"), "f"), "a,b\n1,2\n");
+  EXPECT_EQ(measurement_text_of(gzip("a,b\n") + std::string(512, '\0'), "f"), "a,b\n");
+  EXPECT_EQ(fault_of_text(gzip("a,b\n") + "more"),
+            "f.gz: bytes that are no gzip follow behind its gzip: a whole file is accepted");
+}
+
+TEST(MeasurementText, GzipThatIsCutOffAnywhereIsToldAsSuch) {
+  const std::string whole = gzip("a,b\n1,2\n3,4\n");
+  for (std::size_t size = 2; size < whole.size(); ++size) {
+    EXPECT_EQ(fault_of_text(whole.substr(0, size)), "f.gz: its gzip is cut off: the whole file is accepted") << size;
+  }
+}
+
+TEST(MeasurementText, DamagedGzipIsToldAsSuch) {
+  std::string bytes = gzip("a,b\n1,2\n3,4\n");
+  bytes[bytes.size() - 6] = static_cast<char>(bytes[bytes.size() - 6] ^ 1);  // of the checksum
+  EXPECT_THAT(fault_of_text(bytes), StartsWith("f.gz: its gzip is damaged (incorrect data check)"));
+}
+
+// A million zeros pack into a thousand bytes.
+TEST(MeasurementText, SmallFileDoesNotFillTheMemory) {
+  const std::string bomb = gzip(std::string(1'000'000, '0'));
+  EXPECT_LT(bomb.size(), 10'000u);
+  EXPECT_EQ(fault_of_text(bomb, 999'999),
+            "f.gz: unpacked, it is larger than 999999 bytes: a file of measurements is accepted up to that size");
+  EXPECT_EQ(measurement_text_of(bomb, "f", 1'000'000).size(), 1'000'000u);
+  EXPECT_THAT(fault_of_text(gzip(bomb)), HasSubstr("it is compressed twice: gzip of plain text is accepted"));
+}
+
+std::string streamed(const std::string& bytes) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "streamed";
+  std::ofstream(path, std::ios::binary) << bytes;
+  std::string text;
+  try {
+    MeasurementStream stream(path);
+    for (std::string_view piece = stream.next(); !piece.empty(); piece = stream.next()) text += piece;
+    EXPECT_EQ(stream.next(), "");
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return text;
+}
+
+// Blocks are of 2^18 bytes: members and texts end before, at and behind their ends.
+TEST(MeasurementStream, HandsOverTheWholeText) {
+  std::string text;
+  for (int i = 0; text.size() < 700'000; ++i) text += std::to_string(7919 * i % 10'007);
+  const std::string packed = gzip(text);
+  ASSERT_GT(packed.size(), std::size_t{1} << 18);
+  EXPECT_EQ(streamed(text), text);
+  EXPECT_EQ(streamed(packed), text);
+  EXPECT_EQ(streamed(""), "");
+  // Bytes that cannot be packed, so that a member ends one byte further on each time: one ends just before a block
+  // does, one with it, and of one the next member's two first bytes are cut apart.
+  constexpr std::size_t block = std::size_t{1} << 18;
+  std::string noise = "x";
+  for (std::uint32_t state = 1; noise.size() < block; state = 1664525 * state + 1013904223)
+    noise += static_cast<char>(state >> 24);
+  std::set<std::size_t> ends;
+  for (std::size_t size = block - 120; size < block - 20; ++size) {
+    const std::string first = noise.substr(0, size);
+    const std::string member = gzip(first);
+    if (member.size() < block - 2 || member.size() > block + 1) continue;
+    ends.insert(member.size());
+    EXPECT_EQ(streamed(member + gzip("more") + std::string(512, '\0')), first + "more");
+  }
+  EXPECT_EQ(ends.size(), 4u);
+}
+
+TEST(MeasurementStream, RefusesWhatATextRefuses) {
+  const std::string packed = gzip(std::string(1'000'000, '0'));
+  EXPECT_THAT(streamed(packed.substr(0, packed.size() - 9)), HasSubstr("its gzip is cut off"));
+  EXPECT_THAT(streamed(packed + "more"), HasSubstr("bytes that are no gzip follow behind its gzip"));
+  EXPECT_THAT(streamed(gzip(packed)), HasSubstr("it is compressed twice"));
+  EXPECT_THAT(streamed("PK\x03\x04sheet"), HasSubstr("it is a zip archive"));
+  EXPECT_THROW(MeasurementStream("no/such/file"), ConfigError);
+  EXPECT_THROW(MeasurementStream{testing::TempDir()}, ConfigError);
+}
+
+TEST(MeasurementText, WhatIsNoTextIsSaid) {
+  const std::string zip =
+      "f.gz: it is a zip archive, as .xlsx files are, too: unpack it, or save the sheet as CSV, which is accepted";
+  for (const auto& [bytes, fault] : std::vector<std::pair<std::string, std::string>>{
+           {"\xFF\xFEg", "f.gz: it is UTF-16: UTF-8 is accepted, as iconv -f UTF-16 -t UTF-8 makes it"},
+           {std::string("\xFE\xFF\0g", 4), "it is UTF-16"},
+           {"PK\x03\x04sheet", zip},
+           {gzip("PK\x03\x04sheet"), "it is a zip archive"},
+           {"\xD0\xCF\x11\xE0", "an old Excel (.xls): save the sheet as CSV"},
+           {"\xFD"
+            "7zXZ",
+            "it is compressed by xz: unpack it by xz -d"},
+           {"\x28\xB5\x2F\xFD", "it is compressed by zstd"},
+           {"BZh91AY", "it is compressed by bzip2"}}) {
+    EXPECT_THAT(fault_of_text(bytes), HasSubstr(fault));
+  }
+}
+
+TEST(MeasurementText, FoldersAndAbsentFilesAreTold) {
+  EXPECT_THROW(read_measurement_text(testing::TempDir()), ConfigError);
+  try {
+    read_measurement_text("no/such/file");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "no/such/file: No such file or directory");
+  }
+}
+
+// Its writer is gone after the first reading: a second one would wait for ever.
+TEST(MeasurementText, PipeIsOpenedOnce) {
+  const std::filesystem::path pipe = std::filesystem::path(testing::TempDir()) / "measurement_text_pipe";
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&pipe] { std::ofstream(pipe, std::ios::binary) << gzip("a,b\n1,2\n"); });
+  EXPECT_EQ(read_measurement_text(pipe), "a,b\n1,2\n");
+  writer.join();
+  std::filesystem::remove(pipe);
 }
 
 }  // namespace
