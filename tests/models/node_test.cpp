@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "models/collectives/collective.h"
 #include "models/collectives/kernel_collective.h"
 #include "models/kernels/gemm.h"
 #include "sim/gate.h"
-#include "tests/models/model_fixture.h"
+#include "tests/models/collectives/collective_fixture.h"
 #include "tests/models/reference_table.h"
 
 namespace c3sim::models {
@@ -32,16 +31,14 @@ double rccl_microseconds(const PlatformSpec& platform, const CollectiveSpec& spe
   return sim::to_microseconds(time_of(simulator, run_kernel_collective(node, spec, {mask})));
 }
 
-// 4 us to launch, the kernel, 2 us to notice its end, on all GPUs at once.
-TEST(Node, AGemmOnEveryGpuTakesTheTimeOfOneWhereEachHasItsThread) {
-  EXPECT_NEAR(gemm_microseconds(round_platform(), one_wave), 4.0 + gemm_us + 2.0, 1e-5);
-}
-
-// One process per GPU launches its kernels, however many threads drive the copy engines.
-TEST(Node, KernelsAreLaunchedOnAllGpusAtOnce) {
-  PlatformSpec platform = round_platform();
-  platform.host.threads = HostThreads::one;
-  EXPECT_NEAR(gemm_microseconds(platform, one_wave), 4.0 + gemm_us + 2.0, 1e-5);
+// 4 us to launch, the kernel, 2 us to notice its end, on all GPUs at once: one process per GPU launches its kernels,
+// however many threads drive the copy engines.
+TEST(Node, AGemmOnEveryGpuTakesTheTimeOfOne) {
+  for (const HostThreads threads : {HostThreads::per_gpu, HostThreads::one}) {
+    PlatformSpec platform = round_platform();
+    platform.host.threads = threads;
+    EXPECT_NEAR(gemm_microseconds(platform, one_wave), 4.0 + gemm_us + 2.0, 1e-5);
+  }
 }
 
 sim::Task<> beside_each_other(CollectiveRun& collective, sim::Latch& ended) {
@@ -69,10 +66,7 @@ TEST(Mi300x, OneGpuThatStandsForAllTakesTheTimeOfAll) {
   platform.host.threads = HostThreads::per_gpu;
   for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
     for (const Backend backend : {Backend::rccl, Backend::sdma}) {
-      CollectiveSpec spec;
-      spec.kind = kind;
-      spec.backend = backend;
-      spec.bytes = sim::Bytes(256.0 * 1048576.0);
+      const CollectiveSpec spec = collective(kind, backend, sim::Bytes(256.0 * 1048576.0));
       const double all = concurrent_microseconds(platform, spec, Symmetry::none);
       EXPECT_NEAR(concurrent_microseconds(platform, spec, Symmetry::all_alike), all, 2e-3 * all)
           << to_string(kind) << " by " << to_string(backend);
@@ -108,9 +102,7 @@ TEST(Mi300x, ReachesTheMaxAchievableRateOfMatrixProducts) {
 }
 
 double all_reduce_us(double bytes, bool graph) {
-  CollectiveSpec spec;
-  spec.kind = CollectiveKind::all_reduce;
-  spec.bytes = sim::Bytes(bytes);
+  CollectiveSpec spec = collective(CollectiveKind::all_reduce, Backend::rccl, sim::Bytes(bytes));
   spec.graph = graph;
   return rccl_microseconds(mi300x(), spec);
 }
@@ -162,22 +154,6 @@ TEST(Mi300x, MemoryStreamsAtTheMeasuredRates) {
   UsageList dot;
   memory.add_from_xcds(dot, memory.evenly_spread(), 1.0, {1.0, 0.0, 0.0});
   EXPECT_NEAR(rate_alone(node.network(), std::move(dot)), 3.9e12, 0.15 * 3.9e12);
-}
-
-// transferbench_a2a_8xmi300x_amdblog.csv: 46.55 GB/s on each of 56 links at once, 48.4 on one alone (_p2p_unidir).
-TEST(Mi300x, LinksCarryTheMeasuredRatesAloneAndTogether) {
-  sim::Simulator simulator;
-  const PlatformSpec platform = mi300x();
-  Node node(simulator, platform);
-  std::vector<UsageList> all(56);
-  std::size_t next = 0;
-  for (int from = 0; from < 8; ++from) {
-    for (int to = 0; to < 8; ++to) {
-      if (from != to) node.fabric().add(all[next++], from, to, 1.0);
-    }
-  }
-  EXPECT_NEAR(rate_alone(node.network(), all.front()), 48.4e9, 0.01 * 48.4e9);
-  for (const double rate : rates_together(node.network(), std::move(all))) EXPECT_NEAR(rate, 46.55e9, 0.01 * 46.55e9);
 }
 
 // The GEMM's time if the CUs that its last wave leaves idle did their part.

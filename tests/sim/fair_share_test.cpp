@@ -11,6 +11,9 @@
 #include <random>
 #include <vector>
 
+#include "sim/loaded_fair_share.h"
+#include "sim/loaded_latency.h"
+#include "sim/resource_network.h"
 #include "tests/sim/slow_fair_share.h"
 
 namespace c3sim {
@@ -34,50 +37,36 @@ std::vector<double> fair_rates(const std::vector<double>& capacities, const std:
   return rates;
 }
 
-// Two flows through one resource of 12: 6 each.
-TEST(FairShare, SplitsAResourceEvenlyBetweenEqualFlows) {
-  EXPECT_EQ(fair_rates({12.0}, {{{{0, 1.0}}}, {{{0, 1.0}}}}), (std::vector<double>{6.0, 6.0}));
-}
-
-// The linear network of Bertsekas and Gallager: links of 1, 2 and 1, one long flow over all, one short flow on each.
-// Links 0 and 2 fill first, at 1/2 for each flow on them, the long one among them; link 1 leaves 2 - 1/2 to its short
-// flow.
-TEST(FairShare, GivesTheLongFlowOfALinearNetworkTheShareOfItsTightestLink) {
-  const std::vector<double> rates =
-      fair_rates({1.0, 2.0, 1.0}, {{{{0, 1.0}, {1, 1.0}, {2, 1.0}}}, {{{0, 1.0}}}, {{{1, 1.0}}}, {{{2, 1.0}}}});
-  EXPECT_EQ(rates, (std::vector<double>{0.5, 0.5, 1.5, 0.5}));
-}
-
-// One of three flows through 12 stops at its cap of 2; the others share 10.
-TEST(FairShare, HandsWhatACapLeavesToTheOthers) {
-  EXPECT_EQ(fair_rates({12.0}, {{{{0, 1.0}}, 1.0, 2.0}, {{{0, 1.0}}}, {{{0, 1.0}}}}),
-            (std::vector<double>{2.0, 5.0, 5.0}));
-}
-
-// Weights 1 and 3 on 12: levels are equal where 1 * l + 3 * l = 12, so l = 3.
-TEST(FairShare, SharesInProportionToWeight) {
-  EXPECT_EQ(fair_rates({12.0}, {{{{0, 1.0}}, 1.0}, {{{0, 1.0}}, 3.0}}), (std::vector<double>{3.0, 9.0}));
-}
-
-// Progress, not consumption, is shared: with coefficients 2 and 1 on 12, 2 * x + 1 * x = 12, so x = 4 for both.
-TEST(FairShare, GivesEqualProgressWhereCoefficientsDiffer) {
-  EXPECT_EQ(fair_rates({12.0}, {{{{0, 2.0}}}, {{{0, 1.0}}}}), (std::vector<double>{4.0, 4.0}));
-}
-
-// A copy within one memory reads and writes it: 1 + 1 units per byte, so half of 12. Alone, and beside a flow that only
-// reads: 2 * x + x = 12.
-TEST(FairShare, CountsAResourceListedTwiceTwice) {
-  EXPECT_EQ(fair_rates({12.0}, {{{{0, 1.0}, {0, 1.0}}}}), (std::vector<double>{6.0}));
-  EXPECT_EQ(fair_rates({12.0}, {{{{0, 1.0}, {0, 1.0}}}, {{{0, 1.0}}}}), (std::vector<double>{4.0, 4.0}));
-}
-
-// Three members of one class beside one of another on 12: four equal shares.
-TEST(FairShare, CountsEachMemberOfAClass) {
-  EXPECT_EQ(fair_rates({12.0}, {{{{0, 1.0}}, 1.0, infinity, 3.0}, {{{0, 1.0}}}}), (std::vector<double>{3.0, 3.0}));
-}
-
-TEST(FairShare, RunsAFlowWithoutResourcesAtItsCap) {
-  EXPECT_EQ(fair_rates({}, {{{}, 2.0, 7.0}}), (std::vector<double>{7.0}));
+TEST(FairShare, SharesEachResourceByWeightCoefficientMembersAndCap) {
+  struct Shares {
+    const char* claim;
+    std::vector<double> capacities;
+    std::vector<Flow> flows;
+    std::vector<double> rates;
+  };
+  const Usages one{{0, 1.0}};
+  const std::vector<Shares> shares{
+      {"equal flows have equal shares", {12.0}, {{one}, {one}}, {6.0, 6.0}},
+      // The linear network of Bertsekas and Gallager: links of 1, 2 and 1, one long flow over all, one short flow on
+      // each. Links 0 and 2 fill first, at 1/2 for each flow on them, the long one among them; link 1 leaves 2 - 1/2.
+      {"the long flow of a linear network has the share of its tightest link",
+       {1.0, 2.0, 1.0},
+       {{{{0, 1.0}, {1, 1.0}, {2, 1.0}}}, {one}, {{{1, 1.0}}}, {{{2, 1.0}}}},
+       {0.5, 0.5, 1.5, 0.5}},
+      // One of three flows through 12 stops at its cap of 2; the others share 10.
+      {"what a cap leaves goes to the others", {12.0}, {{one, 1.0, 2.0}, {one}, {one}}, {2.0, 5.0, 5.0}},
+      // Levels are equal where 1 * l + 3 * l = 12, so l = 3.
+      {"shares are in proportion to weight", {12.0}, {{one, 1.0}, {one, 3.0}}, {3.0, 9.0}},
+      // Progress, not consumption, is shared: 2 * x + 1 * x = 12, so x = 4 for both.
+      {"progress is equal where coefficients differ", {12.0}, {{{{0, 2.0}}}, {one}}, {4.0, 4.0}},
+      // A copy within one memory reads and writes it: 1 + 1 units per byte, so half of 12; beside a flow that only
+      // reads 2 * x + x = 12.
+      {"a resource that is listed twice counts twice", {12.0}, {{{{0, 1.0}, {0, 1.0}}}}, {6.0}},
+      {"it counts twice beside others", {12.0}, {{{{0, 1.0}, {0, 1.0}}}, {one}}, {4.0, 4.0}},
+      // Three members of one class beside one of another: four equal shares.
+      {"each member of a class counts", {12.0}, {{one, 1.0, infinity, 3.0}, {one}}, {3.0, 3.0}},
+      {"a flow without resources runs at its cap", {}, {{{}, 2.0, 7.0}}, {7.0}}};
+  for (const auto& [claim, capacities, flows, rates] : shares) EXPECT_EQ(fair_rates(capacities, flows), rates) << claim;
 }
 
 // A chain that closes one bottleneck at a time: resource r is shared by flows r and r + 1 and has 2^r + 2^(r+1) units.
@@ -240,6 +229,320 @@ RC_GTEST_PROP(FairShareProperty, MoreCapacityNeverLowersTheSmallestRatePerWeight
   const std::size_t widened = *rc::gen::inRange<std::size_t>(0, network.capacities.size());
   network.capacities[widened] *= 1.5;
   RC_ASSERT(smallest() >= before * (1.0 - 1e-12));
+}
+
+using sim::ActivitySpec;
+using sim::LoadedLatency;
+using sim::ResourceNetwork;
+using sim::Simulator;
+using sim::Time;
+using namespace std::chrono_literals;
+
+// 1 s unloaded, and 1 / (1 - u) times that under load, as in an M/M/1 queue: 1 + u / (1 - u) = 1 / (1 - u).
+constexpr LoadedLatency mm1{Time(1s), 1.0, 1.0, 0.95};
+
+// At half load: 1 + 3 * 0.25 / 0.5 = 2.5. At full load the queue is cut off: 1 + 3 * 1 / 0.05 = 61.
+TEST(LoadedLatency, GrowsWithLoadToAFiniteLimit) {
+  const LoadedLatency latency{Time(100ns), 3.0, 2.0, 0.95};
+  EXPECT_DOUBLE_EQ(latency.at(0.0).value(), 100e-9);
+  EXPECT_DOUBLE_EQ(latency.at(0.5).value(), 250e-9);
+  EXPECT_NEAR(latency.at(1.0).value(), 6100e-9, 1e-15);
+  for (int percent = 0; percent < 100; ++percent) {
+    EXPECT_LT(latency.at(percent / 100.0).value(), latency.at((percent + 1) / 100.0).value());
+  }
+}
+
+// One resource with activities that never end, looked at after they have been started.
+struct Memory {
+  Simulator simulator;
+  ResourceNetwork network{simulator};
+
+  explicit Memory(double capacity, LoadedLatency latency = mm1) { network.add_resource({"memory", capacity, latency}); }
+  ResourceNetwork::ActivityId start(double in_flight, double cap = infinity, Time fixed_latency = Time(0)) {
+    ActivitySpec spec;
+    spec.amount = 1e300;
+    spec.usages = {{0, 1.0}};
+    spec.cap = cap;
+    spec.in_flight = in_flight;
+    spec.fixed_latency = fixed_latency;
+    if (in_flight > 0.0) spec.latency_path = {0};
+    return network.start(spec, {});
+  }
+  // The rate of `activity` once all that was started shares the memory.
+  double rate(ResourceNetwork::ActivityId activity) {
+    struct Stop {};
+    simulator.schedule(simulator.now() + 1ns, [] { throw Stop(); });
+    EXPECT_THROW(simulator.run(), Stop);
+    EXPECT_EQ(network.effort().unconverged, 0u);
+    return network.rate(activity);
+  }
+};
+
+// 6 units in flight over 2 s fixed and 1 s unloaded latency, which does not depend on load: 2 per second.
+TEST(LatencyLimit, IsInFlightOverLatency) {
+  Memory memory(100.0, {Time(1s), 0.0, 2.0, 0.95});
+  EXPECT_DOUBLE_EQ(memory.rate(memory.start(6.0, infinity, 2s)), 2.0);
+  EXPECT_EQ(memory.network.effort().solves, 1u);
+}
+
+// Pulses of traffic beside an activity that goes on: the network comes back to two states.
+TEST(LatencyLimit, IsNotSearchedForAgainWhereAllIsAsItWas) {
+  Memory memory(1.0);
+  const ResourceNetwork::ActivityId steady = memory.start(1.0);
+  const double alone = memory.rate(steady);
+  double beside = 0.0;
+  constexpr int pulses = 50;
+  for (int pulse = 0; pulse < pulses; ++pulse) {
+    ActivitySpec spec;
+    spec.usages = {{0, 1.0}};
+    spec.cap = 0.25;
+    spec.amount = 1.0;
+    struct Ended {};
+    memory.network.start(spec, [] { throw Ended(); });
+    const double now = memory.rate(steady);
+    if (pulse == 0) beside = now;
+    EXPECT_NEAR(now, beside, 1e-5 * beside) << "found again, or searched for from nearby";
+    EXPECT_THROW(memory.simulator.run(), Ended);
+    EXPECT_NEAR(memory.rate(steady), alone, 1e-5 * alone);
+  }
+  EXPECT_LT(beside, alone);
+  EXPECT_GT(memory.network.effort().recalled, static_cast<std::uint64_t>(pulses));
+}
+
+// x = b / latency with latency 1 / (1 - x / c): x = b * (1 - x / c), so x = b / (1 + b / c). For b = c = 1, a half.
+TEST(LatencyLimit, MeetsTheLatencyThatItsOwnLoadCauses) {
+  Memory memory(1.0);
+  const auto id = memory.start(1.0);
+  EXPECT_NEAR(memory.rate(id), 0.5, 1e-6);
+  EXPECT_NEAR(memory.network.latency(0).value(), 2.0, 1e-5);
+  EXPECT_EQ(memory.network.limit(id).kind, sim::RateLimit::Kind::latency);
+}
+
+// n such activities are one with n times as much in flight: b = n / (1 + n), shared by n.
+TEST(LatencyLimit, IsSharedByEqualActivities) {
+  Memory memory(1.0);
+  const auto id = memory.start(1.0);
+  for (int n = 1; n < 4; ++n) memory.start(1.0);
+  EXPECT_NEAR(memory.rate(id), 0.2, 1e-6);
+}
+
+// A stream at 0.5 of 1 leaves as much bandwidth as the copy alone would use, and yet slows it:
+// x = 1 * (1 - 0.5 - x), so x = 0.25.
+TEST(LatencyLimit, LetsABusyMemorySlowACopyThoughBandwidthIsLeft) {
+  Memory memory(1.0);
+  const auto copy = memory.start(1.0);
+  memory.start(0.0, 0.5);
+  EXPECT_NEAR(memory.rate(copy), 0.25, 1e-6);
+  EXPECT_NEAR(memory.network.utilisation(0), 0.75, 1e-6);
+}
+
+// 1 unit a second, of which requests wait for what is under way there once it is full, and for nothing else.
+LoadedLatency first_come_first_served() {
+  LoadedLatency latency{Time(1s), 0.0};
+  latency.backlog = true;
+  return latency;
+}
+
+// Hog: 10 under way over 1 s would be 10 a second; copy: 1 under way. Together 1: 10 / (1 + Q) + 1 / (1 + Q) = 1,
+// so that Q = 10, and the copy gets 1 of 11, as its share of what is under way would have it.
+TEST(Backlog, IsWhatOthersKeepUnderWayOverTheRateOfTheResource) {
+  Memory memory(1.0, first_come_first_served());
+  const auto copy = memory.start(1.0);
+  EXPECT_DOUBLE_EQ(memory.rate(copy), 1.0);
+  const auto hog = memory.start(10.0);
+  EXPECT_NEAR(memory.rate(copy), 1.0 / 11.0, 1e-6);
+  EXPECT_NEAR(memory.rate(hog), 10.0 / 11.0, 1e-6);
+  EXPECT_EQ(memory.network.limit(hog).kind, sim::RateLimit::Kind::resource) << "it makes the queue";
+  EXPECT_EQ(memory.network.limit(copy).kind, sim::RateLimit::Kind::latency) << "it waits in it";
+}
+
+// A loop of 9 s elsewhere and 1 s here with 1 under way asks for a tenth, of which there is enough; it waits all the
+// same. With 180 / 19 under way beside it Q is 9: 180 / 19 / (1 + 9) + 1 / (10 + 9) = 1.
+TEST(Backlog, DelaysWhoAsksForLessThanItsShare) {
+  Memory memory(1.0, first_come_first_served());
+  const auto loop = memory.start(1.0, infinity, 9s);
+  memory.start(180.0 / 19.0);
+  EXPECT_NEAR(memory.rate(loop), 1.0 / 19.0, 1e-6);
+}
+
+// What does not fill the resource makes nobody wait.
+TEST(Backlog, IsNoneBelowTheFullRate) {
+  Memory memory(1.0, first_come_first_served());
+  const auto loop = memory.start(0.5, infinity, 4s);
+  memory.start(0.8);
+  EXPECT_NEAR(memory.rate(loop), 0.1, 1e-9);
+}
+
+// A stream that takes whatever it can fills the memory: latency 1 + 1 / (1 - 0.95) = 21, the copy gets 1 / 21.
+TEST(LatencyLimit, IsAtItsLeastBesideAStreamThatFillsTheMemory) {
+  Memory memory(1.0);
+  const auto copy = memory.start(1.0);
+  const auto stream = memory.start(0.0);
+  EXPECT_NEAR(memory.rate(copy), 1.0 / 21.0, 1e-9);
+  EXPECT_NEAR(memory.network.rate(stream), 20.0 / 21.0, 1e-9);
+}
+
+// With this much in flight fair share is the limit: 1 of 2 activities' halves, no search.
+TEST(LatencyLimit, CostsNothingWhereItHoldsNobodyBack) {
+  Memory memory(1.0);
+  const auto copy = memory.start(100.0);
+  memory.start(0.0);
+  EXPECT_DOUBLE_EQ(memory.rate(copy), 0.5);
+  EXPECT_LE(memory.network.effort().solves, 2u);
+}
+
+// A thread that polls a memory which others fill, without loading it: 1 in flight over 21 s.
+TEST(LatencyLimit, FollowsTheLoadOfAResourceThatIsOnlyOnItsPath) {
+  Memory memory(1.0);
+  memory.start(0.0);
+  ActivitySpec poll;
+  poll.amount = 1e300;
+  poll.in_flight = 1.0;
+  poll.latency_path = {0};
+  const auto id = memory.network.start(poll, {});
+  EXPECT_NEAR(memory.rate(id), 1.0 / 21.0, 1e-9);
+}
+
+// From a tenth of saturation to far beyond it, and with a steep curve.
+TEST(LatencyLimit, GrowsWithBandwidthAndFallsWithTheLoadOfOthers) {
+  for (const double factor : {0.1, 1.0, 10.0}) {
+    const LoadedLatency steep{Time(1s), factor, 2.0, 0.95};
+    double last = 0.0;
+    for (int tenths = 1; tenths <= 100; ++tenths) {
+      Memory memory(tenths / 10.0, steep);
+      const double rate = memory.rate(memory.start(1.0));
+      EXPECT_GE(rate, last * (1.0 - 1e-6)) << "at capacity " << tenths / 10.0;
+      last = rate;
+    }
+    for (int percent = 1; percent <= 99; ++percent) {
+      Memory memory(1.0, steep);
+      const auto copy = memory.start(1.0);
+      memory.start(0.0, percent / 100.0);
+      const double rate = memory.rate(copy);
+      EXPECT_LE(rate, last * (1.0 + 1e-6)) << "beside a load of " << percent << " %";
+      last = rate;
+    }
+  }
+}
+
+// Eight memories in a mesh of links, all with loaded latencies; copies with about as much in flight as fills a link,
+// and kernels that stream through the memories. Every start and end moves all latencies.
+TEST(LatencyLimit, ConvergesInAMeshOfBusyMemories) {
+  Simulator simulator;
+  ResourceNetwork network(simulator);
+  constexpr std::uint32_t hosts = 8;
+  for (std::uint32_t host = 0; host < hosts; ++host) {
+    network.add_resource({"memory", 4e12, {Time(700ns), 1.0, 2.0, 0.95}});
+  }
+  for (std::uint32_t link = 0; link < hosts * hosts; ++link) {
+    network.add_resource({"link", 48e9, {Time(300ns), 0.5, 2.0, 0.95}});
+  }
+  std::mt19937 draw(1);
+  const auto below = [&draw](std::uint32_t limit) { return static_cast<std::uint32_t>(draw()) % limit; };
+  for (int i = 0; i < 300; ++i) {
+    ActivitySpec copy;
+    const std::uint32_t from = below(hosts);
+    const std::uint32_t to = (from + 1 + below(hosts - 1)) % hosts;
+    copy.amount = 1e6 + below(1'000'000);
+    copy.usages = {{hosts + from * hosts + to, 1.0}, {from, 1.0}, {to, 1.0}};
+    copy.in_flight = 32768.0 * (1 + below(4));
+    copy.fixed_latency = Time(500ns);
+    copy.latency_path = {from, hosts + from * hosts + to, to};
+    network.start(copy, {});
+    if (i % 10 > 0) continue;
+    ActivitySpec kernel;
+    kernel.amount = 1e8 + below(1'000'000'000);
+    kernel.usages = {{below(hosts), 1.0}};
+    if (below(2) == 0) kernel.cap = 2.5e12;
+    network.start(kernel, {});
+  }
+  simulator.run();
+  EXPECT_EQ(network.effort().unconverged, 0u);
+  EXPECT_LE(network.effort().solves, 15 * network.effort().parts);
+}
+
+// Drawn at random, each spread over a factor of 16: copies and kernels between memories of which each has a backlog.
+TEST(Backlog, IsFoundInRandomNetworks) {
+  int unconverged = 0;
+  constexpr int networks = 1000;
+  for (std::uint32_t seed = 0; seed < networks; ++seed) {
+    std::mt19937 draw(seed);
+    const auto below = [&draw](std::uint32_t limit) { return static_cast<std::uint32_t>(draw()) % limit; };
+    const auto value = [&] { return std::exp2(below(4000) / 1000.0 - 2.0); };
+    Simulator simulator;
+    ResourceNetwork network(simulator);
+    const std::uint32_t resources = 1 + below(4);
+    LoadedLatency latency{Time(500ns), 0.08, 2.0, 0.95};
+    latency.backlog = true;
+    for (std::uint32_t r = 0; r < resources; ++r) network.add_resource({"r", 100e9 * value(), latency});
+    for (std::uint32_t i = 0, count = 1 + below(8); i < count; ++i) {
+      ActivitySpec spec;
+      spec.amount = 1e6;
+      for (std::uint32_t r = 0; r < resources; ++r) {
+        if (spec.usages.empty() || below(3) == 0) spec.usages.push_back({r, value()});
+      }
+      if (below(4) > 0) {
+        spec.in_flight = 70e3 * value();
+        spec.weight = spec.in_flight;
+        spec.fixed_latency = Time(200ns);
+        for (const sim::Usage& usage : spec.usages) spec.latency_path.push_back(usage.resource);
+      } else {
+        spec.weight = 70e3;
+      }
+      network.start(spec, {});
+    }
+    network.add_observer([&](Time, Time) {
+      for (std::uint32_t r = 0; r < resources; ++r) EXPECT_LE(network.load(r), network.capacity(r) * (1.0 + 1e-9));
+    });
+    simulator.run();
+    unconverged += network.effort().unconverged > 0 ? 1 : 0;
+  }
+  EXPECT_LE(unconverged, networks / 500) << "where two memories hold the same work back in turn";
+}
+
+// Networks that no machine is like: capacities, latencies and amounts in flight each spread over a factor of 16, most
+// resources close to full. Even there every search ends, and each limit in force is the one that its load causes.
+TEST(LatencyLimit, ConvergesInRandomNetworks) {
+  for (std::uint32_t seed = 0; seed < 1000; ++seed) {
+    std::mt19937 draw(seed);
+    const auto below = [&draw](std::uint32_t limit) { return static_cast<std::uint32_t>(draw()) % limit; };
+    const auto value = [&] { return std::exp2(below(4000) / 1000.0 - 2.0); };
+    Simulator simulator;
+    ResourceNetwork network(simulator);
+    const std::uint32_t resources = 1 + below(6);
+    for (std::uint32_t r = 0; r < resources; ++r) {
+      network.add_resource({"r", 100e9 * value(), {Time(500ns), 0.2 * value(), 2.0, 0.95}});
+    }
+    std::vector<ActivitySpec> specs(1 + below(12));
+    std::vector<ResourceNetwork::ActivityId> ids;
+    for (ActivitySpec& spec : specs) {
+      spec.amount = 1e6;
+      for (std::uint32_t r = 0; r < resources; ++r) {
+        if (spec.usages.empty() || below(3) == 0) spec.usages.push_back({r, value()});
+      }
+      if (below(3) > 0) {
+        spec.in_flight = 70e3 * value();
+        spec.fixed_latency = Time(200ns);
+        for (const sim::Usage& usage : spec.usages) spec.latency_path.push_back(usage.resource);
+      }
+      ids.push_back(network.start(spec, {}));
+    }
+    network.add_observer([&](Time, Time) {
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (!network.live(ids[i]) || specs[i].in_flight == 0.0) continue;
+        double latency = 200e-9;
+        for (const std::uint32_t resource : specs[i].latency_path) latency += network.latency(resource).value();
+        const double limit = specs[i].in_flight / latency;
+        const bool held = network.limit(ids[i]).kind == sim::RateLimit::Kind::latency;
+        EXPECT_LE(network.rate(ids[i]), limit * (1.0 + 1e-6));
+        if (held) {
+          EXPECT_NEAR(network.rate(ids[i]), limit, 1e-6 * limit);
+        }
+      }
+    });
+    simulator.run();
+    EXPECT_EQ(network.effort().unconverged, 0u) << "network " << seed;
+  }
 }
 
 }  // namespace

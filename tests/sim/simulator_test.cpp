@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <coroutine>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -77,24 +80,17 @@ TEST(Simulator, ADelayEndsAtItsTickAndNotBefore) {
   EXPECT_EQ(simulator.now(), Time(150));
 }
 
-TEST(Simulator, ADelayOfZeroLetsWhatIsScheduledForTheInstantRunFirst) {
-  Simulator simulator;
-  Log log;
-  simulator.spawn("a", sleep_and_note(simulator, log, "a", Time(0), Time(0)));
-  simulator.spawn("b", sleep_and_note(simulator, log, "b", Time(0), Time(0)));
-  simulator.run();
-  EXPECT_EQ(log, (Log{"a starts", "b starts", "a wakes", "b wakes", "a ends", "b ends"}));
-  EXPECT_EQ(simulator.now(), Time(0));
-}
-
-TEST(Simulator, AProcessStartsThroughTheQueueInOrderOfSpawning) {
-  Simulator simulator;
-  Log log;
-  simulator.spawn("a", sleep_and_note(simulator, log, "a", Time(5), Time(5)));
-  EXPECT_TRUE(log.empty());
-  simulator.spawn("b", sleep_and_note(simulator, log, "b", Time(5), Time(5)));
-  simulator.run();
-  EXPECT_EQ(log, (Log{"a starts", "b starts", "a wakes", "b wakes", "a ends", "b ends"}));
+TEST(Simulator, ProcessesTakeTurnsInOrderOfSpawningWhateverTheirDelays) {
+  for (const Time delay : {Time(0), Time(5)}) {
+    Simulator simulator;
+    Log log;
+    simulator.spawn("a", sleep_and_note(simulator, log, "a", delay, delay));
+    EXPECT_TRUE(log.empty()) << "a process starts through the queue";
+    simulator.spawn("b", sleep_and_note(simulator, log, "b", delay, delay));
+    simulator.run();
+    EXPECT_EQ(log, (Log{"a starts", "b starts", "a wakes", "b wakes", "a ends", "b ends"}));
+    EXPECT_EQ(simulator.now(), 2 * delay);
+  }
 }
 
 TEST(Simulator, RunMayBeCalledAgainAfterMoreSpawns) {
@@ -236,10 +232,29 @@ TEST(SimulatorErrors, AnExceptionThatLeavesAProcessEndsTheRun) {
   EXPECT_EQ(log, (Log{"p starts", "p wakes", "p ends"}));
 }
 
-TEST(SimulatorErrors, AnExceptionOfAPlainEventEndsTheRun) {
-  Simulator simulator;
-  simulator.schedule(Time(1), [] { throw std::runtime_error("event"); });
-  EXPECT_EQ(message_of([&] { simulator.run(); }), "event");
+TEST(SimulatorErrors, WhatAModelDoesWrongEndsTheRunAndIsSaid) {
+  struct Mistake {
+    std::function<void(Simulator&)> prepare;
+    const char* message;
+  };
+  const std::vector<Mistake> mistakes{
+      {[](Simulator& s) { s.schedule(Time(1), [] { throw std::runtime_error("event"); }); }, "event"},
+      {[](Simulator& s) { s.schedule(Time(6), [] { SIM_CHECK(false); }); }, " at 6ps"},
+      {[](Simulator& s) { s.schedule(Time(5), [&s] { s.schedule(Time(4), {}); }); }, "an event lies in the past"},
+      {[](Simulator& s) { s.schedule(Time(1), [&s] { s.run(); }); }, "run() is not called from within a run"},
+      {[](Simulator& s) { s.spawn("p", Task<>()); }, "a process needs a task that has not run"},
+      {[](Simulator& s) {
+         (void)s.suspend(std::noop_coroutine(), {"nothing", ""});
+       },
+       "only a running process can wait"}};
+  for (const auto& [prepare, message] : mistakes) {
+    const std::string said = message_of([&prepare = prepare] {
+      Simulator simulator;
+      prepare(simulator);
+      simulator.run();
+    });
+    EXPECT_NE(said.find(message), std::string::npos) << said;
+  }
 }
 
 TEST(SimulatorErrors, AFailedCheckTellsTimeAndProcess) {
@@ -250,18 +265,6 @@ TEST(SimulatorErrors, AFailedCheckTellsTimeAndProcess) {
   EXPECT_TRUE(message.ends_with(" at 3ps in process 'gpu0.sdma3'")) << message;
 }
 
-TEST(SimulatorErrors, AFailedCheckInAPlainEventTellsTheTime) {
-  Simulator simulator;
-  simulator.schedule(Time(6), [] { SIM_CHECK(false); });
-  EXPECT_TRUE(message_of([&] { simulator.run(); }).ends_with(" at 6ps"));
-}
-
-TEST(SimulatorErrors, SchedulingInThePastIsRefused) {
-  Simulator simulator;
-  simulator.schedule(Time(5), [&simulator] { simulator.schedule(Time(4), {}); });
-  EXPECT_NE(message_of([&] { simulator.run(); }).find("an event lies in the past"), std::string::npos);
-}
-
 TEST(SimulatorErrors, ADelayIsNeitherNegativeNorBeyondTheEndOfTime) {
   Simulator simulator;
   const char* const sentence = "a delay ends between now and the end of time";
@@ -270,26 +273,6 @@ TEST(SimulatorErrors, ADelayIsNeitherNegativeNorBeyondTheEndOfTime) {
   simulator.schedule(Time(1), [] {});
   simulator.run();
   EXPECT_NE(message_of([&] { (void)simulator.delay(Time::max()); }).find(sentence), std::string::npos);
-}
-
-TEST(SimulatorErrors, RunIsNotCalledFromWithinARun) {
-  Simulator simulator;
-  simulator.schedule(Time(1), [&simulator] { simulator.run(); });
-  EXPECT_NE(message_of([&] { simulator.run(); }).find("run() is not called from within a run"), std::string::npos);
-}
-
-TEST(SimulatorErrors, AProcessNeedsATask) {
-  Simulator simulator;
-  EXPECT_NE(message_of([&] { simulator.spawn("p", Task<>()); }).find("a process needs a task that has not run"),
-            std::string::npos);
-}
-
-TEST(SimulatorErrors, OnlyARunningProcessCanWait) {
-  Simulator simulator;
-  EXPECT_NE(message_of([&] {
-              (void)simulator.suspend(std::noop_coroutine(), {"nothing", ""});
-            }).find("only a running process can wait"),
-            std::string::npos);
 }
 
 // An awaitable of which both a time-out and an answer go off, as a careless model might have it.
@@ -382,24 +365,11 @@ RC_GTEST_PROP(SimulatorProperty, ProcessesWakeInOrderOfTimeThenSpawning, ()) {
   for (const auto& [at, who] : woken) RC_ASSERT(at == Time(durations[static_cast<std::size_t>(who)]));
 }
 
-std::string message_of_failed_check() {
-  try {
-    SIM_CHECK(1 + 1 == 3 && "arithmetic holds");
-  } catch (const InternalError& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
-TEST(Check, AConditionThatHoldsDoesNothing) { EXPECT_NO_THROW(SIM_CHECK(2 > 1)); }
-
-TEST(Check, AFailureCarriesExpressionFileAndLine) {
-  const std::string message = message_of_failed_check();
+TEST(Check, AFailureCarriesExpressionFileAndLineAndAConditionThatHoldsDoesNothing) {
+  EXPECT_NO_THROW(SIM_CHECK(2 > 1));
+  const std::string message = message_of([] { SIM_CHECK(1 + 1 == 3 && "arithmetic holds"); });
   EXPECT_EQ(message.rfind("check failed: 1 + 1 == 3 && \"arithmetic holds\" (sim/simulator_test.cpp:", 0), 0u)
       << message;
-}
-
-TEST(Check, TheFolderAboveTheProjectIsNotInTheMessage) {
   EXPECT_STREQ(InternalError("a", "/somewhere/else/sim/task.h", 7).what(), "check failed: a (sim/task.h:7)");
   EXPECT_STREQ(InternalError("a", "task.h", 7).what(), "check failed: a (task.h:7)");
 }
@@ -409,12 +379,139 @@ TEST(Check, TheInnermostTimeAndProcessAreKept) {
   error.locate("2200000ps", "gpu0.sdma3");
   error.locate("9ps", "outer");
   EXPECT_STREQ(error.what(), "check failed: a (sim/task.h:7) at 2200000ps in process 'gpu0.sdma3'");
+  InternalError of_no_process("a", "sim/task.h", 7);
+  of_no_process.locate("5ps", "");
+  EXPECT_STREQ(of_no_process.what(), "check failed: a (sim/task.h:7) at 5ps");
 }
 
-TEST(Check, WithoutAProcessOnlyTheTimeIsAdded) {
-  InternalError error("a", "sim/task.h", 7);
-  error.locate("5ps", "");
-  EXPECT_STREQ(error.what(), "check failed: a (sim/task.h:7) at 5ps");
+Task<> pass(Simulator& simulator, Gate& gate, Log& log, std::string name) {
+  co_await gate.wait();
+  log.push_back(name + " @" + std::to_string(simulator.now().count()));
+}
+
+TEST(Gate, AllWhoWaitGoOnAtTheInstantItOpensInOrderOfArrival) {
+  Simulator simulator;
+  Gate gate(simulator, "gate");
+  Log log;
+  simulator.spawn("a", pass(simulator, gate, log, "a"));
+  simulator.spawn("b", pass(simulator, gate, log, "b"));
+  simulator.schedule(Time(9), [&gate, &log] {
+    log.push_back(gate.is_open() ? "open" : "closed");
+    gate.open();
+    log.push_back(gate.is_open() ? "open" : "closed");
+  });
+  simulator.run();
+  EXPECT_EQ(log, (Log{"closed", "open", "a @9", "b @9"}));
+}
+
+TEST(Gate, AnOpenGateHoldsNobodyUpAndMayBeOpenedAgain) {
+  Simulator simulator;
+  Gate gate(simulator, "gate");
+  Log log;
+  gate.open();
+  gate.open();
+  simulator.spawn("a", pass(simulator, gate, log, "a"));
+  simulator.run();
+  EXPECT_EQ(log, (Log{"a @0"}));
+  EXPECT_EQ(simulator.events_executed(), 1u);  // the start of the process, and no wake-up
+}
+
+Task<> work(Simulator& simulator, Latch& done, Time duration) {
+  co_await simulator.delay(duration);
+  done.count_down();
+}
+
+Task<> await_all(Simulator& simulator, Latch& done, Log& log) {
+  co_await done.wait();
+  log.push_back("all @" + std::to_string(simulator.now().count()));
+}
+
+TEST(Latch, ItOpensWithTheLastCountAndNotBefore) {
+  Simulator simulator;
+  Latch done(simulator, "done", 3);
+  Log log;
+  simulator.spawn("waiting", await_all(simulator, done, log));
+  for (const int duration : {30, 10, 20}) simulator.spawn("worker", work(simulator, done, Time(duration)));
+  simulator.schedule(Time(29), [&done, &log] { log.push_back(std::to_string(done.count()) + " left"); });
+  simulator.run();
+  EXPECT_EQ(log, (Log{"1 left", "all @30"}));
+}
+
+TEST(Latch, ACountOfZeroIsOpenAndNotCountedDown) {
+  Simulator simulator;
+  Latch done(simulator, "done", 0);
+  Log log;
+  simulator.spawn("waiting", await_all(simulator, done, log));
+  simulator.run();
+  EXPECT_EQ(log, (Log{"all @0"}));
+  EXPECT_THROW(done.count_down(), InternalError);
+}
+
+Task<> hold(Simulator& simulator, Semaphore& semaphore, Log& log, std::string name, std::uint64_t permits,
+            Time duration) {
+  co_await semaphore.acquire(permits);
+  log.push_back(name + " @" + std::to_string(simulator.now().count()));
+  co_await simulator.delay(duration);
+  semaphore.release(permits);
+}
+
+struct HolderOfPermits {
+  const char* name;
+  std::uint64_t permits;
+};
+
+// When each holder begins, of those that ask in turn for some of these permits and hold them for 10.
+Log begins_of(std::uint64_t permits, const std::vector<HolderOfPermits>& holders) {
+  Simulator simulator;
+  Semaphore semaphore(simulator, "slots", permits);
+  Log log;
+  for (const HolderOfPermits& holder : holders) {
+    simulator.spawn(holder.name, hold(simulator, semaphore, log, holder.name, holder.permits, Time(10)));
+  }
+  simulator.run();
+  EXPECT_EQ(semaphore.available(), permits);
+  return log;
+}
+
+// The first two begin at 0, the next two at 10, the last at 20.
+TEST(Semaphore, NoMoreHoldersThanPermits) {
+  EXPECT_EQ(begins_of(2, {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}, {"e", 1}}),
+            (Log{"a @0", "b @0", "c @10", "d @10", "e @20"}));
+}
+
+// b wants all three permits and waits for a until 10; c would find two free ones at 0 but is behind b, until 20.
+TEST(Semaphore, ALargeRequestIsNotOvertakenByASmallOne) {
+  EXPECT_EQ(begins_of(3, {{"a", 1}, {"b", 3}, {"c", 1}}), (Log{"a @0", "b @10", "c @20"}));
+}
+
+TEST(Semaphore, OneReleaseServesAllWhomItSuffices) {
+  Simulator simulator;
+  Semaphore semaphore(simulator, "slots", 0);
+  Log log;
+  simulator.spawn("a", hold(simulator, semaphore, log, "a", 1, Time(1)));
+  simulator.spawn("b", hold(simulator, semaphore, log, "b", 2, Time(1)));
+  simulator.schedule(Time(5), [&semaphore] { semaphore.release(3); });
+  simulator.run();
+  EXPECT_EQ(log, (Log{"a @5", "b @5"}));
+}
+
+TEST(Semaphore, WithoutWaitingThereIsNoOvertakingEither) {
+  Simulator simulator;
+  Semaphore semaphore(simulator, "slots", 1);
+  Log log;
+  EXPECT_FALSE(semaphore.try_acquire(2));
+  EXPECT_TRUE(semaphore.try_acquire());
+  EXPECT_FALSE(semaphore.try_acquire());
+  semaphore.release();
+  std::optional<bool> overtook;
+  simulator.spawn("a", hold(simulator, semaphore, log, "a", 2, Time(1)));
+  simulator.schedule(Time(5), [&semaphore, &overtook] {
+    overtook = semaphore.try_acquire();
+    semaphore.release();
+  });
+  simulator.run();
+  EXPECT_EQ(overtook, false);
+  EXPECT_EQ(log, (Log{"a @5"}));
 }
 
 }  // namespace

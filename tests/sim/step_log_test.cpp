@@ -38,74 +38,70 @@ Task<> work_with(Simulator& simulator, std::string track, Time duration, Semapho
   permit.release();
 }
 
-std::vector<std::string> tracks(const StepLog& log, Time begin, Time end) {
-  std::vector<std::string> tracks;
-  for (const StepLog::StepId id : log.critical_path(begin, end)) tracks.push_back(log.step(id).track);
-  return tracks;
-}
-
 using Tracks = std::vector<std::string>;
 
-TEST(StepLog, AStepFollowsFromWhoeverOpenedItsGate) {
+// A simulator that records its steps.
+struct Recorded {
   Simulator simulator;
   StepLog log;
-  simulator.record(log);
-  Gate gate(simulator, "gate");
-  simulator.spawn("slow", work_and_open(simulator, "slow", Time(7), gate));
-  simulator.spawn("quick", work(simulator, "quick", Time(5)));
-  simulator.spawn("last", work_behind(simulator, "last", Time(2), gate));
-  simulator.run();
-  EXPECT_EQ(tracks(log, Time(0), Time(9)), (Tracks{"slow", "last"}));
-  EXPECT_EQ(log.step(log.size()).begin, Time(7));
-  EXPECT_EQ(log.step(log.size()).end, Time(9));
+  Gate gate{simulator, "gate"};
+  Semaphore permit{simulator, "permit", 1};
+
+  Recorded() { simulator.record(log); }
+  // The tracks of the critical path between two times, once all has run.
+  Tracks path(Time begin, Time end) {
+    simulator.run();
+    Tracks tracks;
+    for (const StepLog::StepId id : log.critical_path(begin, end)) tracks.push_back(log.step(id).track);
+    return tracks;
+  }
+};
+
+TEST(StepLog, AStepFollowsFromWhoeverOpenedItsGate) {
+  Recorded run;
+  run.simulator.spawn("slow", work_and_open(run.simulator, "slow", Time(7), run.gate));
+  run.simulator.spawn("quick", work(run.simulator, "quick", Time(5)));
+  run.simulator.spawn("last", work_behind(run.simulator, "last", Time(2), run.gate));
+  EXPECT_EQ(run.path(Time(0), Time(9)), (Tracks{"slow", "last"}));
+  EXPECT_EQ(run.log.step(run.log.size()).begin, Time(7));
+  EXPECT_EQ(run.log.step(run.log.size()).end, Time(9));
 }
 
-// Three processes share one permit, in turn: 3 + 4 + 5.
+// Three processes share one permit, in turn: 3 + 4 + 5. A path begins with the step that was under way, and ends with
+// the last that ended before its end.
 TEST(StepLog, AStepFollowsFromWhoeverHeldItsPermit) {
-  Simulator simulator;
-  StepLog log;
-  simulator.record(log);
-  Semaphore permit(simulator, "permit", 1);
-  simulator.spawn("a", work_with(simulator, "a", Time(3), permit));
-  simulator.spawn("b", work_with(simulator, "b", Time(4), permit));
-  simulator.spawn("c", work_with(simulator, "c", Time(5), permit));
-  simulator.run();
-  EXPECT_EQ(tracks(log, Time(0), Time(12)), (Tracks{"a", "b", "c"}));
+  Recorded run;
+  run.simulator.spawn("a", work_with(run.simulator, "a", Time(3), run.permit));
+  run.simulator.spawn("b", work_with(run.simulator, "b", Time(4), run.permit));
+  run.simulator.spawn("c", work_with(run.simulator, "c", Time(5), run.permit));
+  EXPECT_EQ(run.path(Time(0), Time(12)), (Tracks{"a", "b", "c"}));
+  EXPECT_EQ(run.path(Time(5), Time(12)), (Tracks{"b", "c"}));
+  EXPECT_EQ(run.path(Time(0), Time(7)), (Tracks{"a", "b"}));
+  EXPECT_EQ(run.path(Time(0), Time(9)), (Tracks{"a", "b"}));
 }
 
 TEST(StepLog, ASignalUnderWayIsAStepOfItsOwn) {
-  Simulator simulator;
-  StepLog log;
-  simulator.record(log);
-  Gate gate(simulator, "gate");
+  Recorded run;
   schedule_step(
-      simulator, Time(6), [&gate] { gate.open(); }, "wire", "under way");
-  simulator.spawn("receiver", work_behind(simulator, "receiver", Time(1), gate));
-  simulator.run();
-  EXPECT_EQ(tracks(log, Time(0), Time(7)), (Tracks{"wire", "receiver"}));
+      run.simulator, Time(6), [&run] { run.gate.open(); }, "wire", "under way");
+  run.simulator.spawn("receiver", work_behind(run.simulator, "receiver", Time(1), run.gate));
+  EXPECT_EQ(run.path(Time(0), Time(7)), (Tracks{"wire", "receiver"}));
 }
 
 TEST(StepLog, ActionsAtTheEndOfAnInstantFollowFromWhatAskedForThem) {
-  Simulator simulator;
-  StepLog log;
-  simulator.record(log);
-  Gate gate(simulator, "gate");
   struct Ask {
     static Task<> run(Simulator& simulator, Gate& gate) {
       co_await work(simulator, "first", Time(4));
       simulator.at_end_of_instant([&gate] { gate.open(); });
     }
   };
-  simulator.spawn("ask", Ask::run(simulator, gate));
-  simulator.spawn("second", work_behind(simulator, "second", Time(1), gate));
-  simulator.run();
-  EXPECT_EQ(tracks(log, Time(0), Time(5)), (Tracks{"first", "second"}));
+  Recorded run;
+  run.simulator.spawn("ask", Ask::run(run.simulator, run.gate));
+  run.simulator.spawn("second", work_behind(run.simulator, "second", Time(1), run.gate));
+  EXPECT_EQ(run.path(Time(0), Time(5)), (Tracks{"first", "second"}));
 }
 
 TEST(StepLog, WhatIsShownLetsNothingBegin) {
-  Simulator simulator;
-  StepLog log;
-  simulator.record(log);
   struct Show {
     static Task<> run(Simulator& simulator) {
       OpenStep whole(simulator);
@@ -114,24 +110,10 @@ TEST(StepLog, WhatIsShownLetsNothingBegin) {
       co_await work(simulator, "end", Time(1));
     }
   };
-  simulator.spawn("show", Show::run(simulator));
-  simulator.run();
-  EXPECT_EQ(log.size(), 3U);
-  EXPECT_EQ(tracks(log, Time(0), Time(5)), (Tracks{"part", "end"}));
-}
-
-TEST(StepLog, APathBeginsWithTheStepThatWasUnderWay) {
-  Simulator simulator;
-  StepLog log;
-  simulator.record(log);
-  Semaphore permit(simulator, "permit", 1);
-  for (const char* const name : {"a", "b", "c"}) {
-    simulator.spawn(name, work_with(simulator, name, Time(10), permit));
-  }
-  simulator.run();
-  EXPECT_EQ(tracks(log, Time(15), Time(30)), (Tracks{"b", "c"}));
-  EXPECT_EQ(tracks(log, Time(0), Time(20)), (Tracks{"a", "b"}));
-  EXPECT_EQ(tracks(log, Time(0), Time(25)), (Tracks{"a", "b"}));  // the last that ended before
+  Recorded run;
+  run.simulator.spawn("show", Show::run(run.simulator));
+  EXPECT_EQ(run.path(Time(0), Time(5)), (Tracks{"part", "end"}));
+  EXPECT_EQ(run.log.size(), 3U);
 }
 
 TEST(StepLog, RecordingChangesNothing) {
@@ -148,24 +130,28 @@ TEST(StepLog, RecordingChangesNothing) {
   EXPECT_EQ(events(true), events(false));
 }
 
-TEST(PerfettoTrace, TheTextIsCompleteWhenTheWriterIsDestroyed) {
-  std::ostringstream out;
-  { const PerfettoTrace trace(out); }
-  EXPECT_EQ(out.str(), std::string(PerfettoTrace::beginning) + "\n]}\n");
-}
-
-TEST(PerfettoTrace, TracksSlicesAndCountersAreWrittenInTheOrderOfTheCalls) {
+// The text of a trace whose writer is destroyed.
+template <class Write>
+std::string trace_text(Write write) {
   std::ostringstream out;
   {
     PerfettoTrace trace(out);
+    write(trace);
+  }
+  return out.str();
+}
+
+TEST(PerfettoTrace, TracksSlicesAndCountersAreWrittenInTheOrderOfTheCalls) {
+  EXPECT_EQ(trace_text([](PerfettoTrace&) {}), std::string(PerfettoTrace::beginning) + "\n]}\n");
+  const std::string text = trace_text([](PerfettoTrace& trace) {
     const auto sdma = trace.add_track("gpu0", "sdma3");
     const auto kernels = trace.add_track("gpu0", "kernels");
     const auto other = trace.add_track("gpu1", "kernels");
     trace.slice(sdma, "copy", Time(1'500'000), Time(3'500'001));
     trace.slice(kernels, "gemm", Time(0), Time(0));
     trace.counter(other, "HBM GB/s", Time(2'000'000), 0.1);
-  }
-  EXPECT_EQ(out.str(), std::string(PerfettoTrace::beginning) + R"(
+  });
+  EXPECT_EQ(text, std::string(PerfettoTrace::beginning) + R"(
 {"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":"gpu0"}},
 {"ph":"M","pid":1,"tid":1,"name":"thread_name","args":{"name":"sdma3"}},
 {"ph":"M","pid":1,"tid":2,"name":"thread_name","args":{"name":"kernels"}},
@@ -179,22 +165,13 @@ TEST(PerfettoTrace, TracksSlicesAndCountersAreWrittenInTheOrderOfTheCalls) {
 }
 
 // 10^18 + 1 ps are 10^12 us and 10^-6 us: more digits than a double has.
-TEST(PerfettoTrace, NoPicosecondIsLostInALongRun) {
-  std::ostringstream out;
-  {
-    PerfettoTrace trace(out);
-    trace.counter(trace.add_track("g", "t"), "c", Time(1'000'000'000'000'000'001), 1);
-  }
-  EXPECT_NE(out.str().find("\"ts\":1000000000000.000001,"), std::string::npos);
-}
-
-TEST(PerfettoTrace, NamesAreEscaped) {
-  std::ostringstream out;
-  {
-    PerfettoTrace trace(out);
-    trace.add_track("g", "a\"b\\c\nd");
-  }
-  EXPECT_NE(out.str().find(R"("a\"b\\c\u000ad")"), std::string::npos);
+TEST(PerfettoTrace, NoPicosecondIsLostInALongRunAndNamesAreEscaped) {
+  const std::string text = trace_text([](PerfettoTrace& trace) {
+    const auto track = trace.add_track("g", "a\"b\\c\nd");
+    trace.counter(track, "c", Time(1'000'000'000'000'000'001), 1);
+  });
+  EXPECT_NE(text.find("\"ts\":1000000000000.000001,"), std::string::npos);
+  EXPECT_NE(text.find(R"("a\"b\\c\u000ad")"), std::string::npos);
 }
 
 TEST(PerfettoTrace, WhatCannotBeDrawnIsRefused) {

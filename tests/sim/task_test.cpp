@@ -1,7 +1,9 @@
 #include "sim/task.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/check.h"
+#include "sim/event_queue.h"
 #include "sim/frame_pool.h"
 #include "sim/simulator.h"
 
@@ -34,37 +38,25 @@ Task<int> add_later(Simulator& simulator, int a, int b) {
 
 Task<int> add_now(int a, int b) { co_return a + b; }
 
-TEST(Task, AResultComesOutOfTheAwait) {
+TEST(Task, AResultComesOutOfTheAwaitAndIsMovedWhereItCannotBeCopied) {
   struct Caller {
+    static Task<std::unique_ptr<int>> make(Simulator& simulator) {
+      co_await simulator.delay(Time(1));
+      co_return std::make_unique<int>(5);
+    }
     static Task<> run(Simulator& simulator, std::vector<int>& results) {
       results.push_back(co_await add_now(1, 2));
       results.push_back(co_await add_later(simulator, 3, 4));
+      const std::unique_ptr<int> made = co_await make(simulator);
+      results.push_back(*made);
     }
   };
   Simulator simulator;
   std::vector<int> results;
   simulator.spawn("caller", Caller::run(simulator, results));
   simulator.run();
-  EXPECT_EQ(results, (std::vector<int>{3, 7}));
-  EXPECT_EQ(simulator.now(), Time(10));
-}
-
-TEST(Task, AResultThatCannotBeCopiedIsMovedOut) {
-  struct Caller {
-    static Task<std::unique_ptr<int>> make(Simulator& simulator) {
-      co_await simulator.delay(Time(1));
-      co_return std::make_unique<int>(5);
-    }
-    static Task<> run(Simulator& simulator, int& result) {
-      const std::unique_ptr<int> made = co_await make(simulator);
-      result = *made;
-    }
-  };
-  Simulator simulator;
-  int result = 0;
-  simulator.spawn("caller", Caller::run(simulator, result));
-  simulator.run();
-  EXPECT_EQ(result, 5);
+  EXPECT_EQ(results, (std::vector<int>{3, 7, 5}));
+  EXPECT_EQ(simulator.now(), Time(11));
 }
 
 TEST(Task, ATaskDoesNotStartBeforeItIsAwaited) {
@@ -119,22 +111,10 @@ TEST(Task, AnExceptionComesOutOfTheAwait) {
 }
 
 // A task that ends at once must not leave a stack frame behind: a million of them would overflow 8 MiB.
-TEST(Task, AMillionTasksThatEndAtOnceDoNotGrowTheStack) {
-  struct Caller {
-    static Task<> run(Simulator&, std::int64_t& sum) {
-      for (int i = 0; i < 1'000'000; ++i) sum += co_await add_now(1, 1);
-    }
-  };
-  Simulator simulator;
-  std::int64_t sum = 0;
-  simulator.spawn("caller", Caller::run(simulator, sum));
-  simulator.run();
-  EXPECT_EQ(sum, 2'000'000);
-}
-
-TEST(Task, ManyTasksThatEndLaterDoNotGrowTheStack) {
+TEST(Task, ManyTasksDoNotGrowTheStackWhetherTheyEndAtOnceOrLater) {
   struct Caller {
     static Task<> run(Simulator& simulator, std::int64_t& sum) {
+      for (int i = 0; i < 1'000'000; ++i) sum += co_await add_now(1, 1);
       for (int i = 0; i < 100'000; ++i) sum += co_await add_later(simulator, 1, 1);
     }
   };
@@ -142,7 +122,7 @@ TEST(Task, ManyTasksThatEndLaterDoNotGrowTheStack) {
   std::int64_t sum = 0;
   simulator.spawn("caller", Caller::run(simulator, sum));
   simulator.run();
-  EXPECT_EQ(sum, 200'000);
+  EXPECT_EQ(sum, 2'200'000);
 }
 
 TEST(Task, TasksMayAwaitEachOtherDeeply) {
@@ -260,41 +240,29 @@ TEST(TaskFrames, FramesComeFromTheSimulatorAmongTheFirstTwoParameters) {
   EXPECT_EQ(simulator.frame_pool().live_frames(), 5u);
 }
 
-TEST(TaskFrames, FramesOfCoroutinesThatKnowNoSimulatorStandAlone) {
+TEST(TaskFrames, FramesOfCoroutinesThatKnowNoOrAnotherSimulatorAreNotItsOwn) {
   Simulator simulator;
+  Simulator other;
   Unrelated unrelated;
   std::vector<Task<>> tasks;
   tasks.push_back(unrelated.alone(1, 2));
   std::vector<Task<int>> more;
   more.push_back(add_now(1, 2));
+  more.push_back(add_later(other, 1, 2));
   EXPECT_EQ(simulator.frame_pool().live_frames(), 0u);
+  EXPECT_EQ(other.frame_pool().live_frames(), 1u);
 }
 
-TEST(TaskFrames, TwoSimulatorsKeepTheirFramesApart) {
-  Simulator one;
-  Simulator other;
-  std::vector<Task<int>> tasks;
-  tasks.push_back(add_later(one, 1, 2));
-  EXPECT_EQ(one.frame_pool().live_frames(), 1u);
-  EXPECT_EQ(other.frame_pool().live_frames(), 0u);
-}
-
-TEST(FramePool, AReleasedFrameServesTheNextOfItsSize) {
+TEST(FramePool, LiveFramesAreCountedAndAReleasedOneServesTheNextOfItsSize) {
   FramePool pool;
-  void* const first = pool.allocate(200);
-  FramePool::release(first);
-  EXPECT_EQ(pool.allocate(200), first);
-  FramePool::release(first);
-}
-
-TEST(FramePool, LiveFramesAreCounted) {
-  FramePool pool;
-  void* const a = pool.allocate(100);
+  void* const a = pool.allocate(200);
   void* const b = pool.allocate(1000);
+  void* const alone = FramePool::allocate_alone(100);
   EXPECT_EQ(pool.live_frames(), 2u);
   FramePool::release(a);
   EXPECT_EQ(pool.live_frames(), 1u);
-  FramePool::release(b);
+  EXPECT_EQ(pool.allocate(200), a);
+  for (void* const frame : {a, b, alone}) FramePool::release(frame);
   EXPECT_EQ(pool.live_frames(), 0u);
 }
 
@@ -329,11 +297,110 @@ TEST(FramePool, FramesMayBeReleasedAfterThePoolIsGone) {
   FramePool::release(b);
 }
 
-TEST(FramePool, AFrameThatStandsAloneBelongsToNoPool) {
-  FramePool pool;
-  void* const frame = FramePool::allocate_alone(100);
-  EXPECT_EQ(pool.live_frames(), 0u);
-  FramePool::release(frame);
+// Notes the number of each event as it runs.
+struct Recorder {
+  std::vector<int> order;
+  EventAction action(int number) {
+    return [this, number] { order.push_back(number); };
+  }
+  void run_all(EventQueue& queue) {
+    while (!queue.empty()) queue.pop().action();
+  }
+};
+
+// 1000 events spread over all of time: none gets lost beyond its end.
+TEST(EventQueue, EventsMayLieAnywhereUpToTheEndOfTime) {
+  EventQueue queue;
+  Recorder recorder;
+  for (int i = 0; i < 1000; ++i)
+    queue.push(Time::max() - Time(std::int64_t{9'000'000'000'000'000} * i), recorder.action(i));
+  queue.push(Time(1), recorder.action(1000));
+  recorder.run_all(queue);
+  ASSERT_EQ(recorder.order.size(), 1001u);
+  EXPECT_TRUE(std::is_sorted(recorder.order.rbegin(), recorder.order.rend()));
+}
+
+TEST(EventQueue, AQueueThatHasRunEmptyIsAsGoodAsNew) {
+  EventQueue queue;
+  for (int round = 0; round < 3; ++round) {
+    Recorder recorder;
+    for (int i = 0; i < 1000; ++i) queue.push(Time(round * 10'000 + 2000 - i), recorder.action(i));
+    recorder.run_all(queue);
+    ASSERT_EQ(recorder.order.size(), 1000u);
+    EXPECT_TRUE(std::is_sorted(recorder.order.rbegin(), recorder.order.rend()));
+    EXPECT_EQ(queue.size(), 0u);
+  }
+}
+
+TEST(EventQueue, AnEventBeforeTheLastOnePoppedAndPoppingFromAnEmptyQueueAreRefused) {
+  EventQueue queue;
+  queue.push(Time(7), {});
+  queue.pop();
+  EXPECT_THROW(queue.push(Time(6), {}), InternalError);
+  EXPECT_THROW(queue.pop(), InternalError);
+}
+
+// Whatever is pushed, the order is that of a stable sort by time.
+RC_GTEST_PROP(EventQueueProperty, TheOrderIsThatOfAStableSortByTime, ()) {
+  // Few distinct times, so that there are many equals; up to 2000 events, so that they fill many slots.
+  const auto times = *rc::gen::resize(2000, rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 200)));
+  EventQueue queue;
+  Recorder recorder;
+  std::vector<std::pair<int, int>> expected;
+  for (int i = 0; i < static_cast<int>(times.size()); ++i) {
+    queue.push(Time(times[static_cast<std::size_t>(i)]), recorder.action(i));
+    expected.emplace_back(times[static_cast<std::size_t>(i)], i);
+  }
+  recorder.run_all(queue);
+  std::stable_sort(expected.begin(), expected.end(), [](auto a, auto b) { return a.first < b.first; });
+  RC_ASSERT(recorder.order.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) RC_ASSERT(recorder.order[i] == expected[i].second);
+}
+
+// Pops and pushes in any alternation agree with a list that is searched from its beginning.
+RC_GTEST_PROP(EventQueueProperty, InterleavedPushesAndPopsKeepTheOrder, ()) {
+  struct Pending {
+    Time at;
+    int number;
+  };
+  EventQueue queue;
+  Recorder recorder;
+  std::vector<Pending> model;
+  Time now{0};
+  // A negative step pops, any other pushes that many picoseconds after the last pop; spans differ by powers of ten.
+  const auto steps = *rc::gen::resize(
+      1000, rc::gen::container<std::vector<std::int64_t>>(rc::gen::oneOf(
+                rc::gen::just<std::int64_t>(-1), rc::gen::inRange<std::int64_t>(0, 4),
+                rc::gen::inRange<std::int64_t>(0, 100), rc::gen::inRange<std::int64_t>(0, 1'000'000'000))));
+  int number = 0;
+  for (const std::int64_t step : steps) {
+    if (step >= 0) {
+      queue.push(now + Time(step), recorder.action(number));
+      model.push_back({now + Time(step), number});
+      ++number;
+    } else if (!model.empty()) {
+      // min_element returns the first of equals, the one that was pushed first.
+      const auto next = std::min_element(model.begin(), model.end(), [](auto& a, auto& b) { return a.at < b.at; });
+      RC_ASSERT(queue.next_time() == next->at);
+      Event event = queue.pop();
+      event.action();
+      RC_ASSERT(event.at == next->at);
+      RC_ASSERT(recorder.order.back() == next->number);
+      now = event.at;
+      model.erase(next);
+    }
+    RC_ASSERT(queue.size() == model.size());
+  }
+}
+
+TEST(EventAction, ADefaultActionDoesNothingAndACopyDoesTheSame) {
+  EventAction()();
+  int calls = 0;
+  const EventAction action = [&calls] { ++calls; };
+  EventAction copy = action;
+  copy();
+  copy();
+  EXPECT_EQ(calls, 2);
 }
 
 }  // namespace

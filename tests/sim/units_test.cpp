@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "sim/check.h"
 #include "sim/config/quantity_text.h"
@@ -34,24 +35,15 @@ TEST(Quantity, ProductsAndQuotientsCarryTheirDimension) {
   EXPECT_EQ(3_KiB / 1_KiB, 3.0);
 }
 
-TEST(ToTime, AComputedDurationIsRoundedUp) {
+TEST(ToTime, AComputedDurationIsRoundedUpAndSaturates) {
   EXPECT_EQ(to_time(Seconds(1.2e-12)), Time(2));
   EXPECT_EQ(to_time(Seconds(1e-30)), Time(1));  // nothing is free
   EXPECT_EQ(to_time(Seconds(0.0)), Time(0));
-}
-
-// 2.2e-6 * 1e12 is 2200000.0000000002 in doubles; rounding that up would add a picosecond that nobody asked for.
-TEST(ToTime, AWholeNumberOfPicosecondsIsNotRoundedUp) {
+  // 2.2e-6 * 1e12 is 2200000.0000000002 in doubles; rounding that up would add a picosecond that nobody asked for.
   EXPECT_EQ(to_time(Seconds(2.2e-6)), Time(2'200'000));
   EXPECT_EQ(to_time(Seconds(4.35e-9)), Time(4'350));
-}
-
-TEST(ToTime, ADurationBeyondTheEndOfTimeSaturates) {
   EXPECT_EQ(to_time(Seconds(1e7)), Time::max());
   EXPECT_EQ(to_time(Seconds(std::numeric_limits<double>::infinity())), Time::max());
-}
-
-TEST(ToTime, WhatIsNoNumberIsRefused) {
   EXPECT_THROW((void)to_time(Seconds(std::numeric_limits<double>::quiet_NaN())), InternalError);
   EXPECT_THROW((void)to_time(Seconds(-1e8)), InternalError);
 }
@@ -70,110 +62,87 @@ TEST(ToTime, ALongTimeInSecondsComesBackUnchanged) {
   }
 }
 
-TEST(ParseQuantity, SizesTakeDecimalAndBinaryUnits) {
-  EXPECT_EQ(value_of("512B", Dimension::bytes), 512.0);
-  EXPECT_EQ(value_of("2KB", Dimension::bytes), 2e3);
-  EXPECT_EQ(value_of("2KiB", Dimension::bytes), 2048.0);
-  EXPECT_EQ(value_of("3MB", Dimension::bytes), 3e6);
-  EXPECT_EQ(value_of("896MiB", Dimension::bytes), 939524096.0);  // 896 * 2^20
-  EXPECT_EQ(value_of("1GB", Dimension::bytes), 1e9);
-  EXPECT_EQ(value_of("1GiB", Dimension::bytes), 1073741824.0);
-  EXPECT_EQ(value_of("1TB", Dimension::bytes), 1e12);
-  EXPECT_EQ(value_of("1TiB", Dimension::bytes), 1099511627776.0);
-}
-
-TEST(ParseQuantity, BlanksBetweenNumberAndUnitAreOptional) {
-  EXPECT_EQ(value_of("48 GB/s", Dimension::bytes_per_second), 48e9);
-  EXPECT_EQ(value_of("48GB/s", Dimension::bytes_per_second), 48e9);
-}
-
 TEST(ParseQuantity, EveryDimensionHasItsUnits) {
-  EXPECT_EQ(value_of("0.85", Dimension::number), 0.85);
-  EXPECT_EQ(value_of("1e3", Dimension::number), 1000.0);
-  EXPECT_EQ(value_of("64GiB/s", Dimension::bytes_per_second), 68719476736.0);  // 64 * 2^30
-  EXPECT_EQ(value_of("7ps", Dimension::time), 7e-12);
-  EXPECT_EQ(value_of("450ns", Dimension::time), 450e-9);
-  EXPECT_EQ(value_of("2.2us", Dimension::time), 2.2e-6);
-  EXPECT_EQ(value_of("3ms", Dimension::time), 3e-3);
-  EXPECT_EQ(value_of("1.5s", Dimension::time), 1.5);
-  EXPECT_EQ(value_of("2100MHz", Dimension::frequency), 2.1e9);
-  EXPECT_EQ(value_of("100kHz", Dimension::frequency), 1e5);
-  EXPECT_EQ(value_of("1.3GHz", Dimension::frequency), 1.3e9);
-  EXPECT_EQ(value_of("10Hz", Dimension::frequency), 10.0);
-  EXPECT_EQ(value_of("750W", Dimension::power), 750.0);
-  EXPECT_EQ(value_of("1.2kW", Dimension::power), 1200.0);
-  EXPECT_EQ(value_of("5mW", Dimension::power), 5e-3);
-  EXPECT_EQ(value_of("10.6J", Dimension::energy), 10.6);
-  EXPECT_EQ(value_of("62pJ/B", Dimension::energy_per_byte), 62e-12);
-  EXPECT_EQ(value_of("1.5nJ/B", Dimension::energy_per_byte), 1.5e-9);
-  EXPECT_EQ(value_of("7pJ/bit", Dimension::energy_per_byte), 56e-12);  // 8 bits to a byte
-  EXPECT_EQ(value_of("0.4pJ/flop", Dimension::energy_per_flop), 0.4e-12);
-  EXPECT_EQ(value_of("400fJ/flop", Dimension::energy_per_flop), 400e-15);
-  EXPECT_EQ(value_of("5flops/s", Dimension::flops_per_second), 5.0);
-  EXPECT_EQ(value_of("3GFLOP/s", Dimension::flops_per_second), 3e9);
-  EXPECT_EQ(value_of("1307TFLOP/s", Dimension::flops_per_second), 1307e12);
+  struct Quantity {
+    std::string_view text;
+    Dimension dimension;
+    double value;
+  };
+  const std::vector<Quantity> quantities{
+      {"512B", Dimension::bytes, 512.0},
+      {"2KB", Dimension::bytes, 2e3},
+      {"2KiB", Dimension::bytes, 2048.0},
+      {"3MB", Dimension::bytes, 3e6},
+      {"896MiB", Dimension::bytes, 939524096.0},  // 896 * 2^20
+      {"1GB", Dimension::bytes, 1e9},
+      {"1GiB", Dimension::bytes, 1073741824.0},
+      {"1TB", Dimension::bytes, 1e12},
+      {"1TiB", Dimension::bytes, 1099511627776.0},
+      {"48 GB/s", Dimension::bytes_per_second, 48e9},
+      {"48GB/s", Dimension::bytes_per_second, 48e9},
+      {"0.85", Dimension::number, 0.85},
+      {"1e3", Dimension::number, 1000.0},
+      {"64GiB/s", Dimension::bytes_per_second, 68719476736.0},  // 64 * 2^30
+      {"7ps", Dimension::time, 7e-12},
+      {"450ns", Dimension::time, 450e-9},
+      {"2.2us", Dimension::time, 2.2e-6},
+      {"3ms", Dimension::time, 3e-3},
+      {"1.5s", Dimension::time, 1.5},
+      {"2100MHz", Dimension::frequency, 2.1e9},
+      {"100kHz", Dimension::frequency, 1e5},
+      {"1.3GHz", Dimension::frequency, 1.3e9},
+      {"10Hz", Dimension::frequency, 10.0},
+      {"750W", Dimension::power, 750.0},
+      {"1.2kW", Dimension::power, 1200.0},
+      {"5mW", Dimension::power, 5e-3},
+      {"10.6J", Dimension::energy, 10.6},
+      {"62pJ/B", Dimension::energy_per_byte, 62e-12},
+      {"1.5nJ/B", Dimension::energy_per_byte, 1.5e-9},
+      {"7pJ/bit", Dimension::energy_per_byte, 56e-12},  // 8 bits to a byte
+      {"0.4pJ/flop", Dimension::energy_per_flop, 0.4e-12},
+      {"400fJ/flop", Dimension::energy_per_flop, 400e-15},
+      {"5flops/s", Dimension::flops_per_second, 5.0},
+      {"3GFLOP/s", Dimension::flops_per_second, 3e9},
+      {"1307TFLOP/s", Dimension::flops_per_second, 1307e12},
+      {"4.35KB", Dimension::bytes,
+       4350.0},  // 4350 less one rounding in doubles, which must not make it a fraction of a byte
+      {"1.5KiB", Dimension::bytes, 1536.0},
+      {"1.0001KB", Dimension::bytes, 1000.0},
+      {"33.9KiB", Dimension::bytes, 34714.0},
+      {"9007199254740991B", Dimension::bytes, 9007199254740991.0},
+  };
+  for (const auto& [text, dimension, value] : quantities) EXPECT_EQ(value_of(text, dimension), value) << text;
 }
 
-// 4.35 * 1000 is 4350 less one rounding in doubles, which must not make it a fraction of a byte.
-TEST(ParseQuantity, AFractionThatIsAWholeNumberOfBytesIsExact) {
-  EXPECT_EQ(value_of("4.35KB", Dimension::bytes), 4350.0);
-  EXPECT_EQ(value_of("1.5KiB", Dimension::bytes), 1536.0);
-}
-
-TEST(ParseQuantityErrors, ABareNumberNeedsAUnit) {
-  EXPECT_EQ(error_of("896", Dimension::bytes), "'896' needs a unit: write 896MiB, 1GB or 512B");
-  EXPECT_EQ(error_of("2.2 ", Dimension::time), "'2.2 ' needs a unit: write 2.2us, 450ns or 1ms");
-}
-
-TEST(ParseQuantityErrors, AMisspeltUnitIsToldTheNearestOne) {
-  EXPECT_EQ(error_of("1MIB", Dimension::bytes), "'1MIB' has an unknown unit 'MIB'; did you mean 'MiB'?");
-  EXPECT_EQ(error_of("1.3Ghz", Dimension::frequency), "'1.3Ghz' has an unknown unit 'Ghz'; did you mean 'GHz'?");
-}
-
-TEST(ParseQuantityErrors, AnUnknownUnitIsToldAllThatAreKnown) {
-  EXPECT_EQ(error_of("1 fortnight", Dimension::time),
-            "'1 fortnight' has an unknown unit 'fortnight'; known are: ps, ns, us, ms, s");
-}
-
-TEST(ParseQuantityErrors, TrailingTextIsPartOfAnUnknownUnit) {
-  EXPECT_EQ(error_of("1MiB x", Dimension::bytes),
-            "'1MiB x' has an unknown unit 'MiB x'; known are: B, KB, MB, GB, TB, KiB, MiB, GiB, TiB");
-}
-
-TEST(ParseQuantityErrors, AUnitOfAnotherDimensionIsNamed) {
-  EXPECT_EQ(error_of("5GB/s", Dimension::bytes), "'5GB/s' is a rate, but a size is needed: write 896MiB, 1GB or 512B");
-  EXPECT_EQ(error_of("5us", Dimension::power), "'5us' is a time, but a power is needed: write 750W or 1.2kW");
-}
-
-TEST(ParseQuantityErrors, ANumberTakesNoUnit) {
-  EXPECT_EQ(error_of("8GB", Dimension::number), "'8GB' is not a number without a unit: write 8 or 0.85");
-}
-
-TEST(ParseQuantityErrors, WhatIsNoNumberIsRefused) {
-  for (const std::string text : {"", "MiB", "nanMiB", "infB", "--1B", "+1B", ".B", "-", " 1B", "-infB"}) {
-    EXPECT_EQ(error_of(text, Dimension::bytes), "'" + text + "' is not a size: write 896MiB, 1GB or 512B");
+TEST(ParseQuantity, SaysWhatIsWrong) {
+  struct Refused {
+    std::string text;
+    Dimension dimension;
+    std::string error;
+  };
+  std::vector<Refused> refused{
+      {"896", Dimension::bytes, "'896' needs a unit: write 896MiB, 1GB or 512B"},
+      {"2.2 ", Dimension::time, "'2.2 ' needs a unit: write 2.2us, 450ns or 1ms"},
+      {"1MIB", Dimension::bytes, "'1MIB' has an unknown unit 'MIB'; did you mean 'MiB'?"},
+      {"1.3Ghz", Dimension::frequency, "'1.3Ghz' has an unknown unit 'Ghz'; did you mean 'GHz'?"},
+      {"1 fortnight", Dimension::time, "'1 fortnight' has an unknown unit 'fortnight'; known are: ps, ns, us, ms, s"},
+      {"1MiB x", Dimension::bytes,
+       "'1MiB x' has an unknown unit 'MiB x'; known are: B, KB, MB, GB, TB, KiB, MiB, GiB, TiB"},
+      {"5GB/s", Dimension::bytes, "'5GB/s' is a rate, but a size is needed: write 896MiB, 1GB or 512B"},
+      {"5us", Dimension::power, "'5us' is a time, but a power is needed: write 750W or 1.2kW"},
+      {"8GB", Dimension::number, "'8GB' is not a number without a unit: write 8 or 0.85"},
+      {"-1MiB", Dimension::bytes, "'-1MiB' is negative: write 896MiB, 1GB or 512B"},
+      {"-1", Dimension::number, "'-1' is negative: write 8 or 0.85"},
+      {"1.5B", Dimension::bytes, "'1.5B' is not a whole number of bytes"},
+      {"9007199254740992B", Dimension::bytes, "'9007199254740992B' is too large: a size has less than 2^53 bytes"},
+      {"8192TiB", Dimension::bytes, "'8192TiB' is too large: a size has less than 2^53 bytes"},
+      {"1e999B", Dimension::bytes, "'1e999B' is out of range"},
+      {"1e300TB/s", Dimension::bytes_per_second, "'1e300TB/s' is too large"},
+      {"1e7s", Dimension::time, "'1e7s' is too large: simulated time ends after 106 days"}};
+  for (const std::string no_number : {"", "MiB", "nanMiB", "infB", "--1B", "+1B", ".B", "-", " 1B", "-infB"}) {
+    refused.push_back({no_number, Dimension::bytes, "'" + no_number + "' is not a size: write 896MiB, 1GB or 512B"});
   }
-}
-
-TEST(ParseQuantityErrors, ANegativeNumberIsRefused) {
-  EXPECT_EQ(error_of("-1MiB", Dimension::bytes), "'-1MiB' is negative: write 896MiB, 1GB or 512B");
-  EXPECT_EQ(error_of("-1", Dimension::number), "'-1' is negative: write 8 or 0.85");
-}
-
-TEST(ParseQuantityErrors, ASizeIsAWholeNumberOfBytesBelowTwoToThe53) {
-  EXPECT_EQ(error_of("1.5B", Dimension::bytes), "'1.5B' is not a whole number of bytes");
-  EXPECT_EQ(value_of("1.0001KB", Dimension::bytes), 1000.0);
-  EXPECT_EQ(value_of("33.9KiB", Dimension::bytes), 34714.0);
-  EXPECT_EQ(value_of("9007199254740991B", Dimension::bytes), 9007199254740991.0);
-  EXPECT_EQ(error_of("9007199254740992B", Dimension::bytes),
-            "'9007199254740992B' is too large: a size has less than 2^53 bytes");
-  EXPECT_EQ(error_of("8192TiB", Dimension::bytes), "'8192TiB' is too large: a size has less than 2^53 bytes");
-}
-
-TEST(ParseQuantityErrors, WhatOverflowsIsAnError) {
-  EXPECT_EQ(error_of("1e999B", Dimension::bytes), "'1e999B' is out of range");
-  EXPECT_EQ(error_of("1e300TB/s", Dimension::bytes_per_second), "'1e300TB/s' is too large");
-  EXPECT_EQ(error_of("1e7s", Dimension::time), "'1e7s' is too large: simulated time ends after 106 days");
+  for (const auto& [text, dimension, error] : refused) EXPECT_EQ(error_of(text, dimension), error);
   // 2^63 ps are 9223372.036... s.
   EXPECT_TRUE(parse_quantity("9223372s", Dimension::time).ok());
   EXPECT_FALSE(parse_quantity("9223373s", Dimension::time).ok());

@@ -1,10 +1,19 @@
-// A collective that has a node of its own.
+// Collectives, and how long one takes that has a node of its own.
 #pragma once
+
+#include <vector>
 
 #include "models/collectives/collective.h"
 #include "tests/models/model_fixture.h"
 
 namespace c3sim::models {
+
+// Every collective, and every plan of copy engines, to go through or to draw from.
+inline const std::vector<CollectiveKind> all_kinds{CollectiveKind::all_gather, CollectiveKind::all_to_all,
+                                                   CollectiveKind::all_reduce, CollectiveKind::reduce_scatter,
+                                                   CollectiveKind::broadcast};
+inline const std::vector<SdmaVariant> all_variants{SdmaVariant::pcpy, SdmaVariant::bcst, SdmaVariant::swap,
+                                                   SdmaVariant::b2b};
 
 inline sim::Task<> prepare_and_time(sim::Simulator& simulator, CollectiveRun& run, sim::Time& time) {
   co_await run.prepare();
@@ -32,12 +41,17 @@ inline double microseconds_on(const PlatformSpec& platform, const CollectiveSpec
   return sim::to_microseconds(time_on(platform, spec));
 }
 
-inline CollectiveSpec all_reduce_over_four(double bytes) {
+inline CollectiveSpec collective(CollectiveKind kind, Backend backend, sim::Bytes bytes,
+                                 int gpus = CollectiveSpec().gpus) {
   CollectiveSpec spec;
-  spec.kind = CollectiveKind::all_reduce;
-  spec.bytes = sim::Bytes(bytes);
-  spec.gpus = 4;
+  spec.kind = kind;
+  spec.backend = backend;
+  spec.bytes = bytes;
+  spec.gpus = gpus;
   return spec;
+}
+inline CollectiveSpec all_reduce_over_four(double bytes) {
+  return collective(CollectiveKind::all_reduce, Backend::rccl, sim::Bytes(bytes), 4);
 }
 
 }  // namespace c3sim::models

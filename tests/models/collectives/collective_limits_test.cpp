@@ -9,7 +9,6 @@
 
 #include "models/collectives/kernel_collective.h"
 #include "tests/models/collectives/collective_fixture.h"
-#include "tests/models/collectives/collective_kinds.h"
 
 namespace c3sim::models {
 namespace {
@@ -23,10 +22,7 @@ std::vector<CollectiveSpec> possible_collectives(const PlatformSpec& platform, s
   std::vector<CollectiveSpec> result;
   for (int gpus = 2; gpus <= platform.gpus; ++gpus) {
     for (const CollectiveKind kind : all_kinds) {
-      CollectiveSpec spec;
-      spec.kind = kind;
-      spec.gpus = gpus;
-      spec.bytes = bytes;
+      CollectiveSpec spec = collective(kind, Backend::rccl, bytes, gpus);
       result.push_back(spec);
       spec.backend = Backend::sdma;
       for (const SdmaVariant variant : all_variants) {
@@ -91,12 +87,8 @@ TEST(BytesAreConserved, InHbmWhereEnginesReadOneShardSideBySide) {
   const MemorySpec& memory = platform.gpu.memory;
   const double part = 128.0 * 1048576.0;
   const auto served = [&](CollectiveKind kind, SdmaVariant variant) {
-    CollectiveSpec spec;
-    spec.kind = kind;
-    spec.backend = Backend::sdma;
+    CollectiveSpec spec = collective(kind, Backend::sdma, sim::Bytes(8.0 * part), 8);
     spec.variant = variant;
-    spec.bytes = sim::Bytes(8.0 * part);
-    spec.gpus = 8;
     sim::Simulator simulator;
     Node node(simulator, platform);
     time_on(node, spec);

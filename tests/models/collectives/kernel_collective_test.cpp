@@ -9,7 +9,7 @@
 
 #include "models/collectives/rccl_transfers.h"
 #include "models/kernels/gemm.h"
-#include "tests/models/collectives/collective_kinds.h"
+#include "tests/models/collectives/collective_fixture.h"
 #include "tests/models/model_fixture.h"
 
 namespace c3sim::models {
@@ -19,12 +19,9 @@ constexpr int gpus = 4;
 constexpr double launch_us = 4.0 + 1.0;  // host and dispatcher
 constexpr double notice_us = 2.0;
 constexpr double steps = 3.0;  // one for each other GPU
+
 CollectiveSpec collective(CollectiveKind kind, double bytes) {
-  CollectiveSpec spec;
-  spec.kind = kind;
-  spec.bytes = sim::Bytes(bytes);
-  spec.gpus = gpus;
-  return spec;
+  return collective(kind, Backend::rccl, sim::Bytes(bytes), gpus);
 }
 
 double microseconds(const PlatformSpec& platform, const CollectiveSpec& spec, CuMask mask = {}) {

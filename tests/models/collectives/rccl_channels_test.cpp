@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "models/collectives/algorithm.h"
+#include "models/platform/mesh_rings.h"
 #include "tests/models/collectives/collective_fixture.h"
-#include "tests/models/collectives/collective_kinds.h"
 
 namespace c3sim::models {
 namespace {
@@ -21,60 +21,53 @@ std::string_view protocol(Node& node, const CollectiveSpec& spec) {
   return channel_program(node, spec, mask).protocol;
 }
 
+CollectiveSpec collective_of(CollectiveKind kind, double bytes, int gpus = 4) {
+  return collective(kind, Backend::rccl, sim::Bytes(bytes), gpus);
+}
+
+auto program_on(const PlatformSpec& platform, const CollectiveSpec& spec) {
+  sim::Simulator simulator;
+  Node node(simulator, platform);
+  return channel_program(node, spec, {});
+}
+
+void expect_protocols(const PlatformSpec& platform, CollectiveKind kind,
+                      const std::vector<std::pair<double, std::string_view>>& of_bytes) {
+  for (const auto& [bytes, expected] : of_bytes) {
+    EXPECT_EQ(program_on(platform, collective_of(kind, bytes)).protocol, expected) << to_string(kind) << ' ' << bytes;
+  }
+}
+
+RcclCollectiveSpec& row_of(PlatformSpec& platform, CollectiveKind kind) {
+  return platform.rccl.collectives[static_cast<std::size_t>(kind)];
+}
+
+PlatformSpec with_tuner() {
+  PlatformSpec platform = round_platform();
+  platform.rccl.tuner = {{{1_us, 1_us, 1.0_GBps}, {100_us, 1_us, 4.0_GBps}, {4_us, 2_us, 4.0_GBps}}};
+  return platform;
+}
+
 // The round machine's 3 steps and slices of s bytes at 10 GB/s: 3 us + s / 2.5 GB/s, 6 us + s / 5 GB/s, 12 us + s / 10
 // GB/s, which are as good as each other at 15 KB and at 60 KB.
 TEST(RcclProtocol, IsTheOneThatTakesLeast) {
-  sim::Simulator simulator;
-  const PlatformSpec platform = round_platform();
-  Node node(simulator, platform);
-  CollectiveSpec spec;
-  spec.gpus = 4;
-  const auto of_slices = [&](double bytes) {
-    spec.bytes = sim::Bytes(4.0 * bytes);
-    return protocol(node, spec);
-  };
-  EXPECT_EQ(of_slices(1.0), "ll");
-  EXPECT_EQ(of_slices(14.9e3), "ll");
-  EXPECT_EQ(of_slices(15.1e3), "ll128");
-  EXPECT_EQ(of_slices(59.9e3), "ll128");
-  EXPECT_EQ(of_slices(60.1e3), "simple");
-  EXPECT_EQ(of_slices(1e9), "simple");
+  expect_protocols(round_platform(), CollectiveKind::all_gather,
+                   {{4.0, "ll"},
+                    {4.0 * 14.9e3, "ll"},
+                    {4.0 * 15.1e3, "ll128"},
+                    {4.0 * 59.9e3, "ll128"},
+                    {4.0 * 60.1e3, "simple"},
+                    {4e9, "simple"}});
 }
 
 // By the tuner an all-gather on 4 GPUs, 3 hops of payload p, takes 4 us + p / 1 GB/s by LL, 10 us + p / 4 GB/s by
 // Simple and longer by LL128: as long at p = 8 KB, three quarters of 10.67 KB. What it really takes has no say. A
-// direct exchange goes by LL up to 16 KiB for each peer, and by Simple from there.
-TEST(RcclProtocol, AroundARingIsTheOneThatTheTunerTakesForTheFastest) {
-  sim::Simulator simulator;
-  PlatformSpec platform = round_platform();
-  platform.rccl.tuner = {{{1_us, 1_us, 1.0_GBps}, {100_us, 1_us, 4.0_GBps}, {4_us, 2_us, 4.0_GBps}}};
-  Node node(simulator, platform);
-  const auto of = [&node](CollectiveKind kind, double bytes) {
-    CollectiveSpec spec;
-    spec.kind = kind;
-    spec.gpus = 4;
-    spec.bytes = sim::Bytes(bytes);
-    return protocol(node, spec);
-  };
-  EXPECT_EQ(of(CollectiveKind::all_gather, 10.6e3), "ll");
-  EXPECT_EQ(of(CollectiveKind::all_gather, 10.7e3), "simple");
-  EXPECT_EQ(of(CollectiveKind::all_to_all, 4.0 * 16384.0), "ll");
-  EXPECT_EQ(of(CollectiveKind::all_to_all, 4.0 * 16385.0), "simple");
-}
-
-// Its hops are one for a broadcast: 2 us + p / 1 GB/s by LL, 6 us + p / 4 GB/s by Simple, as long at 5.33 KB.
-TEST(RcclProtocol, OfABroadcastIsTunedAsIfItWereOneHop) {
-  sim::Simulator simulator;
-  PlatformSpec platform = round_platform();
-  platform.rccl.tuner = {{{1_us, 1_us, 1.0_GBps}, {100_us, 1_us, 4.0_GBps}, {4_us, 2_us, 4.0_GBps}}};
-  Node node(simulator, platform);
-  CollectiveSpec spec;
-  spec.kind = CollectiveKind::broadcast;
-  spec.gpus = 4;
-  spec.bytes = sim::Bytes(5.3e3);
-  EXPECT_EQ(protocol(node, spec), "ll");
-  spec.bytes = sim::Bytes(5.4e3);
-  EXPECT_EQ(protocol(node, spec), "simple");
+// direct exchange goes by LL up to 16 KiB for each peer, and by Simple from there. The hops of a broadcast are one:
+// 2 us + p / 1 GB/s by LL, 6 us + p / 4 GB/s by Simple, as long at 5.33 KB.
+TEST(RcclProtocol, IsTheOneThatTheTunerTakesForTheFastest) {
+  expect_protocols(with_tuner(), CollectiveKind::all_gather, {{10.6e3, "ll"}, {10.7e3, "simple"}});
+  expect_protocols(with_tuner(), CollectiveKind::all_to_all, {{4.0 * 16384.0, "ll"}, {4.0 * 16385.0, "simple"}});
+  expect_protocols(with_tuner(), CollectiveKind::broadcast, {{5.3e3, "ll"}, {5.4e3, "simple"}});
 }
 
 // A round machine whose channels take 2 us for 1 MB, in chunks, by Simple.
@@ -92,13 +85,7 @@ PlatformSpec in_chunks(sim::Bytes chunk) {
 }
 
 double latency_us(const PlatformSpec& platform, CollectiveKind kind, double bytes) {
-  sim::Simulator simulator;
-  Node node(simulator, platform);
-  CollectiveSpec spec;
-  spec.kind = kind;
-  spec.gpus = 4;
-  spec.bytes = sim::Bytes(bytes);
-  return sim::to_seconds(channel_program(node, spec, {}).steps.front().latency).value() * 1e6;
+  return sim::to_seconds(program_on(platform, collective_of(kind, bytes)).steps.front().latency).value() * 1e6;
 }
 
 // Simple's three steps take 12 us. A part of each of 6 channels is 1 MB of 24 MB, whose two bytes per byte take 4 us to
@@ -126,11 +113,13 @@ TEST(RcclRounds, DownAChainWaitForAWholeChunk) {
   EXPECT_NEAR(latency_us(in_chunks(sim::Bytes(0.5e6)), kind, 1.2e6), 12.0 + 2.0 * 40.0 + 0.8, 1e-3);
 }
 
-// Three steps of 4 us, or six: 7 us once beside either.
-TEST(RcclSteps, BeginOnceHoweverManyTheyAre) {
+// Three steps of 4 us, or six: 7 us once beside either. The steps of an all-gather go with the other GPUs, those of an
+// all-reduce with twice as many.
+TEST(RcclSteps, GoWithTheNumberOfGpusAndBeginOnce) {
   PlatformSpec platform = round_platform();
   platform.rccl.protocols[2].start = 7_us;
-  platform.rccl.collectives[static_cast<std::size_t>(CollectiveKind::all_reduce)].steps_per_peer = 2.0;
+  row_of(platform, CollectiveKind::all_gather).steps_per_peer = 1.0;
+  row_of(platform, CollectiveKind::all_reduce).steps_per_peer = 2.0;
   EXPECT_NEAR(latency_us(platform, CollectiveKind::all_gather, 24e6), 7.0 + 12.0, 1e-3);
   EXPECT_NEAR(latency_us(platform, CollectiveKind::all_reduce, 24e6), 7.0 + 24.0, 1e-3);
 }
@@ -140,46 +129,33 @@ TEST(RcclSteps, BeginOnceHoweverManyTheyAre) {
 // to send on. Where the last part, which goes to nobody, takes 1 byte instead of 4, these are 5 and 4.5.
 TEST(RcclLoop, HandlesTheOwnPartAsWellAndTheLastAsFar) {
   PlatformSpec platform = round_platform();
-  const auto bytes = [&platform](CollectiveKind kind, int gpus) {
-    sim::Simulator simulator;
-    Node node(simulator, platform);
-    CollectiveSpec spec;
-    spec.kind = kind;
-    spec.gpus = gpus;
-    spec.bytes = sim::Bytes(1e6);
-    return channel_program(node, spec, {}).steps.front().demand.bytes_per_unit;
+  const auto bytes = [&platform](CollectiveKind kind) {
+    return program_on(platform, collective_of(kind, 1e6, 2)).steps.front().demand.bytes_per_unit;
   };
   for (RcclCollectiveSpec& collective : platform.rccl.collectives) collective.loop_bytes = 4.0;
-  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_gather, 2), 8.0);
-  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_reduce, 2), 6.0);
-  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_to_all, 2), 4.0);
+  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_gather), 8.0);
+  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_reduce), 6.0);
+  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_to_all), 4.0);
   for (RcclCollectiveSpec& collective : platform.rccl.collectives) {
     collective.chunk = sim::Bytes(1e6);
     collective.last_loop_bytes = 1.0;
   }
-  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_gather, 2), 5.0);
-  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_reduce, 2), 4.5);
+  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_gather), 5.0);
+  EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_reduce), 4.5);
 }
 
-// A step for each other GPU, of an all-reduce two: with 1 us each 3 and 6 us on 4 GPUs.
 // All 6 channels, at a 36th: a loop takes twice as long; one of a direct exchange, whose channels wait for none, does
 // not.
 TEST(RcclLoop, TakesLongerTheMoreChannelsARingHas) {
-  sim::Simulator simulator;
   PlatformSpec platform = round_platform();
   platform.rccl.workgroup_latency = 2_us;
-  platform.rccl.collectives[static_cast<std::size_t>(CollectiveKind::all_gather)].crowding = 1.0 / 36.0;
-  Node node(simulator, platform);
-  const auto latency = [&node](CollectiveKind kind) {
-    CollectiveSpec spec;
-    spec.kind = kind;
-    spec.gpus = 4;
-    spec.bytes = sim::Bytes(1e6);
+  row_of(platform, CollectiveKind::all_gather).crowding = 1.0 / 36.0;
+  for (const auto& [kind, latency] :
+       {std::pair(CollectiveKind::all_gather, 4_us), {CollectiveKind::all_to_all, 2_us}}) {
+    CollectiveSpec spec = collective_of(kind, 1e6);
     spec.channels = 6;
-    return channel_program(node, spec, {}).steps.front().demand.step_latency;
-  };
-  EXPECT_EQ(latency(CollectiveKind::all_gather), 4_us);
-  EXPECT_EQ(latency(CollectiveKind::all_to_all), 2_us);
+    EXPECT_EQ(program_on(platform, spec).steps.front().demand.step_latency, latency);
+  }
 }
 
 // Of 4 KB a peer is due 1 KB: one channel; of 9 KB two and a quarter: three; more than all there are nobody gets.
@@ -205,31 +181,13 @@ TEST(RcclExchange, GivesAPeerAsManyChannelsAsHaveEnoughEach) {
 
 // By LL, up to 16 KiB for each peer, it starts as rings do.
 TEST(RcclExchange, StartsBySimpleAsItsOwnKernelDoes) {
-  PlatformSpec platform = round_platform();
-  platform.rccl.tuner = {{{1_us, 1_us, 1.0_GBps}, {100_us, 1_us, 4.0_GBps}, {4_us, 2_us, 4.0_GBps}}};
-  const double by_ll = latency_us(platform, CollectiveKind::all_to_all, 4e3);
-  const double by_simple = latency_us(platform, CollectiveKind::all_to_all, 4e6);
-  platform.rccl.collectives[static_cast<std::size_t>(CollectiveKind::all_to_all)].start = 5_us;
-  EXPECT_NEAR(latency_us(platform, CollectiveKind::all_to_all, 4e3), by_ll, 1e-6);
-  EXPECT_NEAR(latency_us(platform, CollectiveKind::all_to_all, 4e6), by_simple + 5.0, 1e-6);
-}
-
-TEST(RcclSteps, GoWithTheNumberOfGpus) {
-  sim::Simulator simulator;
-  PlatformSpec platform = round_platform();
-  for (RcclProtocolSpec& each : platform.rccl.protocols) each.step_latency = 1_us;
-  platform.rccl.collectives[static_cast<std::size_t>(CollectiveKind::all_gather)].steps_per_peer = 1.0;
-  platform.rccl.collectives[static_cast<std::size_t>(CollectiveKind::all_reduce)].steps_per_peer = 2.0;
-  Node node(simulator, platform);
-  const auto latency = [&node](CollectiveKind kind) {
-    CollectiveSpec spec;
-    spec.kind = kind;
-    spec.gpus = 4;
-    spec.bytes = sim::Bytes(1e6);
-    return channel_program(node, spec, {}).steps.front().latency;
-  };
-  EXPECT_EQ(latency(CollectiveKind::all_gather), 3_us);
-  EXPECT_EQ(latency(CollectiveKind::all_reduce), 6_us);
+  const PlatformSpec platform = with_tuner();
+  PlatformSpec starting = platform;
+  row_of(starting, CollectiveKind::all_to_all).start = 5_us;
+  for (const auto& [bytes, more_us] : {std::pair(4e3, 0.0), {4e6, 5.0}}) {
+    EXPECT_NEAR(latency_us(starting, CollectiveKind::all_to_all, bytes),
+                latency_us(platform, CollectiveKind::all_to_all, bytes) + more_us, 1e-6);
+  }
 }
 
 // The sizes at which a collective changes its protocol, by halves.
@@ -278,6 +236,28 @@ TEST(RcclProtocol, FullGivesWayToTheNextWithoutAJump) {
     }
   }
   EXPECT_GT(switches, 100);
+}
+
+// Each ring takes a link out of every GPU, of which each has gpus - 1. Over 3 GPUs there are two, one each way. Over 4
+// and 6 that many rings of their own links cannot be had (Tillson 1980: the complete digraph of n nodes falls apart
+// into rings but for n = 4 and n = 6), over 5 and 7 they can, and the search finds them.
+TEST(RingsOfAMesh, AreAsManyAsLinksOfAGpuWhereThoseFallApartIntoRings) {
+  EXPECT_EQ(rings_of_mesh(2), 1);
+  EXPECT_EQ(rings_of_mesh(3), 2);
+  EXPECT_EQ(rings_of_mesh(5), 4);
+  EXPECT_EQ(rings_of_mesh(7), 6);
+}
+
+TEST(RingsOfAMesh, AreOneFewerWhereTheyDoNot) {
+  EXPECT_EQ(rings_of_mesh(4), 2);
+  EXPECT_EQ(rings_of_mesh(6), 4);
+}
+
+TEST(RingsOfAMesh, AreFoundForAnyNumberWithoutTryingAll) {
+  for (int gpus = 2; gpus <= 16; ++gpus) {
+    EXPECT_GE(rings_of_mesh(gpus), 1) << gpus;
+    EXPECT_LE(rings_of_mesh(gpus), gpus - 1) << gpus;
+  }
 }
 
 }  // namespace

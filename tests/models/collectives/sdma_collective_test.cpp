@@ -4,11 +4,17 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "models/collectives/algorithm.h"
-#include "tests/models/collectives/collective_kinds.h"
+#include "tests/models/collectives/collective_fixture.h"
+#include "tests/models/reference_table.h"
 #include "tests/models/sdma/sdma_fixture.h"
 
 namespace c3sim::models {
@@ -25,55 +31,46 @@ struct Counts {
   std::size_t commands = 0;
   std::set<int> engines;
 };
-std::map<int, Counts> counts_by_gpu(CollectiveKind kind, const CollectiveSpec& spec) {
-  std::map<int, Counts> counts;
-  for (const EngineProgram& program : sdma_programs(kind, spec, CopyPlatform::mi300x().sdma)) {
-    Counts& gpu = counts[program.gpu];
+void expect_counts(const CollectiveSpec& spec, std::size_t programs, std::size_t commands) {
+  SCOPED_TRACE(to_string(spec.variant));
+  std::map<int, Counts> by_gpu;
+  for (const EngineProgram& program : sdma_programs(spec.kind, spec, CopyPlatform::mi300x().sdma)) {
+    Counts& gpu = by_gpu[program.gpu];
     ++gpu.programs;
     gpu.commands += program.transfers.size();
     gpu.engines.insert(program.engine);
   }
-  return counts;
+  EXPECT_EQ(by_gpu.size(), 8U);
+  for (const auto& [gpu, counts] : by_gpu) {
+    EXPECT_EQ(counts.programs, programs);
+    EXPECT_EQ(counts.engines.size(), programs);
+    EXPECT_EQ(counts.commands, commands);
+  }
 }
 
 // The table of DMA-Latte (arXiv 2511.06605): commands, completions and engines per GPU.
-TEST(SdmaProgram, HasTheCommandsOfItsVariant) {
-  for (const auto& [gpu, counts] : counts_by_gpu(CollectiveKind::all_gather, all_gather(SdmaVariant::pcpy, 1_MiB))) {
-    EXPECT_EQ(counts.commands, 7U);
-    EXPECT_EQ(counts.programs, 7U);
-    EXPECT_EQ(counts.engines.size(), 7U);
+TEST(SdmaProgram, HasTheCommandsOfItsVariantOnTheEnginesAskedFor) {
+  expect_counts(all_gather(SdmaVariant::pcpy, 1_MiB), 7, 7);
+  expect_counts(all_gather(SdmaVariant::bcst, 1_MiB), 4, 4);
+  for (const auto& [engines, programs] : std::map<int, std::size_t>{{1, 1}, {2, 2}, {3, 3}, {7, 7}, {14, 7}}) {
+    CollectiveSpec spec = all_gather(SdmaVariant::b2b, 1_MiB);
+    spec.engines = engines;
+    expect_counts(spec, programs, 7);
   }
-  for (const auto& [gpu, counts] : counts_by_gpu(CollectiveKind::all_gather, all_gather(SdmaVariant::bcst, 1_MiB))) {
-    EXPECT_EQ(counts.commands, 4U);
-    EXPECT_EQ(counts.programs, 4U);
-    EXPECT_EQ(counts.engines.size(), 4U);
-  }
-  for (const auto& [gpu, counts] : counts_by_gpu(CollectiveKind::all_gather, all_gather(SdmaVariant::b2b, 1_MiB))) {
-    EXPECT_EQ(counts.commands, 7U);
-    EXPECT_EQ(counts.programs, 1U);
-    EXPECT_EQ(counts.engines.size(), 1U);
-  }
-  std::size_t swaps = 0;
+}
+
+TEST(SdmaProgram, SwapsEveryPairOnce) {
+  std::map<int, std::set<int>> engines;
   const CollectiveSpec swap = sdma_collective(CollectiveKind::all_to_all, SdmaVariant::swap, false, 1_MiB);
-  for (const auto& [gpu, counts] : counts_by_gpu(CollectiveKind::all_to_all, swap)) {
-    EXPECT_LE(counts.commands, 4U);
-    EXPECT_EQ(counts.engines.size(), counts.commands);
-    swaps += counts.commands;
+  std::size_t swaps = 0;
+  for (const EngineProgram& program : sdma_programs(swap.kind, swap, CopyPlatform::mi300x().sdma)) {
+    swaps += program.transfers.size();
+    EXPECT_EQ(program.transfers.size(), 1U);
+    EXPECT_TRUE(engines[program.gpu].insert(program.engine).second) << "each on an engine of its own";
+    EXPECT_LE(engines[program.gpu].size(), 4U);
   }
   EXPECT_EQ(swaps, 28U);
 }
-
-TEST(SdmaProgram, DealsBackToBackCopiesToTheEnginesAskedFor) {
-  for (int engines : {2, 3, 7, 14}) {
-    CollectiveSpec spec = all_gather(SdmaVariant::b2b, 1_MiB);
-    spec.engines = engines;
-    for (const auto& [gpu, counts] : counts_by_gpu(CollectiveKind::all_gather, spec)) {
-      EXPECT_EQ(counts.commands, 7U);
-      EXPECT_EQ(counts.programs, static_cast<std::size_t>(std::min(engines, 7)));
-    }
-  }
-}
-
 // run() itself checks that every byte has arrived once.
 RC_GTEST_PROP(SdmaCollectiveProperty, EveryPossibleCollectiveDeliversEverything, ()) {
   CopyPlatform platform = CopyPlatform::mi300x();
@@ -97,17 +94,6 @@ RC_GTEST_PROP(SdmaCollectiveProperty, EveryPossibleCollectiveDeliversEverything,
   // No link carries more than its rate: one chunk each way over every link, in a broadcast the whole array.
   const double chunk = spec.kind == CollectiveKind::broadcast ? spec.bytes.value() : spec.bytes.value() / spec.gpus;
   RC_ASSERT(sim::to_seconds(time).value() > chunk / platform.fabric.link_rate.value());
-}
-
-TEST(SdmaCollective, LargeCollectivesRunAtTheLinksRate) {
-  const CopyPlatform platform = CopyPlatform::mi300x();
-  const sim::Bytes bytes = 16_GiB;
-  // All 56 links busy: each also carries the acknowledgements of its opposite.
-  const sim::BytesPerSecond link = platform.fabric.link_rate / (1.0 + platform.fabric.reverse_share);
-  const double floor = (bytes / 8.0 / link).value();
-  const double time = sim::to_seconds(time_on(platform, all_gather(SdmaVariant::pcpy, bytes, true))).value();
-  EXPECT_GE(time, floor * 0.9999);
-  EXPECT_LE(time, floor * 1.002);
 }
 
 TEST(SdmaCollective, ALargerRunCostsNoMoreEventsThanTwiceASmallOne) {
@@ -139,28 +125,25 @@ TEST(SdmaCollective, AllReduceIsReduceScatterAndAllGather) {
 
 TEST(SdmaCollective, SaysWhyItIsImpossible) {
   const CopyPlatform platform = CopyPlatform::mi300x();
-  const auto why = [&](CollectiveKind kind, SdmaVariant variant, auto change) {
-    CollectiveSpec spec = sdma_collective(kind, variant, false, 1_MiB);
-    change(spec);
-    return why_impossible_on_sdma(spec, platform.sdma, platform.gpus);
-  };
-  const auto as_is = [](CollectiveSpec&) {};
-  EXPECT_EQ(why(CollectiveKind::all_gather, SdmaVariant::pcpy, as_is), "");
-  EXPECT_EQ(why(CollectiveKind::all_gather, SdmaVariant::swap, as_is),
-            "variant swap does not exist for all_gather; use pcpy, bcst or b2b");
-  EXPECT_EQ(why(CollectiveKind::all_to_all, SdmaVariant::bcst, as_is),
-            "variant bcst does not exist for all_to_all; use pcpy, swap or b2b");
-  EXPECT_EQ(why(CollectiveKind::all_reduce, SdmaVariant::pcpy, as_is),
-            "copy engines do not reduce: use the backend rccl, or engines with gpu.sdma.reduction = true");
-  EXPECT_EQ(why(CollectiveKind::all_gather, SdmaVariant::pcpy, [](CollectiveSpec& spec) { spec.gpus = 9; }),
-            "a collective takes 2 to 8 GPUs of this platform, not 9");
-  EXPECT_EQ(why(CollectiveKind::all_gather, SdmaVariant::b2b, [](CollectiveSpec& spec) { spec.engines = 15; }),
-            "a GPU has 14 engines for its links, so b2b runs on 1 to that many, not 15");
-  EXPECT_EQ(why(CollectiveKind::all_gather, SdmaVariant::pcpy, [](CollectiveSpec& spec) { spec.engines = 2; }),
-            "a number of engines is a choice of b2b alone");
-  EXPECT_EQ(
-      why(CollectiveKind::all_gather, SdmaVariant::pcpy, [](CollectiveSpec& spec) { spec.bytes = sim::Bytes(0); }),
-      "a collective moves at least one byte");
+  CollectiveSpec nine = all_gather(SdmaVariant::pcpy, 1_MiB);
+  nine.gpus = 9;
+  CollectiveSpec fifteen = all_gather(SdmaVariant::b2b, 1_MiB);
+  fifteen.engines = 15;
+  CollectiveSpec two = all_gather(SdmaVariant::pcpy, 1_MiB);
+  two.engines = 2;
+  for (const auto& [spec, why] : std::vector<std::pair<CollectiveSpec, std::string>>{
+           {all_gather(SdmaVariant::pcpy, 1_MiB), ""},
+           {all_gather(SdmaVariant::swap, 1_MiB), "variant swap does not exist for all_gather; use pcpy, bcst or b2b"},
+           {sdma_collective(CollectiveKind::all_to_all, SdmaVariant::bcst, false, 1_MiB),
+            "variant bcst does not exist for all_to_all; use pcpy, swap or b2b"},
+           {sdma_collective(CollectiveKind::all_reduce, SdmaVariant::pcpy, false, 1_MiB),
+            "copy engines do not reduce: use the backend rccl, or engines with gpu.sdma.reduction = true"},
+           {nine, "a collective takes 2 to 8 GPUs of this platform, not 9"},
+           {fifteen, "a GPU has 14 engines for its links, so b2b runs on 1 to that many, not 15"},
+           {two, "a number of engines is a choice of b2b alone"},
+           {all_gather(SdmaVariant::pcpy, sim::Bytes(0)), "a collective moves at least one byte"}}) {
+    EXPECT_EQ(why_impossible_on_sdma(spec, platform.sdma, platform.gpus), why);
+  }
 }
 
 TEST(SdmaCollective, PrelaunchMustFitInTheRing) {
@@ -171,6 +154,105 @@ TEST(SdmaCollective, PrelaunchMustFitInTheRing) {
   };
   EXPECT_EQ(why(1_GiB), "");
   EXPECT_NE(why(16_GiB).find("use a larger ring"), std::string::npos);
+}
+
+// How close do the MI300X's parameters come to what DMA-Latte measured? The bands are those the project set itself; the
+// platform file's SDMA parameters are fitted to these two tables.
+
+struct Column {
+  SdmaVariant variant;
+  bool prelaunch;
+};
+constexpr std::array<Column, 5> columns{{{SdmaVariant::pcpy, true},
+                                         {SdmaVariant::bcst, false},
+                                         {SdmaVariant::bcst, true},
+                                         {SdmaVariant::b2b, false},
+                                         {SdmaVariant::b2b, true}}};
+
+double all_gather_us(const CopyPlatform& platform, SdmaVariant variant, bool prelaunch, double bytes) {
+  CopyNode node(platform);
+  return sim::to_microseconds(
+      node.run(sdma_collective(CollectiveKind::all_gather, variant, prelaunch, sim::Bytes(bytes))));
+}
+std::array<double, 5> speedups(const CopyPlatform& platform, double bytes) {
+  const double baseline = all_gather_us(platform, SdmaVariant::pcpy, false, bytes);
+  std::array<double, 5> result{};
+  std::transform(columns.begin(), columns.end(), result.begin(), [&](const Column& column) {
+    return baseline / all_gather_us(platform, column.variant, column.prelaunch, bytes);
+  });
+  return result;
+}
+
+// The published share of copying at 64 KiB is 46 %, between 36 and 51 of the sizes beside it: deviation 46.
+TEST(DmaLatte, PhasesOfOneCopyAreWithinFourPointsButOne) {
+  const CopyPlatform platform = CopyPlatform::mi300x();
+  const auto rows = reference_numbers("sdma_p2p_phase_pct_mi300x_dmalatte.csv");
+  ASSERT_EQ(rows.size(), 17U);
+  for (const auto& row : rows) {
+    CopyNode node(platform);
+    const SdmaCopyPhases phases = node.run(SdmaCopySpec{0, 1, sim::Bytes(row[0]), {}});
+    const std::array<sim::Time, 4> times{phases.control, phases.schedule, phases.copy, phases.completion};
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const double percent = 100.0 * sim::to_microseconds(times[i]) / sim::to_microseconds(phases.total());
+      const bool is_steep = i == 2 && row[0] == 65536.0;
+      EXPECT_NEAR(percent, row[i + 1], is_steep ? 5.0 : 4.0) << "phase " << i << " at " << row[0] << " bytes";
+    }
+  }
+}
+
+// One cell is left out of the errors: 1.58 for prelaunched b2b at 512 KiB lies between 3.58 and 1.84, below b2b itself.
+TEST(DmaLatte, AllGatherVariantsComeOutWithinSixPercentAndInOrder) {
+  const CopyPlatform platform = CopyPlatform::mi300x();
+  const auto rows = reference_numbers("sdma_allgather_speedup_mi300x_dmalatte.csv");
+  ASSERT_EQ(rows.size(), 22U);
+  std::vector<double> errors;
+  int best_right = 0;
+  for (const auto& row : rows) {
+    const std::array<double, 5> predicted = speedups(platform, row[0]);
+    for (std::size_t i = 0; i < predicted.size(); ++i) {
+      if (row[0] != 524288 || i != 4) errors.push_back(std::abs(predicted[i] / row[i + 1] - 1.0));
+    }
+    const auto predicted_best = std::max_element(predicted.begin(), predicted.end()) - predicted.begin();
+    const auto measured_best = std::max_element(row.begin() + 1, row.end()) - (row.begin() + 1);
+    best_right += predicted_best == measured_best ? 1 : 0;
+  }
+  std::nth_element(errors.begin(), errors.begin() + static_cast<long>(errors.size() / 2), errors.end());
+  EXPECT_LE(errors[errors.size() / 2], 0.06);
+  EXPECT_GE(best_right, 20);
+}
+
+TEST(DmaLatte, LargeVariantsMeetTheirAsymptotes) {
+  const CopyPlatform platform = CopyPlatform::mi300x();
+  const double bytes = 2147483648.0;
+  const std::array<double, 5> large = speedups(platform, bytes);
+  EXPECT_NEAR(large[1], 0.43, 0.03);
+  EXPECT_NEAR(large[3], 0.15, 0.03);
+  // Swap against pcpy, all-to-all: 0.51 to 0.53, and the rounding of either.
+  const auto all_to_all_us = [&](SdmaVariant variant) {
+    CopyNode node(platform);
+    return sim::to_microseconds(
+        node.run(sdma_collective(CollectiveKind::all_to_all, variant, false, sim::Bytes(bytes))));
+  };
+  EXPECT_NEAR(all_to_all_us(SdmaVariant::pcpy) / all_to_all_us(SdmaVariant::swap), 0.52, 0.015);
+}
+
+// A gap that stays: from 128 KiB to 1 MiB every variant is measured faster against pcpy than it comes out here, by up
+// to a third, as if baseline pcpy alone took 53 us there and 43 at 1 KiB. No cost per command or completion can do
+// that: bcst gains 2.05 at 128 KiB, and its commands are fewer by 56 / 32 = 1.75; nor can a cost of engines or links,
+// as prelaunched pcpy uses the same ones and does not slow. No published time tells more. Closing it fails here.
+TEST(DmaLatte, MiddleSizesAreStillUnderestimated) {
+  const auto rows = reference_numbers("sdma_allgather_speedup_mi300x_dmalatte.csv");
+  const auto row = std::find_if(rows.begin(), rows.end(), [](const auto& cells) { return cells[0] == 262144; });
+  ASSERT_NE(row, rows.end());
+  const double predicted = speedups(CopyPlatform::mi300x(), 262144)[0];
+  EXPECT_LT(predicted, 0.9 * (*row)[1]);
+}
+
+// transferbench_examples_mi300x.csv T2: 48.349 GB/s of 64 MiB.
+TEST(DmaLatte, ALargeCopyRunsAtTheMeasuredRate) {
+  CopyNode node(CopyPlatform::mi300x());
+  const double us = sim::to_microseconds(node.run(SdmaCopySpec{0, 1, sim::Bytes(67108864), {}}).copy);
+  EXPECT_NEAR(67.108864e3 / us, 48.349, 0.25);
 }
 
 }  // namespace

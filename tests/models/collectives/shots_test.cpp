@@ -30,12 +30,7 @@ PlatformSpec machine(double pass = 1e6) {
 }
 
 CollectiveSpec collective(Backend backend, double bytes, CollectiveKind kind = CollectiveKind::all_reduce) {
-  CollectiveSpec spec;
-  spec.kind = kind;
-  spec.backend = backend;
-  spec.bytes = sim::Bytes(bytes);
-  spec.gpus = 4;
-  return spec;
+  return collective(kind, backend, sim::Bytes(bytes), 4);
 }
 
 // Flags, one pass, flags. In two shots a pass for the sums and one to gather them, by lanes of four workgroups dealt to

@@ -51,9 +51,13 @@ double microseconds(const AttentionShape& shape, const PlatformSpec& platform = 
 // At 1 GHz, which matrix work runs at, a thousand cycles are a microsecond.
 double as_us(double cycles) { return cycles / 1000.0; }
 
-// Eight tiles on eight CUs, of two steps each.
-TEST(Attention, TakesTheStepsOfItsTiles) {
+// Eight tiles on eight CUs, of two steps each. Of tokens that see those before them the first tile's queries see half
+// of the keys: with four heads each CU has one tile, the longest of two steps; with eight, one of two steps and one of
+// one.
+TEST(Attention, TakesTheStepsOfTheTilesOfTheHeaviestCu) {
   EXPECT_NEAR(microseconds(square(4, 256, false)), as_us(2 * step_cycles + tile_cycles), 1e-2);
+  EXPECT_NEAR(microseconds(square(4, 256, true)), as_us(2 * step_cycles + tile_cycles), 1e-2);
+  EXPECT_NEAR(microseconds(square(8, 256, true)), as_us(3 * step_cycles + 2 * tile_cycles), 1e-2);
 }
 
 // With vector units as fast as matrix units all of a step is its products: at half the efficiency it takes twice as
@@ -64,13 +68,6 @@ TEST(Attention, ByVectorUnitsHasAnEfficiencyOfItsOwn) {
   const double half = microseconds(square(4, 256, false), platform) - as_us(tile_cycles);
   platform.gpu.attention->vector_efficiency = 0.25;
   EXPECT_NEAR(microseconds(square(4, 256, false), platform) - as_us(tile_cycles), 2.0 * half, 1e-2);
-}
-
-// Of two tiles the first queries' sees half of the keys. With four heads each CU has one tile, the longest of two
-// steps; with eight, one of two steps and one of one.
-TEST(Attention, OfTokensThatSeeThoseBeforeThemEndsWithTheHeaviestCu) {
-  EXPECT_NEAR(microseconds(square(4, 256, true)), as_us(2 * step_cycles + tile_cycles), 1e-2);
-  EXPECT_NEAR(microseconds(square(8, 256, true)), as_us(3 * step_cycles + 2 * tile_cycles), 1e-2);
 }
 
 // Five products for two, and 30 operations for each score.
@@ -92,25 +89,26 @@ AttentionShape decode(std::int64_t batch, std::int64_t kv_heads) {
 }
 
 // Keys and values of 8 x 8 heads of 64 elements of two bytes: 1.6384 GB at the 800 GB/s of reads, beside 66 KB of
-// queries and results. One cache for eight
-// CUs is split over them.
+// queries and results, whatever the number of the queries' heads. One cache for eight CUs is split over them.
 TEST(Attention, OfOneQueryIsTheStreamOfItsCache) {
-  EXPECT_NEAR(microseconds(decode(8, 8)), 2048.0 + 3.0, 0.2);
-  EXPECT_NEAR(microseconds(decode(1, 1)), 32.0 + 3.0 + 2.0, 0.1);
+  PlatformSpec platform = with_attention();
+  EXPECT_NEAR(microseconds(decode(8, 8), platform), 2048.0 + 3.0, 0.2);
+  EXPECT_NEAR(microseconds(decode(1, 1), platform), 32.0 + 3.0 + 2.0, 0.1);
+  AttentionShape ungrouped = decode(8, 8);
+  ungrouped.heads = ungrouped.kv_heads;
+  EXPECT_NEAR(microseconds(ungrouped), microseconds(decode(8, 8)), 0.2);
+  // 64 caches are eight on each of 8 CUs.
+  platform.gpu.attention->decode_tile = 1_us;
+  EXPECT_NEAR(microseconds(decode(8, 8), platform), 2048.0 + 3.0 + 8.0, 0.2);
+  EXPECT_NEAR(microseconds(decode(1, 1), platform), 32.0 + 3.0 + 2.0 + 1.0, 0.1);
 }
 
-// Tiles of 64 rows, of which one counts: 64 operations for each of 1.6384e9 bytes, 500 a cycle on each of 8 CUs.
-TEST(Attention, OfOneQueryMultipliesTilesInWhole) {
+// Tiles of 64 rows, of which one counts: 64 operations for each of 1.6384e9 bytes, 500 a cycle on each of 8 CUs. Four
+// queries of 16 heads that share keys are 64 rows: two tiles of 32 take as long as one tile of 64, of which two count.
+TEST(Attention, OfFewQueriesMultipliesTilesInWhole) {
   PlatformSpec platform = with_attention();
   platform.gpu.attention->decode_rows = 64;
   EXPECT_NEAR(microseconds(decode(8, 8), platform), as_us(64.0 * 1.6384e9 / (500.0 * 8)) + 3.0, 3.0);
-}
-
-// Four queries of 16 heads that share keys are 64 rows: two tiles of 32 take as long as one tile of 64, of which two
-// rows count.
-TEST(Attention, OfMoreQueriesThanATileHasMultipliesMoreTiles) {
-  PlatformSpec platform = with_attention();
-  platform.gpu.attention->decode_rows = 64;
   AttentionShape shape = decode(8, 8);
   shape.heads = 2 * shape.kv_heads;
   const double of_64_rows = microseconds(shape, platform);
@@ -119,13 +117,6 @@ TEST(Attention, OfMoreQueriesThanATileHasMultipliesMoreTiles) {
   shape.heads = 16 * shape.kv_heads;
   shape.queries = 4;
   EXPECT_NEAR(microseconds(shape, platform) / of_64_rows, 1.0, 0.01);
-}
-
-// Grouped heads share keys and values: as many bytes whatever the number of queries' heads.
-TEST(Attention, OfGroupedHeadsReadsTheirKeysOnce) {
-  AttentionShape fewer = decode(8, 8);
-  fewer.heads = fewer.kv_heads;
-  EXPECT_NEAR(microseconds(fewer), microseconds(decode(8, 8)), 0.2);
 }
 
 // Four tiles of 128 queries with a window of 128 keys see those of their own tile and of the one before, two steps
@@ -164,51 +155,37 @@ TEST(Attention, WithSharedValuesReadsTheCacheOnce) {
   EXPECT_THAT(why_impossible(shape, platform.gpu), HasSubstr("values of 600 elements are no part of keys of 576"));
 }
 
-// Half of the rate, twice the time of products.
+// Half of the rate, twice the time of products; tf32 is multiplied as single precision is, however fast a platform
+// multiplies it otherwise.
 TEST(Attention, InAnotherFormatHasItsRate) {
-  PlatformSpec platform = with_attention();
-  platform.gpu.gemm.others[static_cast<std::size_t>(Dtype::fp32)] = PrecisionSpec{500.0};
-  AttentionShape shape = square(8, 128, false);
-  shape.dtype = Dtype::fp32;
-  EXPECT_NEAR(microseconds(shape, platform), as_us(2 * 8388.608 + 1638.4 + tile_cycles), 1e-2);
-}
-
-// However fast a platform multiplies it otherwise.
-TEST(Attention, OfTf32IsMultipliedInSinglePrecision) {
   PlatformSpec platform = with_attention();
   platform.gpu.gemm.others[static_cast<std::size_t>(Dtype::fp32)] = PrecisionSpec{500.0};
   platform.gpu.gemm.others[static_cast<std::size_t>(Dtype::tf32)] = PrecisionSpec{4000.0};
   AttentionShape shape = square(8, 128, false);
   shape.dtype = Dtype::fp32;
   const double single = microseconds(shape, platform);
+  EXPECT_NEAR(single, as_us(2 * 8388.608 + 1638.4 + tile_cycles), 1e-2);
   shape.dtype = Dtype::tf32;
   EXPECT_DOUBLE_EQ(microseconds(shape, platform), single);
 }
 
-// 20 operations for each of 16384 scores of a step, 40 of the gradient.
+// 20 operations for each of 16384 scores of a step, 40 of the gradient. Vector units that multiply have draws of their
+// own.
 TEST(Attention, DrawsWhichScoresItDrops) {
   PlatformSpec platform = with_attention();
   platform.gpu.attention->dropout_flops = 20.0;
   platform.gpu.attention->dropout_backward_flops = 40.0;
-  AttentionShape shape = square(8, 128, false);
-  const double without = microseconds(shape, platform);
-  shape.dropout = true;
-  EXPECT_NEAR(microseconds(shape, platform), without + as_us(2.0 * 1638.4), 1e-2);
-  shape.backward = true;
-  EXPECT_NEAR(microseconds(shape, platform), as_us(2.5 * 8388.608 + 7.0 * 1638.4 + tile_cycles), 1e-2);
-}
-
-// Vector units that multiply have draws of their own.
-TEST(Attention, ByVectorUnitsDrawsAsItsKernelsDo) {
-  PlatformSpec platform = with_attention();
-  platform.gpu.gemm.others[static_cast<std::size_t>(Dtype::fp32)] = PrecisionSpec{100.0};
-  platform.gpu.attention->dropout_flops = 20.0;
   platform.gpu.attention->vector_dropout_flops = 70.0;
+  platform.gpu.gemm.others[static_cast<std::size_t>(Dtype::fp32)] = PrecisionSpec{100.0};
   AttentionShape shape = square(8, 128, false);
-  shape.dtype = Dtype::fp32;
-  const double without = microseconds(shape, platform);
-  shape.dropout = true;
-  EXPECT_NEAR(microseconds(shape, platform), without + as_us(7.0 * 1638.4), 1e-1);
+  AttentionShape dropping = shape;
+  dropping.dropout = true;
+  EXPECT_NEAR(microseconds(dropping, platform), microseconds(shape, platform) + as_us(2.0 * 1638.4), 1e-2);
+  shape.dtype = dropping.dtype = Dtype::fp32;
+  EXPECT_NEAR(microseconds(dropping, platform), microseconds(shape, platform) + as_us(7.0 * 1638.4), 1e-1);
+  dropping.dtype = Dtype::bf16;
+  dropping.backward = true;
+  EXPECT_NEAR(microseconds(dropping, platform), as_us(2.5 * 8388.608 + 7.0 * 1638.4 + tile_cycles), 1e-2);
 }
 
 // Three heads of four tiles, of four steps to one, on eight CUs. Dealt in turn, the first CU has one of four and one of
@@ -240,27 +217,21 @@ TEST(Attention, OfAFrameworkHasOtherKernelsBeside) {
   EXPECT_NEAR(microseconds(square(4, 256, false), platform), alone + 5.0 + append + waiting, 1e-2);
 }
 
-// 64 caches are eight on each of 8 CUs.
-TEST(Attention, OfOneQueryTakesItsTimeForEachCache) {
-  PlatformSpec platform = with_attention();
-  platform.gpu.attention->decode_tile = 1_us;
-  EXPECT_NEAR(microseconds(decode(8, 8), platform), 2048.0 + 3.0 + 8.0, 0.2);
-  EXPECT_NEAR(microseconds(decode(1, 1), platform), 32.0 + 3.0 + 2.0 + 1.0, 0.1);
-}
-
 TEST(Attention, SaysWhatNoMachineRuns) {
-  const GpuSpec gpu = with_attention().gpu;
-  EXPECT_THAT(why_impossible(square(8, 128, true), gpu), IsEmpty());
-  EXPECT_THAT(why_impossible(square(8, 128, true), round_platform().gpu), HasSubstr("gpu.attention"));
-  AttentionShape shape = square(8, 128, true);
-  shape.dtype = Dtype::fp8;
-  EXPECT_THAT(why_impossible(shape, gpu), HasSubstr("no matrix rate of fp8"));
-  shape = square(8, 128, true);
-  shape.kv_heads = 3;
-  EXPECT_THAT(why_impossible(shape, gpu), HasSubstr("8 heads do not share 3"));
-  shape = square(8, 128, true);
-  shape.keys = 100;
-  EXPECT_THAT(why_impossible(shape, gpu), HasSubstr("128 queries see no more than 100 keys"));
+  const AttentionShape possible = square(8, 128, true);
+  EXPECT_THAT(why_impossible(possible, with_attention().gpu), IsEmpty());
+  EXPECT_THAT(why_impossible(possible, round_platform().gpu), HasSubstr("gpu.attention"));
+  AttentionShape in_fp8 = possible;
+  in_fp8.dtype = Dtype::fp8;
+  AttentionShape of_three = possible;
+  of_three.kv_heads = 3;
+  AttentionShape of_few_keys = possible;
+  of_few_keys.keys = 100;
+  for (const auto& [shape, why] : {std::pair(in_fp8, "no matrix rate of fp8"),
+                                   {of_three, "8 heads do not share 3"},
+                                   {of_few_keys, "128 queries see no more than 100 keys"}}) {
+    EXPECT_THAT(why_impossible(shape, with_attention().gpu), HasSubstr(why));
+  }
 }
 
 }  // namespace

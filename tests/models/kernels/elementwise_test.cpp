@@ -26,23 +26,16 @@ PlatformSpec with_vectors() {
   return platform;
 }
 
-// HBM gives 800 GB/s to reads and 500 GB/s to writes: 1250 + 2000 us.
-TEST(Elementwise, IsBoundByTheBandwidthOfHbm) {
-  EXPECT_NEAR(microseconds(round_platform(), {sim::Bytes(1e9), sim::Bytes(1e9), {}}), 3250.0 + around_us, 1e-3);
-}
-
-// A byte takes no time beside what surrounds the kernel.
-TEST(Elementwise, OfOneByteIsItsLaunch) {
-  EXPECT_NEAR(microseconds(round_platform(), {sim::Bytes(1.0), sim::Bytes(0.0), {}}), around_us, 1e-3);
-}
-
-// However few elements there are, each place is worked out.
-TEST(Elementwise, OfPartsOfArraysWorksOutPlaces) {
+// HBM gives 800 GB/s to reads and 500 GB/s to writes: 1250 + 2000 us. A byte takes no time beside what surrounds the
+// kernel, and in parts of arrays each place is worked out, however few elements there are.
+TEST(Elementwise, IsBoundByTheBandwidthOfHbmOrByItsLaunchAndThePlacesOfPartsOfArrays) {
   PlatformSpec platform = round_platform();
   platform.gpu.streams.indexing = sim::to_time(sim::Seconds(3e-6));
-  ElementwiseSpec spec{sim::Bytes(1.0), sim::Bytes(0.0), {}};
-  spec.strided = true;
-  EXPECT_NEAR(microseconds(platform, spec), 3.0 + around_us, 1e-3);
+  ElementwiseSpec byte{sim::Bytes(1.0), sim::Bytes(0.0), {}};
+  EXPECT_NEAR(microseconds(platform, {sim::Bytes(1e9), sim::Bytes(1e9), {}}), 3250.0 + around_us, 1e-3);
+  EXPECT_NEAR(microseconds(platform, byte), around_us, 1e-3);
+  byte.strided = true;
+  EXPECT_NEAR(microseconds(platform, byte), 3.0 + around_us, 1e-3);
 }
 
 // All CUs do 100 operations a cycle of 2 GHz: 1e12 of them take so long, however few bytes there are, and twice as long

@@ -1,3 +1,4 @@
+// GEMMs: how a library cuts them, what they move and how long they take on the round machine.
 #include "models/kernels/gemm.h"
 
 #include <gmock/gmock.h>
@@ -6,8 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
+#include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,12 +18,12 @@
 namespace c3sim::models {
 namespace {
 
+using sim::operator""_us;
 using ::testing::HasSubstr;
 
 constexpr double element = GemmShape::element_bytes;
 
-// Of that full tile of the round machine: panels of
-// 2 * 128 rows and columns, and the tile itself, at 2 B an element.
+// A full tile of the round machine has panels of 2 * 128 rows and columns, and the tile itself, at 2 B an element.
 constexpr double panel_bytes = 512'000.0;
 constexpr double tile_bytes = 32'768.0;
 
@@ -34,8 +35,9 @@ struct GemmOutcome {
 };
 
 // A GEMM on GPU 0, without the host. `disturb` is called on the node before it starts.
-template <class Disturb>
-GemmOutcome run_on_gpu0(const PlatformSpec& platform, GemmShape shape, const Stream& stream, Disturb disturb) {
+GemmOutcome run_on_gpu0(
+    const PlatformSpec& platform, GemmShape shape, const Stream& stream = {},
+    const std::function<void(Node&)>& disturb = [](Node&) {}) {
   sim::Simulator simulator;
   Node node(simulator, platform);
   disturb(node);
@@ -49,60 +51,59 @@ GemmOutcome run_on_gpu0(const PlatformSpec& platform, GemmShape shape, const Str
   return outcome;
 }
 
-GemmOutcome run_on_gpu0(const PlatformSpec& platform, GemmShape shape, CuMask mask = {}) {
-  return run_on_gpu0(platform, shape, {mask}, [](Node&) {});
-}
-
 // Behind other work, which has left nothing of its operands in the caches.
 GemmOutcome run_cold(const PlatformSpec& platform, GemmShape shape) {
   Stream stream;
   stream.cached_operands = false;
-  return run_on_gpu0(platform, shape, stream, [](Node&) {});
+  return run_on_gpu0(platform, shape, stream);
+}
+
+using PlatformChange = std::function<void(PlatformSpec&)>;
+void nothing(PlatformSpec&) {}
+
+PlatformSpec round_platform_with(const PlatformChange& change) {
+  PlatformSpec platform = round_platform();
+  change(platform);
+  return platform;
+}
+
+GemmSpec with_second_kernel(const GemmShape& tuned_for, int tile_n) {
+  GemmSpec spec = round_gemm();
+  GemmKernelSpec second = spec.library.kernels.front();
+  second.tuned_for = tuned_for;
+  second.tile_n = tile_n;
+  spec.library.kernels.push_back(second);
+  return spec;
 }
 
 // Distances: to (1, 1, 1) 5, to (7, 5, 1) 3.
 TEST(GemmPlan, TheKernelOfTheNearestTunedSizeIsTaken) {
-  GemmSpec spec = round_gemm();
-  GemmKernelSpec wide = spec.library.kernels.front();
-  wide.tuned_for = {7, 5, 1};
-  wide.tile_n = 256;
-  spec.library.kernels.push_back(wide);
+  const GemmSpec spec = with_second_kernel({7, 5, 1}, 256);
   EXPECT_EQ(plan_with(spec, {4, 5, 1}).kernel.tile_n, 256);
   EXPECT_EQ(plan_with(spec, {2, 1, 1}).kernel.tile_n, 128);
   EXPECT_TRUE(plan_with(spec, {7, 5, 1}).tuned);
   EXPECT_FALSE(plan_with(spec, {7, 5, 2}).tuned);
 }
 
-// Eight CUs, a tile of 128x128 for each of eight products: as long as one alone, and each reads panels of its own.
-TEST(Gemm, OfSeveralProductsFillsTheGpuWithAllOfThem) {
-  const GemmOutcome one = run_on_gpu0(round_platform(), {.m = 128, .n = 128, .k = 1000});
-  const GemmOutcome eight = run_on_gpu0(round_platform(), {.m = 128, .n = 128, .k = 1000, .products = 8});
-  const GemmOutcome sixteen = run_on_gpu0(round_platform(), {.m = 128, .n = 128, .k = 1000, .products = 16});
-  EXPECT_NEAR(eight.us, one.us, 0.05 * one.us);
-  EXPECT_NEAR(sixteen.us, 2.0 * eight.us, 0.05 * eight.us);
-  EXPECT_NEAR(eight.beyond_l2_bytes, 8.0 * one.beyond_l2_bytes, 1.0);
-}
-
 // Eight CUs. Nine tiles of 128x128 are two waves; five of 128x256 are one of twice the time, and four of those as well.
 TEST(GemmPlan, ALibraryMayTakeTheKernelOfLeastModelledTime) {
-  GemmSpec spec = round_gemm();
+  GemmSpec spec = with_second_kernel({128, 512, 64}, 224);
   spec.library.by_modelled_time = true;
-  GemmKernelSpec wide = spec.library.kernels.front();
-  wide.tuned_for = {128, 512, 64};
-  wide.tile_n = 224;
-  spec.library.kernels.push_back(wide);
   EXPECT_EQ(plan_with(spec, {128, 128 * 9, 64}).kernel.tile_n, 224) << "six tiles, one wave of 7/4";
   EXPECT_EQ(plan_with(spec, {128, 128 * 8, 64}).kernel.tile_n, 128) << "one wave of 1";
   EXPECT_EQ(plan_with(spec, {128, 512, 64}).kernel.tile_n, 224) << "the very size";
 }
 
 // In a step of 8 along k a CU multiplies for 2 * 128 * 128 * 8 / 500 = 524 cycles; a step of at least 2048 is four
-// times that; and 0.5 cycles for each of 16384 elements come once.
+// times that; and 0.5 cycles for each of 16384 elements come once. A workgroup that loads and multiplies by turns has
+// the pipes half of the time.
 TEST(GemmPlan, EfficiencyFollowsFromWhatBindsAStep) {
   const auto efficiency = [](const auto& change) {
     GemmSpec spec = round_gemm();
     change(spec.library);
-    return plan_with(spec, {128, 128, 800}).efficiency;
+    const GemmPlan plan = plan_with(spec, {128, 128, 800});
+    EXPECT_EQ(plan.per_cu, 1);
+    return plan.efficiency;
   };
   const double multiplying = 2.0 * 128 * 128 * 800 / 1000.0;
   EXPECT_DOUBLE_EQ(efficiency([](GemmLibrary&) {}), 0.5);
@@ -110,16 +111,7 @@ TEST(GemmPlan, EfficiencyFollowsFromWhatBindsAStep) {
               1e-12);
   EXPECT_NEAR(efficiency([](GemmLibrary& library) { library.tile_overhead = 0.5; }),
               multiplying / (2.0 * multiplying + 8192.0), 1e-12);
-}
-
-// A workgroup that loads and multiplies by turns has the pipes half of the time, two of a CU have them always.
-TEST(GemmPlan, AWorkgroupThatDoesNotLoadAheadKeepsThePipesBusyHalfOfTheTime) {
-  GemmSpec spec = round_gemm();
-  const GemmPlan ahead = plan_with(spec, {128, 128, 800});
-  spec.library.loads_ahead = false;
-  const GemmPlan by_turns = plan_with(spec, {128, 128, 800});
-  EXPECT_EQ(ahead.per_cu, 1);
-  EXPECT_DOUBLE_EQ(by_turns.efficiency, ahead.efficiency / 2.0);
+  EXPECT_DOUBLE_EQ(efficiency([](GemmLibrary& library) { library.loads_ahead = false; }), 0.25);
 }
 
 // Rows of 800 elements of 2 B are 1600 B apart: a multiple of 400, but not of 1024.
@@ -133,8 +125,7 @@ TEST(GemmPlan, RowsThatLieInFewChannelsTakeLongerInTheL2) {
   EXPECT_GT(plan_with(spec, {128, 128, 800}).l2_conflicts, free);
 }
 
-// Half of the efficiency for operands that lie as those of a gradient of weights do, whose kernels are those of others.
-// The operands of a step, 2 B * 256 * 8, take 2048 cycles to come in at 2 B a cycle, however many CUs share a load.
+// The operands of a step, 2 B * 256 * 8 take 2048 cycles to come in at 2 B a cycle, however many CUs share a load.
 TEST(GemmPlan, NoCuMultipliesFasterThanItsOperandsArrive) {
   GpuSpec gpu = round_platform().gpu;
   gpu.streams.bytes_per_cycle = 2.0;
@@ -152,6 +143,7 @@ TEST(GemmPlan, NoContractionIsSplitIntoPartsThatThePipelineHolds) {
   EXPECT_GT(plan_gemm(gpu, {4096, 8, 4096}).kernel.split_k, 1);
 }
 
+// A gradient of weights has half of the efficiency here, by the kernels of others.
 TEST(GemmPlan, OfAGradientHasTheEfficiencyOfItsOperands) {
   GpuSpec gpu = round_platform().gpu;
   PrecisionSpec& tf32 = gpu.gemm.others[static_cast<std::size_t>(Dtype::tf32)].emplace();
@@ -202,15 +194,16 @@ TEST(GemmPlan, OccupancyFollowsFromWhatAWorkgroupNeeds) {
 // in fp16.
 TEST(GemmPlan, OfFp16IsThatOfBf16) {
   for (const std::string name : {"mi300x", "h200", "mi355x"}) {
+    SCOPED_TRACE(name);
     const GpuSpec gpu = read_platform(platform_file(name)).gpu;
     for (GemmShape shape : {GemmShape{8192, 8192, 8192}, GemmShape{4096, 4096, 4096}, GemmShape{1000, 40, 5000}}) {
       const GemmPlan bf16 = plan_gemm(gpu, shape);
       shape.dtype = Dtype::fp16;
       const GemmPlan fp16 = plan_gemm(gpu, shape);
-      EXPECT_EQ(fp16.tuned, bf16.tuned) << name;
-      EXPECT_EQ(fp16.kernel.tile_m, bf16.kernel.tile_m) << name;
-      EXPECT_EQ(fp16.kernel.tile_n, bf16.kernel.tile_n) << name;
-      EXPECT_DOUBLE_EQ(fp16.cycles, bf16.cycles) << name;
+      EXPECT_EQ(fp16.tuned, bf16.tuned);
+      EXPECT_EQ(fp16.kernel.tile_m, bf16.kernel.tile_m);
+      EXPECT_EQ(fp16.kernel.tile_n, bf16.kernel.tile_n);
+      EXPECT_DOUBLE_EQ(fp16.cycles, bf16.cycles);
     }
   }
 }
@@ -246,78 +239,88 @@ TEST(GemmPlan, TilesAtTheEdgeArePadded) {
   EXPECT_DOUBLE_EQ(plan.piece_flops(), 327'680.0);
 }
 
-TEST(GemmTime, OfASmallProductIsTheLaunchAndOnePaddedTile) {
+// One tile of a size that no kernel was tuned for: all eight CUs share its contraction, if the library splits.
+TEST(GemmPlan, ContractionsThatLeaveCusWithoutWorkAreSplit) {
+  GpuSpec gpu = round_platform().gpu;
+  EXPECT_EQ(plan_gemm(gpu, {128, 128, 1024}).pieces(), 1);
+  gpu.gemm.library.splits = true;
+  EXPECT_EQ(plan_gemm(gpu, {128, 128, 1024}).pieces(), 8);
+  EXPECT_EQ(plan_gemm(gpu, {128, 128, 16}).pieces(), 2) << "two steps of eight";
+  EXPECT_EQ(plan_gemm(gpu, {8 * 128, 128, 1024}).pieces(), 8) << "a tile for each CU";
+}
+
+void expect_time(const std::string& claim, const PlatformChange& change, const GemmShape& shape, double us,
+                 double tolerance = 1e-5, CuMask mask = {}) {
+  EXPECT_NEAR(run_on_gpu0(round_platform_with(change), shape, {mask}).us, us, tolerance) << claim;
+}
+
+void two_workgroups_a_cu(PlatformSpec& p) { p.gpu.gemm.library.kernels.front().workgroup = part_of_cu(2); }
+void slow_ports(PlatformSpec& p) { p.gpu.memory.port_rate = sim::BytesPerSecond(1e9); }
+void split_by_eight(PlatformSpec& p) { p.gpu.gemm.library.kernels.front().split_k = 8; }
+
+// There are eight CUs, of which each takes tile_us for a full tile. A small product is the launch and one padded tile.
+TEST(GemmTime, IsTheLaunchAndTheTilesOfTheBusiestCu) {
   // 2 * 128 * 128 * 16 flops at 0.5 TFLOP/s are 1.048576 us.
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {1, 1, 16}).us, dispatch_us + 1.048576, 1e-5);
+  expect_time("a small product is one padded tile", nothing, {1, 1, 16}, dispatch_us + 1.048576);
+  expect_time("a padded tile takes as long as a full one", nothing, {129, 129, 1000}, dispatch_us + tile_us);
+  expect_time("four full tiles are one wave", nothing, {256, 256, 1000}, dispatch_us + tile_us);
+  expect_time("eight tiles are one wave", nothing, {1024, 128, 1000}, dispatch_us + tile_us);
+  expect_time("the ninth tile takes a wave of its own", nothing, {1025, 128, 1000}, 2.0 * (dispatch_us + tile_us));
+  // Two CUs of each XCD: eight tiles are two waves. Three: six tiles, then two.
+  const std::vector<std::pair<CuMask, double>> masks{{{0, 2}, 2.0}, {{1, 4}, 2.0}, {{3, 4}, 4.0}};
+  for (const auto& [mask, waves] : masks) {
+    expect_time("a mask makes more waves", nothing, {1024, 128, 1000}, waves * (dispatch_us + tile_us), 1e-5, mask);
+  }
+  const PlatformChange slow = [](PlatformSpec& p) { p.gpu.power.matrix_clock = sim::Hertz(0.5e9); };
+  expect_time("it follows the matrix clock", slow, {1024, 128, 1000}, dispatch_us + 2.0 * tile_us);
 }
 
-TEST(GemmTime, OfAPaddedTileIsThatOfAFullOne) {
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {129, 129, 1000}).us, dispatch_us + tile_us, 1e-5);
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {256, 256, 1000}).us, dispatch_us + tile_us, 1e-5);
-}
-
-// Eight CUs: the ninth tile takes a wave of its own.
-TEST(GemmTime, QuantisesInWaves) {
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}).us, dispatch_us + tile_us, 1e-5);
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {1025, 128, 1000}).us, 2.0 * (dispatch_us + tile_us), 1e-5);
-}
-
-// Two CUs of each XCD: eight tiles are two waves. Three: six tiles, then two.
-TEST(GemmTime, AMaskMakesMoreWaves) {
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}, {0, 2}).us, 2.0 * (dispatch_us + tile_us), 1e-5);
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}, {1, 4}).us, 2.0 * (dispatch_us + tile_us), 1e-5);
-  EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 128, 1000}, {3, 4}).us, 4.0 * (dispatch_us + tile_us), 1e-5);
-}
-
-// A step along k takes 1049 cycles at least, of which a workgroup multiplies for 524: alone on its CU it reaches half
-// of the matrix pipes, two have all of them.
-TEST(GemmTime, WorkgroupsThatShareACuShareItsMatrixPipes) {
-  PlatformSpec platform = round_platform();
-  platform.gpu.gemm.library.kernels.front().workgroup = part_of_cu(2);
-  platform.gpu.gemm.library.least_step = 2.0 * 524.288;
-  EXPECT_NEAR(run_on_gpu0(platform, {1024, 128, 1000}).us, dispatch_us + 2.0 * tile_us, 1e-5);
-  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, dispatch_us + 2.0 * tile_us, 1e-5);
-}
-
-// The same where ports of 1 GB/s hold both back. Each four tiles of an XCD, one to a CU, take 5 * 128 rows and columns,
-// so that one moves 5/8 of its panels; all sixteen of the GPU have 2 GB/s.
-TEST(GemmTime, WorkgroupsThatShareACuShareItsLoadsToo) {
-  PlatformSpec platform = round_platform();
-  platform.gpu.memory.port_rate = sim::BytesPerSecond(1e9);
-  platform.gpu.gemm.library.kernels.front().workgroup = part_of_cu(2);
+TEST(GemmTime, IsSharedByWorkgroupsOfACu) {
+  // A step along k takes 1049 cycles at least, of which a workgroup multiplies for 524: alone on its CU it reaches half
+  // of the matrix pipes, two have all of them.
+  const PlatformChange long_steps = [](PlatformSpec& p) {
+    two_workgroups_a_cu(p);
+    p.gpu.gemm.library.least_step = 2.0 * 524.288;
+  };
+  expect_time("one workgroup has half of the pipes", long_steps, {1024, 128, 1000}, dispatch_us + 2.0 * tile_us);
+  expect_time("two workgroups have all pipes", long_steps, {2048, 128, 1000}, dispatch_us + 2.0 * tile_us);
+  // Ports of 1 GB/s hold both back. Each four tiles of an XCD, one to a CU, take 5 * 128 rows and columns, so that one
+  // moves 5/8 of its panels; all sixteen of the GPU have 2 GB/s.
+  const PlatformChange slow_loads = [](PlatformSpec& p) {
+    two_workgroups_a_cu(p);
+    slow_ports(p);
+  };
   const double all_us = 16.0 * (5.0 / 8.0 * panel_bytes + tile_bytes) / 2e3;
-  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).us, dispatch_us + all_us, 0.1);
-}
-
-TEST(GemmTime, FollowsTheMatrixClock) {
-  PlatformSpec platform = round_platform();
-  platform.gpu.power.matrix_clock = sim::Hertz(0.5e9);
-  EXPECT_NEAR(run_on_gpu0(platform, {1024, 128, 1000}).us, dispatch_us + 2.0 * tile_us, 1e-5);
+  expect_time("two workgroups share their loads", slow_loads, {2048, 128, 1000}, dispatch_us + all_us, 0.1);
 }
 
 // One tile on each XCD: nothing is shared there, so every port carries a tile's panels and its result at 1 GB/s.
 TEST(GemmTime, OfAMemoryBoundProductIsThatOfThePorts) {
-  PlatformSpec platform = round_platform();
-  platform.gpu.memory.port_rate = sim::BytesPerSecond(1e9);
-  EXPECT_NEAR(run_on_gpu0(platform, {256, 128, 1000}).us, dispatch_us + (panel_bytes + tile_bytes) / 1e3, 1e-4);
+  expect_time("ports bound it", slow_ports, {256, 128, 1000}, dispatch_us + (panel_bytes + tile_bytes) / 1e3, 1e-4);
+}
+
+void slow_hbm(PlatformSpec& p) {
+  p.gpu.memory.hbm_rate = sim::BytesPerSecond(1e9);
+  p.gpu.memory.hbm_read_efficiency = p.gpu.memory.hbm_write_efficiency = 1.0;
 }
 
 // Two tiles share their panel of B, which the Infinity Cache keeps: HBM moves the compulsory bytes, at 1 GB/s.
 // 2 B * (256 * 1000 + 1000 * 128 + 256 * 128) = 833536 B. Less than a millionth of the re-reads is lost.
 TEST(GemmTime, OfAProductThatHbmBoundsIsThatOfItsCompulsoryBytes) {
-  PlatformSpec platform = round_platform();
-  platform.gpu.memory.hbm_rate = sim::BytesPerSecond(1e9);
-  platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
+  PlatformSpec platform = round_platform_with(slow_hbm);
   const GemmOutcome outcome = run_cold(platform, {256, 128, 1000});
   EXPECT_NEAR(outcome.us, dispatch_us + 833.536, 1e-3);
   EXPECT_NEAR(outcome.hbm_bytes, 833'536.0, 1.0);
+  // Each of two tiles takes tile_us to multiply. Where loads do not hide behind that, times add up as powers.
+  platform.gpu.gemm.library.knee = 1.0;
+  EXPECT_NEAR(run_cold(platform, {256, 128, 1000}).us, dispatch_us + tile_us + 833.536, 0.1);
+  platform.gpu.gemm.library.knee = 2.0;
+  EXPECT_NEAR(run_cold(platform, {256, 128, 1000}).us, dispatch_us + std::hypot(tile_us, 833.536), 0.1);
 }
 
 // In a loop of nothing else it finds A and B where it has left them, and writes its result over the one before.
 TEST(GemmTime, OfAProductInALoopIsThatOfWhatTheInfinityCacheDoesNotHold) {
-  PlatformSpec platform = round_platform();
-  platform.gpu.memory.hbm_rate = sim::BytesPerSecond(1e9);
-  platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
+  PlatformSpec platform = round_platform_with(slow_hbm);
   const GemmOutcome outcome = run_on_gpu0(platform, {256, 128, 1000});
   EXPECT_NEAR(outcome.hbm_bytes, 0.0, 1.0);
   EXPECT_NEAR(outcome.us, dispatch_us + tile_us, 0.1) << "its pipes bound it";
@@ -326,15 +329,126 @@ TEST(GemmTime, OfAProductInALoopIsThatOfWhatTheInfinityCacheDoesNotHold) {
       << "of a set that does not fit the oldest line goes first, and that is the next one needed";
 }
 
-// Each of two tiles takes tile_us to multiply, and HBM 833.536 us for the bytes of both.
-TEST(GemmTime, BendsWhereLoadsDoNotHideBehindMultiplications) {
+// Eight CUs, a tile of 128x128 for each of eight products: as long as one alone, and each reads panels of its own.
+TEST(Gemm, OfSeveralProductsFillsTheGpuWithAllOfThem) {
+  const GemmOutcome one = run_on_gpu0(round_platform(), {.m = 128, .n = 128, .k = 1000});
+  const GemmOutcome eight = run_on_gpu0(round_platform(), {.m = 128, .n = 128, .k = 1000, .products = 8});
+  const GemmOutcome sixteen = run_on_gpu0(round_platform(), {.m = 128, .n = 128, .k = 1000, .products = 16});
+  EXPECT_NEAR(eight.us, one.us, 0.05 * one.us);
+  EXPECT_NEAR(sixteen.us, 2.0 * eight.us, 0.05 * eight.us);
+  EXPECT_NEAR(eight.beyond_l2_bytes, 8.0 * one.beyond_l2_bytes, 1.0);
+}
+
+// One tile and eight CUs, of which each takes an eighth of the contraction. What a library does at its start comes
+// again where parts are added up.
+TEST(SplitK, LetsAllCusWorkOnOneTile) {
+  const auto with_start_up = [](const PlatformChange& change) {
+    return [change](PlatformSpec& p) {
+      change(p);
+      p.gpu.gemm.library.start_up = 7_us;
+    };
+  };
+  const GemmShape tile{128, 128, 1024};
+  expect_time("one CU has all", nothing, tile, dispatch_us + 1.024 * tile_us);
+  expect_time("each has an eighth", split_by_eight, tile, dispatch_us + 1.024 * tile_us / 8.0);
+  expect_time("it starts once", with_start_up(nothing), tile, 7.0 + dispatch_us + 1.024 * tile_us);
+  expect_time("it starts twice", with_start_up(split_by_eight), tile, 14.0 + dispatch_us + 1.024 * tile_us / 8.0);
+}
+
+// Two tiles, one on each XCD. Panels are asked for once whoever reads them. One workgroup writes a result at 2 B an
+// element; each of four reads and writes it at 4 B.
+TEST(SplitK, PaysForPartialSums) {
+  EXPECT_NEAR(run_on_gpu0(round_platform(), {256, 128, 1000}).l2_bytes, 2.0 * (panel_bytes + tile_bytes), 1.0);
+  const PlatformSpec by_four =
+      round_platform_with([](PlatformSpec& p) { p.gpu.gemm.library.kernels.front().split_k = 4; });
+  EXPECT_NEAR(run_on_gpu0(by_four, {256, 128, 1000}).l2_bytes, 2.0 * (panel_bytes + 4.0 * 2.0 * 2.0 * tile_bytes), 1.0);
+}
+
+// Two workgroups that split a contraction share no panel, two tiles of a row share that of A: (2 + 1) * 128 against
+// 2 * 2 * 128 elements of each column of k.
+TEST(SplitK, PartsOfATileShareNoPanel) {
+  GemmSpec spec = round_gemm();
+  const std::vector<int> residents{2, 0};
+  const auto panels = [&](int split_k, GemmShape shape) {
+    spec.library.kernels.front().split_k = split_k;
+    const GemmPlan plan = plan_with(spec, shape);
+    const GemmTraffic traffic = estimate_traffic(plan, round_memory(), {residents});
+    return traffic.l2 > 0.0 ? traffic.beyond_l2.reads * plan.piece_flops() - (split_k > 1 ? 65'536.0 : 0.0) : 0.0;
+  };
+  EXPECT_NEAR(panels(1, {256, 128, 1000}) / panels(2, {128, 128, 2000}), 3.0 / 4.0, 1e-3);
+}
+
+// Nine tiles on eight CUs are two waves, whoever deals them.
+TEST(GemmSchedule, CountsWholeWaves) {
+  for (const Dealing schedule : {Dealing::per_xcd, Dealing::resident, Dealing::stealing}) {
+    const PlatformChange change = [schedule](PlatformSpec& p) { p.gpu.gemm.library.schedule = schedule; };
+    expect_time("two waves", change, {9 * 128, 128, 1000}, 2.0 * (dispatch_us + tile_us));
+  }
+}
+
+// Eight whole tiles, and the ninth in eight parts: an eighth of its steps each, and twice what comes around these, a
+// quarter of them, as parts are added up. Where that is more than a tile takes, nothing is shared.
+TEST(SharedLastWave, IsCutIntoEvenParts) {
+  // The overhead is in cycles per element: 16384 beside 65536 of a tile.
+  const auto with_overhead = [](double cycles) {
+    return [cycles](PlatformSpec& p) {
+      p.gpu.gemm.library.schedule = Dealing::resident;
+      p.gpu.gemm.library.shares_last = true;
+      p.gpu.gemm.library.tile_overhead = cycles;
+    };
+  };
+  const GemmShape nine{9 * 128, 128, 1000};
+  expect_time("an eighth is left", with_overhead(0.0), nine, 2.0 * dispatch_us + (1.0 + 1.0 / 8.0) * tile_us);
+  expect_time("whole waves", with_overhead(0.0), {16 * 128, 128, 1000}, 2.0 * (dispatch_us + tile_us));
+  expect_time("less than a wave", with_overhead(0.0), {128, 128, 1000}, dispatch_us + tile_us / 8.0);
+  expect_time("parts cost", with_overhead(1.0), nine, 2.0 * dispatch_us + (1.25 + 0.125 + 0.5) * tile_us);
+  expect_time("nothing is shared", with_overhead(4.0), nine, 2.0 * (dispatch_us + 2.0 * tile_us));
+}
+
+// All or half of the operands fit the cache, and steps that miss it take half as long again.
+TEST(ColdOperands, LengthenTheStepsThatMissTheCache) {
+  const auto with_cache = [](double share) {
+    return [share](PlatformSpec& p) {
+      p.gpu.gemm.library.cold_operands = 0.5;
+      p.gpu.memory.cache_capacity = sim::Bytes(share * 2.0 * 1000.0 * (1024.0 + 128.0));
+    };
+  };
+  expect_time("all fit", with_cache(1.0), {1024, 128, 1000}, dispatch_us + tile_us);
+  expect_time("half fits", with_cache(0.5), {1024, 128, 1000}, dispatch_us + 1.25 * tile_us);
+}
+
+// A quarter of the matrix rate instead of half of it; bytes as measured, at every level.
+TEST(ProfiledGemm, TakesItsTimeAndBytesFromTheProfile) {
+  const GemmShape shape{1024, 128, 1000};
   PlatformSpec platform = round_platform();
-  platform.gpu.memory.hbm_rate = sim::BytesPerSecond(1e9);
   platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
-  platform.gpu.gemm.library.knee = 1.0;
-  EXPECT_NEAR(run_cold(platform, {256, 128, 1000}).us, dispatch_us + tile_us + 833.536, 0.1);
-  platform.gpu.gemm.library.knee = 2.0;
-  EXPECT_NEAR(run_cold(platform, {256, 128, 1000}).us, dispatch_us + std::hypot(tile_us, 833.536), 0.1);
+  platform.gpu.gemm.profiles.push_back({shape, 0.25, sim::Bytes(8e6), sim::Bytes(5e6), sim::Bytes(3e6)});
+  const GemmOutcome outcome = run_on_gpu0(platform, shape);
+  EXPECT_NEAR(outcome.us, dispatch_us + 2.0 * tile_us, 1e-5);
+  EXPECT_NEAR(outcome.l2_bytes, 8e6, 1.0);
+  EXPECT_NEAR(outcome.beyond_l2_bytes, 5e6, 1.0);
+  EXPECT_NEAR(outcome.hbm_bytes, 3e6, 1.0);
+  EXPECT_NEAR(run_on_gpu0(platform, {1024, 128, 1008}).us, dispatch_us + 1.008 * tile_us, 1e-5)
+      << "another shape has no profile";
+}
+
+// What the estimate loses with half of the Infinity Cache, the profile loses in proportion.
+TEST(ProfiledGemm, LosesToOthersWhatTheEstimateLoses) {
+  const GemmShape shape{4096, 4096, 1000};
+  const GemmSpec estimated = round_gemm();
+  GemmSpec profiled = estimated;
+  profiled.profiles.push_back({shape, 0.5, sim::Bytes(4e9), sim::Bytes(1e9), sim::Bytes(1e8)});
+  MemorySpec memory = round_memory();
+  memory.cache_capacity = sim::Bytes(20e6);
+  const GemmPlan plan = plan_with(profiled, shape);
+  const GemmTrafficModel model(plan, memory, 4, 1.0);
+  const std::vector<int> residents(static_cast<std::size_t>(memory.xcds), 4);
+  const auto hbm = [&](double share) { return model.on({residents, 1.0, 1.0, share}).hbm_bytes(); };
+  const auto estimate = [&](double share) {
+    return estimate_traffic(plan, memory, {residents, 1.0, 1.0, share}).hbm_bytes();
+  };
+  ASSERT_GT(estimate(0.5), 1.1 * estimate(1.0));
+  EXPECT_NEAR(hbm(0.5) / hbm(1.0), estimate(0.5) / estimate(1.0), 1e-9);
 }
 
 TEST(GemmConservation, EveryTileMovesItsPanelsAndItsResultThroughTheL2) {
@@ -351,9 +465,7 @@ TEST(GemmCaches, TilesOfAnXcdShareTheirPanels) {
 // Two workgroups to a CU, one in the middle of its tile where the other begins: of the eight tiles of an XCD each four
 // share the column's panel of B and read four panels of A, 5 * 128 rows and columns.
 TEST(GemmCaches, WorkgroupsOfACuShareNoPanel) {
-  PlatformSpec platform = round_platform();
-  platform.gpu.gemm.library.kernels.front().workgroup = part_of_cu(2);
-  EXPECT_NEAR(run_on_gpu0(platform, {2048, 128, 1000}).beyond_l2_bytes,
+  EXPECT_NEAR(run_on_gpu0(round_platform_with(two_workgroups_a_cu), {2048, 128, 1000}).beyond_l2_bytes,
               2.0 * 2.0 * 5.0 / 2.0 * panel_bytes + 16.0 * tile_bytes, 100.0);
 }
 
@@ -376,16 +488,6 @@ TEST(GemmCaches, AStreamThatArrivesMidWayCountsFromThen) {
     node.simulator().schedule(half_way, [&node] { flood_caches(node); });
   });
   EXPECT_NEAR(outcome.beyond_l2_bytes, 6.0 * panel_bytes + 8.0 * tile_bytes, 100.0);
-}
-
-TEST(GemmTraffic, WithoutCachesEveryTileReadsItsPanelsFromHbm) {
-  const GemmPlan plan = plan_with(round_gemm(), {1024, 1024, 1000});
-  const std::vector<int> residents{4, 4};
-  const GemmTraffic traffic = estimate_traffic(plan, round_memory(), {residents, 1.0, 0.0, 0.0});
-  EXPECT_DOUBLE_EQ(traffic.beyond_l2.reads * plan.piece_flops(), panel_bytes);
-  EXPECT_DOUBLE_EQ(traffic.beyond_l2.writes * plan.piece_flops(), tile_bytes);
-  EXPECT_DOUBLE_EQ(traffic.beyond_l2.cache_hits, 0.0);
-  EXPECT_DOUBLE_EQ(traffic.l2 * plan.piece_flops(), panel_bytes + tile_bytes);
 }
 
 // The window of R tiles kept in a square is 2 B * 2 sqrt(R) * 128 * drift. As long as it fits into 4 MiB, a larger
@@ -415,10 +517,6 @@ TEST(GemmTraffic, ReReadsFindTheShareOfTheirWindowThatTheL2Holds) {
   EXPECT_NEAR(estimate_traffic(plan, memory, {residents}).beyond_l2.reads * plan.piece_flops(), 7.0 / 4.0 * panel, 1.0);
 }
 
-double hbm_bytes(const GemmTraffic& traffic) {
-  return (traffic.beyond_l2.reads + traffic.beyond_l2.writes) * (1.0 - traffic.beyond_l2.cache_hits);
-}
-
 // 4 x 4 tiles in two waves of eight, which touch a square of 128 * 2 sqrt(8) rows and columns each: 724. Together the
 // operands have 1024. Where 2 B * 1024 * k fit into the Infinity Cache, HBM reads each panel once; where they do not,
 // what each wave touches but for the share of the operands that is still there. k = 1e6 makes them 2 GB, 30 times the
@@ -428,7 +526,7 @@ TEST(GemmTraffic, ALaterWaveFindsPanelsOfEarlierOnesOnlyWhereTheOperandsFit) {
   const std::vector<int> residents{4, 4};
   const auto hbm_reads = [&](MemorySpec memory) {
     const GemmTraffic traffic = estimate_traffic(plan, memory, {residents});
-    return 16.0 * (hbm_bytes(traffic) * plan.piece_flops() - tile_bytes);
+    return 16.0 * (traffic.hbm_bytes() * plan.piece_flops() - tile_bytes);
   };
   MemorySpec large = round_memory();
   large.cache_capacity = sim::Bytes(1e14);
@@ -480,7 +578,7 @@ RC_GTEST_PROP(GemmTraffic, LiesBetweenTheCompulsoryBytesAndNoReuseAtAll, ()) {
   const double no_reuse = traffic.l2 - traffic.beyond_l2.writes;
   RC_ASSERT(traffic.beyond_l2.reads * flops >= operands * (1.0 - rounding));
   RC_ASSERT(traffic.beyond_l2.reads <= no_reuse * (1.0 + rounding));
-  RC_ASSERT(hbm_bytes(traffic) * flops >= shape.compulsory_bytes().value() * (1.0 - rounding));
+  RC_ASSERT(traffic.hbm_bytes() * flops >= shape.compulsory_bytes().value() * (1.0 - rounding));
   RC_ASSERT(traffic.beyond_l2.cache_hits >= -rounding && traffic.beyond_l2.cache_hits <= 1.0);
 }
 
@@ -493,9 +591,9 @@ RC_GTEST_PROP(GemmTraffic, ASmallerShareOfACacheNeverMeansLessTraffic, ()) {
   const GemmTraffic less_l2 = traffic_of(g, factor * l2, cache);
   const GemmTraffic less_cache = traffic_of(g, l2, factor * cache);
   RC_ASSERT(less_l2.beyond_l2.reads >= held.beyond_l2.reads * (1.0 - rounding));
-  RC_ASSERT(hbm_bytes(less_l2) >= hbm_bytes(held) * (1.0 - rounding));
+  RC_ASSERT(less_l2.hbm_bytes() >= held.hbm_bytes() * (1.0 - rounding));
   RC_ASSERT(less_cache.beyond_l2.reads == held.beyond_l2.reads);
-  RC_ASSERT(hbm_bytes(less_cache) >= hbm_bytes(held) * (1.0 - rounding));
+  RC_ASSERT(less_cache.hbm_bytes() >= held.hbm_bytes() * (1.0 - rounding));
 }
 
 // The round machine does 16 TFLOP/s at its highest clock. Four tiles of 128x128 on an XCD read 2 B * 512 * k for
@@ -511,32 +609,33 @@ TEST(GemmMemoryBound, IsWhatDoesFewerFlopsPerByteThanTheMachine) {
   }
 }
 
-// What a person reads of a table with these rows.
-std::string faults_of_table(const std::string& rows) {
-  try {
-    const GemmKernelTable table("m,n,k,tile_m,tile_n,depth,threads,lds_bytes,split\n" + rows, "kernels.csv");
-    table.on({65536, 524288, 16});
-  } catch (const sim::ConfigError& error) {
-    return error.what();
-  }
-  return {};
-}
+constexpr std::string_view columns_of_kernels = "m,n,k,tile_m,tile_n,depth,threads,lds_bytes,split\n";
 
 TEST(GemmKernelTable, SaysWhatIsImpossible) {
-  EXPECT_EQ(faults_of_table("8,8,8,256,256,64,256,65536,1\n"), "");
-  EXPECT_THAT(faults_of_table("8,8,8,256,256,64,256,65537,1\n"), HasSubstr("lds_bytes: '65537'"));
-  EXPECT_THAT(faults_of_table("8,8,8,256,256,64,1024,1,1\n8,8,8,256,256,64,1024,65537,1\n"),
-              HasSubstr("kernels.csv:3:23: lds_bytes: '65537' must lie between 0 and 65536"));
-  EXPECT_THAT(faults_of_table("8,8,8,0,256,64,256,1,1\n"), HasSubstr("tile_m: '0'"));
-  EXPECT_THAT(faults_of_table("0,8,8,16,256,64,256,1,1\n"), HasSubstr("m: '0'"));
-  EXPECT_THAT(faults_of_table("8,8,8,256,256,64,2048,1,1\n"), HasSubstr("threads: '2048'"));
-  EXPECT_THAT(faults_of_table(""), HasSubstr("at least one kernel"));
+  const std::vector<std::pair<std::string, std::string>> rows_and_faults{
+      {"8,8,8,256,256,64,256,65536,1\n", ""},
+      {"8,8,8,256,256,64,256,65537,1\n", "lds_bytes: '65537'"},
+      {"8,8,8,256,256,64,1024,1,1\n8,8,8,256,256,64,1024,65537,1\n",
+       "kernels.csv:3:23: lds_bytes: '65537' must lie between 0 and 65536"},
+      {"8,8,8,0,256,64,256,1,1\n", "tile_m: '0'"},
+      {"0,8,8,16,256,64,256,1,1\n", "m: '0'"},
+      {"8,8,8,256,256,64,2048,1,1\n", "threads: '2048'"},
+      {"", "at least one kernel"}};
+  for (const auto& [rows, expected] : rows_and_faults) {
+    std::string faults;
+    try {
+      GemmKernelTable(std::string(columns_of_kernels) + rows, "kernels.csv").on({65536, 524288, 16});
+    } catch (const sim::ConfigError& error) {
+      faults = error.what();
+    }
+    EXPECT_THAT(faults, HasSubstr(expected)) << rows;
+    EXPECT_EQ(faults.empty(), expected.empty()) << rows;
+  }
 }
 
 // 256 accumulators, 64 for operands and 64 for addresses in each of 256 lanes: 384 KiB of the 512 of a CU.
 TEST(GemmKernelTable, RegistersFollowFromTheTile) {
-  const GemmKernelTable table("m,n,k,tile_m,tile_n,depth,threads,lds_bytes,split\n8,8,8,256,256,64,256,33792,1\n",
-                              "kernels.csv");
+  const GemmKernelTable table(std::string(columns_of_kernels) + "8,8,8,256,256,64,256,33792,1\n", "kernels.csv");
   const GemmKernelSpec kernel = table.on({65536, 524288, 32}).front();
   EXPECT_EQ(kernel.workgroup.registers, 384 * 1024);
   EXPECT_EQ(kernel.workgroup.waves, 4);

@@ -4,13 +4,20 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "models/machine/cu_room.h"
 #include "sim/check.h"
+#include "tests/models/model_fixture.h"
+#include "tests/models/reference_table.h"
 
 namespace c3sim::models {
 namespace {
@@ -30,16 +37,19 @@ DispatchSpec in_turn(int shader_engines) { return {DispatchPolicy::oldest_first,
 // What a workgroup needs of which so many fit a CU.
 CuResources one_of(int workgroups) { return {parts_of_a_cu / workgroups, 0, 0}; }
 
-KernelSpec kernel(std::string name, int workgroups) {
-  KernelSpec spec;
-  spec.workgroup = one_of(1);
-  spec.name = std::move(name);
-  spec.workgroups = workgroups;
-  return spec;
-}
+// A kernel of which each workgroup runs for `duration`, and so many fit a CU.
+struct KernelLaunch {
+  std::string name;
+  int workgroups;
+  sim::Time at;
+  sim::Time duration;
+  int per_cu = 1;
+  CuMask mask = {};
+  int priority = 0;
+  Dealing dealing = Dealing::per_xcd;
+};
 
-// Kernels on a GPU of 2 x 4 CUs, each of whose workgroups runs for a fixed time, and a record of what ran where and
-// when.
+// A GPU of 2 x 4 CUs that has run some kernels, and a record of what ran where and when.
 class Gpu2x4 {
  public:
   struct Start {
@@ -48,13 +58,11 @@ class Gpu2x4 {
     Cohort cohort;
   };
 
-  explicit Gpu2x4(DispatchSpec spec) : dispatcher_(simulator_, spec, xcds, cus_per_xcd, one_of(1), "gpu0") {}
-
-  void launch(sim::Time at, KernelSpec spec, sim::Time duration) {
-    const std::string name = spec.name;
-    simulator_.spawn(name, run_kernel(*this, at, std::move(spec), duration));
+  Gpu2x4(const DispatchSpec& dispatch, const std::vector<KernelLaunch>& launches)
+      : dispatcher_(simulator_, dispatch, xcds, cus_per_xcd, one_of(1), "gpu0") {
+    for (const KernelLaunch& launch : launches) simulator_.spawn(launch.name, run_kernel(*this, launch));
+    simulator_.run();
   }
-  void run() { simulator_.run(); }
 
   const std::vector<Start>& starts() const { return starts_; }
   sim::Time end(const std::string& kernel) const { return ends_.at(kernel); }
@@ -73,15 +81,20 @@ class Gpu2x4 {
   int most_parts_held() const { return most_parts_held_; }  // of any one CU, at any time
 
  private:
-  static sim::Task<> run_kernel(Gpu2x4& gpu, sim::Time at, KernelSpec spec, sim::Time duration) {
-    co_await gpu.simulator_.delay(at);
-    const std::string name = spec.name;
-    const int parts = static_cast<int>(spec.workgroup.lds);
-    CohortBody body = [&gpu, name, parts, duration](const Cohort& cohort) {
-      return run_cohort(gpu, name, parts, duration, cohort);
+  static sim::Task<> run_kernel(Gpu2x4& gpu, KernelLaunch launch) {
+    KernelSpec spec;
+    spec.name = launch.name;
+    spec.workgroups = launch.workgroups;
+    spec.workgroup = one_of(launch.per_cu);
+    spec.stream.mask = launch.mask;
+    spec.stream.priority = launch.priority;
+    spec.dealing = launch.dealing;
+    co_await gpu.simulator_.delay(launch.at);
+    CohortBody body = [&gpu, launch](const Cohort& cohort) {
+      return run_cohort(gpu, launch.name, parts_of_a_cu / launch.per_cu, launch.duration, cohort);
     };
     co_await gpu.dispatcher_.run(std::move(spec), std::move(body));
-    gpu.ends_[name] = gpu.simulator_.now();
+    gpu.ends_[launch.name] = gpu.simulator_.now();
   }
   static sim::Task<> run_cohort(Gpu2x4& gpu, std::string name, int parts, sim::Time duration, Cohort cohort) {
     gpu.starts_.push_back({name, gpu.simulator_.now(), cohort});
@@ -105,19 +118,89 @@ class Gpu2x4 {
   int most_parts_held_ = 0;
 };
 
-// Placed at once, first instruction after the launch, retired after the body, and nothing else.
-TEST(Dispatcher, OneWorkgroupTakesItsLaunchAndItsWork) {
-  Gpu2x4 gpu(oldest_first());
-  gpu.launch(3_us, kernel("a", 1), 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.first_start("a"), 4_us);
-  EXPECT_EQ(gpu.end("a"), 14_us);
+using Times = std::map<std::string, sim::Time>;
+
+void expect_times(const std::string& claim, const DispatchSpec& dispatch, const std::vector<KernelLaunch>& launches,
+                  const Times& first_starts, const Times& ends) {
+  SCOPED_TRACE(claim);
+  const Gpu2x4 gpu(dispatch, launches);
+  for (const auto& [name, start] : first_starts) EXPECT_EQ(gpu.first_start(name), start) << name;
+  for (const auto& [name, end] : ends) EXPECT_EQ(gpu.end(name), end) << name;
+  for (const KernelLaunch& launch : launches) {
+    EXPECT_EQ(gpu.placements(launch.name).size(), static_cast<std::size_t>(launch.workgroups)) << launch.name;
+  }
+}
+
+// A launch takes 1 us. Eight CUs: eight workgroups of 10 us that fill a CU are one wave of 11 us.
+TEST(Dispatcher, StartsAndEndsKernelsAsTheirTurnsAndTheRoomOnCusSay) {
+  // A workgroup is placed at once, starts behind its launch, and is retired when it has worked.
+  expect_times("one workgroup takes its launch and its work", oldest_first(), {{"a", 1, 3_us, 10_us}}, {{"a", 4_us}},
+               {{"a", 14_us}});
+  expect_times("eight workgroups are one wave", oldest_first(), {{"a", 8, 0_us, 10_us}}, {}, {{"a", 11_us}});
+  expect_times("nine workgroups are two waves", oldest_first(), {{"a", 9, 0_us, 10_us}}, {}, {{"a", 22_us}});
+  // Workgroups 0, 2 and 4 are on one XCD, 1 and 3 on the other, one CU each: the first XCD needs three waves.
+  expect_times("an XCD does not take over work of another", oldest_first(), {{"a", 5, 0_us, 10_us, 1, {0, 1}}}, {},
+               {{"a", 33_us}});
+  expect_times("kernels with disjoint masks do not meet", oldest_first(),
+               {{"a", 8, 0_us, 10_us, 1, {0, 2}}, {"b", 8, 0_us, 20_us, 1, {2, 4}}}, {}, {{"a", 22_us}, {"b", 42_us}});
+  // The launch is waited for where a wave leaves the CUs empty, and hidden where neighbours work on them.
+  expect_times("workgroups that follow are launched while their neighbours work", oldest_first(),
+               {{"a", 48, 0_us, 10_us, 2}}, {}, {{"a", 31_us}});
+  // "b" holds its halves until 5 + 1 + 10 us, longer than "a".
+  expect_times("a kernel fills the halves that another leaves", oldest_first(),
+               {{"a", 8, 0_us, 10_us, 2}, {"b", 8, 5_us, 10_us, 2}, {"whole", 8, 5_us, 10_us}},
+               {{"b", 6_us}, {"whole", 17_us}}, {});
+  // The first wave ends at 11 us, and the first instruction of "b" comes a launch later.
+  expect_times("retirement frees CUs for the next kernel at once", oldest_first(),
+               {{"a", 8, 0_us, 10_us}, {"b", 8, 2_us, 10_us}}, {{"b", 12_us}}, {});
+  // "a" has three waves, which end at 11, 22 and 33 us.
+  expect_times("a later kernel starves while the older one has pending workgroups", oldest_first(),
+               {{"a", 24, 0_us, 10_us}, {"b", 2, 5_us, 10_us}}, {{"b", 34_us}}, {});
+  // The last wave of "a" has one workgroup on each XCD: six CUs are left for "b".
+  expect_times("a later kernel gets what the last wave leaves", oldest_first(),
+               {{"a", 18, 0_us, 10_us}, {"b", 6, 5_us, 10_us}}, {{"b", 23_us}}, {{"a", 33_us}, {"b", 33_us}});
+  // "a" has held its turn since 0 when its first wave retires at 11 us.
+  expect_times("the turn passes on after a quantum", rotation(11_us), {{"a", 32, 0_us, 10_us}, {"b", 8, 5_us, 10_us}},
+               {{"b", 12_us}}, {});
+  expect_times("the turn is kept until the last tick of the quantum", rotation(11_us + tick),
+               {{"a", 32, 0_us, 10_us}, {"b", 8, 5_us, 10_us}}, {{"b", 23_us}}, {});
+  // With a quantum of one wave two kernels alternate: "a" at 0, "b" at 11, "a" at 22, "b" at 33 us.
+  expect_times("the turn comes round to the first queue", rotation(11_us),
+               {{"a", 16, 0_us, 10_us}, {"b", 16, 5_us, 10_us}}, {}, {{"a", 33_us}, {"b", 44_us}});
+  expect_times("a queue that is alone keeps its turn", rotation(1_us), {{"a", 32, 0_us, 10_us}}, {}, {{"a", 44_us}});
+  // The turn is of a kernel that needs whole CUs while only halves are free. "half" leaves its halves at 11 us, when
+  // whole CUs are not free; "middle" ends at 13, "low" at 22 us.
+  expect_times("what the holder of the turn cannot use goes by priority", oldest_first(),
+               {{"half", 8, 0_us, 10_us, 2},
+                {"whole", 8, 2_us, 10_us, 1, {}, 2},
+                {"low", 8, 2_us, 10_us, 2},
+                {"middle", 8, 2_us, 10_us, 2, {}, 1}},
+               {{"middle", 3_us}, {"low", 12_us}, {"whole", 23_us}}, {});
+  // "b" holds four of the eight CUs until 12 us; "a" has eight pieces of 20 us.
+  expect_times("resident workgroups keep to the CUs that they found free", oldest_first(),
+               {{"b", 4, 0_us, 11_us}, {"a", 8, 1_us, 20_us, 1, {}, 0, Dealing::resident}}, {}, {{"a", 43_us}});
+  expect_times("workgroups that steal take the CUs that fall free", oldest_first(),
+               {{"b", 4, 0_us, 11_us}, {"a", 8, 1_us, 20_us, 1, {}, 0, Dealing::stealing}}, {}, {{"a", 33_us}});
+  // "b" holds all CUs until 101 us: each of the three pieces is done once, where there is room.
+  expect_times("pieces of an XCD without room are done by the others", oldest_first(),
+               {{"b", 8, 0_us, 100_us}, {"a", 3, 1_us, 10_us, 1, {}, 0, Dealing::resident}}, {}, {{"a", 112_us}});
+  // CUs 0 and 2 belong to one shader engine, 1 and 3 to the other, and "sits" is on CU 0 of each XCD. Of the three
+  // workgroups that come to an XCD the first takes CU 2, the second CU 1. The third is due where there is no room:
+  // CU 3 stays idle until CU 2 falls free.
+  expect_times("without shader engines a workgroup goes where there is room", in_turn(1),
+               {{"sits", 2, 0_us, 100_us}, {"dealt", 6, 1_us, 10_us}}, {}, {{"dealt", 12_us}});
+  expect_times("a workgroup that is due where there is no room waits", in_turn(2),
+               {{"sits", 2, 0_us, 100_us}, {"dealt", 6, 1_us, 10_us}}, {}, {{"dealt", 23_us}});
+  // With 14 workgroups for each XCD the shader engine with one CU left takes seven of them one after the other, where
+  // three CUs would take five rounds.
+  expect_times("three CUs take fourteen workgroups in five rounds", in_turn(1),
+               {{"sits", 2, 0_us, 1000_us}, {"dealt", 28, 1_us, 10_us}}, {}, {{"dealt", 1_us + 5 * 11_us}});
+  expect_times("the fullest shader engine decides how long a kernel takes", in_turn(2),
+               {{"sits", 2, 0_us, 1000_us}, {"dealt", 28, 1_us, 10_us}}, {}, {{"dealt", 1_us + 7 * 11_us}});
 }
 
 TEST(Dispatcher, WorkgroupsAreDealtToXcdsInTurn) {
-  Gpu2x4 gpu(oldest_first());
-  gpu.launch(0_us, kernel("a", 5), 10_us);
-  gpu.run();
+  const Gpu2x4 gpu(oldest_first(), {{"a", 5, 0_us, 10_us}});
   ASSERT_EQ(gpu.starts().size(), 1u) << "what starts together on CUs of its own is one cohort";
   const Cohort& cohort = gpu.starts().front().cohort;
   for (const Cohort::Placement& placement : cohort.placements()) EXPECT_EQ(placement.xcd, placement.workgroup % xcds);
@@ -126,128 +209,34 @@ TEST(Dispatcher, WorkgroupsAreDealtToXcdsInTurn) {
 }
 
 TEST(Dispatcher, WorkgroupsSpreadOverCusBeforeTheyShareOne) {
-  Gpu2x4 gpu(oldest_first());
-  KernelSpec a = kernel("a", 8);
-  a.workgroup = one_of(4);
-  gpu.launch(0_us, a, 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.most_parts_held(), parts_of_a_cu / 4);
+  EXPECT_EQ(Gpu2x4(oldest_first(), {{"a", 8, 0_us, 10_us, 4}}).most_parts_held(), parts_of_a_cu / 4);
+  EXPECT_EQ(Gpu2x4(oldest_first(), {{"a", 16, 0_us, 10_us, 2}}).most_parts_held(), parts_of_a_cu);
 }
 
-// Eight CUs: eight workgroups are one wave of 1 + 10 us, nine are two.
-TEST(Dispatcher, WavesQuantise) {
-  for (const auto& [workgroups, waves] : {std::pair{8, 1}, {9, 2}, {16, 2}, {17, 3}}) {
-    Gpu2x4 gpu(oldest_first());
-    gpu.launch(0_us, kernel("a", workgroups), 10_us);
-    gpu.run();
-    EXPECT_EQ(gpu.end("a"), waves * 11_us) << workgroups;
-  }
-}
-
-// Workgroups 0, 2 and 4 on one XCD, 1 and 3 on the other, one CU each: the first XCD needs three waves.
-TEST(Dispatcher, AnXcdDoesNotTakeOverWorkOfAnother) {
-  Gpu2x4 gpu(oldest_first());
-  KernelSpec a = kernel("a", 5);
-  a.stream.mask = {0, 1};
-  gpu.launch(0_us, a, 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.end("a"), 33_us);
+std::set<std::pair<int, int>> cus_of(const std::vector<Cohort::Placement>& placements) {
+  std::set<std::pair<int, int>> cus;
+  for (const Cohort::Placement& placement : placements) cus.insert({placement.xcd, placement.cu});
+  return cus;
 }
 
 // CUs 1 and 2 of two XCDs: eight workgroups take two waves.
 TEST(Dispatcher, AMaskIsRespected) {
-  Gpu2x4 gpu(oldest_first());
-  KernelSpec a = kernel("a", 8);
-  a.stream.mask = {1, 3};
-  gpu.launch(0_us, a, 10_us);
-  gpu.run();
-  std::set<std::pair<int, int>> cus;
-  for (const Cohort::Placement& placement : gpu.placements("a")) cus.insert({placement.xcd, placement.cu});
-  EXPECT_EQ(cus, (std::set<std::pair<int, int>>{{0, 1}, {0, 2}, {1, 1}, {1, 2}}));
+  const Gpu2x4 gpu(oldest_first(), {{"a", 8, 0_us, 10_us, 1, {1, 3}}});
+  EXPECT_EQ(cus_of(gpu.placements("a")), (std::set<std::pair<int, int>>{{0, 1}, {0, 2}, {1, 1}, {1, 2}}));
   EXPECT_EQ(gpu.end("a"), 22_us);
-}
-
-TEST(Dispatcher, KernelsWithDisjointMasksDoNotMeet) {
-  Gpu2x4 gpu(oldest_first());
-  KernelSpec a = kernel("a", 8);
-  a.stream.mask = {0, 2};
-  KernelSpec b = kernel("b", 8);
-  b.stream.mask = {2, 4};
-  gpu.launch(0_us, a, 10_us);
-  gpu.launch(0_us, b, 20_us);
-  gpu.run();
-  EXPECT_EQ(gpu.end("a"), 22_us);
-  EXPECT_EQ(gpu.end("b"), 42_us);
 }
 
 TEST(Dispatcher, AMaskWithoutCusOfThisGpuIsOurMistake) {
-  Gpu2x4 gpu(oldest_first());
-  KernelSpec a = kernel("a", 1);
-  a.stream.mask = {3, 5};
-  gpu.launch(0_us, a, 10_us);
-  EXPECT_THROW(gpu.run(), sim::InternalError);
-}
-
-TEST(Dispatcher, TwoWorkgroupsShareACuWhereEachNeedsHalf) {
-  Gpu2x4 gpu(oldest_first());
-  KernelSpec a = kernel("a", 16);
-  a.workgroup = one_of(2);
-  gpu.launch(0_us, a, 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.end("a"), 11_us);
-  EXPECT_EQ(gpu.most_parts_held(), parts_of_a_cu);
-}
-
-// Sixteen workgroups fill eight CUs with two each. The launch of 1 us is waited for where a wave leaves the CUs empty,
-// and hidden where neighbours work on them.
-TEST(Dispatcher, WorkgroupsThatFollowAreLaunchedWhileTheirNeighboursWork) {
-  Gpu2x4 gpu(oldest_first());
-  KernelSpec a = kernel("a", 48);
-  a.workgroup = one_of(2);
-  gpu.launch(0_us, a, 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.end("a"), 1_us + 3 * 10_us);
-}
-
-KernelSpec staying_kernel(std::string name, int pieces, Dealing dealing) {
-  KernelSpec spec = kernel(std::move(name), pieces);
-  spec.dealing = dealing;
-  return spec;
-}
-
-// "b" holds four of the eight CUs until 12 us; "a" has eight pieces of 20 us.
-TEST(Dispatcher, ResidentWorkgroupsKeepToTheCusThatTheyFoundFree) {
-  for (const auto& [dealing, end] : {std::pair{Dealing::resident, 43_us}, std::pair{Dealing::stealing, 33_us}}) {
-    Gpu2x4 gpu(oldest_first());
-    gpu.launch(0_us, kernel("b", 4), 11_us);
-    gpu.launch(1_us, staying_kernel("a", 8, dealing), 20_us);
-    gpu.run();
-    EXPECT_EQ(gpu.end("a"), end);
-    EXPECT_EQ(gpu.placements("a").size(), 8u);
-  }
+  EXPECT_THROW(Gpu2x4(oldest_first(), {{"a", 1, 0_us, 10_us, 1, {3, 5}}}), sim::InternalError);
 }
 
 // After a quantum of 10 us "b" would get the CUs that fall free.
 TEST(Dispatcher, ResidentWorkgroupsLeaveTheirCusToNobody) {
   for (const auto& [dealing, start] :
        {std::pair{Dealing::per_xcd, 12_us}, std::pair{Dealing::resident, 23_us}, std::pair{Dealing::stealing, 23_us}}) {
-    Gpu2x4 gpu(rotation(10_us));
-    gpu.launch(0_us, staying_kernel("a", 16, dealing), 10_us);
-    gpu.launch(5_us, kernel("b", 8), 10_us);
-    gpu.run();
+    const Gpu2x4 gpu(rotation(10_us), {{"a", 16, 0_us, 10_us, 1, {}, 0, dealing}, {"b", 8, 5_us, 10_us}});
     EXPECT_EQ(gpu.first_start("b"), start);
   }
-}
-
-// Three pieces on two XCDs, of which "b" holds one: each piece is done once, where there is room.
-TEST(Dispatcher, PiecesOfAnXcdWithoutRoomAreDoneByTheOthers) {
-  Gpu2x4 gpu(oldest_first());
-  KernelSpec other = kernel("b", 8);
-  gpu.launch(0_us, std::move(other), 100_us);
-  gpu.launch(1_us, staying_kernel("a", 3, Dealing::resident), 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.end("a"), 112_us);
-  EXPECT_EQ(gpu.placements("a").size(), 3u);
 }
 
 TEST(Dispatcher, KernelsShareACuAsFarAsEveryResourceAllows) {
@@ -264,182 +253,34 @@ TEST(Dispatcher, KernelsShareACuAsFarAsEveryResourceAllows) {
 
 // Only those alike run alike: of two on a CU one is ahead of the other.
 TEST(Dispatcher, WorkgroupsOfOneCuAreInDifferentCohorts) {
-  Gpu2x4 gpu(oldest_first());
-  KernelSpec a = kernel("a", 16);
-  a.workgroup = one_of(2);
-  gpu.launch(0_us, a, 10_us);
-  gpu.run();
+  const Gpu2x4 gpu(oldest_first(), {{"a", 16, 0_us, 10_us, 2}});
   ASSERT_EQ(gpu.starts().size(), 2u);
-  for (const Gpu2x4::Start& start : gpu.starts()) {
-    std::set<std::pair<int, int>> cus;
-    for (const Cohort::Placement& placement : start.cohort.placements()) cus.insert({placement.xcd, placement.cu});
-    EXPECT_EQ(cus.size(), 8u);
-  }
-}
-
-TEST(Dispatcher, AKernelFillsTheHalvesThatAnotherLeaves) {
-  Gpu2x4 gpu(oldest_first());
-  KernelSpec a = kernel("a", 8);
-  a.workgroup = one_of(2);
-  KernelSpec b = a;
-  b.name = "b";
-  gpu.launch(0_us, a, 10_us);
-  gpu.launch(5_us, b, 10_us);
-  gpu.launch(5_us, kernel("whole", 8), 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.first_start("b"), 6_us);
-  // b holds its halves until 5 + 1 + 10 us, longer than a.
-  EXPECT_EQ(gpu.first_start("whole"), 17_us);
-}
-
-// What retires makes room at that instant: the first wave ends at 11 us, b's first instruction is the launch later.
-TEST(Dispatcher, RetirementFreesCusForTheNextKernelAtOnce) {
-  Gpu2x4 gpu(oldest_first());
-  gpu.launch(0_us, kernel("a", 8), 10_us);
-  gpu.launch(2_us, kernel("b", 8), 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.first_start("b"), 12_us);
-}
-
-// a has three waves, ending at 11, 22 and 33 us.
-TEST(Dispatcher, OldestFirstStarvesALaterKernelWhileTheOlderHasPendingWorkgroups) {
-  Gpu2x4 gpu(oldest_first());
-  gpu.launch(0_us, kernel("a", 24), 10_us);
-  gpu.launch(5_us, kernel("b", 2), 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.first_start("b"), 34_us);
-}
-
-// The last wave of a has one workgroup on each XCD: six CUs are left for b.
-TEST(Dispatcher, ALaterKernelGetsWhatTheLastWaveLeaves) {
-  Gpu2x4 gpu(oldest_first());
-  gpu.launch(0_us, kernel("a", 18), 10_us);
-  gpu.launch(5_us, kernel("b", 6), 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.first_start("b"), 23_us);
-  EXPECT_EQ(gpu.end("b"), gpu.end("a"));
-}
-
-// a has held its turn since 0 when its first wave retires at 11 us.
-TEST(Dispatcher, RotationPassesTheTurnOnAfterAQuantum) {
-  Gpu2x4 gpu(rotation(11_us));
-  gpu.launch(0_us, kernel("a", 32), 10_us);
-  gpu.launch(5_us, kernel("b", 8), 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.first_start("b"), 12_us);
-}
-
-TEST(Dispatcher, RotationKeepsTheTurnUntilTheLastTickOfTheQuantum) {
-  Gpu2x4 gpu(rotation(11_us + tick));
-  gpu.launch(0_us, kernel("a", 32), 10_us);
-  gpu.launch(5_us, kernel("b", 8), 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.first_start("b"), 23_us);
-}
-
-// CUs 0 and 2 belong to one shader engine, 1 and 3 to the other. A workgroup of another kernel sits on CU 0 of each
-// XCD. Of the three that come to an XCD the first takes CU 2, the second CU 1. The third is due where there is no room,
-// and CU 3 stays idle until CU 2 falls free.
-TEST(Dispatcher, AWorkgroupThatIsDueWhereThereIsNoRoomWaits) {
-  for (const auto& [engines, end] : std::map<int, sim::Time>{{1, 12_us}, {2, 23_us}}) {
-    Gpu2x4 gpu(in_turn(engines));
-    gpu.launch(0_us, kernel("sits", 2), 100_us);
-    gpu.launch(1_us, kernel("dealt", 6), 10_us);
-    gpu.run();
-    EXPECT_EQ(gpu.end("dealt"), end) << engines << " shader engines";
-  }
-}
-
-// The same with 14 workgroups for each XCD: the shader engine with one CU left takes seven of them one after the other,
-// where three CUs would take five rounds.
-TEST(Dispatcher, TheFullestShaderEngineDecidesHowLongAKernelTakes) {
-  for (const auto& [engines, rounds] : std::map<int, int>{{1, 5}, {2, 7}}) {
-    Gpu2x4 gpu(in_turn(engines));
-    gpu.launch(0_us, kernel("sits", 2), 1000_us);
-    gpu.launch(1_us, kernel("dealt", 28), 10_us);
-    gpu.run();
-    EXPECT_EQ(gpu.end("dealt"), 1_us + rounds * 11_us) << engines << " shader engines";
-  }
+  for (const Gpu2x4::Start& start : gpu.starts()) EXPECT_EQ(cus_of(start.cohort.placements()).size(), 8u);
 }
 
 // Turns follow the numbers of CUs, so nothing is held up where all are free, even if shader engines differ by a CU.
 TEST(Dispatcher, AFreeGpuTakesAWorkgroupForEachCuWhateverItsShaderEngines) {
   for (const int engines : {1, 2, 3, 4}) {
-    Gpu2x4 gpu(in_turn(engines));
-    gpu.launch(0_us, kernel("a", 24), 10_us);
-    gpu.run();
-    EXPECT_EQ(gpu.end("a"), 33_us) << engines << " shader engines";
+    EXPECT_EQ(Gpu2x4(in_turn(engines), {{"a", 24, 0_us, 10_us}}).end("a"), 33_us) << engines << " shader engines";
   }
 }
 
 // Workgroups that stay take their next piece on the CU where they are, out of turn: three pieces a CU are three times
 // a piece. Those for which there was no room at the start have nothing to do.
 TEST(Dispatcher, WorkgroupsThatStayTakeNoTurn) {
-  Gpu2x4 gpu(in_turn(2));
-  gpu.launch(0_us, kernel("sits", 2), 1000_us);
-  KernelSpec stays = kernel("stays", 12);
-  stays.dealing = Dealing::resident;
-  gpu.launch(1_us, stays, 10_us);
-  gpu.run();
+  const Gpu2x4 gpu(in_turn(2), {{"sits", 2, 0_us, 1000_us}, {"stays", 12, 1_us, 10_us, 1, {}, 0, Dealing::resident}});
   EXPECT_EQ(gpu.end("stays"), 1_us + 3 * 11_us);
   for (const Cohort::Placement& placement : gpu.placements("stays"))
     EXPECT_TRUE(placement.cu == 1 || placement.cu == 2);
 }
 
-// With a quantum of one wave two kernels alternate: a at 0, b at 11, a at 22, b at 33 us.
-TEST(Dispatcher, RotationComesRoundToTheFirstQueue) {
-  Gpu2x4 gpu(rotation(11_us));
-  gpu.launch(0_us, kernel("a", 16), 10_us);
-  gpu.launch(5_us, kernel("b", 16), 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.end("a"), 33_us);
-  EXPECT_EQ(gpu.end("b"), 44_us);
-}
-
-TEST(Dispatcher, AQueueThatIsAloneKeepsItsTurn) {
-  Gpu2x4 gpu(rotation(1_us));
-  gpu.launch(0_us, kernel("a", 32), 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.end("a"), 44_us);
-}
-
 TEST(Dispatcher, AHigherPriorityGoesFirstAtTheNextRetirement) {
   for (const DispatchSpec& spec : {oldest_first(), rotation(1000_us)}) {
-    Gpu2x4 gpu(spec);
-    KernelSpec urgent = kernel("urgent", 8);
-    urgent.stream.priority = 1;
-    gpu.launch(0_us, kernel("a", 24), 10_us);
-    gpu.launch(4_us, kernel("b", 8), 10_us);
-    gpu.launch(5_us, urgent, 10_us);
-    gpu.run();
+    const Gpu2x4 gpu(spec, {{"a", 24, 0_us, 10_us}, {"b", 8, 4_us, 10_us}, {"urgent", 8, 5_us, 10_us, 1, {}, 1}});
     EXPECT_EQ(gpu.first_start("urgent"), 12_us) << "running workgroups are not preempted";
     EXPECT_EQ(gpu.end("a"), 44_us);
     EXPECT_EQ(gpu.first_start("b"), 45_us);
   }
-}
-
-// The turn is of a kernel that needs whole CUs while only halves are free: these go to the others.
-TEST(Dispatcher, WhatTheTurnHolderCannotUseGoesByPriority) {
-  Gpu2x4 gpu(oldest_first());
-  KernelSpec half = kernel("half", 8);
-  half.workgroup = one_of(2);
-  KernelSpec whole = kernel("whole", 8);
-  whole.stream.priority = 2;
-  KernelSpec low = half;
-  low.name = "low";
-  KernelSpec middle = half;
-  middle.name = "middle";
-  middle.stream.priority = 1;
-  gpu.launch(0_us, half, 10_us);
-  gpu.launch(2_us, whole, 10_us);
-  gpu.launch(2_us, low, 10_us);
-  gpu.launch(2_us, middle, 10_us);
-  gpu.run();
-  EXPECT_EQ(gpu.first_start("middle"), 3_us);
-  // half leaves its halves at 11 us, when whole CUs are not free.
-  EXPECT_EQ(gpu.first_start("low"), 12_us);
-  // middle ends at 13, low at 22 us.
-  EXPECT_EQ(gpu.first_start("whole"), 23_us);
 }
 
 struct RandomKernel {
@@ -460,31 +301,27 @@ std::vector<RandomKernel> random_kernels() {
 }
 
 RC_GTEST_PROP(DispatcherConservation, EveryWorkgroupRunsOnceWhereItMayAndNoCuIsOverfull, ()) {
-  const std::vector<RandomKernel> kernels = random_kernels();
-  Gpu2x4 gpu(*rc::gen::element(oldest_first(), rotation(7_us), in_turn(2), in_turn(3)));
-  std::vector<KernelSpec> specs;
-  for (const RandomKernel& random : kernels) {
-    KernelSpec spec = kernel("k" + std::to_string(specs.size()), random.workgroups);
-    spec.workgroup = one_of(random.per_cu);
+  std::vector<KernelLaunch> launches;
+  for (const RandomKernel& random : random_kernels()) {
+    CuMask mask;
     if (random.mask_width > 0) {
-      spec.stream.mask = {random.mask_begin, std::min(cus_per_xcd, random.mask_begin + random.mask_width)};
+      mask = {random.mask_begin, std::min(cus_per_xcd, random.mask_begin + random.mask_width)};
     }
-    spec.stream.priority = random.priority;
-    specs.push_back(spec);
-    gpu.launch(random.arrival_us * 1_us, spec, random.duration_us * 1_us);
+    launches.push_back({"k" + std::to_string(launches.size()), random.workgroups, random.arrival_us * 1_us,
+                        random.duration_us * 1_us, random.per_cu, mask, random.priority});
   }
-  gpu.run();
-  for (const KernelSpec& spec : specs) {
+  const Gpu2x4 gpu(*rc::gen::element(oldest_first(), rotation(7_us), in_turn(2), in_turn(3)), launches);
+  for (const KernelLaunch& launch : launches) {
     std::vector<int> ran;
-    for (const Cohort::Placement& placement : gpu.placements(spec.name)) {
+    for (const Cohort::Placement& placement : gpu.placements(launch.name)) {
       ran.push_back(placement.workgroup);
-      const CuMask& mask = spec.stream.mask;
+      const CuMask& mask = launch.mask;
       RC_ASSERT(mask.all() || (placement.cu >= mask.begin && placement.cu < mask.end));
       RC_ASSERT(placement.xcd == placement.workgroup % xcds);
     }
     std::sort(ran.begin(), ran.end());
-    std::vector<int> all;
-    for (int workgroup = 0; workgroup < spec.workgroups; ++workgroup) all.push_back(workgroup);
+    std::vector<int> all(static_cast<std::size_t>(launch.workgroups));
+    std::iota(all.begin(), all.end(), 0);
     RC_ASSERT(ran == all);
   }
   RC_ASSERT(gpu.most_parts_held() <= parts_of_a_cu);
@@ -495,15 +332,199 @@ RC_GTEST_PROP(DispatcherConservation, EveryWorkgroupRunsOnceWhereItMayAndNoCuIsO
 RC_GTEST_PROP(DispatcherBandwidth, AKernelAloneTakesTheWavesOfItsBusiestXcd, ()) {
   const int workgroups = *rc::gen::inRange(1, 200);
   const int per_cu = *rc::gen::inRange(1, 17);
-  Gpu2x4 gpu(*rc::gen::element(oldest_first(), rotation(1_us), in_turn(2), in_turn(3), in_turn(4)));
-  KernelSpec spec = kernel("a", workgroups);
-  spec.workgroup = one_of(per_cu);
-  gpu.launch(0_us, spec, 10_us);
-  gpu.run();
+  const Gpu2x4 gpu(*rc::gen::element(oldest_first(), rotation(1_us), in_turn(2), in_turn(3), in_turn(4)),
+                   {{"a", workgroups, 0_us, 10_us, per_cu}});
   const int on_busiest = (workgroups + xcds - 1) / xcds;
   const int slots = cus_per_xcd * per_cu;
   const int waves = (on_busiest + slots - 1) / slots;
   RC_ASSERT(gpu.end("a") == waves * 10_us + (per_cu == 1 ? waves : 1) * 1_us);
+}
+
+constexpr int cus = 38;
+constexpr CuResources whole{64 * 1024, 512 * 1024, 32};
+constexpr CuResources workgroup{16 * 1024, 64 * 1024, 4};
+
+// What every CU has, told one by one.
+std::vector<CuResources> on_each(const CuRoom& room) {
+  std::vector<CuResources> each;
+  for (const CuRoom::Stretch& stretch : room.stretches()) {
+    EXPECT_EQ(stretch.begin, static_cast<int>(each.size())) << "stretches follow each other";
+    EXPECT_LT(stretch.begin, stretch.end);
+    each.resize(static_cast<std::size_t>(stretch.end), stretch.room);
+  }
+  return each;
+}
+
+TEST(CuRoom, NeighboursWithAsMuchAreOneStretch) {
+  CuRoom room(cus, whole);
+  room.add(0, 10, -workgroup);
+  room.add(20, 30, -workgroup);
+  EXPECT_EQ(room.stretches().size(), 4u);
+  room.add(10, 20, -workgroup);
+  EXPECT_EQ(room.stretches().size(), 2u);
+  room.add(0, 30, workgroup);
+  ASSERT_EQ(room.stretches().size(), 1u);
+  EXPECT_EQ(room.stretches().front().room, whole);
+}
+
+TEST(CuRoom, HoldsWhatEveryCuWouldByItself) {
+  CuRoom room(cus, whole);
+  std::vector<CuResources> expected(cus, whole);
+  std::uint64_t state = 7;
+  const auto draw = [&state](int below) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<int>((state >> 33) % static_cast<std::uint64_t>(below));
+  };
+  for (int step = 0; step < 2000; ++step) {
+    const int begin = draw(cus);
+    const int end = begin + 1 + draw(cus - begin);
+    const CuResources change = draw(2) == 0 ? -workgroup : workgroup;
+    for (int cu = begin; cu < end; ++cu) {
+      expected[static_cast<std::size_t>(cu)] += change;
+    }
+    room.add(begin, end, change);
+    ASSERT_EQ(on_each(room), expected) << "after step " << step;
+    for (std::size_t i = 1; i < room.stretches().size(); ++i) {
+      ASSERT_FALSE(room.stretches()[i - 1].room == room.stretches()[i].room) << "equal neighbours were not joined";
+    }
+  }
+}
+
+// How far CUs come apart by the end of a kernel: in closed form, and beside what workgroups of GEMMs wrote down on an
+// H200.
+
+constexpr sim::Time workgroup_time = 1000_us;
+
+struct Run {
+  int cus = 8;  // of one XCD
+  int per_cu = 1;
+  int workgroups = 8;
+  double time_spread = 0.0;
+};
+
+// Runs a kernel that has the GPU to itself, and shows every cohort and, in times of a workgroup, when it ended.
+template <class See>
+void each_cohort(const Run& run, See see) {
+  sim::Simulator simulator;
+  Dispatcher dispatcher(simulator, {}, 1, run.cus, round_cu(), "gpu");
+  KernelSpec kernel;
+  kernel.name = "gemm";
+  kernel.workgroups = run.workgroups;
+  kernel.workgroup = part_of_cu(run.per_cu);
+  kernel.time_spread = run.time_spread;
+  const auto work = [&simulator, &see](const Cohort& cohort) -> sim::Task<> {
+    co_await simulator.delay(sim::to_time((1.0 + cohort.lateness) * sim::to_seconds(workgroup_time)));
+    see(cohort, sim::to_seconds(simulator.now()) / sim::to_seconds(workgroup_time));
+  };
+  CohortBody body = [&work](const Cohort& cohort) { return work(cohort); };
+  simulator.spawn("gemm", dispatcher.run(kernel, body));
+  simulator.run();
+}
+
+// When each workgroup ends, in order.
+std::vector<double> ends(const Run& run) {
+  std::vector<double> seen;
+  each_cohort(run, [&seen](const Cohort& cohort, double end) {
+    seen.insert(seen.end(), static_cast<std::size_t>(cohort.size()), end);
+  });
+  return seen;
+}
+
+double deviation(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  const auto add = [mean](double sum, double value) { return sum + (value - mean) * (value - mean); };
+  return std::sqrt(std::accumulate(values.begin(), values.end(), 0.0, add) / count);
+}
+
+TEST(EndOfAKernel, IsTheSameForAllCusThatAreAlike) {
+  EXPECT_EQ(ends({8, 1, 16, 0.0}), (std::vector<double>{1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2}));
+}
+
+// Three waves, of which only the last comes apart, by three times 1 %: as many CUs are early as late.
+TEST(EndOfAKernel, ComesApartInProportionToTheWaves) {
+  const std::vector<double> seen = ends({8, 1, 24, 0.01});
+  EXPECT_DOUBLE_EQ(seen[15], 2.0);
+  const std::vector<double> last(seen.end() - 8, seen.end());
+  EXPECT_NEAR(std::accumulate(last.begin(), last.end(), 0.0) / 8.0, 3.0, 1e-9);
+  EXPECT_NEAR(deviation(last), 0.03, 1e-4);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(3.0 - last[i], last[7 - i] - 3.0, 1e-9);
+}
+
+// After so many waves that CUs end at any moment of a workgroup's time, no more.
+TEST(EndOfAKernel, ComesApartByNoMoreThanAWorkgroup) {
+  const std::vector<double> seen = ends({8, 1, 8000, 0.01});
+  EXPECT_NEAR(deviation({seen.end() - 8, seen.end()}), 1.0 / std::sqrt(12.0), 1e-4);
+}
+
+// Ten workgroups on eight CUs: the first eight are not alone to the end, as two of them are followed by another.
+TEST(EndOfAKernel, LeavesAWaveTogetherThatOthersFollow) {
+  const std::vector<double> seen = ends({8, 1, 10, 0.01});
+  EXPECT_DOUBLE_EQ(seen[0], 1.0);
+  EXPECT_DOUBLE_EQ(seen[7], 1.0);
+  EXPECT_LT(seen[8], 2.0);
+  EXPECT_NEAR(seen[8] + seen[9], 4.0, 1e-9);
+}
+
+// Two to a CU are two cohorts, and both have nothing behind them.
+TEST(EndOfAKernel, SpreadsEveryCohortOfTheLastWave) {
+  const std::vector<double> seen = ends({8, 2, 16, 0.01});
+  EXPECT_NEAR(deviation(seen), 0.01, 1e-4);
+  EXPECT_DOUBLE_EQ(seen[0], seen[1]);
+}
+
+RC_GTEST_PROP(EndOfAKernel, ComesNoEarlierForMoreWork, ()) {
+  Run run;
+  run.cus = *rc::gen::inRange(1, 50);
+  run.workgroups = *rc::gen::inRange(1, 400);
+  run.time_spread = *rc::gen::inRange(0, 200) / 1000.0;
+  const double end = ends(run).back();
+  run.workgroups += 1;
+  RC_ASSERT(ends(run).back() >= end - 1e-9);
+}
+
+RC_GTEST_PROP(EndOfAKernel, TakesNothingFromTheWork, ()) {
+  Run run;
+  run.cus = *rc::gen::inRange(1, 50);
+  run.per_cu = *rc::gen::inRange(1, 4);
+  run.workgroups = *rc::gen::inRange(1, 400);
+  const auto work_of = [](const Run& one) {
+    double work = 0.0;
+    each_cohort(one, [&work](const Cohort& cohort, double) { work += cohort.size() * (1.0 + cohort.lateness); });
+    return work;
+  };
+  const double alike = work_of(run);
+  run.time_spread = *rc::gen::inRange(1, 1000) / 1000.0;
+  RC_ASSERT(std::abs(work_of(run) / alike - 1.0) < 1e-9);
+}
+
+struct Tile {
+  std::string n;  // tiles are 128 x n
+  int per_cu;
+  double time_spread;
+};
+
+// Over the ends of all places for a workgroup. The spread of one wave is what the platform files took; what becomes of
+// it after more is the law's. Up to 16 waves within a factor of three, where it grows eightfold or to its limit. With
+// one workgroup to an SM it then grows more slowly than the law: after 64 waves that is five times high.
+TEST(EndOfAKernel, IsWhatTheH200Shows) {
+  const std::vector<Tile> tiles{{"256", 1, h200().gpu.gemm.library.time_spread},
+                                {"128", 2, mi300x().gpu.gemm.library.time_spread}};
+  for (const Tile& tile : tiles) {
+    std::map<int, std::vector<double>> measured;  // by waves
+    for (const auto& cells : reference_cells("workgroup_times.csv", "h200x8")) {
+      if (cells[1] == tile.n) measured[std::stoi(cells[2])].push_back(std::stod(cells[10]));
+    }
+    ASSERT_EQ(measured.size(), 4u);
+    for (const auto& [waves, spreads] : measured) {
+      constexpr int cus = 132;
+      const std::vector<double> seen = ends({cus, tile.per_cu, cus * tile.per_cu * waves, tile.time_spread});
+      const double predicted = deviation({seen.end() - cus * tile.per_cu, seen.end()});
+      const double mean = std::accumulate(spreads.begin(), spreads.end(), 0.0) / static_cast<double>(spreads.size());
+      EXPECT_GT(predicted / mean, 1.0 / 3.0) << "128x" << tile.n << ", waves " << waves;
+      EXPECT_LT(predicted / mean, waves <= 16 ? 3.0 : 5.5) << "128x" << tile.n << ", waves " << waves;
+    }
+  }
 }
 
 }  // namespace

@@ -1,14 +1,17 @@
 #include "models/machine/fabric.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "models/machine/usage_list.h"
 #include "tests/models/model_fixture.h"
 
 namespace c3sim::models {
@@ -43,39 +46,34 @@ std::vector<double> rates(const FabricSpec& spec, const std::vector<Hop>& paths)
   return rates_together(network, std::move(lists));
 }
 
-TEST(FabricMesh, EveryPairHasALinkOfItsOwn) {
-  const std::vector<double> all = rates(spec_of(Topology::mesh, 0.0), {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {2, 1}, {3, 0}});
-  EXPECT_EQ(all, std::vector<double>(6, 10e9));
+TEST(Fabric, SharesLinksOfAMeshAndPortsOfASwitch) {
+  struct Flows {
+    const char* claim;
+    FabricSpec spec;
+    std::vector<Hop> paths;
+    std::vector<double> rates;
+  };
+  const FabricSpec mesh = spec_of(Topology::mesh, 0.0);
+  const FabricSpec crossbar = spec_of(Topology::fabric_switch, 0.0);
+  std::vector<Flows> all{
+      {"every pair has a link of its own",
+       mesh,
+       {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {2, 1}, {3, 0}},
+       std::vector<double>(6, 10e9)},
+      {"flows between the same two GPUs share their link", mesh, {{0, 1}, {0, 1}}, {5e9, 5e9}},
+      {"what one GPU sends shares its port", crossbar, {{0, 1}, {0, 2}}, {5e9, 5e9}},
+      {"what one GPU receives shares its port", crossbar, {{1, 0}, {2, 0}}, {5e9, 5e9}},
+      {"sending does not hinder receiving", crossbar, {{0, 1}, {1, 2}, {2, 0}}, std::vector<double>(3, 10e9)}};
+  for (const Topology topology : {Topology::mesh, Topology::fabric_switch}) {
+    const FabricSpec reverse = spec_of(topology, 0.25);
+    all.push_back({"one direction alone has the whole link", reverse, {{0, 1}}, {10e9}});
+    // Each direction carries r of payload and 0.25 r for the other's payload: r = 10 / 1.25 GB/s.
+    all.push_back({"both directions lose the reverse share", reverse, {{0, 1}, {1, 0}}, {8e9, 8e9}});
+  }
+  for (const auto& [claim, spec, paths, expected] : all) {
+    EXPECT_THAT(rates(spec, paths), ::testing::Pointwise(::testing::DoubleEq(), expected)) << claim;
+  }
 }
-
-TEST(FabricMesh, FlowsBetweenTheSameTwoGpusShareTheirLink) {
-  EXPECT_EQ(rates(spec_of(Topology::mesh, 0.0), {{0, 1}, {0, 1}}), (std::vector<double>{5e9, 5e9}));
-}
-
-TEST(FabricSwitch, WhatOneGpuSendsSharesItsPort) {
-  EXPECT_EQ(rates(spec_of(Topology::fabric_switch, 0.0), {{0, 1}, {0, 2}}), (std::vector<double>{5e9, 5e9}));
-}
-
-TEST(FabricSwitch, WhatOneGpuReceivesSharesItsPort) {
-  EXPECT_EQ(rates(spec_of(Topology::fabric_switch, 0.0), {{1, 0}, {2, 0}}), (std::vector<double>{5e9, 5e9}));
-}
-
-TEST(FabricSwitch, SendingDoesNotHinderReceiving) {
-  EXPECT_EQ(rates(spec_of(Topology::fabric_switch, 0.0), {{0, 1}, {1, 2}, {2, 0}}), std::vector<double>(3, 10e9));
-}
-
-class FabricReverse : public ::testing::TestWithParam<Topology> {};
-INSTANTIATE_TEST_SUITE_P(Topologies, FabricReverse, ::testing::Values(Topology::mesh, Topology::fabric_switch));
-
-TEST_P(FabricReverse, OneDirectionAloneHasTheWholeLink) {
-  EXPECT_DOUBLE_EQ(rates(spec_of(GetParam(), 0.25), {{0, 1}}).front(), 10e9);
-}
-
-// Each direction carries r of payload and 0.25 r for the other's payload: r = 10 / 1.25 GB/s.
-TEST_P(FabricReverse, BothDirectionsBusyLoseTheReverseShare) {
-  for (const double rate : rates(spec_of(GetParam(), 0.25), {{0, 1}, {1, 0}})) EXPECT_DOUBLE_EQ(rate, 8e9);
-}
-
 // Each read holds its place for 2 * 250 ns of fabric and 500 ns of memory: 12 KB in flight are 12 GB/s.
 TEST(FabricReads, AreBoundByThoseInFlightOverTheRoundTrip) {
   using sim::operator""_ns;
@@ -199,6 +197,31 @@ RC_GTEST_PROP(FabricSymmetry, RenamingTheGpusChangesNoRate, ()) {
   const std::vector<double> before = rates(spec, paths);
   const std::vector<double> after = rates(spec, renamed);
   for (std::size_t i = 0; i < before.size(); ++i) RC_ASSERT(std::abs(before[i] - after[i]) <= 1e-9 * before[i]);
+}
+
+// The solver takes positive coefficients only, and what is not used shall not connect two activities.
+TEST(UsageList, IsTakenInTheOrderOfTheFirstAmounts) {
+  UsageList list;
+  list.add(7, 1.0);
+  list.add(4, 0.0);
+  list.add(3, 0.25);
+  list.add(7, 0.5);
+  EXPECT_EQ(std::move(list).take(), (std::vector<sim::Usage>{{7, 1.5}, {3, 0.25}}));
+}
+
+RC_GTEST_PROP(UsageList, EachResourceIsListedOnceWithTheSumOfItsAmounts, ()) {
+  const auto adds = *rc::gen::container<std::vector<std::pair<int, int>>>(
+      rc::gen::pair(rc::gen::inRange(0, 6), rc::gen::inRange(0, 9)));
+  UsageList list;
+  std::map<std::uint32_t, double> sums;
+  for (const auto& [resource, amount] : adds) {
+    list.add(static_cast<std::uint32_t>(resource), amount);
+    if (amount > 0) sums[static_cast<std::uint32_t>(resource)] += amount;
+  }
+  std::map<std::uint32_t, double> listed;
+  for (const sim::Usage& usage : list.usages()) listed.emplace(usage.resource, usage.coefficient);
+  RC_ASSERT(list.usages().size() == sums.size());
+  RC_ASSERT(listed == sums);
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <vector>
 
+#include "models/machine/memory_word.h"
 #include "sim/config/config.h"
 #include "tests/models/machine/word_writer.h"
 
@@ -29,101 +31,88 @@ HostSpec host_spec(HostThreads threads = HostThreads::one) {
   return spec;
 }
 
-sim::Task<> ring(Host& host, int gpu, int times, sim::Time& end) {
+// What a thread of the host does; it ends at the time that is returned by its number.
+using Doing = std::function<sim::Task<>(Host&)>;
+
+sim::Task<> do_and_note(Host& host, Doing doing, sim::Time& end) {
+  co_await doing(host);
+  end = host.simulator().now();
+}
+// When each of these ends, all of which begin at once.
+std::vector<sim::Time> ends_of(Host& host, const std::vector<Doing>& doings) {
+  std::vector<sim::Time> ends(doings.size());
+  for (std::size_t i = 0; i < doings.size(); ++i) {
+    host.simulator().spawn("doing", do_and_note(host, doings[i], ends[i]));
+  }
+  host.simulator().run();
+  return ends;
+}
+using EndTimes = std::vector<sim::Time>;
+
+sim::Task<> ring_doorbells(Host& host, int gpu, int times) {
   for (int i = 0; i < times; ++i) co_await host.thread_of(gpu).ring_doorbell("queue");
-  end = host.simulator().now();
 }
-sim::Task<> work(Host& host, int gpu, sim::Time duration, sim::Time& end) {
-  co_await host.thread_of(gpu).work(duration, {"work", "here"});
-  end = host.simulator().now();
+Doing ring(int gpu, int times) {
+  return [=](Host& host) { return ring_doorbells(host, gpu, times); };
 }
-sim::Task<> launch(Host& host, int gpu, bool graph, sim::Time& end) {
-  co_await host.launch_collective(gpu, graph);
-  end = host.simulator().now();
+sim::Task<> work_for_50_ns(Host& host, int gpu) { co_await host.thread_of(gpu).work(50_ns, {"work", "here"}); }
+Doing work(int gpu) {
+  return [=](Host& host) { return work_for_50_ns(host, gpu); };
 }
-sim::Task<> write_command(Host& host, std::int64_t packets, sim::Time& end) {
-  co_await host.thread_of(0).write_command(packets, "queue");
-  end = host.simulator().now();
+sim::Task<> launch_on(Host& host, int gpu, bool graph) { co_await host.launch_collective(gpu, graph); }
+Doing launch(int gpu, bool graph) {
+  return [=](Host& host) { return launch_on(host, gpu, graph); };
 }
-sim::Task<> notice(Host& host, sim::Time& end) {
-  co_await host.notice_kernel_end(0);
-  end = host.simulator().now();
-}
-sim::Task<> see(Host& host, MemoryWord& word, sim::Time& end) {
+sim::Task<> write_five_packets(Host& host) { co_await host.thread_of(0).write_command(5, "queue"); }
+sim::Task<> notice_end(Host& host) { co_await host.notice_kernel_end(0); }
+sim::Task<> see_written(Host& host, MemoryWord& word) {
   const Condition written{Comparison::equal, 1};
   co_await host.see(0, word, written);
-  end = host.simulator().now();
+}
+Doing see(MemoryWord& word) {
+  return [&word](Host& host) { return see_written(host, word); };
 }
 
-TEST(Host, OneThreadWorksForAllGpusInTurn) {
+TEST(Host, OneThreadWorksForAllGpusInTurnAndAThreadPerGpuAtOnce) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 8);
-  sim::Time ends[3];
-  for (int gpu = 0; gpu < 3; ++gpu) simulator.spawn("work", work(host, gpu, 50_ns, ends[gpu]));
-  simulator.run();
   EXPECT_EQ(host.threads(), 1);
-  EXPECT_EQ(ends[0], 50_ns);
-  EXPECT_EQ(ends[1], 100_ns);
-  EXPECT_EQ(ends[2], 150_ns);
+  EXPECT_EQ(ends_of(host, {work(0), work(1), work(2)}), (EndTimes{50_ns, 100_ns, 150_ns}));
   EXPECT_EQ(host.thread_of(7).busy(), 150_ns);
+  sim::Simulator other;
+  Host per_gpu(host_spec(HostThreads::per_gpu), other, 8);
+  EXPECT_EQ(per_gpu.threads(), 8);
+  EXPECT_EQ(ends_of(per_gpu, {work(0), work(1)}), (EndTimes{50_ns, 50_ns}));
 }
 
-TEST(Host, AThreadPerGpuWorksAtOnce) {
-  sim::Simulator simulator;
-  Host host(host_spec(HostThreads::per_gpu), simulator, 8);
-  sim::Time ends[2];
-  for (int gpu = 0; gpu < 2; ++gpu) simulator.spawn("work", work(host, gpu, 50_ns, ends[gpu]));
-  simulator.run();
-  EXPECT_EQ(host.threads(), 8);
-  EXPECT_EQ(ends[0], 50_ns);
-  EXPECT_EQ(ends[1], 50_ns);
-}
-
+// One GPU's launches still follow each other.
 TEST(Host, KernelsOfDifferentGpusAreLaunchedAtOnceWhoeverDrivesTheEngines) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 8);
-  sim::Time kernel, graph, behind;
-  simulator.spawn("kernel", launch(host, 0, false, kernel));
-  simulator.spawn("graph", launch(host, 1, true, graph));
-  simulator.spawn("behind", launch(host, 1, false, behind));
-  simulator.run();
-  EXPECT_EQ(kernel, 50_ns);
-  EXPECT_EQ(graph, 20_ns);
-  EXPECT_EQ(behind, 70_ns);  // one GPU's launches still follow each other
+  EXPECT_EQ(ends_of(host, {launch(0, false), launch(1, true), launch(1, false)}), (EndTimes{50_ns, 20_ns, 70_ns}));
 }
 
+// Stores leave at 5, 105 and 205 ns.
 TEST(Host, DoorbellsOfOneThreadAreAnIntervalApart) {
   sim::Simulator simulator;
   Host host(host_spec(HostThreads::per_gpu), simulator, 2);
-  sim::Time one, three;
-  simulator.spawn("one", ring(host, 0, 1, one));
-  simulator.spawn("three", ring(host, 1, 3, three));
-  simulator.run();
-  EXPECT_EQ(one, 5_ns);
-  EXPECT_EQ(three, 205_ns);  // stores leave at 5, 105 and 205 ns
+  EXPECT_EQ(ends_of(host, {ring(0, 1), ring(1, 3)}), (EndTimes{5_ns, 205_ns}));
 }
 
+// 10 ns for the command and 5 * 1 ns for its packets.
 TEST(Host, FurtherPacketsOfACommandCostTheirWriteAlone) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 1);
-  sim::Time end;
-  simulator.spawn("write", write_command(host, 5, end));
-  simulator.run();
-  EXPECT_EQ(end, 15_ns);  // 10 + 5 * 1
+  EXPECT_EQ(ends_of(host, {write_five_packets}), (EndTimes{15_ns}));
 }
 
 TEST(Host, WordsThatArriveTogetherAreSeenOneAfterTheOther) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 1);
   MemoryWord first(simulator, "first", 0), second(simulator, "second", 0);
-  sim::Time seen[2];
   simulator.spawn("write", write_at(simulator, first, 40_ns));
   simulator.spawn("write", write_at(simulator, second, 40_ns));
-  simulator.spawn("see", see(host, first, seen[0]));
-  simulator.spawn("see", see(host, second, seen[1]));
-  simulator.run();
-  EXPECT_EQ(seen[0], 47_ns);
-  EXPECT_EQ(seen[1], 54_ns);
+  EXPECT_EQ(ends_of(host, {see(first), see(second)}), (EndTimes{47_ns, 54_ns}));
 }
 
 TEST(Host, AnInterruptAddsItsLatencyOnceItIsUnderWay) {
@@ -132,23 +121,15 @@ TEST(Host, AnInterruptAddsItsLatencyOnceItIsUnderWay) {
   sim::Simulator simulator;
   Host host(sleeping, simulator, 1);
   MemoryWord word(simulator, "event", 0);
-  sim::Time seen, again;
   simulator.spawn("write", write_at(simulator, word, 40_ns));
-  simulator.spawn("see", see(host, word, seen));
-  simulator.run();
-  EXPECT_EQ(seen, 1047_ns);  // 40 + 1000 + 7
-  simulator.spawn("see", see(host, word, again));
-  simulator.run();
-  EXPECT_EQ(again, 1054_ns);  // the interrupt has long arrived
+  EXPECT_EQ(ends_of(host, {see(word)}), (EndTimes{1047_ns}));  // 40 + 1000 + 7
+  EXPECT_EQ(ends_of(host, {see(word)}), (EndTimes{1054_ns}));  // the interrupt has long arrived
 }
 
 TEST(Host, TheEndOfAKernelIsNoticedLater) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 1);
-  sim::Time end;
-  simulator.spawn("notice", notice(host, end));
-  simulator.run();
-  EXPECT_EQ(end, 30_ns);
+  EXPECT_EQ(ends_of(host, {notice_end}), (EndTimes{30_ns}));
   EXPECT_EQ(host.thread_of(0).busy(), 0_ns);
 }
 
@@ -191,13 +172,47 @@ TEST(Host, KernelsStartInTheOrderOfTheirLaunchesFromRestToo) {
   sleepy.wake_up = 400_ns;
   sim::Simulator simulator;
   Host host(sleepy, simulator, 1);
-  sim::Time first{0};
-  sim::Time second{0};
-  simulator.spawn("first", launch(host, 0, false, first));
-  simulator.spawn("second", launch(host, 0, false, second));
+  EXPECT_EQ(ends_of(host, {launch(0, false), launch(0, false)}), (EndTimes{450_ns, 500_ns}));
+}
+
+sim::Task<> note_when(MemoryWord& word, Condition condition, sim::Simulator& simulator, sim::Time& at) {
+  co_await word.wait(condition, "the test's word");
+  at = simulator.now();
+}
+sim::Task<> count_down(MemoryWord& word, sim::Simulator& simulator) {
+  for (int i = 0; i < 3; ++i) {
+    co_await simulator.delay(10_ns);
+    word.add(-1);
+  }
+}
+
+TEST(MemoryWord, WakesEachWatcherAtTheWriteThatMeetsItsCondition) {
+  sim::Simulator simulator;
+  MemoryWord word(simulator, "signal", 3);
+  sim::Time at_most_two{-1}, zero{-1}, three{-1};
+  simulator.spawn("a", note_when(word, {Comparison::at_most, 2}, simulator, at_most_two));
+  simulator.spawn("b", note_when(word, {Comparison::equal, 0}, simulator, zero));
+  simulator.spawn("c", note_when(word, {Comparison::at_least, 3}, simulator, three));
+  simulator.spawn("writer", count_down(word, simulator));
   simulator.run();
-  EXPECT_EQ(first, 450_ns);
-  EXPECT_EQ(second, 500_ns);
+  EXPECT_EQ(three, 0_ns);  // holds from the start
+  EXPECT_EQ(at_most_two, 10_ns);
+  EXPECT_EQ(zero, 30_ns);
+  EXPECT_EQ(word.written_at(), 30_ns);
+}
+
+TEST(MemoryWord, WatcherOfAValueThatNeverComesIsADeadlockThatNamesTheWord) {
+  sim::Simulator simulator;
+  MemoryWord word(simulator, "signal 7", 1);
+  sim::Time at{-1};
+  simulator.spawn("watcher", note_when(word, {Comparison::equal, 0}, simulator, at));
+  try {
+    simulator.run();
+    FAIL() << "no deadlock";
+  } catch (const sim::Deadlock& deadlock) {
+    ASSERT_EQ(deadlock.blocked().size(), 1U);
+    EXPECT_NE(deadlock.blocked().front().waits_for.find("signal 7"), std::string::npos);
+  }
 }
 
 }  // namespace

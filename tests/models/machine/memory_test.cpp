@@ -1,3 +1,4 @@
+// Memories: rates, latencies, bytes, how kernels share their caches, and what memories that know collectives would do.
 #include "models/machine/memory.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
+#include "models/machine/activity_tag.h"
+#include "models/machine/cache_sharing.h"
 #include "tests/models/model_fixture.h"
 
 namespace c3sim::models {
@@ -32,43 +36,25 @@ class MemoryTest : public ::testing::Test {
   Memory memory{round_memory(), network, "gpu0"};
 };
 
-// 0.8 and 0.5 of 1000 GB/s.
-TEST_F(MemoryTest, ReadsAndWritesReachTheirOwnShareOfTheHbmPeak) {
+TEST_F(MemoryTest, TheTighterOfInfinityCacheAndHbmLimitsReadsAndWrites) {
+  // 0.8 and 0.5 of 1000 GB/s. A byte read takes 1 / 0.8 bytes of the bus, a byte written 1 / 0.5: 3.25 for one of each.
   EXPECT_DOUBLE_EQ(rate_below_l2({1.0, 0.0, 0.0}), 800e9);
   EXPECT_DOUBLE_EQ(rate_below_l2({0.0, 1.0, 0.0}), 500e9);
-}
-
-// A byte read takes 1 / 0.8 bytes of the bus, a byte written 1 / 0.5: 3.25 for one of each.
-TEST_F(MemoryTest, ReadsAndWritesShareTheBus) { EXPECT_NEAR(rate_below_l2({1.0, 1.0, 0.0}), 1000e9 / 3.25, 1.0); }
-
-TEST_F(MemoryTest, WhatTheInfinityCacheServesIsLimitedByItAlone) {
+  EXPECT_NEAR(rate_below_l2({1.0, 1.0, 0.0}), 1000e9 / 3.25, 1.0);
+  // What the Infinity Cache serves is limited by it alone, at 3000 GB/s. If a tenth of the reads reaches HBM, 0.1 / 0.8
+  // bytes of its bus each would allow 8000 GB/s. Of a half, 0.5 / 0.8 bytes of the bus allow 1600.
   EXPECT_DOUBLE_EQ(rate_below_l2({1.0, 0.0, 1.0}), 3000e9);
-}
-
-// A tenth of the reads reaches HBM: 0.1 / 0.8 bytes of its bus each would allow 8000 GB/s, the cache gives 3000. Of a
-// half, 0.5 / 0.8 bytes of the bus allow 1600.
-TEST_F(MemoryTest, TheTighterOfInfinityCacheAndHbmLimitsAMixture) {
   EXPECT_DOUBLE_EQ(rate_below_l2({1.0, 0.0, 0.9}), 3000e9);
   EXPECT_DOUBLE_EQ(rate_below_l2({1.0, 0.0, 0.5}), 1600e9);
 }
 
-// Two L2s of 4000 GB/s.
-TEST_F(MemoryTest, WhatTheL2sServeIsLimitedByThemAlone) {
+// Each XCD has an L2 of 4000 GB/s and a port of 1000 GB/s, before the cache's 3000.
+TEST_F(MemoryTest, TheL2AndThePortOfTheBusiestXcdLimitWhatAKernelLoads) {
   EXPECT_DOUBLE_EQ(rate_from_xcds(memory.evenly_spread(), 1.0, {}), 8000e9);
-}
-
-// Two ports of 1000 GB/s, before the cache's 3000.
-TEST_F(MemoryTest, PortsLimitWhatLeavesTheL2s) {
   EXPECT_DOUBLE_EQ(rate_from_xcds(memory.evenly_spread(), 1.0, {0.5, 0.5, 1.0}), 2000e9);
-}
-
-TEST_F(MemoryTest, AKernelOnOneXcdHasOneL2AndOnePort) {
   EXPECT_DOUBLE_EQ(rate_from_xcds(1.0, 1.0, {}), 4000e9);
   EXPECT_DOUBLE_EQ(rate_from_xcds(1.0, 1.0, {1.0, 0.0, 1.0}), 1000e9);
-}
-
-// Three of four workgroups on one XCD: its port, 1000 GB/s, carries 3/4 of the bytes.
-TEST_F(MemoryTest, TheBusiestXcdLimitsAnUnevenKernel) {
+  // Three of four workgroups on one XCD: its port carries 3/4 of the bytes.
   EXPECT_DOUBLE_EQ(rate_from_xcds(0.75, 1.0, {1.0, 0.0, 1.0}), 1000e9 / 0.75);
 }
 
@@ -223,6 +209,212 @@ TEST(Memory, LeavesOutALevelThatTheMachineLacks) {
   EXPECT_EQ(memory.levels()[1].spec.name, "HBM");
   EXPECT_EQ(memory.latency(0.0), 300_ns);
   EXPECT_EQ(memory.latency_path(), std::vector{memory.hbm()});
+}
+
+// What memories that know collectives would do: channels set apart for them, or requests that overtake (ConCCL, section
+// VII-A).
+
+// Rates in GB/s of a GEMM and of another tenant that both only read, as fast as HBM lets them; nothing in flight: no
+// such reader.
+struct Rates {
+  double gemm = 0.0;
+  double collective = 0.0;
+};
+
+Rates rates_of_readers(const PlatformSpec& platform, double gemm_in_flight, double collective_in_flight,
+                       Tenant other = Tenant::sdma) {
+  sim::Simulator simulator;
+  Node node(simulator, platform);
+  sim::ResourceNetwork& network = node.network();
+  const Memory& memory = node.gpu(0).memory();
+  const auto reader = [&](Tenant tenant, double weight) {
+    UsageList usages;
+    memory.add_below_l2(usages, {1.0, 0.0, 0.0});
+    sim::ActivitySpec activity;
+    activity.amount = 1e9;
+    activity.usages = std::move(usages).take();
+    activity.weight = weight;
+    activity.tag = ActivityTag{0, tenant}.packed();
+    return network.start(activity, [] {});
+  };
+  std::vector<sim::ResourceNetwork::ActivityId> readers{0, 0};
+  if (gemm_in_flight > 0.0) readers[0] = reader(Tenant::gemm, gemm_in_flight);
+  if (collective_in_flight > 0.0) {
+    readers[1] = reader(other, memory.collective_weight(collective_in_flight));
+  }
+  Rates rates;
+  const auto look = [&] { rates = {network.rate(readers[0]) / 1e9, network.rate(readers[1]) / 1e9}; };
+  simulator.schedule(sim::Time(1), [&look] { look(); });
+  simulator.run();
+  return rates;
+}
+
+// HBM reads at 800 GB/s. Shared in proportion to what is in flight, 3 to 1: 600 and 200.
+TEST(MemoryPolicy, ServesInProportionToBytesInFlight) {
+  const Rates both = rates_of_readers(round_platform(), 3.0, 1.0);
+  EXPECT_NEAR(both.gemm, 600.0, 1e-6);
+  EXPECT_NEAR(both.collective, 200.0, 1e-6);
+}
+
+// A quarter of the channels for collectives: 200 of 800 GB/s, whatever else runs and whatever is in flight; for nobody
+// else even if they are idle.
+TEST(MemoryPolicy, ChannelsSetApartAreThereForCollectivesAlone) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.collective_channels = 0.25;
+  for (const double gemm : {1.0, 1000.0}) {
+    const Rates both = rates_of_readers(platform, gemm, 1.0);
+    EXPECT_NEAR(both.gemm, 600.0, 1e-6);
+    EXPECT_NEAR(both.collective, 200.0, 1e-6);
+  }
+  EXPECT_NEAR(rates_of_readers(platform, 1.0, 0.0).gemm, 600.0, 1e-6);
+  EXPECT_NEAR(rates_of_readers(platform, 0.0, 1.0).collective, 200.0, 1e-6);
+}
+
+// Compute first: a GEMM has what it asks for, less the floor of a twentieth, and communication what a threshold of 80 %
+// leaves: of 1000 GB/s of bus that reads fill to 80 %, 950 and 50; alone, 800 of 1000 on the bus, which carry 640.
+TEST(MemoryPolicy, ArbitrationServesComputeFirstAndKeepsAFloor) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.arbitration = Arbitration::fixed;
+  platform.gpu.memory.arbitration_threshold = 0.8;
+  platform.gpu.memory.arbitration_floor = 0.05;
+  const Rates both = rates_of_readers(platform, 1.0, 1000.0);
+  EXPECT_NEAR(both.gemm, 0.95 * 800.0, 1e-3);
+  EXPECT_NEAR(both.collective, 0.05 * 800.0, 1e-3);
+  EXPECT_NEAR(rates_of_readers(platform, 0.0, 1.0).collective, 0.8 * 800.0, 1.0);
+  platform.gpu.memory.arbitration = Arbitration::adaptive;
+  EXPECT_NEAR(rates_of_readers(platform, 0.0, 1.0).collective, 800.0, 1.0);
+}
+
+// What is set apart is kept from all other tenants alike, who share the rest. In a machine in which tenants do not
+// share HBM each has all of its 800 GB/s.
+TEST(MemoryPolicy, OtherKernelsAreTenantsBesideGemms) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.collective_channels = 0.25;
+  for (const Tenant other : {Tenant::stream, Tenant::remote}) {
+    const Rates both = rates_of_readers(platform, 1.0, 1.0, other);
+    EXPECT_NEAR(both.gemm, 300.0, 1e-6);
+    EXPECT_NEAR(both.collective, 300.0, 1e-6);
+    PlatformSpec without = round_platform();
+    without.without.add(Mechanism::hbm);
+    const Rates apart = rates_of_readers(without, 1.0, 1.0, other);
+    EXPECT_NEAR(apart.gemm, 800.0, 1e-6);
+    EXPECT_NEAR(apart.collective, 800.0, 1e-6);
+  }
+}
+
+// The collective takes all but a thousandth of what both want, though it has a thousandth in flight.
+TEST(MemoryPolicy, CollectivesThatGoFirstOvertakeAGemm) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.collectives_first = true;
+  EXPECT_GT(rates_of_readers(platform, 1000.0, 1.0).collective, 799.0);
+}
+
+// Latency under load is what collectives wait for: with others in the way it grows, if they go first it does not. An
+// engine with 100 kB in flight over 1 us moves 100 GB/s of what the Infinity Cache holds; a GEMM that fills HBM makes
+// HBM's microsecond two.
+TEST(MemoryPolicy, CollectivesThatGoFirstWaitForThemselvesAlone) {
+  PlatformSpec platform = round_platform();
+  platform.gpu.memory.hbm_latency = sim::Time(1'000'000);
+  platform.gpu.memory.queueing_factor = 1.0;
+  const auto rate = [&platform] {
+    sim::Simulator simulator;
+    Node node(simulator, platform);
+    const auto start = [&node](Tenant tenant, double hits, double in_flight) {
+      UsageList usages;
+      node.gpu(0).memory().add_below_l2(usages, {1.0, 0.0, hits});
+      sim::ActivitySpec activity;
+      activity.amount = 1e9;
+      activity.usages = std::move(usages).take();
+      activity.tag = ActivityTag{0, tenant}.packed();
+      activity.in_flight = in_flight;
+      if (in_flight > 0.0) activity.latency_path = {node.gpu(0).memory().hbm()};
+      return node.network().start(activity, [] {});
+    };
+    start(Tenant::gemm, 0.0, 0.0);
+    const auto engine = start(Tenant::sdma, 1.0, 1e5);
+    double held = 0.0;
+    const auto look = [&] { held = node.network().rate(engine); };
+    simulator.schedule(sim::Time(1), [&look] { look(); });
+    simulator.run();
+    return held;
+  };
+  EXPECT_LT(rate(), 1e11 / 1.9);
+  platform.gpu.memory.collectives_first = true;
+  EXPECT_NEAR(rate(), 1e11, 1e3);
+}
+
+using sim::operator""_GBps;
+
+CacheSharing::Client filling(sim::BytesPerSecond l2, sim::BytesPerSecond cache) { return {l2, cache, nullptr}; }
+
+// 300 of 400 GB/s of fills go to the L2s, 10 of 100 to the Infinity Cache.
+TEST(CacheSharing, SharesFollowTheFillsOfEachLevel) {
+  CacheSharing sharing;
+  const auto a = sharing.enter(filling(300.0_GBps, 10.0_GBps));
+  const auto b = sharing.enter(filling(100.0_GBps, 90.0_GBps));
+  EXPECT_DOUBLE_EQ(sharing.l2_share(a), 0.75);
+  EXPECT_DOUBLE_EQ(sharing.l2_share(b), 0.25);
+  EXPECT_DOUBLE_EQ(sharing.cache_share(a), 0.1);
+  EXPECT_DOUBLE_EQ(sharing.cache_share(b), 0.9);
+}
+
+TEST(CacheSharing, WhatFillsNothingTakesNothing) {
+  CacheSharing sharing;
+  const auto stream = sharing.enter(filling(0.0_GBps, 0.0_GBps));
+  EXPECT_DOUBLE_EQ(sharing.l2_share(stream), 1.0) << "nobody pushes it out";
+  const auto kernel = sharing.enter(filling(1.0_GBps, 1.0_GBps));
+  EXPECT_DOUBLE_EQ(sharing.l2_share(kernel), 1.0);
+  EXPECT_DOUBLE_EQ(sharing.l2_share(stream), 0.0);
+}
+
+TEST(CacheSharing, OthersLearnOfAnArrivalAndADepartureWhenSharesHaveChanged) {
+  CacheSharing sharing;
+  CacheSharing::Handle resident;
+  std::vector<double> seen;
+  CacheSharing::Client client = filling(1.0_GBps, 1.0_GBps);
+  client.on_change = [&] { seen.push_back(sharing.l2_share(resident)); };
+  resident = sharing.enter(client);
+  EXPECT_TRUE(seen.empty()) << "its own arrival is no news";
+  const auto other = sharing.enter(filling(3.0_GBps, 3.0_GBps));
+  EXPECT_EQ(seen, (std::vector<double>{0.25}));
+  sharing.leave(other);
+  EXPECT_EQ(seen, (std::vector<double>{0.25, 1.0}));
+}
+
+TEST(CacheSharing, ALevelThatEachHasOfItsOwnIsHeldWhole) {
+  Mechanisms without;
+  without.add(Mechanism::l2);
+  CacheSharing sharing(without);
+  const auto a = sharing.enter(filling(1.0_GBps, 1.0_GBps));
+  sharing.enter(filling(3.0_GBps, 3.0_GBps));
+  EXPECT_DOUBLE_EQ(sharing.l2_share(a), 1.0);
+  EXPECT_DOUBLE_EQ(sharing.cache_share(a), 0.25);
+}
+
+TEST(CacheSharing, WhoHasLeftIsToldNothing) {
+  CacheSharing sharing;
+  int calls = 0;
+  CacheSharing::Client client = filling(1.0_GBps, 1.0_GBps);
+  client.on_change = [&calls] { ++calls; };
+  const auto gone = sharing.enter(client);
+  sharing.leave(gone);
+  sharing.enter(filling(1.0_GBps, 1.0_GBps));
+  EXPECT_EQ(calls, 0);
+}
+
+RC_GTEST_PROP(CacheSharing, SharesOfAllAddUpToTheCapacity, ()) {
+  const auto fills = *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 1000)));
+  CacheSharing sharing;
+  std::vector<CacheSharing::Handle> clients;
+  for (const int fill : fills) clients.push_back(sharing.enter(filling(sim::BytesPerSecond(fill), 1.0_GBps)));
+  double l2 = 0.0;
+  double cache = 0.0;
+  for (const auto client : clients) {
+    l2 += sharing.l2_share(client);
+    cache += sharing.cache_share(client);
+  }
+  RC_ASSERT(std::abs(l2 - 1.0) < 1e-9);
+  RC_ASSERT(std::abs(cache - 1.0) < 1e-9);
 }
 
 }  // namespace

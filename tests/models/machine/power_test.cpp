@@ -1,3 +1,5 @@
+// The power that a GPU draws, the clock that its governor sets, and the loops that move the clock or the limit of
+// power.
 #include "models/machine/power.h"
 
 #include <gtest/gtest.h>
@@ -5,9 +7,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
+#include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "models/machine/clock_loop.h"
+#include "models/machine/power_limit_loop.h"
+#include "models/machine/power_record.h"
 #include "tests/models/model_fixture.h"
 
 namespace c3sim::models {
@@ -24,6 +32,8 @@ PowerSpec tight() {
   spec.link_energy = sim::JoulesPerByte(8e-12);
   return spec;
 }
+
+sim::Time at_ms(double ms) { return sim::to_time(sim::Seconds(ms * 1e-3)); }
 
 // A governor over one memory system and one link, and the work that it is to feed.
 class GovernedGpu {
@@ -42,19 +52,13 @@ class GovernedGpu {
 
   // Matrix work of so many operations per cycle that needs no memory.
   sim::ResourceNetwork::ActivityId set_matrix_work(double flops_per_cycle) {
-    sim::ActivitySpec work;
-    work.amount = 1e18;
-    work.cap = 1e15;  // until the governor knows of it
-    work_ = network_.start(work, [this] { governor_.remove_work(work_); });
+    start_work([this] { governor_.remove_work(work_); });
     governor_.set_matrix_work(work_, flops_per_cycle);
     return work_;
   }
   // The same of vector work, of one operation a unit.
   void set_vector_work(double flops_per_cycle, Bend bend = {}) {
-    sim::ActivitySpec work;
-    work.amount = 1e18;
-    work.cap = 1e15;  // until the governor knows of it
-    work_ = network_.start(work, [this] { governor_.remove_work(work_); });
+    start_work([this] { governor_.remove_work(work_); });
     governor_.set_vector_work(work_, flops_per_cycle, 1.0, bend);
   }
   void add_traffic(sim::ResourceNetwork::ResourceId resource, double bytes_per_second, double bytes = 1e15) {
@@ -64,18 +68,29 @@ class GovernedGpu {
     stream.cap = bytes_per_second;
     network_.start(stream, [] {});
   }
-  std::vector<double> powers_at_ms(const std::vector<double>& times) {
-    std::vector<double> powers;
-    for (const double ms : times) {
-      simulator_.schedule(sim::to_time(sim::Seconds(ms * 1e-3)),
-                          [this, &powers] { powers.push_back(governor_.power().value()); });
-    }
+  // Matrix work of 1e5 operations per cycle, or of `flops_per_cycle`, that comes and goes.
+  void work_between(double from_ms, double until_ms, double flops_per_cycle = 1e5) {
+    at(from_ms, [this, flops_per_cycle] {
+      start_work([] {});
+      governor_.set_matrix_work(work_, flops_per_cycle);
+    });
+    at(until_ms, [this] {
+      network_.set_cap(work_, 1e30);  // what is left takes no time
+      governor_.remove_work(work_);
+    });
+  }
+  void at(double ms, std::function<void()> action) {
+    simulator_.schedule(at_ms(ms), [kept = &actions_.emplace_back(std::move(action))] { (*kept)(); });
+  }
+  // What `look` finds at each of these times.
+  std::vector<double> seen_at_ms(const std::vector<double>& times, const std::function<double()>& look) {
+    std::vector<double> seen;
+    for (const double ms : times) at(ms, [&seen, &look] { seen.push_back(look()); });
     simulator_.run();
-    return powers;
+    return seen;
   }
   // What `look` finds once the clock has settled.
-  template <class Look>
-  double settled(Look look) {
+  double settled(const std::function<double()>& look) {
     double seen = 0.0;
     simulator_.schedule(simulator_.now() + sim::Time(1), [&seen, &look] { seen = look(); });
     simulator_.run();
@@ -89,26 +104,27 @@ class GovernedGpu {
   }
 
  private:
+  void start_work(sim::EventAction at_end) {
+    sim::ActivitySpec work;
+    work.amount = 1e18;
+    work.cap = 1e15;  // until the governor knows of it
+    work_ = network_.start(work, at_end);
+  }
+
   sim::Simulator simulator_;
   sim::ResourceNetwork network_{simulator_};
   Memory memory_;
   sim::ResourceNetwork::ResourceId link_;
   PowerGovernor governor_;
   sim::ResourceNetwork::ActivityId work_ = 0;
+  std::deque<std::function<void()>> actions_;
 };
 
-// 100 W idle and 20 W of the clock tree, all of it at the highest clock.
-TEST(PowerGovernor, AnIdleGpuDrawsIdleAndClockTreePowerAtTheHighestClock) {
-  GovernedGpu gpu(tight());
-  EXPECT_DOUBLE_EQ(gpu.governor().clock().value(), 2e9);
-  EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 120.0);
-}
-
-TEST(PowerSpec, RefusesALoopWithoutTime) {
-  EXPECT_THROW(mi300x({"gpu.power.window=0s"}), sim::ConfigError);
-  EXPECT_THROW(mi300x({"gpu.power.period=2s"}), sim::ConfigError);
-  EXPECT_THROW(mi300x({"gpu.power.dead_band=0.6"}), sim::ConfigError);
-  EXPECT_THROW(mi300x({"gpu.power.start_energy=10W"}), sim::ConfigError);
+TEST(PowerSpec, RefusesALoopWithoutTimeOrThatMovesNothing) {
+  for (const std::string fault : {"window=0s", "period=2s", "dead_band=0.6", "start_energy=10W", "integral_gain=0",
+                                  "governor=sometimes", "links_awake_for=2h"}) {
+    EXPECT_THROW(mi300x({"gpu.power." + fault}), sim::ConfigError) << fault;
+  }
   EXPECT_FALSE(mi300x({"gpu.power.cap=600W"}).gpu.power.acts_at_once());
   EXPECT_TRUE(mi300x({"gpu.power.burst_limit=600W"}).gpu.power.acts_at_once());
   EXPECT_TRUE(mi300x({"gpu.power.governor=at_once"}).gpu.power.acts_at_once());
@@ -120,6 +136,13 @@ TEST(PowerSpec, StepsByTheCubeRootOfPowerAboveRest) {
   spec.cap = sim::Watts(320.0);
   EXPECT_DOUBLE_EQ(spec.step_to_cap(sim::Watts(520.0)), std::cbrt(0.5));
   EXPECT_DOUBLE_EQ(spec.step_to_cap(spec.cap), 1.0);
+}
+
+// 100 W idle and 20 W of the clock tree, all of it at the highest clock.
+TEST(PowerGovernor, AnIdleGpuDrawsIdleAndClockTreePowerAtTheHighestClock) {
+  GovernedGpu gpu(tight());
+  EXPECT_DOUBLE_EQ(gpu.governor().clock().value(), 2e9);
+  EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 120.0);
 }
 
 // 1e11 B/s at 1, 2, 4 and 8 pJ/B.
@@ -134,65 +157,41 @@ TEST(PowerGovernor, EveryLevelDrawsItsOwnEnergyPerByte) {
   }
 }
 
-// 10 W however little moves.
-TEST(PowerGovernor, LinksDrawPowerFromTheFirstByteOn) {
+// 10 W however little moves, and for 1 ms after traffic of 1 ms; or always.
+TEST(PowerGovernor, LinksDrawPowerFromTheFirstByteOnAndStayAwakeForAWhile) {
   PowerSpec spec = tight();
   spec.links_awake = sim::Watts(10.0);
   GovernedGpu gpu(spec);
   EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 120.0);
   gpu.add_traffic(gpu.link(), 1.0);
   EXPECT_NEAR(gpu.settled_power(), 130.0, 1e-9);
-}
-
-// For 1 ms after traffic of 1 ms.
-TEST(PowerGovernor, LinksStayAwakeForAWhile) {
-  PowerSpec spec = tight();
-  spec.links_awake = sim::Watts(10.0);
-  spec.links_awake_for = sim::Time(1'000'000'000);
-  GovernedGpu gpu(spec);
-  gpu.add_traffic(gpu.link(), 1.0, 1e-3);
-  const std::vector<double> powers = gpu.powers_at_ms({0.5, 1.5, 2.5});
+  GovernedGpu kept_awake(spec);
+  kept_awake.governor().keep_links_awake();
+  EXPECT_DOUBLE_EQ(kept_awake.governor().power().value(), 130.0);
+  spec.links_awake_for = at_ms(1.0);
+  GovernedGpu awake(spec);
+  awake.add_traffic(awake.link(), 1.0, 1e-3);
+  const std::vector<double> powers =
+      awake.seen_at_ms({0.5, 1.5, 2.5}, [&awake] { return awake.governor().power().value(); });
   EXPECT_NEAR(powers[0], 130.0, 1e-9);
   EXPECT_NEAR(powers[1], 130.0, 1e-9);
   EXPECT_DOUBLE_EQ(powers[2], 120.0);
 }
 
-TEST(PowerGovernor, LinksCanBeKeptAwake) {
-  PowerSpec spec = tight();
-  spec.links_awake = sim::Watts(10.0);
-  GovernedGpu gpu(spec);
-  gpu.governor().keep_links_awake();
-  EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 130.0);
-}
-
-// 2 W each at the highest clock.
-TEST(PowerGovernor, BusyWorkgroupsDrawPowerWhileTheyAreThere) {
-  GovernedGpu gpu(tight());
-  gpu.governor().add_busy_workgroups(10);
-  EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 140.0);
-  gpu.governor().add_busy_workgroups(-10);
-  EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 120.0);
-}
-
-// Ten CUs at 3 W beside 120 W at the rated clock.
-TEST(PowerGovernor, CusThatStreamDrawPowerWhileTheyDo) {
+// Beside 120 W ten workgroups draw 2 W each at the highest clock, and ten CUs 3 W each at the rated clock.
+TEST(PowerGovernor, BusyWorkgroupsAndStreamingCusDrawPowerWhileTheyAreThere) {
   PowerSpec spec = tight();
   spec.streaming_cu = sim::Watts(3.0);
   GovernedGpu gpu(spec);
+  const auto power = [&gpu] { return gpu.governor().power().value(); };
+  gpu.governor().add_busy_workgroups(10);
+  EXPECT_DOUBLE_EQ(power(), 140.0);
+  gpu.governor().add_busy_workgroups(-10);
+  EXPECT_DOUBLE_EQ(power(), 120.0);
   gpu.governor().add_streaming_cus(10.0);
-  EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 150.0);
+  EXPECT_DOUBLE_EQ(power(), 150.0);
   gpu.governor().add_streaming_cus(-10.0);
-  EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 120.0);
-}
-
-// 1e5 flops a cycle at f GHz are f * 1e14 flop/s of 1 pJ at any clock: 100 + 10 f + 100 f = 300 at f = 20 / 11, which
-// the matrix clock does not bound.
-TEST(PowerGovernor, ArithmeticOfVectorsIsHeldUnderTheCap) {
-  PowerSpec spec = tight();
-  spec.vector_energy = sim::JoulesPerFlop(1e-12);
-  GovernedGpu gpu(spec);
-  gpu.set_vector_work(1e5);
-  EXPECT_NEAR(gpu.settled_clock(), 20.0 / 11.0 * 1e9, 2e9 * clock_step);
+  EXPECT_DOUBLE_EQ(power(), 120.0);
 }
 
 // Memory alone would let 1e14 flop/s through, and a unit takes the hypotenuse of both times: f / sqrt(1 + f^2) * 1e14
@@ -235,26 +234,58 @@ RC_GTEST_PROP(Bend, LiesBelowBothAndRisesWithEither, ()) {
   RC_ASSERT((Bend{1.1 * bend.bound, bend.knee}.of(rate)) >= bend.of(rate));
 }
 
-// 1e5 flops a cycle at f GHz are f * 1e14 flop/s at f pJ each. The cap is met where
-// 100 + 10 f + 100 f^2 = 300: f = (-10 + sqrt(100 + 80000)) / 200 = 1.3651.
-TEST(PowerGovernor, TheClockSettlesWherePowerMeetsTheCap) {
-  GovernedGpu gpu(tight());
+struct Clock {
+  const char* claim;
+  std::function<void(PowerSpec&)> change;
+  std::function<void(GovernedGpu&)> work;
+  double hertz;
+  double relative = clock_step;
+};
+
+void matrix_work(GovernedGpu& gpu) { gpu.set_matrix_work(1e5); }
+void matrix_work_and_traffic(GovernedGpu& gpu) {
   gpu.set_matrix_work(1e5);
-  EXPECT_NEAR(gpu.settled_clock(), 1.3651e9, 1.3651e9 * clock_step);
-  GovernedGpu again(tight());
-  again.set_matrix_work(1e5);
-  // Power changes by (10 f + 200 f^2) W per relative change of the clock: 386 W.
-  EXPECT_NEAR(again.settled_power(), 300.0, 386.0 * clock_step);
+  gpu.add_traffic(gpu.memory().hbm(), 1e12);
 }
 
-// 100 + 10 f + 100 f^2 = 400 at f = (-10 + sqrt(100 + 120000)) / 200 = 1.6829, whatever the cap is.
-TEST(PowerGovernor, ABurstLimitAboveTheCapIsWhatHoldsAtOnce) {
-  PowerSpec spec = tight();
-  spec.matrix_clock = sim::Hertz(1.8e9);
-  spec.burst_limit = sim::Watts(400.0);
-  GovernedGpu gpu(spec);
+// 1e5 flops a cycle at f GHz are f * 1e14 flop/s of f pJ each by matrix pipes, and of 1 pJ by vector units.
+TEST(PowerGovernor, TheClockSettlesWherePowerMeetsTheCap) {
+  const auto as_is = [](PowerSpec&) {};
+  const std::vector<Clock> clocks{
+      // 100 + 10 f + 100 f^2 = 300 at f = (-10 + sqrt(100 + 80000)) / 200.
+      {"matrix work meets the cap", as_is, matrix_work, 1.3651e9},
+      // 100 + 10 f + 100 f^2 = 400 at f = (-10 + sqrt(100 + 120000)) / 200, whatever the cap is.
+      {"a burst limit above the cap is what holds at once",
+       [](PowerSpec& spec) {
+         spec.matrix_clock = sim::Hertz(1.8e9);
+         spec.burst_limit = sim::Watts(400.0);
+       },
+       matrix_work, 1.6829e9},
+      // 100 + 10 f + 100 f = 300 at f = 20 / 11, which the matrix clock does not bound.
+      {"vector work meets the cap", [](PowerSpec& spec) { spec.vector_energy = sim::JoulesPerFlop(1e-12); },
+       [](GovernedGpu& gpu) { gpu.set_vector_work(1e5); }, 20.0 / 11.0 * 1e9, 1.1 * clock_step},
+      // 1e12 B/s at 40 pJ/B leave 160 of the 200 W: 100 f^2 + 10 f = 160 at f = (-10 + sqrt(100 + 64000)) / 200.
+      {"what traffic burns computation loses", [](PowerSpec& spec) { spec.hbm_energy = sim::JoulesPerByte(40e-12); },
+       matrix_work_and_traffic, 1.2159e9},
+      // 1e4 flops a cycle draw 22.5 W at 1.5 GHz: the cap allows more, the pipes do not.
+      {"matrix work never runs above the matrix clock", as_is, [](GovernedGpu& gpu) { gpu.set_matrix_work(1e4); },
+       1.5e9, 4e-16},
+      {"without matrix work the clock is the highest", as_is,
+       [](GovernedGpu& gpu) { gpu.add_traffic(gpu.memory().hbm(), 1e12); }, 2e9, 4e-16},
+      // Idle power and 250 W of traffic alone are more than 300 W.
+      {"a cap that cannot be kept leaves the lowest clock",
+       [](PowerSpec& spec) { spec.hbm_energy = sim::JoulesPerByte(250e-12); }, matrix_work_and_traffic, 0.1e9}};
+  for (const Clock& expected : clocks) {
+    PowerSpec spec = tight();
+    expected.change(spec);
+    GovernedGpu gpu(spec);
+    expected.work(gpu);
+    EXPECT_NEAR(gpu.settled_clock(), expected.hertz, expected.relative * expected.hertz) << expected.claim;
+  }
+  GovernedGpu gpu(tight());
   gpu.set_matrix_work(1e5);
-  EXPECT_NEAR(gpu.settled_clock(), 1.6829e9, 1.6829e9 * clock_step);
+  // Power changes by (10 f + 200 f^2) W per relative change of the clock: 386 W.
+  EXPECT_NEAR(gpu.settled_power(), 300.0, 386.0 * clock_step);
 }
 
 // Cycles that the limit leaves out are not reported; the ceiling is.
@@ -296,45 +327,12 @@ TEST(PowerGovernor, MatrixWorkThatIsSetAgainReplacesWhatItWas) {
   EXPECT_DOUBLE_EQ(gpu.settled([&gpu, work] { return gpu.network().rate(work); }), 1e4 * 1.5e9);
 }
 
-// 1e12 B/s at 40 pJ/B leave 160 of the 200 W: 100 f^2 + 10 f = 160 at f = (-10 + sqrt(100 + 64000)) / 200 = 1.2159.
-TEST(PowerGovernor, WhatTrafficBurnsComputationLoses) {
-  PowerSpec spec = tight();
-  spec.hbm_energy = sim::JoulesPerByte(40e-12);
-  GovernedGpu gpu(spec);
-  gpu.set_matrix_work(1e5);
-  gpu.add_traffic(gpu.memory().hbm(), 1e12);
-  EXPECT_NEAR(gpu.settled_clock(), 1.2159e9, 1.2159e9 * clock_step);
-}
-
-// 1e4 flops a cycle draw 22.5 W at 1.5 GHz: the cap allows more, the pipes do not.
-TEST(PowerGovernor, MatrixWorkNeverRunsAboveTheMatrixClock) {
-  GovernedGpu gpu(tight());
-  gpu.set_matrix_work(1e4);
-  EXPECT_DOUBLE_EQ(gpu.settled_clock(), 1.5e9);
-}
-
-TEST(PowerGovernor, WithoutMatrixWorkTheClockIsTheHighest) {
-  GovernedGpu gpu(tight());
-  gpu.add_traffic(gpu.memory().hbm(), 1e12);
-  EXPECT_DOUBLE_EQ(gpu.settled_clock(), 2e9);
-}
-
 TEST(PowerGovernor, TheClockReturnsWhenMatrixWorkHasEnded) {
   GovernedGpu gpu(tight());
   gpu.set_matrix_work(1e5);
   EXPECT_LT(gpu.settled_clock(), 1.4e9);  // goes on until the work is done
   gpu.add_traffic(gpu.link(), 1e9);
   EXPECT_DOUBLE_EQ(gpu.settled_clock(), 2e9);
-}
-
-// Idle power and 250 W of traffic alone are more than 300 W.
-TEST(PowerGovernor, ACapThatCannotBeKeptLeavesTheLowestClock) {
-  PowerSpec spec = tight();
-  spec.hbm_energy = sim::JoulesPerByte(250e-12);
-  GovernedGpu gpu(spec);
-  gpu.set_matrix_work(1e5);
-  gpu.add_traffic(gpu.memory().hbm(), 1e12);
-  EXPECT_NEAR(gpu.settled_clock(), 0.1e9, 0.1e9 * clock_step);
 }
 
 RC_GTEST_PROP(PowerMonotony, MorePerCycleOrMoreTrafficNeverRaisesTheClockAndNeverBreaksTheCap, ()) {
@@ -374,6 +372,189 @@ RC_GTEST_PROP(PowerMonotony, ALowerCapNeverRaisesTheEnergyOfAnOperation, ()) {
     });
   };
   RC_ASSERT(watts_per_flop_rate(cap) <= watts_per_flop_rate(cap + 50.0) * (1.0 + 2.0 * clock_step));
+}
+
+// Both loops are tried on work that draws 100 + 100 f^3 W at f GHz, so that the cap of 200 W is met at 1 GHz.
+PowerSpec of_a_loop(double burst_limit) {
+  PowerSpec spec = round_power();
+  spec.cap = sim::Watts(200.0);
+  spec.burst_limit = sim::Watts(burst_limit);
+  spec.clock_tree = sim::Watts(0.0);
+  spec.voltage_exponent = 2.0;
+  spec.matrix_clock = spec.highest_clock;
+  return spec;
+}
+
+// The burst limit of 437.5 W is met at 1.5 GHz. The loop starts after 10 ms, as that limit lies 237.5 W above the cap.
+PowerSpec with_clock_loop() {
+  PowerSpec spec = of_a_loop(437.5);
+  spec.window = at_ms(10.0);
+  spec.period = at_ms(20.0);
+  spec.dead_band = 0.01;
+  spec.start_energy = sim::Joules(2.375);
+  return spec;
+}
+
+// The clocks in GHz at some times of work from 0 to `end_ms`.
+std::vector<double> clocks_of_loop(const PowerSpec& spec, double end_ms, const std::vector<double>& looks_ms,
+                                   double flops_per_cycle = 1e5) {
+  GovernedGpu gpu(spec);
+  const ClockLoop loop(spec, gpu.network(), gpu.governor());
+  gpu.work_between(0.0, end_ms, flops_per_cycle);
+  return gpu.seen_at_ms(looks_ms, [&gpu] { return gpu.governor().clock().value() * 1e-9; });
+}
+
+TEST(ClockLoop, HoldsMeanPowerUnderTheCap) {
+  const PowerSpec spec = with_clock_loop();
+  PowerSpec early = spec;
+  early.start_energy = 0.5 * spec.start_energy;
+  PowerSpec wide = early;
+  wide.dead_band = 0.35;
+  PowerSpec narrow = early;
+  narrow.dead_band = 0.33;
+  struct Row {
+    const char* claim;
+    PowerSpec spec;
+    double end_ms;
+    std::vector<double> looks_ms;
+    std::vector<double> gigahertz;
+    double flops_per_cycle = 1e5;
+  };
+  const std::vector<Row> rows{
+      // One step is enough: the cube root of 100 over 337.5 is a third less clock.
+      {"the limit holds at once, the cap once the loop has started",
+       spec,
+       100.0,
+       {0.1, 9.9, 10.1, 50.0, 99.0},
+       {1.5, 1.5, 1.0, 1.0, 1.0}},
+      // It starts after 5 ms, of which the window sees as much rest: 268.75 W. The cube root of 100 over 168.75 makes
+      // that 1.26 GHz, at which 300 W are drawn; the next step, 20 ms later, sees nothing else.
+      {"it averages over its window", early, 100.0, {4.9, 5.1, 24.9, 25.1, 99.0}, {1.5, 1.26, 1.26, 1.0, 1.0}},
+      // 268.75 W are 34 % over the cap.
+      {"it leaves the clock within its dead band", wide, 100.0, {9.9}, {1.5}},
+      {"it moves the clock beyond its dead band", narrow, 100.0, {9.9}, {1.26}},
+      // A tenth of the work: 180 W at 2 GHz.
+      {"it never starts under a load below the cap", spec, 100.0, {50.0, 99.0}, {2.0, 2.0}, 1e4},
+      // The work ends at 25 ms. At 30 ms the window has seen 5 ms at 200 W and 5 ms at rest, 150 W: the clock rises by
+      // the cube root of 2. At 50 ms it finds rest and lets the clock go; at 70 ms nothing is left to do, or this would
+      // run for ever.
+      {"it lets the clock go after the load and ends", spec, 25.0, {24.0, 31.0, 51.0}, {1.0, 1.26, 2.0}}};
+  for (const Row& row : rows) {
+    const std::vector<double> clocks = clocks_of_loop(row.spec, row.end_ms, row.looks_ms, row.flops_per_cycle);
+    for (std::size_t i = 0; i < row.gigahertz.size(); ++i) {
+      EXPECT_NEAR(clocks[i], row.gigahertz[i], 1.5 * clock_step * row.gigahertz[i]) << row.claim << ", look " << i;
+    }
+  }
+}
+
+// The burst limit of 300 W is met at 1.26 GHz.
+PowerSpec with_limit_loop() {
+  PowerSpec spec = of_a_loop(300.0);
+  spec.governor = GovernorPolicy::power_limit;
+  spec.window = at_ms(1.6);
+  spec.period = at_ms(1.0);
+  spec.integral_gain = 0.11;
+  spec.proportional_gain = 1.05;
+  return spec;
+}
+
+// The loop under matrix work that comes and goes, of a GPU that was at rest.
+class LimitedGpu {
+ public:
+  LimitedGpu() : loop_(spec_, gpu_.network(), gpu_.governor(), PowerLimitLoop::at_rest(spec_)) {}
+  std::vector<double> clocks(const std::vector<double>& looks_ms) {
+    return gpu_.seen_at_ms(looks_ms, [this] { return gpu_.governor().clock().value() * 1e-9; });
+  }
+  GovernedGpu& gpu() { return gpu_; }
+  PowerLimitLoop::State state_at(double ms) {
+    PowerLimitLoop::State state;
+    gpu_.at(ms, [this, &state] { state = loop_.state(); });
+    clocks({});
+    return state;
+  }
+
+ private:
+  PowerSpec spec_ = with_limit_loop();
+  GovernedGpu gpu_{spec_};
+  PowerLimitLoop loop_;
+};
+
+std::vector<double> clocks_under_limit(double until_ms, const std::vector<double>& looks_ms) {
+  LimitedGpu limited;
+  limited.gpu().work_between(0.0, until_ms);
+  return limited.clocks(looks_ms);
+}
+
+// One step by hand: power of 300 W for a period passes the filter to 1 - exp(-1/1.6) of its way from 0.5 to 1.5.
+TEST(PowerLimitLoop, ALoadBeginsAtTheBurstLimitAndAStepFollowsPowerAndItsChange) {
+  EXPECT_NEAR(clocks_under_limit(1.0, {0.5})[0], std::cbrt(2.0), 2e-3);
+  const double share = 1.0 - std::exp(-1.0 / 1.6);
+  const double filtered = 0.5 + share * (1.5 - 0.5);
+  const double level = std::cbrt(2.0) + 0.11 * (1.0 - filtered) - 1.05 * (filtered - 0.5);
+  EXPECT_NEAR(clocks_under_limit(1.9, {1.5})[0], level, 3e-3);
+}
+
+TEST(PowerLimitLoop, UndershootsBehindRestAndComesBackToTheCap) {
+  const std::vector<double> clocks = clocks_under_limit(80.0, {2.5, 6.5, 79.5});
+  EXPECT_LT(clocks[0], 0.92);
+  EXPECT_GT(clocks[1], clocks[0]);
+  EXPECT_NEAR(clocks[2], 1.0, 2e-2);
+}
+
+TEST(PowerLimitLoop, RestIsForgottenAfterLong) {
+  LimitedGpu again;
+  again.gpu().work_between(0.0, 30.0);
+  again.gpu().work_between(230.0, 235.0);
+  EXPECT_NEAR(again.clocks({232.5})[0], clocks_under_limit(5.0, {2.5})[0], 5e-3);
+}
+
+TEST(PowerLimitLoop, RemembersThePartOfAStep) {
+  LimitedGpu limited;
+  limited.gpu().work_between(0.0, 0.4);
+  const PowerLimitLoop::State state = limited.state_at(0.7);
+  EXPECT_EQ(state.since_step, at_ms(0.7));
+  EXPECT_NEAR(state.drawn.value(), (0.4 * 300.0 + 0.3 * 100.0) * 1e-3, 1e-3);
+  EXPECT_NEAR(state.filtered, 0.5, 1e-12);
+}
+
+TEST(PowerLimitLoop, StepsThatRestLeftOutAreMadeUpFor) {
+  LimitedGpu limited;
+  limited.gpu().work_between(0.0, 10.0);
+  const PowerLimitLoop::State state = limited.state_at(60.3);
+  EXPECT_EQ(state.since_step, at_ms(0.3));
+  EXPECT_NEAR(state.filtered, 0.5, 1e-6);
+  EXPECT_NEAR(state.level, std::cbrt(2.0), 1e-9);
+}
+
+using sim::operator""_us;
+
+// 10 W at rest; 30 W for 2 us, then 60 W for 4 us.
+PowerRecord record() {
+  PowerRecord record(sim::Watts(10.0));
+  record.add(0_us, 2_us, sim::Watts(30.0));
+  record.add(2_us, 6_us, sim::Watts(60.0));
+  return record;
+}
+
+TEST(PowerRecord, MeansCountRestBeforeAndAfter) {
+  EXPECT_DOUBLE_EQ(record().mean(0_us, 6_us).value(), (2.0 * 30.0 + 4.0 * 60.0) / 6.0);
+  EXPECT_DOUBLE_EQ(record().mean(1_us, 3_us).value(), 45.0);
+  EXPECT_DOUBLE_EQ(record().mean(-2_us, 2_us).value(), 20.0);
+  EXPECT_DOUBLE_EQ(record().mean(5_us, 10_us).value(), (60.0 + 4.0 * 10.0) / 5.0);
+  EXPECT_DOUBLE_EQ(PowerRecord(sim::Watts(10.0)).mean(0_us, 1_us).value(), 10.0);
+}
+
+TEST(PowerRecord, TheHighestMeanIsThatOfTheBestPlacedStretch) {
+  EXPECT_DOUBLE_EQ(record().highest_mean(0_us, 6_us, 4_us).value(), 60.0);
+  EXPECT_DOUBLE_EQ(record().highest_mean(0_us, 6_us, 5_us).value(), (30.0 + 4.0 * 60.0) / 5.0);
+  EXPECT_DOUBLE_EQ(record().highest_mean(0_us, 6_us, 9_us).value(), record().mean(0_us, 6_us).value());
+  EXPECT_DOUBLE_EQ(record().highest_mean(0_us, 3_us, 2_us).value(), 45.0);
+}
+
+TEST(PowerRecord, WhatIsForgottenLeavesTheRestAsItWas) {
+  PowerRecord some = record();
+  some.forget_before(3_us);
+  EXPECT_DOUBLE_EQ(some.mean(3_us, 8_us).value(), record().mean(3_us, 8_us).value());
 }
 
 }  // namespace

@@ -15,7 +15,6 @@ namespace c3sim::models {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 // A platform on mi300x whose links' rate, latency and acknowledgements have errors; the rows of pairs follow.
 sim::Config config_of(const std::string& pairs) {
@@ -63,28 +62,22 @@ TEST(CorrelationGroup, IsWhatPairsLink) {
   EXPECT_EQ(read(pair(latency, reverse, "0.25")).correlations.front().parameters.size(), 2U);
 }
 
-TEST(CorrelationGroup, IsOfParameters) {
-  EXPECT_THAT(faults_of(pair(rate, "fabric.latncy", "0.5")),
-              HasSubstr("fitted.yaml:8:31: correlations[0].second: no parameter is named 'fabric.latncy'; did you mean "
-                        "'fabric.latency'?"));
-}
-
-TEST(CorrelationGroup, HasNoPairTwice) {
-  EXPECT_EQ(faults_of(pair(rate, latency, "0.5") + pair(latency, rate, "0.5")),
-            "fitted.yaml:9:29: correlations[1].second: the pair is given twice");
-  EXPECT_EQ(faults_of(pair(rate, rate, "0.5")), "fitted.yaml:8:31: correlations[0].second: is the first");
-}
-
-TEST(CorrelationGroup, HasCorrelationsWithinMinusOneAndOne) {
-  EXPECT_THAT(faults_of(pair(rate, latency, "1.5")), HasSubstr("'1.5' must lie between -1 and 1"));
-}
-
 // 0.9, 0.9 and -0.9 contradict one another: the determinant is 1 - 3 * 0.81 - 2 * 0.729 < 0. Of 1 there is no inverse.
-TEST(CorrelationGroup, IsPositiveDefinite) {
-  EXPECT_EQ(faults_of(pair(rate, latency, "0.9") + pair(latency, reverse, "0.9") + pair(rate, reverse, "-0.9")),
+TEST(CorrelationGroup, IsAPositiveDefiniteMatrixOfPairsOfParameters) {
+  for (const auto& [pairs, fault] : std::vector<std::pair<std::string, ::testing::Matcher<std::string>>>{
+           {pair(rate, "fabric.latncy", "0.5"),
+            "fitted.yaml:8:31: correlations[0].second: no parameter is named 'fabric.latncy'; did you mean "
+            "'fabric.latency'?"},
+           {pair(rate, latency, "0.5") + pair(latency, rate, "0.5"),
+            "fitted.yaml:9:29: correlations[1].second: the pair is given twice"},
+           {pair(rate, rate, "0.5"), "fitted.yaml:8:31: correlations[0].second: is the first"},
+           {pair(rate, latency, "1.5"), HasSubstr("'1.5' must lie between -1 and 1")},
+           {pair(rate, latency, "0.9") + pair(latency, reverse, "0.9") + pair(rate, reverse, "-0.9"),
             "fitted.yaml:7:1: correlations: no errors correlate like this (the matrix is not positive definite): "
-            "fabric.link_rate, fabric.latency, fabric.reverse_share");
-  EXPECT_THAT(faults_of(pair(rate, latency, "1")), StartsWith("fitted.yaml:7:1: correlations: no errors correlate"));
+            "fabric.link_rate, fabric.latency, fabric.reverse_share"},
+           {pair(rate, latency, "1"), ::testing::StartsWith("fitted.yaml:7:1: correlations: no errors correlate")}}) {
+    EXPECT_THAT(faults_of(pairs), fault);
+  }
   EXPECT_EQ(faults_of(pair(rate, latency, "0.9") + pair(latency, reverse, "0.9") + pair(rate, reverse, "0.9")), "");
 }
 

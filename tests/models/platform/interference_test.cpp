@@ -7,10 +7,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "models/collectives/collective.h"
 #include "models/kernels/gemm.h"
 #include "models/machine/dispatcher.h"
-#include "tests/models/model_fixture.h"
+#include "tests/models/collectives/collective_fixture.h"
 
 namespace c3sim::models {
 namespace {
@@ -49,13 +48,7 @@ PlatformSpec without(Mechanisms mechanisms) {
 }
 
 const GemmShape memory_bound{8192, 57344, 2048};
-CollectiveSpec collective(CollectiveKind kind, Backend backend) {
-  CollectiveSpec spec;
-  spec.kind = kind;
-  spec.backend = backend;
-  spec.bytes = 256_MiB;
-  return spec;
-}
+CollectiveSpec collective(CollectiveKind kind, Backend backend) { return collective(kind, backend, 256_MiB); }
 const std::vector<CollectiveSpec> collectives{collective(CollectiveKind::all_gather, Backend::rccl),
                                               collective(CollectiveKind::all_to_all, Backend::rccl),
                                               collective(CollectiveKind::all_gather, Backend::sdma)};
@@ -148,25 +141,19 @@ struct OneCuPerXcd {
   sim::Time rccl{0};
 };
 
-TEST(DispatcherInterference, ACollectiveWaitsForTheGemmInARealMachine) {
-  const OneCuPerXcd gpu({});
-  EXPECT_EQ(gpu.gemm, 20_us);
-  EXPECT_EQ(gpu.rccl, 40_us);
-}
-
-// Placed at once; the second wave of the GEMM then waits until the collective leaves the CUs.
-TEST(DispatcherInterference, WithoutDispatchWaitTheGemmLosesTheCusInstead) {
-  const OneCuPerXcd gpu(only(Mechanism::dispatch_wait));
-  EXPECT_EQ(gpu.rccl, 20_us);
-  EXPECT_EQ(gpu.gemm, 30_us);
-}
-
-TEST(DispatcherInterference, WithoutEitherBothRunAsIfAlone) {
+TEST(DispatcherInterference, IsAWaitForCusOrALossOfThemOrNeither) {
+  const OneCuPerXcd real({});
+  EXPECT_EQ(real.gemm, 20_us);
+  EXPECT_EQ(real.rccl, 40_us);
+  // The collective is placed at once; the second wave of the GEMM then waits until it leaves the CUs.
+  const OneCuPerXcd without_wait(only(Mechanism::dispatch_wait));
+  EXPECT_EQ(without_wait.rccl, 20_us);
+  EXPECT_EQ(without_wait.gemm, 30_us);
   Mechanisms both = only(Mechanism::dispatch_wait);
   both.add(Mechanism::cu_loss);
-  const OneCuPerXcd gpu(both);
-  EXPECT_EQ(gpu.rccl, 20_us);
-  EXPECT_EQ(gpu.gemm, 20_us);
+  const OneCuPerXcd without_either(both);
+  EXPECT_EQ(without_either.rccl, 20_us);
+  EXPECT_EQ(without_either.gemm, 20_us);
 }
 
 // A mask of half the CUs of each XCD doubles the waves of a GEMM, but not where it cannot lose CUs.

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/sdma/sdma_queue.h"
 #include "tests/models/machine/word_writer.h"
 #include "tests/models/sdma/sdma_fixture.h"
 
@@ -46,42 +47,31 @@ void expect_at(sim::Time actual, sim::Time expected) {
   EXPECT_LE(actual, expected + sim::Time(4));
 }
 
-TEST(PacketsDoWhatTheySay, FenceWritesItsValue) {
-  CopyNode node(CopyPlatform::round());
-  MemoryWord word(node.simulator(), "word", 0);
-  run(node, {FenceCommand{&word, 42}});
-  EXPECT_EQ(word.value(), 42);
-  EXPECT_EQ(word.written_at(), start(1) + decode + 2048_ns);
+// Writes are posted: only decoding adds up.
+TEST(PacketsDoWhatTheySay, FencesAtomicsAndTrapsWriteTheirWord) {
+  using Commands = std::vector<SdmaCommand>;
+  const auto expect_word = [](const auto& commands_to, std::int64_t before, std::int64_t after) {
+    CopyNode node(CopyPlatform::round());
+    MemoryWord word(node.simulator(), "word", before);
+    const Commands commands = commands_to(&word);
+    run(node, commands);
+    const auto count = static_cast<int>(commands.size());
+    EXPECT_EQ(word.value(), after);
+    EXPECT_EQ(word.written_at(), start(count) + count * decode + 2048_ns);
+  };
+  expect_word([](MemoryWord* word) { return Commands{FenceCommand{word, 42}}; }, 0, 42);
+  expect_word([](MemoryWord* word) { return Commands{AtomicCommand{word, -1}, AtomicCommand{word, -1}}; }, 5, 3);
+  expect_word([](MemoryWord* word) { return Commands{TrapCommand{word}}; }, 0, 1);
 }
 
-TEST(PacketsDoWhatTheySay, AtomicAdds) {
-  CopyNode node(CopyPlatform::round());
-  MemoryWord word(node.simulator(), "word", 5);
-  run(node, {AtomicCommand{&word, -1}, AtomicCommand{&word, -1}});
-  EXPECT_EQ(word.value(), 3);
-  EXPECT_EQ(word.written_at(), start(2) + 2 * decode + 2048_ns);  // writes are posted: only decoding adds up
-}
-
-TEST(PacketsDoWhatTheySay, TrapSetsItsEvent) {
-  CopyNode node(CopyPlatform::round());
-  MemoryWord event(node.simulator(), "event", 0);
-  run(node, {TrapCommand{&event}});
-  EXPECT_EQ(event.value(), 1);
-  EXPECT_EQ(event.written_at(), start(1) + decode + 2048_ns);
-}
-
-TEST(PacketsDoWhatTheySay, TimestampIsTakenWhenTheCopiesBeforeAreDone) {
+TEST(PacketsDoWhatTheySay, TimestampIsTakenWhenTheCopiesBeforeAreDoneAndAPollHasReadItsWord) {
   CopyNode node(CopyPlatform::round());
   sim::Time stamp;
   run(node, {copy(100), TimestampCommand{&stamp}});
   expect_at(stamp, start(2) + setup + 10_ns + acknowledgement);
-}
-
-TEST(PacketsDoWhatTheySay, PollOfAWordThatIsThereCostsOneRead) {
-  CopyNode node(CopyPlatform::round());
-  MemoryWord word(node.simulator(), "release", 1);
-  sim::Time stamp;
-  run(node, {PollCommand{&word, {Comparison::equal, 1}}, TimestampCommand{&stamp}});
+  CopyNode polling(CopyPlatform::round());
+  MemoryWord word(polling.simulator(), "release", 1);
+  run(polling, {PollCommand{&word, {Comparison::equal, 1}}, TimestampCommand{&stamp}});
   EXPECT_EQ(stamp, start(2) + decode + 64_ns + decode);
 }
 
@@ -115,83 +105,84 @@ TEST(GatesAreTight, ACompletionLeavesWithTheAcknowledgementOfTheLastByte) {
   }
 }
 
-TEST(PacketsDoWhatTheySay, AReductionReadsBothAndWritesItsOwn) {
-  CopyNode node(CopyPlatform::round());
+// A transfer by an engine of GPU 0 on a node of its own.
+struct LoneTransfer {
+  explicit LoneTransfer(TransferCommand command, const CopyPlatform& platform = CopyPlatform::round(), int engine = 2)
+      : node(platform) {
+    command.times = &times;
+    run(node, {command}, engine);
+  }
+  double through_hbm(int gpu) { return node.network().served(node.memory(gpu).hbm()); }
+  double over_link(int from, int to) { return node.network().served(node.fabric().link(from, to)); }
+
+  CopyNode node;
   TransferTimes times;
-  TransferCommand command = copy(1e6, &times, 1, 0);  // by an engine of GPU 0
+};
+
+TEST(PacketsDoWhatTheySay, AReductionReadsBothAndWritesItsOwn) {
+  TransferCommand command = copy(1e6, nullptr, 1, 0);
   command.kind = TransferKind::reduce;
-  run(node, {command}, 2);
-  expect_at(times.finished, start(1) + setup + 100_us + acknowledgement);
-  EXPECT_NEAR(node.network().served(node.memory(1).hbm()), 1e6, 1);
-  EXPECT_NEAR(node.network().served(node.memory(0).hbm()), 2e6, 1);
-  EXPECT_NEAR(node.network().served(node.fabric().link(1, 0)), 1e6, 1);
-  EXPECT_EQ(node.network().served(node.fabric().link(0, 1)), 0.0);
+  LoneTransfer reduction(command);
+  expect_at(reduction.times.finished, start(1) + setup + 100_us + acknowledgement);
+  EXPECT_NEAR(reduction.through_hbm(1), 1e6, 1);
+  EXPECT_NEAR(reduction.through_hbm(0), 2e6, 1);
+  EXPECT_NEAR(reduction.over_link(1, 0), 1e6, 1);
+  EXPECT_EQ(reduction.over_link(0, 1), 0.0);
 }
 
+// The engine writes 10 bytes/ns, 5 to each destination.
 TEST(PacketsDoWhatTheySay, BroadcastReadsOnceAndWritesTwice) {
   CopyPlatform platform = CopyPlatform::round();
   platform.gpus = platform.fabric.gpus = 3;
   platform.sdma.engine_map = {{-1, 2, 3}, {2, -1, 3}, {2, 3, -1}};
-  CopyNode node(platform);
-  TransferTimes times;
-  TransferCommand command = copy(1e6, &times);
+  TransferCommand command = copy(1e6);
   command.destinations.push_back({2, 0, sim::Bytes(0), sim::Bytes(1e6)});
-  run(node, {command});
-  // The engine writes 10 bytes/ns, 5 to each destination.
-  expect_at(times.finished, start(1) + setup + 200_us + acknowledgement);
-  EXPECT_NEAR(node.network().served(node.memory(0).hbm()), 1e6, 1);
-  EXPECT_NEAR(node.network().served(node.memory(1).hbm()), 1e6, 1);
-  EXPECT_NEAR(node.network().served(node.memory(2).hbm()), 1e6, 1);
+  LoneTransfer broadcast(command, platform);
+  expect_at(broadcast.times.finished, start(1) + setup + 200_us + acknowledgement);
+  for (const int gpu : {0, 1, 2}) EXPECT_NEAR(broadcast.through_hbm(gpu), 1e6, 1);
 }
 
+// Twice the bytes at the engine's rate; the other side is read and written over the link: four hops of 16 ns.
 TEST(PacketsDoWhatTheySay, SwapMovesBothWaysThroughOneEngine) {
-  CopyNode node(CopyPlatform::round());
-  TransferTimes times;
-  TransferCommand command = copy(1e6, &times);
+  TransferCommand command = copy(1e6);
   command.kind = TransferKind::swap;
-  run(node, {command});
-  // Twice the bytes at the engine's rate; the other side is read and written over the link: four hops of 16 ns.
-  expect_at(times.finished, start(1) + setup + 200_us + acknowledgement + 32_ns);
-  for (int gpu : {0, 1}) EXPECT_NEAR(node.network().served(node.memory(gpu).hbm()), 2e6, 1);
-  EXPECT_NEAR(node.network().served(node.fabric().link(0, 1)), 1e6, 1);
-  EXPECT_NEAR(node.network().served(node.fabric().link(1, 0)), 1e6, 1);
+  LoneTransfer swap(command);
+  expect_at(swap.times.finished, start(1) + setup + 200_us + acknowledgement + 32_ns);
+  for (const int gpu : {0, 1}) EXPECT_NEAR(swap.through_hbm(gpu), 2e6, 1);
+  EXPECT_NEAR(swap.over_link(0, 1), 1e6, 1);
+  EXPECT_NEAR(swap.over_link(1, 0), 1e6, 1);
 }
 
-TEST(CopiesMeetTheirLimits, ASmallCopyTakesItsLatencies) {
-  CopyNode node(CopyPlatform::round());
-  TransferTimes times;
-  run(node, {copy(1, &times)});
-  EXPECT_EQ(times.fetched, start(1));
-  expect_at(times.finished, start(1) + setup + sim::Time(100) + acknowledgement);
-}
-
-TEST(CopiesMeetTheirLimits, ALargeCopyTakesItsBytesOverTheRateWhateverTheNumberOfPackets) {
-  CopyNode node(CopyPlatform::round());
-  TransferTimes times;
-  run(node, {copy(2e7, &times)});
+TEST(CopiesMeetTheirLimits, TakeTheirLatenciesOrTheirBytesOverTheRate) {
+  const auto beside_latencies = [](double bytes, const auto& change, int engine = 2) {
+    CopyPlatform platform = CopyPlatform::round();
+    change(platform);
+    const LoneTransfer transfer(copy(bytes), platform, engine);
+    EXPECT_TRUE(bytes > 1 || transfer.times.fetched == start(1));
+    return transfer.times.finished - acknowledgement - setup - start(1);
+  };
+  const auto as_is = [](CopyPlatform&) {};
+  expect_at(beside_latencies(1, as_is), sim::Time(100));
   // 20 packets of at most 1e6 bytes, written in 19 ns more than one.
-  expect_at(times.finished, start(1) + 19_ns + setup + 2000_us + acknowledgement);
-}
-
-TEST(CopiesMeetTheirLimits, SetUpOfPacketsBoundsTheRateOfAFastEngine) {
-  CopyPlatform platform = CopyPlatform::round();
-  platform.sdma.payload_rate = platform.fabric.link_rate = sim::BytesPerSecond(1e13);
-  platform.memory.hbm_rate = platform.memory.cache_rate = sim::BytesPerSecond(1e15);
-  CopyNode node(platform);
-  TransferTimes times;
-  run(node, {copy(5e7, &times)});
+  expect_at(beside_latencies(2e7, as_is), 19_ns + 2000_us);
   // 50 packets, 49 ns more to write; each takes its set-up of 256 ns, longer than its data.
-  expect_at(times.finished, start(1) + 49_ns + setup + 50 * 256_ns + acknowledgement);
-}
-
-TEST(CopiesMeetTheirLimits, BytesInFlightOverTheLatencyBoundTheRate) {
-  CopyPlatform platform = CopyPlatform::round();
-  platform.sdma.bytes_in_flight = sim::Bytes(64);
-  CopyNode node(platform);
-  TransferTimes times;
-  run(node, {copy(1e6, &times)});
+  const auto fast = [](CopyPlatform& p) {
+    p.sdma.payload_rate = p.fabric.link_rate = sim::BytesPerSecond(1e13);
+    p.memory.hbm_rate = p.memory.cache_rate = sim::BytesPerSecond(1e15);
+  };
+  expect_at(beside_latencies(5e7, fast), 49_ns + 50 * 256_ns);
   // 64 bytes per 2 * 16 ns of fabric: 2 bytes/ns.
-  expect_at(times.finished, start(1) + setup + 500_us + acknowledgement);
+  expect_at(beside_latencies(1e6, [](CopyPlatform& p) { p.sdma.bytes_in_flight = sim::Bytes(64); }), 500_us);
+  // Another engine than the recommended one is slower.
+  expect_at(beside_latencies(
+                1e6, [](CopyPlatform& p) { p.sdma.affinity_penalty = 1.5; }, 3),
+            150_us);
+  // A write-back delays the copy of fresh data.
+  const auto writes_back = [](CopyPlatform& p) {
+    p.sdma.l2_writeback = true;
+    p.sdma.l2_writeback_time = 7_us;
+  };
+  expect_at(beside_latencies(100, writes_back), 7_us + 10_ns);
 }
 
 TEST(CopiesMeetTheirLimits, ALoadedMemorySlowsAnEngineWhereBandwidthIsLeft) {
@@ -276,39 +267,18 @@ TEST(SdmaEngine, PollsThatWaitForEachOtherAreADeadlockThatNamesEnginesQueuesPack
   }
 }
 
-TEST(SdmaEngine, AnotherThanTheRecommendedEngineIsSlower) {
-  CopyPlatform platform = CopyPlatform::round();
-  platform.sdma.affinity_penalty = 1.5;
-  CopyNode node(platform);
-  TransferTimes times;
-  run(node, {copy(1e6, &times)}, 3);
-  expect_at(times.finished, start(1) + setup + 150_us + acknowledgement);
-}
-
+// No latency to the host on this platform: set-up, data, 512 ns.
 TEST(SdmaEngine, HostEnginesPreferADirection) {
   CopyPlatform platform = CopyPlatform::round();
   platform.sdma.host_direction_penalty = 2.0;
-  const auto finished = [&](int from, int to, int engine) {
-    CopyNode node(platform);
-    TransferTimes times;
-    run(node, {copy(1e6, &times, from, to)}, engine);
-    return times.finished - times.fetched;
+  const auto expect_data = [&](int from, int to, int engine, sim::Time data) {
+    const LoneTransfer transfer(copy(1e6, nullptr, from, to), platform, engine);
+    expect_at(transfer.times.finished - transfer.times.fetched, setup + data + 512_ns);
   };
-  // No latency to the host on this platform: set-up, data, 512 ns.
-  expect_at(finished(0, host_device, 1), setup + 100_us + 512_ns);
-  expect_at(finished(0, host_device, 0), setup + 200_us + 512_ns);
-  expect_at(finished(host_device, 0, 0), setup + 100_us + 512_ns);
-  expect_at(finished(host_device, 0, 1), setup + 200_us + 512_ns);
-}
-
-TEST(SdmaEngine, AWritebackDelaysTheCopyOfFreshData) {
-  CopyPlatform platform = CopyPlatform::round();
-  platform.sdma.l2_writeback = true;
-  platform.sdma.l2_writeback_time = 7_us;
-  CopyNode node(platform);
-  TransferTimes times;
-  run(node, {copy(100, &times)});
-  expect_at(times.finished, start(1) + setup + 7_us + 10_ns + acknowledgement);
+  expect_data(0, host_device, 1, 100_us);
+  expect_data(0, host_device, 0, 200_us);
+  expect_data(host_device, 0, 0, 100_us);
+  expect_data(host_device, 0, 1, 200_us);
 }
 
 TEST(SdmaEngine, ARingThatHoldsOnePacketStillCarriesEverything) {
@@ -323,6 +293,153 @@ TEST(SdmaEngine, ARingThatHoldsOnePacketStillCarriesEverything) {
   run(node, {command, AtomicCommand{&signal, -1}});
   EXPECT_EQ(signal.value(), 0);
   EXPECT_NO_THROW(ledger.require_complete());
+}
+
+// Does a ring lose nothing and let nobody in a moment too early?
+
+struct BareQueue;
+sim::Task<> write_fences(BareQueue& bare, int count, std::vector<sim::Time>& written);
+sim::Task<> ring(BareQueue& bare);
+
+// A queue without an engine: the test takes and releases.
+struct BareQueue {
+  explicit BareQueue(double ring_bytes)
+      : platform(CopyPlatform::round()),
+        thread(simulator, "thread", platform.host.submission),
+        queue(simulator, platform.sdma.packets, sim::Bytes(ring_bytes), "ring", [this] { ++announcements; }) {}
+
+  // When each of so many fences is written; `ringing` the doorbell behind them.
+  std::vector<sim::Time> write(int count, bool ringing = false) {
+    std::vector<sim::Time> written;
+    simulator.spawn("writer", write_fences(*this, count, written));
+    simulator.run();
+    if (ringing) simulator.spawn("doorbell", ring(*this));
+    simulator.run();
+    return written;
+  }
+
+  CopyPlatform platform;
+  sim::Simulator simulator;
+  SubmittingThread thread;
+  int announcements = 0;
+  SdmaQueue queue;
+};
+
+sim::Task<> write_fences(BareQueue& bare, int count, std::vector<sim::Time>& written) {
+  for (int i = 0; i < count; ++i) {
+    std::vector<SdmaCommand> fence(1, FenceCommand{});
+    const QueueUser nobody;
+    co_await bare.queue.submit(bare.thread, std::move(fence), 32_ns, nobody, false);
+    written.push_back(bare.simulator.now());
+  }
+}
+sim::Task<> ring(BareQueue& bare) { co_await bare.queue.ring_doorbell(bare.thread, 32_ns); }
+sim::Task<> use_first_at(BareQueue& bare, sim::Time at) {
+  co_await bare.simulator.delay(at);
+  const QueuedCommand first = bare.queue.take();
+  bare.queue.release(first);
+}
+
+TEST(SdmaQueue, HoldsExactlyWhatFits) {
+  BareQueue bare(64);  // four fences of 16 bytes
+  // Each takes 64 ns to build and 1 ns to write.
+  EXPECT_EQ(bare.write(4), (std::vector<sim::Time>{65_ns, 130_ns, 195_ns, 260_ns}));
+  EXPECT_EQ(bare.queue.free().value(), 0);
+}
+
+TEST(SdmaQueue, AFullRingHoldsTheWriterUntilThePacketIsReleased) {
+  BareQueue bare(64);
+  bare.simulator.spawn("engine", use_first_at(bare, 1000_ns));
+  EXPECT_EQ(bare.write(5).back(), 1065_ns);
+  EXPECT_EQ(bare.announcements, 1);  // the writer rang before it waited: otherwise nobody would ever make room
+}
+
+TEST(SdmaQueue, AFullRingThatNobodyEmptiesIsADeadlockThatNamesIt) {
+  BareQueue bare(64);
+  try {
+    bare.write(5);
+    FAIL() << "no deadlock";
+  } catch (const sim::Deadlock& deadlock) {
+    EXPECT_NE(std::string(deadlock.what()).find("bytes of the ring of ring"), std::string::npos) << deadlock.what();
+  }
+}
+
+TEST(SdmaQueue, PacketsAreVisibleOneDoorbellLatencyAfterTheDoorbell) {
+  BareQueue silent(64);
+  silent.write(1);
+  EXPECT_FALSE(silent.queue.has_command());
+  BareQueue bare(64);
+  bare.write(1, true);
+  EXPECT_TRUE(bare.queue.has_command());
+  EXPECT_EQ(bare.simulator.now(), 65_ns + 2_ns + 32_ns);  // write, doorbell store, its way to the engine
+}
+
+TEST(SdmaQueue, AFetchBringsInOneGranule) {
+  BareQueue bare(64);
+  bare.write(3, true);
+  ASSERT_TRUE(bare.queue.needs_fetch());
+  bare.queue.fetch(sim::Bytes(32));  // two fences
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(bare.queue.needs_fetch());
+    bare.queue.take();
+  }
+  EXPECT_TRUE(bare.queue.needs_fetch());
+}
+
+// Three fences of its number.
+sim::Task<> submit_fences(BareQueue& bare, QueueUser user, bool or_leave = false) {
+  std::vector<SdmaCommand> fences(3, FenceCommand{nullptr, static_cast<std::int32_t>(user.operation)});
+  if (or_leave) {
+    co_await bare.queue.submit_or_leave(bare.thread, std::move(fences), 32_ns, user);
+  } else {
+    co_await bare.queue.submit(bare.thread, std::move(fences), 32_ns, user);
+  }
+}
+// The numbers of all fences in the ring, in order.
+std::vector<int> fences_in(BareQueue& bare) {
+  std::vector<int> values;
+  while (bare.queue.has_command()) values.push_back(std::get<FenceCommand>(bare.queue.take().command).value);
+  return values;
+}
+
+TEST(SdmaQueue, WhatIsSubmittedTogetherLiesTogether) {
+  BareQueue bare(1024);
+  for (const std::uint32_t operation : {1U, 2U}) {
+    bare.simulator.spawn("writer", submit_fences(bare, {operation}));
+  }
+  bare.simulator.run();
+  EXPECT_EQ(fences_in(bare), (std::vector<int>{1, 1, 1, 2, 2, 2}));
+}
+
+// Operation 2 waits for what operation 1 does, and is there first. Operation 3 waits for nothing: it holds up nobody.
+TEST(SdmaQueue, CommandsThatWaitComeBehindThoseOfOperationsBeforeThem) {
+  BareQueue bare(1024);
+  for (const std::uint32_t operation : {1U, 2U, 3U}) bare.queue.expect(operation);
+  for (const QueueUser user : {QueueUser{2, true}, QueueUser{3, false}, QueueUser{1, false}}) {
+    bare.simulator.spawn("writer", submit_fences(bare, user));
+  }
+  bare.simulator.run();
+  EXPECT_EQ(fences_in(bare), (std::vector<int>{3, 3, 3, 1, 1, 1, 2, 2, 2}));
+}
+
+// Whoever leaves its commands goes on at once, and what follows on the same queue comes behind them.
+TEST(SdmaQueue, CommandsThatAreLeftFollowInOrder) {
+  BareQueue bare(1024);
+  for (const std::uint32_t operation : {1U, 2U, 3U}) bare.queue.expect(operation);
+  sim::Time left = sim::Time::max();
+  const auto leave_and_submit = [](BareQueue& on, sim::Time& end) -> sim::Task<> {
+    const QueueUser second{2, true};
+    co_await submit_fences(on, second, true);
+    end = on.simulator.now();
+    const QueueUser third{3, true};
+    co_await submit_fences(on, third, true);
+    const QueueUser first{1, false};
+    co_await submit_fences(on, first);
+  };
+  bare.simulator.spawn("writer", leave_and_submit(bare, left));
+  bare.simulator.run();
+  EXPECT_EQ(left, sim::Time(0));
+  EXPECT_EQ(fences_in(bare), (std::vector<int>{1, 1, 1, 2, 2, 2, 3, 3, 3}));
 }
 
 }  // namespace

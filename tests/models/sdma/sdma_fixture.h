@@ -10,12 +10,11 @@
 #include "models/machine/fabric.h"
 #include "models/machine/host.h"
 #include "models/machine/memory.h"
-#include "models/platform/platform_config.h"
 #include "models/sdma/sdma_complex.h"
 #include "models/sdma/sdma_copy.h"
-#include "sim/config/config.h"
 #include "sim/resource_network.h"
 #include "sim/simulator.h"
+#include "tests/models/collectives/collective_fixture.h"
 
 namespace c3sim::models {
 
@@ -26,19 +25,10 @@ struct CopyPlatform {
   SdmaSpec sdma;
   HostSpec host;
 
-  // The sections of a platform file that concern copies.
-  static CopyPlatform from_file(const std::string& path) {
-    sim::Config config = platform_config(path);
-    sim::Section root = config.root();
-    sim::Section gpu = root.section("gpu");
-    CopyPlatform platform;
-    platform.fabric = FabricSpec::read(root.section("fabric"), platform.gpus);
-    platform.memory = MemorySpec::read(gpu.section("memory"), static_cast<int>(gpu.integer("xcds", 1, 64)));
-    platform.sdma = SdmaSpec::read(gpu.section("sdma"), platform.gpus);
-    platform.host = HostSpec::read(root.section("host"));
-    return platform;
+  static CopyPlatform mi300x() {
+    static const PlatformSpec whole = models::mi300x();
+    return {whole.gpus, whole.fabric, whole.gpu.memory, whole.gpu.sdma, whole.host};
   }
-  static CopyPlatform mi300x() { return from_file(std::string(C3SIM_SOURCE_DIR) + "/configs/platforms/mi300x.yaml"); }
 
   // Round numbers, for expectations that are derived by hand: links and engines of 10 GB/s, memories far faster and
   // without latency, two GPUs; latencies of SDMA and host all different powers of two, in nanoseconds.
@@ -150,12 +140,9 @@ class CopyNode {
 };
 
 inline CollectiveSpec sdma_collective(CollectiveKind kind, SdmaVariant variant, bool prelaunch, sim::Bytes bytes) {
-  CollectiveSpec spec;
-  spec.kind = kind;
-  spec.backend = Backend::sdma;
+  CollectiveSpec spec = collective(kind, Backend::sdma, bytes);
   spec.variant = variant;
   spec.prelaunch = prelaunch;
-  spec.bytes = bytes;
   return spec;
 }
 inline CollectiveSpec all_gather(SdmaVariant variant, sim::Bytes bytes, bool prelaunch = false) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <vector>
 
 #include "tests/models/sdma/sdma_fixture.h"
 
@@ -100,52 +101,6 @@ double few_engines_us(const CopyPlatform& p) {
   return std::ceil(7.0 / (p.sdma.engines - p.sdma.host_engines)) * large_pcpy_us(p);
 }
 
-INSTANTIATE_TEST_SUITE_P(Measured, FutureEngine,
-                         testing::Values(Future{"small_pcpy", small_pcpy, [](auto&) {}, small_pcpy_us, few_bytes, 0},
-                                         Future{"small_b2b", small_b2b, [](auto&) {}, small_back_to_back_us, few_bytes,
-                                                0},
-                                         Future{"small_bcst", small_bcst, [](auto&) {}, small_bcst_us, few_bytes, 0},
-                                         Future{"large_pcpy", large_pcpy, [](auto&) {}, large_pcpy_us, wide, 0}),
-                         [](const auto& test) { return test.param.name; });
-
-INSTANTIATE_TEST_SUITE_P(
-    Rates, FutureEngine,
-    testing::Values(
-        Future{"half_payload_rate", large_pcpy, [](auto& p) { p.sdma.payload_rate *= 0.5; }, large_pcpy_us, wide, 1},
-        Future{"endless_payload_rate", large_pcpy, [](auto& p) { p.sdma.payload_rate *= 1e3; }, large_pcpy_us, wide,
-               -1},
-        Future{"few_bytes_in_flight", large_pcpy, [](auto& p) { p.sdma.bytes_in_flight = 16_KiB; }, large_pcpy_us, wide,
-               1},
-        Future{"endless_bytes_in_flight", large_pcpy, [](auto& p) { p.sdma.bytes_in_flight = 1_GiB; }, large_pcpy_us,
-               wide, 0},
-        Future{"four_link_engines", large_pcpy, [](auto& p) { p.sdma.engines = 6; }, few_engines_us, 0.04, 1},
-        Future{"one_link_engine", large_pcpy, [](auto& p) { p.sdma.engines = 3; }, few_engines_us, 0.04, 1},
-        Future{"more_engines_than_peers", large_pcpy, [](auto& p) { p.sdma.engines = 64; }, large_pcpy_us, wide, 0}),
-    [](const auto& test) { return test.param.name; });
-
-INSTANTIATE_TEST_SUITE_P(
-    Latencies, FutureEngine,
-    testing::Values(Future{"slow_set_up", small_b2b, [](auto& p) { p.sdma.transfer_setup += 2_us; },
-                           small_back_to_back_us, few_bytes, 1},
-                    Future{"no_set_up", small_b2b, [](auto& p) { p.sdma.transfer_setup = sim::Time(0); },
-                           small_back_to_back_us, 0.01, -1},
-                    Future{"slow_fetch", small_b2b, [](auto& p) { p.sdma.host_read_latency += 5_us; },
-                           small_back_to_back_us, few_bytes, 1},
-                    Future{"a_fetch_per_packet", small_b2b, [](auto& p) { p.sdma.fetch_granule = sim::Bytes(28); },
-                           [](const auto& p) { return small_back_to_back_us(p) + 6.0 * us(p.sdma.host_read_latency); },
-                           few_bytes, 1},
-                    Future{"slow_doorbell", small_b2b, [](auto& p) { p.sdma.doorbell_latency += 3_us; },
-                           small_back_to_back_us, few_bytes, 1},
-                    Future{"slow_atomic", small_b2b, [](auto& p) { p.sdma.atomic_latency += 3_us; },
-                           small_back_to_back_us, few_bytes, 1},
-                    Future{"wide_broadcast", small_bcst, [](auto& p) { p.sdma.broadcast_width = 4; }, small_bcst_us,
-                           few_bytes, -1},
-                    Future{"broadcast_to_all", small_bcst, [](auto& p) { p.sdma.broadcast_width = 7; }, small_bcst_us,
-                           few_bytes, -1},
-                    Future{"broadcast_to_one_is_a_copy", small_bcst, [](auto& p) { p.sdma.broadcast_width = 1; },
-                           small_pcpy_us, few_bytes, 1}),
-    [](const auto& test) { return test.param.name; });
-
 // Seven programs of two commands and a doorbell of each GPU.
 double batched_us(const CopyPlatform& p) {
   const SubmissionCosts& costs = p.host.submission;
@@ -163,30 +118,54 @@ double thread_per_gpu_us(const CopyPlatform& p) {
   return issue_us(p, 7, 2) + schedule_us(p) + copy_us(p) + completion_us(p);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Initiators, FutureEngine,
-    testing::Values(Future{"batched_doorbell", small_pcpy, [](auto& p) { p.sdma.batched_doorbell = true; }, batched_us,
-                           few_bytes, -1},
-                    Future{"thread_per_gpu", small_pcpy, [](auto& p) { p.host.threads = HostThreads::per_gpu; },
-                           thread_per_gpu_us, few_bytes, -1},
-                    Future{"gpu_rings_and_waits", small_pcpy,
-                           [](auto& p) { p.sdma.submitted_by = p.sdma.completion_seen_by = Initiator::gpu; },
-                           gpu_driven_us, 0.005, -1},
-                    Future{"gpu_waits", small_b2b, [](auto& p) { p.sdma.completion_seen_by = Initiator::gpu; },
-                           [](const auto& p) {
-                             return small_back_to_back_us(p) - completion_us(p) +
-                                    us(p.sdma.gpu_completion_latency + p.sdma.gpu_submission.word_check);
-                           },
-                           few_bytes, -1},
-                    Future{"interrupts", small_b2b, [](auto& p) { p.host.wait = HostWait::interrupt; },
-                           // A ninth command, a TRAP, decoded behind the ATOMIC; its event takes the way of a FENCE.
-                           [](const auto& p) {
-                             return small_back_to_back_us(p) + 8.0 * command_us(p.host.submission) +
-                                    us(p.sdma.packet_decode) +
-                                    us(p.sdma.fence_latency - p.sdma.atomic_latency + p.host.interrupt_latency);
-                           },
-                           few_bytes, 1}),
-    [](const auto& test) { return test.param.name; });
+const std::vector<Future> futures{
+    // Engines as measured.
+    {"small_pcpy", small_pcpy, [](auto&) {}, small_pcpy_us, few_bytes, 0},
+    {"small_b2b", small_b2b, [](auto&) {}, small_back_to_back_us, few_bytes, 0},
+    {"small_bcst", small_bcst, [](auto&) {}, small_bcst_us, few_bytes, 0},
+    {"large_pcpy", large_pcpy, [](auto&) {}, large_pcpy_us, wide, 0},
+    // Engines with other rates and engines.
+    {"half_payload_rate", large_pcpy, [](auto& p) { p.sdma.payload_rate *= 0.5; }, large_pcpy_us, wide, 1},
+    {"endless_payload_rate", large_pcpy, [](auto& p) { p.sdma.payload_rate *= 1e3; }, large_pcpy_us, wide, -1},
+    {"few_bytes_in_flight", large_pcpy, [](auto& p) { p.sdma.bytes_in_flight = 16_KiB; }, large_pcpy_us, wide, 1},
+    {"endless_bytes_in_flight", large_pcpy, [](auto& p) { p.sdma.bytes_in_flight = 1_GiB; }, large_pcpy_us, wide, 0},
+    {"four_link_engines", large_pcpy, [](auto& p) { p.sdma.engines = 6; }, few_engines_us, 0.04, 1},
+    {"one_link_engine", large_pcpy, [](auto& p) { p.sdma.engines = 3; }, few_engines_us, 0.04, 1},
+    {"more_engines_than_peers", large_pcpy, [](auto& p) { p.sdma.engines = 64; }, large_pcpy_us, wide, 0},
+    // Engines with other latencies and packets.
+    {"slow_set_up", small_b2b, [](auto& p) { p.sdma.transfer_setup += 2_us; }, small_back_to_back_us, few_bytes, 1},
+    {"no_set_up", small_b2b, [](auto& p) { p.sdma.transfer_setup = sim::Time(0); }, small_back_to_back_us, 0.01, -1},
+    {"slow_fetch", small_b2b, [](auto& p) { p.sdma.host_read_latency += 5_us; }, small_back_to_back_us, few_bytes, 1},
+    {"a_fetch_per_packet", small_b2b, [](auto& p) { p.sdma.fetch_granule = sim::Bytes(28); },
+     [](const auto& p) { return small_back_to_back_us(p) + 6.0 * us(p.sdma.host_read_latency); }, few_bytes, 1},
+    {"slow_doorbell", small_b2b, [](auto& p) { p.sdma.doorbell_latency += 3_us; }, small_back_to_back_us, few_bytes, 1},
+    {"slow_atomic", small_b2b, [](auto& p) { p.sdma.atomic_latency += 3_us; }, small_back_to_back_us, few_bytes, 1},
+    {"wide_broadcast", small_bcst, [](auto& p) { p.sdma.broadcast_width = 4; }, small_bcst_us, few_bytes, -1},
+    {"broadcast_to_all", small_bcst, [](auto& p) { p.sdma.broadcast_width = 7; }, small_bcst_us, few_bytes, -1},
+    {"broadcast_to_one_is_a_copy", small_bcst, [](auto& p) { p.sdma.broadcast_width = 1; }, small_pcpy_us, few_bytes,
+     1},
+    // Engines with other ways to submit and to wait.
+    {"batched_doorbell", small_pcpy, [](auto& p) { p.sdma.batched_doorbell = true; }, batched_us, few_bytes, -1},
+    {"thread_per_gpu", small_pcpy, [](auto& p) { p.host.threads = HostThreads::per_gpu; }, thread_per_gpu_us, few_bytes,
+     -1},
+    {"gpu_rings_and_waits", small_pcpy,
+     [](auto& p) { p.sdma.submitted_by = p.sdma.completion_seen_by = Initiator::gpu; }, gpu_driven_us, 0.005, -1},
+    {"gpu_waits", small_b2b, [](auto& p) { p.sdma.completion_seen_by = Initiator::gpu; },
+     [](const auto& p) {
+       return small_back_to_back_us(p) - completion_us(p) +
+              us(p.sdma.gpu_completion_latency + p.sdma.gpu_submission.word_check);
+     },
+     few_bytes, -1},
+    {"interrupts", small_b2b, [](auto& p) { p.host.wait = HostWait::interrupt; },
+     // A ninth command, a TRAP, decoded behind the ATOMIC; its event takes the way of a FENCE.
+     [](const auto& p) {
+       return small_back_to_back_us(p) + 8.0 * command_us(p.host.submission) + us(p.sdma.packet_decode) +
+              us(p.sdma.fence_latency - p.sdma.atomic_latency + p.host.interrupt_latency);
+     },
+     few_bytes, 1}};
+
+INSTANTIATE_TEST_SUITE_P(Engines, FutureEngine, testing::ValuesIn(futures),
+                         [](const auto& test) { return test.param.name; });
 
 // An array of 4 GiB: reduced by engines that read two operands per byte, then gathered over the links.
 TEST(FutureReduction, AllReduceIsAReductionAtTheEnginesRateAndAGather) {

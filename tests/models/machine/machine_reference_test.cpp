@@ -1,16 +1,16 @@
-// How close do the links of the MI300X come to what TransferBench and Iris measured? Every row between GPUs, within 5 %
-// from 64 MiB per peer and 15 % from 1 MiB; a test that fails prints the row. Left out, because no link between GPUs is
-// measured there: the diagonals (local memory), T4 (local memset), and what CPUs execute (T5, the CPU rows), as a
-// host's cores and memory are not modelled.
+// How close do machines come to what was measured of links, of their power and of loaded memories?
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/kernels/remote_kernel.h"
+#include "sim/loaded_latency.h"
 #include "tests/models/model_fixture.h"
 #include "tests/models/reference_table.h"
 
@@ -191,6 +191,69 @@ TEST(TransferBench, ExamplesRunAtTheMeasuredRate) {
     ++compared;
   }
   EXPECT_EQ(compared, 4);  // T1, T3a, T3b, T6; T2 is DmaLatte.ALargeCopyRunsAtTheMeasuredRate
+}
+
+// Power of the two machines beside what was measured on H200s: what do links cost?
+
+// Mean power of both boards in W, and what each sends and receives in B/s, by the size of copies both ways.
+std::map<std::string, std::pair<double, double>> link_power() {
+  std::map<std::string, std::pair<double, double>> seen;
+  for (const auto& cells : reference_cells("link_power.csv", "h200x8")) {
+    if (cells[0] != "rest" && cells[0] != "both_ways") continue;
+    seen[cells[1]] = {(std::stod(cells[3]) + std::stod(cells[5])) / 2.0, 2.0 * std::stod(cells[2]) * 1e9};
+  }
+  return seen;
+}
+
+// A step as soon as anything moves; then so much for every byte that is sent or received. Copies of 4 MiB stay in the
+// L2s; on the MI300X the way through its cache is counted there.
+TEST(LinkPower, IsAStepAndASlope) {
+  const auto seen = link_power();
+  const double rest = seen.at("0").first;
+  const double hardly_anything = seen.at("65536").first;
+  EXPECT_NEAR(h200().gpu.power.links_awake.value(), hardly_anything - rest, 1.0);
+
+  const auto [watts, rate] = seen.at("4194304");
+  const double between = (watts - hardly_anything) / rate * 1e12;
+  const PowerSpec spec = mi300x().gpu.power;
+  EXPECT_NEAR((spec.link_energy + spec.cache_energy).value() * 1e12, between, 2.0);
+}
+
+// How well does the law of loaded latency, with the factor of the H200's platform file, describe what was measured
+// there?
+
+struct Point {
+  double rate;
+  double latency_ns;
+};
+
+// By what streamed beside the chain of pointers: reads or copies.
+std::map<std::string, std::vector<Point>> measured() {
+  std::map<std::string, std::vector<Point>> points;
+  for (const auto& cells : reference_cells("loaded_latency.csv", "h200x8")) {
+    if (cells[0] == "memory") points[cells[1]].push_back({std::stod(cells[4]), std::stod(cells[5])});
+  }
+  return points;
+}
+
+// Utilisation is of the highest rate that such a stream reaches, as the model's capacities are. At a full memory the
+// law is 1 + 0.08 * 18 = 2.4 times the unloaded latency, measured 2.4 beside reads and 3.3 beside copies. Below, it is
+// low beside copies, where HBM turns from reads to writes long before it is full, and from 0.94 on 40 % high beside
+// reads.
+TEST(LoadedLatencyOfTheH200, LiesWithinTwoFifthsOfEveryMeasurement) {
+  const MemorySpec memory = h200().gpu.memory;
+  const sim::LoadedLatency law{memory.hbm_latency, memory.queueing_factor};
+  for (const auto& [traffic, points] : measured()) {
+    const double full =
+        std::ranges::max_element(points, [](const Point& a, const Point& b) { return a.rate < b.rate; })->rate;
+    double sum = 0.0;
+    for (const Point& point : points) {
+      const double error = law.at(point.rate / full).value() * 1e9 / point.latency_ns - 1.0;
+      EXPECT_LT(std::abs(error), 0.42) << traffic << " at " << point.rate << " GB/s: " << point.latency_ns << " ns";
+      sum += std::abs(error);
+    }
+    EXPECT_LT(sum / static_cast<double>(points.size()), 0.17) << traffic;
+  }
 }
 
 }  // namespace

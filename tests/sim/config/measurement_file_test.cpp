@@ -1,0 +1,375 @@
+// Files of measurements, plain and compressed: text, rows and cells, and what is refused with a sentence.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "sim/config/config_error.h"
+#include "sim/config/csv_file.h"
+#include "sim/config/csv_lexer.h"
+#include "sim/config/measurement_text.h"
+#include "tests/gzip.h"
+
+namespace c3sim::sim {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using Rows = std::vector<std::vector<std::string>>;
+
+CsvFile file_of(std::string_view text) { return CsvFile::from_text(text, "f.csv"); }
+
+using Use = std::function<void(CsvFile&)>;
+
+// What a person reads when `use` finds fault with the text as f.csv; empty where it finds none.
+std::string faults_of_use(std::string_view text, const Use& use) {
+  try {
+    CsvFile file = file_of(text);
+    use(file);
+    file.check();
+  } catch (const sim::ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CsvFile, FindsCellsByColumnWhereverCommentsStand) {
+  const CsvFile file = file_of("# source: x, y\nsize,time_us\n\n# more\n8, 1.5\r\n16,2\n");
+  ASSERT_EQ(file.rows(), 2u);
+  EXPECT_EQ(file.text(0, "time_us"), "1.5");
+  EXPECT_EQ(file.text(1, "size"), "16");
+  EXPECT_EQ(file.line(0), 5);
+  EXPECT_TRUE(file.has("size"));
+  EXPECT_FALSE(file.has("time"));
+}
+
+// Columns count bytes from 1: "8,abc" has its second cell at column 3.
+TEST(CsvFile, PlacesEveryFault) {
+  struct Faulty {
+    std::string text;
+    std::string faults;
+    Use use = [](CsvFile&) {};
+  };
+  const auto number = [](CsvFile& file) { file.number(0, "time_us", 0.0, 10.0); };
+  const auto integer = [](CsvFile& file) { file.integer(0, "size", 0, 10); };
+  const std::string no_integer = " is not a whole decimal number such as 12 (no leading zeros)";
+  const std::string longest(4096, 'x');
+  const std::vector<Faulty> texts{
+      {"size,time_us\n8,abc\n",
+       "f.csv:2:3: time_us: 'abc' is not a decimal number such as 12, 0.5 or 1e-3 (no leading zeros)", number},
+      {"time_us\n-3\n", "f.csv:2:1: time_us: '-3' must lie between 0 and 10", number},
+      {"size\n1.5\n", "f.csv:2:1: size: '1.5'" + no_integer, integer},
+      {"size\n11\n", "f.csv:2:1: size: '11' must lie between 0 and 10", integer},
+      {"size\nx\ny\n", "f.csv:2:1: size: 'x'" + no_integer + "\nf.csv:3:1: size: 'y'" + no_integer,
+       [](CsvFile& file) {
+         file.integer(0, "size", 0, 10);
+         file.integer(1, "size", 0, 10);
+       }},
+      {"size,al_us\n1,2\n", "f.csv:1:1: all_us: this column is missing, unit included; did you mean 'al_us'?",
+       [](CsvFile& file) {
+         file.require({"size", "all_us"});
+       }},
+      {"a,b\n1\n1,2,3\n", "f.csv:2:1: 1 cells where the columns are 2\nf.csv:3:1: 3 cells where the columns are 2"},
+      {"a,b\n\"1\"000,2\n3,4\n",
+       "f.csv:2:4: a: text behind the closing quote: a quote that belongs to the cell is written twice"},
+      {"a,b\n\"1\"  ,2\n", ""},  // blanks are no text
+      {"a,b\n1,\"2\n3,4\n", "f.csv:2:3: b: the quote that begins here is never closed"},
+      {"\"a,b\n1,2\n", "f.csv:1:1: the quote that begins here is never closed"},
+      {"a,b\n1," + longest + "\n", ""},
+      {"a,b\n1," + longest + "x\n", "f.csv:2:3: b: a cell of 4097 bytes: up to 4096 are accepted"},
+      {"a," + longest + "x\n1,2\n", "f.csv:1:3: a cell of 4097 bytes: up to 4096 are accepted"},
+      {"size,time_us,size\n1,2,3\n", "f.csv:1:14: size: this column is named twice"},
+      {"size,,\n1,2,3\n", ""}};  // columns without a name are nobody's
+  for (const auto& [text, faults, use] : texts) EXPECT_EQ(faults_of_use(text, use), faults) << text;
+  const Use nothing = [](CsvFile&) {};
+  EXPECT_THAT(faults_of_use("# nothing here\n", nothing), HasSubstr("no line names the columns"));
+  EXPECT_THAT(faults_of_use("", nothing), StartsWith("f.csv:1:1: "));
+  EXPECT_THAT(faults_of_use(std::string_view("a\0b", 3), nothing), StartsWith("f.csv:1:2: "));
+}
+
+TEST(CsvFile, KeepsTheRowsReadableThatHaveNoFault) {
+  for (const char* const text : {"a,b\n1\n2,3\n", "a,b\n\"1\"0,2\n2,3\n"}) {
+    const CsvFile file = file_of(text);
+    ASSERT_EQ(file.rows(), 1u);
+    EXPECT_EQ(file.text(0, "a"), "2");
+    EXPECT_EQ(file.text(0, "b"), "3");
+    EXPECT_EQ(file.line(0), 3);
+    EXPECT_THROW(file.check(), sim::ConfigError);
+  }
+}
+
+// RFC 4180, sections 2.5 to 2.7.
+TEST(CsvFile, QuotesKeepCommasLineEndsAndDoubledQuotes) {
+  const CsvFile file = file_of("a,b\r\n\"1,5\", \"say \"\"no\"\"\"\r\n\"x\ny\",2\r\n3,\"\"\r\n");
+  file.check();
+  ASSERT_EQ(file.rows(), 3u);
+  EXPECT_EQ(file.text(0, "a"), "1,5");
+  EXPECT_EQ(file.text(0, "b"), "say \"no\"");
+  EXPECT_EQ(file.text(1, "a"), "x\ny");
+  EXPECT_EQ(file.text(2, "b"), "");
+  // The second row takes two lines, so that the third begins on the fifth.
+  EXPECT_EQ(file.line(2), 5);
+}
+
+TEST(CsvFile, PlacesACellBehindOneOfSeveralLines) {
+  // The second cell begins on the fourth line, behind z", .
+  const CsvFile file = file_of("a,b\n\"x\ny\nz\",2\n3,4\n");
+  EXPECT_EQ(file.place(0, "a"), "f.csv:2:1");
+  EXPECT_EQ(file.place(0, "b"), "f.csv:4:4");
+  EXPECT_EQ(file.place(1, "b"), "f.csv:5:3");
+  EXPECT_EQ(file.line(0), 2) << "a row is where it begins";
+}
+
+TEST(CsvFile, TakesALoneQuoteAndAHashWithinQuotesAsLettersAndALastLineWithoutAnEnd) {
+  EXPECT_EQ(file_of("a\n5\" disk\n").text(0, "a"), "5\" disk");
+  EXPECT_EQ(file_of("a\n\"x\n# y\"\n").text(0, "a"), "x\n# y");
+  EXPECT_EQ(file_of("a\n1").text(0, "a"), "1");
+}
+
+TEST(CsvFile, PassesOverAByteOrderMark) {
+  const CsvFile file = file_of("\xEF\xBB\xBFsize\n8\n");
+  EXPECT_TRUE(file.has("size"));
+  EXPECT_EQ(file.place(0, "size"), "f.csv:2:1");
+}
+
+TEST(CsvFile, RefusesNumbersThatAreNone) {
+  for (const std::string cell : {"nan", "inf", "1e999", "0x10", "1_000", "+1", "010", ""}) {
+    const Use read = [](CsvFile& file) { file.number(0, "t", 0.0, 1e300); };
+    EXPECT_THAT(faults_of_use("t,x\n" + cell + ",1\n", read), StartsWith("f.csv:2:1: t: ")) << cell;
+  }
+}
+
+TEST(CsvFile, RefusesAFolderAnAbsentFileAndOneLargerThanAnyTable) {
+  const std::filesystem::path folder = testing::TempDir();
+  const std::filesystem::path large = folder / "large.csv";
+  std::ofstream(large) << "a\n";
+  std::filesystem::resize_file(large, (std::uintmax_t{1} << 30) + 1);  // sparse
+  for (const auto& [path, fault] : {std::pair(folder, "it is a folder: a file of measurements is accepted"),
+                                    {"no/such.csv", "no/such.csv: No such file or directory"},
+                                    {large, "larger than 1 GiB"}}) {
+    try {
+      CsvFile::from_file(path);
+      ADD_FAILURE() << path;
+    } catch (const sim::ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(fault));
+    }
+  }
+  std::filesystem::remove(large);
+}
+
+// Rows and cells of comma-separated values.
+
+Rows rows_of(std::string_view text) {
+  Rows rows;
+  CsvLexer lexer(text);
+  CsvRow row;
+  while (lexer.next(row)) {
+    rows.emplace_back();
+    for (const CsvCell& cell : row.cells) rows.back().emplace_back(cell.text);
+  }
+  return rows;
+}
+
+TEST(CsvLexer, CommentsAndBlankLinesAreNoRows) {
+  EXPECT_EQ(rows_of("# a,b\n\n1, 2 \r\n\r\n#\n3\n"), (Rows{{"1", "2"}, {"3"}}));
+  EXPECT_EQ(rows_of(""), Rows{});
+  EXPECT_EQ(rows_of("\xEF\xBB\xBF"
+                    "1\n"),
+            (Rows{{"1"}}));
+  EXPECT_EQ(rows_of(",\n1,"), (Rows{{"", ""}, {"1", ""}}));
+}
+
+// RFC 4180, sections 2.5 to 2.7.
+TEST(CsvLexer, QuotesHoldCommasQuotesAndLineEnds) {
+  EXPECT_EQ(rows_of("\"a,b\",\"c\"\"d\"\n\"e\r\nf\",\"\"\n\"\"\"\",1\n"),
+            (Rows{{"a,b", "c\"d"}, {"e\r\nf", ""}, {"\"", "1"}}));
+}
+
+TEST(CsvLexer, TellsTheFirstQuoteThatIsWrong) {
+  for (const auto& [text, column] : {std::pair("1,\"2\n3", 3), std::pair("\"1\"x,2\n", 4), std::pair("\"", 1)}) {
+    CsvLexer lexer(text);
+    CsvRow row;
+    ASSERT_TRUE(lexer.next(row));
+    ASSERT_TRUE(row.bad_quote) << text;
+    EXPECT_EQ(row.bad_quote->column, column) << text;
+    EXPECT_FALSE(lexer.next(row) && row.cells.empty());
+  }
+}
+
+TEST(CsvLexer, TellsWhetherALineEnds) {
+  CsvLexer lexer("1\n2");
+  CsvRow row;
+  ASSERT_TRUE(lexer.next(row));
+  EXPECT_TRUE(row.is_ended);
+  ASSERT_TRUE(lexer.next(row));
+  EXPECT_FALSE(row.is_ended);
+  EXPECT_EQ(row.line, 2);
+}
+
+// Whatever cells hold comes back from quotes.
+RC_GTEST_PROP(CsvLexer, WhatIsQuotedComesBack, (const std::vector<std::vector<std::string>>& cells)) {
+  std::string text;
+  Rows expected;
+  for (const std::vector<std::string>& row : cells) {
+    if (row.empty()) continue;
+    expected.push_back(row);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += i == 0 ? "\"" : ",\"";
+      for (const char c : row[i]) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+      text += '"';
+    }
+    text += '\n';
+  }
+  RC_ASSERT(rows_of(text) == expected);
+}
+
+// Files of measurements, plain and compressed, and what is refused with a sentence.
+
+std::string fault_of_text(const std::string& bytes, std::size_t most = largest_measurement_text) {
+  try {
+    return "none: " + measurement_text_of(bytes, "f.gz", most);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+}
+
+TEST(MeasurementText, PlainTextIsItself) {
+  EXPECT_EQ(measurement_text_of("a,b\n1,2\n", "f"), "a,b\n1,2\n");
+  EXPECT_EQ(measurement_text_of("", "f"), "");
+}
+
+RC_GTEST_PROP(MeasurementText, GzipIsWhatWasPacked, ()) {
+  const auto text = "x" + *rc::gen::arbitrary<std::string>();  // no other magic
+  RC_ASSERT(measurement_text_of(gzip(text), "f") == text);
+}
+
+// As `cat a.gz b.gz` and pigz have it; tapes fill up with zeros.
+TEST(MeasurementText, MembersFollowEachOther) {
+  EXPECT_EQ(measurement_text_of(gzip("a,b\n") + gzip("1,2\n"), "f"), "a,b\n1,2\n");
+  EXPECT_EQ(measurement_text_of(gzip("a,b\n") + std::string(512, '\0'), "f"), "a,b\n");
+  EXPECT_EQ(fault_of_text(gzip("a,b\n") + "more"),
+            "f.gz: bytes that are no gzip follow behind its gzip: a whole file is accepted");
+}
+
+TEST(MeasurementText, GzipThatIsCutOffAnywhereIsToldAsSuch) {
+  const std::string whole = gzip("a,b\n1,2\n3,4\n");
+  for (std::size_t size = 2; size < whole.size(); ++size) {
+    EXPECT_EQ(fault_of_text(whole.substr(0, size)), "f.gz: its gzip is cut off: the whole file is accepted") << size;
+  }
+}
+
+TEST(MeasurementText, DamagedGzipIsToldAsSuch) {
+  std::string bytes = gzip("a,b\n1,2\n3,4\n");
+  bytes[bytes.size() - 6] = static_cast<char>(bytes[bytes.size() - 6] ^ 1);  // of the checksum
+  EXPECT_THAT(fault_of_text(bytes), StartsWith("f.gz: its gzip is damaged (incorrect data check)"));
+}
+
+// A million zeros pack into a thousand bytes.
+TEST(MeasurementText, SmallFileDoesNotFillTheMemory) {
+  const std::string bomb = gzip(std::string(1'000'000, '0'));
+  EXPECT_LT(bomb.size(), 10'000u);
+  EXPECT_EQ(fault_of_text(bomb, 999'999),
+            "f.gz: unpacked, it is larger than 999999 bytes: a file of measurements is accepted up to that size");
+  EXPECT_EQ(measurement_text_of(bomb, "f", 1'000'000).size(), 1'000'000u);
+  EXPECT_THAT(fault_of_text(gzip(bomb)), HasSubstr("it is compressed twice: gzip of plain text is accepted"));
+}
+
+std::string streamed(const std::string& bytes) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "streamed";
+  std::ofstream(path, std::ios::binary) << bytes;
+  std::string text;
+  try {
+    MeasurementStream stream(path);
+    for (std::string_view piece = stream.next(); !piece.empty(); piece = stream.next()) text += piece;
+    EXPECT_EQ(stream.next(), "");
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return text;
+}
+
+// Blocks are of 2^18 bytes: members and texts end before, at and behind their ends.
+TEST(MeasurementStream, HandsOverTheWholeText) {
+  std::string text;
+  for (int i = 0; text.size() < 700'000; ++i) text += std::to_string(7919 * i % 10'007);
+  const std::string packed = gzip(text);
+  ASSERT_GT(packed.size(), std::size_t{1} << 18);
+  EXPECT_EQ(streamed(text), text);
+  EXPECT_EQ(streamed(packed), text);
+  EXPECT_EQ(streamed(""), "");
+  // Bytes that cannot be packed, so that a member ends one byte further on each time: one ends just before a block
+  // does, one with it, and of one the next member's two first bytes are cut apart.
+  constexpr std::size_t block = std::size_t{1} << 18;
+  std::string noise = "x";
+  for (std::uint32_t state = 1; noise.size() < block; state = 1664525 * state + 1013904223)
+    noise += static_cast<char>(state >> 24);
+  std::set<std::size_t> ends;
+  for (std::size_t size = block - 120; size < block - 20; ++size) {
+    const std::string first = noise.substr(0, size);
+    const std::string member = gzip(first);
+    if (member.size() < block - 2 || member.size() > block + 1) continue;
+    ends.insert(member.size());
+    EXPECT_EQ(streamed(member + gzip("more") + std::string(512, '\0')), first + "more");
+  }
+  EXPECT_EQ(ends.size(), 4u);
+}
+
+TEST(MeasurementStream, RefusesWhatATextRefuses) {
+  const std::string packed = gzip(std::string(1'000'000, '0'));
+  EXPECT_THAT(streamed(packed.substr(0, packed.size() - 9)), HasSubstr("its gzip is cut off"));
+  EXPECT_THAT(streamed(packed + "more"), HasSubstr("bytes that are no gzip follow behind its gzip"));
+  EXPECT_THAT(streamed(gzip(packed)), HasSubstr("it is compressed twice"));
+  EXPECT_THAT(streamed("PK\x03\x04sheet"), HasSubstr("it is a zip archive"));
+  EXPECT_THROW(MeasurementStream("no/such/file"), ConfigError);
+  EXPECT_THROW(MeasurementStream{testing::TempDir()}, ConfigError);
+}
+
+TEST(MeasurementText, WhatIsNoTextIsSaid) {
+  const std::string zip =
+      "f.gz: it is a zip archive, as .xlsx files are, too: unpack it, or save the sheet as CSV, which is accepted";
+  for (const auto& [bytes, fault] : std::vector<std::pair<std::string, ::testing::Matcher<std::string>>>{
+           {"\xFF\xFEg", "f.gz: it is UTF-16: UTF-8 is accepted, as iconv -f UTF-16 -t UTF-8 makes it"},
+           {std::string("\xFE\xFF\0g", 4), HasSubstr("it is UTF-16")},
+           {"PK\x03\x04sheet", zip},
+           {gzip("PK\x03\x04sheet"), HasSubstr("it is a zip archive")},
+           {"\xD0\xCF\x11\xE0", HasSubstr("an old Excel (.xls): save the sheet as CSV")},
+           {"\xFD"
+            "7zXZ",
+            HasSubstr("it is compressed by xz: unpack it by xz -d")},
+           {"\x28\xB5\x2F\xFD", HasSubstr("it is compressed by zstd")},
+           {"BZh91AY", HasSubstr("it is compressed by bzip2")}}) {
+    EXPECT_THAT(fault_of_text(bytes), fault);
+  }
+}
+
+TEST(MeasurementText, FoldersAndAbsentFilesAreTold) {
+  EXPECT_THROW(read_measurement_text(testing::TempDir()), ConfigError);
+  try {
+    read_measurement_text("no/such/file");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "no/such/file: No such file or directory");
+  }
+}
+
+// Its writer is gone after the first reading: a second one would wait for ever.
+TEST(MeasurementText, PipeIsOpenedOnce) {
+  const std::filesystem::path pipe = std::filesystem::path(testing::TempDir()) / "measurement_text_pipe";
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&pipe] { std::ofstream(pipe, std::ios::binary) << gzip("a,b\n1,2\n"); });
+  EXPECT_EQ(read_measurement_text(pipe), "a,b\n1,2\n");
+  writer.join();
+  std::filesystem::remove(pipe);
+}
+
+}  // namespace
+}  // namespace c3sim::sim
