@@ -1,7 +1,6 @@
 // The studies that are shipped ask of the platforms as they are today, however often these are fitted anew.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -12,12 +11,6 @@
 
 namespace c3sim::study {
 namespace {
-
-std::vector<SweepAxis> axes_of(sim::Config& config) {
-  std::vector<SweepAxis> axes;
-  for (sim::Section& section : config.root().list("axes")) axes.push_back(read_axis(section));
-  return axes;
-}
 
 // What is wrong with a value that repeats a platform's own; empty where nothing is. Within 3 % of today's value, but
 // not it, is one of yesterday. Today's own goes stale with the next fit, where it is measured or fitted. Ends of ranges
@@ -35,22 +28,16 @@ std::string stale_copy(const Assignment& assignment, const Platform& platform) {
                      assignment.value, parameter->value, platform.spec.name);
 }
 
-bool has_ends(const SweepAxis& axis, sim::Config& config) {
-  for (sim::Section& section : config.root().list("axes")) {
-    if (section.has("of") && section.has("from") && section.text("of") == axis.name) return true;
-  }
-  return false;
-}
-
 TEST(ShippedStudies, ScaleWhatPlatformsHaveInsteadOfRepeatingIt) {
   const Platform platform = mi300x();
   std::size_t studies = 0;
   for (const auto& entry : std::filesystem::directory_iterator(C3SIM_SOURCE_DIR "/configs/studies")) {
     ++studies;
     sim::Config config = sim::Config::from_file(entry.path());
-    for (const SweepAxis& axis : axes_of(config)) {
+    for (sim::Section& section : config.root().list("axes")) {
+      const SweepAxis axis = read_axis(section);
       const bool is_share = axis.dimension == sim::Dimension::number;
-      if (has_ends(axis, config)) continue;
+      if (section.has("of") && section.has("from")) continue;
       for (const AxisValue& value : axis.values) {
         for (const Assignment& assignment : value.assignments) {
           EXPECT_EQ(stale_copy(assignment, platform), "") << entry.path();
@@ -73,20 +60,15 @@ TEST(ShippedStudies, ACopyThatWentStaleIsNoticed) {
   EXPECT_EQ(stale_copy({"gpu.power.cap", "750 W"}, platform), "") << "a data sheet's";
 }
 
-Work collective_of_engines() {
-  return collective(models::Backend::sdma, models::CollectiveKind::all_gather, sim::Bytes(65536.0));
-}
-
 // Half of 0.1 us; half of a policy is none.
 TEST(Platforms, ScaleTheirOwnValues) {
   const Platforms platforms(mi300x({"host.doorbell=0.1us"}));
   const std::vector<Assignment> half{{"host.doorbell", "0.5", true}};
   EXPECT_THAT(Platforms::texts(platforms.base(), half), testing::ElementsAre("host.doorbell=0.05 us"));
   const Platform named = mi300x({"host.doorbell=0.05us"});
-  EXPECT_EQ(Testbed(platforms.with(half)).alone(collective_of_engines()),
-            Testbed(named.spec).alone(collective_of_engines()));
-  const std::vector<Assignment> words{{"gpu.dispatch.policy", "0.5", true}};
-  EXPECT_THROW(platforms.with(words), sim::ConfigError);
+  const auto gather = collective(models::Backend::sdma, models::CollectiveKind::all_gather, sim::Bytes(65536.0));
+  EXPECT_EQ(Testbed(platforms.with(half)).alone(gather), Testbed(named.spec).alone(gather));
+  EXPECT_THROW(platforms.with(std::vector{Assignment{"gpu.dispatch.policy", "0.5", true}}), sim::ConfigError);
 }
 
 }  // namespace
