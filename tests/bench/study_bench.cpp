@@ -27,24 +27,28 @@ const models::PlatformSpec& mi300x() {
   return platform.spec;
 }
 
+// Times what is asked of a testbed that has answered nothing before.
+void on_new_testbed(benchmark::State& state, const auto& ask) {
+  for (auto _ : state) {
+    study::Testbed testbed(mi300x());
+    benchmark::DoNotOptimize(ask(testbed));
+  }
+}
+
 const study::Scenario pair{
     "mb1_896MiB", {8192, 57344, 8192}, models::CollectiveKind::all_gather, sim::Bytes(939524096.0)};
 
 // One pair under one strategy, and the two operations alone.
 void predict_strategy(benchmark::State& state) {
-  for (auto _ : state) {
-    study::Testbed testbed(mi300x());
-    benchmark::DoNotOptimize(study::run_strategy(testbed, pair, study::Strategy::c3_base));
-  }
+  on_new_testbed(state,
+                 [&](study::Testbed& testbed) { return study::run_strategy(testbed, pair, study::Strategy::c3_base); });
 }
 BENCHMARK(predict_strategy)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
 // One pair under every strategy.
 void predict_pair(benchmark::State& state) {
-  for (auto _ : state) {
-    study::Testbed testbed(mi300x());
-    benchmark::DoNotOptimize(study::answer_c3(testbed, pair, study::all_strategies()));
-  }
+  on_new_testbed(state,
+                 [&](study::Testbed& testbed) { return study::answer_c3(testbed, pair, study::all_strategies()); });
 }
 BENCHMARK(predict_pair)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
@@ -84,20 +88,14 @@ void all_variants(benchmark::State& state) {
       for (int i = 0; i < 22; ++i) specs.push_back(all_gather(variant, prelaunch, 1024.0 * (1 << i)));
     }
   }
-  for (auto _ : state) {
-    study::Testbed testbed(mi300x());
-    benchmark::DoNotOptimize(study::answer_collectives(testbed, specs));
-  }
+  on_new_testbed(state, [&](study::Testbed& testbed) { return study::answer_collectives(testbed, specs); });
 }
 
 // The argument is the size in MiB.
 void one_collective(benchmark::State& state) {
   const std::vector specs{
       all_gather(models::SdmaVariant::pcpy, false, 1048576.0 * static_cast<double>(state.range(0)))};
-  for (auto _ : state) {
-    study::Testbed testbed(mi300x());
-    benchmark::DoNotOptimize(study::answer_collectives(testbed, specs));
-  }
+  on_new_testbed(state, [&](study::Testbed& testbed) { return study::answer_collectives(testbed, specs); });
 }
 
 BENCHMARK(all_variants)->Unit(benchmark::kMillisecond);
@@ -198,10 +196,7 @@ void tune_pairs(benchmark::State& state) {
   }
   question.collectives = {models::CollectiveKind::all_gather};
   question.sizes = {sim::Bytes(16777216.0), sim::Bytes(268435456.0)};
-  for (auto _ : state) {
-    study::Testbed testbed(mi300x());
-    benchmark::DoNotOptimize(study::tune(testbed, question));
-  }
+  on_new_testbed(state, [&](study::Testbed& testbed) { return study::tune(testbed, question); });
   state.SetItemsProcessed(state.iterations() *
                           static_cast<std::int64_t>(question.gemms.size() * question.sizes.size()));
 }

@@ -3,7 +3,6 @@
 // concurrent or marked predict is admitted to a fit and nothing else is kept from it; or it is a ConfigError.
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string>
 
 #include "calibrate/fit_guard.h"

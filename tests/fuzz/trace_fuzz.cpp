@@ -1,6 +1,5 @@
 // Arbitrary bytes as a profiler's trace: it is read, whole or as far as it goes, or it is a ConfigError, and what is
 // read can be put in order and, unchanged, keeps its times.
-
 #include "calibrate/readers/kineto.h"
 #include "calibrate/replay/dependencies.h"
 #include "calibrate/replay/occupancy.h"

@@ -60,7 +60,7 @@ TEST(SweepAxis, CasesAssignSeveralThingsOrNothing) {
   EXPECT_EQ(cases.cell(cases.values[1]), Cell("batched"));
 }
 
-TEST(SweepAxis, FactorsScaleWhatThereIsToday) {
+TEST(SweepAxis, FactorsScaleWhatThereIsTodayInItsUnit) {
   const SweepAxis shares = axis("{name: share, of: [host.doorbell, host.word_check], times: [1, 0.5, 0]}");
   EXPECT_EQ(shares.name, "share");
   ASSERT_EQ(shares.values.size(), 3u);
@@ -73,9 +73,6 @@ TEST(SweepAxis, FactorsScaleWhatThereIsToday) {
   const SweepAxis cases = axis("{name: doorbell, cases: [{name: slow, set: ['host.doorbell *= 2']}]}");
   EXPECT_THAT(cases.values[0].assignments, ElementsAre(Assignment{"host.doorbell", "2", true}));
   EXPECT_EQ(cases.told("slow"), "slow");
-}
-
-TEST(SweepAxis, ScaledTextsKeepTheirUnit) {
   EXPECT_EQ(scaled_text("48.4 GB/s", 0.5), "24.2 GB/s");
   EXPECT_EQ(scaled_text("0.12 us", 0.0), "0 us");
   EXPECT_EQ(scaled_text("128 KiB", 2.0), "262144 B");
@@ -163,18 +160,14 @@ SweepAxis between(std::string name, const char* low, const char* high) {
   return axis;
 }
 
-TEST(PointSequence, AGridHasEveryCombinationWithTheLastAxisFastest) {
+// 1000^7 is 1e21, more than 2^64.
+TEST(PointSequence, AGridHasEveryCombinationWithTheLastAxisFastestUnlessNobodyCanCountThem) {
   const PointSequence grid({list("a", 2), list("b", 3)}, {});
   ASSERT_EQ(grid.size(), 6u);
   EXPECT_THAT(labels(grid.point(0).values), ElementsAre("0", "0"));
   EXPECT_THAT(labels(grid.point(1).values), ElementsAre("0", "1"));
   EXPECT_THAT(labels(grid.point(5).values), ElementsAre("1", "2"));
-}
-
-TEST(PointSequence, TheSizeOfAGridThatNobodyCanCountIsTooMany) {
-  // 1000^7 is 1e21, more than 2^64.
-  const PointSequence grid(std::vector<SweepAxis>(7, list("a", 1000)), {});
-  EXPECT_EQ(grid.size(), PointSequence::too_many);
+  EXPECT_EQ(PointSequence(std::vector<SweepAxis>(7, list("a", 1000)), {}).size(), PointSequence::too_many);
 }
 
 // Each of n slices of each axis has one of n points: of values drawn from 0 to 64 in 64 slices, each whole part once.

@@ -54,17 +54,12 @@ TEST_F(SweepStoreTest, KeepsCellsToTheLastBitAcrossOpenings) {
   EXPECT_THAT(found[1].cells, ElementsAre(Cell(std::int64_t{7}), Cell(third), Cell("a")));
 }
 
-TEST_F(SweepStoreTest, AnAnswerThatIsThereStays) {
-  SweepStore store(folder_, key_);
-  store.add(std::vector{answer(1, 1.0)});
-  store.add(std::vector{answer(1, 2.0)});
-  EXPECT_EQ(all_of(store).at(0).cells[1], Cell(1.0));
-  EXPECT_EQ(store.size(), 1u);
-}
-
-TEST_F(SweepStoreTest, GivesIndicesInPages) {
+TEST_F(SweepStoreTest, KeepsAnAnswerThatIsThereAndGivesIndicesInPages) {
   SweepStore store({}, key_);
-  store.add(std::vector{answer(5, 1.0), answer(1, 1.0), answer(9, 1.0)});
+  store.add(std::vector{answer(1, 1.0)});
+  store.add(std::vector{answer(5, 1.0), answer(1, 2.0), answer(9, 1.0)});
+  EXPECT_EQ(all_of(store).at(0).cells[1], Cell(1.0));
+  EXPECT_EQ(store.size(), 3u);
   EXPECT_THAT(store.indices(0, 2), ElementsAre(1, 5));
   EXPECT_THAT(store.indices(6, 2), ElementsAre(9));
 }
@@ -108,18 +103,11 @@ TEST_F(SweepStoreTest, APointThatFailedInOneProcessHasTheAnswerOfAnother) {
   EXPECT_FALSE(found[0].failed);
 }
 
-TEST_F(SweepStoreTest, RefusesAFolderInWhichAnotherRunIsAtWork) {
+TEST_F(SweepStoreTest, RefusesAFolderInWhichAnotherRunIsAtWorkAndSaysWhichFileCannotBeWritten) {
   const SweepStore store(folder_, key_);
   EXPECT_THAT(fault_of_opening(key_), HasSubstr("another run is at work in this folder"));
-}
-
-TEST_F(SweepStoreTest, SaysWhichFileCannotBeWritten) {
-  try {
-    const SweepStore store("/proc/nowhere", key_);
-    FAIL();
-  } catch (const std::system_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("/proc/nowhere"));
-  }
+  EXPECT_THAT([&] { SweepStore("/proc/nowhere", key_); },
+              testing::ThrowsMessage<std::system_error>(HasSubstr("/proc/nowhere")));
 }
 
 // Points over threads.

@@ -20,7 +20,7 @@ using sim::operator""_MiB;
 const models::GemmShape small_gemm{256, 256, 256};
 
 // Seconds, where the time of the work lies over an ensemble.
-Interval interval_of_time(const Ensemble& ensemble, const Work& work) {
+Interval interval_of_time(const Ensemble& ensemble, const Work& work = small_gemm) {
   std::vector<double> times;
   for (std::size_t i = 0; i < ensemble.size(); ++i) {
     times.push_back(sim::to_seconds(ensemble.member(i)->alone(work)).value());
@@ -28,8 +28,18 @@ Interval interval_of_time(const Ensemble& ensemble, const Work& work) {
   return interval_of(times).value();
 }
 
-double time_of(const Platform& platform, const Work& work) {
-  return sim::to_seconds(Testbed(platform.spec).alone(work)).value();
+double time_of_gemm(const Platform& platform) {
+  return sim::to_seconds(Testbed(platform.spec).alone(small_gemm)).value();
+}
+
+// With a launch of 6 us that has an error, in a range.
+std::string launch(const std::string& error, const std::string& range) {
+  return "host:\n  kernel_launch: {value: 6 us, error: " + error + ", range: [" + range + "]}\n";
+}
+
+// Off by so much of any GEMM.
+std::string gemms_off_by(const std::string& spread) {
+  return "fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", spread);
 }
 
 constexpr double z = 1.644854;  // standard deviations from the middle of a normal distribution to its 95th percentile
@@ -43,6 +53,9 @@ TEST(Ensemble, IsCertainWhereTheFileTellsOfNoError) {
   const Ensemble ensemble(fitted(""), {});
   EXPECT_TRUE(ensemble.is_certain());
   EXPECT_EQ(ensemble.size(), 0U);
+  const Posterior posterior(fitted(""));
+  EXPECT_TRUE(posterior.empty());
+  EXPECT_EQ(posterior.draws(20, 1), std::vector<std::vector<std::string>>(20));
   EXPECT_THAT(ensemble.warnings(),
               ElementsAre("fitted tells of no errors of its parameters: there is no interval; c3sim calibrate writes a "
                           "platform that does"));
@@ -50,12 +63,12 @@ TEST(Ensemble, IsCertainWhereTheFileTellsOfNoError) {
 
 // A GEMM takes what its launch takes, and more: its time is normal with the error of that alone, 0.5 us.
 TEST(Ensemble, ATimeThatFollowsOneParameterHasItsError) {
-  const Platform platform = fitted("host:\n  kernel_launch: {value: 6 us, error: 0.5 us, range: [1 us, 12 us]}\n");
+  const Platform platform = fitted(launch("0.5 us", "1 us, 12 us"));
   const Ensemble ensemble(platform, many);
   EXPECT_FALSE(ensemble.is_certain());
   EXPECT_THAT(ensemble.warnings(), IsEmpty());
-  const double time = time_of(platform, small_gemm);
-  const Interval interval = interval_of_time(ensemble, small_gemm);
+  const double time = time_of_gemm(platform);
+  const Interval interval = interval_of_time(ensemble);
   EXPECT_NEAR(interval.low, time - z * 0.5e-6, stratum * 0.5e-6);
   EXPECT_NEAR(interval.high, time + z * 0.5e-6, stratum * 0.5e-6);
 }
@@ -65,10 +78,9 @@ TEST(Ensemble, ATimeThatFollowsOneParameterHasItsError) {
 // standard error of a 95th percentile of 100 draws at random is sqrt(0.05 * 0.95 / 100) / 0.103 = 0.212 deviations.
 TEST(Ensemble, ErrorsThatCorrelateAddUp) {
   const auto half_width = [](const std::string& correlations) {
-    const std::string errors =
-        "host:\n  kernel_launch: {value: 6 us, error: 0.5 us, range: [1 us, 12 us]}\n"
-        "  kernel_notice: {value: 2 us, error: 0.3 us, kind: fitted, range: [0.5 us, 3.5 us]}\n";
-    const Interval interval = interval_of_time(Ensemble(fitted(errors + correlations), many), small_gemm);
+    const std::string errors = launch("0.5 us", "1 us, 12 us") +
+                               "  kernel_notice: {value: 2 us, error: 0.3 us, kind: fitted, range: [0.5 us, 3.5 us]}\n";
+    const Interval interval = interval_of_time(Ensemble(fitted(errors + correlations), many));
     return (interval.high - interval.low) / 2.0;
   };
   EXPECT_NEAR(half_width(correlated("0.9999")), z * 0.8e-6, stratum * 0.8e-6);
@@ -78,9 +90,9 @@ TEST(Ensemble, ErrorsThatCorrelateAddUp) {
 
 // Launches of 5.9 us to 6.1 us, however large their error.
 TEST(Ensemble, NoIntervalLeavesTheRange) {
-  const Platform platform = fitted("host:\n  kernel_launch: {value: 6 us, error: 2 us, range: [5.9 us, 6.1 us]}\n");
-  const double time = time_of(platform, small_gemm);
-  const Interval interval = interval_of_time(Ensemble(platform, {}), small_gemm);
+  const Platform platform = fitted(launch("2 us", "5.9 us, 6.1 us"));
+  const double time = time_of_gemm(platform);
+  const Interval interval = interval_of_time(Ensemble(platform, {}));
   EXPECT_GT(interval.low, time - 0.1001e-6);
   EXPECT_LT(interval.low, time - 0.08e-6);
   EXPECT_GT(interval.high, time + 0.08e-6);
@@ -90,10 +102,10 @@ TEST(Ensemble, NoIntervalLeavesTheRange) {
 // A relative standard deviation of 0.2 is that of a logarithm with the deviation sqrt(log(1 + 0.04)), the median being
 // the predicted time.
 TEST(Ensemble, TimesAreOffByTheSpreadOfTheModel) {
-  const Platform platform = fitted("fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", "0.2"));
+  const Platform platform = fitted(gemms_off_by("0.2"));
   const double deviation = std::sqrt(std::log(1.04));
-  const double time = time_of(platform, small_gemm);
-  const Interval interval = interval_of_time(Ensemble(platform, many), small_gemm);
+  const double time = time_of_gemm(platform);
+  const Interval interval = interval_of_time(Ensemble(platform, many));
   EXPECT_NEAR(std::log(interval.low / time), -z * deviation, stratum * deviation);
   EXPECT_NEAR(std::log(interval.high / time), z * deviation, stratum * deviation);
   const models::SdmaCopySpec copy{0, 1, 1_MiB, {}};
@@ -105,9 +117,8 @@ TEST(Ensemble, TimesAreOffByTheSpreadOfTheModel) {
 TEST(Ensemble, WhatRunsBesideOthersIsOffByMore) {
   const models::SdmaCopySpec copy{0, 1, 1024 * 1_MiB, {}};
   const auto widths = [&](const std::string& spread) {
-    const Ensemble ensemble(fitted("fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", "0.01") +
-                                   "concurrent_spread:\n  kernels_beside_engines: {value: " + spread +
-                                   ", source: test, kind: fitted, range: [0, 1]}\n"),
+    const Ensemble ensemble(fitted(gemms_off_by("0.01") + "concurrent_spread:\n  kernels_beside_engines: {value: " +
+                                   spread + ", source: test, kind: fitted, range: [0, 1]}\n"),
                             many);
     std::vector<double> alone;
     std::vector<double> beside;
@@ -131,7 +142,7 @@ TEST(Ensemble, WhatRunsBesideOthersIsOffByMore) {
 
 // The model is off of a GEMM by the same factor wherever it runs on a machine, of another by another.
 TEST(Ensemble, OneKindOfWorkIsOffByOneFactor) {
-  const Platform platform = fitted("fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", "0.2"));
+  const Platform platform = fitted(gemms_off_by("0.2"));
   const Ensemble ensemble(platform, {});
   const models::GemmShape other{512, 512, 512};
   const models::CuMask half{0, 19};
@@ -157,28 +168,24 @@ TEST(Ensemble, LeavesOutDrawsThatAreNoPlatform) {
                                     "smallest")));
 }
 
-// Of 100 values, the i-th least has (i + 1/2) / 100 of them below it: 5 % lie half-way from the 5th (4) to the 6th (5).
-TEST(Interval, GoesFromThe5thToThe95thPercentile) {
-  std::vector<double> values(100);
+std::vector<double> whole_numbers_below(std::size_t count) {
+  std::vector<double> values(count);
   std::iota(values.rbegin(), values.rend(), 0.0);
-  const std::optional<Interval> interval = interval_of(values);
-  ASSERT_TRUE(interval.has_value());
-  EXPECT_DOUBLE_EQ(interval->low, 4.5);
-  EXPECT_DOUBLE_EQ(interval->high, 94.5);
-  EXPECT_TRUE(interval->holds(4.5));
-  EXPECT_TRUE(interval->holds(94.5));
-  EXPECT_FALSE(interval->holds(4.4));
-  EXPECT_FALSE(interval->holds(94.6));
+  return values;
 }
 
+// Of 100 values, the i-th least has (i + 1/2) / 100 of them below it: 5 % lie half-way from the 5th (4) to the 6th (5).
 // 20 values have 2.5 % below the least and 7.5 % below the next: 5 % lie half-way between these.
-TEST(Interval, IsNoneOfFewValues) {
+TEST(Interval, GoesFromThe5thToThe95thPercentileAndIsNoneOfFewValuesOrOfThoseThatDoNotDiffer) {
+  const Interval interval = interval_of(whole_numbers_below(100)).value();
+  EXPECT_DOUBLE_EQ(interval.low, 4.5);
+  EXPECT_DOUBLE_EQ(interval.high, 94.5);
+  EXPECT_TRUE(interval.holds(4.5) && interval.holds(94.5));
+  EXPECT_FALSE(interval.holds(4.4) || interval.holds(94.6));
+  EXPECT_EQ(interval_of(whole_numbers_below(20)), (Interval{0.5, 18.5}));
+  EXPECT_EQ(interval_of(whole_numbers_below(19)), std::nullopt);
   EXPECT_EQ(interval_of({}), std::nullopt);
-  std::vector<double> values(19);
-  std::iota(values.begin(), values.end(), 0.0);
-  EXPECT_EQ(interval_of(values), std::nullopt);
-  values.push_back(19.0);
-  EXPECT_EQ(interval_of(values), (Interval{0.5, 18.5}));
+  EXPECT_EQ(interval_of(std::vector<double>(100, 1.0)), std::nullopt);
 }
 
 // A factor of e to either side of 10 is 3.68 to 27.2: whichever reaches further at each end counts.
@@ -189,8 +196,6 @@ TEST(Interval, IsNoNarrowerThanAnErrorThatIsKnown) {
   EXPECT_EQ(at_least(Interval{9.0, 11.0}, 10.0, 0.0), (Interval{9.0, 11.0}));
   EXPECT_EQ(at_least(std::nullopt, 10.0, 0.0), std::nullopt);
 }
-
-TEST(Interval, IsNoneOfValuesThatDoNotDiffer) { EXPECT_EQ(interval_of(std::vector<double>(100, 1.0)), std::nullopt); }
 
 // The numbers assigned to a parameter, by draw.
 std::vector<double> drawn(const std::vector<std::vector<std::string>>& draws, const std::string& path) {
@@ -203,69 +208,59 @@ std::vector<double> drawn(const std::vector<std::vector<std::string>>& draws, co
   return numbers;
 }
 
-std::string rate(const std::string& error, const std::string& range) {
-  return "fabric:\n  link_rate: {value: 48.5 GB/s, error: " + error + ", range: [" + range + "]}\n";
+// So many draws of a link's rate, in GB/s and ascending, that the file says this of.
+std::vector<double> rates(const std::string& told, std::size_t draws = 200) {
+  const Posterior posterior(fitted("fabric:\n  link_rate: {" + told + "}\n"));
+  EXPECT_FALSE(posterior.empty());
+  std::vector<double> rates = drawn(posterior.draws(draws, 1), "fabric.link_rate");
+  for (double& rate : rates) rate *= 1e-9;
+  std::ranges::sort(rates);
+  return rates;
 }
 
-TEST(Posterior, IsEmptyWhereNoParameterHasAnError) {
-  const Posterior posterior(fitted(""));
-  EXPECT_TRUE(posterior.empty());
-  EXPECT_EQ(posterior.draws(20, 1), std::vector<std::vector<std::string>>(20));
+// Into how many of 200 equal parts from 0 to 1 these fall.
+std::size_t parts_of(const std::vector<double>& shares) {
+  std::set<int> parts;
+  for (const double share : shares) parts.insert(static_cast<int>(200.0 * share));
+  return parts.size();
 }
 
 // Nobody has probed it: one draw in each of 200 equal parts of its range, whatever value the file takes it to have.
-TEST(Posterior, IsAnywhereInItsRangeWhereProbesHaveNotToldWhere) {
-  const std::string rate = "fabric:\n  link_rate: {value: 41 GB/s, kind: probed, range: [40 GB/s, 60 GB/s]}\n";
-  const Posterior posterior(fitted(rate));
-  std::set<int> parts;
-  for (const double value : drawn(posterior.draws(200, 1), "fabric.link_rate")) {
-    parts.insert(static_cast<int>(200.0 * (value - 40e9) / 20e9));
-  }
-  EXPECT_EQ(parts.size(), 200U);
-}
-
 // What probes have told has an error, and the value without them is no alternative to it.
-TEST(Posterior, IsNormalAboutWhatProbesHaveTold) {
-  const std::string rate =
-      "fabric:\n  link_rate: {value: 48 GB/s, error: 0.1 GB/s, kind: probed, range: [40 GB/s, 60 GB/s], "
-      "alternatives: [58 GB/s]}\n";
-  for (const double value : drawn(Posterior(fitted(rate)).draws(200, 1), "fabric.link_rate")) {
-    EXPECT_NEAR(value, 48e9, 0.4e9);
+TEST(Posterior, IsAnywhereInItsRangeUnlessProbesHaveToldWhere) {
+  std::vector<double> shares;
+  for (const double rate : rates("value: 41 GB/s, kind: probed, range: [40 GB/s, 60 GB/s]")) {
+    shares.push_back((rate - 40.0) / 20.0);
   }
+  EXPECT_EQ(parts_of(shares), 200U);
+  const std::vector<double> told =
+      rates("value: 48 GB/s, error: 0.1 GB/s, kind: probed, range: [40 GB/s, 60 GB/s], alternatives: [58 GB/s]");
+  EXPECT_NEAR(told.front(), 48.0, 0.4);
+  EXPECT_NEAR(told.back(), 48.0, 0.4);
 }
 
 // As many draws below each quantile of the normal distribution as lie below it: one in each of 200 strata.
 TEST(Posterior, IsNormalAboutTheValue) {
-  const Posterior posterior(fitted(rate("0.5 GB/s", "30 GB/s, 64 GB/s")));
-  EXPECT_FALSE(posterior.empty());
-  std::set<int> strata;
-  for (const double value : drawn(posterior.draws(200, 1), "fabric.link_rate")) {
-    strata.insert(static_cast<int>(200.0 * normal_share((value - 48.5e9) / 0.5e9)));
+  std::vector<double> shares;
+  for (const double rate : rates("value: 48.5 GB/s, error: 0.5 GB/s, range: [30 GB/s, 64 GB/s]")) {
+    shares.push_back(normal_share((rate - 48.5) / 0.5));
   }
-  EXPECT_EQ(strata.size(), 200U);
+  EXPECT_EQ(parts_of(shares), 200U);
 }
 
 // Cut off at one error below and at the value itself, the distribution has 0.1587 to 0.5 of the normal one: half of the
-// draws lie below its quantile of 0.32935, 0.4417 errors below the value.
-TEST(Posterior, IsCutOffAtTheRange) {
-  const Posterior posterior(fitted(rate("0.5 GB/s", "48 GB/s, 48.5 GB/s")));
-  std::vector<double> values = drawn(posterior.draws(200, 1), "fabric.link_rate");
-  std::ranges::sort(values);
-  EXPECT_GE(values.front(), 48e9);
-  EXPECT_LE(values.back(), 48.5e9);
-  EXPECT_NEAR(values[100], 48.5e9 - 0.4417 * 0.5e9, 0.01e9);
-}
-
-TEST(Posterior, OfARangeWithoutWidthIsTheValue) {
-  const Posterior posterior(fitted(rate("0.5 GB/s", "48.5 GB/s, 48.5 GB/s")));
-  for (const double value : drawn(posterior.draws(20, 1), "fabric.link_rate")) EXPECT_EQ(value, 48.5e9);
-}
-
+// draws lie below its quantile of 0.32935, 0.4417 errors below the value. Of a range without width it is the value.
 // Half of the draws of a rate with an error far wider than its range lie in each half of that.
-TEST(Posterior, IsEvenWhereTheErrorIsFarWiderThanTheRange) {
-  const Posterior posterior(fitted(rate("900 GB/s", "40 GB/s, 60 GB/s")));
-  std::vector<double> values = drawn(posterior.draws(100, 1), "fabric.link_rate");
-  EXPECT_EQ(std::ranges::count_if(values, [](double value) { return value < 50e9; }), 50);
+TEST(Posterior, IsCutOffAtTheRange) {
+  const std::vector<double> half = rates("value: 48.5 GB/s, error: 0.5 GB/s, range: [48 GB/s, 48.5 GB/s]");
+  EXPECT_GE(half.front(), 48.0);
+  EXPECT_LE(half.back(), 48.5);
+  EXPECT_NEAR(half[100], 48.5 - 0.4417 * 0.5, 0.01);
+  const std::vector<double> point = rates("value: 48.5 GB/s, error: 0.5 GB/s, range: [48.5 GB/s, 48.5 GB/s]", 20);
+  EXPECT_DOUBLE_EQ(point.front(), 48.5);
+  EXPECT_DOUBLE_EQ(point.back(), 48.5);
+  const std::vector<double> even = rates("value: 48.5 GB/s, error: 900 GB/s, range: [40 GB/s, 60 GB/s]", 100);
+  EXPECT_EQ(std::ranges::count_if(even, [](double rate) { return rate < 50.0; }), 50);
 }
 
 TEST(Posterior, AssignsWhatTheConfigurationTakes) {
@@ -275,7 +270,7 @@ TEST(Posterior, AssignsWhatTheConfigurationTakes) {
       "  reads_in_flight: {value: 176 KiB, error: 2 KiB}\n  reverse_share: {value: 0.0435, error: 0.001}\n"
       "gpu: {memory: {queueing_factor: {value: 0.1, error: 0.001}}}\n");
   const auto draws = Posterior(platform).draws(50, 1);
-  EXPECT_THAT(draws[0], testing::SizeIs(5));
+  EXPECT_THAT(draws[0], SizeIs(5));
   for (const std::vector<std::string>& draw : draws) {
     const models::PlatformSpec spec = reassign(platform, draw);
     EXPECT_NEAR(sim::to_seconds(spec.fabric.latency).value(), 450e-9, 40e-9);
@@ -283,23 +278,6 @@ TEST(Posterior, AssignsWhatTheConfigurationTakes) {
       if (!assignment.starts_with("fabric.reads_in_flight")) continue;
       EXPECT_THAT(assignment, EndsWith(" B"));
     }
-  }
-}
-
-TEST(Posterior, IsTheSameForTheSameSeed) {
-  const Posterior posterior(fitted(launch_and_notice + correlated("0.5")));
-  EXPECT_EQ(posterior.draws(30, 5), posterior.draws(30, 5));
-  EXPECT_NE(posterior.draws(30, 5), posterior.draws(30, 6));
-}
-
-// With a correlation of nearly 1 both lie the same number of errors off.
-TEST(Posterior, ParametersCorrelateAsTheFileSays) {
-  const auto draws = Posterior(fitted(launch_and_notice + correlated("0.9999"))).draws(200, 1);
-  const std::vector<double> launches = drawn(draws, "host.kernel_launch");
-  const std::vector<double> notices = drawn(draws, "host.kernel_notice");
-  for (std::size_t draw = 0; draw < draws.size(); ++draw) {
-    const double off = (launches[draw] - 6e-6) / 0.5e-6;
-    EXPECT_NEAR((notices[draw] - 2e-6) / 0.1e-6, off, 0.1 + 0.2 * std::abs(off)) << draw;
   }
 }
 
@@ -317,26 +295,22 @@ TEST(Posterior, DrawsAlternativesOfWhatIsAssumedAlike) {
   for (const auto& draw : posterior.draws(30, 1)) {
     for (const std::string& assignment : draw) ++drawn[assignment];
   }
-  EXPECT_THAT(drawn, testing::UnorderedElementsAre(testing::Pair("gpu.dispatch.policy=oldest_first", 15),
-                                                   testing::Pair("gpu.dispatch.policy=rotation", 15),
-                                                   testing::Pair("gpu.dispatch.quantum=0 ms", 10),
-                                                   testing::Pair("gpu.dispatch.quantum=1 ms", 10),
-                                                   testing::Pair("gpu.dispatch.quantum=10 ms", 10)));
+  EXPECT_THAT(drawn,
+              UnorderedElementsAre(Pair("gpu.dispatch.policy=oldest_first", 15),
+                                   Pair("gpu.dispatch.policy=rotation", 15), Pair("gpu.dispatch.quantum=0 ms", 10),
+                                   Pair("gpu.dispatch.quantum=1 ms", 10), Pair("gpu.dispatch.quantum=10 ms", 10)));
 }
 
 // What --set says is meant.
-TEST(Posterior, LeavesOutAlternativesOfWhatWasAssigned) {
+TEST(Posterior, LeavesOutWhatWasAssignedAndItsAlternatives) {
+  const auto draws = Posterior(fitted(launch_and_notice + correlated("0.5"), {"host.kernel_launch=5 us"})).draws(20, 1);
+  for (const auto& draw : draws) EXPECT_THAT(draw, ElementsAre(StartsWith("host.kernel_notice=")));
   const auto has_alternatives = [](const Platform& platform) {
     const auto found = std::ranges::find(platform.parameters, "gpu.dispatch.policy", &sim::Parameter::path);
     return !found->alternatives.empty();
   };
   EXPECT_TRUE(has_alternatives(mi300x()));
   EXPECT_FALSE(has_alternatives(mi300x({"gpu.dispatch.policy=rotation"})));
-}
-
-TEST(Posterior, LeavesOutWhatWasAssigned) {
-  const auto draws = Posterior(fitted(launch_and_notice + correlated("0.5"), {"host.kernel_launch=5 us"})).draws(20, 1);
-  for (const auto& draw : draws) EXPECT_THAT(draw, ElementsAre(StartsWith("host.kernel_notice=")));
 }
 
 }  // namespace

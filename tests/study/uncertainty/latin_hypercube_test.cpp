@@ -1,12 +1,14 @@
 #include "study/uncertainty/latin_hypercube.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <set>
 
 #include "study/uncertainty/fidelity.h"
+#include "tests/study/config_fault.h"
 #include "tests/study/fitted_platform.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
@@ -19,36 +21,22 @@ using sim::operator""_KiB;
 using sim::operator""_MiB;
 using sim::operator""_GiB;
 
-// The strata that the numbers lie in, in ascending order.
-std::vector<int> strata_of(const std::vector<double>& numbers) {
-  std::vector<int> strata;
-  for (const double number : numbers) {
-    strata.push_back(static_cast<int>(std::floor(number * static_cast<double>(numbers.size()))));
-  }
-  std::ranges::sort(strata);
-  return strata;
-}
-
+// Whether each of as many strata as there are numbers, all between 0 and 1, holds one of them.
 bool is_latin(const std::vector<double>& numbers) {
-  std::vector<int> each_once(numbers.size());
-  std::iota(each_once.begin(), each_once.end(), 0);
+  std::set<double> strata;
+  for (const double number : numbers) strata.insert(std::floor(number * static_cast<double>(numbers.size())));
   const bool inside = std::ranges::all_of(numbers, [](double number) { return 0.0 < number && number < 1.0; });
-  return inside && strata_of(numbers) == each_once;
+  return inside && strata.size() == numbers.size();
 }
 
 // Pearson's, of normal scores.
 double correlation_of(const std::vector<double>& one, const std::vector<double>& other) {
-  double product = 0.0;
-  double square_one = 0.0;
-  double square_other = 0.0;
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    const double a = normal_quantile(one[i]);
-    const double b = normal_quantile(other[i]);
-    product += a * b;
-    square_one += a * a;
-    square_other += b * b;
-  }
-  return product / std::sqrt(square_one * square_other);
+  const auto product = [](const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += normal_quantile(a[i]) * normal_quantile(b[i]);
+    return sum;
+  };
+  return product(one, other) / std::sqrt(product(one, one) * product(other, other));
 }
 
 RC_GTEST_PROP(LatinHypercube, DrawsOnceFromEveryStratumOfEveryDimension, ()) {
@@ -70,8 +58,7 @@ TEST(LatinHypercube, DependsOnSeedAndNameAlone) {
 // [rand.eng.mers]). These numbers follow from them, written anew in another language.
 TEST(LatinHypercube, IsTheSameOnEveryMachine) {
   const std::vector<double> numbers = LatinHypercube(4, 7).dimension("fabric.link_rate");
-  EXPECT_THAT(numbers,
-              testing::ElementsAre(0.6379731480013798, 0.19805065179186962, 0.8487246091078469, 0.4317400022013642));
+  EXPECT_THAT(numbers, ElementsAre(0.6379731480013798, 0.19805065179186962, 0.8487246091078469, 0.4317400022013642));
 }
 
 TEST(LatinHypercube, DimensionsDoNotFollowEachOther) {
@@ -90,14 +77,6 @@ TEST(Correlate, GivesNormalScoresTheCorrelationsAskedFor) {
   EXPECT_NEAR(correlation_of(columns[0], columns[2]), 0.3, 0.01);
   EXPECT_NEAR(correlation_of(columns[1], columns[2]), 0.0, 0.01);
   EXPECT_EQ(columns[0], before[0]) << "the first leads";
-}
-
-// Two that correlate nearly perfectly have nearly the same rank in every draw.
-TEST(Correlate, ReachesNearlyOne) {
-  const LatinHypercube hypercube(200, 3);
-  Columns columns{hypercube.dimension("a"), hypercube.dimension("b")};
-  correlate(columns, {{1.0, 0.9999}, {0.9999, 1.0}});
-  for (std::size_t draw = 0; draw < 200; ++draw) EXPECT_NEAR(columns[0][draw], columns[1][draw], 0.03) << draw;
 }
 
 RC_GTEST_PROP(Correlate, LeavesEveryDimensionItsStrata, ()) {
@@ -125,84 +104,79 @@ TEST(Normal, HasItsQuantiles) {
 }
 
 // `fitted_to` of mi300x.yaml: RCCL all-reduce up to 16 GiB, SDMA all-gather from 1 KiB to 2 GiB, copies up to 64 MiB.
+// Other work of the same engines or library is extrapolated to.
 TEST(Fidelity, IsCalibratedWithinTheSizesThatWereMeasured) {
   using enum models::CollectiveKind;
+  using models::Backend;
   const models::PlatformSpec platform = mi300x().spec;
-  EXPECT_EQ(fidelity_of(collective(models::Backend::rccl, all_reduce, 16_GiB), platform), Fidelity::calibrated);
-  EXPECT_EQ(fidelity_of(collective(models::Backend::rccl, all_reduce, 17_GiB), platform), Fidelity::extrapolated);
-  EXPECT_EQ(fidelity_of(collective(models::Backend::sdma, all_gather, 1_KiB), platform), Fidelity::calibrated);
-  EXPECT_EQ(fidelity_of(collective(models::Backend::sdma, all_gather, 4_GiB), platform), Fidelity::extrapolated);
-  EXPECT_EQ(fidelity_of(models::SdmaCopySpec{0, 1, 64_MiB, {}}, platform), Fidelity::calibrated);
-  EXPECT_EQ(fidelity_of(models::SdmaCopySpec{0, 1, 65_MiB, {}}, platform), Fidelity::extrapolated);
-}
-
-TEST(Fidelity, IsExtrapolatedToOtherWorkOfTheSameEnginesOrLibrary) {
-  using enum models::CollectiveKind;
-  const models::PlatformSpec platform = mi300x().spec;
-  EXPECT_EQ(fidelity_of(collective(models::Backend::sdma, all_to_all, 1_MiB), platform), Fidelity::extrapolated);
-  EXPECT_EQ(fidelity_of(collective(models::Backend::rccl, broadcast, 1_MiB), platform), Fidelity::extrapolated);
-  EXPECT_EQ(fidelity_of(models::SdmaCopySpec{0, models::host_device, 1_MiB, {}}, platform), Fidelity::extrapolated);
-  EXPECT_EQ(fidelity_of(models::SdmaCopySpec{0, 1, 1_MiB, 3}, platform), Fidelity::extrapolated);
-  models::CollectiveSpec fewer = collective(models::Backend::sdma, all_gather, 1_MiB);
+  models::CollectiveSpec fewer = collective(Backend::sdma, all_gather, 1_MiB);
   fewer.gpus = 4;
-  EXPECT_EQ(fidelity_of(fewer, platform), Fidelity::extrapolated);
+  const std::vector<std::pair<Work, Fidelity>> rows{
+      {collective(Backend::rccl, all_reduce, 16_GiB), Fidelity::calibrated},
+      {collective(Backend::rccl, all_reduce, 17_GiB), Fidelity::extrapolated},
+      {collective(Backend::sdma, all_gather, 1_KiB), Fidelity::calibrated},
+      {collective(Backend::sdma, all_gather, 4_GiB), Fidelity::extrapolated},
+      {collective(Backend::sdma, all_to_all, 1_MiB), Fidelity::extrapolated},
+      {collective(Backend::rccl, broadcast, 1_MiB), Fidelity::extrapolated},
+      {fewer, Fidelity::extrapolated},
+      {models::SdmaCopySpec{0, 1, 64_MiB, {}}, Fidelity::calibrated},
+      {models::SdmaCopySpec{0, 1, 65_MiB, {}}, Fidelity::extrapolated},
+      {models::SdmaCopySpec{0, 1, 1_MiB, 3}, Fidelity::extrapolated},
+      {models::SdmaCopySpec{0, models::host_device, 1_MiB, {}}, Fidelity::extrapolated}};
+  models::PlatformSpec unmeasured = platform;
+  unmeasured.fitted_to.clear();
+  const models::PlatformSpec other = mi300x({"gpu.sdma.transfer_setup=0.2us"}).spec;
+  const auto fidelity = [](const Work& work, const models::PlatformSpec& on) {
+    if (const auto* const spec = std::get_if<models::CollectiveSpec>(&work)) return fidelity_of(*spec, on);
+    return fidelity_of(std::get<models::SdmaCopySpec>(work), on);
+  };
+  for (const auto& [work, expected] : rows) {
+    SCOPED_TRACE(to_string(work));
+    EXPECT_EQ(fidelity(work, platform), expected);
+    EXPECT_EQ(fidelity(work, other), Fidelity::extrapolated) << "a machine with other parameters";
+    EXPECT_EQ(fidelity(work, unmeasured), Fidelity::assumed) << "nothing was measured";
+  }
 }
 
 // mi300x.yaml was fitted to 4096x4864x32896, whose matrices are of 38 to 306 MiB. A GEMM of one row reads as much, by a
 // matrix of 16 KiB.
 TEST(Fidelity, OfAGemmIsThatOfItsMatrices) {
   const models::PlatformSpec platform = mi300x().spec;
-  EXPECT_EQ(fidelity_of({8192, 8192, 8192}, 304, platform), Fidelity::calibrated);
-  EXPECT_EQ(fidelity_of({8192, 8192, 8192}, 240, platform), Fidelity::extrapolated);
-  EXPECT_EQ(fidelity_of({1, 8192, 8192}, 304, platform), Fidelity::extrapolated);
-  EXPECT_EQ(fidelity_of({8192, 8192, 8192, models::Dtype::fp16}, 304, platform), Fidelity::extrapolated);
-  EXPECT_EQ(fidelity_of({8192, 8192, 8192, models::Dtype::fp8}, 304, platform), Fidelity::extrapolated);
-  EXPECT_EQ(fidelity_of({8192, 57344, 8192}, 304, platform), Fidelity::extrapolated);
+  const models::GemmShape square{8192, 8192, 8192};
+  EXPECT_EQ(fidelity_of(square, 304, platform), Fidelity::calibrated);
+  EXPECT_EQ(fidelity_of(square, 240, platform), Fidelity::extrapolated);
+  for (const models::GemmShape& shape :
+       {models::GemmShape{1, 8192, 8192}, models::GemmShape{8192, 8192, 8192, models::Dtype::fp16},
+        models::GemmShape{8192, 8192, 8192, models::Dtype::fp8}, models::GemmShape{8192, 57344, 8192}}) {
+    EXPECT_EQ(fidelity_of(shape, 304, platform), Fidelity::extrapolated) << to_string(shape);
+  }
   models::PlatformSpec unmeasured = platform;
   unmeasured.fitted_to.clear();
-  EXPECT_EQ(fidelity_of({8192, 8192, 8192}, 304, unmeasured), Fidelity::assumed);
+  EXPECT_EQ(fidelity_of(square, 304, unmeasured), Fidelity::assumed);
 }
 
-TEST(Fidelity, OfAMachineWithOtherParametersIsExtrapolated) {
-  const auto gather = collective(models::Backend::sdma, models::CollectiveKind::all_gather, 1_MiB);
-  EXPECT_EQ(fidelity_of(gather, mi300x({"gpu.sdma.transfer_setup=0.2us"}).spec), Fidelity::extrapolated);
-}
-
-TEST(Fidelity, IsAssumedWhereNothingWasMeasured) {
-  models::PlatformSpec platform = mi300x().spec;
-  platform.fitted_to.clear();
-  EXPECT_EQ(fidelity_of(collective(models::Backend::rccl, models::CollectiveKind::all_gather, 1_GiB), platform),
-            Fidelity::assumed);
-}
-
-TEST(Spread, IsThatOfTheRowWithTheSize) {
-  const models::PlatformSpec platform =
-      fitted("fitted_to:\n" + row_of("copy", "1 KiB", "1 MiB", "0.1") + row_of("copy", "4 MiB", "1 GiB", "0.02")).spec;
-  const auto of_copy = [&platform](sim::Bytes bytes) {
-    return spread_of(models::SdmaCopySpec{0, 1, bytes, {}}, platform).relative;
-  };
-  EXPECT_EQ(of_copy(512_KiB), 0.1);
-  EXPECT_EQ(of_copy(64_MiB), 0.02);
-  // Twice the largest of the one, half the smallest of the other, and beyond both.
-  EXPECT_EQ(of_copy(sim::Bytes(1.9 * 0x1p20)), 0.1);
-  EXPECT_EQ(of_copy(sim::Bytes(2.1 * 0x1p20)), 0.02);
-  EXPECT_EQ(of_copy(4_GiB), 0.02);
-  EXPECT_EQ(of_copy(sim::Bytes(1.0)), 0.1);
-}
-
-TEST(Spread, OfWorkThatNoRowIsNamedAfterIsTheWorstOfTheSameLibrary) {
+// A copy has two rows: twice the largest of the one, half the smallest of the other, and beyond both. Collectives that
+// no row is named after have the worst of the same library.
+TEST(Spread, IsThatOfTheRowWithTheSizeOrTheWorstOfTheSameLibrary) {
   using enum models::CollectiveKind;
-  const models::PlatformSpec platform = fitted("fitted_to:\n" + row_of("rccl_all_gather", "1 KiB", "1 GiB", "0.04") +
-                                               row_of("rccl_all_reduce", "1 KiB", "1 GiB", "0.07"))
-                                            .spec;
-  const auto spread = [&platform](models::Backend backend, models::CollectiveKind kind) {
-    return spread_of(collective(backend, kind, 1_MiB), platform).relative;
-  };
-  EXPECT_EQ(spread(models::Backend::rccl, all_gather), 0.04);
-  EXPECT_EQ(spread(models::Backend::rccl, all_to_all), 0.07);
-  EXPECT_EQ(spread(models::Backend::sdma, all_gather), 0.0);
-  EXPECT_EQ(spread_of(models::GemmShape{512, 512, 512}, platform).relative, 0.0);
-  EXPECT_EQ(spread_of(models::ElementwiseSpec{1_MiB, 1_MiB, {}}, platform).relative, 0.0);
+  using models::Backend;
+  const models::PlatformSpec platform =
+      fitted("fitted_to:\n" + row_of("copy", "1 KiB", "1 MiB", "0.1") + row_of("copy", "4 MiB", "1 GiB", "0.02") +
+             row_of("rccl_all_gather", "1 KiB", "1 GiB", "0.04") + row_of("rccl_all_reduce", "1 KiB", "1 GiB", "0.07"))
+          .spec;
+  const auto copy = [](sim::Bytes bytes) { return models::SdmaCopySpec{0, 1, bytes, {}}; };
+  const std::vector<std::pair<Work, double>> rows{{copy(512_KiB), 0.1},
+                                                  {copy(64_MiB), 0.02},
+                                                  {copy(sim::Bytes(1.9 * 0x1p20)), 0.1},
+                                                  {copy(sim::Bytes(2.1 * 0x1p20)), 0.02},
+                                                  {copy(4_GiB), 0.02},
+                                                  {copy(sim::Bytes(1.0)), 0.1},
+                                                  {collective(Backend::rccl, all_gather, 1_MiB), 0.04},
+                                                  {collective(Backend::rccl, all_to_all, 1_MiB), 0.07},
+                                                  {collective(Backend::sdma, all_gather, 1_MiB), 0.0},
+                                                  {models::GemmShape{512, 512, 512}, 0.0},
+                                                  {models::ElementwiseSpec{1_MiB, 1_MiB, {}}, 0.0}};
+  for (const auto& [work, relative] : rows) EXPECT_EQ(spread_of(work, platform).relative, relative) << to_string(work);
 }
 
 // Of 512x512x65536 two matrices have 64 MiB and the third 0.5 MiB; those of 4096x4096x4096 have 32 MiB, which two rows
@@ -226,12 +200,8 @@ TEST(Spread, IsOfWorkOfOneKindAndSize) {
 }
 
 TEST(Fidelity, ARangeThatEndsBeforeItBeginsIsAFaultOfThePlatformFile) {
-  try {
-    mi300x({"fitted_to[0].largest=1 B"});
-    FAIL() << "accepted";
-  } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("fitted_to[0].largest: is below the smallest"));
-  }
+  EXPECT_THAT(config_fault([] { mi300x({"fitted_to[0].largest=1 B"}); }),
+              HasSubstr("fitted_to[0].largest: is below the smallest"));
 }
 
 }  // namespace

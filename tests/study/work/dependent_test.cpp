@@ -49,22 +49,17 @@ std::set<std::size_t> before(const Schedule& schedule, std::size_t place) {
   return earlier;
 }
 
-// Bytes that copies bring to a GPU, or take from it, by the peer; every GPU makes the same ones.
-std::map<int, double> copied(const Schedule& schedule, const std::set<std::size_t>& of) {
+// Bytes that copies bring to a GPU, or take from it, by the peer; every GPU makes the same ones. Under no_peer are
+// those that collectives gather or scatter.
+constexpr int no_peer = -1;
+std::map<int, double> moved(const Schedule& schedule, const std::set<std::size_t>& of) {
   std::map<int, double> bytes;
   for (const std::size_t place : of) {
-    const auto* const copy = std::get_if<models::SdmaCopySpec>(&schedule[place].work);
-    if (copy != nullptr) bytes[copy->pull ? copy->from : copy->to] += copy->bytes.value();
-  }
-  return bytes;
-}
-
-// Bytes that collectives gather or scatter.
-double by_collectives(const Schedule& schedule, const std::set<std::size_t>& of) {
-  double bytes = 0.0;
-  for (const std::size_t place : of) {
-    const auto* const collective = std::get_if<models::CollectiveSpec>(&schedule[place].work);
-    if (collective != nullptr) bytes += collective->bytes.value();
+    const Work& work = schedule[place].work;
+    if (const auto* const copy = std::get_if<models::SdmaCopySpec>(&work)) {
+      bytes[copy->pull ? copy->from : copy->to] += copy->bytes.value();
+    }
+    if (const auto* const spec = std::get_if<models::CollectiveSpec>(&work)) bytes[no_peer] += spec->bytes.value();
   }
   return bytes;
 }
@@ -116,37 +111,34 @@ TEST(DependentSchedules, CutTokensOrTheContractionIntoAsManyGemmsAsTheirNamesSay
   }
 }
 
-TEST(DependentSchedules, ByKernelsInOneGoGatherAllWithOneCollectiveAndThenMultiply) {
+TEST(DependentSchedules, InOneGoGatherAllAndThenMultiply) {
   const GemmShape shape{512, 1024, 256};
-  const Schedule operations = operations_of(named("serial_rccl"), shape, node_of(4));
-  ASSERT_EQ(operations.size(), 2u);
-  const auto& gather = std::get<models::CollectiveSpec>(operations[0].work);
+  const Schedule by_kernels = operations_of(named("serial_rccl"), shape, node_of(4));
+  ASSERT_EQ(by_kernels.size(), 2u);
+  const auto& gather = std::get<models::CollectiveSpec>(by_kernels[0].work);
   EXPECT_EQ(gather.kind, models::CollectiveKind::all_gather);
   EXPECT_EQ(gather.backend, models::Backend::rccl);
   EXPECT_EQ(gather.bytes, gathered_bytes(shape));
   EXPECT_EQ(gather.gpus, 4);
-  EXPECT_THAT(operations[1].after, ElementsAre(0));
-}
-
-TEST(DependentSchedules, ByEnginesInOneGoPullFromAllPeersAndThenMultiply) {
-  const Schedule operations = operations_of(named("serial_sdma"), {512, 1024, 256}, node_of(4));
-  ASSERT_EQ(operations.size(), 4u);
-  EXPECT_THAT(operations[3].after, ElementsAre(0, 1, 2));
+  EXPECT_THAT(by_kernels[1].after, ElementsAre(0));
+  const Schedule by_engines = operations_of(named("serial_sdma"), shape, node_of(4));
+  ASSERT_EQ(by_engines.size(), 4u);
+  EXPECT_THAT(by_engines[3].after, ElementsAre(0, 1, 2)) << "which pull from all peers";
 }
 
 TEST(DependentSchedules, ScatterWhatWasMultipliedAndAddItUp) {
   const GemmShape shape{512, 1024, 256};
   const Schedule by_kernels = operations_of(named("scatter_serial_rccl"), shape, node_of(4));
   ASSERT_EQ(by_kernels.size(), 2u);
-  EXPECT_EQ(std::get<models::CollectiveSpec>(by_kernels[1].work).kind, models::CollectiveKind::reduce_scatter);
-  EXPECT_EQ(std::get<models::CollectiveSpec>(by_kernels[1].work).bytes, scattered_bytes(shape));
+  const auto& scatter = std::get<models::CollectiveSpec>(by_kernels[1].work);
+  EXPECT_EQ(scatter.kind, models::CollectiveKind::reduce_scatter);
+  EXPECT_EQ(scatter.bytes, scattered_bytes(shape));
   const Schedule by_engines = operations_of(named("scatter_serial_sdma"), shape, node_of(4));
   ASSERT_EQ(by_engines.size(), 5u);
-  const auto& sum = std::get<models::ElementwiseSpec>(by_engines[4].work);
   // Its own shard and three that came, 256 tokens x 512 elements of 2 bytes each, and three additions per element.
-  EXPECT_EQ(sum.read, sim::Bytes(4.0 * 256 * 512 * 2));
-  EXPECT_EQ(sum.written, sim::Bytes(1.0 * 256 * 512 * 2));
-  EXPECT_EQ(sum.flops, sim::Flops(3.0 * 256 * 512));
+  const models::ElementwiseSpec sum{sim::Bytes(4.0 * 256 * 512 * 2), sim::Bytes(1.0 * 256 * 512 * 2),
+                                    sim::Flops(3.0 * 256 * 512)};
+  EXPECT_EQ(by_engines[4].work, Work(sum));
 }
 
 // 1022 tokens are 255.5 for each of 4 GPUs; whole pieces of them can be had where no shards are.
@@ -218,30 +210,15 @@ RC_GTEST_PROP(DependentSchedulesProperty, MoveEveryShardOnceBetweenEveryTwoGpus,
   std::set<std::size_t> all;
   for (std::size_t place = 0; place < one.operations.size(); ++place) all.insert(place);
   const double whole = whole_bytes(one);
+  const auto bytes = moved(one.operations, all);
   if (one.schedule.backend == models::Backend::rccl) {
-    RC_ASSERT(by_collectives(one.operations, all) == whole);
+    RC_ASSERT(bytes == (std::map<int, double>{{no_peer, whole}}));
     return;
   }
-  const auto bytes = copied(one.operations, all);
   RC_ASSERT(bytes.size() == static_cast<std::size_t>(one.gpus - 1));
   for (const auto& [peer, sum] : bytes) {
-    RC_ASSERT(peer != 0);
+    RC_ASSERT(peer > 0);
     RC_ASSERT(sum == whole / one.gpus);
-  }
-}
-
-RC_GTEST_PROP(DependentSchedulesProperty, CopyWholeBytes, ()) {
-  const Case one = any_case();
-  for (const std::size_t place : places_of<models::SdmaCopySpec>(one.operations)) {
-    const double bytes = std::get<models::SdmaCopySpec>(one.operations[place].work).bytes.value();
-    RC_ASSERT(bytes >= 1.0 && bytes == std::floor(bytes));
-  }
-}
-
-RC_GTEST_PROP(DependentSchedulesProperty, WaitForEarlierOperationsOnly, ()) {
-  const Case one = any_case();
-  for (std::size_t place = 0; place < one.operations.size(); ++place) {
-    for (const std::size_t earlier : one.operations[place].after) RC_ASSERT(earlier < place);
   }
 }
 
@@ -253,10 +230,10 @@ RC_GTEST_PROP(DependentSchedulesProperty, MultiplyOnlyWhatHasArrived, ()) {
   for (const std::size_t place : places_of<GemmShape>(one.operations)) {
     const auto& piece = std::get<GemmShape>(one.operations[place].work);
     multiplied += gathered_bytes({1, piece.n, piece.k}).value();
-    const std::set<std::size_t> earlier = before(one.operations, place);
-    // The own shard, and what came from others; of what a collective brought the GPU had its own part.
-    double there = shard + by_collectives(one.operations, earlier) * (one.gpus - 1) / one.gpus;
-    for (const auto& [peer, sum] : copied(one.operations, earlier)) there += sum;
+    double there = shard;  // the own one, and what came; of what a collective brought the GPU had its own part
+    for (const auto& [peer, sum] : moved(one.operations, before(one.operations, place))) {
+      there += peer == no_peer ? sum * (one.gpus - 1) / one.gpus : sum;
+    }
     RC_ASSERT(multiplied <= there + 1e-6 * shard);
   }
 }
@@ -283,14 +260,18 @@ RC_GTEST_PROP(DependentSchedulesProperty, ScatterOnlyWhatWasMultiplied, ()) {
   }
 }
 
-RC_GTEST_PROP(DependentSchedulesProperty, RunOneGemmAtATimeAndOneCopyFromEachPeer, ()) {
+RC_GTEST_PROP(DependentSchedulesProperty, CopyWholeBytesAndRunOneGemmAtATimeAndOneCopyFromEachPeerInOrder, ()) {
   const Case one = any_case();
   std::map<std::string, std::size_t> last;  // of each stream
   for (std::size_t place = 0; place < one.operations.size(); ++place) {
     const Operation& operation = one.operations[place];
+    for (const std::size_t earlier : operation.after) RC_ASSERT(earlier < place);
     const auto earlier = last.find(operation.stream);
     if (earlier != last.end()) RC_ASSERT(std::ranges::count(operation.after, earlier->second) == 1);
     last[operation.stream] = place;
+    const auto* const copy = std::get_if<models::SdmaCopySpec>(&operation.work);
+    if (copy == nullptr) continue;
+    RC_ASSERT(copy->bytes.value() >= 1.0 && copy->bytes.value() == std::floor(copy->bytes.value()));
   }
 }
 
