@@ -234,7 +234,8 @@ TEST(Chart, AClaimHoldsFromTheLowestToTheHighest) {
   BandChart chart{.id = "chart", .title = "title", .rows = {}};
   for (const double predicted : {0.9, 1.0, 2.0, 2.1}) chart.rows.push_back({"claim", 1.0, 2.0, {}, predicted, ""});
   std::vector<bool> holds;
-  for (const auto& row : json_of(chart)["rows"]) holds.push_back(row["holds"]);
+  const auto json = json_of(chart);
+  for (const auto& row : json["rows"]) holds.push_back(row["holds"]);
   EXPECT_THAT(holds, ElementsAre(false, true, true, false));
 }
 
@@ -255,7 +256,8 @@ TEST(Palette, ASeriesHasTheSameColourInEveryChartAsHaveBarsThatAreNamedSo) {
   const Page page = page_of({bars_of({"c3_base", "c3_sp"}), bars_of({"conccl", "c3_sp"}), fractions});
   const Colours colours = colours_of(page);
   std::vector<std::vector<int>> by_chart;
-  for (const auto& chart : page_json(page)["sections"][0]["charts"]) by_chart.push_back(chart["colours"]);
+  const auto json = page_json(page);
+  for (const auto& chart : json["sections"][0]["charts"]) by_chart.push_back(chart["colours"]);
   const int base = colours.at("c3_base"), sp = colours.at("c3_sp"), conccl = colours.at("conccl");
   EXPECT_THAT(by_chart, ElementsAre(ElementsAre(base, sp), ElementsAre(conccl, sp), ElementsAre(base, conccl)));
   EXPECT_EQ((std::set{base, sp, conccl}).size(), 3U);

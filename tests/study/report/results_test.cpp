@@ -10,10 +10,12 @@
 #include <sstream>
 
 #include "sim/check.h"
+#include "sim/config/config.h"
 #include "study/report/html_file.h"
 #include "study/report/results_folder.h"
 #include "study/report/results_page.h"
 #include "study/report/statistics.h"
+#include "study/report/table_figure.h"
 #include "tests/study/config_fault.h"
 #include "tests/testing.h"
 
@@ -165,6 +167,7 @@ class ResultsFolder : public testing::Test {
 
   static Results answer(const std::string& file) {
     Results results = example_results();
+    results.tables.pop_back();
     results.files.push_back({file, "made"});
     return results;
   }
@@ -209,7 +212,9 @@ TEST_F(ResultsFolder, HasAJsonThatAlsoSaysWhatMadeItAndWhatWasWritten) {
 }
 
 TEST_F(ResultsFolder, GetsAnotherAnswerOfTheSameCommandInsteadOfTheFilesOfTheLastAndOfNoOthers) {
-  save_by("c3sim copy --bytes 1MiB", answer("decisions.h"));
+  Results first = example_results();
+  first.files.push_back({"decisions.h", "made"});
+  save_by("c3sim copy --bytes 1MiB", first);
   write("mine.csv", "kept");
   Results other = example_results();
   other.tables[1].key = "other";
@@ -242,8 +247,8 @@ TEST_F(ResultsFolder, KeepsTheAnswerOfAnotherCommandWithWhatWasEditedInIt) {
   save_by("c3sim tune --bytes 1MiB", answer("decisions.h"));
   write("decisions.h", "edited");
   EXPECT_THAT(fault("c3sim gemm --gemm 64x64x64", "other.txt"),
-              AllOf(HasSubstr("holds the answer of 'c3sim tune' (results.json, results.csv, raw.csv, report.md, "
-                              "page.html, decisions.h), which another command does not replace"),
+              AllOf(HasSubstr("holds the answer of 'c3sim tune' (results.json, results.csv, report.md, page.html, "
+                              "decisions.h), which another command does not replace"),
                     HasSubstr("another folder is accepted, or this one once these files are gone")));
   EXPECT_EQ(text("decisions.h"), "edited");
   EXPECT_FALSE(fs::exists(folder_ / "other.txt"));
@@ -376,6 +381,66 @@ RC_GTEST_PROP(Quantile, LiesWithinTheValuesAndGrowsWithTheShare, ()) {
   const double here = quantile(values, share);
   RC_ASSERT(std::ranges::min(values) <= here && here <= quantile(values, share + 0.01));
   RC_ASSERT(quantile(values, 1.0) == std::ranges::max(values));
+}
+
+// Figures that are folded from the rows of a table.
+
+// Three sizes by two makers, one of which says nothing of the largest.
+ResultTable times_by_maker() {
+  ResultTable table({{"maker", "", ""}, {"bytes", "", ""}, {"time-us", "", ""}, {"fits", "", ""}});
+  table.add_row({std::string("rccl"), std::string("1MiB"), 2.0, true});
+  table.add_row({std::string("rccl"), std::string("4MiB"), 8.0, false});
+  table.add_row({std::string("sdma"), std::string("1MiB"), 3.0, true});
+  table.add_row({std::string("sdma"), std::string("4MiB"), 6.0, true});
+  return table;
+}
+
+std::vector<double> figure_of_times(const std::string& text) {
+  sim::Config config = sim::Config::from_text("figure: {" + text + "}", "f.yaml");
+  const TableFigure read = read_table_figure(config.root().section("figure"));
+  config.finish();
+  return figure_of(read, times_by_maker());
+}
+
+TEST(TableFigures, FoldWhatIsComputedOfEachRow) {
+  EXPECT_THAT(figure_of_times("of: time_us, fold: sum"), ElementsAre(19.0));
+  EXPECT_THAT(figure_of_times("of: 2 * time_us, fold: max"), ElementsAre(16.0));
+  EXPECT_THAT(figure_of_times("of: time_us, fold: count"), ElementsAre(4.0));
+  EXPECT_THAT(figure_of_times("of: time_us, fold: median"), ElementsAre(4.5));  // between 3 and 6
+  EXPECT_THAT(figure_of_times("of: fits, fold: mean"), ElementsAre(0.75));
+  EXPECT_THAT(figure_of_times("of: time_us, fold: growth"), ElementsAre(4.0));  // 6 less 2
+  EXPECT_NEAR(figure_of_times("of: time_us, fold: geomean").front(), std::pow(2.0 * 8.0 * 3.0 * 6.0, 0.25), 1e-12);
+}
+
+TEST(TableFigures, AreOfTheRowsThatMeetEveryCondition) {
+  EXPECT_THAT(figure_of_times("of: time_us, where: [maker = sdma, bytes = 4MiB]"), ElementsAre(6.0));
+  EXPECT_THAT(figure_of_times("of: time_us, where: bytes > 1MiB, fold: max"), ElementsAre(8.0));
+  EXPECT_THAT(figure_of_times("of: time_us, where: [bytes >= 4MiB, time_us < 8]"), ElementsAre(6.0));
+  EXPECT_THAT(figure_of_times("of: time_us, where: maker = s* | gloo, fold: sum"), ElementsAre(9.0));
+  EXPECT_THAT(figure_of_times("of: time_us, where: maker != sdma | gloo, fold: sum"), ElementsAre(10.0));
+  EXPECT_THAT(figure_of_times("of: time_us, where: fits = no"), ElementsAre(8.0));
+  EXPECT_THAT(figure_of_times("of: time_us, where: maker = $(maker), fold: count"), ElementsAre(4.0));
+}
+
+TEST(TableFigures, OfSeveralKindsAreTheLeastAndTheGreatest) {
+  EXPECT_THAT(figure_of_times("of: time_us, by: maker, fold: sum"), ElementsAre(9.0, 10.0));
+  EXPECT_THAT(figure_of_times("of: [time_us, bytes / 1MiB], fold: max, then: 1 - fold"), ElementsAre(-7.0, -3.0));
+}
+
+TEST(TableFigures, OfNoRowAreNoneUnlessTheySayWhatElse) {
+  EXPECT_THAT(figure_of_times("of: time_us, where: maker = gloo"), IsEmpty());
+  EXPECT_THAT(figure_of_times("of: time_us, where: maker = gloo, otherwise: 128"), ElementsAre(128.0));
+}
+
+TEST(TableFigures, SayWhatIsWrong) {
+  const std::vector<std::pair<std::string, std::string>> rows{
+      {"of: time_us, fold: meen", "fold: 'meen'"},
+      {"of: time_us, where: maker", "'maker' compares no two: =, !=, <, <=, > and >= are"},
+      {"of: times_us", "figure: $(times_us): there is no column 'times_us'; did you mean"},
+      {"of: bytes", "bytes: is '1048576B', no number"}};
+  for (const auto& [text, fault] : rows) {
+    EXPECT_THAT(config_fault([&text = text] { figure_of_times(text); }), HasSubstr(fault)) << text;
+  }
 }
 
 }  // namespace
