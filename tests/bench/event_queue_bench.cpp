@@ -13,16 +13,22 @@ using namespace c3sim;
 
 namespace {
 
-// The classic hold model: the queue keeps its size while every event popped is pushed again at a random later time.
-void event_queue_hold(benchmark::State& state) {
-  const auto pending = static_cast<std::size_t>(state.range(0));
-  std::uint64_t random = 0x9e3779b97f4a7c15;  // xorshift64, so that the generator costs next to nothing
-  const auto random_delay = [&random] {
+// Drawn by xorshift64, so that the generator costs next to nothing.
+struct RandomDelay {
+  std::uint64_t random = 0x9e3779b97f4a7c15;
+
+  sim::Time operator()() {
     random ^= random << 13;
     random ^= random >> 7;
     random ^= random << 17;
     return sim::Time(1 + static_cast<std::int64_t>(random >> 44));
-  };
+  }
+};
+
+// The classic hold model: the queue keeps its size while every event popped is pushed again at a random later time.
+void event_queue_hold(benchmark::State& state) {
+  const auto pending = static_cast<std::size_t>(state.range(0));
+  RandomDelay random_delay;
   std::uint64_t executed = 0;
   sim::EventQueue queue;
   for (std::size_t i = 0; i < pending; ++i) queue.push(random_delay(), [&executed] { ++executed; });
@@ -42,15 +48,11 @@ BENCHMARK(event_queue_hold)->Arg(1)->Arg(64)->Arg(4096)->Arg(65536)->Arg(1 << 20
 // The same through the simulator: `pending` timers that set themselves again.
 struct Timer {
   sim::Simulator& simulator;
-  std::uint64_t random;
+  RandomDelay delay;
   std::uint64_t left;
 
   void fire() {
-    if (left-- == 0) return;
-    random ^= random << 13;
-    random ^= random >> 7;
-    random ^= random << 17;
-    simulator.schedule(simulator.now() + sim::Time(1 + static_cast<std::int64_t>(random >> 44)), [this] { fire(); });
+    if (left-- > 0) simulator.schedule(simulator.now() + delay(), [this] { fire(); });
   }
 };
 
@@ -62,7 +64,7 @@ void simulator_timers(benchmark::State& state) {
     sim::Simulator simulator;
     std::vector<Timer> timers;
     timers.reserve(pending);
-    for (std::uint64_t i = 0; i < pending; ++i) timers.push_back({simulator, 0x9e3779b97f4a7c15 * (i + 1), rounds});
+    for (std::uint64_t i = 0; i < pending; ++i) timers.push_back({simulator, {0x9e3779b97f4a7c15 * (i + 1)}, rounds});
     for (Timer& timer : timers) timer.fire();
     simulator.run();
     executed += simulator.events_executed();

@@ -2,6 +2,8 @@
 // link of its own direction and through the memories of both its hosts.
 #pragma once
 
+#include <benchmark/benchmark.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -107,5 +109,14 @@ class MeshRun {
   sim::Simulator simulator_;
   sim::ResourceNetwork network_{simulator_};
 };
+
+inline void time_mesh(benchmark::State& state, const Workload& workload) {
+  const std::vector<Flow> flows = make_flows(workload);
+  for (auto _ : state) {
+    const MeshRun run(workload, flows);
+    benchmark::DoNotOptimize(run.ended().data());
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(flows.size()));
+}
 
 }  // namespace c3sim::bench

@@ -87,15 +87,6 @@ class SimGridMesh {
   std::vector<s4u::Host*> hosts_;
 };
 
-void time_c3sim(benchmark::State& state, const bench::Workload& workload) {
-  const std::vector<bench::Flow> flows = bench::make_flows(workload);
-  for (auto _ : state) {
-    const bench::MeshRun run(workload, flows);
-    benchmark::DoNotOptimize(run.ended().data());
-  }
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(flows.size()));
-}
-
 // Compares on the way: a second run with many live flows would take minutes more.
 void time_simgrid(benchmark::State& state, const bench::Workload& workload, SimGridMesh& mesh, double& worst) {
   const std::vector<bench::Flow> flows = bench::make_flows(workload);
@@ -132,7 +123,7 @@ int main(int argc, char** argv) {
   double worst = 0.0;
   for (const bench::Workload& workload : bench::workloads) {
     const std::string name = workload.name;
-    benchmark::RegisterBenchmark(("c3sim/" + name).c_str(), time_c3sim, std::cref(workload))
+    benchmark::RegisterBenchmark(("c3sim/" + name).c_str(), bench::time_mesh, std::cref(workload))
         ->Unit(benchmark::kMillisecond);
     // Once: it is slow enough to be measured so.
     benchmark::RegisterBenchmark(("simgrid/" + name).c_str(), time_simgrid, std::cref(workload), std::ref(mesh),

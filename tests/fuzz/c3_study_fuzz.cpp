@@ -1,16 +1,20 @@
 // Arbitrary bytes as the file of a C3 study: it is read, and some strategy can run every pair, or it is a ConfigError.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 
+#include "sim/config/config.h"
 #include "study/c3/c3_study.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/mi300x_testbed.h"
-#include "tests/fuzz/require.h"
 
 using namespace c3sim;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  read_for_mi300x(bytes, size, study::read_c3_study, [](const study::C3Study& study) {
+void fuzz(std::string_view text) {
+  or_fault([&] {
+    sim::Config config = sim::Config::from_text(text, "fuzz.yaml");
+    sim::Section root = config.root();
+    root.text("platform", "mi300x");
+    const study::C3Study study = study::read_c3_study(root, mi300x_testbed());
+    config.finish();
     require(!study.strategies.empty() && !study.collectives.empty());
     require(1.0 <= study.longer_by && study.longer_by <= 10.0);
     for (const study::StudyPair& pair : study.pairs) {
@@ -25,5 +29,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
       }
     }
   });
-  return 0;
 }

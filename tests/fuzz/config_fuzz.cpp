@@ -1,12 +1,8 @@
 // Arbitrary bytes as a configuration, with assignments: it is read or it is a ConfigError, and what is read survives
 // being written and read again.
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -71,15 +67,14 @@ std::optional<Read> read(std::string_view text, std::string_view assignments, So
 }  // namespace
 
 // The first byte chooses whether sources are required; what follows the first 0xFF is a list of assignments by line.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  if (size == 0) return 0;
-  const Sources sources = bytes[0] % 2 == 0 ? Sources::optional : Sources::required;
-  const std::string_view all(reinterpret_cast<const char*>(bytes) + 1, size - 1);
+void fuzz(std::string_view text) {
+  if (text.empty()) return;
+  const Sources sources = static_cast<unsigned char>(text[0]) % 2 == 0 ? Sources::optional : Sources::required;
+  const std::string_view all = text.substr(1);
   const std::size_t end = all.find('\xFF');
   const std::string_view assignments = end == std::string_view::npos ? std::string_view() : all.substr(end + 1);
   const std::optional<Read> once = read(all.substr(0, end), assignments, sources);
-  if (!once) return 0;
+  if (!once) return;
   const std::optional<Read> twice = read(once->resolved, "", sources);
   if (!twice || twice->parameters != once->parameters || twice->resolved != once->resolved) std::abort();
-  return 0;
 }

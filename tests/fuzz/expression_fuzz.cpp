@@ -1,16 +1,13 @@
 // Arbitrary bytes as a value with expressions: it is replaced by a text that has none, or it is an ExpressionError at a
 // place within it.
-#include <cstddef>
-#include <cstdint>
 #include <stdexcept>
 
 #include "sim/config/expression.h"
-#include "tests/fuzz/require.h"
+#include "tests/fuzz/fuzz.h"
 
 using namespace c3sim;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+void fuzz(std::string_view text) {
   const auto look_up = [](std::string_view name) -> sim::NamedValue {
     if (name == "n") return sim::Amount{3.0, {}};
     if (name == "b") return sim::Amount{1024.0, {1, 0, 0, 0}};
@@ -21,7 +18,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const std::string made = sim::replaced(text, look_up);
     require(sim::has_expression(text) || made == text);
   } catch (const sim::ExpressionError& error) {
-    require(error.at() <= size && *error.what() != '\0');
+    require(error.at() <= text.size() && *error.what() != '\0');
   }
-  return 0;
 }

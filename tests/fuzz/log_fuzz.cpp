@@ -1,20 +1,15 @@
 // Arbitrary bytes as the log of every tool, unpacked where they are gzip and without their colours: no reader throws,
 // whatever it measures is within bounds, and every fault and omission has its place.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "calibrate/readers/log_text.h"
 #include "calibrate/readers/reader.h"
-#include "sim/config/config_error.h"
 #include "sim/config/measurement_text.h"
 #include "tests/calibrate/readers/log_bounds.h"
-#include "tests/fuzz/require.h"
+#include "tests/fuzz/fuzz.h"
 
 using namespace c3sim;
 
@@ -29,12 +24,11 @@ bool is_place(std::string_view where, std::string_view file, int lines) {
 }
 
 // Nothing where it is refused as no text.
-std::optional<std::string> text_of(const std::uint8_t* bytes, std::size_t size) {
+std::optional<std::string> text_of(const std::string& written) {
   constexpr std::size_t most = std::size_t{1} << 20;
   try {
-    const std::string written(reinterpret_cast<const char*>(bytes), size);
     std::string text = sim::measurement_text_of(written, "f", most);
-    require(text.size() <= std::max(most, size));
+    require(text.size() <= std::max(most, written.size()));
     return calibrate::without_escapes(std::move(text));
   } catch (const sim::ConfigError& error) {
     require(!error.faults().empty());
@@ -44,9 +38,9 @@ std::optional<std::string> text_of(const std::uint8_t* bytes, std::size_t size) 
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  const std::optional<std::string> read = text_of(bytes, size);
-  if (!read) return 0;
+void fuzz(std::string_view bytes) {
+  const std::optional<std::string> read = text_of(std::string(bytes));
+  if (!read) return;
   const std::string_view text = *read;
   int lines = 1;
   for (const char c : text) lines += c == '\n' ? 1 : 0;
@@ -71,5 +65,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     require(!reading.measurements.empty() || !reading.left_out.empty() || !reading.faults.empty() ||
             !reading.named.empty());
   }
-  return 0;
 }

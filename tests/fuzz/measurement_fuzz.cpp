@@ -3,16 +3,12 @@
 // concurrent or marked predict is admitted to a fit and nothing else is kept from it; or it is a ConfigError.
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <set>
 #include <string>
-#include <string_view>
 
 #include "calibrate/fit_guard.h"
 #include "calibrate/readers/reader.h"
 #include "study/run/platform_file.h"
-#include "tests/fuzz/require.h"
+#include "tests/fuzz/fuzz.h"
 
 using namespace c3sim;
 
@@ -96,22 +92,17 @@ void check(Reading reading) {
 }
 
 void read(const std::string& text) {
-  try {
-    check(shipped().read_text(text, "f.csv"));
-  } catch (const sim::ConfigError& error) {
-    require(!error.faults().empty());
-  }
+  or_fault([&] { check(shipped().read_text(text, "f.csv")); });
 }
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  const std::string text(reinterpret_cast<const char*>(bytes), size);
+void fuzz(std::string_view bytes) {
+  const std::string text(bytes);
   read(text);
   for (const calibrate::TableFormat& form : shipped().tables()) {
     std::string heading;
     for (const std::string& column : form.needed_columns()) heading += (heading.empty() ? "" : ",") + column;
     read(heading + "\n" + text);
   }
-  return 0;
 }

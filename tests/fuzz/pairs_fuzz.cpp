@@ -1,19 +1,17 @@
 // Arbitrary text as a table of pairs for c3sim-measure: every pair can be measured on four GPUs, or the fault is told.
-#include <cstddef>
-#include <cstdint>
 #include <string>
 
 #include "calibrate/measure/gpu.h"
 #include "calibrate/measure/plan.h"
 #include "calibrate/measure/words.h"
-#include "tests/fuzz/require.h"
+#include "tests/fuzz/fuzz.h"
 
 using namespace c3sim::measure;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+void fuzz(std::string_view text) {
   constexpr int gpus = 4;
   try {
-    for (const Arguments& pair : read_pairs({reinterpret_cast<const char*>(bytes), size}, "pairs.csv", gpus)) {
+    for (const Arguments& pair : read_pairs(std::string(text), "pairs.csv", gpus)) {
       require(pair.shape() == parse_shape(to_string(pair.shape())));
       require(pair.bytes() > 0 && pair.bytes() % gpus == 0);
       parse_collective(pair.text("collective"));
@@ -22,5 +20,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   } catch (const UserError& fault) {
     require(std::string(fault.what()).starts_with("pairs.csv"));
   }
-  return 0;
 }

@@ -1,24 +1,20 @@
 // Arbitrary text as a quantity of any dimension: it is parsed into a finite number that is not negative, or explained.
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
 
 #include "sim/config/quantity_text.h"
 #include "sim/units.h"
-#include "tests/fuzz/require.h"
+#include "tests/fuzz/fuzz.h"
 
 using namespace c3sim;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  if (size == 0) return 0;
+void fuzz(std::string_view bytes) {
+  if (bytes.empty()) return;
   // The first byte chooses the dimension.
   constexpr int dimensions = static_cast<int>(sim::Dimension::flops_per_second) + 1;
-  const auto dimension = static_cast<sim::Dimension>(bytes[0] % dimensions);
-  const std::string_view text(reinterpret_cast<const char*>(bytes) + 1, size - 1);
+  const auto dimension = static_cast<sim::Dimension>(static_cast<unsigned char>(bytes[0]) % dimensions);
 
-  const sim::ParsedQuantity quantity = sim::parse_quantity(text, dimension);
-  if (!quantity.ok()) return 0;
+  const sim::ParsedQuantity quantity = sim::parse_quantity(bytes.substr(1), dimension);
+  if (!quantity.ok()) return;
   require(std::isfinite(quantity.value) && quantity.value >= 0.0);
   if (dimension == sim::Dimension::bytes) {
     require(quantity.value < 0x1p53 && std::floor(quantity.value) == quantity.value);
@@ -27,5 +23,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     require(again.ok() && again.value == quantity.value);
   }
   if (dimension == sim::Dimension::time) require(sim::to_time(sim::Seconds(quantity.value)) >= sim::Time::zero());
-  return 0;
 }

@@ -1,16 +1,11 @@
 // Arbitrary bytes as a file of a suite: it is read, and has what a suite must have, or it is a ConfigError.
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
-
 #include "sim/config/config.h"
-#include "tests/fuzz/require.h"
+#include "tests/fuzz/fuzz.h"
 #include "validate/suite.h"
 
 using namespace c3sim;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+void fuzz(std::string_view text) {
   try {
     const validate::Suite suite = validate::read_suite(sim::Config::from_text(text, "f.yaml"), "f", {}, {});
     require(!suite.tables.empty() || !suite.claims.empty());
@@ -22,5 +17,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     }
   } catch (const sim::ConfigError&) {
   }
-  return 0;
 }

@@ -1,20 +1,16 @@
 // Arbitrary bytes as the axes and the sampling of a study: they are read, and the first and the last point have a value
 // for each axis and a cell for each value, or it is a ConfigError.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
 
 #include "sim/config/config.h"
 #include "study/sweep/sweep_axis.h"
-#include "tests/fuzz/require.h"
+#include "tests/fuzz/fuzz.h"
 
 using namespace c3sim;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  try {
-    sim::Config config =
-        sim::Config::from_text(std::string_view(reinterpret_cast<const char*>(bytes), size), "fuzz.yaml");
+void fuzz(std::string_view text) {
+  or_fault([&] {
+    sim::Config config = sim::Config::from_text(text, "fuzz.yaml");
     sim::Section root = config.root();
     std::vector<study::SweepAxis> axes;
     for (sim::Section section : root.list("axes")) axes.push_back(study::read_axis(section));
@@ -22,8 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     if (root.has("sampling")) sampling = study::read_sampling(root.section("sampling"));
     config.finish();
     const bool grid = sampling.method == study::Method::grid;
-    if (axes.empty() || axes.size() > 64) return 0;
-    if (grid && std::ranges::any_of(axes, [](const auto& axis) { return axis.interval.has_value(); })) return 0;
+    if (axes.empty() || axes.size() > 64) return;
+    if (grid && std::ranges::any_of(axes, [](const auto& axis) { return axis.interval.has_value(); })) return;
     const study::PointSequence points(axes, sampling);
     require(points.size() > 0);
     for (const std::uint64_t index : {std::uint64_t{0}, points.size() - 1}) {
@@ -34,8 +30,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         axes[a].cell(point.values[a]);
       }
     }
-  } catch (const sim::ConfigError& error) {
-    require(!error.faults().empty());
-  }
-  return 0;
+  });
 }

@@ -1,15 +1,12 @@
 // Arbitrary bytes as the form of a table: it is read, and tables of that form are, without endless recursion and with
 // every fault placed; or it is a ConfigError.
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "calibrate/readers/table_reader.h"
 #include "sim/config/config.h"
-#include "tests/fuzz/require.h"
+#include "tests/fuzz/fuzz.h"
 
 using namespace c3sim;
 
@@ -54,12 +51,12 @@ std::string table_of(const calibrate::TableFormat& format, const std::vector<std
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  const std::optional<calibrate::TableFormat> format = read({reinterpret_cast<const char*>(bytes), size});
-  if (!format) return 0;
+void fuzz(std::string_view text) {
+  const std::optional<calibrate::TableFormat> format = read(text);
+  if (!format) return;
   require(!format->rows.empty());
   const std::vector<std::string> columns = format->needed_columns();
-  if (columns.empty()) return 0;
+  if (columns.empty()) return;
   try {
     const sim::CsvFile file = sim::CsvFile::from_text(table_of(*format, columns), "f.csv");
     for (const std::string& column : columns) require(file.has(column));
@@ -70,5 +67,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     for (const sim::Fault& fault : reading.faults) require(fault.where.starts_with("f.csv:") && !fault.what.empty());
   } catch (const sim::ConfigError&) {  // a name of more than 4 KiB
   }
-  return 0;
 }

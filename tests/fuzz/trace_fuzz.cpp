@@ -1,24 +1,18 @@
 // Arbitrary bytes as a profiler's trace: it is read, whole or as far as it goes, or it is a ConfigError, and what is
 // read can be put in order and, unchanged, keeps its times.
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
-
 #include "calibrate/readers/kineto.h"
 #include "calibrate/replay/dependencies.h"
 #include "calibrate/replay/occupancy.h"
 #include "calibrate/replay/replay.h"
 #include "calibrate/replay/replay_report.h"
-#include "sim/config/config_error.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/mi300x_testbed.h"
-#include "tests/fuzz/require.h"
 
 using namespace c3sim;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  try {
-    const calibrate::Profile profile =
-        calibrate::read_kineto(std::string_view(reinterpret_cast<const char*>(bytes), size), "t.json");
+void fuzz(std::string_view text) {
+  or_fault([&] {
+    const calibrate::Profile profile = calibrate::read_kineto(text, "t.json");
     for (const calibrate::ProfiledWork& work : profile.work) {
       require(work.begin <= work.end && work.stream < profile.streams.size());
       require(!work.launch() || *work.launch() < profile.calls.size());
@@ -38,8 +32,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     for (const calibrate::Played& one : calibrate::play(calibrate::split(run, 3), contention)) {
       require(one.begin <= one.end);
     }
-  } catch (const sim::ConfigError& error) {
-    require(!error.faults().empty());
-  }
-  return 0;
+  });
 }

@@ -9,8 +9,8 @@
 
 #include "sim/config/output_file.h"
 #include "study/report/html_file.h"
-#include "study/report/page.h"
 #include "study/report/results_page.h"
+#include "tests/page/hostile_page.h"
 
 namespace c3sim::study {
 namespace {
@@ -180,40 +180,6 @@ Page table_page() {
   return {.title = "A long table", .sections = {{.id = "table", .heading = "Table", .tables = {std::move(table)}}}};
 }
 
-// The same text wherever a page shows one.
-Page hostile_page() {
-  const std::string text =
-      "</script><script>document.title='stolen'</script><img src=x onerror=\"document.title='stolen'\">"
-      "&lt;b&gt;<!--\u2028\u2029{{data}}\"'`\\";
-  ResultTable table({{"command", text, text}, {"key", text, ""}});
-  for (int i = 0; i < 3; ++i) table.add_row({text, fmt::format("{} {}", text, i)});
-  PageTable hostile{.id = text, .caption = text, .table = std::move(table), .filterable = true, .choices = {"key"}};
-  const BarChart bars{.id = text,
-                      .title = text,
-                      .value_axis = text,
-                      .series = {text, text + "2"},
-                      .bars = {{text, {1.0, 2.0}}},
-                      .levels = {{text, 1.0}},
-                      .caption = text};
-  const ScatterChart points{.id = text,
-                            .title = text,
-                            .x = {.label = text, .unit = text},
-                            .y = {.label = text, .unit = text},
-                            .series = {{text, {{1.0, 1.0, text}}}},
-                            .guides = {{text, 0.0, 0.0, 1.0, 1.0}},
-                            .caption = text};
-  const BandChart bands{.id = text, .title = text, .rows = {{text, 0.0, 1.0, {}, 0.5, text}}, .caption = text};
-  const TimelineChart timeline{
-      .id = text, .title = text, .series = {text}, .rows = {{text, {{0.0, 1.0, 0, text, text}}}}, .caption = text};
-  return {.title = text,
-          .lead = {text},
-          .sections = {{.id = text,
-                        .heading = text,
-                        .paragraphs = {text},
-                        .charts = {bars, points, bands, timeline},
-                        .tables = {std::move(hostile)}}}};
-}
-
 }  // namespace
 }  // namespace c3sim::study
 
@@ -222,12 +188,14 @@ int main(int argc, char** argv) {
     std::cerr << "usage: page_samples DIR\n";
     return 2;
   }
+  using namespace c3sim::study;
+  const std::string hostile =
+      "</script><script>document.title='stolen'</script><img src=x onerror=\"document.title='stolen'\">"
+      "&lt;b&gt;<!--\u2028\u2029{{data}}\"'`\\";
   const std::filesystem::path folder = argv[1];
   std::filesystem::create_directories(folder);
-  const auto write = [&folder](const char* name, const c3sim::study::Page& page) {
+  for (const auto& [name, page] : {std::pair{"charts.html", charts_page()}, std::pair{"table.html", table_page()},
+                                   std::pair{"hostile.html", page_of_text(hostile)}}) {
     c3sim::sim::write_file(folder / name, to_html(page));
-  };
-  write("charts.html", c3sim::study::charts_page());
-  write("table.html", c3sim::study::table_page());
-  write("hostile.html", c3sim::study::hostile_page());
+  }
 }

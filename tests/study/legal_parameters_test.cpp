@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <set>
+#include <sstream>
 
 #include "study/run/parallel.h"
 #include "study/sweep/machine_cache.h"
@@ -31,71 +31,60 @@ operations:
   - {name: load, stream: others, remote: {gpu: 0, peers: [1], bytes: 1MiB, cus: 8, access: load}}
 )";
 
-struct Asked {
+struct LegalQuestion {
   Ask ask;
-  Words words;
+  std::string text;  // "from=gpu0 to=gpu1"
 
+  Words words() const {
+    Words words;
+    std::istringstream parts(text);
+    for (std::string part; parts >> part;) {
+      const std::size_t middle = part.find('=');
+      words.push_back({part.substr(0, middle), part.substr(middle + 1)});
+    }
+    return words;
+  }
   PointQuestion question() const {
     if (ask != Ask::run) return PointQuestion(ask);
     return PointQuestion(ask, sim::Config::from_text(triggers, "triggers.yaml"));
   }
 };
 
-const std::vector<Asked>& questions() {
-  static const std::vector<Asked> all{
-      {Ask::gemm, {{"gemm", "1000x1000x1000"}}},
-      {Ask::gemm, {{"gemm", "1000x1000x1000"}, {"dtype", "fp8"}}},
-      {Ask::gemm, {{"gemm", "8192x4096x2048"}}},
-      {Ask::collective, {{"collective", "all_gather"}, {"bytes", "8KiB"}}},
-      {Ask::collective, {{"collective", "all_reduce"}, {"bytes", "4MiB"}}},
-      {Ask::collective, {{"collective", "all_to_all"}, {"bytes", "4MiB"}}},
-      {Ask::collective, {{"collective", "reduce_scatter"}, {"bytes", "1MiB"}}},
-      {Ask::collective, {{"collective", "broadcast"}, {"bytes", "1MiB"}}},
-      {Ask::collective, {{"collective", "all_reduce"}, {"bytes", "64KiB"}, {"backend", "one_shot"}}},
-      {Ask::collective, {{"collective", "all_reduce"}, {"bytes", "1MiB"}, {"backend", "two_shot"}}},
-      {Ask::collective, {{"collective", "all_gather"}, {"bytes", "4MiB"}, {"backend", "sdma"}}},
-      {Ask::collective, {{"collective", "all_gather"}, {"bytes", "64KiB"}, {"backend", "sdma"}, {"variant", "bcst"}}},
-      {Ask::collective, {{"collective", "all_to_all"}, {"bytes", "64KiB"}, {"backend", "sdma"}, {"variant", "swap"}}},
-      {Ask::collective,
-       {{"collective", "all_to_all"},
-        {"bytes", "64KiB"},
-        {"backend", "sdma"},
-        {"variant", "b2b"},
-        {"prelaunch", "yes"}}},
-      {Ask::collective, {{"collective", "all_reduce"}, {"bytes", "1MiB"}, {"backend", "sdma"}}},
-      {Ask::copy, {{"from", "gpu0"}, {"to", "gpu1"}, {"bytes", "64MiB"}}},
-      {Ask::copy, {{"from", "host"}, {"to", "gpu1"}, {"bytes", "4MiB"}}},
-      {Ask::copy, {{"from", "host"}, {"to", "gpu0"}, {"bytes", "32KiB"}, {"copies", "64"}, {"submit", "each"}}},
-      {Ask::copy, {{"from", "gpu0"}, {"to", "host"}, {"bytes", "32KiB"}, {"copies", "64"}, {"submit", "batch"}}},
-      {Ask::copy, {{"from", "gpu0"}, {"to", "gpu1"}, {"bytes", "32KiB"}, {"copies", "64"}, {"submit", "graph"}}},
-      {Ask::copy, {{"from", "host"}, {"to", "gpu0"}, {"bytes", "32KiB"}, {"copies", "64"}, {"submit", "kernel"}}},
-      {Ask::c3,
-       {{"gemm", "2048x2048x1024"}, {"collective", "all_gather"}, {"bytes", "16MiB"}, {"strategy", "c3_base"}}},
-      {Ask::c3, {{"gemm", "2048x2048x1024"}, {"collective", "all_gather"}, {"bytes", "16MiB"}, {"strategy", "c3_rp"}}},
-      {Ask::c3,
-       {{"gemm", "2048x2048x1024"}, {"collective", "all_to_all"}, {"bytes", "16MiB"}, {"strategy", "conccl_rp"}}},
-      {Ask::kernel, {{"read", "16MiB"}, {"write", "16MiB"}}},
-      {Ask::kernel, {{"operator", "rmsnorm"}, {"elements", "256x4096"}}},
-      {Ask::kernel, {{"operator", "attention"}, {"heads", "8"}, {"tokens", "512"}}},
-      {Ask::kernel, {{"operator", "attention"}, {"heads", "8"}, {"kv_heads", "1"}, {"context", "4096"}}},
-      {Ask::kernel, {{"gpu", "gpu0"}, {"peers", "gpu1"}, {"bytes", "1MiB"}}},
-      {Ask::step,
-       {{"model", "llama3-8b"}, {"layers", "1"}, {"phase", "decode"}, {"batch", "4"}, {"context", "512"}, {"tp", "2"}}},
-      {Ask::step,
-       {{"model", "mixtral-8x7b"},
-        {"layers", "1"},
-        {"phase", "prefill"},
-        {"tokens", "128"},
-        {"tp", "2"},
-        {"graph", "yes"}}},
-      {Ask::step,
-       {{"model", "llama3-8b"},
-        {"layers", "1"},
-        {"phase", "train"},
-        {"tokens", "128"},
-        {"dp", "2"},
-        {"shard", "full"}}},
-      {Ask::run, {}},
+const std::vector<LegalQuestion>& questions() {
+  static const std::vector<LegalQuestion> all{
+      {Ask::gemm, "gemm=1000x1000x1000"},
+      {Ask::gemm, "gemm=1000x1000x1000 dtype=fp8"},
+      {Ask::gemm, "gemm=8192x4096x2048"},
+      {Ask::collective, "collective=all_gather bytes=8KiB"},
+      {Ask::collective, "collective=all_reduce bytes=4MiB"},
+      {Ask::collective, "collective=all_to_all bytes=4MiB"},
+      {Ask::collective, "collective=reduce_scatter bytes=1MiB"},
+      {Ask::collective, "collective=broadcast bytes=1MiB"},
+      {Ask::collective, "collective=all_reduce bytes=64KiB backend=one_shot"},
+      {Ask::collective, "collective=all_reduce bytes=1MiB backend=two_shot"},
+      {Ask::collective, "collective=all_gather bytes=4MiB backend=sdma"},
+      {Ask::collective, "collective=all_gather bytes=64KiB backend=sdma variant=bcst"},
+      {Ask::collective, "collective=all_to_all bytes=64KiB backend=sdma variant=swap"},
+      {Ask::collective, "collective=all_to_all bytes=64KiB backend=sdma variant=b2b prelaunch=yes"},
+      {Ask::collective, "collective=all_reduce bytes=1MiB backend=sdma"},
+      {Ask::copy, "from=gpu0 to=gpu1 bytes=64MiB"},
+      {Ask::copy, "from=host to=gpu1 bytes=4MiB"},
+      {Ask::copy, "from=host to=gpu0 bytes=32KiB copies=64 submit=each"},
+      {Ask::copy, "from=gpu0 to=host bytes=32KiB copies=64 submit=batch"},
+      {Ask::copy, "from=gpu0 to=gpu1 bytes=32KiB copies=64 submit=graph"},
+      {Ask::copy, "from=host to=gpu0 bytes=32KiB copies=64 submit=kernel"},
+      {Ask::c3, "gemm=2048x2048x1024 collective=all_gather bytes=16MiB strategy=c3_base"},
+      {Ask::c3, "gemm=2048x2048x1024 collective=all_gather bytes=16MiB strategy=c3_rp"},
+      {Ask::c3, "gemm=2048x2048x1024 collective=all_to_all bytes=16MiB strategy=conccl_rp"},
+      {Ask::kernel, "read=16MiB write=16MiB"},
+      {Ask::kernel, "operator=rmsnorm elements=256x4096"},
+      {Ask::kernel, "operator=attention heads=8 tokens=512"},
+      {Ask::kernel, "operator=attention heads=8 kv_heads=1 context=4096"},
+      {Ask::kernel, "gpu=gpu0 peers=gpu1 bytes=1MiB"},
+      {Ask::step, "model=llama3-8b layers=1 phase=decode batch=4 context=512 tp=2"},
+      {Ask::step, "model=mixtral-8x7b layers=1 phase=prefill tokens=128 tp=2 graph=yes"},
+      {Ask::step, "model=llama3-8b layers=1 phase=train tokens=128 dp=2 shard=full"},
+      {Ask::run, ""},
   };
   return all;
 }
@@ -127,7 +116,7 @@ class Machines {
   }
 
   // What is wrong with what becomes of a question on a machine: nothing where there is an answer or a fault.
-  std::string wrong(const Words& machine, const Asked& asked) const {
+  std::string wrong(const Words& machine, const LegalQuestion& asked) const {
     // Times 4096 events: a step of 30 products on a GPU of one CU takes two million of these, in a second.
     constexpr int most = 2048;
     try {
@@ -137,7 +126,7 @@ class Machines {
       });
       Testbed testbed(platforms_.with(machine));
       const PointQuestion question = asked.question();
-      const PointQuestion::Quantities told = question.quantities_of(question.answer(testbed, asked.words));
+      const PointQuestion::Quantities told = question.quantities_of(question.answer(testbed, asked.words()));
       for (std::size_t i = 0; i < told.columns.size(); ++i) {
         const auto* const number = std::get_if<double>(&told.cells[i]);
         const bool may_be_none = told.columns[i].key == "fraction_of_ideal";
@@ -154,8 +143,8 @@ class Machines {
 
  private:
   static std::vector<std::string> absurd_values(const sim::Parameter& parameter) {
-    static const std::map<std::string, std::string> by_unit{{"s", "90000 s"}, {"B", "9e15 B"}};
-    if (const auto one = by_unit.find(parameter.unit); one != by_unit.end()) return {one->second};
+    if (parameter.unit == "s") return {"90000 s"};
+    if (parameter.unit == "B") return {"9e15 B"};
     if (!parameter.unit.empty()) return {"1e40 " + parameter.unit};
     return {"1000000000000000", "1e15"};
   }
@@ -164,9 +153,8 @@ class Machines {
     try {
       platforms_.with(Words{{parameter.path, absurd}});
     } catch (const sim::ConfigError& error) {
-      for (const sim::Fault& fault : error.faults()) {
-        if (fault.path == parameter.path) return values_in(fault.what);
-      }
+      const auto fault = std::ranges::find(error.faults(), parameter.path, &sim::Fault::path);
+      if (fault != error.faults().end()) return values_in(fault->what);
     }
     return {};
   }
@@ -196,11 +184,6 @@ class Machines {
   mutable std::map<std::string, std::vector<std::string>> extremes_;
 };
 
-const Machines& mi300x_machines() {
-  static const Machines machines("mi300x");
-  return machines;
-}
-
 // One of its extremes, or up to a thousand times what it is.
 std::string any_value(const sim::Parameter& parameter, const std::vector<std::string>& extremes) {
   const bool is_extreme = *rc::gen::inRange(0, 2) == 0;
@@ -213,7 +196,7 @@ std::string any_value(const sim::Parameter& parameter, const std::vector<std::st
 }
 
 RC_GTEST_PROP(LegalParameters, AloneAndInPairsGiveAnAnswerOrAFault, ()) {
-  const Machines& machines = mi300x_machines();
+  static const Machines machines("mi300x");
   for (int machine = 0; machine < 3; ++machine) {
     Words words;
     for (int count = *rc::gen::inRange(1, 3); count > 0; --count) {
@@ -225,7 +208,7 @@ RC_GTEST_PROP(LegalParameters, AloneAndInPairsGiveAnAnswerOrAFault, ()) {
     const auto asked = *rc::gen::inRange<std::size_t>(0, questions().size());
     std::string machine_words;
     for (const Assignment& word : words) machine_words += " --set " + word.name + "=" + word.value;
-    RC_LOG() << to_string(questions()[asked].ask) << " " << asked << machine_words;
+    RC_LOG() << to_string(questions()[asked].ask) << " " << questions()[asked].text << machine_words;
     RC_ASSERT(machines.wrong(words, questions()[asked]) == "");
   }
 }
@@ -233,9 +216,9 @@ RC_GTEST_PROP(LegalParameters, AloneAndInPairsGiveAnAnswerOrAFault, ()) {
 // Without anything assigned there is an answer, or no value would be tried out.
 TEST(LegalParameters, AreTriedOnQuestionsThatHaveAnswers) {
   const Platform platform = read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", {}, folders);
-  for (const Asked& asked : questions()) {
+  for (const LegalQuestion& asked : questions()) {
     Testbed testbed(platform.spec);
-    EXPECT_NO_THROW(asked.question().answer(testbed, asked.words)) << to_string(asked.ask);
+    EXPECT_NO_THROW(asked.question().answer(testbed, asked.words())) << to_string(asked.ask);
   }
 }
 
@@ -250,7 +233,8 @@ TEST_P(FullLegalParameters, AtBothEndsGiveQuestionsAnAnswerOrAFault) {
       ++tried;
       for (std::size_t asked = tried % 2; asked < questions().size(); asked += 2) {
         EXPECT_EQ(machines.wrong({{parameter.path, value}}, questions()[asked]), "")
-            << parameter.path << "=" << value << ", question " << asked << ", " << to_string(questions()[asked].ask);
+            << parameter.path << "=" << value << ", " << to_string(questions()[asked].ask) << " "
+            << questions()[asked].text;
       }
     }
   }

@@ -1,32 +1,42 @@
-// Runs back to back and from rest, on the machine whose governor holds a mean and on the one where it acts at once.
+// What is seen of trials: runs back to back and from rest, on the machine whose governor holds a mean and on the one
+// where it acts at once; a GEMM and a collective at once; a GEMM that a gather feeds.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <numeric>
-#include <tuple>
-#include <vector>
 
-#include "study/ask/trial.h"
-#include "study/run/testbed.h"
+#include "study/run/power_meter.h"
 #include "tests/models/model_fixture.h"
 #include "tests/study/seen_of_trial.h"
 #include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
+using sim::operator""_B;
 using sim::operator""_GiB;
+using sim::operator""_KiB;
 using sim::operator""_us;
 using sim::operator""_MiB;
 
 constexpr models::GemmShape cb4{18432, 8192, 16384};
 
-models::PlatformSpec as_shot(models::PlatformSpec platform) {
-  platform.host.protocol = models::Protocol::shot;
+models::PlatformSpec by(models::Protocol protocol, models::PlatformSpec platform) {
+  platform.host.protocol = protocol;
   return platform;
+}
+
+double time_of(const models::PlatformSpec& platform, const GemmTrial& trial) {
+  return figure(platform, trial, Figure::time);
+}
+
+models::CollectiveSpec all_reduce() {
+  models::CollectiveSpec spec = collective(models::Backend::rccl, models::CollectiveKind::all_reduce, 0.28125 * 1_GiB);
+  spec.gpus = 8;
+  return spec;
 }
 
 // The mean time of the later half of so many runs, one behind the other from rest.
@@ -41,7 +51,7 @@ double settled(const models::PlatformSpec& platform, const Schedule& once, std::
       all.push_back(std::move(operation));
     }
   }
-  Testbed testbed(as_shot(platform));
+  Testbed testbed(by(models::Protocol::shot, platform));
   const std::vector<Span>& spans = testbed.run(all).operations;
   const std::size_t half = times / 2;
   sim::Time end_of_half{0};
@@ -77,43 +87,37 @@ TEST(SteadyProtocol, DrawsTheCapOnAverageOrLess) {
 
 // One simulation is all there is to it, and protocols do not differ.
 TEST(SteadyProtocol, IsOneRunWhereTheCapActsAtOnce) {
-  models::PlatformSpec platform = models::mi300x({"gpu.power.governor=at_once", "gpu.power.links_awake_for=0s"});
+  const models::PlatformSpec platform = models::mi300x({"gpu.power.governor=at_once", "gpu.power.links_awake_for=0s"});
   const Schedule both = c3(platform, Strategy::c3_base, 2_GiB);
   Testbed testbed(platform);
   const Timeline& timeline = testbed.run(both);
   EXPECT_FALSE(timeline.ceiling.has_value());
-  Testbed from_rest(as_shot(platform));
-  EXPECT_EQ(from_rest.run(both).makespan(), timeline.makespan());
-  platform.host.protocol = models::Protocol::rounds;
-  Testbed in_rounds(platform);
-  EXPECT_EQ(in_rounds.run(both).makespan(), timeline.makespan());
-}
-
-models::PlatformSpec in_rounds(models::PlatformSpec platform) {
-  platform.host.protocol = models::Protocol::rounds;
-  return platform;
+  for (const models::Protocol protocol : {models::Protocol::shot, models::Protocol::rounds}) {
+    EXPECT_EQ(Testbed(by(protocol, platform)).run(both).makespan(), timeline.makespan());
+  }
 }
 
 // An all-reduce, and when the host knows of its end a GEMM.
 GemmTrial behind_all_reduce(int n) {
   GemmTrial trial{.shape = {n, n, n}};
   trial.before = Before::collective;
-  trial.collective.kind = models::CollectiveKind::all_reduce;
-  trial.collective.bytes = 0.28125 * 1_GiB;
+  trial.collective = all_reduce();
   return trial;
 }
 
-double time_of(const models::PlatformSpec& platform, const GemmTrial& trial) {
-  return all_of(platform, trial).at(Figure::time);
-}
+GemmTrial behind_traffic(int n) { return {.shape = {n, n, n}, .before = Before::traffic}; }
+
+struct Slower {
+  int n;
+  double least, most;
+};
 
 // The governor undershoots behind a phase of low power, but not before a GEMM of 1.6 ms has ended.
 TEST(RoundsProtocol, AGemmBehindACollectiveMeetsTheUndershoot) {
   const models::PlatformSpec platform = models::mi300x();
-  for (const auto& [n, least, most] : {std::tuple{12288, 1.03, 1.12}, std::tuple{8192, 0.95, 1.02}}) {
-    GemmTrial awake = behind_all_reduce(n);
-    awake.before = Before::traffic;
-    const double slower = time_of(in_rounds(platform), behind_all_reduce(n)) / time_of(platform, awake);
+  for (const auto& [n, least, most] : {Slower{12288, 1.03, 1.12}, Slower{8192, 0.95, 1.02}}) {
+    const double slower =
+        time_of(by(models::Protocol::rounds, platform), behind_all_reduce(n)) / time_of(platform, behind_traffic(n));
     EXPECT_GT(slower, least) << n;
     EXPECT_LT(slower, most) << n;
   }
@@ -121,50 +125,38 @@ TEST(RoundsProtocol, AGemmBehindACollectiveMeetsTheUndershoot) {
 
 TEST(RoundsProtocol, IsWhatRoundsFromRestComeTo) {
   const models::PlatformSpec platform = models::mi300x();
-  models::CollectiveSpec reduce;
-  reduce.kind = models::CollectiveKind::all_reduce;
-  reduce.gpus = platform.gpus;
-  reduce.bytes = 0.28125 * 1_GiB;
-  Schedule once{operation_of(reduce), operation_of(DelaySpec{}), operation_of(models::GemmShape{12288, 12288, 12288}),
-                operation_of(DelaySpec{})};
+  Schedule once{operation_of(all_reduce()), operation_of(DelaySpec{}),
+                operation_of(models::GemmShape{12288, 12288, 12288}), operation_of(DelaySpec{})};
   for (std::size_t place = 1; place < once.size(); ++place) once[place].after = {place - 1};
-  Testbed testbed(in_rounds(platform));
+  Testbed testbed(by(models::Protocol::rounds, platform));
   const double time = sim::to_seconds(testbed.run(once).makespan()).value();
   EXPECT_NEAR(time, settled(platform, once, 24), 0.01 * time);
 }
 
-// Links that have carried data draw their power, and no operand is where the GEMM before left it.
+// Links that have carried data draw their power, and no operand is where the GEMM before left it: operands of another
+// GEMM are cold where the cache would hold them.
 TEST(Before, TrafficMakesAGemmSlower) {
-  for (const auto& [n, least, most] : {std::tuple{4096, 1.0, 1.06}, std::tuple{16384, 1.02, 1.05}}) {
-    const GemmTrial loop{.shape = {n, n, n}};
-    GemmTrial awake = loop;
-    awake.before = Before::traffic;
-    const double slower = time_of(models::mi300x(), awake) / time_of(models::mi300x(), loop);
-    EXPECT_GT(slower, least) << n;
-    EXPECT_LT(slower, most) << n;
+  const auto slower = [](int n, const models::PlatformSpec& platform) {
+    return time_of(platform, behind_traffic(n)) / time_of(platform, {.shape = {n, n, n}});
+  };
+  for (const auto& [n, least, most] : {Slower{4096, 1.0, 1.06}, Slower{16384, 1.02, 1.05}}) {
+    EXPECT_GT(slower(n, models::mi300x()), least) << n;
+    EXPECT_LT(slower(n, models::mi300x()), most) << n;
   }
-}
-
-TEST(Before, OperandsOfAnotherGemmAreColdWhereTheCacheWouldHoldThem) {
-  const models::PlatformSpec platform = models::mi300x({"gpu.gemm.library=work_stealing"});
-  const GemmTrial loop{.shape = {4096, 4096, 4096}};
-  GemmTrial awake = loop;
-  awake.before = Before::traffic;
-  EXPECT_GT(time_of(platform, awake), 1.02 * time_of(platform, loop));
+  EXPECT_GT(slower(4096, models::mi300x({"gpu.gemm.library=work_stealing"})), 1.02);
 }
 
 // From rest only the burst limit holds, and the first launch waits for the GPU to wake.
 TEST(ShotProtocol, IsFasterButForWakingUp) {
   const models::PlatformSpec platform = models::h200();
-  const auto time = [&platform](GemmTrial trial) { return figure(platform, trial, Figure::time); };
-  const double steady = time({.shape = cb4});
-  const double first = time({.shape = cb4, .nth = 0});
-  const double second = time({.shape = cb4, .nth = 1});
+  const double steady = time_of(platform, {.shape = cb4});
+  const double first = time_of(platform, {.shape = cb4, .nth = 0});
+  const double second = time_of(platform, {.shape = cb4, .nth = 1});
   const sim::Time launch = platform.host.wake_up + platform.host.kernel_launch;  // the second one is queued
   EXPECT_NEAR(first - second, sim::to_seconds(launch).value(), 1e-6);
   EXPECT_LT(second, 0.9 * steady);
-  EXPECT_DOUBLE_EQ(figure(as_shot(platform), GemmTrial{.shape = cb4}, Figure::time), first);
-  EXPECT_NEAR(time({.shape = cb4, .nth = 60}), steady, 0.005 * steady);
+  EXPECT_DOUBLE_EQ(time_of(by(models::Protocol::shot, platform), {.shape = cb4}), first);
+  EXPECT_NEAR(time_of(platform, {.shape = cb4, .nth = 60}), steady, 0.005 * steady);
 }
 
 // What docs/experiments.md says of the order of launches: the kernel listed first has the SMs, the other one those that
@@ -175,7 +167,7 @@ TEST(ShotProtocol, TheOrderOfLaunchesDecidesWhoGetsTheCus) {
   models::CollectiveSpec spec = collective(models::Backend::rccl, models::CollectiveKind::all_gather, 2_GiB);
   spec.gpus = 8;
   const Operation gather = operation_of(spec);
-  for (const models::PlatformSpec& platform : {models::h200(), as_shot(models::h200())}) {
+  for (const models::PlatformSpec& platform : {models::h200(), by(models::Protocol::shot, models::h200())}) {
     Testbed testbed(platform);
     const std::vector<Span> gemm_first = testbed.run({gemm, gather}).operations;
     const std::vector<Span> gather_first = testbed.run({gather, gemm}).operations;
@@ -194,7 +186,7 @@ TEST(GemmsWithPauses, AreFromRestIfThePauseIsLong) {
   const models::PlatformSpec platform = models::h200();
   const GemmTrial paused{.shape = cb4, .pause = 30'000_us};
   const Figures figures = all_of(platform, paused);
-  EXPECT_DOUBLE_EQ(figures.at(Figure::time), figure(platform, GemmTrial{.shape = cb4, .nth = 0}, Figure::time));
+  EXPECT_DOUBLE_EQ(figures.at(Figure::time), time_of(platform, {.shape = cb4, .nth = 0}));
   EXPECT_NEAR(figures.at(Figure::clock), platform.gpu.power.highest_clock.value(), 1.0);
   const double share = figures.at(Figure::time) / (figures.at(Figure::time) + 30e-3);
   EXPECT_LT(figures.at(Figure::power), 121.0 + share * (platform.gpu.power.burst_limit.value() - 121.0));
@@ -204,15 +196,14 @@ TEST(GemmsWithPauses, AreFromRestIfThePauseIsLong) {
 TEST(GemmsWithPauses, InGroupsAreTimedByTheirPlace) {
   const models::PlatformSpec platform = models::h200();
   const GemmTrial group{.shape = cb4, .pause = 10'000_us, .group = 8};
-  const auto time_of = [&](int place) {
+  std::vector<double> times;
+  for (int place = 0; place < 8; ++place) {
     GemmTrial one = group;
     one.nth = place;
-    return figure(platform, one, Figure::time);
-  };
-  double sum = 0.0;
-  for (int place = 0; place < 8; ++place) sum += time_of(place);
-  EXPECT_NEAR(figure(platform, group, Figure::time), sum / 8.0, 1e-9);
-  EXPECT_LT(time_of(1), 0.97 * figure(platform, GemmTrial{.shape = cb4}, Figure::time));
+    times.push_back(time_of(platform, one));
+  }
+  EXPECT_NEAR(time_of(platform, group), std::accumulate(times.begin(), times.end(), 0.0) / 8.0, 1e-9);
+  EXPECT_LT(times[1], 0.97 * time_of(platform, {.shape = cb4}));
 }
 
 // Awake links take 42 W from a GEMM that the cap holds back, and other operands are not in the caches.
@@ -220,9 +211,9 @@ TEST(GemmsWithPauses, AreSlowerOnAwakeLinks) {
   const models::PlatformSpec platform = models::mi300x();
   GemmTrial trial{.shape = {16384, 16384, 16384}, .pause = 1'000_us, .group = 5};
   trial.nth = 4;
-  const double asleep = figure(platform, trial, Figure::time);
+  const double asleep = time_of(platform, trial);
   trial.before = Before::traffic;
-  const double awake = figure(platform, trial, Figure::time);
+  const double awake = time_of(platform, trial);
   EXPECT_GT(awake, 1.01 * asleep);
   EXPECT_LT(awake, 1.06 * asleep);
 }
@@ -230,7 +221,7 @@ TEST(GemmsWithPauses, AreSlowerOnAwakeLinks) {
 // A pause of 0.1 ms hardly lets anything cool: about as steady.
 TEST(GemmsWithPauses, AreSteadyIfThePauseIsShort) {
   const models::PlatformSpec platform = models::h200();
-  const double steady = figure(platform, GemmTrial{.shape = cb4}, Figure::time);
+  const double steady = time_of(platform, {.shape = cb4});
   const Figures paused = all_of(platform, GemmTrial{.shape = cb4, .pause = 100_us});
   EXPECT_NEAR(paused.at(Figure::time), steady, 0.02 * steady);
   EXPECT_NEAR(paused.at(Figure::power), platform.gpu.power.cap.value(), 0.011 * platform.gpu.power.cap.value());
@@ -240,14 +231,11 @@ TEST(GemmsWithPauses, AreSteadyIfThePauseIsShort) {
 
 constexpr double rounding_us = 1e-3;  // of sums in another order
 
-const models::PlatformSpec& four_h200() {
-  static const models::PlatformSpec platform = h200({"gpus=4"}).spec;
-  return platform;
-}
-
-const models::PlatformSpec& four_mi300x() {
-  static const models::PlatformSpec platform = mi300x({"gpus=4"}).spec;
-  return platform;
+// Of one make or the other, with four GPUs.
+const models::PlatformSpec& four_gpus(bool nvidia) {
+  static const models::PlatformSpec h200s = h200({"gpus=4"}).spec;
+  static const models::PlatformSpec mi300xs = mi300x({"gpus=4"}).spec;
+  return nvidia ? h200s : mi300xs;
 }
 
 std::vector<int> any_order(std::size_t count) {
@@ -314,7 +302,7 @@ void expect_equal(const std::vector<double>& one, const std::vector<double>& oth
 }
 
 RC_GTEST_PROP(Permutation, OfGpusLeavesTheTimesOfOperationsAsTheyAre, (bool nvidia)) {
-  const models::PlatformSpec& platform = nvidia ? four_h200() : four_mi300x();
+  const models::PlatformSpec& platform = four_gpus(nvidia);
   const Schedule schedule = any_schedule(platform.gpus);
   const Schedule other = permuted(schedule, any_order(static_cast<std::size_t>(platform.gpus)));
   expect_equal(ends_of(platform, schedule), ends_of(platform, other), rounding_us);
@@ -323,7 +311,7 @@ RC_GTEST_PROP(Permutation, OfGpusLeavesTheTimesOfOperationsAsTheyAre, (bool nvid
 // Pieces of a fused product go to the peers one behind the other, as they lie in a circle: whichever GPU of it is the
 // first. Commands and copies that come to an engine at one instant are served one before the other: some set-ups.
 RC_GTEST_PROP(Permutation, OfGpusInACircleLeavesAFusedProductAsItIs, (bool nvidia)) {
-  const models::PlatformSpec& platform = nvidia ? four_h200() : four_mi300x();
+  const models::PlatformSpec& platform = four_gpus(nvidia);
   Schedule schedule = any_schedule(platform.gpus);
   schedule.push_back(operation_of(models::by_tracker({1024, 2048, 1024}, platform.gpus, platform)));
   std::vector<int> order(static_cast<std::size_t>(platform.gpus));
@@ -336,7 +324,7 @@ RC_GTEST_PROP(Permutation, OfGpusInACircleLeavesAFusedProductAsItIs, (bool nvidi
 // hands its three over one after another, 3 us apart: so far may a GPU be read from earlier or later. The fast one of
 // three would be hundreds of microseconds off.
 RC_GTEST_PROP(Permutation, OfEqualPullsMakesNoneTheFastOne, ()) {
-  const models::PlatformSpec& platform = four_h200();
+  const models::PlatformSpec& platform = four_gpus(true);
   Schedule schedule;
   const sim::Bytes bytes = *rc::gen::inRange(64, 256) * 1_MiB;
   for (int gpu = 0; gpu < platform.gpus; ++gpu) {
@@ -355,7 +343,7 @@ RC_GTEST_PROP(Permutation, OfEqualPullsMakesNoneTheFastOne, ()) {
 
 // Three pulls each way at once, one of them a microsecond later: what follows from that is some microseconds of each.
 RC_GTEST_PROP(Permutation, NoPullIsTheFastOneForAMicrosecond, ()) {
-  const models::PlatformSpec& platform = four_h200();
+  const models::PlatformSpec& platform = four_gpus(true);
   Schedule schedule;
   for (int peer = 1; peer < platform.gpus; ++peer) schedule.push_back(copy_of(peer, 0, true, 2_MiB));
   for (int peer = 1; peer < platform.gpus; ++peer) schedule.push_back(copy_of(0, peer, true, 2_MiB));
@@ -363,6 +351,318 @@ RC_GTEST_PROP(Permutation, NoPullIsTheFastOneForAMicrosecond, ()) {
   schedule[*rc::gen::inRange<std::size_t>(0, schedule.size())].delay = 1_us;
   const std::vector<double> apart = ends_of(platform, schedule);
   for (std::size_t i = 0; i < together.size(); ++i) RC_ASSERT(std::abs(together[i] - apart[i]) < 5.0);
+}
+
+// What the protocols time of an operation that is asked about by itself.
+
+double microseconds(const Work& work, const std::vector<std::string>& assignments) {
+  return sim::to_microseconds(Testbed(h200(assignments).spec).alone(work));
+}
+
+const models::CollectiveSpec small_gather =
+    collective(models::Backend::rccl, models::CollectiveKind::all_gather, 64_KiB);
+
+// The launch of 12 us and the notice of 2 us are what the host sees beside the kernel, here of a GEMM too short for the
+// power cap; a stream has the gap instead.
+TEST(Protocols, AStreamAndAProfilerDoNotSeeLaunchAndNotice) {
+  const auto with = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"host.kernel_launch=12us", "host.kernel_notice=2us"});
+    return microseconds(models::GemmShape{512, 512, 512}, more);
+  };
+  const double steady = with({});
+  EXPECT_NEAR(with({"host.kernel_time=true"}), steady - 14.0, 1e-3);
+  EXPECT_NEAR(with({"host.protocol=stream", "host.kernel_gap=1us"}), steady - 13.0, 1e-3);
+  EXPECT_NEAR(with({"host.protocol=graph", "host.graph_kernel_gap=3us"}), steady - 11.0, 1e-3);
+  EXPECT_NEAR(with({"host.protocol=stream", "host.kernel_gap=1us", "host.kernel_time=true"}), steady - 14.0, 1e-3);
+}
+
+// Behind a barrier each further GPU's part is late; those of a stream keep together by themselves.
+TEST(Protocols, CollectivesBehindABarrierWaitForTheLastLaunch) {
+  const auto skewed_by = [](const std::string& skew, const std::string& protocol) {
+    return microseconds(small_gather, {"host.collective_skew=" + skew, "host.protocol=" + protocol});
+  };
+  EXPECT_NEAR(skewed_by("2us", "steady") - skewed_by("0us", "steady"), 7 * 2.0, 1e-3);
+  EXPECT_NEAR(skewed_by("2us", "stream"), skewed_by("0us", "stream"), 1e-3);
+}
+
+// What takes less than its launch by a thread that does nothing else comes as often as that; one thread for eight GPUs
+// takes eight times as long.
+TEST(Protocols, AStreamIsNoFasterThanItsHostLaunches) {
+  const std::vector<std::string> per_gpu{"host.protocol=stream", "host.collective_interval=20us"};
+  EXPECT_NEAR(microseconds(small_gather, per_gpu), 20.0, 1e-6);
+  EXPECT_NEAR(microseconds(small_gather, {"host.protocol=stream", "host.collective_interval=20us", "host.threads=one"}),
+              160.0, 1e-6);
+}
+
+TEST(Protocols, CopyEnginesThatTheHostDrivesAreNoStream) {
+  const models::CollectiveSpec by_engines =
+      collective(models::Backend::sdma, models::CollectiveKind::all_gather, 1_MiB);
+  Testbed stream(h200({"host.protocol=stream"}).spec);
+  EXPECT_THAT(stream.why_impossible(by_engines), HasSubstr("the protocols steady, shot and rounds are accepted"));
+  EXPECT_THAT(stream.why_impossible(models::SdmaCopySpec{0, 1, 1_MiB, {}}), HasSubstr("which no stream hides"));
+  EXPECT_THAT(stream.why_impossible(small_gather), IsEmpty());
+  Testbed profiled(h200({"host.kernel_time=true"}).spec);
+  EXPECT_THAT(profiled.why_impossible(by_engines), HasSubstr("copy engines run no kernel"));
+  models::CollectiveSpec of_graph = small_gather;
+  of_graph.graph = true;
+  EXPECT_THAT(stream.why_impossible(of_graph), HasSubstr("--protocol graph is accepted"));
+}
+
+// Over six of eight GPUs the library has a channel for each of the four rings that its search finds, over four it has
+// 24 for three links of each: 4.9 ms and 1.2 were measured.
+TEST(Subsets, OfAMeshHaveTheRingsThatTheLibraryFinds) {
+  const auto milliseconds = [](int gpus) {
+    Testbed testbed(read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi355x.yaml", {}).spec);
+    models::CollectiveSpec spec = collective(models::Backend::rccl, models::CollectiveKind::all_reduce, 128_MiB);
+    spec.gpus = gpus;
+    return 1e-3 * sim::to_microseconds(testbed.alone(spec));
+  };
+  EXPECT_NEAR(milliseconds(4), 1.2, 0.12);
+  EXPECT_NEAR(milliseconds(6), 4.9, 0.5);
+}
+
+// A run that draws 120 W and so much at 1 GHz, growing with this power of its clock, up to 1.5 GHz.
+struct Load {
+  double watts = 0.0;
+  double exponent = 3.0;
+
+  SteadyRun at(sim::Hertz ceiling) const {
+    const double clock = std::min(ceiling.value(), 1.5e9);
+    return {sim::Watts(120.0 + watts * std::pow(clock * 1e-9, exponent)), sim::Hertz(clock)};
+  }
+};
+
+models::PowerSpec spec() {
+  models::PowerSpec spec = models::round_power();
+  spec.cap = sim::Watts(320.0);
+  return spec;
+}
+
+std::vector<double> tried(const Load& load) {
+  std::vector<double> ceilings;
+  settle_clock(spec(), [&](sim::Hertz ceiling) {
+    ceilings.push_back(ceiling.value());
+    return load.at(ceiling);
+  });
+  return ceilings;
+}
+
+// 200 W above rest at 1 GHz: the law of the loop is that of the load.
+TEST(SteadyClock, TakesOneRunFarFromTheCapAndTwoWherePowerGrowsWithTheCubeOfTheClock) {
+  EXPECT_EQ(tried({50.0}), std::vector{spec().highest_clock.value()});
+  const std::vector<double> ceilings = tried({200.0});
+  EXPECT_EQ(ceilings.size(), 2u);
+  EXPECT_NEAR(ceilings.back(), 1e9, 1e6);
+}
+
+RC_GTEST_PROP(SteadyClock, MeetsTheCapInAFewRunsWhateverPowerGrowsWith, ()) {
+  const Load load{1.0 * *rc::gen::inRange(100, 2000), 0.5 * *rc::gen::inRange(1, 9)};
+  RC_PRE(load.at(spec().highest_clock).power > spec().cap && load.at(spec().lowest_clock).power < spec().cap);
+  const std::vector<double> ceilings = tried(load);
+  RC_ASSERT(ceilings.size() <= 8u);
+  RC_ASSERT(std::abs(load.at(sim::Hertz(ceilings.back())).power / spec().cap - 1.0) < 1e-3);
+}
+
+// Links stay awake for 2.7 s behind a collective: what they draw then is not the run's.
+RC_GTEST_PROP(MeanPower, IsNoMoreThanTheBoardMayDrawByAnyProtocol, ()) {
+  const auto protocol = *rc::gen::element<std::string>("steady", "shot", "rounds", "stream", "graph");
+  const models::PlatformSpec platform = mi300x({"host.protocol=" + protocol}).spec;
+  const auto side = *rc::gen::element<std::int64_t>(1024, 4096, 8192);
+  const auto backend = *rc::gen::element(models::Backend::rccl, models::Backend::sdma);
+  const sim::Bytes bytes = *rc::gen::inRange(1, 128) * sim::Bytes(1 << 20);
+  Schedule both{operation_of(collective(backend, models::CollectiveKind::all_gather, bytes)),
+                operation_of(models::GemmShape{side, side, side})};
+  RC_ASSERT(Testbed(platform).run(both).means.power <= platform.gpu.power.burst_limit);
+}
+
+// Board power of 0.1 % over the cap at any clock: each step is a small one, and sixteen of them neither meet the cap
+// nor come to the lowest clock. Where no clock keeps the cap it is given up at the lowest one, which is known.
+TEST(SteadyClock, SaysThatItDidNotSettleAndGivesUpWhereNoClockKeepsTheCap) {
+  const auto settles = [](const Load& load) {
+    return settle_clock(spec(), [&](sim::Hertz ceiling) { return load.at(ceiling); });
+  };
+  EXPECT_FALSE(settles({200.32, 0.0}));
+  EXPECT_TRUE(settles({200.0}));
+  EXPECT_TRUE(settles({1e9, 0.0}));
+  const std::vector<double> ceilings = tried({1e9, 0.0});
+  EXPECT_LE(ceilings.size(), 16u);
+  EXPECT_LT(ceilings.back(), 1.01 * spec().lowest_clock.value());
+}
+
+// A GEMM and a collective at once.
+
+const C3Trial c3_pair{{"", {4096, 4096, 8192}, models::CollectiveKind::all_gather, 64_MiB}, Strategy::c3_base};
+
+double on_mi300x(const Trial& trial, Figure asked = Figure::time) { return figure(mi300x().spec, trial, asked); }
+
+// On so many CUs, all of them unless told, when links have carried data.
+double gemm_alone(const models::GemmShape& shape, std::optional<int> cus = {}) {
+  return on_mi300x(GemmTrial{.shape = shape, .cus = cus, .before = Before::traffic});
+}
+
+// Whichever is the longer one; of the collective, that which the strategy runs.
+TEST(C3Trials, AreHeldAgainstTheirOperationsAlone) {
+  for (const models::GemmShape& shape : {models::GemmShape{4096, 4096, 8192}, models::GemmShape{256, 256, 256}}) {
+    const double gemm = gemm_alone(shape);
+    for (const Strategy strategy : {Strategy::c3_base, Strategy::c3_sp, Strategy::conccl}) {
+      SCOPED_TRACE(to_string(strategy));
+      C3Trial trial = c3_pair;
+      trial.scenario.gemm = shape;
+      trial.strategy = strategy;
+      const Figures both = all_of(mi300x().spec, trial);
+      const double alone =
+          on_mi300x(strategy == Strategy::conccl ? gather_by_engines(64_MiB) : gather(models::Backend::rccl, 64_MiB));
+      EXPECT_EQ(gemm > alone, shape == c3_pair.scenario.gemm);
+      EXPECT_DOUBLE_EQ(both.at(Figure::gemm_stretch), both.at(Figure::gemm_time) / gemm);
+      EXPECT_DOUBLE_EQ(both.at(Figure::over_longer), both.at(Figure::time) / std::max(gemm, alone));
+      EXPECT_DOUBLE_EQ(both.at(Figure::time), std::max(both.at(Figure::gemm_time), both.at(Figure::collective_time)))
+          << "both are launched at the start";
+    }
+  }
+}
+
+// Launched so late that the first has ended, the second takes as long as alone, on the channels or the CUs that it is
+// told; the run takes the delay, too.
+TEST(C3Trials, TimeEachOperationFromItsOwnLaunch) {
+  C3Trial trial = c3_pair;
+  trial.scenario.delay = 10000_us;
+  const double gemm = gemm_alone(c3_pair.scenario.gemm);
+  CollectiveTrial gathers = gather(models::Backend::rccl, 64_MiB);
+  const double alone = on_mi300x(gathers);
+  const Figures gemm_first = all_of(mi300x().spec, trial);
+  EXPECT_DOUBLE_EQ(gemm_first.at(Figure::collective_time), alone);
+  EXPECT_DOUBLE_EQ(gemm_first.at(Figure::time), 10000.0 * us + alone);
+  trial.scenario.channels = gathers.spec.channels = 2;
+  EXPECT_DOUBLE_EQ(on_mi300x(trial, Figure::collective_time), on_mi300x(gathers));
+  trial.scenario.channels = {};
+  trial.strategy = Strategy::c3_sp;
+  const Figures collective_first = all_of(mi300x().spec, trial);
+  EXPECT_DOUBLE_EQ(collective_first.at(Figure::gemm_time), gemm);
+  EXPECT_DOUBLE_EQ(collective_first.at(Figure::gemm_stretch), 1.0);
+  EXPECT_DOUBLE_EQ(collective_first.at(Figure::time), 10000.0 * us + gemm);
+  trial.strategy = Strategy::c3_sp_rp;
+  trial.scenario.reserved = 64;
+  EXPECT_DOUBLE_EQ(on_mi300x(trial, Figure::gemm_time), gemm_alone(c3_pair.scenario.gemm, 304 - 64));
+}
+
+// Half of what is left of the GEMM when the collective is over; nothing where the collective outlasts it. Channels that
+// wait take no CU more than before, but for longer.
+TEST(C3Trials, SeeGpusDriftApartWithoutBarriers) {
+  for (const sim::Bytes bytes : {64_MiB, 4096_MiB}) {
+    C3Trial trial = c3_pair;
+    trial.scenario.gemm = {16384, 16384, 8192};
+    trial.scenario.bytes = bytes;
+    trial.strategy = Strategy::c3_sp;
+    trial.scenario.delay = 10_us;
+    const Figures with = all_of(mi300x().spec, trial);
+    trial.scenario.barrier = Barrier::none;
+    const Figures without = all_of(mi300x().spec, trial);
+    if (bytes == 4096_MiB) {
+      EXPECT_EQ(without, with);
+      continue;
+    }
+    const double gemm_end = 10.0 * us + without.at(Figure::gemm_time);
+    const double own = with.at(Figure::collective_time);
+    EXPECT_NEAR(without.at(Figure::collective_time), own + 0.5 * (gemm_end - own), 0.02 * gemm_end);
+    EXPECT_GT(without.at(Figure::gemm_time), with.at(Figure::gemm_time));
+  }
+}
+
+TEST(C3Trials, DrawAtLeastWhatANodeAtRestDraws) {
+  EXPECT_GT(on_mi300x(c3_pair, Figure::power), on_mi300x(RestTrial{}, Figure::power));
+}
+
+TEST(DependentTrials, FullTakeAtLeastAsLongAsTheirGemm) {
+  const models::GemmShape shape{1024, 4096, 2048};
+  const double gemm = gemm_alone(shape);
+  for (const DependentSchedule schedule : all_dependent_schedules()) {
+    EXPECT_GT(on_mi300x(DependentTrial{shape, schedule}), 0.99 * gemm) << to_string(schedule);
+  }
+  // The GEMM is queued behind the all-gather: its launch, and the notice of that one's end, take no time of their own.
+  const double serial = on_mi300x(DependentTrial{shape, dependent_schedule("serial_rccl")});
+  const models::HostSpec& host = mi300x().spec.host;
+  const double queued = sim::to_seconds(host.kernel_launch + host.kernel_notice).value();
+  const double gathering = on_mi300x(gather(models::Backend::rccl, gathered_bytes(shape)));
+  EXPECT_NEAR(serial, gemm + gathering - queued, 0.01 * serial) << "one after the other";
+}
+
+// What a fit may not see.
+
+TEST(Trials, OfComputationAndCommunicationAtOnceAreConcurrent) {
+  EXPECT_TRUE(is_concurrent(c3_pair));
+  for (const DependentSchedule schedule : all_dependent_schedules()) {
+    EXPECT_TRUE(is_concurrent(DependentTrial{{64, 64, 64}, schedule}));
+  }
+  EXPECT_TRUE(is_concurrent(StreamAndCollectiveTrial{}));
+  EXPECT_TRUE(is_concurrent(StreamAndCopiesTrial{.stream = StreamTrial{}, .bytes = {}}));
+  for (const Trial& trial : {Trial(RestTrial{}), Trial(EmptyKernelTrial{}), Trial(GemmTrial{}),
+                             Trial(CollectiveTrial{}), Trial(CopyTrial{}), Trial(FanOutTrial{}), Trial(RemoteTrial{}),
+                             Trial(StreamTrial{}), Trial(LoadTrial{}), Trial(StreamAndCopiesTrial{})}) {
+    EXPECT_FALSE(is_concurrent(trial)) << kind_of(trial);
+  }
+}
+
+// What a platform cannot run.
+
+// On one CU, which has room for one workgroup of a tile of 256x256: 2^17 waves are simulated within a second.
+TEST(ImpossibleTrials, AreGemmsOfManyWaves) {
+  Testbed one_cu(mi300x({"gpu.cus_per_xcd=1", "gpu.xcds=1"}).spec);
+  EXPECT_EQ(why_impossible(one_cu, GemmTrial{.shape = {1 << 19, 1 << 14, 16}}), "");
+  EXPECT_THAT(why_impossible(one_cu, GemmTrial{.shape = {1 << 20, 1 << 14, 16}}),
+              HasSubstr("is 262144 waves of workgroups on 1 CUs, 131072 are simulated: 131072 workgroups, which are a "
+                        "smaller product or fewer blocks, or more CUs, are accepted"));
+}
+
+TEST(ImpossibleTrials, AreToldWithWhatWouldBeAccepted) {
+  CollectiveTrial nine = gather(models::Backend::rccl, 1_MiB);
+  nine.spec.gpus = 9;
+  CollectiveTrial channels = gather(models::Backend::sdma, 1_MiB);
+  channels.spec.channels = 4;
+  RemoteTrial to_itself;
+  to_itself.bytes = 1_MiB;
+  to_itself.peer = 0;
+  RemoteTrial beyond = to_itself;
+  beyond.peer = 8;
+  RemoteTrial all = beyond;  // GPUs are named by the pattern
+  all.pattern = RemoteTrial::Pattern::all;
+  RemoteTrial on_305_cus = all;
+  on_305_cus.cus = 305;
+  C3Trial reserved = c3_pair;
+  reserved.scenario.reserved = 12;
+  C3Trial odd = c3_pair;
+  odd.scenario.bytes = 1_B;
+  const std::vector<std::pair<Trial, std::string>> rows{
+      {GemmTrial{.shape = {64, 64, 64}, .cus = 12}, "multiples of 8 from 8 to 304"},
+      {GemmTrial{.shape = {1 << 24, 1 << 24, 1 << 24}}, "does not fit the memory of a GPU"},
+      {CopyTrial{{0, 8, 1_MiB, {}}}, "gpu0 to gpu7"},
+      {CopyTrial{{1, 1, 1_MiB, {}}}, "between two GPUs"},
+      {FanOutTrial{8, 1_MiB}, "gpu0 to gpu7"},
+      {nine, "2 to 8"},
+      {channels, "channels"},
+      {to_itself, "two different GPUs from 0 to 7"},
+      {beyond, "two different GPUs from 0 to 7"},
+      {on_305_cus, "1 to 304 CUs"},
+      {reserved, "multiples of 8 from 8 to 296"},
+      {odd, "cannot be split"},
+      {DependentTrial{{64, 60, 64}, dependent_schedule("shard_overlap")}, "multiples of 8 are accepted"},
+      {StreamTrial{0, 0, 1_MiB}, "at least one array"}};
+  Testbed testbed(mi300x().spec);
+  for (const auto& [trial, why] : rows) EXPECT_THAT(why_impossible(testbed, trial), HasSubstr(why)) << to_string(trial);
+  EXPECT_EQ(why_impossible(testbed, all), "");
+}
+
+// The suite h200 holds figures of power against validate/reference/h200x8/power.csv.
+TEST(PowerOfTrials, IsLessForSmallerGathers) {
+  const auto power = [](const Trial& trial) { return figure(models::h200(), trial, Figure::power); };
+  for (CollectiveTrial trial : {gather(models::Backend::rccl, {}), gather_by_engines({})}) {
+    const auto of = [&](sim::Bytes bytes) {
+      trial.spec.bytes = bytes;
+      return power(trial);
+    };
+    EXPECT_LT(power(RestTrial{}), of(1_MiB));
+    EXPECT_LT(of(1_MiB), of(64_MiB));
+    EXPECT_LT(of(64_MiB), of(4_GiB));
+  }
 }
 
 }  // namespace

@@ -44,82 +44,83 @@ const Platforms& any_platform() {
   return platforms[static_cast<std::size_t>(*rc::gen::inRange(0, 3))];
 }
 
-rc::Gen<std::string> size() {
-  return rc::gen::map(rc::gen::inRange(0, 21), [](int power) { return std::to_string(1 << power) + "KiB"; });
+std::string any_size() { return std::to_string(1 << *rc::gen::inRange(0, 21)) + "KiB"; }
+
+Words engine_collective() {
+  return {{"collective", *rc::gen::element<std::string>("all_gather", "all_to_all")},
+          {"backend", "sdma"},
+          {"bytes", any_size()},
+          {"variant", *rc::gen::element<std::string>("pcpy", "b2b")},
+          {"prelaunch", *rc::gen::element<std::string>("no", "yes")}};
 }
 
-rc::Gen<Words> engine_collective() {
-  return rc::gen::mapcat(rc::gen::element<std::string>("all_gather", "all_to_all"), [](const std::string& kind) {
-    return rc::gen::apply(
-        [kind](const std::string& bytes, const std::string& variant, const std::string& prelaunch) {
-          return Words{{"collective", kind},
-                       {"backend", "sdma"},
-                       {"bytes", bytes},
-                       {"variant", variant},
-                       {"prelaunch", prelaunch}};
-        },
-        size(), rc::gen::element<std::string>("pcpy", "b2b"), rc::gen::element<std::string>("no", "yes"));
-  });
+Words any_collective() {
+  if (*rc::gen::inRange(0, 2) == 0) return engine_collective();
+  return {{"collective", *rc::gen::element<std::string>("all_gather", "all_to_all", "all_reduce", "reduce_scatter")},
+          {"backend", "rccl"},
+          {"bytes", any_size()}};
 }
-
-rc::Gen<Words> kernel_collective() {
-  return rc::gen::apply(
-      [](const std::string& kind, const std::string& bytes) {
-        return Words{{"collective", kind}, {"backend", "rccl"}, {"bytes", bytes}};
-      },
-      rc::gen::element<std::string>("all_gather", "all_to_all", "all_reduce", "reduce_scatter"), size());
-}
-
-rc::Gen<Words> any_collective() { return rc::gen::oneOf(engine_collective(), kernel_collective()); }
 
 // Times are whole picoseconds and rates are found to 1e-9: what differs by less is the same.
 void expect_no_slower(double better, double worse) { RC_ASSERT(better <= worse * (1.0 + 1e-6)); }
 
-std::string rate(double gigabytes) { return fmt::format("{:.1f} GB/s", gigabytes); }
-
 // Both of a pair, the smaller one first.
 std::pair<double, double> two_of(double low, double high) {
-  const double one = low + (high - low) * 1e-3 * *rc::gen::inRange(0, 1001);
-  const double other = low + (high - low) * 1e-3 * *rc::gen::inRange(0, 1001);
-  return {std::min(one, other), std::max(one, other)};
+  const auto drawn = [&] { return low + (high - low) * 1e-3 * *rc::gen::inRange(0, 1001); };
+  return std::minmax({drawn(), drawn()});
+}
+
+// Between the lowest and the highest rate, in GB/s.
+void expect_that_faster_hurts_nobody(const std::string& part, const Words& words, double low, double high) {
+  const auto [slow, fast] = two_of(low, high);
+  const auto time = [&](double rate) { return time_us({{part, fmt::format("{:.1f} GB/s", rate)}}, words); };
+  expect_no_slower(time(fast), time(slow));
 }
 
 RC_GTEST_PROP(FullWhatIf, FasterLinksHurtNoCollective, ()) {
-  const Words words = *any_collective();
-  const auto [slow, fast] = two_of(20.0, 200.0);
-  expect_no_slower(time_us({{"fabric.link_rate", rate(fast)}}, words),
-                   time_us({{"fabric.link_rate", rate(slow)}}, words));
+  expect_that_faster_hurts_nobody("fabric.link_rate", any_collective(), 20.0, 200.0);
 }
 
-rc::Gen<std::string> extents() {
-  return rc::gen::apply([](int m, int n, int k) { return fmt::format("{}x{}x{}", 1 << m, 1 << n, 1 << k); },
-                        rc::gen::inRange(6, 15), rc::gen::inRange(0, 14), rc::gen::inRange(6, 15));
+RC_GTEST_PROP(FullWhatIf, FasterEnginesHurtNoCollective, ()) {
+  expect_that_faster_hurts_nobody("gpu.sdma.payload_rate", engine_collective(), 10.0, 200.0);
 }
 
-struct Asked {
+RC_GTEST_PROP(FullWhatIf, FasterMemoriesHurtNoCollective, ()) {
+  const Words words = any_collective();
+  expect_that_faster_hurts_nobody(
+      *rc::gen::element<std::string>("gpu.memory.hbm.peak_rate", "gpu.memory.infinity_cache.rate"), words, 500.0,
+      12000.0);
+}
+
+std::string any_extents() {
+  const auto extent = [](int low, int high) { return 1 << *rc::gen::inRange(low, high); };
+  return fmt::format("{}x{}x{}", extent(6, 15), extent(0, 14), extent(6, 15));
+}
+
+struct WhatIfQuestion {
   Ask ask;
   Words words;
 };
 
-Asked step_of(int tokens) {
+WhatIfQuestion step_of(int tokens) {
   const std::string model = *rc::gen::element<std::string>("llama3-8b", "llama3-70b", "mixtral-8x7b");
   return {Ask::step,
           {{"model", model}, {"phase", "prefill"}, {"layers", "1"}, {"tp", "8"}, {"tokens", std::to_string(tokens)}}};
 }
 
-Asked anything() {
+WhatIfQuestion anything() {
   switch (*rc::gen::inRange(0, 4)) {
     case 0:
-      return {Ask::gemm, {{"gemm", *extents()}}};
+      return {Ask::gemm, {{"gemm", any_extents()}}};
     case 1:
-      return {Ask::collective, *any_collective()};
+      return {Ask::collective, any_collective()};
     case 2:
       return step_of(*rc::gen::inRange(1, 4097));
     default:
       return {Ask::c3,
-              {{"gemm", *extents()},
+              {{"gemm", any_extents()},
                {"collective", *rc::gen::element<std::string>("all_gather", "all_to_all")},
-               {"bytes", *size()},
+               {"bytes", any_size()},
                {"strategy", *rc::gen::element<std::string>("c3_base", "c3_sp", "conccl")}}};
   }
 }
@@ -128,7 +129,7 @@ Asked anything() {
 // A faster clock between products takes more power, for which a governor that holds a mean slows the products a little.
 RC_GTEST_PROP(FullWhatIf, AHigherClockHurtsNobody, ()) {
   const Platforms& platforms = any_platform();
-  const Asked asked = anything();
+  const WhatIfQuestion asked = anything();
   const double today = platforms.base().spec.gpu.power.highest_clock.value() / 1e6;
   const auto [low, high] = two_of(0.6 * today, 2.5 * today);
   const auto at = [&](double megahertz) {
@@ -143,7 +144,7 @@ RC_GTEST_PROP(FullWhatIf, MoreTokensTakeNoLess, ()) {
   const Platforms& platforms = any_platform();
   const int fewest = platforms.base().spec.gpu.gemm.library.undivided_columns;
   const int few = *rc::gen::inRange(fewest + 1, 1025);
-  const Asked asked = step_of(few);
+  const WhatIfQuestion asked = step_of(few);
   Words more = asked.words;
   more.back().value = std::to_string(few + *rc::gen::inRange(1, few + 2));
   const models::PlatformSpec& machine = platforms.base().spec;
@@ -161,66 +162,49 @@ TEST(WhatIf, SeventeenTokensTakeNoLessThanSixteen) {
   EXPECT_LE(step_us("16"), step_us("17"));
 }
 
-RC_GTEST_PROP(FullWhatIf, FasterEnginesHurtNoCollective, ()) {
-  const Words words = *engine_collective();
-  const auto [slow, fast] = two_of(10.0, 200.0);
-  expect_no_slower(time_us({{"gpu.sdma.payload_rate", rate(fast)}}, words),
-                   time_us({{"gpu.sdma.payload_rate", rate(slow)}}, words));
-}
-
-RC_GTEST_PROP(FullWhatIf, FasterMemoriesHurtNoCollective, ()) {
-  const Words words = *any_collective();
-  const std::string memory =
-      *rc::gen::element<std::string>("gpu.memory.hbm.peak_rate", "gpu.memory.infinity_cache.rate");
-  const auto [slow, fast] = two_of(500.0, 12000.0);
-  expect_no_slower(time_us({{memory, rate(fast)}}, words), time_us({{memory, rate(slow)}}, words));
+double time_with_engines(int engines, const Words& words) {
+  return time_us({{"gpu.sdma.engines", std::to_string(engines)}}, words);
 }
 
 // No two links share an engine from 9 engines on (two are the host's); 16 and more follow the map of today.
 RC_GTEST_PROP(FullWhatIf, MoreEnginesHurtNoCollectiveWithEnginesOfItsOwn, ()) {
-  const Words words = *engine_collective();
+  const Words words = engine_collective();
   const int few = *rc::gen::inRange(16, 65);
-  const int more = *rc::gen::inRange(few, 66);
-  expect_no_slower(time_us({{"gpu.sdma.engines", std::to_string(more)}}, words),
-                   time_us({{"gpu.sdma.engines", std::to_string(few)}}, words));
+  expect_no_slower(time_with_engines(*rc::gen::inRange(few, 66), words), time_with_engines(few, words));
 }
 
 // Back-to-back copies all run on one engine: where each link has its own, that is a stranger to six of seven links and
 // pays gpu.sdma.affinity_penalty; where links share engines, to fewer.
 RC_GTEST_PROP(FullWhatIf, AnEngineForEachLinkBeatsEnginesThatLinksShare, ()) {
-  const Words words = *engine_collective();
+  const Words words = engine_collective();
   const bool one_engine = std::ranges::count(words, Assignment{"variant", "b2b"}) > 0;
   const double penalty = one_engine ? machines().base().spec.gpu.sdma.affinity_penalty : 1.0;
-  const int shared = *rc::gen::inRange(3, 9);
-  expect_no_slower(time_us({{"gpu.sdma.engines", "9"}}, words),
-                   penalty * time_us({{"gpu.sdma.engines", std::to_string(shared)}}, words));
+  expect_no_slower(time_with_engines(9, words), penalty * time_with_engines(*rc::gen::inRange(3, 9), words));
 }
 
 RC_GTEST_PROP(FullWhatIf, LessLatencyHurtsNoCollectiveOnEngines, ()) {
-  const Words words = *engine_collective();
+  const Words words = engine_collective();
   const std::string latency = *rc::gen::element<std::string>(
       "gpu.sdma.doorbell_latency", "gpu.sdma.host_read_latency", "gpu.sdma.transfer_setup", "gpu.sdma.transfer_latency",
       "gpu.sdma.atomic_latency", "host.command_write", "host.doorbell", "host.doorbell_interval", "host.word_check",
       "fabric.latency");
   const auto [less, more] = two_of(0.0, 2.0);
-  const auto text = [](double us) { return fmt::format("{:.4f}us", us); };
+  const auto time = [&](double us) { return time_us({{latency, fmt::format("{:.4f}us", us)}}, words); };
   // A polled word is read every poll_interval plus the time of a read: a shorter period may look just before the word
   // changes where a longer one looks just after. That costs at most one period.
   const double one_look = 2.0 + 0.1;
-  const double shorter = time_us({{latency, text(less)}}, words);
-  const double longer = time_us({{latency, text(more)}}, words);
-  RC_ASSERT(shorter <= longer + one_look);
+  RC_ASSERT(time(less) <= time(more) + one_look);
 }
 
 RC_GTEST_PROP(FullWhatIf, ReductionThatCostsLessIsNoSlower, ()) {
   const Words words{{"collective", *rc::gen::element<std::string>("all_reduce", "reduce_scatter")},
                     {"backend", "sdma"},
-                    {"bytes", *size()}};
+                    {"bytes", any_size()}};
   const auto [cheap, dear] = two_of(1.0, 4.0);
-  const auto machine = [](double cost) {
-    return Words{{"gpu.sdma.reduction", "true"}, {"gpu.sdma.reduce_cost", fmt::format("{:.4f}", cost)}};
+  const auto time = [&words](double cost) {
+    return time_us({{"gpu.sdma.reduction", "true"}, {"gpu.sdma.reduce_cost", fmt::format("{:.4f}", cost)}}, words);
   };
-  expect_no_slower(time_us(machine(cheap), words), time_us(machine(dear), words));
+  expect_no_slower(time(cheap), time(dear));
 }
 
 // A reduction that costs what a copy costs moves an all-reduce's bytes twice, as reduce-scatter and all-gather do, so
@@ -235,10 +219,9 @@ RC_GTEST_PROP(FullWhatIf, ReducingEnginesDoNotBeatTheLinks, ()) {
 
 // GPU-initiated and batched commands have fewer or shorter steps than the host's, each of them.
 RC_GTEST_PROP(FullWhatIf, CommandsFromTheGpuHurtNoCollective, ()) {
-  const Words words = *engine_collective();
-  const double today = time_us({}, words);
-  const double by_gpu = time_us({{"gpu.sdma.submitted_by", "gpu"}, {"gpu.sdma.completion_seen_by", "gpu"}}, words);
-  RC_ASSERT(by_gpu <= today);
+  const Words words = engine_collective();
+  const Words by_gpu{{"gpu.sdma.submitted_by", "gpu"}, {"gpu.sdma.completion_seen_by", "gpu"}};
+  RC_ASSERT(time_us(by_gpu, words) <= time_us({}, words));
 }
 
 // A single copy shares nothing: batching has no doorbell to save, and nothing to delay.
@@ -250,7 +233,7 @@ TEST(FullWhatIf, OneCopyIsTheSameWithBatchedDoorbells) {
 // Memories that serve collectives first, or apart, change nothing for a collective that has them to itself, but for the
 // part of the channels that it is confined to.
 RC_GTEST_PROP(FullWhatIf, PriorityInMemoryIsNothingToALoneCollective, ()) {
-  const Words words = *any_collective();
+  const Words words = any_collective();
   RC_ASSERT(time_us({{"gpu.memory.collectives_first", "true"}}, words) == time_us({}, words));
 }
 

@@ -1,14 +1,21 @@
 #include "study/experiment/experiment.h"
 
+#include <filesystem>
+#include <fstream>
+#include <set>
+
 #include "models/kernels/gemm_plan.h"
-#include "sim/config/config.h"
+#include "study/c3/paper_study.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/work/operation_graph.h"
+#include "tests/study/config_fault.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
+
+namespace fs = std::filesystem;
 
 class ExperimentTest : public testing::Test {
  protected:
@@ -18,22 +25,25 @@ class ExperimentTest : public testing::Test {
     read_machine(config);
     return read_experiment(config, testbed_);
   }
-
   Experiment of(const std::string& operations) {
     return read("name: test\nplatform: mi300x\noperations:\n" + operations);
   }
-  Results run(const Experiment& experiment) { return run_experiment(testbed_, experiment); }
+  Results run(const std::string& operations) { return run_experiment(testbed_, of(operations)); }
+  const std::vector<Span>& spans(const std::string& operations) {
+    return testbed_.run(of(operations).graph.schedule()).operations;
+  }
+  sim::Time makespan(const std::string& operations) { return testbed_.run(of(operations).graph.schedule()).makespan(); }
+  // The makespan, that on one stream and the speedup, of an experiment with these operations.
+  std::vector<Cell> overlap_of(const std::string& operations) {
+    const std::vector<Cell> row = run(operations).tables.at(1).table.rows().at(0);
+    return {row.begin() + 1, row.end()};
+  }
 
   // What is said of an experiment with these operations, or with one that has these keys.
-  std::string wrong(const std::string& keys) { return faults("  - {name: a, stream: s, " + keys + "}\n"); }
   std::string faults(const std::string& operations) {
-    try {
-      of(operations);
-    } catch (const sim::ConfigError& error) {
-      return error.what();
-    }
-    return {};
+    return config_fault([&] { of(operations); });
   }
+  std::string wrong(const std::string& keys) { return faults("  - {name: a, stream: s, " + keys + "}\n"); }
 
   Testbed testbed_{mi300x().spec};
 };
@@ -54,25 +64,11 @@ TEST_F(ExperimentTest, StreamsAndAfterBecomeDependencies) {
   EXPECT_EQ(schedule[3].mask, models::CuMask{});
 }
 
-// The makespan, that on one stream and the speedup, of an experiment with these operations.
-std::vector<Cell> overlap_of(const Results& results) {
-  const std::vector<Cell>& row = results.tables.at(1).table.rows().at(0);
-  return {row.begin() + 1, row.end()};
-}
-
-TEST_F(ExperimentTest, RunningAloneIsNoSlowdown) {
-  const Experiment experiment = of("  - {name: a, stream: s, gemm: 4096x4096x4096}\n");
-  const Results results = run(experiment);
-  EXPECT_EQ(results.tables[0].table.rows().at(0).back(), Cell(1.0));  // slowdown
-}
-
 TEST_F(ExperimentTest, StreamsOverlapAndOneStreamDoesNot) {
   const auto speedup = [this](const std::string& second_stream) {
-    const Experiment experiment =
-        of("  - {name: a, stream: s, gemm: 8192x8192x8192}\n"
-           "  - {name: b, stream: " +
-           second_stream + ", collective: {kind: all_gather, bytes: 512MiB, backend: sdma}}\n");
-    return overlap_of(run(experiment)).at(2);
+    return overlap_of("  - {name: a, stream: s, gemm: 8192x8192x8192}\n  - {name: b, stream: " + second_stream +
+                      ", collective: {kind: all_gather, bytes: 512MiB, backend: sdma}}\n")
+        .at(2);
   };
   EXPECT_EQ(speedup("s"), Cell(NoNumber{"nothing can overlap"}));
   EXPECT_GT(std::get<double>(speedup("t")), 1.1);
@@ -82,10 +78,10 @@ TEST_F(ExperimentTest, StreamsOverlapAndOneStreamDoesNot) {
 // anything, and none is faster or slower than alone.
 TEST_F(ExperimentTest, AChainOfKernelsHasNoSpeedupAndNoSlowdown) {
   const Results results =
-      run(of("  - {name: a, stream: s, repeat: 40, kernel: {operator: rmsnorm, elements: 8192x8192}}\n"));
-  const std::vector<Cell> overlap = overlap_of(results);
-  EXPECT_EQ(overlap.at(0), overlap.at(1)) << "the chain is its own yardstick";
-  EXPECT_EQ(overlap.at(2), Cell(NoNumber{"nothing can overlap"}));
+      run("  - {name: a, stream: s, repeat: 40, kernel: {operator: rmsnorm, elements: 8192x8192}}\n");
+  const std::vector<Cell>& overlap = results.tables.at(1).table.rows().at(0);
+  EXPECT_EQ(overlap.at(1), overlap.at(2)) << "the chain is its own yardstick";
+  EXPECT_EQ(overlap.at(3), Cell(NoNumber{"nothing can overlap"}));
   EXPECT_THAT(results.notes.at(0), HasSubstr("nothing can overlap: there is no speedup"));
   EXPECT_THAT(results.notes.at(1), HasSubstr("The end of a kernel is when the host knows of it"));
   for (const std::vector<Cell>& row : results.tables.at(0).table.rows()) {
@@ -95,40 +91,34 @@ TEST_F(ExperimentTest, AChainOfKernelsHasNoSpeedupAndNoSlowdown) {
 
 // A GEMM in shards that copies feed, one link at a time, loses to a collective over all links and the whole GEMM, and
 // in pieces over all links at once it gains: what it is held against is the same for both, whatever they are cut into.
-TEST_F(ExperimentTest, ASpeedupIsOverTheSameOperationsUncut) {
-  const auto overlap = [this](const std::string& schedule) {
-    return overlap_of(
-        run(of("  - {name: a, stream: s, dependent: {gemm: 7168x16384x8192, schedule: " + schedule + "}}\n")));
+TEST_F(ExperimentTest, ASpeedupIsOverTheSameOperationsUncutAndALossIsSaidNotToPay) {
+  const auto operations = [](const std::string& schedule) {
+    return "  - {name: a, stream: s, dependent: {gemm: 7168x16384x8192, schedule: " + schedule + "}}\n";
   };
-  const std::vector<Cell> serial = overlap("serial_rccl");
-  const std::vector<Cell> shards = overlap("shard_overlap");
-  const std::vector<Cell> finer = overlap("finer_hetero_fused_1d");
-  EXPECT_EQ(shards.at(1), serial.at(0));
-  EXPECT_EQ(finer.at(1), serial.at(0));
+  const Cell serial = overlap_of(operations("serial_rccl")).at(0);
+  const std::vector<Cell> shards = overlap_of(operations("shard_overlap"));
+  const std::vector<Cell> finer = overlap_of(operations("finer_hetero_fused_1d"));
+  EXPECT_EQ(shards.at(1), serial);
+  EXPECT_EQ(finer.at(1), serial);
   EXPECT_LT(std::get<double>(shards.at(2)), 1.0);
   EXPECT_GT(std::get<double>(finer.at(2)), 1.0);
-  EXPECT_DOUBLE_EQ(std::get<double>(finer.at(2)) * std::get<double>(finer.at(0)), std::get<double>(serial.at(0)));
-}
-
-TEST_F(ExperimentTest, AScheduleThatLosesIsSaidNotToPay) {
-  const std::string operations =
-      "  - {name: a, stream: s, dependent: {gemm: 7168x16384x8192, schedule: shard_overlap}}\n";
-  EXPECT_THAT(run(of(operations)).notes.at(0), HasSubstr("which is less: this schedule does not pay"));
+  EXPECT_DOUBLE_EQ(std::get<double>(finer.at(2)) * std::get<double>(finer.at(0)), std::get<double>(serial));
+  EXPECT_THAT(run(operations("shard_overlap")).notes.at(0), HasSubstr("which is less: this schedule does not pay"));
 }
 
 // h hops of an array, one after another, against a pipeline of p pieces: h * p / (p + h - 1) times as long.
 TEST_F(ExperimentTest, APipelineOfCopiesIsHeldAgainstWholeCopies) {
-  const Experiment pipeline =
-      of("  - {name: a, repeat: {hop: 4}, stream: hop_$(hop), after: [a@hop-1], pieces: 8,\n"
-         "     copy: {from: $(hop), to: $(hop + 1), bytes: 512MiB}}\n");
-  EXPECT_NEAR(std::get<double>(overlap_of(run(pipeline)).at(2)), 4.0 * 8.0 / 11.0, 0.03);
+  const std::vector<Cell> overlap = overlap_of(
+      "  - {name: a, repeat: {hop: 4}, stream: hop_$(hop), after: [a@hop-1], pieces: 8,\n"
+      "     copy: {from: $(hop), to: $(hop + 1), bytes: 512MiB}}\n");
+  EXPECT_NEAR(std::get<double>(overlap.at(2)), 4.0 * 8.0 / 11.0, 0.03);
 }
 
 TEST_F(ExperimentTest, ItsPageOpensWithItsStreamsOverTime) {
   const Results results =
-      run(of("  - {name: a, stream: s, gemm: 1024x8192x1024, pieces: 130}\n"
-             "  - {name: b, stream: t, gpus: [0, 1], kernel: {operator: add, elements: 8192x8192}}\n"
-             "  - {name: c, stream: s, collective: {kind: all_gather, bytes: 1MiB}}\n"));
+      run("  - {name: a, stream: s, gemm: 1024x8192x1024, pieces: 130}\n"
+          "  - {name: b, stream: t, gpus: [0, 1], kernel: {operator: add, elements: 8192x8192}}\n"
+          "  - {name: c, stream: s, collective: {kind: all_gather, bytes: 1MiB}}\n");
   EXPECT_EQ(results.title, "test");
   const auto& chart = std::get<TimelineChart>(results.charts.at(0));
   EXPECT_THAT(chart.series, ElementsAre("GEMM", "other kernels", "RCCL"));
@@ -158,12 +148,10 @@ TEST_F(ExperimentTest, ManyPredecessorsAreToldInShort) {
 // Both want all CUs at once: whose stream is urgent gets them first.
 TEST_F(ExperimentTest, KernelsOfHighPriorityGetCusFirst) {
   const auto first_to_end = [this](const std::string& second_priority) {
-    const Experiment experiment =
-        of("  - {name: a, stream: s, gemm: 8192x8192x1024}\n"
-           "  - {name: b, stream: t, priority: " +
-           second_priority + ", gemm: 8192x8192x1024}\n");
-    const std::vector<Span>& spans = testbed_.run(experiment.graph.schedule()).operations;
-    return spans[0].end < spans[1].end ? "a" : "b";
+    const std::vector<Span>& both =
+        spans("  - {name: a, stream: s, gemm: 8192x8192x1024}\n  - {name: b, stream: t, priority: " + second_priority +
+              ", gemm: 8192x8192x1024}\n");
+    return both[0].end < both[1].end ? "a" : "b";
   };
   EXPECT_STREQ(first_to_end("normal"), "a");
   EXPECT_STREQ(first_to_end("high"), "b");
@@ -187,37 +175,37 @@ TEST_F(ExperimentTest, AKernelMayBeAnOperatorByName) {
 
 // Of a runtime's calls for blocks only the engine and the link are busy meanwhile: a product beside them hides them.
 TEST_F(ExperimentTest, BlocksFromTheHostComeBesideAProduct) {
-  const auto makespan = [this](const std::string& operations) {
-    const Experiment experiment = of(operations);
-    return sim::to_microseconds(testbed_.run(experiment.graph.schedule()).makespan());
-  };
   const std::string product = "  - {name: a, stream: s, gemm: 8192x8192x8192}\n";
   const std::string fetch =
       "  - {name: b, stream: t, copy: {from: host, to: 0, bytes: 32KiB, copies: 64, submit: each}}\n";
-  const double alone = makespan(product);
-  EXPECT_GT(makespan(fetch), 64 * 9.14);
-  EXPECT_LT(makespan(product + fetch), 1.05 * std::max(alone, makespan(fetch)));
+  const double fetching = sim::to_microseconds(makespan(fetch));
+  EXPECT_GT(fetching, 64 * 9.14);
+  EXPECT_LT(sim::to_microseconds(makespan(product + fetch)),
+            1.05 * std::max(sim::to_microseconds(makespan(product)), fetching));
 }
 
-TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperator) {
-  const auto said = [this](const std::string& kernel) { return wrong("kernel: {" + kernel + "}"); };
-  EXPECT_THAT(said("operator: swigl, elements: 8"), HasSubstr("did you mean 'swiglu'?"));
-  EXPECT_THAT(said("operator: add"), HasSubstr("elements: is missing"));
+TEST_F(ExperimentTest, SaysWhatIsWrongWithAnOperatorOrAFusedGemm) {
+  std::vector<std::pair<std::string, std::string>> rows{
+      {"kernel: {operator: swigl, elements: 8}", "did you mean 'swiglu'?"},
+      {"kernel: {operator: add}", "elements: is missing"},
+      {"kernel: {operator: add, elements: 8, read: 1B}", "read: unknown key"},
+      {"fused: {gemm: 4096x8192x4096, trigger: traker}", "did you mean 'tracker'?"},
+      {"fused: {gemm: 4096x8192x4096}", "trigger: is missing"},
+      {"fused: {gemm: 4096x8192x4096, trigger: flag, pieces: 3}",
+       "test.yaml:4:26: operations[0].fused: 8192 tokens (n) do not divide into 8 shards of 3 pieces"},
+      {"fused: {gemm: 4096x8192x4096, trigger: tracker, path: ring}", "gpu.memory.near_memory hbm"},
+      {"fused: {gemm: 4096x8192x4096, trigger: tracker, kind: all_reduce}", "or kind: reduce_scatter"}};
   for (const char* const elements : {"0", "-1", "8x", "x8", "8y8", "1.5", "16777216x16777216x16777216", "''"}) {
-    EXPECT_THAT(said(std::string("operator: add, elements: ") + elements), HasSubstr("8192x28672")) << elements;
+    rows.emplace_back(std::string("kernel: {operator: add, elements: ") + elements + "}", "8192x28672");
   }
-  EXPECT_THAT(said("operator: add, elements: 8, read: 1B"), HasSubstr("read: unknown key"));
+  for (const auto& [keys, fault] : rows) EXPECT_THAT(wrong(keys), HasSubstr(fault)) << keys;
 }
 
-TEST_F(ExperimentTest, SaysWhatIsWrongWithAFusedGemm) {
-  const auto said = [this](const std::string& fused) { return wrong("fused: {" + fused + "}"); };
-  EXPECT_THAT(said("gemm: 4096x8192x4096, trigger: traker"), HasSubstr("did you mean 'tracker'?"));
-  EXPECT_THAT(said("gemm: 4096x8192x4096"), HasSubstr("trigger: is missing"));
-  EXPECT_THAT(
-      said("gemm: 4096x8192x4096, trigger: flag, pieces: 3"),
-      HasSubstr("test.yaml:4:26: operations[0].fused: 8192 tokens (n) do not divide into 8 shards of 3 pieces"));
-  EXPECT_THAT(said("gemm: 4096x8192x4096, trigger: tracker, path: ring"), HasSubstr("gpu.memory.near_memory hbm"));
-  EXPECT_THAT(said("gemm: 4096x8192x4096, trigger: tracker, kind: all_reduce"), HasSubstr("or kind: reduce_scatter"));
+// A product, and a copy that waits for what it stores up to an end.
+std::string send_of(const std::string& to, const std::string& trigger) {
+  return "  - {name: product, stream: s, gemm: 4096x8192x8192}\n  - {name: send, stream: t, stored: {of: product, "
+         "to: " +
+         to + ", trigger: " + trigger + "}, copy: {from: 0, to: 1, bytes: 1MiB}}\n";
 }
 
 // 64 MiB of a product are stored in order, over its time. A copy that waits for the first of eight parts begins before
@@ -226,13 +214,8 @@ TEST_F(ExperimentTest, SaysWhatIsWrongWithAFusedGemm) {
 // at once sees nothing before the end.
 TEST_F(ExperimentTest, BeginsWithTheRangeOfStoresThatItWaitsFor) {
   const auto start_of_copy = [this](const std::string& to, const std::string& trigger, Testbed& testbed) {
-    const Experiment experiment =
-        of("  - {name: product, stream: s, gemm: 4096x8192x8192}\n"
-           "  - {name: send, stream: t, stored: {of: product, to: " +
-           to + ", trigger: " + trigger + "}, copy: {from: 0, to: 1, bytes: 1MiB}}\n");
-    const Timeline& timeline = testbed.run(experiment.graph.schedule());
-    return std::pair(sim::to_microseconds(timeline.operations[1].start),
-                     sim::to_microseconds(timeline.operations[0].end));
+    const std::vector<Span>& spans = testbed.run(of(send_of(to, trigger)).graph.schedule()).operations;
+    return std::pair(sim::to_microseconds(spans[1].start), sim::to_microseconds(spans[0].end));
   };
   const auto [early, end] = start_of_copy("8MiB", "tracker", testbed_);
   EXPECT_LT(early, 0.6 * end);
@@ -257,12 +240,8 @@ TEST_F(ExperimentTest, BeginsWithTheRangeOfStoresThatItWaitsFor) {
 // A tracker tells the engine of a copy that waits; for a flag the engine looks again an interval later.
 TEST_F(ExperimentTest, AnEngineThatATrackerTellsPollsNothing) {
   const auto end_of_copy = [this](const std::string& trigger, const std::string& interval) {
-    const Experiment experiment =
-        of("  - {name: product, stream: s, gemm: 4096x8192x8192}\n"
-           "  - {name: send, stream: t, stored: {of: product, to: 8MiB, trigger: " +
-           trigger + "}, copy: {from: 0, to: 1, bytes: 1MiB}}\n");
     Testbed testbed(mi300x({"gpu.sdma.poll_interval=" + interval}).spec);
-    return testbed.run(experiment.graph.schedule()).operations[1].end;
+    return testbed.run(of(send_of("8MiB", trigger)).graph.schedule()).operations[1].end;
   };
   EXPECT_EQ(end_of_copy("tracker", "0.1 us"), end_of_copy("tracker", "50 us"));
   EXPECT_LT(end_of_copy("flag", "0.1 us"), end_of_copy("flag", "50 us"));
@@ -282,40 +261,31 @@ TEST_F(ExperimentTest, FusedGemmsLetCollectivesOfEnginesPass) {
   EXPECT_TRUE(measure(testbed_, experiment).at("speedup")) << "of what one fuses a part can run at once";
 }
 
-// Two hops, the second one waiting for the first: handing over without the host saves what the host takes, no more. The
-// second one's waiting is no work.
-TEST_F(ExperimentTest, AChainOfPacketsIsHardlySpedUp) {
-  const Experiment chain = of(
-      "  - {name: a, stream: s, packets: {gpu: 0, engine: 14, commands: [{copy: 1MiB, to: 1}, {fence: w, value: 1}]}}\n"
-      "  - {name: b, stream: t, packets: {gpu: 1, engine: 10, commands: [{poll: w, equal: 1}, {copy: 1MiB, to: "
-      "2}]}}\n");
-  const ResultTable overlap = run(chain).tables.at(1).table;
-  const double speedup = std::get<double>(overlap.rows().at(0).at(3));
+// Two hops, the second one waiting for the first through a word of memory.
+const std::string first_hop =
+    "  - {name: a, stream: s, packets: {gpu: 0, engine: 14, commands: [{copy: 1MiB, to: 1}, {fence: w, value: 1}]}}\n";
+const std::string second_hop =
+    "  - {name: b, stream: t, packets: {gpu: 1, engine: 10, commands: [{poll: w, equal: 1}, {copy: 1MiB, to: 2}]}}\n";
+
+// Handing over without the host saves what the host takes, no more. The second one's waiting is no work. Listed the
+// other way round, one after another would be a deadlock.
+TEST_F(ExperimentTest, AChainOfPacketsIsHardlySpedUpAndHasNoSerialTimeInTheOtherOrder) {
+  const double speedup = std::get<double>(overlap_of(first_hop + second_hop).at(2));
   EXPECT_GE(speedup, 1.0);
   EXPECT_LT(speedup, 1.25);
-}
-
-// Listed the other way round, one after another would be a deadlock.
-TEST_F(ExperimentTest, PacketsThatWaitForLaterOnesHaveNoSerialTime) {
-  const Experiment chain = of(
-      "  - {name: b, stream: t, packets: {gpu: 1, engine: 10, commands: [{poll: w, equal: 1}, {copy: 1MiB, to: 2}]}}\n"
-      "  - {name: a, stream: s, packets: {gpu: 0, engine: 14, commands: [{copy: 1MiB, to: 1}, {fence: w, value: "
-      "1}]}}\n");
-  const ResultTable overlap = run(chain).tables.at(1).table;
-  EXPECT_EQ(overlap.rows().at(0).at(2), Cell());
-  EXPECT_EQ(overlap.rows().at(0).at(3), Cell(NoNumber{"none on one stream"}));
+  const std::vector<Cell> other_order = overlap_of(second_hop + first_hop);
+  EXPECT_EQ(other_order.at(1), Cell());
+  EXPECT_EQ(other_order.at(2), Cell(NoNumber{"none on one stream"}));
 }
 
 // Two engines hand a buffer on through words: the second copy starts after the first has ended, and the poll finds the
 // word only after the fence.
 TEST_F(ExperimentTest, PacketsWaitForEachOtherThroughWords) {
-  const Experiment experiment =
-      of("  - {name: a, stream: s, packets: {gpu: 0, engine: 14, commands: [{copy: 64MiB, to: 1}, {fence: w, value: "
-         "1}]}}\n"
-         "  - {name: b, stream: t, packets: {gpu: 1, engine: 10, queue: 2, commands: [{poll: w, at_least: 1}, {swap: "
-         "4KiB, "
-         "with: 2}, {atomic: w, add: 2}]}}\n");
-  const Results results = run(experiment);
+  const Results results =
+      run("  - {name: a, stream: s, packets: {gpu: 0, engine: 14, commands: [{copy: 64MiB, to: 1}, {fence: w, value: "
+          "1}]}}\n"
+          "  - {name: b, stream: t, packets: {gpu: 1, engine: 10, queue: 2,\n"
+          "     commands: [{poll: w, at_least: 1}, {swap: 4KiB, with: 2}, {atomic: w, add: 2}]}}\n");
   const auto& rows = results.tables[0].table.rows();
   EXPECT_GT(std::get<double>(rows.at(1)[4]), std::get<double>(rows.at(0)[4]));  // ends
   EXPECT_EQ(rows.at(1)[6], Cell());                                             // nothing to compare with
@@ -323,76 +293,87 @@ TEST_F(ExperimentTest, PacketsWaitForEachOtherThroughWords) {
 
 // A collective's commands, and those of a copy that waits for a kernel behind it, lie in one queue.
 TEST_F(ExperimentTest, ACopyThatWaitsForAKernelDoesNotStopTheCollectiveBeforeIt) {
-  const Experiment experiment =
-      of("  - {name: c, stream: comm, collective: {kind: all_gather, bytes: 64MiB, backend: sdma}}\n"
-         "  - {name: k, stream: compute, after: [c], gemm: 8192x8192x8192}\n"
-         "  - {name: b, stream: copies, stored: {of: k, from: 0MiB, to: 32MiB, trigger: flag}, copy: {from: 0, to: 1, "
-         "bytes: 32MiB}}\n");
-  const Timeline timeline = testbed_.run(experiment.graph.schedule());
-  EXPECT_LT(timeline.operations[0].end, timeline.operations[1].end);
-  EXPECT_GT(timeline.operations[2].end, timeline.operations[0].end);
+  const std::vector<Span>& all = spans(
+      "  - {name: c, stream: comm, collective: {kind: all_gather, bytes: 64MiB, backend: sdma}}\n"
+      "  - {name: k, stream: compute, after: [c], gemm: 8192x8192x8192}\n"
+      "  - {name: b, stream: copies, stored: {of: k, from: 0MiB, to: 32MiB, trigger: flag},\n"
+      "     copy: {from: 0, to: 1, bytes: 32MiB}}\n");
+  EXPECT_LT(all[0].end, all[1].end);
+  EXPECT_GT(all[2].end, all[0].end);
 }
 
 // Expressions, repetition and pieces.
 
 class ExpansionTest : public ExperimentTest {
  protected:
-  static std::string name(const GraphNode& node) { return node.operation.name; }
-  std::vector<std::string> names(const std::string& text) {
-    std::vector<std::string> names;
-    for (const GraphNode& node : nodes_of(text)) names.push_back(name(node));
-    return names;
+  std::vector<GraphNode> nodes_of(const std::string& operations, const std::string& more = {}) {
+    return read("name: test\nplatform: mi300x\n" + more + "operations:\n" + operations).graph.nodes();
   }
   // Of the operation of that name, those that it waits for.
-  std::vector<std::string> waits(const std::string& text, const std::string& of) {
-    const std::vector<GraphNode> nodes = nodes_of(text);
+  std::vector<std::string> waits(const std::string& operations, const std::string& name, const std::string& more = {}) {
+    const std::vector<GraphNode> nodes = nodes_of(operations, more);
+    const auto one = std::ranges::find(nodes, name, [](const GraphNode& node) { return node.operation.name; });
     std::vector<std::string> waits;
-    for (const GraphNode& node : nodes) {
-      if (name(node) != of) continue;
-      for (const std::size_t earlier : node.operation.after) waits.push_back(name(nodes[earlier]));
-    }
+    for (const std::size_t earlier : one->operation.after) waits.push_back(nodes[earlier].operation.name);
     return waits;
-  }
-  std::vector<GraphNode> nodes_of(const std::string& text) {
-    return read("name: test\nplatform: mi300x\n" + text).graph.nodes();
   }
 };
 
 TEST_F(ExpansionTest, ParametersAndThePlatformMakeSizes) {
   const auto nodes = nodes_of(
-      "parameters: {n: 1024, twice: $(2 * n), kind: all_gather}\noperations:\n"
       "  - {name: a, stream: s, gemm: $(twice / gpus)x$(n)x64}\n"
-      "  - {name: b, stream: s, collective: {kind: $(kind), bytes: $(n * 1KiB)}}\n");
+      "  - {name: b, stream: s, collective: {kind: $(kind), bytes: $(n * 1KiB)}}\n",
+      "parameters: {n: 1024, twice: $(2 * n), kind: all_gather}\n");
   EXPECT_EQ(std::get<models::GemmShape>(nodes.at(0).operation.work), (models::GemmShape{256, 1024, 64}));
   EXPECT_EQ(std::get<models::CollectiveSpec>(nodes.at(1).operation.work).bytes, sim::Bytes(1048576.0));
 }
 
-TEST_F(ExpansionTest, RepetitionsWaitForThoseWithTheSameIndices) {
-  const std::string text =
-      "operations:\n"
+TEST_F(ExpansionTest, OperationsWaitForThoseThatTheyNameAndForTheirStream) {
+  const std::string repeated =
       "  - {name: a, repeat: {i: 2, j: 2}, stream: a_$(i)_$(j), delay: 1us}\n"
       "  - {name: b, repeat: {i: 2}, stream: b_$(i), after: [a], delay: 1us}\n"
       "  - {name: c, stream: c, after: [b], delay: 1us}\n";
-  EXPECT_THAT(waits(text, "b[i=1]"), ElementsAre("a[i=1,j=0]", "a[i=1,j=1]"));
-  EXPECT_THAT(waits(text, "c"), ElementsAre("b[i=0]", "b[i=1]"));
-}
-
-TEST_F(ExpansionTest, ALayerMayWaitForTheOneBefore) {
-  const std::string text =
-      "layers: 3\noperations:\n"
+  const std::string layers =
       "  - {name: gather, stream: g, after: [down@layer-2], delay: 1us}\n"
       "  - {name: down, stream: c, after: [gather], delay: 1us}\n";
-  EXPECT_THAT(waits(text, "gather[layer=0]"), IsEmpty());
-  EXPECT_THAT(waits(text, "gather[layer=1]"), ElementsAre("gather[layer=0]"));
-  EXPECT_THAT(waits(text, "gather[layer=2]"), ElementsAre("down[layer=0]", "gather[layer=1]"));
-}
-
-TEST_F(ExpansionTest, OneRepetitionMayBeWaitedForFromOutside) {
-  const std::string text =
-      "operations:\n"
+  const std::string one_of_many =
       "  - {name: down, repeat: {layer: 80}, stream: s, delay: 1us}\n"
       "  - {name: head, stream: t, after: [down@layer=79], delay: 1us}\n";
-  EXPECT_THAT(waits(text, "head"), ElementsAre("down[layer=79]"));
+  // Of four pieces and two, piece 1 of two is pieces 2 and 3 of four.
+  const std::string pieces =
+      "  - {name: a, stream: a, collective: {kind: all_gather, bytes: 1MiB}, pieces: 4}\n"
+      "  - {name: b, stream: b, after: [a], gemm: 64x1024x64, pieces: 2}\n";
+  const std::string contraction =  // whose pieces add up
+      "  - {name: a, stream: a, gemm: 64x1024x64, pieces: {count: 2, of: contraction}}\n"
+      "  - {name: b, stream: b, after: [a], gemm: 64x1024x64, pieces: {count: 2, of: contraction}}\n";
+  const std::string on_gpus =
+      "  - {name: a, stream: s, gpus: [0, 1], gemm: 64x64x64}\n"
+      "  - {name: b, stream: s, gpus: [2], gemm: 64x64x64}\n"
+      "  - {name: c, stream: s, gpus: [1, 2], gemm: 64x64x64}\n";
+  const std::string dependent =  // a GEMM, seven copies, a sum
+      "  - {name: a, stream: s, dependent: {gemm: 64x1024x64, schedule: scatter_serial_sdma}}\n"
+      "  - {name: b, stream: s, delay: 1us}\n";
+  struct Row {
+    std::string operations, name;
+    std::vector<std::string> waits;
+    std::string more{};
+  };
+  const std::vector<Row> rows{{repeated, "b[i=1]", {"a[i=1,j=0]", "a[i=1,j=1]"}},
+                              {repeated, "c", {"b[i=0]", "b[i=1]"}},
+                              {layers, "gather[layer=0]", {}, "layers: 3\n"},
+                              {layers, "gather[layer=1]", {"gather[layer=0]"}, "layers: 3\n"},
+                              {layers, "gather[layer=2]", {"down[layer=0]", "gather[layer=1]"}, "layers: 3\n"},
+                              {one_of_many, "head", {"down[layer=79]"}},
+                              {pieces, "b[piece=1]", {"a[piece=2]", "a[piece=3]", "b[piece=0]"}},
+                              {contraction, "b[piece=0]", {"a[piece=0]", "a[piece=1]"}},
+                              {on_gpus, "b", {}},
+                              {on_gpus, "c", {"a", "b"}},
+                              {dependent, "b", {"a.8"}}};
+  for (const Row& row : rows) EXPECT_EQ(waits(row.operations, row.name, row.more), row.waits) << row.operations;
+  EXPECT_EQ(std::get<models::GemmShape>(nodes_of(contraction).at(0).operation.work), (models::GemmShape{64, 1024, 32}));
+}
+
+TEST_F(ExpansionTest, ARepetitionThatThereIsNotIsAFault) {
   const auto said = [this](const std::string& after) {
     return faults(
         "  - {name: down, repeat: {layer: 2}, stream: s, delay: 1us}\n"
@@ -404,48 +385,14 @@ TEST_F(ExpansionTest, OneRepetitionMayBeWaitedForFromOutside) {
   EXPECT_THAT(said("down@layer=last"), HasSubstr("or down@layer=3"));
 }
 
-// Of four pieces and two, piece 1 of two is pieces 2 and 3 of four.
-TEST_F(ExpansionTest, PiecesWaitForThoseThatTheyOverlap) {
-  const std::string text =
-      "operations:\n"
-      "  - {name: a, stream: a, collective: {kind: all_gather, bytes: 1MiB}, pieces: 4}\n"
-      "  - {name: b, stream: b, after: [a], gemm: 64x1024x64, pieces: 2}\n";
-  EXPECT_THAT(waits(text, "b[piece=1]"), ElementsAre("a[piece=2]", "a[piece=3]", "b[piece=0]"));
-}
-
-TEST_F(ExpansionTest, PiecesOfAContractionAddUp) {
-  const std::string text =
-      "operations:\n"
-      "  - {name: a, stream: a, gemm: 64x1024x64, pieces: {count: 2, of: contraction}}\n"
-      "  - {name: b, stream: b, after: [a], gemm: 64x1024x64, pieces: {count: 2, of: contraction}}\n";
-  EXPECT_THAT(waits(text, "b[piece=0]"), ElementsAre("a[piece=0]", "a[piece=1]"));
-  EXPECT_EQ(std::get<models::GemmShape>(nodes_of(text).at(0).operation.work), (models::GemmShape{64, 1024, 32}));
-}
-
-TEST_F(ExpansionTest, StreamsOfDifferentGpusDoNotWait) {
-  const std::string text =
-      "operations:\n"
-      "  - {name: a, stream: s, gpus: [0, 1], gemm: 64x64x64}\n"
-      "  - {name: b, stream: s, gpus: [2], gemm: 64x64x64}\n"
-      "  - {name: c, stream: s, gpus: [1, 2], gemm: 64x64x64}\n";
-  EXPECT_THAT(waits(text, "b"), IsEmpty());
-  EXPECT_THAT(waits(text, "c"), ElementsAre("a", "b"));
-}
-
 TEST_F(ExpansionTest, AnOperationMayWaitForALaterOne) {
-  EXPECT_THAT(names("operations:\n"
-                    "  - {name: a, stream: s, after: [c], delay: 1us}\n"
-                    "  - {name: b, stream: t, delay: 1us}\n"
-                    "  - {name: c, stream: u, delay: 1us}\n"),
-              ElementsAre("b", "c", "a"));
-}
-
-TEST_F(ExpansionTest, ADependentPairEndsWithAllOfIt) {
-  const std::string text =
-      "operations:\n"
-      "  - {name: a, stream: s, dependent: {gemm: 64x1024x64, schedule: scatter_serial_sdma}}\n"
-      "  - {name: b, stream: s, delay: 1us}\n";
-  EXPECT_THAT(waits(text, "b"), ElementsAre("a.8")) << "a GEMM, seven copies, a sum";
+  std::vector<std::string> names;
+  for (const GraphNode& node : nodes_of("  - {name: a, stream: s, after: [c], delay: 1us}\n"
+                                        "  - {name: b, stream: t, delay: 1us}\n"
+                                        "  - {name: c, stream: u, delay: 1us}\n")) {
+    names.push_back(node.operation.name);
+  }
+  EXPECT_THAT(names, ElementsAre("b", "c", "a"));
 }
 
 // Two products wait for just the same product. The host launches both when it knows of its end, unless they say that
@@ -492,48 +439,178 @@ TEST_F(ExpansionTest, WhatAFrameworkLaunchesEndsWithItsGpus) {
               1e-6);
 }
 
-// The host launches the second GEMM while the first one runs: what is left between them is no launch.
-TEST_F(ExpansionTest, KernelsAreQueuedBehindEachOther) {
-  const auto makespan = [this](int count) {
-    const Experiment experiment =
-        of("  - {name: a, stream: s, repeat: " + std::to_string(count) + ", gemm: 4096x4096x4096}\n");
-    return testbed_.run(experiment.graph.schedule()).makespan();
-  };
-  const sim::Time around = testbed_.platform().host.kernel_launch + testbed_.platform().host.kernel_notice;
-  EXPECT_EQ(makespan(4) - makespan(3), makespan(1) - around);
-}
-
 TEST_F(ExpansionTest, DelaysAndWorkOfTheHostTakeTheirTime) {
-  const Experiment experiment =
-      of("  - {name: a, stream: s, delay: 30us}\n"
-         "  - {name: b, stream: t, host: 50us}\n"
-         "  - {name: c, stream: u, kernel: {read: 64B}}\n");
-  const std::vector<Span>& spans = testbed_.run(experiment.graph.schedule()).operations;
-  EXPECT_EQ(spans[0].end, sim::Time(30'000'000));
-  EXPECT_EQ(spans[1].end, sim::Time(50'000'000));
-  const Work kernel = experiment.graph.nodes().at(2).operation.work;
-  EXPECT_EQ(spans[2].end, sim::Time(50'000'000) + testbed_.alone(kernel)) << "launched when the host is free";
+  const std::vector<Span>& all = spans(
+      "  - {name: a, stream: s, delay: 30us}\n"
+      "  - {name: b, stream: t, host: 50us}\n"
+      "  - {name: c, stream: u, kernel: {read: 64B}}\n");
+  EXPECT_EQ(all[0].end, sim::Time(30'000'000));
+  EXPECT_EQ(all[1].end, sim::Time(50'000'000));
+  models::ElementwiseSpec kernel;
+  kernel.read = sim::Bytes(64.0);
+  EXPECT_EQ(all[2].end, sim::Time(50'000'000) + testbed_.alone(kernel)) << "launched when the host is free";
 }
 
 // What is done on one GPU alone has all GPUs simulated, instead of one that stands for them.
 TEST_F(ExpansionTest, CopiesOfAllGpusTakeAsLongWhereTheyAreSimulatedOneByOne) {
-  const auto makespan = [this](const std::string& beside) {
-    const Experiment experiment =
-        of("  - {name: a, stream: s, dependent: {gemm: 1024x8192x4096, schedule: finer_hetero_fused_1d}}\n" + beside);
-    return sim::to_microseconds(testbed_.run(experiment.graph.schedule()).makespan());
-  };
-  const double alike = makespan("");
-  EXPECT_NEAR(makespan("  - {name: b, stream: t, gpus: [1], delay: 1us}\n"), alike, 1e-3 * alike);
+  const std::string copies =
+      "  - {name: a, stream: s, dependent: {gemm: 1024x8192x4096, schedule: finer_hetero_fused_1d}}\n";
+  const double alike = sim::to_microseconds(makespan(copies));
+  EXPECT_NEAR(sim::to_microseconds(makespan(copies + "  - {name: b, stream: t, gpus: [1], delay: 1us}\n")), alike,
+              1e-3 * alike);
 }
 
 TEST_F(ExpansionTest, QuantitiesAreOfOperationsOfTheFile) {
-  const Experiment experiment = of("  - {name: a, stream: s, repeat: 3, delay: 10us}\n");
-  const Quantities found = measure(testbed_, experiment);
-  EXPECT_DOUBLE_EQ(found.at("makespan_us").value(), 30.0);
-  EXPECT_DOUBLE_EQ(found.at("a.time_us").value(), 30.0);
-  EXPECT_DOUBLE_EQ(found.at("a.end_us").value(), 30.0);
-  EXPECT_DOUBLE_EQ(found.at("serial_us").value(), 30.0);
+  const Quantities found = measure(testbed_, of("  - {name: a, stream: s, repeat: 3, delay: 10us}\n"));
+  for (const char* const key : {"makespan_us", "a.time_us", "a.end_us", "serial_us"}) {
+    EXPECT_DOUBLE_EQ(found.at(key).value(), 30.0) << key;
+  }
   EXPECT_EQ(found.at("speedup"), std::nullopt) << "nothing can overlap";
+}
+
+// Files of experiments.
+
+class ExperimentFiles : public testing::Test {
+ protected:
+  ExperimentFiles() { fs::create_directories(folder_); }
+  ~ExperimentFiles() override { fs::remove_all(folder_); }
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+  static ExperimentMachine machine_of(const fs::path& file, std::vector<std::string> parameters = {}) {
+    sim::Config config = experiment_config(file);
+    set_parameters(config, parameters);
+    return read_machine(config);
+  }
+
+  fs::path folder_ = fs::path(testing::TempDir()) / "experiments";
+};
+
+TEST_F(ExperimentFiles, LieOverWhatTheyInclude) {
+  write("sizes.yaml", "parameters: {tokens: 1, hidden: 2}\nplatform: h200\n");
+  write("other.yaml", "parameters: {tokens: 3, ffn: 4}\nprotocol: shot\n");
+  const fs::path file = write("top.yaml",
+                              "include: [sizes.yaml, other.yaml]\nname: top\nparameters: {hidden: 5}\n"
+                              "set: [\"a=$(tokens)\", \"b=$(hidden)\", \"c=$(ffn)\"]\n");
+  const ExperimentMachine machine = machine_of(file);
+  EXPECT_EQ(machine.platform, "h200");
+  EXPECT_EQ(machine.protocol, models::Protocol::shot);
+  EXPECT_THAT(machine.assignments, ElementsAre("a=1", "b=5", "c=4"));
+}
+
+TEST_F(ExperimentFiles, ThatIncludeEachOtherAreAFault) {
+  write("a.yaml", "include: b.yaml\n");
+  write("b.yaml", "x: 1\ninclude: a.yaml\n");
+  EXPECT_THAT(config_fault([&] { experiment_config(folder_ / "a.yaml"); }),
+              HasSubstr("b.yaml:2:10: include: files include each other in a circle"));
+  const fs::path missing = write("c.yaml", "include: d.yaml\n");
+  EXPECT_THAT(config_fault([&] { experiment_config(missing); }), HasSubstr("d.yaml"));
+}
+
+// Whoever is sent an experiment reads no other file with it, and is told nothing of what is in one.
+TEST_F(ExperimentFiles, IncludeWhatLiesBesideOrBelowAlone) {
+  fs::create_directories(folder_ / "models");
+  write("models/sizes.yaml", "platform: h200\n");
+  EXPECT_EQ(machine_of(write("top.yaml", "include: models/sizes.yaml\n")).platform, "h200");
+  for (const char* const elsewhere : {"/etc/passwd", "../experiments/models/sizes.yaml", "models/../../x.yaml"}) {
+    const fs::path file = write("top.yaml", std::string("include: ") + elsewhere + "\n");
+    EXPECT_THAT(config_fault([&] { experiment_config(file); }),
+                HasSubstr(std::string("top.yaml:1:10: include: '") + elsewhere +
+                          "' lies elsewhere: files beside this one or in folders below it are accepted, and those of "
+                          "the folder experiments of the configurations"));
+  }
+  write("shadow", "root:*:19000:0:99999:7:::\ndaemon:*:19000:0:99999:7:::\n");
+  const std::string said = config_fault([&] { experiment_config(write("top.yaml", "include: shadow\n")); });
+  EXPECT_THAT(said, HasSubstr("shadow:1:1: this key is not a name"));
+  EXPECT_THAT(said, testing::Not(HasSubstr("19000")));
+}
+
+TEST_F(ExperimentFiles, SayHowKernelsAreLaunched) {
+  EXPECT_EQ(machine_of(write("a.yaml", "launch: graph\n")).launch, models::LaunchMode::graph);
+  EXPECT_EQ(machine_of(write("b.yaml", "launch: op_by_op\n")).beside().launch, models::LaunchMode::op_by_op);
+  EXPECT_THAT(config_fault([&] { machine_of(write("c.yaml", "launch: eager\n")); }), HasSubstr("c.yaml:1"));
+}
+
+TEST_F(ExperimentFiles, GetValuesOfTheirParametersFromOutside) {
+  const fs::path file = write("a.yaml", "parameters: {n: 1, m: $(2 * n)}\nset: [\"x=$(m)\"]\n");
+  EXPECT_THAT(machine_of(file, {"n=5"}).assignments, ElementsAre("x=10"));
+  EXPECT_THAT(machine_of(file, {"n=$(3 * 7)"}).assignments, ElementsAre("x=42"));
+  EXPECT_THAT(config_fault([&] { machine_of(file, {"k=5"}); }),
+              HasSubstr("--param k=5: parameters.k: the configuration has no such value"));
+  EXPECT_THAT(config_fault([&] { machine_of(file, {"n"}); }),
+              HasSubstr("--param n: parameters.n: an assignment reads"));
+}
+
+// Every file of configs/experiments can be run, whatever it is; as they are shipped, most are worth their trouble.
+TEST(ShippedExperiments, AreReadAndDefaultToSchedulesThatPay) {
+  const std::set<std::string> that_pay{"copy_pipeline.yaml",        "expert_parallel.yaml",  "fsdp_layer.yaml",
+                                       "gemm_then_all_to_all.yaml", "layer_overlap.yaml",    "sdma_handshake.yaml",
+                                       "tensor_parallel.yaml",      "transformer_layer.yaml"};
+  Testbed testbed(read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", {}, folders).spec);
+  std::size_t paid = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(C3SIM_SOURCE_DIR "/configs/experiments")) {
+    SCOPED_TRACE(entry.path());
+    sim::Config config = experiment_config(entry.path());
+    set_parameters(config, {});
+    read_machine(config);
+    if (holds_paper_study(config.root())) continue;
+    const Experiment experiment = read_experiment(config, testbed);
+    EXPECT_FALSE(experiment.graph.nodes().empty());
+    if (!that_pay.contains(entry.path().filename())) continue;
+    EXPECT_GT(measure(testbed, experiment).at("speedup").value(), 1.0);
+    ++paid;
+  }
+  EXPECT_EQ(paid, that_pay.size());
+}
+
+// An experiment is held against what it does whole, on all CUs and one stream.
+TEST_F(ExperimentTest, OnOneStreamOperationsAreWholeAndCollectivesByRccl) {
+  struct Row {
+    std::string operations;
+    std::vector<std::string> works;
+  };
+  const std::vector<Row> rows{
+      {"  - {name: a, stream: s, cus: [0, 64], priority: high, gemm: 1024x8192x1024, pieces: 8}\n"
+       "  - {name: b, stream: t, after: [a], kernel: {read: 1MiB}, pieces: 4}\n",
+       {"gemm 1024x8192x1024", "kernel: 1MiB read, 0B written"}},
+      {"  - {name: a, stream: s, collective: {kind: all_gather, bytes: 8MiB, backend: sdma, variant: b2b, engines: "
+       "2}}\n"
+       "  - {name: b, stream: t, collective: {kind: all_reduce, bytes: 8MiB, channels: 16}}\n",  // on the same GPUs
+       {"rccl all_gather of 8MiB over 8 GPUs", "rccl on 16 channels all_reduce of 8MiB over 8 GPUs"}},
+      {"  - {name: a, stream: s, dependent: {gemm: 64x1024x64, schedule: finer_hetero_fused_1d}}\n"
+       "  - {name: b, stream: s, dependent: {gemm: 64x1024x64, schedule: scatter_shard_overlap}}\n",
+       {"rccl all_gather of 128KiB over 8 GPUs", "gemm 64x1024x64", "gemm 64x1024x64",
+        "rccl reduce_scatter of 128KiB over 8 GPUs"}},
+      {"  - {name: a, stream: s, after: [b], delay: 1us}\n  - {name: b, stream: t, delay: 2us}\n",
+       {"delay of 2us", "delay of 1us"}}};
+  const auto uncut = [this](const std::string& operations) {
+    const Experiment experiment = of(operations);
+    return on_one_stream(experiment.graph, experiment.wholes);
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.operations);
+    const Schedule schedule = uncut(row.operations);
+    std::vector<std::string> works;
+    for (const Operation& operation : schedule) {
+      works.push_back(to_string(operation.work));
+      EXPECT_EQ(operation.mask, models::CuMask{});
+      EXPECT_EQ(operation.priority, 0);
+    }
+    EXPECT_EQ(works, row.works);
+    EXPECT_TRUE(is_chain(schedule));
+  }
+  const Schedule on_other_gpus = uncut(
+      "  - {name: a, stream: s, gpus: [0], gemm: 64x64x64}\n"
+      "  - {name: b, stream: s, gpus: [1], gemm: 64x64x64}\n"
+      "  - {name: c, stream: t, gpus: [2], after: [a], gemm: 64x64x64}\n");
+  EXPECT_THAT(on_other_gpus.at(1).after, IsEmpty());
+  EXPECT_THAT(on_other_gpus.at(2).after, ElementsAre(0U));
+  const Schedule packets = uncut(
+      "  - {name: a, stream: s, packets: {gpu: 0, engine: 14, commands: [{copy: 1MiB, to: 1}]}}\n"
+      "  - {name: b, stream: t, packets: {gpu: 4, engine: 10, commands: [{copy: 1MiB, to: 5}]}}\n");
+  EXPECT_THAT(packets.at(1).after, ElementsAre(0U)) << "on whatever GPUs";
 }
 
 }  // namespace

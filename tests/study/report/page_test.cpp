@@ -4,10 +4,14 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "sim/check.h"
 #include "study/report/html_file.h"
 #include "study/report/page_json.h"
 #include "study/report/page_parts.h"
+#include "study/report/results_page.h"
+#include "tests/page/hostile_page.h"
 #include "tests/testing.h"
 
 namespace c3sim::study {
@@ -32,39 +36,13 @@ ResultTable two_columns(std::vector<std::vector<Cell>> rows) {
   return table;
 }
 
-// `text` wherever a page shows text.
-Page page_of(const std::string& text) {
-  ResultTable table({{"command", text, text}, {"key", text, text}});
-  table.add_row({text, text});
-  PageTable shown{.id = text, .caption = text, .table = table, .filterable = true, .choices = {"key"}};
-  const BarChart bars{.id = text,
-                      .title = text,
-                      .value_axis = text,
-                      .series = {text, text + "2"},
-                      .bars = {{text, {1.0, 2.0}, {Published{0.5, 1.5}, {}}}},
-                      .levels = {{text, 1.0}},
-                      .caption = text};
-  const ScatterChart points{.id = text,
-                            .title = text,
-                            .x = {.label = text, .unit = text},
-                            .y = {.label = text, .unit = text},
-                            .series = {{text, {{1.0, 1.0, text}}}},
-                            .guides = {{text, 0.0, 0.0, 1.0, 1.0}},
-                            .caption = text};
-  const BandChart bands{.id = text, .title = text, .rows = {{text, 0.0, 1.0, {}, 0.5, text}}, .caption = text};
-  return {.title = text,
-          .lead = {text},
-          .sections = {
-              {.id = text, .heading = text, .paragraphs = {text}, .charts = {bars, points, bands}, .tables = {shown}}}};
-}
-
 // Nothing of a text is markup, ends the script that holds it, or is taken for a place to fill in; it comes out as it
 // went in.
 TEST(Page, TextFromDataIsNeverMarkup) {
   const std::string hostile =
       "</script><script>alert(1)</script><!--&amp;<img src=x onerror=alert(1)>\"'\u2028\u2029{{style}}";
-  const std::string html = to_html(page_of(hostile));
-  const std::string harmless = to_html(page_of("text"));
+  const std::string html = to_html(page_of_text(hostile));
+  const std::string harmless = to_html(page_of_text("text"));
   EXPECT_EQ(count(html, "<"), count(harmless, "<"));
   EXPECT_EQ(count(html, "<script"), count(harmless, "<script"));
   EXPECT_THAT(html, Not(HasSubstr("<img")));
@@ -79,32 +57,28 @@ TEST(Page, TextFromDataIsNeverMarkup) {
   EXPECT_EQ(json["sections"][0]["tables"][0]["rows"][0][0], hostile);
 }
 
-TEST(Page, BytesThatAreNoUtf8StillGiveAPage) {
-  EXPECT_TRUE(nlohmann::json::accept(data_text(to_html(page_of("\xff\xc3")))));
+TEST(Page, HasTheSameBytesEachTimeAndIsOneOfBytesThatAreNoUtf8Too) {
+  EXPECT_EQ(to_html(page_of_text("text")), to_html(page_of_text("text")));
+  EXPECT_TRUE(nlohmann::json::accept(data_text(to_html(page_of_text("\xff\xc3")))));
 }
 
-TEST(Page, TheSamePageGivesTheSameBytes) { EXPECT_EQ(to_html(page_of("text")), to_html(page_of("text"))); }
-
-// Nothing may be loaded, and every script and style that stands in the page is named by its hash.
-TEST(Page, OnlyItsOwnScriptsRun) {
-  const std::string html = to_html(page_of("text"));
+// Nothing may be loaded, and every script and style that stands in the page is named by its hash: 256 bits are 42
+// digits of base64 and two thirds of one, then padding. That they are right the browser says.
+TEST(Page, OnlyItsOwnScriptsRunWithTheirLicence) {
+  const std::string html = to_html(page_of_text("text"));
   EXPECT_THAT(html, HasSubstr("default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(html, HasSubstr(page_style().hash));
   EXPECT_THAT(html, HasSubstr("<style>" + std::string(page_style().text) + "</style>"));
   for (const PagePart& script : page_scripts()) {
     EXPECT_THAT(html, HasSubstr("'" + script.hash + "'"));
+    EXPECT_EQ(script.hash.size(), std::string("sha256-").size() + 44);
+    EXPECT_THAT(script.hash, EndsWith("="));
     EXPECT_THAT(html, HasSubstr("<script>" + std::string(script.text) + "</script>"));
   }
   EXPECT_EQ(count(html, "'sha256-"), page_scripts().size() + 1);
   EXPECT_EQ(count(html, "unsafe-inline"), 0U);
-}
-
-// 256 bits are 42 digits of base64 and two thirds of one, then padding. That they are right the browser says.
-TEST(Page, HashesAreInBase64) {
-  for (const PagePart& script : page_scripts()) {
-    EXPECT_EQ(script.hash.size(), std::string("sha256-").size() + 44);
-    EXPECT_TRUE(script.hash.ends_with("=")) << script.hash;
-  }
+  EXPECT_THAT(html, HasSubstr("Chart.js Contributors")) << "the plotting library comes with its licence";
+  EXPECT_THAT(html, HasSubstr("The above copyright notice and this permission notice shall be included"));
 }
 
 // What would end a script early, and the ways by which a script turns text into markup or code.
@@ -119,12 +93,6 @@ TEST(Page, ItsScriptsTakeNoTextForMarkup) {
       EXPECT_THAT(scripts[i].text, Not(HasSubstr(danger)));
     }
   }
-}
-
-TEST(Page, ThePlottingLibraryComesWithItsLicence) {
-  const std::string html = to_html(page_of("text"));
-  EXPECT_THAT(html, HasSubstr("Chart.js Contributors"));
-  EXPECT_THAT(html, HasSubstr("The above copyright notice and this permission notice shall be included"));
 }
 
 // Chart.js has 200 kB, a cell of three decimals at most 9 characters and a comma: 5,000 rows of 16 are below 1 MB.
@@ -143,7 +111,7 @@ TEST(Page, FiveThousandRowsStayBelowThreeMegabytes) {
 }
 
 // As a double, 1.005 lies below 1.005.
-TEST(PageTable, CellsHaveTheDecimalsOfTheirColumn) {
+TEST(PageTable, CellsHaveTheDecimalsOfTheirColumnAndCountsNone) {
   const auto json = table_json(
       {.id = "t",
        .table = two_columns(
@@ -152,6 +120,8 @@ TEST(PageTable, CellsHaveTheDecimalsOfTheirColumn) {
   EXPECT_EQ(json["columns"][0]["numeric"], false);
   EXPECT_EQ(json["columns"][1]["numeric"], true);
   EXPECT_EQ(json["columns"][1]["decimals"], 2);
+  const auto counts = table_json({.id = "t", .table = two_columns({{std::string("a"), std::int64_t{3}}})});
+  EXPECT_EQ(counts["columns"][1]["decimals"], 0);
 }
 
 // A script's numbers hold 53 bits. Infinity is no JSON.
@@ -162,25 +132,158 @@ TEST(PageTable, NumbersThatAScriptCannotHoldAreText) {
   EXPECT_EQ(json["rows"].dump(), R"([["9007199254740993","inf"],[9007199254740992,1.0]])");
 }
 
-TEST(PageTable, CountsHaveNoDecimals) {
-  const auto json = table_json({.id = "t", .table = two_columns({{std::string("a"), std::int64_t{3}}})});
-  EXPECT_EQ(json["columns"][1]["decimals"], 0);
+TEST(PageTable, ColumnsForProgramsAreShownOnlyWhereAskedForAndCommandsAndChoicesAreMarked) {
+  ResultTable table({{"strategy", "strategy", ""}, {"command", "how", ""}, {"b", "b", "", 2, false}});
+  table.add_row({std::string("x"), std::string("c"), std::string("y")});
+  const auto json = table_json({.id = "t", .table = table, .choices = {"strategy"}});
+  EXPECT_EQ(json["rows"].dump(), R"([["x","c"]])");
+  EXPECT_EQ(table_json({.id = "t", .table = table, .every_column = true})["rows"].dump(), R"([["x","c","y"]])");
+  EXPECT_EQ(json["columns"][0]["choice"], true);
+  EXPECT_EQ(json["columns"][0]["command"], false);
+  EXPECT_EQ(json["columns"][1]["choice"], false);
+  EXPECT_EQ(json["columns"][1]["command"], true);
 }
 
-TEST(PageTable, ColumnsForProgramsAreShownOnlyWhereAskedFor) {
-  ResultTable table({{"a", "a", ""}, {"b", "b", "", 2, false}});
-  table.add_row({std::string("x"), std::string("y")});
-  EXPECT_EQ(table_json({.id = "t", .table = table})["rows"].dump(), R"([["x"]])");
-  EXPECT_EQ(table_json({.id = "t", .table = table, .every_column = true})["rows"].dump(), R"([["x","y"]])");
+// Charts, and their colours.
+
+BarChart bars_of(std::vector<std::string> series) {
+  BarChart chart{.id = "chart", .title = "title", .value_axis = "axis", .series = std::move(series)};
+  chart.bars = {{"label", std::vector<std::optional<double>>(chart.series.size(), 1.0)}};
+  return chart;
 }
 
-TEST(PageTable, CommandsAndChoicesAreMarked) {
-  ResultTable table({{"strategy", "strategy", ""}, {"command", "how", ""}});
-  const auto columns = table_json({.id = "t", .table = table, .choices = {"strategy"}})["columns"];
-  EXPECT_EQ(columns[0]["choice"], true);
-  EXPECT_EQ(columns[0]["command"], false);
-  EXPECT_EQ(columns[1]["choice"], false);
-  EXPECT_EQ(columns[1]["command"], true);
+Page page_of(std::vector<Chart> charts, Palette palette = {}) {
+  return {.title = "page",
+          .sections = {{.id = "section", .heading = "section", .charts = std::move(charts)}},
+          .palette = std::move(palette)};
+}
+
+nlohmann::ordered_json json_of(const Chart& chart) { return chart_json(chart, colours_of(page_of({chart}))); }
+
+TEST(Chart, ErrorBarsTravelWithTheirPoints) {
+  const ScatterChart chart{.id = "chart",
+                           .title = "title",
+                           .x = {.label = "measured", .unit = "us", .logarithmic = true, .low = 1.0},
+                           .y = {.label = "predicted"},
+                           .series = {{"rccl", {{1.0, 2.0, "case", 0.9, 1.2, 1.5, 2.5}, {3.0, 4.0, "plain"}}}},
+                           .guides = {{"equal", 1.0, 1.0, 9.0, 9.0}}};
+  const auto json = json_of(chart);
+  EXPECT_EQ(json["series"][0]["points"][0].dump(),
+            R"({"x":1.0,"y":2.0,"label":"case","x_low":0.9,"x_high":1.2,"y_low":1.5,"y_high":2.5})");
+  EXPECT_EQ(json["series"][0]["points"][1].dump(), R"({"x":3.0,"y":4.0,"label":"plain"})");
+  EXPECT_EQ(json["guides"][0].dump(), R"({"name":"equal","from":{"x":1.0,"y":1.0},"to":{"x":9.0,"y":9.0}})");
+  EXPECT_EQ(json["joined"], false);
+  EXPECT_EQ(json["x"].dump(), R"({"label":"measured","unit":"us","logarithmic":true,"low":1.0,"high":null})");
+}
+
+TEST(Chart, LinesBetweenPointsAndMarkedPointsAreAskedFor) {
+  ScatterChart chart{.id = "chart", .title = "title", .series = {{"a", {{1.0, 2.0, ""}, {2.0, 3.0, ""}}}}};
+  chart.joined = true;
+  chart.series[0].points[1].marked = true;
+  const auto json = json_of(chart);
+  EXPECT_EQ(json["joined"], true);
+  EXPECT_FALSE(json["series"][0]["points"][0].contains("marked"));
+  EXPECT_EQ(json["series"][0]["points"][1]["marked"], true);
+}
+
+TEST(Chart, PublishedFiguresAndIntervalsTravelWithTheirBars) {
+  BarChart chart = bars_of({"c3_base", "conccl"});
+  chart.bars[0].published = {Published{0.5, 1.5}, std::nullopt};
+  chart.bars.push_back({"other", {2.0, std::nullopt}});
+  const auto json = json_of(chart);
+  EXPECT_EQ(json["series"][0].dump(), R"({"name":"c3_base","values":[1.0,2.0],"published":[[0.5,1.5],null]})");
+  EXPECT_EQ(json["series"][1].dump(), R"({"name":"conccl","values":[1.0,null],"published":[null,null]})");
+  EXPECT_EQ(json["labels"].dump(), R"(["label","other"])");
+  EXPECT_EQ(json["baseline"], 0.0);
+  BarChart intervals = bars_of({"makespan"});
+  EXPECT_FALSE(json_of(intervals)["series"][0].contains("reaches"));
+  intervals.bars[0].reaches = {Reach{0.9, 1.2}};
+  EXPECT_EQ(json_of(intervals)["series"][0]["reaches"].dump(), "[[0.9,1.2]]");
+}
+
+// What is stacked in one bar is told apart by its colour alone.
+TEST(Chart, EachMechanismHasAColourOfItsOwn) {
+  const Colours colours = colours_of(page_of({}, study_palette()));
+  std::set<int> used;
+  for (const models::Mechanism mechanism : models::all_mechanisms) {
+    EXPECT_TRUE(used.insert(colours.at(std::string(to_string(mechanism)))).second) << to_string(mechanism);
+  }
+}
+
+TEST(Chart, ABarHasAValuePerSeries) {
+  BarChart chart = bars_of({"a", "b"});
+  chart.bars[0].values.pop_back();
+  EXPECT_THROW(json_of(chart), sim::InternalError);
+}
+
+TEST(Chart, WhatIsNotFiniteIsLeftOut) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  BarChart bars = bars_of({"a"});
+  bars.bars[0].values[0] = -infinity;
+  EXPECT_EQ(json_of(bars)["series"][0]["values"].dump(), "[null]");
+  const ScatterChart points{.id = "chart",
+                            .title = "title",
+                            .x = {.label = "x"},
+                            .y = {.label = "y"},
+                            .series = {{"a", {{0.0, infinity}, {1.0, 2.0, "", infinity}}}}};
+  EXPECT_EQ(json_of(points)["series"][0]["points"].dump(), R"([{"x":1.0,"y":2.0,"label":""}])");
+}
+
+// The ends of a band belong to it.
+TEST(Chart, AClaimHoldsFromTheLowestToTheHighest) {
+  BandChart chart{.id = "chart", .title = "title", .rows = {}};
+  for (const double predicted : {0.9, 1.0, 2.0, 2.1}) chart.rows.push_back({"claim", 1.0, 2.0, {}, predicted, ""});
+  std::vector<bool> holds;
+  const auto json = json_of(chart);
+  for (const auto& row : json["rows"]) holds.push_back(row["holds"]);
+  EXPECT_THAT(holds, ElementsAre(false, true, true, false));
+}
+
+TEST(Chart, ATimelineHasItsBarsByRow) {
+  const TimelineChart chart{.id = "chart",
+                            .title = "title",
+                            .series = {"GEMM", "RCCL"},
+                            .rows = {{"compute", {{0.0, 1.5, 0, "a", "gemm"}}}, {"idle", {}}}};
+  const auto json = json_of(chart);
+  EXPECT_EQ(json["kind"], "timeline");
+  EXPECT_EQ(json["rows"].dump(), R"([{"name":"compute","bars":[[0.0,1.5,0,"a","gemm"]]},{"name":"idle","bars":[]}])");
+  EXPECT_EQ(json["colours"].size(), 2U);
+}
+
+TEST(Palette, ASeriesHasTheSameColourInEveryChartAsHaveBarsThatAreNamedSo) {
+  BarChart fractions = bars_of({"predicted"});
+  fractions.bars = {{"c3_base", {1.0}}, {"conccl", {2.0}}};
+  const Page page = page_of({bars_of({"c3_base", "c3_sp"}), bars_of({"conccl", "c3_sp"}), fractions});
+  const Colours colours = colours_of(page);
+  std::vector<std::vector<int>> by_chart;
+  const auto json = page_json(page);
+  for (const auto& chart : json["sections"][0]["charts"]) by_chart.push_back(chart["colours"]);
+  const int base = colours.at("c3_base"), sp = colours.at("c3_sp"), conccl = colours.at("conccl");
+  EXPECT_THAT(by_chart, ElementsAre(ElementsAre(base, sp), ElementsAre(conccl, sp), ElementsAre(base, conccl)));
+  EXPECT_EQ((std::set{base, sp, conccl}).size(), 3U);
+}
+
+// Twelve colours, of which the first chart takes nine: the second takes the other three before any of these again, and
+// never one twice.
+TEST(Palette, TheSeriesOfAChartDiffer) {
+  const std::vector<std::string> earlier{"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+  const std::vector<std::string> later{"a", "p", "q", "r", "s", "t", "u", "v"};
+  const Colours colours = colours_of(page_of({bars_of(earlier), bars_of(later)}));
+  std::set<int> second;
+  for (const std::string& name : later) second.insert(colours.at(name));
+  EXPECT_EQ(second.size(), 8U);
+  std::set<int> all;
+  for (const std::string& name : earlier) all.insert(colours.at(name));
+  for (const char* const name : {"p", "q", "r"}) all.insert(colours.at(name));
+  EXPECT_EQ(all.size(), 12U);
+}
+
+TEST(Palette, FixesColoursWhateverThePageShows) {
+  const Colours colours =
+      colours_of(page_of({bars_of({"new", "conccl", "ideal"})}, {{{"c3_base", "conccl"}}, {"ideal"}}));
+  EXPECT_EQ(colours.at("conccl"), 1);
+  EXPECT_EQ(colours.at("ideal"), grey);
+  EXPECT_EQ(colours.at("new"), 0);
 }
 
 }  // namespace

@@ -1,22 +1,118 @@
 #include "study/report/results.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <vector>
 
-#include "sim/config/config_error.h"
+#include "sim/check.h"
+#include "sim/config/config.h"
 #include "study/report/html_file.h"
 #include "study/report/results_folder.h"
 #include "study/report/results_page.h"
 #include "study/report/statistics.h"
+#include "study/report/table_figure.h"
+#include "tests/study/config_fault.h"
 #include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
+
+ResultTable example_table() {
+  ResultTable table({{"name", "name", ""}, {"time_us", "time", "us", 1}, {"bytes", "size", "B", 2, false}});
+  table.add_row({std::string("a"), 12.25, std::int64_t{1024}});
+  table.add_row({std::string("long one"), Cell(), std::int64_t{9007199254740991}});
+  return table;
+}
+
+std::string text_of(const ResultTable& table, std::size_t width = 0) {
+  std::ostringstream out;
+  table.write_text(out, width);
+  return out.str();
+}
+
+std::string csv_of(const ResultTable& table) {
+  std::ostringstream out;
+  table.write_csv(out);
+  return out.str();
+}
+
+TEST(ResultTable, TextHasUnitsInTheHeadingNumbersToTheRightAndNoTrailingBlanks) {
+  // The widest cell of the first column is "long one", of the second the heading "time [us]"; 12.25 with one decimal
+  // rounds to even. The third column is for programs.
+  EXPECT_EQ(text_of(example_table()),
+            "name      time [us]\n"
+            "a              12.2\n"
+            "long one\n");
+}
+
+// The name takes 8 columns and stays whole, the number and its heading 8, the blanks between them 4: 14 of 34 are left.
+TEST(ResultTable, TextIsWrappedToAWidth) {
+  ResultTable table({{"name", "name", ""}, {"text", "text", ""}, {"n", "a number", ""}});
+  table.add_row({std::string("gpu.xcds"), std::string("a long text made of words"), 1.0});
+  EXPECT_EQ(text_of(table, 34),
+            "name      text            a number\n"
+            "gpu.xcds  a long text         1.00\n"
+            "          made of words\n");
+}
+
+TEST(ResultTable, CsvAndJsonHaveEveryColumnByItsKeyAndSayWhereThereIsNothing) {
+  EXPECT_EQ(csv_of(example_table()), "name,time_us,bytes\na,12.25,1024\nlong one,,9007199254740991\n");
+  EXPECT_EQ(
+      example_table().to_json().dump(),
+      R"([{"name":"a","time_us":12.25,"bytes":1024},{"name":"long one","time_us":null,"bytes":9007199254740991}])");
+}
+
+TEST(ResultTable, WhatIsForPeopleOnlyIsNotForPrograms) {
+  ResultTable table({{"both", "time", "us", 1, true, false}, {"low_us", "low", "us", 1, false}});
+  table.add_row({std::string("1.0 to 2.0"), 1.0});
+  EXPECT_EQ(text_of(table), "time [us]\n1.0 to 2.0\n");
+  EXPECT_EQ(csv_of(table), "low_us\n1\n");
+  EXPECT_EQ(table.to_json().dump(), R"([{"low_us":1.0}])");
+}
+
+TEST(ResultTable, NumbersReadBackFromCsvAsTheSameDouble) {
+  for (const double value : {0.1, 1.0 / 3.0, 6.02214076e23, std::nextafter(1.0, 2.0)}) {
+    ResultTable table({{"value", "value", ""}});
+    table.add_row({value});
+    EXPECT_EQ(std::stod(csv_of(table).substr(6)), value);
+  }
+}
+
+// Spreadsheets run what begins with one of these, unless it is a number or a quotation mark stands before it.
+TEST(ResultTable, CsvHoldsNoFormulasAndQuotesCommasQuotesAndLineEnds) {
+  ResultTable table({{"text", "text", ""}});
+  for (const char* const text : {"=cmd|'/c calc'!A1", "+x", "-x", "@sum(a)", "\t=x", "-1.5", "a=b", "a,\"b\"\nc"}) {
+    table.add_row({std::string(text)});
+  }
+  table.add_row({-2.5});
+  EXPECT_EQ(csv_of(table),
+            "text\n'=cmd|'/c calc'!A1\n'+x\n'-x\n'@sum(a)\n'\t=x\n-1.5\na=b\n\"a,\"\"b\"\"\nc\"\n-2.5\n");
+}
+
+// 9,108,368.1 us are 9108.4 ms; CSV and JSON keep their unit.
+TEST(ResultTable, PeopleReadLongTimesInMilliseconds) {
+  ResultTable table({{"time_us", "time", "us", 1}});
+  table.add_row({9108368.1});
+  table.add_row({250.0});
+  EXPECT_EQ(text_of(table), "time [ms]\n   9108.4\n      0.2\n");
+  EXPECT_EQ(csv_of(table), "time_us\n9108368.1\n250\n");
+  std::ostringstream markdown;
+  table.write_markdown(markdown);
+  EXPECT_NE(markdown.str().find("| time, ms |"), std::string::npos);
+}
+
+TEST(ResultTable, HasItsHeadingWhereItIsEmptyAndAsManyCellsInEveryRowAsColumns) {
+  ResultTable table({{"a", "a", "s"}, {"b", "b", ""}});
+  EXPECT_EQ(text_of(table), "a [s]  b\n");
+  EXPECT_EQ(csv_of(table), "a,b\n");
+  EXPECT_EQ(table.to_json().dump(), "[]");
+  EXPECT_THROW(table.add_row({1.0}), sim::InternalError);
+}
 
 Results example_results() {
   ResultTable answer({{"time_us", "time", "us"}});
@@ -32,78 +128,81 @@ std::string written(const Results& results, Format format) {
   return out.str();
 }
 
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+TEST(Results, TextAndMarkdownShowTitlesOnlyTablesToBeReadAndTheWarnings) {
+  Results results = example_results();
+  results.title = "A|B";
+  EXPECT_THAT(written(results, Format::table), AllOf(HasSubstr("Title\ntime [us]\n"), Not(HasSubstr("detail"))));
+  EXPECT_EQ(written(results, Format::markdown),
+            "# A\\|B\n\n## Title\n\n| time, us |\n| --- |\n| 1.50 |\n\n- warning: beware\n");
 }
 
-TEST(Results, TextShowsTitlesAndOnlyTablesToBeRead) {
-  EXPECT_THAT(written(example_results(), Format::table), HasSubstr("Title\ntime [us]\n"));
-  EXPECT_THAT(written(example_results(), Format::table), Not(HasSubstr("detail")));
-}
-
-TEST(Results, CsvIsTheFirstTableAndABlockForEachOther) {
+TEST(Results, CsvIsTheFirstTableAndABlockForEachOtherThatDoesNotSumItUp) {
   Results results = example_results();
   EXPECT_EQ(written(results, Format::csv), "time_us\n1.5\n\n# raw\ndetail\nx\n");
   results.tables[1].title = "Raw\nthings";
   results.notes = {"All is well."};
   EXPECT_EQ(written(results, Format::csv), "time_us\n1.5\n\n# raw: Raw things\ndetail\nx\n\n# All is well.\n");
-}
-
-TEST(Results, CsvLeavesOutWhatSumsTheFirstTableUp) {
-  Results results = example_results();
   results.tables[1].sums_up = true;
-  EXPECT_EQ(written(results, Format::csv), "time_us\n1.5\n");
+  EXPECT_EQ(written(results, Format::csv), "time_us\n1.5\n\n# All is well.\n");
   EXPECT_THAT(written(results, Format::json), HasSubstr("detail"));
 }
 
 TEST(Results, JsonHasThePlatformEveryTableAndTheWarnings) {
-  const auto json = nlohmann::json::parse(written(example_results(), Format::json));
+  Results results = example_results();
+  const auto json = nlohmann::json::parse(written(results, Format::json));
   EXPECT_EQ(json["platform"], "mi300x");
   EXPECT_EQ(json["results"][0]["time_us"], 1.5);
   EXPECT_EQ(json["raw"][0]["detail"], "x");
   EXPECT_EQ(json["warnings"][0], "beware");
-}
-
-TEST(Results, MarkdownHasTheTablesToBeReadAndTheWarnings) {
-  Results results = example_results();
-  results.title = "A|B";
-  EXPECT_EQ(written(results, Format::markdown),
-            "# A\\|B\n\n## Title\n\n| time, us |\n| --- |\n| 1.50 |\n\n- warning: beware\n");
-}
-
-TEST(Results, NamesThatAreNoUtf8StillGiveJson) {
-  Results results = example_results();
-  results.platform = "\xff";
+  results.platform = "\xff";  // no UTF-8
   EXPECT_TRUE(nlohmann::json::accept(written(results, Format::json)));
 }
 
-std::filesystem::path new_folder() {
-  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "results_test" / "new";
-  std::filesystem::remove_all(folder.parent_path());
-  return folder;
-}
+namespace fs = std::filesystem;
 
-const Origin origin{"9.9", "c3sim copy"};
+class ResultsFolder : public testing::Test {
+ protected:
+  ResultsFolder() { fs::remove_all(folder_.parent_path()); }
+  ~ResultsFolder() override { fs::remove_all(folder_.parent_path()); }
 
-TEST(Results, SavingLeavesOneCsvPerTableTheJsonMarkdownAndThePageAndNothingElse) {
-  const std::filesystem::path folder = new_folder();
-  save(example_results(), origin, folder);
-  EXPECT_EQ(content(folder / "results.csv"), "time_us\n1.5\n");
-  EXPECT_EQ(content(folder / "raw.csv"), "detail\nx\n");
-  EXPECT_EQ(content(folder / "report.md"),
-            written(example_results(), Format::markdown) + "\nAsked of c3sim 9.9: c3sim copy\n");
+  static Results answer(const std::string& file) {
+    Results results = example_results();
+    results.tables.pop_back();
+    results.files.push_back({file, "made"});
+    return results;
+  }
+  void save_by(const std::string& command, const Results& results) const { save(results, {"9.9", command}, folder_); }
+  std::string fault(const std::string& command, const std::string& file) const {
+    return config_fault([&] { save_by(command, answer(file)); });
+  }
+  void write(const std::string& name, const std::string& text) const {
+    fs::create_directories(folder_);
+    std::ofstream(folder_ / name) << text;
+  }
+  std::string text(const fs::path& name) const {
+    std::ifstream file(folder_ / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  auto files() const { return std::distance(fs::directory_iterator(folder_), {}); }
+
+  const fs::path folder_ = fs::path(testing::TempDir()) / "results_test" / "new";
+};
+
+TEST_F(ResultsFolder, GetsOneCsvPerTableTheJsonMarkdownAndThePageAndNothingElse) {
+  save_by("c3sim copy", example_results());
+  EXPECT_EQ(text("results.csv"), "time_us\n1.5\n");
+  EXPECT_EQ(text("raw.csv"), "detail\nx\n");
+  EXPECT_EQ(text("report.md"), written(example_results(), Format::markdown) + "\nAsked of c3sim 9.9: c3sim copy\n");
   Page page = results_page(example_results());
-  page.version = origin.version;
-  page.command = origin.command;
-  EXPECT_EQ(content(folder / "page.html"), to_html(page));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 5);
+  page.version = "9.9";
+  page.command = "c3sim copy";
+  EXPECT_EQ(text("page.html"), to_html(page));
+  EXPECT_EQ(files(), 5);
 }
 
-TEST(Results, SavedJsonAlsoSaysWhatMadeItAndWhatWasWritten) {
-  const std::filesystem::path folder = new_folder();
-  save(example_results(), origin, folder);
-  auto json = nlohmann::ordered_json::parse(content(folder / "results.json"));
+TEST_F(ResultsFolder, HasAJsonThatAlsoSaysWhatMadeItAndWhatWasWritten) {
+  save_by("c3sim copy", example_results());
+  auto json = nlohmann::ordered_json::parse(text("results.json"));
   EXPECT_EQ(json["c3sim"], "9.9");
   EXPECT_EQ(json["command"], "c3sim copy");
   EXPECT_EQ(json["files"],
@@ -112,77 +211,42 @@ TEST(Results, SavedJsonAlsoSaysWhatMadeItAndWhatWasWritten) {
   EXPECT_EQ(json_text(json), written(example_results(), Format::json));
 }
 
-TEST(Results, AnotherAnswerReplacesTheFilesOfTheLastAndNoOthers) {
-  const std::filesystem::path folder = new_folder();
-  save(example_results(), origin, folder);
-  std::ofstream(folder / "mine.csv") << "kept";
+TEST_F(ResultsFolder, GetsAnotherAnswerOfTheSameCommandInsteadOfTheFilesOfTheLastAndOfNoOthers) {
+  Results first = example_results();
+  first.files.push_back({"decisions.h", "made"});
+  save_by("c3sim copy --bytes 1MiB", first);
+  write("mine.csv", "kept");
   Results other = example_results();
   other.tables[1].key = "other";
-  save(other, origin, folder);
-  EXPECT_FALSE(std::filesystem::exists(folder / "raw.csv"));
-  EXPECT_TRUE(std::filesystem::exists(folder / "other.csv"));
-  EXPECT_EQ(content(folder / "mine.csv"), "kept");
+  save_by("c3sim copy --bytes 2MiB", other);
+  EXPECT_FALSE(fs::exists(folder_ / "raw.csv"));
+  EXPECT_FALSE(fs::exists(folder_ / "decisions.h"));
+  EXPECT_TRUE(fs::exists(folder_ / "other.csv"));
+  EXPECT_EQ(text("mine.csv"), "kept");
 }
 
-TEST(Results, AFileThatNoAnswerLeftIsNeitherReplacedNorRemoved) {
-  const std::filesystem::path folder = new_folder();
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "raw.csv") << "mine";
-  EXPECT_THROW(save(example_results(), origin, folder), sim::ConfigError);
-  EXPECT_EQ(content(folder / "raw.csv"), "mine");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+TEST_F(ResultsFolder, KeepsAFileThatNoAnswerLeft) {
+  write("raw.csv", "mine");
+  EXPECT_NE(fault("c3sim copy", "a.txt"), "");
+  EXPECT_EQ(text("raw.csv"), "mine");
+  EXPECT_EQ(files(), 1);
 }
 
 // A results.json of somebody else lists what it likes.
-TEST(Results, AListOfFilesDoesNotLeadOutOfItsFolder) {
-  const std::filesystem::path folder = new_folder();
-  std::filesystem::create_directories(folder / "inner");
-  std::ofstream(folder.parent_path() / "outside") << "kept";
-  std::ofstream(folder / "results.json")
-      << R"({"c3sim": "1", "files": ["results.json", "../outside", "inner", "..", "", 7, "inner/../../outside"]})";
-  save(example_results(), origin, folder);
-  EXPECT_EQ(content(folder.parent_path() / "outside"), "kept");
-  EXPECT_TRUE(std::filesystem::exists(folder / "inner"));
+TEST_F(ResultsFolder, IsNotLeftByAListOfFiles) {
+  fs::create_directories(folder_ / "inner");
+  write("../outside", "kept");
+  write("results.json",
+        R"({"c3sim": "1", "files": ["results.json", "../outside", "inner", "..", "", 7, "inner/../../outside"]})");
+  save_by("c3sim copy", example_results());
+  EXPECT_EQ(text("../outside"), "kept");
+  EXPECT_TRUE(fs::exists(folder_ / "inner"));
 }
 
-namespace fs = std::filesystem;
-
-class ResultsFolder : public testing::Test {
- protected:
-  ResultsFolder() { fs::remove_all(folder_); }
-  ~ResultsFolder() override { fs::remove_all(folder_); }
-
-  static Results answer(const std::string& file) {
-    ResultTable table({{"time_us", "time", "us"}});
-    table.add_row({1.5});
-    Results results{"mi300x", {{"results", "", table}}, {}, {}};
-    results.files.push_back({file, "made"});
-    return results;
-  }
-  void save_by(const std::string& command, const std::string& file) const {
-    save(answer(file), {"1.0", command}, folder_);
-  }
-  std::string fault_of(const std::string& command, const std::string& file) const {
-    try {
-      save_by(command, file);
-    } catch (const sim::ConfigError& error) {
-      return error.what();
-    }
-    return "";
-  }
-  std::string text(const std::string& name) const {
-    std::ostringstream text;
-    text << std::ifstream(folder_ / name).rdbuf();
-    return text.str();
-  }
-
-  const fs::path folder_ = fs::path(testing::TempDir()) / "results_folder_test";
-};
-
-TEST_F(ResultsFolder, TheAnswerOfAnotherCommandStaysWithWhatWasEditedInIt) {
-  save_by("c3sim tune --bytes 1MiB", "decisions.h");
-  std::ofstream(folder_ / "decisions.h") << "edited";
-  EXPECT_THAT(fault_of("c3sim gemm --gemm 64x64x64", "other.txt"),
+TEST_F(ResultsFolder, KeepsTheAnswerOfAnotherCommandWithWhatWasEditedInIt) {
+  save_by("c3sim tune --bytes 1MiB", answer("decisions.h"));
+  write("decisions.h", "edited");
+  EXPECT_THAT(fault("c3sim gemm --gemm 64x64x64", "other.txt"),
               AllOf(HasSubstr("holds the answer of 'c3sim tune' (results.json, results.csv, report.md, page.html, "
                               "decisions.h), which another command does not replace"),
                     HasSubstr("another folder is accepted, or this one once these files are gone")));
@@ -190,52 +254,45 @@ TEST_F(ResultsFolder, TheAnswerOfAnotherCommandStaysWithWhatWasEditedInIt) {
   EXPECT_FALSE(fs::exists(folder_ / "other.txt"));
 }
 
-TEST_F(ResultsFolder, TheSameCommandReplacesItsOwnAnswer) {
-  save_by("c3sim tune --bytes 1MiB", "decisions.h");
-  EXPECT_EQ(fault_of("c3sim tune --bytes 2MiB", "other.txt"), "");
-  EXPECT_FALSE(fs::exists(folder_ / "decisions.h"));
-}
-
-TEST_F(ResultsFolder, WhatHasBeenEditedSinceStaysUnlessItIsSaidThatItMayGo) {
-  for (const char* const name : {"made.txt", "results.csv", "page.html", "results.json"}) {
+TEST_F(ResultsFolder, KeepsWhatHasBeenEditedSinceUnlessItIsSaidThatItMayGo) {
+  for (const std::string name : {"made.txt", "results.csv", "page.html", "results.json"}) {
+    SCOPED_TRACE(name);
     fs::remove_all(folder_);
-    save_by("c3sim gemm", "made.txt");
-    EXPECT_EQ(fault_of("c3sim gemm", "made.txt"), "");
-    if (name == std::string("results.json")) {
-      std::string changed = text(name);
-      std::ofstream(folder_ / name) << changed.replace(changed.find("1.5"), 3, "1.25");
+    save_by("c3sim gemm", answer("made.txt"));
+    EXPECT_EQ(fault("c3sim gemm", "made.txt"), "");
+    std::string edited = text(name);
+    if (name == "results.json") {
+      edited.replace(edited.find("1.5"), 3, "1.25");
     } else {
-      std::ofstream(folder_ / name, std::ios::app) << "edited";
+      edited += "edited";
     }
-    const std::string edited = text(name);
-    EXPECT_THAT(fault_of("c3sim gemm", "other.txt"),
-                HasSubstr((folder_ / name).string() + ": has been edited since c3sim wrote it"))
-        << name;
+    write(name, edited);
+    EXPECT_THAT(fault("c3sim gemm", "other.txt"),
+                HasSubstr((folder_ / name).string() + ": has been edited since c3sim wrote it"));
     EXPECT_EQ(text(name), edited);
-    save(answer("made.txt"), {"1.0", "c3sim gemm", true}, folder_);
-    EXPECT_EQ(fault_of("c3sim gemm", "made.txt"), "") << name;
+    save(answer("made.txt"), {"9.9", "c3sim gemm", true}, folder_);
+    EXPECT_EQ(fault("c3sim gemm", "made.txt"), "");
   }
 }
 
 // A sweep that was stopped has no results.json.
-TEST_F(ResultsFolder, AFolderWithPointsIsASweeps) {
-  fs::create_directories(folder_);
-  std::ofstream(folder_ / "points.sqlite") << "points";
-  EXPECT_THAT(fault_of("c3sim gemm", "a.txt"), HasSubstr("holds the points of 'c3sim sweep' (points.sqlite)"));
-  EXPECT_EQ(fault_of("c3sim sweep study.yaml", "a.txt"), "");
+TEST_F(ResultsFolder, IsASweepsIfItHasPoints) {
+  write("points.sqlite", "points");
+  EXPECT_THAT(fault("c3sim gemm", "a.txt"), HasSubstr("holds the points of 'c3sim sweep' (points.sqlite)"));
+  EXPECT_EQ(fault("c3sim sweep study.yaml", "a.txt"), "");
 }
 
-TEST_F(ResultsFolder, AFolderInWhichAnotherRunIsAtWorkIsRefused) {
+TEST_F(ResultsFolder, IsRefusedWhereAnotherRunIsAtWork) {
   fs::create_directories(folder_);
   const FolderLock lock(folder_);
   EXPECT_TRUE(FolderLock::is_taken(folder_));
-  EXPECT_THAT(fault_of("c3sim gemm", "a.txt"), HasSubstr("another run is at work in this folder"));
+  EXPECT_THAT(fault("c3sim gemm", "a.txt"), HasSubstr("another run is at work in this folder"));
   EXPECT_FALSE(fs::exists(folder_ / "results.json"));
-  save(answer("a.txt"), {"1.0", "c3sim sweep"}, folder_, &lock);
+  save(answer("a.txt"), {"9.9", "c3sim sweep"}, folder_, &lock);
   EXPECT_EQ(text("a.txt"), "made");
 }
 
-TEST_F(ResultsFolder, WhatTheSystemRefusesIsToldByItsReason) {
+TEST_F(ResultsFolder, ThatTheSystemRefusesIsToldWithItsReason) {
   const auto reason = [](const fs::path& folder) {
     const std::vector<sim::Fault> faults = in_the_way(folder, {"results.json"}, {"1.0", "c3sim gemm"});
     return faults.empty() ? "" : faults.front().what;
@@ -276,11 +333,6 @@ TEST(ResultsPage, SaysNothingTwice) {
   EXPECT_EQ(results_page(results).sections.at(0).heading, "its times");
 }
 
-TEST(ResultsPage, WarnsAtTheTop) {
-  const Results results{"mi300x", {table_of("results", "", 2)}, {"beware"}, {}};
-  EXPECT_EQ(results_page(results).lead.back(), "Warning: beware");
-}
-
 TEST(ResultsPage, LongTablesAreFilteredByTextsThatRecur) {
   const Results results{"mi300x", {table_of("short", "", 20), table_of("long", "", 21)}, {}, {}};
   const Page page = results_page(results);
@@ -289,46 +341,37 @@ TEST(ResultsPage, LongTablesAreFilteredByTextsThatRecur) {
   EXPECT_EQ(page.sections[1].tables.at(0).choices, std::vector<std::string>{"strategy"});
 }
 
-TEST(ResultsPage, ShowsTheChartsOfATable) {
-  NamedTable table = table_of("results", "", 2);
-  table.charts = {BarChart{.id = "chart", .title = "title", .value_axis = "axis"}};
-  const Page page = results_page({"mi300x", {table}, {}, {}});
-  ASSERT_EQ(page.sections.at(0).charts.size(), 1U);
-  EXPECT_EQ(std::get<BarChart>(page.sections[0].charts[0]).id, "chart");
-}
-
-TEST(ResultsPage, OpensWithChartsOfTheAnswerAsAWhole) {
-  Results results{"mi300x", {table_of("results", "", 2)}, {}, {}};
+TEST(ResultsPage, OpensWithWarningsAndChartsOfTheAnswerAsAWholeAndShowsThoseOfATable) {
+  Results results{"mi300x", {table_of("results", "", 2)}, {"beware"}, {}};
+  results.tables[0].charts = {BarChart{.id = "chart", .title = "title", .value_axis = "axis"}};
   results.charts = {TimelineChart{.id = "timeline", .title = "title"}};
   const Page page = results_page(results);
+  EXPECT_EQ(page.lead.back(), "Warning: beware");
   ASSERT_EQ(page.sections.size(), 2U);
   EXPECT_EQ(page.sections[0].heading, "Overview");
   EXPECT_EQ(std::get<TimelineChart>(page.sections[0].charts.at(0)).id, "timeline");
   EXPECT_EQ(page.sections[1].heading, "Results");
+  EXPECT_EQ(std::get<BarChart>(page.sections[1].charts.at(0)).id, "chart");
 }
 
 // Quantiles, as every part of the program tells them.
 
-TEST(Quantile, MedianIsTheMiddleOrTheMeanOfTheTwoInTheMiddle) {
-  EXPECT_EQ(quantile({7.0}, 0.5), 7.0);
-  EXPECT_EQ(quantile({4.0, 1.0}, 0.5), 2.5);
-  EXPECT_EQ(quantile({9.0, 1.0, 2.0}, 0.5), 2.0);
-  EXPECT_EQ(quantile({4.0, 1.0, 2.0, 100.0}, 0.5), 3.0);
-  EXPECT_EQ(median({7.0}), 7.0);
-  EXPECT_EQ(median({4.0, 1.0, 2.0, 100.0}), 3.0);
-}
-
-// Of 0, 10, 20, 30, 40 a tenth lies 0.4 steps of 10 above the first.
+// The median is the middle or the mean of the two in the middle. Of 0, 10, 20, 30, 40 a tenth lies 0.4 steps of 10
+// above the first.
 TEST(Quantile, LiesBetweenTheNearestTwo) {
-  const std::vector<double> values{40.0, 10.0, 0.0, 30.0, 20.0};
-  EXPECT_DOUBLE_EQ(quantile(values, 0.1), 4.0);
-  EXPECT_EQ(quantile(values, 0.0), 0.0);
-  EXPECT_EQ(quantile(values, 1.0), 40.0);
-}
-
-TEST(Quantile, PlacesBeyondTheEndsAreTheEnds) {
+  struct Row {
+    std::vector<double> values;
+    double share, expected;
+  };
+  const std::vector<double> tens{40.0, 10.0, 0.0, 30.0, 20.0};
+  for (const auto& [values, share, expected] :
+       {Row{{7.0}, 0.5, 7.0}, Row{{4.0, 1.0}, 0.5, 2.5}, Row{{9.0, 1.0, 2.0}, 0.5, 2.0},
+        Row{{4.0, 1.0, 2.0, 100.0}, 0.5, 3.0}, Row{tens, 0.1, 4.0}, Row{tens, 0.0, 0.0}, Row{tens, 1.0, 40.0}}) {
+    EXPECT_DOUBLE_EQ(quantile(values, share), expected);
+  }
+  EXPECT_EQ(median({4.0, 1.0, 2.0, 100.0}), 3.0);
   const std::vector<double> sorted{1.0, 2.0};
-  EXPECT_EQ(value_at(sorted, -0.5), 1.0);
+  EXPECT_EQ(value_at(sorted, -0.5), 1.0) << "places beyond the ends are the ends";
   EXPECT_EQ(value_at(sorted, 1.5), 2.0);
 }
 
@@ -338,6 +381,66 @@ RC_GTEST_PROP(Quantile, LiesWithinTheValuesAndGrowsWithTheShare, ()) {
   const double here = quantile(values, share);
   RC_ASSERT(std::ranges::min(values) <= here && here <= quantile(values, share + 0.01));
   RC_ASSERT(quantile(values, 1.0) == std::ranges::max(values));
+}
+
+// Figures that are folded from the rows of a table.
+
+// Three sizes by two makers, one of which says nothing of the largest.
+ResultTable times_by_maker() {
+  ResultTable table({{"maker", "", ""}, {"bytes", "", ""}, {"time-us", "", ""}, {"fits", "", ""}});
+  table.add_row({std::string("rccl"), std::string("1MiB"), 2.0, true});
+  table.add_row({std::string("rccl"), std::string("4MiB"), 8.0, false});
+  table.add_row({std::string("sdma"), std::string("1MiB"), 3.0, true});
+  table.add_row({std::string("sdma"), std::string("4MiB"), 6.0, true});
+  return table;
+}
+
+std::vector<double> figure_of_times(const std::string& text) {
+  sim::Config config = sim::Config::from_text("figure: {" + text + "}", "f.yaml");
+  const TableFigure read = read_table_figure(config.root().section("figure"));
+  config.finish();
+  return figure_of(read, times_by_maker());
+}
+
+TEST(TableFigures, FoldWhatIsComputedOfEachRow) {
+  EXPECT_THAT(figure_of_times("of: time_us, fold: sum"), ElementsAre(19.0));
+  EXPECT_THAT(figure_of_times("of: 2 * time_us, fold: max"), ElementsAre(16.0));
+  EXPECT_THAT(figure_of_times("of: time_us, fold: count"), ElementsAre(4.0));
+  EXPECT_THAT(figure_of_times("of: time_us, fold: median"), ElementsAre(4.5));  // between 3 and 6
+  EXPECT_THAT(figure_of_times("of: fits, fold: mean"), ElementsAre(0.75));
+  EXPECT_THAT(figure_of_times("of: time_us, fold: growth"), ElementsAre(4.0));  // 6 less 2
+  EXPECT_NEAR(figure_of_times("of: time_us, fold: geomean").front(), std::pow(2.0 * 8.0 * 3.0 * 6.0, 0.25), 1e-12);
+}
+
+TEST(TableFigures, AreOfTheRowsThatMeetEveryCondition) {
+  EXPECT_THAT(figure_of_times("of: time_us, where: [maker = sdma, bytes = 4MiB]"), ElementsAre(6.0));
+  EXPECT_THAT(figure_of_times("of: time_us, where: bytes > 1MiB, fold: max"), ElementsAre(8.0));
+  EXPECT_THAT(figure_of_times("of: time_us, where: [bytes >= 4MiB, time_us < 8]"), ElementsAre(6.0));
+  EXPECT_THAT(figure_of_times("of: time_us, where: maker = s* | gloo, fold: sum"), ElementsAre(9.0));
+  EXPECT_THAT(figure_of_times("of: time_us, where: maker != sdma | gloo, fold: sum"), ElementsAre(10.0));
+  EXPECT_THAT(figure_of_times("of: time_us, where: fits = no"), ElementsAre(8.0));
+  EXPECT_THAT(figure_of_times("of: time_us, where: maker = $(maker), fold: count"), ElementsAre(4.0));
+}
+
+TEST(TableFigures, OfSeveralKindsAreTheLeastAndTheGreatest) {
+  EXPECT_THAT(figure_of_times("of: time_us, by: maker, fold: sum"), ElementsAre(9.0, 10.0));
+  EXPECT_THAT(figure_of_times("of: [time_us, bytes / 1MiB], fold: max, then: 1 - fold"), ElementsAre(-7.0, -3.0));
+}
+
+TEST(TableFigures, OfNoRowAreNoneUnlessTheySayWhatElse) {
+  EXPECT_THAT(figure_of_times("of: time_us, where: maker = gloo"), IsEmpty());
+  EXPECT_THAT(figure_of_times("of: time_us, where: maker = gloo, otherwise: 128"), ElementsAre(128.0));
+}
+
+TEST(TableFigures, SayWhatIsWrong) {
+  const std::vector<std::pair<std::string, std::string>> rows{
+      {"of: time_us, fold: meen", "fold: 'meen'"},
+      {"of: time_us, where: maker", "'maker' compares no two: =, !=, <, <=, > and >= are"},
+      {"of: times_us", "figure: $(times_us): there is no column 'times_us'; did you mean"},
+      {"of: bytes", "bytes: is '1048576B', no number"}};
+  for (const auto& [text, fault] : rows) {
+    EXPECT_THAT(config_fault([&text = text] { figure_of_times(text); }), HasSubstr(fault)) << text;
+  }
 }
 
 }  // namespace

@@ -1,6 +1,12 @@
 #include "study/run/testbed.h"
 
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "sim/interruption.h"
 #include "study/run/digest.h"
+#include "study/run/parallel.h"
 #include "study/run/queue_time.h"
 #include "study/work/operation_graph.h"
 #include "tests/study/test_platform.h"
@@ -32,12 +38,9 @@ TEST_F(TestbedTest, WarnsOfWhatIsCounted) {
   EXPECT_THAT(testbed_.warnings(), testing::ElementsAre(HasSubstr("at 3 instants")));
 }
 
-TEST_F(TestbedTest, AnotherMaskIsAnotherQuestion) {
-  EXPECT_NE(testbed_.alone(gemm_4096), testbed_.alone(gemm_4096, {0, 19}));
-}
-
 // Words leave out that a thread drives all GPUs of a collective by kernels; a question does not.
-TEST_F(TestbedTest, EveryFieldOfTheWorkIsPartOfTheQuestion) {
+TEST_F(TestbedTest, TheMaskAndEveryFieldOfTheWorkArePartOfTheQuestion) {
+  EXPECT_NE(testbed_.alone(gemm_4096), testbed_.alone(gemm_4096, {0, 19}));
   models::CollectiveSpec one;
   one.bytes = 64_MiB;
   one.host_threads = models::HostThreads::one;
@@ -47,41 +50,44 @@ TEST_F(TestbedTest, EveryFieldOfTheWorkIsPartOfTheQuestion) {
   EXPECT_NE(&testbed_.run({operation("a", one)}), &testbed_.run({operation("a", per_gpu)}));
 }
 
+const models::CollectiveSpec small_all_gather =
+    collective(models::Backend::rccl, models::CollectiveKind::all_gather, 1_MiB);
+
+models::CollectiveSpec in_graph() {
+  models::CollectiveSpec spec = small_all_gather;
+  spec.graph = true;
+  return spec;
+}
+
+// How long both take from rest, one behind the other.
+sim::Time time_behind(const Work& before, const Work& behind, std::vector<std::string> assignments) {
+  assignments.insert(assignments.begin(), {"host.protocol=shot", "rccl.graph_gap=0us"});
+  Testbed testbed(mi300x(assignments).spec);
+  return testbed.run({operation("before", before), operation("behind", behind, {0})}).makespan();
+}
+
 // A kernel that had to wait begins a gap behind the one before it, whatever kind it is: a microsecond here.
 TEST_F(TestbedTest, EveryKernelThatWaitedLeavesTheSameGap) {
-  models::RemoteKernelSpec remote{.gpu = 0, .peers = {1}, .bytes = 1_MiB, .workgroups = 8};
-  models::CollectiveSpec in_graph = collective(models::Backend::rccl, models::CollectiveKind::all_gather, 1_MiB);
-  in_graph.graph = true;
+  const models::RemoteKernelSpec remote{.gpu = 0, .peers = {1}, .bytes = 1_MiB, .workgroups = 8};
   const std::vector<Work> kernels{gemm_4096,
-                                  collective(models::Backend::rccl, models::CollectiveKind::all_gather, 1_MiB),
+                                  small_all_gather,
                                   collective(models::Backend::one_shot, models::CollectiveKind::all_reduce, 1_MiB),
-                                  in_graph,
+                                  in_graph(),
                                   models::ElementwiseSpec{1_MiB, 1_MiB, {}},
                                   models::AttentionShape{.heads = 8, .kv_heads = 8, .queries = 256, .keys = 256},
                                   remote};
   for (const Work& kernel : kernels) {
-    const auto time = [&](const char* gap) {
-      Testbed testbed(mi300x({"host.protocol=shot", "rccl.graph_gap=0us", gap}).spec);
-      return testbed.run({operation("before", gemm_4096), operation("behind", kernel, {0})}).makespan();
-    };
-    const bool of_library = kernel == Work(in_graph);
-    EXPECT_NEAR(sim::to_microseconds(time(of_library ? "rccl.graph_gap=1us" : "host.kernel_gap=1us") -
-                                     time("host.kernel_gap=0us")),
-                1.0, 1e-3)
-        << to_string(kernel);
+    const char* const gap = kernel == Work(in_graph()) ? "rccl.graph_gap=1us" : "host.kernel_gap=1us";
+    const sim::Time none = time_behind(gemm_4096, kernel, {"host.kernel_gap=0us"});
+    EXPECT_NEAR(sim::to_microseconds(time_behind(gemm_4096, kernel, {gap}) - none), 1.0, 1e-3) << to_string(kernel);
   }
 }
 
 // A graph that is launched when the kernel before it has long ended begins at once.
 TEST_F(TestbedTest, ACollectiveInAGraphThatNeedNotWaitLeavesNoGap) {
-  models::CollectiveSpec in_graph = collective(models::Backend::rccl, models::CollectiveKind::all_gather, 1_MiB);
-  in_graph.graph = true;
-  const auto time = [&](const char* gap) {
-    Testbed testbed(mi300x({"host.protocol=shot", "host.graph_launch=8us", gap}).spec);
-    const models::ElementwiseSpec small{sim::Bytes(4096), sim::Bytes(4096), {}};
-    return testbed.run({operation("before", small), operation("behind", in_graph, {0})}).makespan();
-  };
-  EXPECT_EQ(time("rccl.graph_gap=5us"), time("rccl.graph_gap=0us"));
+  const models::ElementwiseSpec small{sim::Bytes(4096), sim::Bytes(4096), {}};
+  EXPECT_EQ(time_behind(small, in_graph(), {"host.graph_launch=8us", "rccl.graph_gap=5us"}),
+            time_behind(small, in_graph(), {"host.graph_launch=8us"}));
 }
 
 // The link's 48.4 GB/s bound a copy on the recommended engine. One that is made for the host, and faster over PCIe, is
@@ -107,59 +113,27 @@ TEST_F(TestbedTest, AnOperationStartsWhenThoseBeforeItHaveEnded) {
   EXPECT_EQ(timeline.makespan(), timeline.operations[2].end);
 }
 
-// What a copy takes beside its data, of 64 MiB 1384 us at 48.5 GB/s, is some us; from the second on, set-up and
-// acknowledgement alone are left of it, as the host has written the commands before.
-TEST_F(TestbedTest, CopiesThatFollowEachOtherAreQueued) {
-  const Schedule schedule{operation("a", copy), operation("b", copy, {0}), operation("c", copy, {1})};
-  const Timeline timeline = testbed_.run(schedule);
-  const sim::Time one = testbed_.alone(copy);
-  const sim::Time second = timeline.operations[1].end - timeline.operations[0].end;
-  EXPECT_EQ(timeline.operations[1].start, timeline.operations[0].end);
-  EXPECT_EQ(timeline.operations[2].end - timeline.operations[1].end, second);
-  EXPECT_LT(second, one - std::chrono::microseconds(2));
-  EXPECT_GT(second, sim::to_time(copy.bytes / mi300x().spec.fabric.link_rate));
-}
-
-TEST_F(TestbedTest, ACopyOnAnotherEngineWaitsForTheOneBeforeIt) {
+// What a copy takes beside its data, of 64 MiB 1384 us at 48.5 GB/s, is some us; from the second on, on whatever
+// engine, set-up and acknowledgement alone are left of it, as the host has written the commands before. What a kernel
+// before it delays, the host starts: nothing that is queued can lie in the way of what it waits for.
+TEST_F(TestbedTest, CopiesThatFollowEachOtherAreQueuedUnlessAKernelIsBeforeThem) {
   const models::SdmaCopySpec other{0, 2, 64_MiB, {}};
-  const Timeline timeline = testbed_.run({operation("a", copy), operation("b", other, {0})});
   const sim::Time data = sim::to_time(copy.bytes / mi300x().spec.fabric.link_rate);
-  EXPECT_EQ(timeline.operations[1].start, timeline.operations[0].end);
-  EXPECT_GT(timeline.operations[1].end - timeline.operations[0].end, data);
-  EXPECT_LT(timeline.operations[1].end - timeline.operations[0].end, testbed_.alone(other));
-}
-
-// What a kernel before it delays, the host starts: nothing that is queued can lie in the way of what it waits for.
-TEST_F(TestbedTest, ACopyBehindAKernelIsStartedByTheHost) {
-  const Timeline timeline =
+  for (const models::SdmaCopySpec& next : {copy, other}) {
+    const Timeline timeline =
+        testbed_.run({operation("a", copy), operation("b", next, {0}), operation("c", next, {1})});
+    const sim::Time second = timeline.operations[1].end - timeline.operations[0].end;
+    EXPECT_EQ(timeline.operations[1].start, timeline.operations[0].end);
+    EXPECT_GT(second, data);
+    EXPECT_LT(second, testbed_.alone(next) - std::chrono::microseconds(next == copy ? 2 : 0));
+    if (next == copy) {
+      EXPECT_EQ(timeline.operations[2].end - timeline.operations[1].end, second);
+    }
+  }
+  const Timeline behind =
       testbed_.run({operation("a", gemm_4096), operation("b", copy, {0}), operation("c", copy, {1})});
-  EXPECT_EQ(timeline.operations[1].end - timeline.operations[1].start, testbed_.alone(copy));
-  EXPECT_EQ(timeline.operations[2].start, timeline.operations[1].end);
-}
-
-TEST_F(TestbedTest, TwoTestbedsGiveTheSameTimes) {
-  Testbed other(mi300x().spec);
-  const Schedule schedule{operation("a", gemm_4096), operation("b", copy)};
-  EXPECT_EQ(testbed_.run(schedule).makespan(), other.run(schedule).makespan());
-}
-
-TEST_F(TestbedTest, ThePhasesOfACopyMakeUpItsTime) {
-  const Span span = testbed_.run({operation("a", copy)}).operations[0];
-  ASSERT_TRUE(span.phases.has_value());
-  EXPECT_EQ(span.phases->total(), span.end - span.start);
-}
-
-TEST_F(TestbedTest, SaysWhyWorkIsImpossible) {
-  EXPECT_THAT(testbed_.why_impossible(gemm_4096), IsEmpty());
-  EXPECT_THAT(testbed_.why_impossible(copy), IsEmpty());
-  EXPECT_THAT(testbed_.why_impossible(models::GemmShape{1 << 24, 1 << 24, 1}), HasSubstr("does not fit"));
-  EXPECT_FALSE(testbed_.why_impossible(models::SdmaCopySpec{3, 3, 1_MiB, {}}).empty());
-  EXPECT_FALSE(testbed_.why_impossible(models::SdmaCopySpec{0, 8, 1_MiB, {}}).empty());
-  models::CollectiveSpec swap;
-  swap.backend = models::Backend::sdma;
-  swap.variant = models::SdmaVariant::swap;
-  swap.bytes = 1_MiB;
-  EXPECT_FALSE(testbed_.why_impossible(swap).empty());
+  EXPECT_EQ(behind.operations[1].end - behind.operations[1].start, testbed_.alone(copy));
+  EXPECT_EQ(behind.operations[2].start, behind.operations[1].end);
 }
 
 TEST_F(TestbedTest, WordsTellWorkApart) {
@@ -187,6 +161,7 @@ TEST_F(TestbedTest, FactorsMultiplyDurations) {
   const Timeline simulated = testbed_.run(schedule);
   const std::vector<Span>& spans = off.run(schedule).operations;
   const auto duration = [](const Span& span) { return span.end - span.start; };
+  EXPECT_EQ(simulated.operations[1].phases->total(), duration(simulated.operations[1]));
   EXPECT_EQ(duration(spans[0]), 2 * duration(simulated.operations[0]));
   EXPECT_EQ(spans[1].start, spans[0].end + sim::Time(7'000'000));
   const sim::Time half = duration(simulated.operations[1]) / 2;
@@ -217,36 +192,21 @@ TEST_F(TestbedTest, FactorsKnowWhatRunsBeside) {
   EXPECT_EQ(seen[1].channels, 0.0);
 }
 
-const models::GemmShape gemm{4096, 4096, 4096};
-
-models::CollectiveSpec all_gather(models::Backend backend) {
-  models::CollectiveSpec spec;
-  spec.kind = models::CollectiveKind::all_gather;
-  spec.backend = backend;
-  spec.bytes = sim::Bytes(1 << 20);
-  return spec;
-}
-
-Span span(int start, int end) { return {sim::Time(start), sim::Time(end), {}}; }
-
-// Of 10 units a GEMM spends 4 beside the engines, 3 and 2 beside two collectives' channels; a delay is no company.
+// Of 10 units a GEMM spends 4 beside the engines, 3 and 2 beside two collectives' channels; a delay is no company. Two
+// that fill all of its time are no more than all of it, and what takes no time has no company.
 TEST(Company, IsCountedAsSharesOfTime) {
-  const Schedule schedule{operation_of(gemm), operation_of(models::SdmaCopySpec{}),
-                          operation_of(all_gather(models::Backend::rccl)),
-                          operation_of(all_gather(models::Backend::rccl)), operation_of(DelaySpec{})};
+  const auto span = [](int start, int end) { return Span{sim::Time(start), sim::Time(end), {}}; };
+  const Schedule schedule{operation_of(gemm_4096), operation_of(models::SdmaCopySpec{}), operation_of(small_all_gather),
+                          operation_of(small_all_gather), operation_of(DelaySpec{})};
   const std::vector<Span> spans{span(10, 20), span(0, 14), span(12, 15), span(18, 30), span(0, 30)};
   const Company company = company_of(schedule, spans, 0);
   EXPECT_DOUBLE_EQ(company.engines, 0.4);
   EXPECT_DOUBLE_EQ(company.channels, 0.5);
   EXPECT_DOUBLE_EQ(company.kernels, 0.0);
   EXPECT_DOUBLE_EQ(company_of(schedule, spans, 3).kernels, 2.0 / 12.0);
-}
-
-// Two that fill all of its time are no more than all of it, and what takes no time has no company.
-TEST(Company, IsNeverMoreThanAllOfTheTime) {
-  const Schedule schedule{operation_of(models::SdmaCopySpec{}), operation_of(gemm), operation_of(gemm)};
-  EXPECT_DOUBLE_EQ(company_of(schedule, {span(0, 10), span(0, 10), span(0, 10)}, 0).kernels, 1.0);
-  EXPECT_DOUBLE_EQ(company_of(schedule, {span(5, 5), span(0, 10), span(0, 10)}, 0).kernels, 0.0);
+  const Schedule two{operation_of(models::SdmaCopySpec{}), operation_of(gemm_4096), operation_of(gemm_4096)};
+  EXPECT_DOUBLE_EQ(company_of(two, {span(0, 10), span(0, 10), span(0, 10)}, 0).kernels, 1.0);
+  EXPECT_DOUBLE_EQ(company_of(two, {span(5, 5), span(0, 10), span(0, 10)}, 0).kernels, 0.0);
 }
 
 Schedule copy_of(double bytes, const std::string& name = "a") {
@@ -271,18 +231,15 @@ TEST(RunCache, FindsARunByWhatDecidesHowItPlaysOut) {
 }
 
 // Each of these schedules has one operation.
-TEST(RunCache, ForgetsTheOldestRunsBeyondItsBound) {
+TEST(RunCache, ForgetsTheOldestRunsBeyondItsBoundButKeepsTheNewestHoweverLongTheyAre) {
   RunCache cache(10, 2);
   for (int i = 1; i <= 100; ++i) cache.keep(copy_of(i), Between::nothing, ending_at(i));
   EXPECT_EQ(cache.size(), 10U);
   EXPECT_EQ(cache.find(copy_of(90.0), Between::nothing), nullptr);
   EXPECT_EQ(cache.find(copy_of(91.0), Between::nothing)->makespan(), sim::Time(91));
-}
-
-TEST(RunCache, KeepsTheNewestRunsHoweverLongTheyAre) {
-  RunCache cache(1, 2);
-  for (int i = 1; i <= 3; ++i) cache.keep(copy_of(i), Between::nothing, ending_at(i));
-  EXPECT_EQ(cache.size(), 2U);
+  RunCache small(1, 2);
+  for (int i = 1; i <= 3; ++i) small.keep(copy_of(i), Between::nothing, ending_at(i));
+  EXPECT_EQ(small.size(), 2U);
 }
 
 Schedule in_a_row(const std::vector<Work>& works) {
@@ -325,7 +282,7 @@ TEST(QueueTime, OfTheFirstKernelIsWithoutItsWakingUp) {
   EXPECT_GT(1.03 * sim::to_seconds(times.at(1)).value(), sim::to_seconds(times.at(0)).value());
 }
 
-// A queued copy's commands lie with its engine before its turn comes.
+// A queued copy's commands lie with its engine before its turn comes; what the host starts is as the host sees it.
 TEST(QueueTime, OfAQueuedCopyIsThatBehindAnother) {
   Testbed testbed(mi300x().spec);
   const models::SdmaCopySpec transfer{.from = 0, .to = 1, .bytes = sim::Bytes(1 << 20)};
@@ -334,10 +291,6 @@ TEST(QueueTime, OfAQueuedCopyIsThatBehindAnother) {
   EXPECT_EQ(first, testbed.alone(transfer));
   EXPECT_LT(queued, first);
   EXPECT_EQ(times_of(testbed, in_a_row({transfer, transfer})), (std::vector{first, queued}));
-}
-
-TEST(QueueTime, OfWhatTheHostStartsIsAsTheHostSeesIt) {
-  Testbed testbed(mi300x().spec);
   const DelaySpec delay{sim::Time(30'000'000)};
   EXPECT_EQ(times_of(testbed, in_a_row({delay, delay})), std::vector(2, delay.time));
 }
@@ -346,6 +299,114 @@ TEST(QueueTime, OfWhatTheHostStartsIsAsTheHostSeesIt) {
 TEST(Digest, IsSha256) {
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+// Work on several threads.
+
+TEST(Parallel, CallsEachIndexOnce) {
+  std::vector<int> calls(1000, 0);
+  for_each_index(calls.size(), [&](std::size_t index) { ++calls[index]; });
+  EXPECT_EQ(calls, std::vector<int>(1000, 1));
+  for_each_index(0, [](std::size_t) { FAIL() << "there is nothing to do"; });
+}
+
+TEST(Parallel, ThreadsAreAsManyAsAskedForOrOneForEachCore) {
+  EXPECT_EQ(threads_of(3), 3);
+  EXPECT_GE(threads_of(0), 1);
+}
+
+TEST(Parallel, ProgressCountsUpToAll) {
+  std::vector<std::size_t> seen;
+  const auto progress = [&](std::size_t done, std::size_t of) {
+    EXPECT_EQ(of, 50U);
+    EXPECT_EQ(done, seen.size());
+    seen.push_back(done);
+  };
+  for_each_index(
+      50, [](std::size_t) {}, progress);
+  EXPECT_EQ(seen.size(), 51U);
+}
+
+TEST(Parallel, TheFirstFailureComesOutAfterAllHaveEnded) {
+  std::vector<int> calls(20, 0);
+  const auto work = [&](std::size_t index) {
+    ++calls[index];
+    if (index == 7 || index == 13) throw std::runtime_error(std::to_string(index));
+  };
+  try {
+    for_each_index(calls.size(), work);
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "7");
+  }
+  EXPECT_EQ(calls, std::vector<int>(20, 1));
+}
+
+struct Interrupted {};
+
+// Whoever is told of progress may end it by an exception, which comes out, and what is no error ends it, as an
+// interrupted run does: the rest is not worked off.
+TEST(Parallel, ProgressAndWhatIsNoErrorEndTheWork) {
+  for (const int jobs : {1, 4}) {
+    std::atomic<int> calls = 0;
+    const auto enough = [](std::size_t done, std::size_t) {
+      if (done == 3) throw std::runtime_error("enough");
+    };
+    EXPECT_THROW(for_each_index(
+                     1000, [&calls](std::size_t) { ++calls; }, enough, jobs),
+                 std::runtime_error);
+    EXPECT_LT(calls, 1000) << jobs;
+    calls = 0;
+    const auto work = [&calls](std::size_t) {
+      if (++calls == 3) throw Interrupted();
+      std::this_thread::sleep_for(std::chrono::microseconds(10));
+    };
+    EXPECT_THROW(for_each_index(1000, work, {}, jobs), Interrupted);
+    EXPECT_LT(calls, 1000) << jobs;
+  }
+}
+
+// Whoever waits is asked by the caller's thread, which may have nothing left to do itself: work of other threads, which
+// asks whether it is still wanted, ends with it.
+TEST(Parallel, AnInterruptionOfTheCallerEndsTheWorkOfOthers) {
+  std::atomic<bool> is_asked = false;
+  std::atomic<bool> is_late = false;
+  const auto work = [&](std::size_t index) {
+    if (index == 0) return;  // one thread is done at once
+    const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (std::chrono::steady_clock::now() < latest) {
+      sim::ask_interruption();
+      is_asked = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    is_late = true;
+  };
+  const sim::Interruption interruption([&] {
+    if (is_asked) throw Interrupted();
+  });
+  EXPECT_THROW(for_each_index(4, work, {}, 4), Interrupted);
+  EXPECT_FALSE(is_late);
+}
+
+// What a thread of an outer call is told ends the calls that it makes itself.
+TEST(Parallel, AnInterruptionReachesWorkWithinWork) {
+  std::atomic<int> finished = 0;
+  const auto inner = [&](std::size_t) {
+    for (int i = 0; i < 100; ++i) {
+      sim::ask_interruption();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
+  const auto outer = [&](std::size_t) {
+    for (int i = 0; i < 20; ++i) for_each_index(4, inner, {}, 2);
+    ++finished;
+  };
+  std::atomic<int> asked = 0;
+  const sim::Interruption interruption([&] {
+    if (++asked > 3) throw Interrupted();
+  });
+  EXPECT_THROW(for_each_index(3, outer, {}, 3), Interrupted);
+  EXPECT_EQ(finished, 0);
 }
 
 }  // namespace

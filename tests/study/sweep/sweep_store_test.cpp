@@ -1,10 +1,15 @@
 #include "study/sweep/sweep_store.h"
 
-#include <filesystem>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <atomic>
 #include <fstream>
+#include <stdexcept>
 #include <system_error>
 
-#include "sim/config/config_error.h"
+#include "study/sweep/distribution.h"
+#include "tests/study/config_fault.h"
 #include "tests/testing.h"
 
 namespace c3sim::study {
@@ -14,6 +19,10 @@ class SweepStoreTest : public testing::Test {
  protected:
   ~SweepStoreTest() override { std::filesystem::remove_all(folder_); }
 
+  std::string fault_of_opening(const StoreKey& key) const {
+    return config_fault([&] { SweepStore(folder_, key); });
+  }
+
   const std::filesystem::path folder_ = testing::TempDir() + "sweep_store_test";
   const StoreKey key_{"d1", "mine", {{"x \"quoted\"", "x", ""}, {"time_us", "time", "us"}, {"word", "word", ""}}};
 };
@@ -22,16 +31,22 @@ PointAnswer answer(std::uint64_t index, double time) {
   return {index, {static_cast<std::int64_t>(index), time, std::string("a")}, ""};
 }
 
-TEST_F(SweepStoreTest, KeepsCellsToTheLastBitAcrossOpenings) {
-  const double third = 1.0 / 3.0;
-  {
-    SweepStore store(folder_, key_);
-    store.add(std::vector{answer(7, third), PointAnswer{2, {std::int64_t{5}, {}, {}}, "cannot be"}});
-  }
-  const SweepStore store(folder_, key_);
-  EXPECT_EQ(store.size(), 2u);
+PointAnswer failure(std::uint64_t index) {
+  return {index, {static_cast<std::int64_t>(index), {}, {}}, "cannot read", true};
+}
+
+std::vector<PointAnswer> all_of(const SweepStore& store) {
   std::vector<PointAnswer> found;
   store.for_each([&](const PointAnswer& each) { found.push_back(each); });
+  return found;
+}
+
+TEST_F(SweepStoreTest, KeepsCellsToTheLastBitAcrossOpenings) {
+  const double third = 1.0 / 3.0;
+  SweepStore(folder_, key_).add(std::vector{answer(7, third), PointAnswer{2, {std::int64_t{5}, {}, {}}, "cannot be"}});
+  const SweepStore store(folder_, key_);
+  EXPECT_EQ(store.size(), 2u);
+  const std::vector<PointAnswer> found = all_of(store);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].index, 2u);  // in the order of indices
   EXPECT_EQ(found[0].fault, "cannot be");
@@ -39,60 +54,39 @@ TEST_F(SweepStoreTest, KeepsCellsToTheLastBitAcrossOpenings) {
   EXPECT_THAT(found[1].cells, ElementsAre(Cell(std::int64_t{7}), Cell(third), Cell("a")));
 }
 
-TEST_F(SweepStoreTest, AnAnswerThatIsThereStays) {
-  SweepStore store(folder_, key_);
-  store.add(std::vector{answer(1, 1.0)});
-  store.add(std::vector{answer(1, 2.0)});
-  store.for_each([](const PointAnswer& each) { EXPECT_EQ(each.cells[1], Cell(1.0)); });
-  EXPECT_EQ(store.size(), 1u);
-}
-
-TEST_F(SweepStoreTest, GivesIndicesInPages) {
+TEST_F(SweepStoreTest, KeepsAnAnswerThatIsThereAndGivesIndicesInPages) {
   SweepStore store({}, key_);
-  store.add(std::vector{answer(5, 1.0), answer(1, 1.0), answer(9, 1.0)});
+  store.add(std::vector{answer(1, 1.0)});
+  store.add(std::vector{answer(5, 1.0), answer(1, 2.0), answer(9, 1.0)});
+  EXPECT_EQ(all_of(store).at(0).cells[1], Cell(1.0));
+  EXPECT_EQ(store.size(), 3u);
   EXPECT_THAT(store.indices(0, 2), ElementsAre(1, 5));
   EXPECT_THAT(store.indices(6, 2), ElementsAre(9));
 }
 
-TEST_F(SweepStoreTest, RefusesAFileOfAnotherStudy) {
-  { SweepStore store(folder_, key_); }
+TEST_F(SweepStoreTest, RefusesAFileOfAnotherStudyOrOneThatIsNotOurs) {
+  EXPECT_EQ(fault_of_opening(key_), "");
   StoreKey other = key_;
   other.digest = "d2";
-  try {
-    SweepStore store(folder_, other);
-    FAIL();
-  } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("holds points of the study 'mine' with another file, platform or version"));
-  }
-}
-
-TEST_F(SweepStoreTest, RefusesAFileThatIsNotOurs) {
-  std::filesystem::create_directories(folder_);
+  EXPECT_THAT(fault_of_opening(other),
+              HasSubstr("holds points of the study 'mine' with another file, platform or version"));
   std::ofstream(folder_ / "points.sqlite") << std::string(5000, 'x');
-  try {
-    const SweepStore store(folder_, key_);
-    FAIL();
-  } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("is not a file of points that c3sim made, or is damaged"));
-    EXPECT_THAT(error.what(), HasSubstr("points.sqlite .dump | sed 's/^ROLLBACK.*/COMMIT;/' | sqlite3 saved.sqlite"));
-  }
+  EXPECT_THAT(fault_of_opening(key_),
+              AllOf(HasSubstr("is not a file of points that c3sim made, or is damaged"),
+                    HasSubstr("points.sqlite .dump | sed 's/^ROLLBACK.*/COMMIT;/' | sqlite3 saved.sqlite")));
 }
 
 TEST_F(SweepStoreTest, PointsThatFailedAreToldAndAskedAgainByWhoOpensItNext) {
   {
     SweepStore store(folder_, key_);
-    const std::vector failed{PointAnswer{3, {std::int64_t{3}, {}, {}}, "cannot read", true}};
-    store.add(failed);
-    store.add(failed);  // by another process, too
+    store.add(std::vector{failure(3)});
+    store.add(std::vector{failure(3)});  // by another process, too
     store.add(std::vector{answer(1, 1.0), answer(4, 1.0)});
     EXPECT_EQ(store.size(), 2u);
     EXPECT_EQ(store.failures(), 1u);
-    std::vector<std::uint64_t> indices;
-    store.for_each([&](const PointAnswer& each) {
-      indices.push_back(each.index);
-      EXPECT_EQ(each.failed, each.index == 3);
-    });
-    EXPECT_THAT(indices, ElementsAre(1, 3, 4));
+    std::vector<std::pair<std::uint64_t, bool>> failed;
+    for (const PointAnswer& each : all_of(store)) failed.emplace_back(each.index, each.failed);
+    EXPECT_THAT(failed, ElementsAre(Pair(1, false), Pair(3, true), Pair(4, false)));
   }
   const SweepStore store(folder_, key_);
   EXPECT_EQ(store.failures(), 0u);
@@ -101,34 +95,142 @@ TEST_F(SweepStoreTest, PointsThatFailedAreToldAndAskedAgainByWhoOpensItNext) {
 
 TEST_F(SweepStoreTest, APointThatFailedInOneProcessHasTheAnswerOfAnother) {
   SweepStore store({}, key_);
-  store.add(std::vector{PointAnswer{1, {std::int64_t{1}, {}, {}}, "cannot read", true}});
+  store.add(std::vector{failure(1)});
   store.add(std::vector{answer(1, 2.0)});
   EXPECT_EQ(store.failures(), 0u);
-  int found = 0;
-  store.for_each([&](const PointAnswer& each) {
-    ++found;
-    EXPECT_FALSE(each.failed);
-  });
-  EXPECT_EQ(found, 1);
+  const std::vector<PointAnswer> found = all_of(store);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_FALSE(found[0].failed);
 }
 
-TEST_F(SweepStoreTest, RefusesAFolderInWhichAnotherRunIsAtWork) {
+TEST_F(SweepStoreTest, RefusesAFolderInWhichAnotherRunIsAtWorkAndSaysWhichFileCannotBeWritten) {
   const SweepStore store(folder_, key_);
-  try {
-    const SweepStore second(folder_, key_);
-    FAIL();
-  } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("another run is at work in this folder"));
+  EXPECT_THAT(fault_of_opening(key_), HasSubstr("another run is at work in this folder"));
+  EXPECT_THAT([&] { SweepStore("/proc/nowhere", key_); },
+              testing::ThrowsMessage<std::system_error>(HasSubstr("/proc/nowhere")));
+}
+
+// Points over threads.
+
+PointAnswer squared(std::uint64_t index) {
+  return {index, {static_cast<double>(index) * static_cast<double>(index)}, index % 10 == 3 ? "cannot be" : ""};
+}
+
+// Squares of so many indices, and a store for them, which is asked for by any number of threads.
+struct Squares {
+  explicit Squares(std::uint64_t size, int jobs = 2) {
+    distribution.size = size;
+    distribution.jobs = jobs;
+    answer_by(squared);
+  }
+  void answer_by(std::function<PointAnswer(std::uint64_t)> answer) {
+    distribution.make_answerer = [this, answer = std::move(answer)] {
+      return [this, answer](std::uint64_t index) {
+        ++asked;
+        return answer(index);
+      };
+    };
+  }
+  bool run() { return study::run(distribution, store); }
+  void expect_all() const {
+    std::uint64_t next = 0;
+    for (const PointAnswer& answer : all_of(store)) {
+      EXPECT_EQ(answer.index, next);
+      EXPECT_EQ(answer.cells, squared(next).cells);
+      EXPECT_EQ(answer.fault, squared(next).fault);
+      ++next;
+    }
+    EXPECT_EQ(next, distribution.size);
+  }
+
+  SweepStore store{{}, {"d", "study", {{"square", "square", ""}}}};
+  Distribution distribution{};
+  std::atomic<int> asked{0};
+};
+
+TEST(Distribution, EveryPointIsAnsweredOnceByAnyNumberOfThreads) {
+  for (const int jobs : {1, 2, 7}) {
+    Squares squares(1000, jobs);
+    EXPECT_TRUE(squares.run());
+    EXPECT_EQ(squares.asked, 1000);
+    squares.expect_all();
   }
 }
 
-TEST_F(SweepStoreTest, SaysWhichFileCannotBeWritten) {
-  try {
-    const SweepStore store("/proc/nowhere", key_);
-    FAIL();
-  } catch (const std::system_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("/proc/nowhere"));
+TEST(Distribution, WhatTheStoreHasIsNotAskedAgain) {
+  Squares squares(1000);
+  for (std::uint64_t index = 0; index < 1000; index += 3) squares.store.add(std::vector{squared(index)});
+  squares.answer_by([](std::uint64_t index) {
+    EXPECT_NE(index % 3, 0u);
+    return squared(index);
+  });
+  EXPECT_TRUE(squares.run());
+  EXPECT_EQ(squares.asked, 666);  // of 1000 all but 334
+  squares.expect_all();
+}
+
+// Points that fail once have an answer in the next run, which asks for nothing else.
+TEST(Distribution, AFailedPointIsAskedOnceByEachRun) {
+  Squares squares(100);
+  squares.answer_by([](std::uint64_t index) {
+    PointAnswer answer = squared(index);
+    answer.failed = index % 7 == 0;
+    return answer;
+  });
+  EXPECT_TRUE(squares.run());
+  EXPECT_EQ(squares.asked, 100);
+  EXPECT_EQ(squares.store.size(), 85u);  // 0, 7 ... 98 have failed
+  EXPECT_EQ(squares.store.failures(), 15u);
+  squares.answer_by(squared);
+  EXPECT_TRUE(squares.run());
+  EXPECT_EQ(squares.asked, 115);
+  EXPECT_EQ(squares.store.failures(), 0u);
+  squares.expect_all();
+}
+
+TEST(Distribution, WhatWasFinishedBeforeAnInterruptionIsKept) {
+  Squares squares(1'000'000'000);
+  squares.distribution.interrupted = [&squares] { return squares.asked > 5000; };
+  EXPECT_FALSE(squares.run());
+  EXPECT_EQ(squares.store.size(), static_cast<std::uint64_t>(squares.asked));
+}
+
+TEST(Distribution, AnErrorOfAnAnswererComesOutAndWhatWasFinishedStays) {
+  Squares squares(1'000'000);
+  squares.answer_by([](std::uint64_t index) {
+    if (index == 2000) throw std::logic_error("broken at 2000");
+    return squared(index);
+  });
+  EXPECT_THROW(squares.run(), std::logic_error);
+  EXPECT_GT(squares.store.size(), 0u);
+  EXPECT_LT(squares.store.size(), 1'000'000u);
+}
+
+TEST(Distribution, ProgressReachesTheEnd) {
+  Squares squares(100);
+  squares.store.add(std::vector{squared(0)});
+  std::size_t last = 0;  // it begins with what the store has
+  squares.distribution.progress = [&last](std::size_t done, std::size_t of) {
+    EXPECT_EQ(of, 100u);
+    EXPECT_GT(done, last);
+    last = done;
+  };
+  EXPECT_TRUE(squares.run());
+  EXPECT_EQ(last, 100u);
+}
+
+RC_GTEST_PROP(DistributionProperty, ShardsAnswerEachPointOnce, ()) {
+  const auto size = *rc::gen::inRange<std::uint64_t>(0, 300);
+  const auto of = *rc::gen::inRange<std::uint64_t>(1, 12);
+  Squares merged(size);
+  for (std::uint64_t number = 1; number <= of; ++number) {
+    Squares part(size);
+    part.distribution.shard = {number, of};
+    RC_ASSERT(part.run());
+    RC_ASSERT(part.store.size() == part.distribution.shard.share_of(size));
+    merged.store.add(all_of(part.store));
   }
+  RC_ASSERT(merged.store.size() == size);
 }
 
 }  // namespace

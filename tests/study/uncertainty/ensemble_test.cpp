@@ -1,13 +1,18 @@
 #include "study/uncertainty/ensemble.h"
 
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
 
+#include "study/uncertainty/fidelity.h"
 #include "study/uncertainty/interval.h"
 #include "study/uncertainty/latin_hypercube.h"
+#include "tests/study/config_fault.h"
 #include "tests/study/fitted_platform.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
@@ -15,12 +20,14 @@
 namespace c3sim::study {
 namespace {
 
+using sim::operator""_KiB;
 using sim::operator""_MiB;
+using sim::operator""_GiB;
 
 const models::GemmShape small_gemm{256, 256, 256};
 
 // Seconds, where the time of the work lies over an ensemble.
-Interval interval_of_time(const Ensemble& ensemble, const Work& work) {
+Interval interval_of_time(const Ensemble& ensemble, const Work& work = small_gemm) {
   std::vector<double> times;
   for (std::size_t i = 0; i < ensemble.size(); ++i) {
     times.push_back(sim::to_seconds(ensemble.member(i)->alone(work)).value());
@@ -28,8 +35,18 @@ Interval interval_of_time(const Ensemble& ensemble, const Work& work) {
   return interval_of(times).value();
 }
 
-double time_of(const Platform& platform, const Work& work) {
-  return sim::to_seconds(Testbed(platform.spec).alone(work)).value();
+double time_of_gemm(const Platform& platform) {
+  return sim::to_seconds(Testbed(platform.spec).alone(small_gemm)).value();
+}
+
+// With a launch of 6 us that has an error, in a range.
+std::string launch(const std::string& error, const std::string& range) {
+  return "host:\n  kernel_launch: {value: 6 us, error: " + error + ", range: [" + range + "]}\n";
+}
+
+// Off by so much of any GEMM.
+std::string gemms_off_by(const std::string& spread) {
+  return "fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", spread);
 }
 
 constexpr double z = 1.644854;  // standard deviations from the middle of a normal distribution to its 95th percentile
@@ -43,6 +60,9 @@ TEST(Ensemble, IsCertainWhereTheFileTellsOfNoError) {
   const Ensemble ensemble(fitted(""), {});
   EXPECT_TRUE(ensemble.is_certain());
   EXPECT_EQ(ensemble.size(), 0U);
+  const Posterior posterior(fitted(""));
+  EXPECT_TRUE(posterior.empty());
+  EXPECT_EQ(posterior.draws(20, 1), std::vector<std::vector<std::string>>(20));
   EXPECT_THAT(ensemble.warnings(),
               ElementsAre("fitted tells of no errors of its parameters: there is no interval; c3sim calibrate writes a "
                           "platform that does"));
@@ -50,12 +70,12 @@ TEST(Ensemble, IsCertainWhereTheFileTellsOfNoError) {
 
 // A GEMM takes what its launch takes, and more: its time is normal with the error of that alone, 0.5 us.
 TEST(Ensemble, ATimeThatFollowsOneParameterHasItsError) {
-  const Platform platform = fitted("host:\n  kernel_launch: {value: 6 us, error: 0.5 us, range: [1 us, 12 us]}\n");
+  const Platform platform = fitted(launch("0.5 us", "1 us, 12 us"));
   const Ensemble ensemble(platform, many);
   EXPECT_FALSE(ensemble.is_certain());
   EXPECT_THAT(ensemble.warnings(), IsEmpty());
-  const double time = time_of(platform, small_gemm);
-  const Interval interval = interval_of_time(ensemble, small_gemm);
+  const double time = time_of_gemm(platform);
+  const Interval interval = interval_of_time(ensemble);
   EXPECT_NEAR(interval.low, time - z * 0.5e-6, stratum * 0.5e-6);
   EXPECT_NEAR(interval.high, time + z * 0.5e-6, stratum * 0.5e-6);
 }
@@ -65,10 +85,9 @@ TEST(Ensemble, ATimeThatFollowsOneParameterHasItsError) {
 // standard error of a 95th percentile of 100 draws at random is sqrt(0.05 * 0.95 / 100) / 0.103 = 0.212 deviations.
 TEST(Ensemble, ErrorsThatCorrelateAddUp) {
   const auto half_width = [](const std::string& correlations) {
-    const std::string errors =
-        "host:\n  kernel_launch: {value: 6 us, error: 0.5 us, range: [1 us, 12 us]}\n"
-        "  kernel_notice: {value: 2 us, error: 0.3 us, kind: fitted, range: [0.5 us, 3.5 us]}\n";
-    const Interval interval = interval_of_time(Ensemble(fitted(errors + correlations), many), small_gemm);
+    const std::string errors = launch("0.5 us", "1 us, 12 us") +
+                               "  kernel_notice: {value: 2 us, error: 0.3 us, kind: fitted, range: [0.5 us, 3.5 us]}\n";
+    const Interval interval = interval_of_time(Ensemble(fitted(errors + correlations), many));
     return (interval.high - interval.low) / 2.0;
   };
   EXPECT_NEAR(half_width(correlated("0.9999")), z * 0.8e-6, stratum * 0.8e-6);
@@ -78,9 +97,9 @@ TEST(Ensemble, ErrorsThatCorrelateAddUp) {
 
 // Launches of 5.9 us to 6.1 us, however large their error.
 TEST(Ensemble, NoIntervalLeavesTheRange) {
-  const Platform platform = fitted("host:\n  kernel_launch: {value: 6 us, error: 2 us, range: [5.9 us, 6.1 us]}\n");
-  const double time = time_of(platform, small_gemm);
-  const Interval interval = interval_of_time(Ensemble(platform, {}), small_gemm);
+  const Platform platform = fitted(launch("2 us", "5.9 us, 6.1 us"));
+  const double time = time_of_gemm(platform);
+  const Interval interval = interval_of_time(Ensemble(platform, {}));
   EXPECT_GT(interval.low, time - 0.1001e-6);
   EXPECT_LT(interval.low, time - 0.08e-6);
   EXPECT_GT(interval.high, time + 0.08e-6);
@@ -90,10 +109,10 @@ TEST(Ensemble, NoIntervalLeavesTheRange) {
 // A relative standard deviation of 0.2 is that of a logarithm with the deviation sqrt(log(1 + 0.04)), the median being
 // the predicted time.
 TEST(Ensemble, TimesAreOffByTheSpreadOfTheModel) {
-  const Platform platform = fitted("fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", "0.2"));
+  const Platform platform = fitted(gemms_off_by("0.2"));
   const double deviation = std::sqrt(std::log(1.04));
-  const double time = time_of(platform, small_gemm);
-  const Interval interval = interval_of_time(Ensemble(platform, many), small_gemm);
+  const double time = time_of_gemm(platform);
+  const Interval interval = interval_of_time(Ensemble(platform, many));
   EXPECT_NEAR(std::log(interval.low / time), -z * deviation, stratum * deviation);
   EXPECT_NEAR(std::log(interval.high / time), z * deviation, stratum * deviation);
   const models::SdmaCopySpec copy{0, 1, 1_MiB, {}};
@@ -105,9 +124,8 @@ TEST(Ensemble, TimesAreOffByTheSpreadOfTheModel) {
 TEST(Ensemble, WhatRunsBesideOthersIsOffByMore) {
   const models::SdmaCopySpec copy{0, 1, 1024 * 1_MiB, {}};
   const auto widths = [&](const std::string& spread) {
-    const Ensemble ensemble(fitted("fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", "0.01") +
-                                   "concurrent_spread:\n  kernels_beside_engines: {value: " + spread +
-                                   ", source: test, kind: fitted, range: [0, 1]}\n"),
+    const Ensemble ensemble(fitted(gemms_off_by("0.01") + "concurrent_spread:\n  kernels_beside_engines: {value: " +
+                                   spread + ", source: test, kind: fitted, range: [0, 1]}\n"),
                             many);
     std::vector<double> alone;
     std::vector<double> beside;
@@ -131,7 +149,7 @@ TEST(Ensemble, WhatRunsBesideOthersIsOffByMore) {
 
 // The model is off of a GEMM by the same factor wherever it runs on a machine, of another by another.
 TEST(Ensemble, OneKindOfWorkIsOffByOneFactor) {
-  const Platform platform = fitted("fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", "0.2"));
+  const Platform platform = fitted(gemms_off_by("0.2"));
   const Ensemble ensemble(platform, {});
   const models::GemmShape other{512, 512, 512};
   const models::CuMask half{0, 19};
@@ -157,28 +175,24 @@ TEST(Ensemble, LeavesOutDrawsThatAreNoPlatform) {
                                     "smallest")));
 }
 
-// Of 100 values, the i-th least has (i + 1/2) / 100 of them below it: 5 % lie half-way from the 5th (4) to the 6th (5).
-TEST(Interval, GoesFromThe5thToThe95thPercentile) {
-  std::vector<double> values(100);
+std::vector<double> whole_numbers_below(std::size_t count) {
+  std::vector<double> values(count);
   std::iota(values.rbegin(), values.rend(), 0.0);
-  const std::optional<Interval> interval = interval_of(values);
-  ASSERT_TRUE(interval.has_value());
-  EXPECT_DOUBLE_EQ(interval->low, 4.5);
-  EXPECT_DOUBLE_EQ(interval->high, 94.5);
-  EXPECT_TRUE(interval->holds(4.5));
-  EXPECT_TRUE(interval->holds(94.5));
-  EXPECT_FALSE(interval->holds(4.4));
-  EXPECT_FALSE(interval->holds(94.6));
+  return values;
 }
 
+// Of 100 values, the i-th least has (i + 1/2) / 100 of them below it: 5 % lie half-way from the 5th (4) to the 6th (5).
 // 20 values have 2.5 % below the least and 7.5 % below the next: 5 % lie half-way between these.
-TEST(Interval, IsNoneOfFewValues) {
+TEST(Interval, GoesFromThe5thToThe95thPercentileAndIsNoneOfFewValuesOrOfThoseThatDoNotDiffer) {
+  const Interval interval = interval_of(whole_numbers_below(100)).value();
+  EXPECT_DOUBLE_EQ(interval.low, 4.5);
+  EXPECT_DOUBLE_EQ(interval.high, 94.5);
+  EXPECT_TRUE(interval.holds(4.5) && interval.holds(94.5));
+  EXPECT_FALSE(interval.holds(4.4) || interval.holds(94.6));
+  EXPECT_EQ(interval_of(whole_numbers_below(20)), (Interval{0.5, 18.5}));
+  EXPECT_EQ(interval_of(whole_numbers_below(19)), std::nullopt);
   EXPECT_EQ(interval_of({}), std::nullopt);
-  std::vector<double> values(19);
-  std::iota(values.begin(), values.end(), 0.0);
-  EXPECT_EQ(interval_of(values), std::nullopt);
-  values.push_back(19.0);
-  EXPECT_EQ(interval_of(values), (Interval{0.5, 18.5}));
+  EXPECT_EQ(interval_of(std::vector<double>(100, 1.0)), std::nullopt);
 }
 
 // A factor of e to either side of 10 is 3.68 to 27.2: whichever reaches further at each end counts.
@@ -189,8 +203,6 @@ TEST(Interval, IsNoNarrowerThanAnErrorThatIsKnown) {
   EXPECT_EQ(at_least(Interval{9.0, 11.0}, 10.0, 0.0), (Interval{9.0, 11.0}));
   EXPECT_EQ(at_least(std::nullopt, 10.0, 0.0), std::nullopt);
 }
-
-TEST(Interval, IsNoneOfValuesThatDoNotDiffer) { EXPECT_EQ(interval_of(std::vector<double>(100, 1.0)), std::nullopt); }
 
 // The numbers assigned to a parameter, by draw.
 std::vector<double> drawn(const std::vector<std::vector<std::string>>& draws, const std::string& path) {
@@ -203,69 +215,59 @@ std::vector<double> drawn(const std::vector<std::vector<std::string>>& draws, co
   return numbers;
 }
 
-std::string rate(const std::string& error, const std::string& range) {
-  return "fabric:\n  link_rate: {value: 48.5 GB/s, error: " + error + ", range: [" + range + "]}\n";
+// So many draws of a link's rate, in GB/s and ascending, that the file says this of.
+std::vector<double> rates(const std::string& told, std::size_t draws = 200) {
+  const Posterior posterior(fitted("fabric:\n  link_rate: {" + told + "}\n"));
+  EXPECT_FALSE(posterior.empty());
+  std::vector<double> rates = drawn(posterior.draws(draws, 1), "fabric.link_rate");
+  for (double& rate : rates) rate *= 1e-9;
+  std::ranges::sort(rates);
+  return rates;
 }
 
-TEST(Posterior, IsEmptyWhereNoParameterHasAnError) {
-  const Posterior posterior(fitted(""));
-  EXPECT_TRUE(posterior.empty());
-  EXPECT_EQ(posterior.draws(20, 1), std::vector<std::vector<std::string>>(20));
+// Into how many of 200 equal parts from 0 to 1 these fall.
+std::size_t parts_of(const std::vector<double>& shares) {
+  std::set<int> parts;
+  for (const double share : shares) parts.insert(static_cast<int>(200.0 * share));
+  return parts.size();
 }
 
 // Nobody has probed it: one draw in each of 200 equal parts of its range, whatever value the file takes it to have.
-TEST(Posterior, IsAnywhereInItsRangeWhereProbesHaveNotToldWhere) {
-  const std::string rate = "fabric:\n  link_rate: {value: 41 GB/s, kind: probed, range: [40 GB/s, 60 GB/s]}\n";
-  const Posterior posterior(fitted(rate));
-  std::set<int> parts;
-  for (const double value : drawn(posterior.draws(200, 1), "fabric.link_rate")) {
-    parts.insert(static_cast<int>(200.0 * (value - 40e9) / 20e9));
-  }
-  EXPECT_EQ(parts.size(), 200U);
-}
-
 // What probes have told has an error, and the value without them is no alternative to it.
-TEST(Posterior, IsNormalAboutWhatProbesHaveTold) {
-  const std::string rate =
-      "fabric:\n  link_rate: {value: 48 GB/s, error: 0.1 GB/s, kind: probed, range: [40 GB/s, 60 GB/s], "
-      "alternatives: [58 GB/s]}\n";
-  for (const double value : drawn(Posterior(fitted(rate)).draws(200, 1), "fabric.link_rate")) {
-    EXPECT_NEAR(value, 48e9, 0.4e9);
+TEST(Posterior, IsAnywhereInItsRangeUnlessProbesHaveToldWhere) {
+  std::vector<double> shares;
+  for (const double rate : rates("value: 41 GB/s, kind: probed, range: [40 GB/s, 60 GB/s]")) {
+    shares.push_back((rate - 40.0) / 20.0);
   }
+  EXPECT_EQ(parts_of(shares), 200U);
+  const std::vector<double> told =
+      rates("value: 48 GB/s, error: 0.1 GB/s, kind: probed, range: [40 GB/s, 60 GB/s], alternatives: [58 GB/s]");
+  EXPECT_NEAR(told.front(), 48.0, 0.4);
+  EXPECT_NEAR(told.back(), 48.0, 0.4);
 }
 
 // As many draws below each quantile of the normal distribution as lie below it: one in each of 200 strata.
 TEST(Posterior, IsNormalAboutTheValue) {
-  const Posterior posterior(fitted(rate("0.5 GB/s", "30 GB/s, 64 GB/s")));
-  EXPECT_FALSE(posterior.empty());
-  std::set<int> strata;
-  for (const double value : drawn(posterior.draws(200, 1), "fabric.link_rate")) {
-    strata.insert(static_cast<int>(200.0 * normal_share((value - 48.5e9) / 0.5e9)));
+  std::vector<double> shares;
+  for (const double rate : rates("value: 48.5 GB/s, error: 0.5 GB/s, range: [30 GB/s, 64 GB/s]")) {
+    shares.push_back(normal_share((rate - 48.5) / 0.5));
   }
-  EXPECT_EQ(strata.size(), 200U);
+  EXPECT_EQ(parts_of(shares), 200U);
 }
 
 // Cut off at one error below and at the value itself, the distribution has 0.1587 to 0.5 of the normal one: half of the
-// draws lie below its quantile of 0.32935, 0.4417 errors below the value.
-TEST(Posterior, IsCutOffAtTheRange) {
-  const Posterior posterior(fitted(rate("0.5 GB/s", "48 GB/s, 48.5 GB/s")));
-  std::vector<double> values = drawn(posterior.draws(200, 1), "fabric.link_rate");
-  std::ranges::sort(values);
-  EXPECT_GE(values.front(), 48e9);
-  EXPECT_LE(values.back(), 48.5e9);
-  EXPECT_NEAR(values[100], 48.5e9 - 0.4417 * 0.5e9, 0.01e9);
-}
-
-TEST(Posterior, OfARangeWithoutWidthIsTheValue) {
-  const Posterior posterior(fitted(rate("0.5 GB/s", "48.5 GB/s, 48.5 GB/s")));
-  for (const double value : drawn(posterior.draws(20, 1), "fabric.link_rate")) EXPECT_EQ(value, 48.5e9);
-}
-
+// draws lie below its quantile of 0.32935, 0.4417 errors below the value. Of a range without width it is the value.
 // Half of the draws of a rate with an error far wider than its range lie in each half of that.
-TEST(Posterior, IsEvenWhereTheErrorIsFarWiderThanTheRange) {
-  const Posterior posterior(fitted(rate("900 GB/s", "40 GB/s, 60 GB/s")));
-  std::vector<double> values = drawn(posterior.draws(100, 1), "fabric.link_rate");
-  EXPECT_EQ(std::ranges::count_if(values, [](double value) { return value < 50e9; }), 50);
+TEST(Posterior, IsCutOffAtTheRange) {
+  const std::vector<double> half = rates("value: 48.5 GB/s, error: 0.5 GB/s, range: [48 GB/s, 48.5 GB/s]");
+  EXPECT_GE(half.front(), 48.0);
+  EXPECT_LE(half.back(), 48.5);
+  EXPECT_NEAR(half[100], 48.5 - 0.4417 * 0.5, 0.01);
+  const std::vector<double> point = rates("value: 48.5 GB/s, error: 0.5 GB/s, range: [48.5 GB/s, 48.5 GB/s]", 20);
+  EXPECT_DOUBLE_EQ(point.front(), 48.5);
+  EXPECT_DOUBLE_EQ(point.back(), 48.5);
+  const std::vector<double> even = rates("value: 48.5 GB/s, error: 900 GB/s, range: [40 GB/s, 60 GB/s]", 100);
+  EXPECT_EQ(std::ranges::count_if(even, [](double rate) { return rate < 50.0; }), 50);
 }
 
 TEST(Posterior, AssignsWhatTheConfigurationTakes) {
@@ -275,7 +277,7 @@ TEST(Posterior, AssignsWhatTheConfigurationTakes) {
       "  reads_in_flight: {value: 176 KiB, error: 2 KiB}\n  reverse_share: {value: 0.0435, error: 0.001}\n"
       "gpu: {memory: {queueing_factor: {value: 0.1, error: 0.001}}}\n");
   const auto draws = Posterior(platform).draws(50, 1);
-  EXPECT_THAT(draws[0], testing::SizeIs(5));
+  EXPECT_THAT(draws[0], SizeIs(5));
   for (const std::vector<std::string>& draw : draws) {
     const models::PlatformSpec spec = reassign(platform, draw);
     EXPECT_NEAR(sim::to_seconds(spec.fabric.latency).value(), 450e-9, 40e-9);
@@ -283,23 +285,6 @@ TEST(Posterior, AssignsWhatTheConfigurationTakes) {
       if (!assignment.starts_with("fabric.reads_in_flight")) continue;
       EXPECT_THAT(assignment, EndsWith(" B"));
     }
-  }
-}
-
-TEST(Posterior, IsTheSameForTheSameSeed) {
-  const Posterior posterior(fitted(launch_and_notice + correlated("0.5")));
-  EXPECT_EQ(posterior.draws(30, 5), posterior.draws(30, 5));
-  EXPECT_NE(posterior.draws(30, 5), posterior.draws(30, 6));
-}
-
-// With a correlation of nearly 1 both lie the same number of errors off.
-TEST(Posterior, ParametersCorrelateAsTheFileSays) {
-  const auto draws = Posterior(fitted(launch_and_notice + correlated("0.9999"))).draws(200, 1);
-  const std::vector<double> launches = drawn(draws, "host.kernel_launch");
-  const std::vector<double> notices = drawn(draws, "host.kernel_notice");
-  for (std::size_t draw = 0; draw < draws.size(); ++draw) {
-    const double off = (launches[draw] - 6e-6) / 0.5e-6;
-    EXPECT_NEAR((notices[draw] - 2e-6) / 0.1e-6, off, 0.1 + 0.2 * std::abs(off)) << draw;
   }
 }
 
@@ -317,15 +302,16 @@ TEST(Posterior, DrawsAlternativesOfWhatIsAssumedAlike) {
   for (const auto& draw : posterior.draws(30, 1)) {
     for (const std::string& assignment : draw) ++drawn[assignment];
   }
-  EXPECT_THAT(drawn, testing::UnorderedElementsAre(testing::Pair("gpu.dispatch.policy=oldest_first", 15),
-                                                   testing::Pair("gpu.dispatch.policy=rotation", 15),
-                                                   testing::Pair("gpu.dispatch.quantum=0 ms", 10),
-                                                   testing::Pair("gpu.dispatch.quantum=1 ms", 10),
-                                                   testing::Pair("gpu.dispatch.quantum=10 ms", 10)));
+  EXPECT_THAT(drawn,
+              UnorderedElementsAre(Pair("gpu.dispatch.policy=oldest_first", 15),
+                                   Pair("gpu.dispatch.policy=rotation", 15), Pair("gpu.dispatch.quantum=0 ms", 10),
+                                   Pair("gpu.dispatch.quantum=1 ms", 10), Pair("gpu.dispatch.quantum=10 ms", 10)));
 }
 
 // What --set says is meant.
-TEST(Posterior, LeavesOutAlternativesOfWhatWasAssigned) {
+TEST(Posterior, LeavesOutWhatWasAssignedAndItsAlternatives) {
+  const auto draws = Posterior(fitted(launch_and_notice + correlated("0.5"), {"host.kernel_launch=5 us"})).draws(20, 1);
+  for (const auto& draw : draws) EXPECT_THAT(draw, ElementsAre(StartsWith("host.kernel_notice=")));
   const auto has_alternatives = [](const Platform& platform) {
     const auto found = std::ranges::find(platform.parameters, "gpu.dispatch.policy", &sim::Parameter::path);
     return !found->alternatives.empty();
@@ -334,9 +320,191 @@ TEST(Posterior, LeavesOutAlternativesOfWhatWasAssigned) {
   EXPECT_FALSE(has_alternatives(mi300x({"gpu.dispatch.policy=rotation"})));
 }
 
-TEST(Posterior, LeavesOutWhatWasAssigned) {
-  const auto draws = Posterior(fitted(launch_and_notice + correlated("0.5"), {"host.kernel_launch=5 us"})).draws(20, 1);
-  for (const auto& draw : draws) EXPECT_THAT(draw, ElementsAre(StartsWith("host.kernel_notice=")));
+// What is drawn from, and how far a platform is to be trusted.
+
+using Columns = std::vector<std::vector<double>>;
+
+// Whether each of as many strata as there are numbers, all between 0 and 1, holds one of them.
+bool is_latin(const std::vector<double>& numbers) {
+  std::set<double> strata;
+  for (const double number : numbers) strata.insert(std::floor(number * static_cast<double>(numbers.size())));
+  const bool inside = std::ranges::all_of(numbers, [](double number) { return 0.0 < number && number < 1.0; });
+  return inside && strata.size() == numbers.size();
+}
+
+// Pearson's, of normal scores.
+double correlation_of(const std::vector<double>& one, const std::vector<double>& other) {
+  const auto product = [](const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += normal_quantile(a[i]) * normal_quantile(b[i]);
+    return sum;
+  };
+  return product(one, other) / std::sqrt(product(one, one) * product(other, other));
+}
+
+RC_GTEST_PROP(LatinHypercube, DrawsOnceFromEveryStratumOfEveryDimension, ()) {
+  const auto draws = *rc::gen::inRange<std::size_t>(1, 300);
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  const auto name = *rc::gen::arbitrary<std::string>();
+  RC_ASSERT(is_latin(LatinHypercube(draws, seed).dimension(name)));
+}
+
+TEST(LatinHypercube, DependsOnSeedAndNameAlone) {
+  const LatinHypercube one(50, 1);
+  EXPECT_EQ(one.dimension("a"), LatinHypercube(50, 1).dimension("a"));
+  EXPECT_NE(one.dimension("a"), one.dimension("b"));
+  EXPECT_NE(one.dimension("a"), LatinHypercube(50, 2).dimension("a"));
+  EXPECT_NE(one.dimension("a"), LatinHypercube(50, 1 + (std::uint64_t{1} << 32)).dimension("a"));
+}
+
+// What std::seed_seq and std::mt19937_64 give is fixed by formulas of the standard ([rand.util.seedseq],
+// [rand.eng.mers]). These numbers follow from them, written anew in another language.
+TEST(LatinHypercube, IsTheSameOnEveryMachine) {
+  const std::vector<double> numbers = LatinHypercube(4, 7).dimension("fabric.link_rate");
+  EXPECT_THAT(numbers, ElementsAre(0.6379731480013798, 0.19805065179186962, 0.8487246091078469, 0.4317400022013642));
+}
+
+TEST(LatinHypercube, DimensionsDoNotFollowEachOther) {
+  const LatinHypercube hypercube(1000, 1);
+  // Of 1000 independent pairs the correlation has a standard error of 1/sqrt(1000) = 0.032.
+  EXPECT_NEAR(correlation_of(hypercube.dimension("a"), hypercube.dimension("b")), 0.0, 4 * 0.032);
+}
+
+// The method leaves what reordering by ranks makes of the scores: less than a hundredth of 400 draws.
+TEST(Correlate, GivesNormalScoresTheCorrelationsAskedFor) {
+  const LatinHypercube hypercube(400, 3);
+  Columns columns{hypercube.dimension("a"), hypercube.dimension("b"), hypercube.dimension("c")};
+  const Columns before = columns;
+  correlate(columns, {{1.0, -0.8, 0.3}, {-0.8, 1.0, 0.0}, {0.3, 0.0, 1.0}});
+  EXPECT_NEAR(correlation_of(columns[0], columns[1]), -0.8, 0.01);
+  EXPECT_NEAR(correlation_of(columns[0], columns[2]), 0.3, 0.01);
+  EXPECT_NEAR(correlation_of(columns[1], columns[2]), 0.0, 0.01);
+  EXPECT_EQ(columns[0], before[0]) << "the first leads";
+}
+
+RC_GTEST_PROP(Correlate, LeavesEveryDimensionItsStrata, ()) {
+  const auto draws = *rc::gen::inRange<std::size_t>(1, 60);
+  const auto dimensions = *rc::gen::inRange<std::size_t>(1, 6);
+  // Equal correlations of all pairs are positive definite from -1 / (dimensions - 1) to 1.
+  const double correlation = *rc::gen::inRange(-15, 95) / 100.0;
+  const LatinHypercube hypercube(draws, *rc::gen::arbitrary<std::uint64_t>());
+  Columns columns;
+  Columns matrix(dimensions, std::vector<double>(dimensions, correlation));
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    columns.push_back(hypercube.dimension(std::to_string(i)));
+    matrix[i][i] = 1.0;
+  }
+  const Columns before = columns;
+  correlate(columns, matrix);
+  for (std::size_t i = 0; i < dimensions; ++i) RC_ASSERT(std::ranges::is_permutation(columns[i], before[i]));
+}
+
+// 5 % of a normal distribution lie below -1.644854, half of it below 0.
+TEST(Normal, HasItsQuantiles) {
+  EXPECT_NEAR(normal_quantile(0.05), -1.644854, 1e-6);
+  EXPECT_EQ(normal_quantile(0.5), 0.0);
+  EXPECT_NEAR(normal_share(-1.644854), 0.05, 1e-7);
+}
+
+// `fitted_to` of mi300x.yaml: RCCL all-reduce up to 16 GiB, SDMA all-gather from 1 KiB to 2 GiB, copies up to 64 MiB.
+// Other work of the same engines or library is extrapolated to.
+TEST(Fidelity, IsCalibratedWithinTheSizesThatWereMeasured) {
+  using enum models::CollectiveKind;
+  using models::Backend;
+  const models::PlatformSpec platform = mi300x().spec;
+  models::CollectiveSpec fewer = collective(Backend::sdma, all_gather, 1_MiB);
+  fewer.gpus = 4;
+  const std::vector<std::pair<Work, Fidelity>> rows{
+      {collective(Backend::rccl, all_reduce, 16_GiB), Fidelity::calibrated},
+      {collective(Backend::rccl, all_reduce, 17_GiB), Fidelity::extrapolated},
+      {collective(Backend::sdma, all_gather, 1_KiB), Fidelity::calibrated},
+      {collective(Backend::sdma, all_gather, 4_GiB), Fidelity::extrapolated},
+      {collective(Backend::sdma, all_to_all, 1_MiB), Fidelity::extrapolated},
+      {collective(Backend::rccl, broadcast, 1_MiB), Fidelity::extrapolated},
+      {fewer, Fidelity::extrapolated},
+      {models::SdmaCopySpec{0, 1, 64_MiB, {}}, Fidelity::calibrated},
+      {models::SdmaCopySpec{0, 1, 65_MiB, {}}, Fidelity::extrapolated},
+      {models::SdmaCopySpec{0, 1, 1_MiB, 3}, Fidelity::extrapolated},
+      {models::SdmaCopySpec{0, models::host_device, 1_MiB, {}}, Fidelity::extrapolated}};
+  models::PlatformSpec unmeasured = platform;
+  unmeasured.fitted_to.clear();
+  const models::PlatformSpec other = mi300x({"gpu.sdma.transfer_setup=0.2us"}).spec;
+  const auto fidelity = [](const Work& work, const models::PlatformSpec& on) {
+    if (const auto* const spec = std::get_if<models::CollectiveSpec>(&work)) return fidelity_of(*spec, on);
+    return fidelity_of(std::get<models::SdmaCopySpec>(work), on);
+  };
+  for (const auto& [work, expected] : rows) {
+    SCOPED_TRACE(to_string(work));
+    EXPECT_EQ(fidelity(work, platform), expected);
+    EXPECT_EQ(fidelity(work, other), Fidelity::extrapolated) << "a machine with other parameters";
+    EXPECT_EQ(fidelity(work, unmeasured), Fidelity::assumed) << "nothing was measured";
+  }
+}
+
+// mi300x.yaml was fitted to 4096x4864x32896, whose matrices are of 38 to 306 MiB. A GEMM of one row reads as much, by a
+// matrix of 16 KiB.
+TEST(Fidelity, OfAGemmIsThatOfItsMatrices) {
+  const models::PlatformSpec platform = mi300x().spec;
+  const models::GemmShape square{8192, 8192, 8192};
+  EXPECT_EQ(fidelity_of(square, 304, platform), Fidelity::calibrated);
+  EXPECT_EQ(fidelity_of(square, 240, platform), Fidelity::extrapolated);
+  for (const models::GemmShape& shape :
+       {models::GemmShape{1, 8192, 8192}, models::GemmShape{8192, 8192, 8192, models::Dtype::fp16},
+        models::GemmShape{8192, 8192, 8192, models::Dtype::fp8}, models::GemmShape{8192, 57344, 8192}}) {
+    EXPECT_EQ(fidelity_of(shape, 304, platform), Fidelity::extrapolated) << to_string(shape);
+  }
+  models::PlatformSpec unmeasured = platform;
+  unmeasured.fitted_to.clear();
+  EXPECT_EQ(fidelity_of(square, 304, unmeasured), Fidelity::assumed);
+}
+
+// A copy has two rows: twice the largest of the one, half the smallest of the other, and beyond both. Collectives that
+// no row is named after have the worst of the same library.
+TEST(Spread, IsThatOfTheRowWithTheSizeOrTheWorstOfTheSameLibrary) {
+  using enum models::CollectiveKind;
+  using models::Backend;
+  const models::PlatformSpec platform =
+      fitted("fitted_to:\n" + row_of("copy", "1 KiB", "1 MiB", "0.1") + row_of("copy", "4 MiB", "1 GiB", "0.02") +
+             row_of("rccl_all_gather", "1 KiB", "1 GiB", "0.04") + row_of("rccl_all_reduce", "1 KiB", "1 GiB", "0.07"))
+          .spec;
+  const auto copy = [](sim::Bytes bytes) { return models::SdmaCopySpec{0, 1, bytes, {}}; };
+  const std::vector<std::pair<Work, double>> rows{{copy(512_KiB), 0.1},
+                                                  {copy(64_MiB), 0.02},
+                                                  {copy(sim::Bytes(1.9 * 0x1p20)), 0.1},
+                                                  {copy(sim::Bytes(2.1 * 0x1p20)), 0.02},
+                                                  {copy(4_GiB), 0.02},
+                                                  {copy(sim::Bytes(1.0)), 0.1},
+                                                  {collective(Backend::rccl, all_gather, 1_MiB), 0.04},
+                                                  {collective(Backend::rccl, all_to_all, 1_MiB), 0.07},
+                                                  {collective(Backend::sdma, all_gather, 1_MiB), 0.0},
+                                                  {models::GemmShape{512, 512, 512}, 0.0},
+                                                  {models::ElementwiseSpec{1_MiB, 1_MiB, {}}, 0.0}};
+  for (const auto& [work, relative] : rows) EXPECT_EQ(spread_of(work, platform).relative, relative) << to_string(work);
+}
+
+// Of 512x512x65536 two matrices have 64 MiB and the third 0.5 MiB; those of 4096x4096x4096 have 32 MiB, which two rows
+// hold.
+TEST(Spread, OfAGemmIsThatOfItsSmallestMatrixAndTheWidestThatHoldsIt) {
+  const models::PlatformSpec platform =
+      fitted("fitted_to:\n" + row_of("gemm", "1 KiB", "1 MiB", "0.02") + row_of("gemm", "2 MiB", "1 GiB", "0.1") +
+             row_of("gemm", "32 MiB", "1 GiB", "0.01"))
+          .spec;
+  EXPECT_EQ(spread_of(models::GemmShape{512, 512, 65536}, platform).relative, 0.02);
+  EXPECT_EQ(spread_of(models::GemmShape{4096, 4096, 4096}, platform).relative, 0.1);
+}
+
+TEST(Spread, IsOfWorkOfOneKindAndSize) {
+  const models::PlatformSpec platform = mi300x().spec;
+  EXPECT_EQ(spread_of(models::SdmaCopySpec{0, 1, 1_MiB, {}}, platform).of, "copy of 1MiB");
+  EXPECT_EQ(spread_of(models::SdmaCopySpec{5, 2, 1_MiB, 3}, platform).of, "copy of 1MiB");
+  EXPECT_EQ(spread_of(models::GemmShape{512, 256, 128}, platform).of, "gemm of 512x256x128");
+  EXPECT_EQ(spread_of(collective(models::Backend::sdma, models::CollectiveKind::all_gather, 1_MiB), platform).of,
+            "sdma_all_gather of 1MiB");
+}
+
+TEST(Fidelity, ARangeThatEndsBeforeItBeginsIsAFaultOfThePlatformFile) {
+  EXPECT_THAT(config_fault([] { mi300x({"fitted_to[0].largest=1 B"}); }),
+              HasSubstr("fitted_to[0].largest: is below the smallest"));
 }
 
 }  // namespace

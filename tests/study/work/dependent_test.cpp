@@ -1,5 +1,6 @@
 #include "study/work/dependent.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
@@ -8,8 +9,9 @@
 #include <set>
 #include <string>
 
-#include "study/work/operation.h"
+#include "study/work/operation_graph.h"
 #include "study/work/pieces.h"
+#include "study/work/scenario.h"
 #include "tests/models/model_fixture.h"
 #include "tests/testing.h"
 
@@ -47,119 +49,96 @@ std::set<std::size_t> before(const Schedule& schedule, std::size_t place) {
   return earlier;
 }
 
-// Bytes that copies bring to a GPU, or take from it, by the peer; every GPU makes the same ones.
-std::map<int, double> copied(const Schedule& schedule, const std::set<std::size_t>& of) {
+// Bytes that copies bring to a GPU, or take from it, by the peer; every GPU makes the same ones. Under no_peer are
+// those that collectives gather or scatter.
+constexpr int no_peer = -1;
+std::map<int, double> moved(const Schedule& schedule, const std::set<std::size_t>& of) {
   std::map<int, double> bytes;
   for (const std::size_t place : of) {
-    const auto* const copy = std::get_if<models::SdmaCopySpec>(&schedule[place].work);
-    if (copy != nullptr) bytes[copy->pull ? copy->from : copy->to] += copy->bytes.value();
-  }
-  return bytes;
-}
-
-// Bytes that collectives gather or scatter.
-double by_collectives(const Schedule& schedule, const std::set<std::size_t>& of) {
-  double bytes = 0.0;
-  for (const std::size_t place : of) {
-    const auto* const collective = std::get_if<models::CollectiveSpec>(&schedule[place].work);
-    if (collective != nullptr) bytes += collective->bytes.value();
+    const Work& work = schedule[place].work;
+    if (const auto* const copy = std::get_if<models::SdmaCopySpec>(&work)) {
+      bytes[copy->pull ? copy->from : copy->to] += copy->bytes.value();
+    }
+    if (const auto* const spec = std::get_if<models::CollectiveSpec>(&work)) bytes[no_peer] += spec->bytes.value();
   }
   return bytes;
 }
 
 DependentSchedule named(const std::string& name) { return dependent_schedule(name); }
 
-// The GEMM alone in three ways; gathered: two serial, by shards, eight finer by engines and eight by kernels; scattered
-// likewise, but for the four by kernels with a shard apart.
 TEST(DependentSchedules, HaveNamesOfTheirOwn) {
   std::set<std::string_view> names;
   for (const DependentSchedule& schedule : all_dependent_schedules()) {
-    names.insert(to_string(schedule));
+    EXPECT_TRUE(names.insert(to_string(schedule)).second) << to_string(schedule);
     EXPECT_EQ(dependent_schedule(to_string(schedule)), schedule);
   }
-  EXPECT_EQ(names.size(), 3u + (3u + 16u) + (3u + 12u));
-  EXPECT_TRUE(names.contains("gemm_8_row_pieces"));
-  EXPECT_TRUE(names.contains("finer_uniform_fused_2d"));
-  EXPECT_TRUE(names.contains("scatter_rccl_finer_uniform_unfused_1d"));
-  EXPECT_FALSE(names.contains("scatter_rccl_finer_hetero_fused_1d"));
 }
 
 TEST(DependentSchedules, GatherKTimesNElementsOfTwoBytes) {
   EXPECT_EQ(gathered_bytes({7168, 8192, 8192}), sim::Bytes(134217728.0)) << "as dependent.csv has it of d1";
 }
 
-// On 8 GPUs: a GEMM per piece; a GEMM per shard; 8 steps; 8 steps and the own shard; a GEMM for each of 8 pieces of 7
-// peers, and the own shard, or of all 8 GPUs.
-TEST(DependentSchedules, HaveAsManyGemmsAsTheyAreNamedAfter) {
-  const std::map<std::string, std::size_t> gemms{{"gemm_8_row_pieces", 8},
-                                                 {"gemm_64_row_pieces", 64},
-                                                 {"gemm_8_k_pieces", 8},
-                                                 {"serial_rccl", 1},
-                                                 {"serial_sdma", 1},
-                                                 {"shard_overlap", 8},
-                                                 {"finer_uniform_fused_1d", 8},
-                                                 {"finer_hetero_fused_1d", 9},
-                                                 {"finer_hetero_unfused_1d", 57},
-                                                 {"finer_uniform_unfused_1d", 64},
-                                                 {"finer_uniform_fused_2d", 8},
-                                                 {"rccl_finer_uniform_fused_1d", 8},
-                                                 {"scatter_serial_rccl", 1},
-                                                 {"scatter_shard_overlap", 8},
-                                                 {"scatter_finer_hetero_fused_2d", 9},
-                                                 {"scatter_finer_hetero_unfused_1d", 57}};
-  for (const auto& [name, count] : gemms) {
-    const Schedule operations = operations_of(named(name), {1024, 1024, 1024}, node_of(8));
-    EXPECT_EQ(places_of<GemmShape>(operations).size(), count) << name;
+// On 8 GPUs, each with an eighth of the tokens: a GEMM per piece; per shard; 8 steps of an eighth of every shard; 8
+// steps and the own shard; a GEMM for each of 8 pieces of 7 peers, and the own shard, or of all 8 GPUs.
+TEST(DependentSchedules, CutTokensOrTheContractionIntoAsManyGemmsAsTheirNamesSay) {
+  struct Row {
+    std::string name;
+    std::size_t gemms;
+    GemmShape first;
+  };
+  const std::vector<Row> rows{{"gemm_8_row_pieces", 8, {512, 128, 256}},
+                              {"gemm_64_row_pieces", 64, {512, 16, 256}},
+                              {"gemm_8_k_pieces", 8, {512, 1024, 32}},
+                              {"serial_rccl", 1, {512, 1024, 256}},
+                              {"serial_sdma", 1, {512, 1024, 256}},
+                              {"shard_overlap", 8, {512, 128, 256}},
+                              {"finer_uniform_fused_1d", 8, {512, 128, 256}},
+                              {"finer_hetero_fused_1d", 9, {512, 128, 256}},
+                              {"finer_hetero_unfused_1d", 57, {512, 128, 256}},
+                              {"finer_uniform_unfused_1d", 64, {512, 16, 256}},
+                              {"finer_uniform_fused_2d", 8, {512, 1024, 32}},
+                              {"rccl_finer_uniform_fused_1d", 8, {512, 128, 256}},
+                              {"scatter_serial_rccl", 1, {512, 1024, 256}},
+                              {"scatter_shard_overlap", 8, {512, 128, 256}},
+                              {"scatter_finer_uniform_fused_2d", 8, {64, 1024, 256}},  // an eighth of the features
+                              {"scatter_finer_hetero_fused_2d", 9, {64, 896, 256}},    // of what others get
+                              {"scatter_finer_hetero_unfused_1d", 57, {512, 16, 256}}};
+  for (const auto& [name, gemms, first] : rows) {
+    const Schedule operations = operations_of(named(name), {512, 1024, 256}, node_of(8));
+    const std::vector<std::size_t> places = places_of<GemmShape>(operations);
+    EXPECT_EQ(places.size(), gemms) << name;
+    EXPECT_EQ(std::get<GemmShape>(operations[places.front()].work), first) << name;
   }
 }
 
-TEST(DependentSchedules, ByKernelsInOneGoGatherAllWithOneCollectiveAndThenMultiply) {
+TEST(DependentSchedules, InOneGoGatherAllAndThenMultiply) {
   const GemmShape shape{512, 1024, 256};
-  const Schedule operations = operations_of(named("serial_rccl"), shape, node_of(4));
-  ASSERT_EQ(operations.size(), 2u);
-  const auto& gather = std::get<models::CollectiveSpec>(operations[0].work);
+  const Schedule by_kernels = operations_of(named("serial_rccl"), shape, node_of(4));
+  ASSERT_EQ(by_kernels.size(), 2u);
+  const auto& gather = std::get<models::CollectiveSpec>(by_kernels[0].work);
   EXPECT_EQ(gather.kind, models::CollectiveKind::all_gather);
   EXPECT_EQ(gather.backend, models::Backend::rccl);
   EXPECT_EQ(gather.bytes, gathered_bytes(shape));
   EXPECT_EQ(gather.gpus, 4);
-  EXPECT_THAT(operations[1].after, testing::ElementsAre(0));
-}
-
-TEST(DependentSchedules, ByEnginesInOneGoPullFromAllPeersAndThenMultiply) {
-  const Schedule operations = operations_of(named("serial_sdma"), {512, 1024, 256}, node_of(4));
-  ASSERT_EQ(operations.size(), 4u);
-  EXPECT_THAT(operations[3].after, testing::ElementsAre(0, 1, 2));
+  EXPECT_THAT(by_kernels[1].after, ElementsAre(0));
+  const Schedule by_engines = operations_of(named("serial_sdma"), shape, node_of(4));
+  ASSERT_EQ(by_engines.size(), 4u);
+  EXPECT_THAT(by_engines[3].after, ElementsAre(0, 1, 2)) << "which pull from all peers";
 }
 
 TEST(DependentSchedules, ScatterWhatWasMultipliedAndAddItUp) {
   const GemmShape shape{512, 1024, 256};
   const Schedule by_kernels = operations_of(named("scatter_serial_rccl"), shape, node_of(4));
   ASSERT_EQ(by_kernels.size(), 2u);
-  EXPECT_EQ(std::get<models::CollectiveSpec>(by_kernels[1].work).kind, models::CollectiveKind::reduce_scatter);
-  EXPECT_EQ(std::get<models::CollectiveSpec>(by_kernels[1].work).bytes, scattered_bytes(shape));
+  const auto& scatter = std::get<models::CollectiveSpec>(by_kernels[1].work);
+  EXPECT_EQ(scatter.kind, models::CollectiveKind::reduce_scatter);
+  EXPECT_EQ(scatter.bytes, scattered_bytes(shape));
   const Schedule by_engines = operations_of(named("scatter_serial_sdma"), shape, node_of(4));
   ASSERT_EQ(by_engines.size(), 5u);
-  const auto& sum = std::get<models::ElementwiseSpec>(by_engines[4].work);
   // Its own shard and three that came, 256 tokens x 512 elements of 2 bytes each, and three additions per element.
-  EXPECT_EQ(sum.read, sim::Bytes(4.0 * 256 * 512 * 2));
-  EXPECT_EQ(sum.written, sim::Bytes(1.0 * 256 * 512 * 2));
-  EXPECT_EQ(sum.flops, sim::Flops(3.0 * 256 * 512));
-}
-
-TEST(DependentSchedules, CutTokensOrTheContractionAsTheirNamesSay) {
-  const GemmShape shape{512, 1024, 256};
-  const auto first = [&](const std::string& name) {
-    const Schedule operations = operations_of(named(name), shape, node_of(4));
-    return std::get<GemmShape>(operations[places_of<GemmShape>(operations).front()].work);
-  };
-  EXPECT_EQ(first("gemm_8_row_pieces"), (GemmShape{512, 128, 256}));
-  EXPECT_EQ(first("gemm_64_row_pieces"), (GemmShape{512, 16, 256}));
-  EXPECT_EQ(first("gemm_8_k_pieces"), (GemmShape{512, 1024, 32}));
-  EXPECT_EQ(first("shard_overlap"), (GemmShape{512, 256, 256})) << "the GPU's own quarter";
-  EXPECT_EQ(first("finer_hetero_fused_1d"), (GemmShape{512, 256, 256}));
-  EXPECT_EQ(first("finer_uniform_fused_1d"), (GemmShape{512, 128, 256})) << "an eighth of every shard";
-  EXPECT_EQ(first("finer_uniform_fused_2d"), (GemmShape{512, 1024, 32}));
-  EXPECT_EQ(first("scatter_finer_uniform_fused_2d"), (GemmShape{64, 1024, 256})) << "an eighth of the features";
+  const models::ElementwiseSpec sum{sim::Bytes(4.0 * 256 * 512 * 2), sim::Bytes(1.0 * 256 * 512 * 2),
+                                    sim::Flops(3.0 * 256 * 512)};
+  EXPECT_EQ(by_engines[4].work, Work(sum));
 }
 
 // 1022 tokens are 255.5 for each of 4 GPUs; whole pieces of them can be had where no shards are.
@@ -184,9 +163,9 @@ TEST(DependentSchedules, CutWholeTokens) {
     }
     return found;
   };
-  EXPECT_THAT(tokens(24), testing::ElementsAre(3, 3, 3, 3, 3, 3, 3, 3));
-  EXPECT_THAT(tokens(20), testing::ElementsAre(2, 3, 2, 3, 2, 3, 2, 3));
-  EXPECT_THAT(tokens(3), testing::ElementsAre(1, 1, 1));
+  EXPECT_THAT(tokens(24), ElementsAre(3, 3, 3, 3, 3, 3, 3, 3));
+  EXPECT_THAT(tokens(20), ElementsAre(2, 3, 2, 3, 2, 3, 2, 3));
+  EXPECT_THAT(tokens(3), ElementsAre(1, 1, 1));
 }
 
 // What holds of every schedule, whatever the shape: of tokens that lie on the GPUs in equal shards.
@@ -231,30 +210,15 @@ RC_GTEST_PROP(DependentSchedulesProperty, MoveEveryShardOnceBetweenEveryTwoGpus,
   std::set<std::size_t> all;
   for (std::size_t place = 0; place < one.operations.size(); ++place) all.insert(place);
   const double whole = whole_bytes(one);
+  const auto bytes = moved(one.operations, all);
   if (one.schedule.backend == models::Backend::rccl) {
-    RC_ASSERT(by_collectives(one.operations, all) == whole);
+    RC_ASSERT(bytes == (std::map<int, double>{{no_peer, whole}}));
     return;
   }
-  const auto bytes = copied(one.operations, all);
   RC_ASSERT(bytes.size() == static_cast<std::size_t>(one.gpus - 1));
   for (const auto& [peer, sum] : bytes) {
-    RC_ASSERT(peer != 0);
+    RC_ASSERT(peer > 0);
     RC_ASSERT(sum == whole / one.gpus);
-  }
-}
-
-RC_GTEST_PROP(DependentSchedulesProperty, CopyWholeBytes, ()) {
-  const Case one = any_case();
-  for (const std::size_t place : places_of<models::SdmaCopySpec>(one.operations)) {
-    const double bytes = std::get<models::SdmaCopySpec>(one.operations[place].work).bytes.value();
-    RC_ASSERT(bytes >= 1.0 && bytes == std::floor(bytes));
-  }
-}
-
-RC_GTEST_PROP(DependentSchedulesProperty, WaitForEarlierOperationsOnly, ()) {
-  const Case one = any_case();
-  for (std::size_t place = 0; place < one.operations.size(); ++place) {
-    for (const std::size_t earlier : one.operations[place].after) RC_ASSERT(earlier < place);
   }
 }
 
@@ -266,10 +230,10 @@ RC_GTEST_PROP(DependentSchedulesProperty, MultiplyOnlyWhatHasArrived, ()) {
   for (const std::size_t place : places_of<GemmShape>(one.operations)) {
     const auto& piece = std::get<GemmShape>(one.operations[place].work);
     multiplied += gathered_bytes({1, piece.n, piece.k}).value();
-    const std::set<std::size_t> earlier = before(one.operations, place);
-    // The own shard, and what came from others; of what a collective brought the GPU had its own part.
-    double there = shard + by_collectives(one.operations, earlier) * (one.gpus - 1) / one.gpus;
-    for (const auto& [peer, sum] : copied(one.operations, earlier)) there += sum;
+    double there = shard;  // the own one, and what came; of what a collective brought the GPU had its own part
+    for (const auto& [peer, sum] : moved(one.operations, before(one.operations, place))) {
+      there += peer == no_peer ? sum * (one.gpus - 1) / one.gpus : sum;
+    }
     RC_ASSERT(multiplied <= there + 1e-6 * shard);
   }
 }
@@ -296,41 +260,47 @@ RC_GTEST_PROP(DependentSchedulesProperty, ScatterOnlyWhatWasMultiplied, ()) {
   }
 }
 
-RC_GTEST_PROP(DependentSchedulesProperty, RunOneGemmAtATimeAndOneCopyFromEachPeer, ()) {
+RC_GTEST_PROP(DependentSchedulesProperty, CopyWholeBytesAndRunOneGemmAtATimeAndOneCopyFromEachPeerInOrder, ()) {
   const Case one = any_case();
   std::map<std::string, std::size_t> last;  // of each stream
   for (std::size_t place = 0; place < one.operations.size(); ++place) {
     const Operation& operation = one.operations[place];
+    for (const std::size_t earlier : operation.after) RC_ASSERT(earlier < place);
     const auto earlier = last.find(operation.stream);
     if (earlier != last.end()) RC_ASSERT(std::ranges::count(operation.after, earlier->second) == 1);
     last[operation.stream] = place;
+    const auto* const copy = std::get_if<models::SdmaCopySpec>(&operation.work);
+    if (copy == nullptr) continue;
+    RC_ASSERT(copy->bytes.value() >= 1.0 && copy->bytes.value() == std::floor(copy->bytes.value()));
   }
 }
 
-TEST(Pieces, OfAGemmAreOfItsTokensOrItsContraction) {
-  const Work gemm = models::GemmShape{100, 64, 32};
-  EXPECT_EQ(piece_of(gemm, {4, 1, CutAxis::tokens}), Work(models::GemmShape{100, 16, 32}));
-  EXPECT_EQ(piece_of(gemm, {4, 1, CutAxis::contraction}), Work(models::GemmShape{100, 64, 8}));
+TEST(Pieces, AreOfTheTokensOrTheContractionOfAGemmAndHaveTheirShareOfAKernel) {
+  const Work gemm = GemmShape{100, 64, 32};
+  EXPECT_EQ(piece_of(gemm, {4, 1, CutAxis::tokens}), Work(GemmShape{100, 16, 32}));
+  EXPECT_EQ(piece_of(gemm, {4, 1, CutAxis::contraction}), Work(GemmShape{100, 64, 8}));
   EXPECT_EQ(piece_of(gemm, {1, 0, CutAxis::tokens}), gemm);
-}
-
-TEST(Pieces, OfAKernelHaveTheirShareOfAll) {
   const Work kernel = models::ElementwiseSpec{sim::Bytes(800.0), sim::Bytes(400.0), sim::Flops(80.0)};
   EXPECT_EQ(piece_of(kernel, {4, 0, CutAxis::tokens}),
             Work(models::ElementwiseSpec{sim::Bytes(200.0), sim::Bytes(100.0), sim::Flops(20.0)}));
 }
 
 TEST(Pieces, AreRefusedWhereThereIsLessThanOneForEach) {
-  EXPECT_EQ(why_uncut(models::GemmShape{8, 4, 8}, {8, 0, CutAxis::tokens}), "8 pieces cannot be had of 4 tokens (n)");
-  EXPECT_EQ(why_uncut(models::GemmShape{8, 8, 4}, {8, 0, CutAxis::contraction}),
-            "8 pieces cannot be had of 4 steps of the contraction (k)");
   models::CollectiveSpec gather;
   gather.bytes = sim::Bytes(32.0);
-  EXPECT_EQ(why_uncut(gather, {8, 0, CutAxis::tokens}), "8 pieces cannot be had of 4 bytes for each GPU");
+  struct Row {
+    Work work;
+    Piece piece;
+    std::string why;  // a part of it
+  };
+  const std::vector<Row> rows{
+      {GemmShape{8, 4, 8}, {8, 0, CutAxis::tokens}, "8 pieces cannot be had of 4 tokens (n)"},
+      {GemmShape{8, 8, 4}, {8, 0, CutAxis::contraction}, "8 pieces cannot be had of 4 steps of the contraction (k)"},
+      {gather, {8, 0, CutAxis::tokens}, "8 pieces cannot be had of 4 bytes for each GPU"},
+      {models::ElementwiseSpec{sim::Bytes(4.0), sim::Bytes(7.0), {}}, {8, 0, CutAxis::tokens}, "of 7 bytes"},
+      {DelaySpec{}, {2, 0, CutAxis::tokens}, "can be cut into pieces"}};
+  for (const Row& row : rows) EXPECT_THAT(why_uncut(row.work, row.piece), HasSubstr(row.why));
   EXPECT_EQ(why_uncut(gather, {4, 0, CutAxis::tokens}), "");
-  const models::ElementwiseSpec kernel{sim::Bytes(4.0), sim::Bytes(7.0), {}};
-  EXPECT_THAT(why_uncut(kernel, {8, 0, CutAxis::tokens}), HasSubstr("of 7 bytes"));
-  EXPECT_THAT(why_uncut(DelaySpec{}, {2, 0, CutAxis::tokens}), HasSubstr("can be cut into pieces"));
   EXPECT_EQ(why_uncut(DelaySpec{}, {1, 0, CutAxis::tokens}), "");
 }
 
@@ -344,11 +314,11 @@ TEST(Pieces, NeedThoseThatTheyOverlap) {
     }
     return found;
   };
-  EXPECT_THAT(needed({3, 1, CutAxis::tokens}, 2), testing::ElementsAre(0, 1));
-  EXPECT_THAT(needed({2, 0, CutAxis::tokens}, 3), testing::ElementsAre(0, 1));
-  EXPECT_THAT(needed({2, 1, CutAxis::tokens}, 3), testing::ElementsAre(1, 2));
-  EXPECT_THAT(needed({1, 0, CutAxis::tokens}, 2), testing::ElementsAre(0, 1));
-  EXPECT_THAT(needed({2, 1, CutAxis::contraction}, 2), testing::ElementsAre(0, 1)) << "cut along another axis";
+  EXPECT_THAT(needed({3, 1, CutAxis::tokens}, 2), ElementsAre(0, 1));
+  EXPECT_THAT(needed({2, 0, CutAxis::tokens}, 3), ElementsAre(0, 1));
+  EXPECT_THAT(needed({2, 1, CutAxis::tokens}, 3), ElementsAre(1, 2));
+  EXPECT_THAT(needed({1, 0, CutAxis::tokens}, 2), ElementsAre(0, 1));
+  EXPECT_THAT(needed({2, 1, CutAxis::contraction}, 2), ElementsAre(0, 1)) << "cut along another axis";
 }
 
 RC_GTEST_PROP(PiecesProperty, AreTheWholeAndDifferByOneAtMost, ()) {
@@ -363,27 +333,75 @@ RC_GTEST_PROP(PiecesProperty, AreTheWholeAndDifferByOneAtMost, ()) {
   RC_ASSERT(sum == whole);
 }
 
-TEST(Operation, IsDoneByChannelsOrEnginesByItsBackend) {
-  models::CollectiveSpec collective;
-  collective.backend = models::Backend::rccl;
-  EXPECT_EQ(doer_of(collective), Doer::channels);
-  EXPECT_TRUE(is_kernel(collective));
-  collective.backend = models::Backend::sdma;
-  EXPECT_EQ(doer_of(collective), Doer::engines);
-  EXPECT_FALSE(is_kernel(collective));
-}
-
-TEST(Operation, IsAKernelWhereItRunsOnComputeUnits) {
-  for (const Work& work :
-       {Work(models::GemmShape{256, 256, 256}), Work(models::ElementwiseSpec{}), Work(models::RemoteKernelSpec{})}) {
+TEST(Operation, IsAKernelWhereItRunsOnComputeUnitsAndElseTheEnginesOrTheHosts) {
+  models::CollectiveSpec by_channels;
+  by_channels.backend = models::Backend::rccl;
+  models::CollectiveSpec by_engines;
+  by_engines.backend = models::Backend::sdma;
+  for (const Work& work : {Work(GemmShape{256, 256, 256}), Work(models::ElementwiseSpec{}),
+                           Work(models::RemoteKernelSpec{}), Work(by_channels)}) {
     EXPECT_TRUE(is_kernel(work)) << to_string(work);
   }
-  for (const Work& work :
-       {Work(models::SdmaCopySpec{}), Work(models::SdmaPacketList{}), Work(DelaySpec{}), Work(HostWorkSpec{})}) {
+  for (const Work& work : {Work(models::SdmaCopySpec{}), Work(models::SdmaPacketList{}), Work(DelaySpec{}),
+                           Work(HostWorkSpec{}), Work(by_engines)}) {
     EXPECT_FALSE(is_kernel(work)) << to_string(work);
   }
+  EXPECT_EQ(doer_of(by_channels), Doer::channels);
+  EXPECT_EQ(doer_of(by_engines), Doer::engines);
   EXPECT_EQ(doer_of(models::SdmaPacketList{}), Doer::engines);
   EXPECT_EQ(doer_of(DelaySpec{}), Doer::host);
+}
+
+TEST(IsChain, AsksForEachToWaitForTheOneBefore) {
+  Schedule schedule(3, operation_of(DelaySpec{}));
+  EXPECT_FALSE(is_chain(schedule));
+  schedule[1].after = {0};
+  schedule[2].after = {0};
+  EXPECT_FALSE(is_chain(schedule));
+  schedule[2].after = {0, 1};
+  EXPECT_TRUE(is_chain(schedule));
+  EXPECT_TRUE(is_chain({}));
+}
+
+TEST(CuPartitions, AreOfAsManyCusOfEachXcdAndLeaveTheGemmACuOfEvery) {
+  const models::PlatformSpec platform = models::mi300x();  // 8 XCDs of 38 CUs
+  struct Row {
+    int cus;
+    std::string why;  // a part of it; empty: possible
+  };
+  for (const Row& row :
+       {Row{8, ""}, Row{304, ""}, Row{12, "multiples of 8 from 8 to 304 are accepted"}, Row{0, "0 CUs cannot be used"},
+        Row{312, "multiples of 8 from 8 to 304"}, Row{-8, "-8 CUs cannot be used"}}) {
+    const std::string why = why_no_mask(platform, row.cus);
+    EXPECT_EQ(why.empty(), row.why.empty()) << row.cus;
+    EXPECT_THAT(why, HasSubstr(row.why));
+  }
+  EXPECT_THAT(why_no_reservation(platform, 296), IsEmpty());
+  EXPECT_THAT(why_no_reservation(platform, 304), HasSubstr("from 8 to 296"));
+}
+
+TEST(CuPartitions, WorthTryingArePowersOfTwoOrFineSplitsAreNoneAndEveryMultipleOfTheXcds) {
+  const models::PlatformSpec platform = models::mi300x();
+  EXPECT_THAT(cu_reservations(platform), ElementsAre(8, 16, 32, 64, 128));
+  const std::vector<int> fine = cu_reservations(platform, Splits::fine);
+  ASSERT_EQ(fine.size(), 38u);  // 0, 8, ... 296 of 304 CUs
+  for (std::size_t i = 0; i < fine.size(); ++i) EXPECT_EQ(fine[i], static_cast<int>(8 * i));
+  const models::PlatformSpec one_cu = models::mi300x({"gpu.cus_per_xcd=1"});
+  EXPECT_THAT(cu_reservations(one_cu), IsEmpty());
+  EXPECT_THAT(cu_reservations(one_cu, Splits::fine), ElementsAre(0));
+}
+
+TEST(CuPartitions, MeetAndDoNotOverlap) {
+  const models::PlatformSpec platform = models::mi300x();
+  EXPECT_EQ(first_cus(platform, 304), models::CuMask{}) << "all CUs are no mask";
+  EXPECT_EQ(first_cus(platform, 240), (models::CuMask{0, 30}));
+  const CuPartition partition = reserve(platform, 64);
+  EXPECT_EQ(partition.collective, (models::CuMask{0, 8}));
+  EXPECT_EQ(partition.gemm, (models::CuMask{8, 38}));
+  EXPECT_EQ(partition.reserved, 64);
+  const CuPartition none = reserve(platform, 0);
+  EXPECT_EQ(none.gemm, models::CuMask{});
+  EXPECT_EQ(none.collective, models::CuMask{});
 }
 
 }  // namespace

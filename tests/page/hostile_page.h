@@ -1,0 +1,42 @@
+// A page that shows one text, whatever that holds, wherever a page shows text.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "study/report/page.h"
+
+namespace c3sim::study {
+
+inline Page page_of_text(const std::string& text) {
+  ResultTable table({{"command", text, text}, {"key", text, ""}});
+  for (int i = 0; i < 3; ++i) table.add_row({text, fmt::format("{} {}", text, i)});
+  const PageTable shown{.id = text, .caption = text, .table = table, .filterable = true, .choices = {"key"}};
+  const BarChart bars{.id = text,
+                      .title = text,
+                      .value_axis = text,
+                      .series = {text, text + "2"},
+                      .bars = {{text, {1.0, 2.0}, {Published{0.5, 1.5}, {}}}},
+                      .levels = {{text, 1.0}},
+                      .caption = text};
+  const ScatterChart points{.id = text,
+                            .title = text,
+                            .x = {.label = text, .unit = text},
+                            .y = {.label = text, .unit = text},
+                            .series = {{text, {{1.0, 1.0, text}}}},
+                            .guides = {{text, 0.0, 0.0, 1.0, 1.0}},
+                            .caption = text};
+  const BandChart bands{.id = text, .title = text, .rows = {{text, 0.0, 1.0, {}, 0.5, text}}, .caption = text};
+  const TimelineChart timeline{
+      .id = text, .title = text, .series = {text}, .rows = {{text, {{0.0, 1.0, 0, text, text}}}}, .caption = text};
+  return {.title = text,
+          .lead = {text},
+          .sections = {{.id = text,
+                        .heading = text,
+                        .paragraphs = {text},
+                        .charts = {bars, points, bands, timeline},
+                        .tables = {shown}}}};
+}
+
+}  // namespace c3sim::study
