@@ -148,7 +148,7 @@ RC_GTEST_PROP(FullWhatIf, MoreTokensTakeNoLess, ()) {
   Words more = asked.words;
   more.back().value = std::to_string(few + *rc::gen::inRange(1, few + 2));
   const models::PlatformSpec& machine = platforms.base().spec;
-  const double slack = machine.gpu.memory.has_cache() ? 1.05 : 1.15;  // of its products: gemm_shapes_test.cpp
+  const double slack = machine.gpu.memory.has_cache() ? 1.05 : 1.15;  // of its products: kernel_bounds_test.cpp
   RC_ASSERT(time_on(machine, asked.words, asked.ask) <= slack * time_on(machine, more, asked.ask));
 }
 

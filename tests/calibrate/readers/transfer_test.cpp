@@ -56,7 +56,7 @@ TEST(Transfer, ByAnEngineOfItsSourceIsACopy) {
   EXPECT_EQ(recorded({transfer("G0", "D0", "G1")}).measurements[0].seen[0].figure, study::Figure::rate);
 }
 
-// As in tests/models/machine/link_reference_test.cpp: the second copy, in its own memory, is not the bound.
+// As in tests/models/machine/machine_reference_test.cpp: the second copy, in its own memory, is not the bound.
 TEST(Transfer, MayWriteItsOwnMemoryBesides) {
   EXPECT_EQ(trial_of("G0", "G0:16", "G0G1"), "store of 64MiB on 16 CUs by gpu0 of gpu1");
 }
