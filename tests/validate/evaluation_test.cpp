@@ -52,34 +52,6 @@ TEST(Cases, AreOneForEveryFigureThatWasSeen) {
   EXPECT_EQ(cases[1].measured, 5e9);
 }
 
-TEST(Cases, OfOneLineAreNumbered) {
-  const std::vector<Case> cases =
-      cases_of({measured_gather(7, 1024, {{.value = 1.0}}), measured_gather(7, 2048, {{.value = 1.0}}),
-                measured_gather(7, 4096, {{.value = 1.0}})});
-  EXPECT_EQ(cases[0].id, "s/t.csv:7/time");
-  EXPECT_EQ(cases[1].id, "s/t.csv:7/time.2");
-  EXPECT_EQ(cases[2].id, "s/t.csv:7/time.3");
-}
-
-TEST(Cases, HaveTheirNoiseTheRightWayRound) {
-  const std::vector<Case> cases = cases_of({measured_gather(2, 1024, {{.value = 2.0, .low = 3.0, .high = 1.0}})});
-  EXPECT_THAT(cases[0].low, Optional(1.0));
-  EXPECT_THAT(cases[0].high, Optional(3.0));
-  EXPECT_THAT(cases[0].noise(), Optional(DoubleNear(0.5, rounding)));
-}
-
-// Three runs of the same: the least and the greatest tell the spread of each. Another size has none.
-TEST(Cases, ThatRepeatTellEachOthersNoise) {
-  const std::vector<Case> cases =
-      cases_of({measured_gather(2, 1024, {{.value = 2.0}}), measured_gather(3, 1024, {{.value = 3.0}}),
-                measured_gather(4, 1024, {{.value = 2.5}}), measured_gather(5, 2048, {{.value = 9.0}})});
-  for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_THAT(cases[i].low, Optional(2.0));
-    EXPECT_THAT(cases[i].high, Optional(3.0));
-  }
-  EXPECT_THAT(cases[3].low, Eq(std::nullopt));
-}
-
 // Of 11 runs of 0 to 10 s, the 10th and 90th percentile are 1 and 9.
 TEST(Cases, ThatRepeatOftenLeaveOutliersAside) {
   std::vector<calibrate::Measurement> measurements;
@@ -88,13 +60,6 @@ TEST(Cases, ThatRepeatOftenLeaveOutliersAside) {
   const std::vector<Case> cases = cases_of(measurements);
   EXPECT_THAT(cases[0].low, Optional(DoubleNear(1.0, rounding)));
   EXPECT_THAT(cases[0].high, Optional(DoubleNear(9.0, rounding)));
-}
-
-TEST(Cases, KeepTheNoiseThatTheirTableTells) {
-  const std::vector<Case> cases = cases_of({measured_gather(2, 1024, {{.value = 2.0, .low = 1.9, .high = 2.1}}),
-                                            measured_gather(3, 1024, {{.value = 4.0}})});
-  EXPECT_THAT(cases[0].high, Optional(2.1));
-  EXPECT_THAT(cases[1].high, Optional(4.0));
 }
 
 // The same work in another group was measured another way: "from a graph", or by another library.
