@@ -150,21 +150,25 @@ Platforms with_errors(const Folder& folder, const std::string& text) {
     return platform;
   };
 }
-const std::string half_a_microsecond = "host: {kernel_launch: {value: 6 us, error: 0.5 us}}\n";  // of launches
+
+// Launches have an error of half a microsecond.
+class Intervals : public testing::Test {
+ protected:
+  Folder folder_{"evaluation_test"};
+  Platforms platforms_ = with_errors(folder_, "host: {kernel_launch: {value: 6 us, error: 0.5 us}}\n");
+};
 
 // 1.645 errors on either side, for 40 draws within a fortieth of all of them: a quarter of an error. A bus bandwidth
 // has the interval of its time, the other way round. The fourth is asked of another machine, the last cannot be
 // predicted.
-TEST(Intervals, AreThoseOfEveryFigureOfEveryMachine) {
-  const Folder folder("evaluation_test");
-  const Platforms platforms = with_errors(folder, half_a_microsecond);
+TEST_F(Intervals, AreThoseOfEveryFigureOfEveryMachine) {
   std::vector<Case> cases =
       cases_of({measured_gather(2, 1024, {{.value = 1.0}, {.figure = Figure::bus_bandwidth, .value = 1.0}}),
                 measured_gather(3, 1024, {{.value = 1.0}}), measured_gather(4, 1024, {{.value = 1.0}}),
                 measured_gather(5, 4, {{.value = 1.0}})});
   cases[3].machine.assignments = {"gpus=4"};
-  predict(cases, platforms, 1);
-  EXPECT_THAT(add_intervals(cases, platforms, {40, 1}, 1), testing::IsEmpty());
+  predict(cases, platforms_, 1);
+  EXPECT_THAT(add_intervals(cases, platforms_, {40, 1}, 1), testing::IsEmpty());
   for (const std::size_t time : {std::size_t{0}, std::size_t{3}}) {
     EXPECT_NEAR(cases[time].interval->low, *cases[time].predicted - 1.645 * 0.5e-6, 0.25 * 0.5e-6);
     EXPECT_NEAR(cases[time].interval->high, *cases[time].predicted + 1.645 * 0.5e-6, 0.25 * 0.5e-6);
@@ -175,34 +179,29 @@ TEST(Intervals, AreThoseOfEveryFigureOfEveryMachine) {
   EXPECT_EQ(cases[4].interval, std::nullopt);
 }
 
-TEST(Intervals, DoNotDependOnTheNumberOfJobs) {
-  const Folder folder("evaluation_test");
-  const Platforms platforms = with_errors(folder, half_a_microsecond);
+TEST_F(Intervals, DoNotDependOnTheNumberOfJobs) {
   std::vector<Case> one = five_cases();
-  predict(one, platforms, 1);
+  predict(one, platforms_, 1);
   std::vector<Case> three = one;
-  add_intervals(one, platforms, {20, 1}, 1);
-  add_intervals(three, platforms, {20, 1}, 3);
+  add_intervals(one, platforms_, {20, 1}, 1);
+  add_intervals(three, platforms_, {20, 1}, 3);
   for (std::size_t i = 0; i < one.size(); ++i) EXPECT_EQ(one[i].interval, three[i].interval);
 }
 
 // 20 trials in two batches, on each of 20 machines.
-TEST(Intervals, RunEachTrialOnceOnEachMachine) {
-  const Folder folder("evaluation_test");
-  const Platforms platforms = with_errors(folder, half_a_microsecond);
+TEST_F(Intervals, RunEachTrialOnceOnEachMachine) {
   std::vector<Case> cases = five_cases();
-  predict(cases, platforms, 1);
+  predict(cases, platforms_, 1);
   std::atomic<std::size_t> of = 0;
-  add_intervals(cases, platforms, {20, 1}, 1, [&](std::size_t, std::size_t total) { of = total; });
+  add_intervals(cases, platforms_, {20, 1}, 1, [&](std::size_t, std::size_t total) { of = total; });
   EXPECT_EQ(of, 2u * 20u);
 }
 
-TEST(Intervals, OfPlatformsWithoutErrorsAreNone) {
-  const Folder folder("evaluation_test");
-  const Platforms platforms = with_errors(folder, "");
+TEST_F(Intervals, OfPlatformsWithoutErrorsAreNone) {
+  platforms_ = with_errors(folder_, "");
   std::vector<Case> cases = five_cases();
-  predict(cases, platforms, 1);
-  EXPECT_THAT(add_intervals(cases, platforms, {20, 1}, 1),
+  predict(cases, platforms_, 1);
+  EXPECT_THAT(add_intervals(cases, platforms_, {20, 1}, 1),
               testing::ElementsAre(HasSubstr("fitted tells of no errors of its parameters")));
   EXPECT_EQ(cases[0].interval, std::nullopt);
 }
