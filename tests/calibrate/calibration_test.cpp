@@ -10,7 +10,6 @@
 #include "calibrate/readers/reader.h"
 #include "sim/config/config_error.h"
 #include "tests/calibrate/shipped_files.h"
-#include "tests/config_folders.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
 
@@ -55,12 +54,6 @@ Reading simulated(std::vector<std::string> assignments, const std::vector<std::s
   for (const int peers : fan_outs) time(study::FanOutTrial{peers, 16_KiB}, ++line);
   time(study::EmptyKernelTrial{}, ++line);
   return file;
-}
-
-CalibrationOptions with_folders() {
-  CalibrationOptions options;
-  options.config_folders = folders;
-  return options;
 }
 
 const FittedParameter& fitted(const Calibration& calibration, const std::string& path) {

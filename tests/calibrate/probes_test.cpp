@@ -102,12 +102,6 @@ Reading read(const std::string& file, const std::string& text) {
   return admit_to_fit(shipped().read(written(file, text)));
 }
 
-CalibrationOptions in_folders() {
-  CalibrationOptions options;
-  options.config_folders = folders;
-  return options;
-}
-
 const FittedParameter* find(const Calibration& calibration, const std::string& path) {
   const auto found = std::ranges::find(calibration.parameters, path, &FittedParameter::path);
   return found == calibration.parameters.end() ? nullptr : &*found;
@@ -120,7 +114,7 @@ TEST(Probes, FullTellTheParameterThatTheyWereMadeWith) {
     const Reading probes = read("probes.csv", some_probes(base, probed + "=2000 ns", pace));
     ASSERT_THAT(probes.faults, IsEmpty());
     ASSERT_EQ(probes.measurements.size(), 6U);
-    const Calibration calibration = calibrate(base, std::vector{probes}, in_folders());
+    const Calibration calibration = calibrate(base, std::vector{probes}, with_folders());
     ASSERT_EQ(calibration.parameters.size(), 1U) << "nothing else is fitted to runs at once";
     const FittedParameter& found = calibration.parameters.front();
     EXPECT_EQ(found.path, probed);
@@ -137,7 +131,7 @@ TEST(Probes, FullTellTheParameterThatTheyWereMadeWith) {
 TEST(Probes, LeaveTheirParametersAsTheyAreWhereThereAreNone) {
   const std::filesystem::path base = base_with_probed("unprobed.yaml");
   Reading isolated = shipped().read(reference / "h200x4/launches.csv");
-  const Calibration calibration = calibrate(base, std::vector{admit_to_fit(std::move(isolated))}, in_folders());
+  const Calibration calibration = calibrate(base, std::vector{admit_to_fit(std::move(isolated))}, with_folders());
   EXPECT_EQ(find(calibration, probed), nullptr);
   EXPECT_THAT(calibration.kept, Contains(probed));
   EXPECT_THAT(calibration.text, HasSubstr("workgroup_latency: {value: 1400 ns, source: nobody, kind: probed"));

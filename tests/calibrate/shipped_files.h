@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <string>
 
+#include "calibrate/calibration.h"
 #include "calibrate/readers/reader.h"
+#include "tests/config_folders.h"
 
 namespace c3sim::calibrate {
 
@@ -16,8 +18,10 @@ inline const Reader& shipped() {
   return reader;
 }
 
-// The columns of two forms.
-inline const std::string run_columns = "kind,gemm,collective,bytes,how,limit,all_us\n";
-inline const std::string power_columns = "phase,mean_power_W,mean_sm_clock_MHz\n";
+inline CalibrationOptions with_folders() {
+  CalibrationOptions options;
+  options.config_folders = folders;
+  return options;
+}
 
 }  // namespace c3sim::calibrate

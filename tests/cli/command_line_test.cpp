@@ -1,6 +1,7 @@
 #include "cli/command_line.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +11,7 @@
 
 #include "study/c3/strategy.h"
 #include "tests/cli/run_cli.h"
+#include "tests/gzip.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
 
@@ -23,17 +25,6 @@ std::filesystem::path empty_folder(const std::string& name) {
   std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("command_line_" + name);
   std::filesystem::remove_all(folder);
   return folder;
-}
-
-TEST(CommandLine, HelpAndVersionGoToStdout) {
-  for (const char* const command : {"c3", "gemm", "collective", "copy", "run", "platform", "completion"}) {
-    const Answer answer = run_cli({command, "--help"});
-    EXPECT_EQ(answer.code, ExitCode::fine);
-    EXPECT_THAT(answer.out, HasSubstr(std::string("c3sim ") + command)) << "an example";
-    EXPECT_THAT(answer.err, IsEmpty());
-  }
-  EXPECT_THAT(run_cli({"--version"}).out, StartsWith("c3sim "));
-  EXPECT_THAT(run_cli({"--help"}).out, HasSubstr("Exit codes"));
 }
 
 TEST(CommandLine, EveryQuestionHasATableCsvAndJson) {
@@ -63,24 +54,11 @@ TEST(CommandLine, TheSameQuestionGetsTheSameBytes) { EXPECT_EQ(run_cli(small_c3)
 
 TEST(CommandLine, SetChangesTheAnswer) {
   EXPECT_NE(run_cli(small_c3).out, run_cli(with(small_c3, {"--set", "fabric.link_rate=60 GB/s"})).out);
-  EXPECT_THAT(run_cli({"platform", "--set", "gpu.cus_per_xcd=30", "--format", "csv"}).out,
-              HasSubstr("gpu.cus_per_xcd,30,,what_if"));
 }
 
-// Links of twice the rate are no MI300X, but a question one may ask.
-TEST(CommandLine, AWhatIfOutsideTheRangeOfItsParameterIsAnsweredWithAWarning) {
-  const Answer answer = run_cli(with(small_c3, {"--set", "fabric.link_rate=96 GB/s", "--strategy", "c3_base"}));
-  EXPECT_EQ(answer.code, ExitCode::fine);
-  const std::string warning = "--set fabric.link_rate=96 GB/s: '96 GB/s' lies outside its range [45 GB/s, 64 GB/s]";
-  EXPECT_EQ(answer.err, "warning: " + warning + "\n");
-}
-
-TEST(CommandLine, WithoutAMechanismAnotherMachineAnswersAndThatIsSaid) {
+TEST(CommandLine, WithoutAMechanismAnotherMachineAnswers) {
   const std::vector<std::string> base = with(small_c3, {"--strategy", "c3_base"});
-  const Answer answer = run_cli(with(base, {"--without", "dispatch_wait,clock"}));
-  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_NE(answer.out, run_cli(base).out);
-  EXPECT_EQ(answer.err, "warning: --without dispatch_wait,clock: no real machine, but what one would be without it\n");
+  EXPECT_NE(out_of(with(base, {"--without", "dispatch_wait,clock"})), out_of(base));
 }
 
 TEST(CommandLine, FullSensitivityListsEveryUncertainParameterByItsSwing) {
@@ -115,15 +93,6 @@ TEST(CommandLine, FullSensitivityIsOfAnyQuantity) {
                "--sensitivity: the answer has no number 'tflop' in all its rows; did you mean 'tflops'?");
 }
 
-// One command asks for every variant with and without prelaunch: 2 sizes x 3 variants of all-gather x 2.
-TEST(CommandLine, AllVariantsOfACollectiveComeWithOneCommand) {
-  const Answer answer = run_cli({"collective", "--collective", "all_gather", "--backend", "sdma", "--variant", "all",
-                                 "--prelaunch", "both", "--bytes", "1KiB,1MiB", "--format", "json"});
-  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_EQ(nlohmann::json::parse(answer.out)["results"].size(), 12U);
-  EXPECT_THAT(answer.err, HasSubstr("warning: left out: variant swap does not exist for all_gather"));
-}
-
 TEST(CommandLine, OptionsOfACollectiveReachTheModel) {
   const auto time = [](const std::vector<std::string>& more) {
     const Answer answer =
@@ -153,33 +122,6 @@ TEST(CommandLine, AnAllReduceOnSdmaHasKernelsAndEngines) {
   EXPECT_EQ(result({"--set", "gpu.sdma.reduction=true"})["cus"], 0);
 }
 
-TEST(CommandLine, ExplainShowsTheCriticalPathInEveryFormat) {
-  const std::vector<std::string> gather{"collective", "--collective", "all_gather", "--backend",
-                                        "sdma",       "--bytes",      "1MiB",       "--explain"};
-  const std::filesystem::path folder = empty_folder("explain");
-  const Answer table = run_cli(with(gather, {"--out", folder.string()}));
-  EXPECT_THAT(table.out, AllOf(HasSubstr("Critical path, step by step"), HasSubstr("ring doorbell"),
-                               HasSubstr(" COPY_LINEAR"), HasSubstr("engine payload rate")));
-  EXPECT_THAT(content(folder / "critical_path.csv"),
-              StartsWith("run,track,step,subject,start_us,time_us,bounded_by\n"));
-  EXPECT_THAT(content(folder / "critical_path_parts.csv"), StartsWith("run,step,steps,time_us,percent\n"));
-  const auto json = nlohmann::json::parse(run_cli(with(gather, {"--format", "json"})).out);
-  EXPECT_EQ(json["critical_path"].front()["start_us"], 0.0);
-  EXPECT_EQ(json["critical_path"].back()["step"], "check word");
-}
-
-TEST(CommandLine, AllLeavesOutWhatACollectiveDoesNotPermitAndSaysSo) {
-  // Copy engines do not add.
-  const Answer answer =
-      run_cli({"c3", "--gemm", "4096x4096x4096", "--collective", "reduce_scatter", "--bytes", "64MiB"});
-  EXPECT_EQ(answer.code, ExitCode::fine);
-  EXPECT_THAT(answer.out, AllOf(HasSubstr("c3_sp"), Not(HasSubstr("conccl"))));
-  EXPECT_THAT(answer.err, HasSubstr("warning: conccl is left out"));
-  expect_fault(
-      {"c3", "--gemm", "4096x4096x4096", "--collective", "reduce_scatter", "--bytes", "64MiB", "--strategy", "conccl"},
-      "--collective: conccl: ");
-}
-
 TEST(CommandLine, OutLeavesResultsPlatformAndTrace) {
   const std::filesystem::path folder = empty_folder("out");
   const std::filesystem::path trace = std::filesystem::path(testing::TempDir()) / "command_line_trace.json";
@@ -207,25 +149,6 @@ TEST(CommandLine, TheResolvedPlatformGivesTheSameAnswer) {
   EXPECT_EQ(first.out, again.out) << again.err;
 }
 
-TEST(CommandLine, RunsTheExampleExperiments) {
-  EXPECT_EQ(run_cli({"run", C3SIM_SOURCE_DIR "/configs/experiments/sdma_handshake.yaml"}).code, ExitCode::fine);
-  EXPECT_THAT(out_of({"run", C3SIM_SOURCE_DIR "/configs/experiments/layer_overlap.yaml"}),
-              HasSubstr("down_projection"));
-}
-
-TEST(CommandLine, ParametersOfAnExperimentAreGivenOutside) {
-  const std::string file = C3SIM_SOURCE_DIR "/configs/experiments/copy_pipeline.yaml";
-  EXPECT_THAT(out_of({"run", file, "--param", "pieces=2", "--param", "hops=$(2 + 1)", "--check"}),
-              AllOf(HasSubstr("copy[hop=2,piece=1]"), HasSubstr("6 operations would run; nothing has.")));
-  expect_fault({"run", file, "--param", "peices=2"}, "did you mean 'parameters.pieces'?");
-  expect_fault({"run", file, "--param", "bytes=$(512MiB / 0)"},
-               "--param bytes=$(512MiB / 0): bytes: a division by zero");
-  EXPECT_THAT(run_cli({"run", C3SIM_SOURCE_DIR "/configs/experiments/conccl.yaml", "--check"}).out,
-              HasSubstr("15 pairs with 2 collectives by 9 strategies would run; nothing has."));
-  EXPECT_THAT(run_cli({"run", C3SIM_SOURCE_DIR "/configs/experiments/ficco.yaml", "--check"}).out,
-              HasSubstr("16 GEMMs by"));
-}
-
 TEST(CommandLine, AnExperimentMaySetParametersOfItsPlatform) {
   const std::string text =
       "name: a\nparameters: {rate: 40GB/s}\nset: [gpu.sdma.payload_rate=$(rate)]\noperations:\n"
@@ -236,118 +159,26 @@ TEST(CommandLine, AnExperimentMaySetParametersOfItsPlatform) {
   EXPECT_EQ(run_cli({"run", file, "--set", "gpu.sdma.payload_rate=20GB/s", "--format", "csv"}).out, slow);
 }
 
-TEST(CommandLine, RunsAStudyOfFinerGrainSchedules) {
-  const std::filesystem::path file = written(
-      "finer.yaml", "name: finer\ngemms: {a: 1024x8192x4096}\nschedules: [shard_overlap, scatter_serial_sdma]\n");
-  EXPECT_THAT(out_of({"run", file.string()}), AllOf(HasSubstr("lost by contention"), HasSubstr("scatter_serial_sdma")));
-  expect_fault({"run", written("odd.yaml", "name: odd\ngemms: {a: 8x8x8}\nschedules: [shard]\n").string()},
-               "no schedule is named 'shard'");
-}
-
-TEST(CommandLine, WarnsWhereOneValueStandsInsteadOfAnother) {
-  const Answer answer = run_cli({"gemm", "--gemm", "64x64x64", "--set", "gpu.sdma.engines=32", "--set",
-                                 "host.doorbell=1us", "--set", "gpu.sdma.engines=8", "--format", "json"});
-  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
-  const std::string sentence = "--set 'gpu.sdma.engines=8' stands instead of --set 'gpu.sdma.engines=32'";
-  EXPECT_THAT(answer.err, HasSubstr(sentence));
-  EXPECT_THAT(nlohmann::json::parse(answer.out)["warnings"].dump(), HasSubstr(sentence));
-  EXPECT_THAT(run_cli({"run", C3SIM_SOURCE_DIR "/configs/experiments/llama_70b_fsdp.yaml", "--check", "--param",
-                       "tokens=4096", "--param", "tokens=8192"})
-                  .err,
-              HasSubstr("--param 'tokens=8192' stands instead of --param 'tokens=4096'"));
-}
-
-TEST(CommandLine, PrintsTheSchemaOfExperiments) {
-  EXPECT_THAT(out_of({"schema"}), HasSubstr("\"$schema\": \"http://json-schema.org/draft-07/schema#\""));
-}
-
-TEST(CommandLine, RunsAStudyAndLeavesAPage) {
-  const std::filesystem::path folder = empty_folder("study");
-  const std::filesystem::path file = written(
-      "small_study.yaml",
-      "name: small\nplatform: mi300x\nlonger_by: 1.15\ngemms: {cb1: 4096x4096x4096}\ncollectives: [all_gather]\n"
-      "strategies: [c3_base, conccl]\npairs:\n  - {gemm: cb1, bytes: 64MiB, class: C-long}\n");
-  const Answer answer = run_cli({"run", file.string(), "--out", folder.string(), "--explain"}, true);
-  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_THAT(answer.out, HasSubstr("c3_base"));
-  EXPECT_THAT(answer.err, HasSubstr("2/2"));  // the progress bar
-  for (const char* const name : {"by_mechanism.csv", "results.csv", "by_strategy.csv", "by_class.csv", "pairs.csv",
-                                 "results.json", "experiment.yaml", "platform.yaml"}) {
-    EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
-  }
-  for (const char* const chart : {"fraction_of_ideal", "speedup_by_kernels", "speedup_by_copy_engines", "slowdown"}) {
-    EXPECT_THAT(content(folder / "page.html"), HasSubstr(fmt::format(R"("kind":"bars","id":"{}")", chart)));
-  }
-}
-
-TEST(CommandLine, HelpExplainsStrategiesAndWhereConfigurationsAre) {
+TEST(CommandLine, HelpExplainsStrategies) {
   for (const study::Strategy strategy : study::all_strategies()) {
     EXPECT_THAT(run_cli({"c3", "--help"}).out, HasSubstr(fmt::format("\n  {:<10} ", to_string(strategy))));
   }
-  EXPECT_THAT(run_cli({"--help"}).out, HasSubstr("C3SIM_CONFIGS"));
 }
 
-TEST(CommandLine, ThePlatformFitsALineAndCanBeFiltered) {
+TEST(CommandLine, ThePlatformFitsALine) {
   std::istringstream lines(run_cli({"platform"}).out);
   for (std::string line; std::getline(lines, line);) {
     const auto continued = std::ranges::count_if(line, [](char c) { return (c & 0xC0) == 0x80; });  // in UTF-8
     EXPECT_LE(static_cast<std::ptrdiff_t>(line.size()) - continued, 120) << line;
   }
-  const Answer sdma = run_cli({"platform", "--filter", "SDMA.ring", "--format", "csv"});
-  EXPECT_THAT(sdma.out, AllOf(HasSubstr("gpu.sdma.ring,"), Not(HasSubstr("gpu.xcds"))));
-  EXPECT_THAT(run_cli({"platform", "--filter", "peak_link_rate"}).out, Not(HasSubstr("ConCCL")));
-  EXPECT_THAT(run_cli({"platform", "--filter", "peak_link_rate", "--sources"}).out, HasSubstr("ConCCL"));
-  expect_fault({"platform", "--filter", "nonsense"}, "--filter: no parameter holds 'nonsense'");
-}
-
-TEST(CommandLine, ThePlatformShowsWhatDiffersFromAnother) {
-  const std::string mine =
-      written("mine.yaml",
-              "base: h200\nname: mine\ngpu:\n  power: {cap: {value: 600 W, kind: measured, source: my board}}\n"
-              "fabric: {latency: {value: 0.4 us}}\n")
-          .string();
-  // The base has 700 W, and 400 ns, which are 0.4 us.
-  const Answer answer = run_cli({"platform", mine, "--against", "h200", "--format", "csv"});
-  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_THAT(answer.out, HasSubstr("gpu.power.cap,600 W,measured,my board,700 W,data_sheet,H200 SXM,"));
-  EXPECT_THAT(answer.out,
-              AllOf(Not(HasSubstr("fabric.latency")), Not(HasSubstr("gpu.xcds")), Not(HasSubstr("fitted_to"))));
-  EXPECT_THAT(run_cli({"platform", "h200", "--against", "h200"}).out,
-              HasSubstr("No parameter that was asked for differs"));
-  expect_fault({"platform", "h200", "--against", "h20"}, "--against: ");
-}
-
-TEST(CommandLine, ThePlatformShowsErrorsBesideValues) {
-  const std::string fitted =
-      written("fitted.yaml",
-              "base: mi300x\nname: fitted\nfabric:\n  link_rate: {value: 48 GB/s, error: 1.2 GB/s}\n"
-              "  latency: {value: 600 ns, error: 0.1 us, kind: measured}\n")
-          .string();
-  EXPECT_THAT(run_cli({"platform", fitted, "--filter", "link_rate"}).out, HasSubstr("  48 ± 1.2 GB/s  "));
-  EXPECT_THAT(run_cli({"platform", fitted, "--filter", "fabric.latency"}).out, HasSubstr("  600 ns ± 0.1 us  "));
-  const std::string csv = run_cli({"platform", fitted, "--filter", "fabric.l", "--format", "csv"}).out;
-  EXPECT_THAT(csv, HasSubstr(",file,error\n"));
-  EXPECT_THAT(csv, HasSubstr("\nfabric.latency,600 ns,s,measured,"));
-  EXPECT_THAT(csv, HasSubstr("fitted.yaml:5,0.1 us\n"));
-}
-
-// --sensitivity --format csv computed for 21 s and printed none of it.
-TEST(CommandLine, CsvHasWhatOptionsAskedFor) {
-  const std::vector<std::string> copy{"copy", "--from", "gpu0", "--to", "gpu1", "--bytes", "1MiB", "--format", "csv"};
-  const std::string plain = run_cli(copy).out;
-  const std::string explained = run_cli(with(copy, {"--explain"})).out;
-  EXPECT_THAT(explained, StartsWith(plain + "\n# explanation: Where the time went\nrun,work,bottleneck,"));
-  EXPECT_THAT(explained, HasSubstr("\n\n# critical_path: "));
 }
 
 TEST(CommandLine, FoldersOfPlatformsAreSearchedInOrder) {
   const std::filesystem::path folder = empty_folder("configs");
   std::filesystem::create_directories(folder / "platforms");
   std::ofstream(folder / "platforms" / "mine.yaml") << content(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml");
-  setenv("C3SIM_CONFIGS", folder.c_str(), 1);
-  const Answer answer = run_cli({"platform", "mine"});
-  unsetenv("C3SIM_CONFIGS");
-  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
+  const ConfigsIn configs(folder);
+  out_of({"platform", "mine"});
 }
 
 // Others stand in tests/data/samples.
@@ -355,6 +186,57 @@ TEST(CommandLineFaults, FilesOfAnyBytesAreNoExperiments) {
   expect_fault({"run", written("binary.yaml", std::string("\x7f\x45LF\0\1\2", 7)).string()}, "binary.yaml");
   expect_fault({"run", written("deep.yaml", std::string(100'000, '[')).string()}, "deep.yaml");
   expect_fault({"run", written("huge.yaml", std::string(std::size_t{2} << 20, 'a')).string()}, "huge.yaml");
+}
+
+// Elsewhere a line of stderr tells how far it is, of work of ten seconds and more.
+TEST(CalibrateCommand, ShowsHowFarItIsOnATerminalAlone) {
+  const std::string file =
+      written("launch_bar.csv", "kind,gemm,collective,bytes,how,limit,all_us\nlaunch,-,-,0,empty_kernel,0,20\n");
+  const std::string out = testing::TempDir() + "bar.yaml";
+  const std::vector<std::string> arguments{"calibrate", file, "--platform", "h200", "--out", out};
+  EXPECT_THAT(run_cli(arguments, true).err, HasSubstr("/100"));
+  EXPECT_THAT(run_cli(arguments).err, testing::Not(HasSubstr("/100")));
+}
+
+// What bash makes of it.
+TEST(Completion, ScriptsAskTheProgram) {
+  const std::string script = testing::TempDir() + "completion_test.bash";
+  std::ofstream(script) << run_cli({"completion", "bash"}).out << "COMP_LINE='" << C3SIM_PROGRAM
+                        << " copy --format j'; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(" << C3SIM_PROGRAM
+                        << " copy --format j)\n_c3sim\nprintf '%s;' \"${COMPREPLY[@]}\" > \"$0.out\"\n";
+  ASSERT_EQ(std::system(("bash " + script).c_str()), 0);
+  EXPECT_EQ(content(script + ".out"), "json;");
+  for (const char* const shell : {"bash", "zsh", "fish"}) {
+    EXPECT_THAT(run_cli({"completion", shell}).out, HasSubstr("completion words --line")) << shell;
+  }
+}
+
+TEST(ReadCommand, ReadsWhatGzipPacked) {
+  EXPECT_THAT(out_of({"read", written("read_packed.csv.gz", gzip("gemm,time_us\ncb1,2000\n"))}),
+              HasSubstr("read_packed.csv.gz  gemms"));
+}
+
+#if defined(__has_feature)
+#define C3SIM_HAS_SANITIZERS __has_feature(address_sanitizer)
+#else
+#define C3SIM_HAS_SANITIZERS 0
+#endif
+
+// 400 MB in one line, where 300 MB are left: the user's file, not a fault of ours.
+TEST(ReadCommandDeathTest, FileThatNoMemoryHoldsIsNamed) {
+  if (C3SIM_HAS_SANITIZERS) GTEST_SKIP() << "their memory counts as well";
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "read_long.json";
+  std::ofstream(file) << "{\"a\": \"";
+  std::filesystem::resize_file(file, 400'000'000);  // zeros that take no room on the disk
+  const auto read_in_little_memory = [&file] {
+    const rlimit little{300'000'000, 300'000'000};
+    setrlimit(RLIMIT_AS, &little);
+    const Answer answer = run_cli({"read", file.string()});
+    const bool is_told = answer.err.find("read_long.json: it needs more memory than there is") != std::string::npos;
+    std::exit(answer.code == ExitCode::users_fault && is_told ? 0 : 1);
+  };
+  EXPECT_EXIT(read_in_little_memory(), ::testing::ExitedWithCode(0), "");
+  std::filesystem::remove(file);
 }
 
 }  // namespace

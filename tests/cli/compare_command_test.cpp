@@ -38,11 +38,5 @@ TEST_F(CompareCommand, MatchesRowsOfFoldersByWhatTheyAreOf) {
   }
 }
 
-TEST_F(CompareCommand, LeavesAPageWithBarsOfBoth) {
-  ASSERT_EQ(run_cli({"compare", "mi300x", "h200", "--ask", "gemm --gemm 4096x4096x4096", "--out", path("out")}).code,
-            ExitCode::fine);
-  EXPECT_THAT(content(path("out/page.html")), HasSubstr(R"("kind":"bars","id":"comparison")"));
-}
-
 }  // namespace
 }  // namespace c3sim::cli

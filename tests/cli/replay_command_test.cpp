@@ -24,21 +24,6 @@ TEST(ReplayCommand, AnswersWithTracedReplayedAndPredictedTimes) {
   }
 }
 
-TEST(ReplayCommand, WarnsOfAnotherGpuWhoseKernelsKeepTheirTime) {
-  const std::string trace =
-      written("of_h200.json", R"({"deviceProperties":[{"name":"NVIDIA H200"}],"traceEvents":[{"ph":"X","cat":"kernel",)"
-                              R"("name":"k","ts":5,"dur":300,"args":{"device":0,"stream":7}}]})")
-          .string();
-  EXPECT_THAT(run_cli({"replay", trace, "--platform", "mi300x"}).err,
-              AllOf(HasSubstr("is of NVIDIA H200"), HasSubstr("whatever mi300x would make of them")));
-  EXPECT_EQ(run_cli({"replay", trace}).err.find("whatever"), std::string::npos);
-  const std::string mine =
-      written("my_h200.yaml", "base: h200\nname: {value: mine, source: this test, kind: assumed}\n").string();
-  const Answer own = run_cli({"replay", trace, "--platform", mine});
-  EXPECT_EQ(own.code, ExitCode::fine) << own.err;
-  EXPECT_EQ(own.err.find("whatever"), std::string::npos);
-}
-
 TEST(ReplayCommand, WithoutCommunicationExposesNone) {
   const json row = json_of({"replay", sharded, "--without", "communication"})["results"].at(0);
   EXPECT_EQ(row["exposed_us"].get<double>(), 0.0);
@@ -68,44 +53,6 @@ TEST(ReplayCommand, PlaysSeveralRanksAndHoldsPredictionsInIntervals) {
   const Answer twice = run_cli({"replay", first, first});
   EXPECT_EQ(twice.out, run_cli({"replay", first}).out);
   EXPECT_THAT(twice.err, HasSubstr("rank0.json: is given twice: it is read once"));
-}
-
-TEST(ReplayCommand, TellsAllThatIsWrongWithItsOptions) {
-  const std::string answer =
-      fault_of({"replay", sharded, "--collectives", "ring", "--without", "noise", "--channels", "0"});
-  EXPECT_THAT(answer, HasSubstr("--collectives: 'ring' is not known"));
-  EXPECT_THAT(answer, HasSubstr("--without: 'noise' is not known: communication is accepted"));
-  EXPECT_THAT(answer, HasSubstr("--channels: '0': a whole number from 1 to 4096 is accepted"));
-}
-
-TEST(ReplayCommand, RefusesTracesThatAreCutOffOrOfNoKnownGpu) {
-  const std::string kernel = R"({"ph":"X","cat":"kernel","name":"k","ts":1,"dur":2,"args":{"device":0,"stream":7}})";
-  const std::string cut = written("cut.json", R"({"traceEvents":[)" + kernel + ",{").string();
-  EXPECT_THAT(run_cli({"replay", cut}).err, HasSubstr("cut off, or damaged: a whole trace can be played again"));
-  const std::string unknown = written("unknown.json", R"({"traceEvents":[)" + kernel + "]}").string();
-  EXPECT_THAT(fault_of({"replay", unknown}),
-              HasSubstr("unknown.json names no GPU, after which no platform is called: say with --platform"));
-  EXPECT_EQ(run_cli({"replay", unknown, "--platform", "mi300x"}).code, ExitCode::fine);
-}
-
-TEST(ReplayCommand, RefusesATraceWhoseWorkTakesNoTime) {
-  const std::string kernel = R"({"ph":"X","cat":"kernel","name":"k","ts":1,"dur":0,"args":{"device":0,"stream":7}})";
-  const std::string empty = written("no_time.json", R"({"traceEvents":[)" + kernel + "]}").string();
-  EXPECT_THAT(fault_of({"replay", empty, "--platform", "mi300x"}), HasSubstr("its work on GPUs takes no time"));
-}
-
-// An all-reduce of 16 ranks stays as traced on a node of 8.
-TEST(ReplayCommand, SimulatesNoCollectiveOverSeveralNodes) {
-  const std::string text =
-      R"({"deviceProperties":[{"name":"NVIDIA A100"}],"distributedInfo":{"world_size":16,"rank":1},"traceEvents":[)"
-      R"({"ph":"X","cat":"kernel","name":"nccl","ts":5,"dur":300,"args":{"device":0,"stream":7,)"
-      R"("Collective name":"allreduce","In msg nelems":1048576,"Out msg nelems":1048576,"Group size":16,"dtype":"Float"}}]})";
-  const json whole = json_of({"replay", written("of_16.json", text).string(), "--platform", "h200"});
-  EXPECT_FALSE(whole.contains("collectives"));
-  EXPECT_THAT(whole["warnings"].dump(),
-              AllOf(HasSubstr("none of its collectives is simulated: 300.0 us of 300.0"),
-                    HasSubstr("A100, after which no platform is called: h200 stands for it")));
-  EXPECT_THAT(whole["notes"].dump(), HasSubstr("1 events, 300.0 us: a collective that is not simulated: 16 GPUs"));
 }
 
 TEST(ReplayCommand, PlaysTheTracesThatRocprofWroteOfOneRun) {

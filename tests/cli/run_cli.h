@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -63,6 +65,22 @@ inline void expect_fault(const std::vector<std::string>& arguments, const std::s
   EXPECT_THAT(answer.err, testing::HasSubstr(what)) << testing::PrintToString(arguments);
 }
 
+// Configurations are looked for in this folder first, while it lives.
+class ConfigsIn {
+ public:
+  explicit ConfigsIn(const std::filesystem::path& folder) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    setenv(name, folder.c_str(), 1);
+  }
+  ~ConfigsIn() { before_ ? setenv(name, before_->c_str(), 1) : unsetenv(name); }
+  ConfigsIn(const ConfigsIn&) = delete;
+  ConfigsIn& operator=(const ConfigsIn&) = delete;
+
+ private:
+  static constexpr auto name = "C3SIM_CONFIGS";
+  std::optional<std::string> before_;
+};
+
 // With a folder of its own for files.
 class InFolder : public testing::Test {
  protected:
@@ -74,6 +92,7 @@ class InFolder : public testing::Test {
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
   std::string write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return path(name);
   }

@@ -52,10 +52,6 @@ TEST(ServeCommand, FullServesAllThatAStudySpans) {
   EXPECT_EQ(nlohmann::json::parse(none.out)["results"][1]["fetched_tokens"], 0);
 }
 
-std::string fault_of_study(const std::string& text, const std::vector<std::string>& more = {}) {
-  return fault_of(with({"serve", written("serve.yaml", text)}, more));
-}
-
 TEST(ServeCommand, CarriesItsQuestion) {
   const std::string file = written("one.yaml", "name: s\nmodel: llama3-8b\nrequests: 2\nprompt: 64\noutput: 2\n");
   const nlohmann::json row = json_of({"serve", file, "--rate", "4"})["results"][0];
@@ -76,12 +72,6 @@ TEST(ServeCommand, ReadsRequestsOfTheUser) {
   ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
   EXPECT_EQ(nlohmann::json::parse(answer.out)["results"][0]["requests"], 2);
   EXPECT_EQ(content(requests), before);
-}
-
-TEST(ServeCommand, SaysWhichRequestIsWrong) {
-  written("requests.csv", "arrival_s,prompt_tokens,output_tokens\n1,10,1\n0,10,1\n");
-  EXPECT_THAT(fault_of_study("name: s\nmodel: llama3-8b\ntrace: requests.csv\n"),
-              AllOf(HasSubstr("requests.csv:3"), HasSubstr("arrival_s")));
 }
 
 TEST(ServeCommand, FullIsAQuestionOfSweeps) {

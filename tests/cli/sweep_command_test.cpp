@@ -84,27 +84,9 @@ class SweepCommandTest : public InFolder {
   const std::string long_ = write("long.yaml", long_study);
 };
 
-TEST_F(SweepCommandTest, AnswersEveryPointAndSaysWhichIsBest) {
-  EXPECT_THAT(out_of({"sweep", small_, "--jobs", "2"}),
-              AllOf(HasSubstr("4 points; 1 on the Pareto front."), HasSubstr("gpu.sdma.payload_rate"),
-                    HasSubstr("The best points"), HasSubstr("transferbench_examples")));
-}
-
-TEST_F(SweepCommandTest, LeavesAPageAndEveryPointInItsFolder) {
-  const Answer answer = run_cli({"sweep", small_, "--out", path("a")});
-  EXPECT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_THAT(content(folder_ / "a" / "points.csv"), HasSubstr("point,gpu.sdma.payload_rate_GBps,bytes,time_us"));
-  EXPECT_THAT(content(folder_ / "a" / "page.html"), HasSubstr("time_us_by_bytes"));
-  for (const char* const name : {"points.sqlite", "study.yaml", "platform.yaml", "results.json", "inputs.csv"}) {
-    EXPECT_TRUE(std::filesystem::exists(folder_ / "a" / name)) << name;
-  }
-}
-
 TEST_F(SweepCommandTest, AFolderWithPointsIsTakenUpOnlyWhenAsked) {
   run_cli({"sweep", small_, "--out", path("a")});
   const std::string page = content(folder_ / "a" / "page.html");
-  EXPECT_THAT(fault_of({"sweep", small_, "--out", path("a")}),
-              HasSubstr("has 4 of the 4 points of this study: --resume goes on with them"));
   const Answer resumed = run_cli({"sweep", small_, "--out", path("a"), "--resume"});
   EXPECT_EQ(resumed.code, ExitCode::fine) << resumed.err;
   EXPECT_EQ(content(folder_ / "a" / "page.html"), page);
@@ -149,34 +131,15 @@ TEST_F(SweepCommandTest, AFolderOfAnotherTableOfKernelsOrOperatorsIsRefused) {
     const std::string results = path(table.stem());
     const std::filesystem::path configs = folder_ / "configs";
     std::filesystem::copy(C3SIM_SOURCE_DIR "/configs", configs, std::filesystem::copy_options::recursive);
-    setenv("C3SIM_CONFIGS", configs.c_str(), 1);
+    const ConfigsIn changed(configs);
     run_cli({"sweep", small_, "--out", results});
     EXPECT_EQ(run_cli({"sweep", small_, "--out", results, "--resume"}).code, ExitCode::fine);
     std::ofstream(configs / table, std::ios::app) << "# as of today\n";
     const Answer answer = run_cli({"sweep", small_, "--out", results, "--resume"});
-    unsetenv("C3SIM_CONFIGS");
     std::filesystem::remove_all(configs);
     EXPECT_EQ(answer.code, ExitCode::users_fault) << table;
     EXPECT_THAT(answer.err, HasSubstr("holds points of the study 'small' with another file, platform or version"));
   }
-}
-
-TEST_F(SweepCommandTest, CheckCountsAndAsksNothing) {
-  const Answer answer = run_cli({"sweep", long_, "--check", "--out", path("a")});
-  EXPECT_EQ(answer.out, "1200 points\n");
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "a"));
-}
-
-TEST_F(SweepCommandTest, LimitsAreOptions) {
-  EXPECT_THAT(fault_of({"sweep", long_, "--most-points", "100"}),
-              HasSubstr("1200 points, of which 100 are accepted: --most-points takes more"));
-  EXPECT_THAT(run_cli({"sweep", small_, "--most-points", "1e3"}).err, HasSubstr("'1e3' is no count"));
-  EXPECT_THAT(run_cli({"sweep", small_, "--resume"}).err, HasSubstr("--out names the folder to go on with"));
-}
-
-TEST_F(SweepCommandTest, AFolderThatCannotBeMadeIsNamed) {
-  EXPECT_THAT(fault_of({"sweep", small_, "--out", "/proc/self/nothing"}),
-              HasSubstr("cannot make the folder /proc/self/nothing"));
 }
 
 // The operators are gone from the middle of the study on, and back when it is asked again.
@@ -190,7 +153,7 @@ TEST_F(SweepCommandTest, FullPointsThatFailedAreCountedAndAskedAgain) {
   const std::string study = path("norms.yaml");
   std::ofstream(study) << "name: norms\nask: run\nexperiment: norm.yaml\naxes: [{of: rows, from: 1, to: 9999}]\n"
                           "sampling: {method: sobol, points: 3000}\n";
-  setenv("C3SIM_CONFIGS", configs.c_str(), 1);
+  const ConfigsIn changed(configs);
   auto sweep = std::async(std::launch::async, [&] { return run_cli({"sweep", study, "--out", path("hole")}); });
   while (!has_points(path("hole")) && sweep.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
   }
@@ -199,7 +162,6 @@ TEST_F(SweepCommandTest, FullPointsThatFailedAreCountedAndAskedAgain) {
   std::filesystem::rename(configs / "gone.yaml", configs / "operators.yaml");
   const Answer resumed = run_cli({"sweep", study, "--out", path("hole"), "--resume"});
   const Answer whole = run_cli({"sweep", study, "--out", path("whole")});
-  unsetenv("C3SIM_CONFIGS");
   EXPECT_EQ(first.code, ExitCode::check_failed) << first.err;
   EXPECT_THAT(first.out.substr(first.out.rfind('\n', first.out.size() - 2) + 1),
               AllOf(HasSubstr("of 3000 points failed and have no answer"), HasSubstr("cannot read"),
@@ -223,9 +185,6 @@ TEST_F(SweepCommandTest, PartsOfAStudyMergeIntoTheSameBytes) {
   for (const char* const name : {"points.csv", "results.csv", "best.csv"}) {
     EXPECT_EQ(content(folder_ / "a" / name), content(folder_ / "whole" / name)) << name;
   }
-  EXPECT_THAT(fault_of({"sweep", small_, "--out", path("b"), "--shard", "4/3"}), HasSubstr("is no part"));
-  EXPECT_THAT(fault_of({"sweep", small_, "--shard", "1/3"}), HasSubstr("--out names the folder"));
-  EXPECT_THAT(fault_of({"sweep", small_, "--merge", path("none")}), HasSubstr("has no points.sqlite"));
 }
 
 // A limit on the size of files stands for a full disk: writes fail in the middle of the study.

@@ -14,23 +14,7 @@ namespace {
 class TuneCommandTest : public InFolder {
  protected:
   std::string text(const std::string& name) const { return content(folder_ / name); }
-  static void expect_fault(const std::vector<std::string>& options, const std::string& what) {
-    cli::expect_fault(with({"tune"}, options), what);
-  }
 };
-
-TEST_F(TuneCommandTest, TurnsShapesIntoFilesToCarryAway) {
-  EXPECT_THAT(out_of({"tune", "--gemm", "8192x8192x8192,2048x8192x8192", "--collective", "all_gather", "--bytes",
-                      "16MiB,512MiB", "--out", path("out")}),
-              AllOf(HasSubstr("all_gather_beside_gemm"), HasSubstr("engines faster from"),
-                    HasSubstr("bounds rule the others out")));
-  for (const char* const name : {"decisions.yaml", "rccl_tuner_gfx942.csv", "environment.sh", "measure.sh", "page.html",
-                                 "results.json", "choices.csv", "rules.csv"}) {
-    EXPECT_TRUE(std::filesystem::exists(folder_ / "out" / name)) << name;
-  }
-  EXPECT_THAT(text("out/page.html"),
-              AllOf(HasSubstr("regret_all_gather_beside_gemm"), HasSubstr("means_all_gather_alone")));
-}
 
 // Each way that was tried has the words that ask for it; what was asked is the title.
 TEST_F(TuneCommandTest, FullCarriesItsQuestion) {
@@ -55,27 +39,6 @@ TEST_F(TuneCommandTest, FullCarriesItsQuestion) {
                                        "64MiB", "--error", "7"})["choices"][0];
   EXPECT_NEAR(pair["error_percent"].get<double>(), 7.0, 1e-9);
   EXPECT_EQ(pair["fidelity"], "extrapolated");  // what runs at once was not fitted to
-}
-
-TEST_F(TuneCommandTest, ReadsItsQuestionFromAFile) {
-  const std::string file = write("mine.yaml",
-                                 "name: mine\nplatform: h200\ngemms: {a: 8192x8192x8192, b: 2048x8192x8192}\n"
-                                 "collectives: [all_to_all]\nbytes: [64MiB]\ndrawn: 2\nerror: 0.1\n");
-  EXPECT_THAT(out_of({"tune", file, "--format", "json"}),
-              AllOf(HasSubstr("\"platform\": \"h200\""), HasSubstr("all_to_all_beside_gemm")));
-}
-
-// A pair that was measured to take a millisecond, and a collective alone that was measured to take twice its time.
-TEST_F(TuneCommandTest, MeasuredTimesAreReadBack) {
-  const std::string pairs = write("pairs.csv",
-                                  "gemm,collective,bytes,strategy,makespan_us\n"
-                                  "8192x8192x8192,all_gather,536870912,c3_base,1000\n");
-  const std::vector<std::string> words{"tune",         "--gemm",     "8192x8192x8192,2048x8192x8192",
-                                       "--collective", "all_gather", "--bytes",
-                                       "512MiB",       "--format",   "csv",
-                                       "--measured",   pairs};
-  EXPECT_THAT(out_of(words), AllOf(HasSubstr("8192x8192x8192,536870912,gemm_first,1000"),
-                                   HasSubstr("1 of 1 measurements say something of what is tuned")));
 }
 
 // The rows of the plan come back with times: that of the row of `winner` is four fifths of what the best was predicted

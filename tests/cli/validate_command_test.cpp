@@ -33,12 +33,6 @@ class ValidateCommand : public InFolder {
   }
 };
 
-TEST_F(ValidateCommand, EndsWithOneWhereACaseLeavesItsBand) {
-  EXPECT_EQ(validate({written("in.csv", runs + good)}).code, ExitCode::fine);
-  EXPECT_EQ(validate({written("out.csv", runs + far_off)}).code, ExitCode::check_failed);
-  EXPECT_EQ(validate({written("both.csv", runs + good + far_off)}).code, ExitCode::check_failed);
-}
-
 // A GEMM and a collective at once, and alone.
 TEST_F(ValidateCommand, FullSplitsWhatRunningAtOnceCosts) {
   const std::string pairs = written("pairs.csv",
@@ -57,43 +51,6 @@ TEST_F(ValidateCommand, FullSplitsWhatRunningAtOnceCosts) {
   EXPECT_TRUE(asked["costs"][0].contains("ratio_without_probes"));
 }
 
-TEST_F(ValidateCommand, TakesATolerance) {
-  const std::string file = written("in.csv", runs + good);
-  EXPECT_EQ(validate({file, "--tolerance", "14.5"}).code, ExitCode::fine);
-  EXPECT_EQ(validate({file, "--tolerance", "5"}).code, ExitCode::check_failed);
-  EXPECT_EQ(validate({file, "--tolerance", "0"}).code, ExitCode::check_failed);
-}
-
-// Good rows are compared; of the others file, line, column, what is wrong and what would be accepted are told.
-TEST_F(ValidateCommand, ComparesGoodRowsBesideBadOnes) {
-  const std::string file = written("mixed.csv", runs + good +
-                                                    "gemm,8192x8192x8192,-,0,all,304,nan\n"
-                                                    "gemm,8192x8192x8192,-,0,all,304,-5\n"
-                                                    "gemm,8192x8192x8192,-,0,all,304,1e300\n"
-                                                    "gemm,8192x8192,-,0,all,304,1700\n"
-                                                    "coll,-,all_gathr,1048576,nccl,0,50\n"
-                                                    "coll,-,all_gather,-1,nccl,0,50\n"
-                                                    "colls,-,all_gather,1048576,nccl,0,50\n"
-                                                    "gemm,8192x8192x8192,-,0,all,304,31536000000000\n"
-                                                    "gemm,8192x8192x8192\n");
-  const Answer answer = validate({file});
-  EXPECT_EQ(answer.code, ExitCode::fine);
-  EXPECT_THAT(answer.out, HasSubstr("1 of 1 cases lie within their bands. Left out: 9 rows."));
-  EXPECT_THAT(answer.out, AllOf(HasSubstr("Rows that are not compared"),
-                                HasSubstr("nothing was measured of what is compared"), HasSubstr("at fault")));
-  const auto told = [&](const std::string& what) {
-    EXPECT_THAT(answer.err, HasSubstr("warning: left out: " + file + what));
-  };
-  told(":4:33: all_us: '-5us' is negative: write 2.2us, 450ns or 1ms");
-  told(":5:33: all_us: '1e300us' is too large");
-  told(":6:6: gemm: '8192x8192' is no GEMM shape: write MxNxK");
-  told(":7:8: collective: 'all_gathr' is not known; did you mean 'all_gather'?");
-  told(":8:19: bytes: '-1B' is negative");
-  told(":9:1: kind: 'colls' is not known; did you mean 'coll'?");
-  told(":10:33: all_us: '31536000000000us'");  // a year
-  told(":11:1: 2 cells where the columns are 7");
-}
-
 TEST_F(ValidateCommand, ExplainsFilesThatItCannotRead) {
   expect_fault({written("binary.csv", std::string("\x7f"
                                                   "ELF\0\xff",
@@ -102,15 +59,6 @@ TEST_F(ValidateCommand, ExplainsFilesThatItCannotRead) {
   expect_fault({written("nul.csv", std::string("a,b\n1,\0\n", 8))}, "nul.csv:2:3: a NUL byte (a binary file?)");
   fs::resize_file(written("huge.csv", ""), (std::uintmax_t{1} << 30) + 1);
   expect_fault({path("huge.csv")}, "huge.csv: larger than 1 GiB");
-}
-
-TEST_F(ValidateCommand, ComparesGoodFilesBesideBadOnes) {
-  const std::string file = written("in.csv", runs + good);
-  const Answer answer = validate({written("empty.csv", ""), file, file});
-  EXPECT_EQ(answer.code, ExitCode::fine);
-  EXPECT_THAT(answer.out, HasSubstr("1 of 1 cases lie within their bands. Left out: 2 files."));
-  EXPECT_THAT(answer.err,
-              AllOf(HasSubstr("empty.csv:1:1: no line names the columns"), HasSubstr("in.csv: is given twice")));
 }
 
 // A file may be at fault in a million rows.
@@ -123,70 +71,9 @@ TEST_F(ValidateCommand, TellsAHundredFaultsAndCountsTheRest) {
                                 HasSubstr("warning: 30 more are at fault")));
 }
 
-TEST_F(ValidateCommand, TakesASuiteForASuiteWhateverLiesBesideIt) {
-  const fs::path before = fs::current_path();
-  fs::create_directory(folder_ / "power");
-  fs::current_path(folder_);
-  const Answer answer = validate({"power"});
-  fs::current_path(before);
-  EXPECT_NE(answer.code, ExitCode::users_fault) << answer.err;
-  EXPECT_THAT(answer.out, HasSubstr("power"));
-}
-
-TEST_F(ValidateCommand, RunsASuiteOnAnotherPlatform) {
-  const Answer answer = validate({"power", "--platform", "h200", "--format", "json"});
-  const json report = json::parse(answer.out);
-  EXPECT_EQ(report["platform"], "h200");
-  EXPECT_THAT(report["cases"][0]["command"], HasSubstr("validate power --case power/"));
-}
-
-TEST_F(ValidateCommand, WritesTablesCsvAndJson) {
-  const std::string file = written("in.csv", runs + good);
-  const std::string csv = validate({file, "--format", "csv"}).out;
-  EXPECT_THAT(csv, StartsWith("case,suite,group,role,trial,figure,unit,measured,predicted,error_pct,"));
-  EXPECT_THAT(csv, HasSubstr("\nin.csv:2/time,your files,GEMM by shape and CUs,unlisted,"));
-  const json report = json::parse(validate({file, "--format", "json"}).out);
-  for (const char* const key :
-       {"cases", "suites", "groups", "baselines", "choices", "claims", "deviations", "left_out"}) {
-    EXPECT_TRUE(report.contains(key)) << key;
-  }
-  EXPECT_EQ(report["cases"][0]["verdict"], "within band");
-  EXPECT_EQ(report["notes"][0], "1 of 1 cases lie within their bands.");
-}
-
-TEST_F(ValidateCommand, ShowsTheCasesAskedFor) {
-  const json report = json::parse(validate({"power", "--case", "/clock", "--format", "json"}).out);
-  ASSERT_FALSE(report["cases"].empty());
-  for (const json& one : report["cases"]) EXPECT_EQ(one["figure"], "clock");
-}
-
 TEST_F(ValidateCommand, GivesTheSameBytesAtAnyNumberOfJobs) {
   const std::string one = validate({"power", "rccl", "--jobs", "1", "--format", "json"}).out;
   EXPECT_EQ(validate({"power", "rccl", "--jobs", "3", "--format", "json"}).out, one);
-}
-
-TEST_F(ValidateCommand, ReportsIntoAFolderAndLeavesOtherFilesThere) {
-  const std::string file = written("in.csv", runs + good);
-  fs::create_directory(folder_ / "report");
-  written("report/mine.txt", "mine");
-  ASSERT_EQ(validate({file, "--report", path("report")}).code, ExitCode::fine);
-  written("report/claims.csv", "of an earlier report\n");
-  ASSERT_EQ(validate({file, "--report", path("report")}).code, ExitCode::users_fault);
-  ASSERT_EQ(validate({file, "--report", path("report"), "--overwrite"}).code, ExitCode::fine);
-  EXPECT_EQ(content(folder_ / "report/mine.txt"), "mine");
-  EXPECT_THAT(content(folder_ / "report/claims.csv"), StartsWith("claim,"));
-  EXPECT_EQ(json::parse(content(folder_ / "report/results.json"))["cases"].size(), 1u);
-  EXPECT_TRUE(fs::exists(folder_ / "report/page.html"));
-  // Into one that is not there yet, too.
-  ASSERT_EQ(validate({file, "--report", path("new/deep")}).code, ExitCode::fine);
-  EXPECT_TRUE(fs::exists(folder_ / "new/deep/cases.csv"));
-}
-
-TEST_F(ValidateCommand, RefusesAFileWhereAFolderIsDue) {
-  const std::string file = written("in.csv", runs + good);
-  expect_fault({file, "--report", file}, "in.csv' is a file: a folder, or a name for a new one, is accepted");
-  EXPECT_EQ(content(file), runs + good);
-  EXPECT_THAT(validate({file, "--report", file + "/deeper"}).code, ExitCode::users_fault);
 }
 
 TEST_F(ValidateCommand, EndsWithTwoWhereItsOutputCannotBeWritten) {
@@ -218,26 +105,6 @@ TEST_F(ValidateCommand, PredictsWhatIsNotMeasuredAndScoresItLater) {
   other.replace(other.find("\"predicted\": 1") + 13, 1, "2");
   expect_fault({"--score", written("Q.json", other), measured},
                "Q.json: was changed since it was written: its digest is");
-  expect_fault({"--score", out, written("other.csv", runs + "gemm,cb2,-,0,all,304,9000\n")},
-               "cannot be compared: the file of predictions has none of it");
-}
-
-// A plan has no column of what will be measured, unless its author left one.
-TEST_F(ValidateCommand, PredictsAPlanWithoutAColumnOfTimes) {
-  const std::string plan = written("plan.csv", "gemm,cus\n8192x8192x8192,304\n4096x4096x8192,240\n");
-  const std::string measured =
-      written("measured.csv", "gemm,cus,time_us\n8192x8192x8192,304,1600\n4096x4096x8192,240,500\n");
-  const std::string out = path("P.json");
-  const Answer predicted = validate({"--predict", plan, "--out", out});
-  ASSERT_EQ(predicted.code, ExitCode::fine) << predicted.err;
-  EXPECT_THAT(predicted.out, StartsWith("2 predictions in "));
-  const Answer scored = validate({"--score", out, measured, "--format", "json"});
-  EXPECT_THAT(scored.err, Not(HasSubstr("not measured")));
-  const json cases = json::parse(scored.out)["cases"];
-  ASSERT_THAT(cases, SizeIs(2));
-  EXPECT_GT(cases[0]["predicted"], 1000.0);
-  // Without the column a table of measurements says nothing: it is refused.
-  expect_fault({plan}, "time_us");
 }
 
 // What each command prints as CSV is what it would predict of that file again, to the last digits.
@@ -278,9 +145,9 @@ class ValidateCommandInATree : public ValidateCommand {
     written("validate/reference/claims.csv", "id,paper,metric,value,low,high,role\n");
     fs::copy(source / "validate/claims.yaml", folder_ / "validate/claims.yaml");
     written("validate/deviations.yaml", "deviations: []\n");
-    setenv("C3SIM_CONFIGS", path("configs").c_str(), 1);
   }
-  ~ValidateCommandInATree() override { unsetenv("C3SIM_CONFIGS"); }
+
+  const ConfigsIn configs_{folder_ / "configs"};
 };
 
 TEST_F(ValidateCommandInATree, FullWritesGoldensAndShowsWhatMoved) {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "tests/testing.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
@@ -38,37 +40,34 @@ Case pair(Strategy strategy, Figure figure, sim::Time delay = sim::Time(0)) {
 
 constexpr sim::Time second = 1000000_us;
 
-TEST(Baselines, OfTwoOperationsAtOnceAreTheLongerAndTheSum) {
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_base, Figure::time)).perfect, near(5.0));
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_base, Figure::time)).serial, near(8.0));
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_base, Figure::over_longer)).perfect, near(1.0));
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_base, Figure::over_longer)).serial, near(8.0 / 5.0));
-}
-
-// The second of the two waits for the first; its own time counts from its launch.
-TEST(Baselines, OneAfterTheOtherKeepsTheOrderOfLaunches) {
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_base, Figure::gemm_time)).serial, near(5.0));
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_base, Figure::collective_time)).serial, near(8.0));
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::gemm_time)).serial, near(8.0));
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::collective_time)).serial, near(3.0));
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::gemm_stretch)).serial, near(8.0 / 5.0));
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::gemm_stretch)).perfect, near(1.0));
-}
-
-// The collective is launched first and the GEMM 1 s later. At once: the GEMM ends at 1 + 5. One after the other: it
-// waits for second 3, ends at 8, and took 7 since its launch.
-TEST(Baselines, CountADelay) {
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::time, second)).perfect, near(6.0));
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::time, second)).serial, near(8.0));
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::gemm_time, second)).perfect, near(5.0));
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::gemm_time, second)).serial, near(7.0));
-}
-
-// The collective is over before the GEMM is launched at 4 s: nobody waits, and all ends at 9.
-TEST(Baselines, WaitForNoOneThatIsDone) {
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::gemm_time, 4 * second)).serial, near(5.0));
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::time, 4 * second)).serial, near(9.0));
-  EXPECT_THAT(baselines_of(pair(Strategy::c3_sp, Figure::time, 4 * second)).perfect, near(9.0));
+// At once a run takes the longer of the two and one after the other the sum. The second of them waits for the first,
+// and its own time counts from its launch: under c3_base the collective, under c3_sp the GEMM. Launched 1 s later, the
+// GEMM ends at 1 + 5 at once; one after the other it waits for second 3, ends at 8, and took 7 since its launch.
+// Launched at 4 s it waits for nobody, and all ends at 9.
+TEST(Baselines, OfTwoOperationsCountWhoWaitsForWhom) {
+  struct Row {
+    Strategy strategy;
+    Figure figure;
+    int delay;  // in s
+    double perfect, serial;
+  };
+  const std::vector<Row> rows{{Strategy::c3_base, Figure::time, 0, 5.0, 8.0},
+                              {Strategy::c3_base, Figure::over_longer, 0, 1.0, 8.0 / 5.0},
+                              {Strategy::c3_base, Figure::gemm_time, 0, 5.0, 5.0},
+                              {Strategy::c3_base, Figure::collective_time, 0, 3.0, 8.0},
+                              {Strategy::c3_sp, Figure::gemm_time, 0, 5.0, 8.0},
+                              {Strategy::c3_sp, Figure::collective_time, 0, 3.0, 3.0},
+                              {Strategy::c3_sp, Figure::gemm_stretch, 0, 1.0, 8.0 / 5.0},
+                              {Strategy::c3_sp, Figure::time, 1, 6.0, 8.0},
+                              {Strategy::c3_sp, Figure::gemm_time, 1, 5.0, 7.0},
+                              {Strategy::c3_sp, Figure::gemm_time, 4, 5.0, 5.0},
+                              {Strategy::c3_sp, Figure::time, 4, 9.0, 9.0}};
+  for (const Row& row : rows) {
+    const Baselines baselines = baselines_of(pair(row.strategy, row.figure, row.delay * second));
+    SCOPED_TRACE(fmt::format("{}, {}, {} s", to_string(row.strategy), study::form_of(row.figure).key, row.delay));
+    EXPECT_THAT(baselines.perfect, near(row.perfect));
+    EXPECT_THAT(baselines.serial, near(row.serial));
+  }
 }
 
 TEST(Baselines, OfAGatherThatFeedsAGemmBeginWithTheGather) {
@@ -213,15 +212,19 @@ TEST(ConstantFactor, OfOtherFiguresIsTheirMean) {
 }
 
 TEST(OperationOf, IsTheOneThatTheFigureIsAbout) {
-  EXPECT_EQ(operation_of(pair(Strategy::c3_sp, Figure::time)), "both");
-  EXPECT_EQ(operation_of(pair(Strategy::c3_sp, Figure::over_longer)), "both");
-  EXPECT_EQ(operation_of(pair(Strategy::c3_sp, Figure::gemm_time)), "GEMM");
-  EXPECT_EQ(operation_of(pair(Strategy::c3_sp, Figure::gemm_stretch)), "GEMM");
-  EXPECT_EQ(operation_of(pair(Strategy::c3_sp, Figure::collective_time)), "collective");
-  EXPECT_EQ(operation_of(pair(Strategy::c3_sp, Figure::power)), "board power");
-  EXPECT_EQ(operation_of(gemm(1.0, 8, calibrate::Role::predict)), "gemm");
+  for (const auto& [figure, operation] :
+       std::vector<std::pair<Figure, std::string>>{{Figure::time, "both"},
+                                                   {Figure::over_longer, "both"},
+                                                   {Figure::gemm_time, "GEMM"},
+                                                   {Figure::gemm_stretch, "GEMM"},
+                                                   {Figure::collective_time, "collective"},
+                                                   {Figure::power, "board power"}}) {
+    EXPECT_EQ(operation_of(pair(Strategy::c3_sp, figure)), operation);
+  }
+  const Case alone = gemm(1.0, 8, calibrate::Role::predict);
+  EXPECT_EQ(operation_of(alone), "gemm");
   EXPECT_EQ(strategy_of(pair(Strategy::c3_sp, Figure::time)), "c3_sp");
-  EXPECT_EQ(strategy_of(gemm(1.0, 8, calibrate::Role::predict)), "");
+  EXPECT_EQ(strategy_of(alone), "");
 }
 
 }  // namespace

@@ -52,34 +52,6 @@ TEST(Cases, AreOneForEveryFigureThatWasSeen) {
   EXPECT_EQ(cases[1].measured, 5e9);
 }
 
-TEST(Cases, OfOneLineAreNumbered) {
-  const std::vector<Case> cases =
-      cases_of({measured_gather(7, 1024, {{.value = 1.0}}), measured_gather(7, 2048, {{.value = 1.0}}),
-                measured_gather(7, 4096, {{.value = 1.0}})});
-  EXPECT_EQ(cases[0].id, "s/t.csv:7/time");
-  EXPECT_EQ(cases[1].id, "s/t.csv:7/time.2");
-  EXPECT_EQ(cases[2].id, "s/t.csv:7/time.3");
-}
-
-TEST(Cases, HaveTheirNoiseTheRightWayRound) {
-  const std::vector<Case> cases = cases_of({measured_gather(2, 1024, {{.value = 2.0, .low = 3.0, .high = 1.0}})});
-  EXPECT_THAT(cases[0].low, Optional(1.0));
-  EXPECT_THAT(cases[0].high, Optional(3.0));
-  EXPECT_THAT(cases[0].noise(), Optional(DoubleNear(0.5, rounding)));
-}
-
-// Three runs of the same: the least and the greatest tell the spread of each. Another size has none.
-TEST(Cases, ThatRepeatTellEachOthersNoise) {
-  const std::vector<Case> cases =
-      cases_of({measured_gather(2, 1024, {{.value = 2.0}}), measured_gather(3, 1024, {{.value = 3.0}}),
-                measured_gather(4, 1024, {{.value = 2.5}}), measured_gather(5, 2048, {{.value = 9.0}})});
-  for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_THAT(cases[i].low, Optional(2.0));
-    EXPECT_THAT(cases[i].high, Optional(3.0));
-  }
-  EXPECT_THAT(cases[3].low, Eq(std::nullopt));
-}
-
 // Of 11 runs of 0 to 10 s, the 10th and 90th percentile are 1 and 9.
 TEST(Cases, ThatRepeatOftenLeaveOutliersAside) {
   std::vector<calibrate::Measurement> measurements;
@@ -88,13 +60,6 @@ TEST(Cases, ThatRepeatOftenLeaveOutliersAside) {
   const std::vector<Case> cases = cases_of(measurements);
   EXPECT_THAT(cases[0].low, Optional(DoubleNear(1.0, rounding)));
   EXPECT_THAT(cases[0].high, Optional(DoubleNear(9.0, rounding)));
-}
-
-TEST(Cases, KeepTheNoiseThatTheirTableTells) {
-  const std::vector<Case> cases = cases_of({measured_gather(2, 1024, {{.value = 2.0, .low = 1.9, .high = 2.1}}),
-                                            measured_gather(3, 1024, {{.value = 4.0}})});
-  EXPECT_THAT(cases[0].high, Optional(2.1));
-  EXPECT_THAT(cases[1].high, Optional(4.0));
 }
 
 // The same work in another group was measured another way: "from a graph", or by another library.
@@ -185,21 +150,25 @@ Platforms with_errors(const Folder& folder, const std::string& text) {
     return platform;
   };
 }
-const std::string half_a_microsecond = "host: {kernel_launch: {value: 6 us, error: 0.5 us}}\n";  // of launches
+
+// Launches have an error of half a microsecond.
+class Intervals : public testing::Test {
+ protected:
+  Folder folder_{"evaluation_test"};
+  Platforms platforms_ = with_errors(folder_, "host: {kernel_launch: {value: 6 us, error: 0.5 us}}\n");
+};
 
 // 1.645 errors on either side, for 40 draws within a fortieth of all of them: a quarter of an error. A bus bandwidth
 // has the interval of its time, the other way round. The fourth is asked of another machine, the last cannot be
 // predicted.
-TEST(Intervals, AreThoseOfEveryFigureOfEveryMachine) {
-  const Folder folder("evaluation_test");
-  const Platforms platforms = with_errors(folder, half_a_microsecond);
+TEST_F(Intervals, AreThoseOfEveryFigureOfEveryMachine) {
   std::vector<Case> cases =
       cases_of({measured_gather(2, 1024, {{.value = 1.0}, {.figure = Figure::bus_bandwidth, .value = 1.0}}),
                 measured_gather(3, 1024, {{.value = 1.0}}), measured_gather(4, 1024, {{.value = 1.0}}),
                 measured_gather(5, 4, {{.value = 1.0}})});
   cases[3].machine.assignments = {"gpus=4"};
-  predict(cases, platforms, 1);
-  EXPECT_THAT(add_intervals(cases, platforms, {40, 1}, 1), testing::IsEmpty());
+  predict(cases, platforms_, 1);
+  EXPECT_THAT(add_intervals(cases, platforms_, {40, 1}, 1), testing::IsEmpty());
   for (const std::size_t time : {std::size_t{0}, std::size_t{3}}) {
     EXPECT_NEAR(cases[time].interval->low, *cases[time].predicted - 1.645 * 0.5e-6, 0.25 * 0.5e-6);
     EXPECT_NEAR(cases[time].interval->high, *cases[time].predicted + 1.645 * 0.5e-6, 0.25 * 0.5e-6);
@@ -210,34 +179,29 @@ TEST(Intervals, AreThoseOfEveryFigureOfEveryMachine) {
   EXPECT_EQ(cases[4].interval, std::nullopt);
 }
 
-TEST(Intervals, DoNotDependOnTheNumberOfJobs) {
-  const Folder folder("evaluation_test");
-  const Platforms platforms = with_errors(folder, half_a_microsecond);
+TEST_F(Intervals, DoNotDependOnTheNumberOfJobs) {
   std::vector<Case> one = five_cases();
-  predict(one, platforms, 1);
+  predict(one, platforms_, 1);
   std::vector<Case> three = one;
-  add_intervals(one, platforms, {20, 1}, 1);
-  add_intervals(three, platforms, {20, 1}, 3);
+  add_intervals(one, platforms_, {20, 1}, 1);
+  add_intervals(three, platforms_, {20, 1}, 3);
   for (std::size_t i = 0; i < one.size(); ++i) EXPECT_EQ(one[i].interval, three[i].interval);
 }
 
 // 20 trials in two batches, on each of 20 machines.
-TEST(Intervals, RunEachTrialOnceOnEachMachine) {
-  const Folder folder("evaluation_test");
-  const Platforms platforms = with_errors(folder, half_a_microsecond);
+TEST_F(Intervals, RunEachTrialOnceOnEachMachine) {
   std::vector<Case> cases = five_cases();
-  predict(cases, platforms, 1);
+  predict(cases, platforms_, 1);
   std::atomic<std::size_t> of = 0;
-  add_intervals(cases, platforms, {20, 1}, 1, [&](std::size_t, std::size_t total) { of = total; });
+  add_intervals(cases, platforms_, {20, 1}, 1, [&](std::size_t, std::size_t total) { of = total; });
   EXPECT_EQ(of, 2u * 20u);
 }
 
-TEST(Intervals, OfPlatformsWithoutErrorsAreNone) {
-  const Folder folder("evaluation_test");
-  const Platforms platforms = with_errors(folder, "");
+TEST_F(Intervals, OfPlatformsWithoutErrorsAreNone) {
+  platforms_ = with_errors(folder_, "");
   std::vector<Case> cases = five_cases();
-  predict(cases, platforms, 1);
-  EXPECT_THAT(add_intervals(cases, platforms, {20, 1}, 1),
+  predict(cases, platforms_, 1);
+  EXPECT_THAT(add_intervals(cases, platforms_, {20, 1}, 1),
               testing::ElementsAre(HasSubstr("fitted tells of no errors of its parameters")));
   EXPECT_EQ(cases[0].interval, std::nullopt);
 }

@@ -1,8 +1,9 @@
 #include "validate/suite.h"
 
-#include "tests/samples.h"
+#include "tests/calibrate/script.h"
 #include "tests/testing.h"
 #include "tests/validate/libraries.h"
+#include "validate/claim.h"
 #include "validate/deviation.h"
 
 namespace c3sim::validate {
@@ -58,15 +59,22 @@ TEST(Suite, MayDescribeATable) {
               HasSubstr("tables[0].description.protocol: is missing"));
 }
 
-// What is said of suites and lists of deviations at fault.
+// What is said of suites, lists of deviations, of claims, and of what predicts these, that are at fault.
 TEST(ValidationSamples, SayWhatIsWrong) {
   const Folder folder("validation_samples_test");
   expect_samples("validation_files.samples", [&](const Sample& sample) {
-    const auto& [kind, text] = sample.inputs.at(0);
+    const std::string& kind = sample.inputs.at(0).first;
+    const std::string& text = sample.inputs.at(0).second;
     if (kind == "suite") return fault(text) + '\n';
-    const std::filesystem::path file = folder.write("d.yaml", text);
-    const std::string said = fault_of([&] { read_deviations(file); });
-    return said.substr(said.find("d.yaml")) + '\n';
+    const std::filesystem::path file = folder.write(kind, text);
+    const std::string said = fault_of([&] {
+      if (kind == "deviations") read_deviations(file);
+      if (kind == "claims.csv") read_claims(file);
+      if (kind != "claims.yaml") return;
+      study::Testbed testbed(shipped_library().platforms({"mi300x", {}}).spec);
+      ClaimBook(file).predict(std::vector<std::string>{"a"}, {testbed, shipped_library().experiments, {}});
+    });
+    return with_all(with_all(said, folder.path().string() + "/", ""), C3SIM_SOURCE_DIR, "$SOURCE") + '\n';
   });
 }
 

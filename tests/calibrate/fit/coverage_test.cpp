@@ -50,8 +50,7 @@ std::map<std::string, int> within_intervals(const Truth& truth, const Trials& tr
   std::vector<std::string> assignments;
   for (const auto& [path, value] : truth) assignments.push_back(path + "=" + value);
   study::Testbed testbed(PlatformText(h200_file, folders).spec(assignments));
-  CalibrationOptions options;
-  options.config_folders = folders;
+  CalibrationOptions options = with_folders();
   options.jobs = 1;  // a core for each test
   std::map<std::string, int> within;
   for (unsigned seed = 1; seed <= seeds; ++seed) {

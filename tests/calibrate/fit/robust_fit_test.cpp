@@ -2,11 +2,11 @@
 
 #include <cmath>
 
+#include "calibrate/fit/fit_errors.h"
 #include "calibrate/fit/observation.h"
 #include "calibrate/fit/task.h"
 #include "sim/config/config_error.h"
 #include "study/run/platform_file.h"
-#include "tests/calibrate/fit/residuals.h"
 #include "tests/config_folders.h"
 #include "tests/testing.h"
 
@@ -14,6 +14,16 @@ namespace c3sim::calibrate {
 namespace {
 
 using study::Figure;
+
+// A function of one point as one of many.
+template <class Function>
+Residuals residuals_of(const Function& function) {
+  return [function](std::span<const Point> points) {
+    std::vector<std::vector<double>> all;
+    for (const Point& point : points) all.push_back(function(point));
+    return all;
+  };
+}
 
 std::vector<FitRow> rows(std::size_t count, double noise = 0.01) { return {count, FitRow{0, noise}}; }
 
@@ -202,6 +212,117 @@ TEST_F(SpreadOfGathers, IsOfRowsThatTheFitListenedTo) {
 
 TEST_F(SpreadOfGathers, IsOfAllRowsWhereMostAreOutliers) {
   EXPECT_NEAR(deviation({3.0, 3.0, 1.0}, {0, 1}), std::log(3.0) / 1.645, 1e-6);
+}
+
+// A fit of so many rows of this noise, and how sure it is.
+struct Fit {
+  Residuals residuals;
+  std::vector<FitRow> rows;
+  Solution solution;
+  FitErrors errors;
+};
+template <class Function>
+Fit fit_of(const Function& function, std::size_t count, double noise, const Point& start) {
+  Fit fit{residuals_of(function), rows(count, noise), {}, {}};
+  fit.solution = robust_fit(fit.residuals, fit.rows, start);
+  fit.errors = errors_of(fit.solution, fit.residuals, fit.rows);
+  return fit;
+}
+std::vector<double> held_out_of(const Fit& fit) {
+  return held_out_residuals(fit.solution, fit.errors, fit.residuals, fit.rows);
+}
+
+// The mean of n values that scatter by s has a standard error of s / sqrt(n); the scatter of 16 values +-0.04 around
+// it is 0.04 sqrt(16 / 15).
+TEST(FitErrors, OfAMeanIsTheScatterOverTheRootOfTheNumber) {
+  const auto scattered = [](const Point& point) {
+    std::vector<double> residuals;
+    for (int i = 0; i < 16; ++i) residuals.push_back(point[0] - 0.5 + (i % 2 == 0 ? 0.04 : -0.04));
+    return residuals;
+  };
+  const Fit fit = fit_of(scattered, 16, 0.001, {0.3});
+  EXPECT_NEAR(fit.errors.unknowns[0].standard, 0.04 * std::sqrt(16.0 / 15.0) / 4.0, 2e-4);
+  EXPECT_FALSE(fit.errors.unknowns[0].by_profile);
+  EXPECT_NEAR(fit.errors.unknowns[0].high - 0.5, 1.96 * fit.errors.unknowns[0].standard, 1e-4);
+}
+
+// Four equal values say nothing of their scatter: the noise that is known of them is what is left, 0.02 / sqrt(4).
+TEST(FitErrors, IsNotBelowWhatNoiseAloneMakes) {
+  const auto equal = [](const Point& point) { return std::vector<double>(4, point[0] - 0.5); };
+  const Fit fit = fit_of(equal, 4, 0.02, {0.3});
+  EXPECT_NEAR(fit.errors.unknowns[0].standard, 0.01, 1e-4);
+}
+
+// Where only the sum of two shows, they are as vague as their ranges, and known to be each other's opposite.
+TEST(FitErrors, TellsWhatOnlyShowsTogether) {
+  const auto sum = [](const Point& point) {
+    return std::vector{point[0] + point[1] - 1.0, point[0] + point[1] - 1.0, point[0] + point[1] - 1.0};
+  };
+  const Fit fit = fit_of(sum, 3, 0.02, {0.4, 0.4});
+  EXPECT_TRUE(fit.errors.unknowns[0].says_nothing());
+  EXPECT_TRUE(fit.errors.unknowns[1].says_nothing());
+  EXPECT_NEAR(fit.errors.correlation(0, 1), -1.0, 1e-3);
+}
+
+// a + b is measured as 1 in three rows: who believes that b is 0.1 larger finds a 0.1 smaller, unless it is at its
+// limit.
+TEST(FitErrors, TellsHowASolutionFollowsWhatOthersFound) {
+  const auto sum = [](const Point& point) { return std::vector<double>(3, point[0] + 0.5 - 1.0); };
+  Fit fit = fit_of(sum, 3, 0.02, {0.4});
+  const Eigen::MatrixXd by_the_other = Eigen::MatrixXd::Constant(3, 1, 1.0);
+  EXPECT_NEAR(response_of(fit.solution, fit.errors, by_the_other)(0, 0), -1.0, 1e-6);
+  fit.errors.unknowns[0].at_limit = true;
+  EXPECT_EQ(response_of(fit.solution, fit.errors, by_the_other)(0, 0), 0.0);
+}
+
+// The square of an unknown fixed at 0.01: its slope at 0.1 promises the same error on either side, 0.005 / 0.2 = 0.025;
+// but (0.1 + x)^2 reaches 0.01 + 2 * 0.005 at x = 0.041, and 0.01 - 2 * 0.005 only at x = -0.1.
+TEST(FitErrors, FollowsTheProfileWhereSlopesMislead) {
+  const auto square = [](const Point& point) { return std::vector<double>(4, point[0] * point[0] - 0.01); };
+  const Fit fit = fit_of(square, 4, 0.01, {0.3});
+  ASSERT_TRUE(fit.errors.unknowns[0].by_profile);
+  EXPECT_NEAR(fit.errors.unknowns[0].high, std::sqrt(0.01 + 1.96 * 0.005), 0.005);
+  EXPECT_NEAR(fit.errors.unknowns[0].low, std::sqrt(0.01 - 1.96 * 0.005), 0.02);
+}
+
+TEST(FitErrors, OfAnUnknownAtItsLimitReachInwards) {
+  const auto beyond = [](const Point& point) { return std::vector<double>(4, point[0] - 1.02); };
+  const Fit fit = fit_of(beyond, 4, 0.04, {0.5});
+  const UnknownError error = fit.errors.unknowns[0];
+  EXPECT_TRUE(error.at_limit);
+  EXPECT_TRUE(error.by_profile);
+  EXPECT_DOUBLE_EQ(error.high, 1.0);
+  // The cost (1.02 - x)^2 has risen by (1.96 * 0.02)^2 above its value at 1 where 1.02 - x = sqrt(0.0392^2 + 0.02^2).
+  EXPECT_NEAR(error.low, 1.02 - std::sqrt(0.0392 * 0.0392 + 0.02 * 0.02), 0.003);
+}
+
+// A profile that rises nowhere in the range gives an interval of all of it, and so an error of 1 / (2 x 1.96).
+TEST(FitErrors, SayNothingWhereTheIntervalIsTheRange) {
+  UnknownError error;
+  error.standard = 0.255;
+  error.high = 1.0;
+  EXPECT_TRUE(error.says_nothing());
+  error.low = 0.1;
+  EXPECT_FALSE(error.says_nothing());
+}
+
+// Held out, a row of a mean of n lies n / (n - its fold) times as far from it: with 20 rows in five folds 20 / 16.
+TEST(HeldOut, RowsLieFartherOffThanFittedOnes) {
+  const auto scattered = [](const Point& point) {
+    std::vector<double> residuals;
+    for (int i = 0; i < 20; ++i) residuals.push_back(point[0] - 0.5 + (i % 5 == 0 ? 0.04 : -0.01));
+    return residuals;
+  };
+  const Fit fit = fit_of(scattered, 20, 0.5, {0.3});  // so wide a loss leaves all rows their say
+  const std::vector<double> held_out = held_out_of(fit);
+  ASSERT_EQ(held_out.size(), 20u);
+  EXPECT_NEAR(held_out[0], 0.04 * 20.0 / 16.0, 5e-4);
+}
+
+TEST(HeldOut, AsksForTenRows) {
+  const auto few = [](const Point& point) { return std::vector<double>(9, point[0] - 0.5); };
+  const Fit fit = fit_of(few, 9, 0.01, {0.3});
+  EXPECT_TRUE(held_out_of(fit).empty());
 }
 
 }  // namespace

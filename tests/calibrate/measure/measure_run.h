@@ -54,7 +54,7 @@ class MeasureTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
   void write(const std::string& file, const std::string& text) const {
-    std::filesystem::create_directories(folder_);
+    std::filesystem::create_directories((folder_ / file).parent_path());
     std::ofstream(folder_ / file, std::ios::binary) << text;
   }
   // Rows of a table, without its head.

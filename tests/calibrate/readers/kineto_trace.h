@@ -34,6 +34,11 @@ struct Trace {
                               R"("Group size":8,"dtype":"BFloat16")",
                               elements / 8, elements));
   }
+  // A step of the host.
+  Trace& step(int number, double begin, double duration) {
+    return other(fmt::format(R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","ts":{},"dur":{}}})",
+                             number, begin, duration));
+  }
   Trace& other(const std::string& event) {
     events.push_back(event);
     return *this;

@@ -1,12 +1,24 @@
-// What is read of logs, of tables, of the forms of tables and of the fields of a row, as tests/data/samples says.
+// What is read of logs, of tables and their forms, of files beside each other and of the fields of a row, as
+// tests/data/samples says.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <vector>
+
+#include "calibrate/fit_guard.h"
+#include "calibrate/readers/screen.h"
 #include "calibrate/readers/trial_fields.h"
+#include "calibrate/replay/replay_report.h"
 #include "tests/calibrate/readers/log_sample.h"
 #include "tests/calibrate/readers/read_table.h"
 #include "tests/calibrate/readers/reading_words.h"
+#include "tests/calibrate/script.h"
 #include "tests/calibrate/shipped_files.h"
-#include "tests/samples.h"
 
 namespace c3sim::calibrate {
 namespace {
@@ -58,6 +70,36 @@ TEST(ReadSamples, OfForms) {
   });
 }
 
+// What files that lie beside each other say of the first.
+std::string words_of_folder(const Sample& sample,
+                            const std::function<std::string(const std::filesystem::path&)>& read) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "read_samples";
+  std::filesystem::create_directories(folder);
+  for (const auto& [name, text] : sample.inputs) std::ofstream(folder / name, std::ios::binary) << text;
+  std::string words = words_or_refusal([&] { return read(folder / sample.inputs.at(0).first); });
+  std::filesystem::remove_all(folder);
+  return with_all(std::move(words), folder.string() + "/", "");
+}
+
+TEST(ReadSamples, OfFilesBesideEachOther) {
+  expect_samples("files.samples", [](const Sample& sample) {
+    return words_of_folder(sample,
+                           [](const std::filesystem::path& file) { return full_words_of(shipped().read(file)); });
+  });
+}
+
+TEST(ReadSamples, OfFilesForAFit) {
+  expect_samples("fit_files.samples", [](const Sample& sample) {
+    return words_of_folder(sample, [](const std::filesystem::path& file) {
+      const Reading admitted = admit_to_fit(shipped().read(file));
+      return full_words_of(admitted) + words_or_refusal([&] {
+               require_measurements({admitted});
+               return std::string();
+             });
+    });
+  });
+}
+
 // The name of the input is the kind of the trial; a line for each field.
 TEST(ReadSamples, OfFields) {
   expect_samples("fields.samples", [](const Sample& sample) {
@@ -74,6 +116,62 @@ TEST(ReadSamples, OfFields) {
     for (const FieldFault& fault : faults) words += fault.field + ": " + fault.what + '\n';
     return faults.empty() ? study::to_string(trial) + '\n' : words;
   });
+}
+
+// What is read of each sample of tests/data/cases, as it stands in the file of its name and ".expected" beside it.
+const std::vector<std::string> platforms{"h200", "mi300x", "mi355x"};
+
+// Steps by microseconds, and what communicates, by class.
+std::string words_of_profile(const Profile& profile) {
+  std::string text;
+  for (const study::NamedTable& table : profile_tables(profile)) {
+    if (table.key != "steps" && table.key != "communication") continue;
+    for (const std::vector<study::Cell>& row : table.table.rows()) {
+      const bool is_step = table.key == "steps";
+      text += fmt::format(
+          "{} {}: {}\n", is_step ? "step" : "communicates", std::get<std::string>(row[1]),
+          is_step ? fmt::format("{:.1f} us, communication {:.1f}", std::get<double>(row[3]), std::get<double>(row[6]))
+                  : fmt::format("{} kernels, {:.1f} us", std::get<std::int64_t>(row[2]), std::get<double>(row[3])));
+    }
+  }
+  return text;
+}
+
+std::string words_of_case(const Reading& reading) {
+  std::string text = reading.format + "\n";
+  if (!reading.gpu.empty())
+    text += fmt::format("gpu: {}, {}\n", reading.gpu, platform_of(reading, platforms).value_or("of no platform"));
+  for (const Measurement& one : reading.measurements) {
+    const Seen& seen = one.seen.front();
+    text += fmt::format("{}: {}: {:.6g} s or B/s{}{}\n", one.where(), study::to_string(one.trial), seen.value,
+                        one.assignments.empty() ? "" : " with ", fmt::join(one.assignments, " "));
+  }
+  if (reading.profile) text += words_of_profile(*reading.profile);
+  if (!reading.profile) text += left_out_of(reading);  // of a trace, every kernel by its name
+  for (const sim::Fault& remark : reading.remarks) text += fmt::format("remark: {}: {}\n", remark.path, remark.what);
+  for (const sim::Fault& fault : reading.faults) text += fmt::format("fault: {}: {}\n", fault.path, fault.what);
+  return text;
+}
+
+TEST(ReadSamples, OfCases) {
+  std::vector<std::filesystem::path> samples;
+  const std::filesystem::path folder = C3SIM_SOURCE_DIR "/tests/data/cases";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::filesystem::path& path = entry.path();
+    if (entry.is_regular_file() && path.extension() != ".expected" && path.filename() != "labels.csv")
+      samples.push_back(path);
+  }
+  std::ranges::sort(samples);
+  ASSERT_FALSE(samples.empty());
+  for (const std::filesystem::path& sample : samples) {
+    std::string read;
+    try {
+      read = words_of_case(shipped().read(sample));
+    } catch (const sim::ConfigError& error) {
+      for (const sim::Fault& fault : error.faults()) read += fmt::format("refused: {}\n", fault.what);
+    }
+    EXPECT_EQ(read, content(sample.string() + ".expected")) << sample;
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/calibrate/shipped_files.h"
+#include "tests/gzip.h"
 #include "tests/testing.h"
 
 namespace c3sim::calibrate {
@@ -101,103 +102,30 @@ TEST(Reader, PlacesFaultsInTheFolderOfForms) {
   }
 }
 
-class ReaderOfFiles : public testing::Test {
- protected:
-  void SetUp() override {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  std::filesystem::path written(const std::string& name, const std::string& text) {
-    std::ofstream(folder_ / name) << text;
-    return folder_ / name;
-  }
-
-  const std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "reader_of_files";
-};
-
-TEST_F(ReaderOfFiles, TakesRolesFromTheListBesideTheFile) {
-  written("roles.csv", "file,rows,role,spread\npower.csv,phase=idle,predict,\npower.csv,,calibrate,2\n");
-  const Reading reading = shipped().read(written("power.csv", power_columns + "idle,100,1980\ntriad,500,1980\n"));
-  ASSERT_EQ(reading.measurements.size(), 2u);
-  EXPECT_EQ(reading.measurements[0].role, Role::predict);
-  EXPECT_EQ(reading.measurements[1].role, Role::calibrate);
+TEST(Reader, RefusesAFolderAndAFileThatIsNotThere) {
+  EXPECT_THROW(shipped().read(testing::TempDir()), sim::ConfigError);
+  EXPECT_THROW(shipped().read("no_such.csv"), sim::ConfigError);
 }
 
-TEST_F(ReaderOfFiles, TakesRolesFromAColumnOfTheTable) {
-  const Reading reading = shipped().read(written("f.csv",
-                                                 "phase,mean_power_W,mean_sm_clock_MHz,role\n"
-                                                 "idle,100,1980,predict\ntriad,500,1980,calibrate\nidle,100,1980,\n"));
-  ASSERT_EQ(reading.measurements.size(), 3u);
-  EXPECT_EQ(reading.measurements[0].role, Role::predict);
-  EXPECT_EQ(reading.measurements[1].role, Role::calibrate);
-  EXPECT_EQ(reading.measurements[2].role, Role::unlisted);
+// The form of a suite is made for its table: what else that one holds is left alone on purpose, another's is not.
+TEST(UnusedColumns, FormOfOneTableLeavesThatTableAlone) {
+  Reader reader;
+  TableFormat form = *shipped().table("gemms");
+  form.name = "f";
+  form.is_of_one_table = true;
+  reader.add(form);
+  const std::string text = "gemm,time_us,driver\n8192x8192x8192,2000,6.4\n";
+  EXPECT_THAT(reader.read_text(text, "runs/f.csv").remarks, IsEmpty());
+  EXPECT_THAT(reader.read_text(text, "runs/g.csv").remarks, SizeIs(1));
 }
 
-TEST_F(ReaderOfFiles, KeepsAPredictionWhateverElseIsSaidOfIt) {
-  written("roles.csv", "file,rows,role,spread\nf.csv,phase=idle,predict,\nf.csv,,calibrate,\n");
-  const Reading reading = shipped().read(written("f.csv",
-                                                 "phase,mean_power_W,mean_sm_clock_MHz,role\n"
-                                                 "idle,100,1980,calibrate\ntriad,500,1980,predict\n"));
-  ASSERT_EQ(reading.measurements.size(), 2u);
-  EXPECT_EQ(reading.measurements[0].role, Role::predict) << "by the list";
-  EXPECT_EQ(reading.measurements[1].role, Role::predict) << "by the row";
-}
-
-TEST_F(ReaderOfFiles, RefusesARoleThatItDoesNotKnow) {
-  const Reading reading = shipped().read(
-      written("f.csv", "phase,mean_power_W,mean_sm_clock_MHz,role\nidle,100,1980,predcit\nidle,100,1980,-\n"));
-  ASSERT_EQ(reading.faults.size(), 1u);
-  EXPECT_THAT(reading.faults[0].where, HasSubstr("f.csv:2:15"));
-  EXPECT_EQ(reading.faults[0].path, "role");
-  EXPECT_EQ(reading.faults[0].what, "'predcit' is not known; did you mean 'predict'?");
-}
-
-TEST_F(ReaderOfFiles, KnowsTheGpuThatATableOfC3simMeasureNames) {
-  const std::string rows = "phase,mean_power_W,mean_sm_clock_MHz\nidle,100,1980\n";
-  const std::string by = "# source: measured by c3sim-measure on ";
-  EXPECT_EQ(shipped().read(written("f.csv", by + "4 x NVIDIA H200 (sm_90, 132 CUs)\n" + rows)).gpu, "NVIDIA H200");
-  EXPECT_EQ(shipped().read(written("f.csv", by + "a machine\n# gpu: AMD Instinct MI300X\n" + rows)).gpu,
-            "AMD Instinct MI300X");
-}
-
-// A word that holds a GPU's name is the name of something else, such as a file; rows that say their platform know
-// better than comments, and of two GPUs nobody knows which it was.
-TEST_F(ReaderOfFiles, KnowsTheOneGpuThatCommentsName) {
-  const std::string rows = "phase,mean_power_W,mean_sm_clock_MHz\nidle,100,1980\n";
-  const auto gpu_of = [this](const std::string& text) { return shipped().read(written("f.csv", text)).gpu; };
-  EXPECT_EQ(gpu_of("# measured on 2 x NVIDIA H200 (700 W, NVLink)\n" + rows), "NVIDIA H200");
-  EXPECT_EQ(gpu_of("# 8xMI300X, one pair at a time\n# mi300x of gfx942\n" + rows), "MI300X");
-  EXPECT_EQ(gpu_of("# counters of gfx950\n" + rows), "gfx950");
-  EXPECT_EQ(gpu_of("# an NVIDIA A100 of ours\n" + rows), "NVIDIA A100");
-  EXPECT_EQ(gpu_of("# H200 beside MI300X\n" + rows), "");
-  EXPECT_EQ(gpu_of("# see notes_h200 and h200x4, NVIDIA driver 580\n" + rows), "");
-  EXPECT_EQ(gpu_of("# H200\nphase,mean_power_W,mean_sm_clock_MHz,platform\nidle,100,1980,mi300x\n"), "");
-}
-
-// Whatever they are called: by their columns.
-TEST_F(ReaderOfFiles, ReadsStepsBlocksAndStreamsOfUsers) {
-  const auto read = [this](const std::string& text) {
-    const Reading reading = shipped().read(written("mine.csv", text));
-    return reading.format + ": " +
-           (reading.measurements.empty() ? "nothing" : study::to_string(reading.measurements.front().trial));
-  };
-  const std::string steps = "what,model,layers,gpus,batch,tokens,context,dtype,part,count,median_us,p10_us,p90_us\n";
-  EXPECT_EQ(
-      read(steps + "tp_decode,llama8b,4,2,1,1,1024,bf16,step_graph,1,464.06,461.92,473.57\n"),
-      "whole_steps: decode of llama3-8b, 1 x 1 tokens, 1024 cached, 4 layers, tp 2, behind a pause of 1ms, from a "
-      "graph");
-  EXPECT_THAT(read(steps + "train,llama3-8b,4,8,1,1024,0,bf16,forward_backward,1,464.06,461.92,473.57\n"),
-              AllOf(HasSubstr("whole_steps: train of llama3-8b"), HasSubstr("dp 8")));
-  EXPECT_EQ(read("way,how,bytes,copies,median_us\nh2d,batch,4096,8,9.0\n"),
-            "copies_of_blocks: copy host to gpu0 of 4KiB, 8 blocks by batch");
-  EXPECT_THAT(read("stream,blocks_of_1024,copies,bytes,stream_GBps_gpu0,stream_GBps_gpu1,copies_GBps_gpu0,"
-                   "copies_GBps_gpu1\ncopy,16,both_ways,1048576,1001.2,1002.3,185.1,185.2\n"),
-              HasSubstr("stream_beside_copies: copies of 1MiB one after another both ways"));
-}
-
-TEST_F(ReaderOfFiles, RefusesAFolderAndAFileThatIsNotThere) {
-  EXPECT_THROW(shipped().read(folder_), sim::ConfigError);
-  EXPECT_THROW(shipped().read(folder_ / "no_such.csv"), sim::ConfigError);
+TEST(Reader, CompressedTableIsOfTheFormThatItIsNamedAfter) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "gemms.csv.gz";
+  std::ofstream(file, std::ios::binary) << gzip("gemm,time_us\n8192x8192x8192,2000\n");
+  const Reading reading = shipped().read(file);
+  EXPECT_EQ(reading.format, "gemms");
+  EXPECT_EQ(reading.name, "gemms.csv.gz");
+  EXPECT_THAT(reading.measurements, SizeIs(1));
 }
 
 }  // namespace

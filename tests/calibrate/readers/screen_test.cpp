@@ -46,18 +46,6 @@ TEST(Screen, RefusesAFileOfAnotherGpu) {
   EXPECT_EQ(left("", {"mi300x", ""}), 1u);
 }
 
-TEST(Screen, NamesWhatItRefuses) {
-  Reading file = reading_of({gemm(2, 1e-3), gemm(3, 2e-3)}, "NVIDIA H200");
-  refuse_other_gpus(file, "folder/f.csv", {"mi300x", ""});
-  EXPECT_EQ(faults_of(file),
-            "folder/f.csv: gpu: measured on 'NVIDIA H200', compared with mi300x: --platform names another\n");
-  Reading rows = reading_of({gemm(2, 1e-3, "h200"), gemm(3, 2e-3, "MI300X"), gemm(4, 3e-3)});
-  refuse_other_gpus(rows, "folder/f.csv", {"mi300x", ""});
-  EXPECT_EQ(rows.measurements.size(), 2u);
-  EXPECT_EQ(faults_of(rows),
-            "folder/f.csv:2: platform: measured on 'h200', compared with mi300x: --platform names another\n");
-}
-
 TEST(Screen, PlatformsAreCalledAfterTheirGpu) {
   const std::vector<std::string> known{"h200", "mi300x_conccl", "mi300x"};
   EXPECT_EQ(platform_of_gpu("NVIDIA H200 NVL", known), "h200");
@@ -81,26 +69,6 @@ TEST(Screen, PlatformOfAFileIsWhatItNamesOrWhatAllItsRowsSay) {
   EXPECT_EQ(platform_of(reading_of({gemm(2, 1e-3, "h200"), gemm(3, 1e-3)}), known), std::nullopt);
   EXPECT_EQ(platform_of(reading_of({gemm(2, 1e-3, "mi355x")}), known), std::nullopt);
   EXPECT_EQ(platform_of(reading_of({}), known), std::nullopt);
-}
-
-// Nobody can say what an A100 is like but the user.
-TEST(Screen, GpuWithoutAPlatformIsForTheUserToDecide) {
-  ScreenedFor target{.platform = "mi300x", .machine = "mi300x", .gpus = 8, .known = {"h200", "mi300x"}};
-  Reading reading = reading_of({gemm(2, 1e-3)}, "NVIDIA A100");
-  refuse_other_gpus(reading, "f.csv", target);
-  EXPECT_EQ(faults_of(reading),
-            "f.csv: gpu: measured on 'NVIDIA A100', of which there is no platform (there are h200, mi300x): --platform "
-            "names one to compare with\n");
-  target.is_asked = true;
-  Reading asked = reading_of({gemm(2, 1e-3)}, "NVIDIA A100");
-  refuse_other_gpus(asked, "f.csv", target);
-  EXPECT_EQ(asked.measurements.size(), 1u);
-  ASSERT_EQ(asked.remarks.size(), 1u);
-  EXPECT_EQ(asked.remarks[0].what,
-            "measured on 'NVIDIA A100', of which there is no platform: compared with mi300x, as --platform asks");
-  Reading known = reading_of({gemm(2, 1e-3)}, "NVIDIA H200");
-  refuse_other_gpus(known, "f.csv", target);
-  EXPECT_TRUE(known.measurements.empty()) << "a slip: there is a platform of it";
 }
 
 TEST(Screen, CollectivesOfMoreGpusThanANodeHasAreLeftOut) {
@@ -133,35 +101,6 @@ TEST(Screen, RunsOfASeriesStandInTheirOrder) {
   EXPECT_EQ(faults_of(reading),
             "folder/f.csv:4: : run 2 of a series stands behind run 4: runs in their order are accepted\n"
             "folder/f.csv:11: : run 4 of a series stands behind run 4: runs in their order are accepted\n");
-}
-
-// Lines 2, 4 and 6 have the same words, line 5 the same time in others.
-TEST(Screen, RowsThatSayTheSameCountOnce) {
-  Reading reading = reading_of({gemm(2, 1e-3), gemm(3, 2e-3), gemm(4, 1e-3), gemm(5, 1e-3), gemm(6, 1e-3)});
-  refuse_repeated_rows(reading, "heads\na,1\na,2\na,1\nb,1\na,1\n", "folder/f.csv");
-  EXPECT_EQ(reading.measurements.size(), 3u);
-  EXPECT_EQ(faults_of(reading),
-            "folder/f.csv:4: : says the same as line 2: it counts once\n"
-            "folder/f.csv:6: : says the same as line 2: it counts once\n");
-}
-
-// Of a wide row every cell is a measurement.
-TEST(Screen, CellsOfOneRowAreNoRepetitions) {
-  Reading reading = reading_of({gemm(2, 1e-3), gemm(2, 1e-3), gemm(3, 1e-3), gemm(3, 1e-3)});
-  refuse_repeated_rows(reading, "heads\n1,1\n1,1\n", "f.csv");
-  EXPECT_EQ(reading.measurements.size(), 2u);
-  EXPECT_EQ(faults_of(reading), "f.csv:3: : says the same as line 2: it counts once\n");
-}
-
-TEST(Screen, AFileThatSaysNothingNewCountsOnce) {
-  std::vector<Reading> readings{reading_of({gemm(2, 1e-3), gemm(3, 2e-3)}), reading_of({gemm(7, 2e-3)}),
-                                reading_of({gemm(2, 2e-3), gemm(3, 3e-3)})};
-  readings[1].name = "g.csv";
-  refuse_repeated_files(readings);
-  EXPECT_EQ(readings[0].measurements.size(), 2u);
-  EXPECT_EQ(readings[1].measurements.size(), 0u);
-  EXPECT_EQ(faults_of(readings[1]), "g.csv: : says nothing that f.csv does not: it counts once\n");
-  EXPECT_EQ(readings[2].measurements.size(), 2u) << "a repetition that agrees in one size";
 }
 
 }  // namespace

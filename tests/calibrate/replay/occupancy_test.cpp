@@ -81,10 +81,7 @@ TEST(Occupancy, TellsGapsOfTheHostFromOthers) {
 // Work belongs to the step that launched it, though it runs when the next one has begun.
 TEST(Occupancy, CountsWorkForTheStepThatLaunchedIt) {
   Trace trace;
-  for (const int step : {0, 1}) {
-    trace.other(fmt::format(R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","ts":{},"dur":100}})", step,
-                            100 * step));
-  }
+  trace.step(0, 0, 100).step(1, 100, 100);
   trace.call("hipLaunchKernel", 90, 5, 1).kernel("gemm", 0, 120, 10, 1);
   trace.call("hipLaunchKernel", 150, 5, 2).kernel("gemm", 0, 160, 10, 2);
   const Profile profile = trace.read();
@@ -99,10 +96,7 @@ TEST(Occupancy, CountsWorkForTheStepThatLaunchedIt) {
 // what step 1 launched there, but the host was within step 0 still when it began.
 TEST(Occupancy, CountsWorkWithoutALaunchForTheStepThatTheGpuIsMarkedWith) {
   Trace trace;
-  for (const int step : {0, 1}) {
-    trace.other(fmt::format(R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","ts":{},"dur":100}})", step,
-                            100 * step));
-  }
+  trace.step(0, 0, 100).step(1, 100, 100);
   trace.other(R"({"ph":"X","cat":"gpu_user_annotation","name":"ProfilerStep#0","pid":0,"tid":7,"ts":220,"dur":80})");
   trace.kernel("old", 5, 10, 10, 71).kernel("within", 5, 230, 10, 72);
   trace.call("hipLaunchKernel", 150, 5, 1).kernel("gemm", 6, 310, 10, 1).kernel("lost", 6, 330, 10, 73);
@@ -120,7 +114,7 @@ TEST(Occupancy, CountsWorkWithoutALaunchForTheStepThatTheGpuIsMarkedWith) {
 // Where no launch at all is known, nor a mark on the GPU, work belongs to the step within which it began.
 TEST(Occupancy, CountsWorkOfATraceWithoutLaunchesByItsBegin) {
   Trace trace;
-  trace.other(R"({"ph":"X","cat":"user_annotation","name":"ProfilerStep#0","ts":0,"dur":100})");
+  trace.step(0, 0, 100);
   trace.kernel("a", 5, 10, 10).kernel("b", 5, 120, 10);
   const std::vector<StepWork> steps = steps_of(trace.read());
   ASSERT_EQ(steps.size(), 1u);
@@ -158,10 +152,7 @@ TEST(Occupancy, OfAStepIsThatOfItsOwnGpu) {
 // Kernels of both steps alternate: from 20 to 30 alone nothing runs, which the second step's kernel ends.
 TEST(Occupancy, FindsNoGapWhereAnotherStepKeepsTheGpuBusy) {
   Trace trace;
-  for (const int step : {0, 1}) {
-    trace.other(fmt::format(R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","ts":{},"dur":3}})", step,
-                            3 * step));
-  }
+  trace.step(0, 0, 3).step(1, 3, 3);
   trace.call("hipLaunchKernel", 0, 1, 1).kernel("gemm", 0, 5, 5, 1);
   trace.call("hipLaunchKernel", 3, 1, 2).kernel("gemm", 1, 10, 5, 2);
   trace.call("hipLaunchKernel", 1, 1, 3).kernel("gemm", 0, 15, 5, 3);

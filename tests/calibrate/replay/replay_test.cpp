@@ -21,6 +21,12 @@ study::Testbed testbed_of(const std::string& name, const std::vector<std::string
   return study::Testbed(study::read_platform(study::find_platform(name, "test", folders), assignments, folders).spec);
 }
 
+class Replay : public testing::Test {
+ protected:
+  study::Testbed testbed_ = testbed_of("mi300x");
+  Contention contention_{testbed_, {}};
+};
+
 sim::Time end_of(const std::vector<Played>& played) {
   sim::Time end = sim::Time::min();
   for (const Played& one : played) end = std::max(end, one.end);
@@ -42,35 +48,31 @@ Trace chain() {
 }
 
 // The GPU stands still for 3 and 4 us, and for the collective: 1207 us from the first begin to the last end.
-TEST(Replay, KeepsAnUnchangedRunAsItWas) {
-  study::Testbed testbed = testbed_of("mi300x");
-  Contention contention(testbed, {});
+TEST_F(Replay, KeepsAnUnchangedRunAsItWas) {
   const Profile profile = chain().read();
   const Dependencies dependencies = dependencies_of(profile);
   EXPECT_EQ(dependencies.by_time, 2u);
-  const Met met = play_unchanged(profile, contention);
+  const Met met = play_unchanged(profile, contention_);
   EXPECT_EQ(met.measured, microseconds(1207));
   EXPECT_LE(beside(met.replayed, met.measured), rounding);
 }
 
 // Forty thousand kernels of a millisecond at once, half of them on one stream, half on one each, beside a collective:
 // all are slowed down alike, so that each takes what it took. Pair by pair this would take minutes.
-TEST(Replay, OfThousandsOfKernelsAtOnceTakesNoLonger) {
-  study::Testbed testbed = testbed_of("mi300x");
-  Contention contention(testbed, {});
+TEST_F(Replay, OfThousandsOfKernelsAtOnceTakesNoLonger) {
   Trace trace;
   trace.all_gather(1, 0, 2000, 0, 1 << 24);
   constexpr int kernels = 20'000;
   for (int i = 0; i < kernels; ++i) trace.kernel("gemm", 2, 100, 1000);
   for (int i = 0; i < kernels; ++i) trace.kernel("fill", 3 + i, 100, 1000);
   const Profile profile = trace.read();
-  const Met met = play_unchanged(profile, contention);
+  const Met met = play_unchanged(profile, contention_);
   EXPECT_EQ(met.measured, microseconds(2000));
   EXPECT_LE(beside(met.replayed, met.measured), rounding);
 }
 
 // Of three million kernels the nodes, what each waits for (twice a bound), and the pieces are about 430 MB.
-TEST(Replay, KeepsLittleOfEachKernel) {
+TEST_F(Replay, KeepsLittleOfEachKernel) {
   EXPECT_LE(sizeof(Node), 24u);
   EXPECT_LE(sizeof(After), 16u);
   EXPECT_LE(sizeof(Piece), 48u);
@@ -78,13 +80,11 @@ TEST(Replay, KeepsLittleOfEachKernel) {
 }
 
 // Kernels of two kinds take turns: of sixty thousand bars of a millionth of the whole each nobody sees one.
-TEST(Replay, DrawsNoMoreBarsThanCanBeSeen) {
-  study::Testbed testbed = testbed_of("mi300x");
-  Contention contention(testbed, {});
+TEST_F(Replay, DrawsNoMoreBarsThanCanBeSeen) {
   Trace trace;
   constexpr int kernels = 60'000;
   for (int i = 0; i < kernels; ++i) trace.kernel(i % 2 == 0 ? "gemm" : "fill", 0, i, 1);
-  const study::Results results = replay_results(trace.read(), contention, contention);
+  const study::Results results = replay_results(trace.read(), contention_, contention_);
   const auto* const timeline = std::get_if<study::TimelineChart>(&results.charts.at(0));
   ASSERT_NE(timeline, nullptr);
   for (const study::TimelineRow& row : timeline->rows) {
@@ -95,28 +95,24 @@ TEST(Replay, DrawsNoMoreBarsThanCanBeSeen) {
 }
 
 // What is left of it are the GEMMs and how promptly they begin: 100 + 3 + 0 + 4 + 100.
-TEST(Replay, TakesCommunicationOutOfAChain) {
-  study::Testbed testbed = testbed_of("mi300x");
-  Contention contention(testbed, {});
+TEST_F(Replay, TakesCommunicationOutOfAChain) {
   const Profile profile = chain().read();
-  const auto run = take_apart(profile, dependencies_of(profile), contention);
-  const auto played = play(run, contention, {.communication = true});
+  const auto run = take_apart(profile, dependencies_of(profile), contention_);
+  const auto played = play(run, contention_, {.communication = true});
   EXPECT_LE(beside(end_of(played), profile.begin() + microseconds(207)), rounding);
 }
 
 // In two parts of 50 us each: the second half of the first GEMM hides the collective's first half, or the other way
 // round, and so do the second GEMM's first half and the collective's second.
-TEST(Replay, SplitsACollectiveAndWhatComputesAroundIt) {
-  study::Testbed testbed = testbed_of("mi300x");
-  Contention contention(testbed, {});
+TEST_F(Replay, SplitsACollectiveAndWhatComputesAroundIt) {
   const Profile profile = chain().read();
-  const auto whole = take_apart(profile, dependencies_of(profile), contention);
+  const auto whole = take_apart(profile, dependencies_of(profile), contention_);
   const auto halves = split(whole, 2);
   const auto moving = [](const Piece& piece) { return piece.kind == PieceKind::moving; };
   EXPECT_EQ(std::ranges::count_if(halves.pieces, moving), 2);
   EXPECT_EQ(halves.pieces.size(), whole.pieces.size() + 3);
   EXPECT_EQ(2.0 * halves.collectives.at(1).bytes, whole.collectives.at(0).bytes);
-  const auto without = [&](const auto& run) { return end_of(play(run, contention, {.waits = true})); };
+  const auto without = [&](const auto& run) { return end_of(play(run, contention_, {.waits = true})); };
   EXPECT_LT(without(halves), without(whole));
   // What computes still takes 200 us and never runs twice at once.
   EXPECT_LE(profile.begin() + microseconds(200), without(split(whole, 64)));
@@ -124,71 +120,61 @@ TEST(Replay, SplitsACollectiveAndWhatComputesAroundIt) {
 }
 
 // 32 MiB take the model less than a millisecond: the rest is waiting, and gone without waits.
-TEST(Replay, TellsWaitingFromMovingData) {
-  study::Testbed testbed = testbed_of("mi300x");
-  Contention contention(testbed, {});
+TEST_F(Replay, TellsWaitingFromMovingData) {
   const Profile profile = chain().read();
-  const auto run = take_apart(profile, dependencies_of(profile), contention);
+  const auto run = take_apart(profile, dependencies_of(profile), contention_);
   ASSERT_EQ(run.collectives.size(), 1u);
-  const sim::Time alone = *contention.tenant(run.collectives[0]).alone;
+  const sim::Time alone = *contention_.tenant(run.collectives[0]).alone;
   ASSERT_LT(alone, sim::Time(microseconds(1000)));
   EXPECT_LE(beside(run.unexplained, microseconds(1000) - alone), rounding);
-  const auto played = play(run, contention, {.waits = true});
+  const auto played = play(run, contention_, {.waits = true});
   EXPECT_LE(beside(end_of(played), profile.begin() + microseconds(207) + alone), rounding);
 }
 
 // A GEMM that a collective is beside all the time, which moves data all the time: alone it would take its traced time
 // over the model's slowdown, and takes that where there is no communication.
-TEST(Replay, TakesOutOfComputeWhatOverlapCostIt) {
-  study::Testbed testbed = testbed_of("mi300x");
-  Contention contention(testbed, {});
+TEST_F(Replay, TakesOutOfComputeWhatOverlapCostIt) {
   Trace trace;
   trace.call("hipLaunchKernel", 0, 1, 1).all_gather(4, 10, 400, 1, 1L << 28);
   trace.call("hipLaunchKernel", 2, 1, 2).kernel("gemm", 0, 10, 400, 2);
   const Profile profile = trace.read();
-  const auto run = take_apart(profile, dependencies_of(profile), contention);
-  const Tenant& tenant = contention.tenant(run.collectives.at(0));
+  const auto run = take_apart(profile, dependencies_of(profile), contention_);
+  const Tenant& tenant = contention_.tenant(run.collectives.at(0));
   ASSERT_GT(*tenant.alone, sim::Time(microseconds(400)));  // half a GB over links of 50 GB/s
   ASSERT_GT(tenant.slows[0], 1.0);
   EXPECT_GT(run.beyond, sim::Time(0));
-  const auto played = play(run, contention, {.communication = true});
+  const auto played = play(run, contention_, {.communication = true});
   const auto alone = sim::Time(static_cast<std::int64_t>(4e8 / tenant.slows[0]));
   EXPECT_LE(beside(end_of(played), profile.begin() + alone), rounding);
 }
 
 // The host waits for the GPU and then launches, 20 us after it knows: shorter work moves what it launches forward.
-TEST(Replay, MovesWhatAHostLaunchesBehindSynchronisation) {
-  study::Testbed testbed = testbed_of("mi300x");
-  Contention contention(testbed, {});
+TEST_F(Replay, MovesWhatAHostLaunchesBehindSynchronisation) {
   Trace trace;
   trace.call("hipLaunchKernel", 0, 1, 1).all_gather(4, 10, 900, 1, 1 << 24);
   trace.call("hipDeviceSynchronize", 5, 910, 2);  // returns at 915, 5 us behind the end
   trace.call("hipLaunchKernel", 935, 1, 3).kernel("gemm", 0, 942, 50, 3);
   const Profile profile = trace.read();
-  const auto run = take_apart(profile, dependencies_of(profile), contention);
+  const auto run = take_apart(profile, dependencies_of(profile), contention_);
   // 5 us to know of it, 20 of the host, 7 to begin, 50.
-  const auto played = play(run, contention, {.communication = true});
+  const auto played = play(run, contention_, {.communication = true});
   EXPECT_LE(beside(end_of(played), profile.begin() + microseconds(82)), rounding);
 }
 
 // Each runs for 100 ms, begun a microsecond after the one before: 101,999 us. Beside n others, one costs no more than
 // n.
-TEST(Replay, PlaysThousandsOfKernelsThatOverlap) {
-  study::Testbed testbed = testbed_of("mi300x");
-  Contention contention(testbed, {});
+TEST_F(Replay, PlaysThousandsOfKernelsThatOverlap) {
   Trace trace;
   for (int i = 0; i < 2000; ++i) {
     trace.call("hipLaunchKernel", i, 0.5, i + 1).kernel("gemm", i, 10 + i, 100'000, i + 1);
   }
-  const Met met = play_unchanged(trace.read(), contention);
+  const Met met = play_unchanged(trace.read(), contention_);
   EXPECT_EQ(met.measured, microseconds(101'999));
   EXPECT_LE(beside(met.replayed, met.measured), rounding);
 }
 
 // Two collectives of 64 GPUs on a node of 8.
-TEST(Replay, CountsCollectivesThatTheMachineCannotHave) {
-  study::Testbed testbed = testbed_of("mi300x");
-  Contention contention(testbed, {});
+TEST_F(Replay, CountsCollectivesThatTheMachineCannotHave) {
   Trace trace;
   for (const int begin : {10, 60}) {
     trace.kernel("ncclDevKernel_AllGather", 4, begin, 40, 0,
@@ -196,13 +182,13 @@ TEST(Replay, CountsCollectivesThatTheMachineCannotHave) {
                  R"("Group size":64,"dtype":"BFloat16")");
   }
   const Profile profile = trace.read();
-  const auto run = take_apart(profile, dependencies_of(profile), contention);
+  const auto run = take_apart(profile, dependencies_of(profile), contention_);
   EXPECT_TRUE(run.collectives.empty());
   ASSERT_EQ(run.not_simulated.size(), 1u);
   EXPECT_EQ(run.not_simulated.begin()->first, "64 GPUs cannot take part: 2 to 8 are accepted");
   EXPECT_EQ(run.not_simulated.begin()->second.events, 2u);
   EXPECT_EQ(run.not_simulated.begin()->second.time, microseconds(80));
-  const study::Results results = replay_results(profile, contention, contention);
+  const study::Results results = replay_results(profile, contention_, contention_);
   EXPECT_EQ(results.warnings.at(0),
             "none of its collectives is simulated: 80.0 us of 80.0 stay as traced, whatever is asked about; notes say "
             "why");
@@ -244,7 +230,7 @@ void expect_within(const std::string& file, const std::string& platform, const s
   EXPECT_LE(std::abs(sim::to_seconds(met.replayed) / sim::to_seconds(met.measured) - 1.0), 0.03) << file;
 }
 
-TEST(Replay, FullMeetsShippedTracesWithinThreePercent) {
+TEST_F(Replay, FullMeetsShippedTracesWithinThreePercent) {
   const std::string h200 = "h200_workloads/traces/";
   for (const char* const name : {"bert_large_adam_bert_large_1gpu_32x128_128_bf16",
                                  "fsdp_llama8b_2gpu_1x2048_2048_bf16", "local_llama8b_1gpu_1x2048_2048_bf16",
@@ -255,7 +241,7 @@ TEST(Replay, FullMeetsShippedTracesWithinThreePercent) {
 }
 
 // The same with nothing of the collectives' traced times in it but when they were asked for.
-TEST(Replay, MeetsAShardedStepWithSimulatedCollectivesAloneWithinThreePercent) {
+TEST_F(Replay, MeetsAShardedStepWithSimulatedCollectivesAloneWithinThreePercent) {
   study::Testbed testbed = testbed_of("h200", {"gpus=2"});
   Contention contention(testbed, {});
   const Profile profile = shipped("h200_workloads/traces/fsdp_llama8b_2gpu_1x2048_2048_bf16.json.gz");

@@ -1,0 +1,98 @@
+// Samples that are scripts of command lines.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iomanip>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/samples.h"
+#include "tests/text_file.h"
+
+namespace c3sim {
+
+struct Said {
+  int code = 0;
+  std::string out, err;
+};
+
+// Runs the words of a command line; `settings` is the text of the step.
+using RunWords = std::function<Said(const std::vector<std::string>& words, const std::string& settings)>;
+
+inline std::string with_all(std::string text, const std::string& what, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
+// The words of a line, of which some may stand in quotes; '' is an empty one.
+inline std::vector<std::string> words_of_line(const std::string& line) {
+  std::vector<std::string> words;
+  std::istringstream stream(line);
+  for (std::string word; stream >> std::quoted(word, '\'', '\0');) words.push_back(word);
+  return words;
+}
+
+inline std::string said_of_step(const std::string& step, const std::string& settings, const RunWords& run) {
+  static const std::regex form("(.*?)( > /dev/null)?( 2>&1)?( \\| grep (.*))?");
+  std::smatch parts;
+  std::regex_match(step, parts, form);
+  const std::vector<std::string> words = words_of_line(parts[1]);
+  const bool is_file = words.at(0) == "cat";
+  const Said answer = is_file ? Said{0, content(words.at(1)), ""} : run(words, settings);
+  std::string said = is_file ? "" : fmt::format("exit {}\n", answer.code);
+  const std::string err = parts[3].matched ? "" : answer.err;
+  const std::string out = answer.out + (parts[3].matched ? answer.err : "");
+  if (!parts[4].matched) return said + (parts[2].matched ? "" : out) + err;
+  const std::regex pattern(parts[5].str(), std::regex::ECMAScript | std::regex::multiline);
+  std::set<std::string> shown;
+  for (std::sregex_iterator at(out.begin(), out.end(), pattern), end; at != end; ++at) {
+    if (shown.insert(at->str()).second) said += at->str() + '\n';
+  }
+  return said + err;
+}
+
+// What is said when a sample is run in an empty folder. An input is a file, which is written before anything runs, or a
+// step, in its turn: "> FILE" and ">> FILE" write and append to a file, "$ WORDS" is a command line, and "$ cat FILE"
+// shows a file; $SOURCE is the folder of the repository. A step may end in "> /dev/null", which hides what stands on
+// stdout, or in "| grep PATTERN", which shows what the pattern finds in it, each of it once; behind "2>&1" also what it
+// finds on stderr, of which nothing else is shown then. Files that were not there before are listed in the end.
+inline std::string said_of_script(const Sample& sample, const std::filesystem::path& folder, const RunWords& run) {
+  namespace fs = std::filesystem;
+  const fs::path before = fs::current_path();
+  fs::create_directories(folder);
+  fs::current_path(folder);
+  std::set<std::string> written, left;
+  for (const auto& [name, text] : sample.inputs) {
+    const fs::path file = name.substr(name.starts_with(">") ? name.rfind(' ') + 1 : 0);
+    if (name.starts_with("$")) continue;
+    written.insert(file);
+    if (file.has_parent_path()) fs::create_directories(file.parent_path());
+    if (!name.starts_with(">")) std::ofstream(file, std::ios::binary) << text;
+  }
+  std::string said;
+  for (const auto& [step, text] : sample.inputs) {
+    if (step.starts_with("$ ")) said += said_of_step(with_all(step.substr(2), "$SOURCE", C3SIM_SOURCE_DIR), text, run);
+    if (step.starts_with(">")) {
+      std::ofstream(step.substr(step.rfind(' ') + 1), step.starts_with(">>") ? std::ios::app : std::ios::out) << text;
+    }
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(".")) {
+    const std::string file = fs::relative(entry.path());
+    if (entry.is_regular_file() && !written.contains(file)) left.insert(file);
+  }
+  for (const std::string& file : left) said += "leaves " + file + '\n';
+  fs::current_path(before);
+  fs::remove_all(folder);
+  return with_all(said, C3SIM_SOURCE_DIR, "$SOURCE");
+}
+
+}  // namespace c3sim
