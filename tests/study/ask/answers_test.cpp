@@ -82,13 +82,13 @@ TEST_F(AnswersTest, RowsSlowerThanSerialAreMarkedForPeople) {
     return out.str();
   };
   EXPECT_THAT(text_of({Strategy::serial, Strategy::c3_rp}), HasSubstr("slower than serial\n"));
-  EXPECT_THAT(text_of({Strategy::serial, Strategy::conccl}), testing::Not(HasSubstr("slower")));
+  EXPECT_THAT(text_of({Strategy::serial, Strategy::conccl}), Not(HasSubstr("slower")));
   std::ostringstream csv;
   c3_table(answer_of(losing, {Strategy::c3_rp})).write_csv(csv);
-  EXPECT_THAT(csv.str(), testing::Not(HasSubstr("slower"))) << "programs compare speedup";
+  EXPECT_THAT(csv.str(), Not(HasSubstr("slower"))) << "programs compare speedup";
   const Question<C3Trial> question = under(std::array{Strategy::serial, Strategy::c3_rp}, losing);
   EXPECT_THAT(to_tables(question, ask(testbed_, question), testbed_.platform()).warnings,
-              testing::Contains(testing::MatchesRegex("c3_rp takes [0-9.e+]+ % longer than one after the other")));
+              Contains(testing::MatchesRegex("c3_rp takes [0-9.e+]+ % longer than one after the other")));
   EXPECT_EQ(losses_of(answer_of(losing, {Strategy::serial, Strategy::conccl})), "");
 }
 
@@ -119,10 +119,7 @@ TEST_F(AnswersTest, RatesFollowFromTimes) {
   const Results attention = tables_of(testbed_, KernelTrial{shape});
   EXPECT_NEAR(number(attention, 0, "rate_GBps"),
               (shape.read() + shape.written()).value() * 1e-3 / number(attention, 0, "time_us"), 1e-6);
-}
-
-// 64 MiB in t us are 67108.864 / t GB/s.
-TEST_F(AnswersTest, TheRateOfACopyFollowsFromItsTime) {
+  // 64 MiB in t us are 67108.864 / t GB/s.
   const Results copy = tables_of(testbed_, CopyTrial{{.from = 0, .to = 1, .bytes = 64_MiB}});
   EXPECT_NEAR(number(copy, 0, "GBps"), 67108.864 / number(copy, 0, "time_us"), 1e-9);
 }
@@ -152,7 +149,7 @@ TEST_F(AnswersTest, WhereIdealGainsNothingThereIsNoFractionOfIt) {
   none.tables.front().table.write_text(text);
   EXPECT_THAT(text.str(), HasSubstr("no gain to be had"));
   EXPECT_THAT(none.warnings, ElementsAre(HasSubstr("no gain to be had: the ideal speedup is 1.0")));
-  EXPECT_THAT(answer_c3(testbed_, scenario, std::array{Strategy::c3_rp}).warnings, testing::IsEmpty());
+  EXPECT_THAT(answer_c3(testbed_, scenario, std::array{Strategy::c3_rp}).warnings, IsEmpty());
 }
 
 TEST_F(AnswersTest, ExplanationsAccountForTheTimeThatWorkIsActive) {
@@ -191,10 +188,8 @@ TEST_F(AnswersTest, TracesShowOperationsOnTheirStreamsAndUtilisations) {
     sim::PerfettoTrace trace(out);
     trace_runs(testbed_, results.runs, trace);
   }
-  EXPECT_THAT(out.str(), HasSubstr("c3_sp"));
-  EXPECT_THAT(out.str(), HasSubstr("communication"));
-  EXPECT_THAT(out.str(), HasSubstr("gemm 8192x8192x8192"));
-  EXPECT_THAT(out.str(), HasSubstr("gpu0 HBM [%]"));
+  EXPECT_THAT(out.str(), AllOf(HasSubstr("c3_sp"), HasSubstr("communication"), HasSubstr("gemm 8192x8192x8192"),
+                               HasSubstr("gpu0 HBM [%]")));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // What trials are called, and which command lines ask for them. tests/cli/trial_command_test.cpp runs these.
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <map>
@@ -81,32 +82,26 @@ TEST(TrialWords, SayWhatIsNotAsUsual) {
             "gemm 64x128x256 fused with direct reduce_scatter, flag, 2 pieces a shard, then gathered");
 }
 
-TEST(TrialWords, CallAllGpusOfThePlatformAll) {
+TEST(TrialWords, CallAllGpusOfThePlatformAllAndNameWhatMovesTheData) {
   CollectiveTrial trial;
   trial.spec.bytes = 1_MiB;
   trial.spec.gpus = 0;
   EXPECT_EQ(to_string(Trial(trial)), "rccl all_gather of 1MiB over all GPUs");
   trial.spec.gpus = 8;
   EXPECT_EQ(to_string(Trial(trial)), "rccl all_gather of 1MiB over 8 GPUs");
-}
-
-TEST(TrialKinds, TellCollectivesApartByWhatMovesTheData) {
-  CollectiveTrial trial;
   EXPECT_EQ(kind_of(Trial(trial)), "collective by kernels");
   trial.spec.backend = models::Backend::sdma;
   EXPECT_EQ(kind_of(Trial(trial)), "collective by copy engines");
 }
 
+template <std::size_t... kinds>
+std::set<std::string_view> all_kinds_of_trials(std::index_sequence<kinds...>) {
+  return {kind_of(Trial(std::variant_alternative_t<kinds, Trial>{}))...};
+}
+
 TEST(TrialKinds, HaveNamesOfTheirOwn) {
-  std::set<std::string_view> kinds;
-  for (const Trial& trial :
-       {Trial(RestTrial{}), Trial(EmptyKernelTrial{}), Trial(GemmTrial{}), Trial(CollectiveTrial{}), Trial(CopyTrial{}),
-        Trial(FanOutTrial{}), Trial(RemoteTrial{}), Trial(StreamTrial{}), Trial(LoadTrial{}), Trial(C3Trial{}),
-        Trial(DependentTrial{}), Trial(StreamAndCollectiveTrial{}), Trial(StreamAndCopiesTrial{}), Trial(StepTrial{}),
-        Trial(ReplayTrial{}), Trial(FusedTrial{}), Trial(HogTrial{}), Trial(AttentionTrial{}), Trial(ServeTrial{})}) {
-    kinds.insert(kind_of(trial));
-  }
-  EXPECT_EQ(kinds.size(), std::variant_size_v<Trial>);
+  constexpr std::size_t all = std::variant_size_v<Trial>;
+  EXPECT_EQ(all_kinds_of_trials(std::make_index_sequence<all>()).size(), all);
   EXPECT_EQ(kind_of(Trial(LoadTrial{})), "loads");
   EXPECT_EQ(kind_of(Trial(DependentTrial{})), "dependent");
 }
@@ -136,48 +131,31 @@ TEST(TrialCommands, NameOptionsOfKernelsWhereThereAreKernels) {
   EXPECT_EQ(command_of(trial), "collective --collective all_reduce --backend sdma --bytes 1MiB --cus 8 --graph");
 }
 
-TEST(Figure, HasAKeyOfItsOwn) {
+// "1us" read as a time is per_unit in base units, and so on: what people read and what files say cannot drift apart.
+// Without a dimension a figure is a ratio, a percentage or so many a second. A fit divides by what was measured: but
+// for shares, which are compared in points, zero is out of bounds.
+TEST(Figure, HasAKeyOfItsOwnAUnitOfItsDimensionAndBoundsThatItCanBeDividedBy) {
   std::set<std::string_view> keys;
   for (const FigureForm& form : all_figures()) {
-    EXPECT_TRUE(keys.insert(form.key).second) << form.key;
-    EXPECT_FALSE(form.heading.empty()) << form.key;
+    SCOPED_TRACE(form.key);
+    EXPECT_TRUE(keys.insert(form.key).second);
+    EXPECT_FALSE(form.heading.empty());
+    EXPECT_EQ(&form_of(form.figure), &form);
+    if (form.dimension == sim::Dimension::number) {
+      EXPECT_TRUE(form.unit.empty() || form.unit == "%" || form.unit.ends_with("/s")) << form.unit;
+      EXPECT_EQ(form.per_unit, form.unit == "%" ? 0.01 : 1.0);
+    } else {
+      const sim::ParsedQuantity one = sim::parse_quantity("1" + std::string(form.unit), form.dimension);
+      EXPECT_TRUE(one.ok()) << one.error;
+      EXPECT_DOUBLE_EQ(one.value, form.per_unit);
+    }
+    EXPECT_LT(form.low, form.high);
+    const bool in_points = form.error == ErrorKind::points;
+    EXPECT_EQ(form.low > 0.0, !in_points);
+    EXPECT_TRUE(!in_points || form.high == 1.0);
   }
-}
-
-TEST(Figure, IsFoundByItself) {
-  for (const FigureForm& form : all_figures()) EXPECT_EQ(&form_of(form.figure), &form);
   EXPECT_EQ(form_of(Figure::time).key, "time");
   EXPECT_EQ(form_of(Figure::energy).key, "energy");
-}
-
-// "1us" read as a time is per_unit in base units, and so on: what people read and what files say cannot drift apart.
-TEST(Figure, HasAUnitOfItsDimension) {
-  for (const FigureForm& form : all_figures()) {
-    if (form.dimension == sim::Dimension::number) continue;
-    const sim::ParsedQuantity one = sim::parse_quantity("1" + std::string(form.unit), form.dimension);
-    EXPECT_TRUE(one.ok()) << form.key << ": " << one.error;
-    EXPECT_DOUBLE_EQ(one.value, form.per_unit) << form.key;
-  }
-}
-
-TEST(Figure, WithoutADimensionIsARatioAPercentageOrSoManyASecond) {
-  for (const FigureForm& form : all_figures()) {
-    if (form.dimension != sim::Dimension::number) continue;
-    EXPECT_TRUE(form.unit.empty() || form.unit == "%" || form.unit.ends_with("/s")) << form.key << form.unit;
-    EXPECT_EQ(form.per_unit, form.unit == "%" ? 0.01 : 1.0) << form.key;
-  }
-}
-
-// A fit divides by what was measured: but for shares, which are compared in points, zero is out of bounds.
-TEST(Figure, CanBeDividedByUnlessItIsCountedInPoints) {
-  for (const FigureForm& form : all_figures()) {
-    EXPECT_LT(form.low, form.high) << form.key;
-    const bool in_points = form.error == ErrorKind::points;
-    EXPECT_EQ(form.low > 0.0, !in_points) << form.key;
-    if (in_points) {
-      EXPECT_EQ(form.high, 1.0) << form.key;
-    }
-  }
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
+// Studies of pairs: their averages, tables and charts, and the files that ask for them.
 #include "study/c3/c3_study.h"
 
-#include <gtest/gtest.h>
+#include <sstream>
 
-#include <algorithm>
-
+#include "sim/config/config.h"
 #include "study/c3/c3_study_results.h"
+#include "tests/study/test_platform.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
@@ -24,18 +26,24 @@ StudyResult result(CollectiveKind kind, LengthClass length_class, sim::Time coll
   return result;
 }
 
+// The pair of 100 us each that takes 125: a speedup of 1.6 where 2 would be ideal, which is 60 % of the ideal gain.
+const std::vector<StudyResult> of_one_pair{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
+
 TEST(C3Study, AnOperationIsLongFromMoreThanTheRatioOn) {
-  EXPECT_EQ(classify(116_us, 100_us, 1.15), LengthClass::g_long);
-  EXPECT_EQ(classify(114_us, 100_us, 1.15), LengthClass::gc_equal);
-  EXPECT_EQ(classify(100_us, 114_us, 1.15), LengthClass::gc_equal);
-  EXPECT_EQ(classify(100_us, 116_us, 1.15), LengthClass::c_long);
+  for (const auto& [gemm, collective, expected] : {std::tuple(116_us, 100_us, LengthClass::g_long),
+                                                   {114_us, 100_us, LengthClass::gc_equal},
+                                                   {100_us, 114_us, LengthClass::gc_equal},
+                                                   {100_us, 116_us, LengthClass::c_long}}) {
+    EXPECT_EQ(classify(gemm, collective, 1.15), expected);
+  }
 }
 
 TEST(C3Study, FractionOfIdealIsZeroForSerialAndOneForTheLonger) {
-  EXPECT_DOUBLE_EQ(result(CollectiveKind::all_gather, LengthClass::gc_equal, 60_us, 160_us).c3.fraction_of_ideal(),
-                   0.0);
-  EXPECT_DOUBLE_EQ(result(CollectiveKind::all_gather, LengthClass::gc_equal, 60_us, 100_us).c3.fraction_of_ideal(),
-                   1.0);
+  const auto fraction = [](sim::Time makespan) {
+    return result(CollectiveKind::all_gather, LengthClass::gc_equal, 60_us, makespan).c3.fraction_of_ideal();
+  };
+  EXPECT_DOUBLE_EQ(fraction(160_us), 0.0);
+  EXPECT_DOUBLE_EQ(fraction(100_us), 1.0);
 }
 
 TEST(C3Study, SpeedupsAreAveragedWithinGroupsFirst) {
@@ -76,27 +84,24 @@ C3Study study_of_one_pair() {
 }
 
 TEST(C3StudyTables, StandBesideThePublishedFigures) {
-  const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
-  const ResultTable by_strategy = strategy_table(study_of_one_pair(), results);
+  const ResultTable by_strategy = strategy_table(study_of_one_pair(), of_one_pair);
   ASSERT_EQ(by_strategy.rows().size(), 1U);
   // Columns: strategy, of ideal, published, mean of scenarios, speedup, published (not said), highest, published,
   // ideal.
-  EXPECT_EQ(by_strategy.rows()[0][0], Cell(std::string("c3_sp")));
-  EXPECT_NEAR(std::get<double>(by_strategy.rows()[0][1]), 60.0, 1e-9);
-  EXPECT_NEAR(std::get<double>(by_strategy.rows()[0][2]), 42.0, 1e-9);
-  EXPECT_EQ(by_strategy.rows()[0][5], Cell());
-  EXPECT_EQ(by_strategy.rows()[0][7], Cell(1.3));
-}
-
-TEST(C3StudyTables, ClassesWithoutAScenarioStayBlank) {
-  const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
-  const ResultTable by_class = class_table(study_of_one_pair(), results);
-  const std::vector<Cell>& row = by_class.rows().at(0);
-  EXPECT_EQ(row[2], Cell());  // G-long
-  EXPECT_EQ(row[3], Cell());  // C-long
-  EXPECT_NEAR(std::get<double>(row[4]), 60.0, 1e-9);
-  EXPECT_NEAR(std::get<double>(row[5]), 38.0, 1e-9);
-  EXPECT_NEAR(std::get<double>(row[6]), 67.0, 1e-9);
+  const std::vector<Cell>& row = by_strategy.rows()[0];
+  EXPECT_EQ(row[0], Cell(std::string("c3_sp")));
+  EXPECT_NEAR(std::get<double>(row[1]), 60.0, 1e-9);
+  EXPECT_NEAR(std::get<double>(row[2]), 42.0, 1e-9);
+  EXPECT_EQ(row[5], Cell());
+  EXPECT_EQ(row[7], Cell(1.3));
+  // By class those without a scenario, G-long and C-long, stay blank.
+  const ResultTable by_class = class_table(study_of_one_pair(), of_one_pair);
+  const std::vector<Cell>& classes = by_class.rows().at(0);
+  EXPECT_EQ(classes[2], Cell());
+  EXPECT_EQ(classes[3], Cell());
+  EXPECT_NEAR(std::get<double>(classes[4]), 60.0, 1e-9);
+  EXPECT_NEAR(std::get<double>(classes[5]), 38.0, 1e-9);
+  EXPECT_NEAR(std::get<double>(classes[6]), 67.0, 1e-9);
 }
 
 // The heuristic reserves 32 CUs as the sweep does, and 16 where it takes 64: 110 us instead of 100 are a loss of 10 %.
@@ -125,8 +130,7 @@ TEST(C3StudyTables, TheHeuristicIsHeldAgainstTheSweep) {
 
 // One bar for the group that has a scenario, of speedup 1.6 where 2 would be ideal.
 TEST(C3StudyCharts, SpeedupsAreDrawnByGroupBesideTheIdeal) {
-  const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
-  const BarChart kernels = speedup_chart(study_of_one_pair(), results, PaperFigure::kernels);
+  const BarChart kernels = speedup_chart(study_of_one_pair(), of_one_pair, PaperFigure::kernels);
   EXPECT_EQ(kernels.series, (std::vector<std::string>{"c3_sp", "ideal"}));
   ASSERT_EQ(kernels.bars.size(), 1U);
   EXPECT_EQ(kernels.bars[0].label, "all_gather GC-equal");
@@ -136,7 +140,7 @@ TEST(C3StudyCharts, SpeedupsAreDrawnByGroupBesideTheIdeal) {
   EXPECT_NEAR(kernels.bars[0].published[0].value().low, 1.38, 1e-12);
   EXPECT_NEAR(kernels.bars[0].published[0].value().high, 1.67, 1e-12);
   EXPECT_FALSE(kernels.bars[0].published[1].has_value());
-  EXPECT_EQ(speedup_chart(study_of_one_pair(), results, PaperFigure::copy_engines).series,
+  EXPECT_EQ(speedup_chart(study_of_one_pair(), of_one_pair, PaperFigure::copy_engines).series,
             (std::vector<std::string>{"ideal"}));
 }
 
@@ -155,21 +159,19 @@ TEST(C3StudyCharts, ThePublishedSpeedupStandsAtTheMeanOfTheClasses) {
 }
 
 TEST(C3StudyCharts, FractionsStandBesideThePublishedOnesIfAny) {
-  const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
   C3Study study = study_of_one_pair();
   study.strategies.push_back(Strategy::serial);  // 0 by definition
-  const BarChart chart = fraction_chart(study, results, "x");
+  const BarChart chart = fraction_chart(study, of_one_pair, "x");
   ASSERT_EQ(chart.bars.size(), 1U);
   EXPECT_EQ(chart.bars[0].label, "c3_sp");
   EXPECT_NEAR(chart.bars[0].values[0].value(), 60.0, 1e-9);
   EXPECT_NEAR(chart.bars[0].published[0].value().low, 42.0, 1e-9);
   study.published.clear();
-  EXPECT_FALSE(fraction_chart(study, results, "x").bars[0].published[0].has_value());
+  EXPECT_FALSE(fraction_chart(study, of_one_pair, "x").bars[0].published[0].has_value());
 }
 
 TEST(C3StudyCharts, StandWithTheirTables) {
-  const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
-  const Results answer = study_results(study_of_one_pair(), results, "x");
+  const Results answer = study_results(study_of_one_pair(), of_one_pair, "x");
   for (const NamedTable& named : answer.tables) {
     for (const Column& column : named.table.columns()) EXPECT_FALSE(column.key == "published_speedup") << named.key;
   }
@@ -186,6 +188,83 @@ TEST(C3StudyTables, PairsShowTheClassThatFollowsFromTheirTimes) {
   EXPECT_EQ(row[1], Cell(std::string("GC-equal")));
   EXPECT_EQ(row[2], Cell(100.0));
   EXPECT_EQ(row[4], Cell(std::string("G-long")));
+}
+
+class C3StudyFileTest : public testing::Test {
+ protected:
+  C3Study read(sim::Config config) {
+    sim::Section root = config.root();
+    root.text("platform");
+    C3Study study = read_c3_study(root, testbed_);
+    config.finish();
+    return study;
+  }
+
+  // What is said of the smallest study after a replacement in its text.
+  std::string faults(const std::string& from, const std::string& to) {
+    std::string text =
+        "name: small\nplatform: mi300x\nlonger_by: 1.15\ngemms: {cb1: 8192x8192x8192}\ncollectives: [all_gather]\n"
+        "strategies: [c3_base]\npairs:\n  - {gemm: cb1, bytes: 896MiB, class: C-long}\n";
+    text.replace(text.find(from), from.size(), to);
+    try {
+      read(sim::Config::from_text(text, "test.yaml"));
+    } catch (const sim::ConfigError& error) {
+      return error.what();
+    }
+    return {};
+  }
+
+  Testbed testbed_{mi300x().spec};
+};
+
+TEST_F(C3StudyFileTest, ThePapersStudyIsReadAndClassAndRatioMayBeLeftOut) {
+  EXPECT_NO_THROW(read(sim::Config::from_file(C3SIM_SOURCE_DIR "/configs/experiments/conccl.yaml")));
+  EXPECT_EQ(faults(", class: C-long", ""), "");
+  EXPECT_EQ(faults("longer_by: 1.15\n", ""), "");
+  // Splits are those of the paper unless asked.
+  EXPECT_EQ(faults("longer_by: 1.15\n", "splits: fine\n"), "");
+  EXPECT_THAT(faults("longer_by: 1.15\n", "splits: coarse\n"), HasSubstr("test.yaml:3:9: splits: 'coarse'"));
+}
+
+TEST_F(C3StudyFileTest, APairWithoutAClassBelongsToTheOneOfItsTimes) {
+  C3Study study;
+  study.pairs = {{"long", {8192, 8192, 8192}, sim::Bytes(1048576.0), {}}};
+  study.collectives = {models::CollectiveKind::all_gather};
+  study.strategies = {Strategy::serial};
+  EXPECT_EQ(run_study(testbed_, study).front().length_class, LengthClass::g_long);
+}
+
+TEST_F(C3StudyFileTest, WhatAStrategyCannotDoIsLeftOutWithAWarning) {
+  const C3Study study = read(sim::Config::from_text(
+      "name: small\nplatform: mi300x\ngemms: {cb1: 2048x2048x2048}\ncollectives: [all_gather, reduce_scatter]\n"
+      "strategies: [serial, conccl]\npairs:\n  - {gemm: cb1, bytes: 64MiB}\n  - {gemm: cb1, bytes: 8MiB}\n",
+      "test.yaml"));
+  ASSERT_EQ(study.warnings.size(), 1u);
+  EXPECT_THAT(study.warnings.front(), HasSubstr("reduce_scatter is left out of conccl: copy engines do not reduce"));
+  const std::vector<StudyResult> results = run_study(testbed_, study);
+  EXPECT_EQ(results.size(), 6u);  // two pairs: all-gather twice, reduce-scatter once
+  const ResultTable classes = class_table(study, results);
+  const std::vector<Cell>& conccl = classes.rows().at(3);
+  EXPECT_EQ(conccl.at(0), Cell(std::string("reduce_scatter")));
+  EXPECT_EQ(conccl.at(7), Cell()) << "no speedup of what was not run";
+}
+
+// Threads share no state that an answer depends on.
+TEST_F(C3StudyFileTest, AStudyIsTheSameOnAnyNumberOfThreads) {
+  C3Study study;
+  study.pairs = {{"a", {4096, 4096, 4096}, sim::Bytes(67108864.0), {}},
+                 {"b", {2048, 8192, 2048}, sim::Bytes(16777216.0), LengthClass::c_long}};
+  study.collectives = {models::CollectiveKind::all_gather, models::CollectiveKind::all_to_all};
+  study.strategies.assign(all_strategies().begin(), all_strategies().end());
+  const auto csv = [&](int jobs) {
+    Testbed testbed(testbed_.platform());
+    std::ostringstream out;
+    write(study_results(study, run_study(testbed, study, {}, jobs), "mi300x"), Format::json, out);
+    return out.str();
+  };
+  const std::string on_one = csv(1);
+  EXPECT_EQ(csv(2), on_one);
+  EXPECT_EQ(csv(5), on_one);
 }
 
 }  // namespace

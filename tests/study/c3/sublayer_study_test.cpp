@@ -40,26 +40,20 @@ SublayerStudy study_of(const std::string& text) {
 }
 
 // What overlaps takes no less than the longer of the two, but for the host's calls between operations that it saves;
-// with GEMM, reduce-scatter and all-gather of equal length ideal overlap gains 3 over 2.
-TEST(SublayerStudies, FusedSchedulesAreBoundByIdealOverlap) {
-  const SublayerStudy study = study_of(study_text(as_t3));
-  for (const SublayerResult& one : run_sublayer_study(t3_machine(), study)) {
+// with GEMM, reduce-scatter and all-gather of equal length ideal overlap gains 3 over 2. Seven of eight parts of an
+// array of 2 T H bytes arrive at each GPU's neighbour, who adds them; its own GEMM stores seven of eight as updates,
+// too.
+TEST(SublayerStudies, FusedSchedulesAreBoundByIdealOverlapAndMoveTheBytesOfARing) {
+  for (const SublayerResult& one : run_sublayer_study(t3_machine(), study_of(study_text(as_t3)))) {
+    SCOPED_TRACE(one.sublayer.name);
     EXPECT_LE(one.ideal_speedup(), 1.5 + 1e-9);
-    EXPECT_LE(one.speedup(one.fused.front().time), 1.01 * one.ideal_speedup()) << one.sublayer.name;
-    EXPECT_GT(one.speedup(one.fused.front().time), 1.0) << one.sublayer.name;
-  }
-}
-
-// Seven of eight parts of an array of 2 T H bytes arrive at each GPU's neighbour, who adds them; its own GEMM stores
-// seven of eight as updates, too.
-TEST(SublayerStudies, MoveAndAddTheBytesOfARing) {
-  const SublayerStudy study = study_of(study_text(as_t3));
-  for (const SublayerResult& one : run_sublayer_study(t3_machine(), study)) {
+    EXPECT_LE(one.speedup(one.fused.front().time), 1.01 * one.ideal_speedup());
+    EXPECT_GT(one.speedup(one.fused.front().time), 1.0);
     const double array = 2.0 * 4096.0 * static_cast<double>(one.sublayer.hidden);
     const double others = 1.0 - 1.0 / one.sublayer.gpus;
-    EXPECT_NEAR(one.fused.front().moved.updates / (2.0 * others * array), 1.0, 1e-3);
-    EXPECT_LT(one.fused.front().moved.hbm_reads + one.fused.front().moved.hbm_writes,
-              one.moved.hbm_reads + one.moved.hbm_writes);
+    const auto& moved = one.fused.front().moved;
+    EXPECT_NEAR(moved.updates / (2.0 * others * array), 1.0, 1e-3);
+    EXPECT_LT(moved.hbm_reads + moved.hbm_writes, one.moved.hbm_reads + one.moved.hbm_writes);
   }
 }
 
@@ -80,22 +74,23 @@ TEST(SublayerStudies, SayWhatIsWrongWithAFile) {
     }
     return std::string();
   };
-  EXPECT_THAT(said(study_text("trigger: tracker, path: ring, tiles: 16")),
-              testing::HasSubstr("gpu.memory.near_memory hbm"));
-  EXPECT_THAT(said(study_text(as_t3, "[4097]")), testing::HasSubstr("4097 tokens (n) do not divide"));
-  EXPECT_THAT(said(study_text(as_t3, "[]")), testing::HasSubstr("at least one number of tokens"));
-  EXPECT_THAT(said(with(study_text(as_t3), "gpus: [8]", "gpus: []")),
-              testing::HasSubstr("models.small.gpus: at least one number of GPUs is needed"));
+  const std::string usual = study_text(as_t3);
+  for (const auto& [text, told] : std::vector<std::pair<std::string, std::string>>{
+           {study_text("trigger: tracker, path: ring, tiles: 16"), "gpu.memory.near_memory hbm"},
+           {study_text(as_t3, "[4097]"), "4097 tokens (n) do not divide"},
+           {study_text(as_t3, "[]"), "at least one number of tokens"},
+           {with(usual, "gpus: [8]", "gpus: []"), "models.small.gpus: at least one number of GPUs is needed"},
+           {with(usual, "near_memory: hbm", "near_memory: infinity_cache"),
+            "fused.plain.near_memory: this GPU has no Infinity Cache: none and hbm are accepted"},
+           {study_text("trigger: trakcer, tiles: 16"), "did you mean 'tracker'?"},
+           {study_text(as_t3, "[4096]", "sequential_s / plane_s"),
+            "published.metrics.plain.of: $(sequential_s / plane_s): there is no column 'plane_s'"}}) {
+    EXPECT_THAT(said(text), HasSubstr(told));
+  }
   EXPECT_THAT(said("name: t3\ntokens: [4096]\nmodels: {}\nsublayers: {}\nfused: {plain: {" + std::string(as_t3) +
                    "}}\ncus_apart: []\npublished: {source: nobody, metrics: {}}\n"),
-              testing::AllOf(testing::HasSubstr("t3.yaml:3:1: models: at least one is needed"),
-                             testing::HasSubstr("t3.yaml:4:1: sublayers: at least one is needed")));
-  EXPECT_THAT(said(with(study_text(as_t3), "near_memory: hbm", "near_memory: infinity_cache")),
-              testing::HasSubstr("fused.plain.near_memory: this GPU has no Infinity Cache: none and hbm are accepted"));
-  EXPECT_THAT(said(study_text("trigger: trakcer, tiles: 16")), testing::HasSubstr("did you mean 'tracker'?"));
-  EXPECT_THAT(
-      said(study_text(as_t3, "[4096]", "sequential_s / plane_s")),
-      testing::HasSubstr("published.metrics.plain.of: $(sequential_s / plane_s): there is no column 'plane_s'"));
+              AllOf(HasSubstr("t3.yaml:3:1: models: at least one is needed"),
+                    HasSubstr("t3.yaml:4:1: sublayers: at least one is needed")));
 }
 
 FinerGrainStudy small_study() {
@@ -108,23 +103,18 @@ FinerGrainStudy small_study() {
   return study;
 }
 
-TEST(FinerGrainStudies, SplitAllThatASchedulesTakesLongerIntoTwoLosses) {
+// What a schedule takes longer than ideal is split into two losses. One after the other nobody is in anyone's way, and
+// nothing is hidden: what is lost is the shorter of the two.
+TEST(FinerGrainStudies, SplitAllThatSchedulesTakeLongerIntoTwoLosses) {
   Testbed testbed(mi300x().spec);
+  // The launch of the second one, and the notice of the first one's end.
+  const models::HostSpec& host = testbed.platform().host;
+  const double queued = sim::to_microseconds(host.kernel_launch + host.kernel_notice);
   for (const FinerGrainResult& one : run_finer_grain_study(testbed, small_study(), true)) {
     EXPECT_EQ(one.ideal() + one.decomposition() + one.contention(), one.time);
     EXPECT_GE(one.contention(), sim::Time::zero()) << to_string(one.schedule);
-  }
-}
-
-// One after the other nobody is in anyone's way, and nothing is hidden: what is lost is the shorter of the two.
-TEST(FinerGrainStudies, SerialSchedulesLoseTheShorterOne) {
-  Testbed testbed(mi300x().spec);
-  for (const FinerGrainResult& one : run_finer_grain_study(testbed, small_study(), true)) {
     if (to_string(one.schedule) != "serial_rccl") continue;
     const double shorter = sim::to_microseconds(std::min(one.gemm_alone, one.collective_alone));
-    const models::HostSpec& host = testbed.platform().host;
-    // The launch of the second one, and the notice of the first one's end.
-    const double queued = sim::to_microseconds(host.kernel_launch + host.kernel_notice);
     EXPECT_NEAR(sim::to_microseconds(one.decomposition()), shorter - queued, 0.01 * shorter);
     EXPECT_NEAR(sim::to_microseconds(one.contention()), 0.0, 0.01 * shorter);
     EXPECT_DOUBLE_EQ(one.speedup(), 1.0);

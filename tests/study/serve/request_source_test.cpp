@@ -1,7 +1,6 @@
 #include "study/serve/request_source.h"
 
 #include <cmath>
-#include <vector>
 
 #include "sim/config/config_error.h"
 #include "tests/testing.h"
@@ -60,10 +59,10 @@ TEST(Requests, FollowFromTheSeedAlone) {
 // Mean 1000 and standard deviation 500; of 20,000, three standard errors are 11.
 TEST(Requests, HaveLengthsOfTheSpreadThatIsAsked) {
   double sum = 0.0, squares = 0.0;
-  const std::vector<ServeRequest> requests = drawn({.requests = 20'000, .prompt = 1000, .spread = 0.5});
-  for (const ServeRequest& request : requests) {
-    sum += static_cast<double>(request.prompt);
-    squares += static_cast<double>(request.prompt) * static_cast<double>(request.prompt);
+  for (const ServeRequest& request : drawn({.requests = 20'000, .prompt = 1000, .spread = 0.5})) {
+    const auto prompt = static_cast<double>(request.prompt);
+    sum += prompt;
+    squares += prompt * prompt;
   }
   const double mean = sum / 20'000.0;
   EXPECT_NEAR(mean, 1000.0, 11.0);
@@ -79,17 +78,17 @@ TEST(Requests, HaveNoMoreTokensThanThereIsRoomFor) {
 
 // All of one length: they are cut where they are a token longer than there is room for.
 TEST(Requests, CountThoseThatAreCut) {
-  for (const std::int64_t longest : {1100, 1099}) {
-    const std::unique_ptr<RequestSource> source =
-        drawn_requests({.requests = 10, .prompt = 1000, .output = 100}, longest);
+  for (const auto& [longest, cut] : {std::pair(1100, 0), {1099, 10}}) {
+    const auto source = drawn_requests({.requests = 10, .prompt = 1000, .output = 100}, longest);
     EXPECT_EQ(all(*source).size(), 10u);
-    EXPECT_EQ(source->cut(), longest == 1100 ? 0 : 10);
+    EXPECT_EQ(source->cut(), cut);
   }
 }
 
-std::vector<ServeRequest> traced(const std::string& text) {
-  return all(*traced_requests(c3sim::written("requests.csv", text), 8192));
+std::unique_ptr<RequestSource> source_of(const std::string& text) {
+  return traced_requests(c3sim::written("requests.csv", text), 8192);
 }
+std::vector<ServeRequest> traced(const std::string& text) { return all(*source_of(text)); }
 
 std::string fault_of_trace(const std::string& text) {
   try {
@@ -100,91 +99,76 @@ std::string fault_of_trace(const std::string& text) {
   return "none";
 }
 
-TEST(Requests, AreReadFromAFile) {
-  const std::vector<ServeRequest> requests = traced(
-      "# of a day\n"
-      "arrival_s,prompt_tokens,output_tokens,prefix,prefix_tokens\n"
-      "0,100,10,,\r\n"
-      "1.5,4000,20,7,3000\n");
-  ASSERT_EQ(requests.size(), 2u);
-  EXPECT_EQ(requests[0], (ServeRequest{sim::Time(0), 100, 10}));
-  EXPECT_EQ(requests[1], (ServeRequest{sim::to_time(sim::Seconds(1.5)), 4000, 20, 7, 3000}));
-}
+sim::Time after(double time) { return sim::to_time(sim::Seconds(time)); }
 
-constexpr auto heading = "arrival_s,prompt_tokens,output_tokens\n";
+const std::string heading = "arrival_s,prompt_tokens,output_tokens";
+
+// In the last one behind a byte order mark and in quotes.
+TEST(Requests, AreReadFromAFile) {
+  const std::string shared = "# of a day\n" + heading + ",prefix,prefix_tokens\n0,100,10,,\r\n1.5,4000,20,7,3000\n";
+  EXPECT_THAT(traced(shared),
+              ElementsAre(ServeRequest{after(0), 100, 10}, ServeRequest{after(1.5), 4000, 20, 7, 3000}));
+  EXPECT_THAT(traced("\xEF\xBB\xBF" + heading + "\n\"0\",\"100\",10\n"), ElementsAre(ServeRequest{after(0), 100, 10}));
+}
 
 // Of 8192 tokens, one request asks for 8193: the others are served, and it is named.
 TEST(Requests, ThatAreTooLongAreRejectedAndNamed) {
-  const std::unique_ptr<RequestSource> source = traced_requests(
-      c3sim::written("requests.csv", std::string(heading) + "0,100,10\n1,8000,193\n2,8000,192\n"), 8192);
+  const auto source = source_of(heading + "\n0,100,10\n1,8000,193\n2,8000,192\n");
   EXPECT_EQ(all(*source).size(), 2u);
   EXPECT_EQ(source->rejected(), 1);
-  EXPECT_THAT(source->first_rejected(), ::testing::ElementsAre("requests.csv:3 (8000 tokens and 193 of output)"));
-}
-
-TEST(Requests, MayStandBehindAByteOrderMarkAndInQuotes) {
-  const std::vector<ServeRequest> requests = traced("\xEF\xBB\xBF" + std::string(heading) + "\"0\",\"100\",10\n");
-  ASSERT_EQ(requests.size(), 1u);
-  EXPECT_EQ(requests[0], (ServeRequest{sim::Time(0), 100, 10}));
+  EXPECT_THAT(source->first_rejected(), ElementsAre("requests.csv:3 (8000 tokens and 193 of output)"));
 }
 
 // 46.68 s past the minute, then 50.95 s: 4.27 s later. The third, at 18:16 UTC as well, is 9.27 s behind the first.
 TEST(Requests, OfAzureArriveByDates) {
-  const std::vector<ServeRequest> requests = traced(
-      "TIMESTAMP,ContextTokens,GeneratedTokens\n"
-      "2023-11-16 18:15:46.6800000,374,44\n"
-      "2023-11-16 18:15:50.9500000,396,109\n"
-      "2023-11-16 20:15:55.950000+02:00,7,1\n");
+  const std::string columns = "TIMESTAMP,ContextTokens,GeneratedTokens\n";
+  const std::vector<ServeRequest> requests = traced(columns +
+                                                    "2023-11-16 18:15:46.6800000,374,44\n"
+                                                    "2023-11-16 18:15:50.9500000,396,109\n"
+                                                    "2023-11-16 20:15:55.950000+02:00,7,1\n");
   ASSERT_EQ(requests.size(), 3u);
   EXPECT_EQ(requests[0], (ServeRequest{sim::Time(0), 374, 44}));
   EXPECT_EQ(requests[1].prompt, 396);
   EXPECT_EQ(requests[1].output, 109);
   EXPECT_NEAR(seconds(requests[1].arrival), 4.27, 1e-6);
   EXPECT_NEAR(seconds(requests[2].arrival), 9.27, 1e-6);
-  EXPECT_THAT(fault_of_trace("TIMESTAMP,ContextTokens,GeneratedTokens\n16 Nov,374,44\n"),
-              HasSubstr("requests.csv:2: TIMESTAMP: '16 Nov' is none"));
+  EXPECT_THAT(fault_of_trace(columns + "16 Nov,374,44\n"), HasSubstr("requests.csv:2: TIMESTAMP: '16 Nov' is none"));
 }
 
 // Failed requests have no response.
 TEST(Requests, OfBurstGptAreThoseThatWereAnswered) {
-  const std::unique_ptr<RequestSource> source =
-      traced_requests(c3sim::written("burst.csv",
-                                     "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
-                                     "5,ChatGPT,472,18,490,Conversation log\n"
-                                     "45,ChatGPT,1087,0,1087,Conversation log\n"
-                                     "118,GPT-4,417,276,693,API log\n"),
-                      8192);
-  const std::vector<ServeRequest> requests = all(*source);
-  ASSERT_EQ(requests.size(), 2u);
-  EXPECT_EQ(requests[1], (ServeRequest{sim::to_time(sim::Seconds(113.0)), 417, 276}));
+  const auto source = source_of(
+      "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+      "5,ChatGPT,472,18,490,Conversation log\n"
+      "45,ChatGPT,1087,0,1087,Conversation log\n"
+      "118,GPT-4,417,276,693,API log\n");
+  EXPECT_THAT(all(*source), ElementsAre(ServeRequest{after(0), 472, 18}, ServeRequest{after(113.0), 417, 276}));
   EXPECT_EQ(source->without_output(), 1);
 }
 
 // The first two begin with ids 0 and 1, of 512 tokens each; the third shares nothing. Of a prompt of 600 tokens all of
 // it may be shared.
 TEST(Requests, OfMooncakeShareBeginnings) {
-  const std::vector<ServeRequest> requests = traced(
-      "{\"timestamp\": 1000, \"input_length\": 2000, \"output_length\": 52, \"hash_ids\": [0, 1, 2, 3]}\n"
-      "{\"timestamp\": 1500, \"input_length\": 600, \"output_length\": 5, \"hash_ids\": [0, 1]}\n\n"
-      "{\"timestamp\": 1500, \"input_length\": 7, \"output_length\": 1, \"hash_ids\": [9]}\n");
-  ASSERT_EQ(requests.size(), 3u);
-  EXPECT_EQ(requests[0], (ServeRequest{sim::Time(0), 2000, 52, 1, 1024}));
-  EXPECT_EQ(requests[1], (ServeRequest{sim::to_time(sim::Seconds(0.5)), 600, 5, 1, 600}));
-  EXPECT_EQ(requests[2], (ServeRequest{sim::to_time(sim::Seconds(0.5)), 7, 1}));
+  EXPECT_THAT(traced(R"({"timestamp": 1000, "input_length": 2000, "output_length": 52, "hash_ids": [0, 1, 2, 3]}
+{"timestamp": 1500, "input_length": 600, "output_length": 5, "hash_ids": [0, 1]}
+
+{"timestamp": 1500, "input_length": 7, "output_length": 1, "hash_ids": [9]}
+)"),
+              ElementsAre(ServeRequest{after(0), 2000, 52, 1, 1024}, ServeRequest{after(0.5), 600, 5, 1, 600},
+                          ServeRequest{after(0.5), 7, 1}));
   EXPECT_THAT(fault_of_trace("{\"timestamp\": 1}\n"), HasSubstr("requests.csv:1: input_length: a whole number"));
   EXPECT_THAT(fault_of_trace("{\"timestamp\": 1\n"), HasSubstr("is no object of JSON"));
 }
 
 // 10 and 40 requests a second for 100 s each: some 1000 and 4000, within four standard deviations.
 TEST(RequestSource, DrawsStagesOneBehindTheOther) {
-  const std::vector<ServeRequest> requests =
-      drawn({.stages = {{10.0, sim::to_time(sim::Seconds(100.0))}, {40.0, sim::to_time(sim::Seconds(100.0))}}});
-  const auto early = std::ranges::count_if(
-      requests, [](const ServeRequest& one) { return one.arrival < sim::to_time(sim::Seconds(100.0)); });
+  const std::vector<ServeRequest> requests = drawn({.stages = {{10.0, after(100.0)}, {40.0, after(100.0)}}});
+  const auto early =
+      std::ranges::count_if(requests, [](const ServeRequest& one) { return one.arrival < after(100.0); });
   EXPECT_NEAR(static_cast<double>(early), 1000.0, 4 * 32.0);
   EXPECT_NEAR(static_cast<double>(std::ssize(requests) - early), 4000.0, 4 * 64.0);
-  EXPECT_LT(requests.back().arrival, sim::to_time(sim::Seconds(200.0)));
-  EXPECT_EQ(drawn({.arrivals = Arrivals::even, .stages = {{2.0, sim::to_time(sim::Seconds(3.1))}}}).size(), 6);
+  EXPECT_LT(requests.back().arrival, after(200.0));
+  EXPECT_EQ(drawn({.arrivals = Arrivals::even, .stages = {{2.0, after(3.1)}}}).size(), 6);
 }
 
 // Lengths from 0.8 to 1 times 1000 tokens, each as likely: 900 in the mean.

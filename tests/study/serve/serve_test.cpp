@@ -1,30 +1,18 @@
 #include "study/serve/serve.h"
 
 #include "sim/config/config_error.h"
-#include "study/step/step.h"
-#include "tests/study/test_platform.h"
+#include "tests/study/step/step_questions.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
 
 namespace c3sim::study {
 namespace {
 
-const models::PlatformSpec& machine() {
-  static const Platform platform = mi300x();
-  return platform.spec;
-}
-
-StepQuestion llama_8b() {
-  StepQuestion question;
-  question.graph = true;
-  question.model = read_model("llama3-8b", folders);
-  return question;
-}
+StepQuestion llama_8b() { return step_of("--model llama3-8b"); }
 
 class BatchTimesTest : public ::testing::Test {
  protected:
-  const std::vector<ElementwiseOperator> operators_ = read_operators(folders);
-  BatchTimes times_{machine(), llama_8b(), operators_, 8192};
+  BatchTimes times_{mi300x_spec(), llama_8b(), step_operators(), 8192};
 };
 
 Batch decoding(std::int64_t sequences, std::int64_t context) {
@@ -37,19 +25,19 @@ Batch chunk(std::int64_t tokens, std::int64_t context) {
   return {.chunks = 1, .chunk_tokens = tokens, .chunk_pairs = count * (static_cast<double>(context) + count / 2.0)};
 }
 
-TEST_F(BatchTimesTest, AreThoseOfStepsAtPointsOfTheGrid) {
-  for (const Batch& batch : {decoding(1, 1024), decoding(64, 4096), chunk(512, 0), chunk(2048, 1024)}) {
-    EXPECT_NEAR(times_.error(batch).value(), 0.0, 0.005) << batch.tokens();
-  }
-}
-
-// Also where sequences decode beside prompts, which is no point of the grid.
-TEST_F(BatchTimesTest, AreCloseToThoseOfStepsBetween) {
+// Also between points of the grid, and where sequences decode beside prompts.
+TEST_F(BatchTimesTest, AreThoseOfSteps) {
   Batch mixed = chunk(1500, 700);
   mixed.decoding = 37;
   mixed.decoding_context = 37 * 1357;
-  for (const Batch& batch : {decoding(77, 1900), chunk(1234, 567), mixed}) {
-    EXPECT_NEAR(times_.error(batch).value(), 0.0, 0.06) << batch.tokens();
+  for (const auto& [batch, error] : {std::pair(decoding(1, 1024), 0.005),
+                                     {decoding(64, 4096), 0.005},
+                                     {chunk(512, 0), 0.005},
+                                     {chunk(2048, 1024), 0.005},
+                                     {decoding(77, 1900), 0.06},
+                                     {chunk(1234, 567), 0.06},
+                                     {mixed, 0.06}}) {
+    EXPECT_NEAR(times_.error(batch).value(), 0.0, error) << batch.tokens();
   }
 }
 
@@ -61,9 +49,7 @@ TEST_F(BatchTimesTest, GrowWithWhatIsComputed) {
 
 // Few tokens take the host's time to launch, many that of the GPUs.
 TEST_F(BatchTimesTest, LaunchedOpByOpAreThoseOfTheHostUntilTheGpusTakeLonger) {
-  StepQuestion question = llama_8b();
-  question.graph = false;
-  BatchTimes by_op(machine(), question, operators_, 8192);
+  BatchTimes by_op(mi300x_spec(), changed(llama_8b(), "--graph no"), step_operators(), 8192);
   EXPECT_GT(2 * by_op.cost(decoding(1, 128)).time, 3 * times_.cost(decoding(1, 128)).time);
   EXPECT_EQ(by_op.cost(decoding(1, 128)).time, by_op.cost(decoding(8, 128)).time);
   EXPECT_EQ(by_op.cost(chunk(8192, 0)).time, times_.cost(chunk(8192, 0)).time);
@@ -79,20 +65,15 @@ TEST_F(BatchTimesTest, HaveEqualChunksWithAsManyPairs) {
   EXPECT_EQ(step.context, 38);  // 37.5
 }
 
-ServeQuestion question_of(const std::string& model) {
-  ServeQuestion question;
-  question.model = model;
-  question.requests = 40;
-  question.rate = 2.0;
-  return question;
-}
+ServeQuestion serving_of(const std::string& model) { return {.model = model, .rate = 2.0, .requests = 40}; }
+
+ServeResult answered(const ServeQuestion& question) { return ServeMachine(mi300x_spec()).ask(question); }
 
 TEST(Serve, FullAnswersTheSameEachTime) {
-  ServeQuestion question = question_of("llama3-8b");
-  ServeMachine one(machine());
+  const ServeQuestion question = serving_of("llama3-8b");
+  ServeMachine one(mi300x_spec());
   const ServeResult first = one.ask(question);
-  const ServeResult second = ServeMachine(machine()).ask(question);
-  EXPECT_EQ(serve_cells(first), serve_cells(second));
+  EXPECT_EQ(serve_cells(first), serve_cells(answered(question)));
   EXPECT_EQ(serve_cells(first), serve_cells(one.ask(question)));
   EXPECT_EQ(first.served.requests, 40);
   EXPECT_GT(first.busy(), 0.0);
@@ -101,37 +82,26 @@ TEST(Serve, FullAnswersTheSameEachTime) {
 
 // Weights of 16 GB leave 157 of 90 % of 192 GiB... of which a token takes 131,072 bytes.
 TEST(Serve, FullGivesTheCacheWhatWeightsAndActivationsLeave) {
-  ServeQuestion question = question_of("llama3-8b");
-  const double room = machine().gpu.memory.hbm_capacity.value() * question.memory - 16.06e9;
-  const double tokens = static_cast<double>(ServeMachine(machine()).ask(question).cache_tokens);
+  const ServeQuestion question = serving_of("llama3-8b");
+  const double room = mi300x_spec().gpu.memory.hbm_capacity.value() * question.memory - 16.06e9;
+  const auto tokens = static_cast<double>(answered(question).cache_tokens);
   EXPECT_NEAR(tokens, room / 131'072.0, 0.02 * tokens);
 }
 
 // A request by itself: its prompt is a step of prefill, and each token of its output one of decoding.
 TEST(Serve, OfOneRequestIsItsSteps) {
-  ServeQuestion question = question_of("llama3-8b");
-  question.requests = 1;
-  question.prompt = 2048;
-  question.output = 2;
-  const ServeResult result = ServeMachine(machine()).ask(question);
-  StepQuestion prefill = llama_8b();
-  prefill.phase = Phase::prefill;
-  prefill.tokens = 2048;
-  prefill.kernels = question.step.kernels;
-  const double alone = sim::to_microseconds(study::ask(machine(), prefill, read_operators(folders)).time);
-  EXPECT_NEAR(sim::to_microseconds(result.served.first_token.mean()), alone, 0.01 * alone);
+  const ServeResult result = answered({.model = "llama3-8b", .rate = 2.0, .requests = 1, .prompt = 2048, .output = 2});
+  const double alone = us_on_mi300x(step_of("--model llama3-8b --phase prefill --tokens 2048 --kernels compiled"));
+  EXPECT_NEAR(in_us(result.served.first_token.mean()), alone, 0.01 * alone);
 }
 
 // Eight GPUs that share out experts have eight replicas of attention, each with sequences and a cache of its own: they
 // serve several times as many requests as one, which reads all experts itself, and hold eight times as many sequences.
 TEST(Serve, FullOfExpertsOnEightGpusServesMoreThanOne) {
-  ServeQuestion question = question_of("mixtral-8x7b");
-  question.arrivals = Arrivals::at_once;
-  question.requests = 500;
-  ServeMachine one(machine());
-  const ServeResult alone = one.ask(question);
+  ServeQuestion question{.model = "mixtral-8x7b", .arrivals = Arrivals::at_once, .requests = 500};
+  const ServeResult alone = answered(question);
   question.step.ep = question.step.dp = 8;
-  const ServeResult eight = one.ask(question);
+  const ServeResult eight = answered(question);
   const auto rate = [](const ServeResult& result) { return result.served.per_second(result.served.requests); };
   EXPECT_GT(rate(eight), 4.0 * rate(alone));
   EXPECT_LT(rate(eight), 16.0 * rate(alone));
@@ -157,8 +127,7 @@ TEST(Batches, AreOfTheBusiestReplica) {
 }
 
 double fetched(Fetch fetch, std::int64_t blocks) {
-  StepQuestion step = llama_8b();
-  return sim::to_microseconds(FetchTimes(machine(), fetch, Store::host, block_copies(step, 16)).of(blocks));
+  return in_us(FetchTimes(mi300x_spec(), fetch, Store::host, block_copies(llama_8b(), 16)).of(blocks));
 }
 
 // A link to the host has a hundredth of HBM's rate, which a batch hardly misses. A fetch, whose engine has few bytes
@@ -166,7 +135,7 @@ double fetched(Fetch fetch, std::int64_t blocks) {
 TEST(Fetch, AndABatchSlowEachOtherDownByWhatTheyShare) {
   const BlockCopies copies = block_copies(llama_8b(), 128);
   for (const bool has_prompts : {false, true}) {
-    const FetchSlowdown host = FetchTimes(machine(), Fetch::back_to_back, Store::host, copies).beside(has_prompts);
+    const FetchSlowdown host = FetchTimes(mi300x_spec(), Fetch::back_to_back, Store::host, copies).beside(has_prompts);
     EXPECT_GE(host.batch, 1.0);
     EXPECT_LT(host.batch, 1.05);
     EXPECT_GE(host.fetch, 1.0);
@@ -191,58 +160,43 @@ TEST(Fetch, GrowsEvenlyWithBlocks) {
 
 // Of the second prompt 5 tokens begin as the first does, no whole block; of the third 200 do, twelve blocks of 16.
 TEST(Serve, FullFetchesBeginningsOfARequestFileInEveryWay) {
-  ServeQuestion question = question_of("llama3-8b");
+  ServeQuestion question = serving_of("llama3-8b");
   question.waits = Waits::batch;
   question.trace = c3sim::written("beginnings.csv",
                                   "arrival_s,prompt_tokens,output_tokens,prefix,prefix_tokens\n"
                                   "1,300,10,1,200\n9,300,10,1,5\n17,300,10,1,200\n");
-  ServeMachine one(machine());
+  ServeMachine one(mi300x_spec());
   for (const Fetch fetch : sim::all_of<Fetch>()) {
     question.fetch = fetch;
     EXPECT_EQ(one.ask(question).served.groups[0].fetched, fetch == Fetch::none ? 0 : 192) << to_string(fetch);
   }
 }
 
+// Prompts are of 100,000 tokens, of the 131,072 that the context of the model has.
 TEST(Serve, FullTellsHowManyRequestsWereCut) {
-  ServeQuestion question = question_of("llama3-8b");
-  question.prompt = 100'000;  // of the 131,072 that its context has
-  EXPECT_EQ(ServeMachine(machine()).ask(question).cut, 0);
+  ServeQuestion question{.model = "llama3-8b", .rate = 2.0, .requests = 40, .prompt = 100'000};
+  EXPECT_EQ(answered(question).cut, 0);
   question.spread = 2.0;
-  const ServeResult result = ServeMachine(machine()).ask(question);
+  const ServeResult result = answered(question);
   EXPECT_GT(result.cut, 0);
   EXPECT_THAT(serve_notes({&result, 1}).back(), HasSubstr(" of 40 requests were drawn longer than"));
 }
 
-std::string fault_of(ServeQuestion question) {
-  const std::vector<sim::Fault> faults = ServeMachine(machine()).faults_of(std::move(question));
-  return faults.empty() ? "none" : faults.front().where + ": " + faults.front().what;
-}
-
 TEST(Serve, RefusesWhatContradictsItselfOrHasNoRoom) {
-  ServeQuestion question = question_of("llama3-8b");
-  EXPECT_EQ(fault_of(question), "none");
-  question.prompt = 200'000;
-  EXPECT_THAT(fault_of(question), HasSubstr("prompt: 200000 tokens and 128 of output are more than the"));
-  question = question_of("llama3-8b");
-  question.reuse = 0.5;
-  EXPECT_THAT(fault_of(question), HasSubstr("prefix: prompts of 1024 tokens that begin as others do share 1 to 1024"));
-  question.prefix = 512;
-  question.fetch = Fetch::kernel;
-  EXPECT_THAT(fault_of(question), HasSubstr("waits: a kernel that fetches"));
-  question.budget = 100;
-  question.waits = Waits::batch;
-  EXPECT_THAT(fault_of(question), HasSubstr("budget: 100 tokens of a batch are fewer than the 256 sequences"));
-  question = question_of("llama3-8b");
-  question.apart = 8;
-  EXPECT_THAT(fault_of(question),
-              HasSubstr("apart: 8 GPUs that compute prompts and 1 that decode are more than the 8"));
-  question.apart = 4;
-  EXPECT_THAT(fault_of(question), HasSubstr("apart: GPUs that compute prompts hand over"));
-  EXPECT_THAT(fault_of(question_of("llama3-405b")), HasSubstr("GB are needed of a GPU's"));
-}
-
-TEST(Serve, ReadsItsModelByName) {
-  EXPECT_THROW(ServeMachine(machine()).faults_of(question_of("lama3-8b")), sim::ConfigError);
+  const std::string model = "llama3-8b";
+  for (const auto& [question, told] : std::vector<std::pair<ServeQuestion, std::string>>{
+           {{.model = model}, "none"},
+           {{.model = model, .prompt = 200'000}, "prompt: 200000 tokens and 128 of output are more than the"},
+           {{.model = model, .reuse = 0.5}, "prefix: prompts of 1024 tokens that begin as others do share 1 to 1024"},
+           {{.model = model, .reuse = 0.5, .prefix = 512, .fetch = Fetch::kernel}, "waits: a kernel that fetches"},
+           {{.model = model, .budget = 100}, "budget: 100 tokens of a batch are fewer than the 256 sequences"},
+           {{.model = model, .apart = 8}, "apart: 8 GPUs that compute prompts and 1 that decode are more than the 8"},
+           {{.model = model, .apart = 4}, "apart: GPUs that compute prompts hand over"},
+           {{.model = "llama3-405b"}, "GB are needed of a GPU's"}}) {
+    const std::vector<sim::Fault> faults = ServeMachine(mi300x_spec()).faults_of(question);
+    EXPECT_THAT(faults.empty() ? "none" : faults.front().where + ": " + faults.front().what, HasSubstr(told));
+  }
+  EXPECT_THROW(ServeMachine(mi300x_spec()).faults_of({.model = "lama3-8b"}), sim::ConfigError);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "study/serve/serving.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
@@ -32,9 +33,12 @@ ServingGroup group_of(ServerSpec spec) {
   return {spec, by_tokens, [](std::int64_t tokens) { return tokens * 2_us; }};
 }
 
-Served served(std::vector<ServeRequest> requests, ServerSpec spec) {
+Served served(std::vector<ServeRequest> requests, ServingGroup group, const ServingRules& rules = {}) {
   Listed source(std::move(requests));
-  return serve(source, {group_of(spec)});
+  return serve(source, {std::move(group)}, rules);
+}
+Served served(std::vector<ServeRequest> requests, ServerSpec spec, const ServingRules& rules = {}) {
+  return served(std::move(requests), group_of(spec), rules);
 }
 
 double microseconds(sim::Time time) { return sim::to_microseconds(time); }
@@ -61,8 +65,8 @@ TEST(Serving, OfOneRequestIsItsBatchesOneBehindTheOther) {
 // take 30, and the last of three, alone, 20.
 TEST(Serving, KeepsSoManyRequestsUnderWay) {
   const auto at_once = [](std::int64_t concurrency, const ServiceLimits& limits) {
-    Listed source({{0_us, 10, 1}, {500_us, 10, 1}, {900_us, 10, 1}});
-    return serve(source, {group_of({.budget = 100, .blocks = 100})}, {.concurrency = concurrency, .limits = limits});
+    return served({{0_us, 10, 1}, {500_us, 10, 1}, {900_us, 10, 1}}, ServerSpec{.budget = 100, .blocks = 100},
+                  {.concurrency = concurrency, .limits = limits});
   };
   EXPECT_EQ(at_once(1, {}).end, 60_us);
   EXPECT_NEAR(microseconds(at_once(1, {}).whole.mean()), 20.0, 1e-6);
@@ -92,26 +96,22 @@ TEST(Serving, TakesBlocksAsTokensNeedThem) {
 }
 
 // All four tokens of a draft are right: of eleven tokens of output the prompt gives one and two batches of five the
-// rest. None is: ten batches, of as many tokens each but for the last, which need no draft.
+// rest. None is: ten batches, of as many tokens each but for the last, which need no draft. Of 0.7 right ones each
+// batch has (1 - 0.7^5) / (1 - 0.7) = 2.773 tokens (Leviathan et al., arXiv 2211.17192, equation 1).
 TEST(Serving, VerifiesDrafts) {
-  const auto batches = [](double acceptance) {
-    return served({{0_us, 10, 11}}, {.blocks = 100, .draft = 4, .acceptance = acceptance}).groups[0];
+  const auto drafted = [](std::int64_t output, double acceptance) {
+    return served({{0_us, 10, output}}, {.blocks = 10'000, .draft = 4, .acceptance = acceptance}).groups[0];
   };
-  EXPECT_EQ(batches(1.0).batches, 1 + 2);
-  EXPECT_EQ(batches(1.0).accepted, 8);
-  EXPECT_EQ(batches(0.0).batches, 1 + 10);
-  EXPECT_EQ(batches(0.0).accepted, 0);
-}
-
-// (1 - 0.7^5) / (1 - 0.7) = 2.773 tokens a batch (Leviathan et al., arXiv 2211.17192, equation 1).
-TEST(Serving, AcceptsAsManyTokensAsLeviathanSays) {
-  const Served one = served({{0_us, 10, 20'001}}, {.blocks = 10'000, .draft = 4, .acceptance = 0.7});
-  EXPECT_NEAR(20'000.0 / static_cast<double>(one.groups[0].batches - 1), 2.773, 0.05);
+  EXPECT_EQ(drafted(11, 1.0).batches, 1 + 2);
+  EXPECT_EQ(drafted(11, 1.0).accepted, 8);
+  EXPECT_EQ(drafted(11, 0.0).batches, 1 + 10);
+  EXPECT_EQ(drafted(11, 0.0).accepted, 0);
+  EXPECT_NEAR(20'000.0 / static_cast<double>(drafted(20'001, 0.7).batches - 1), 2.773, 0.05);
 }
 
 Served on_replicas(Router router, std::vector<ServeRequest> requests) {
-  Listed source(std::move(requests));
-  return serve(source, {group_of({.block = 16, .blocks = 1000, .keeps = true})}, {.replicas = 2, .router = router});
+  return served(std::move(requests), ServerSpec{.block = 16, .blocks = 1000, .keeps = true},
+                {.replicas = 2, .router = router});
 }
 
 // Every second request takes 1010 us, the others 20. In turn the first replica has all of the long ones.
@@ -176,8 +176,7 @@ TEST(Serving, FetchesAndBatchesKeepEachOtherBack) {
   ServingGroup group =
       group_of({.block = 16, .blocks = 100, .fetches = true, .store_blocks = 3, .stored = 1, .stored_tokens = 48});
   group.beside = [](const Batch&) { return FetchSlowdown{.batch = 1.5, .fetch = 2.0}; };
-  Listed source({{0_us, 1000, 1}, {0_us, 64, 1, 0, 48}});
-  const Served two = serve(source, {group});
+  const Served two = served({{0_us, 1000, 1}, {0_us, 64, 1, 0, 48}}, group);
   EXPECT_NEAR(microseconds(two.first_token.quantile(0.0)), 1010.0 + 64.0, 0.6);
   EXPECT_EQ(two.groups[0].fetched, 48);
   EXPECT_NEAR(microseconds(two.groups[0].busy), 1010.0 + 64.0 + 26.0, 1e-3);  // and what is left of the second's prompt
@@ -218,9 +217,7 @@ TEST(Serving, FetchesBeginningsFromTheStore) {
   EXPECT_EQ(fetched.groups[0].fetched, 48);
   EXPECT_NEAR(microseconds(fetched.first_token.mean()), (74.0 + 96.0 + 26.0) / 2.0, 1e-6);
   // Those that come at once are fetched one behind the other, or, where batches wait, all before the next of them.
-  std::vector<ServeRequest> requests = alike(3, 0_us);
-  requests[0].arrival = 0_us;
-  for (std::size_t i = 1; i < 3; ++i) requests[i].arrival = 1'000_us;
+  const std::vector<ServeRequest> requests{{0_us, 64, 2, 7, 48}, {1'000_us, 64, 2, 7, 48}, {1'000_us, 64, 2, 7, 48}};
   EXPECT_NEAR(microseconds(served(requests, spec).first_token.quantile(1.0)), 96.0 + 96.0 + 26.0, 0.3);
   spec.batch_waits = true;
   EXPECT_NEAR(microseconds(served(requests, spec).first_token.quantile(0.5)), 96.0 + 96.0 + 42.0, 0.3);
@@ -267,27 +264,18 @@ Served one_by_one(const ServeQuestion& question, BatchCosts costs) {
   return serve(*source, {{{.budget = 1 << 20, .sequences = 1, .blocks = 1 << 20}, std::move(costs), {}}});
 }
 
-// M/D/1: requests wait s * load / (2 * (1 - load)) (Pollaczek and Khinchine).
-TEST(Serving, FullWaitsAsPollaczekAndKhinchineSayOfEqualRequests) {
-  for (const double load : {0.3, 0.6, 0.8}) {
-    const ServeQuestion question{.rate = load * 1000.0, .requests = 2'000'000, .prompt = 100, .output = 1};
-    const Served queue = one_by_one(question, [](const Batch&) { return BatchCost{1000_us, {}}; });
+// Requests wait rate * mean of squares / (2 * (1 - load)) (Pollaczek and Khinchine): M/D/1 of prompts of 1000 tokens,
+// of a microsecond each, and M/G/1 of a mean of 1000 and a spread of 0.7, whose mean of squares is (1 + 0.49) * 1000^2.
+TEST(Serving, FullWaitsAsPollaczekAndKhinchineSay) {
+  for (const auto& [load, spread] : {std::pair(0.3, 0.0), {0.6, 0.0}, {0.8, 0.0}, {0.3, 0.7}, {0.6, 0.7}}) {
+    const Served queue =
+        one_by_one({.rate = load * 1000.0, .requests = 3'000'000, .prompt = 1000, .output = 1, .spread = spread},
+                   [](const Batch& batch) {
+                     return BatchCost{batch.tokens() * 1_us, {}};
+                   });
     const double wait = microseconds(queue.first_token.mean()) - 1000.0;
-    const double expected = 1000.0 * load / (2.0 * (1.0 - load));
-    EXPECT_NEAR(wait, expected, 0.01 * expected) << load;
-  }
-}
-
-// M/G/1: rate * mean of squares / (2 * (1 - load)). Prompts of mean 1000 tokens, of a microsecond each, and a spread of
-// 0.7: the mean of squares is (1 + 0.49) * 1000^2.
-TEST(Serving, FullWaitsAsPollaczekAndKhinchineSayOfUnequalRequests) {
-  for (const double load : {0.3, 0.6}) {
-    const ServeQuestion question{
-        .rate = load * 1000.0, .requests = 3'000'000, .prompt = 1000, .output = 1, .spread = 0.7};
-    const Served queue = one_by_one(question, [](const Batch& batch) { return BatchCost{batch.tokens() * 1_us, {}}; });
-    const double wait = microseconds(queue.first_token.mean()) - 1000.0;
-    const double expected = 1000.0 * load * 1.49 / (2.0 * (1.0 - load));
-    EXPECT_NEAR(wait, expected, 0.01 * expected) << load;
+    const double expected = 1000.0 * load * (1.0 + spread * spread) / (2.0 * (1.0 - load));
+    EXPECT_NEAR(wait, expected, 0.01 * expected) << load << " of spread " << spread;
   }
 }
 
@@ -343,11 +331,6 @@ RC_GTEST_PROP(Serving, LosesNeitherRequestsNorTokens, ()) {
   RC_ASSERT(again.whole.mean() == all.whole.mean());
 }
 
-TEST(Latencies, OfNoneAreNothing) {
-  EXPECT_EQ(Latencies{}.mean(), 0_us);
-  EXPECT_EQ(Latencies{}.quantile(0.5), 0_us);
-}
-
 // The least that half of 1 to 999 us do not exceed is the 500th; the mean is exact.
 TEST(Latencies, QuantilesLieWithinTheErrorThatTheyState) {
   Latencies latencies;
@@ -361,11 +344,11 @@ TEST(Latencies, QuantilesLieWithinTheErrorThatTheyState) {
   }
 }
 
-TEST(Latencies, CountTimesOfNothing) {
+TEST(Latencies, OfNoneAreNothingAndTimesOfNothingCount) {
   Latencies latencies;
-  latencies.add(0_us);
-  latencies.add(0_us);
-  latencies.add(8_us);
+  EXPECT_EQ(latencies.mean(), 0_us);
+  EXPECT_EQ(latencies.quantile(0.5), 0_us);
+  for (const sim::Time time : {0_us, 0_us, 8_us}) latencies.add(time);
   EXPECT_EQ(latencies.quantile(0.5), 0_us);
   EXPECT_GT(latencies.quantile(0.99), 7_us);
 }

@@ -1,10 +1,12 @@
-// Steps whose layers are shared out to stages.
+// Steps whose layers are shared out to stages: turns, and what follows from few of them.
 #include "study/step/pipeline.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include <fmt/format.h>
 
+#include "study/run/power_meter.h"
+#include "study/step/part_of_step.h"
 #include "tests/study/step/step_questions.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
@@ -13,8 +15,9 @@ namespace {
 TEST(Pipeline, HasAGradientBehindEachForwardPass) {
   const auto in_words = [](int stage, bool trains) {
     std::string words;
-    for (const Turn& turn : turns_of(stage, 3, 4, trains))
+    for (const Turn& turn : turns_of(stage, 3, 4, trains)) {
       words += (turn.forward ? "f" : "b") + std::to_string(turn.micro);
+    }
     return words;
   };
   EXPECT_EQ(in_words(0, true), "f0f1f2b0f3b1b2b3");
@@ -27,66 +30,229 @@ TEST(Pipeline, HasAGradientBehindEachForwardPass) {
 TEST(Pipeline, IsIdleWhileItFillsAndEmpties) {
   constexpr int stages = 4;
   constexpr int micro = 6;
-  StepQuestion question = prefill_of("llama3-8b", 2 * stages, 2048);
-  question.batch = micro;
-  question.pp = stages;
-  question.micro = micro;
-  for (const models::Backend carrier : {models::Backend::rccl, models::Backend::sdma}) {
-    question.collectives = carrier;
-    const StepResult result = ask_mi300x(question);
+  for (const char* const carrier : {"--collectives rccl", "--collectives sdma"}) {
+    const StepResult result = ask_mi300x(changed(
+        step_of("--model llama3-8b --phase prefill --layers 8 --tokens 2048 --batch 6 --pp 4 --micro 6"), carrier));
     const double turn = in_us(result.compute) / micro;
-    const double send = in_us(result.time_of(Kind::send)) * stages / (micro * (stages - 1));
+    const double send = us_of(result, Kind::send) * stages / (micro * (stages - 1));
     EXPECT_NEAR(in_us(result.time), (micro + stages - 1) * turn + (stages - 1) * send, 0.02 * in_us(result.time));
   }
 }
 
 // With gradients the same, but that each turn of the steady state may wait for what is sent both ways.
 TEST(Pipeline, OfTrainingIsIdleAsLong) {
-  constexpr int stages = 2;
-  constexpr int micro = 4;
-  StepQuestion question = training_of("llama3-8b", 2 * stages, 2048);
-  question.batch = micro;
-  question.pp = stages;
-  question.micro = micro;
-  const StepResult result = ask_mi300x(question);
-  const double busy = in_us(result.compute) / micro * (micro + stages - 1);
-  const double send = in_us(result.time_of(Kind::send)) / micro;
+  constexpr int turns = 4 + 2 - 1;  // four micro-batches on two stages
+  const StepResult result =
+      ask_mi300x(step_of("--model llama3-8b --phase train --layers 4 --tokens 2048 --batch 4 --pp 2 --micro 4"));
+  const double busy = in_us(result.compute) / 4 * turns;
   EXPECT_GT(in_us(result.time), 0.99 * busy);
-  EXPECT_LT(in_us(result.time), 1.01 * busy + 2.0 * send * (micro + stages - 1));
+  EXPECT_LT(in_us(result.time), 1.01 * busy + 2.0 * us_of(result, Kind::send) / 4 * turns);
 }
 
 // Two stages of four GPUs each are as long idle as two of one, and each turn takes what a step of its layers takes on
 // four GPUs; every GPU sends to its like.
 TEST(Pipeline, HasStagesOfSeveralGpus) {
   constexpr int micro = 4;
-  StepQuestion alone = prefill_of("llama3-8b", 4, 2048);
-  alone.tp = 4;
-  StepQuestion question = prefill_of("llama3-8b", 8, 2048);
-  question.tp = 4;
-  question.pp = 2;
-  question.batch = micro;
-  question.micro = micro;
-  for (const models::Backend carrier : {models::Backend::rccl, models::Backend::sdma}) {
-    alone.collectives = question.collectives = carrier;
-    const double turn = in_us(ask_mi300x(alone).time);
-    const StepResult result = ask_mi300x(question);
+  for (const std::string carrier : {"rccl", "sdma"}) {
+    const std::string both = "--model llama3-8b --phase prefill --tokens 2048 --tp 4 --collectives " + carrier;
+    const double turn = us_on_mi300x(step_of(both + " --layers 4"));
+    const StepResult result = ask_mi300x(step_of(both + " --layers 8 --pp 2 --batch 4 --micro 4"));
     const double sends = result.operations.at("activations").count;
     EXPECT_NEAR(sends, micro / 2.0, 1e-9);  // four of each GPU of the first stage, none of the second
-    const double send = in_us(result.time_of(Kind::send)) / sends;
+    const double send = us_of(result, Kind::send) / sends;
     EXPECT_NEAR(in_us(result.time), (micro + 1) * turn + send, 0.02 * in_us(result.time));
   }
 }
 
 // Of a stage: a quarter of the layers, and the activations of as many micro-batches as there are stages.
 TEST(Pipeline, SharesOutWeightsAndHoldsMicroBatches) {
-  StepQuestion question = training_of("llama3-8b", 8, 2048);
-  question.batch = 8;
+  const StepQuestion question = step_of("--model llama3-8b --phase train --layers 8 --tokens 2048 --batch 8");
   const StepMemory whole = memory_of(question);
-  question.pp = 4;
-  question.micro = 8;
-  const StepMemory stage = memory_of(question);
+  const StepMemory stage = memory_of(changed(question, "--pp 4 --micro 8"));
   EXPECT_NEAR(stage.weights.value(), whole.weights.value() / 4.0, 1.0);
   EXPECT_NEAR(stage.activations.value(), whole.activations.value() / 4.0 * 4.0 / 8.0, 1.0);
+}
+
+// Of a step, in seconds and joules.
+struct PipelineFigures {
+  double time = 0.0;
+  double energy = 0.0;
+  double compute = 0.0;
+  double exposed = 0.0;
+  double at_rest = 0.0;  // watts
+};
+
+double in_step_seconds(sim::Time time) { return sim::to_seconds(time).value(); }
+
+PipelineFigures of_few(const StepQuestion& question, const models::PlatformSpec& platform,
+                       const Testbed::Factor& factor = {}) {
+  const StepResult result = ask(platform, question, step_operators(), factor);
+  return {in_step_seconds(result.time), result.energy().value(), in_step_seconds(result.compute),
+          in_step_seconds(result.exposed)};
+}
+
+// Of all stages, layers and micro-batches, simulated as launched.
+PipelineFigures simulated_in_whole(const StepQuestion& question, const models::PlatformSpec& platform) {
+  Testbed testbed(launching(platform, question.launch()));
+  const PartOfStep part = part_of(question, step_operators(), testbed, question.stage_layers());
+  PowerMeter meter;
+  const Timeline timeline =
+      testbed.watch(part.schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
+  const std::vector<PartOfStep::Place> places = part.places();
+  std::vector<BusyTimes> compute(static_cast<std::size_t>(question.pp));
+  std::vector<BusyTimes> communication = compute;
+  PipelineFigures figures;
+  for (std::size_t place = 0; place < places.size(); ++place) {
+    const auto [operation, block] = places[place];
+    for (const StepPart& one : parts_of(*operation, timeline.operations[place], testbed.platform())) {
+      figures.time = std::max(figures.time, in_step_seconds(one.end));
+      for (int stage = 0; stage < question.pp; ++stage) {
+        if (std::ranges::count(block->gpus, stage * question.stage_gpus()) == 0) continue;
+        add_busy((communicates(one.kind) ? communication : compute)[static_cast<std::size_t>(stage)], one.start,
+                 one.end);
+      }
+    }
+  }
+  for (std::size_t stage = 0; stage < compute.size(); ++stage) {
+    figures.compute += in_step_seconds(length_of(compute[stage])) / question.pp;
+    figures.exposed += in_step_seconds(length_of(communication[stage] - compute[stage])) / question.pp;
+  }
+  figures.energy = meter.mean_power(sim::Seconds(figures.time)).value() * figures.time;
+  figures.at_rest = meter.at_rest(sim::Seconds(1.0)).energy.value();
+  return figures;
+}
+
+StepQuestion pipeline_of(int layers, int pp, int micro, int tokens, const std::string& options = {}) {
+  return changed(step_of(fmt::format("--model llama3-8b --phase train --layers {} --pp {} --batch {} --micro {} "
+                                     "--tokens {}",
+                                     layers, pp, micro, micro, tokens)),
+                 options);
+}
+
+struct PipelineCase {
+  const char* name;
+  StepQuestion question;
+  double time = 1e-3;  // relative error that is accepted, of compute and energy five times as much
+};
+void PrintTo(const PipelineCase& one, std::ostream* out) { *out << one.name; }
+
+// Feed-forward halves of these layers have half the features between their products.
+StepQuestion narrow_in(StepQuestion question, std::vector<std::int64_t> layers) {
+  question.model.variants = {{.name = "narrow", .layers = std::move(layers), .ffn = 7168}};
+  return question;
+}
+StepQuestion with_ends(StepQuestion question) {
+  question.model.layers = *question.layers;
+  question.layers.reset();
+  return question;
+}
+
+class FullPipelineIsAsSimulatedInWhole : public ::testing::TestWithParam<PipelineCase> {};
+
+// Stages and micro-batches that are not simulated follow from those that are: of eight stages three, of up to 12
+// micro-batches three, of three or four layers two.
+TEST_P(FullPipelineIsAsSimulatedInWhole, InTimeEnergyAndWhatIsExposed) {
+  const StepQuestion& question = GetParam().question;
+  const PipelineFigures all = simulated_in_whole(question, mi300x_spec());
+  const PipelineFigures few = of_few(question, mi300x_spec());
+  const double error = GetParam().time;
+  EXPECT_NEAR(few.time, all.time, error * all.time);
+  // Op by op the GPUs wait for their host, by turns that differ: their energy is known less closely.
+  EXPECT_NEAR(few.energy, all.energy, (question.graph ? 5.0 * error : 0.03) * all.energy);
+  if (!question.graph) return;  // what is busy is as from a graph
+  EXPECT_NEAR(few.compute, all.compute, 5.0 * error * all.compute);
+  EXPECT_NEAR(few.exposed, all.exposed, 2.0 * error * all.time);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Steps, FullPipelineIsAsSimulatedInWhole,
+    ::testing::Values(PipelineCase{"two_stages", pipeline_of(8, 2, 8, 512)},
+                      PipelineCase{"four_stages", pipeline_of(12, 4, 12, 512)},
+                      PipelineCase{"eight_stages", pipeline_of(16, 8, 5, 512)},
+                      PipelineCase{"fewer_than_simulated", pipeline_of(8, 4, 2, 512)},
+                      PipelineCase{"one_stage", pipeline_of(4, 1, 6, 256)},
+                      PipelineCase{"with_ends", with_ends(pipeline_of(8, 4, 6, 512))},
+                      PipelineCase{"uneven", pipeline_of(10, 4, 6, 512)},
+                      PipelineCase{"layers_of_two_kinds", narrow_in(pipeline_of(10, 4, 6, 512), {0, 1, 2})},
+                      PipelineCase{"layers_that_alternate_forward",
+                                   narrow_in(pipeline_of(16, 4, 6, 512, "--forward"), layers_of_pattern(32, 0, 2))},
+                      PipelineCase{"forward", pipeline_of(16, 8, 12, 512, "--forward")},
+                      PipelineCase{"recompute", pipeline_of(8, 4, 6, 512, "--recompute")},
+                      PipelineCase{"update", pipeline_of(8, 4, 6, 512, "--optimizer adam")},
+                      PipelineCase{"op_by_op", pipeline_of(12, 4, 8, 512, "--graph no")},
+                      PipelineCase{"host_bound", pipeline_of(12, 4, 8, 32, "--graph no")},
+                      PipelineCase{"one_stage_op_by_op", pipeline_of(4, 1, 6, 32, "--graph no")},
+                      PipelineCase{"several_gpus", pipeline_of(12, 4, 6, 512, "--tp 2")},
+                      PipelineCase{"replicas", pipeline_of(12, 4, 6, 512, "--dp 2 --optimizer adam")},
+                      PipelineCase{"shared_out_sequences", pipeline_of(12, 4, 6, 512, "--cp 2")},
+                      PipelineCase{"several_gpus_op_by_op", pipeline_of(6, 2, 6, 512, "--tp 2 --graph no")},
+                      PipelineCase{"engines", pipeline_of(12, 4, 8, 512, "--collectives sdma"), 2e-3},
+                      PipelineCase{"decode", pipeline_of(16, 8, 8, 1, "--phase decode --batch 64 --context 1024"),
+                                   2e-3}),
+    [](const auto& one) { return std::string(one.param.name); });
+
+// Sends that take longer than turns wait for each other on their stream: a turn of 512 tokens takes 0.9 ms, its 4 MiB
+// over a link of 1 GB/s 4.2 ms. Which CUs a send waits for differs from one to the next, and sends both ways between
+// two stages meet more often than among the few that are simulated.
+TEST(PipelineRun, IsAsSimulatedInWholeWhereSendsAreLongerThanTurns) {
+  const models::PlatformSpec platform = mi300x({"fabric.link_rate=1GB/s"}).spec;
+  for (const bool forward : {true, false}) {
+    const StepQuestion question = pipeline_of(4, 4, 6, 512, forward ? "--forward" : "");
+    const PipelineFigures all = simulated_in_whole(question, platform);
+    const PipelineFigures few = of_few(question, platform);
+    EXPECT_NEAR(few.time, all.time, (forward ? 3e-3 : 1e-2) * all.time);
+    EXPECT_NEAR(few.energy, all.energy, 2e-2 * all.energy);
+    EXPECT_NEAR(few.compute, all.compute, 1e-2 * all.compute);
+    EXPECT_NEAR(few.exposed, all.exposed, 2e-2 * all.time);
+  }
+}
+
+// On the H200 a governor holds the mean of the whole step under the cap: turns of 4096 tokens meet it, so that few
+// micro-batches, which leave stages idle for longer, would have a higher clock. It settles without factors, which tell
+// on times alone. On the MI300X factors depend on what runs beside an operation.
+TEST(PipelineRun, FullHasTheClockAndTheFactorsOfTheWholeStep) {
+  struct Case {
+    const models::PlatformSpec& platform;
+    StepQuestion question;
+    Testbed::Factor factor;
+    double error;
+  };
+  for (const Case& one :
+       {Case{h200_spec(), pipeline_of(4, 2, 8, 4096), {}, 2e-3},
+        Case{h200_spec(), pipeline_of(4, 2, 8, 4096), [](const Work&, const Company&) { return 1.5; }, 2e-3},
+        Case{mi300x_spec(), pipeline_of(8, 4, 6, 512),
+             [](const Work&, const Company& company) { return 1.5 + 0.1 * company.channels; }, 1e-3}}) {
+    Testbed testbed(launching(one.platform, models::LaunchMode::graph), one.factor);
+    const PartOfStep part = part_of(one.question, step_operators(), testbed, one.question.stage_layers());
+    const double all = in_step_seconds(testbed.run(part.schedule).makespan());
+    EXPECT_NEAR(of_few(one.question, one.platform, one.factor).time, all, one.error * all) << one.platform.name;
+  }
+}
+
+// What is longer for its factor draws as much as simulated, and is at rest for the rest of it.
+TEST(PipelineRun, FullDrawsAsSimulatedWhereFactorsChangeTimes) {
+  const StepQuestion question = pipeline_of(8, 4, 6, 512);
+  const PipelineFigures all = simulated_in_whole(question, mi300x_spec());
+  for (const double factor : {0.8, 1.5}) {
+    const PipelineFigures few =
+        of_few(question, mi300x_spec(), [factor](const Work&, const Company&) { return factor; });
+    const double energy = all.energy + all.at_rest * (few.time - all.time);
+    EXPECT_NEAR(few.energy, energy, 5e-3 * energy);
+  }
+}
+
+// Each micro-batch has the same operations, each stage as many layers.
+TEST(PipelineRun, CountsTheOperationsOfAll) {
+  const StepResult result = ask_mi300x(pipeline_of(16, 8, 12, 512));
+  for (const auto& [name, count] : {std::pair("qkv", 12.0 * 2.0),
+                                    {"qkv_weight_gradient", 12.0 * 2.0},
+                                    {"accumulate", 11.0 * 2.0},
+                                    {"activations", 12.0 * 7.0 / 8.0},
+                                    {"gradients", 12.0 * 7.0 / 8.0}}) {
+    EXPECT_NEAR(result.operations.at(name).count, count, 1e-9) << name;
+  }
+  EXPECT_EQ(result.stages_shown, 3);
+  EXPECT_EQ(result.micro_shown, 3);
 }
 
 }  // namespace

@@ -1,37 +1,22 @@
 #include "study/step/split.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <algorithm>
 #include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "study/ask/words.h"
-#include "study/step/step.h"
-#include "study/step/step_faults.h"
 #include "study/step/step_graph.h"
 #include "study/sweep/point_question.h"
-#include "tests/study/test_platform.h"
+#include "tests/study/step/step_questions.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-
-const Platform& split_machine() {
-  static const Platform platform = mi300x();
-  return platform;
-}
-
 // Small, so that many are asked in a moment; extents that eight GPUs share out evenly.
-ModelSpec small_model(std::int64_t experts) {
-  ModelSpec model;
+StepQuestion small_step(std::int64_t experts, const std::string& options) {
+  StepQuestion question = step_of(options);
+  ModelSpec& model = question.model;
   model.layers = 8;
   model.hidden = 512;
   model.heads = 16;
@@ -41,7 +26,7 @@ ModelSpec small_model(std::int64_t experts) {
   model.vocabulary = 4096;
   model.experts = experts;
   model.experts_used = experts > 0 ? 2 : 0;
-  return model;
+  return question;
 }
 
 int drawn_power_of_two(int up_to) {
@@ -52,12 +37,8 @@ int drawn_power_of_two(int up_to) {
 
 // A split of up to eight GPUs of 64 sequences of 128 tokens, or of so many of each replica.
 StepQuestion drawn_split() {
-  StepQuestion question;
-  question.model = small_model(*rc::gen::element<std::int64_t>(0, 8));
+  StepQuestion question = small_step(*rc::gen::element<std::int64_t>(0, 8), "--layers 8 --tokens 128");
   question.phase = *rc::gen::element(Phase::prefill, Phase::train);
-  question.layers = 8;
-  question.tokens = 128;
-  question.graph = true;
   question.tp = drawn_power_of_two(8);
   question.dp = drawn_power_of_two(8 / question.tp);
   question.cp = drawn_power_of_two(8 / question.tp / question.dp);
@@ -77,8 +58,7 @@ StepQuestion on_one_gpu_of(StepQuestion question) {
 // Of products and attention of all GPUs, as they are written.
 double flops_of_all_gpus(const StepQuestion& question) {
   double flops = 0.0;
-  for (const StepBlock& block :
-       step_blocks(question, read_operators(folders), question.stage_layers(), split_machine().spec)) {
+  for (const StepBlock& block : step_blocks(question, step_operators(), question.stage_layers(), mi300x_spec())) {
     const double times =
         static_cast<double>(std::max<std::int64_t>(1, block.layers)) * block.share(question.gpus()) * question.gpus();
     for (const StepOperation& one : block.operations) {
@@ -106,7 +86,7 @@ double repeated_flops(const StepQuestion& question) {
 // Attention counts whole tiles near the diagonal, of which parts of a sequence have others.
 RC_GTEST_PROP(Split, NeitherMakesNorLosesWork, ()) {
   const StepQuestion question = drawn_split();
-  RC_PRE(faults_of(question, split_machine().spec).empty());
+  RC_PRE(faults_of(question, mi300x_spec()).empty());
   const double expected = flops_of_all_gpus(on_one_gpu_of(question)) + repeated_flops(question);
   RC_ASSERT(std::abs(flops_of_all_gpus(question) / expected - 1.0) < (question.cp > 1 ? 1e-2 : 1e-9));
 }
@@ -114,8 +94,8 @@ RC_GTEST_PROP(Split, NeitherMakesNorLosesWork, ()) {
 // Of products alone, which parts of a sequence have as the whole has.
 RC_GTEST_PROP(Split, TellsWhatItRepeats, ()) {
   const StepQuestion question = drawn_split();
-  RC_PRE(faults_of(question, split_machine().spec).empty());
-  const ProductFlops products = product_flops(question, read_operators(folders), split_machine().spec);
+  RC_PRE(faults_of(question, mi300x_spec()).empty());
+  const ProductFlops products = product_flops(question, step_operators(), mi300x_spec());
   const double expected = repeated_flops(question);
   RC_ASSERT(std::abs(products.repeated().value() - expected) <= 1e-9 * products.on_one.value());
   RC_ASSERT(products.some_are_repeated() == (expected > 0.0));
@@ -124,54 +104,37 @@ RC_GTEST_PROP(Split, TellsWhatItRepeats, ()) {
 // 8 GPUs that share out products, but not experts, route each token 8 times, each time by 8 x 512 weights, and have 8
 // heads of keys and values for 4, which is 4 x 2 x 64 x 512 weights more: of 16 x 512 tokens and 8 layers.
 TEST(SplitOfAStep, SaysInNumbersWhatItRepeats) {
-  StepQuestion question;
-  question.model = small_model(8);
-  question.phase = Phase::prefill;
-  question.layers = 8;
-  question.tokens = 512;
-  question.batch = 16;
-  question.graph = true;
-  const auto repeated = [&](const Split& split) -> std::optional<double> {
-    static_cast<Split&>(question) = split;
-    const std::vector<ElementwiseOperator> operators = read_operators(folders);
-    const StepResult result = ask(split_machine().spec, question, operators);
-    const Results results = to_tables(result, split_machine().spec, operators);
+  const auto repeated = [&](const std::string& split) -> std::optional<double> {
+    const StepQuestion question = small_step(8, "--phase prefill --layers 8 --tokens 512 --batch 16 " + split);
+    const Results results = to_tables(ask_mi300x(question), mi300x_spec(), step_operators());
     const auto found = std::ranges::find(results.tables, "repeated", &NamedTable::key);
     if (found == results.tables.end()) return {};
     return std::get<double>(found->table.rows().at(0).at(3));
   };
   const double weights = 7.0 * 8 * 512 + 4.0 * 2 * 64 * 512;
-  EXPECT_NEAR(repeated({.tp = 8}).value_or(0.0), 2.0 * weights * 16 * 512 * 8 / 1e12, 1e-9);
-  EXPECT_EQ(repeated({.ep = 4, .dp = 4}), std::nullopt);
-  EXPECT_EQ(repeated({}), std::nullopt);
+  EXPECT_NEAR(repeated("--tp 8").value_or(0.0), 2.0 * weights * 16 * 512 * 8 / 1e12, 1e-9);
+  EXPECT_EQ(repeated("--ep 4"), std::nullopt);
+  EXPECT_EQ(repeated(""), std::nullopt);
 }
 
 // Of tokens a second times the operations of a token over the peak of all GPUs.
 TEST(SplitOfAStep, FullHasTheUtilisationThatItsTokensMean) {
-  struct Case {
-    std::int64_t experts;
-    Split split;
-  };
-  for (const auto& [experts, split] :
-       {Case{0, {.tp = 4, .dp = 2}}, Case{0, {.dp = 2, .cp = 2, .pp = 2, .micro = 4}},
-        Case{0, {.tp = 2, .pp = 4, .micro = 8}}, Case{8, {.ep = 8, .dp = 8}}, Case{8, {.tp = 8, .ep = 8}},
-        Case{8, {.tp = 2, .ep = 4, .dp = 4}}, Case{8, {.tp = 4, .ep = 2, .dp = 2}},
-        Case{8, {.tp = 2, .ep = 2, .dp = 2, .pp = 2, .micro = 4}}}) {
-    StepQuestion question;
-    question.model = small_model(experts);
-    question.phase = Phase::prefill;
-    question.layers = 8;
-    question.tokens = 512;
-    question.batch = 16 / split.dp;
-    question.graph = true;
-    static_cast<Split&>(question) = split;
-    const StepResult result = ask(split_machine().spec, question, read_operators(folders));
-    const double seconds = sim::to_seconds(result.time).value();
-    const double told = result.flops.value() / seconds;
+  for (const auto& [experts, split] : {std::pair(0, "--tp 4 --dp 2"),
+                                       {0, "--dp 2 --cp 2 --pp 2 --micro 4"},
+                                       {0, "--tp 2 --pp 4 --micro 8"},
+                                       {8, "--ep 8"},
+                                       {8, "--tp 8 --ep 8"},
+                                       {8, "--tp 2 --ep 4 --dp 4"},
+                                       {8, "--tp 4 --ep 2 --dp 2"},
+                                       {8, "--tp 2 --ep 2 --dp 2 --pp 2 --micro 4"}}) {
+    StepQuestion question = small_step(experts, std::string("--phase prefill --layers 8 --tokens 512 ") + split);
+    question.batch = 16 / question.dp;
+    const StepResult result = ask_mi300x(question);
+    const double told = result.flops.value() / sim::to_seconds(result.time).value();
     const StepQuestion one = on_one_gpu_of(question);
     const double each = (flops_of_all_gpus(one) + repeated_flops(question)) / static_cast<double>(one.new_tokens());
-    EXPECT_NEAR(result.tokens_per_second() * each / question.gpus(), told, (split.cp > 1 ? 1e-2 : 1e-6) * told)
-        << to_string(split);
+    EXPECT_NEAR(result.tokens_per_second() * each / question.gpus(), told, (question.cp > 1 ? 1e-2 : 1e-6) * told)
+        << split;
   }
 }
 
@@ -180,7 +143,7 @@ TEST(SplitOfAStep, FullHasTheUtilisationThatItsTokensMean) {
 RC_GTEST_PROP(Split, SharesOutEveryWeight, ()) {
   StepQuestion question = drawn_split();
   question.phase = Phase::prefill;
-  RC_PRE(faults_of(question, split_machine().spec).empty());
+  RC_PRE(faults_of(question, mi300x_spec()).empty());
   const ModelSpec& model = question.model;
   const double gpus = question.tp;
   double of_layer = 0.0;
@@ -214,53 +177,37 @@ TEST(Split, SharesOutExpertsOverTheGpusThatThereAre) {
   EXPECT_EQ(to_string(Split{}), "one GPU");
 }
 
-std::vector<std::string> ep_faults(Split split) {
-  StepQuestion question;
-  question.model = small_model(8);
-  question.layers = 2;
-  static_cast<Split&>(question) = split;
-  std::vector<std::string> sentences;
-  for (const sim::Fault& fault : faults_of(question, split_machine().spec)) {
-    sentences.push_back(fault.where + ": " + fault.what);
-  }
-  return sentences;
-}
-
 TEST(Split, SaysWhichRanksOfExpertsThereCanBe) {
-  EXPECT_THAT(ep_faults({.ep = 8, .dp = 8}), IsEmpty());
-  EXPECT_THAT(ep_faults({.ep = 8}), ElementsAre(HasSubstr("ep: 8 ranks do not share out the 1 x 1 GPUs")));
-  EXPECT_THAT(ep_faults({.tp = 2, .ep = 8, .dp = 2}), ElementsAre(HasSubstr("a divisor of 4 is accepted")));
-}
-
-Split split_said(const Given& given) {
-  StepWords words;
-  Arguments arguments;
-  read_words(words, given, arguments, nullptr);
-  EXPECT_TRUE(arguments.faults().empty());
-  return words;
+  const auto faults = [](const std::string& split) {
+    return faults_on(mi300x_spec(), small_step(8, "--layers 2 --graph no " + split));
+  };
+  EXPECT_THAT(faults("--ep 8 --dp 8"), IsEmpty());
+  EXPECT_THAT(faults("--ep 8 --dp 1"), ElementsAre(HasSubstr("ep: 8 ranks do not share out the 1 x 1 GPUs")));
+  EXPECT_THAT(faults("--tp 2 --ep 8 --dp 2"), ElementsAre(HasSubstr("a divisor of 4 is accepted")));
 }
 
 // Ranks of experts alone mean as many replicas; beside tp as many as they need; and what is spelled reads back.
 TEST(Split, HasTheReplicasThatItsExpertsNeedUnlessTold) {
-  EXPECT_EQ(split_said({{"ep", {"8"}}}), (Split{.ep = 8, .dp = 8}));
-  EXPECT_EQ(split_said({{"ep", {"8"}}, {"tp", {"8"}}}), (Split{.tp = 8, .ep = 8}));
-  EXPECT_EQ(split_said({{"ep", {"8"}}, {"tp", {"2"}}}), (Split{.tp = 2, .ep = 8, .dp = 4}));
-  EXPECT_EQ(split_said({{"ep", {"2"}}, {"dp", {"8"}}}), (Split{.ep = 2, .dp = 8}));
-  EXPECT_EQ(split_said({{"ep", {"8"}}, {"dp", {"1"}}}), (Split{.ep = 8}));
+  const auto said = [](const std::string& options) { return static_cast<Split>(step_of(options)); };
+  EXPECT_EQ(said("--ep 8"), (Split{.ep = 8, .dp = 8}));
+  EXPECT_EQ(said("--ep 8 --tp 8"), (Split{.tp = 8, .ep = 8}));
+  EXPECT_EQ(said("--ep 8 --tp 2"), (Split{.tp = 2, .ep = 8, .dp = 4}));
+  EXPECT_EQ(said("--ep 2 --dp 8"), (Split{.ep = 2, .dp = 8}));
+  EXPECT_EQ(said("--ep 8 --dp 1"), (Split{.ep = 8}));
   for (const Split& split :
        {Split{.ep = 2, .dp = 8}, {.tp = 8, .ep = 8}, {.tp = 4, .ep = 2}, {.tp = 2, .ep = 8, .dp = 4}}) {
-    StepWords words;
+    StepWords words, read;
     static_cast<Split&>(words) = split;
-    Given given = spelled(words);
-    given.erase("model");
-    EXPECT_EQ(split_said(given), split) << to_string(split);
+    Arguments arguments;
+    read_words(read, spelled(words), arguments, nullptr);
+    EXPECT_EQ(static_cast<Split>(read), split) << to_string(split);
   }
 }
 
 // A study may name its axes in any order: replicas that it tells stand, before those that ranks of experts need.
 TEST(Split, IsReadInTheSameOrderFromStudies) {
   const PointQuestion question(Ask::step);
-  Testbed testbed(split_machine().spec);
+  Testbed testbed(mi300x_spec());
   const auto gpus = [&](std::vector<Assignment> words) {
     for (const auto& [name, value] :
          {std::pair("model", "mixtral-8x7b"), {"layers", "1"}, {"phase", "prefill"}, {"tokens", "64"}}) {
@@ -279,7 +226,7 @@ TEST(Split, IsReadInTheSameOrderFromStudies) {
 // Bytes of each collective of a layer, by name.
 std::map<std::string, double> bytes_of_collectives(const StepQuestion& question) {
   std::map<std::string, double> bytes;
-  for (const StepBlock& block : step_blocks(question, read_operators(folders), 1, split_machine().spec)) {
+  for (const StepBlock& block : step_blocks(question, step_operators(), 1, mi300x_spec())) {
     for (const StepOperation& one : block.operations) {
       const auto* const spec = std::get_if<models::CollectiveSpec>(&one.work);
       if (spec != nullptr) bytes[one.name] = spec->bytes.value();
@@ -288,13 +235,8 @@ std::map<std::string, double> bytes_of_collectives(const StepQuestion& question)
   return bytes;
 }
 
-StepQuestion training_with(const char* model, const Split& split) {
-  StepQuestion question;
-  question.model = read_model(model, folders);
-  question.phase = Phase::train;
-  question.tokens = 1024;
-  static_cast<Split&>(question) = split;
-  return question;
+std::map<std::string, double> bytes_of_step(const std::string& options) {
+  return bytes_of_collectives(step_of("--phase train --tokens 1024 --graph no --model " + options));
 }
 
 // All but experts is alike on all GPUs: 41.9 million weights of attention, 8192 of norms and 32,768 of the router are
@@ -307,20 +249,19 @@ TEST(SplitTraining, AddsUpGradientsOverWhoeverHasThemAlike) {
     for (const auto& [name, bytes] : all) sum += name.starts_with(prefix) ? bytes : 0.0;
     return sum;
   };
-  StepQuestion question = training_with("mixtral-8x7b", {.ep = 8, .dp = 8});
-  question.layers = 1;
-  EXPECT_NEAR(sum_of(bytes_of_collectives(question), "reduce_bucket"), of_attention, 1.0);
-  EXPECT_EQ(sum_of(bytes_of_collectives(question), "reduce_expert"), 0.0);
-  question.ep = 4;
-  EXPECT_NEAR(sum_of(bytes_of_collectives(question), "reduce_bucket"), of_attention, 1.0);
-  EXPECT_NEAR(sum_of(bytes_of_collectives(question), "reduce_expert"), of_experts / 4.0, 1.0);
-  question.ep = 1;
-  EXPECT_NEAR(sum_of(bytes_of_collectives(question), "reduce_bucket"), of_attention + of_experts, 1.0);
+  for (const auto& [ep, of_buckets, of_their_own] : {std::tuple("8", of_attention, 0.0),
+                                                     {"4", of_attention, of_experts / 4.0},
+                                                     {"1", of_attention + of_experts, 0.0}}) {
+    const std::string question = std::string("mixtral-8x7b --layers 1 --dp 8 --ep ") + ep;
+    const std::map<std::string, double> bytes = bytes_of_step(question);
+    EXPECT_NEAR(sum_of(bytes, "reduce_bucket"), of_buckets, 1.0) << ep;
+    EXPECT_NEAR(sum_of(bytes, "reduce_expert"), of_their_own, of_their_own > 0.0 ? 1.0 : 0.0) << ep;
+  }
   // Behind the last micro-batch in one piece.
-  question.ep = 4;
-  question.batch = question.micro = 2;
-  EXPECT_NEAR(bytes_of_collectives(question).at("reduce_gradients"), of_attention, 1.0);
-  EXPECT_NEAR(bytes_of_collectives(question).at("expert_reduce_gradients"), of_experts / 4.0, 1.0);
+  const std::map<std::string, double> bytes =
+      bytes_of_step("mixtral-8x7b --layers 1 --dp 8 --ep 4 --batch 2 --micro 2");
+  EXPECT_NEAR(bytes.at("reduce_gradients"), of_attention, 1.0);
+  EXPECT_NEAR(bytes.at("expert_reduce_gradients"), of_experts / 4.0, 1.0);
 }
 
 // PyTorch closes a bucket once it has 25 MiB: of BERT's layers 4.2 million weights each of both products of the
@@ -328,12 +269,12 @@ TEST(SplitTraining, AddsUpGradientsOverWhoeverHasThemAlike) {
 // tensors of the feed-forward half and of queries and results are larger than a bucket each, keys and values are one;
 // its head, the first bucket, which is complete with 1 MiB, goes while layers are computed.
 TEST(SplitTraining, FillsBucketsWithWholeTensors) {
-  const std::map<std::string, double> of_bert = bytes_of_collectives(training_with("bert-large", {.dp = 8}));
+  const std::map<std::string, double> of_bert = bytes_of_step("bert-large --dp 8");
   EXPECT_NEAR(of_bert.at("reduce_bucket0"), 33.55e6, 0.02e6);
   EXPECT_NEAR(of_bert.at("reduce_bucket1"), 16.83e6, 0.1e6);
   EXPECT_FALSE(of_bert.contains("reduce_bucket2"));
   EXPECT_FALSE(of_bert.contains("reduce_head"));
-  const std::map<std::string, double> of_llama = bytes_of_collectives(training_with("llama3-8b", {.dp = 8}));
+  const std::map<std::string, double> of_llama = bytes_of_step("llama3-8b --dp 8");
   const double of_matrix = 4.0 * 4096;
   EXPECT_NEAR(of_llama.at("reduce_bucket0"), of_matrix * 14336, 1.0);
   EXPECT_NEAR(of_llama.at("reduce_bucket3"), of_matrix * 4096, 1.0);
@@ -345,29 +286,24 @@ TEST(SplitTraining, FillsBucketsWithWholeTensors) {
 // Of each of 1024 rows the largest score, then the sum and the score of the right word, in single precision; no scores.
 // The gradient of what the head was given is a sum over all words.
 TEST(SplitTraining, HasALossOfWhichNoGpuSeesAllScores) {
-  const std::map<std::string, double> bytes = bytes_of_collectives(training_with("llama3-8b", {.tp = 8}));
+  const std::map<std::string, double> bytes = bytes_of_step("llama3-8b --tp 8");
   EXPECT_FALSE(bytes.contains("head_all_gather"));
   EXPECT_EQ(bytes.at("loss_maximum_all_reduce"), 1024.0 * 4);
   EXPECT_EQ(bytes.at("loss_sum_all_reduce"), 1024.0 * 8);
   EXPECT_EQ(bytes.at("head_input_all_reduce"), 1024.0 * 4096 * 2);
-  StepQuestion prefill = training_with("llama3-8b", {.tp = 8});
-  prefill.phase = Phase::prefill;
-  EXPECT_TRUE(bytes_of_collectives(prefill).contains("head_all_gather"));
+  EXPECT_TRUE(bytes_of_step("llama3-8b --tp 8 --phase prefill").contains("head_all_gather"));
 }
 
 // Eight GPUs that share out products and experts give each 128 of 1024 tokens to route, twice 128 x 4096 x 2 bytes to
 // send, and gather the results; two GPUs of a rank gather what comes to both.
 TEST(SplitExperts, RouteAShareOfTheTokensOfGpusThatShareOutProducts) {
-  StepQuestion question = training_with("mixtral-8x7b", {.tp = 8, .ep = 8});
-  question.phase = Phase::prefill;
-  question.layers = 1;
-  std::map<std::string, double> bytes = bytes_of_collectives(question);
+  const std::string options = "mixtral-8x7b --phase prefill --layers 1 ";
+  std::map<std::string, double> bytes = bytes_of_step(options + "--tp 8 --ep 8");
   EXPECT_EQ(bytes.at("dispatch"), 2.0 * 128 * 4096 * 2);
   EXPECT_EQ(bytes.at("combine"), 2.0 * 128 * 4096 * 2);
   EXPECT_EQ(bytes.at("down_all_gather"), 1024.0 * 4096 * 2);
   EXPECT_FALSE(bytes.contains("dispatch_all_gather"));
-  static_cast<Split&>(question) = {.tp = 2, .ep = 4, .dp = 4};
-  bytes = bytes_of_collectives(question);
+  bytes = bytes_of_step(options + "--tp 2 --ep 4 --dp 4");
   EXPECT_EQ(bytes.at("dispatch"), 2.0 * 512 * 4096 * 2);
   EXPECT_EQ(bytes.at("dispatch_all_gather"), 2.0 * 1024 * 4096 * 2);
   EXPECT_EQ(bytes.at("combine_reduce_scatter"), 2.0 * 1024 * 4096 * 2);

@@ -1,57 +1,83 @@
-// Steps that several tests ask of the MI300X.
+// Steps that tests ask, said as a command line says them, and what they see of the answers.
 #pragma once
 
+#include <algorithm>
+#include <sstream>
 #include <string>
+#include <vector>
 
+#include "study/ask/words.h"
 #include "study/step/step.h"
+#include "study/step/step_faults.h"
 #include "study/work/operators.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {
 
-inline StepQuestion decode_of(const std::string& model, int tp, std::int64_t batch) {
-  StepQuestion question;
-  question.model = read_model(model, folders);
-  question.batch = batch;
-  question.context = 1024;
-  question.tp = tp;
-  question.graph = true;
-  return question;
+inline const models::PlatformSpec& mi300x_spec() {
+  static const Platform platform = mi300x();
+  return platform.spec;
+}
+inline const models::PlatformSpec& h200_spec() {
+  static const Platform platform = h200();
+  return platform.spec;
+}
+inline const std::vector<ElementwiseOperator>& step_operators() {
+  static const std::vector<ElementwiseOperator> operators = read_operators(folders);
+  return operators;
 }
 
-inline StepQuestion training_of(const std::string& model, int layers, std::int64_t tokens) {
-  StepQuestion question;
-  question.model = read_model(model, folders);
-  question.layers = layers;
-  question.phase = Phase::train;
-  question.tokens = tokens;
-  question.graph = true;
-  return question;
+// What a command line without quotes says.
+inline Given given_in(const std::string& command) {
+  Given given;
+  std::istringstream words(command);
+  std::string name;
+  for (std::string word; words >> word;) {
+    if (word.starts_with("--")) {
+      name = word.substr(2);
+      std::ranges::replace(name, '-', '_');
+      given[name] = {std::string(yes)};
+    } else if (!name.empty()) {
+      given[name] = {word};
+    }
+  }
+  return given;
 }
 
-inline StepResult ask_mi300x(const StepQuestion& question, std::int64_t simulated = 4) {
-  return ask(mi300x().spec, question, read_operators(folders), {}, simulated);
+// The step with what the options of `c3sim step` say otherwise.
+inline StepQuestion changed(StepQuestion question, const std::string& options) {
+  StepWords words{std::move(question), {}};
+  Arguments arguments;
+  read_words(words, given_in(options), arguments, nullptr);
+  arguments.check();
+  if (!words.model_name.empty()) words.model = read_model(words.model_name, folders);
+  return words;
+}
+
+// What `c3sim step --graph` would be asked with these options.
+inline StepQuestion step_of(const std::string& options) {
+  StepQuestion question;
+  question.graph = true;
+  return changed(std::move(question), options);
+}
+
+inline StepResult ask_on(const models::PlatformSpec& platform, const StepQuestion& question,
+                         std::int64_t simulated = simulated_layers) {
+  return ask(platform, question, step_operators(), {}, simulated);
+}
+inline StepResult ask_mi300x(const StepQuestion& question, std::int64_t simulated = simulated_layers) {
+  return ask_on(mi300x_spec(), question, simulated);
+}
+
+// Places and sentences of the faults of a step: "tp: ...".
+inline std::vector<std::string> faults_on(const models::PlatformSpec& platform, const StepQuestion& question) {
+  std::vector<std::string> sentences;
+  for (const sim::Fault& fault : faults_of(question, platform)) sentences.push_back(fault.where + ": " + fault.what);
+  return sentences;
 }
 
 inline double in_us(sim::Time time) { return sim::to_microseconds(time); }
-
-inline StepQuestion prefill_of(const std::string& model, int layers, std::int64_t tokens) {
-  StepQuestion question = training_of(model, layers, tokens);
-  question.phase = Phase::prefill;
-  return question;
-}
-
-// Two layers of a prompt whose products are fused with the reduce-scatter of their results.
-inline StepQuestion fused_prefill(int tp, std::int64_t tokens) {
-  StepQuestion question = decode_of("llama3-8b", tp, 1);
-  question.layers = 2;
-  question.phase = Phase::prefill;
-  question.context = 0;
-  question.tokens = tokens;
-  question.collectives = {models::Backend::sdma, true};
-  return question;
-}
-
 inline double us_of(const StepResult& result, Kind kind) { return in_us(result.time_of(kind)); }
+inline double us_on_mi300x(const StepQuestion& question) { return in_us(ask_mi300x(question).time); }
 
 }  // namespace c3sim::study

@@ -1,3 +1,4 @@
+// When turns of stages are, and how those that others are beside take longer.
 #include "study/step/turn_times.h"
 
 #include <gtest/gtest.h>
@@ -5,6 +6,7 @@
 #include <chrono>
 
 #include "study/step/pipeline.h"
+#include "study/step/slope.h"
 
 namespace c3sim::study {
 namespace {
@@ -32,24 +34,21 @@ TimedStages alike_stages(int stages, int micro, bool trains, int forward, int ba
 TEST(TurnTimes, OfAlikeStagesFillAndEmptyThePipeline) {
   for (const int stages : {1, 2, 4, 8}) {
     for (const int micro : {1, 3, 8, 32}) {
-      TimedStages timed = alike_stages(stages, micro, true, 10, 20);
-      EXPECT_EQ(place(timed), of_us((micro + stages - 1) * 30)) << stages << " stages, " << micro;
-      timed = alike_stages(stages, micro, false, 10, 0);
-      EXPECT_EQ(place(timed), of_us((micro + stages - 1) * 10)) << stages << " stages, " << micro;
+      for (const bool trains : {true, false}) {
+        TimedStages timed = alike_stages(stages, micro, trains, 10, 20);
+        EXPECT_EQ(place(timed), of_us((micro + stages - 1) * (trains ? 30 : 10))) << stages << " stages, " << micro;
+      }
     }
   }
 }
 
-// Forward alone, sends shorter than turns run beside them: the last micro-batch is sent p - 1 times.
-TEST(TurnTimes, OfForwardPassesHideAllButTheSendsOfOne) {
+// Forward alone, sends shorter than turns run beside them: the last micro-batch is sent p - 1 times. Sends of 25 that
+// are longer than turns of 10 follow each other on their stream: the last of six leaves it at 10 + 6 * 25, and its turn
+// follows.
+TEST(TurnTimes, OfForwardPassesHideShortSendsAndFollowLongOnes) {
   TimedStages timed = alike_stages(4, 6, false, 10, 0, 3);
   EXPECT_EQ(place(timed), of_us((6 + 3) * 10 + 3 * 3));
-}
-
-// Sends of 25 that are longer than turns of 10 follow each other on their stream: the last of six leaves it at 10 + 6 *
-// 25, and its turn follows.
-TEST(TurnTimes, OfLongSendsAreThoseOfTheirStream) {
-  TimedStages timed = alike_stages(2, 6, false, 10, 0, 25);
+  timed = alike_stages(2, 6, false, 10, 0, 25);
   EXPECT_EQ(place(timed), of_us(10 + 6 * 25 + 10));
 }
 
@@ -110,6 +109,25 @@ TEST(TurnTimes, TellWhatRunsBesideThem) {
   EXPECT_EQ(beside(timed[1][1].at, sends_of(timed, 1)), of_us(0));
   EXPECT_EQ(beside(timed[0][0].sent, turns_of(timed, 0)), of_us(4));
   EXPECT_EQ(beside(timed[0][1].sent, turns_of(timed, 1)), of_us(4));
+}
+
+// Turns that take 100 alone and lose a tenth of the time that others are beside them; some are three times as long. Of
+// a length that others make longer they are a smaller share, by 4 % at most.
+TEST(Slope, IsWhatIsLostToOthers) {
+  Slope slope;
+  EXPECT_EQ(slope.value(), 0.0);
+  slope.add({{100.0, 0.0}, {104.0, 40.0}, {102.0, 20.0}});
+  EXPECT_NEAR(slope.value(), 0.1, 4e-3);
+  slope.add({{300.0, 0.0}, {312.0, 120.0}});
+  EXPECT_NEAR(slope.value(), 0.1, 4e-3);
+}
+
+TEST(Slope, IsNoneWhereAllHaveAsManyBesideThemOrOthersHelp) {
+  Slope slope;
+  slope.add({{100.0, 50.0}, {100.0, 50.0}});
+  EXPECT_EQ(slope.value(), 0.0);
+  slope.add({{100.0, 0.0}, {90.0, 50.0}});
+  EXPECT_EQ(slope.value(), 0.0);
 }
 
 }  // namespace

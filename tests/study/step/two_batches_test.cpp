@@ -1,19 +1,10 @@
 #include "study/step/two_batches.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
-#include "study/step/step.h"
-#include "tests/study/test_platform.h"
+#include "tests/study/step/step_questions.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 StepOperation computes(const std::string& name) {
   return {name, Kind::elementwise, models::ElementwiseSpec{}, "compute"};
@@ -36,14 +27,17 @@ std::vector<Listed> listed(const std::vector<StepBlock>& blocks) {
   }
   return all;
 }
+std::vector<std::string> names_in(const std::vector<StepBlock>& blocks) {
+  std::vector<std::string> names;
+  for (const Listed& one : listed(blocks)) names.push_back(one.name);
+  return names;
+}
 
 // A layer computes, communicates and computes; the next one goes on with what computes.
 TEST(TwoBatches, TakeTurnsWhereOneHasToWait) {
   const std::vector<LayersOfHalf> layers{{{computes("a"), sends("x"), computes("b")}, 2}};
-  std::vector<std::string> names;
-  for (const Listed& one : listed(two_batches(layers))) names.push_back(one.name);
-  EXPECT_THAT(names, ElementsAre("a_1_l0", "x_1_l0", "a_2_l0", "x_2_l0", "b_1_l0", "a_1_l1", "x_1_l1", "b_2_l0",
-                                 "a_2_l1", "x_2_l1", "b_1_l1", "b_2_l1"));
+  EXPECT_THAT(names_in(two_batches(layers)), ElementsAre("a_1_l0", "x_1_l0", "a_2_l0", "x_2_l0", "b_1_l0", "a_1_l1",
+                                                         "x_1_l1", "b_2_l0", "a_2_l1", "x_2_l1", "b_1_l1", "b_2_l1"));
 }
 
 TEST(TwoBatches, CommunicateBesideWhatComputesAndAreAwaitedByTheirOwnHalf) {
@@ -66,54 +60,37 @@ TEST(TwoBatches, LeaveALayersOwnWaitsAsTheyAre) {
   StepOperation waits = computes("c");
   waits.after = {{"x", "layer"}};
   const std::vector<LayersOfHalf> layers{{{computes("a"), beside, computes("b"), waits}, 1}};
-  std::vector<std::string> names;
-  for (const Listed& one : listed(two_batches(layers))) names.push_back(one.name);
-  EXPECT_THAT(names, ElementsAre("a_1_l0", "x_1_l0", "b_1_l0", "a_2_l0", "x_2_l0", "b_2_l0", "c_1_l0", "c_2_l0"));
+  EXPECT_THAT(names_in(two_batches(layers)),
+              ElementsAre("a_1_l0", "x_1_l0", "b_1_l0", "a_2_l0", "x_2_l0", "b_2_l0", "c_1_l0", "c_2_l0"));
 }
 
-StepQuestion prefill_with_experts() {
-  StepQuestion question;
-  question.model = read_model("deepseek-v3", folders);
-  question.layers = 6;
-  question.phase = Phase::prefill;
-  question.batch = 4;
-  question.tokens = 1024;
-  question.tp = question.ep = 8;
-  question.graph = true;
-  return question;
+StepResult prefill_with_experts(const std::string& options) {
+  return ask_mi300x(
+      step_of("--model deepseek-v3 --layers 6 --phase prefill --batch 4 --tokens 1024 --tp 8 --ep 8 " + options));
 }
 
 // Half of what communicates, at least, is beside what the other half computes; without two batches next to nothing is.
 TEST(TwoBatches, FullHideWhatCommunicates) {
-  StepQuestion question = prefill_with_experts();
-  const StepResult apart = ask(mi300x().spec, question, read_operators(folders));
-  question.overlap = Overlap::two_batches;
-  const StepResult together = ask(mi300x().spec, question, read_operators(folders));
+  const StepResult apart = prefill_with_experts("");
+  const StepResult together = prefill_with_experts("--overlap two_batches");
   EXPECT_GT(10 * apart.exposed, 9 * apart.communication);
   EXPECT_LT(2 * together.exposed, together.communication);
 }
 
 // Shared experts take long enough to be seen beside the exchange that they no longer wait for.
 TEST(TwoBatches, SharedExpertsAloneHideALittle) {
-  StepQuestion question = prefill_with_experts();
-  const StepResult apart = ask(mi300x().spec, question, read_operators(folders));
-  question.overlap = Overlap::shared_experts;
-  const StepResult beside = ask(mi300x().spec, question, read_operators(folders));
+  const StepResult apart = prefill_with_experts("");
+  const StepResult beside = prefill_with_experts("--overlap shared_experts");
   EXPECT_LT(beside.exposed, apart.exposed);
   EXPECT_LT(beside.time, apart.time);
 }
 
 // A token goes to 5.3 of 8 ranks rather than to 8 experts: high throughput sends two thirds as much.
 TEST(Dispatch, ByHighThroughputSendsATokenOnceToEachGpu) {
-  StepQuestion question = prefill_with_experts();
-  question.layers = 4;
-  question.dispatch = Dispatch::low_latency;
-  const StepResult copies = ask(mi300x().spec, question, read_operators(folders));
-  question.dispatch = Dispatch::high_throughput;
-  const StepResult once = ask(mi300x().spec, question, read_operators(folders));
-  const double longer =
-      sim::to_seconds(copies.time_of(Kind::all_to_all)) / sim::to_seconds(once.time_of(Kind::all_to_all));
-  EXPECT_NEAR(longer, 8.0 / 5.3, 0.15);
+  const auto exchanges = [](const std::string& dispatch) {
+    return us_of(prefill_with_experts("--layers 4 --dispatch " + dispatch), Kind::all_to_all);
+  };
+  EXPECT_NEAR(exchanges("low_latency") / exchanges("high_throughput"), 8.0 / 5.3, 0.15);
 }
 
 }  // namespace

@@ -1,36 +1,28 @@
 #include "study/tune/step_tuning.h"
 
-#include <algorithm>
 #include <set>
-#include <sstream>
-#include <string>
 
 #include "sim/config/config_error.h"
-#include "study/ask/words.h"
-#include "tests/study/test_platform.h"
+#include "tests/study/step/step_questions.h"
 #include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-StepQuestion decode_on_two() {
-  StepQuestion question;
-  question.model = read_model("llama3-8b", folders);
-  question.layers = 2;
-  question.batch = 8;
-  question.context = 1024;
-  question.tp = 2;
-  question.graph = true;
-  return question;
-}
+const std::string decode_on_two = "--model llama3-8b --phase decode --layers 2 --batch 8 --context 1024 --tp 2 ";
+const std::string prefill_on_two = "--model llama3-8b --phase prefill --layers 2 --tp 2 ";
 
-StepTuning tuned(const StepQuestion& question) { return tune(mi300x().spec, question, read_operators(folders)); }
+StepTuning tuned(const std::string& options) { return tune(mi300x_spec(), step_of(options), step_operators()); }
+
+LayerTuning tuned_layer(const StepResult& start, const std::string& split) {
+  return tune_layer(mi300x_spec(), start, split, step_operators());
+}
 
 // Two GPUs share out tensors, by one of five carriers (engines in two ways) and auto, or sequences, between which
 // nothing moves, or layers, of which kernels or engines pass on one micro-batch or 2, 4 or 8. What is not tried says
 // why: decode has no sequence to share out, and stages of one GPU that take longer than all GPUs by any other carrier.
 TEST(StepTuning, FullTriesEverySplitByEveryCarrierOrSaysWhyNot) {
-  const StepTuning tuning = tuned(decode_on_two());
+  const StepTuning tuning = tuned(decode_on_two);
   const auto tried = [&](const char* split) { return std::ranges::count(tuning.choices, split, &StepChoice::split); };
   EXPECT_EQ(tried("tp 2"), 6);
   EXPECT_EQ(tried("dp 2"), 1);
@@ -47,6 +39,13 @@ TEST(StepTuning, FullTriesEverySplitByEveryCarrierOrSaysWhyNot) {
   const auto of_sequences = std::ranges::find(tuning.untried, "cp 2", &StepUntried::split);
   ASSERT_NE(of_sequences, tuning.untried.end());
   EXPECT_EQ(of_sequences->why, "decode has no sequence to share out: 1 is accepted");
+  // The fastest is first, and rules lose what they say.
+  const sim::Seconds best = sim::to_seconds(tuning.choices.front().result.time);
+  for (const StepChoice& choice : tuning.choices) EXPECT_GE(sim::to_seconds(choice.result.time), best);
+  ASSERT_FALSE(tuning.rules.empty());
+  for (const StepRule& rule : tuning.rules) {
+    EXPECT_NEAR(rule.regret, sim::to_seconds(tuning.choices[rule.choice].result.time) / best - 1.0, 1e-12);
+  }
   for (const StepChoice& choice : tuning.choices) {
     EXPECT_EQ(choice.result.question.gpus(), 2);
     EXPECT_EQ(choice.result.question.batch * choice.result.question.dp, 8);
@@ -57,15 +56,7 @@ TEST(StepTuning, FullTriesEverySplitByEveryCarrierOrSaysWhyNot) {
 // that experts can have: of 2^k there are (k + 1)^2 of tp, dp and ep, and 4 - k of cp and pp, in all 4 + 12 + 18 + 16
 // = 50.
 TEST(StepTuning, FullListsEverySplitOfExperts) {
-  StepQuestion question = decode_on_two();
-  question.model = read_model("mixtral-8x7b", folders);
-  question.phase = Phase::prefill;
-  question.context = 0;
-  question.tokens = 256;
-  question.tp = 1;
-  question.dp = question.ep = 8;
-  question.batch = 1;
-  const StepTuning tuning = tuned(question);
+  const StepTuning tuning = tuned("--model mixtral-8x7b --phase prefill --layers 2 --tokens 256 --ep 8");
   std::set<std::string> splits;
   const auto without_micro = [](const std::string& split) { return split.substr(0, split.find(", micro")); };
   for (const StepChoice& choice : tuning.choices) {
@@ -84,48 +75,26 @@ TEST(StepTuning, FullListsEverySplitOfExperts) {
 
 // Two replicas have no three sequences to share.
 TEST(StepTuning, FullSaysWhichReplicasHaveNoSequences) {
-  StepQuestion question = decode_on_two();
-  question.batch = 3;
-  const StepTuning tuning = tuned(question);
+  const StepTuning tuning = tuned(decode_on_two + "--batch 3");
   const auto untried = std::ranges::find(tuning.untried, "dp 2", &StepUntried::split);
   ASSERT_NE(untried, tuning.untried.end());
   EXPECT_EQ(untried->why, "2 replicas do not share 3 sequences evenly");
-  const Results results = to_tables(tuning, mi300x().spec);
+  const Results results = to_tables(tuning, mi300x_spec());
   EXPECT_NE(std::ranges::find(results.tables, "untried", &NamedTable::key), results.tables.end());
 }
 
 // As many micro-batches as stages and more fill a pipeline better than one.
 TEST(StepTuning, FullTriesMicroBatchesOfStages) {
-  StepQuestion question = decode_on_two();
-  question.phase = Phase::prefill;
-  question.context = 0;
-  question.tokens = 1024;
-  const StepTuning tuning = tuned(question);
+  const StepTuning tuning = tuned(prefill_on_two + "--batch 8 --tokens 1024");
   const auto time = [&](const char* split) {
     return std::ranges::find(tuning.choices, split, &StepChoice::split)->result.time;
   };
   EXPECT_LT(time("pp 2, micro 4"), time("pp 2"));
 }
 
-TEST(StepTuning, FullNamesTheFastestFirstAndWhatRulesLose) {
-  const StepTuning tuning = tuned(decode_on_two());
-  const sim::Seconds best = sim::to_seconds(tuning.choices.front().result.time);
-  for (const StepChoice& choice : tuning.choices) EXPECT_GE(sim::to_seconds(choice.result.time), best);
-  ASSERT_FALSE(tuning.rules.empty());
-  for (const StepRule& rule : tuning.rules) {
-    const sim::Seconds time = sim::to_seconds(tuning.choices[rule.choice].result.time);
-    EXPECT_NEAR(rule.regret, time / best - 1.0, 1e-12);
-  }
-}
-
 // Each of the six ways of a prefill whose products are shared out, whole and in 1, 2, 4 and 8 pieces.
 TEST(StepTuning, FullNamesPiecesOfAPrefill) {
-  StepQuestion question = decode_on_two();
-  question.phase = Phase::prefill;
-  question.batch = 1;
-  question.context = 0;
-  question.tokens = 1024;
-  const StepTuning tuning = tuned(question);
+  const StepTuning tuning = tuned(prefill_on_two + "--tokens 1024");
   EXPECT_EQ(std::ranges::count(tuning.choices, "tp 2", &StepChoice::split), 6 * 5);
   EXPECT_EQ(std::ranges::count(tuning.choices, "sdma, prelaunched, in 4 pieces", &StepChoice::collectives), 1);
 }
@@ -133,42 +102,20 @@ TEST(StepTuning, FullNamesPiecesOfAPrefill) {
 // Stages have no pieces; two GPUs of one share out products, so that all that carries collectives carries theirs: four
 // carriers, engines also with commands queued beforehand, and auto.
 TEST(StepTuning, FullHasNoPiecesOfStages) {
-  StepQuestion question = decode_on_two();
-  question.phase = Phase::prefill;
-  question.context = 0;
-  question.tokens = 512;
-  question.pp = 2;
-  question.micro = 2;
-  question.pieces = 2;
-  const StepTuning tuning = tuned(question);
+  const StepTuning tuning = tuned(prefill_on_two + "--batch 8 --tokens 512 --pp 2 --micro 2 --pieces 2");
   EXPECT_EQ(std::ranges::count(tuning.choices, "tp 2, pp 2, micro 2", &StepChoice::split), 6);
   const auto own = std::ranges::find(tuning.rules, "tp 2, pp 2, micro 2, by the best carrier", &StepRule::name);
   ASSERT_NE(own, tuning.rules.end());
-  StepQuestion by_one_shot = tuning.choices[own->choice].result.question;
-  by_one_shot.collectives = models::Backend::one_shot;
-  by_one_shot.prelaunch = false;
-  EXPECT_LE(tuning.choices[own->choice].result.time, ask(mi300x().spec, by_one_shot, read_operators(folders)).time);
-}
-
-StepQuestion sharded_on_two() {
-  StepQuestion question;
-  question.model = read_model("llama3-8b", folders);
-  question.layers = 2;
-  question.phase = Phase::train;
-  question.tokens = 1024;
-  question.dp = 2;
-  question.shard = Shard::full;
-  question.graph = true;
-  return question;
+  const StepResult& best = tuning.choices[own->choice].result;
+  EXPECT_LE(best.time, ask_mi300x(changed(best.question, "--collectives one_shot --prelaunch no")).time);
 }
 
 // Where collectives run beside products, those that hold fewer CUs, or none, are worth trying: nothing that rules
 // choose is faster than what was chosen one by one, which is no slower than where it began.
 TEST(StepTuning, FullNamesACarrierForEachCollective) {
-  const StepQuestion question = sharded_on_two();
-  const std::vector<ElementwiseOperator> operators = read_operators(folders);
-  const StepResult start = ask(mi300x().spec, question, operators);
-  const LayerTuning tuning = tune_layer(mi300x().spec, start, "dp 2", operators);
+  const StepQuestion question = step_of("--model llama3-8b --phase train --layers 2 --tokens 1024 --dp 2 --shard full");
+  const StepResult start = ask_mi300x(question);
+  const LayerTuning tuning = tuned_layer(start, "dp 2");
   EXPECT_LE(tuning.result.time, start.time);
   std::vector<std::string> names;
   for (const TunedCollective& one : tuning.collectives) {
@@ -179,50 +126,24 @@ TEST(StepTuning, FullNamesACarrierForEachCollective) {
   }
   EXPECT_THAT(names, ::testing::ElementsAre("gather", "backward_gather", "reduce_gradients"));
   ASSERT_EQ(tuning.rules.size(), 4u);
-  for (const models::Backend backend : {models::Backend::rccl, models::Backend::sdma}) {
-    StepQuestion by_one = question;
-    by_one.collectives = backend;
-    const sim::Seconds time = sim::to_seconds(ask(mi300x().spec, by_one, operators).time);
-    EXPECT_GE(time, (1.0 - 1e-3) * sim::to_seconds(tuning.result.time)) << to_string(backend);
+  for (const char* const carrier : {"--collectives rccl", "--collectives sdma"}) {
+    EXPECT_GE(us_on_mi300x(changed(question, carrier)), (1.0 - 1e-3) * in_us(tuning.result.time)) << carrier;
   }
   EXPECT_GT(tuning.rules.front().regret, 0.0);  // gathers by RCCL take CUs of products, engines none
 }
 
-// What a command line without quotes says.
-Given given_in(const std::string& command) {
-  Given given;
-  std::istringstream words(command);
-  std::string name;
-  for (std::string word; words >> word;) {
-    if (word.starts_with("--")) {
-      name = word.substr(2);
-      std::ranges::replace(name, '-', '_');
-      given[name] = {std::string(yes)};
-    } else if (!name.empty()) {
-      given[name] = {word};
-    }
-  }
-  return given;
-}
-
 // What reads the command gets the step, by the words that it has and nothing else.
 TEST(StepTuning, FullSaysHowATunedStepIsAskedForAgain) {
-  const StepQuestion question = decode_on_two();
-  const StepTuning tuning = tuned(question);
+  const StepTuning tuning = tuned(decode_on_two);
   ASSERT_FALSE(tuning.layers.empty());
-  const Results results = to_tables(tuning, mi300x().spec, {{"model", {"llama3-8b"}}});
+  const Results results = to_tables(tuning, mi300x_spec(), {{"model", {"llama3-8b"}}});
   const auto table = std::ranges::find(results.tables, "tuned", &NamedTable::key);
   ASSERT_NE(table, results.tables.end());
   for (std::size_t row = 0; row < tuning.layers.size(); ++row) {
     const std::string command = std::get<std::string>(table->table.rows()[row].back());
     EXPECT_TRUE(command.starts_with("c3sim step ")) << command;
-    StepWords read;
-    Arguments arguments;
-    read_words(read, given_in(command), arguments, nullptr);
-    EXPECT_TRUE(arguments.faults().empty());
-    EXPECT_EQ(read.model_name, "llama3-8b");
-    read.model = question.model;
-    EXPECT_EQ(static_cast<const StepQuestion&>(read), tuning.layers[row].result.question);
+    EXPECT_EQ(given_in(command).at("model").front(), "llama3-8b");
+    EXPECT_EQ(changed({}, command), tuning.layers[row].result.question);
   }
 }
 
@@ -230,28 +151,19 @@ TEST(StepTuning, FullSaysHowATunedStepIsAskedForAgain) {
 // as many pieces as hide the collectives of the attention half, they lose more than they hide. As many in each are
 // slower, however many.
 TEST(StepTuning, FullTunesThePiecesOfEachHalf) {
-  StepQuestion question = decode_on_two();
-  question.model = read_model("llama3-70b", folders);
-  question.phase = Phase::prefill;
-  question.batch = 1;
-  question.context = 0;
-  question.tokens = 4096;
-  question.tp = 8;
-  question.pieces = 2;
-  question.collectives = models::Backend::sdma;
-  question.prelaunch = true;
-  const std::vector<ElementwiseOperator> operators = read_operators(folders);
-  const StepResult start = ask(mi300x().spec, question, operators);
-  const LayerTuning tuning = tune_layer(mi300x().spec, start, "tp 8", operators);
+  const StepResult start = ask_mi300x(
+      step_of("--model llama3-70b --phase prefill --layers 2 --tokens 4096 --tp 8 --pieces 2 --collectives sdma "
+              "--prelaunch"));
+  const LayerTuning tuning = tuned_layer(start, "tp 8");
   EXPECT_LT(tuning.result.time, start.time);
-  const StepQuestion& tuned = tuning.result.question;
-  ASSERT_TRUE(tuned.pieces && tuned.ffn_pieces);
-  EXPECT_GT(*tuned.pieces, *tuned.ffn_pieces);
+  const StepQuestion& best = tuning.result.question;
+  ASSERT_TRUE(best.pieces && best.ffn_pieces);
+  EXPECT_GT(*best.pieces, *best.ffn_pieces);
   for (const int pieces : {1, 2, 4, 8}) {
-    StepQuestion alike = tuned;
+    StepQuestion alike = best;
     alike.pieces = pieces;
     alike.ffn_pieces.reset();
-    EXPECT_GT(ask(mi300x().spec, alike, operators).time, tuning.result.time) << pieces;
+    EXPECT_GT(ask_mi300x(alike).time, tuning.result.time) << pieces;
   }
   const auto rule = std::ranges::find(tuning.rules, "tuned carriers, as many pieces in each half", &LayerRule::name);
   ASSERT_NE(rule, tuning.rules.end());
@@ -260,9 +172,7 @@ TEST(StepTuning, FullTunesThePiecesOfEachHalf) {
 }
 
 TEST(StepTuning, OfAStepThatFitsNowhereTellsItsFaults) {
-  StepQuestion question = decode_on_two();
-  question.batch = 100'000;
-  EXPECT_THROW(tuned(question), sim::ConfigError);
+  EXPECT_THROW(tuned(decode_on_two + "--batch 100000"), sim::ConfigError);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Tuning as a whole: bounds, threads, measured times, and what is carried away.
 #include "study/tune/tuning.h"
 
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -22,6 +21,12 @@ TuningQuestion small_question() {
   question.gemms = {{"a", {8192, 8192, 8192}}, {"b", {2048, 8192, 8192}}, {"c", {8192, 4096, 1024}}};
   question.collectives = {models::CollectiveKind::all_gather};
   question.sizes = {sim::Bytes(1048576.0), sim::Bytes(268435456.0)};
+  return question;
+}
+
+TuningQuestion of_collectives(std::vector<models::CollectiveKind> kinds) {
+  TuningQuestion question;
+  question.collectives = std::move(kinds);
   return question;
 }
 
@@ -65,9 +70,20 @@ TEST(Tuning, FullDoesNotDependOnThreads) {
   EXPECT_EQ(text(1), text(3));
 }
 
-TEST(Tuning, TheRuleOfOneChoiceLosesNoMoreThanAnyOther) {
+Tuning tuned(const TuningQuestion& question) {
   Testbed testbed(mi300x().spec);
-  const Tuning tuning = tune(testbed, small_question());
+  return tune(testbed, question);
+}
+
+std::string file_of(const Tuning& tuning, const std::string& name) {
+  const std::vector<TextFile> files = tuning_files(tuning, mi300x().spec);
+  const auto found = std::ranges::find(files, name, &TextFile::name);
+  return found == files.end() ? "" : found->content;
+}
+
+// Three GEMMs and two sizes: m from 2048 to 8192, two values of it.
+TEST(Tuning, TheRuleOfOneChoiceLosesNoMoreThanAnyOtherAndRulesSayWhatTheyStandOn) {
+  const Tuning tuning = tuned(small_question());
   const TunedDecisions& kind = kind_of(tuning, "all_gather_beside_gemm");
   ASSERT_THAT(kind.rules.front().rule, HasSubstr("always "));
   for (const RuleRecord& rule : kind.rules) {
@@ -75,14 +91,15 @@ TEST(Tuning, TheRuleOfOneChoiceLosesNoMoreThanAnyOther) {
       EXPECT_LE(kind.rules.front().mean_regret, rule.mean_regret + Decision::as_good) << rule.rule;
     }
   }
+  EXPECT_THAT(file_of(tuning, "decisions.yaml"),
+              HasSubstr("  fitted_to:\n    cases: 6\n    m: {values: 2, least: 2048, greatest: 8192}\n"));
 }
 
 TEST(Tuning, AMeasuredTimeStandsForThePredictedOne) {
-  Testbed testbed(mi300x().spec);
   TuningQuestion question = small_question();
   const Sizes sizes{question.gemms.front().shape, question.sizes.front()};
   question.measured = {{"all_gather_beside_gemm", sizes, "serial", sim::Time(1000000)}};
-  const Tuning tuning = tune(testbed, question);
+  const Tuning tuning = tuned(question);
   const Decision& decision = kind_of(tuning, "all_gather_beside_gemm").decisions.all().front();
   EXPECT_EQ(decision.best(), 0u);
   EXPECT_TRUE(decision.attempts.front().is_measured);
@@ -105,20 +122,12 @@ TEST(Tuning, PairsAreNamedInTablesAsTheyAreReadBack) {
   }
 }
 
-std::string file_of(const Tuning& tuning, const models::PlatformSpec& platform, const std::string& name) {
-  for (const TextFile& file : tuning_files(tuning, platform)) {
-    if (file.name == name) return file.content;
-  }
-  return {};
-}
-
 // Within 100 % of the best lie reservations, engines of every variant, prelaunched or not, and CUs kept beside them.
 TEST(Tuning, ThePlanAsksForAllThatPredictionsLeaveOpen) {
-  Testbed testbed(mi300x().spec);
   TuningQuestion question = small_question();
   question.error = 1.0;
-  const std::string plan = file_of(tune(testbed, question), testbed.platform(), "plan.csv");
-  EXPECT_THAT(plan, ::testing::StartsWith("gemm,collective,bytes,strategy,channels,reserved_cus,variant,prelaunch\n"));
+  const std::string plan = file_of(tuned(question), "plan.csv");
+  EXPECT_THAT(plan, StartsWith("gemm,collective,bytes,strategy,channels,reserved_cus,variant,prelaunch\n"));
   const std::string pair = "8192x8192x8192,all_gather,1048576,";
   for (const char* const row : {"c3_rp,,64,,\n", "c3_sp_rp,,8,,\n", "c3_base,8,0,,\n", "conccl,,0,pcpy,no\n",
                                 "conccl,,0,bcst,yes\n", "conccl_rp,,8,b2b,no\n"}) {
@@ -128,40 +137,28 @@ TEST(Tuning, ThePlanAsksForAllThatPredictionsLeaveOpen) {
 
 // Engines reduce nothing: what rules by them lose is not known, however often they are asked.
 TEST(Tuning, SaysNothingOfWhatRulesLoseThatChooseTheImpossible) {
-  Testbed testbed(mi300x().spec);
   TuningQuestion question = small_question();
   question.collectives = {models::CollectiveKind::reduce_scatter};
-  const Tuning tuning = tune(testbed, question);
+  const Tuning tuning = tuned(question);
   const TunedDecisions& kind = kind_of(tuning, "reduce_scatter_beside_gemm");
   const auto conccl = std::ranges::find(kind.rules, "conccl", &RuleRecord::rule);
   ASSERT_NE(conccl, kind.rules.end());
   EXPECT_EQ(conccl->possible, 0u);
   std::ostringstream out;
-  const Results results = tuning_results(tuning, testbed.platform());
-  for (const NamedTable& table : results.tables) {
-    if (table.key == "rules") table.table.write_csv(out);
-  }
+  const Results results = tuning_results(tuning, mi300x().spec);
+  std::ranges::find(results.tables, "rules", &NamedTable::key)->table.write_csv(out);
   EXPECT_THAT(out.str(), HasSubstr("\nreduce_scatter_beside_gemm,conccl,6,0,,,,\n"));
   EXPECT_THAT(out.str(), HasSubstr("\nreduce_scatter_beside_gemm,c3_base,6,6,"));
-}
-
-// Three GEMMs and two sizes: m from 2048 to 8192, two values of it.
-TEST(Tuning, RulesSayWhatTheyStandOn) {
-  Testbed testbed(mi300x().spec);
-  const Tuning tuning = tune(testbed, small_question());
-  const std::string rules = file_of(tuning, testbed.platform(), "decisions.yaml");
-  EXPECT_THAT(rules, HasSubstr("  fitted_to:\n    cases: 6\n    m: {values: 2, least: 2048, greatest: 8192}\n"));
 }
 
 // The functions of decisions.h, compiled, choose what the trees do.
 TEST(Tuning, FullHeaderChoosesWhatTheTreesDo) {
   if (std::system("command -v c++ >/dev/null 2>&1") != 0) GTEST_SKIP() << "no compiler";
-  Testbed testbed(mi300x().spec);
   TuningQuestion question = small_question();
   question.schedules = true;
   question.drawn = 8;
   question.collectives = {models::CollectiveKind::all_gather, models::CollectiveKind::all_reduce};
-  const Tuning tuning = tune(testbed, question);
+  const Tuning tuning = tuned(question);
   std::string checks = "#include \"decisions.h\"\nusing namespace c3sim_decisions;\n";
   for (const TunedDecisions& kind : tuning.kinds) {
     const Alternatives& alternatives = kind.decisions.alternatives();
@@ -181,9 +178,7 @@ TEST(Tuning, FullHeaderChoosesWhatTheTreesDo) {
     }
   }
   const std::string folder = testing::TempDir();
-  for (const TextFile& file : tuning_files(tuning, testbed.platform())) {
-    if (file.name == "decisions.h") std::ofstream(folder + "decisions.h") << file.content;
-  }
+  std::ofstream(folder + "decisions.h") << file_of(tuning, "decisions.h");
   std::ofstream(folder + "check.cpp") << checks;
   const std::string compile = "c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only " + folder + "check.cpp";
   EXPECT_EQ(std::system(compile.c_str()), 0) << checks;
@@ -198,24 +193,20 @@ TEST(Tuning, ThresholdsAreWrittenInRoundNumbers) {
 
 // Where engines are slowed, kernels win at larger sizes: the threshold moves up, or away.
 TEST(Tuning, FullThresholdsFollowTheEngines) {
-  TuningQuestion question;
-  question.collectives = {models::CollectiveKind::all_gather};
-  Testbed usual(mi300x().spec);
+  const TuningQuestion question = of_collectives({models::CollectiveKind::all_gather});
   Testbed slow(mi300x().spec, [](const Work& work, const Company&) {
     const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
     return collective != nullptr && collective->backend == models::Backend::sdma ? 1.05 : 1.0;
   });
-  const EngineThreshold before = tune(usual, question).thresholds.front();
+  const EngineThreshold before = tuned(question).thresholds.front();
   const EngineThreshold after = tune(slow, question).thresholds.front();
   ASSERT_TRUE(before.from);
   EXPECT_TRUE(!after.from || *after.from > *before.from);
 }
 
 TEST(Tuning, FullAnUndecidedRangeHoldsTheThreshold) {
-  TuningQuestion question;
-  question.collectives = {models::CollectiveKind::all_gather, models::CollectiveKind::all_reduce};
-  Testbed testbed(mi300x().spec);
-  for (const EngineThreshold& one : tune(testbed, question).thresholds) {
+  const Tuning tuning = tuned(of_collectives({models::CollectiveKind::all_gather, models::CollectiveKind::all_reduce}));
+  for (const EngineThreshold& one : tuning.thresholds) {
     if (!one.from || *one.from == sim::Bytes(1024.0)) continue;
     EXPECT_TRUE(std::ranges::any_of(
         one.undecided,
@@ -226,41 +217,34 @@ TEST(Tuning, FullAnUndecidedRangeHoldsTheThreshold) {
 
 // RCCL's reader coerces words that it does not know and forgets sizes without a line: none may be either.
 TEST(Tuning, LinesForTheTunerCoverEverySizeInWordsThatItKnows) {
-  Testbed testbed(mi300x().spec);
-  TuningQuestion question;
-  question.collectives = {models::CollectiveKind::all_gather};
-  const Tuning tuning = tune(testbed, question);
+  const Tuning tuning = tuned(of_collectives({models::CollectiveKind::all_gather}));
   std::map<std::string, std::uint64_t> next;
   for (const TunerLine& line : tuning.lines) {
     std::uint64_t& from = next.try_emplace(std::string(line.collective), 0).first->second;
     EXPECT_EQ(line.low, from) << line.collective;
     EXPECT_LE(line.low, line.high);
     from = line.high + 1;
-    EXPECT_THAT(line.protocol, ::testing::AnyOf("ll", "ll128", "simple"));
+    EXPECT_THAT(line.protocol, AnyOf("ll", "ll128", "simple"));
     EXPECT_GE(line.channels, 1);
   }
   EXPECT_EQ(next.size(), 5u);
   for (const auto& [collective, end] : next) EXPECT_EQ(end, std::uint64_t{1} << 63) << collective;
-  for (const TextFile& file : tuning_files(tuning, testbed.platform())) {
-    if (file.name != "rccl_tuner_gfx942.csv") continue;
-    std::istringstream lines(file.content);
-    for (std::string line; std::getline(lines, line);) {
-      EXPECT_LT(line.size(), 256u);
-      if (line.starts_with('#')) continue;
-      EXPECT_EQ(std::ranges::count(line, ','), 7) << line;
-    }
+  std::istringstream lines(file_of(tuning, "rccl_tuner_gfx942.csv"));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LT(line.size(), 256u);
+    EXPECT_TRUE(line.starts_with('#') || std::ranges::count(line, ',') == 7) << line;
   }
 }
 
 TEST(Tuning, RefusesWhatThePlatformCannotDo) {
-  const Testbed testbed(mi300x().spec);
-  TuningQuestion question;
-  EXPECT_THAT(faults_of(question, testbed).at(0).what, HasSubstr("there is nothing to tune"));
-  question.schedules = true;
-  EXPECT_THAT(faults_of(question, testbed).at(0).what, HasSubstr("schedules are of GEMMs"));
-  question = small_question();
-  question.sizes.clear();
-  EXPECT_THAT(faults_of(question, testbed).at(0).what, HasSubstr("sizes of the arrays beside the GEMMs"));
+  TuningQuestion without_sizes = small_question(), schedules;
+  without_sizes.sizes.clear();
+  schedules.schedules = true;
+  for (const auto& [question, told] : {std::pair(TuningQuestion{}, "there is nothing to tune"),
+                                       {schedules, "schedules are of GEMMs"},
+                                       {without_sizes, "sizes of the arrays beside the GEMMs"}}) {
+    EXPECT_THAT(faults_of(question, Testbed(mi300x().spec)).at(0).what, HasSubstr(told));
+  }
 }
 
 TEST(TuningFile, ShippedQuestionsAreSound) {

@@ -1,21 +1,14 @@
-// Steps drawn at random: none of them fails in another way than by a fault of the question, what they are made up of
-// sums up to them, and the experiments that they are written as take as long.
-#include <gtest/gtest.h>
-
-#include <initializer_list>
-#include <map>
+// Steps as experiments, which take as long, also steps drawn at random: none of them fails in another way than by a
+// fault of the question, and what they are made up of sums up to them.
 #include <optional>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "sim/config/config.h"
 #include "sim/config/config_error.h"
 #include "study/experiment/experiment.h"
 #include "study/experiment/experiment_reader.h"
-#include "study/step/step.h"
-#include "study/work/operators.h"
-#include "tests/study/test_platform.h"
+#include "tests/study/step/step_questions.h"
+#include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
@@ -61,55 +54,65 @@ class StepDraw {
   std::mt19937_64 random_;
 };
 
-double micros(sim::Time time) { return sim::to_microseconds(time); }
-
-struct StepMachines {
-  std::vector<Platform> platforms;
-  std::vector<ElementwiseOperator> operators = read_operators(folders);
-
-  StepMachines() {
-    platforms.push_back(mi300x());
-    platforms.push_back(h200());
-    platforms.push_back(read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi355x.yaml", {}, folders));
-  }
-};
-
-double as_an_experiment(const StepQuestion& question, const Platform& platform,
-                        std::span<const ElementwiseOperator> operators) {
-  sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, operators), "step.yaml");
+// How long the experiment takes that the step is written as.
+double as_an_experiment(const StepQuestion& question, const Platform& platform) {
+  sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, step_operators()), "step.yaml");
   const ExperimentMachine machine = read_machine(config);
   Testbed testbed(beside(platform, machine.beside()).spec);
   return *measure(testbed, read_experiment(config, testbed)).at("makespan_us");
 }
 
+TEST(Step, FullAsAnExperimentTakesAsLong) {
+  const Platform platform = mi300x();
+  const std::string stages = "--model llama3-8b --phase train --layers 4 --tokens 512 --pp 2 --micro 2 --batch 2 ";
+  const std::string pieces = "--model llama3-8b --phase prefill --layers 2 --tokens 2048 --tp 8 --pieces 2 ";
+  const std::string fused = "--model llama3-8b --phase prefill --layers 2 --collectives t3 ";
+  const std::string decode = "--model llama3-8b --phase decode --context 1024 --layers 3 --tp 8 --batch 8 ";
+  for (const std::string& options :
+       {decode, decode + "--graph no", stages, stages + "--tp 2", stages + "--collectives sdma",
+        std::string("--model mixtral-8x7b --phase prefill --layers 2 --tokens 512 --ep 4"), pieces,
+        pieces + "--ffn-pieces 4 --chosen qkv_gather=sdma,down_scatter=rccl/14", fused + "--tp 8 --tokens 2048",
+        fused + "--tp 4 --tokens 2048 --graph no",
+        std::string("--model llama3-8b --phase train --layers 2 --tokens 512"),
+        std::string("--model llama3-8b --phase train --layers 1 --tokens 512 --tp 2 --collectives t3"),
+        std::string("--model llama3-8b --phase train --layers 6 --tokens 2048 --tp 2 --dp 4 --shard full --graph no"),
+        stages + "--tp 2 --forward --batch 4 --micro 4 --collectives sdma --graph no"}) {
+    SCOPED_TRACE(options);
+    const StepQuestion question = step_of(options);
+    const double step = in_us(ask_on(platform.spec, question, in_whole).time);
+    EXPECT_NEAR(as_an_experiment(question, platform), step, 1e-3 * step);
+  }
+}
+
 // Of so many drawn steps; every so many is played as an experiment, too.
 void try_drawn_steps(std::uint64_t count, std::uint64_t every) {
-  const StepMachines machines;
+  const std::array platforms{mi300x(), h200(),
+                             read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi355x.yaml", {}, folders)};
   std::uint64_t answered = 0;
   for (std::uint64_t seed = 0; seed < count; ++seed) {
     StepDraw draw(seed);
     const StepQuestion question = draw.step();
-    const Platform& platform = machines.platforms[seed % machines.platforms.size()];
+    const Platform& platform = platforms[seed % platforms.size()];
     std::optional<StepResult> result;
     try {
-      result = ask(platform.spec, question, machines.operators);
+      result = ask_on(platform.spec, question);
     } catch (const sim::ConfigError&) {
       continue;  // what cannot be asked is refused: any other exception ends the test
     }
     ++answered;
     SCOPED_TRACE(testing::Message() << "seed " << seed << " on " << platform.spec.name);
-    const double time = micros(result->time);
+    const double time = in_us(result->time);
     const sim::Time idle = result->idle();
     EXPECT_GT(time, 0.0);
     for (const sim::Time part : {result->compute, result->exposed, result->host, idle}) EXPECT_GE(part, sim::Time(0));
-    EXPECT_NEAR(micros(result->compute + result->exposed + result->host + idle), time, 1e-3 * time);
+    EXPECT_NEAR(in_us(result->compute + result->exposed + result->host + idle), time, 1e-3 * time);
     EXPECT_LE(result->exposed, result->communication);
     if (question.graph) {
       EXPECT_EQ(result->host, sim::Time(0));
     }
     if (answered % every != 0) continue;
-    const double whole = micros(ask(platform.spec, result->question, machines.operators, {}, in_whole).time);
-    EXPECT_NEAR(as_an_experiment(result->question, platform, machines.operators), whole, 1e-3 * whole);
+    const double whole = in_us(ask_on(platform.spec, result->question, in_whole).time);
+    EXPECT_NEAR(as_an_experiment(result->question, platform), whole, 1e-3 * whole);
     EXPECT_NEAR(time, whole, 2e-2 * whole);
   }
   EXPECT_GT(answered, count / 8);
