@@ -11,17 +11,17 @@ StepOperation computes(const std::string& name) {
 }
 StepOperation sends(const std::string& name) { return {name, Kind::all_to_all, models::CollectiveSpec{}, "compute"}; }
 
-struct Listed {
+struct ListedOperation {
   std::string name;
   std::string stream;
   std::vector<std::string> after;
 };
 
-std::vector<Listed> listed(const std::vector<StepBlock>& blocks) {
-  std::vector<Listed> all;
+std::vector<ListedOperation> listed(const std::vector<StepBlock>& blocks) {
+  std::vector<ListedOperation> all;
   for (const StepBlock& block : blocks) {
     for (const StepOperation& one : block.operations) {
-      Listed& added = all.emplace_back(Listed{one.name + block.suffix, one.stream, {}});
+      ListedOperation& added = all.emplace_back(ListedOperation{one.name + block.suffix, one.stream, {}});
       for (const Wait& wait : one.after) added.after.push_back(wait.on);
     }
   }
@@ -29,7 +29,7 @@ std::vector<Listed> listed(const std::vector<StepBlock>& blocks) {
 }
 std::vector<std::string> names_in(const std::vector<StepBlock>& blocks) {
   std::vector<std::string> names;
-  for (const Listed& one : listed(blocks)) names.push_back(one.name);
+  for (const ListedOperation& one : listed(blocks)) names.push_back(one.name);
   return names;
 }
 
@@ -42,7 +42,7 @@ TEST(TwoBatches, TakeTurnsWhereOneHasToWait) {
 
 TEST(TwoBatches, CommunicateBesideWhatComputesAndAreAwaitedByTheirOwnHalf) {
   const std::vector<LayersOfHalf> layers{{{computes("a"), sends("x"), computes("b")}, 1}};
-  const std::vector<Listed> all = listed(two_batches(layers));
+  const std::vector<ListedOperation> all = listed(two_batches(layers));
   ASSERT_EQ(all.size(), 6u);
   EXPECT_EQ(all[1].stream, "exchange");
   EXPECT_THAT(all[1].after, ElementsAre("a_1_l0"));
