@@ -19,12 +19,6 @@ namespace {
 using sim::operator""_KiB;
 using sim::operator""_MiB;
 
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  const std::size_t at = text.find(what);
-  EXPECT_NE(at, std::string::npos) << what;
-  return text.replace(at, what.size(), by);
-}
-
 study::CopyTrial copy_of(sim::Bytes bytes) {
   study::CopyTrial copy;
   copy.spec.bytes = bytes;

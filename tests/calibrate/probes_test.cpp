@@ -98,7 +98,7 @@ std::string some_probes(const std::filesystem::path& platform, const std::string
   return table.text();
 }
 
-Reading read(const std::string& file, const std::string& text) {
+Reading admitted(const std::string& file, const std::string& text) {
   return admit_to_fit(shipped().read(written(file, text)));
 }
 
@@ -111,7 +111,7 @@ const FittedParameter* find(const Calibration& calibration, const std::string& p
 TEST(Probes, FullTellTheParameterThatTheyWereMadeWith) {
   const std::filesystem::path base = base_with_probed("probed.yaml");
   for (const double pace : {1.0, 1.3}) {
-    const Reading probes = read("probes.csv", some_probes(base, probed + "=2000 ns", pace));
+    const Reading probes = admitted("probes.csv", some_probes(base, probed + "=2000 ns", pace));
     ASSERT_THAT(probes.faults, IsEmpty());
     ASSERT_EQ(probes.measurements.size(), 6U);
     const Calibration calibration = calibrate(base, std::vector{probes}, with_folders());
@@ -201,7 +201,7 @@ TEST(Probes, AreWhatIsMarkedSoAndNothingElse) {
   std::string text = some_probes(base, probed + "=2000 ns");
   const std::size_t second = text.find(",probe,", text.find(",probe,") + 1);
   text.replace(second, 7, ",predict,");
-  const Reading reading = read("marked.csv", text);
+  const Reading reading = admitted("marked.csv", text);
   EXPECT_EQ(reading.measurements.size(), 5U);
   ASSERT_EQ(reading.left_out.size(), 1U);
   EXPECT_EQ(reading.left_out[0].why, "is marked predict");

@@ -17,7 +17,7 @@ namespace {
 using std::chrono::microseconds;
 
 // Times in nanoseconds since the first work began.
-std::string words_of(const Profile& profile) {
+std::string text_of(const Profile& profile) {
   std::string text;
   if (!profile.gpu.empty()) text += fmt::format("gpu: {}, {} ranks\n", profile.gpu, profile.ranks.value_or(0));
   const auto ns = [](sim::Time time) { return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count(); };
@@ -43,7 +43,7 @@ TEST(Kineto, IsReadAsSamplesSay) {
     const std::string& text = sample.inputs.at(0).second;
     if (!is_kineto(text) && text.starts_with('[')) return "no trace\n";
     try {
-      return words_of(read_kineto(text, "t.json"));
+      return text_of(read_kineto(text, "t.json"));
     } catch (const sim::ConfigError& error) {
       return std::string(error.what()) + '\n';
     }

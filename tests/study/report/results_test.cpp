@@ -227,7 +227,7 @@ TEST_F(ResultsFolder, GetsAnotherAnswerOfTheSameCommandInsteadOfTheFilesOfTheLas
 
 TEST_F(ResultsFolder, KeepsAFileThatNoAnswerLeft) {
   write("raw.csv", "mine");
-  EXPECT_NE(fault("c3sim copy", "a.txt"), "");
+  EXPECT_NE(config_fault([&] { save_by("c3sim copy", example_results()); }), "");
   EXPECT_EQ(text("raw.csv"), "mine");
   EXPECT_EQ(files(), 1);
 }

@@ -66,9 +66,6 @@ std::string told_of(const std::string& text, const std::vector<std::string>& ign
                     const std::string& like = {}) {
   return told_by([&] { of_text(text, ignores, like); });
 }
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  return text.replace(text.find(from), from.size(), to);
-}
 
 const std::string llama = R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
   "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,

@@ -95,10 +95,6 @@ const ScatterChart& scatter_of(const Results& results, std::size_t place = 0) {
   return std::get<ScatterChart>(results.tables.at(0).charts.at(place));
 }
 
-std::string replaced(std::string text, const std::string& old, const std::string& by) {
-  return text.replace(text.find(old), old.size(), by);
-}
-
 // Axes of the platform come first: points are (4, 1MiB), (4, 64MiB), (9, 1MiB), (9, 64MiB) ...
 TEST(SweepStudy, APointIsAnsweredAsTheSameQuestionIs) {
   const AskedStudy asked(engines_study);
