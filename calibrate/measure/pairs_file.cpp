@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <sstream>
 
 #include "calibrate/measure/gpu.h"
@@ -14,30 +13,34 @@ namespace c3sim::measure {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> strategies{"c3_base", "c3_sp",     "c3_rp", "c3_sp_rp",
-                                                     "conccl",  "conccl_rp", "serial"};
-constexpr std::array<std::string_view, 4> variants{"pcpy", "bcst", "swap", "b2b"};
-constexpr std::array<std::string_view, 4> needed{"gemm", "collective", "bytes", "strategy"};
-constexpr std::array<std::string_view, 4> accepted{"channels", "reserved_cus", "variant", "prelaunch"};
+using Words = std::vector<std::string_view>;
+
+const Words needed{"gemm", "collective", "bytes", "strategy"};
+const Words accepted{"channels", "reserved_cus", "variant", "prelaunch"};
+const Words strategies{"c3_base", "c3_sp", "c3_rp", "c3_sp_rp", "conccl", "conccl_rp", "serial"};
 constexpr std::int64_t largest_array = std::int64_t{1} << 37;
 constexpr std::int64_t most_channels = 64;
 constexpr std::int64_t most_cus = 4096;
 
-template <std::size_t count>
-void require_one_of(const std::array<std::string_view, count>& words, const std::string& text, std::string_view what) {
-  if (std::ranges::find(words, text) != words.end()) return;
-  throw UserError("'{}' is no {}: {} are accepted", text, what, fmt::join(words, ", "));
+void require_one_of(const Words& words, const Arguments& pair, const char* column) {
+  if (std::ranges::find(words, pair.text(column)) != words.end()) return;
+  throw UserError("'{}' is no {}: {} are accepted", pair.text(column), column, fmt::join(words, ", "));
 }
 
-// What of a pair is of copies, and what strategies keep CUs for.
-void check_choices(const Arguments& pair) {
+// UserError where the cells are no pair.
+void check(const Arguments& pair, int gpus) {
+  parse_shape(pair.text("gemm"));
+  parse_collective(pair.text("collective"));
+  require_one_of(strategies, pair, "strategy");
+  const std::int64_t unit = std::int64_t{2} * gpus;  // numbers of two bytes, as many for each GPU
+  if (parse_count(pair.text("bytes"), unit, largest_array) % unit != 0) {
+    throw UserError("bytes {} are no multiple of {}", pair.text("bytes"), unit);
+  }
   const std::string& strategy = pair.text("strategy");
-  const bool by_copies = strategy.starts_with("conccl");
-  const std::string& variant = pair.text("variant");
-  if (!variant.empty()) require_one_of(variants, variant, "variant");
-  const std::string& prelaunch = pair.text("prelaunch");
-  if (!prelaunch.empty()) require_one_of(std::array<std::string_view, 2>{"yes", "no"}, prelaunch, "prelaunch");
-  if (!by_copies && (!variant.empty() || prelaunch == "yes")) {
+  const bool has_variant = !pair.text("variant").empty();
+  if (has_variant) require_one_of({"pcpy", "bcst", "swap", "b2b"}, pair, "variant");
+  if (!pair.text("prelaunch").empty()) require_one_of({"yes", "no"}, pair, "prelaunch");
+  if (!strategy.starts_with("conccl") && (has_variant || pair.text("prelaunch") == "yes")) {
     throw UserError("{} has no copies: variant and prelaunch are of conccl and conccl_rp", strategy);
   }
   if (!pair.text("channels").empty()) parse_count(pair.text("channels"), 1, most_channels);
@@ -48,29 +51,16 @@ void check_choices(const Arguments& pair) {
   }
 }
 
-// UserError where the cells are no pair.
-void check(const Arguments& pair, int gpus) {
-  parse_shape(pair.text("gemm"));
-  parse_collective(pair.text("collective"));
-  require_one_of(strategies, pair.text("strategy"), "strategy");
-  const std::int64_t unit = std::int64_t{2} * gpus;  // numbers of two bytes, as many for each GPU
-  if (parse_count(pair.text("bytes"), unit, largest_array) % unit != 0) {
-    throw UserError("bytes {} are no multiple of {}", pair.text("bytes"), unit);
-  }
-  check_choices(pair);
-}
-
 // The cells of a line under its heads; what says nothing is empty.
 Arguments pair_of(const std::vector<std::string>& head, const std::vector<std::string>& cells) {
   Arguments pair;
-  const auto cell_of = [&](std::string_view column) -> std::string {
-    const auto at = std::ranges::find(head, column) - head.begin();
-    if (at == static_cast<std::ptrdiff_t>(head.size())) return {};
-    const std::string& cell = cells[static_cast<std::size_t>(at)];
-    return cell == "-" || (column == "channels" && cell == "0") ? std::string() : cell;
-  };
-  for (const std::string_view column : needed) pair.add(std::string(column), cell_of(column));
-  for (const std::string_view column : accepted) pair.add(std::string(column), cell_of(column));
+  for (const Words& columns : {needed, accepted}) {
+    for (const std::string_view column : columns) {
+      const auto at = static_cast<std::size_t>(std::ranges::find(head, column) - head.begin());
+      const std::string cell = at < head.size() ? cells[at] : "";
+      pair.add(std::string(column), cell == "-" || (column == "channels" && cell == "0") ? "" : cell);
+    }
+  }
   return pair;
 }
 
@@ -97,13 +87,12 @@ std::vector<Arguments> read_pairs(const std::string& text, const std::string& na
     if (cells.size() != head.size()) {
       throw UserError("{}:{}: {} cells under {} columns", name, number, cells.size(), head.size());
     }
-    Arguments pair = pair_of(head, cells);
     try {
-      check(pair, gpus);
+      pairs.push_back(pair_of(head, cells));
+      check(pairs.back(), gpus);
     } catch (const UserError& fault) {
       throw UserError("{}:{}: {}", name, number, fault.what());
     }
-    pairs.push_back(std::move(pair));
   }
   if (pairs.empty()) throw UserError("{}: no pair in it", name);
   return pairs;

@@ -36,7 +36,7 @@ class Session {
     const Clock::time_point start = Clock::now();
     for (std::size_t i = 0; i < open.size() && !end_.broken; ++i) {
       const double taken = std::chrono::duration<double>(Clock::now() - start).count();
-      if (time_limit_ && taken > *time_limit_) {
+      if (time_limit_ && taken > 60.0 * *time_limit_) {
         end_.left = open.size() - i;
         break;
       }

@@ -45,7 +45,7 @@ struct SessionEnd {
   bool broken = false;
 };
 
-// `time_limit`: in s; no item begins after that.
+// `time_limit`: in minutes; no item begins after that.
 SessionEnd carry_out(const std::vector<Item>& plan, Lab& lab, ResultFolder& folder, std::optional<double> time_limit,
                      const Surroundings& surroundings);
 

@@ -1,5 +1,5 @@
 // The amdgpu driver's files, as its documentation lays them out, in a folder of the test's own.
-#include "calibrate/measure/backends/nvidia_board.h"
+#include "calibrate/measure/backends/boards.h"
 #include "tests/calibrate/measure/measure_run.h"
 
 namespace c3sim::measure {
