@@ -1,10 +1,9 @@
-#include "calibrate/fit/fit_errors.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
+#include "calibrate/fit/robust_fit.h"
 #include "tests/calibrate/fit/residuals.h"
 
 namespace c3sim::calibrate {
