@@ -452,8 +452,7 @@ class BoardWatch {
  public:
   explicit BoardWatch(Lab& lab) : lab_(lab) {
     for (int gpu = 0; gpu < lab_.gpus(); ++gpu) {
-      if (lab_.gpu(gpu).board()) continue;
-      throw GpuError(GpuError::Kind::unsupported, "the boards do not tell power and clock");
+      if (!lab_.gpu(gpu).board()) throw GpuError(GpuError::Kind::unsupported, "the boards do not tell power and clock");
     }
     thread_ = std::jthread([this](const std::stop_token& end) { watch(end); });
   }

@@ -178,10 +178,6 @@ std::string protocol_of(const Protocol& protocol) {
       protocol.least_warm_ups, protocol.warm_up.count(), protocol.hot_warm_up.count(), protocol.counted);
 }
 
-void print_kinds(std::ostream& out) {
-  for (const Kind& kind : kinds()) out << fmt::format("{:13} {}\n", kind.name, kind.about);
-}
-
 void print_plan(const std::vector<Item>& plan, std::ostream& out) {
   double all = 0.0;
   for (const Kind& kind : kinds()) {
@@ -246,7 +242,7 @@ int run_program(int argc, const char* const* argv, const Surroundings& surroundi
       return fine;
     }
     if (options.list) {
-      print_kinds(surroundings.out);
+      for (const Kind& kind : kinds()) surroundings.out << fmt::format("{:13} {}\n", kind.name, kind.about);
       return fine;
     }
     return measure(options, surroundings);

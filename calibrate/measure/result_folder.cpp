@@ -75,15 +75,10 @@ ResultFolder::ResultFolder(fs::path folder, Circumstances circumstances)
   if (flock(fileno(ledger_.get()), LOCK_EX | LOCK_NB) != 0) refuse(folder_, "another c3sim-measure is writing there");
   const std::string text = text_of(ledger);
   // A kill may have torn the head itself; nothing was measured then.
-  if (std::count(text.begin(), text.end(), '\n') < 4) {
-    begin();
-  } else {
+  if (std::count(text.begin(), text.end(), '\n') >= 4) {
     go_on(text);
+    return;
   }
-}
-
-void ResultFolder::begin() {
-  const fs::path ledger = folder_ / ledger_name;
   if (ftruncate(fileno(ledger_.get()), 0) != 0) fail(ledger, "write");
   append(ledger_.get(),
          fmt::format("# what c3sim-measure has finished in this folder, and how long each table was then\n"
@@ -118,19 +113,17 @@ void ResultFolder::go_on(const std::string& text) {
     finished_.insert(cells[0] + " " + cells[1]);
     sizes_[cells[0]] = size;
   }
+  std::error_code fault;
   for (const Kind& kind : kinds()) {
     const fs::path table = table_of(kind.name);
-    std::error_code fault;
     const std::uintmax_t is = fs::exists(table, fault) ? fs::file_size(table, fault) : 0;
     const std::uintmax_t was = sizes_[std::string(kind.name)];
     if (is < was) refuse(table, "is shorter than when it was written: someone changed it");
     if (is > was && !text_of(table).starts_with(table_mark)) refuse(table, "is a file of someone else");
   }
-  for (const Kind& kind : kinds()) {  // only now that nothing is refused
-    const fs::path table = table_of(kind.name);
-    std::error_code fault;
-    if (!fs::exists(table, fault)) continue;
-    fs::resize_file(table, sizes_[std::string(kind.name)], fault);
+  for (const auto& [kind, size] : sizes_) {  // only now that nothing is refused
+    const fs::path table = table_of(kind);
+    if (fs::exists(table, fault)) fs::resize_file(table, size, fault);
     if (fault) refuse(table, "cannot be written: " + fault.message());
   }
   if (ftruncate(fileno(ledger_.get()), static_cast<off_t>(whole)) != 0) fail(ledger, "write");
@@ -140,7 +133,11 @@ void ResultFolder::add(const Item& item, const Rows& rows, int gpus) {
   const std::lock_guard lock(mutex_);
   const Kind& kind = *item.kind;
   std::uintmax_t& size = sizes_[std::string(kind.name)];
-  std::string text = size == 0 ? head_of(kind) : "";
+  std::string text;
+  if (size == 0) {
+    text = fmt::format("{} on {}; {}\n# {}; {}\n# {}\n{}\n", table_mark, circumstances_.environment,
+                       circumstances_.occasion, circumstances_.protocol, kind.times, kind.about, kind.columns);
+  }
   for (Row row : rows) {
     row["gpus"] = std::to_string(gpus);
     for (const auto& [column, value] : item.arguments.cells()) row[column] = value;
@@ -171,12 +168,5 @@ void ResultFolder::note(const Item& item, std::string_view state, std::string_vi
 }
 
 bool ResultFolder::has(const Item& item) const { return finished_.contains(cell(item.name())); }
-
-fs::path ResultFolder::table_of(std::string_view kind) const { return folder_ / fmt::format("{}.csv", kind); }
-
-std::string ResultFolder::head_of(const Kind& kind) const {
-  return fmt::format("{} on {}; {}\n# {}; {}\n# {}\n{}\n", table_mark, circumstances_.environment,
-                     circumstances_.occasion, circumstances_.protocol, kind.times, kind.about, kind.columns);
-}
 
 }  // namespace c3sim::measure

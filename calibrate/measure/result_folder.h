@@ -38,11 +38,9 @@ class ResultFolder {
   void give_up(const Item& item, std::string_view why);
 
  private:
-  void begin();
   void go_on(const std::string& ledger);
   void note(const Item& item, std::string_view state, std::string_view why);
-  std::filesystem::path table_of(std::string_view kind) const;
-  std::string head_of(const Kind& kind) const;
+  std::filesystem::path table_of(std::string_view kind) const { return folder_ / (std::string(kind) + ".csv"); }
 
   std::filesystem::path folder_;
   Circumstances circumstances_;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <set>
-
-#include "calibrate/measure/gpu.h"
+#include <stop_token>
+#include <thread>
 
 namespace c3sim::measure {
 
@@ -17,56 +19,53 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::duration<double> grace{60.0};
 constexpr double slack = 10.0;
 
+// Acts when something takes longer than it ever should: a call that hangs in a driver cannot be interrupted.
+class Watchdog {
+ public:
+  // `bite` is called, on a thread of its own, if this still lives after so long.
+  Watchdog(std::chrono::duration<double> limit, std::function<void()> bite)
+      : thread_([limit, bite = std::move(bite)](const std::stop_token& end) {
+          std::mutex mutex;
+          std::unique_lock lock(mutex);
+          std::condition_variable_any ended;
+          ended.wait_for(lock, end, limit, [] { return false; });
+          if (!end.stop_requested()) bite();
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
 class Session {
  public:
-  Session(Lab& lab, ResultFolder& folder, std::optional<double> time_limit, const Surroundings& surroundings)
-      : lab_(lab), folder_(folder), time_limit_(time_limit), surroundings_(surroundings) {}
+  Session(Lab& lab, ResultFolder& folder, const Surroundings& surroundings, Progress& progress)
+      : lab_(lab), folder_(folder), surroundings_(surroundings), progress_(progress) {}
 
-  SessionEnd run(const std::vector<Item>& plan) {
-    std::vector<const Item*> open;
-    double seconds = 0.0;
-    for (const Item& item : plan) {
-      if (folder_.has(item)) continue;
-      open.push_back(&item);
-      seconds += item.seconds;
-    }
-    end_.already = plan.size() - open.size();
-    Progress progress(surroundings_.err, surroundings_.terminal, open.size(), seconds);
-    progress_ = &progress;
+  SessionEnd run(const std::vector<const Item*>& open, std::optional<double> time_limit) {
     const Clock::time_point start = Clock::now();
-    for (std::size_t i = 0; i < open.size() && !end_.broken; ++i) {
+    end_.left = open.size();
+    for (const Item* const item : open) {
       const double taken = std::chrono::duration<double>(Clock::now() - start).count();
-      if (time_limit_ && taken > 60.0 * *time_limit_) {
-        end_.left = open.size() - i;
-        break;
-      }
-      measure(*open[i]);
-      if (end_.broken) end_.left = open.size() - i - 1;
+      if (end_.broken || (time_limit && taken > 60.0 * *time_limit)) break;
+      --end_.left;
+      measure(*item);
     }
-    progress.close();
+    progress_.close();
     return end_;
   }
 
  private:
   void measure(const Item& item) {
-    progress_->begin(item.kind->name, item.arguments.spelled());
-    if (const std::optional<Rows> rows = rows_of(item)) {
-      folder_.add(item, *rows, lab_.gpus());
-      ++end_.measured;
-    }
-    progress_->end(item.seconds);
-  }
-
-  // None where it went wrong, which has been told then.
-  std::optional<Rows> rows_of(const Item& item) {
+    progress_.begin(item.kind->name, item.arguments.spelled());
     const std::chrono::duration<double> thought(slack * item.seconds);
     const Watchdog watchdog(lab_.protocol().patience + surroundings_.pace * (grace + thought), [&] { bite(item); });
     try {
-      return item.kind->measure(lab_, item.arguments);
+      folder_.add(item, item.kind->measure(lab_, item.arguments), lab_.gpus());
+      ++end_.measured;
     } catch (const GpuError& error) {
       fail(item, error);
-      return {};
     }
+    progress_.end(item.seconds);
   }
 
   void fail(const Item& item, const GpuError& error) {
@@ -75,11 +74,11 @@ class Session {
       case GpuError::Kind::unsupported:
         // A reason once; but of pairs, which people ask for one by one, each that is missing.
         if (told_.insert(error.what()).second || item.kind->name == "pairs") {
-          progress_->say(fmt::format("left out: {}: {}", item.name(), error.what()));
+          progress_.say(fmt::format("left out: {}: {}", item.name(), error.what()));
         }
         return;
       case GpuError::Kind::failed:
-        progress_->say(fmt::format("failed: {}: {}", item.name(), error.what()));
+        progress_.say(fmt::format("failed: {}: {}", item.name(), error.what()));
         if (!all_answer()) stop("a GPU answers no more");
         return;
       case GpuError::Kind::hang:
@@ -101,7 +100,7 @@ class Session {
 
   void stop(const std::string& why) {
     end_.broken = true;
-    progress_->say(why);
+    progress_.say(why);
   }
 
   // On the watchdog's thread, while the other hangs in a call.
@@ -113,10 +112,9 @@ class Session {
 
   Lab& lab_;
   ResultFolder& folder_;
-  std::optional<double> time_limit_;
   const Surroundings& surroundings_;
+  Progress& progress_;
   SessionEnd end_;
-  Progress* progress_ = nullptr;
   std::set<std::string> told_;
 };
 
@@ -124,7 +122,17 @@ class Session {
 
 SessionEnd carry_out(const std::vector<Item>& plan, Lab& lab, ResultFolder& folder, std::optional<double> time_limit,
                      const Surroundings& surroundings) {
-  return Session(lab, folder, time_limit, surroundings).run(plan);
+  std::vector<const Item*> open;
+  double seconds = 0.0;
+  for (const Item& item : plan) {
+    if (folder.has(item)) continue;
+    open.push_back(&item);
+    seconds += item.seconds;
+  }
+  Progress progress(surroundings.err, surroundings.terminal, open.size(), seconds);
+  SessionEnd end = Session(lab, folder, surroundings, progress).run(open, time_limit);
+  end.already = plan.size() - open.size();
+  return end;
 }
 
 namespace {

@@ -3,16 +3,12 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <ostream>
-#include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "calibrate/measure/plan.h"
@@ -48,23 +44,6 @@ struct SessionEnd {
 // `time_limit`: in minutes; no item begins after that.
 SessionEnd carry_out(const std::vector<Item>& plan, Lab& lab, ResultFolder& folder, std::optional<double> time_limit,
                      const Surroundings& surroundings);
-
-// Acts when something takes longer than it ever should: a call that hangs in a driver cannot be interrupted.
-class Watchdog {
- public:
-  // `bite` is called, on a thread of its own, if this still lives after so long.
-  Watchdog(std::chrono::duration<double> limit, std::function<void()> bite)
-      : thread_([limit, bite = std::move(bite)](const std::stop_token& end) {
-          std::mutex mutex;
-          std::unique_lock lock(mutex);
-          std::condition_variable_any ended;
-          ended.wait_for(lock, end, limit, [] { return false; });
-          if (!end.stop_requested()) bite();
-        }) {}
-
- private:
-  std::jthread thread_;
-};
 
 // How far a session is: a bar that is drawn over and over on a terminal, a line now and then elsewhere.
 class Progress {
