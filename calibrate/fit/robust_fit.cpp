@@ -285,68 +285,50 @@ double cost_of(const std::vector<double>& residuals, const std::vector<double>& 
   return sum / 2.0;
 }
 
-// The cost over one unknown, all others fitted to it.
-class LikelihoodProfile {
- public:
-  LikelihoodProfile(const Solution& solution, const Residuals& residuals, std::size_t unknown,
-                    const Eigen::MatrixXd& slopes, const Eigen::MatrixXd& inverse)
-      : solution_(solution), residuals_(residuals), unknown_(unknown), slopes_(slopes), inverse_(inverse) {}
+// How far the cost rises above that of the solution where one unknown has some value and all others are fitted to it:
+// they follow along the ridge that slopes promise, then by steps of Gauss and Newton whose slopes are those of the
+// solution, as long as these help.
+using Rise = std::function<double(double value)>;
 
-  // Above that of the solution. The others follow along the ridge that slopes promise, then by steps of Gauss and
-  // Newton whose slopes are those of the solution, as long as these help.
-  double rise(double value) const {
-    const auto at = static_cast<Eigen::Index>(unknown_);
-    Point point = solution_.point;
-    const double moved = value - point[unknown_];
+Rise profile_of(const Solution& solution, const Residuals& residuals, std::size_t unknown,
+                const Eigen::MatrixXd& slopes, const Eigen::MatrixXd& inverse) {
+  return [&, unknown](double value) {
+    constexpr int most_steps = 3;
+    const auto evaluate = [&](const Point& point) { return residuals(std::span(&point, 1)).front(); };
+    const auto at = static_cast<Eigen::Index>(unknown);
+    Eigen::MatrixXd slopes_of_others = slopes;
+    slopes_of_others.col(at).setZero();
+    Point point = solution.point;
+    const double moved = value - point[unknown];
     for (std::size_t i = 0; i < point.size(); ++i) {
-      const double share = inverse_(static_cast<Eigen::Index>(i), at) / inverse_(at, at);
-      point[i] = i == unknown_ ? value : std::clamp(point[i] + share * moved, 0.0, 1.0);
+      const double share = inverse(static_cast<Eigen::Index>(i), at) / inverse(at, at);
+      point[i] = i == unknown ? value : std::clamp(point[i] + share * moved, 0.0, 1.0);
     }
     std::vector<double> here = evaluate(point);
-    double cost = cost_of(here, solution_.weights);
+    double cost = cost_of(here, solution.weights);
     for (int step = 0; step < most_steps && point.size() > 1; ++step) {
-      const Point next = improved(point, here);
+      Point next = stepped(point, slopes_of_others, vector_of(solution.weights), here);
+      next[unknown] = point[unknown];
       std::vector<double> there = evaluate(next);
-      const double new_cost = cost_of(there, solution_.weights);
+      const double new_cost = cost_of(there, solution.weights);
       if (new_cost > cost * (1.0 - 1e-3)) break;
-      point = next;
+      point = std::move(next);
       here = std::move(there);
       cost = new_cost;
     }
-    return cost - cost_of(solution_.residuals, solution_.weights);
-  }
-
- private:
-  static constexpr int most_steps = 3;
-
-  std::vector<double> evaluate(const Point& point) const { return residuals_(std::span(&point, 1)).front(); }
-
-  Point improved(const Point& point, const std::vector<double>& here) const {
-    Eigen::MatrixXd slopes = slopes_;
-    slopes.col(static_cast<Eigen::Index>(unknown_)).setZero();
-    Point next = stepped(point, slopes, vector_of(solution_.weights), here);
-    next[unknown_] = point[unknown_];
-    return next;
-  }
-
-  const Solution& solution_;
-  const Residuals& residuals_;
-  std::size_t unknown_;
-  const Eigen::MatrixXd& slopes_;
-  const Eigen::MatrixXd& inverse_;
-};
+    return cost - cost_of(solution.residuals, solution.weights);
+  };
+}
 
 // How far from `best`, towards `end`, the profile has risen to `height`; the whole way where it has not. Looked for
 // from `first` on, twice as far each time, then between the last two: the root of the rise is nearly a line.
-double distance_to(const LikelihoodProfile& profile, double best, double end, double height, double first) {
+double distance_to(const Rise& rise_at, double best, double end, double height, double first) {
   constexpr double close = 0.02;  // of the height: 1 % of the distance
   constexpr int most_looks = 5;
   const double way = std::abs(end - best);
   const double side = end > best ? 1.0 : -1.0;
   const double goal = std::sqrt(height);
-  const auto root_of_rise = [&](double distance) {
-    return std::sqrt(std::max(profile.rise(best + side * distance), 0.0));
-  };
+  const auto root_of_rise = [&](double distance) { return std::sqrt(std::max(rise_at(best + side * distance), 0.0)); };
   double low = 0.0;
   double at_low = 0.0;
   double high = std::min(std::max(first, 1e-4), way);
@@ -371,13 +353,13 @@ double distance_to(const LikelihoodProfile& profile, double best, double end, do
 }
 
 // Whether slopes tell how the cost rises on either side, as far as the range reaches.
-bool slopes_mislead(const LikelihoodProfile& profile, double best, double standard, double variance) {
+bool slopes_mislead(const Rise& rise_at, double best, double standard, double variance) {
   for (const double side : {-1.0, 1.0}) {
     const double value = std::clamp(best + side * 2.0 * standard, 0.0, 1.0);
     const double moved = std::abs(value - best);
     if (moved < standard / 2.0) continue;
     const double promised = moved * moved / variance / 2.0;
-    const double rise = profile.rise(value);
+    const double rise = rise_at(value);
     if (rise < promised / most_misled || rise > promised * most_misled) return true;
   }
   return false;
@@ -408,7 +390,7 @@ FitErrors errors_of(const Solution& solution, const Residuals& residuals, std::s
     error.at_limit = best < at_face || best > 1.0 - at_face;
     error.low = std::max(best - normal_95 * error.standard, 0.0);
     error.high = std::min(best + normal_95 * error.standard, 1.0);
-    const LikelihoodProfile profile(solution, residuals, i, slopes, inverse);
+    const Rise profile = profile_of(solution, residuals, i, slopes, inverse);
     const bool known = inverse(at, at) > 0.0 && error.standard < 1.0;
     error.by_profile = known && (error.at_limit || slopes_mislead(profile, best, error.standard, inverse(at, at)));
     if (error.by_profile) {

@@ -126,16 +126,14 @@ StepResiduals::StepResiduals(const PlatformText& platform, std::span<const Unkno
     : platform_(platform), unknowns_(unknowns), jobs_(jobs) {
   std::map<std::vector<std::string>, std::size_t> last;  // block of these assignments
   for (const Measurement* const measurement : measurements) {
-    auto found = last.find(measurement->assignments);
-    if (found == last.end() || blocks_[found->second].measurements.size() >= largest_block) {
-      const std::vector<Library> libraries = found == last.end()
-                                                 ? libraries_of(platform.spec(measurement->assignments).gpu)
-                                                 : blocks_[found->second].libraries;
-      last[measurement->assignments] = blocks_.size();
-      blocks_.push_back({measurement->assignments, libraries, {}});
-      found = last.find(measurement->assignments);
+    const auto [place, is_new] = last.try_emplace(measurement->assignments, blocks_.size());
+    if (is_new || blocks_[place->second].measurements.size() >= largest_block) {
+      std::vector<Library> libraries =
+          is_new ? libraries_of(platform.spec(measurement->assignments).gpu) : blocks_[place->second].libraries;
+      place->second = blocks_.size();
+      blocks_.push_back({measurement->assignments, std::move(libraries), {}});
     }
-    blocks_[found->second].measurements.push_back(measurement);
+    blocks_[place->second].measurements.push_back(measurement);
   }
 }
 

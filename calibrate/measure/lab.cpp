@@ -114,9 +114,7 @@ Lab::Lab(std::vector<std::unique_ptr<Gpu>> gpus, Protocol protocol, Runtime& run
 
 Lab::~Lab() {
   try {
-    each([this](int gpu) {
-      for (auto& [channels, members] : communicators_) members[static_cast<std::size_t>(gpu)].reset();
-    });
+    each([this](int gpu) { station(gpu).communicators.clear(); });
     forget_gemms();
   } catch (const GpuError&) {  // the GPU is gone, and what it had with it
   }
@@ -202,7 +200,9 @@ std::vector<double> Lab::run_once(int number, const std::vector<Operation>& oper
     ends.push_back(event(number, start_event + 2 * static_cast<int>(streams.size())));
   }
 
-  std::vector<double> figures{-host_microseconds()};
+  std::vector<double> figures(3, 0.0);
+  figures.reserve(figures.size() + operations.size());
+  figures[0] = -host_microseconds();
   gpu.record(start, streams.front());
   for (const Stream stream : streams) {
     if (stream != streams.front()) gpu.wait(stream, start);
@@ -213,7 +213,7 @@ std::vector<double> Lab::run_once(int number, const std::vector<Operation>& oper
     gpu.record(ends[i], streams[i]);
   }
   for (const Event end : ends) await(number, end);
-  figures.insert(figures.end(), {host_microseconds(), 0.0});
+  figures[1] = host_microseconds();
   for (std::size_t i = 0; i < operations.size(); ++i) {
     figures[2] = std::max(figures[2], gpu.microseconds(start, ends[i]));
     figures.push_back(gpu.microseconds(begins[i], ends[i]));
@@ -235,20 +235,18 @@ std::map<std::string, Summary> Lab::sample(int gpu, const std::function<std::map
   return summaries;
 }
 
-std::vector<Graph> Lab::record(const Operation& operation, const std::vector<int>& on) {
-  std::vector<Graph> graphs(stations_.size());
+void Lab::record(const Operation& operation, const std::vector<int>& on) {
   time({operation}, on);  // makes and loads all, which no capture may do
   each([&](int gpu) {
     if (!takes_part(on, gpu)) return;
     const Stream stream = this->stream(gpu, operation.lane);
-    graphs[static_cast<std::size_t>(gpu)] = this->gpu(gpu).capture(stream, [&] { operation.launch(gpu, stream); });
+    station(gpu).graph = this->gpu(gpu).capture(stream, [&] { operation.launch(gpu, stream); });
   });
-  return graphs;
 }
 
-void Lab::forget(const std::vector<Graph>& graphs, const std::vector<int>& on) {
+void Lab::forget_graphs(const std::vector<int>& on) {
   each([&](int gpu) {
-    if (takes_part(on, gpu)) this->gpu(gpu).release(graphs[static_cast<std::size_t>(gpu)]);
+    if (takes_part(on, gpu)) this->gpu(gpu).release(station(gpu).graph);
   });
 }
 
@@ -278,26 +276,24 @@ void Lab::await(int number, Event event) {
 
 // On the threads of their GPUs.
 void Lab::forget_gemms() {
-  each([this](int gpu) {
-    for (auto& [key, prepared] : gemms_) prepared[static_cast<std::size_t>(gpu)] = {};
-  });
-  gemms_.clear();
+  each([this](int gpu) { station(gpu).gemms.clear(); });
   gemm_bytes_ = 0;
 }
 
 Operation Lab::gemm(GemmShape shape, std::optional<int> cus, Operands operands) {
   const GemmKey key(shape, cus.value_or(0), operands);
-  if (!gemms_.contains(key)) {
+  const auto has_it = [&key](const Station& one) { return one.gemms.contains(key); };
+  if (!std::ranges::all_of(stations_, has_it)) {
     const std::size_t bytes =
         matrix_bytes(shape.m, shape.k) + matrix_bytes(shape.k, shape.n) + matrix_bytes(shape.m, shape.n);
     if (gemm_bytes_ + bytes > this->gpu(0).device().memory / 4) forget_gemms();
-    std::vector<Prepared> prepared(static_cast<std::size_t>(gpus()));
-    each([&](int gpu) { prepared[static_cast<std::size_t>(gpu)] = prepare(gpu, shape, cus, operands); });
-    gemms_[key] = std::move(prepared);
+    each([&](int gpu) {
+      station(gpu).gemms.erase(key);  // of an attempt that failed on another GPU
+      station(gpu).gemms.emplace(key, prepare(gpu, shape, cus, operands));
+    });
     gemm_bytes_ += bytes;
   }
-  return {.launch = [this, key](int gpu,
-                                Stream stream) { gemms_.at(key)[static_cast<std::size_t>(gpu)].gemm->launch(stream); },
+  return {.launch = [this, key](int gpu, Stream stream) { station(gpu).gemms.at(key).gemm->launch(stream); },
           .lane = gemm_lane,
           .cus = cus,
           .hot = true};
@@ -324,19 +320,19 @@ Lab::Prepared Lab::prepare(int number, GemmShape shape, std::optional<int> cus, 
 }
 
 Operation Lab::collective(Collective kind, std::size_t bytes, int channels) {
-  made_once(communicators_, channels, [&] {
-    std::vector<std::unique_ptr<Communicator>> members(static_cast<std::size_t>(gpus()));
+  const auto has_joined = [channels](const Station& one) { return one.communicators.contains(channels); };
+  if (!std::ranges::all_of(stations_, has_joined)) {
     const GroupName group = runtime_.name_group();
-    each([&](int gpu) { members[static_cast<std::size_t>(gpu)] = this->gpu(gpu).join(group, gpu, gpus(), channels); });
-    return members;
-  });
+    each([&](int gpu) {
+      station(gpu).communicators.erase(channels);  // of an attempt that failed on another GPU
+      station(gpu).communicators.emplace(channels, this->gpu(gpu).join(group, gpu, gpus(), channels));
+    });
+  }
   reserve(bytes, bytes);
-  return {.launch =
-              [this, kind, bytes, channels](int gpu, Stream stream) {
-                communicators_.at(channels)[static_cast<std::size_t>(gpu)]->launch(
-                    kind, source(gpu, bytes), destination(gpu, bytes), bytes, stream);
-              },
-          .lane = collective_lane};
+  const auto launch = [=, this](int gpu, Stream stream) {
+    station(gpu).communicators.at(channels)->launch(kind, source(gpu, bytes), destination(gpu, bytes), bytes, stream);
+  };
+  return {.launch = launch, .lane = collective_lane};
 }
 
 Operation Lab::copies(Collective kind, std::size_t bytes, bool in_a_row) {

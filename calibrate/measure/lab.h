@@ -137,12 +137,10 @@ class Lab {
   // Times an operation that replays what this one enqueues, recorded once on these GPUs (none named: all).
   template <class Timed>
   auto replay(const Operation& operation, const std::vector<int>& on, const Timed& timed) {
-    std::vector<Graph> graphs = record(operation, on);
-    const auto launch = [&](int gpu, Stream stream) {
-      this->gpu(gpu).launch(graphs[static_cast<std::size_t>(gpu)], stream);
-    };
+    record(operation, on);
+    const auto launch = [this](int gpu, Stream stream) { this->gpu(gpu).launch(station(gpu).graph, stream); };
     const auto result = timed(Operation{.launch = launch, .lane = operation.lane});
-    forget(graphs, on);
+    forget_graphs(on);
     return result;
   }
 
@@ -187,26 +185,29 @@ class Lab {
   void reserve(std::size_t at_sources, std::size_t at_destinations);
 
  private:
-  // What one GPU has, whatever it runs.
+  struct Prepared {
+    Memory a, b, c;
+    std::unique_ptr<Gemm> gemm;
+  };
+  using GemmKey = std::tuple<GemmShape, int, Operands>;
+  // What one GPU has.
   struct Station {
     std::unique_ptr<Gpu> gpu;
     std::map<std::tuple<int, int, int>, Stream> streams;  // by lane, CUs, 0 for all, and the first of them
     std::map<int, Event> events;
     std::map<std::string, Kernel> kernels;
     Memory source, destination;
-    Memory flag;  // that hogs watch
-    Memory log;   // what pauses write down
+    Memory flag;    // that hogs watch
+    Memory log;     // what pauses write down
+    Graph graph{};  // that replay() launches
+    std::map<GemmKey, Prepared> gemms;
+    std::map<int, std::unique_ptr<Communicator>> communicators;  // by channels
   };
-  struct Prepared {
-    Memory a, b, c;
-    std::unique_ptr<Gemm> gemm;
-  };
-  using GemmKey = std::tuple<GemmShape, int, Operands>;
 
   Station& station(int gpu) { return stations_[static_cast<std::size_t>(gpu)]; }
   std::vector<double> run_once(int gpu, const std::vector<Operation>& operations);
-  std::vector<Graph> record(const Operation& operation, const std::vector<int>& on);
-  void forget(const std::vector<Graph>& graphs, const std::vector<int>& on);
+  void record(const Operation& operation, const std::vector<int>& on);
+  void forget_graphs(const std::vector<int>& on);
   Prepared prepare(int gpu, GemmShape shape, std::optional<int> cus, Operands operands);
   void forget_gemms();
   void push(int gpu, Collective kind, std::size_t bytes, Stream stream, bool in_a_row);
@@ -219,9 +220,7 @@ class Lab {
   Team team_;
   Runtime& runtime_;
   double brevity_;
-  std::map<GemmKey, std::vector<Prepared>> gemms_;
-  std::size_t gemm_bytes_ = 0;
-  std::map<int, std::vector<std::unique_ptr<Communicator>>> communicators_;  // by channels
+  std::size_t gemm_bytes_ = 0;  // of the GEMMs of one GPU
 };
 
 // By the host's clock.

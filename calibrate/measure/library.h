@@ -46,35 +46,23 @@ class Library {
   }
   explicit operator bool() const { return handle_ != nullptr; }
 
-  // A function, of whatever type of pointer it is given to.
-  class Symbol {
-   public:
-    explicit Symbol(void* address) : address_(address) {}
-    explicit operator bool() const { return address_ != nullptr; }
-    template <class Function>
-    operator Function*() const {
-      return reinterpret_cast<Function*>(address_);
-    }
-
-   private:
-    void* address_;
-  };
   // The function of that name, or null.
-  Symbol look_up(const std::string& function) const {
-    return Symbol(handle_ == nullptr ? nullptr : dlsym(handle_, function.c_str()));
+  template <class Function>
+  Function* look_up(const std::string& function) const {
+    return handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(handle_, function.c_str()));
   }
   // The same; without it GpuError says which library lacks it.
-  Symbol need(const std::string& function) const {
+  template <class Function>
+  Function* need(const std::string& function) const {
     if (handle_ == nullptr) throw GpuError(GpuError::Kind::unsupported, "{} was not found", name_);
-    if (const Symbol found = look_up(function)) return found;
+    if (Function* const found = look_up<Function>(function)) return found;
     throw GpuError(GpuError::Kind::unsupported, "{} has no {}", name_, function);
   }
 
   // What a function says that takes just these.
   template <class... Parameters>
   int result(const std::string& function, Parameters... parameters) const {
-    int (*const found)(Parameters...) = need(function);
-    return found(parameters...);
+    return need<int(Parameters...)>(function)(parameters...);
   }
   // Calls it: GpuError unless it is a success.
   template <class... Parameters>
@@ -84,7 +72,7 @@ class Library {
   // Whether it is there and it is a success.
   template <class... Parameters>
   bool succeeds(const std::string& function, Parameters... parameters) const noexcept {
-    int (*const found)(Parameters...) = look_up(function);
+    const auto found = look_up<int(Parameters...)>(function);
     return found != nullptr && found(parameters...) == success;
   }
   // GpuError unless it is a success.
@@ -98,7 +86,7 @@ class Library {
    public:
     // Without a name it is one that the library is known to lack, and nobody calls it.
     Call(const Library& library, const char* name) : library_(library), name_(name) {
-      if (name_ != nullptr) function_ = library.need(name_);
+      if (name_ != nullptr) function_ = library.need<int(Parameters...)>(name_);
     }
     int result(Parameters... parameters) const noexcept { return function_(parameters...); }
     // GpuError unless it is a success.

@@ -39,12 +39,10 @@ Rows measure_steady(Lab& lab, const Arguments& arguments) {
   if (!arguments.text("pause_ms").empty()) pause.emplace(arguments.count("pause_ms"));
   const Sustained sustained =
       sustain(lab, lab.gemm(shape, cus_of(lab, arguments), operands), pause ? duty_seconds : steady_seconds, {}, pause);
-  const double operations =
-      2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
   Row row = row_of(sustained.all);
   row["period_us"] = spelled(sustained.period);
   row["gemm_us"] = spelled(sustained.time);
-  row["rate_TFLOPs"] = fmt::format("{:.1f}", operations / sustained.time * 1e-6);
+  row["rate_TFLOPs"] = fmt::format("{:.1f}", shape.operations() / sustained.time * 1e-6);
   return {row};
 }
 

@@ -47,8 +47,7 @@ GpuError cuda_fault(const Library& driver, const std::string& call, int result) 
 }
 
 GpuError hip_fault(const Library& driver, const std::string& call, int result) {
-  const char* (*const name_of)(int) = driver.need("hipGetErrorName");
-  return {severity_of(result), "{}: {}", call, name_of(result)};
+  return {severity_of(result), "{}: {}", call, driver.need<const char*(int)>("hipGetErrorName")(result)};
 }
 
 struct Libraries {
@@ -292,7 +291,7 @@ class HsaEngines {
     std::uint64_t frequency = 0;
     library_.call("hsa_system_get_info", system_timestamp_frequency, static_cast<void*>(&frequency));
     ticks_per_microsecond_ = static_cast<double>(frequency) * 1e-6;
-    Search search{library_.need("hsa_agent_get_info"), agents_};
+    Search search{library_.need<int(Handle, int, void*)>("hsa_agent_get_info"), agents_};
     library_.call("hsa_iterate_agents", &visit, static_cast<void*>(&search));
   }
 
@@ -304,7 +303,9 @@ class HsaEngines {
   }
 
   // An engine.
-  bool can_choose() const { return library_.look_up(engine_status) && library_.look_up(copy_on_engine); }
+  bool can_choose() const {
+    return library_.look_up<void()>(engine_status) != nullptr && library_.look_up<void()>(copy_on_engine) != nullptr;
+  }
 
   // Preferred ones first.
   std::vector<int> engines(const Agent& from, const Agent& to) const {
@@ -331,8 +332,8 @@ class HsaEngines {
     const Library::Call<void*, Handle, const void*, Handle, std::size_t, std::uint32_t, const Handle*, Handle,
                         EngineMask, bool>
         start_copy(library_, copy_on_engine);
-    std::int64_t (*const wait)(Handle, int, std::int64_t, std::uint64_t, int) =
-        library_.need("hsa_signal_wait_scacquire");
+    const auto wait =
+        library_.need<std::int64_t(Handle, int, std::int64_t, std::uint64_t, int)>("hsa_signal_wait_scacquire");
 
     profile(true);
     Handle signal{};

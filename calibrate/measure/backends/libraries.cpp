@@ -97,7 +97,7 @@ class Member : public Communicator {
 };
 
 GpuError collective_fault(const Library& library, const std::string& call, int result) {
-  const char* (*const describe)(int) = library.need("ncclGetErrorString");
+  const auto describe = library.need<const char*(int)>("ncclGetErrorString");
   return {GpuError::Kind::failed, "{}: {}", call, describe(result)};
 }
 
@@ -268,7 +268,7 @@ GemmLibrary::GemmLibrary(Vendor vendor, const std::vector<std::string>& folders)
 
 std::string GemmLibrary::name() const {
   if (vendor_ == Vendor::amd) return lt_ ? "hipBLASLt" : "rocBLAS";
-  std::size_t (*const ask)() = lt_.look_up("cublasLtGetVersion");
+  const auto ask = lt_.look_up<std::size_t()>("cublasLtGetVersion");
   if (ask == nullptr) return "cuBLASLt of unknown version";
   const std::size_t version = ask();
   return fmt::format("cuBLASLt {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
