@@ -86,7 +86,7 @@ std::string figures_of(const Measurement& one) {
   return fmt::format("{}", fmt::join(keys, ", "));
 }
 
-// The tables of all files, a file at a time.
+// The tables of all files, which are filled a file at a time.
 struct Tables {
   study::ResultTable files{{{"file", "file", ""},
                             {"format", "read as", ""},
@@ -165,7 +165,7 @@ struct Tables {
                      one.roles_in_words()});
     }
   }
-  // Row by row and by reason, since a trace has hundreds of kernels that say nothing.
+  // Omissions are listed row by row and, since a trace has hundreds of kernels that say nothing, by reason.
   void add_omissions(const Reading& reading) {
     struct Reason {
       const Omission* first;

@@ -19,8 +19,8 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// Parameters of a target by the library that each is of; of a target of libraries, those whose kernels the task's runs
-// use.
+// Returns the parameters of a target by the library that each is of; a target of libraries has one for each library
+// whose kernels the task's runs use.
 std::map<std::optional<Library>, std::string> paths_of(const Target& target, const Task& task,
                                                        const PlatformText& platform) {
   if (target.list().empty()) return {{std::nullopt, std::string(target.path)}};
@@ -244,7 +244,8 @@ Others others_of(std::span<const Task> tasks, const Task& task) {
   return others;
 }
 
-// Of the task's residuals (rows) by the others, each moved towards the middle of its range, by its error.
+// Returns the slopes of the task's residuals (rows) by the others, each of which is moved towards the middle of its
+// range, by its error.
 Eigen::MatrixXd slopes_by(const Others& others, const Task& task, const PlatformText& fitted, int jobs) {
   std::vector<double> moves;
   for (std::size_t i = 0; i < others.point.size(); ++i) {

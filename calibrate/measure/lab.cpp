@@ -155,7 +155,7 @@ Timing Lab::time(const std::vector<Operation>& operations, const std::vector<int
   int begun = 0;
   std::size_t counted = 0;
   bool counts = false;  // else it warms up
-  // What run_once() tells of each run that counts, the largest of all GPUs.
+  // Each run that counts has the figures of run_once(), each the largest of all GPUs.
   std::vector<std::vector<double>> runs(static_cast<std::size_t>(protocol_.counted));
   std::mutex mutex;
   const auto goes_on = [&] {
@@ -188,7 +188,8 @@ Timing Lab::time(const std::vector<Operation>& operations, const std::vector<int
   return timing;
 }
 
-// By the host's clock how long before its zero it began, and when it ended; by events all of it and each operation.
+// The figures of a run are its begin by the host's clock, negated so that the largest is the earliest, its end, and by
+// events the time of all of it and of each operation.
 std::vector<double> Lab::run_once(int number, const std::vector<Operation>& operations) {
   Gpu& gpu = this->gpu(number);
   const Event start = event(number, start_event);

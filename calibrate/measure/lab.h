@@ -132,9 +132,10 @@ class Lab {
 
   // Runs the operations, launched in their order, over and over on these GPUs (none named: all).
   Timing time(const std::vector<Operation>& operations, const std::vector<int>& on = {});
-  // Of figures by name that are measured again and again on the thread of one GPU, after warm-ups.
+  // Summarizes figures by name, which `measured` tells again and again on the thread of one GPU, after warm-ups.
   std::map<std::string, Summary> sample(int gpu, const std::function<std::map<std::string, double>()>& measured);
-  // Times an operation that replays what this one enqueues, recorded once on these GPUs (none named: all).
+  // Gives `timed` an operation that replays what this one enqueues, recorded once on these GPUs (none named: all), and
+  // returns what it finds.
   template <class Timed>
   auto replay(const Operation& operation, const std::vector<int>& on, const Timed& timed) {
     record(operation, on);

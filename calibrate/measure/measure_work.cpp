@@ -117,12 +117,12 @@ void reserve(Lab& lab, const Arguments& arguments, Operation& gemm, Operation& c
   collective.first_cu = all - reserved;
 }
 
-// Both at once, or one behind the other in one lane.
+// Times both, at once or one behind the other where they are in one lane.
 Timing time_pair(Lab& lab, const Operation& gemm, const Operation& collective, bool gemm_first) {
   return lab.time(gemm_first ? std::vector{gemm, collective} : std::vector{collective, gemm});
 }
 
-// What either took of both, by events: columns such as gemm_alone_us.
+// Adds columns of what either took, by events, such as gemm_alone_us.
 void tell_each(Row& row, const Timing& timing, bool gemm_first, const std::string& what = "") {
   row["gemm" + what + "_us"] = spelled(timing.each[gemm_first ? 0 : 1].median);
   row["collective" + what + "_us"] = spelled(timing.each[gemm_first ? 1 : 0].median);
@@ -243,80 +243,65 @@ constexpr std::array forms{Form{"serial_rccl", Grain::serial, true},
                            Form{"rccl_finer_uniform_fused_1d", Grain::finer, true},
                            Form{"rccl_finer_hetero_fused_1d", Grain::finer, true, true}};
 
-// Made ready once, enqueued on every GPU in each run: steps of tokens that arrive and the GEMM that needs them.
-class DependentSchedule {
- public:
-  DependentSchedule(Lab& lab, const Form& form, GemmShape shape)
-      : lab_(lab),
-        form_(form),
-        gpus_(lab.gpus()),
-        steps_(form.grain == Grain::serial  ? 1
-               : form.grain == Grain::finer ? pieces_of_a_shard
-                                            : lab.gpus() - 1),
-        shard_(shape.n / gpus_),
-        tokens_(form.grain == Grain::finer ? shard_ / pieces_of_a_shard : shard_),
-        token_(bytes_of_bfloat16 * static_cast<std::size_t>(shape.k)),
-        bytes_(token_ * static_cast<std::size_t>(shape.n)) {
-    if (form.grain == Grain::shard || form.own_shard_apart) own_ = lab.gemm({shape.m, shard_, shape.k});
-    const int shards = form.grain == Grain::shard ? 1 : form.own_shard_apart ? gpus_ - 1 : gpus_;
-    step_ = lab.gemm({shape.m, tokens_ * shards, shape.k});
-    if (form.by_library) gather_ = lab.collective(Collective::all_gather, bytes_ / static_cast<std::size_t>(steps_));
-    lab.reserve(bytes_, bytes_);
-  }
+// Steps of tokens that arrive and the GEMM that needs them, made ready once and enqueued on every GPU in each run.
+struct DependentSchedule {
+  Lab& lab;
+  const Form& form;
+  GemmShape shape;
+  int gpus = lab.gpus();
+  int steps = form.grain == Grain::serial ? 1 : form.grain == Grain::finer ? pieces_of_a_shard : gpus - 1;
+  std::int64_t shard = shape.n / gpus;  // tokens
+  std::int64_t tokens =
+      form.grain == Grain::finer ? shard / pieces_of_a_shard : shard;         // of each that a step waits for
+  std::size_t token = bytes_of_bfloat16 * static_cast<std::size_t>(shape.k);  // bytes
+  std::size_t bytes = token * static_cast<std::size_t>(shape.n);              // gathered
+  bool has_own = form.grain == Grain::shard || form.own_shard_apart;          // GEMM for the own shard
+  std::optional<Operation> own_gemm = has_own ? std::optional(lab.gemm({shape.m, shard, shape.k})) : std::nullopt;
+  int shards = form.grain == Grain::shard ? 1 : form.own_shard_apart ? gpus - 1 : gpus;  // of which a step has tokens
+  Operation gemm = lab.gemm({shape.m, tokens* shards, shape.k});
+  std::optional<Operation> collective =
+      form.by_library ? std::optional(lab.collective(Collective::all_gather, bytes / static_cast<std::size_t>(steps)))
+                      : std::nullopt;
 
-  Operation operation() const {
-    return {.launch = [this](int gpu, Stream stream) { enqueue(gpu, stream); }, .hot = true};
-  }
-
- private:
   void enqueue(int gpu, Stream compute) const {
-    lab_.gpu(gpu).record(lab_.event(gpu, fork_event), compute);
-    for (int lane = 0; lane < gpus_; ++lane) {
-      lab_.gpu(gpu).wait(lab_.stream(gpu, library_lane + lane), lab_.event(gpu, fork_event));
+    lab.gpu(gpu).record(lab.event(gpu, fork_event), compute);
+    for (int lane = 0; lane < gpus; ++lane) {
+      lab.gpu(gpu).wait(lab.stream(gpu, library_lane + lane), lab.event(gpu, fork_event));
     }
-    if (own_) own_->launch(gpu, compute);
-    for (int step = 0; step < steps_; ++step) {
-      if (form_.grain == Grain::shard) {
+    if (own_gemm) own_gemm->launch(gpu, compute);
+    for (int step = 0; step < steps; ++step) {
+      if (form.grain == Grain::shard) {
         pull(gpu, compute, step + 1, 1, 0);  // from one peer after another
       } else {
         gather(gpu, compute, step);
       }
-      step_.launch(gpu, compute);
+      gemm.launch(gpu, compute);
     }
   }
   // A step's tokens of every shard; what follows on `compute` has them.
   void gather(int gpu, Stream compute, int step) const {
-    if (!gather_) {
-      for (int distance = 1; distance < gpus_; ++distance) pull(gpu, compute, distance, distance, step);
+    if (!collective) {
+      for (int distance = 1; distance < gpus; ++distance) pull(gpu, compute, distance, distance, step);
       return;
     }
-    const Stream lane = lab_.stream(gpu, library_lane);
-    gather_->launch(gpu, lane);
-    hand_over(gpu, lane, compute, step * gpus_);
+    const Stream lane = lab.stream(gpu, library_lane);
+    collective->launch(gpu, lane);
+    hand_over(gpu, lane, compute, step * gpus);
   }
   void pull(int gpu, Stream compute, int distance, int lane, int step) const {
-    const int peer = (gpu + distance) % gpus_;
-    const std::size_t own = token_ * static_cast<std::size_t>(step * tokens_);
-    const std::size_t place = token_ * static_cast<std::size_t>(shard_ * peer) + own;
-    const Stream stream = lab_.stream(gpu, library_lane + lane);
-    lab_.gpu(gpu).copy(lab_.destination(gpu, bytes_) + place, lab_.source(peer, bytes_) + own,
-                       token_ * static_cast<std::size_t>(tokens_), stream);
-    hand_over(gpu, stream, compute, step * gpus_ + distance);
+    const int peer = (gpu + distance) % gpus;
+    const std::size_t own = token * static_cast<std::size_t>(step * tokens);
+    const std::size_t place = token * static_cast<std::size_t>(shard * peer) + own;
+    const Stream stream = lab.stream(gpu, library_lane + lane);
+    lab.gpu(gpu).copy(lab.destination(gpu, bytes) + place, lab.source(peer, bytes) + own,
+                      token * static_cast<std::size_t>(tokens), stream);
+    hand_over(gpu, stream, compute, step * gpus + distance);
   }
   void hand_over(int gpu, Stream from, Stream to, int event) const {
-    const Event arrived = lab_.event(gpu, fork_event + 1 + event);
-    lab_.gpu(gpu).record(arrived, from);
-    lab_.gpu(gpu).wait(to, arrived);
+    const Event arrived = lab.event(gpu, fork_event + 1 + event);
+    lab.gpu(gpu).record(arrived, from);
+    lab.gpu(gpu).wait(to, arrived);
   }
-
-  Lab& lab_;
-  const Form& form_;
-  int gpus_, steps_;
-  std::int64_t shard_, tokens_;  // tokens of a shard, and how many of each a step waits for
-  std::size_t token_;            // bytes
-  std::size_t bytes_;            // gathered
-  std::optional<Operation> own_, gather_;
-  Operation step_;
 };
 
 }  // namespace
@@ -336,8 +321,10 @@ Rows measure_dependent(Lab& lab, const Arguments& arguments) {
     throw GpuError(GpuError::Kind::unsupported, "there is no schedule {} of {} on {} GPUs", arguments.text("schedule"),
                    to_string(shape), lab.gpus());
   }
-  const DependentSchedule schedule(lab, *form, shape);
-  return {row_of(lab.time({schedule.operation()}))};
+  const DependentSchedule schedule{lab, *form, shape};
+  lab.reserve(schedule.bytes, schedule.bytes);
+  const auto launch = [&schedule](int gpu, Stream stream) { schedule.enqueue(gpu, stream); };
+  return {row_of(lab.time({{.launch = launch, .hot = true}}))};
 }
 
 }  // namespace c3sim::measure

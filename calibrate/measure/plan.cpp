@@ -128,7 +128,7 @@ class Planner {
   }
 
  private:
-  // A line with what stands in its braces.
+  // Puts into the braces of a line what they stand for.
   std::string filled_in(std::string_view columns) const {
     std::vector<std::string> few = asked_or(gemms);  // of those that take no more than 20 ms
     if (wish_.quick && !few.empty()) few.resize(1);

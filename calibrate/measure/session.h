@@ -30,8 +30,8 @@ struct Circumstances {
 
 using OpenFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-// A CSV for each kind of measurement and progress.csv, which says what is finished and how long each table was then.
-// After a kill tables are cut back to that, so that no row is torn and none is measured twice.
+// It holds a CSV for each kind of measurement and progress.csv, which says what is finished and how long each table was
+// then. After a kill tables are cut back to that, so that no row is torn and none is measured twice.
 class ResultFolder {
  public:
   // A new or empty folder, or one that was begun under the same circumstances; else UserError, and nothing is touched.

@@ -1,6 +1,6 @@
 // Power and clocks of boards: those of NVIDIA by NVML, whose functions are declared here, since the toolkit has no
-// header of it; those of AMD from the files that the kernel's driver keeps for each GPU. What a board does not tell is
-// nothing.
+// header of it; those of AMD from the files that the kernel's driver keeps for each GPU. Figures that a board does not
+// tell are empty.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ inline std::optional<double> over(std::optional<double> value, double factor) {
   return value ? std::optional(*value / factor) : std::nullopt;
 }
 
-// Of power in W and of a clock in MHz, where both are told.
+// The state is known where both the power (W) and the clock (MHz) are told.
 inline std::optional<BoardState> board_state(std::optional<double> power, std::optional<double> clock) {
   return power && clock ? std::optional(BoardState{*power, *clock}) : std::nullopt;
 }

@@ -302,12 +302,12 @@ class HsaEngines {
     throw GpuError(GpuError::Kind::unsupported, "HSA knows no GPU at {}", bus_id);
   }
 
-  // An engine.
+  // Whether a program can choose an engine.
   bool can_choose() const {
     return library_.look_up<void()>(engine_status) != nullptr && library_.look_up<void()>(copy_on_engine) != nullptr;
   }
 
-  // Preferred ones first.
+  // The engines that copy from one to the other, preferred ones first.
   std::vector<int> engines(const Agent& from, const Agent& to) const {
     if (!can_choose()) return {};
     EngineMask there = 0, preferred = 0;
@@ -361,7 +361,7 @@ class HsaEngines {
   }
 
  private:
-  // In us of HSA's clock.
+  // The time by HSA's clock, in us.
   double now() const {
     std::uint64_t ticks = 0;
     library_.call("hsa_system_get_info", system_timestamp, static_cast<void*>(&ticks));

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <climits>
-#include <cstring>
 
 #include "calibrate/measure/backends/backend.h"
 
@@ -14,11 +13,6 @@ namespace {
 constexpr int int8 = 0;
 constexpr int bfloat16 = 9;
 constexpr int sum = 0;
-
-struct UniqueId {
-  char internal[128];
-};
-static_assert(sizeof(UniqueId) == sizeof(GroupName));
 
 // ncclConfig_t of version 2.17, the first with a number of workgroups; later ones read what is there.
 struct Config {
@@ -38,14 +32,12 @@ class Member : public Communicator {
  public:
   Member(const Library& library, const GroupName& group, int rank, int members, int channels)
       : library_(library), members_(members) {
-    UniqueId id;
-    std::memcpy(id.internal, group.data(), group.size());
     if (channels == 0) {
-      library_.call("ncclCommInitRank", &comm_, members, id, rank);
+      library_.call("ncclCommInitRank", &comm_, members, group, rank);
     } else {
       Config config;
       config.min_workgroups = config.max_workgroups = channels;
-      library_.call("ncclCommInitRankConfig", &comm_, members, id, rank, &config);
+      library_.call("ncclCommInitRankConfig", &comm_, members, group, rank, &config);
     }
   }
   ~Member() override { abort_.result(comm_); }
@@ -117,10 +109,8 @@ std::string version_of_collectives(const Library& library) {
 }
 
 GroupName name_group(const Library& library) {
-  UniqueId id;
-  library.call("ncclGetUniqueId", &id);
-  GroupName name;
-  std::memcpy(name.data(), id.internal, name.size());
+  GroupName name;  // which is laid out and passed as ncclUniqueId is, a struct of as many characters
+  library.call("ncclGetUniqueId", &name);
   return name;
 }
 
