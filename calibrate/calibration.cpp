@@ -5,7 +5,6 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -61,41 +60,31 @@ void start_in_the_middle(const std::vector<Task>& tasks, PlatformText& platform)
   platform.replace(middles);
 }
 
-std::vector<Observation> observe(const PlatformText& platform, const Task& task, int jobs) {
-  return StepResiduals(platform, {}, task.measurements, jobs).observations({});
-}
-
-FittedParameter described(const Unknown& unknown, const Task& task, const sim::Parameter& after) {
-  return {.path = after.path,
-          .step = task.name(),
-          .before = unknown.parameter.value,
-          .after = after.value,
-          .low = after.low,
-          .high = after.high,
-          .source = after.source,
-          .shown_by = unknown.shown_by};
-}
-
 void list_parameters(const Task& task, const std::vector<sim::Parameter>& fitted, Calibration& calibration) {
-  const auto after = [&fitted](const Unknown& unknown) -> const sim::Parameter& {
-    return *std::ranges::find(fitted, unknown.parameter.path, &sim::Parameter::path);
+  const auto list = [&](const Unknown& unknown, bool identified) -> FittedParameter& {
+    const sim::Parameter& after = *std::ranges::find(fitted, unknown.parameter.path, &sim::Parameter::path);
+    calibration.parameters.push_back({.path = after.path,
+                                      .step = task.name(),
+                                      .before = unknown.parameter.value,
+                                      .after = after.value,
+                                      .low = after.low,
+                                      .high = after.high,
+                                      .source = after.source,
+                                      .shown_by = unknown.shown_by,
+                                      .identified = identified});
+    return calibration.parameters.back();
   };
   for (std::size_t i = 0; i < task.unknowns.size(); ++i) {
     const Unknown& unknown = task.unknowns[i];
     const UnknownError& error = task.errors.unknowns[i];
-    FittedParameter one = described(unknown, task, after(unknown));
+    FittedParameter& one = list(unknown, true);
     one.error = unknown.error_text(error.standard);
     one.from = unknown.at(error.low, error.standard);
     one.to = unknown.at(error.high, error.standard);
     one.at_limit = error.at_limit;
     one.by_profile = error.by_profile;
-    calibration.parameters.push_back(std::move(one));
   }
-  for (const Unknown& unknown : task.vague) {
-    FittedParameter one = described(unknown, task, after(unknown));
-    one.identified = false;
-    calibration.parameters.push_back(std::move(one));
-  }
+  for (const Unknown& unknown : task.vague) list(unknown, false);
 }
 
 // Rounded as a file has them, and drawn towards zero until no rounding, nor what is left out as small, makes them
@@ -134,25 +123,17 @@ void list_kept(const PlatformText& platform, Calibration& calibration) {
 }
 
 // Rows of lists are called by their names, so that one more row makes none of them another.
-std::vector<std::string> rows_of(const std::vector<Correlation>& correlations, const std::vector<Task>& tasks,
-                                 const std::vector<sim::Parameter>& parameters) {
+std::vector<std::string> rows_of(const Calibration& calibration, const std::vector<sim::Parameter>& parameters) {
   std::vector<const sim::Parameter*> in_place;
   for (const sim::Parameter& parameter : parameters) in_place.push_back(&parameter);
   const models::ListNames lists(in_place);
   std::vector<std::string> rows;
-  const auto source_of = [&tasks](const std::string& path) {
-    for (const Task& task : tasks) {
-      if (std::ranges::any_of(task.unknowns, [&path](const Unknown& one) { return one.parameter.path == path; })) {
-        return task.source();
-      }
-    }
-    return std::string();
-  };
-  for (const Correlation& one : correlations) {
+  for (const Correlation& one : calibration.correlations) {
     rows.push_back(
         fmt::format("  - {{first: \"{}\", second: \"{}\", correlation: {{value: {:.2f}, source: \"{}\", kind: fitted, "
                     "range: [-1, 1]}}}}\n",
-                    lists.by_name(one.first), lists.by_name(one.second), one.value, source_of(one.first)));
+                    lists.by_name(one.first), lists.by_name(one.second), one.value,
+                    std::ranges::find(calibration.parameters, one.first, &FittedParameter::path)->source));
   }
   return rows;
 }
@@ -177,15 +158,10 @@ class FitProgress {
   }
 
   void fitted(const Task& task, std::size_t round) {
-    const std::array turns{static_cast<double>(task.step->valleys), 1.0};
-    if (round < turns.size()) done_ += price(task) * turns[round];
-    tell();
+    go_on(round > 1 ? 0.0 : price(task) * (round == 0 ? static_cast<double>(task.step->valleys) : 1.0));
   }
   void only_errors_are_left() { done_ = rounds_; }
-  void found_errors(const Task& task) {
-    done_ += price(task);
-    tell();
-  }
+  void found_errors(const Task& task) { go_on(price(task)); }
   void end() {
     if (report_) report_(100, 100);
   }
@@ -194,7 +170,8 @@ class FitProgress {
   static double price(const Task& task) {
     return static_cast<double>(task.measurements.size() * (task.unknowns.size() + 1));
   }
-  void tell() {
+  void go_on(double by) {
+    done_ += by;
     if (report_) report_(static_cast<std::size_t>(99.0 * std::min(1.0, done_ / (rounds_ + errors_))), 100);
   }
 
@@ -250,23 +227,21 @@ Calibration calibrate(const std::filesystem::path& path, std::span<const Reading
   const std::vector<sim::Parameter> after = fitted.parameters();
   for (Task& task : tasks) {
     list_parameters(task, after, calibration);
-    FittedStep step;
-    step.name = task.name();
-    step.parameters = task.unknowns.size();
-    step.before = observe(base, task, options.jobs);
-    step.after = observe(fitted, task, options.jobs);
+    const auto observed = [&](const PlatformText& platform) {
+      return StepResiduals(platform, {}, task.measurements, options.jobs).observations({});
+    };
+    FittedStep& step = calibration.steps.emplace_back(
+        FittedStep{task.name(), task.unknowns.size(), observed(base), observed(fitted), task.held_out, {}});
     for (const std::size_t row : task.outliers) step.outliers.push_back(step.after[row]);
-    step.held_out = task.held_out;
     if (!task.unknowns.empty())
       std::ranges::move(spreads_of(task, fitted, step.outliers, options.jobs), std::back_inserter(calibration.spreads));
-    calibration.steps.push_back(std::move(step));
   }
   list_correlations(tasks, correlations, calibration);
   list_kept(base, calibration);
   std::vector<std::string> spread_rows;
   for (const Spread& spread : calibration.spreads) spread_rows.push_back(spread.row());
   fitted.replace_list("fitted_to", spread_rows);
-  fitted.replace_list("correlations", rows_of(calibration.correlations, tasks, after));
+  fitted.replace_list("correlations", rows_of(calibration, after));
   calibration.text = fitted.text();
   return calibration;
 }

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/fit/observation.h"
 #include "calibrate/fit/task.h"
 #include "calibrate/readers/measurement.h"
 #include "study/report/results.h"

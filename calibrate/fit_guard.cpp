@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -26,25 +27,23 @@ struct Ratio {
 
 std::optional<Ratio> ratio_of(study::Figure figure, const Alone& alone) {
   using study::Figure;
-  const auto one_of = [](std::optional<double> in_turn, Figure figure_in_turn, std::optional<double> in_loop,
-                         Figure figure_in_loop) -> std::optional<Ratio> {
-    if (in_turn) return Ratio{figure_in_turn, *in_turn};
-    if (in_loop) return Ratio{figure_in_loop, *in_loop};
-    return {};
+  const auto longer = [](std::optional<double> first, std::optional<double> second) {
+    return first && second ? std::optional(std::max(*first, *second)) : std::nullopt;
   };
-  const auto longer = [](std::optional<double> first, std::optional<double> second) -> std::optional<double> {
-    if (!first || !second) return {};
-    return std::max(*first, *second);
+  struct Choice {
+    Figure figure;
+    std::optional<double> over;
+    Figure ratio;
   };
-  if (figure == Figure::time) {
-    return one_of(longer(alone.gemm_in_turn, alone.collective_in_turn), Figure::over_longer_in_turn,
-                  longer(alone.gemm, alone.collective), Figure::over_longer);
-  }
-  if (figure == Figure::gemm_time)
-    return one_of(alone.gemm_in_turn, Figure::gemm_stretch_in_turn, alone.gemm, Figure::gemm_stretch);
-  if (figure == Figure::collective_time) {
-    return one_of(alone.collective_in_turn, Figure::collective_stretch_in_turn, alone.collective,
-                  Figure::collective_stretch);
+  const std::array choices{
+      Choice{Figure::time, longer(alone.gemm_in_turn, alone.collective_in_turn), Figure::over_longer_in_turn},
+      Choice{Figure::time, longer(alone.gemm, alone.collective), Figure::over_longer},
+      Choice{Figure::gemm_time, alone.gemm_in_turn, Figure::gemm_stretch_in_turn},
+      Choice{Figure::gemm_time, alone.gemm, Figure::gemm_stretch},
+      Choice{Figure::collective_time, alone.collective_in_turn, Figure::collective_stretch_in_turn},
+      Choice{Figure::collective_time, alone.collective, Figure::collective_stretch}};
+  for (const Choice& choice : choices) {
+    if (choice.figure == figure && choice.over) return Ratio{choice.ratio, *choice.over};
   }
   return {};
 }

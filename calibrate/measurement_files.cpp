@@ -19,7 +19,11 @@ namespace c3sim::calibrate {
 
 namespace {
 
-std::int64_t count(std::size_t value) { return static_cast<std::int64_t>(value); }
+constexpr double microseconds = 1e6;
+
+study::Cell cell(std::size_t value) { return static_cast<std::int64_t>(value); }
+study::Cell cell(const std::string& text) { return text.empty() ? study::Cell() : study::Cell(text); }
+study::Cell time_cell(double seconds) { return seconds > 0.0 ? study::Cell(seconds * microseconds) : study::Cell(); }
 
 // How large a run is: by what runs of its kind are put in order, and in words.
 struct Size {
@@ -82,32 +86,69 @@ std::string figures_of(const Measurement& one) {
   return fmt::format("{}", fmt::join(keys, ", "));
 }
 
-study::ResultTable file_table(const MeasurementFiles& files) {
-  study::ResultTable table({{"file", "file", ""},
+// The tables of all files, which are filled a file at a time.
+struct Tables {
+  study::ResultTable files{{{"file", "file", ""},
                             {"format", "read as", ""},
                             {"gpu", "GPU that it names", ""},
                             {"platform", "read for", ""},
                             {"measurements", "measurements", ""},
                             {"left_out", "left out", ""},
-                            {"faults", "at fault", ""}});
-  const auto words = [](const std::string& text) { return text.empty() ? study::Cell() : study::Cell(text); };
-  for (const Reading& reading : files.readings) {
-    table.add_row({reading.name, reading.format, words(reading.gpu), words(reading.platform),
-                   count(reading.measurements.size()), count(reading.left_out.size()), count(reading.faults.size())});
-  }
-  return table;
-}
-
-study::ResultTable kind_table(const MeasurementFiles& files) {
-  study::ResultTable table({{"file", "file", ""},
+                            {"faults", "at fault", ""}}};
+  study::ResultTable kinds{{{"file", "file", ""},
                             {"group", "group", ""},
                             {"kind", "kind of run", ""},
                             {"figures", "figures", ""},
                             {"measurements", "measurements", ""},
                             {"smallest", "from", ""},
                             {"largest", "to", ""},
-                            {"roles", "roles", ""}});
-  for (const Reading& reading : files.readings) {
+                            {"roles", "roles", ""}}};
+  study::ResultTable omissions{{{"first", "first at", ""},
+                                {"rows", "rows", ""},
+                                {"time_us", "which took", "us", 0},
+                                {"why", "why they are left out", ""}}};
+  study::ResultTable omitted_rows{{{"where", "where", ""},
+                                   {"what", "what", ""},
+                                   {"time_us", "which took", "us", 1},
+                                   {"why", "why it is left out", ""}}};
+  study::ResultTable headers{{{"file", "file", ""}, {"header", "what its header says", ""}}};
+  study::ResultTable faults{{{"where", "where", ""}, {"path", "of", ""}, {"what", "what", ""}}};
+  study::ResultTable rows{{{"where", "where", ""},
+                           {"group", "group", "", 2, false},
+                           {"trial", "run", ""},
+                           {"figure", "figure", ""},
+                           {"unit", "unit", ""},
+                           {"measured", "measured", "", 3},
+                           {"low", "low", "", 3},
+                           {"high", "high", "", 3},
+                           {"role", "role", ""},
+                           {"platform", "platform", "", 2, false},
+                           {"assignments", "of the platform", "", 2, false}}};
+
+  void add(const Reading& reading) {
+    files.add_row({reading.name, reading.format, cell(reading.gpu), cell(reading.platform),
+                   cell(reading.measurements.size()), cell(reading.left_out.size()), cell(reading.faults.size())});
+    add_kinds(reading);
+    add_omissions(reading);
+    for (const std::string& line : reading.header) headers.add_row({reading.name, line});
+  }
+  void add_rows(const Reading& reading) {
+    for (const Measurement& one : reading.measurements) {
+      for (const Seen& seen : one.seen) {
+        const study::FigureForm& form = study::form_of(seen.figure);
+        const auto in_unit = [&form](const std::optional<double>& value) {
+          return value ? study::Cell(*value / form.per_unit) : study::Cell();
+        };
+        rows.add_row({one.where(), one.group, study::to_string(one.trial), std::string(form.key),
+                      std::string(form.unit), in_unit(seen.value), in_unit(seen.low), in_unit(seen.high),
+                      std::string(to_string(one.role)), one.platform,
+                      fmt::format("{}", fmt::join(one.assignments, " "))});
+      }
+    }
+  }
+
+ private:
+  void add_kinds(const Reading& reading) {
     // Of the group as the file has them one after the other.
     std::map<std::tuple<std::string, std::string_view, std::string>, std::size_t> known;
     std::vector<Summary> summaries;
@@ -119,107 +160,32 @@ study::ResultTable kind_table(const MeasurementFiles& files) {
     }
     const auto words = [](const std::optional<Size>& size) { return size ? study::Cell(size->words) : study::Cell(); };
     for (const Summary& one : summaries) {
-      table.add_row({reading.name, one.first->group, std::string(study::kind_of(one.first->trial)),
-                     figures_of(*one.first), count(one.measurements), words(one.smallest), words(one.largest),
+      kinds.add_row({reading.name, one.first->group, std::string(study::kind_of(one.first->trial)),
+                     figures_of(*one.first), cell(one.measurements), words(one.smallest), words(one.largest),
                      one.roles_in_words()});
     }
   }
-  return table;
-}
-
-constexpr double microseconds = 1e6;
-
-study::Cell time_cell(double seconds) { return seconds > 0.0 ? study::Cell(seconds * microseconds) : study::Cell(); }
-
-// By file and reason: a trace has hundreds of kernels that say nothing.
-study::ResultTable omission_table(const MeasurementFiles& files) {
-  study::ResultTable table({{"first", "first at", ""},
-                            {"rows", "rows", ""},
-                            {"time_us", "which took", "us", 0},
-                            {"why", "why they are left out", ""}});
-  struct Reason {
-    const Omission* first;
-    std::size_t rows = 0;
-    double seconds = 0.0;
-  };
-  for (const Reading& reading : files.readings) {
+  // Omissions are listed row by row and, since a trace has hundreds of kernels that say nothing, by reason.
+  void add_omissions(const Reading& reading) {
+    struct Reason {
+      const Omission* first;
+      std::size_t rows = 0;
+      double seconds = 0.0;
+    };
     std::map<std::string, std::size_t> known;
     std::vector<Reason> reasons;
     for (const Omission& omission : reading.left_out) {
+      omitted_rows.add_row({omission.where, omission.what, time_cell(omission.seconds), omission.why});
       const auto [at, is_new] = known.try_emplace(omission.why, reasons.size());
       if (is_new) reasons.push_back({&omission});
       ++reasons[at->second].rows;
       reasons[at->second].seconds += omission.seconds;
     }
     for (const Reason& reason : reasons) {
-      table.add_row({reason.first->where, count(reason.rows), time_cell(reason.seconds), reason.first->why});
+      omissions.add_row({reason.first->where, cell(reason.rows), time_cell(reason.seconds), reason.first->why});
     }
   }
-  return table;
-}
-
-study::ResultTable omitted_row_table(const MeasurementFiles& files) {
-  study::ResultTable table({{"where", "where", ""},
-                            {"what", "what", ""},
-                            {"time_us", "which took", "us", 1},
-                            {"why", "why it is left out", ""}});
-  for (const Reading& reading : files.readings) {
-    for (const Omission& omission : reading.left_out) {
-      table.add_row({omission.where, omission.what, time_cell(omission.seconds), omission.why});
-    }
-  }
-  return table;
-}
-
-std::vector<sim::Fault> all_faults(const MeasurementFiles& files) {
-  std::vector<sim::Fault> faults = files.unreadable;
-  for (const Reading& reading : files.readings)
-    faults.insert(faults.end(), reading.faults.begin(), reading.faults.end());
-  return faults;
-}
-
-study::ResultTable fault_table(const std::vector<sim::Fault>& faults) {
-  study::ResultTable table({{"where", "where", ""}, {"path", "of", ""}, {"what", "what", ""}});
-  for (const sim::Fault& fault : faults) table.add_row({fault.where, fault.path, fault.what});
-  return table;
-}
-
-study::ResultTable header_table(const MeasurementFiles& files) {
-  study::ResultTable table({{"file", "file", ""}, {"header", "what its header says", ""}});
-  for (const Reading& reading : files.readings) {
-    for (const std::string& line : reading.header) table.add_row({reading.name, line});
-  }
-  return table;
-}
-
-study::ResultTable row_table(const MeasurementFiles& files) {
-  study::ResultTable table({{"where", "where", ""},
-                            {"group", "group", "", 2, false},
-                            {"trial", "run", ""},
-                            {"figure", "figure", ""},
-                            {"unit", "unit", ""},
-                            {"measured", "measured", "", 3},
-                            {"low", "low", "", 3},
-                            {"high", "high", "", 3},
-                            {"role", "role", ""},
-                            {"platform", "platform", "", 2, false},
-                            {"assignments", "of the platform", "", 2, false}});
-  for (const Reading& reading : files.readings) {
-    for (const Measurement& one : reading.measurements) {
-      for (const Seen& seen : one.seen) {
-        const study::FigureForm& form = study::form_of(seen.figure);
-        const auto in_unit = [&form](const std::optional<double>& value) {
-          return value ? study::Cell(*value / form.per_unit) : study::Cell();
-        };
-        table.add_row({one.where(), one.group, study::to_string(one.trial), std::string(form.key),
-                       std::string(form.unit), in_unit(seen.value), in_unit(seen.low), in_unit(seen.high),
-                       std::string(to_string(one.role)), one.platform,
-                       fmt::format("{}", fmt::join(one.assignments, " "))});
-      }
-    }
-  }
-  return table;
-}
+};
 
 // "12 measurements of 2 files; 3 rows are left out, 1 is at fault."
 std::string verdict(const MeasurementFiles& files, std::size_t faults) {
@@ -285,18 +251,23 @@ MeasurementFiles read_measurement_files(const Reader& reader, std::span<const st
 }
 
 study::Results report(const MeasurementFiles& files, bool rows) {
-  const std::vector<sim::Fault> faults = all_faults(files);
   study::Results results;
+  Tables tables;
+  std::vector<sim::Fault> faults = files.unreadable;
   for (const Reading& reading : files.readings) {
     for (const sim::Fault& remark : reading.remarks) results.warnings.push_back(in_words(remark));
+    tables.add(reading);
+    if (rows) tables.add_rows(reading);
+    faults.insert(faults.end(), reading.faults.begin(), reading.faults.end());
   }
-  if (rows) results.tables.push_back({"rows", "Measurements", row_table(files)});
-  results.tables.push_back({"files", "Files", file_table(files)});
-  results.tables.push_back({"kinds", "What was understood", kind_table(files)});
-  results.tables.push_back({"left_out", "What was left out", omission_table(files)});
-  results.tables.push_back({"left_out_rows", "What was left out, row by row", omitted_row_table(files), rows});
-  results.tables.push_back({"headers", "What headers say", header_table(files)});
-  results.tables.push_back({"faults", "What is at fault", fault_table(faults), false});
+  for (const sim::Fault& fault : faults) tables.faults.add_row({fault.where, fault.path, fault.what});
+  if (rows) results.tables.push_back({"rows", "Measurements", std::move(tables.rows)});
+  results.tables.push_back({"files", "Files", std::move(tables.files)});
+  results.tables.push_back({"kinds", "What was understood", std::move(tables.kinds)});
+  results.tables.push_back({"left_out", "What was left out", std::move(tables.omissions)});
+  results.tables.push_back({"left_out_rows", "What was left out, row by row", std::move(tables.omitted_rows), rows});
+  results.tables.push_back({"headers", "What headers say", std::move(tables.headers)});
+  results.tables.push_back({"faults", "What is at fault", std::move(tables.faults), false});
   for (study::NamedTable& table : results.tables) table.in_text = table.in_text && !table.table.rows().empty();
   for (const Reading& reading : files.readings) {
     if (reading.alike.empty()) continue;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -158,12 +159,8 @@ void PlatformText::make_place(const sim::Parameter& parameter) {
     lines += " " + value + "\n";
   } else {
     const std::string further(indented + 2 * gap->keys.size(), ' ');
-    std::size_t from = 0;
-    while (from < gap->list.size()) {
-      const std::size_t end = gap->list.find('\n', from) + 1;
-      lines += (from == 0 ? "\n" : "") + further + gap->list.substr(from, end - from);
-      from = end;
-    }
+    const std::string list = boost::replace_all_copy("\n" + gap->list, "\n", "\n" + further);
+    lines += list.substr(0, list.size() - further.size());  // nothing follows the last line break
   }
   if (indented == 0) {
     text_ += (text_.ends_with('\n') ? "\n" : "\n\n") + lines;

@@ -2,6 +2,7 @@
 
 #include <ceres/ceres.h>
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -231,6 +232,208 @@ Solution robust_fit_of_several(const Residuals& residuals, std::span<const FitRo
     if (best.point.empty() || (solution.converged && is_better)) best = std::move(solution);
   }
   return best;
+}
+
+namespace {
+
+constexpr double normal_95 = 1.96;
+constexpr double most_misled = 1.5;
+constexpr double regularisation = 1e-9;  // of the trace of a matrix, added to each of its diagonal
+constexpr double at_face = 1e-3;
+constexpr std::size_t folds = 5;
+
+// Slopes that are all 0 would leave nothing to invert.
+Eigen::MatrixXd information(const Eigen::MatrixXd& slopes, const Eigen::VectorXd& weights) {
+  Eigen::MatrixXd matrix = slopes.transpose() * weights.asDiagonal() * slopes;
+  matrix.diagonal().array() += 1e-12 + regularisation * matrix.trace();
+  return matrix;
+}
+
+// A step of Gauss and Newton, as far as the box reaches.
+Point stepped(Point point, const Eigen::MatrixXd& slopes, const Eigen::VectorXd& weights,
+              const std::vector<double>& residuals) {
+  const Eigen::VectorXd downhill = -slopes.transpose() * weights.cwiseProduct(vector_of(residuals));
+  const Eigen::VectorXd step = information(slopes, weights).ldlt().solve(downhill);
+  for (std::size_t i = 0; i < point.size(); ++i) {
+    point[i] = std::clamp(point[i] + step[static_cast<Eigen::Index>(i)], 0.0, 1.0);
+  }
+  return point;
+}
+
+// Variances of rows: of each kind that of its residuals, with the say that the unknowns took of them given back.
+Eigen::VectorXd variances(const Solution& solution, std::span<const FitRow> rows) {
+  const double all = static_cast<double>(rows.size());
+  const double left = all - static_cast<double>(solution.point.size());
+  std::vector<double> squares(solution.spread.size(), 0.0);
+  std::vector<double> weights(solution.spread.size(), 0.0);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    squares[rows[i].kind] += solution.weights[i] * solution.residuals[i] * solution.residuals[i];
+    weights[rows[i].kind] += solution.weights[i];
+  }
+  Eigen::VectorXd of(static_cast<Eigen::Index>(rows.size()));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t kind = rows[i].kind;
+    const double seen = left > 0.0 && weights[kind] > 0.0 ? squares[kind] / weights[kind] * all / left : 0.0;
+    of[static_cast<Eigen::Index>(i)] = std::max(seen, rows[i].noise * rows[i].noise);
+  }
+  return of;
+}
+
+double cost_of(const std::vector<double>& residuals, const std::vector<double>& weights) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < residuals.size(); ++i) sum += weights[i] * residuals[i] * residuals[i];
+  return sum / 2.0;
+}
+
+// How far the cost rises above that of the solution where one unknown has some value and all others are fitted to it:
+// they follow along the ridge that slopes promise, then by steps of Gauss and Newton whose slopes are those of the
+// solution, as long as these help.
+using Rise = std::function<double(double value)>;
+
+Rise profile_of(const Solution& solution, const Residuals& residuals, std::size_t unknown,
+                const Eigen::MatrixXd& slopes, const Eigen::MatrixXd& inverse) {
+  return [&, unknown](double value) {
+    constexpr int most_steps = 3;
+    const auto evaluate = [&](const Point& point) { return residuals(std::span(&point, 1)).front(); };
+    const auto at = static_cast<Eigen::Index>(unknown);
+    Eigen::MatrixXd slopes_of_others = slopes;
+    slopes_of_others.col(at).setZero();
+    Point point = solution.point;
+    const double moved = value - point[unknown];
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      const double share = inverse(static_cast<Eigen::Index>(i), at) / inverse(at, at);
+      point[i] = i == unknown ? value : std::clamp(point[i] + share * moved, 0.0, 1.0);
+    }
+    std::vector<double> here = evaluate(point);
+    double cost = cost_of(here, solution.weights);
+    for (int step = 0; step < most_steps && point.size() > 1; ++step) {
+      Point next = stepped(point, slopes_of_others, vector_of(solution.weights), here);
+      next[unknown] = point[unknown];
+      std::vector<double> there = evaluate(next);
+      const double new_cost = cost_of(there, solution.weights);
+      if (new_cost > cost * (1.0 - 1e-3)) break;
+      point = std::move(next);
+      here = std::move(there);
+      cost = new_cost;
+    }
+    return cost - cost_of(solution.residuals, solution.weights);
+  };
+}
+
+// How far from `best`, towards `end`, the profile has risen to `height`; the whole way where it has not. Looked for
+// from `first` on, twice as far each time, then between the last two: the root of the rise is nearly a line.
+double distance_to(const Rise& rise_at, double best, double end, double height, double first) {
+  constexpr double close = 0.02;  // of the height: 1 % of the distance
+  constexpr int most_looks = 5;
+  const double way = std::abs(end - best);
+  const double side = end > best ? 1.0 : -1.0;
+  const double goal = std::sqrt(height);
+  const auto root_of_rise = [&](double distance) { return std::sqrt(std::max(rise_at(best + side * distance), 0.0)); };
+  double low = 0.0;
+  double at_low = 0.0;
+  double high = std::min(std::max(first, 1e-4), way);
+  double at_high = high > 0.0 ? root_of_rise(high) : goal;
+  while (at_high < goal) {
+    if (high >= way) return way;
+    low = high;
+    at_low = at_high;
+    high = std::min(2.0 * high, way);
+    at_high = root_of_rise(high);
+  }
+  for (int look = 0; look < most_looks; ++look) {
+    // Not next to either end, from which a line would creep where the profile is bent.
+    const double share = std::clamp((goal - at_low) / std::max(at_high - at_low, 1e-30), 0.1, 0.9);
+    const double between = low + share * (high - low);
+    const double there = root_of_rise(between);
+    if (std::abs(there / goal - 1.0) < close / 2.0) return between;
+    (there < goal ? low : high) = between;
+    (there < goal ? at_low : at_high) = there;
+  }
+  return (low + high) / 2.0;
+}
+
+// Whether slopes tell how the cost rises on either side, as far as the range reaches.
+bool slopes_mislead(const Rise& rise_at, double best, double standard, double variance) {
+  for (const double side : {-1.0, 1.0}) {
+    const double value = std::clamp(best + side * 2.0 * standard, 0.0, 1.0);
+    const double moved = std::abs(value - best);
+    if (moved < standard / 2.0) continue;
+    const double promised = moved * moved / variance / 2.0;
+    const double rise = rise_at(value);
+    if (rise < promised / most_misled || rise > promised * most_misled) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+FitErrors errors_of(const Solution& solution, const Residuals& residuals, std::span<const FitRow> rows) {
+  FitErrors errors;
+  errors.slopes = slopes_at(solution.point, residuals);
+  const Eigen::MatrixXd& slopes = errors.slopes;
+  const Eigen::VectorXd weights = vector_of(solution.weights);
+  const Eigen::MatrixXd inverse =
+      information(slopes, weights).ldlt().solve(Eigen::MatrixXd::Identity(slopes.cols(), slopes.cols()));
+  const Eigen::VectorXd middle = weights.cwiseProduct(weights).cwiseProduct(variances(solution, rows));
+  Eigen::MatrixXd scatter = slopes.transpose() * middle.asDiagonal() * slopes;
+  // What no row shows is as vague as the regularisation of its information, not known exactly.
+  scatter.diagonal().array() += regularisation * std::max(scatter.trace(), 1e-30);
+  const Eigen::MatrixXd covariance = inverse * scatter * inverse;
+
+  const Eigen::VectorXd deviations = covariance.diagonal().cwiseMax(1e-18).cwiseSqrt();
+  errors.correlation = deviations.cwiseInverse().asDiagonal() * covariance * deviations.cwiseInverse().asDiagonal();
+  for (std::size_t i = 0; i < solution.point.size(); ++i) {
+    const auto at = static_cast<Eigen::Index>(i);
+    const double best = solution.point[i];
+    UnknownError error;
+    error.standard = deviations[at];
+    error.at_limit = best < at_face || best > 1.0 - at_face;
+    error.low = std::max(best - normal_95 * error.standard, 0.0);
+    error.high = std::min(best + normal_95 * error.standard, 1.0);
+    const Rise profile = profile_of(solution, residuals, i, slopes, inverse);
+    const bool known = inverse(at, at) > 0.0 && error.standard < 1.0;
+    error.by_profile = known && (error.at_limit || slopes_mislead(profile, best, error.standard, inverse(at, at)));
+    if (error.by_profile) {
+      const double reach = normal_95 * error.standard;
+      const double height = reach * reach / inverse(at, at) / 2.0;
+      error.low = best - distance_to(profile, best, 0.0, height, reach);
+      error.high = best + distance_to(profile, best, 1.0, height, reach);
+      error.standard = std::max((error.high - error.low) / 2.0 / normal_95, 1e-9);
+    }
+    errors.unknowns.push_back(error);
+  }
+  return errors;
+}
+
+Eigen::MatrixXd response_of(const Solution& solution, const FitErrors& errors, const Eigen::MatrixXd& slopes) {
+  Eigen::MatrixXd own = errors.slopes;
+  for (std::size_t i = 0; i < errors.unknowns.size(); ++i) {
+    if (errors.unknowns[i].at_limit) own.col(static_cast<Eigen::Index>(i)).setZero();
+  }
+  const Eigen::VectorXd weights = vector_of(solution.weights);
+  return -information(own, weights).ldlt().solve(own.transpose() * weights.asDiagonal() * slopes);
+}
+
+std::vector<double> held_out_residuals(const Solution& solution, const FitErrors& errors, const Residuals& residuals,
+                                       std::span<const FitRow> rows) {
+  const auto unknowns = solution.point.size();
+  if (rows.size() < 2 * folds || rows.size() - (rows.size() + folds - 1) / folds < unknowns) return {};
+  std::vector<std::size_t> fold(rows.size());
+  std::vector<std::size_t> seen(solution.spread.size(), 0);
+  for (std::size_t i = 0; i < rows.size(); ++i) fold[i] = seen[rows[i].kind]++ % folds;
+
+  std::vector<Point> points;
+  for (std::size_t one = 0; one < folds; ++one) {
+    Eigen::VectorXd weights = vector_of(solution.weights);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (fold[i] == one) weights[static_cast<Eigen::Index>(i)] = 0.0;
+    }
+    points.push_back(stepped(solution.point, errors.slopes, weights, solution.residuals));
+  }
+  const std::vector<std::vector<double>> all = residuals(points);
+  std::vector<double> held_out(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) held_out[i] = all[fold[i]][i];
+  return held_out;
 }
 
 }  // namespace c3sim::calibrate

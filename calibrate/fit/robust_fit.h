@@ -1,5 +1,7 @@
-// Bounded robust least squares for functions that cost simulations to evaluate and are smooth only in the large. Ceres
-// does the search; where the functions are evaluated, on how many cores, is their own affair.
+// Bounded robust least squares for functions that cost simulations to evaluate and are smooth only in the large, and
+// how sure its solutions are: standard errors and correlations from slopes, likelihood profiles where these mislead,
+// and the errors of rows that a fit has not seen. Ceres does the search; where the functions are evaluated, on how many
+// cores, is their own affair.
 #pragma once
 
 #include <Eigen/Core>
@@ -53,5 +55,40 @@ Solution robust_fit_of_several(const Residuals& residuals, std::span<const FitRo
 
 // Of residuals (rows) by unknowns (columns), by differences of the same width around the point.
 Eigen::MatrixXd slopes_at(const Point& point, const Residuals& residuals);
+
+// All in shares of the range of the unknown.
+struct UnknownError {
+  double standard = 0.0;  // error
+  double low = 0.0;       // where the interval of 95 % begins ...
+  double high = 0.0;      // ... and ends, within the range
+  bool by_profile = false;
+  bool at_limit = false;  // the best value is where the range ends
+
+  // A range alone, with nothing measured, says as much: a uniform distribution has that standard deviation, and 95 % of
+  // it in that share of the range.
+  bool says_nothing() const { return standard > 0.288 || high - low > 0.95; }
+};
+
+struct FitErrors {
+  std::vector<UnknownError> unknowns;
+  Eigen::MatrixXd correlation;
+  Eigen::MatrixXd slopes;  // at the solution: slopes_at
+};
+
+// Of a solution: the sandwich of White (Econometrica 48, 1980), in which rows of a kind share one variance, that of
+// their residuals and at least their noise. An unknown whose cost, two standard errors away and with all others fitted
+// anew, is more than 1.5 times off what slopes promise, or that ended at a limit, gets its interval and error from
+// its profile: where the cost has risen as far as it does at the ends of a normal interval of 95 %.
+FitErrors errors_of(const Solution& solution, const Residuals& residuals, std::span<const FitRow> rows);
+
+// How far a solution (rows: its unknowns) moves when something else moves its residuals with these slopes (rows:
+// residuals), to first order. An unknown at a limit stays there.
+Eigen::MatrixXd response_of(const Solution& solution, const FitErrors& errors, const Eigen::MatrixXd& slopes);
+
+// Residuals of each row from parameters that its fifth of the rows had no part in: the solution moved by one step of
+// Gauss and Newton over the others. Every fifth row of a kind is in a fold. Empty with fewer than ten rows, or where
+// a fold would leave fewer rows than unknowns.
+std::vector<double> held_out_residuals(const Solution& solution, const FitErrors& errors, const Residuals& residuals,
+                                       std::span<const FitRow> rows);
 
 }  // namespace c3sim::calibrate

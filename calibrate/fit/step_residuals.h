@@ -1,4 +1,5 @@
-// The measurements of a step, simulated at any values of its unknowns, on all cores.
+// How far predictions lie from what was measured, and the measurements of a step, simulated at any values of its
+// unknowns, on all cores.
 #pragma once
 
 #include <compare>
@@ -7,13 +8,36 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "calibrate/fit/observation.h"
 #include "calibrate/fit/platform_text.h"
 #include "calibrate/fit/robust_fit.h"
+#include "calibrate/readers/measurement.h"
 
 namespace c3sim::calibrate {
+
+struct Observation {
+  std::string where;      // of the measurement: file:line
+  std::string group;      // of its table, for people
+  std::string_view kind;  // of its trial: "gemm", "collective by kernels"
+  study::Figure figure = study::Figure::time;
+  double size = 0.0;   // of the trial: bytes, or operations of a GEMM; 0 where it has none
+  double error = 0.0;  // predicted over measured, less one; of shares the difference
+  double noise = 0.0;  // how far a repetition may lie off: a standard deviation, in the same terms
+
+  // What fits make small: the logarithm of predicted over measured; of shares the difference.
+  double residual() const;
+};
+
+// Noise of measurements that do not say how far their repetitions lie apart: as collectives do on the H200s that were
+// measured several times (repeatability.csv).
+inline constexpr double usual_noise = 0.02;
+
+// Everything that the measurements observe and the model has, in their order, predicted for the platform. Equal trials
+// run once. Throws sim::ConfigError, with the measurement's place, where the platform cannot run one.
+std::vector<Observation> observe(const models::PlatformSpec& platform,
+                                 std::span<const Measurement* const> measurements);
 
 // A library whose kernels are in use on a GPU: the third in the list "gpu.gemm.libraries", of the name "hipblaslt".
 struct Library {

@@ -19,25 +19,18 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// A parameter of a target, with the library that it is of, if it is of one.
-struct TargetPath {
-  std::string path;
-  std::optional<Library> library{};
-};
-
-// Of a target of libraries, those whose kernels the task's runs use.
-std::vector<TargetPath> paths_of(const Target& target, const Task& task, const PlatformText& platform) {
-  if (target.list().empty()) return {{std::string(target.path)}};
+// Returns the parameters of a target by the library that each is of; a target of libraries has one for each library
+// whose kernels the task's runs use.
+std::map<std::optional<Library>, std::string> paths_of(const Target& target, const Task& task,
+                                                       const PlatformText& platform) {
+  if (target.list().empty()) return {{std::nullopt, std::string(target.path)}};
+  std::map<std::optional<Library>, std::string> paths;
   std::set<std::vector<std::string>> settings;
   for (const Measurement* const measurement : task.measurements) settings.insert(measurement->assignments);
-  std::set<Library> used;
   for (const std::vector<std::string>& assignments : settings) {
-    for (Library& one : libraries_of(platform.spec(assignments).gpu)) used.insert(std::move(one));
-  }
-  std::vector<TargetPath> paths;
-  for (const Library& one : used) {
-    if (one.list != target.list()) continue;
-    paths.push_back({fmt::format("{}[{}]{}", one.list, one.place, target.of_entry()), one});
+    for (const Library& one : libraries_of(platform.spec(assignments).gpu)) {
+      if (one.list == target.list()) paths[one] = fmt::format("{}[{}]{}", one.list, one.place, target.of_entry());
+    }
   }
   return paths;
 }
@@ -45,7 +38,7 @@ std::vector<TargetPath> paths_of(const Target& target, const Task& task, const P
 void add_unknowns(Task& task, const PlatformText& platform, const std::vector<sim::Parameter>& parameters,
                   std::set<std::string>& claimed) {
   for (const Target& target : task.step->targets) {
-    for (const auto& [path, library] : paths_of(target, task, platform)) {
+    for (const auto& [library, path] : paths_of(target, task, platform)) {
       const auto parameter = std::ranges::find(parameters, path, &sim::Parameter::path);
       if (parameter == parameters.end() || parameter->kind != "fitted" || !claimed.insert(path).second) continue;
       task.unknowns.push_back(Unknown::of(*parameter));
@@ -68,13 +61,6 @@ Residuals residuals_of(StepResiduals& simulated) {
   return [&simulated](std::span<const Point> points) { return simulated.at(points); };
 }
 
-void require_convergence(const Task& task, const Solution& solution) {
-  if (solution.converged) return;
-  throw sim::ConfigError(
-      {{task.measurements.front()->where(), "",
-        fmt::format("the fit of {} does not converge ({}): nothing is written", task.name(), solution.report)}});
-}
-
 std::vector<std::size_t> outliers_of(const Solution& solution, std::span<const FitRow> rows) {
   constexpr double far = 8.0;  // standard deviations: of a thousand rows none by chance
   std::vector<std::size_t> outliers;
@@ -94,12 +80,6 @@ void set_aside(Task& task, std::size_t place, PlatformText& platform) {
   if (!task.solution.point.empty()) task.solution.point.erase(task.solution.point.begin() + at);
 }
 
-// The unknown of which the measurements say least, if they say nothing.
-std::vector<UnknownError>::const_iterator vaguest(const FitErrors& errors) {
-  const auto worst = std::ranges::max_element(errors.unknowns, {}, &UnknownError::standard);
-  return worst != errors.unknowns.end() && worst->says_nothing() ? worst : errors.unknowns.end();
-}
-
 // Whether there is anything to solve; with fewer observations than unknowns all of these are set aside.
 bool solve(Task& task, StepResiduals& simulated, PlatformText& platform) {
   if (task.unknowns.empty()) return false;
@@ -110,8 +90,10 @@ bool solve(Task& task, StepResiduals& simulated, PlatformText& platform) {
   task.solution = task.solution.point.empty() ? robust_fit_of_several(residuals_of(simulated), simulated.rows(),
                                                                       task.unknowns.size(), task.step->valleys)
                                               : refined(residuals_of(simulated), simulated.rows(), task.solution);
-  require_convergence(task, task.solution);
-  return true;
+  if (task.solution.converged) return true;
+  throw sim::ConfigError(
+      {{task.measurements.front()->where(), "",
+        fmt::format("the fit of {} does not converge ({}): nothing is written", task.name(), task.solution.report)}});
 }
 
 }  // namespace
@@ -206,13 +188,14 @@ void fit_with_errors(Task& task, PlatformText& platform, int jobs) {
     StepResiduals simulated(platform, task.unknowns, task.measurements, jobs);
     if (!solve(task, simulated, platform)) return;
     task.errors = errors_of(task.solution, residuals_of(simulated), simulated.rows());
-    const auto worst = vaguest(task.errors);
-    if (worst == task.errors.unknowns.end()) {
+    // The unknown of which the measurements say least, if they say nothing.
+    const auto worst = std::ranges::max_element(task.errors.unknowns, {}, &UnknownError::standard);
+    if (!worst->says_nothing()) {
       task.outliers = outliers_of(task.solution, simulated.rows());
       task.held_out = held_out_residuals(task.solution, task.errors, residuals_of(simulated), simulated.rows());
       return write(task, platform);
     }
-    set_aside(task, static_cast<std::size_t>(worst - task.errors.unknowns.cbegin()), platform);
+    set_aside(task, static_cast<std::size_t>(worst - task.errors.unknowns.begin()), platform);
   }
 }
 
@@ -261,48 +244,36 @@ Others others_of(std::span<const Task> tasks, const Task& task) {
   return others;
 }
 
-// Towards the middle of its range, by its error.
-double move_of(const Others& others, std::size_t i) {
-  const double size = std::clamp(others.errors[i], least_move, 0.5);
-  return others.point[i] < 0.5 ? size : -size;
-}
-
-// The best point, and then for each of these unknowns that point with it moved.
-std::vector<Point> moved(const Others& others, std::span<const std::size_t> which) {
-  std::vector<Point> points{others.point};
-  for (const std::size_t i : which) points.emplace_back(others.point)[i] += move_of(others, i);
-  return points;
-}
-
-// Some measurements of each sort of every file.
-std::vector<const Measurement*> sample_of(const Task& task) {
+// Returns the slopes of the task's residuals (rows) by the others, each of which is moved towards the middle of its
+// range, by its error.
+Eigen::MatrixXd slopes_by(const Others& others, const Task& task, const PlatformText& fitted, int jobs) {
+  std::vector<double> moves;
+  for (std::size_t i = 0; i < others.point.size(); ++i) {
+    moves.push_back(std::copysign(std::clamp(others.errors[i], least_move, 0.5), others.point[i] < 0.5 ? 1.0 : -1.0));
+  }
+  // At the best point, and then at that point with each of these moved.
+  const auto residuals_at = [&](std::span<const Measurement* const> measurements, std::span<const std::size_t> which) {
+    std::vector<Point> points{others.point};
+    for (const std::size_t i : which) points.emplace_back(others.point)[i] += moves[i];
+    return StepResiduals(fitted, others.unknowns, measurements, jobs).at(points);
+  };
+  // Most have no say in what the task measures, which some measurements of each sort of every file tell.
   std::map<std::pair<std::string_view, std::string_view>, std::size_t> counts;
   std::vector<const Measurement*> sample;
   for (const Measurement* const measurement : task.measurements) {
     if (counts[{measurement->file, measurement->group}]++ % sampled == 0) sample.push_back(measurement);
   }
-  return sample;
-}
+  std::vector<std::size_t> heard(others.point.size());
+  std::iota(heard.begin(), heard.end(), 0);
+  const auto of_sample = residuals_at(sample, heard);
+  std::erase_if(heard, [&of_sample](std::size_t i) { return of_sample[i + 1] == of_sample[0]; });
 
-// Those that have a say in what the task measures: most have none, which a sample of its rows tells.
-std::vector<std::size_t> heard(const Others& others, const Task& task, const PlatformText& fitted, int jobs) {
-  std::vector<std::size_t> all(others.point.size());
-  std::iota(all.begin(), all.end(), 0);
-  const std::vector<const Measurement*> sample = sample_of(task);
-  const auto residuals = StepResiduals(fitted, others.unknowns, sample, jobs).at(moved(others, all));
-  std::erase_if(all, [&residuals](std::size_t i) { return residuals[i + 1] == residuals[0]; });
-  return all;
-}
-
-// Of the task's residuals (rows) by the others.
-Eigen::MatrixXd slopes_by(const Others& others, const Task& task, const PlatformText& fitted, int jobs) {
-  const std::vector<std::size_t> which = heard(others, task, fitted, jobs);
-  const auto residuals = StepResiduals(fitted, others.unknowns, task.measurements, jobs).at(moved(others, which));
+  const auto residuals = residuals_at(task.measurements, heard);
   Eigen::MatrixXd slopes = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(residuals.front().size()),
                                                  static_cast<Eigen::Index>(others.point.size()));
-  for (std::size_t k = 0; k < which.size(); ++k) {
-    slopes.col(static_cast<Eigen::Index>(which[k])) =
-        (vector_of(residuals[k + 1]) - vector_of(residuals[0])) / move_of(others, which[k]);
+  for (std::size_t k = 0; k < heard.size(); ++k) {
+    slopes.col(static_cast<Eigen::Index>(heard[k])) =
+        (vector_of(residuals[k + 1]) - vector_of(residuals[0])) / moves[heard[k]];
   }
   return slopes;
 }

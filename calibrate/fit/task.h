@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/fit/fit_errors.h"
-#include "calibrate/fit/observation.h"
 #include "calibrate/fit/platform_text.h"
 #include "calibrate/fit/robust_fit.h"
 #include "calibrate/fit/step.h"

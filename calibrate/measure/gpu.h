@@ -47,6 +47,7 @@ struct Grid {
 // C (m x n) = A (m x k) times B (k x n), rows one after another, bf16 with sums in fp32.
 struct GemmShape {
   std::int64_t m = 0, n = 0, k = 0;
+  double operations() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
   auto operator<=>(const GemmShape&) const = default;
 };
 struct Matrices {

@@ -24,7 +24,7 @@ int device_of(const std::string& name) {
 struct Route {
   Route(Lab& on, int sender, int receiver, std::size_t size) : lab(on), from(sender), to(receiver), bytes(size) {
     lab.each([&](int number) {
-      if (number == gpu() && (from < 0 || to < 0)) host = Memory::on(lab.gpu(number), bytes, Home::host);
+      if (number == gpu() && (from < 0 || to < 0)) host = Memory(lab.gpu(number), bytes, Home::host);
       if (number == from) source = lab.source(number, bytes);
       if (number == to) destination = lab.destination(number, bytes);
     });
@@ -58,19 +58,10 @@ std::vector<int> peers_of(const Arguments& arguments, int gpu, int gpus) {
   return peers;
 }
 
-// Medians of what is measured again and again on a GPU's thread, after warm-ups, by column.
+// Medians of what is measured on a GPU's thread, by column.
 Row medians(Lab& lab, int gpu, const std::function<Columns()>& measured) {
-  const Protocol& protocol = lab.protocol();
-  std::map<std::string, std::vector<double>> columns;
-  lab.on(gpu, [&] {
-    for (int repeat = -protocol.least_warm_ups; repeat < protocol.counted; ++repeat) {
-      for (const auto& [column, value] : measured()) {
-        if (repeat >= 0) columns[column].push_back(value);
-      }
-    }
-  });
-  Row row{{"n", std::to_string(protocol.counted)}};
-  for (const auto& [column, values] : columns) row[column] = spelled(summarize(values).median);
+  Row row{{"n", std::to_string(lab.protocol().counted)}};
+  for (const auto& [column, summary] : lab.sample(gpu, measured)) row[column] = spelled(summary.median);
   return row;
 }
 

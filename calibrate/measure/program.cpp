@@ -20,6 +20,96 @@ namespace {
 
 constexpr int fine = 0, trouble = 1, wrong = 2;
 
+struct Options {
+  bool list = false;
+  bool dry_run = false;
+  Wish wish;
+  std::filesystem::path out;
+  std::filesystem::path pairs;  // a file of them; empty: none
+  int gpus = 0;                 // 0: all
+  Protocol protocol;
+  std::optional<double> time_limit;  // min
+  std::string backend = "auto";
+  std::vector<std::string> library_folders;
+  std::string command = "c3sim-measure";  // as it was typed
+};
+
+constexpr const char* about =
+    "Measures, on the GPUs of this machine, what c3sim's parameters are fitted to, and concurrent runs to compare "
+    "with.\n"
+    "A session that was killed goes on where it was when the same command is given again.";
+
+constexpr const char* examples =
+    "Examples:\n"
+    "  c3sim-measure --out measured                      all kinds, on all GPUs: about 10 minutes\n"
+    "  c3sim-measure --out measured --quick              the most needed rows: about 3 minutes\n"
+    "  c3sim-measure --out measured --only gemms,copies  two kinds; others can follow in the same folder\n"
+    "  c3sim-measure --out probes --only probes          what running at once costs: under a minute\n"
+    "  c3sim-measure --out test --pairs pairs.csv        these concurrent runs and no others\n"
+    "  c3sim-measure --dry-run --quick                   what would be measured, and how long it may take";
+
+// Fills in the options, or says what to print instead of going on: the help. UserError says what is wrong.
+std::optional<std::string> read_options(int argc, const char* const* argv, const std::vector<Backend>& backends,
+                                        Options& options) {
+  std::vector<std::string> names, kind_names, shapes;
+  for (const Backend& backend : backends) names.push_back(backend.name);
+  for (const Kind& kind : kinds()) kind_names.emplace_back(kind.name);
+  CLI::App app(about, "c3sim-measure");
+  app.footer(examples);
+  app.add_flag("--list", options.list, "Print the kinds of measurements and their tables, and end");
+  app.add_flag("--dry-run", options.dry_run, "Print what would be measured and how long it may take, and end");
+  app.add_option("--out", options.out, "Folder for the tables: new, empty, or one to go on with")->type_name("FOLDER");
+  app.add_option("--only", options.wish.only, "These kinds alone, see --list")->delimiter(',')->type_name("KIND");
+  app.add_flag("--quick", options.wish.quick, "The most needed rows alone, with fewer repetitions");
+  app.add_option("--gpus", options.gpus, "So many GPUs, the first ones; all unless said otherwise")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64));
+  const CLI::Option* const repetitions =
+      app.add_option("--repetitions", options.protocol.counted, "Runs that count, of each row")
+          ->type_name("N")
+          ->check(CLI::Range(1, 1000));
+  app.add_option("--shapes", shapes, "GEMMs to measure instead of the plan's, MxNxK")
+      ->delimiter(',')
+      ->type_name("SHAPE");
+  app.add_option("--pairs", options.pairs,
+                 "Concurrent runs to measure, and nothing else unless --only asks for it: a CSV with columns gemm, "
+                 "collective, bytes, strategy, and channels, reserved_cus, variant, prelaunch where they matter")
+      ->type_name("FILE");
+  app.add_option("--time-limit", options.time_limit,
+                 "Begin nothing after so many minutes; the same command goes on later")
+      ->type_name("MIN")
+      ->check(CLI::Range(0.01, 1440.0));
+  app.add_option("--backend", options.backend, fmt::format("auto, {}", fmt::join(names, ", ")))->type_name("NAME");
+  app.add_option("--library-path", options.library_folders, "Folders to look for the GPU's libraries in first")
+      ->delimiter(',')
+      ->type_name("FOLDER");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& end) {
+    std::ostringstream text, fault;
+    if (app.exit(end, text, fault) == 0) return text.str();
+    throw UserError("{}; c3sim-measure --help lists what is accepted", end.what());
+  }
+  for (const std::string& shape : shapes) options.wish.shapes.push_back(parse_shape(shape));
+  for (const std::string& kind : options.wish.only) {
+    if (kind_of(kind) != nullptr) continue;
+    throw UserError("--only: '{}' is no kind: {} are accepted", kind, fmt::join(kind_names, ", "));
+  }
+  if (!options.list && !options.dry_run && options.out.empty()) {
+    throw UserError("--out FOLDER is missing: where the tables go");
+  }
+  if (options.backend != "auto" && std::ranges::find(names, options.backend) == names.end()) {
+    throw UserError("--backend: '{}' is not in this build: auto, {} are accepted", options.backend,
+                    fmt::join(names, ", "));
+  }
+  if (options.wish.quick) {
+    if (repetitions->count() == 0) options.protocol.counted = 5;
+    options.protocol.hot_warm_up /= 2;
+  }
+  for (int i = 1; i < argc; ++i) options.command += fmt::format(" {}", argv[i]);
+  return {};
+}
+
 // The first runtime that has a GPU. UserError in one line where there is none.
 std::unique_ptr<Runtime> open_runtime(const Options& options, const std::vector<Backend>& backends) {
   std::string why;
@@ -44,15 +134,12 @@ std::vector<std::unique_ptr<Gpu>> open_gpus(Runtime& runtime, int wanted) {
   return gpus;
 }
 
-Machine machine_of(Bench& bench) {
-  const Device& device = bench.gpu(0).device();
-  Machine machine{.gpus = bench.gpus(),
-                  .cus = device.cus,
-                  .memory = device.memory,
-                  .local_memory = device.local_memory,
-                  .peers = {}};
-  for (int peer = 0; peer < bench.gpus(); ++peer) {
-    machine.peers.push_back(peer == 0 ? std::vector<int>{} : bench.gpu(0).copy_engines(bench.gpu(peer)));
+Machine machine_of(Lab& lab) {
+  const Device& device = lab.gpu(0).device();
+  Machine machine{
+      .gpus = lab.gpus(), .cus = device.cus, .memory = device.memory, .local_memory = device.local_memory, .peers = {}};
+  for (int peer = 0; peer < lab.gpus(); ++peer) {
+    machine.peers.push_back(peer == 0 ? std::vector<int>{} : lab.gpu(0).copy_engines(lab.gpu(peer)));
   }
   return machine;
 }
@@ -66,16 +153,16 @@ std::vector<Arguments> pairs_of(const std::filesystem::path& file, int gpus) {
   return read_pairs(text, file.string(), gpus);
 }
 
-std::string environment_of(Bench& bench, const Runtime& runtime) {
-  const Device& device = bench.gpu(0).device();
-  for (int gpu = 1; gpu < bench.gpus(); ++gpu) {
-    if (bench.gpu(gpu).device().name != device.name) {
+std::string environment_of(Lab& lab, const Runtime& runtime) {
+  const Device& device = lab.gpu(0).device();
+  for (int gpu = 1; gpu < lab.gpus(); ++gpu) {
+    if (lab.gpu(gpu).device().name != device.name) {
       throw UserError("GPU 0 is a {}, GPU {} a {}: equal ones are accepted, --gpus takes the first", device.name, gpu,
-                      bench.gpu(gpu).device().name);
+                      lab.gpu(gpu).device().name);
     }
   }
   constexpr double gib = 1024.0 * 1024.0 * 1024.0;
-  std::string text = fmt::format("{} x {} ({}, {} CUs, {:.0f} GiB", bench.gpus(), device.name, device.architecture,
+  std::string text = fmt::format("{} x {} ({}, {} CUs, {:.0f} GiB", lab.gpus(), device.name, device.architecture,
                                  device.cus, static_cast<double>(device.memory) / gib);
   if (device.power_cap) text += fmt::format(", power cap {:.0f} W", *device.power_cap);
   if (device.top_clock) text += fmt::format(", highest clock {:.0f} MHz", *device.top_clock);
@@ -89,12 +176,6 @@ std::string protocol_of(const Protocol& protocol) {
       "one host thread per GPU, all behind a barrier before each run; {} runs and {} s of warm-up at least, {} s with "
       "GEMMs, then {} runs that count; median, 10th and 90th percentile",
       protocol.least_warm_ups, protocol.warm_up.count(), protocol.hot_warm_up.count(), protocol.counted);
-}
-
-std::string now() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
-
-void print_kinds(std::ostream& out) {
-  for (const Kind& kind : kinds()) out << fmt::format("{:13} {}\n", kind.name, kind.about);
 }
 
 void print_plan(const std::vector<Item>& plan, std::ostream& out) {
@@ -139,7 +220,8 @@ int measure(Options& options, const Surroundings& surroundings) {
   }
   ResultFolder folder(options.out, {.environment = environment_of(lab, *runtime),
                                     .protocol = protocol_of(options.protocol),
-                                    .occasion = fmt::format("{}, command: {}", now(), options.command)});
+                                    .occasion = fmt::format("{:%Y-%m-%d}, command: {}", fmt::gmtime(std::time(nullptr)),
+                                                            options.command)});
   const SessionEnd end = carry_out(plan, lab, folder, options.time_limit, surroundings);
   const std::string summary = summary_of(end, options.out);
   if (end.broken) {
@@ -154,15 +236,13 @@ int measure(Options& options, const Surroundings& surroundings) {
 
 int run_program(int argc, const char* const* argv, const Surroundings& surroundings) {
   Options options;
-  std::vector<std::string> names;
-  for (const Backend& backend : surroundings.backends) names.push_back(backend.name);
   try {
-    if (const auto help = read_options(argc, argv, names, options)) {
+    if (const auto help = read_options(argc, argv, surroundings.backends, options)) {
       surroundings.out << *help;
       return fine;
     }
     if (options.list) {
-      print_kinds(surroundings.out);
+      for (const Kind& kind : kinds()) surroundings.out << fmt::format("{:13} {}\n", kind.name, kind.about);
       return fine;
     }
     return measure(options, surroundings);
@@ -173,102 +253,6 @@ int run_program(int argc, const char* const* argv, const Surroundings& surroundi
     surroundings.err << "error: " << fault.what() << '\n';
     return fault.kind() == GpuError::Kind::unsupported ? wrong : trouble;
   }
-}
-
-namespace {
-
-constexpr const char* about =
-    "Measures, on the GPUs of this machine, what c3sim's parameters are fitted to, and concurrent runs to compare "
-    "with.\n"
-    "A session that was killed goes on where it was when the same command is given again.";
-
-constexpr const char* examples =
-    "Examples:\n"
-    "  c3sim-measure --out measured                      all kinds, on all GPUs: about 10 minutes\n"
-    "  c3sim-measure --out measured --quick              the most needed rows: about 3 minutes\n"
-    "  c3sim-measure --out measured --only gemms,copies  two kinds; others can follow in the same folder\n"
-    "  c3sim-measure --out probes --only probes          what running at once costs: under a minute\n"
-    "  c3sim-measure --out test --pairs pairs.csv        these concurrent runs and no others\n"
-    "  c3sim-measure --dry-run --quick                   what would be measured, and how long it may take";
-
-std::string listed(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
-
-std::string typed(int argc, const char* const* argv) {
-  std::string all = "c3sim-measure";
-  for (int i = 1; i < argc; ++i) all += fmt::format(" {}", argv[i]);
-  return all;
-}
-
-void check(const Options& options) {
-  std::vector<std::string> names;
-  for (const Kind& kind : kinds()) names.emplace_back(kind.name);
-  for (const std::string& kind : options.wish.only) {
-    if (kind_of(kind) == nullptr) {
-      throw UserError("--only: '{}' is no kind: {} are accepted", kind, listed(names));
-    }
-  }
-  if (!options.list && !options.dry_run && options.out.empty()) {
-    throw UserError("--out FOLDER is missing: where the tables go");
-  }
-}
-
-}  // namespace
-
-std::optional<std::string> read_options(int argc, const char* const* argv, const std::vector<std::string>& backends,
-                                        Options& options) {
-  CLI::App app(about, "c3sim-measure");
-  app.footer(examples);
-  std::vector<std::string> shapes;
-  std::string pairs, out;
-  int repetitions = 0;
-  double minutes = 0.0;
-  app.add_flag("--list", options.list, "Print the kinds of measurements and their tables, and end");
-  app.add_flag("--dry-run", options.dry_run, "Print what would be measured and how long it may take, and end");
-  app.add_option("--out", out, "Folder for the tables: new, empty, or one to go on with")->type_name("FOLDER");
-  app.add_option("--only", options.wish.only, "These kinds alone, see --list")->delimiter(',')->type_name("KIND");
-  app.add_flag("--quick", options.wish.quick, "The most needed rows alone, with fewer repetitions");
-  app.add_option("--gpus", options.gpus, "So many GPUs, the first ones; all unless said otherwise")
-      ->type_name("N")
-      ->check(CLI::Range(1, 64));
-  app.add_option("--repetitions", repetitions, "Runs that count, of each row")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--shapes", shapes, "GEMMs to measure instead of the plan's, MxNxK")
-      ->delimiter(',')
-      ->type_name("SHAPE");
-  app.add_option("--pairs", pairs,
-                 "Concurrent runs to measure, and nothing else unless --only asks for it: a CSV with columns gemm, "
-                 "collective, bytes, strategy, and channels, reserved_cus, variant, prelaunch where they matter")
-      ->type_name("FILE");
-  app.add_option("--time-limit", minutes, "Begin nothing after so many minutes; the same command goes on later")
-      ->type_name("MIN")
-      ->check(CLI::Range(0.01, 1440.0));
-  app.add_option("--backend", options.backend, "auto, " + listed(backends))->type_name("NAME");
-  app.add_option("--library-path", options.library_folders, "Folders to look for the GPU's libraries in first")
-      ->delimiter(',')
-      ->type_name("FOLDER");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& end) {
-    std::ostringstream text, fault;
-    if (app.exit(end, text, fault) == 0) return text.str();
-    throw UserError("{}; c3sim-measure --help lists what is accepted", end.what());
-  }
-  options.out = out;
-  options.pairs = pairs;
-  for (const std::string& shape : shapes) options.wish.shapes.push_back(parse_shape(shape));
-  check(options);
-  if (options.backend != "auto" && std::ranges::find(backends, options.backend) == backends.end()) {
-    throw UserError("--backend: '{}' is not in this build: auto, {} are accepted", options.backend, listed(backends));
-  }
-  if (options.wish.quick) {
-    options.protocol.counted = 5;
-    options.protocol.hot_warm_up /= 2;
-  }
-  if (repetitions > 0) options.protocol.counted = repetitions;
-  if (minutes > 0.0) options.time_limit = 60.0 * minutes;
-  options.command = typed(argc, argv);
-  return {};
 }
 
 }  // namespace c3sim::measure

@@ -1,24 +1,60 @@
-// Carries a plan out: measures what a folder has not yet, says what it leaves out, and stops where a GPU answers no
-// more.
+// Carries a plan out: measures what the folder of a session's results has not yet, says what it leaves out, and stops
+// where a GPU answers no more.
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <ostream>
-#include <stop_token>
+#include <set>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "calibrate/measure/plan.h"
-#include "calibrate/measure/result_folder.h"
 
 namespace c3sim::measure {
+
+// What is the same for all rows of a folder.
+struct Circumstances {
+  std::string environment;  // GPUs, driver, libraries
+  std::string protocol;     // warm-ups, repetitions
+  std::string occasion;     // date and command; may differ when a session goes on
+};
+
+using OpenFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+// It holds a CSV for each kind of measurement and progress.csv, which says what is finished and how long each table was
+// then. After a kill tables are cut back to that, so that no row is torn and none is measured twice.
+class ResultFolder {
+ public:
+  // A new or empty folder, or one that was begun under the same circumstances; else UserError, and nothing is touched.
+  ResultFolder(std::filesystem::path folder, Circumstances circumstances);
+
+  bool has(const Item& item) const;
+  // All rows of an item, on the disk when this returns.
+  void add(const Item& item, const Rows& rows, int gpus);
+  // It is not tried again in this folder. Any thread may say so.
+  void give_up(const Item& item, std::string_view why);
+
+ private:
+  void go_on(const std::string& ledger);
+  void note(const Item& item, std::string_view state, std::string_view why);
+  std::filesystem::path table_of(std::string_view kind) const { return folder_ / (std::string(kind) + ".csv"); }
+
+  std::filesystem::path folder_;
+  Circumstances circumstances_;
+  std::mutex mutex_;
+  std::set<std::string> finished_;
+  std::map<std::string, std::uintmax_t> sizes_;  // of tables, in bytes
+  OpenFile ledger_;                              // held so that nobody else writes there
+};
 
 // A runtime that this build has, by its name in --backend. GpuError where its driver is missing.
 struct Backend {
@@ -45,26 +81,9 @@ struct SessionEnd {
   bool broken = false;
 };
 
-// `time_limit`: in s; no item begins after that.
+// `time_limit`: in minutes; no item begins after that.
 SessionEnd carry_out(const std::vector<Item>& plan, Lab& lab, ResultFolder& folder, std::optional<double> time_limit,
                      const Surroundings& surroundings);
-
-// Acts when something takes longer than it ever should: a call that hangs in a driver cannot be interrupted.
-class Watchdog {
- public:
-  // `bite` is called, on a thread of its own, if this still lives after so long.
-  Watchdog(std::chrono::duration<double> limit, std::function<void()> bite)
-      : thread_([limit, bite = std::move(bite)](const std::stop_token& end) {
-          std::mutex mutex;
-          std::unique_lock lock(mutex);
-          std::condition_variable_any ended;
-          ended.wait_for(lock, end, limit, [] { return false; });
-          if (!end.stop_requested()) bite();
-        }) {}
-
- private:
-  std::jthread thread_;
-};
 
 // How far a session is: a bar that is drawn over and over on a terminal, a line now and then elsewhere.
 class Progress {

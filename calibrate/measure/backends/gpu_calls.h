@@ -77,8 +77,4 @@ class GpuCalls {
   Call<Graph> destroy_instance{*this, "cuGraphExecDestroy", "hipGraphExecDestroy"};
 };
 
-// What a call of either driver returned.
-GpuError cuda_fault(const Library& driver, const std::string& call, int result);
-GpuError hip_fault(const Library& driver, const std::string& call, int result);
-
 }  // namespace c3sim::measure

@@ -7,19 +7,52 @@
 #include <fstream>
 
 #include "calibrate/measure/backends/backend.h"
-#include "calibrate/measure/backends/collective_library.h"
-#include "calibrate/measure/backends/gemm_library.h"
+#include "calibrate/measure/backends/boards.h"
 #include "calibrate/measure/backends/gpu_calls.h"
-#include "calibrate/measure/backends/hsa_engines.h"
-#include "calibrate/measure/backends/nvidia_board.h"
-#include "calibrate/measure/backends/runtime_compiler.h"
+#include "calibrate/measure/backends/libraries.h"
 
 namespace c3sim::measure {
 
 namespace {
 
+// As cuda.h has the numbers (CUresult); those that hip_runtime_api.h has, too (hipError_t), are the same there.
+GpuError::Kind severity_of(int result) {
+  switch (result) {
+    case 2:    // out of memory
+    case 100:  // no device
+    case 801:  // not supported
+      return GpuError::Kind::unsupported;
+    case 46:                        // device unavailable
+    case 214:                       // ECC uncorrectable
+    case 700:                       // illegal address
+    case 702:                       // launch timeout
+    case 714:                       // hardware stack error
+    case 715:                       // illegal instruction
+    case 716:                       // misaligned address
+    case 719:                       // launch failed
+    case 802:                       // system not ready
+    case 999:                       // unknown
+      return GpuError::Kind::lost;  // the GPU answers nothing else from now on
+    default:
+      return GpuError::Kind::failed;
+  }
+}
+
+GpuError cuda_fault(const Library& driver, const std::string& call, int result) {
+  const char* name = "an unknown error";
+  const char* text = "";
+  driver.result("cuGetErrorName", result, &name);
+  driver.result("cuGetErrorString", result, &text);
+  return {severity_of(result), "{}: {}, {}", call, name, text};
+}
+
+GpuError hip_fault(const Library& driver, const std::string& call, int result) {
+  return {severity_of(result), "{}: {}", call, driver.need<const char*(int)>("hipGetErrorName")(result)};
+}
+
 struct Libraries {
-  Library compiler, collectives;
+  std::vector<std::string> folders;  // to look in for them first
+  Library collectives;
   GemmLibrary gemms;
 };
 
@@ -120,7 +153,7 @@ class VendorGpu : public Gpu {
  protected:
   // Once the device is described.
   void load_kernels() {
-    const std::vector<char> code = compile_kernels(calls_.vendor(), libraries_.compiler, device_.architecture);
+    const std::vector<char> code = compile_kernels(calls_.vendor(), libraries_.folders, device_.architecture);
     calls_.load_module(&module_, code.data());
   }
   Stream create_plain_stream() {
@@ -192,6 +225,154 @@ class NvidiaGpu : public VendorGpu {
   int most_local_memory_ = 0;
 };
 
+// As hsa.h and hsa_ext_amd.h of ROCm 6.4 have them.
+enum class Handle : std::uint64_t {};  // of an agent (hsa_agent_t) or a signal (hsa_signal_t)
+using EngineMask = std::uint32_t;      // engines are its bits
+constexpr int system_timestamp = 2, system_timestamp_frequency = 3;                      // hsa_system_info_t
+constexpr int agent_name = 0, agent_device = 17;                                         // hsa_agent_info_t
+constexpr int agent_cus = 0xA002, agent_bus_and_device = 0xA006, agent_domain = 0xA00F;  // hsa_amd_agent_info_t
+constexpr int device_gpu = 1;                                                            // hsa_device_type_t
+constexpr int below = 2, actively = 1;  // hsa_signal_condition_t, hsa_wait_state_t
+
+struct CopyTime {  // hsa_amd_profiling_async_copy_time_t
+  std::uint64_t start, end;
+};
+constexpr const char* copy_on_engine = "hsa_amd_memory_async_copy_on_engine";
+constexpr const char* engine_status = "hsa_amd_memory_copy_engine_status";
+
+constexpr int most_engines = 32;
+
+struct Agent {
+  Handle handle{};
+  std::string name;    // "gfx942"
+  std::string bus_id;  // "0000:05:00.0"
+  int cus = 0;
+};
+
+struct Search {
+  int (*ask)(Handle, int, void*);
+  std::vector<Agent>& found;
+};
+
+int visit(Handle handle, void* data) {
+  const auto& [ask, found] = *static_cast<Search*>(data);
+  int type = 0;
+  std::array<char, 64> name{};
+  std::uint32_t cus = 0, bus = 0, domain = 0;
+  ask(handle, agent_device, &type);
+  if (type != device_gpu) return success;
+  ask(handle, agent_name, name.data());
+  ask(handle, agent_cus, &cus);
+  ask(handle, agent_bus_and_device, &bus);
+  ask(handle, agent_domain, &domain);
+  found.push_back({handle, name.data(),
+                   fmt::format("{:04x}:{:02x}:{:02x}.{:x}", domain, bus >> 8 & 0xff, bus >> 3 & 0x1f, bus & 0x7),
+                   static_cast<int>(cus)});
+  return success;
+}
+
+GpuError hsa_fault(const Library& library, const std::string& call, int status) {
+  const char* text = "an unknown error";
+  library.succeeds("hsa_status_string", status, &text);
+  return {GpuError::Kind::failed, "{}: {}", call, text};
+}
+
+// Copy engines of AMD GPUs, one by one, by HSA. What is used of it is declared here.
+class HsaEngines {
+ public:
+  // Without HSA's library in those folders, or elsewhere, nothing is known and nothing can be copied.
+  explicit HsaEngines(const std::vector<std::string>& folders)
+      : library_(Library::find_newest("libhsa-runtime64.so", folders, hsa_fault)) {
+    if (!library_) return;
+    if (library_.result("hsa_init") != success) {  // as it is where there is no GPU
+      library_ = {};
+      return;
+    }
+    std::uint64_t frequency = 0;
+    library_.call("hsa_system_get_info", system_timestamp_frequency, static_cast<void*>(&frequency));
+    ticks_per_microsecond_ = static_cast<double>(frequency) * 1e-6;
+    Search search{library_.need<int(Handle, int, void*)>("hsa_agent_get_info"), agents_};
+    library_.call("hsa_iterate_agents", &visit, static_cast<void*>(&search));
+  }
+
+  // GpuError where HSA does not know that GPU.
+  const Agent& agent(const std::string& bus_id) const {
+    const auto found = std::ranges::find(agents_, bus_id, &Agent::bus_id);
+    if (found != agents_.end()) return *found;
+    throw GpuError(GpuError::Kind::unsupported, "HSA knows no GPU at {}", bus_id);
+  }
+
+  // Whether a program can choose an engine.
+  bool can_choose() const {
+    return library_.look_up<void()>(engine_status) != nullptr && library_.look_up<void()>(copy_on_engine) != nullptr;
+  }
+
+  // The engines that copy from one to the other, preferred ones first.
+  std::vector<int> engines(const Agent& from, const Agent& to) const {
+    if (!can_choose()) return {};
+    EngineMask there = 0, preferred = 0;
+    library_.succeeds(engine_status, to.handle, from.handle, &there);
+    library_.succeeds("hsa_amd_memory_get_preferred_copy_engine", to.handle, from.handle, &preferred);
+    std::vector<int> all;
+    for (const bool first : {true, false}) {
+      for (int engine = 0; engine < most_engines; ++engine) {
+        const EngineMask bit = EngineMask{1} << engine;
+        if ((there & bit) != 0 && ((preferred & bit) != 0) == first) all.push_back(engine);
+      }
+    }
+    return all;
+  }
+
+  EngineCopy copy(int engine, const Agent& from, const Agent& to, void* destination, const void* source,
+                  std::size_t bytes) const {
+    constexpr double patience = 20e6;  // us
+    constexpr bool by_this_engine_in_any_case = true;
+    const Library::Call<bool> profile(library_, "hsa_amd_profiling_async_copy_enable");
+    const Library::Call<Handle, CopyTime*> time(library_, "hsa_amd_profiling_get_async_copy_time");
+    const Library::Call<void*, Handle, const void*, Handle, std::size_t, std::uint32_t, const Handle*, Handle,
+                        EngineMask, bool>
+        start_copy(library_, copy_on_engine);
+    const auto wait =
+        library_.need<std::int64_t(Handle, int, std::int64_t, std::uint64_t, int)>("hsa_signal_wait_scacquire");
+
+    profile(true);
+    Handle signal{};
+    library_.call("hsa_signal_create", std::int64_t{1}, std::uint32_t{0}, static_cast<const Handle*>(nullptr), &signal);
+    const double begin = now();
+    const int started = start_copy.result(destination, to.handle, source, from.handle, bytes, 0, nullptr, signal,
+                                          EngineMask{1} << engine, by_this_engine_in_any_case);
+    std::int64_t left = 1;
+    if (started == success) {
+      left = wait(signal, below, 1, static_cast<std::uint64_t>(patience * ticks_per_microsecond_), actively);
+    }
+    const double seen = now();
+    CopyTime stamps{};
+    const int told = time.result(signal, &stamps);
+    profile.result(false);
+    if (started == success && left >= 1) {
+      throw GpuError(GpuError::Kind::hang, "copy engine {} does not end its work", engine);
+    }
+    library_.call("hsa_signal_destroy", signal);
+    start_copy.check(started);
+    time.check(told);
+    const double start = static_cast<double>(stamps.start) / ticks_per_microsecond_;
+    const double end = static_cast<double>(stamps.end) / ticks_per_microsecond_;
+    return {start - begin, end - start, seen - end};
+  }
+
+ private:
+  // The time by HSA's clock, in us.
+  double now() const {
+    std::uint64_t ticks = 0;
+    library_.call("hsa_system_get_info", system_timestamp, static_cast<void*>(&ticks));
+    return static_cast<double>(ticks) / ticks_per_microsecond_;
+  }
+
+  Library library_;
+  std::vector<Agent> agents_;
+  double ticks_per_microsecond_ = 1.0;
+};
+
 class AmdGpu : public VendorGpu {
  public:
   AmdGpu(const GpuCalls& calls, const Libraries& libraries, const HsaEngines& engines, int number)
@@ -242,105 +423,79 @@ class AmdGpu : public VendorGpu {
   }
 
   const HsaEngines& engines_;
-  HsaEngines::Agent agent_;
+  Agent agent_;
   AmdBoard board_;
 };
 
 class VendorRuntime : public Runtime {
  public:
-  VendorRuntime(Vendor vendor, Library driver, Libraries libraries)
-      : calls_(vendor, std::move(driver)), libraries_(std::move(libraries)) {
-    if (vendor == Vendor::nvidia) calls_.init(0);
+  VendorRuntime(Vendor vendor, const std::vector<std::string>& folders)
+      : calls_(vendor, vendor == Vendor::nvidia ? Library::find({"libcuda.so.1"}, folders, cuda_fault)
+                                                : Library::find_newest("libamdhip64.so", folders, hip_fault)),
+        libraries_{.folders = folders,
+                   .collectives = find_collectives(vendor, folders),
+                   .gemms = GemmLibrary(vendor, folders)} {
+    if (vendor == Vendor::amd) {
+      engines_.emplace(folders);
+      return;
+    }
+    boards_ = Library::find({"libnvidia-ml.so.1"}, folders);
+    calls_.init(0);
   }
   int gpus() const override {
     int count = 0;
     return calls_.device_count.unless(GpuCalls::no_device, &count) ? count : 0;
   }
   GroupName name_group() override { return measure::name_group(libraries_.collectives); }
-
- protected:
-  GpuCalls calls_;
-  Libraries libraries_;
-};
-
-class NvidiaRuntime : public VendorRuntime {
- public:
-  explicit NvidiaRuntime(const std::vector<std::string>& folders)
-      : VendorRuntime(Vendor::nvidia, Library::find({"libcuda.so.1"}, folders, cuda_fault),
-                      {.compiler = Library::find({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, folders),
-                       .collectives = Library::find({"libnccl.so.2", "libnccl.so"}, folders, collective_fault),
-                       .gemms = GemmLibrary(Vendor::nvidia, folders)}),
-        boards_(Library::find({"libnvidia-ml.so.1"}, folders)) {}
-
-  std::unique_ptr<Gpu> open(int gpu) override { return std::make_unique<NvidiaGpu>(calls_, libraries_, boards_, gpu); }
+  std::unique_ptr<Gpu> open(int gpu) override {
+    if (engines_) return std::make_unique<AmdGpu>(calls_, libraries_, *engines_, gpu);
+    return std::make_unique<NvidiaGpu>(calls_, libraries_, boards_, gpu);
+  }
   std::vector<std::string> versions() const override {
     std::vector<std::string> all;
-    const std::string driver = NvidiaBoard::driver_version(boards_);
-    if (!driver.empty()) all.push_back("driver " + driver);
+    std::string driver;
+    if (engines_) {
+      std::ifstream("/sys/module/amdgpu/version") >> driver;
+    } else {
+      driver = NvidiaBoard::driver_version(boards_);
+    }
+    if (!driver.empty()) all.push_back((engines_ ? "amdgpu " : "driver ") + driver);
     int version = 0;
     calls_.version(&version);
-    all.push_back(fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10));
+    all.push_back(
+        engines_ ? fmt::format("HIP {}.{}.{}", version / 10'000'000, version % 10'000'000 / 100'000, version % 100'000)
+                 : fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10));
     if (libraries_.gemms) all.push_back(libraries_.gemms.name());
     if (libraries_.collectives) {
       const char* const multicast = std::getenv("NCCL_NVLS_ENABLE");
-      all.push_back(fmt::format("NCCL {} with NCCL_NVLS_ENABLE={}", version_of_collectives(libraries_.collectives),
-                                multicast == nullptr ? "" : multicast));
+      const std::string collectives = version_of_collectives(libraries_.collectives);
+      all.push_back(engines_ ? "RCCL " + collectives
+                             : fmt::format("NCCL {} with NCCL_NVLS_ENABLE={}", collectives,
+                                           multicast == nullptr ? "" : multicast));
     }
     return all;
   }
   std::vector<std::string> missing() const override {
     std::vector<std::string> all;
-    if (!libraries_.gemms) all.emplace_back("libcublasLt was not found: no GEMMs");
-    if (!libraries_.collectives) all.emplace_back("libnccl was not found: no collectives by kernels");
-    if (!boards_) all.emplace_back("libnvidia-ml was not found: no power and no clocks");
-    return all;
-  }
-
- private:
-  Library boards_;
-};
-
-class AmdRuntime : public VendorRuntime {
- public:
-  explicit AmdRuntime(const std::vector<std::string>& folders)
-      : VendorRuntime(Vendor::amd, Library::find_newest("libamdhip64.so", folders, hip_fault),
-                      {.compiler = compiler(folders),
-                       .collectives = Library::find_newest("librccl.so", folders, collective_fault),
-                       .gemms = GemmLibrary(Vendor::amd, folders)}),
-        engines_(folders) {}
-
-  std::unique_ptr<Gpu> open(int gpu) override { return std::make_unique<AmdGpu>(calls_, libraries_, engines_, gpu); }
-  std::vector<std::string> versions() const override {
-    constexpr int major = 10'000'000, minor = 100'000;
-    std::vector<std::string> all;
-    std::ifstream driver("/sys/module/amdgpu/version");
-    std::string amdgpu;
-    if (driver >> amdgpu) all.push_back("amdgpu " + amdgpu);
-    int version = 0;
-    calls_.version(&version);
-    all.push_back(fmt::format("HIP {}.{}.{}", version / major, version % major / minor, version % minor));
-    if (libraries_.gemms) all.push_back(libraries_.gemms.name());
-    if (libraries_.collectives) all.push_back("RCCL " + version_of_collectives(libraries_.collectives));
-    return all;
-  }
-  std::vector<std::string> missing() const override {
-    std::vector<std::string> all;
-    if (!libraries_.gemms) all.emplace_back("neither libhipblaslt nor librocblas was found: no GEMMs");
-    if (!libraries_.collectives) all.emplace_back("librccl was not found: no collectives by kernels");
-    if (!engines_.can_choose()) {
+    if (!libraries_.gemms) {
+      all.emplace_back(engines_ ? "neither libhipblaslt nor librocblas was found: no GEMMs"
+                                : "libcublasLt was not found: no GEMMs");
+    }
+    if (!libraries_.collectives) {
+      all.push_back(fmt::format("{} was not found: no collectives by kernels", engines_ ? "librccl" : "libnccl"));
+    }
+    if (!engines_ && !boards_) all.emplace_back("libnvidia-ml was not found: no power and no clocks");
+    if (engines_ && !engines_->can_choose()) {
       all.emplace_back("libhsa-runtime64 lets no program choose a copy engine: no engines one by one");
     }
     return all;
   }
 
  private:
-  // hipRTC was a part of the runtime once.
-  static Library compiler(const std::vector<std::string>& folders) {
-    const Library own = Library::find_newest("libhiprtc.so", folders);
-    return own ? own : Library::find_newest("libamdhip64.so", folders);
-  }
-
-  HsaEngines engines_;
+  GpuCalls calls_;
+  Libraries libraries_;
+  Library boards_;                     // of NVIDIA's
+  std::optional<HsaEngines> engines_;  // of AMD's
 };
 
 }  // namespace
@@ -350,13 +505,13 @@ std::unique_ptr<Runtime> open_cuda(const std::vector<std::string>& folders) {
   setenv("NCCL_NVLS_ENABLE", "0", 0);
   std::vector<std::string> all = folders;
   all.insert(all.end(), {"/usr/local/cuda/lib64", "/usr/local/cuda/lib"});
-  return std::make_unique<NvidiaRuntime>(all);
+  return std::make_unique<VendorRuntime>(Vendor::nvidia, all);
 }
 
 std::unique_ptr<Runtime> open_hip(const std::vector<std::string>& folders) {
   std::vector<std::string> all = folders;
   all.emplace_back("/opt/rocm/lib");
-  return std::make_unique<AmdRuntime>(all);
+  return std::make_unique<VendorRuntime>(Vendor::amd, all);
 }
 
 }  // namespace c3sim::measure

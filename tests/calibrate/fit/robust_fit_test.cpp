@@ -2,8 +2,7 @@
 
 #include <cmath>
 
-#include "calibrate/fit/fit_errors.h"
-#include "calibrate/fit/observation.h"
+#include "calibrate/fit/step_residuals.h"
 #include "calibrate/fit/task.h"
 #include "sim/config/config_error.h"
 #include "study/run/platform_file.h"

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "calibrate/measure/backends/nvidia_board.h"
+#include "calibrate/measure/backends/boards.h"
 #include "calibrate/measure/kind.h"
 #include "calibrate/measure/plan.h"
 #include "calibrate/readers/reader.h"

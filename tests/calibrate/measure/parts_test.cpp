@@ -5,8 +5,8 @@
 #include <atomic>
 #include <sstream>
 
-#include "calibrate/measure/bench.h"
 #include "calibrate/measure/gpu.h"
+#include "calibrate/measure/lab.h"
 #include "calibrate/measure/session.h"
 #include "calibrate/measure/words.h"
 #include "tests/testing.h"

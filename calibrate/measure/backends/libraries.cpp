@@ -1,8 +1,123 @@
-#include "calibrate/measure/backends/gemm_library.h"
+#include "calibrate/measure/backends/libraries.h"
 
 #include <array>
+#include <climits>
+
+#include "calibrate/measure/backends/backend.h"
 
 namespace c3sim::measure {
+
+namespace {
+
+// As nccl.h and rccl.h have them: ncclResult_t, ncclDataType_t and ncclRedOp_t are enumerations.
+constexpr int int8 = 0;
+constexpr int bfloat16 = 9;
+constexpr int sum = 0;
+
+// ncclConfig_t of version 2.17, the first with a number of workgroups; later ones read what is there.
+struct Config {
+  std::size_t size = sizeof(Config);
+  unsigned magic = 0xcafebeef;
+  unsigned version = 21700;
+  int blocking = 1;
+  int cluster_size = INT_MIN;  // left to the library, as all that is INT_MIN or null
+  int min_workgroups = INT_MIN;
+  int max_workgroups = INT_MIN;
+  const char* net_name = nullptr;
+};
+
+using Comm = void*;
+
+class Member : public Communicator {
+ public:
+  Member(const Library& library, const GroupName& group, int rank, int members, int channels)
+      : library_(library), members_(members) {
+    if (channels == 0) {
+      library_.call("ncclCommInitRank", &comm_, members, group, rank);
+    } else {
+      Config config;
+      config.min_workgroups = config.max_workgroups = channels;
+      library_.call("ncclCommInitRankConfig", &comm_, members, group, rank, &config);
+    }
+  }
+  ~Member() override { abort_.result(comm_); }
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
+
+  void launch(Collective collective, const void* source, void* destination, std::size_t bytes, Stream on) override {
+    const std::size_t shard = bytes / static_cast<std::size_t>(members_);
+    const std::size_t numbers = bytes / bytes_of_bfloat16, shard_numbers = shard / bytes_of_bfloat16;
+    switch (collective) {
+      case Collective::all_gather:
+        return all_gather_(source, destination, shard, int8, comm_, on);
+      case Collective::all_to_all:
+        return all_to_all(static_cast<const char*>(source), static_cast<char*>(destination), shard, on);
+      case Collective::all_reduce:
+        return all_reduce_(source, destination, numbers, bfloat16, sum, comm_, on);
+      case Collective::reduce_scatter:
+        return reduce_scatter_(source, destination, shard_numbers, bfloat16, sum, comm_, on);
+      case Collective::broadcast:
+        return broadcast_(source, destination, bytes, int8, 0, comm_, on);
+    }
+  }
+
+ private:
+  void all_to_all(const char* source, char* destination, std::size_t shard, Stream on) const {
+    begin_group_();
+    for (int peer = 0; peer < members_; ++peer) {
+      const std::size_t at = shard * static_cast<std::size_t>(peer);
+      send_(source + at, shard, int8, peer, comm_, on);
+      receive_(destination + at, shard, int8, peer, comm_, on);
+    }
+    end_group_();
+  }
+
+  template <class... Parameters>
+  using Call = Library::Call<Parameters...>;
+
+  Library library_;
+  int members_;
+  Comm comm_ = nullptr;
+  Call<const void*, void*, std::size_t, int, Comm, Stream> all_gather_{library_, "ncclAllGather"};
+  Call<const void*, void*, std::size_t, int, int, Comm, Stream> all_reduce_{library_, "ncclAllReduce"};
+  Call<const void*, void*, std::size_t, int, int, Comm, Stream> reduce_scatter_{library_, "ncclReduceScatter"};
+  Call<const void*, void*, std::size_t, int, int, Comm, Stream> broadcast_{library_, "ncclBroadcast"};
+  Call<const void*, std::size_t, int, int, Comm, Stream> send_{library_, "ncclSend"};
+  Call<void*, std::size_t, int, int, Comm, Stream> receive_{library_, "ncclRecv"};
+  Call<> begin_group_{library_, "ncclGroupStart"}, end_group_{library_, "ncclGroupEnd"};
+  Call<Comm> abort_{library_, "ncclCommAbort"};
+};
+
+GpuError collective_fault(const Library& library, const std::string& call, int result) {
+  const auto describe = library.need<const char*(int)>("ncclGetErrorString");
+  return {GpuError::Kind::failed, "{}: {}", call, describe(result)};
+}
+
+}  // namespace
+
+Library find_collectives(Vendor vendor, const std::vector<std::string>& folders) {
+  if (vendor == Vendor::amd) return Library::find_newest("librccl.so", folders, collective_fault);
+  return Library::find({"libnccl.so.2", "libnccl.so"}, folders, collective_fault);
+}
+
+std::string version_of_collectives(const Library& library) {
+  int code = 0;
+  if (!library.succeeds("ncclGetVersion", &code)) return "of unknown version";
+  // From 2.9 on two digits for each part.
+  if (code >= 10000) return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
+  return fmt::format("{}.{}.{}", code / 1000, code / 100 % 10, code % 100);
+}
+
+GroupName name_group(const Library& library) {
+  GroupName name;  // which is laid out and passed as ncclUniqueId is, a struct of as many characters
+  library.call("ncclGetUniqueId", &name);
+  return name;
+}
+
+std::unique_ptr<Communicator> join_group(const Library& library, const GroupName& group, int rank, int members,
+                                         int channels) {
+  return std::make_unique<Member>(library, group, rank, members, channels);
+}
 
 namespace {
 
@@ -143,7 +258,7 @@ GemmLibrary::GemmLibrary(Vendor vendor, const std::vector<std::string>& folders)
 
 std::string GemmLibrary::name() const {
   if (vendor_ == Vendor::amd) return lt_ ? "hipBLASLt" : "rocBLAS";
-  std::size_t (*const ask)() = lt_.look_up("cublasLtGetVersion");
+  const auto ask = lt_.look_up<std::size_t()>("cublasLtGetVersion");
   if (ask == nullptr) return "cuBLASLt of unknown version";
   const std::size_t version = ask();
   return fmt::format("cuBLASLt {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
@@ -155,6 +270,39 @@ std::unique_ptr<Gemm> GemmLibrary::prepare(GemmShape shape, Matrices matrices, s
   // There CUs are limited by the stream's mask.
   if (lt_) return std::make_unique<LtGemm>(lt_, hipblas, shape, matrices, std::nullopt, workspace);
   return std::make_unique<RocblasGemm>(rocblas_, shape, matrices);
+}
+
+std::vector<char> compile_kernels(Vendor vendor, const std::vector<std::string>& folders,
+                                  const std::string& architecture) {
+  const bool nvidia = vendor == Vendor::nvidia;
+  Library compiler = nvidia ? Library::find({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, folders)
+                            : Library::find_newest("libhiprtc.so", folders);
+  // hipRTC was a part of the runtime once.
+  if (!nvidia && !compiler) compiler = Library::find_newest("libamdhip64.so", folders);
+  const auto call = [&](const char* name, auto... parameters) {
+    return compiler.result((nvidia ? "nvrtc" : "hiprtc") + std::string(name), parameters...);
+  };
+  Object program = nullptr;
+  const char* const* const no_headers = nullptr;
+  if (call("CreateProgram", &program, kernel_source(), "kernels.cu", 0, no_headers, no_headers) != success) {
+    throw GpuError(GpuError::Kind::failed, "{}CreateProgram failed", nvidia ? "nvrtc" : "hiprtc");
+  }
+  const std::string target = (nvidia ? "--gpu-architecture=" : "--offload-arch=") + architecture;
+  const std::array words{target.c_str(), nvidia ? "--std=c++17" : "-O3"};
+  std::size_t size = 0;
+  std::vector<char> code;
+  if (call("CompileProgram", program, static_cast<int>(words.size()), words.data()) == success) {
+    call(nvidia ? "GetCUBINSize" : "GetCodeSize", program, &size);
+    code.resize(size);
+    call(nvidia ? "GetCUBIN" : "GetCode", program, code.data());
+  }
+  call("GetProgramLogSize", program, &size);
+  std::string log(size, '\0');
+  if (size > 0) call("GetProgramLog", program, log.data());
+  call("DestroyProgram", &program);
+  if (!code.empty()) return code;
+  throw GpuError(GpuError::Kind::failed, "{} cannot compile the kernels for {}: {}", nvidia ? "NVRTC" : "hipRTC",
+                 architecture, log);
 }
 
 }  // namespace c3sim::measure
