@@ -182,7 +182,7 @@ class Handler final : public Json::json_sax_t {
     for (auto inner = record.base() - 1; inner != levels_.end(); ++inner) {
       if (inner->is_array) continue;
       if (!key.empty()) key += '.';
-      key += plain_name(inner->name);
+      key += is_trace_ ? inner->name : plain_name(inner->name);
     }
     return key;
   }

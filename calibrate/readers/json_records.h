@@ -18,7 +18,8 @@ namespace c3sim::calibrate {
 bool is_json(std::string_view text);
 
 struct JsonValue {
-  std::string key;   // of plain names: "outofplace.time"; of the elements of an array, that of the array
+  // Of plain names, "outofplace.time", or in a trace as they are written; of an array's elements, that of the array.
+  std::string key;
   std::string text;  // of a number as it is written, of a string without quotes; never of null
   int line = 1;
   int column = 1;

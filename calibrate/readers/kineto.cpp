@@ -10,7 +10,7 @@
 
 #include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/profile_events.h"
-#include "calibrate/readers/rccl_test.h"
+#include "calibrate/readers/rccl_tests.h"
 #include "sim/config/config_text.h"
 #include "sim/interruption.h"
 #include "study/ask/arguments.h"
@@ -111,8 +111,8 @@ std::string operation_of(std::string_view name) {
 std::optional<KnownWork> matrix_product_of(const JsonRecord& event) {
   const auto* const product = std::ranges::find(products, event.text("name"), &ProductOperator::name);
   if (product == products.end()) return {};
-  const std::string dims_of_all = list_of(event, "args.inputdims");
-  const std::string types_of_all = list_of(event, "args.inputtype");
+  const std::string dims_of_all = list_of(event, "args.Input Dims");
+  const std::string types_of_all = list_of(event, "args.Input type");
   const std::vector<std::string_view> operands = parts_of(dims_of_all, ';');
   const std::vector<std::string_view> types = parts_of(types_of_all, ',');
   if (operands.size() < product->first + 2 || types.size() < product->first + 2) {
@@ -147,16 +147,16 @@ std::optional<KnownWork> matrix_product_of(const JsonRecord& event) {
   return KnownWork{study::GemmTrial{shape}, {}};
 }
 
-// The array of one GPU is the larger of what goes in and what comes out, as rccl-tests has it (rccl_test.h).
+// The array of one GPU is the larger of what goes in and what comes out, as rccl-tests has it (rccl_tests.cpp).
 std::optional<KnownCollective> collective_of(const JsonRecord& event) {
-  const std::string_view name = event.text("args.collectivename");
+  const std::string_view name = event.text("args.Collective name");
   if (name.empty()) return {};
   const auto unknown = [](std::string why) { return KnownCollective{{}, std::move(why)}; };
   const TestedCollective* const collective = collective_called(operation_of(name));
   if (collective == nullptr || !collective->kind) return unknown(printable(name) + " has no model");
-  const std::optional<std::int64_t> in = integer_of(event.text("args.inmsgnelems"));
-  const std::optional<std::int64_t> out = integer_of(event.text("args.outmsgnelems"));
-  const std::optional<std::int64_t> ranks = integer_of(event.text("args.groupsize"));
+  const std::optional<std::int64_t> in = integer_of(event.text("args.In msg nelems"));
+  const std::optional<std::int64_t> out = integer_of(event.text("args.Out msg nelems"));
+  const std::optional<std::int64_t> ranks = integer_of(event.text("args.Group size"));
   const std::string_view type = event.text("args.dtype");
   if (in.value_or(-1) < 0 || out.value_or(-1) < 0 || ranks.value_or(-1) < 0 || type.empty()) {
     return unknown(
@@ -206,9 +206,9 @@ std::optional<TraceEvent> event_of(const JsonRecord& record) {
                    .device = integer("args.device"),
                    .stream = integer("args.stream"),
                    .correlation = integer("args.correlation"),
-                   .external = integer("args.externalid"),
-                   .wait_stream = integer("args.waitonstream"),
-                   .recorded_by = integer("args.waitoncudaeventrecordcorrid"),
+                   .external = integer(record.has("args.External id") ? "args.External id" : "args.external id"),
+                   .wait_stream = integer("args.wait_on_stream"),
+                   .recorded_by = integer("args.wait_on_cuda_event_record_corr_id"),
                    .grid = integer("args.grid"),
                    .collective = collective_of(record)};
   if (kind == EventKind::program_operator) event.product = matrix_product_of(record);
@@ -245,8 +245,8 @@ Profile read_kineto_pieces(std::string_view first, const MoreText& more, const s
       const std::string_view list = std::string_view(record.path).substr(0, record.path.find('['));
       const bool is_element = record.path.find(']') + 1 == record.path.size();  // and in no list within
       if (record.path.empty()) {
-        head.ranks = count(record.text("distributedinfo.worldsize"), 1);
-        head.rank = count(record.text("distributedinfo.rank"), 0);
+        head.ranks = count(record.text("distributedInfo.world_size"), 1);
+        head.rank = count(record.text("distributedInfo.rank"), 0);
       } else if (list == "deviceProperties" && is_element && head.gpu.empty()) {
         head.gpu = record.text("name");
       } else if ((list == "traceEvents" || list.empty()) && is_element && record.is_whole) {
