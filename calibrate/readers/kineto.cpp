@@ -12,7 +12,6 @@
 #include "calibrate/readers/profile_events.h"
 #include "calibrate/readers/rccl_tests.h"
 #include "sim/config/config_text.h"
-#include "sim/interruption.h"
 #include "study/ask/arguments.h"
 #include "study/work/operation.h"
 

@@ -417,8 +417,6 @@ void require_different_ranks(std::span<Profile* const> profiles) {
   }
 }
 
-bool came_last(const ProfiledWork& collective) { return collective.length() == collective.least; }
-
 // Whether what the rank waited for others is less than a hundredth of its run, of whose collectives all are known.
 bool hardly_waited(const Profile& profile) {
   sim::Time waited{0};
@@ -441,11 +439,11 @@ bool take_waits_out(Measurement& one, const Profile& profile) {
   if (std::ranges::none_of(one.runs,
                            [&](const TracedRun& run) { return work[run.collective].least != ProfiledWork::unknown; }))
     return true;
-  std::erase_if(one.runs, [&](const TracedRun& run) { return !came_last(work[run.collective]); });
+  std::erase_if(one.runs, [&](const TracedRun& run) {
+    return work[run.collective].length() != work[run.collective].least;  // others came later
+  });
   if (one.runs.empty()) return false;
-  std::vector<double> values;
-  for (const TracedRun& run : one.runs) values.push_back(run.value);
-  const Percentiles seconds = percentiles_of(std::move(values));
+  const Percentiles seconds = percentiles_of_runs(one.runs);
   Seen& seen = one.seen.front();
   std::tie(seen.value, seen.low, seen.high) = std::tuple(seconds.median, seconds.low, seconds.high);
   one.group += ", last to come";

@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <map>
-#include <queue>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -89,7 +88,7 @@ class Filling {
     leave_top(one.stream);
     std::set<Kernel, Later>& own = by_stream_[one.stream];
     own.insert(one);
-    ends_.push({one.end, one});
+    ends_.emplace(one.end, one);
     enter_top(one.stream);
   }
   // One that gives its lane to another before it ends.
@@ -101,7 +100,7 @@ class Filling {
     enter_top(one.stream);
   }
   void end_until(sim::Time moment) {
-    for (; !ends_.empty() && ends_.top().first <= moment; ends_.pop()) end(ends_.top().second);
+    for (; !ends_.empty() && ends_.begin()->first <= moment; ends_.erase(ends_.begin())) end(ends_.begin()->second);
   }
   // Of those that end behind a moment and did not begin before another; null where there is none.
   const Kernel* last(std::size_t but, sim::Time moment, sim::Time behind) const {
@@ -126,11 +125,6 @@ class Filling {
       return std::tie(b.begin, a.stream, a.lane, a.node) < std::tie(a.begin, b.stream, b.lane, b.node);
     }
   };
-  struct Sooner {
-    bool operator()(const std::pair<sim::Time, Kernel>& a, const std::pair<sim::Time, Kernel>& b) const {
-      return a.first > b.first;
-    }
-  };
   void leave_top(std::size_t stream) {
     const auto own = by_stream_.find(stream);
     if (own != by_stream_.end() && !own->second.empty()) tops_.erase(*own->second.begin());
@@ -142,7 +136,7 @@ class Filling {
 
   std::map<std::size_t, std::set<Kernel, Later>> by_stream_;
   std::set<Kernel, Later> tops_;  // the one of each stream that began last
-  std::priority_queue<std::pair<sim::Time, Kernel>, std::vector<std::pair<sim::Time, Kernel>>, Sooner> ends_;
+  std::multimap<sim::Time, Kernel> ends_;
 };
 
 class Builder {
