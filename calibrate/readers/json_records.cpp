@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -16,10 +18,58 @@ namespace {
 
 using Json = nlohmann::json;
 
+// How far a text has been read: on its way through the parser, which knows lines and columns of it.
+struct JsonPlace {
+  std::string_view text;  // a piece of it, or the whole
+  MoreText more{};        // what follows; none: nothing
+  std::size_t at = 0;     // in the piece
+  std::size_t line_start = 0;
+  int line = 1;
+
+  // Columns are told of a text in one piece.
+  void advance() {
+    if (text[at++] != '\n') return;
+    ++line;
+    line_start = at;
+  }
+  bool is_end() {
+    if (at < text.size()) return false;
+    if (!more) return true;
+    text = more();
+    at = 0;
+    return text.empty();
+  }
+  int column() const { return static_cast<int>(std::min(at - line_start, longest_log_line)) + 1; }
+};
+
+// Reads on from a place and moves it.
+class JsonIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  explicit JsonIterator(JsonPlace* place) : place_(place) {}  // null: the end of any text
+  reference operator*() const { return place_->text[place_->at]; }
+  JsonIterator& operator++() {
+    place_->advance();
+    return *this;
+  }
+  bool operator==(const JsonIterator& other) const { return is_end() == other.is_end(); }
+
+ private:
+  bool is_end() const { return place_ == nullptr || place_->is_end(); }
+
+  JsonPlace* place_;
+};
+
 // What the parser tells of a text.
 class Handler final : public Json::json_sax_t {
  public:
-  Handler(const JsonPlace& place, const std::function<void(const JsonRecord&)>& take) : place_(place), take_(take) {}
+  Handler(const JsonPlace& place, bool is_trace, const std::function<void(const JsonRecord&)>& take)
+      : place_(place), is_trace_(is_trace), take_(take) {}
 
   bool null() override { return next_element(); }
   bool boolean(bool value) override { return add(value ? "true" : "false"); }
@@ -38,10 +88,13 @@ class Handler final : public Json::json_sax_t {
     key_ = {.text = {}, .line = place_.line, .column = place_.column() - static_cast<int>(width)};
     return true;
   }
-  bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
+  bool parse_error(std::size_t at, const std::string&, const Json::exception& error) override {
     const std::string_view what(error.what());
     const std::size_t reason = what.find(": ");
     set_fault(std::string(what.substr(reason == std::string_view::npos ? 0 : reason + 2)));
+    fault_->byte = at;
+    fault_->lacks_end_of_list =
+        levels_.size() == 1 && level().is_array && what.find("unexpected end of input") != std::string_view::npos;
     return false;
   }
 
@@ -73,12 +126,12 @@ class Handler final : public Json::json_sax_t {
     constexpr std::size_t most = 160;
     std::ranges::replace_if(
         what, [](char c) { return c < ' ' || c > '~'; }, '?');
-    fault_ = {here(), "JSON is accepted: " + what.substr(0, most)};
+    fault_ = JsonFault{here(), "JSON is accepted: " + what.substr(0, most)};
   }
 
   bool open(bool is_array) {
     constexpr std::size_t deepest = 32;
-    if (levels_.size() >= deepest) {
+    if (!is_trace_ && levels_.size() >= deepest) {
       set_fault(fmt::format("nested more than {} deep", deepest));
       return false;
     }
@@ -92,14 +145,17 @@ class Handler final : public Json::json_sax_t {
       take_(records_.back());
       records_.pop_back();
     }
+    const bool is_array = level().is_array;
     levels_.pop_back();
+    if (is_trace_ && is_array && !records_.empty() && level().is_array)
+      records_.back().values.push_back({.key = key_in_record(), .text = {}, .ends_list = true});
     return next_element();
   }
   bool add(std::string text) {
     steps_.note();
     if (records_.empty()) return next_element();
     constexpr std::size_t most_values = 4096;
-    if (records_.back().values.size() >= most_values) {
+    if (!is_trace_ && records_.back().values.size() >= most_values) {
       set_fault(fmt::format("more than {} values in one object", most_values));
       return false;
     }
@@ -126,12 +182,13 @@ class Handler final : public Json::json_sax_t {
     for (auto inner = record.base() - 1; inner != levels_.end(); ++inner) {
       if (inner->is_array) continue;
       if (!key.empty()) key += '.';
-      key += plain_name(inner->name);
+      key += is_trace_ ? inner->name : plain_name(inner->name);
     }
     return key;
   }
 
   const JsonPlace& place_;
+  bool is_trace_;
   const std::function<void(const JsonRecord&)>& take_;
   std::vector<Level> levels_;
   std::vector<JsonRecord> records_;  // that have begun
@@ -171,7 +228,7 @@ std::optional<JsonFault> read_json_records(std::string_view text, const std::fun
       place.advance();
   };
   for (skip_between(); place.at < text.size(); skip_between()) {
-    Handler handler(place, take);
+    Handler handler(place, false, take);
     constexpr bool to_the_end = false;
     const bool parsed =
         Json::sax_parse(JsonIterator(&place), JsonIterator(nullptr), &handler, Json::input_format_t::json, to_the_end);
@@ -179,6 +236,31 @@ std::optional<JsonFault> read_json_records(std::string_view text, const std::fun
     if (!parsed) return handler.fault();
   }
   return {};
+}
+
+std::optional<JsonFault> read_json_trace(std::string_view first, const MoreText& more,
+                                         const std::function<void(const JsonRecord&)>& take) {
+  // Before each piece whoever waits is asked whether the answer is still wanted.
+  constexpr std::size_t longest_piece = std::size_t{1} << 18;
+  std::string_view rest = sim::without_byte_order_mark(first);
+  const MoreText next = [&rest, &more] {
+    sim::ask_interruption();
+    if (rest.empty()) return more ? more() : std::string_view();
+    const std::string_view piece = rest.substr(0, longest_piece);
+    rest.remove_prefix(piece.size());
+    return piece;
+  };
+  JsonPlace place{next(), next};
+  Handler handler(place, true, take);
+  Json::sax_parse(JsonIterator(&place), JsonIterator(nullptr), &handler);
+  handler.give_up();
+  return handler.fault();
+}
+
+std::optional<std::int64_t> integer_of(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
 }  // namespace c3sim::calibrate

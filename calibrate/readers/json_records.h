@@ -2,10 +2,9 @@
 // missing is read up to there.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,10 +18,12 @@ namespace c3sim::calibrate {
 bool is_json(std::string_view text);
 
 struct JsonValue {
-  std::string key;   // of plain names: "outofplace.time"; of the elements of an array, that of the array
+  // Of plain names, "outofplace.time", or in a trace as they are written; of an array's elements, that of the array.
+  std::string key;
   std::string text;  // of a number as it is written, of a string without quotes; never of null
   int line = 1;
   int column = 1;
+  bool ends_list = false;  // of a trace: nothing but the end of a list within a list of that key
 
   LogCell cell() const { return {text, line, column}; }
 };
@@ -41,9 +42,14 @@ struct JsonRecord {
   std::string path_of(std::string_view key) const;    // for people: "results[3].size"
 };
 
+// The whole number that a text is, written as JSON has it; nothing of others.
+std::optional<std::int64_t> integer_of(std::string_view text);
+
 struct JsonFault {
   LogCell at;
   std::string what;
+  std::size_t byte = 0;            // how many were read
+  bool lacks_end_of_list = false;  // of a list that is the whole text: all of its elements are there
 };
 
 // Hands over every record when it ends; records that a fault cuts off last, inner ones first. Several texts may follow
@@ -53,51 +59,9 @@ std::optional<JsonFault> read_json_records(std::string_view text, const std::fun
 // The next piece of a text, good until the next call; empty behind its end.
 using MoreText = std::function<std::string_view()>;
 
-// How far a text has been read: on its way through the parser, which knows lines and columns of it.
-struct JsonPlace {
-  std::string_view text;  // a piece of it, or the whole
-  MoreText more{};        // what follows; none: nothing
-  std::size_t at = 0;     // in the piece
-  std::size_t line_start = 0;
-  int line = 1;
-
-  // Columns are told of a text in one piece.
-  void advance() {
-    if (text[at++] != '\n') return;
-    ++line;
-    line_start = at;
-  }
-  bool is_end() {
-    if (at < text.size()) return false;
-    if (!more) return true;
-    text = more();
-    at = 0;
-    return text.empty();
-  }
-  int column() const { return static_cast<int>(std::min(at - line_start, longest_log_line)) + 1; }
-};
-
-// Reads on from a place and moves it.
-class JsonIterator {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  explicit JsonIterator(JsonPlace* place) : place_(place) {}  // null: the end of any text
-  reference operator*() const { return place_->text[place_->at]; }
-  JsonIterator& operator++() {
-    place_->advance();
-    return *this;
-  }
-  bool operator==(const JsonIterator& other) const { return is_end() == other.is_end(); }
-
- private:
-  bool is_end() const { return place_ == nullptr || place_->is_end(); }
-
-  JsonPlace* place_;
-};
+// The same of a trace, which is one text of any size and depth: the first piece of it, and what hands over the others,
+// if it has more than one. Columns are not told.
+std::optional<JsonFault> read_json_trace(std::string_view first, const MoreText& more,
+                                         const std::function<void(const JsonRecord&)>& take);
 
 }  // namespace c3sim::calibrate

@@ -5,30 +5,23 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
-#include "calibrate/readers/kineto_events.h"
-#include "calibrate/readers/log_text.h"
-#include "calibrate/readers/work_kind.h"
-#include "sim/config/config_error.h"
+#include "calibrate/readers/log_reading.h"
+#include "calibrate/readers/profile_events.h"
+#include "calibrate/readers/rccl_tests.h"
 #include "sim/config/config_text.h"
-#include "sim/interruption.h"
+#include "study/ask/arguments.h"
+#include "study/work/operation.h"
 
 namespace c3sim::calibrate {
 
 namespace {
 
-// Microseconds as they are written, to the picosecond: dates of traces have more digits than a double.
-struct Moment {
-  std::int64_t whole = 0;     // us
-  std::int64_t fraction = 0;  // ps
-};
-std::optional<Moment> moment_of(std::string_view text) {
-  Moment moment;
+// Of microseconds as they are written.
+std::optional<TraceMoment> moment_of(std::string_view text) {
+  TraceMoment moment;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), moment.whole);
   if (error != std::errc{} || moment.whole < 0) return {};
   std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
@@ -44,353 +37,184 @@ std::optional<Moment> moment_of(std::string_view text) {
   return moment;
 }
 
-class Gatherer {
- public:
-  Gatherer(const std::string& name, const Labels& labels) : labels_(labels) {
-    profile_.file = std::filesystem::path(name).filename().string();
+// The elements of a list, a comma behind each, and a semicolon behind each list in it: "64,32,;32,16,;".
+std::string list_of(const JsonRecord& event, std::string_view key) {
+  std::string list;
+  for (const JsonValue& value : event.values) {
+    if (value.key == key) list += value.ends_list ? ";" : value.text + ",";
   }
+  return list;
+}
 
-  void take(const KinetoEvent& event) {
-    if (event.phase != "X") return;
-    const std::string& category = event.category;
-    if (category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset") return take_work(event);
-    if (category == "cuda_runtime" || category == "cuda_driver") return take_call(event);
-    if (category == "cuda_sync") return take_wait(event);
-    if (category == "cpu_op") return take_operator(event);
-    if (category == "user_annotation" && event.name.starts_with("ProfilerStep")) {
-      if (const std::optional<Span> span = span_of(event))
-        profile_.steps.push_back({event.name, span->begin, span->end});
-    }
-    if (category == "gpu_user_annotation" && event.name.starts_with("ProfilerStep")) take_mark(event);
-  }
+using models::Dtype;
+using models::GemmShape;
 
-  Profile finish(const KinetoHead& head) && {
-    profile_.gpu = printable(head.gpu);
-    profile_.cut_off = head.cut_off;
-    const sim::Parsed<std::int64_t> ranks = parse_printed_integer(head.ranks);
-    if (ranks.error.empty() && ranks.value > 0 && ranks.value <= 4096) profile_.ranks = static_cast<int>(ranks.value);
-    const sim::Parsed<std::int64_t> rank = parse_printed_integer(head.rank);
-    if (rank.error.empty() && rank.value >= 0 && rank.value < 4096) profile_.rank = static_cast<int>(rank.value);
-    join_launches();
-    join_waits();
-    name_channels();
-    origins_ = {};
-    calls_ = {};
-    for (const ProfiledWork& work : profile_.work) {
-      steps_.note();
-      if (work.kind != WorkKind::collective) continue;
-      const std::string_view named = kinds_.of("kernel", profile_.name_of(work)).communicates;
-      CommunicationClass& one = profile_.communication[named.empty() ? "as told" : std::string(named)];
-      ++one.kernels;
-      one.time += work.length();
-      if (profile_.collective_of(work) != nullptr) continue;
-      misunderstand("a collective that is not simulated: " + profile_.collectives[*work.collective].why_not, work.line,
-                    work.length());
-    }
-    profile_.work.shrink_to_fit();
-    if (!std::ranges::is_sorted(profile_.work, {}, &ProfiledWork::begin))
-      std::ranges::stable_sort(profile_.work, {}, sim::as_short_steps(&ProfiledWork::begin));
-    std::ranges::stable_sort(profile_.steps, {}, &ProfiledStep::begin);
-    count_overlaps();
-    return std::move(profile_);
-  }
-
- private:
-  struct Span {
-    sim::Time begin, end;
-  };
-  struct Call {
-    HostCall call;
-    std::int64_t correlation = 0;
-    std::int64_t external = 0;
-  };
-  // What work says of where it comes from.
-  struct Origin {
-    std::int64_t correlation = 0;
-    std::int64_t external = 0;
-    int channels = 0;  // workgroups, of which a channel is one; 0: none that could be
-  };
-  struct Waiting {
-    std::int64_t device, stream, of_stream, asked_by, recorded_by;
-    Span span;
-    int line;
-  };
-
-  std::optional<Span> span_of(const KinetoEvent& event) {
-    constexpr std::int64_t longest = 100'000'000'000;  // us, a day
-    const std::optional<Moment> begin = moment_of(event.begin);
-    const std::optional<Moment> duration = moment_of(event.duration);
-    if (!begin || !duration || duration->whole > longest) {
-      lose("its time is none: ts and dur in microseconds are accepted", event.line);
-      return {};
-    }
-    if (!zero_) zero_ = begin->whole;
-    if (std::abs(begin->whole - *zero_) > longest) {
-      lose("more than a day from the first event", event.line);
-      return {};
-    }
-    using std::chrono::microseconds;
-    const sim::Time from = microseconds(begin->whole - *zero_) + sim::Time(begin->fraction);
-    return Span{from, from + microseconds(duration->whole) + sim::Time(duration->fraction)};
-  }
-
-  // Of the process that stands for a GPU, where it does not say the device itself.
-  void take_mark(const KinetoEvent& event) {
-    const std::optional<Span> span = span_of(event);
-    const std::optional<std::int64_t> device = integer_of(event.device.empty() ? event.process : event.device);
-    if (span && device) profile_.marked_steps.push_back({event.name, *device, span->begin, span->end});
-  }
-
-  void take_operator(const KinetoEvent& event) {
-    const std::optional<std::int64_t> external = integer_of(event.external);
-    if (!external || *external == 0) return;
-    if (const std::optional<KnownWork> known = collective_of(event)) collectives_[*external] = place_of(*known);
-    if (const std::optional<KnownWork> known = matrix_product_of(event)) products_[*external] = add_product(*known);
-  }
-
-  void take_work(const KinetoEvent& event) {
-    const std::optional<Span> span = span_of(event);
-    if (!span) return;
-    const std::optional<std::int64_t> device = integer_of(event.device);
-    const std::optional<std::int64_t> stream = integer_of(event.stream);
-    if (!device || !stream) {
-      return lose("work on a GPU without its device and stream", event.line, span->end - span->begin);
-    }
-    ProfiledWork& work = profile_.work.emplace_back();
-    work.name = name_place(event.name);
-    work.line = event.line;
-    work.kind = kinds_.of(event.category, event.name).kind;
-    if (const study::Trial* const label = label_of(work.name)) work.kind = kind_of_labelled(*label, work.kind);
-    work.stream = static_cast<std::uint32_t>(stream_of(*device, *stream));
-    work.begin = span->begin;
-    work.end = span->end;
-    if (!event.collective.empty()) {
-      work.kind = WorkKind::collective;
-      work.collective = place_of(*collective_of(event));
-    }
-    const std::int64_t grid = integer_of(event.grid).value_or(0);
-    const bool is_count = work.kind == WorkKind::collective && grid >= 1 && grid <= models::most_channels;
-    origins_.push_back({integer_of(event.correlation).value_or(0), integer_of(event.external).value_or(0),
-                        is_count ? static_cast<int>(grid) : 0});
-  }
-
-  void take_call(const KinetoEvent& event) {
-    const std::optional<Span> span = span_of(event);
-    const std::optional<std::int64_t> correlation = integer_of(event.correlation);
-    if (!span || !correlation) return;
-    const std::optional<HostCallKind> kind = kind_of_call(event.name);
-    if (kind == HostCallKind::wait_for_event) ++profile_.unnamed_waits;
-    calls_.push_back(
-        {{span->begin, span->end, kind ? name_place(event.name) : Place(), kind.value_or(HostCallKind::launch)},
-         *correlation,
-         integer_of(event.external).value_or(0)});
-  }
-
-  // Written with the profiler's option enable_cuda_sync_events.
-  void take_wait(const KinetoEvent& event) {
-    if (event.name != "Stream Wait Event") return;
-    const std::optional<Span> span = span_of(event);
-    const auto stream = integer_of(event.stream);
-    const auto of = integer_of(event.wait_stream);
-    const auto recorded_by = integer_of(event.recorded_by);
-    if (!span) return;
-    if (!stream || !of || !recorded_by)
-      return misunderstand("a wait of a stream without what it waits for", event.line);
-    waits_.push_back({integer_of(event.device).value_or(0), *stream, *of, integer_of(event.correlation).value_or(0),
-                      *recorded_by, *span, event.line});
-  }
-
-  void misunderstand(const std::string& why, int line, sim::Time time = sim::Time(0)) {
-    profile_.misunderstood[why].add(line, time);
-  }
-  void lose(const std::string& why, int line, sim::Time time = sim::Time(0)) {
-    misunderstand(why, line, time);
-    profile_.misunderstood[why].is_lost = true;
-  }
-
-  std::size_t stream_of(std::int64_t device, std::int64_t stream) {
-    const auto [known, is_new] = streams_.try_emplace({device, stream}, profile_.streams.size());
-    if (is_new) profile_.streams.push_back({device, stream});
-    return known->second;
-  }
-
-  // The place of what is kept once.
-  template <class Known, class Places>
-  static std::size_t place_in(std::vector<Known>& list, Places& places, const Known& one) {
-    const auto [known, is_new] = places.try_emplace(one, list.size());
-    if (is_new) list.push_back(one);
-    return known->second;
-  }
-  std::size_t name_place(const std::string& name) { return place_in(profile_.names, names_, name); }
-  std::size_t place_of(const KnownCollective& one) { return place_in(profile_.collectives, known_collectives_, one); }
-  std::size_t place_of(const KnownWork& collective) {
-    KnownCollective known{.why_not = collective.why_not};
-    if (collective.trial) known.spec = std::get<study::CollectiveTrial>(*collective.trial).spec;
-    return place_of(known);
-  }
-  std::size_t add_product(const KnownWork& one) {
-    profile_.products.emplace_back(place_in(profile_.known, known_, one));
-    return profile_.products.size() - 1;
-  }
-
-  // A list of labels, where it knows the name; each name is looked for once.
-  const study::Trial* label_of(Place name) {
-    for (std::size_t next = labelled_.size(); next <= *name; ++next)
-      labelled_.push_back(labels_.trial_of(profile_.file, profile_.names[next]));
-    return labelled_[*name];
-  }
-
-  // Who labels a kernel knows better than its name what it does.
-  static WorkKind kind_of_labelled(const study::Trial& label, WorkKind named) {
-    if (std::holds_alternative<study::CollectiveTrial>(label)) return WorkKind::collective;
-    if (std::holds_alternative<study::GemmTrial>(label)) return WorkKind::matrix;
-    return named == WorkKind::collective ? WorkKind::memory : named;
-  }
-
-  // What the operator says that launched it, or else a list of labels.
-  void name_work(ProfiledWork& work, std::array<std::int64_t, 2> externals) {
-    const bool communicates = work.kind == WorkKind::collective;
-    if (work.collective) return;
-    for (const std::int64_t external : externals) {
-      const auto collective = collectives_.find(external);
-      const auto product = products_.find(external);
-      if (communicates && collective != collectives_.end()) {
-        work.collective = collective->second;
-        return;
-      }
-      if (!communicates && product != products_.end()) {
-        work.product = product->second;
-        return;
-      }
-    }
-    const study::Trial* const label = label_of(work.name);
-    if (communicates) {
-      const auto* const labelled = label == nullptr ? nullptr : std::get_if<study::CollectiveTrial>(label);
-      work.collective =
-          labelled == nullptr
-              ? place_of(KnownCollective{{}, "its size is not in the trace, nor in a list labels.csv beside it"})
-              : place_of(KnownCollective{labelled->spec, {}});
-    } else if (label != nullptr && std::holds_alternative<study::GemmTrial>(*label)) {
-      work.product = add_product({*label, {}});
-    }
-  }
-
-  void name_channels() {
-    for (std::size_t i = 0; i < profile_.work.size(); ++i) {
-      steps_.note();
-      ProfiledWork& work = profile_.work[i];
-      if (origins_[i].channels == 0 || profile_.collective_of(work) == nullptr) continue;
-      KnownCollective known = profile_.collectives[*work.collective];
-      known.spec->channels = origins_[i].channels;
-      work.collective = place_of(known);
-    }
-  }
-
-  // Which call launched what; collectives by the operator that did. Clocks of host and GPU that do not agree show where
-  // work begins before it is launched.
-  void join_launches() {
-    sort_calls();
-    std::vector<bool> launches(calls_.size(), false);
-    for (std::size_t i = 0; i < profile_.work.size(); ++i) {
-      steps_.note();
-      ProfiledWork& work = profile_.work[i];
-      const std::int64_t correlation = origins_[i].correlation;
-      if (correlation != 0) work.asked = call_of(correlation);
-      if (!work.asked) {
-        misunderstand("work on a GPU whose launch is not in the trace: it keeps its time", work.line, work.length());
-      } else {
-        launches[*work.asked] = true;
-        work.begins_before_launch = work.begin < calls_[*work.asked].call.begin;
-      }
-      if (work.begins_before_launch) {
-        misunderstand("work on a GPU that begins before it was launched: its launch is left out", work.line,
-                      work.length());
-      }
-      name_work(work, {origins_[i].external, work.asked ? calls_[*work.asked].external : 0});
-    }
-    // Calls that neither launch nor wait are the host's own time.
-    std::vector<Place> order;
-    for (std::size_t i = 0; i < calls_.size(); ++i) {
-      if (launches[i] || calls_[i].call.kind == HostCallKind::synchronise) order.emplace_back(i);
-    }
-    std::ranges::stable_sort(order, {}, sim::as_short_steps([&](Place i) { return calls_[*i].call.begin; }));
-    std::vector<Place> place(calls_.size());
-    profile_.calls.reserve(order.size());
-    for (const Place i : order) {
-      steps_.note();
-      place[*i] = profile_.calls.size();
-      profile_.calls.push_back(calls_[*i].call);
-    }
-    for (ProfiledWork& work : profile_.work) {
-      steps_.note();
-      if (work.asked) work.asked = place[*work.asked];
-    }
-  }
-
-  void sort_calls() {
-    by_correlation_.reserve(calls_.size());
-    for (std::size_t i = 0; i < calls_.size(); ++i) by_correlation_.emplace_back(i);
-    std::ranges::stable_sort(by_correlation_, {},
-                             sim::as_short_steps([this](Place i) { return calls_[*i].correlation; }));
-  }
-  // The last of that correlation; nothing where there is none.
-  Place call_of(std::int64_t correlation) const {
-    const auto behind =
-        std::ranges::upper_bound(by_correlation_, correlation, {}, [this](Place i) { return calls_[*i].correlation; });
-    if (behind == by_correlation_.begin()) return {};
-    const Place last = *std::prev(behind);
-    return calls_[*last].correlation == correlation ? last : Place();
-  }
-
-  void join_waits() {
-    for (const Waiting& one : waits_) {
-      steps_.note();
-      const Place recorded = call_of(one.recorded_by);
-      if (!recorded) {
-        misunderstand("a wait for an event that nobody recorded in the trace", one.line);
-        continue;
-      }
-      const Place asked = call_of(one.asked_by);
-      profile_.waits.push_back({stream_of(one.device, one.stream), stream_of(one.device, one.of_stream),
-                                asked ? calls_[*asked].call.begin : one.span.begin, calls_[*recorded].call.begin});
-    }
-    std::ranges::stable_sort(profile_.waits, {}, &StreamWait::at);
-    profile_.unnamed_waits -= std::min(profile_.unnamed_waits, waits_.size());
-  }
-
-  // A stream does one thing after the other, but for the moment that a kernel is let in early.
-  void count_overlaps() {
-    constexpr sim::Time let_in = std::chrono::microseconds(20);
-    std::vector<sim::Time> busy_until(profile_.streams.size(), sim::Time::min());
-    for (const ProfiledWork& work : profile_.work) {
-      steps_.note();
-      sim::Time& until = busy_until[work.stream];
-      if (until > work.begin + let_in) {
-        misunderstand(
-            "work that begins while its own stream is busy: two GPUs under one id, or a clock that ran backwards",
-            work.line, std::min(until, work.end) - work.begin);
-      }
-      until = std::max(until, work.end);
-    }
-  }
-
-  const Labels& labels_;
-  std::vector<const study::Trial*> labelled_;  // by place of the name; null: not
-  Profile profile_;
-  std::unordered_map<std::string, std::size_t> names_;  // their places
-  std::map<KnownCollective, std::size_t> known_collectives_;
-  std::map<KnownWork, std::size_t> known_;
-  std::optional<std::int64_t> zero_;  // us
-  std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> streams_;
-  WorkKinds kinds_;
-  std::vector<Call> calls_;
-  std::vector<Place> by_correlation_;  // calls
-  std::vector<Origin> origins_;        // by work
-  // By "External id" of their operators, places in Profile::collectives and in Profile::products.
-  std::unordered_map<std::int64_t, std::size_t> collectives_, products_;
-  std::vector<Waiting> waits_;
-  sim::ShortSteps steps_;
+// Operators with two matrices among their operands, each perhaps behind the number of products.
+struct ProductOperator {
+  std::string_view name;
+  std::size_t dimensions;  // of each matrix
+  std::size_t first;       // operand that is one
 };
+constexpr std::array products{ProductOperator{"aten::mm", 2, 0}, ProductOperator{"aten::addmm", 2, 1},
+                              ProductOperator{"aten::bmm", 3, 0}, ProductOperator{"aten::baddbmm", 3, 1},
+                              ProductOperator{"aten::_scaled_mm", 2, 0}};
+
+// c10/core/ScalarType.h, as torch/csrc/distributed spells them; operators put "c10::" before some. A format of GEMMs
+// stands where the name tells how operands are multiplied: of floats it does not, which may be of fp32 or tf32.
+struct ScalarType {
+  std::array<std::string_view, 4> names;
+  int bytes;
+  std::optional<Dtype> dtype{};
+};
+constexpr std::array scalar_types{
+    ScalarType{{"BFloat16"}, 2, Dtype::bf16},
+    ScalarType{{"Half"}, 2, Dtype::fp16},
+    ScalarType{{"Float8_e4m3fn", "Float8_e4m3fnuz", "Float8_e5m2", "Float8_e5m2fnuz"}, 1, Dtype::fp8},
+    ScalarType{{"Byte", "Char", "Bool"}, 1},
+    ScalarType{{"Short"}, 2},
+    ScalarType{{"Int", "Float"}, 4},
+    ScalarType{{"Long", "Double"}, 8}};
+
+const ScalarType* scalar_type(std::string_view name) {
+  const auto* const found = std::ranges::find_if(scalar_types, [name](const ScalarType& type) {
+    return !name.empty() && std::ranges::find(type.names, name) != type.names.end();
+  });
+  return found == scalar_types.end() ? nullptr : found;
+}
+
+// Of "c10::Half"; nothing of types that no GEMM with a model has.
+std::optional<Dtype> dtype_of(std::string_view operand) {
+  constexpr std::string_view space = "c10::";
+  const ScalarType* const type = operand.starts_with(space) ? scalar_type(operand.substr(space.size())) : nullptr;
+  return type == nullptr ? std::nullopt : type->dtype;
+}
+
+KnownWork no_trial(std::string why) { return {{}, std::move(why)}; }
+
+// What stands before each separator.
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  std::vector<std::string_view> parts = study::split(text, separator);
+  parts.pop_back();  // what follows the last one
+  return parts;
+}
+
+// "_allgather_base" is the operation "allgather" on one buffer.
+std::string operation_of(std::string_view name) {
+  std::string plain = plain_name(name);
+  constexpr std::string_view suffix = "base";
+  if (plain.ends_with(suffix)) plain.resize(plain.size() - suffix.size());
+  return plain;
+}
+
+// Rows of PyTorch are columns of BLAS: (M x K) (K x N) is asked for as the product of size N x M x K.
+std::optional<KnownWork> matrix_product_of(const JsonRecord& event) {
+  const auto* const product = std::ranges::find(products, event.text("name"), &ProductOperator::name);
+  if (product == products.end()) return {};
+  const std::string dims_of_all = list_of(event, "args.Input Dims");
+  const std::string types_of_all = list_of(event, "args.Input type");
+  const std::vector<std::string_view> operands = parts_of(dims_of_all, ';');
+  const std::vector<std::string_view> types = parts_of(types_of_all, ',');
+  if (operands.size() < product->first + 2 || types.size() < product->first + 2) {
+    return no_trial(fmt::format("{} without the shapes of its operands: record_shapes=True of the profiler is accepted",
+                                product->name));
+  }
+  std::vector<std::int64_t> sides;  // of both
+  for (std::size_t operand = product->first; operand < product->first + 2; ++operand) {
+    if (!dtype_of(types[operand]) || types[operand] != types[product->first]) {
+      return no_trial(
+          fmt::format("{} of {}: GEMMs of bf16, fp16 and fp8 have a model", product->name, printable(types[operand])));
+    }
+    const std::vector<std::string_view> dims = parts_of(operands[operand], ',');
+    if (dims.size() != product->dimensions)
+      return no_trial(fmt::format("{} of operands of {} dimensions", product->name, dims.size()));
+    for (const std::string_view dim : dims) {
+      const sim::Parsed<std::int64_t> side = parse_printed_integer(dim);
+      if (!side.error.empty() || side.value < 1 || side.value > GemmShape::largest_extent)
+        return no_trial(fmt::format("{} of a side of {}", product->name, printable(dim)));
+      sides.push_back(side.value);
+    }
+  }
+  const std::size_t dimensions = product->dimensions;
+  const bool is_batched = dimensions == 3;
+  const std::int64_t m = sides[dimensions - 2];
+  const std::int64_t k = sides[dimensions - 1];
+  if (k != sides[2 * dimensions - 2] || (is_batched && sides[0] != sides[3]))
+    return no_trial(fmt::format("{} of sides that do not fit", product->name));
+  GemmShape shape{sides[2 * dimensions - 1], m, k};
+  shape.dtype = *dtype_of(types[product->first]);
+  if (is_batched) shape.products = sides[0];
+  return KnownWork{study::GemmTrial{shape}, {}};
+}
+
+// The array of one GPU is the larger of what goes in and what comes out, as rccl-tests has it (rccl_tests.cpp).
+std::optional<KnownCollective> collective_of(const JsonRecord& event) {
+  const std::string_view name = event.text("args.Collective name");
+  if (name.empty()) return {};
+  const auto unknown = [](std::string why) { return KnownCollective{{}, std::move(why)}; };
+  const TestedCollective* const collective = collective_called(operation_of(name));
+  if (collective == nullptr || !collective->kind) return unknown(printable(name) + " has no model");
+  const std::optional<std::int64_t> in = integer_of(event.text("args.In msg nelems"));
+  const std::optional<std::int64_t> out = integer_of(event.text("args.Out msg nelems"));
+  const std::optional<std::int64_t> ranks = integer_of(event.text("args.Group size"));
+  const std::string_view type = event.text("args.dtype");
+  if (in.value_or(-1) < 0 || out.value_or(-1) < 0 || ranks.value_or(-1) < 0 || type.empty()) {
+    return unknown(
+        fmt::format("{} without its size: 'In msg nelems', 'Out msg nelems', 'dtype' and 'Group size' are "
+                    "accepted",
+                    printable(name)));
+  }
+  const ScalarType* const element = scalar_type(type);
+  if (element == nullptr) return unknown(printable(type) + " is no known type");
+  if (*ranks < 2 || *ranks > most_units) return unknown(fmt::format("a group of {}", *ranks));
+  const sim::Bytes size(static_cast<double>(std::max(*in, *out)) * element->bytes);
+  if (size.value() < 1.0 || size > study::largest_array) return unknown("nothing, or too much, is moved");
+  models::CollectiveSpec spec;
+  spec.kind = *collective->kind;
+  spec.bytes = size;
+  spec.gpus = static_cast<int>(*ranks);
+  return KnownCollective{spec, {}};
+}
+
+constexpr std::array<std::pair<std::string_view, EventKind>, 9> categories{
+    {{"kernel", EventKind::kernel},
+     {"gpu_memcpy", EventKind::copy},
+     {"gpu_memset", EventKind::fill},
+     {"cuda_runtime", EventKind::call},
+     {"cuda_driver", EventKind::call},
+     {"cuda_sync", EventKind::stream_wait},
+     {"cpu_op", EventKind::program_operator},
+     {"user_annotation", EventKind::step},
+     {"gpu_user_annotation", EventKind::marked_step}}};
+
+// Nothing of events that say nothing of a run.
+std::optional<TraceEvent> event_of(const JsonRecord& record) {
+  const auto* const category =
+      std::ranges::find(categories, record.text("cat"), &std::pair<std::string_view, EventKind>::first);
+  if (record.text("ph") != "X" || category == categories.end()) return {};
+  const EventKind kind = category->second;
+  const std::string_view name = record.text("name");
+  const bool is_step = kind == EventKind::step || kind == EventKind::marked_step;
+  if (is_step && !name.starts_with("ProfilerStep")) return {};
+  if (kind == EventKind::stream_wait && name != "Stream Wait Event") return {};
+  const auto integer = [&record](std::string_view key) { return integer_of(record.text(key)); };
+  TraceEvent event{.kind = kind,
+                   .line = record.at.line,
+                   .name = std::string(name),
+                   .begin = moment_of(record.text("ts")),
+                   .duration = moment_of(record.text("dur")),
+                   .device = integer("args.device"),
+                   .stream = integer("args.stream"),
+                   .correlation = integer("args.correlation"),
+                   .external = integer(record.has("args.External id") ? "args.External id" : "args.external id"),
+                   .wait_stream = integer("args.wait_on_stream"),
+                   .recorded_by = integer("args.wait_on_cuda_event_record_corr_id"),
+                   .grid = integer("args.grid"),
+                   .collective = collective_of(record)};
+  if (kind == EventKind::program_operator) event.product = matrix_product_of(record);
+  // A process stands for a GPU that is not told.
+  if (kind == EventKind::marked_step && !record.has("args.device")) event.device = integer("pid");
+  return event;
+}
 
 }  // namespace
 
@@ -409,20 +233,30 @@ Profile read_kineto(std::string_view text, const std::string& name, const Labels
 
 Profile read_kineto_pieces(std::string_view first, const MoreText& more, const std::string& name,
                            const Labels& labels) {
-  return profile_of(name, labels, [&](const auto& take) { return read_kineto_events(first, take, more); });
-}
-
-Profile profile_of(const std::string& name, const Labels& labels, const HandOver& read) {
-  Gatherer gatherer(name, labels);
-  const KinetoHead head = read([&gatherer](const KinetoEvent& event) { gatherer.take(event); });
-  Profile profile = std::move(gatherer).finish(head);
-  if (profile.work.empty()) {
-    std::string what = profile.cut_off.empty() ? "" : profile.cut_off + "; ";
-    what += "no work on a GPU: events of the category kernel are accepted";
-    for (const auto& [why, lost] : profile.misunderstood) what += fmt::format("; {} events: {}", lost.events, why);
-    throw sim::ConfigError({{name, "", std::move(what)}});
-  }
-  return profile;
+  return profile_of(name, labels, [&](const TakeEvent& take) {
+    TraceHead head;
+    const auto count = [](std::string_view text, std::int64_t low) {
+      const sim::Parsed<std::int64_t> parsed = parse_printed_integer(text);
+      const bool is_one = parsed.error.empty() && parsed.value >= low && parsed.value < low + most_units;
+      return is_one ? std::optional(static_cast<int>(parsed.value)) : std::nullopt;
+    };
+    const std::optional<JsonFault> fault = read_json_trace(first, more, [&](const JsonRecord& record) {
+      const std::string_view list = std::string_view(record.path).substr(0, record.path.find('['));
+      const bool is_element = record.path.find(']') + 1 == record.path.size();  // and in no list within
+      if (record.path.empty()) {
+        head.ranks = count(record.text("distributedInfo.world_size"), 1);
+        head.rank = count(record.text("distributedInfo.rank"), 0);
+      } else if (list == "deviceProperties" && is_element && head.gpu.empty()) {
+        head.gpu = record.text("name");
+      } else if ((list == "traceEvents" || list.empty()) && is_element && record.is_whole) {
+        if (const std::optional<TraceEvent> event = event_of(record)) take(*event);
+      }
+    });
+    // Of a list of events the end may be missing (Chrome's "JSON Array Format").
+    if (fault && !fault->lacks_end_of_list)
+      head.cut_off = fmt::format("it is no JSON from byte {} on: it was cut off, or damaged", fault->byte);
+    return head;
+  });
 }
 
 }  // namespace c3sim::calibrate

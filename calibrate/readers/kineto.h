@@ -3,11 +3,10 @@
 // operands (record_shapes=True), and collectives of RCCL or NCCL, which record their sizes themselves.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 
-#include "calibrate/readers/kineto_events.h"
+#include "calibrate/readers/json_records.h"
 #include "calibrate/readers/profile.h"
 #include "calibrate/readers/roles.h"
 
@@ -22,10 +21,5 @@ Profile read_kineto(std::string_view text, const std::string& name, const Labels
 Profile read_kineto_pieces(std::string_view first, const MoreText& more, const std::string& name, const Labels& labels);
 
 bool is_kineto(std::string_view text);
-
-// The same of events that `read` hands over, with what it returns beside them: those of another profiler, told as
-// kineto's.
-using HandOver = std::function<KinetoHead(const std::function<void(const KinetoEvent&)>& take)>;
-Profile profile_of(const std::string& name, const Labels& labels, const HandOver& read);
 
 }  // namespace c3sim::calibrate

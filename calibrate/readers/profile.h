@@ -2,11 +2,11 @@
 // Times are counted from the first event of the trace.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -68,7 +68,7 @@ struct ProfiledWork {
 struct ProfiledStream {
   std::int64_t device = 0;
   std::int64_t stream = 0;
-  std::string name() const;  // "gpu0 stream 7"
+  std::string name() const { return "gpu" + std::to_string(device) + " stream " + std::to_string(stream); }
 };
 
 enum class HostCallKind : std::uint8_t { launch, synchronise, wait_for_event };
@@ -148,14 +148,12 @@ struct Profile {
     return &*collectives[*one.collective].spec;
   }
   // From the first begin of work to the last end.
-  sim::Time begin() const;
-  sim::Time end() const;
+  sim::Time begin() const { return work.empty() ? sim::Time(0) : work.front().begin; }
+  sim::Time end() const {
+    sim::Time end = begin();
+    for (const ProfiledWork& one : work) end = std::max(end, one.end);
+    return end;
+  }
 };
-
-// From the traces of several ranks of one run, or from one of several GPUs, what each of their collectives takes
-// without waits: those alike are the same in the order in which they came. Sorts that some rank ran more often than
-// another are counted in `misunderstood` and left as they are. Throws sim::ConfigError where two traces are of one
-// rank.
-void tell_waits(std::span<Profile* const> profiles);
 
 }  // namespace c3sim::calibrate

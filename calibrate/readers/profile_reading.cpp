@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -326,7 +327,7 @@ std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files)
   for (const std::filesystem::path& file : files) {
     sim::MeasurementStream stream(file);
     const std::string begin(stream.next());
-    const bool is_csv = is_rocprof_kernel_trace(begin) || is_rocprof_copy_trace(begin) || is_rocprof_call_trace(begin);
+    const bool is_csv = rows_of_rocprof(begin).has_value();
     if (!is_csv && !is_rocprof_json(begin)) {
       const auto more = [&stream] { return stream.next(); };
       profiles.push_back(read_kineto_pieces(begin, more, file.string(), Labels::beside(file)));
@@ -378,12 +379,13 @@ Reading read_rocprof_trace(std::string_view text, const std::string& path) {
 
 }  // namespace
 
-const LogFormat rocprof_kernel_trace{"rocprofv3 kernel trace",
-                                     "times of kernels by name, from rocprofv3 --kernel-trace", is_rocprof_kernel_trace,
-                                     read_rocprof_trace};
+const LogFormat rocprof_kernel_trace{
+    "rocprofv3 kernel trace", "times of kernels by name, from rocprofv3 --kernel-trace",
+    [](std::string_view text) { return rows_of_rocprof(text) == EventKind::kernel; }, read_rocprof_trace};
 
 const LogFormat rocprof_copy_trace{"rocprofv3 memory copy trace", "times of copies, from rocprofv3 --memory-copy-trace",
-                                   is_rocprof_copy_trace, read_rocprof_trace};
+                                   [](std::string_view text) { return rows_of_rocprof(text) == EventKind::copy; },
+                                   read_rocprof_trace};
 
 const LogFormat torch_trace{"PyTorch profiler", "matrix products and collectives, from export_chrome_trace", is_kineto,
                             read_trace<read_kineto>};
@@ -394,7 +396,26 @@ const LogFormat rocprof_json{"rocprofv3 JSON",
 
 namespace {
 
-bool came_last(const ProfiledWork& collective) { return collective.length() == collective.least; }
+// By sort, each in the order in which they began, of each GPU of a trace.
+using Collectives = std::map<models::CollectiveSpec, std::vector<ProfiledWork*>>;
+void add_collectives(Profile& profile, std::vector<Collectives>& all) {
+  std::map<std::int64_t, Collectives> by_device;
+  sim::ShortSteps steps;
+  for (ProfiledWork& work : profile.work) {
+    steps.note();
+    Collectives& own = by_device[profile.streams[work.stream].device];
+    if (const models::CollectiveSpec* const spec = profile.collective_of(work)) own[*spec].push_back(&work);
+  }
+  for (auto& [device, own] : by_device) all.push_back(std::move(own));
+}
+
+void require_different_ranks(std::span<Profile* const> profiles) {
+  std::set<int> ranks;
+  for (const Profile* const one : profiles) {
+    if (one->rank && !ranks.insert(*one->rank).second)
+      throw sim::ConfigError({{one->file, "", fmt::format("another trace is of rank {}, too", *one->rank)}});
+  }
+}
 
 // Whether what the rank waited for others is less than a hundredth of its run, of whose collectives all are known.
 bool hardly_waited(const Profile& profile) {
@@ -418,11 +439,11 @@ bool take_waits_out(Measurement& one, const Profile& profile) {
   if (std::ranges::none_of(one.runs,
                            [&](const TracedRun& run) { return work[run.collective].least != ProfiledWork::unknown; }))
     return true;
-  std::erase_if(one.runs, [&](const TracedRun& run) { return !came_last(work[run.collective]); });
+  std::erase_if(one.runs, [&](const TracedRun& run) {
+    return work[run.collective].length() != work[run.collective].least;  // others came later
+  });
   if (one.runs.empty()) return false;
-  std::vector<double> values;
-  for (const TracedRun& run : one.runs) values.push_back(run.value);
-  const Percentiles seconds = percentiles_of(std::move(values));
+  const Percentiles seconds = percentiles_of_runs(one.runs);
   Seen& seen = one.seen.front();
   std::tie(seen.value, seen.low, seen.high) = std::tuple(seconds.median, seconds.low, seconds.high);
   one.group += ", last to come";
@@ -431,6 +452,30 @@ bool take_waits_out(Measurement& one, const Profile& profile) {
 }
 
 }  // namespace
+
+void tell_waits(std::span<Profile* const> profiles) {
+  require_different_ranks(profiles);
+  std::vector<Collectives> all;
+  for (Profile* const profile : profiles) add_collectives(*profile, all);
+  if (all.size() < 2) return;
+  sim::ShortSteps steps;
+  for (const auto& [spec, first] : all.front()) {
+    const auto of_rank = [&spec = spec](Collectives& one) -> std::vector<ProfiledWork*>& { return one[spec]; };
+    const std::size_t runs = first.size();
+    const bool match = std::ranges::all_of(all, [&](Collectives& one) { return of_rank(one).size() == runs; });
+    if (!match) {
+      constexpr auto why = "collectives of which another rank ran more or fewer: waits are not told apart";
+      for (const ProfiledWork* const one : first) profiles.front()->misunderstood[why].add(one->line, sim::Time(0));
+      continue;
+    }
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      steps.note();
+      sim::Time least = sim::Time::max();
+      for (Collectives& one : all) least = std::min(least, of_rank(one)[i]->length());
+      for (Collectives& one : all) of_rank(one)[i]->least = least;
+    }
+  }
+}
 
 void tell_waits_of_ranks(std::span<Reading> readings) {
   std::map<std::string, std::map<int, std::vector<Reading*>>> runs;  // by GPU and rank

@@ -16,10 +16,15 @@ namespace c3sim::calibrate {
 // `path` is that of the trace.
 Reading reading_of(Profile profile, const std::string& path);
 
-// Traces of PyTorch's profiler and the JSON of rocprofv3, a profile each, and the CSV of rocprofv3, which is of one
-// run together. Throws
-// sim::ConfigError for others, and for those without work on a GPU.
+// Traces of PyTorch's profiler and the JSON of rocprofv3, a profile each, and the CSV of rocprofv3, which is of one run
+// together. Throws sim::ConfigError for others, and for those without work on a GPU.
 std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files);
+
+// From the traces of several ranks of one run, or from one of several GPUs, what each of their collectives takes
+// without waits: those alike are the same in the order in which they came. Sorts that some rank ran more often than
+// another are counted in `misunderstood` and left as they are. Throws sim::ConfigError where two traces are of one
+// rank.
+void tell_waits(std::span<Profile* const> profiles);
 
 // Takes waits for other ranks out of what traces of several ranks of one run tell of a collective. Each run of it
 // counts in the trace of the rank that came last and waited for nobody. What a rank never came last to is left out of

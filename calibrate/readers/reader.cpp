@@ -52,16 +52,13 @@ void apply_own_roles(Reading& reading, const sim::CsvFile& file) {
   const std::vector<std::string> known{"calibrate", "predict", "probe"};
   for (std::size_t row = 0; row < file.rows(); ++row) {
     const std::string_view role = file.text(row, "role");
-    if (says_nothing(role) || std::ranges::find(known, role) != known.end()) continue;
+    if (says_nothing(role) || role_named(role)) continue;
     const std::string hint = sim::name_hint(role, known);
     reading.faults.push_back({file.place(row, "role"), "role", fmt::format("'{}' is not known{}", role, hint)});
   }
   for (Measurement& measurement : reading.measurements) {
-    const std::string_view role = own_word(file, measurement, "role");
-    if (role == "predict") measurement.role = Role::predict;
-    if (measurement.role == Role::predict) continue;
-    if (role == "calibrate") measurement.role = Role::calibrate;
-    if (role == "probe") measurement.role = Role::probe;
+    const std::optional<Role> role = role_named(own_word(file, measurement, "role"));
+    if (role && measurement.role != Role::predict) measurement.role = *role;
   }
 }
 
@@ -188,20 +185,6 @@ Reading read_log(const LogFormat& log, std::string_view text, const std::string&
 }
 
 }  // namespace
-
-std::string_view to_string(Role role) {
-  switch (role) {
-    case Role::calibrate:
-      return "calibrate";
-    case Role::predict:
-      return "predict";
-    case Role::probe:
-      return "probe";
-    case Role::unlisted:
-      break;
-  }
-  return "unlisted";
-}
 
 Reader::Reader(const std::filesystem::path& formats) {
   std::vector<std::filesystem::path> files;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -13,9 +12,8 @@
 #include <vector>
 
 #include "calibrate/readers/json_records.h"
-#include "calibrate/readers/kineto.h"
 #include "calibrate/readers/log_formats.h"
-#include "calibrate/readers/log_reading.h"
+#include "calibrate/readers/profile_events.h"
 #include "sim/config/csv_lexer.h"
 #include "sim/config/nearest_name.h"
 #include "sim/interruption.h"
@@ -23,8 +21,6 @@
 namespace c3sim::calibrate {
 
 namespace {
-
-using Take = std::function<void(const KinetoEvent&)>;
 
 // Whether the first row of a text names all of these columns.
 bool has_columns(std::string_view text, std::initializer_list<std::string_view> names) {
@@ -108,30 +104,55 @@ class CsvLog {
   sim::ShortSteps steps_;
 };
 
+// Of nanoseconds, which any whole number may be.
+TraceMoment moment_of(std::int64_t nanoseconds) { return {nanoseconds / 1000, nanoseconds % 1000 * 1000}; }
+
+// Grids of HIP count work-items.
+std::optional<std::int64_t> workgroups_of(std::string_view grid, std::string_view workgroup) {
+  const auto items = parse_printed_integer(grid);
+  const auto group = parse_printed_integer(workgroup);
+  const bool are_told = items.error.empty() && group.error.empty() && group.value > 0;
+  return are_told ? std::optional(items.value / group.value) : std::nullopt;
+}
+
 // Devices by what traces call them: "4", "Agent 4"; others after those.
 class Agents {
  public:
-  std::string device_of(std::string_view name) {
+  std::int64_t device_of(std::string_view name) {
     const std::size_t digits = name.find_last_not_of("0123456789") + 1;
-    if (digits < name.size() && name.size() - digits < 6) return std::string(name.substr(digits));
-    constexpr std::size_t others = 1000000;
-    return fmt::to_string(others + known_.try_emplace(std::string(name), known_.size()).first->second);
+    if (digits < name.size() && name.size() - digits < 6) return *integer_of(name.substr(digits));
+    constexpr std::int64_t others = 1000000;
+    return others + known_.try_emplace(std::string(name), std::ssize(known_)).first->second;
   }
 
  private:
-  std::map<std::string, std::size_t, std::less<>> known_;
+  std::map<std::string, std::int64_t, std::less<>> known_;
 };
 
-// The rows of a trace as events of kineto's, which have microseconds.
+// What the rows of a trace are: dispatches of kernels, copies or calls of the runtime.
 class RocprofRows {
  public:
-  RocprofRows(std::string_view text, LogReading& log, Agents& agents, const Take& take)
+  RocprofRows(std::string_view text, LogReading& log, Agents& agents, const TakeEvent& take)
       : log_(log),
         rows_(text, log),
         agents_(agents),
         take_(take),
         begin_(rows_.require("Start_Timestamp")),
         end_(rows_.require("End_Timestamp")) {}
+
+  void read(EventKind kind) {
+    if (kind == EventKind::kernel) return read_kernels();
+    if (kind == EventKind::copy) return read_copies();
+    const Column function = rows_.require("Function");
+    const Column correlation = rows_.require("Correlation_Id");
+    take_rows(kind, {}, [&](TraceEvent& event) {
+      event.name = rows_.text(function);
+      event.correlation = integer_of(rows_.text(correlation));
+    });
+  }
+
+ private:
+  using Column = CsvLog::Column;
 
   void read_kernels() {
     const Column agent = rows_.require("Agent_Id");
@@ -140,16 +161,12 @@ class RocprofRows {
     const Column correlation = rows_.find("Correlation_Id");
     const Column lanes = rows_.find("Workgroup_Size_X");
     const Column grid = rows_.find("Grid_Size_X");
-    take_rows("kernel", kernel, [&](KinetoEvent& event) {
+    take_rows(EventKind::kernel, kernel, [&](TraceEvent& event) {
       event.name = rows_.text(kernel);
       event.device = agents_.device_of(rows_.text(agent));
-      event.stream = rows_.text(stream, "0");
-      event.correlation = rows_.text(correlation, "0");
-      // Grids of HIP count work-items.
-      const auto items = parse_printed_integer(rows_.text(grid));
-      const auto group = parse_printed_integer(rows_.text(lanes));
-      if (items.error.empty() && group.error.empty() && group.value > 0)
-        event.grid = fmt::to_string(items.value / group.value);
+      event.stream = integer_of(rows_.text(stream, "0"));
+      event.correlation = integer_of(rows_.text(correlation, "0"));
+      event.grid = workgroups_of(rows_.text(grid), rows_.text(lanes));
     });
   }
 
@@ -161,63 +178,37 @@ class RocprofRows {
     const Column to = rows_.require("Destination_Agent_Id");
     const Column stream = rows_.find("Stream_Id");
     const Column correlation = rows_.find("Correlation_Id");
-    take_rows("gpu_memcpy", {}, [&](KinetoEvent& event) {
+    take_rows(EventKind::copy, {}, [&](TraceEvent& event) {
       const bool from_host = rows_.cell(direction).holds("HOST_TO");
       event.name = fmt::format("{} {} to {}", rows_.text(direction), rows_.text(from), rows_.text(to));
       event.device = agents_.device_of(rows_.text(from_host ? to : from));
-      event.stream = rows_.text(stream, "-1");
-      event.correlation = rows_.text(correlation, "0");
+      event.stream = integer_of(rows_.text(stream, "-1"));
+      event.correlation = integer_of(rows_.text(correlation, "0"));
     });
   }
 
-  void read_calls() {
-    const Column function = rows_.require("Function");
-    const Column correlation = rows_.require("Correlation_Id");
-    take_rows("cuda_runtime", {}, [&](KinetoEvent& event) {
-      event.name = rows_.text(function);
-      event.correlation = rows_.text(correlation);
-    });
-  }
-
- private:
-  using Column = CsvLog::Column;
-
-  bool is_named(Column name) {
-    if (!name || !rows_.cell(name).text.empty()) return true;
-    log_.fault(rows_.cell(name), "Kernel_Name", "is missing: the name of a kernel is accepted");
-    return false;
-  }
-
-  // False, and a fault, for a row that ends before it begins.
-  bool read_times(KinetoEvent& event) {
-    constexpr double latest = 9e18;  // of 63 bits
-    const auto begin = log_.number(rows_.cell(begin_), 0.0, latest, "Start_Timestamp");
-    const auto end = log_.number(rows_.cell(end_), 0.0, latest, "End_Timestamp");
-    if (!begin || !end) return false;
-    if (*end <= *begin) {
-      log_.fault(rows_.cell(end_), "End_Timestamp",
-                 fmt::format("{} is no later than Start_Timestamp {}", shown(rows_.cell(end_).text),
-                             shown(rows_.cell(begin_).text)));
-      return false;
-    }
-    const auto microseconds = [](double nanoseconds) {
-      const auto whole = static_cast<std::int64_t>(nanoseconds);
-      return fmt::format("{}.{:03}", whole / 1000, whole % 1000);
-    };
-    event.line = rows_.line();
-    event.phase = "X";
-    event.begin = microseconds(*begin);
-    event.duration = microseconds(*end - *begin);
-    return true;
-  }
-
-  // Every row whose name, if it must have one, and times can be read.
+  // Every row whose name, if it must have one, is told, and that ends behind its begin; of others a fault.
   template <class Fill>
-  void take_rows(std::string_view category, Column name, const Fill& fill) {
+  void take_rows(EventKind kind, Column name, const Fill& fill) {
+    constexpr double latest = 9e18;  // of 63 bits
     while (rows_.next()) {
-      KinetoEvent event;
-      if (!is_named(name) || !read_times(event)) continue;
-      event.category = category;
+      if (name && rows_.text(name).empty()) {
+        log_.fault(rows_.cell(name), "Kernel_Name", "is missing: the name of a kernel is accepted");
+        continue;
+      }
+      const auto begin = log_.number(rows_.cell(begin_), 0.0, latest, "Start_Timestamp");
+      const auto end = log_.number(rows_.cell(end_), 0.0, latest, "End_Timestamp");
+      if (!begin || !end) continue;
+      if (*end <= *begin) {
+        log_.fault(rows_.cell(end_), "End_Timestamp",
+                   fmt::format("{} is no later than Start_Timestamp {}", shown(rows_.cell(end_).text),
+                               shown(rows_.cell(begin_).text)));
+        continue;
+      }
+      TraceEvent event{.kind = kind,
+                       .line = rows_.line(),
+                       .begin = moment_of(static_cast<std::int64_t>(*begin)),
+                       .duration = moment_of(static_cast<std::int64_t>(*end - *begin))};
       fill(event);
       take_(event);
     }
@@ -226,17 +217,16 @@ class RocprofRows {
   LogReading& log_;
   CsvLog rows_;
   Agents& agents_;
-  const Take& take_;
+  const TakeEvent& take_;
   Column begin_, end_;
-};
-
-struct Counts {
-  int line = 0;
-  std::vector<double> values;
 };
 
 // Dispatches are serialised and slowed down for counting, so that their times are not looked at.
 Reading read_counters(std::string_view text, const std::string& name) {
+  struct Counts {
+    int line = 0;
+    std::vector<double> values;
+  };
   LogReading reading(name);
   CsvLog rows(text, reading);
   const auto kernel = rows.require("Kernel_Name");
@@ -261,33 +251,20 @@ Reading read_counters(std::string_view text, const std::string& name) {
 
 }  // namespace
 
-bool is_rocprof_kernel_trace(std::string_view text) {
-  return has_columns(text, {"Kind", "Kernel_Name", "Start_Timestamp"});
-}
-
-bool is_rocprof_copy_trace(std::string_view text) {
-  return has_columns(text, {"Kind", "Direction", "Start_Timestamp"});
-}
-
-bool is_rocprof_call_trace(std::string_view text) {
-  return has_columns(text, {"Domain", "Function", "Start_Timestamp"});
+std::optional<EventKind> rows_of_rocprof(std::string_view text) {
+  if (has_columns(text, {"Kind", "Kernel_Name", "Start_Timestamp"})) return EventKind::kernel;
+  if (has_columns(text, {"Kind", "Direction", "Start_Timestamp"})) return EventKind::copy;
+  if (has_columns(text, {"Domain", "Function", "Start_Timestamp"})) return EventKind::call;
+  return {};
 }
 
 Profile read_rocprof_run(std::span<const std::string_view> texts, LogReading& log, const Labels& labels) {
   Agents agents;
   const std::size_t before = log.faults();
-  Profile profile = profile_of(log.name(), labels, [&](const Take& take) {
-    for (const std::string_view text : texts) {
-      RocprofRows rows(text, log, agents, take);
-      if (is_rocprof_kernel_trace(text)) {
-        rows.read_kernels();
-      } else if (is_rocprof_copy_trace(text)) {
-        rows.read_copies();
-      } else {
-        rows.read_calls();
-      }
-    }
-    return KinetoHead{};
+  Profile profile = profile_of(log.name(), labels, [&](const TakeEvent& take) {
+    for (const std::string_view text : texts)
+      RocprofRows(text, log, agents, take).read(rows_of_rocprof(text).value_or(EventKind::call));
+    return TraceHead{};
   });
   for (std::size_t i = before; i < log.faults(); ++i)
     profile.misunderstood["rows at fault, which c3sim read shows"].add(0, sim::Time(0));
@@ -314,13 +291,13 @@ std::optional<Element> element_of(const std::string& path) {
   static const LogPattern form(R"(^[^\[]*\[(\d+)\]\.(.+)\[(\d+)\]$)");
   const LogCells found = form.groups({path});
   if (found.empty()) return {};
-  return Element{integer_of(std::string(found[1].text)).value_or(0), std::string(found[2].text),
-                 integer_of(std::string(found[3].text)).value_or(0)};
+  return Element{integer_of(found[1].text).value_or(0), std::string(found[2].text),
+                 integer_of(found[3].text).value_or(0)};
 }
 
 std::string text_of(const JsonRecord& record, std::string_view key) { return std::string(record.text(key)); }
 
-// Gathers records in whichever order they come, and tells them as kineto's events.
+// Gathers records in whichever order they come, and tells them as events once all names are known.
 class RocprofJson {
  public:
   void take(const JsonRecord& record) {
@@ -344,36 +321,32 @@ class RocprofJson {
     }
   }
 
-  KinetoHead tell(const std::function<void(const KinetoEvent&)>& take) {
-    KinetoHead head;
-    head.gpu = gpu_;
+  TraceHead tell(const TakeEvent& take) {
     for (Told& one : told_) {
-      if (one.list == List::kernels) {
+      if (one.event.kind == EventKind::kernel) {
         one.event.name = known(kernels_, one.process, one.of);
-        one.event.device = node_of(one.process, one.agent);
-      } else if (one.list == List::copies) {
+        one.event.device = integer_of(node_of(one.process, one.agent));
+      } else if (one.event.kind == EventKind::copy) {
         tell_copy(one);
       } else {
         one.event.name = operation_of(one);
       }
       take(one.event);
     }
-    return head;
+    return {.gpu = gpu_};
   }
 
  private:
-  enum class List { kernels, copies, calls };
   using Key = std::pair<std::int64_t, std::string>;  // of a process
   struct Agent {
     std::string node;
     bool is_gpu = false;
   };
   struct Told {
-    List list = List::calls;
     std::int64_t process = 0;
     std::string kind, of;     // the kernel, or the operation
     std::string agent, from;  // handles
-    KinetoEvent event;
+    TraceEvent event;
   };
 
   static std::string known(const std::map<Key, std::string>& names, std::int64_t process, const std::string& key) {
@@ -397,52 +370,33 @@ class RocprofJson {
   }
 
   void take_event(const JsonRecord& record, const Element& at) {
-    Told told{};
-    told.process = at.process;
-    if (at.list.ends_with(".kernel_dispatch")) {
-      told.list = List::kernels;
-      told.event.category = "kernel";
-    } else if (at.list.ends_with(".memory_copy")) {
-      told.list = List::copies;
-      told.event.category = "gpu_memcpy";
-    } else if (at.list.find("hip") != std::string::npos && at.list.ends_with("api")) {
-      told.event.category = "cuda_runtime";
-    } else {
-      return;
-    }
-    if (!tell_times(record, told.event)) return;
-    KinetoEvent& event = told.event;
+    const bool is_kernel = at.list.ends_with(".kernel_dispatch");
+    const bool is_copy = at.list.ends_with(".memory_copy");
+    const bool is_call = at.list.find("hip") != std::string::npos && at.list.ends_with("api");
+    const std::optional<std::int64_t> begin = integer_of(record.text("starttimestamp"));
+    const std::optional<std::int64_t> end = integer_of(record.text("endtimestamp"));
+    if (!is_kernel && !is_copy && !is_call) return;
+    if (!begin || !end || *begin < 0 || *end < *begin) return;
+    const std::string_view stream =
+        record.text(record.has("streamid.handle") ? "streamid.handle" : "dispatchinfo.queueid.handle");
     // Numbers of several processes are kept apart.
-    const std::optional<std::int64_t> correlation = integer_of(text_of(record, "correlationid.internal"));
     constexpr std::int64_t most_of_a_process = std::int64_t{1} << 40;
-    event.correlation = fmt::to_string(correlation.value_or(0) + at.process * most_of_a_process);
-    const bool has_stream = record.has("streamid.handle");
-    event.stream = text_of(record, has_stream ? "streamid.handle" : "dispatchinfo.queueid.handle");
-    if (event.stream.empty()) event.stream = "0";
-    told.kind = text_of(record, "kind");
-    told.of = text_of(record, told.list == List::kernels ? "dispatchinfo.kernelid" : "operation");
-    told.agent = text_of(record, told.list == List::kernels ? "dispatchinfo.agentid.handle" : "dstagentid.handle");
-    told.from = text_of(record, "srcagentid.handle");
-    const auto items = parse_printed_integer(record.text("dispatchinfo.gridsize.x"));
-    const auto group = parse_printed_integer(record.text("dispatchinfo.workgroupsize.x"));
-    if (items.error.empty() && group.error.empty() && group.value > 0)
-      event.grid = fmt::to_string(items.value / group.value);
-    told_.push_back(std::move(told));
-  }
-
-  // False where they are none.
-  static bool tell_times(const JsonRecord& record, KinetoEvent& event) {
-    const std::optional<std::int64_t> begin = integer_of(text_of(record, "starttimestamp"));
-    const std::optional<std::int64_t> end = integer_of(text_of(record, "endtimestamp"));
-    if (!begin || !end || *begin < 0 || *end < *begin) return false;
-    const auto microseconds = [](std::int64_t nanoseconds) {
-      return fmt::format("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
-    };
-    event.line = record.at.line;
-    event.phase = "X";
-    event.begin = microseconds(*begin);
-    event.duration = microseconds(*end - *begin);
-    return true;
+    told_.push_back({.process = at.process,
+                     .kind = text_of(record, "kind"),
+                     .of = text_of(record, is_kernel ? "dispatchinfo.kernelid" : "operation"),
+                     .agent = text_of(record, is_kernel ? "dispatchinfo.agentid.handle" : "dstagentid.handle"),
+                     .from = text_of(record, "srcagentid.handle"),
+                     .event = {.kind = is_kernel ? EventKind::kernel
+                                       : is_copy ? EventKind::copy
+                                                 : EventKind::call,
+                               .line = record.at.line,
+                               .begin = moment_of(*begin),
+                               .duration = moment_of(*end - *begin),
+                               .stream = integer_of(stream.empty() ? "0" : stream),
+                               .correlation = integer_of(record.text("correlationid.internal")).value_or(0) +
+                                              at.process * most_of_a_process,
+                               .grid = workgroups_of(record.text("dispatchinfo.gridsize.x"),
+                                                     record.text("dispatchinfo.workgroupsize.x"))}});
   }
 
   // As the CSV has them: "MEMORY_COPY_DEVICE_TO_DEVICE Agent 4 to Agent 5", of the GPU that it leaves, or that it comes
@@ -455,7 +409,7 @@ class RocprofJson {
     const auto kind = [&](const std::string& handle) { return is_gpu(handle) ? "DEVICE" : "HOST"; };
     one.event.name = fmt::format("MEMORY_COPY_{}_TO_{} Agent {} to Agent {}", kind(one.from), kind(one.agent),
                                  node_of(one.process, one.from), node_of(one.process, one.agent));
-    one.event.device = node_of(one.process, is_gpu(one.from) ? one.from : one.agent);
+    one.event.device = integer_of(node_of(one.process, is_gpu(one.from) ? one.from : one.agent));
   }
 
   std::string operation_of(const Told& one) const {
@@ -480,11 +434,11 @@ bool is_rocprof_json(std::string_view text) {
 }
 
 Profile read_rocprof_json(std::string_view text, const std::string& name, const Labels& labels) {
-  return profile_of(name, labels, [text](const std::function<void(const KinetoEvent&)>& take) {
+  return profile_of(name, labels, [text](const TakeEvent& take) {
     RocprofJson json;
     const std::optional<JsonFault> fault =
         read_json_records(text, [&json](const JsonRecord& record) { json.take(record); });
-    KinetoHead head = json.tell(take);
+    TraceHead head = json.tell(take);
     if (fault) head.cut_off = fmt::format("line {}: {}", fault->at.line, fault->what);
     return head;
   });

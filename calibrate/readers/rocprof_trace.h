@@ -4,19 +4,18 @@
 // told by name (measurement.h, NamedRuns), but for those that a list of labels knows.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "calibrate/readers/log_reading.h"
-#include "calibrate/readers/profile.h"
-#include "calibrate/readers/roles.h"
+#include "calibrate/readers/profile_events.h"
 
 namespace c3sim::calibrate {
 
-bool is_rocprof_kernel_trace(std::string_view text);
-bool is_rocprof_copy_trace(std::string_view text);
-bool is_rocprof_call_trace(std::string_view text);
+// Of such a CSV what its rows are: kernels, copies or calls; nothing of other texts.
+std::optional<EventKind> rows_of_rocprof(std::string_view text);
 
 // Traces of one run together, called as `log` is. Rows at fault are recorded there, and counted in `misunderstood`.
 // Throws sim::ConfigError where there is no work on a GPU.

@@ -4,12 +4,16 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/readers/measurement.h"
 #include "sim/config/csv_file.h"
 
 namespace c3sim::calibrate {
+
+// The role that somebody may say by this name; nothing of other words.
+std::optional<Role> role_named(std::string_view name);
 
 // A list has columns file, rows, role and spread; the last two lines below are an example. The first line that names
 // the file and whose condition a row meets tells its role; `rows` is empty for all, or COLUMN=WORD, where a word may
@@ -31,10 +35,17 @@ class Roles {
   std::vector<std::string> columns_asked_of(const std::string& file) const;
 
  private:
-  void tell_conditions_never_met(Reading& reading, const sim::CsvFile* table) const;
-  bool holds(std::size_t line, const Measurement& measurement, const sim::CsvFile* table) const;
+  struct Line {
+    std::string file, column{};  // column: empty where it is of all rows
+    std::vector<std::string> words{};
+    Role role = Role::unlisted;
+    std::optional<double> spread{};  // percent
+    std::string place_of_rows{};
 
-  std::optional<sim::CsvFile> list_;
+    bool holds(const Measurement& measurement, const sim::CsvFile* table) const;
+  };
+
+  std::vector<Line> lines_;
 };
 
 // What the runs were that a trace tells by name alone: the lists labels.csv that stand beside traces.

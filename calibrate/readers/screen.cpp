@@ -83,30 +83,28 @@ std::string refusal(std::string_view named, const ScreenedFor& target) {
                      target.platform);
 }
 
-// All that makes a measurement what it is, but for where it stands.
-auto identity(const Measurement& one) { return std::tie(one.trial, one.assignments, one.platform); }
-
-bool less(const Seen& a, const Seen& b) {
-  return std::tie(a.figure, a.value, a.low, a.high) < std::tie(b.figure, b.value, b.low, b.high);
-}
-
 // A measurement among many.
 struct Entry {
   const Measurement* measurement;
   std::string_view row{};  // as it is written, where that is asked for
-
-  double figure() const { return measurement->seen.empty() ? 0.0 : measurement->seen.front().value; }
 };
 
-// First figures tell most apart, so that of a million only the rest is compared whole.
+// First figures tell most apart, so that of a million only the rest is compared whole. Where a measurement stands is no
+// part of what it says.
 struct SaysLess {
   bool operator()(const Entry& a, const Entry& b) const {
-    if (a.figure() != b.figure()) return a.figure() < b.figure();
-    if (a.row != b.row) return a.row < b.row;
+    const auto first = [](const Entry& one) {
+      const std::vector<Seen>& seen = one.measurement->seen;
+      return std::pair(seen.empty() ? 0.0 : seen.front().value, one.row);
+    };
+    if (first(a) != first(b)) return first(a) < first(b);
+    const auto words = [](const Seen& one) { return std::tie(one.figure, one.value, one.low, one.high); };
+    const auto less = [&words](const Seen& one, const Seen& other) { return words(one) < words(other); };
     const std::vector<Seen>& left = a.measurement->seen;
     const std::vector<Seen>& right = b.measurement->seen;
     if (std::ranges::lexicographical_compare(left, right, less)) return true;
     if (std::ranges::lexicographical_compare(right, left, less)) return false;
+    const auto identity = [](const Measurement& one) { return std::tie(one.trial, one.assignments, one.platform); };
     return identity(*a.measurement) < identity(*b.measurement);
   }
 };

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <system_error>
+#include <unordered_map>
+#include <utility>
 
 #include "calibrate/readers/trial_fields.h"
 #include "sim/config/config_text.h"
@@ -50,6 +53,58 @@ std::optional<std::string> expand(const Template& form, const CellOf& cell_of) {
 
 // No figure of a run, but bounded like one.
 constexpr study::FigureForm tiles_of_a_gemm{{}, "", "", sim::Dimension::number, "", 1.0, 1.0, 1e9};
+
+// The words that each column of a lookup's conditions may have.
+using WantedWords = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+// Which rows of tables lookups mean. Goes through a table once for all rows that look something up in it, not once for
+// each of a million. One object serves one form, and tables that outlive it.
+class LookupRows {
+ public:
+  // The first row whose cells are what is wanted; `wanted` are the conditions of the lookup, filled in.
+  template <class CellOf>
+  std::optional<std::size_t> first(const sim::CsvFile& table, const Lookup& lookup, const WantedWords& wanted,
+                                   const CellOf& cell_of) {
+    if (std::ranges::any_of(wanted, [](const auto& condition) { return condition.second.empty(); })) return {};
+    const auto has_one_word = [](const Condition& condition) { return condition.words.size() == 1; };
+    sim::ShortSteps steps;
+    if (std::ranges::all_of(wanted, is_one_plain_word) && std::ranges::all_of(lookup.where, has_one_word)) {
+      const auto [known, is_new] = known_.try_emplace(&lookup);
+      for (std::size_t row = 0; is_new && row < table.rows(); ++row) {
+        steps.note();
+        const auto cell = [&](const auto& condition) { return cell_of(row, condition.first); };
+        known->second.try_emplace(joined(wanted, cell), row);
+      }
+      const auto word = [](const auto& condition) { return std::string_view(condition.second.front()); };
+      const auto found = known->second.find(joined(wanted, word));
+      return found == known->second.end() ? std::nullopt : std::optional(found->second);
+    }
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      steps.note();
+      const bool is_it = std::ranges::all_of(wanted, [&](const auto& condition) {
+        const std::string_view cell = cell_of(row, condition.first);
+        return std::ranges::any_of(condition.second, [&](const std::string& word) { return is_met(cell, word); });
+      });
+      if (is_it) return row;
+    }
+    return {};
+  }
+
+ private:
+  static bool is_one_plain_word(const WantedWords::value_type& wanted) {
+    const std::vector<std::string>& words = wanted.second;
+    return words.size() == 1 && !is_pattern(words.front()) && !compared_with(words.front());
+  }
+  template <class TextOf>
+  static std::string joined(const WantedWords& wanted, const TextOf& text_of) {
+    constexpr char between_cells = '\x1f';  // no cell holds it
+    std::string all;
+    for (const auto& condition : wanted) all.append(text_of(condition)) += between_cells;
+    return all;
+  }
+
+  std::map<const Lookup*, std::unordered_map<std::string, std::size_t>> known_;  // first rows by their cells
+};
 
 // One row, or one cell of a wide row, while it is being read.
 class RowReader {
@@ -395,79 +450,14 @@ Reading read_table(const sim::CsvFile& file, const TableFormat& format, const Ot
   return reading;
 }
 
-namespace {
-
-constexpr char between_cells = '\x1f';  // no cell holds it
-
-bool compares(std::string_view cell, std::string_view word, std::string_view number) {
+bool is_met(std::string_view cell, std::string_view word) {
+  const std::optional<std::string_view> number = compared_with(word);
+  if (!number) return is_word(cell, word);
   const sim::Parsed<double> left = sim::parse_number(cell);
-  const sim::Parsed<double> right = sim::parse_number(number);
+  const sim::Parsed<double> right = sim::parse_number(*number);
   if (!left.error.empty() || !right.error.empty()) return false;
   if (left.value == right.value) return word.substr(1).starts_with('=');
   return word.starts_with('<') ? left.value < right.value : left.value > right.value;
-}
-
-bool is_one_plain_word(const WantedWords::value_type& wanted) {
-  const std::vector<std::string>& words = wanted.second;
-  return words.size() == 1 && !is_pattern(words.front()) && !compared_with(words.front());
-}
-
-bool has_one_word(const Condition& condition) { return condition.words.size() == 1; }
-// The same for every row that looks up.
-bool is_constant(const Condition& condition) { return condition.words.front().holes().empty(); }
-
-}  // namespace
-
-bool is_met(std::string_view cell, std::string_view word) {
-  const std::optional<std::string_view> number = compared_with(word);
-  return number ? compares(cell, word, *number) : is_word(cell, word);
-}
-
-// By the cells that differ from one who looks up to the next; of rows alone that have the others.
-LookupRows::FirstRows LookupRows::rows_of(const sim::CsvFile& table, const Lookup& lookup, const WantedWords& wanted,
-                                          const CellOf& cell_of) {
-  FirstRows rows;
-  sim::ShortSteps steps;
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    steps.note();
-    std::string cells;
-    bool is_meant = true;
-    for (std::size_t i = 0; i < wanted.size() && is_meant; ++i) {
-      const std::string_view cell = cell_of(row, wanted[i].first);
-      if (is_constant(lookup.where[i])) {
-        is_meant = cell == wanted[i].second.front();
-      } else {
-        cells.append(cell) += between_cells;
-      }
-    }
-    if (is_meant) rows.try_emplace(std::move(cells), row);
-  }
-  return rows;
-}
-
-std::optional<std::size_t> LookupRows::first(const sim::CsvFile& table, const Lookup& lookup, const WantedWords& wanted,
-                                             const CellOf& cell_of) {
-  if (std::ranges::any_of(wanted, [](const auto& condition) { return condition.second.empty(); })) return {};
-  if (std::ranges::all_of(wanted, is_one_plain_word) && std::ranges::all_of(lookup.where, has_one_word)) {
-    auto known = known_.find(&lookup);
-    if (known == known_.end()) known = known_.emplace(&lookup, rows_of(table, lookup, wanted, cell_of)).first;
-    std::string cells;
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      if (!is_constant(lookup.where[i])) cells.append(wanted[i].second.front()) += between_cells;
-    }
-    const auto found = known->second.find(cells);
-    return found == known->second.end() ? std::nullopt : std::optional(found->second);
-  }
-  sim::ShortSteps steps;
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    steps.note();
-    const bool is_it = std::ranges::all_of(wanted, [&](const auto& condition) {
-      const std::string_view cell = cell_of(row, condition.first);
-      return std::ranges::any_of(condition.second, [&](const std::string& word) { return is_met(cell, word); });
-    });
-    if (is_it) return row;
-  }
-  return {};
 }
 
 }  // namespace c3sim::calibrate

@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <map>
-#include <queue>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -89,7 +88,7 @@ class Filling {
     leave_top(one.stream);
     std::set<Kernel, Later>& own = by_stream_[one.stream];
     own.insert(one);
-    ends_.push({one.end, one});
+    ends_.emplace(one.end, one);
     enter_top(one.stream);
   }
   // One that gives its lane to another before it ends.
@@ -101,7 +100,7 @@ class Filling {
     enter_top(one.stream);
   }
   void end_until(sim::Time moment) {
-    for (; !ends_.empty() && ends_.top().first <= moment; ends_.pop()) end(ends_.top().second);
+    for (; !ends_.empty() && ends_.begin()->first <= moment; ends_.erase(ends_.begin())) end(ends_.begin()->second);
   }
   // Of those that end behind a moment and did not begin before another; null where there is none.
   const Kernel* last(std::size_t but, sim::Time moment, sim::Time behind) const {
@@ -126,11 +125,6 @@ class Filling {
       return std::tie(b.begin, a.stream, a.lane, a.node) < std::tie(a.begin, b.stream, b.lane, b.node);
     }
   };
-  struct Sooner {
-    bool operator()(const std::pair<sim::Time, Kernel>& a, const std::pair<sim::Time, Kernel>& b) const {
-      return a.first > b.first;
-    }
-  };
   void leave_top(std::size_t stream) {
     const auto own = by_stream_.find(stream);
     if (own != by_stream_.end() && !own->second.empty()) tops_.erase(*own->second.begin());
@@ -142,13 +136,31 @@ class Filling {
 
   std::map<std::size_t, std::set<Kernel, Later>> by_stream_;
   std::set<Kernel, Later> tops_;  // the one of each stream that began last
-  std::priority_queue<std::pair<sim::Time, Kernel>, std::vector<std::pair<sim::Time, Kernel>>, Sooner> ends_;
+  std::multimap<sim::Time, Kernel> ends_;
 };
 
 class Builder {
  public:
   explicit Builder(const Profile& profile) : profile_(profile), begin_(profile.begin()) {}
-  Dependencies build() &&;
+
+  Dependencies build() && {
+    for (const StreamWait& wait : profile_.waits) waits_[wait.stream].push_back(&wait);
+    const std::vector<Item> all = items();
+    result_.nodes.reserve(all.size() + 1);
+    result_.after.reserve(all.size() + 1, 0);
+    add(Node{.begin = begin_, .end = begin_}, {});
+    sim::ShortSteps steps;
+    for (const Item& item : all) {
+      steps.note();
+      if (item.work) {
+        add_work(*item.work);
+      } else {
+        add_return(*item.call);
+      }
+    }
+    settle_lags();
+    return std::move(result_);
+  }
 
  private:
   // Work and waits of the host, by when they begin or return.
@@ -156,17 +168,189 @@ class Builder {
     sim::Time at{0};
     Place work{}, call{};
   };
-  std::vector<Item> items() const;
-  void add_work(std::size_t of_work);
-  void add_return(std::size_t call);
-  void add(const Node& node, const std::vector<Bound>& bounds);
+
+  std::vector<Item> items() const {
+    std::vector<Item> items;
+    std::vector<sim::Time> last_end(profile_.calls.size(), sim::Time::min());
+    sim::ShortSteps steps;
+    for (std::size_t place = 0; place < profile_.work.size(); ++place) {
+      steps.note();
+      const ProfiledWork& work = profile_.work[place];
+      items.push_back({.at = work.begin, .work = place});
+      if (const Place launch = work.launch()) last_end[*launch] = std::max(last_end[*launch], work.end);
+    }
+    for (std::size_t call = 0; call < profile_.calls.size(); ++call) {
+      steps.note();
+      const HostCall& one = profile_.calls[call];
+      const bool waits_for_own = last_end[call] > sim::Time::min() && last_end[call] <= one.end;
+      if (one.kind == HostCallKind::synchronise || waits_for_own) items.push_back({.at = one.end, .call = call});
+    }
+    std::ranges::stable_sort(items, {}, sim::as_short_steps(&Item::at));
+    return items;
+  }
+
   // The last return of the host at or before a moment, and what it may do from then on.
-  Bound host_at(Reason reason, sim::Time moment) const;
-  std::optional<Bound> seen_room(const Node& node, std::size_t stream, sim::Time behind);
+  Bound host_at(Reason reason, sim::Time moment) const {
+    const auto behind = std::ranges::upper_bound(returns_, moment, {}, &std::pair<sim::Time, std::size_t>::first);
+    if (behind == returns_.begin()) return {reason, 0, moment};
+    return {reason, std::prev(behind)->second, moment};
+  }
+
+  // How long the node began behind each bound, in addition to the bound's own distance, is settled at the end.
+  void add(const Node& node, const std::vector<Bound>& bounds) {
+    for (const Bound& one : bounds) {
+      result_.after.add({one.node, node.begin - one.at, one.reason == Reason::room});
+      reasons_.push_back(one.reason);
+    }
+    result_.after.end_list();
+    result_.nodes.push_back(node);
+  }
+
+  std::optional<Bound> seen_wait(const Node& node, std::size_t stream, sim::Time behind) {
+    auto last = ends_.upper_bound(node.begin);
+    while (last != ends_.begin()) {
+      --last;
+      if (last->first <= behind || last->first + event_reach < node.begin) return {};
+      const std::size_t other = profile_.work[*result_.nodes[last->second].work].stream;
+      if (other != stream && profile_.streams[other].device == profile_.streams[stream].device)
+        return Bound{Reason::event, last->second, last->first};
+    }
+    return {};
+  }
+
+  // The kernel of another stream that began last of those that run when the node begins.
+  std::optional<Bound> seen_room(const Node& node, std::size_t stream, sim::Time behind) {
+    const Filling::Kernel* const last = filling(stream).last(stream, node.begin, behind);
+    if (last == nullptr) return {};
+    return Bound{Reason::room, last->node, last->begin};
+  }
+
+  // Of events that the trace tells with their streams: the last work that was launched on the other stream before the
+  // event was recorded.
+  void add_event_waits(const ProfiledWork& work, std::vector<Bound>& bounds) {
+    if (!work.launch()) return;
+    const sim::Time launched = profile_.calls[*work.launch()].begin;
+    const std::vector<const StreamWait*>& waits = waits_[work.stream];
+    for (std::size_t& next = next_wait_[work.stream]; next < waits.size() && waits[next]->at <= launched; ++next) {
+      const std::vector<Launched>& before = queue_[waits[next]->of_stream];
+      const auto behind = std::ranges::lower_bound(before, waits[next]->recorded_at, {}, &Launched::launch);
+      if (behind == before.begin()) continue;
+      const std::size_t node = std::prev(behind)->node;
+      const sim::Time end = result_.nodes[node].end;
+      if (end <= work.begin) bounds.push_back({Reason::event, node, end});
+    }
+  }
+
+  void add_work(std::size_t of_work) {
+    const ProfiledWork& work = profile_.work[of_work];
+    Node node{.work = of_work, .begin = work.begin, .end = work.end};
+    std::vector<Bound> bounds;
+    Lanes& lanes = lanes_[work.stream];
+    Filling& gpu = filling(work.stream);
+    gpu.end_until(work.begin);
+    const sim::Time let_in = std::min(longest_let_in, (work.end - work.begin) / 2);
+    bool is_new = false;
+    const std::size_t place = lanes.free_at(work.begin + let_in, is_new);
+    const Lane before = lanes.all()[place];
+    if (!is_new) {
+      node.begin = std::max(node.begin, before.end);
+      bounds.push_back({Reason::stream, before.node, before.end});
+    }
+    if (work.launch()) bounds.push_back(host_at(Reason::launch, profile_.calls[*work.launch()].begin));
+    add_event_waits(work, bounds);
+    sim::Time bound = sim::Time::min();
+    for (const Bound& one : bounds) bound = std::max(bound, one.at);
+    if (bounds.empty() || node.begin - bound > prompt) {
+      if (const std::optional<Bound> seen = seen_wait(node, work.stream, bound)) {
+        bounds.push_back(*seen);
+        ++result_.by_time;
+      } else if (const std::optional<Bound> room = seen_room(node, work.stream, bound)) {
+        bounds.push_back(*room);
+        ++result_.for_room;
+      } else if (result_.nodes.size() > 1) {
+        ++result_.unexplained;
+      }
+    }
+    if (bounds.empty()) bounds.push_back({Reason::launch, 0, node.begin});
+    const std::size_t at = result_.nodes.size();
+    const auto fills = [this](std::size_t one) {
+      const WorkKind kind = profile_.work[one].kind;
+      return kind == WorkKind::matrix || kind == WorkKind::memory;
+    };
+    if (!is_new && fills(*result_.nodes[before.node].work)) {
+      const Node& last = result_.nodes[before.node];
+      gpu.end({last.begin, last.end, work.stream, place, before.node});
+    }
+    if (fills(of_work)) gpu.begin({node.begin, node.end, work.stream, place, at});
+    lanes.set(place, {at, node.end});
+    if (work.launch() && !profile_.waits.empty())
+      queue_[work.stream].push_back({profile_.calls[*work.launch()].begin, at});
+    ends_.emplace(node.end, at);
+    while (ends_.begin()->first + event_reach < work.begin) ends_.erase(ends_.begin());
+    add(node, bounds);
+  }
+
+  // A call that waits returns when what it waits for has ended, and no sooner than the host came to it. What that was
+  // is known of a whole device, and of work that the call launched itself; of a stream or an event it is the work that
+  // ended last while the call waited.
+  void add_return(std::size_t call) {
+    const HostCall& one = profile_.calls[call];
+    Node node{.begin = one.end, .end = one.end};
+    std::vector<Bound> bounds;
+    const auto ended = ends_.upper_bound(one.end);
+    const bool waited = ended != ends_.begin() && std::prev(ended)->first > one.begin;
+    if (waited) bounds.push_back({Reason::host, std::prev(ended)->second, std::prev(ended)->first});
+    if (one.name && profile_.names[*one.name].ends_with("DeviceSynchronize")) {
+      for (const auto& [stream, lanes] : lanes_) {
+        for (const Lane& lane : lanes.all()) {
+          if (lane.end <= one.end) bounds.push_back({Reason::host, lane.node, lane.end});
+        }
+      }
+    }
+    bounds.push_back(host_at(Reason::host, waited ? one.begin : one.end));
+    const std::size_t at = result_.nodes.size();
+    returns_.emplace_back(one.end, at);
+    add(node, bounds);
+  }
+
+  // The bound that held work back tells how promptly work of its reason begins; the others are taken to be as prompt as
+  // such are in the median, and no less than the trace shows.
+  void settle_lags() {
+    std::array<std::vector<double>, static_cast<std::size_t>(Reason::count)> lags;
+    // The first of the latest bounds.
+    const auto held_by = [](std::span<const After> after) {
+      return static_cast<std::size_t>(std::ranges::min_element(after, {}, &After::lag) - after.begin());
+    };
+    sim::ShortSteps steps;
+    std::size_t first = 0;  // wait of a node
+    for (std::size_t i = 1; i < result_.nodes.size(); ++i) {
+      steps.note();
+      const std::span<const After> after = std::as_const(result_.after)[i];
+      const std::size_t held = held_by(after);
+      lags[static_cast<std::size_t>(reasons_[first + held])].push_back(static_cast<double>(after[held].lag.count()));
+      first += after.size();
+    }
+    std::array<sim::Time, static_cast<std::size_t>(Reason::count)> typical{};
+    for (std::size_t reason = 0; reason < lags.size(); ++reason) {
+      if (!lags[reason].empty()) typical[reason] = sim::Time(static_cast<std::int64_t>(study::median(lags[reason])));
+    }
+    first = 0;
+    for (std::size_t i = 1; i < result_.nodes.size(); ++i) {
+      steps.note();
+      const std::span<After> after = result_.after[i];
+      const std::size_t held = held_by(after);
+      for (std::size_t j = 0; j < after.size(); ++j) {
+        const Node& other = result_.nodes[after[j].node];
+        const sim::Time slack = after[j].lag;
+        const sim::Time distance = result_.nodes[i].begin - slack - (after[j].of_begin ? other.begin : other.end);
+        after[j].lag =
+            distance + (j == held ? slack : std::min(slack, typical[static_cast<std::size_t>(reasons_[first + j])]));
+      }
+      first += after.size();
+    }
+  }
+
   Filling& filling(std::size_t stream) { return filling_[profile_.streams[stream].device]; }
-  std::optional<Bound> seen_wait(const Node& node, std::size_t stream, sim::Time behind);
-  void add_event_waits(const ProfiledWork& work, std::vector<Bound>& bounds);
-  void settle_lags();
 
   struct Launched {
     sim::Time launch{0};
@@ -185,205 +369,6 @@ class Builder {
   std::multimap<sim::Time, std::size_t> ends_;                   // nodes of work that ended lately
   std::vector<std::pair<sim::Time, std::size_t>> returns_;       // nodes of the host, by time
 };
-
-std::vector<Builder::Item> Builder::items() const {
-  std::vector<Item> items;
-  std::vector<sim::Time> last_end(profile_.calls.size(), sim::Time::min());
-  sim::ShortSteps steps;
-  for (std::size_t place = 0; place < profile_.work.size(); ++place) {
-    steps.note();
-    const ProfiledWork& work = profile_.work[place];
-    items.push_back({.at = work.begin, .work = place});
-    if (const Place launch = work.launch()) last_end[*launch] = std::max(last_end[*launch], work.end);
-  }
-  for (std::size_t call = 0; call < profile_.calls.size(); ++call) {
-    steps.note();
-    const HostCall& one = profile_.calls[call];
-    const bool waits_for_own = last_end[call] > sim::Time::min() && last_end[call] <= one.end;
-    if (one.kind == HostCallKind::synchronise || waits_for_own) items.push_back({.at = one.end, .call = call});
-  }
-  std::ranges::stable_sort(items, {}, sim::as_short_steps(&Item::at));
-  return items;
-}
-
-Bound Builder::host_at(Reason reason, sim::Time moment) const {
-  const auto behind = std::ranges::upper_bound(returns_, moment, {}, &std::pair<sim::Time, std::size_t>::first);
-  if (behind == returns_.begin()) return {reason, 0, moment};
-  return {reason, std::prev(behind)->second, moment};
-}
-
-// How long the node began behind each bound, in addition to the bound's own distance, is settled at the end.
-void Builder::add(const Node& node, const std::vector<Bound>& bounds) {
-  for (const Bound& one : bounds) {
-    result_.after.add({one.node, node.begin - one.at, one.reason == Reason::room});
-    reasons_.push_back(one.reason);
-  }
-  result_.after.end_list();
-  result_.nodes.push_back(node);
-}
-
-std::optional<Bound> Builder::seen_wait(const Node& node, std::size_t stream, sim::Time behind) {
-  auto last = ends_.upper_bound(node.begin);
-  while (last != ends_.begin()) {
-    --last;
-    if (last->first <= behind || last->first + event_reach < node.begin) return {};
-    const std::size_t other = profile_.work[*result_.nodes[last->second].work].stream;
-    if (other != stream && profile_.streams[other].device == profile_.streams[stream].device)
-      return Bound{Reason::event, last->second, last->first};
-  }
-  return {};
-}
-
-// The kernel of another stream that began last of those that run when the node begins.
-std::optional<Bound> Builder::seen_room(const Node& node, std::size_t stream, sim::Time behind) {
-  const Filling::Kernel* const last = filling(stream).last(stream, node.begin, behind);
-  if (last == nullptr) return {};
-  return Bound{Reason::room, last->node, last->begin};
-}
-
-// Of events that the trace tells with their streams: the last work that was launched on the other stream before the
-// event was recorded.
-void Builder::add_event_waits(const ProfiledWork& work, std::vector<Bound>& bounds) {
-  if (!work.launch()) return;
-  const sim::Time launched = profile_.calls[*work.launch()].begin;
-  const std::vector<const StreamWait*>& waits = waits_[work.stream];
-  for (std::size_t& next = next_wait_[work.stream]; next < waits.size() && waits[next]->at <= launched; ++next) {
-    const std::vector<Launched>& before = queue_[waits[next]->of_stream];
-    const auto behind = std::ranges::lower_bound(before, waits[next]->recorded_at, {}, &Launched::launch);
-    if (behind == before.begin()) continue;
-    const std::size_t node = std::prev(behind)->node;
-    const sim::Time end = result_.nodes[node].end;
-    if (end <= work.begin) bounds.push_back({Reason::event, node, end});
-  }
-}
-
-void Builder::add_work(std::size_t of_work) {
-  const ProfiledWork& work = profile_.work[of_work];
-  Node node{.work = of_work, .begin = work.begin, .end = work.end};
-  std::vector<Bound> bounds;
-  Lanes& lanes = lanes_[work.stream];
-  Filling& gpu = filling(work.stream);
-  gpu.end_until(work.begin);
-  const sim::Time let_in = std::min(longest_let_in, (work.end - work.begin) / 2);
-  bool is_new = false;
-  const std::size_t place = lanes.free_at(work.begin + let_in, is_new);
-  const Lane before = lanes.all()[place];
-  if (!is_new) {
-    node.begin = std::max(node.begin, before.end);
-    bounds.push_back({Reason::stream, before.node, before.end});
-  }
-  if (work.launch()) bounds.push_back(host_at(Reason::launch, profile_.calls[*work.launch()].begin));
-  add_event_waits(work, bounds);
-  sim::Time bound = sim::Time::min();
-  for (const Bound& one : bounds) bound = std::max(bound, one.at);
-  if (bounds.empty() || node.begin - bound > prompt) {
-    if (const std::optional<Bound> seen = seen_wait(node, work.stream, bound)) {
-      bounds.push_back(*seen);
-      ++result_.by_time;
-    } else if (const std::optional<Bound> room = seen_room(node, work.stream, bound)) {
-      bounds.push_back(*room);
-      ++result_.for_room;
-    } else if (result_.nodes.size() > 1) {
-      ++result_.unexplained;
-    }
-  }
-  if (bounds.empty()) bounds.push_back({Reason::launch, 0, node.begin});
-  const std::size_t at = result_.nodes.size();
-  const auto fills = [this](std::size_t one) {
-    const WorkKind kind = profile_.work[one].kind;
-    return kind == WorkKind::matrix || kind == WorkKind::memory;
-  };
-  if (!is_new && fills(*result_.nodes[before.node].work)) {
-    const Node& last = result_.nodes[before.node];
-    gpu.end({last.begin, last.end, work.stream, place, before.node});
-  }
-  if (fills(of_work)) gpu.begin({node.begin, node.end, work.stream, place, at});
-  lanes.set(place, {at, node.end});
-  if (work.launch() && !profile_.waits.empty())
-    queue_[work.stream].push_back({profile_.calls[*work.launch()].begin, at});
-  ends_.emplace(node.end, at);
-  while (ends_.begin()->first + event_reach < work.begin) ends_.erase(ends_.begin());
-  add(node, bounds);
-}
-
-// A call that waits returns when what it waits for has ended, and no sooner than the host came to it. What that was is
-// known of a whole device, and of work that the call launched itself; of a stream or an event it is the work that ended
-// last while the call waited.
-void Builder::add_return(std::size_t call) {
-  const HostCall& one = profile_.calls[call];
-  Node node{.begin = one.end, .end = one.end};
-  std::vector<Bound> bounds;
-  const auto ended = ends_.upper_bound(one.end);
-  const bool waited = ended != ends_.begin() && std::prev(ended)->first > one.begin;
-  if (waited) bounds.push_back({Reason::host, std::prev(ended)->second, std::prev(ended)->first});
-  if (one.name && profile_.names[*one.name].ends_with("DeviceSynchronize")) {
-    for (const auto& [stream, lanes] : lanes_) {
-      for (const Lane& lane : lanes.all()) {
-        if (lane.end <= one.end) bounds.push_back({Reason::host, lane.node, lane.end});
-      }
-    }
-  }
-  bounds.push_back(host_at(Reason::host, waited ? one.begin : one.end));
-  const std::size_t at = result_.nodes.size();
-  returns_.emplace_back(one.end, at);
-  add(node, bounds);
-}
-
-// The bound that held work back tells how promptly work of its reason begins; the others are taken to be as prompt as
-// such are in the median, and no less than the trace shows.
-void Builder::settle_lags() {
-  std::array<std::vector<double>, static_cast<std::size_t>(Reason::count)> lags;
-  // The first of the latest bounds.
-  const auto held_by = [](std::span<const After> after) {
-    return static_cast<std::size_t>(std::ranges::min_element(after, {}, &After::lag) - after.begin());
-  };
-  sim::ShortSteps steps;
-  std::size_t first = 0;  // wait of a node
-  for (std::size_t i = 1; i < result_.nodes.size(); ++i) {
-    steps.note();
-    const std::span<const After> after = std::as_const(result_.after)[i];
-    const std::size_t held = held_by(after);
-    lags[static_cast<std::size_t>(reasons_[first + held])].push_back(static_cast<double>(after[held].lag.count()));
-    first += after.size();
-  }
-  std::array<sim::Time, static_cast<std::size_t>(Reason::count)> typical{};
-  for (std::size_t reason = 0; reason < lags.size(); ++reason) {
-    if (!lags[reason].empty()) typical[reason] = sim::Time(static_cast<std::int64_t>(study::median(lags[reason])));
-  }
-  first = 0;
-  for (std::size_t i = 1; i < result_.nodes.size(); ++i) {
-    steps.note();
-    const std::span<After> after = result_.after[i];
-    const std::size_t held = held_by(after);
-    for (std::size_t j = 0; j < after.size(); ++j) {
-      const Node& other = result_.nodes[after[j].node];
-      const sim::Time slack = after[j].lag;
-      const sim::Time distance = result_.nodes[i].begin - slack - (after[j].of_begin ? other.begin : other.end);
-      after[j].lag =
-          distance + (j == held ? slack : std::min(slack, typical[static_cast<std::size_t>(reasons_[first + j])]));
-    }
-    first += after.size();
-  }
-}
-
-Dependencies Builder::build() && {
-  for (const StreamWait& wait : profile_.waits) waits_[wait.stream].push_back(&wait);
-  const std::vector<Item> all = items();
-  result_.nodes.reserve(all.size() + 1);
-  result_.after.reserve(all.size() + 1, 0);
-  add(Node{.begin = begin_, .end = begin_}, {});
-  sim::ShortSteps steps;
-  for (const Item& item : all) {
-    steps.note();
-    if (item.work) {
-      add_work(*item.work);
-    } else {
-      add_return(*item.call);
-    }
-  }
-  settle_lags();
-  return std::move(result_);
-}
 
 }  // namespace
 

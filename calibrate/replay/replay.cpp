@@ -51,19 +51,26 @@ class Active {
     const std::size_t sort = kind               ? static_cast<std::size_t>(*kind)
                              : piece.collective ? first_collective + *piece.collective
                                                 : besides;
-    const auto [at, is_new] = places_.try_emplace({piece.device, sort}, classes_.size());
-    if (is_new) {
-      classes_.emplace_back();
-      gpus_[piece.device].classes.try_emplace(sort, at->second);
-    }
+    const auto [at, is_new] = gpus_[piece.device].try_emplace(sort, classes_.size());
+    if (is_new) classes_.emplace_back();
     return at->second;
   }
   const Class& at(std::size_t place) const { return classes_[place]; }
   // Of classes of which something runs.
   const std::vector<std::size_t>& running() const { return running_; }
 
-  void begin(const Piece& piece) { count(piece, 1); }
-  void end(const Piece& piece) { count(piece, -1); }
+  void begin(const Piece& piece) {
+    const std::size_t place = class_of(piece);
+    if (classes_[place].running++ > 0) return;  // as many sorts as before
+    running_.push_back(place);
+    slow_down(gpus_[piece.device]);
+  }
+  void end(const Piece& piece) {
+    const std::size_t place = class_of(piece);
+    if (--classes_[place].running > 0) return;
+    std::erase(running_, place);
+    slow_down(gpus_[piece.device]);
+  }
   // Time in which nothing begins or ends.
   void pass(sim::Time time) {
     const auto passed = static_cast<double>(time.count());
@@ -71,60 +78,33 @@ class Active {
   }
 
  private:
-  // Places among sorts of a GPU: what computes, anything else, collectives.
+  // Classes by sort: what computes, anything else, collectives.
+  using Gpu = std::map<std::size_t, std::size_t>;
   static constexpr std::size_t first_collective = besides + 1;
-  struct Gpu {
-    std::array<std::size_t, besides> computing{};
-    std::map<std::size_t, std::size_t> classes{};  // by sort
-    std::map<std::size_t, int> collectives{};      // how many run of each
-  };
 
-  void count(const Piece& piece, int by) {
-    const std::size_t place = class_of(piece);
-    Class& own = classes_[place];
-    by > 0 ? ++own.running : --own.running;
-    Gpu& gpu = gpus_[piece.device];
-    if (by > 0 && own.running == 1) {
-      running_.push_back(place);
-    } else if (own.running == 0) {
-      std::erase(running_, place);
-    } else {
-      return;  // as many sorts as before
-    }
-    if (const std::optional<Beside> kind = computes(piece)) {
-      gpu.computing[static_cast<std::size_t>(*kind)] = own.running;
-    } else if (piece.collective) {
-      if (own.running > 0) {
-        gpu.collectives[*piece.collective] = 1;
-      } else {
-        gpu.collectives.erase(*piece.collective);
-      }
-    }
-    slow_down(gpu);
-  }
-
-  void slow_down(Gpu& gpu) {
-    std::array<double, besides> slows;
-    slows.fill(1.0);
-    for (const auto& [collective, runs] : gpu.collectives) {
-      double most = 1.0;
-      for (std::size_t kind = 0; kind < besides; ++kind) {
-        slows[kind] = std::max(slows[kind], tenants_[collective]->slows[kind]);
-        if (gpu.computing[kind] > 0) most = std::max(most, tenants_[collective]->slowed[kind]);
-      }
-      classes_[gpu.classes.at(first_collective + collective)].slowdown = most;
-    }
+  void slow_down(const Gpu& gpu) {
+    std::array<Class*, besides> computing{};
     for (std::size_t kind = 0; kind < besides; ++kind) {
-      const auto known = gpu.classes.find(kind);
-      if (known != gpu.classes.end()) classes_[known->second].slowdown = slows[kind];
+      if (const auto known = gpu.find(kind); known != gpu.end()) computing[kind] = &classes_[known->second];
+      if (computing[kind] != nullptr) computing[kind]->slowdown = 1.0;
+    }
+    for (auto at = gpu.lower_bound(first_collective); at != gpu.end(); ++at) {
+      Class& collective = classes_[at->second];
+      if (collective.running == 0) continue;
+      const Tenant& tenant = *tenants_[at->first - first_collective];
+      collective.slowdown = 1.0;
+      for (std::size_t kind = 0; kind < besides; ++kind) {
+        if (computing[kind] == nullptr) continue;
+        computing[kind]->slowdown = std::max(computing[kind]->slowdown, tenant.slows[kind]);
+        if (computing[kind]->running > 0) collective.slowdown = std::max(collective.slowdown, tenant.slowed[kind]);
+      }
     }
   }
 
   const Tenants& tenants_;
   std::vector<Class> classes_;
-  std::map<std::pair<std::int64_t, std::size_t>, std::size_t> places_;  // by GPU and sort
-  std::vector<std::size_t> running_;
   std::map<std::int64_t, Gpu> gpus_;
+  std::vector<std::size_t> running_;
 };
 
 // What computes on a GPU, as traced: which kinds from each moment on.
@@ -224,30 +204,22 @@ class Player {
   // `alone`: what each takes with nothing beside it. All of these outlive it.
   Player(const Run& run, const std::vector<sim::Time>& alone, const Tenants& tenants)
       : pieces_(run.pieces), alone_(alone), active_(tenants) {
-    const std::vector<Piece>& pieces = run.pieces;
-    now_ = pieces.front().begin;
-    for (const bool of_begin : {false, true}) {
-      std::vector<std::uint32_t>& first = of_begin ? first_beside_ : first_follower_;
-      first.assign(pieces.size() + 1, 0);
-      for (std::size_t i = 0; i < pieces.size(); ++i) {
-        steps_.note();
-        for (const After& after : run.after[i]) first[after.node + 1] += after.of_begin == of_begin ? 1 : 0;
-      }
-      std::partial_sum(first.begin(), first.end(), first.begin());
-      (of_begin ? beside_ : followers_).resize(first.back());
+    now_ = pieces_.front().begin;
+    first_.assign(pieces_.size() + 1, 0);
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      steps_.note();
+      for (const After& after : run.after[i]) ++first_[after.node + 1];
     }
-    std::vector<std::uint32_t> next_follower(first_follower_.begin(), first_follower_.end() - 1);
-    std::vector<std::uint32_t> next_beside(first_beside_.begin(), first_beside_.end() - 1);
-    waits_for_.resize(pieces.size());
-    played_.resize(pieces.size(), {sim::Time::min(), sim::Time::min()});
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    followers_.resize(first_.back(), After(0, sim::Time(0)));
+    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
+    waits_for_.resize(pieces_.size());
+    played_.resize(pieces_.size(), {sim::Time::min(), sim::Time::min()});
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
       steps_.note();
       waits_for_[i] = static_cast<std::uint32_t>(run.after[i].size());
-      for (const After& after : run.after[i]) {
-        Follower& one = after.of_begin ? beside_[next_beside[after.node]++] : followers_[next_follower[after.node]++];
-        one = {static_cast<std::uint32_t>(i), after.lag};
-      }
-      if (waits_for_[i] == 0) starts_.push({pieces[i].begin, i});
+      for (const After& after : run.after[i]) followers_[next[after.node]++] = After(i, after.lag, after.of_begin);
+      if (waits_for_[i] == 0) starts_.push({pieces_[i].begin, i});
     }
   }
 
@@ -261,7 +233,7 @@ class Player {
         starts_.pop();
         pass(at);
         played_[piece].begin = at;
-        release(beside_, first_beside_, piece);
+        release(piece, true);
         if (alone_[piece] == sim::Time(0)) {
           end(piece);
         } else {
@@ -278,10 +250,6 @@ class Player {
   }
 
  private:
-  struct Follower {
-    std::uint32_t piece = 0;
-    sim::Time lag{0};
-  };
   struct End {
     sim::Time at{0};
     std::size_t piece = 0;
@@ -315,22 +283,22 @@ class Player {
   // What waits starts when the last of all that it waits for lets it, and not in the past.
   void end(std::size_t piece) {
     played_[piece].end = now_;
-    release(followers_, first_follower_, piece);
+    release(piece, false);
   }
-  void release(const std::vector<Follower>& followers, const std::vector<std::uint32_t>& first, std::size_t piece) {
-    for (std::uint32_t i = first[piece]; i < first[piece + 1]; ++i) {
-      const Follower& follower = followers[i];
-      sim::Time& from = played_[follower.piece].begin;
+  void release(std::size_t piece, bool of_begin) {
+    for (std::uint32_t i = first_[piece]; i < first_[piece + 1]; ++i) {
+      const After& follower = followers_[i];
+      if (follower.of_begin != of_begin) continue;
+      sim::Time& from = played_[follower.node].begin;
       from = std::max(from, now_ + follower.lag);
-      if (--waits_for_[follower.piece] == 0) starts_.push({std::max(now_, from), follower.piece});
+      if (--waits_for_[follower.node] == 0) starts_.push({std::max(now_, from), follower.node});
     }
   }
 
   const std::vector<Piece>& pieces_;
   const std::vector<sim::Time>& alone_;
-  // Of the end and of the begin of each piece, from the places on that it has in the lists of first ones.
-  std::vector<Follower> followers_, beside_;
-  std::vector<std::uint32_t> first_follower_, first_beside_;
+  std::vector<After> followers_;  // of each piece, from the place on that it has in first_: who waits for it
+  std::vector<std::uint32_t> first_;
   std::vector<std::uint32_t> waits_for_;
   std::vector<Played> played_;
   Active active_;

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "calibrate/readers/profile_reading.h"
 #include "calibrate/replay/dependencies.h"
 #include "sim/config/config_error.h"
 #include "sim/simulator.h"
