@@ -7,7 +7,7 @@
 #include <set>
 
 #include "models/collectives/algorithm.h"
-#include "study/c3/c3_study_results.h"
+#include "study/c3/c3_study.h"
 #include "study/uncertainty/fidelity.h"
 
 namespace c3sim::study {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "study/c3/c3_study_results.h"
+#include "study/c3/c3_study.h"
 #include "study/c3/finer_grain.h"
 #include "study/c3/sublayer_study.h"
 

@@ -180,6 +180,16 @@ bool is_number(const Cell& cell) {
   return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
 }
 
+std::optional<double> number_of(const Cell& cell) {
+  if (const auto* const value = std::get_if<double>(&cell)) return *value;
+  if (const auto* const value = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*value);
+  return {};
+}
+
+std::size_t place_of(const std::vector<Column>& columns, const std::string& key) {
+  return static_cast<std::size_t>(std::ranges::find(columns, key, &Column::key) - columns.begin());
+}
+
 void ResultTable::add_row(std::vector<Cell> cells) {
   SIM_CHECK(cells.size() == columns_.size());
   rows_.push_back(std::move(cells));

@@ -12,7 +12,7 @@
 
 #include "study/run/platform_file.h"
 #include "study/run/testbed.h"
-#include "study/sweep/point.h"
+#include "study/sweep/sweep_axis.h"
 #include "study/uncertainty/ensemble.h"
 
 namespace c3sim::study {

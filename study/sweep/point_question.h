@@ -14,7 +14,7 @@
 #include "study/ask/questions.h"
 #include "study/ask/words.h"
 #include "study/report/results.h"
-#include "study/sweep/point.h"
+#include "study/sweep/sweep_axis.h"
 
 namespace c3sim::study {
 

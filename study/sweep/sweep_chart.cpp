@@ -9,8 +9,6 @@
 #include <iterator>
 
 #include "study/report/statistics.h"
-#include "study/sweep/choice_tally.h"
-#include "study/uncertainty/interval.h"
 
 namespace c3sim::study {
 
@@ -55,16 +53,6 @@ bool is_descending(const SweepStudy& study, const std::string& x) {
 }
 
 }  // namespace
-
-std::size_t place_of(const std::vector<Column>& columns, const std::string& key) {
-  return static_cast<std::size_t>(std::ranges::find(columns, key, &Column::key) - columns.begin());
-}
-
-std::optional<double> number_of(const Cell& cell) {
-  if (const auto* const value = std::get_if<double>(&cell)) return *value;
-  if (const auto* const value = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*value);
-  return {};
-}
 
 SweepChart::SweepChart(const SweepStudy& study, const ChartAxes& axes, bool of_medians)
     : study_(study),

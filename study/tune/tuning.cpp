@@ -99,13 +99,13 @@ std::vector<Decisions> kinds_of(const TuningQuestion& question, const models::Pl
   std::vector<Decisions> kinds;
   for (const CollectiveKind kind : question.collectives) {
     if (!question.gemms.empty()) {
-      kinds.emplace_back(std::make_shared<PairAlternatives>(kind, platform), pairs_of(question));
+      kinds.emplace_back(pair_alternatives(kind, platform), pairs_of(question));
     }
-    kinds.emplace_back(std::make_shared<CollectiveAlternatives>(kind, platform), sizes_alone());
+    kinds.emplace_back(collective_alternatives(kind, platform), sizes_alone());
   }
   if (!question.schedules) return kinds;
   for (const auto collective : {DependentSchedule::Collective::gather, DependentSchedule::Collective::scatter}) {
-    kinds.emplace_back(std::make_shared<Alternatives>(schedule_alternatives(collective)), gemms_of(question));
+    kinds.emplace_back(schedule_alternatives(collective), gemms_of(question));
   }
   return kinds;
 }
@@ -114,15 +114,15 @@ std::vector<Decisions> kinds_of(const TuningQuestion& question, const models::Pl
 using Rules = std::vector<std::pair<std::string, std::vector<std::size_t>>>;
 
 Rules rules_of(Testbed& testbed, const Decisions& decisions) {
-  const auto* const pairs = dynamic_cast<const PairAlternatives*>(&decisions.alternatives());
-  if (pairs == nullptr) {  // what is done without a choice
-    return {{decisions.alternatives().all().front().name, std::vector<std::size_t>(decisions.all().size(), 0)}};
+  const Alternatives& alternatives = decisions.alternatives();
+  if (alternatives.subject() != Alternatives::Subject::pair) {  // what is done without a choice
+    return {{alternatives.all().front().name, std::vector<std::size_t>(decisions.all().size(), 0)}};
   }
   Rules rules;
   for (const Strategy strategy : all_strategies()) {
     std::vector<std::size_t> chosen;
     for (const Decision& decision : decisions.all()) {
-      const std::optional<std::size_t> one = pairs->by_strategy(testbed, decision.sizes, strategy);
+      const std::optional<std::size_t> one = alternatives.by_strategy(testbed, decision.sizes, strategy);
       if (one) chosen.push_back(*one);
     }
     if (chosen.size() == decisions.all().size()) rules.emplace_back(to_string(strategy), std::move(chosen));
@@ -192,19 +192,18 @@ std::vector<EngineThreshold::Range> undecided(const std::vector<Rivals>& rivals,
   return ranges;
 }
 
-std::vector<Rivals> rivals_of(const CollectiveAlternatives& alternatives, const std::vector<Decision>& decisions,
+std::vector<Rivals> rivals_of(const Alternatives& alternatives, const std::vector<Decision>& decisions,
                               bool prelaunch) {
   std::vector<Rivals> all;
   for (const Decision& decision : decisions) {
     Rivals rivals{decision.sizes.bytes, std::numeric_limits<double>::infinity(),
                   std::numeric_limits<double>::infinity()};
     for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
-      const CollectiveChoice& choice = alternatives.choices()[i];
+      const CollectiveChoice& choice = alternatives.all()[i].choice.collective;
       const Attempted& attempt = decision.attempts[i];
       if (!attempt.is_possible) continue;
-      const bool kernels = choice.backend == models::Backend::rccl;
-      if (!kernels && choice.prelaunch != prelaunch) continue;
-      double& best = kernels ? rivals.kernels : rivals.engines;
+      if (choice.by_engines() && choice.prelaunch != prelaunch) continue;
+      double& best = choice.by_engines() ? rivals.engines : rivals.kernels;
       best = std::min(best, sim::to_seconds(attempt.known()).value());
     }
     if (std::isfinite(rivals.engines)) all.push_back(rivals);
@@ -213,12 +212,12 @@ std::vector<Rivals> rivals_of(const CollectiveAlternatives& alternatives, const 
 }
 
 void add_thresholds(Tuning& tuning, const Decisions& decisions) {
-  const auto* const alternatives = dynamic_cast<const CollectiveAlternatives*>(&decisions.alternatives());
-  if (alternatives == nullptr) return;
+  const Alternatives& alternatives = decisions.alternatives();
+  if (alternatives.subject() != Alternatives::Subject::collective) return;
   for (const bool prelaunch : {false, true}) {
-    const std::vector<Rivals> rivals = rivals_of(*alternatives, decisions.all(), prelaunch);
+    const std::vector<Rivals> rivals = rivals_of(alternatives, decisions.all(), prelaunch);
     if (rivals.empty()) continue;
-    EngineThreshold threshold{alternatives->kind(), prelaunch, from_where_above(rivals, 0.0)};
+    EngineThreshold threshold{alternatives.kind(), prelaunch, from_where_above(rivals, 0.0)};
     threshold.undecided = undecided(rivals, std::log1p(tuning.question.error));
     tuning.thresholds.push_back(threshold);
   }

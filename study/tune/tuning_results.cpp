@@ -1,5 +1,3 @@
-#include "study/tune/tuning_results.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <set>
 
 #include "study/report/table_of.h"
+#include "study/tune/tuning.h"
 #include "study/uncertainty/fidelity.h"
 
 namespace c3sim::study {
@@ -28,23 +27,18 @@ std::string names_of(const Alternatives& alternatives, std::vector<std::size_t> 
   return text;
 }
 
-bool is_of_gemms(const Alternatives& alternatives) { return alternatives.features().size() > 1; }
-bool is_of_arrays(const Alternatives& alternatives) {
-  return std::ranges::find(alternatives.features(), "bytes", &SizeFeature::name) != alternatives.features().end();
+bool is_of_gemms(const Alternatives& alternatives) {
+  return alternatives.subject() != Alternatives::Subject::collective;
 }
 
 // Of a collective alone as of itself; of what runs beside or around a GEMM never better than extrapolated.
 Fidelity fidelity_of_choice(const Alternatives& alternatives, std::size_t place, const Sizes& sizes,
                             const models::PlatformSpec& platform) {
-  if (const auto* const alone = dynamic_cast<const CollectiveAlternatives*>(&alternatives)) {
-    return fidelity_of(alone->choices()[place].spec(alone->kind(), sizes.bytes, platform), platform);
-  }
-  Fidelity weakest = weaker(Fidelity::extrapolated, fidelity_of(sizes.gemm, platform.gpu.cus(), platform));
-  if (const auto* const pairs = dynamic_cast<const PairAlternatives*>(&alternatives)) {
-    const CollectiveChoice& by = pairs->choices()[place].collective;
-    weakest = weaker(weakest, fidelity_of(by.spec(pairs->kind(), sizes.bytes, platform), platform));
-  }
-  return weakest;
+  const CollectiveChoice& by = alternatives.all()[place].choice.collective;
+  const auto of_collective = [&] { return fidelity_of(by.spec(alternatives.kind(), sizes.bytes, platform), platform); };
+  if (!is_of_gemms(alternatives)) return of_collective();
+  const Fidelity weakest = weaker(Fidelity::extrapolated, fidelity_of(sizes.gemm, platform.gpu.cus(), platform));
+  return alternatives.subject() == Alternatives::Subject::pair ? weaker(weakest, of_collective()) : weakest;
 }
 
 // Of decisions about collectives alone, or of the others.
@@ -73,15 +67,17 @@ ResultTable choice_table(const Tuning& tuning, const models::PlatformSpec& platf
       std::vector<std::size_t> others = within_error(decision, tuning.question.error);
       std::erase(others, best);
       const Attempted& first = decision.attempts.front();
-      table.add_row(
-          {alternatives.key(), is_of_gemms(alternatives) ? Cell(models::to_string(decision.sizes.gemm)) : Cell(),
-           is_of_arrays(alternatives) ? Cell(static_cast<std::int64_t>(decision.sizes.bytes.value())) : Cell(),
-           alternatives.all()[best].name, sim::to_microseconds(decision.attempts[best].known()),
-           first.is_possible ? Cell((1.0 + decision.regret(0)) / (1.0 + decision.regret(best))) : Cell(),
-           alternatives.all()[ruled].name,
-           decision.attempts[ruled].is_possible ? Cell(100.0 * decision.regret(ruled)) : Cell(),
-           names_of(alternatives, others), decision.attempts[best].is_measured, 100.0 * tuning.question.error,
-           std::string(to_string(fidelity_of_choice(alternatives, best, decision.sizes, platform)))});
+      table.add_row({alternatives.key(),
+                     is_of_gemms(alternatives) ? Cell(models::to_string(decision.sizes.gemm)) : Cell(),
+                     alternatives.subject() != Alternatives::Subject::schedule
+                         ? Cell(static_cast<std::int64_t>(decision.sizes.bytes.value()))
+                         : Cell(),
+                     alternatives.all()[best].name, sim::to_microseconds(decision.attempts[best].known()),
+                     first.is_possible ? Cell((1.0 + decision.regret(0)) / (1.0 + decision.regret(best))) : Cell(),
+                     alternatives.all()[ruled].name,
+                     decision.attempts[ruled].is_possible ? Cell(100.0 * decision.regret(ruled)) : Cell(),
+                     names_of(alternatives, others), decision.attempts[best].is_measured, 100.0 * tuning.question.error,
+                     std::string(to_string(fidelity_of_choice(alternatives, best, decision.sizes, platform)))});
     }
   }
   return table;
@@ -491,17 +487,17 @@ struct OpenPair {
 std::vector<OpenPair> open_pairs(const Tuning& tuning) {
   std::vector<OpenPair> all;
   for (const TunedDecisions& kind : tuning.kinds) {
-    const auto* const pairs = dynamic_cast<const PairAlternatives*>(&kind.decisions.alternatives());
-    if (pairs == nullptr) continue;
+    const Alternatives& pairs = kind.decisions.alternatives();
+    if (pairs.subject() != Alternatives::Subject::pair) continue;
     for (const Decision& decision : kind.decisions.all()) {
       const std::vector<std::size_t> open = within_error(decision, tuning.question.error);
       if (decision.is_drawn || open.size() == 1) continue;
       std::vector<std::string> rows;
       for (const std::size_t i : open) {
-        if (!decision.attempts[i].is_measured) rows.push_back(plan_row(pairs->trial_of(decision.sizes, i)));
+        if (!decision.attempts[i].is_measured) rows.push_back(plan_row(pairs.trial_of(decision.sizes, i)));
       }
       if (rows.empty()) continue;
-      all.push_back({fmt::format("{} beside {}: which of {}, {} not measured", to_string(pairs->kind()), decision.name,
+      all.push_back({fmt::format("{} beside {}: which of {}, {} not measured", to_string(pairs.kind()), decision.name,
                                  open.size(), rows.size()),
                      std::move(rows)});
     }

@@ -2,7 +2,7 @@
 #include <sstream>
 
 #include "sim/config/config.h"
-#include "study/c3/c3_study_results.h"
+#include "study/c3/c3_study.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
 

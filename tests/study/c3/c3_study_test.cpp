@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "study/c3/c3_study_results.h"
-
 namespace c3sim::study {
 namespace {
 

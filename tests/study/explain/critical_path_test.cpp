@@ -1,6 +1,6 @@
 #include <map>
 
-#include "study/explain/run_record.h"
+#include "study/explain/run_trace.h"
 #include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"

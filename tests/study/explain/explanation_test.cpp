@@ -1,9 +1,8 @@
-#include "study/explain/explanation.h"
-
 #include <sstream>
 #include <string>
 
 #include "study/ask/answers.h"
+#include "study/explain/run_trace.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
 

@@ -7,8 +7,7 @@
 #include <set>
 
 #include "sim/check.h"
-#include "study/report/page_json.h"
-#include "study/report/results_page.h"
+#include "study/report/page.h"
 
 namespace c3sim::study {
 namespace {

@@ -5,8 +5,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "study/report/html_file.h"
-#include "study/report/page_json.h"
 #include "study/report/page_parts.h"
 #include "tests/testing.h"
 

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "sim/config/config_error.h"
-#include "study/report/html_file.h"
+#include "study/report/page.h"
 #include "study/report/results_folder.h"
-#include "study/report/results_page.h"
 #include "study/report/statistics.h"
 #include "tests/testing.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/config/config.h"
-#include "study/sweep/choice_tally.h"
+#include "study/sweep/sweep_results.h"
 #include "tests/testing.h"
 
 namespace c3sim::study {

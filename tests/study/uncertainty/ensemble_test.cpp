@@ -6,7 +6,7 @@
 #include <numeric>
 #include <set>
 
-#include "study/uncertainty/interval.h"
+#include "study/report/statistics.h"
 #include "study/uncertainty/latin_hypercube.h"
 #include "tests/study/fitted_platform.h"
 #include "tests/study/test_platform.h"
