@@ -244,12 +244,11 @@ std::optional<double> percent(std::optional<double> share) {
 // Of any strategy or collective where none is named: isolated times do not depend on it, nor that of the GEMM on this.
 const C3Result* find_result(std::span<const StudyResult> results, const StudyPair& pair,
                             std::optional<CollectiveKind> kind, std::optional<Strategy> strategy = {}) {
-  for (const StudyResult& result : results) {
-    const bool meant = (!strategy || *strategy == result.c3.strategy) &&
-                       (!kind || *kind == result.c3.scenario.collective) && result.c3.scenario.name == pair.name;
-    if (meant) return &result.c3;
-  }
-  return nullptr;
+  const auto found = std::ranges::find_if(results, [&](const StudyResult& result) {
+    return (!strategy || *strategy == result.c3.strategy) && (!kind || *kind == result.c3.scenario.collective) &&
+           result.c3.scenario.name == pair.name;
+  });
+  return found == results.end() ? nullptr : &found->c3;
 }
 
 bool belongs_to(PaperFigure figure, Strategy strategy) {
@@ -301,23 +300,13 @@ bool loses(const C3Result& result) {
 
 // Without columns of published figures in which nothing stands, as in a study of one's own.
 ResultTable without_empty_published(const ResultTable& table) {
-  const auto is_shown = [&table](std::size_t c) {
-    const auto is_empty = [c](const std::vector<Cell>& row) { return row[c] == Cell(); };
-    return !table.columns()[c].key.starts_with("published") || !std::ranges::all_of(table.rows(), is_empty);
-  };
-  std::vector<Column> columns;
+  std::vector<Shown<std::vector<Cell>>> shown;
   for (std::size_t c = 0; c < table.columns().size(); ++c) {
-    if (is_shown(c)) columns.push_back(table.columns()[c]);
+    const auto is_empty = [c](const std::vector<Cell>& row) { return row[c] == Cell(); };
+    if (table.columns()[c].key.starts_with("published") && std::ranges::all_of(table.rows(), is_empty)) continue;
+    shown.push_back({table.columns()[c], [c](const std::vector<Cell>& row) { return row[c]; }});
   }
-  ResultTable kept(std::move(columns));
-  for (const std::vector<Cell>& row : table.rows()) {
-    std::vector<Cell> cells;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      if (is_shown(c)) cells.push_back(row[c]);
-    }
-    kept.add_row(std::move(cells));
-  }
-  return kept;
+  return table_of(table.rows(), shown);
 }
 
 }  // namespace
@@ -510,10 +499,9 @@ BarChart speedup_chart(const C3Study& study, std::span<const StudyResult> result
     for (const LengthClass length_class : sim::all_of<LengthClass>()) add(kind, length_class);
     if (chart.bars.size() > before + 1) add(kind, {});
   }
-  const auto is_published = [](const Bar& bar) {
-    return std::ranges::any_of(bar.published, [](const auto& range) { return range.has_value(); });
-  };
-  if (std::ranges::any_of(chart.bars, is_published)) {
+  if (std::ranges::any_of(chart.bars, [](const Bar& bar) {
+        return std::ranges::any_of(bar.published, [](const auto& range) { return range.has_value(); });
+      })) {
     chart.caption =
         "Published for the classes: the lowest and the highest fraction of ideal over all three, at the predicted "
         "ideal of each; for their mean: the speedup.";
@@ -535,34 +523,18 @@ Results study_results(const C3Study& study, std::span<const StudyResult> results
     BarChart chart = speedup_chart(study, results, figure);
     if (!chart.bars.empty()) speedups.emplace_back(std::move(chart));
   }
-  const std::size_t scenarios = study.pairs.size() * study.collectives.size();
-  const std::string averages =
-      fmt::format("{} on {}: {} scenarios; mean over collectives and classes{}", study.name, platform, scenarios,
-                  study.published.empty() ? "" : ", beside the published figure");
-  std::vector<NamedTable> tables{
-      {"results", "Every scenario under every strategy", c3_table(all), false},
-      {"by_strategy",
-       averages,
-       without_empty_published(strategy_table(study, results)),
-       true,
-       {fraction_chart(study, results, platform)},
-       true},
-      {"by_class", "Of ideal by collective and class", without_empty_published(class_table(study, results)), true,
-       std::move(speedups), true},
-      {"pairs",
-       "Isolated times and the class that follows from them",
-       without_empty_published(pair_table(study, results)),
-       true,
-       {},
-       true}};
-  ResultTable heuristic = heuristic_table(study, results);
-  if (!heuristic.rows().empty()) {
-    tables.push_back({"heuristic",
-                      "CUs reserved by heuristic, against the sweep of c3_sp_rp",
-                      std::move(heuristic),
-                      true,
-                      {},
-                      true});
+  const std::string averages = fmt::format("{} on {}: {} scenarios; mean over collectives and classes{}", study.name,
+                                           platform, study.pairs.size() * study.collectives.size(),
+                                           study.published.empty() ? "" : ", beside the published figure");
+  std::vector<NamedTable> tables{{"results", "Every scenario under every strategy", c3_table(all), false}};
+  const auto add = [&](const char* key, std::string title, const ResultTable& table, std::vector<Chart> charts = {}) {
+    tables.push_back({key, std::move(title), without_empty_published(table), true, std::move(charts), true});
+  };
+  add("by_strategy", averages, strategy_table(study, results), {fraction_chart(study, results, platform)});
+  add("by_class", "Of ideal by collective and class", class_table(study, results), std::move(speedups));
+  add("pairs", "Isolated times and the class that follows from them", pair_table(study, results));
+  if (const ResultTable heuristic = heuristic_table(study, results); !heuristic.rows().empty()) {
+    add("heuristic", "CUs reserved by heuristic, against the sweep of c3_sp_rp", heuristic);
   }
   return {platform, std::move(tables), study.warnings, std::move(runs), fmt::format("{} on {}", study.name, platform)};
 }

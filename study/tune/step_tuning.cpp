@@ -16,6 +16,7 @@
 #include "study/ask/question_columns.h"
 #include "study/ask/request.h"
 #include "study/ask/words.h"
+#include "study/report/table_of.h"
 #include "study/run/testbed.h"
 #include "study/step/step_faults.h"
 #include "study/step/step_fidelity.h"
@@ -98,19 +99,21 @@ StepQuestion all_by(StepQuestion question, models::Backend backend, bool prelaun
   return question;
 }
 
-// What a rule admits, of which it takes the fastest.
-struct LayerRuleWay {
-  std::string choice;
+// One way to do the step, and what came of it. The name is of what carries its collectives.
+struct StepWay {
+  std::string name;
   StepQuestion question;
+  std::optional<StepResult> result{};
+  std::string why_not{};
 };
-using LayerRuleWays = std::vector<LayerRuleWay>;
+using StepWays = std::vector<StepWay>;
 
 // RCCL, engines with commands queued as the step goes and beforehand, and the others.
-LayerRuleWays ways_by_one(const StepQuestion& question) {
+StepWays ways_by_one(const StepQuestion& question) {
   using enum models::Backend;
-  LayerRuleWays ways{{"rccl", all_by(question, rccl, false)},
-                     {"sdma", all_by(question, sdma, false)},
-                     {"sdma, prelaunched", all_by(question, sdma, true)}};
+  StepWays ways{{"rccl", all_by(question, rccl, false)},
+                {"sdma", all_by(question, sdma, false)},
+                {"sdma, prelaunched", all_by(question, sdma, true)}};
   for (const models::Backend backend : {one_shot, two_shot}) {
     ways.push_back({std::string(models::to_string(backend)), all_by(question, backend, false)});
   }
@@ -120,7 +123,7 @@ LayerRuleWays ways_by_one(const StepQuestion& question) {
 // Each carrier for all, from which single collectives may then go another way.
 std::vector<StepQuestion> with_other_carrier(const StepQuestion& now, std::span<const StepCollective> collectives) {
   std::vector<StepQuestion> others;
-  for (const auto& [name, way] : ways_by_one(now)) others.push_back(with_all_chosen(way, collectives));
+  for (const StepWay& way : ways_by_one(now)) others.push_back(with_all_chosen(way.question, collectives));
   return others;
 }
 
@@ -152,30 +155,23 @@ StepQuestion plainly(StepQuestion question, std::span<const StepCollective> coll
   return question;
 }
 
-LayerRuleWays ways_by(models::Backend backend, const LayerRuleWays& ways) {
-  LayerRuleWays by_it;
-  std::ranges::copy_if(ways, std::back_inserter(by_it),
-                       [&](const LayerRuleWay& way) { return way.question.collectives == backend; });
-  return by_it;
-}
-
-std::vector<std::pair<std::string, LayerRuleWays>> rules_for(const StepQuestion& tuned) {
-  const LayerRuleWays by_one = ways_by_one(tuned);
-  const LayerRuleWays by_rccl = ways_by(models::Backend::rccl, by_one);
-  const LayerRuleWays by_engines = ways_by(models::Backend::sdma, by_one);
-  LayerRuleWay usual{"tuned", tuned};
+std::vector<std::pair<std::string, StepWays>> rules_for(const StepQuestion& tuned) {
+  const StepWays by_one = ways_by_one(tuned);
+  const StepWays by_rccl{by_one[0]};
+  const StepWays by_engines{by_one[1], by_one[2]};
+  StepWay usual{"tuned", tuned};
   for (auto& [name, carrier] : usual.question.chosen) carrier.channels.reset();
-  std::vector<std::pair<std::string, LayerRuleWays>> rules{{"all by rccl", by_rccl},
-                                                           {"all by engines", by_engines},
-                                                           {"the best carrier for all", by_one},
-                                                           {"tuned carriers, the library's channels", {usual}}};
+  std::vector<std::pair<std::string, StepWays>> rules{{"all by rccl", by_rccl},
+                                                      {"all by engines", by_engines},
+                                                      {"the best carrier for all", by_one},
+                                                      {"tuned carriers, the library's channels", {usual}}};
   if (!tuned.pieces) return rules;
-  LayerRuleWay whole{"rccl", by_rccl.front().question};
+  StepWay whole = by_rccl.front();
   whole.question.pieces.reset();
   whole.question.ffn_pieces.reset();
   rules.push_back({"all-reduces behind whole products, by rccl", {whole}});
   if (tuned.ffn_pieces == tuned.pieces) return rules;
-  LayerRuleWays alike;
+  StepWays alike;
   for (const int pieces : {*tuned.pieces, *tuned.ffn_pieces}) {
     alike.push_back({fmt::format("{} in each", pieces), tuned});
     alike.back().question.pieces = pieces;
@@ -190,14 +186,14 @@ std::vector<LayerRule> losses_of_rules(const StepQuestion& tuned, sim::Time time
   std::vector<LayerRule> rules;
   for (const auto& [name, ways] : rules_for(tuned)) {
     std::vector<StepQuestion> questions;
-    for (const LayerRuleWay& way : ways) questions.push_back(way.question);
+    for (const StepWay& way : ways) questions.push_back(way.question);
     const std::vector<double> times = timetable.times(questions);
     const auto fastest = std::ranges::min_element(times);
     if (*fastest == impossible_time) continue;
     // Few layers tell steps apart no better than that some rule may seem the faster.
     const double regret = std::max(0.0, *fastest / best - 1.0);
     const sim::Seconds time = (1.0 + regret) * sim::to_seconds(time_of_tuned);
-    rules.push_back({name, ways[static_cast<std::size_t>(fastest - times.begin())].choice, sim::to_time(time), regret});
+    rules.push_back({name, ways[static_cast<std::size_t>(fastest - times.begin())].name, sim::to_time(time), regret});
   }
   return rules;
 }
@@ -290,51 +286,61 @@ LayerTuning tune_layer(const models::PlatformSpec& platform, const StepResult& s
   return tuning;
 }
 
-std::vector<NamedTable> to_tables(const std::vector<LayerTuning>& layers) {
-  constexpr double percent = 100.0;
-  ResultTable collectives({{"split", "split", ""},
-                           {"collective", "collective", ""},
-                           {"behind", "behind", ""},
-                           {"stream", "stream", ""},
-                           {"times", "times", "", 0},
-                           {"size_MB", "size", "MB", 1},
-                           {"carrier", "carrier", ""},
-                           {"channels", "channels", "", 0},
-                           {"pieces", "pieces", "", 0},
-                           {"time_us", "time", "us", 1},
-                           {"alone_us", "alone", "us", 1},
-                           {"rccl_percent", "by rccl", "%", 2},
-                           {"engines_percent", "by engines", "%", 2},
-                           {"library_channels_percent", "library's channels", "%", 2}});
-  ResultTable rules({{"split", "split", ""},
-                     {"rule", "rule", ""},
-                     {"choice", "choice", ""},
-                     {"time_us", "time", "us", 1},
-                     {"regret_percent", "regret", "%", 2}});
-  const auto loss = [](std::optional<double> share) { return share ? Cell(percent * *share) : Cell(); };
-  for (const LayerTuning& layer : layers) {
-    for (const TunedCollective& one : layer.collectives) {
-      double bytes = 0.0;
-      for (const models::CollectiveSpec& part : one.collective.parts) bytes += part.bytes.value();
-      collectives.add_row({layer.split, one.collective.name, one.collective.behind, one.collective.stream, one.times,
-                           bytes / 1e6, std::string(models::to_string(one.carrier.backend)),
-                           one.channels ? Cell(std::int64_t{*one.channels}) : Cell(),
-                           static_cast<std::int64_t>(one.collective.parts.size()), sim::to_microseconds(one.time),
-                           sim::to_microseconds(one.alone), loss(one.by_rccl), loss(one.by_engines),
-                           loss(one.usual_channels)});
-    }
-    for (const LayerRule& rule : layer.rules) {
-      rules.add_row({layer.split, rule.name, rule.choice, sim::to_microseconds(rule.time), percent * rule.regret});
-    }
-  }
-  std::vector<NamedTable> tables;
-  tables.push_back({"layer", "Collective by collective, and what the step loses where one alone is carried otherwise",
-                    std::move(collectives)});
-  tables.push_back({"layer_rules", "What simple rules for all collectives lose", std::move(rules)});
-  return tables;
+namespace {
+
+constexpr double percent = 100.0;
+
+std::optional<double> in_percent(std::optional<double> share) {
+  return share ? std::optional(percent * *share) : std::nullopt;
 }
 
-namespace {
+// What was chosen within a split, as a row of a table over several.
+template <class One>
+struct OfSplit {
+  std::string split;
+  const One& one;
+};
+template <class One>
+std::vector<OfSplit<One>> rows_of(const std::vector<LayerTuning>& layers, std::vector<One> LayerTuning::*member) {
+  std::vector<OfSplit<One>> rows;
+  for (const LayerTuning& layer : layers) {
+    for (const One& one : layer.*member) rows.push_back({layer.split, one});
+  }
+  return rows;
+}
+
+// "layer" and "layer_rules".
+std::vector<NamedTable> layer_tables(const std::vector<LayerTuning>& layers) {
+  using C = const OfSplit<TunedCollective>&;
+  const ResultTable collectives = table_of<OfSplit<TunedCollective>>(
+      rows_of(layers, &LayerTuning::collectives),
+      {{{"split", "split", ""}, [](C c) { return c.split; }},
+       {{"collective", "collective", ""}, [](C c) { return c.one.collective.name; }},
+       {{"behind", "behind", ""}, [](C c) { return c.one.collective.behind; }},
+       {{"stream", "stream", ""}, [](C c) { return c.one.collective.stream; }},
+       {{"times", "times", "", 0}, [](C c) { return c.one.times; }},
+       {{"size_MB", "size", "MB", 1}, [](C c) { return c.one.bytes() / 1e6; }},
+       {{"carrier", "carrier", ""}, [](C c) { return c.one.carrier.backend; }},
+       {{"channels", "channels", "", 0}, [](C c) { return c.one.channels; }},
+       {{"pieces", "pieces", "", 0}, [](C c) { return c.one.collective.parts.size(); }},
+       {{"time_us", "time", "us", 1}, [](C c) { return c.one.time; }},
+       {{"alone_us", "alone", "us", 1}, [](C c) { return c.one.alone; }},
+       {{"rccl_percent", "by rccl", "%", 2}, [](C c) { return in_percent(c.one.by_rccl); }},
+       {{"engines_percent", "by engines", "%", 2}, [](C c) { return in_percent(c.one.by_engines); }},
+       {{"library_channels_percent", "library's channels", "%", 2},
+        [](C c) { return in_percent(c.one.usual_channels); }}});
+  using R = const OfSplit<LayerRule>&;
+  const ResultTable rules = table_of<OfSplit<LayerRule>>(
+      rows_of(layers, &LayerTuning::rules),
+      {{{"split", "split", ""}, [](R r) { return r.split; }},
+       {{"rule", "rule", ""}, [](R r) { return r.one.name; }},
+       {{"choice", "choice", ""}, [](R r) { return r.one.choice; }},
+       {{"time_us", "time", "us", 1}, [](R r) { return r.one.time; }},
+       {{"regret_percent", "regret", "%", 2}, [](R r) { return percent * r.one.regret; }}});
+  return {
+      {"layer", "Collective by collective, and what the step loses where one alone is carried otherwise", collectives},
+      {"layer_rules", "What simple rules for all collectives lose", rules}};
+}
 
 std::vector<int> divisors_of(int number) {
   std::vector<int> divisors;
@@ -401,8 +407,8 @@ std::vector<StepQuestion> splits_of(const StepQuestion& question, const models::
 }
 
 // The carriers that differ for this step, with and without commands queued beforehand.
-std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& split) {
-  std::vector<std::pair<std::string, StepQuestion>> ways;
+StepWays carried(const StepQuestion& split) {
+  StepWays ways;
   const bool communicates =
       split.pp > 1 || split.tp * split.ep * split.cp > 1 || (split.replicas() > 1 && split.trains());
   if (!communicates) return {{"none", split}};
@@ -410,31 +416,31 @@ std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& sp
   for (const auto& [name, carrier] : sim::choices_of<Carrier>()) {
     if (carrier.fuses) continue;    // what no machine of today has is nothing to choose
     if (carrier.by_size) continue;  // each collective has its own choice
-    const bool sends = carrier == models::Backend::rccl || carrier == models::Backend::sdma;
-    if (only_sends && !sends) continue;
+    const bool by_engines = carrier == models::Backend::sdma;
+    if (only_sends && carrier != models::Backend::rccl && !by_engines) continue;
     StepQuestion way = split;
     way.collectives = carrier;
     way.prelaunch = false;
-    if (carrier.backend && carrier != models::Backend::sdma) way.variant = models::SdmaVariant::pcpy;
-    ways.emplace_back(name, way);
-    if (carrier != models::Backend::sdma || only_sends) continue;
+    if (carrier.backend && !by_engines) way.variant = models::SdmaVariant::pcpy;
+    ways.push_back({std::string(name), way});
+    if (!by_engines || only_sends) continue;
     way.prelaunch = true;
-    ways.emplace_back("sdma, prelaunched", way);
+    ways.push_back({"sdma, prelaunched", way});
   }
   return ways;
 }
 
 // Tokens gathered and reduced whole or in pieces, instead of all-reduces.
-constexpr std::array pieces_tried{1, 2, 4, 8};
-void add_pieces(std::vector<std::pair<std::string, StepQuestion>>& ways) {
+void add_pieces(StepWays& ways) {
   for (std::size_t whole = ways.size(); whole-- > 0;) {
-    const StepQuestion& way = ways[whole].second;
+    const StepQuestion& way = ways[whole].question;
     if (way.tp == 1 || way.cp > 1 || way.has_turns() || way.phase != Phase::prefill) continue;
     if (way.model.experts > 0 && way.half != Half::attention) continue;
-    for (const int pieces : pieces_tried) {
-      ways.push_back(ways[whole]);
-      ways.back().first += fmt::format(", in {}", pieces == 1 ? "one piece" : fmt::format("{} pieces", pieces));
-      ways.back().second.pieces = pieces;
+    for (const int pieces : {1, 2, 4, 8}) {
+      StepWay cut = ways[whole];
+      cut.name += pieces == 1 ? ", in one piece" : fmt::format(", in {} pieces", pieces);
+      cut.question.pieces = pieces;
+      ways.push_back(std::move(cut));
     }
   }
 }
@@ -459,16 +465,8 @@ constexpr double most_lost_beside = 1.2;
 
 double in_milliseconds(sim::Time time) { return sim::to_microseconds(time) / 1e3; }
 
-// One way to do the step, and what came of it.
-struct StepWay {
-  std::string collectives;
-  StepQuestion question;
-  std::optional<StepResult> result{};
-  std::string why_not{};
-};
-
-void simulate(std::vector<StepWay>& ways, const models::PlatformSpec& platform,
-              std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
+void simulate(StepWays& ways, const models::PlatformSpec& platform, std::span<const ElementwiseOperator> operators,
+              const Progress& progress, int jobs) {
   const auto simulate_one = [&](std::size_t place) {
     StepWay& way = ways[place];
     try {
@@ -480,88 +478,65 @@ void simulate(std::vector<StepWay>& ways, const models::PlatformSpec& platform,
   for_each_index(ways.size(), simulate_one, progress, jobs);
 }
 
-// A split by all that may carry it: the first of these ways alone, and what else is worth a try if that took so long.
-struct TunedSplit {
-  std::vector<StepWay> ways;
-
-  const StepQuestion& question() const { return ways.front().question; }
-  // No carrier takes less than the step does without what it exposes.
-  bool may_beat(sim::Time best) const {
-    const std::optional<StepResult>& first = ways.front().result;
-    return !first || sim::to_seconds(first->time - first->exposed) <= most_lost_beside * sim::to_seconds(best);
+// Of every split all that may carry it, of which the first is simulated before it is known whether others are worth it.
+std::vector<StepWays> ways_of_splits(const models::PlatformSpec& platform, const StepQuestion& question,
+                                     std::vector<StepUntried>& untried) {
+  std::vector<StepWays> splits;
+  for (const StepQuestion& split : splits_of(question, platform, untried)) {
+    if (const std::vector<sim::Fault> faults = faults_of(split, platform); !faults.empty()) {
+      untried.push_back({to_string(split), "all", faults.front().what});
+      continue;
+    }
+    add_pieces(splits.emplace_back(carried(split)));
   }
-};
+  return splits;
+}
 
-class TunedSplits {
- public:
-  TunedSplits(const models::PlatformSpec& platform, const StepQuestion& question, StepTuning& tuning)
-      : tuning_(tuning) {
-    for (const StepQuestion& split : splits_of(question, platform, tuning.untried)) {
-      const std::vector<sim::Fault> faults = faults_of(split, platform);
-      if (!faults.empty()) {
-        tuning.untried.push_back({to_string(split), "all", faults.front().what});
-        continue;
-      }
-      std::vector<std::pair<std::string, StepQuestion>> carriers = carried(split);
-      add_pieces(carriers);
-      TunedSplit& tuned = splits_.emplace_back();
-      for (auto& [name, way] : carriers) tuned.ways.push_back({std::move(name), std::move(way)});
+// Of the question's own split and of those that may be the fastest all but the first way, which was simulated. No
+// carrier takes less than a step does without what it exposes.
+StepWays others_of(const std::vector<StepWays>& splits, const StepWays& first, const StepQuestion& own,
+                   std::vector<StepUntried>& untried) {
+  const StepWay* best = nullptr;
+  for (const StepWay& way : first) {
+    if (way.result && (best == nullptr || way.result->time < best->result->time)) best = &way;
+  }
+  StepWays others;
+  for (std::size_t place = 0; place < splits.size(); ++place) {
+    const StepWays& ways = splits[place];
+    const auto& [name, question, seen, why_not] = first[place];
+    const bool is_own = static_cast<const Split&>(question) == static_cast<const Split&>(own);
+    const bool may_be_best =
+        best == nullptr || !seen ||
+        sim::to_seconds(seen->time - seen->exposed) <= most_lost_beside * sim::to_seconds(best->result->time);
+    if (is_own || may_be_best) {
+      others.insert(others.end(), ways.begin() + 1, ways.end());
+    } else if (ways.size() > 1) {
+      untried.push_back({to_string(question), "all but " + name,
+                         fmt::format("without what it exposes by {} it takes {:.3f} ms, and {} takes {:.3f} ms in all",
+                                     name, in_milliseconds(seen->time - seen->exposed), to_string(best->question),
+                                     in_milliseconds(best->result->time))});
     }
   }
-
-  // Of every split the first way.
-  std::vector<StepWay> first() const {
-    std::vector<StepWay> ways;
-    for (const TunedSplit& split : splits_) ways.push_back(split.ways.front());
-    return ways;
-  }
-  // Of the question's own split and of those that may be the fastest the others, once the first are known.
-  std::vector<StepWay> others(const std::vector<StepWay>& first, const StepQuestion& own) {
-    const StepWay* best = nullptr;
-    for (const StepWay& way : first) {
-      if (way.result && (best == nullptr || way.result->time < best->result->time)) best = &way;
-    }
-    std::vector<StepWay> ways;
-    for (std::size_t place = 0; place < splits_.size(); ++place) {
-      TunedSplit& split = splits_[place];
-      split.ways.front() = first[place];
-      const bool is_own = static_cast<const Split&>(split.question()) == static_cast<const Split&>(own);
-      if (best == nullptr || is_own || split.may_beat(best->result->time)) {
-        ways.insert(ways.end(), split.ways.begin() + 1, split.ways.end());
-      } else if (split.ways.size() > 1) {
-        const StepResult& seen = *first[place].result;
-        tuning_.untried.push_back(
-            {to_string(split.question()), "all but " + first[place].collectives,
-             fmt::format("without what it exposes by {} it takes {:.3f} ms, and {} takes {:.3f} ms in all",
-                         first[place].collectives, in_milliseconds(seen.time - seen.exposed), to_string(best->question),
-                         in_milliseconds(best->result->time))});
-      }
-    }
-    return ways;
-  }
-
- private:
-  StepTuning& tuning_;
-  std::vector<TunedSplit> splits_;
-};
+  return others;
+}
 
 }  // namespace
 
 StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
                 std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
   StepTuning tuning;
-  TunedSplits splits(platform, question, tuning);
-  std::vector<StepWay> first = splits.first();
-  simulate(first, platform, operators, progress, jobs);
-  std::vector<StepWay> others = splits.others(first, question);
+  const std::vector<StepWays> splits = ways_of_splits(platform, question, tuning.untried);
+  StepWays ways;
+  for (const StepWays& split : splits) ways.push_back(split.front());
+  simulate(ways, platform, operators, progress, jobs);
+  StepWays others = others_of(splits, ways, question, tuning.untried);
   simulate(others, platform, operators, progress, jobs);
-  for (std::vector<StepWay>* const ways : {&first, &others}) {
-    for (StepWay& way : *ways) {
-      if (way.result) {
-        tuning.choices.push_back({to_string(way.question), way.collectives, std::move(*way.result)});
-      } else {
-        tuning.untried.push_back({to_string(way.question), way.collectives, way.why_not});
-      }
+  std::ranges::move(others, std::back_inserter(ways));
+  for (StepWay& way : ways) {
+    if (way.result) {
+      tuning.choices.push_back({to_string(way.question), way.name, std::move(*way.result)});
+    } else {
+      tuning.untried.push_back({to_string(way.question), way.name, way.why_not});
     }
   }
   if (tuning.choices.empty()) {
@@ -599,46 +574,37 @@ std::string command_for(const StepQuestion& question, const Given& beside) {
 }
 
 ResultTable tuned_table(const std::vector<LayerTuning>& layers, const Given& beside) {
-  constexpr double percent = 100.0;
-  ResultTable table({{"split", "split", ""},
-                     {"pieces", "pieces", ""},
-                     {"ffn_pieces", "of feed-forward", ""},
-                     {"prelaunch", "prelaunched", ""},
-                     {"before_us", "before", "us", 1},
-                     {"time_us", "time", "us", 1},
-                     {"tokens_per_s", "tokens", "1/s", 0},
-                     {"gain_percent", "gain", "%", 2},
-                     {"command", "command", "", 0, false}});
-  const auto count = [](std::optional<int> pieces) { return pieces ? Cell(std::int64_t{*pieces}) : Cell(); };
-  for (const LayerTuning& layer : layers) {
-    const StepQuestion& tuned = layer.result.question;
-    table.add_row({layer.split, count(tuned.pieces), count(tuned.ffn_pieces ? tuned.ffn_pieces : tuned.pieces),
-                   tuned.prelaunch, sim::to_microseconds(layer.before), sim::to_microseconds(layer.result.time),
-                   layer.result.tokens_per_second(),
-                   percent * (sim::to_seconds(layer.before) / sim::to_seconds(layer.result.time) - 1.0),
-                   command_for(tuned, beside)});
-  }
-  return table;
+  using L = const LayerTuning&;
+  const auto asked = [](L layer) -> const StepQuestion& { return layer.result.question; };
+  return table_of<LayerTuning>(
+      layers, {{{"split", "split", ""}, &LayerTuning::split},
+               {{"pieces", "pieces", ""}, [=](L l) { return asked(l).pieces; }},
+               {{"ffn_pieces", "of feed-forward", ""},
+                [=](L l) { return asked(l).ffn_pieces ? asked(l).ffn_pieces : asked(l).pieces; }},
+               {{"prelaunch", "prelaunched", ""}, [=](L l) { return asked(l).prelaunch; }},
+               {{"before_us", "before", "us", 1}, &LayerTuning::before},
+               {{"time_us", "time", "us", 1}, [](L l) { return l.result.time; }},
+               {{"tokens_per_s", "tokens", "1/s", 0}, [](L l) { return l.result.tokens_per_second(); }},
+               {{"gain_percent", "gain", "%", 2},
+                [](L l) { return percent * (sim::to_seconds(l.before) / sim::to_seconds(l.result.time) - 1.0); }},
+               {{"command", "command", "", 0, false}, [=](L l) { return command_for(asked(l), beside); }}});
 }
 
 }  // namespace
 
 Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform, const Given& beside) {
-  constexpr double percent = 100.0;
-  ResultTable choices({{"split", "split", ""},
-                       {"collectives", "collectives", ""},
-                       {"time_us", "time", "us", 1},
-                       {"tokens_per_s", "tokens", "1/s", 0},
-                       {"exposed_us", "exposed", "us", 1},
-                       {"energy_J", "energy of a GPU", "J", 3},
-                       {"memory_GB", "memory", "GB", 1},
-                       {"regret_percent", "regret", "%", 1}});
+  using C = const StepChoice&;
   const sim::Seconds best = sim::to_seconds(tuning.choices.front().result.time);
-  for (const auto& [split, collectives, result] : tuning.choices) {
-    choices.add_row({split, collectives, sim::to_microseconds(result.time), result.tokens_per_second(),
-                     sim::to_microseconds(result.exposed), result.energy().value(), result.memory.total().value() / 1e9,
-                     percent * (sim::to_seconds(result.time) / best - 1.0)});
-  }
+  ResultTable choices = table_of<StepChoice>(
+      tuning.choices, {{{"split", "split", ""}, &StepChoice::split},
+                       {{"collectives", "collectives", ""}, &StepChoice::collectives},
+                       {{"time_us", "time", "us", 1}, [](C c) { return c.result.time; }},
+                       {{"tokens_per_s", "tokens", "1/s", 0}, [](C c) { return c.result.tokens_per_second(); }},
+                       {{"exposed_us", "exposed", "us", 1}, [](C c) { return c.result.exposed; }},
+                       {{"energy_J", "energy of a GPU", "J", 3}, [](C c) { return c.result.energy().value(); }},
+                       {{"memory_GB", "memory", "GB", 1}, [](C c) { return c.result.memory.total().value() / 1e9; }},
+                       {{"regret_percent", "regret", "%", 1},
+                        [=](C c) { return percent * (sim::to_seconds(c.result.time) / best - 1.0); }}});
   ResultTable rules({{"rule", "rule", ""}, {"choice", "choice", ""}, {"regret_percent", "regret", "%", 1}});
   for (const StepRule& rule : tuning.rules) {
     const StepChoice& choice = tuning.choices[rule.choice];
@@ -649,15 +615,17 @@ Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform
   if (!tuning.layers.empty()) {
     results.tables.push_back(
         {"tuned", "With a carrier, channels and pieces for each collective", tuned_table(tuning.layers, beside)});
-    std::ranges::move(to_tables(tuning.layers), std::back_inserter(results.tables));
+    std::ranges::move(layer_tables(tuning.layers), std::back_inserter(results.tables));
     for (const LayerTuning& layer : tuning.layers) {
       results.notes.push_back(fmt::format("{}, tuned: {}", layer.split, command_for(layer.result.question, beside)));
     }
   }
   if (!tuning.untried.empty()) {
-    ResultTable untried({{"split", "split", ""}, {"collectives", "collectives", ""}, {"why", "why", ""}});
-    for (const auto& [split, collectives, why] : tuning.untried) untried.add_row({split, collectives, why});
-    results.tables.push_back({"untried", "What was not tried, and why", std::move(untried)});
+    results.tables.push_back(
+        {"untried", "What was not tried, and why",
+         table_of<StepUntried>(tuning.untried, {{{"split", "split", ""}, &StepUntried::split},
+                                                {{"collectives", "collectives", ""}, &StepUntried::collectives},
+                                                {{"why", "why", ""}, &StepUntried::why}})});
   }
   results.notes.push_back(fmt::format(
       "{} ways were simulated. Of micro-batches of a pipeline one is tried, as many as stages, two, four ... "
@@ -681,14 +649,14 @@ Results to_tables(const StepTuning& tuning, const StepQuestion& question, const 
   table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
   // People read what all ways have in common in the title, and what differs in the names of the ways.
   const ResultTable asked = with_question(table, words, "regret_percent");
-  std::vector<Column> columns = asked.columns();
-  for (Column& column : columns) {
-    column.in_text = std::ranges::any_of(table.columns(),
-                                         [&](const Column& known) { return known.key == column.key && known.in_text; });
+  std::vector<Shown<std::vector<Cell>>> shown;
+  for (std::size_t c = 0; c < asked.columns().size(); ++c) {
+    Column column = asked.columns()[c];
+    const std::size_t known = place_of(table.columns(), column.key);
+    column.in_text = known < table.columns().size() && table.columns()[known].in_text;
+    shown.push_back({std::move(column), [c](const std::vector<Cell>& row) { return row[c]; }});
   }
-  ResultTable shown(std::move(columns));
-  for (const std::vector<Cell>& row : asked.rows()) shown.add_row(row);
-  table = std::move(shown);
+  table = table_of(asked.rows(), shown);
   const std::string told = told_in_words(asked_words(StepWords{question, name}), {"model", "phase"});
   results.title = fmt::format("What to choose for a step of {}: {}{}{}", question.model.name, to_string(question.phase),
                               told.empty() ? "" : ", asked with ", told);

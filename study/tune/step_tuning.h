@@ -2,6 +2,7 @@
 // channels, in how many pieces.
 #pragma once
 
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,6 +32,12 @@ struct TunedCollective {
   std::optional<double> by_rccl{};         // with the library's channels
   std::optional<double> by_engines{};      // alike
   std::optional<double> usual_channels{};  // by the same, with the library's channels
+
+  double bytes() const {
+    const auto& parts = collective.parts;
+    return std::accumulate(parts.begin(), parts.end(), 0.0,
+                           [](double sum, const models::CollectiveSpec& part) { return sum + part.bytes.value(); });
+  }
 };
 
 // A rule for all collectives at once, and what it loses against the choice of each.
@@ -54,9 +61,6 @@ struct LayerTuning {
 // beforehand. The step must have a collective.
 LayerTuning tune_layer(const models::PlatformSpec& platform, const StepResult& start, std::string split,
                        std::span<const ElementwiseOperator> operators, const Progress& progress = {}, int jobs = 0);
-
-// "layer" and "layer_rules".
-std::vector<NamedTable> to_tables(const std::vector<LayerTuning>& layers);
 
 // What to choose for a whole step: how its GPUs share out the model, and what moves data between them; of the best way
 // and of the question's own also collective by collective.

@@ -4,6 +4,8 @@
 #include <boost/algorithm/string/case_conv.hpp>
 #include <cctype>
 #include <cmath>
+#include <iterator>
+#include <ranges>
 #include <set>
 
 #include "study/report/table_of.h"
@@ -17,13 +19,13 @@ namespace {
 constexpr std::size_t most_names = 4;     // of alternatives that are as good
 constexpr std::size_t longest_text = 64;  // rows of a table that a terminal shows
 
-std::string names_of(const Alternatives& alternatives, std::vector<std::size_t> places) {
-  const std::size_t count = places.size();
-  places.resize(std::min(count, most_names));
+std::string names_of(const Alternatives& alternatives, const std::vector<std::size_t>& places) {
   std::vector<std::string> names;
-  for (const std::size_t place : places) names.push_back(alternatives.all()[place].name);
+  for (const std::size_t place : places | std::views::take(most_names)) {
+    names.push_back(alternatives.all()[place].name);
+  }
   std::string text = fmt::format("{}", fmt::join(names, ", "));
-  if (count > most_names) text += fmt::format(" and {} more", count - most_names);
+  if (places.size() > most_names) text += fmt::format(" and {} more", places.size() - most_names);
   return text;
 }
 
@@ -277,25 +279,19 @@ std::string title_of(const Tuning& tuning, const models::PlatformSpec& platform)
                      platform.gpus);
 }
 
-// Of a node and what is below it, where these conditions hold.
-void add_leaves(const TunedDecisions& kind, const DecisionTree::Node& node, const std::vector<std::string>& conditions,
-                std::vector<Leaf>& leaves) {
+// Of a node and what is below it, where these conditions hold; the first node is the root.
+std::vector<Leaf> leaves_of(const TunedDecisions& kind, std::size_t from = 0,
+                            const std::vector<std::string>& conditions = {}) {
   const Alternatives& alternatives = kind.decisions.alternatives();
-  if (!node.split) {
-    leaves.push_back({conditions, alternatives.all()[node.alternative].name, node.cases});
-    return;
-  }
-  const std::string_view feature = alternatives.features()[node.split->feature].name;
+  const DecisionTree::Node& node = kind.tree.nodes()[from];
+  if (!node.split) return {{conditions, alternatives.all()[node.alternative].name, node.cases}};
+  std::vector<Leaf> leaves;
   for (const auto& [relation, place] : {std::pair("<=", node.split->below), {">", node.split->above}}) {
     std::vector<std::string> longer = conditions;
-    longer.push_back(fmt::format("{} {} {}", feature, relation, node.split->threshold));
-    add_leaves(kind, kind.tree.nodes()[place], longer, leaves);
+    longer.push_back(
+        fmt::format("{} {} {}", alternatives.features()[node.split->feature].name, relation, node.split->threshold));
+    std::ranges::move(leaves_of(kind, place, longer), std::back_inserter(leaves));
   }
-}
-
-std::vector<Leaf> leaves_of(const TunedDecisions& kind) {
-  std::vector<Leaf> leaves;
-  add_leaves(kind, kind.tree.nodes().front(), {}, leaves);
   return leaves;
 }
 
@@ -370,34 +366,6 @@ std::string derived_features(const TunedDecisions& kind) {
   return code;
 }
 
-// Says in a comment what a function was fitted to, and in a function whether sizes lie within.
-struct Coverage {
-  std::string comment, code;
-};
-Coverage coverage_of(const TunedDecisions& kind, const std::string& parameters) {
-  const std::string& key = kind.decisions.alternatives().key();
-  std::vector<std::string> words, conditions;
-  for (const Range& range : ranges_of(kind)) {
-    words.push_back(range.values == 1 ? fmt::format("{} {}", range.parameter, range.least)
-                                      : fmt::format("{} {} to {} ({} values)", range.parameter, range.least,
-                                                    range.greatest, range.values));
-    conditions.push_back(fmt::format("{0} >= {1} && {0} <= {2}", range.parameter, range.least, range.greatest));
-  }
-  return {fmt::format("// Fitted to {} cases: {}.\n// Beyond these sizes it answers as at their edge, a guess: "
-                      "{}_covers() is false there.\n",
-                      kind.decisions.all().size(), fmt::join(words, ", "), key),
-          fmt::format("constexpr bool {}_covers({}) {{\n  return {};\n}}\n", key, parameters,
-                      fmt::join(conditions, " && "))};
-}
-
-std::string parameters_of(const TunedDecisions& kind) {
-  std::vector<std::string> parameters;
-  for (const Range& range : ranges_of(kind)) {
-    parameters.push_back(fmt::format("[[maybe_unused]] double {}", range.parameter));
-  }
-  return fmt::format("{}", fmt::join(parameters, ", "));
-}
-
 std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platform) {
   std::string text = fmt::format(
       "// {}\n// What to choose by static sizes: a GEMM of m x n x k (BLAS order) on every GPU, an array of so many "
@@ -410,13 +378,21 @@ std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platf
     const std::string type = type_name(alternatives.key());
     std::set<std::string> chosen;
     for (const Leaf& leaf : leaves_of(kind)) chosen.insert(leaf.choose);
-    const std::string parameters = parameters_of(kind);
-    const Coverage coverage = coverage_of(kind, parameters);
-    text += fmt::format("\n// {}\nenum class {} {{ {} }};\n{}constexpr {} {}({}) {{\n{}", alternatives.about(), type,
-                        fmt::join(chosen, ", "), coverage.comment, type, alternatives.key(), parameters,
-                        derived_features(kind));
+    std::vector<std::string> parameters, fitted, conditions;
+    for (const auto& [name, values, least, greatest] : ranges_of(kind)) {
+      parameters.push_back(fmt::format("[[maybe_unused]] double {}", name));
+      fitted.push_back(values == 1 ? fmt::format("{} {}", name, least)
+                                   : fmt::format("{} {} to {} ({} values)", name, least, greatest, values));
+      conditions.push_back(fmt::format("{0} >= {1} && {0} <= {2}", name, least, greatest));
+    }
+    text += fmt::format(
+        "\n// {}\nenum class {} {{ {} }};\n// Fitted to {} cases: {}.\n// Beyond these sizes it answers as at their "
+        "edge, a guess: {}_covers() is false there.\nconstexpr {} {}({}) {{\n{}",
+        alternatives.about(), type, fmt::join(chosen, ", "), kind.decisions.all().size(), fmt::join(fitted, ", "),
+        alternatives.key(), type, alternatives.key(), fmt::join(parameters, ", "), derived_features(kind));
     add_code(kind, 0, type, text, 1);
-    text += "}\n" + coverage.code;
+    text += fmt::format("}}\nconstexpr bool {}_covers({}) {{\n  return {};\n}}\n", alternatives.key(),
+                        fmt::join(parameters, ", "), fmt::join(conditions, " && "));
     text += fmt::format("constexpr const char* to_string({} choice) {{\n  switch (choice) {{\n", type);
     for (const std::string& name : chosen) text += fmt::format("    case {}::{}: return \"{}\";\n", type, name, name);
     text += "  }\n  return \"\";\n}\n";
