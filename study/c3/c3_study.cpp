@@ -4,9 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "sim/config/nearest_name.h"
+#include "study/c3/finer_grain.h"
+#include "study/c3/sublayer_study.h"
 #include "study/report/table_of.h"
 #include "study/run/testbed_pool.h"
 #include "study/work/named_gemm.h"
@@ -110,6 +111,80 @@ void check_pair(C3Study& study, const StudyPair& pair, sim::Section& section, co
       if (std::ranges::find(study.warnings, warning) == study.warnings.end()) study.warnings.push_back(warning);
     }
   }
+}
+
+using models::CollectiveKind;
+
+std::optional<double> percent(std::optional<double> share) {
+  return share ? std::optional(*share * 100.0) : std::nullopt;
+}
+
+// Of any strategy or collective where none is named: isolated times do not depend on it, nor that of the GEMM on this.
+const C3Result* find_result(std::span<const StudyResult> results, const StudyPair& pair,
+                            std::optional<CollectiveKind> kind, std::optional<Strategy> strategy = {}) {
+  const auto found = std::ranges::find_if(results, [&](const StudyResult& result) {
+    return (!strategy || *strategy == result.c3.strategy) && (!kind || *kind == result.c3.scenario.collective) &&
+           result.c3.scenario.name == pair.name;
+  });
+  return found == results.end() ? nullptr : &found->c3;
+}
+
+bool belongs_to(PaperFigure figure, Strategy strategy) {
+  if (strategy == Strategy::c3_base) return true;
+  if (strategy == Strategy::serial || strategy == Strategy::heuristic) return false;
+  const bool on_engines = strategy == Strategy::conccl || strategy == Strategy::conccl_rp;
+  return on_engines == (figure == PaperFigure::copy_engines);
+}
+
+// Of a class, whose ideal that is, or over the classes.
+std::optional<Published> published_speedup(const PublishedC3& published, bool of_class, double ideal) {
+  const auto at = [ideal](double fraction) { return 1.0 + fraction * (ideal - 1.0); };
+  if (!of_class && published.speedup) return Published{*published.speedup, *published.speedup};
+  const bool has_range = of_class && published.lowest_fraction && published.highest_fraction;
+  return has_range ? std::optional(Published{at(*published.lowest_fraction), at(*published.highest_fraction)})
+                   : std::nullopt;
+}
+
+// The ideal comes last; no value where the selection has no scenario. Over the classes where none is named.
+Bar speedup_bar(const C3Study& study, std::span<const StudyResult> results, std::span<const Strategy> strategies,
+                CollectiveKind kind, std::optional<LengthClass> length_class) {
+  Bar bar;
+  bar.label = fmt::format("{} {}", models::to_string(kind), length_class ? to_string(*length_class) : "mean");
+  bar.values.resize(strategies.size() + 1);
+  bar.published.resize(strategies.size() + 1);
+  for (std::size_t i = 0; i < strategies.size(); ++i) {
+    const Average mean = average(results, {strategies[i], kind, length_class});
+    if (mean.scenarios == 0) continue;
+    bar.values[i] = mean.speedup;
+    bar.values.back() = mean.ideal_speedup;
+    bar.published[i] =
+        published_speedup(published_of(study, strategies[i], kind), length_class.has_value(), mean.ideal_speedup);
+  }
+  return bar;
+}
+
+Column only_in_data(std::string key) { return {key, key, "", 2, false}; }
+
+Cell fraction_cell(const C3Result& result) {
+  if (result.has_gain_to_be_had()) return result.fraction_of_ideal();
+  return NoNumber{"no gain to be had"};
+}
+
+// Beyond what launches and notices of the host come to.
+bool loses(const C3Result& result) {
+  constexpr double worth_a_word = 0.995;
+  return result.speedup() < worth_a_word;
+}
+
+// Without columns of published figures in which nothing stands, as in a study of one's own.
+ResultTable without_empty_published(const ResultTable& table) {
+  std::vector<Shown<std::vector<Cell>>> shown;
+  for (std::size_t c = 0; c < table.columns().size(); ++c) {
+    const auto is_empty = [c](const std::vector<Cell>& row) { return row[c] == Cell(); };
+    if (table.columns()[c].key.starts_with("published") && std::ranges::all_of(table.rows(), is_empty)) continue;
+    shown.push_back({table.columns()[c], [c](const std::vector<Cell>& row) { return row[c]; }});
+  }
+  return table_of(table.rows(), shown);
 }
 
 }  // namespace
@@ -232,84 +307,6 @@ FractionsOf question_of(const C3Study& study, std::vector<Strategy> strategies) 
     return fractions;
   };
 }
-
-namespace {
-
-using models::CollectiveKind;
-
-std::optional<double> percent(std::optional<double> share) {
-  return share ? std::optional(*share * 100.0) : std::nullopt;
-}
-
-// Of any strategy or collective where none is named: isolated times do not depend on it, nor that of the GEMM on this.
-const C3Result* find_result(std::span<const StudyResult> results, const StudyPair& pair,
-                            std::optional<CollectiveKind> kind, std::optional<Strategy> strategy = {}) {
-  const auto found = std::ranges::find_if(results, [&](const StudyResult& result) {
-    return (!strategy || *strategy == result.c3.strategy) && (!kind || *kind == result.c3.scenario.collective) &&
-           result.c3.scenario.name == pair.name;
-  });
-  return found == results.end() ? nullptr : &found->c3;
-}
-
-bool belongs_to(PaperFigure figure, Strategy strategy) {
-  if (strategy == Strategy::c3_base) return true;
-  if (strategy == Strategy::serial || strategy == Strategy::heuristic) return false;
-  const bool on_engines = strategy == Strategy::conccl || strategy == Strategy::conccl_rp;
-  return on_engines == (figure == PaperFigure::copy_engines);
-}
-
-// Of a class, whose ideal that is, or over the classes.
-std::optional<Published> published_speedup(const PublishedC3& published, bool of_class, double ideal) {
-  const auto at = [ideal](double fraction) { return 1.0 + fraction * (ideal - 1.0); };
-  if (!of_class && published.speedup) return Published{*published.speedup, *published.speedup};
-  const bool has_range = of_class && published.lowest_fraction && published.highest_fraction;
-  return has_range ? std::optional(Published{at(*published.lowest_fraction), at(*published.highest_fraction)})
-                   : std::nullopt;
-}
-
-// The ideal comes last; no value where the selection has no scenario. Over the classes where none is named.
-Bar speedup_bar(const C3Study& study, std::span<const StudyResult> results, std::span<const Strategy> strategies,
-                CollectiveKind kind, std::optional<LengthClass> length_class) {
-  Bar bar;
-  bar.label = fmt::format("{} {}", models::to_string(kind), length_class ? to_string(*length_class) : "mean");
-  bar.values.resize(strategies.size() + 1);
-  bar.published.resize(strategies.size() + 1);
-  for (std::size_t i = 0; i < strategies.size(); ++i) {
-    const Average mean = average(results, {strategies[i], kind, length_class});
-    if (mean.scenarios == 0) continue;
-    bar.values[i] = mean.speedup;
-    bar.values.back() = mean.ideal_speedup;
-    bar.published[i] =
-        published_speedup(published_of(study, strategies[i], kind), length_class.has_value(), mean.ideal_speedup);
-  }
-  return bar;
-}
-
-Column only_in_data(std::string key) { return {key, key, "", 2, false}; }
-
-Cell fraction_cell(const C3Result& result) {
-  if (result.has_gain_to_be_had()) return result.fraction_of_ideal();
-  return NoNumber{"no gain to be had"};
-}
-
-// Beyond what launches and notices of the host come to.
-bool loses(const C3Result& result) {
-  constexpr double worth_a_word = 0.995;
-  return result.speedup() < worth_a_word;
-}
-
-// Without columns of published figures in which nothing stands, as in a study of one's own.
-ResultTable without_empty_published(const ResultTable& table) {
-  std::vector<Shown<std::vector<Cell>>> shown;
-  for (std::size_t c = 0; c < table.columns().size(); ++c) {
-    const auto is_empty = [c](const std::vector<Cell>& row) { return row[c] == Cell(); };
-    if (table.columns()[c].key.starts_with("published") && std::ranges::all_of(table.rows(), is_empty)) continue;
-    shown.push_back({table.columns()[c], [c](const std::vector<Cell>& row) { return row[c]; }});
-  }
-  return table_of(table.rows(), shown);
-}
-
-}  // namespace
 
 std::string losses_of(std::span<const C3Result> results) {
   std::vector<std::string> losers;
@@ -537,6 +534,37 @@ Results study_results(const C3Study& study, std::span<const StudyResult> results
     add("heuristic", "CUs reserved by heuristic, against the sweep of c3_sp_rp", heuristic);
   }
   return {platform, std::move(tables), study.warnings, std::move(runs), fmt::format("{} on {}", study.name, platform)};
+}
+
+bool holds_paper_study(sim::Section root) {
+  return root.has("pairs") || root.has("schedules") || root.has("sublayers");
+}
+
+PaperStudy read_paper_study(sim::Section root, const Testbed& testbed) {
+  const std::string platform = testbed.platform().name;
+  if (root.has("pairs")) {
+    const C3Study study = read_c3_study(root, testbed);
+    const std::vector<Strategy> vary = strategies_that_vary(study.strategies);
+    return {fmt::format("{}: {} pairs with {} collectives by {} strategies", study.name, study.pairs.size(),
+                        study.collectives.size(), study.strategies.size()),
+            [=](Testbed& asked, bool, const Progress& progress, int jobs) {
+              return study_results(study, run_study(asked, study, progress, jobs), platform);
+            },
+            vary, question_of(study, vary)};
+  }
+  if (root.has("schedules")) {
+    const FinerGrainStudy study = read_finer_grain_study(root, testbed);
+    return {fmt::format("{}: {} GEMMs by {} schedules", study.name, study.gemms.size(), study.schedules.size() + 1),
+            [=](Testbed& asked, bool losses, const Progress& progress, int jobs) {
+              return finer_grain_results(study, run_finer_grain_study(asked, study, losses, progress, jobs), platform);
+            }};
+  }
+  const SublayerStudy study = read_sublayer_study(root, testbed);
+  return {
+      fmt::format("{}: {} sub-layers by {} schedules", study.name, study.sublayers.size(), study.strategies.size() + 1),
+      [=](Testbed& asked, bool, const Progress& progress, int jobs) {
+        return sublayer_results(study, run_sublayer_study(asked.platform(), study, progress, jobs), platform);
+      }};
 }
 
 }  // namespace c3sim::study

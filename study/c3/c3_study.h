@@ -1,12 +1,12 @@
 // A study of C3: every pair of a GEMM and an array size, with every collective, under every strategy; and the averages
-// by which the paper sums it up.
+// by which the paper sums it up. Files of other papers' studies are told apart here.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +15,8 @@
 #include "study/c3/variation.h"
 #include "study/report/chart.h"
 #include "study/report/results.h"
+#include "study/run/parallel.h"
+#include "study/run/testbed.h"
 
 namespace c3sim::study {
 
@@ -133,5 +135,23 @@ BarChart speedup_chart(const C3Study& study, std::span<const StudyResult> result
 
 // The tables above behind that of all results, which text leaves out, with their charts.
 Results study_results(const C3Study& study, std::span<const StudyResult> results, const std::string& platform);
+
+// A study of a paper: an experiment file that asks many questions at once, with what was published of the same.
+struct PaperStudy {
+  std::string size;  // what would run, in words: "conccl: 15 pairs with 2 collectives by 9 strategies"
+  // Tables of what was predicted beside what was published. `losses`: also what is lost to what, where that takes runs
+  // of its own. Results do not depend on the number of threads (`jobs`, or one per core where that is 0).
+  std::function<Results(Testbed& testbed, bool losses, const Progress& progress, int jobs)> run;
+  // Of a study of C3, what to ask of variations of the platform (study/c3/variation.h).
+  std::vector<Strategy> vary = {};
+  FractionsOf question = {};
+};
+
+// Whether the file holds one, rather than a list of operations.
+bool holds_paper_study(sim::Section root);
+
+// The study of a file that holds one, for the platform of the testbed; what is wrong is recorded with the section. The
+// caller has read the machine and finishes the configuration.
+PaperStudy read_paper_study(sim::Section root, const Testbed& testbed);
 
 }  // namespace c3sim::study

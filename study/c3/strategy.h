@@ -5,7 +5,6 @@
 #include <compare>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "study/run/testbed.h"

@@ -12,7 +12,6 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "models/machine/activity_tag.h"
 #include "models/machine/resource_kind.h"
@@ -194,42 +193,6 @@ std::vector<StepKind> kinds_of(const std::vector<Step>& path) {
   return parts;
 }
 
-}  // namespace
-
-std::vector<NamedTable> critical_paths(const Testbed& testbed, std::span<const NamedRun> runs) {
-  ResultTable steps({{"run", "run", ""},
-                     {"track", "where", ""},
-                     {"step", "step", ""},
-                     {"subject", "of", ""},
-                     {"start_us", "start", "us", 3},
-                     {"time_us", "time", "us", 3},
-                     {"bounded_by", "bounded by", ""}});
-  ResultTable parts({{"run", "run", ""},
-                     {"step", "step", ""},
-                     {"steps", "steps", ""},
-                     {"time_us", "time", "us", 3},
-                     {"percent", "of the run", "%", 1}});
-  for (const NamedRun& run : runs) {
-    const RunRecord record(testbed, run);
-    const std::vector<Step> path = path_of(record);
-    for (const Step& step : path) {
-      const std::string bound = record.bounded_by(step);
-      steps.add_row({run.name, step.track, step.kind, step.subject.empty() ? Cell() : Cell(step.subject),
-                     sim::to_microseconds(step.begin - record.origin()), sim::to_microseconds(step.end - step.begin),
-                     bound.empty() ? Cell() : Cell(bound)});
-    }
-    const double makespan = sim::to_seconds(record.timeline().makespan()).value();
-    for (const StepKind& part : kinds_of(path)) {
-      parts.add_row({run.name, part.kind, part.steps, sim::to_microseconds(part.time),
-                     100.0 * sim::to_seconds(part.time).value() / makespan});
-    }
-  }
-  return {{"critical_path", "Critical path, step by step", std::move(steps), runs.size() == 1},
-          {"critical_path_parts", "Critical path, by kind of step", std::move(parts)}};
-}
-
-namespace {
-
 using models::ActivityTag;
 using sim::ResourceNetwork;
 
@@ -350,29 +313,6 @@ void add_rows(ResultTable& table, const NamedRun& run, const Watch& watch) {
   }
 }
 
-}  // namespace
-
-ResultTable explain(Testbed& testbed, std::span<const NamedRun> runs) {
-  ResultTable table({{"run", "run", ""},
-                     {"work", "work", ""},
-                     {"bottleneck", "bottleneck", ""},
-                     {"time_us", "time", "us"},
-                     {"others", "shared with", ""},
-                     {"others_percent", "their part", "%", 0}});
-  for (const NamedRun& run : runs) {
-    std::optional<Watch> watch;
-    const auto attach = [&](models::Node& node, sim::Time) {
-      watch.emplace(node, run.schedule);
-      node.network().add_observer(std::ref(*watch));
-    };
-    testbed.watch(run.schedule, attach, nullptr, run.between);
-    add_rows(table, run, *watch);
-  }
-  return table;
-}
-
-namespace {
-
 // Writes the utilisations of a node whenever they have changed.
 class UtilisationCounters {
  public:
@@ -469,6 +409,57 @@ void draw(const RunRecord& record, Tracks& tracks) {
 }
 
 }  // namespace
+
+std::vector<NamedTable> critical_paths(const Testbed& testbed, std::span<const NamedRun> runs) {
+  ResultTable steps({{"run", "run", ""},
+                     {"track", "where", ""},
+                     {"step", "step", ""},
+                     {"subject", "of", ""},
+                     {"start_us", "start", "us", 3},
+                     {"time_us", "time", "us", 3},
+                     {"bounded_by", "bounded by", ""}});
+  ResultTable parts({{"run", "run", ""},
+                     {"step", "step", ""},
+                     {"steps", "steps", ""},
+                     {"time_us", "time", "us", 3},
+                     {"percent", "of the run", "%", 1}});
+  for (const NamedRun& run : runs) {
+    const RunRecord record(testbed, run);
+    const std::vector<Step> path = path_of(record);
+    for (const Step& step : path) {
+      const std::string bound = record.bounded_by(step);
+      steps.add_row({run.name, step.track, step.kind, step.subject.empty() ? Cell() : Cell(step.subject),
+                     sim::to_microseconds(step.begin - record.origin()), sim::to_microseconds(step.end - step.begin),
+                     bound.empty() ? Cell() : Cell(bound)});
+    }
+    const double makespan = sim::to_seconds(record.timeline().makespan()).value();
+    for (const StepKind& part : kinds_of(path)) {
+      parts.add_row({run.name, part.kind, part.steps, sim::to_microseconds(part.time),
+                     100.0 * sim::to_seconds(part.time).value() / makespan});
+    }
+  }
+  return {{"critical_path", "Critical path, step by step", std::move(steps), runs.size() == 1},
+          {"critical_path_parts", "Critical path, by kind of step", std::move(parts)}};
+}
+
+ResultTable explain(Testbed& testbed, std::span<const NamedRun> runs) {
+  ResultTable table({{"run", "run", ""},
+                     {"work", "work", ""},
+                     {"bottleneck", "bottleneck", ""},
+                     {"time_us", "time", "us"},
+                     {"others", "shared with", ""},
+                     {"others_percent", "their part", "%", 0}});
+  for (const NamedRun& run : runs) {
+    std::optional<Watch> watch;
+    const auto attach = [&](models::Node& node, sim::Time) {
+      watch.emplace(node, run.schedule);
+      node.network().add_observer(std::ref(*watch));
+    };
+    testbed.watch(run.schedule, attach, nullptr, run.between);
+    add_rows(table, run, *watch);
+  }
+  return table;
+}
 
 void trace_runs(Testbed& testbed, std::span<const NamedRun> runs, sim::TraceSink& sink) {
   for (const NamedRun& run : runs) {

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -70,64 +69,6 @@ Json section_json(const Section& section, const Colours& colours) {
   return json;
 }
 
-}  // namespace
-
-nlohmann::ordered_json table_json(const PageTable& table) {
-  for (const std::string& key : table.choices) {
-    SIM_CHECK(std::ranges::count(table.table.columns(), key, &Column::key) > 0);
-  }
-  Json json{{"id", table.id},
-            {"caption", table.caption},
-            {"sortable", table.sortable},
-            {"filterable", table.filterable},
-            {"first", table.first_rows}};
-  const std::vector<Column>& columns = table.table.columns();
-  std::vector<Json> rows(table.table.rows().size(), Json::array());
-  for (const char* const list : {"columns", "rows"}) json[list] = Json::array();
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (!columns[c].in_text && !table.every_column) continue;
-    json["columns"].push_back(column_json(table, c));
-    const ShownUnit shown = shown_unit(columns[c], table.table.rows(), c);
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      rows[r].push_back(std::visit(CellJson{columns[c].decimals}, shown.of(table.table.rows()[r][c])));
-    }
-  }
-  for (Json& row : rows) json["rows"].push_back(std::move(row));
-  return json;
-}
-
-nlohmann::ordered_json page_json(const Page& page) {
-  const Colours colours = colours_of(page);
-  Json json{{"title", page.title}, {"lead", page.lead}, {"sections", Json::array()}, {"headlines", Json::array()}};
-  for (const Headline& one : page.headlines) {
-    json["headlines"].push_back({{"label", one.label}, {"value", one.value}, {"beside", one.beside}});
-  }
-  json["version"] = page.version;
-  json["command"] = page.command;
-  for (const Section& section : page.sections) json["sections"].push_back(section_json(section, colours));
-  return json;
-}
-
-std::string script_text(const nlohmann::ordered_json& json) {
-  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  std::string result;
-  result.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const std::string_view rest = std::string_view(text).substr(i);
-    if (rest.front() == '<' || rest.front() == '>' || rest.front() == '&') {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned>(rest.front()));
-    } else if (rest.starts_with("\u2028") || rest.starts_with("\u2029")) {
-      result += rest.starts_with("\u2028") ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else {
-      result += rest.front();
-    }
-  }
-  return result;
-}
-
-namespace {
-
 struct Names {
   std::vector<std::string> operator()(const BarChart& chart) const {
     if (chart.series.size() != 1) return chart.series;
@@ -174,25 +115,6 @@ void add_chart(const std::vector<std::string>& names, std::vector<std::string>& 
   }
 }
 
-}  // namespace
-
-std::vector<std::string> coloured_names(const Chart& chart) { return std::visit(Names{}, chart); }
-
-Colours colours_of(const Page& page) {
-  Colours colours;
-  for (const std::vector<std::string>& beside : page.palette.first) {
-    for (std::size_t i = 0; i < beside.size(); ++i) colours.emplace(beside[i], static_cast<int>(i) % colour_count);
-  }
-  for (const std::string& name : page.palette.grey) colours.insert_or_assign(name, grey);
-  std::vector<std::string> seen;
-  for (const Section& section : page.sections) {
-    for (const Chart& chart : section.charts) add_chart(coloured_names(chart), seen, colours);
-  }
-  return colours;
-}
-
-namespace {
-
 using Json = nlohmann::ordered_json;
 
 // What is no number is not there: JSON has no infinity.
@@ -231,7 +153,7 @@ Json bar_series_json(const BarChart& chart, std::size_t index) {
   Json reaches = Json::array();
   for (const Bar& bar : chart.bars) {
     values.push_back(optional_json(bar.values[index]));
-    const std::optional<Reach> reach = bar.reaches.empty() ? std::nullopt : bar.reaches[index];
+    const std::optional<Interval> reach = bar.reaches.empty() ? std::nullopt : bar.reaches[index];
     reaches.push_back(reach ? Json{reach->low, reach->high} : Json());
     published.push_back(bar.published.empty() ? Json() : published_json(bar.published[index]));
   }
@@ -318,17 +240,6 @@ struct ToJson {
   }
 };
 
-}  // namespace
-
-nlohmann::ordered_json chart_json(const Chart& chart, const Colours& colours) {
-  Json json = std::visit(ToJson{}, chart);
-  json["colours"] = Json::array();
-  for (const std::string& name : coloured_names(chart)) json["colours"].push_back(colours.at(name));
-  return json;
-}
-
-namespace {
-
 // The frame with each {{name}} replaced by its text; what a text holds is never looked at again.
 std::string filled(std::string_view frame, const std::map<std::string, std::string, std::less<>>& texts) {
   std::string result;
@@ -344,23 +255,6 @@ std::string filled(std::string_view frame, const std::map<std::string, std::stri
     frame.remove_prefix(close + 2);
   }
 }
-
-}  // namespace
-
-std::string to_html(const Page& page) {
-  const PagePart style = page_style();
-  std::map<std::string, std::string, std::less<>> texts;
-  texts["style"] = style.text;
-  texts["style_hash"] = "'" + style.hash + "'";
-  for (const PagePart& script : page_scripts()) {
-    texts["script_hashes"] += (texts["script_hashes"].empty() ? "'" : " '") + script.hash + "'";
-    texts["scripts"].append("<script>").append(script.text).append("</script>\n");
-  }
-  texts["data"] = script_text(page_json(page));
-  return filled(page_frame(), texts);
-}
-
-namespace {
 
 constexpr std::size_t long_table = 20;    // rows from which on a reader may want to filter
 constexpr std::size_t most_choices = 12;  // that a drop-down should hold
@@ -404,6 +298,95 @@ Section section(const NamedTable& named, const std::string& page_title) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json table_json(const PageTable& table) {
+  for (const std::string& key : table.choices) {
+    SIM_CHECK(std::ranges::count(table.table.columns(), key, &Column::key) > 0);
+  }
+  Json json{{"id", table.id},
+            {"caption", table.caption},
+            {"sortable", table.sortable},
+            {"filterable", table.filterable},
+            {"first", table.first_rows}};
+  const std::vector<Column>& columns = table.table.columns();
+  std::vector<Json> rows(table.table.rows().size(), Json::array());
+  for (const char* const list : {"columns", "rows"}) json[list] = Json::array();
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (!columns[c].in_text && !table.every_column) continue;
+    json["columns"].push_back(column_json(table, c));
+    const ShownUnit shown = shown_unit(columns[c], table.table.rows(), c);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      rows[r].push_back(std::visit(CellJson{columns[c].decimals}, shown.of(table.table.rows()[r][c])));
+    }
+  }
+  for (Json& row : rows) json["rows"].push_back(std::move(row));
+  return json;
+}
+
+nlohmann::ordered_json page_json(const Page& page) {
+  const Colours colours = colours_of(page);
+  Json json{{"title", page.title}, {"lead", page.lead}, {"sections", Json::array()}, {"headlines", Json::array()}};
+  for (const Headline& one : page.headlines) {
+    json["headlines"].push_back({{"label", one.label}, {"value", one.value}, {"beside", one.beside}});
+  }
+  json["version"] = page.version;
+  json["command"] = page.command;
+  for (const Section& section : page.sections) json["sections"].push_back(section_json(section, colours));
+  return json;
+}
+
+std::string script_text(const nlohmann::ordered_json& json) {
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = std::string_view(text).substr(i);
+    if (rest.front() == '<' || rest.front() == '>' || rest.front() == '&') {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned>(rest.front()));
+    } else if (rest.starts_with("\u2028") || rest.starts_with("\u2029")) {
+      result += rest.starts_with("\u2028") ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else {
+      result += rest.front();
+    }
+  }
+  return result;
+}
+
+std::vector<std::string> coloured_names(const Chart& chart) { return std::visit(Names{}, chart); }
+
+Colours colours_of(const Page& page) {
+  Colours colours;
+  for (const std::vector<std::string>& beside : page.palette.first) {
+    for (std::size_t i = 0; i < beside.size(); ++i) colours.emplace(beside[i], static_cast<int>(i) % colour_count);
+  }
+  for (const std::string& name : page.palette.grey) colours.insert_or_assign(name, grey);
+  std::vector<std::string> seen;
+  for (const Section& section : page.sections) {
+    for (const Chart& chart : section.charts) add_chart(coloured_names(chart), seen, colours);
+  }
+  return colours;
+}
+
+nlohmann::ordered_json chart_json(const Chart& chart, const Colours& colours) {
+  Json json = std::visit(ToJson{}, chart);
+  json["colours"] = Json::array();
+  for (const std::string& name : coloured_names(chart)) json["colours"].push_back(colours.at(name));
+  return json;
+}
+
+std::string to_html(const Page& page) {
+  const PagePart style = page_style();
+  std::map<std::string, std::string, std::less<>> texts;
+  texts["style"] = style.text;
+  texts["style_hash"] = "'" + style.hash + "'";
+  for (const PagePart& script : page_scripts()) {
+    texts["script_hashes"] += (texts["script_hashes"].empty() ? "'" : " '") + script.hash + "'";
+    texts["scripts"].append("<script>").append(script.text).append("</script>\n");
+  }
+  texts["data"] = script_text(page_json(page));
+  return filled(page_frame(), texts);
+}
 
 Palette study_palette() {
   using models::Mechanism;

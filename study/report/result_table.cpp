@@ -157,6 +157,8 @@ std::string csv_name(const Column& column) {
   return column.group.empty() ? column.key : column.group + '.' + column.key;
 }
 
+std::string line(const std::vector<std::string>& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
+
 }  // namespace
 
 ShownUnit shown_unit(const Column& column, const std::vector<std::vector<Cell>>& rows, std::size_t place) {
@@ -263,12 +265,6 @@ nlohmann::ordered_json ResultTable::to_json() const {
   }
   return array;
 }
-
-namespace {
-
-std::string line(const std::vector<std::string>& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
-
-}  // namespace
 
 std::string markdown_text(std::string_view text) {
   std::string result;

@@ -21,7 +21,6 @@
 
 #include "sim/config/output_file.h"
 #include "sim/trace.h"
-#include "study/report/page.h"
 #include "study/report/result_table.h"
 #include "study/run/digest.h"
 

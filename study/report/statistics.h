@@ -19,9 +19,7 @@ double value_at(std::span<const double> sorted, double place);
 // below it, and between two such shares values are interpolated (Hyndman and Fan's type 7, that of R and NumPy).
 double quantile(std::vector<double> values, double share);
 
-// Where a value lies as far as draws tell: from the 5th to the 95th percentile of them.
-
-// In the base unit of what it is of. Nine of ten values should lie inside.
+// Where a value lies as far as draws tell, in the base unit of what it is of: nine of ten values should lie inside.
 struct Interval {
   double low = 0.0;
   double high = 0.0;

@@ -1,10 +1,10 @@
-// A point of a sweep is values; what is asked of it is answered with named quantities. What these mean, the machinery
-// of sweeps does not know.
+// What the points of a sweep differ in: a list of values, or an interval that they are drawn from. What is asked of a
+// point is answered with named quantities. What values and quantities mean, the machinery of sweeps does not know.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,8 +49,6 @@ struct PointAnswer {
   bool failed = false;
 };
 
-// What the points of a sweep differ in: a list of values, or an interval that they are drawn from.
-
 // A number with its unit as a person wrote it: "48 GB/s" is 48 of "GB/s".
 struct WrittenNumber {
   double number = 0.0;
@@ -89,6 +87,10 @@ struct SweepAxis {
   std::optional<sim::Dimension> dimension;  // of all its values, where all are numbers
 
   AxisValue at(double u) const;  // 0 <= u < 1
+  // The place of the value with this label; as many as there are values where none has it.
+  std::size_t place_of(const std::string& label) const {
+    return static_cast<std::size_t>(std::ranges::find(values, label, &AxisValue::label) - values.begin());
+  }
   bool varies() const { return values.size() != 1; }
   // Every value that it has, or both ends of the interval: what is worth checking before points are asked.
   std::vector<AxisValue> extremes() const;

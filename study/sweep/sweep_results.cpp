@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <numeric>
-#include <string>
 #include <tuple>
 #include <utility>
 
@@ -77,10 +75,9 @@ ChoiceTally::ChoiceTally(const SweepStudy& study) : study_(study) {
 void ChoiceTally::add(const Point& point, const Cost& cost) {
   const SweepStudy::Case which = study_.case_of(point);
   for (std::size_t c = 0; c < choices_.size(); ++c) {
-    const std::vector<AxisValue>& values = study_.points.axes()[choices_[c]].values;
-    auto& least = least_[c].try_emplace(which, values.size()).first->second;
-    const auto value = std::ranges::find(values, point.values[choices_[c]].label, &AxisValue::label);
-    std::optional<Cost>& known = least[static_cast<std::size_t>(value - values.begin())];
+    const SweepAxis& axis = study_.points.axes()[choices_[c]];
+    auto& least = least_[c].try_emplace(which, axis.values.size()).first->second;
+    std::optional<Cost>& known = least[axis.place_of(point.values[choices_[c]].label)];
     if (!known || is_better(cost, *known)) known = cost;
   }
 }

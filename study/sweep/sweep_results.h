@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "study/report/results.h"
-#include "study/sweep/machine_cache.h"
+#include "study/sweep/point_question.h"
 #include "study/sweep/sweep_store.h"
 #include "study/sweep/sweep_study.h"
 

@@ -108,7 +108,7 @@ std::vector<SweepAxis> read_axes(sim::Section& root, Platforms& platforms, const
 }
 
 void check_words(sim::Section& root, const std::vector<SweepAxis>& axes, const PointQuestion& question) {
-  for (const std::string& word : question.required_words()) {
+  for (const std::string& word : question.words(Needed::at_points)) {
     const bool told = std::ranges::any_of(axes, [&](const SweepAxis& axis) {
       const auto values = axis.extremes();
       if (values.empty()) return axis.name == word;  // which is at fault itself
@@ -378,7 +378,7 @@ std::map<std::string, std::string> read_only(sim::Section& section, const SweepS
     const auto axis = std::ranges::find_if(study.points.axes(), is_named);
     if (axis == study.points.axes().end()) {
       section.fault("only", fmt::format("'{}' names no axis that varies: AXIS=VALUE is accepted", text));
-    } else if (std::ranges::find(axis->values, label, &AxisValue::label) == axis->values.end()) {
+    } else if (axis->place_of(label) == axis->values.size()) {
       section.fault("only", fmt::format("axis {} has no value '{}'", name, label));
     }
     only[name] = label;
@@ -420,11 +420,7 @@ std::vector<Cell> SweepStudy::axis_cells(const Point& point) const {
 
 SweepStudy::Case SweepStudy::case_of(const Point& point) const {
   Case places;
-  for (const std::size_t axis : cases) {
-    const std::vector<AxisValue>& values = points.axes()[axis].values;
-    const auto found = std::ranges::find(values, point.values[axis].label, &AxisValue::label);
-    places.push_back(static_cast<std::size_t>(found - values.begin()));
-  }
+  for (const std::size_t axis : cases) places.push_back(points.axes()[axis].place_of(point.values[axis].label));
   return places;
 }
 

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "sim/config/config_error.h"
@@ -245,49 +243,6 @@ TunedCollective tuned_collective(const StepCollective& collective, const StepQue
   return tuned;
 }
 
-}  // namespace
-
-LayerTuning tune_layer(const models::PlatformSpec& platform, const StepResult& start, std::string split,
-                       std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
-  StepQuestion question = start.question;
-  if (!question.collectives.backend) question.collectives = models::Backend::rccl;
-  const std::vector<StepCollective> collectives = collectives_in(question, platform, operators);
-  question = with_all_chosen(question, collectives);
-  if (question.pieces) question.ffn_pieces = question.pieces;
-  const std::vector<StepDecision> decisions = decisions_of(question, collectives, platform);
-  StepTimetable timetable(platform, operators, jobs);
-  std::size_t asked = 0;
-  const std::size_t decided_of = 1 + decisions.size();
-  const auto times = [&](const std::vector<StepQuestion>& questions) {
-    std::vector<double> seconds = timetable.times(questions);
-    if (progress) progress(++asked, decided_of);
-    return seconds;
-  };
-  StepQuestion tuned = descend(question, decisions, times, least_step_gain);
-  LayerTuning tuning{std::move(split), start.time, ask(platform, plainly(tuned, collectives), operators), {}, {}};
-  // Where layers do not repeat at once, what seemed faster may not be.
-  if (tuning.result.time > start.time) {
-    tuned = question;
-    tuning.result = ask(platform, plainly(tuned, collectives), operators);
-  }
-  const std::vector<StepCollective> tuned_collectives = collectives_in(tuned, platform, operators);
-  std::vector<StepQuestion> shown;
-  for (const StepCollective& collective : tuned_collectives) {
-    std::ranges::move(carried_otherwise(tuned, collective), std::back_inserter(shown));
-  }
-  static_cast<void>(timetable.times(shown));  // at once, by many threads
-  Testbed testbed(launching(platform, models::LaunchMode::graph));
-  for (const StepCollective& collective : tuned_collectives) {
-    TunedCollective one = tuned_collective(collective, tuned, platform, timetable);
-    add_times(one, tuning.result, testbed);
-    tuning.collectives.push_back(std::move(one));
-  }
-  tuning.rules = losses_of_rules(tuned, tuning.result.time, timetable);
-  return tuning;
-}
-
-namespace {
-
 constexpr double percent = 100.0;
 
 std::optional<double> in_percent(std::optional<double> share) {
@@ -520,7 +475,70 @@ StepWays others_of(const std::vector<StepWays>& splits, const StepWays& first, c
   return others;
 }
 
+// The command that asks for the step.
+std::string command_for(const StepQuestion& question, const Given& beside) {
+  Given given = spelled(StepWords{question, {}});
+  for (const auto& [name, texts] : beside) given[name] = texts;
+  return "c3sim " + command_line("step", options_of<StepWords>() + platform_options(), given);
+}
+
+ResultTable tuned_table(const std::vector<LayerTuning>& layers, const Given& beside) {
+  using L = const LayerTuning&;
+  const auto asked = [](L layer) -> const StepQuestion& { return layer.result.question; };
+  return table_of<LayerTuning>(
+      layers, {{{"split", "split", ""}, &LayerTuning::split},
+               {{"pieces", "pieces", ""}, [=](L l) { return asked(l).pieces; }},
+               {{"ffn_pieces", "of feed-forward", ""},
+                [=](L l) { return asked(l).ffn_pieces ? asked(l).ffn_pieces : asked(l).pieces; }},
+               {{"prelaunch", "prelaunched", ""}, [=](L l) { return asked(l).prelaunch; }},
+               {{"before_us", "before", "us", 1}, &LayerTuning::before},
+               {{"time_us", "time", "us", 1}, [](L l) { return l.result.time; }},
+               {{"tokens_per_s", "tokens", "1/s", 0}, [](L l) { return l.result.tokens_per_second(); }},
+               {{"gain_percent", "gain", "%", 2},
+                [](L l) { return percent * (sim::to_seconds(l.before) / sim::to_seconds(l.result.time) - 1.0); }},
+               {{"command", "command", "", 0, false}, [=](L l) { return command_for(asked(l), beside); }}});
+}
+
 }  // namespace
+
+LayerTuning tune_layer(const models::PlatformSpec& platform, const StepResult& start, std::string split,
+                       std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
+  StepQuestion question = start.question;
+  if (!question.collectives.backend) question.collectives = models::Backend::rccl;
+  const std::vector<StepCollective> collectives = collectives_in(question, platform, operators);
+  question = with_all_chosen(question, collectives);
+  if (question.pieces) question.ffn_pieces = question.pieces;
+  const std::vector<StepDecision> decisions = decisions_of(question, collectives, platform);
+  StepTimetable timetable(platform, operators, jobs);
+  std::size_t asked = 0;
+  const std::size_t decided_of = 1 + decisions.size();
+  const auto times = [&](const std::vector<StepQuestion>& questions) {
+    std::vector<double> seconds = timetable.times(questions);
+    if (progress) progress(++asked, decided_of);
+    return seconds;
+  };
+  StepQuestion tuned = descend(question, decisions, times, least_step_gain);
+  LayerTuning tuning{std::move(split), start.time, ask(platform, plainly(tuned, collectives), operators), {}, {}};
+  // Where layers do not repeat at once, what seemed faster may not be.
+  if (tuning.result.time > start.time) {
+    tuned = question;
+    tuning.result = ask(platform, plainly(tuned, collectives), operators);
+  }
+  const std::vector<StepCollective> tuned_collectives = collectives_in(tuned, platform, operators);
+  std::vector<StepQuestion> shown;
+  for (const StepCollective& collective : tuned_collectives) {
+    std::ranges::move(carried_otherwise(tuned, collective), std::back_inserter(shown));
+  }
+  static_cast<void>(timetable.times(shown));  // at once, by many threads
+  Testbed testbed(launching(platform, models::LaunchMode::graph));
+  for (const StepCollective& collective : tuned_collectives) {
+    TunedCollective one = tuned_collective(collective, tuned, platform, timetable);
+    add_times(one, tuning.result, testbed);
+    tuning.collectives.push_back(std::move(one));
+  }
+  tuning.rules = losses_of_rules(tuned, tuning.result.time, timetable);
+  return tuning;
+}
 
 StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
                 std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
@@ -563,34 +581,6 @@ StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& questi
   }
   return tuning;
 }
-
-namespace {
-
-// The command that asks for the step.
-std::string command_for(const StepQuestion& question, const Given& beside) {
-  Given given = spelled(StepWords{question, {}});
-  for (const auto& [name, texts] : beside) given[name] = texts;
-  return "c3sim " + command_line("step", options_of<StepWords>() + platform_options(), given);
-}
-
-ResultTable tuned_table(const std::vector<LayerTuning>& layers, const Given& beside) {
-  using L = const LayerTuning&;
-  const auto asked = [](L layer) -> const StepQuestion& { return layer.result.question; };
-  return table_of<LayerTuning>(
-      layers, {{{"split", "split", ""}, &LayerTuning::split},
-               {{"pieces", "pieces", ""}, [=](L l) { return asked(l).pieces; }},
-               {{"ffn_pieces", "of feed-forward", ""},
-                [=](L l) { return asked(l).ffn_pieces ? asked(l).ffn_pieces : asked(l).pieces; }},
-               {{"prelaunch", "prelaunched", ""}, [=](L l) { return asked(l).prelaunch; }},
-               {{"before_us", "before", "us", 1}, &LayerTuning::before},
-               {{"time_us", "time", "us", 1}, [](L l) { return l.result.time; }},
-               {{"tokens_per_s", "tokens", "1/s", 0}, [](L l) { return l.result.tokens_per_second(); }},
-               {{"gain_percent", "gain", "%", 2},
-                [](L l) { return percent * (sim::to_seconds(l.before) / sim::to_seconds(l.result.time) - 1.0); }},
-               {{"command", "command", "", 0, false}, [=](L l) { return command_for(asked(l), beside); }}});
-}
-
-}  // namespace
 
 Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform, const Given& beside) {
   using C = const StepChoice&;

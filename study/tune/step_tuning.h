@@ -1,5 +1,5 @@
-// What to choose for each collective of a step whose GPUs share out the model in one way: what carries it, by how many
-// channels, in how many pieces.
+// What to choose for a whole step: how its GPUs share out the model, and what moves data between them; of the best way
+// and of the question's own also collective by collective: what carries each, by how many channels, in how many pieces.
 #pragma once
 
 #include <numeric>
@@ -48,6 +48,7 @@ struct LayerRule {
   double regret = 0.0;  // share of the time of the tuned step, of few layers; 0 where the rule does not lose
 };
 
+// What to choose for the collectives of a step whose GPUs share out the model in one way.
 struct LayerTuning {
   std::string split;  // "tp 8"
   sim::Time before{0};
@@ -61,9 +62,6 @@ struct LayerTuning {
 // beforehand. The step must have a collective.
 LayerTuning tune_layer(const models::PlatformSpec& platform, const StepResult& start, std::string split,
                        std::span<const ElementwiseOperator> operators, const Progress& progress = {}, int jobs = 0);
-
-// What to choose for a whole step: how its GPUs share out the model, and what moves data between them; of the best way
-// and of the question's own also collective by collective.
 
 // A way to do the same step: the same GPUs, sequences and tokens.
 struct StepChoice {

@@ -211,39 +211,6 @@ std::vector<std::string> sentences(const Tuning& tuning) {
   return sentences;
 }
 
-}  // namespace
-
-Results tuning_results(const Tuning& tuning, const models::PlatformSpec& platform) {
-  Results results{platform.name, {}, {}, {}};
-  results.title = tuning.question.name;
-  NamedTable choices{"choices", "What to choose beside or around GEMMs", choice_table(tuning, platform, false)};
-  NamedTable alone{"alone", "What to choose for collectives alone", choice_table(tuning, platform, true), false};
-  choices.in_text = choices.table.rows().size() <= longest_text;
-  NamedTable rules{"rules", "Rules, and what they lose against the best", rule_table(tuning)};
-  for (const TunedDecisions& kind : tuning.kinds) {
-    rules.charts.push_back(regret_chart(kind));
-    const bool has_means = kind.decisions.alternatives().all().back().name.starts_with("engines");
-    if (has_means) (is_of_gemms(kind.decisions.alternatives()) ? choices : alone).charts.push_back(means_chart(kind));
-  }
-  for (NamedTable* const table : {&choices, &alone, &rules}) {
-    if (!table->table.rows().empty()) results.tables.push_back(std::move(*table));
-  }
-  if (!tuning.thresholds.empty()) {
-    results.tables.push_back({"thresholds", "Collectives alone: by engines or by kernels", threshold_table(tuning)});
-  }
-  if (!tuning.lines.empty()) {
-    results.tables.push_back({"tuner", "Lines for the library's tuner", line_table(tuning), false});
-  }
-  NamedTable open{"measure", "What predictions leave open", question_table(tuning, platform)};
-  open.in_text = open.table.rows().size() <= longest_text / 4;
-  results.tables.push_back(std::move(open));
-  results.notes = sentences(tuning);
-  results.files = tuning_files(tuning, platform);
-  return results;
-}
-
-namespace {
-
 using models::CollectiveKind;
 
 // What a rule was fitted to of m, n, k or bytes.
@@ -488,6 +455,35 @@ std::int64_t in_pages(double bytes) {
 }
 
 }  // namespace
+
+Results tuning_results(const Tuning& tuning, const models::PlatformSpec& platform) {
+  Results results{platform.name, {}, {}, {}};
+  results.title = tuning.question.name;
+  NamedTable choices{"choices", "What to choose beside or around GEMMs", choice_table(tuning, platform, false)};
+  NamedTable alone{"alone", "What to choose for collectives alone", choice_table(tuning, platform, true), false};
+  choices.in_text = choices.table.rows().size() <= longest_text;
+  NamedTable rules{"rules", "Rules, and what they lose against the best", rule_table(tuning)};
+  for (const TunedDecisions& kind : tuning.kinds) {
+    rules.charts.push_back(regret_chart(kind));
+    const bool has_means = kind.decisions.alternatives().all().back().name.starts_with("engines");
+    if (has_means) (is_of_gemms(kind.decisions.alternatives()) ? choices : alone).charts.push_back(means_chart(kind));
+  }
+  for (NamedTable* const table : {&choices, &alone, &rules}) {
+    if (!table->table.rows().empty()) results.tables.push_back(std::move(*table));
+  }
+  if (!tuning.thresholds.empty()) {
+    results.tables.push_back({"thresholds", "Collectives alone: by engines or by kernels", threshold_table(tuning)});
+  }
+  if (!tuning.lines.empty()) {
+    results.tables.push_back({"tuner", "Lines for the library's tuner", line_table(tuning), false});
+  }
+  NamedTable open{"measure", "What predictions leave open", question_table(tuning, platform)};
+  open.in_text = open.table.rows().size() <= longest_text / 4;
+  results.tables.push_back(std::move(open));
+  results.notes = sentences(tuning);
+  results.files = tuning_files(tuning, platform);
+  return results;
+}
 
 std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::PlatformSpec& platform) {
   std::vector<OpenQuestion> questions;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sim/config/config_error.h"
-#include "study/c3/paper_study.h"
+#include "study/c3/c3_study.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
 

@@ -61,7 +61,7 @@ TEST(Chart, PublishedFiguresTravelWithTheirBars) {
 
 TEST(Chart, IntervalsTravelWithTheirBars) {
   BarChart chart = bars_of({"makespan"});
-  chart.bars[0].reaches = {Reach{0.9, 1.2}};
+  chart.bars[0].reaches = {Interval{0.9, 1.2}};
   EXPECT_EQ(json_of(chart)["series"][0]["reaches"].dump(), "[[0.9,1.2]]");
   EXPECT_FALSE(json_of(bars_of({"makespan"}))["series"][0].contains("reaches"));
 }

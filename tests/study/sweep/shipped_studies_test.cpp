@@ -5,7 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "study/sweep/machine_cache.h"
+#include "study/sweep/point_question.h"
 #include "study/sweep/sweep_axis.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
