@@ -147,6 +147,16 @@ AxisValue read_case(sim::Section section) {
   return value;
 }
 
+void check_values(sim::Section& section, std::string_view key, const SweepAxis& axis) {
+  if (axis.values.size() > most_values) {
+    section.fault(key, fmt::format("more than {} values are too many for one axis", most_values));
+  }
+  std::set<std::string_view> labels;
+  for (const AxisValue& value : axis.values) {
+    if (!labels.insert(value.label).second) section.fault(key, "'" + value.label + "' is there twice");
+  }
+}
+
 // {of: PARAMETER, times: [1, 0.5]}, or with `name` and a list of parameters.
 SweepAxis read_scales(sim::Section& section) {
   SweepAxis axis;
@@ -169,16 +179,6 @@ SweepAxis read_scales(sim::Section& section) {
   if (axis.values.empty() && section.is_sound("times")) section.fault("times", "at least one factor is due");
   check_values(section, "times", axis);
   return axis;
-}
-
-void check_values(sim::Section& section, std::string_view key, const SweepAxis& axis) {
-  if (axis.values.size() > most_values) {
-    section.fault(key, fmt::format("more than {} values are too many for one axis", most_values));
-  }
-  std::set<std::string_view> labels;
-  for (const AxisValue& value : axis.values) {
-    if (!labels.insert(value.label).second) section.fault(key, "'" + value.label + "' is there twice");
-  }
 }
 
 std::optional<sim::Dimension> dimension_of(const SweepAxis& axis) {

@@ -243,10 +243,8 @@ TunedCollective tuned_collective(const StepCollective& collective, const StepQue
   return tuned;
 }
 
-constexpr double percent = 100.0;
-
 std::optional<double> in_percent(std::optional<double> share) {
-  return share ? std::optional(percent * *share) : std::nullopt;
+  return share ? std::optional(100.0 * *share) : std::nullopt;
 }
 
 // What was chosen within a split, as a row of a table over several.
@@ -285,13 +283,13 @@ std::vector<NamedTable> layer_tables(const std::vector<LayerTuning>& layers) {
        {{"library_channels_percent", "library's channels", "%", 2},
         [](C c) { return in_percent(c.one.usual_channels); }}});
   using R = const OfSplit<LayerRule>&;
-  const ResultTable rules = table_of<OfSplit<LayerRule>>(
-      rows_of(layers, &LayerTuning::rules),
-      {{{"split", "split", ""}, [](R r) { return r.split; }},
-       {{"rule", "rule", ""}, [](R r) { return r.one.name; }},
-       {{"choice", "choice", ""}, [](R r) { return r.one.choice; }},
-       {{"time_us", "time", "us", 1}, [](R r) { return r.one.time; }},
-       {{"regret_percent", "regret", "%", 2}, [](R r) { return percent * r.one.regret; }}});
+  const ResultTable rules =
+      table_of<OfSplit<LayerRule>>(rows_of(layers, &LayerTuning::rules),
+                                   {{{"split", "split", ""}, [](R r) { return r.split; }},
+                                    {{"rule", "rule", ""}, [](R r) { return r.one.name; }},
+                                    {{"choice", "choice", ""}, [](R r) { return r.one.choice; }},
+                                    {{"time_us", "time", "us", 1}, [](R r) { return r.one.time; }},
+                                    {{"regret_percent", "regret", "%", 2}, [](R r) { return 100.0 * r.one.regret; }}});
   return {
       {"layer", "Collective by collective, and what the step loses where one alone is carried otherwise", collectives},
       {"layer_rules", "What simple rules for all collectives lose", rules}};
@@ -495,7 +493,7 @@ ResultTable tuned_table(const std::vector<LayerTuning>& layers, const Given& bes
                {{"time_us", "time", "us", 1}, [](L l) { return l.result.time; }},
                {{"tokens_per_s", "tokens", "1/s", 0}, [](L l) { return l.result.tokens_per_second(); }},
                {{"gain_percent", "gain", "%", 2},
-                [](L l) { return percent * (sim::to_seconds(l.before) / sim::to_seconds(l.result.time) - 1.0); }},
+                [](L l) { return 100.0 * (sim::to_seconds(l.before) / sim::to_seconds(l.result.time) - 1.0); }},
                {{"command", "command", "", 0, false}, [=](L l) { return command_for(asked(l), beside); }}});
 }
 
@@ -594,11 +592,11 @@ Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform
                        {{"energy_J", "energy of a GPU", "J", 3}, [](C c) { return c.result.energy().value(); }},
                        {{"memory_GB", "memory", "GB", 1}, [](C c) { return c.result.memory.total().value() / 1e9; }},
                        {{"regret_percent", "regret", "%", 1},
-                        [=](C c) { return percent * (sim::to_seconds(c.result.time) / best - 1.0); }}});
+                        [=](C c) { return 100.0 * (sim::to_seconds(c.result.time) / best - 1.0); }}});
   ResultTable rules({{"rule", "rule", ""}, {"choice", "choice", ""}, {"regret_percent", "regret", "%", 1}});
   for (const StepRule& rule : tuning.rules) {
     const StepChoice& choice = tuning.choices[rule.choice];
-    rules.add_row({rule.name, fmt::format("{} by {}", choice.split, choice.collectives), percent * rule.regret});
+    rules.add_row({rule.name, fmt::format("{} by {}", choice.split, choice.collectives), 100.0 * rule.regret});
   }
   Results results{platform.name, {{"results", "", std::move(choices)}}, {}, {}};
   results.tables.push_back({"rules", "What simple rules lose", std::move(rules)});
