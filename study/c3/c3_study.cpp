@@ -132,8 +132,7 @@ const C3Result* find_result(std::span<const StudyResult> results, const StudyPai
 bool belongs_to(PaperFigure figure, Strategy strategy) {
   if (strategy == Strategy::c3_base) return true;
   if (strategy == Strategy::serial || strategy == Strategy::heuristic) return false;
-  const bool on_engines = strategy == Strategy::conccl || strategy == Strategy::conccl_rp;
-  return on_engines == (figure == PaperFigure::copy_engines);
+  return on_copy_engines(strategy) == (figure == PaperFigure::copy_engines);
 }
 
 // Of a class, whose ideal that is, or over the classes.

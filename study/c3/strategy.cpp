@@ -25,8 +25,6 @@ double stretch(Testbed& testbed, const Work& work, models::CuMask mask) {
   return sim::to_seconds(testbed.alone(work, mask)) / sim::to_seconds(testbed.alone(work));
 }
 
-bool on_copy_engines(Strategy strategy) { return strategy == Strategy::conccl || strategy == Strategy::conccl_rp; }
-
 // What all strategies of a scenario are measured against.
 C3Result with_yardsticks(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
   C3Result result;

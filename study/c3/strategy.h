@@ -49,6 +49,10 @@ struct C3Trial {
   auto operator<=>(const C3Trial&) const = default;
 };
 
+// Whether copy engines carry the collective, rather than kernels.
+inline bool on_copy_engines(Strategy strategy) {
+  return strategy == Strategy::conccl || strategy == Strategy::conccl_rp;
+}
 // The collective that a strategy runs. Whether the platform can is for Testbed::why_impossible.
 models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy, const models::PlatformSpec& platform);
 

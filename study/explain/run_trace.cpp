@@ -233,7 +233,30 @@ class Watch {
  public:
   Watch(models::Node& node, const Schedule& schedule) : network_(node.network()), schedule_(schedule) {}
 
-  void operator()(sim::Time since, sim::Time until);
+  void operator()(sim::Time since, sim::Time until) {
+    std::map<ResourceNetwork::ActivityId, Part> activities;
+    Memories memories;
+    for (const sim::ResourceId resource : resources_) {
+      const bool is_hbm = models::kind_of(network_, resource) == models::ResourceKind::hbm;
+      for (const ResourceNetwork::Share& share : network_.shares(resource)) {
+        activities.emplace(share.activity, part_of(share.tag));
+        if (is_hbm) memories[share.activity].push_back(resource);
+      }
+    }
+    std::map<Part, double> count;
+    for (const auto& [activity, part] : activities) count[part] += 1.0;
+
+    const double seconds = sim::to_seconds(until - since).value();
+    for (const auto& [activity, part] : activities) {
+      Held& held = held_[{part, bottleneck_of(network_, activity)}];
+      held.seconds += seconds / count[part];
+      for (const sim::ResourceId resource : contended(activity, memories)) {
+        for (const ResourceNetwork::Share& share : network_.shares(resource)) {
+          held.load[part_of(share.tag)] += share.load * seconds;
+        }
+      }
+    }
+  }
 
   const std::map<std::pair<Part, Bottleneck>, Held>& held() const { return held_; }
 
@@ -246,46 +269,19 @@ class Watch {
     return {worker_of(schedule_[whose.operation].work, whose.tenant), whose.operation};
   }
   // What holds the activity back together with others: a full resource, or the HBMs whose load makes it wait.
-  std::vector<sim::ResourceId> contended(ResourceNetwork::ActivityId activity, const Memories& memories) const;
+  std::vector<sim::ResourceId> contended(ResourceNetwork::ActivityId activity, const Memories& memories) const {
+    const sim::RateLimit limit = network_.limit(activity);
+    if (limit.kind == sim::RateLimit::Kind::resource) return {limit.resource};
+    const auto found = memories.find(activity);
+    const bool waits_for_memory = limit.kind == sim::RateLimit::Kind::latency && found != memories.end();
+    return waits_for_memory ? found->second : std::vector<sim::ResourceId>{};
+  }
 
   const ResourceNetwork& network_;
   const Schedule& schedule_;
   std::vector<sim::ResourceId> resources_ = network_.whole_resources();
   std::map<std::pair<Part, Bottleneck>, Held> held_;
 };
-
-std::vector<sim::ResourceId> Watch::contended(ResourceNetwork::ActivityId activity, const Memories& memories) const {
-  const sim::RateLimit limit = network_.limit(activity);
-  if (limit.kind == sim::RateLimit::Kind::resource) return {limit.resource};
-  const auto found = memories.find(activity);
-  const bool waits_for_memory = limit.kind == sim::RateLimit::Kind::latency && found != memories.end();
-  return waits_for_memory ? found->second : std::vector<sim::ResourceId>{};
-}
-
-void Watch::operator()(sim::Time since, sim::Time until) {
-  std::map<ResourceNetwork::ActivityId, Part> activities;
-  Memories memories;
-  for (const sim::ResourceId resource : resources_) {
-    const bool is_hbm = models::kind_of(network_, resource) == models::ResourceKind::hbm;
-    for (const ResourceNetwork::Share& share : network_.shares(resource)) {
-      activities.emplace(share.activity, part_of(share.tag));
-      if (is_hbm) memories[share.activity].push_back(resource);
-    }
-  }
-  std::map<Part, double> count;
-  for (const auto& [activity, part] : activities) count[part] += 1.0;
-
-  const double seconds = sim::to_seconds(until - since).value();
-  for (const auto& [activity, part] : activities) {
-    Held& held = held_[{part, bottleneck_of(network_, activity)}];
-    held.seconds += seconds / count[part];
-    for (const sim::ResourceId resource : contended(activity, memories)) {
-      for (const ResourceNetwork::Share& share : network_.shares(resource)) {
-        held.load[part_of(share.tag)] += share.load * seconds;
-      }
-    }
-  }
-}
 
 // The kind of work, with the operation's name where the schedule has several of that kind.
 std::string words(const Part& part, const Schedule& schedule, const std::set<Part>& all) {

@@ -13,10 +13,7 @@
 namespace c3sim::study {
 
 // A published figure beside a predicted one: low == high where one value was published.
-struct Published {
-  double low = 0.0;
-  double high = 0.0;
-};
+using Published = Interval;
 
 struct Bar {
   std::string label;

@@ -13,6 +13,7 @@
 
 #include "models/platform/interference.h"
 #include "sim/check.h"
+#include "sim/overloaded.h"
 #include "study/report/experiment_charts.h"
 #include "study/report/page_parts.h"
 #include "study/work/scenario.h"
@@ -26,23 +27,24 @@ using Json = nlohmann::ordered_json;
 // Scripts hold integers up to this exactly.
 constexpr std::int64_t largest_number = std::int64_t{1} << 53;
 
-struct CellJson {
-  int decimals;
+Json number_json(double value, int decimals) {
+  const std::string text = fmt::format("{:.{}f}", value, decimals);
+  if (!std::isfinite(value)) return text;
+  const double rounded = std::strtod(text.c_str(), nullptr);
+  return rounded == 0.0 ? 0.0 : rounded;  // what rounds to zero has no sign
+}
 
-  Json operator()(std::monostate) const { return {}; }
-  Json operator()(const NoNumber&) const { return {}; }
-  Json operator()(bool value) const { return value ? "yes" : "no"; }
-  Json operator()(std::int64_t value) const {
-    return std::abs(value) <= largest_number ? Json(value) : Json(fmt::format("{}", value));
-  }
-  Json operator()(double value) const {
-    const std::string text = fmt::format("{:.{}f}", value, decimals);
-    if (!std::isfinite(value)) return text;
-    const double rounded = std::strtod(text.c_str(), nullptr);
-    return rounded == 0.0 ? 0.0 : rounded;  // what rounds to zero has no sign
-  }
-  Json operator()(const std::string& value) const { return value; }
-};
+Json cell_json(const Cell& cell, int decimals) {
+  return std::visit(sim::Overloaded{[](std::monostate) { return Json(); }, [](const NoNumber&) { return Json(); },
+                                    [](bool value) { return Json(value ? "yes" : "no"); },
+                                    [](std::int64_t value) {
+                                      return std::abs(value) <= largest_number ? Json(value)
+                                                                               : Json(fmt::format("{}", value));
+                                    },
+                                    [=](double value) { return number_json(value, decimals); },
+                                    [](const std::string& value) { return Json(value); }},
+                    cell);
+}
 
 Json column_json(const PageTable& table, std::size_t index) {
   const Column& column = table.table.columns()[index];
@@ -120,9 +122,7 @@ using Json = nlohmann::ordered_json;
 // What is no number is not there: JSON has no infinity.
 Json optional_json(std::optional<double> value) { return value && std::isfinite(*value) ? Json(*value) : Json(); }
 
-Json published_json(const std::optional<Published>& published) {
-  return published ? Json{published->low, published->high} : Json();
-}
+Json range_json(const std::optional<Interval>& range) { return range ? Json{range->low, range->high} : Json(); }
 
 Json head(std::string_view kind, const std::string& id, const std::string& title, const std::string& caption) {
   return {{"kind", kind}, {"id", id}, {"title", title}, {"caption", caption}};
@@ -153,9 +153,8 @@ Json bar_series_json(const BarChart& chart, std::size_t index) {
   Json reaches = Json::array();
   for (const Bar& bar : chart.bars) {
     values.push_back(optional_json(bar.values[index]));
-    const std::optional<Interval> reach = bar.reaches.empty() ? std::nullopt : bar.reaches[index];
-    reaches.push_back(reach ? Json{reach->low, reach->high} : Json());
-    published.push_back(bar.published.empty() ? Json() : published_json(bar.published[index]));
+    reaches.push_back(bar.reaches.empty() ? Json() : range_json(bar.reaches[index]));
+    published.push_back(bar.published.empty() ? Json() : range_json(bar.published[index]));
   }
   Json json{{"name", chart.series[index]}, {"values", std::move(values)}, {"published", std::move(published)}};
   if (std::ranges::any_of(reaches, [](const Json& reach) { return !reach.is_null(); })) {
@@ -216,7 +215,7 @@ struct ToJson {
       json["rows"].push_back({{"name", row.name},
                               {"low", row.low},
                               {"high", row.high},
-                              {"published", published_json(row.published)},
+                              {"published", range_json(row.published)},
                               {"predicted", row.predicted},
                               {"unit", row.unit},
                               {"holds", row.holds()}});
@@ -316,7 +315,7 @@ nlohmann::ordered_json table_json(const PageTable& table) {
     json["columns"].push_back(column_json(table, c));
     const ShownUnit shown = shown_unit(columns[c], table.table.rows(), c);
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      rows[r].push_back(std::visit(CellJson{columns[c].decimals}, shown.of(table.table.rows()[r][c])));
+      rows[r].push_back(cell_json(shown.of(table.table.rows()[r][c]), columns[c].decimals));
     }
   }
   for (Json& row : rows) json["rows"].push_back(std::move(row));

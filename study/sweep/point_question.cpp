@@ -146,8 +146,7 @@ bool is_quantity(const ResultTable& table, std::size_t column) {
   const Column& known = table.columns()[column];
   if (known.key == "fidelity") return true;
   return std::ranges::any_of(table.rows(), [&](const std::vector<Cell>& row) {
-    return std::holds_alternative<double>(row[column]) || std::holds_alternative<std::int64_t>(row[column]) ||
-           std::holds_alternative<NoNumber>(row[column]);
+    return is_number(row[column]) || std::holds_alternative<NoNumber>(row[column]);
   });
 }
 

@@ -20,29 +20,25 @@ namespace {
 double count(std::int64_t value) { return static_cast<double>(value); }
 double product(const models::GemmShape& gemm) { return count(gemm.m) * count(gemm.n) * count(gemm.k); }
 
-constexpr SizeFeature m{"m", "rows of the result", "m", [](const Sizes& sizes) { return count(sizes.gemm.m); }};
-constexpr SizeFeature n{"n", "columns of the result", "n", [](const Sizes& sizes) { return count(sizes.gemm.n); }};
-constexpr SizeFeature k{"k", "contraction", "k", [](const Sizes& sizes) { return count(sizes.gemm.k); }};
-constexpr SizeFeature result{"elements", "elements of the result", "m * n",
-                             [](const Sizes& sizes) { return count(sizes.gemm.m) * count(sizes.gemm.n); }};
-constexpr SizeFeature flops{"flops", "operations of the GEMM", "2 * m * n * k",
-                            [](const Sizes& sizes) { return 2.0 * product(sizes.gemm); }};
-constexpr SizeFeature intensity{"intensity", "operations of the GEMM per element that it reads or writes",
-                                "2 * m * n * k / (m * k + k * n + m * n)", [](const Sizes& sizes) {
-                                  const models::GemmShape& gemm = sizes.gemm;
-                                  const double elements = count(gemm.m) * count(gemm.k) +
-                                                          count(gemm.k) * count(gemm.n) + count(gemm.m) * count(gemm.n);
-                                  return 2.0 * product(gemm) / elements;
-                                }};
-constexpr SizeFeature bytes{"bytes", "whole array of one GPU", "bytes",
-                            [](const Sizes& sizes) { return sizes.bytes.value(); }};
-constexpr SizeFeature flops_per_byte{
-    "flops_per_byte", "operations of the GEMM per byte of the array", "2 * m * n * k / bytes",
-    [](const Sizes& sizes) { return 2.0 * product(sizes.gemm) / sizes.bytes.value(); }};
-
-constexpr std::array of_pairs{bytes, flops_per_byte, flops, intensity, result, m, n, k};
-constexpr std::array of_gemms{flops, intensity, result, m, n, k};
-constexpr std::array of_collectives{bytes};
+constexpr std::array of_pairs{
+    SizeFeature{"bytes", "whole array of one GPU", "bytes", [](const Sizes& sizes) { return sizes.bytes.value(); }},
+    SizeFeature{"flops_per_byte", "operations of the GEMM per byte of the array", "2 * m * n * k / bytes",
+                [](const Sizes& sizes) { return 2.0 * product(sizes.gemm) / sizes.bytes.value(); }},
+    SizeFeature{"flops", "operations of the GEMM", "2 * m * n * k",
+                [](const Sizes& sizes) { return 2.0 * product(sizes.gemm); }},
+    SizeFeature{"intensity", "operations of the GEMM per element that it reads or writes",
+                "2 * m * n * k / (m * k + k * n + m * n)",
+                [](const Sizes& sizes) {
+                  const auto [m, n, k] = std::array{count(sizes.gemm.m), count(sizes.gemm.n), count(sizes.gemm.k)};
+                  return 2.0 * product(sizes.gemm) / (m * k + k * n + m * n);
+                }},
+    SizeFeature{"elements", "elements of the result", "m * n",
+                [](const Sizes& sizes) { return count(sizes.gemm.m) * count(sizes.gemm.n); }},
+    SizeFeature{"m", "rows of the result", "m", [](const Sizes& sizes) { return count(sizes.gemm.m); }},
+    SizeFeature{"n", "columns of the result", "n", [](const Sizes& sizes) { return count(sizes.gemm.n); }},
+    SizeFeature{"k", "contraction", "k", [](const Sizes& sizes) { return count(sizes.gemm.k); }}};
+constexpr std::span of_collectives = std::span(of_pairs).first(1);
+constexpr std::span of_gemms = std::span(of_pairs).subspan(2);
 
 constexpr int fewest_channels = 8;
 

@@ -413,7 +413,7 @@ constexpr std::string_view plan_heads = "gemm,collective,bytes,strategy,channels
 
 std::string plan_row(const C3Trial& trial) {
   const Scenario& scenario = trial.scenario;
-  const bool engines = trial.strategy == Strategy::conccl || trial.strategy == Strategy::conccl_rp;
+  const bool engines = on_copy_engines(trial.strategy);
   return fmt::format("{},{},{:.0f},{},{},{},{},{}\n", models::to_string(scenario.gemm),
                      models::to_string(scenario.collective), scenario.bytes.value(), to_string(trial.strategy),
                      scenario.channels ? std::to_string(*scenario.channels) : "", scenario.reserved.value_or(0),
