@@ -9,7 +9,7 @@
 #include "calibrate/readers/measurement.h"
 #include "study/ask/figure.h"
 #include "study/ask/trial.h"
-#include "study/uncertainty/interval.h"
+#include "study/report/statistics.h"
 
 namespace c3sim::validate {
 

@@ -9,7 +9,7 @@
 #include "sim/config/csv_file.h"
 #include "sim/config/expression.h"
 #include "study/ask/serve_study.h"
-#include "study/c3/paper_study.h"
+#include "study/c3/c3_study.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/report/table_of.h"
 #include "study/serve/serve.h"

@@ -11,11 +11,11 @@
 
 #include "calibrate/readers/trial_fields.h"
 #include "study/report/results.h"
+#include "study/report/statistics.h"
 #include "study/report/table_figure.h"
 #include "study/run/testbed.h"
 #include "study/sweep/sweep_axis.h"
 #include "study/uncertainty/ensemble.h"
-#include "study/uncertainty/interval.h"
 #include "validate/case.h"
 
 namespace c3sim::validate {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "study/uncertainty/interval.h"
+#include "study/report/statistics.h"
 #include "validate/case.h"
 #include "validate/evaluation.h"
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "models/collectives/algorithm.h"
-#include "study/c3/c3_study_results.h"
+#include "study/c3/c3_study.h"
 #include "study/uncertainty/fidelity.h"
 
 namespace c3sim::study {
@@ -75,7 +75,7 @@ BarChart strategy_chart(std::span<const C3Result> results, std::span<const Inter
     bar.values = {sim::to_microseconds(results[i].makespan)};
     if (i < intervals.size() && intervals[i].front()) {
       const Interval& makespan = *intervals[i].front();
-      bar.reaches = {Reach{makespan.low / microsecond, makespan.high / microsecond}};
+      bar.reaches = {Interval{makespan.low / microsecond, makespan.high / microsecond}};
     }
   }
   const C3Result& first = results.front();

@@ -11,9 +11,9 @@
 #include "sim/config/config_error.h"
 #include "study/ask/trial.h"
 #include "study/c3/strategy.h"
+#include "study/report/statistics.h"
 #include "study/run/parallel.h"
 #include "study/run/testbed.h"
-#include "study/uncertainty/interval.h"
 
 namespace c3sim::study {
 

@@ -9,12 +9,10 @@
 #include "sim/config/config_text.h"
 #include "sim/config/output_file.h"
 #include "sim/trace.h"
-#include "study/explain/explanation.h"
-#include "study/explain/run_record.h"
 #include "study/explain/run_trace.h"
 #include "study/explain/slowdown.h"
+#include "study/report/page.h"
 #include "study/report/results_folder.h"
-#include "study/report/results_page.h"
 #include "study/run/gemm_profiles.h"
 #include "study/work/config_folders.h"
 

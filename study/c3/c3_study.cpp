@@ -1,9 +1,14 @@
 #include "study/c3/c3_study.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
-#include <array>
 
 #include "sim/config/nearest_name.h"
+#include "study/c3/finer_grain.h"
+#include "study/c3/sublayer_study.h"
+#include "study/report/table_of.h"
 #include "study/run/testbed_pool.h"
 #include "study/work/named_gemm.h"
 #include "study/work/operation.h"
@@ -106,6 +111,79 @@ void check_pair(C3Study& study, const StudyPair& pair, sim::Section& section, co
       if (std::ranges::find(study.warnings, warning) == study.warnings.end()) study.warnings.push_back(warning);
     }
   }
+}
+
+using models::CollectiveKind;
+
+std::optional<double> percent(std::optional<double> share) {
+  return share ? std::optional(*share * 100.0) : std::nullopt;
+}
+
+// Of any strategy or collective where none is named: isolated times do not depend on it, nor that of the GEMM on this.
+const C3Result* find_result(std::span<const StudyResult> results, const StudyPair& pair,
+                            std::optional<CollectiveKind> kind, std::optional<Strategy> strategy = {}) {
+  const auto found = std::ranges::find_if(results, [&](const StudyResult& result) {
+    return (!strategy || *strategy == result.c3.strategy) && (!kind || *kind == result.c3.scenario.collective) &&
+           result.c3.scenario.name == pair.name;
+  });
+  return found == results.end() ? nullptr : &found->c3;
+}
+
+bool belongs_to(PaperFigure figure, Strategy strategy) {
+  if (strategy == Strategy::c3_base) return true;
+  if (strategy == Strategy::serial || strategy == Strategy::heuristic) return false;
+  return on_copy_engines(strategy) == (figure == PaperFigure::copy_engines);
+}
+
+// Of a class, whose ideal that is, or over the classes.
+std::optional<Published> published_speedup(const PublishedC3& published, bool of_class, double ideal) {
+  const auto at = [ideal](double fraction) { return 1.0 + fraction * (ideal - 1.0); };
+  if (!of_class && published.speedup) return Published{*published.speedup, *published.speedup};
+  const bool has_range = of_class && published.lowest_fraction && published.highest_fraction;
+  return has_range ? std::optional(Published{at(*published.lowest_fraction), at(*published.highest_fraction)})
+                   : std::nullopt;
+}
+
+// The ideal comes last; no value where the selection has no scenario. Over the classes where none is named.
+Bar speedup_bar(const C3Study& study, std::span<const StudyResult> results, std::span<const Strategy> strategies,
+                CollectiveKind kind, std::optional<LengthClass> length_class) {
+  Bar bar;
+  bar.label = fmt::format("{} {}", models::to_string(kind), length_class ? to_string(*length_class) : "mean");
+  bar.values.resize(strategies.size() + 1);
+  bar.published.resize(strategies.size() + 1);
+  for (std::size_t i = 0; i < strategies.size(); ++i) {
+    const Average mean = average(results, {strategies[i], kind, length_class});
+    if (mean.scenarios == 0) continue;
+    bar.values[i] = mean.speedup;
+    bar.values.back() = mean.ideal_speedup;
+    bar.published[i] =
+        published_speedup(published_of(study, strategies[i], kind), length_class.has_value(), mean.ideal_speedup);
+  }
+  return bar;
+}
+
+Column only_in_data(std::string key) { return {key, key, "", 2, false}; }
+
+Cell fraction_cell(const C3Result& result) {
+  if (result.has_gain_to_be_had()) return result.fraction_of_ideal();
+  return NoNumber{"no gain to be had"};
+}
+
+// Beyond what launches and notices of the host come to.
+bool loses(const C3Result& result) {
+  constexpr double worth_a_word = 0.995;
+  return result.speedup() < worth_a_word;
+}
+
+// Without columns of published figures in which nothing stands, as in a study of one's own.
+ResultTable without_empty_published(const ResultTable& table) {
+  std::vector<Shown<std::vector<Cell>>> shown;
+  for (std::size_t c = 0; c < table.columns().size(); ++c) {
+    const auto is_empty = [c](const std::vector<Cell>& row) { return row[c] == Cell(); };
+    if (table.columns()[c].key.starts_with("published") && std::ranges::all_of(table.rows(), is_empty)) continue;
+    shown.push_back({table.columns()[c], [c](const std::vector<Cell>& row) { return row[c]; }});
+  }
+  return table_of(table.rows(), shown);
 }
 
 }  // namespace
@@ -227,6 +305,265 @@ FractionsOf question_of(const C3Study& study, std::vector<Strategy> strategies) 
     }
     return fractions;
   };
+}
+
+std::string losses_of(std::span<const C3Result> results) {
+  std::vector<std::string> losers;
+  bool is_heuristic = false;
+  for (const C3Result& result : results) {
+    if (!loses(result)) continue;
+    losers.push_back(
+        fmt::format("{} takes {:.2g} % longer", to_string(result.strategy), 100.0 * (1.0 / result.speedup() - 1.0)));
+    is_heuristic = is_heuristic || result.strategy == Strategy::heuristic;
+  }
+  if (losers.empty()) return {};
+  return fmt::format("{} than one after the other{}", fmt::join(losers, ", "),
+                     is_heuristic ? ": the heuristic looks up isolated times and tries nothing; c3_best does" : "");
+}
+
+ResultTable c3_table(std::span<const C3Result> results) {
+  using R = const C3Result&;
+  std::vector<Shown<C3Result>> shown{
+      {only_in_data("scenario"), [](R r) { return r.scenario.name; }},
+      {only_in_data("gemm"), [](R r) { return r.scenario.gemm; }},
+      {only_in_data("collective"), [](R r) { return r.scenario.collective; }},
+      // Whole bytes below 2^53.
+      {only_in_data("bytes"), [](R r) { return static_cast<std::int64_t>(r.scenario.bytes.value()); }},
+      {{"strategy", "strategy", ""}, &C3Result::strategy},
+      {{"makespan_us", "makespan", "us"}, &C3Result::makespan},
+      {{"speedup", "speedup", "", 3}, &C3Result::speedup},
+      {{"ideal_speedup", "ideal", "", 3}, &C3Result::ideal_speedup},
+      {{"fraction_of_ideal", "of ideal", "", 3}, fraction_cell},
+      {{"gemm_us", "GEMM end", "us"}, &C3Result::gemm},
+      {{"collective_us", "collective end", "us"}, &C3Result::collective},
+      {{"isolated_gemm_us", "GEMM alone", "us"}, &C3Result::isolated_gemm},
+      {{"isolated_collective_us", "RCCL alone", "us"}, &C3Result::isolated_collective},
+      {{"collective_alone_us", "collective alone", "us"}, &C3Result::collective_alone},
+      {{"serial_us", "serial", "us"}, &C3Result::serial},
+      {{"chosen", "chosen", ""}, &C3Result::chosen},
+      {{"reserved_cus", "reserved", "CU"}, &C3Result::reserved_cus},
+      {only_in_data("gemm_start_us"), &C3Result::gemm_start},
+      {only_in_data("collective_start_us"), &C3Result::collective_start}};
+  if (std::ranges::any_of(results, loses)) {
+    shown.push_back({{"note", "note", "", 2, true, false},
+                     [](R r) { return loses(r) ? Cell(std::string("slower than serial")) : Cell(); }});
+  }
+  return table_of(results, shown);
+}
+
+ResultTable strategy_table(const C3Study& study, std::span<const StudyResult> results) {
+  struct Row {
+    Strategy strategy;
+    Average mean;
+    PublishedC3 published;
+  };
+  std::vector<Row> rows;
+  for (const Strategy strategy : study.strategies) {
+    rows.push_back({strategy, average(results, {strategy, {}, {}}), published_of(study, strategy)});
+  }
+  using R = const Row&;
+  return table_of<Row>(
+      rows, {{{"strategy", "strategy", ""}, &Row::strategy},
+             {{"fraction_of_ideal_percent", "of ideal", "%", 0}, [](R r) { return percent(r.mean.fraction_of_ideal); }},
+             {{"published_fraction_of_ideal_percent", "published", "%", 0},
+              [](R r) { return percent(r.published.fraction); }},
+             {{"mean_fraction_of_ideal_percent", "mean of scenarios", "%", 0},
+              [](R r) { return percent(r.mean.mean_fraction); }},
+             {{"speedup", "speedup", ""}, [](R r) { return r.mean.speedup; }},
+             {{"published_speedup", "published", ""}, [](R r) { return r.published.speedup; }},
+             {{"highest_speedup", "highest", ""}, [](R r) { return r.mean.highest_speedup; }},
+             {{"published_highest_speedup", "published", ""}, [](R r) { return r.published.highest_speedup; }},
+             {{"ideal_speedup", "ideal", ""}, [](R r) { return r.mean.ideal_speedup; }}});
+}
+
+ResultTable class_table(const C3Study& study, std::span<const StudyResult> results) {
+  struct Row {
+    CollectiveKind kind;
+    Strategy strategy;
+    PublishedC3 published;
+  };
+  std::vector<Row> rows;
+  for (const CollectiveKind kind : study.collectives) {
+    for (const Strategy strategy : study.strategies) {
+      rows.push_back({kind, strategy, published_of(study, strategy, kind)});
+    }
+  }
+  using R = const Row&;
+  // Nothing of what no scenario belongs to.
+  const auto of_mean = [results](R r, std::optional<LengthClass> length_class, auto value) {
+    const Average mean = average(results, {r.strategy, r.kind, length_class});
+    return mean.scenarios > 0 ? std::optional(std::invoke(value, mean)) : std::nullopt;
+  };
+  std::vector<Shown<Row>> shown{{{"collective", "collective", ""}, &Row::kind},
+                                {{"strategy", "strategy", ""}, &Row::strategy}};
+  for (const LengthClass length_class : sim::all_of<LengthClass>()) {
+    const std::string name(to_string(length_class));
+    shown.push_back({{name + "_percent", name, "%", 0},
+                     [=](R r) { return percent(of_mean(r, length_class, &Average::fraction_of_ideal)); }});
+  }
+  shown.push_back({{"published_lowest_percent", "published lowest", "%", 0},
+                   [](R r) { return percent(r.published.lowest_fraction); }});
+  shown.push_back(
+      {{"published_highest_percent", "highest", "%", 0}, [](R r) { return percent(r.published.highest_fraction); }});
+  shown.push_back({{"speedup", "speedup", ""}, [=](R r) { return of_mean(r, {}, &Average::speedup); }});
+  shown.push_back({{"published_speedup", "published", ""}, [](R r) { return r.published.speedup; }});
+  return table_of(rows, shown);
+}
+
+ResultTable pair_table(const C3Study& study, std::span<const StudyResult> results) {
+  using R = const StudyPair&;
+  const auto of = [=](R pair, std::optional<CollectiveKind> kind, auto value) {
+    const C3Result* const result = find_result(results, pair, kind);
+    return result == nullptr ? std::nullopt : std::optional(std::invoke(value, *result));
+  };
+  std::vector<Shown<StudyPair>> shown{
+      {{"pair", "pair", ""}, &StudyPair::name},
+      {{"published_class", "published class", ""}, &StudyPair::length_class},
+      {{"isolated_gemm_us", "GEMM alone", "us", 1}, [=](R pair) { return of(pair, {}, &C3Result::isolated_gemm); }}};
+  for (const CollectiveKind kind : study.collectives) {
+    const std::string name(models::to_string(kind));
+    shown.push_back({{fmt::format("isolated_{}_us", name), name + " alone", "us", 1},
+                     [=](R pair) { return of(pair, kind, &C3Result::isolated_collective); }});
+    shown.push_back({{name + "_class", "class", ""}, [=, longer_by = study.longer_by](R pair) {
+                       return of(pair, kind, [longer_by](const C3Result& result) {
+                         return classify(result.isolated_gemm, result.isolated_collective, longer_by);
+                       });
+                     }});
+  }
+  return table_of(study.pairs, shown);
+}
+
+ResultTable heuristic_table(const C3Study& study, std::span<const StudyResult> results) {
+  ResultTable table({{"collective", "collective", ""},
+                     {"scenarios", "scenarios", ""},
+                     {"right", "right", ""},
+                     {"largest_loss_percent", "largest loss", "%", 1}});
+  for (const CollectiveKind kind : study.collectives) {
+    std::int64_t scenarios = 0;
+    std::int64_t right = 0;
+    double loss = 0.0;
+    for (const StudyPair& pair : study.pairs) {
+      const C3Result* const heuristic = find_result(results, pair, kind, Strategy::heuristic);
+      const C3Result* const sweep = find_result(results, pair, kind, Strategy::c3_sp_rp);
+      if (heuristic == nullptr || sweep == nullptr) continue;
+      ++scenarios;
+      right += heuristic->reserved_cus == sweep->reserved_cus ? 1 : 0;
+      loss = std::max(loss, sim::to_seconds(heuristic->makespan) / sim::to_seconds(sweep->makespan) - 1.0);
+    }
+    if (scenarios > 0) table.add_row({std::string(models::to_string(kind)), scenarios, right, 100.0 * loss});
+  }
+  return table;
+}
+
+BarChart fraction_chart(const C3Study& study, std::span<const StudyResult> results, const std::string& platform) {
+  BarChart chart{.id = "fraction_of_ideal",
+                 .title = fmt::format("Fraction of the ideal speedup by strategy: {} on {}", study.name, platform),
+                 .value_axis = "fraction of ideal speedup [%]",
+                 .series = {"predicted"}};
+  for (const Strategy strategy : strategies_that_vary(study.strategies)) {
+    Bar& bar = chart.bars.emplace_back();
+    bar.label = to_string(strategy);
+    bar.values = {100.0 * average(results, {strategy, {}, {}}).fraction_of_ideal};
+    const std::optional<double> published = percent(published_of(study, strategy).fraction);
+    bar.published = {published ? std::optional(Published{*published, *published}) : std::nullopt};
+  }
+  return chart;
+}
+
+BarChart speedup_chart(const C3Study& study, std::span<const StudyResult> results, PaperFigure figure) {
+  const bool kernels = figure == PaperFigure::kernels;
+  BarChart chart{
+      .id = kernels ? "speedup_by_kernels" : "speedup_by_copy_engines",
+      .title = fmt::format("Speedup with collectives on {}: {}", kernels ? "kernels" : "copy engines", study.name),
+      .value_axis = "mean speedup over serial execution",
+      .decimals = 2,
+      .levels = {{"serial", 1.0}},
+      .caption = ""};
+  std::vector<Strategy> strategies;
+  for (const Strategy strategy : study.strategies) {
+    if (!belongs_to(figure, strategy)) continue;
+    strategies.push_back(strategy);
+    chart.series.emplace_back(to_string(strategy));
+  }
+  chart.series.emplace_back("ideal");
+  const auto add = [&](CollectiveKind kind, std::optional<LengthClass> length_class) {
+    Bar bar = speedup_bar(study, results, strategies, kind, length_class);
+    if (bar.values.back()) chart.bars.push_back(std::move(bar));
+  };
+  for (const CollectiveKind kind : study.collectives) {
+    const std::size_t before = chart.bars.size();
+    for (const LengthClass length_class : sim::all_of<LengthClass>()) add(kind, length_class);
+    if (chart.bars.size() > before + 1) add(kind, {});
+  }
+  if (std::ranges::any_of(chart.bars, [](const Bar& bar) {
+        return std::ranges::any_of(bar.published, [](const auto& range) { return range.has_value(); });
+      })) {
+    chart.caption =
+        "Published for the classes: the lowest and the highest fraction of ideal over all three, at the predicted "
+        "ideal of each; for their mean: the speedup.";
+  }
+  return chart;
+}
+
+Results study_results(const C3Study& study, std::span<const StudyResult> results, const std::string& platform) {
+  std::vector<C3Result> all;
+  std::vector<NamedRun> runs;
+  for (const StudyResult& result : results) {
+    all.push_back(result.c3);
+    runs.push_back({fmt::format("{} {} {}", result.c3.scenario.name, models::to_string(result.c3.scenario.collective),
+                                to_string(result.c3.strategy)),
+                    result.c3.schedule});
+  }
+  std::vector<Chart> speedups;
+  for (const PaperFigure figure : {PaperFigure::kernels, PaperFigure::copy_engines}) {
+    BarChart chart = speedup_chart(study, results, figure);
+    if (!chart.bars.empty()) speedups.emplace_back(std::move(chart));
+  }
+  const std::string averages = fmt::format("{} on {}: {} scenarios; mean over collectives and classes{}", study.name,
+                                           platform, study.pairs.size() * study.collectives.size(),
+                                           study.published.empty() ? "" : ", beside the published figure");
+  std::vector<NamedTable> tables{{"results", "Every scenario under every strategy", c3_table(all), false}};
+  const auto add = [&](const char* key, std::string title, const ResultTable& table, std::vector<Chart> charts = {}) {
+    tables.push_back({key, std::move(title), without_empty_published(table), true, std::move(charts), true});
+  };
+  add("by_strategy", averages, strategy_table(study, results), {fraction_chart(study, results, platform)});
+  add("by_class", "Of ideal by collective and class", class_table(study, results), std::move(speedups));
+  add("pairs", "Isolated times and the class that follows from them", pair_table(study, results));
+  if (const ResultTable heuristic = heuristic_table(study, results); !heuristic.rows().empty()) {
+    add("heuristic", "CUs reserved by heuristic, against the sweep of c3_sp_rp", heuristic);
+  }
+  return {platform, std::move(tables), study.warnings, std::move(runs), fmt::format("{} on {}", study.name, platform)};
+}
+
+bool holds_paper_study(sim::Section root) {
+  return root.has("pairs") || root.has("schedules") || root.has("sublayers");
+}
+
+PaperStudy read_paper_study(sim::Section root, const Testbed& testbed) {
+  const std::string platform = testbed.platform().name;
+  if (root.has("pairs")) {
+    const C3Study study = read_c3_study(root, testbed);
+    const std::vector<Strategy> vary = strategies_that_vary(study.strategies);
+    return {fmt::format("{}: {} pairs with {} collectives by {} strategies", study.name, study.pairs.size(),
+                        study.collectives.size(), study.strategies.size()),
+            [=](Testbed& asked, bool, const Progress& progress, int jobs) {
+              return study_results(study, run_study(asked, study, progress, jobs), platform);
+            },
+            vary, question_of(study, vary)};
+  }
+  if (root.has("schedules")) {
+    const FinerGrainStudy study = read_finer_grain_study(root, testbed);
+    return {fmt::format("{}: {} GEMMs by {} schedules", study.name, study.gemms.size(), study.schedules.size() + 1),
+            [=](Testbed& asked, bool losses, const Progress& progress, int jobs) {
+              return finer_grain_results(study, run_finer_grain_study(asked, study, losses, progress, jobs), platform);
+            }};
+  }
+  const SublayerStudy study = read_sublayer_study(root, testbed);
+  return {
+      fmt::format("{}: {} sub-layers by {} schedules", study.name, study.sublayers.size(), study.strategies.size() + 1),
+      [=](Testbed& asked, bool, const Progress& progress, int jobs) {
+        return sublayer_results(study, run_sublayer_study(asked.platform(), study, progress, jobs), platform);
+      }};
 }
 
 }  // namespace c3sim::study

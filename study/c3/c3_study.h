@@ -1,18 +1,22 @@
 // A study of C3: every pair of a GEMM and an array size, with every collective, under every strategy; and the averages
-// by which the paper sums it up.
+// by which the paper sums it up. Files of other papers' studies are told apart here.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sim/config/config_section.h"
 #include "study/c3/strategy.h"
 #include "study/c3/variation.h"
+#include "study/report/chart.h"
+#include "study/report/results.h"
+#include "study/run/parallel.h"
+#include "study/run/testbed.h"
 
 namespace c3sim::study {
 
@@ -97,5 +101,57 @@ Average average(std::span<const StudyResult> results, const Selection& selection
 // What to ask of variations of a platform (study/c3/variation.h): the average fraction of each strategy of the
 // study.
 FractionsOf question_of(const C3Study& study, std::vector<Strategy> strategies);
+
+// A study of C3 in tables and charts: what was predicted beside what was published.
+
+// One row per result, without clock, power and fidelity; for people, rows that are slower than one after the other are
+// marked.
+ResultTable c3_table(std::span<const C3Result> results);
+
+// A sentence about those that are; empty where none is.
+std::string losses_of(std::span<const C3Result> results);
+
+// One row per strategy: averages over all scenarios.
+ResultTable strategy_table(const C3Study& study, std::span<const StudyResult> results);
+
+// One row per collective and strategy: percent of ideal by class, beside the published range over the classes.
+ResultTable class_table(const C3Study& study, std::span<const StudyResult> results);
+
+// One row per pair: how long each operation takes alone, and which is the longer one as predicted and as published.
+ResultTable pair_table(const C3Study& study, std::span<const StudyResult> results);
+
+// One row per collective: for how many scenarios the heuristic reserves as many CUs as the sweep of c3_sp_rp finds
+// best, and how much longer than that it takes at most. No row without both strategies.
+ResultTable heuristic_table(const C3Study& study, std::span<const StudyResult> results);
+
+// Percent of ideal by strategy.
+BarChart fraction_chart(const C3Study& study, std::span<const StudyResult> results, const std::string& platform);
+
+// Mean speedup by collective and class, and over the classes, beside the ideal: of the strategies on kernels, or of
+// those on copy engines beside c3_base, as Figures 8 and 10 of the paper show them. The published range of fractions
+// over the classes becomes one of speedups by each class's own ideal.
+enum class PaperFigure { kernels, copy_engines };
+BarChart speedup_chart(const C3Study& study, std::span<const StudyResult> results, PaperFigure figure);
+
+// The tables above behind that of all results, which text leaves out, with their charts.
+Results study_results(const C3Study& study, std::span<const StudyResult> results, const std::string& platform);
+
+// A study of a paper: an experiment file that asks many questions at once, with what was published of the same.
+struct PaperStudy {
+  std::string size;  // what would run, in words: "conccl: 15 pairs with 2 collectives by 9 strategies"
+  // Tables of what was predicted beside what was published. `losses`: also what is lost to what, where that takes runs
+  // of its own. Results do not depend on the number of threads (`jobs`, or one per core where that is 0).
+  std::function<Results(Testbed& testbed, bool losses, const Progress& progress, int jobs)> run;
+  // Of a study of C3, what to ask of variations of the platform (study/c3/variation.h).
+  std::vector<Strategy> vary = {};
+  FractionsOf question = {};
+};
+
+// Whether the file holds one, rather than a list of operations.
+bool holds_paper_study(sim::Section root);
+
+// The study of a file that holds one, for the platform of the testbed; what is wrong is recorded with the section. The
+// caller has read the machine and finishes the configuration.
+PaperStudy read_paper_study(sim::Section root, const Testbed& testbed);
 
 }  // namespace c3sim::study

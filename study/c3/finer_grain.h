@@ -2,7 +2,6 @@
 // every schedule of study/work/dependent.h, and what each schedule loses where.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

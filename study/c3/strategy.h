@@ -5,7 +5,6 @@
 #include <compare>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "study/run/testbed.h"
@@ -50,6 +49,10 @@ struct C3Trial {
   auto operator<=>(const C3Trial&) const = default;
 };
 
+// Whether copy engines carry the collective, rather than kernels.
+inline bool on_copy_engines(Strategy strategy) {
+  return strategy == Strategy::conccl || strategy == Strategy::conccl_rp;
+}
 // The collective that a strategy runs. Whether the platform can is for Testbed::why_impossible.
 models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy, const models::PlatformSpec& platform);
 
@@ -66,5 +69,26 @@ std::vector<std::string> settling_warnings(std::span<const C3Result> results);
 // What is to be known of results that were to reserve CUs: that nothing can be reserved, or that reserving nothing
 // would have been faster, by more than 1 %.
 std::vector<std::string> reservation_warnings(Testbed& testbed, std::span<const C3Result> results);
+
+// What a runtime can decide without trying: the two heuristics of ConCCL (arXiv 2412.14335, section V-C).
+
+// Which kernel to launch first: the one of fewer workgroups, so that the other does not starve it.
+LaunchOrder order_by_workgroups(const Scenario& scenario, const models::PlatformSpec& platform);
+
+// How many CUs to reserve for the collective, of the counts that cu_reservations offers: so many that the longer of
+// GEMM and collective takes least, each taking its roofline time stretched by what the table says. 0 where nothing can
+// be reserved, and where by the table every reservation is slower than one after the other, which reserving nothing is
+// not: the table, of isolated runs, does not say what sharing costs.
+int cus_by_table(Testbed& testbed, const Scenario& scenario);
+
+// The table, of isolated runs of a few representatives, each run once per testbed: how many times as long as with all
+// CUs takes a GEMM that leaves `cus` to others (that of cb1, or of mb1 for memory-bound ones), and a collective on
+// `cus` CUs (that of a latency-bound or of a bandwidth-bound size, whichever is nearer).
+double gemm_stretch(Testbed& testbed, const models::GemmShape& shape, int cus);
+double collective_stretch(Testbed& testbed, models::CollectiveSpec spec, int cus);
+
+// Times at 70 % of the peak rates of arithmetic, HBM and links.
+sim::Seconds roofline(const models::GemmShape& shape, const models::PlatformSpec& platform);
+sim::Seconds roofline(const models::CollectiveSpec& spec, const models::PlatformSpec& platform);
 
 }  // namespace c3sim::study

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <functional>
 #include <utility>
@@ -179,59 +178,6 @@ std::vector<Sublayer> read_sublayers(sim::Section& root) {
   return sublayers;
 }
 
-}  // namespace
-
-SublayerStudy read_sublayer_study(sim::Section root, const Testbed& testbed) {
-  SublayerStudy study;
-  study.name = root.name("name");
-  for (const int tokens : root.integers("tokens", 1, 1 << 24)) study.tokens.push_back(tokens);
-  if (study.tokens.empty()) root.fault("tokens", "at least one number of tokens is needed");
-  study.sublayers = read_sublayers(root);
-  study.strategies = read_fused_strategies(root.section("fused"), testbed.platform());
-  const models::GpuSpec& gpu = testbed.platform().gpu;
-  study.splits = root.integers("cus_apart", 1, gpu.cus() - gpu.memory.xcds);
-  sim::Section published = root.section("published");
-  published.text("source");  // for readers of the file
-  sim::Section metrics = published.section("metrics");
-  const ResultTable facts = table_of(std::vector<One>(), facts_of(study));
-  for (const std::string& name : metrics.keys()) {
-    sim::Section metric = metrics.section(name);
-    study.published.push_back({name, metric.number("paper", -1e3, 1e3), read_table_figure(metric)});
-    study.published.back().figure.by = "tokens";
-    const std::string why = why_no_figure(study.published.back().figure, facts.columns());
-    if (!why.empty() && metric.is_sound("of")) metric.fault("of", why);
-  }
-  if (!root.is_sound("tokens") || !root.is_sound("models")) return study;
-  for (const FusedStrategy& strategy : study.strategies) {
-    for (const Sublayer& sublayer : study.sublayers) {
-      for (const std::int64_t tokens : study.tokens) {
-        const models::PlatformSpec machine = machine_for(node_of(testbed.platform(), sublayer.gpus), strategy);
-        const std::string reason = models::why_impossible(fused_by(strategy, sublayer.shape(tokens), machine), machine);
-        if (reason.empty() || !root.is_sound("fused")) continue;
-        root.fault("fused", fmt::format("{}: {} of {} on {} GPUs: {}", strategy.name, sublayer.name, sublayer.model,
-                                        sublayer.gpus, reason));
-      }
-    }
-  }
-  return study;
-}
-
-std::vector<SublayerResult> run_sublayer_study(const models::PlatformSpec& platform, const SublayerStudy& study,
-                                               const Progress& progress, int jobs) {
-  std::vector<SublayerResult> results(study.sublayers.size() * study.tokens.size());
-  for_each_index(
-      results.size(),
-      [&](std::size_t index) {
-        const Sublayer& sublayer = study.sublayers[index % study.sublayers.size()];
-        const std::int64_t tokens = study.tokens[index / study.sublayers.size()];
-        results[index] = run_sublayer(platform, study, sublayer, tokens);
-      },
-      progress, jobs);
-  return results;
-}
-
-namespace {
-
 ResultTable table_of_sublayers(const SublayerStudy& study, const std::vector<SublayerResult>& results) {
   std::vector<Shown<One>> shown{{{"model", "model", ""}, [](const One& one) { return one.sublayer.model; }},
                                 {{"gpus", "GPUs", ""}, [](const One& one) { return one.sublayer.gpus; }},
@@ -294,6 +240,55 @@ ResultTable table_of_bytes(const SublayerStudy& study, const std::vector<Sublaye
 }
 
 }  // namespace
+
+SublayerStudy read_sublayer_study(sim::Section root, const Testbed& testbed) {
+  SublayerStudy study;
+  study.name = root.name("name");
+  for (const int tokens : root.integers("tokens", 1, 1 << 24)) study.tokens.push_back(tokens);
+  if (study.tokens.empty()) root.fault("tokens", "at least one number of tokens is needed");
+  study.sublayers = read_sublayers(root);
+  study.strategies = read_fused_strategies(root.section("fused"), testbed.platform());
+  const models::GpuSpec& gpu = testbed.platform().gpu;
+  study.splits = root.integers("cus_apart", 1, gpu.cus() - gpu.memory.xcds);
+  sim::Section published = root.section("published");
+  published.text("source");  // for readers of the file
+  sim::Section metrics = published.section("metrics");
+  const ResultTable facts = table_of(std::vector<One>(), facts_of(study));
+  for (const std::string& name : metrics.keys()) {
+    sim::Section metric = metrics.section(name);
+    study.published.push_back({name, metric.number("paper", -1e3, 1e3), read_table_figure(metric)});
+    study.published.back().figure.by = "tokens";
+    const std::string why = why_no_figure(study.published.back().figure, facts.columns());
+    if (!why.empty() && metric.is_sound("of")) metric.fault("of", why);
+  }
+  if (!root.is_sound("tokens") || !root.is_sound("models")) return study;
+  for (const FusedStrategy& strategy : study.strategies) {
+    for (const Sublayer& sublayer : study.sublayers) {
+      for (const std::int64_t tokens : study.tokens) {
+        const models::PlatformSpec machine = machine_for(node_of(testbed.platform(), sublayer.gpus), strategy);
+        const std::string reason = models::why_impossible(fused_by(strategy, sublayer.shape(tokens), machine), machine);
+        if (reason.empty() || !root.is_sound("fused")) continue;
+        root.fault("fused", fmt::format("{}: {} of {} on {} GPUs: {}", strategy.name, sublayer.name, sublayer.model,
+                                        sublayer.gpus, reason));
+      }
+    }
+  }
+  return study;
+}
+
+std::vector<SublayerResult> run_sublayer_study(const models::PlatformSpec& platform, const SublayerStudy& study,
+                                               const Progress& progress, int jobs) {
+  std::vector<SublayerResult> results(study.sublayers.size() * study.tokens.size());
+  for_each_index(
+      results.size(),
+      [&](std::size_t index) {
+        const Sublayer& sublayer = study.sublayers[index % study.sublayers.size()];
+        const std::int64_t tokens = study.tokens[index / study.sublayers.size()];
+        results[index] = run_sublayer(platform, study, sublayer, tokens);
+      },
+      progress, jobs);
+  return results;
+}
 
 Results sublayer_results(const SublayerStudy& study, const std::vector<SublayerResult>& results, std::string platform) {
   return {.platform = std::move(platform),

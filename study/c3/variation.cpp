@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <iterator>
 #include <numeric>
 
@@ -48,6 +47,42 @@ bool is_uncertain(const sim::Parameter& parameter) {
   if (std::ranges::any_of(of_errors, begins)) return false;
   const bool may_differ = parameter.kind == "assumed" || parameter.kind == "fitted" || parameter.kind == "probed";
   return may_differ && !parameter.low.empty();
+}
+
+struct Told {
+  std::string unit;  // of changes: "points"
+  int decimals;
+  std::string title;
+};
+
+// Changes as they are to be shown. What moves nothing that these decimals show is counted and left out.
+NamedTable table_of_changes(std::span<const std::string> names, const SensitivityAnswer& answer, const Told& told) {
+  const std::string unit = told.unit == "percent" ? "%" : told.unit;
+  std::vector<Shown<Sensitivity>> shown{
+      {{"parameter", "parameter", ""}, &Sensitivity::parameter},
+      {{"low", "low", ""}, &Sensitivity::low},
+      {{"high", "high", ""}, &Sensitivity::high},
+      {{"swing_" + told.unit, "swing", unit, told.decimals},
+       [&](const Sensitivity& one) { return 100.0 * one.largest_swing(answer.base); }}};
+  for (std::size_t place = 0; place < names.size(); ++place) {
+    const auto change = [&answer, place](std::optional<Fractions> Sensitivity::*end) {
+      return [&answer, place, end](const Sensitivity& one) {
+        return one.*end ? Cell(100.0 * ((*(one.*end))[place] - answer.base[place])) : Cell();
+      };
+    };
+    const std::string& name = names[place];
+    shown.push_back({{name + "_low_" + told.unit, name + " low", "", told.decimals}, change(&Sensitivity::at_low)});
+    shown.push_back({{name + "_high_" + told.unit, "high", "", told.decimals}, change(&Sensitivity::at_high)});
+  }
+  const double least_shown = 0.5 * std::pow(10.0, -told.decimals);
+  std::vector<Sensitivity> moving;
+  std::ranges::copy_if(answer.parameters, std::back_inserter(moving), [&](const Sensitivity& one) {
+    return 100.0 * one.largest_swing(answer.base) >= least_shown || !one.at_low || !one.at_high;
+  });
+  return {"sensitivity",
+          fmt::format("{}; {} of {} parameters move it by less than {:g} {}", told.title,
+                      answer.parameters.size() - moving.size(), answer.parameters.size(), least_shown, unit),
+          table_of(moving, shown)};
 }
 
 }  // namespace
@@ -128,46 +163,6 @@ SensitivityAnswer vary_parameters(const Platform& platform, const FractionsOf& q
   });
   return answer;
 }
-
-namespace {
-
-struct Told {
-  std::string unit;  // of changes: "points"
-  int decimals;
-  std::string title;
-};
-
-// Changes as they are to be shown. What moves nothing that these decimals show is counted and left out.
-NamedTable table_of_changes(std::span<const std::string> names, const SensitivityAnswer& answer, const Told& told) {
-  const std::string unit = told.unit == "percent" ? "%" : told.unit;
-  std::vector<Shown<Sensitivity>> shown{
-      {{"parameter", "parameter", ""}, &Sensitivity::parameter},
-      {{"low", "low", ""}, &Sensitivity::low},
-      {{"high", "high", ""}, &Sensitivity::high},
-      {{"swing_" + told.unit, "swing", unit, told.decimals},
-       [&](const Sensitivity& one) { return 100.0 * one.largest_swing(answer.base); }}};
-  for (std::size_t place = 0; place < names.size(); ++place) {
-    const auto change = [&answer, place](std::optional<Fractions> Sensitivity::*end) {
-      return [&answer, place, end](const Sensitivity& one) {
-        return one.*end ? Cell(100.0 * ((*(one.*end))[place] - answer.base[place])) : Cell();
-      };
-    };
-    const std::string& name = names[place];
-    shown.push_back({{name + "_low_" + told.unit, name + " low", "", told.decimals}, change(&Sensitivity::at_low)});
-    shown.push_back({{name + "_high_" + told.unit, "high", "", told.decimals}, change(&Sensitivity::at_high)});
-  }
-  const double least_shown = 0.5 * std::pow(10.0, -told.decimals);
-  std::vector<Sensitivity> moving;
-  std::ranges::copy_if(answer.parameters, std::back_inserter(moving), [&](const Sensitivity& one) {
-    return 100.0 * one.largest_swing(answer.base) >= least_shown || !one.at_low || !one.at_high;
-  });
-  return {"sensitivity",
-          fmt::format("{}; {} of {} parameters move it by less than {:g} {}", told.title,
-                      answer.parameters.size() - moving.size(), answer.parameters.size(), least_shown, unit),
-          table_of(moving, shown)};
-}
-
-}  // namespace
 
 NamedTable sensitivity_table(std::span<const Strategy> strategies, const SensitivityAnswer& answer) {
   std::vector<std::string> names;

@@ -3,7 +3,7 @@
 #include "sim/config/config.h"
 #include "study/ask/command.h"
 #include "study/ask/sensitivity.h"
-#include "study/c3/paper_study.h"
+#include "study/c3/c3_study.h"
 #include "study/experiment/experiment_reader.h"
 
 namespace c3sim::study {

@@ -8,25 +8,18 @@
 #include <variant>
 #include <vector>
 
+#include "study/report/statistics.h"
+
 namespace c3sim::study {
 
 // A published figure beside a predicted one: low == high where one value was published.
-struct Published {
-  double low = 0.0;
-  double high = 0.0;
-};
-
-// Where a value lies with 90 % probability.
-struct Reach {
-  double low = 0.0;
-  double high = 0.0;
-};
+using Published = Interval;
 
 struct Bar {
   std::string label;
   std::vector<std::optional<double>> values;             // by series; no bar where absent
   std::vector<std::optional<Published>> published = {};  // by series, drawn as a mark on the bar; empty: of none
-  std::vector<std::optional<Reach>> reaches = {};        // likewise, as error bars
+  std::vector<std::optional<Interval>> reaches = {};     // where the values lie with 90 % probability, as error bars
 };
 
 // A line across all bars: a speedup of 1.

@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "study/report/chart.h"
 #include "study/run/testbed.h"

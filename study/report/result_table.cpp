@@ -157,6 +157,8 @@ std::string csv_name(const Column& column) {
   return column.group.empty() ? column.key : column.group + '.' + column.key;
 }
 
+std::string line(const std::vector<std::string>& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
+
 }  // namespace
 
 ShownUnit shown_unit(const Column& column, const std::vector<std::vector<Cell>>& rows, std::size_t place) {
@@ -178,6 +180,16 @@ Cell ShownUnit::of(Cell cell) const {
 
 bool is_number(const Cell& cell) {
   return std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
+}
+
+std::optional<double> number_of(const Cell& cell) {
+  if (const auto* const value = std::get_if<double>(&cell)) return *value;
+  if (const auto* const value = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*value);
+  return {};
+}
+
+std::size_t place_of(const std::vector<Column>& columns, const std::string& key) {
+  return static_cast<std::size_t>(std::ranges::find(columns, key, &Column::key) - columns.begin());
 }
 
 void ResultTable::add_row(std::vector<Cell> cells) {
@@ -253,12 +265,6 @@ nlohmann::ordered_json ResultTable::to_json() const {
   }
   return array;
 }
-
-namespace {
-
-std::string line(const std::vector<std::string>& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
-
-}  // namespace
 
 std::string markdown_text(std::string_view text) {
   std::string result;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -32,6 +33,10 @@ struct NoNumber {
 // std::monostate: nothing to say here (blank in text and CSV, null in JSON).
 using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string, NoNumber>;
 bool is_number(const Cell& cell);
+std::optional<double> number_of(const Cell& cell);  // none of what is no number
+
+// The place of the column with this key; as many as there are columns where none has it.
+std::size_t place_of(const std::vector<Column>& columns, const std::string& key);
 
 // What people read a column in: microseconds, of which any is a second or more, are milliseconds to them.
 struct ShownUnit {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "study/report/result_table.h"
-
 namespace c3sim::study {
 
 namespace {

@@ -21,9 +21,7 @@
 
 #include "sim/config/output_file.h"
 #include "sim/trace.h"
-#include "study/report/html_file.h"
 #include "study/report/result_table.h"
-#include "study/report/results_page.h"
 #include "study/run/digest.h"
 
 namespace c3sim::study {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sim/overloaded.h"
-#include "study/c3/heuristic.h"
+#include "study/c3/strategy.h"
 
 namespace c3sim::study {
 

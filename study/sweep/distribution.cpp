@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <deque>
-#include <exception>
 #include <future>
 #include <mutex>
 #include <vector>
@@ -16,23 +14,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds look_around(20);  // between looks at whether the run was interrupted
-constexpr std::size_t looked_up_at_once = 4096;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// How many points a thread takes at once: about a twentieth of a second's work. Results do not depend on it.
-class BatchSize {
- public:
-  std::size_t size() const { return size_; }
-  void took(double seconds) {
-    constexpr std::size_t most = 256;
-    if (seconds < 0.03) size_ = std::min(2 * size_, most);
-    if (seconds > 0.1) size_ = std::max<std::size_t>(size_ / 2, 1);
-  }
-
- private:
-  std::size_t size_ = 1;
-};
 
 // Gives each point that the store has not got to one thread, and stores the answers. Any thread may call.
 class Deal {
@@ -74,16 +55,14 @@ class Deal {
  private:
   // The next point of the shard that the store has not got, or the number of points.
   std::uint64_t next() {
+    constexpr std::size_t looked_up_at_once = 4096;
     while (frontier_ < distribution_.size) {
-      if (in_store_.empty() && looked_up_ <= frontier_) {
-        const std::vector<std::uint64_t> found = store_.indices(frontier_, looked_up_at_once);
-        in_store_.assign(found.begin(), found.end());
-        looked_up_ = found.size() < looked_up_at_once ? distribution_.size : found.back() + 1;
+      if (frontier_ == looked_up_) {
+        in_store_ = store_.indices(frontier_, looked_up_at_once);
+        looked_up_ = in_store_.size() < looked_up_at_once ? distribution_.size : in_store_.back() + 1;
       }
-      while (!in_store_.empty() && in_store_.front() < frontier_) in_store_.pop_front();
       const std::uint64_t index = frontier_++;
-      const bool is_stored = !in_store_.empty() && in_store_.front() == index;
-      if (!is_stored && distribution_.shard.has(index)) return index;
+      if (distribution_.shard.has(index) && !std::ranges::binary_search(in_store_, index)) return index;
     }
     return distribution_.size;
   }
@@ -93,19 +72,20 @@ class Deal {
   const std::uint64_t share_;  // points that the shard has
   std::mutex mutex_;
   std::uint64_t answered_;
-  std::uint64_t unanswered_ = 0;        // points that threads have taken
-  std::uint64_t frontier_ = 0;          // below it, every point was taken or is in the store
-  std::deque<std::uint64_t> in_store_;  // from the frontier on, as far as they were looked up
-  std::uint64_t looked_up_ = 0;         // to where
+  std::uint64_t unanswered_ = 0;         // points that threads have taken
+  std::uint64_t frontier_ = 0;           // below it, every point was taken or is in the store
+  std::uint64_t looked_up_ = 0;          // below it, it is known which points are in the store ...
+  std::vector<std::uint64_t> in_store_;  // ... the last of which are these
 };
 
 // What each thread does, until there is nothing to take or somebody stops all.
 void answer_points(const Distribution& distribution, Deal& deal, std::atomic<bool>& stopped) {
+  constexpr std::size_t most_at_once = 256;
   try {
     const Answerer answer = distribution.make_answerer();
-    BatchSize batch;
+    std::size_t at_once = 1;  // about a twentieth of a second's work, on which results do not depend
     while (!stopped) {
-      const std::vector<std::uint64_t> points = deal.take(batch.size());
+      const std::vector<std::uint64_t> points = deal.take(at_once);
       if (points.empty()) break;
       const Clock::time_point start = Clock::now();
       std::vector<PointAnswer> answers;
@@ -113,7 +93,9 @@ void answer_points(const Distribution& distribution, Deal& deal, std::atomic<boo
         if (stopped) break;
         answers.push_back(answer(index));
       }
-      batch.took(seconds_since(start));
+      const std::chrono::duration<double> took = Clock::now() - start;
+      if (took.count() < 0.03) at_once = std::min(2 * at_once, most_at_once);
+      if (took.count() > 0.1) at_once = std::max<std::size_t>(at_once / 2, 1);
       deal.store(answers);
     }
   } catch (...) {

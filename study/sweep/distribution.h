@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "study/run/parallel.h"
-#include "study/sweep/point.h"
+#include "study/sweep/sweep_axis.h"
 #include "study/sweep/sweep_store.h"
 
 namespace c3sim::study {

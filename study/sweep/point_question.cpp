@@ -4,24 +4,42 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
+#include <cmath>
 #include <fstream>
 #include <iterator>
-#include <optional>
+#include <utility>
 
+#include "sim/config/config_error.h"
+#include "sim/config/config_text.h"
 #include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"
 #include "sim/overloaded.h"
 #include "study/ask/answers.h"
-#include "study/ask/words.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/serve/serve.h"
 #include "study/step/step.h"
 #include "study/work/config_folders.h"
+#include "study/work/operators.h"
 
 namespace c3sim::study {
 
 namespace {
+
+// A testbed remembers what it was asked; a fresh one keeps memory flat. By then all that points share has paid.
+constexpr std::size_t most_questions = 256;
+
+constexpr auto platform_word = "platform";
+
+// "platform.gpus" is a parameter whose name questions have as a word of their own.
+std::string path_of(const std::string& name) {
+  const std::string prefix = platform_word + std::string(".");
+  return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
+std::string whole_text(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
 
 constexpr auto makespan_key = "makespan_us";
 
@@ -128,12 +146,115 @@ bool is_quantity(const ResultTable& table, std::size_t column) {
   const Column& known = table.columns()[column];
   if (known.key == "fidelity") return true;
   return std::ranges::any_of(table.rows(), [&](const std::vector<Cell>& row) {
-    return std::holds_alternative<double>(row[column]) || std::holds_alternative<std::int64_t>(row[column]) ||
-           std::holds_alternative<NoNumber>(row[column]);
+    return is_number(row[column]) || std::holds_alternative<NoNumber>(row[column]);
   });
 }
 
 }  // namespace
+
+bool is_of_platform(const Assignment& assignment) {
+  return assignment.name == platform_word || assignment.name.find('.') != std::string::npos;
+}
+
+const sim::Parameter* parameter_of(const Platform& platform, const Assignment& assignment) {
+  const auto found = std::ranges::find(platform.parameters, path_of(assignment.name), &sim::Parameter::path);
+  return found == platform.parameters.end() ? nullptr : &*found;
+}
+
+bool is_as_today(const Platform& platform, const Assignment& assignment) {
+  const sim::Parameter* const parameter = parameter_of(platform, assignment);
+  if (parameter == nullptr) return false;
+  if (assignment.scales) return read_number(assignment.value)->number == 1.0;
+  const std::optional<WrittenNumber> today = read_number(parameter->value);
+  const std::optional<WrittenNumber> asked = read_number(assignment.value);
+  if (!today || !asked) return sim::trimmed(parameter->value) == sim::trimmed(assignment.value);
+  return today->dimension == asked->dimension && std::abs(asked->base - today->base) <= 1e-9 * std::abs(today->base);
+}
+
+void Platforms::add(const std::string& name) {
+  if (platforms_.contains(name)) return;
+  const std::vector<std::filesystem::path>& folders = base().config_folders;
+  Beside asked = base().asked;
+  asked.profiles.clear();  // of the base's own GEMMs
+  Platform platform = read_platform(find_platform(name, platform_word, folders), base().assignments, folders);
+  keep(name, beside(std::move(platform), std::move(asked)));
+}
+
+// Tables of kernels are read with the platform.
+void Platforms::keep(const std::string& name, Platform platform) {
+  if (const auto file = operators_file(platform.config_folders)) files_.push_back(*file);
+  platforms_.emplace(name, std::move(platform));
+}
+
+std::string Platforms::missing_file() const {
+  const auto missing = std::ranges::find_if(files_, [](const auto& file) { return !std::ifstream(file).good(); });
+  return missing == files_.end() ? "" : missing->string();
+}
+
+const Platform& Platforms::named(std::span<const Assignment> assignments) const {
+  const auto named = std::ranges::find(assignments, platform_word, &Assignment::name);
+  return named == assignments.end() ? base() : platforms_.at(named->value);
+}
+
+std::vector<std::string> Platforms::texts(const Platform& platform, std::span<const Assignment> assignments) {
+  std::vector<std::string> texts;
+  for (const Assignment& assignment : assignments) {
+    if (assignment.name == platform_word) continue;
+    std::string value = assignment.value;
+    if (assignment.scales) {
+      const sim::Parameter* const parameter = parameter_of(platform, assignment);
+      const auto scaled =
+          parameter == nullptr ? std::nullopt : scaled_text(parameter->value, read_number(assignment.value)->number);
+      if (!scaled) {
+        throw sim::ConfigError(
+            {{assignment.name, assignment.name,
+              parameter == nullptr ? "is no parameter of " + platform.spec.name + ", whose value could be scaled"
+                                   : "is '" + parameter->value + "', and only numbers are scaled"}});
+      }
+      value = *scaled;
+    }
+    texts.push_back(path_of(assignment.name) + "=" + value);
+  }
+  return texts;
+}
+
+models::PlatformSpec Platforms::with(std::span<const Assignment> assignments) const {
+  const Platform& platform = named(assignments);
+  const std::vector<std::string> changes = texts(platform, assignments);
+  return changes.empty() ? platform.spec : reassign(platform, changes);
+}
+
+std::string Platforms::text() const {
+  std::string text;
+  for (const auto& [name, platform] : platforms_) {
+    text += "# " + name + "\n" + platform.resolved;
+    // A point may ask for any of the platform's libraries.
+    for (const std::string& library : platform.spec.gpu.gemm.libraries) text += platform.kernels.text(library);
+    if (const auto file = operators_file(platform.config_folders)) text += whole_text(*file);
+  }
+  return text;
+}
+
+Testbed& MachineCache::machine(std::span<const Assignment> assignments) {
+  if (!testbed_ || asked_ >= most_questions || !std::ranges::equal(assignments, assignments_)) {
+    testbed_ = std::make_unique<Testbed>(platforms_.with(assignments));
+    assignments_.assign(assignments.begin(), assignments.end());
+    asked_ = 0;
+  }
+  ++asked_;
+  return *testbed_;
+}
+
+const Ensemble& MachineCache::ensemble(std::span<const Assignment> assignments, const Sampling& sampling) {
+  if (!ensemble_ || !std::ranges::equal(assignments, assignments_of_ensemble_)) {
+    const Platform& platform = platforms_.named(assignments);
+    constexpr int jobs = 1;  // points are asked on many threads
+    ensemble_ =
+        std::make_unique<Ensemble>(platform, sampling, jobs, Progress{}, Platforms::texts(platform, assignments));
+    assignments_of_ensemble_.assign(assignments.begin(), assignments.end());
+  }
+  return *ensemble_;
+}
 
 PointQuestion::PointQuestion(Ask ask, std::optional<sim::Config> experiment)
     : ask_(ask), experiment_(std::move(experiment)) {}
@@ -150,9 +271,6 @@ std::vector<std::string> PointQuestion::words(Needed least) const {
       untold(ask_));
   return names;
 }
-
-std::vector<std::string> PointQuestion::words() const { return words(Needed::never); }
-std::vector<std::string> PointQuestion::required_words() const { return words(Needed::at_points); }
 
 std::string PointQuestion::why_not(const Assignment& word, const models::PlatformSpec& platform) const {
   if (ask_ == Ask::run) return why_no_parameter(*experiment_, word, platform);
@@ -174,9 +292,7 @@ std::string PointQuestion::text_of_file(const Assignment& word) const {
   if (ask_ == Ask::run) return {};
   const std::optional<std::filesystem::path> file = file_of(untold(ask_), word);
   std::error_code absent;
-  if (!file || !std::filesystem::is_regular_file(*file, absent)) return {};
-  std::ifstream stream(*file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  return file && std::filesystem::is_regular_file(*file, absent) ? whole_text(*file) : "";
 }
 
 Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> words) const {

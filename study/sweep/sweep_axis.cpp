@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <boost/random/sobol.hpp>
@@ -148,6 +147,16 @@ AxisValue read_case(sim::Section section) {
   return value;
 }
 
+void check_values(sim::Section& section, std::string_view key, const SweepAxis& axis) {
+  if (axis.values.size() > most_values) {
+    section.fault(key, fmt::format("more than {} values are too many for one axis", most_values));
+  }
+  std::set<std::string_view> labels;
+  for (const AxisValue& value : axis.values) {
+    if (!labels.insert(value.label).second) section.fault(key, "'" + value.label + "' is there twice");
+  }
+}
+
 // {of: PARAMETER, times: [1, 0.5]}, or with `name` and a list of parameters.
 SweepAxis read_scales(sim::Section& section) {
   SweepAxis axis;
@@ -168,17 +177,8 @@ SweepAxis read_scales(sim::Section& section) {
     for (const std::string& parameter : parameters) value.assignments.push_back({parameter, factor, true});
   }
   if (axis.values.empty() && section.is_sound("times")) section.fault("times", "at least one factor is due");
+  check_values(section, "times", axis);
   return axis;
-}
-
-void check_values(sim::Section& section, std::string_view key, const SweepAxis& axis) {
-  if (axis.values.size() > most_values) {
-    section.fault(key, fmt::format("more than {} values are too many for one axis", most_values));
-  }
-  std::set<std::string_view> labels;
-  for (const AxisValue& value : axis.values) {
-    if (!labels.insert(value.label).second) section.fault(key, "'" + value.label + "' is there twice");
-  }
 }
 
 std::optional<sim::Dimension> dimension_of(const SweepAxis& axis) {
@@ -199,8 +199,62 @@ SweepAxis read_cases(sim::Section& section) {
   for (const sim::Section& entry : section.list("cases")) axis.values.push_back(read_case(entry));
   check_values(section, "cases", axis);
   if (axis.values.empty()) section.fault("cases", "at least one case is needed");
-  axis.dimension = dimension_of(axis);
   return axis;
+}
+
+// A list of values, or an interval.
+SweepAxis read_values(sim::Section& section) {
+  SweepAxis axis;
+  axis.name = section.text("of");
+  if (section.has("from") || section.has("to")) {
+    read_interval(section, axis);
+    check_values(section, "from", axis);
+    return axis;
+  }
+  const char* const key = section.has("value") ? "value" : "values";
+  for (const std::string& text : section.texts(key)) axis.values.push_back({text, {{axis.name, text}}});
+  check_values(section, key, axis);
+  if (axis.values.empty() && section.is_sound(key)) section.fault(key, "at least one value is needed");
+  return axis;
+}
+
+// A 64-bit number that looks random and depends on all bits of its input: the finaliser of SplitMix64 (Steele, Lea and
+// Flood, OOPSLA 2014).
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+std::uint64_t mixed(std::uint64_t seed, std::uint64_t axis, std::uint64_t index) {
+  return mixed(mixed(mixed(seed) ^ axis) ^ index);
+}
+
+double to_unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
+
+// Returns the place of `index` in a random order of 0 to size - 1. A Feistel network over the next even number of bits
+// is walked until it lands inside (Black and Rogaway, CT-RSA 2002), which costs no memory.
+std::uint64_t shuffled(std::uint64_t index, std::uint64_t size, std::uint64_t key) {
+  const int half = (std::max(static_cast<int>(std::bit_width(size - 1)), 2) + 1) / 2;
+  const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
+  do {
+    std::uint64_t left = index >> half;
+    std::uint64_t right = index & mask;
+    for (std::uint64_t round = 0; round < 6; ++round) {
+      left = std::exchange(right, left ^ (mixed(key, round, right) & mask));
+    }
+    index = left << half | right;
+  } while (index >= size);
+  return index;
+}
+
+std::vector<double> sobol_point(std::uint64_t index, std::size_t dimensions) {
+  boost::random::sobol sequence(dimensions);
+  sequence.seed(index);
+  std::vector<double> place(dimensions);
+  for (double& u : place) u = to_unit(sequence());
+  return place;
 }
 
 }  // namespace
@@ -287,70 +341,11 @@ Cell SweepAxis::cell(const AxisValue& value) const {
 }
 
 SweepAxis read_axis(sim::Section section) {
-  if (section.has("cases")) return read_cases(section);
-  if (section.has("times") && !section.has("from") && !section.has("to")) {
-    SweepAxis scales = read_scales(section);
-    check_values(section, "times", scales);
-    scales.dimension = dimension_of(scales);
-    return scales;
-  }
-  SweepAxis axis;
-  axis.name = section.text("of");
-  if (section.has("from") || section.has("to")) {
-    read_interval(section, axis);
-    check_values(section, "from", axis);
-  } else {
-    const char* const key = section.has("value") ? "value" : "values";
-    for (const std::string& text : section.texts(key)) axis.values.push_back({text, {{axis.name, text}}});
-    check_values(section, key, axis);
-    if (axis.values.empty() && section.is_sound(key)) section.fault(key, "at least one value is needed");
-  }
+  const bool scales = section.has("times") && !section.has("from") && !section.has("to");
+  SweepAxis axis = section.has("cases") ? read_cases(section) : scales ? read_scales(section) : read_values(section);
   axis.dimension = dimension_of(axis);
   return axis;
 }
-
-namespace {
-
-// A 64-bit number that looks random and depends on all bits of its input: the finaliser of SplitMix64 (Steele, Lea and
-// Flood, OOPSLA 2014).
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
-std::uint64_t mixed(std::uint64_t seed, std::uint64_t axis, std::uint64_t index) {
-  return mixed(mixed(mixed(seed) ^ axis) ^ index);
-}
-
-double to_unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
-
-// Returns the place of `index` in a random order of 0 to size - 1. A Feistel network over the next even number of bits
-// is walked until it lands inside (Black and Rogaway, CT-RSA 2002), which costs no memory.
-std::uint64_t shuffled(std::uint64_t index, std::uint64_t size, std::uint64_t key) {
-  const int half = (std::max(static_cast<int>(std::bit_width(size - 1)), 2) + 1) / 2;
-  const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
-  do {
-    std::uint64_t left = index >> half;
-    std::uint64_t right = index & mask;
-    for (std::uint64_t round = 0; round < 6; ++round) {
-      left = std::exchange(right, left ^ (mixed(key, round, right) & mask));
-    }
-    index = left << half | right;
-  } while (index >= size);
-  return index;
-}
-
-std::vector<double> sobol_point(std::uint64_t index, std::size_t dimensions) {
-  boost::random::sobol sequence(dimensions);
-  sequence.seed(index);
-  std::vector<double> place(dimensions);
-  for (double& u : place) u = to_unit(sequence());
-  return place;
-}
-
-}  // namespace
 
 PointSampling read_sampling(sim::Section section) {
   PointSampling sampling;

@@ -1,9 +1,10 @@
-// What the points of a sweep differ in: a list of values, or an interval that they are drawn from.
+// What the points of a sweep differ in: a list of values, or an interval that they are drawn from. What is asked of a
+// point is answered with named quantities. What values and quantities mean, the machinery of sweeps does not know.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,9 +13,41 @@
 #include "sim/config/choice.h"
 #include "sim/config/config_section.h"
 #include "sim/config/quantity_text.h"
-#include "study/sweep/point.h"
+#include "study/report/result_table.h"
 
 namespace c3sim::study {
+
+// One value of one thing that can be chosen: "gpu.sdma.engines" = "32", "bytes" = "896MiB".
+struct Assignment {
+  std::string name;
+  std::string value;
+  bool scales = false;  // `value` is a factor on what the platform has today
+
+  bool operator==(const Assignment&) const = default;
+};
+
+// A value of an axis, by the name that tables have for it. It may assign several things, or nothing.
+struct AxisValue {
+  std::string label;
+  std::vector<Assignment> assignments;
+
+  bool operator==(const AxisValue&) const = default;
+};
+
+struct Point {
+  std::uint64_t index = 0;
+  std::vector<AxisValue> values;  // by axis
+};
+
+// The answer to a point: the cells of the study's columns, or those of the axes alone and why there is no answer. That
+// its machine cannot do what is asked is an answer, too; but where something else was in the way, such as a file that
+// could not be read, the point has failed, and the same question may have an answer later.
+struct PointAnswer {
+  std::uint64_t index = 0;
+  std::vector<Cell> cells;
+  std::string fault;  // empty where the point has an answer
+  bool failed = false;
+};
 
 // A number with its unit as a person wrote it: "48 GB/s" is 48 of "GB/s".
 struct WrittenNumber {
@@ -54,6 +87,10 @@ struct SweepAxis {
   std::optional<sim::Dimension> dimension;  // of all its values, where all are numbers
 
   AxisValue at(double u) const;  // 0 <= u < 1
+  // The place of the value with this label; as many as there are values where none has it.
+  std::size_t place_of(const std::string& label) const {
+    return static_cast<std::size_t>(std::ranges::find(values, label, &AxisValue::label) - values.begin());
+  }
   bool varies() const { return values.size() != 1; }
   // Every value that it has, or both ends of the interval: what is worth checking before points are asked.
   std::vector<AxisValue> extremes() const;

@@ -9,8 +9,6 @@
 #include <iterator>
 
 #include "study/report/statistics.h"
-#include "study/sweep/choice_tally.h"
-#include "study/uncertainty/interval.h"
 
 namespace c3sim::study {
 
@@ -54,17 +52,14 @@ bool is_descending(const SweepStudy& study, const std::string& x) {
   return false;
 }
 
+std::string meaning_of_marks(const SweepStudy& study) {
+  if (study.objectives.size() < 2) return study.cases.empty() ? "best, or as good" : "best of its case, or as good";
+  std::vector<std::string> names;
+  for (const Objective& objective : study.objectives) names.push_back(objective.of);
+  return fmt::format("on the Pareto front of {}{}", fmt::join(names, " and "), study.cases.empty() ? "" : ", by case");
+}
+
 }  // namespace
-
-std::size_t place_of(const std::vector<Column>& columns, const std::string& key) {
-  return static_cast<std::size_t>(std::ranges::find(columns, key, &Column::key) - columns.begin());
-}
-
-std::optional<double> number_of(const Cell& cell) {
-  if (const auto* const value = std::get_if<double>(&cell)) return *value;
-  if (const auto* const value = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*value);
-  return {};
-}
 
 SweepChart::SweepChart(const SweepStudy& study, const ChartAxes& axes, bool of_medians)
     : study_(study),
@@ -78,8 +73,7 @@ SweepChart::SweepChart(const SweepStudy& study, const ChartAxes& axes, bool of_m
     const std::string key = axis.column().key;
     const auto only = axes.only.find(key);
     if (only == axes.only.end() || !axis.varies()) continue;
-    only_.emplace_back(place_of(columns_, key),
-                       axis.cell(*std::ranges::find(axis.values, only->second, &AxisValue::label)));
+    only_.emplace_back(place_of(columns_, key), axis.cell(axis.values[axis.place_of(only->second)]));
   }
   if (of_medians) {
     for (const std::size_t place : study.cases) share(place);
@@ -274,17 +268,6 @@ std::vector<ScatterChart> SweepChart::panels(const ScatterChart& frame, const Is
   return charts;
 }
 
-namespace {
-
-std::string meaning_of_marks(const SweepStudy& study) {
-  if (study.objectives.size() < 2) return study.cases.empty() ? "best, or as good" : "best of its case, or as good";
-  std::vector<std::string> names;
-  for (const Objective& objective : study.objectives) names.push_back(objective.of);
-  return fmt::format("on the Pareto front of {}{}", fmt::join(names, " and "), study.cases.empty() ? "" : ", by case");
-}
-
-}  // namespace
-
 std::vector<ScatterChart> SweepChart::charts(const IsOnFront& is_on_front) const {
   const Column& x = columns_[x_];
   const Column& y = columns_[y_];
@@ -317,15 +300,13 @@ std::vector<ScatterChart> SweepChart::charts(const IsOnFront& is_on_front) const
     if (!frame.series.empty()) charts.push_back(std::move(frame));
   }
   for (ScatterChart& chart : charts) {
-    bool any = false;
-    bool all = true;
+    std::ptrdiff_t points = 0;
+    std::ptrdiff_t marked = 0;
     for (const ScatterSeries& series : chart.series) {
-      for (const ScatterPoint& point : series.points) {
-        any = any || point.marked;
-        all = all && point.marked;
-      }
+      points += std::ssize(series.points);
+      marked += std::ranges::count(series.points, true, &ScatterPoint::marked);
     }
-    if (any && !all) {
+    if (marked > 0 && marked < points) {
       chart.marks = meaning_of_marks(study_);
       continue;
     }

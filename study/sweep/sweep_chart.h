@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "study/report/chart.h"
-#include "study/sweep/point.h"
+#include "study/sweep/sweep_axis.h"
 #include "study/sweep/sweep_study.h"
 
 namespace c3sim::study {
 
-std::size_t place_of(const std::vector<Column>& columns, const std::string& key);
-std::optional<double> number_of(const Cell& cell);
+// A difference of less is none: answers are not told apart by it.
+inline constexpr double worth_having = 0.01;
+
 // "0.50 to 0.75 times", or "0.50 times" where both read the same.
 std::string times_text(double least, double greatest);
 

@@ -12,7 +12,7 @@
 
 #include "study/report/result_table.h"
 #include "study/report/results_folder.h"
-#include "study/sweep/point.h"
+#include "study/sweep/sweep_axis.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

@@ -108,7 +108,7 @@ std::vector<SweepAxis> read_axes(sim::Section& root, Platforms& platforms, const
 }
 
 void check_words(sim::Section& root, const std::vector<SweepAxis>& axes, const PointQuestion& question) {
-  for (const std::string& word : question.required_words()) {
+  for (const std::string& word : question.words(Needed::at_points)) {
     const bool told = std::ranges::any_of(axes, [&](const SweepAxis& axis) {
       const auto values = axis.extremes();
       if (values.empty()) return axis.name == word;  // which is at fault itself
@@ -151,19 +151,15 @@ PointQuestion::Quantities quantities_at(const SweepStudy& study, MachineCache& m
   return study.question.quantities_of(study.question.answer(machine, assignments_of(point, false)));
 }
 
+// The cell of a quantity that it has; none where it has none of that key.
 const Cell* cell_of(const PointQuestion::Quantities& quantities, const std::string& key) {
-  const auto found = std::ranges::find(quantities.columns, key, &Column::key);
-  return found == quantities.columns.end()
-             ? nullptr
-             : &quantities.cells[static_cast<std::size_t>(found - quantities.columns.begin())];
+  const std::size_t place = place_of(quantities.columns, key);
+  return place == quantities.cells.size() ? nullptr : &quantities.cells[place];
 }
 
 std::optional<double> value_of(const PointQuestion::Quantities& quantities, const std::string& key) {
   const Cell* const cell = cell_of(quantities, key);
-  if (cell == nullptr) return {};
-  if (const auto* const value = std::get_if<double>(cell)) return *value;
-  if (const auto* const whole = std::get_if<std::int64_t>(cell)) return static_cast<double>(*whole);
-  return {};
+  return cell == nullptr ? std::nullopt : number_of(*cell);
 }
 
 // What nobody fitted to is no surer than the platform's validation of such work.
@@ -201,19 +197,16 @@ void add_intervals(PointAnswer& answer, const SweepStudy& study, MachineCache& m
     }
   }
   const std::vector<Column> columns = study.columns();
-  const auto place = [&columns](const std::string& key) {
-    return static_cast<std::size_t>(std::ranges::find(columns, key, &Column::key) - columns.begin());
-  };
   for (std::size_t b = 0; b < drawn.size(); ++b) {
     const std::optional<double> predicted = value_of(found, study.bounds[b].of);
     if (!predicted) continue;
-    const std::string& unit = columns[place(study.bounds[b].of)].unit;
+    const std::string& unit = columns[place_of(columns, study.bounds[b].of)].unit;
     const bool follows = std::ranges::count(follow_time, unit) > 0;
     const std::optional<Interval> interval = at_least(interval_of(std::move(drawn[b])), *predicted,
                                                       follows ? ensemble.error_of(unfitted_of(study, found)) : 0.0);
     if (!interval) continue;
-    answer.cells[place(study.bounds[b].low)] = interval->low;
-    answer.cells[place(study.bounds[b].high)] = interval->high;
+    answer.cells[place_of(columns, study.bounds[b].low)] = interval->low;
+    answer.cells[place_of(columns, study.bounds[b].high)] = interval->high;
   }
 }
 
@@ -385,7 +378,7 @@ std::map<std::string, std::string> read_only(sim::Section& section, const SweepS
     const auto axis = std::ranges::find_if(study.points.axes(), is_named);
     if (axis == study.points.axes().end()) {
       section.fault("only", fmt::format("'{}' names no axis that varies: AXIS=VALUE is accepted", text));
-    } else if (std::ranges::find(axis->values, label, &AxisValue::label) == axis->values.end()) {
+    } else if (axis->place_of(label) == axis->values.size()) {
       section.fault("only", fmt::format("axis {} has no value '{}'", name, label));
     }
     only[name] = label;
@@ -427,11 +420,7 @@ std::vector<Cell> SweepStudy::axis_cells(const Point& point) const {
 
 SweepStudy::Case SweepStudy::case_of(const Point& point) const {
   Case places;
-  for (const std::size_t axis : cases) {
-    const std::vector<AxisValue>& values = points.axes()[axis].values;
-    const auto found = std::ranges::find(values, point.values[axis].label, &AxisValue::label);
-    places.push_back(static_cast<std::size_t>(found - values.begin()));
-  }
+  for (const std::size_t axis : cases) places.push_back(points.axes()[axis].place_of(point.values[axis].label));
   return places;
 }
 

@@ -20,14 +20,12 @@
 // the platform come first, so that neighbouring points share a machine.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "study/run/platform_file.h"
-#include "study/sweep/machine_cache.h"
 #include "study/sweep/point_question.h"
 #include "study/sweep/sweep_axis.h"
 

@@ -3,159 +3,170 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "sim/check.h"
 #include "study/run/testbed_pool.h"
+#include "study/work/scenario.h"
 
 namespace c3sim::study {
 
 namespace {
 
+double count(std::int64_t value) { return static_cast<double>(value); }
+double product(const models::GemmShape& gemm) { return count(gemm.m) * count(gemm.n) * count(gemm.k); }
+
+constexpr std::array of_pairs{
+    SizeFeature{"bytes", "whole array of one GPU", "bytes", [](const Sizes& sizes) { return sizes.bytes.value(); }},
+    SizeFeature{"flops_per_byte", "operations of the GEMM per byte of the array", "2 * m * n * k / bytes",
+                [](const Sizes& sizes) { return 2.0 * product(sizes.gemm) / sizes.bytes.value(); }},
+    SizeFeature{"flops", "operations of the GEMM", "2 * m * n * k",
+                [](const Sizes& sizes) { return 2.0 * product(sizes.gemm); }},
+    SizeFeature{"intensity", "operations of the GEMM per element that it reads or writes",
+                "2 * m * n * k / (m * k + k * n + m * n)",
+                [](const Sizes& sizes) {
+                  const auto [m, n, k] = std::array{count(sizes.gemm.m), count(sizes.gemm.n), count(sizes.gemm.k)};
+                  return 2.0 * product(sizes.gemm) / (m * k + k * n + m * n);
+                }},
+    SizeFeature{"elements", "elements of the result", "m * n",
+                [](const Sizes& sizes) { return count(sizes.gemm.m) * count(sizes.gemm.n); }},
+    SizeFeature{"m", "rows of the result", "m", [](const Sizes& sizes) { return count(sizes.gemm.m); }},
+    SizeFeature{"n", "columns of the result", "n", [](const Sizes& sizes) { return count(sizes.gemm.n); }},
+    SizeFeature{"k", "contraction", "k", [](const Sizes& sizes) { return count(sizes.gemm.k); }}};
+constexpr std::span of_collectives = std::span(of_pairs).first(1);
+constexpr std::span of_gemms = std::span(of_pairs).subspan(2);
+
+constexpr int fewest_channels = 8;
+
+// Powers of two below the library's own choice.
+std::vector<int> channel_counts(models::CollectiveKind kind, const models::PlatformSpec& platform) {
+  std::vector<int> counts;
+  for (int count = fewest_channels; count < platform.rccl.channels(kind, {}); count *= 2) counts.push_back(count);
+  return counts;
+}
+
+// By engines, of every variant that there is for the collective.
+std::vector<CollectiveChoice> engine_choices(models::CollectiveKind kind) {
+  std::vector<CollectiveChoice> choices;
+  for (const models::SdmaPlan& plan : models::sdma_plans()) {
+    if (std::ranges::find(plan.kinds, kind) == plan.kinds.end()) continue;
+    for (const bool prelaunch : {false, true}) {
+      choices.push_back({.backend = models::Backend::sdma, .variant = plan.variant, .prelaunch = prelaunch});
+    }
+  }
+  return choices;
+}
+
+std::string name_of(const CollectiveChoice& choice) {
+  if (choice.by_engines()) {
+    return fmt::format("engines_{}{}", to_string(choice.variant), choice.prelaunch ? "_prelaunched" : "");
+  }
+  return choice.channels ? fmt::format("kernels_{}_channels", *choice.channels) : "kernels";
+}
+
+std::string name_of(const PairChoice& choice) {
+  if (!choice.at_once) return "serial";
+  std::string name = choice.collective.by_engines()            ? name_of(choice.collective)
+                     : choice.order == LaunchOrder::gemm_first ? "gemm_first"
+                                                               : "collective_first";
+  if (choice.collective.channels) name += fmt::format("_{}_channels", *choice.collective.channels);
+  if (choice.reserved > 0) name += fmt::format("_{}_cus_kept", choice.reserved);
+  return name;
+}
+
+// What strategies of ConCCL choose, beside how many CUs are kept. Those that search or decide are missing.
+struct StrategyChoice {
+  Strategy strategy;
+  PairChoice choice;
+  bool reserves = false;
+};
+constexpr std::array strategy_choices_of_pairs{
+    StrategyChoice{Strategy::serial, {}},
+    StrategyChoice{Strategy::c3_base, {.at_once = true}},
+    StrategyChoice{Strategy::c3_rp, {.at_once = true}, true},
+    StrategyChoice{Strategy::c3_sp, {.at_once = true, .order = LaunchOrder::collective_first}},
+    StrategyChoice{Strategy::c3_sp_rp, {.at_once = true, .order = LaunchOrder::collective_first}, true},
+    StrategyChoice{Strategy::conccl, {.at_once = true, .collective = {.backend = models::Backend::sdma}}},
+    StrategyChoice{Strategy::conccl_rp, {.at_once = true, .collective = {.backend = models::Backend::sdma}}, true},
+};
+const StrategyChoice* find_choice(Strategy strategy) {
+  const auto* const found = std::ranges::find(strategy_choices_of_pairs, strategy, &StrategyChoice::strategy);
+  return found == strategy_choices_of_pairs.end() ? nullptr : found;
+}
+
+Schedule schedule_of(models::CollectiveKind kind, const Sizes& sizes, const PairChoice& choice,
+                     const models::PlatformSpec& platform) {
+  const CuPartition cus = reserve(platform, choice.reserved);
+  Operation gemm = operation_of(sizes.gemm, cus.gemm, "compute");
+  Operation collective =
+      operation_of(choice.collective.spec(kind, sizes.bytes, platform),
+                   choice.collective.by_engines() ? models::CuMask{} : cus.collective, "communication");
+  if (choice.order == LaunchOrder::gemm_first) return {std::move(gemm), std::move(collective)};
+  return {std::move(collective), std::move(gemm)};
+}
+
+Alternative pair_alternative(models::CollectiveKind kind, const PairChoice& choice) {
+  const auto is_possible = [=](const Testbed& testbed, const Sizes& sizes) {
+    const models::CollectiveSpec spec = choice.collective.spec(kind, sizes.bytes, testbed.platform());
+    return testbed.why_impossible(spec).empty() && testbed.why_impossible(sizes.gemm).empty();
+  };
+  // Each operation alone, on the CUs that it gets: what is beside it can only cost it time.
+  const auto bound = [=](Testbed& testbed, const Sizes& sizes) {
+    const Schedule schedule = schedule_of(kind, sizes, choice, testbed.platform());
+    const sim::Time one = testbed.alone_by_turns(schedule[0].work, schedule[0].mask);
+    const sim::Time other = testbed.alone_by_turns(schedule[1].work, schedule[1].mask);
+    return choice.at_once ? std::max(one, other) : one + other;
+  };
+  const auto time = [=](Testbed& testbed, const Sizes& sizes) {
+    if (!choice.at_once) return bound(testbed, sizes);
+    return testbed.run(schedule_of(kind, sizes, choice, testbed.platform())).makespan();
+  };
+  return {name_of(choice), choice, is_possible, bound, time};
+}
+
+Alternative collective_alternative(models::CollectiveKind kind, const CollectiveChoice& choice) {
+  const auto is_possible = [=](const Testbed& testbed, const Sizes& sizes) {
+    return testbed.why_impossible(choice.spec(kind, sizes.bytes, testbed.platform())).empty();
+  };
+  const auto time = [=](Testbed& testbed, const Sizes& sizes) {
+    models::CollectiveSpec spec = choice.spec(kind, sizes.bytes, testbed.platform());
+    spec.host_threads.reset();  // as the platform has it: there is no GEMM whose thread drives the engines
+    return testbed.alone(spec);
+  };
+  return {name_of(choice), {.collective = choice}, is_possible, time, time};
+}
+
+Alternative schedule_alternative(const DependentSchedule& schedule) {
+  const auto is_possible = [=](const Testbed& testbed, const Sizes& sizes) {
+    return testbed.why_impossible(sizes.gemm).empty() &&
+           why_impossible(schedule, sizes.gemm, testbed.platform()).empty();
+  };
+  // Pieces may be multiplied by better kernels than the whole is, but not beyond the peak.
+  const auto bound = [](Testbed& testbed, const Sizes& sizes) {
+    return sim::to_time(sizes.gemm.flops() / sim::FlopsPerSecond(testbed.platform().gpu.peak_flops()));
+  };
+  const auto time = [=](Testbed& testbed, const Sizes& sizes) {
+    return testbed.run(operations_of(schedule, sizes.gemm, testbed.platform())).makespan();
+  };
+  return {std::string(to_string(schedule)), {}, is_possible, bound, time};
+}
+
 constexpr double cost_of_the_impossible = 1.0;
 
 bool are_same(const Sizes& one, const Sizes& other) { return one.gemm == other.gemm && one.bytes == other.bytes; }
-
-}  // namespace
-
-std::size_t Decision::best() const {
-  std::optional<std::size_t> best;
-  for (std::size_t i = 0; i < attempts.size(); ++i) {
-    if (attempts[i].time && (!best || *attempts[i].time < *attempts[*best].time)) best = i;
-  }
-  return best.value_or(0);
-}
-
-std::size_t Decision::plainest() const {
-  for (std::size_t i = 0; i < attempts.size(); ++i) {
-    if (attempts[i].time && regret(i) <= as_good) return i;
-  }
-  return best();
-}
-
-double Decision::regret(std::size_t alternative) const {
-  const Attempted& attempt = attempts[alternative];
-  SIM_CHECK(attempt.is_possible);
-  return std::max(0.0, sim::to_seconds(attempt.known()) / sim::to_seconds(attempts[best()].known()) - 1.0);
-}
-
-double Decision::cost(std::size_t alternative) const {
-  if (!attempts[alternative].is_possible) return cost_of_the_impossible;
-  const double lost = regret(alternative);
-  return lost <= as_good ? 0.0 : lost;
-}
-
-void Decisions::attempt(Testbed& testbed, const std::vector<MeasuredChoice>& measured, const Progress& progress,
-                        int jobs) {
-  TestbedPool(testbed).for_each(
-      decisions_.size(), [&](Testbed& own, std::size_t index) { attempt(own, decisions_[index], measured); }, progress,
-      jobs);
-}
-
-// Those of the least bounds first, as they rule most others out.
-void Decisions::attempt(Testbed& testbed, Decision& decision, const std::vector<MeasuredChoice>& measured) const {
-  const std::size_t count = alternatives_->all().size();
-  decision.attempts.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    Attempted& attempt = decision.attempts[i];
-    attempt.is_possible = alternatives_->all()[i].is_possible(testbed, decision.sizes);
-    if (attempt.is_possible) attempt.bound = alternatives_->all()[i].bound(testbed, decision.sizes);
-  }
-  for (const MeasuredChoice& one : measured) {
-    if (one.kind != alternatives_->key() || !are_same(one.sizes, decision.sizes)) continue;
-    const auto named = std::ranges::find(alternatives_->all(), one.alternative, &Alternative::name);
-    SIM_CHECK(named != alternatives_->all().end());
-    Attempted& attempt = decision.attempts[static_cast<std::size_t>(named - alternatives_->all().begin())];
-    attempt.time = one.time;
-    attempt.is_measured = true;
-  }
-  std::vector<std::size_t> order(count);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return decision.attempts[i].bound; });
-  std::optional<sim::Time> best;
-  for (const std::size_t i : order) {
-    Attempted& attempt = decision.attempts[i];
-    if (!attempt.is_possible) continue;
-    if (!attempt.time) {
-      if (best && sim::to_seconds(attempt.bound) > (1.0 + ruled_out_beyond) * sim::to_seconds(*best)) continue;
-      attempt.time = alternatives_->all()[i].time(testbed, decision.sizes);
-    }
-    best = std::min(best.value_or(*attempt.time), *attempt.time);
-  }
-}
-
-void Decisions::attempt(Testbed& testbed, const std::vector<std::size_t>& chosen, int jobs) {
-  TestbedPool(testbed).for_each(
-      decisions_.size(),
-      [&](Testbed& own, std::size_t index) {
-        Attempted& attempt = decisions_[index].attempts[chosen[index]];
-        if (attempt.is_possible && !attempt.time) {
-          attempt.time = alternatives_->all()[chosen[index]].time(own, decisions_[index].sizes);
-        }
-      },
-      {}, jobs);
-}
-
-TreeCases Decisions::tree_cases() const {
-  TreeCases cases;
-  for (const Decision& decision : decisions_) {
-    std::vector<double>& features = cases.features.emplace_back();
-    for (const SizeFeature& feature : alternatives_->features()) features.push_back(feature.of(decision.sizes));
-    std::vector<double>& costs = cases.costs.emplace_back();
-    for (std::size_t i = 0; i < decision.attempts.size(); ++i) costs.push_back(decision.cost(i));
-    cases.groups.push_back(decision.group);
-  }
-  return cases;
-}
-
-std::size_t Decisions::count(const std::function<bool(const Attempted&)>& counts) const {
-  std::ptrdiff_t sum = 0;
-  for (const Decision& decision : decisions_) sum += std::ranges::count_if(decision.attempts, counts);
-  return static_cast<std::size_t>(sum);
-}
-
-RuleRecord record_of(std::string rule, const std::vector<Decision>& decisions, const std::vector<std::size_t>& chosen,
-                     double error) {
-  RuleRecord record{.rule = std::move(rule), .decisions = decisions.size()};
-  double sum = 0.0;
-  for (std::size_t i = 0; i < decisions.size(); ++i) {
-    if (!decisions[i].attempts[chosen[i]].is_possible) continue;
-    ++record.possible;
-    const double regret = decisions[i].regret(chosen[i]);
-    if (regret <= Decision::as_good) ++record.right;
-    if (regret <= error) ++record.within_error;
-    sum += regret;
-    record.worst_regret = std::max(record.worst_regret, regret);
-  }
-  if (record.possible > 0) record.mean_regret = sum / static_cast<double>(record.possible);
-  return record;
-}
-
-std::size_t best_constant(const std::vector<Decision>& decisions) {
-  std::vector<double> sums(decisions.front().attempts.size(), 0.0);
-  for (const Decision& decision : decisions) {
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += decision.cost(i);
-  }
-  return static_cast<std::size_t>(std::ranges::min_element(sums) - sums.begin());
-}
-
-namespace {
 
 using Members = std::vector<std::size_t>;
 
 constexpr std::size_t most_folds = 10;
 constexpr double least_gain = 0.001;  // of a case's cost, for each case
 
-struct Cheapest {
-  std::size_t alternative = 0;
-  double cost = 0.0;
-};
-
-Cheapest cheapest(std::span<const double> sums) {
-  const auto least = std::ranges::min_element(sums);
-  return {static_cast<std::size_t>(least - sums.begin()), *least};
+// The alternative that costs least, the first of equals.
+std::size_t cheapest(std::span<const double> costs) {
+  return static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin());
 }
 
 std::vector<double> sums_of(const TreeCases& cases, std::span<const std::size_t> members) {
@@ -188,7 +199,7 @@ Found best_split(const TreeCases& cases, std::span<const std::size_t> members) {
         above[j] -= cases.costs[sorted[i]][j];
       }
       if (value(sorted[i]) == value(sorted[i + 1])) continue;
-      const double cost = cheapest(below).cost + cheapest(above).cost;
+      const double cost = std::ranges::min(below) + std::ranges::min(above);
       if (cost < best.cost) best = {cost, feature, value(sorted[i]), value(sorted[i + 1])};
     }
   }
@@ -197,12 +208,13 @@ Found best_split(const TreeCases& cases, std::span<const std::size_t> members) {
 
 std::size_t grow(std::vector<DecisionTree::Node>& nodes, const TreeCases& cases, std::span<const std::size_t> members,
                  int depth) {
-  const Cheapest own = cheapest(sums_of(cases, members));
+  const std::vector<double> sums = sums_of(cases, members);
+  const std::size_t own = cheapest(sums);
   const std::size_t place = nodes.size();
-  nodes.push_back({own.alternative, members.size()});
+  nodes.push_back({own, members.size()});
   if (depth == 0) return place;
   const Found split = best_split(cases, members);
-  if (!(own.cost - split.cost > least_gain * static_cast<double>(members.size()))) return place;
+  if (!(sums[own] - split.cost > least_gain * static_cast<double>(members.size()))) return place;
   const double threshold = round_between(split.low, split.high);
   Members below;
   Members above;
@@ -215,29 +227,19 @@ std::size_t grow(std::vector<DecisionTree::Node>& nodes, const TreeCases& cases,
   return place;
 }
 
-// Of each member the fold that its group belongs to, by the order in which groups appear.
-std::vector<std::size_t> folds_of(const TreeCases& cases, std::span<const std::size_t> members) {
-  std::vector<std::string> groups;
-  std::vector<std::size_t> places;
-  for (const std::size_t member : members) {
-    const auto found = std::ranges::find(groups, cases.groups[member]);
-    places.push_back(static_cast<std::size_t>(found - groups.begin()));
-    if (found == groups.end()) groups.push_back(cases.groups[member]);
-  }
-  const std::size_t folds = std::min(most_folds, groups.size());
-  for (std::size_t& place : places) place %= folds;
-  return places;
-}
-
-// Calls test(train, held) for every fold of the members; not at all where there is but one.
+// Calls test(train, held) for every fold of the members; not at all where there is but one. Groups are dealt to folds
+// in the order in which they appear.
 void for_each_fold(const TreeCases& cases, std::span<const std::size_t> members,
                    const std::function<void(const Members& train, const Members& held)>& test) {
-  const std::vector<std::size_t> folds = folds_of(cases, members);
-  const std::size_t last = std::ranges::max(folds);
-  for (std::size_t fold = 0; fold <= last && last > 0; ++fold) {
+  std::map<std::string, std::size_t> groups;
+  for (const std::size_t member : members) groups.try_emplace(cases.groups[member], groups.size());
+  const std::size_t folds = std::min(most_folds, groups.size());
+  for (std::size_t fold = 0; fold < folds && folds > 1; ++fold) {
     Members train;
     Members held;
-    for (std::size_t i = 0; i < members.size(); ++i) (folds[i] == fold ? held : train).push_back(members[i]);
+    for (const std::size_t member : members) {
+      (groups.at(cases.groups[member]) % folds == fold ? held : train).push_back(member);
+    }
     test(train, held);
   }
 }
@@ -285,6 +287,244 @@ std::vector<std::size_t> unseen(const TreeCases& cases, const Fit& fit) {
 
 }  // namespace
 
+models::CollectiveSpec CollectiveChoice::spec(models::CollectiveKind kind, sim::Bytes bytes,
+                                              const models::PlatformSpec& platform) const {
+  const Scenario scenario{.name = {},
+                          .gemm = {},
+                          .collective = kind,
+                          .bytes = bytes,
+                          .channels = channels,
+                          .variant = variant,
+                          .prelaunch = prelaunch};
+  return scenario.collective_by(backend, platform);
+}
+
+Alternatives collective_alternatives(models::CollectiveKind kind, const models::PlatformSpec& platform) {
+  Alternatives alternatives(Alternatives::Subject::collective, fmt::format("{}_alone", to_string(kind)),
+                            fmt::format("{} alone", to_string(kind)), of_collectives, kind);
+  alternatives.add(collective_alternative(kind, {}));
+  for (const int count : channel_counts(kind, platform)) {
+    alternatives.add(collective_alternative(kind, {.channels = count}));
+  }
+  for (const CollectiveChoice& choice : engine_choices(kind)) alternatives.add(collective_alternative(kind, choice));
+  return alternatives;
+}
+
+Alternatives pair_alternatives(models::CollectiveKind kind, const models::PlatformSpec& platform) {
+  Alternatives alternatives(Alternatives::Subject::pair, fmt::format("{}_beside_gemm", to_string(kind)),
+                            fmt::format("{} beside a GEMM that does not depend on it", to_string(kind)), of_pairs,
+                            kind);
+  const auto add = [&](const PairChoice& choice) { alternatives.add(pair_alternative(kind, choice)); };
+  add({});
+  for (const LaunchOrder order : {LaunchOrder::gemm_first, LaunchOrder::collective_first}) {
+    add({.at_once = true, .order = order});
+    for (const int count : channel_counts(kind, platform)) {
+      add({.at_once = true, .order = order, .collective = {.channels = count}});
+    }
+    for (const int cus : cu_reservations(platform)) add({.at_once = true, .order = order, .reserved = cus});
+  }
+  const int one_of_each = platform.gpu.memory.xcds;
+  for (const CollectiveChoice& engines : engine_choices(kind)) {
+    add({.at_once = true, .collective = engines});
+    if (!why_no_reservation(platform, one_of_each).empty()) continue;
+    add({.at_once = true, .reserved = one_of_each, .collective = engines});
+  }
+  return alternatives;
+}
+
+std::optional<std::size_t> Alternatives::place_of(const PairChoice& choice) const {
+  const auto found = std::ranges::find(all_, choice, &Alternative::choice);
+  if (found == all_.end()) return {};
+  return static_cast<std::size_t>(found - all_.begin());
+}
+
+std::optional<std::size_t> Alternatives::by_strategy(Testbed& testbed, const Sizes& sizes, Strategy strategy) const {
+  PairChoice choice{.at_once = true};
+  if (strategy == Strategy::heuristic) {
+    const Scenario scenario{.name = {}, .gemm = sizes.gemm, .collective = kind_, .bytes = sizes.bytes};
+    choice.order = order_by_workgroups(scenario, testbed.platform());
+    choice.reserved = cus_by_table(testbed, scenario);
+  } else {
+    const StrategyChoice* const of_strategy = find_choice(strategy);
+    if (of_strategy == nullptr) return {};
+    choice = of_strategy->choice;
+    if (of_strategy->reserves && !choice.collective.by_engines()) return {};  // a search
+    if (of_strategy->reserves && testbed.is_memory_bound(sizes.gemm)) {
+      choice.reserved = testbed.platform().gpu.memory.xcds;
+    }
+  }
+  return place_of(choice);
+}
+
+C3Trial Alternatives::trial_of(const Sizes& sizes, std::size_t alternative) const {
+  const PairChoice& choice = all_[alternative].choice;
+  const bool reserves = choice.reserved > 0;
+  C3Trial trial{.scenario = {.name = {},
+                             .gemm = sizes.gemm,
+                             .collective = kind_,
+                             .bytes = sizes.bytes,
+                             .channels = choice.collective.channels,
+                             .variant = choice.collective.variant,
+                             .prelaunch = choice.collective.prelaunch}};
+  if (reserves) trial.scenario.reserved = choice.reserved;
+  for (const auto& [strategy, of_strategy, has_reserved] : strategy_choices_of_pairs) {
+    const bool is_same = of_strategy.at_once == choice.at_once && of_strategy.order == choice.order &&
+                         of_strategy.collective.backend == choice.collective.backend;
+    if (is_same && has_reserved == reserves) trial.strategy = strategy;
+  }
+  return trial;
+}
+
+std::optional<std::size_t> Alternatives::of_trial(const C3Trial& trial) const {
+  const Scenario& scenario = trial.scenario;
+  const StrategyChoice* const of_strategy = find_choice(trial.strategy);
+  // How much was kept, and what a search found, only the table can say.
+  if (of_strategy == nullptr || (of_strategy->reserves && !scenario.reserved)) return {};
+  PairChoice choice = of_strategy->choice;
+  if (of_strategy->reserves) choice.reserved = *scenario.reserved;
+  if (choice.collective.by_engines()) {
+    choice.collective.variant = scenario.variant;
+    choice.collective.prelaunch = scenario.prelaunch;
+  } else {
+    choice.collective.channels = scenario.channels;
+  }
+  return place_of(choice);
+}
+
+Alternatives schedule_alternatives(DependentSchedule::Collective collective) {
+  const bool gathers = collective == DependentSchedule::Collective::gather;
+  Alternatives alternatives(Alternatives::Subject::schedule,
+                            gathers ? "all_gather_before_gemm" : "reduce_scatter_after_gemm",
+                            gathers ? "a GEMM whose columns are gathered first"
+                                    : "a GEMM whose columns are added up over the GPUs and scattered",
+                            of_gemms);
+  for (const DependentSchedule& schedule : all_dependent_schedules()) {
+    if (schedule.collective == collective) alternatives.add(schedule_alternative(schedule));
+  }
+  return alternatives;
+}
+
+std::size_t Decision::best() const {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    if (attempts[i].time && (!best || *attempts[i].time < *attempts[*best].time)) best = i;
+  }
+  return best.value_or(0);
+}
+
+std::size_t Decision::plainest() const {
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    if (attempts[i].time && regret(i) <= as_good) return i;
+  }
+  return best();
+}
+
+double Decision::regret(std::size_t alternative) const {
+  const Attempted& attempt = attempts[alternative];
+  SIM_CHECK(attempt.is_possible);
+  return std::max(0.0, sim::to_seconds(attempt.known()) / sim::to_seconds(attempts[best()].known()) - 1.0);
+}
+
+double Decision::cost(std::size_t alternative) const {
+  if (!attempts[alternative].is_possible) return cost_of_the_impossible;
+  const double lost = regret(alternative);
+  return lost <= as_good ? 0.0 : lost;
+}
+
+void Decisions::attempt(Testbed& testbed, const std::vector<MeasuredChoice>& measured, const Progress& progress,
+                        int jobs) {
+  TestbedPool(testbed).for_each(
+      decisions_.size(), [&](Testbed& own, std::size_t index) { attempt(own, decisions_[index], measured); }, progress,
+      jobs);
+}
+
+// Those of the least bounds first, as they rule most others out.
+void Decisions::attempt(Testbed& testbed, Decision& decision, const std::vector<MeasuredChoice>& measured) const {
+  const std::size_t count = alternatives_.all().size();
+  decision.attempts.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Attempted& attempt = decision.attempts[i];
+    attempt.is_possible = alternatives_.all()[i].is_possible(testbed, decision.sizes);
+    if (attempt.is_possible) attempt.bound = alternatives_.all()[i].bound(testbed, decision.sizes);
+  }
+  for (const MeasuredChoice& one : measured) {
+    if (one.kind != alternatives_.key() || !are_same(one.sizes, decision.sizes)) continue;
+    const auto named = std::ranges::find(alternatives_.all(), one.alternative, &Alternative::name);
+    SIM_CHECK(named != alternatives_.all().end());
+    Attempted& attempt = decision.attempts[static_cast<std::size_t>(named - alternatives_.all().begin())];
+    attempt.time = one.time;
+    attempt.is_measured = true;
+  }
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return decision.attempts[i].bound; });
+  std::optional<sim::Time> best;
+  for (const std::size_t i : order) {
+    Attempted& attempt = decision.attempts[i];
+    if (!attempt.is_possible) continue;
+    if (!attempt.time) {
+      if (best && sim::to_seconds(attempt.bound) > (1.0 + ruled_out_beyond) * sim::to_seconds(*best)) continue;
+      attempt.time = alternatives_.all()[i].time(testbed, decision.sizes);
+    }
+    best = std::min(best.value_or(*attempt.time), *attempt.time);
+  }
+}
+
+void Decisions::attempt(Testbed& testbed, const std::vector<std::size_t>& chosen, int jobs) {
+  TestbedPool(testbed).for_each(
+      decisions_.size(),
+      [&](Testbed& own, std::size_t index) {
+        Attempted& attempt = decisions_[index].attempts[chosen[index]];
+        if (attempt.is_possible && !attempt.time) {
+          attempt.time = alternatives_.all()[chosen[index]].time(own, decisions_[index].sizes);
+        }
+      },
+      {}, jobs);
+}
+
+TreeCases Decisions::tree_cases() const {
+  TreeCases cases;
+  for (const Decision& decision : decisions_) {
+    std::vector<double>& features = cases.features.emplace_back();
+    for (const SizeFeature& feature : alternatives_.features()) features.push_back(feature.of(decision.sizes));
+    std::vector<double>& costs = cases.costs.emplace_back();
+    for (std::size_t i = 0; i < decision.attempts.size(); ++i) costs.push_back(decision.cost(i));
+    cases.groups.push_back(decision.group);
+  }
+  return cases;
+}
+
+std::size_t Decisions::count(const std::function<bool(const Attempted&)>& counts) const {
+  std::ptrdiff_t sum = 0;
+  for (const Decision& decision : decisions_) sum += std::ranges::count_if(decision.attempts, counts);
+  return static_cast<std::size_t>(sum);
+}
+
+RuleRecord record_of(std::string rule, const std::vector<Decision>& decisions, const std::vector<std::size_t>& chosen,
+                     double error) {
+  RuleRecord record{.rule = std::move(rule), .decisions = decisions.size()};
+  double sum = 0.0;
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    if (!decisions[i].attempts[chosen[i]].is_possible) continue;
+    ++record.possible;
+    const double regret = decisions[i].regret(chosen[i]);
+    if (regret <= Decision::as_good) ++record.right;
+    if (regret <= error) ++record.within_error;
+    sum += regret;
+    record.worst_regret = std::max(record.worst_regret, regret);
+  }
+  if (record.possible > 0) record.mean_regret = sum / static_cast<double>(record.possible);
+  return record;
+}
+
+std::size_t best_constant(const std::vector<Decision>& decisions) {
+  std::vector<double> sums(decisions.front().attempts.size(), 0.0);
+  for (const Decision& decision : decisions) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += decision.cost(i);
+  }
+  return cheapest(sums);
+}
+
 double round_between(double low, double high) {
   const double middle = std::sqrt(low * high);
   constexpr int most_digits = std::numeric_limits<double>::max_digits10;
@@ -327,7 +567,7 @@ std::vector<std::size_t> unseen_by_nearest(const TreeCases& cases) {
   return unseen(cases, [&](const Members& train) {
     return [&](std::size_t member) {
       const auto far = [&](std::size_t other) { return distance(cases.features[member], cases.features[other]); };
-      return cheapest(cases.costs[*std::ranges::min_element(train, {}, far)]).alternative;
+      return cheapest(cases.costs[*std::ranges::min_element(train, {}, far)]);
     };
   });
 }

@@ -1,19 +1,117 @@
-// Decisions of one kind, each tried under the alternatives that its bounds leave.
+// Kinds of decisions: what there is to choose from, how long each choice takes, and which rules would choose well. Each
+// decision is tried under the alternatives that its bounds leave.
 #pragma once
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "models/platform/gemm_shape.h"
+#include "sim/units.h"
+#include "study/ask/trial.h"
+#include "study/c3/strategy.h"
 #include "study/run/parallel.h"
 #include "study/run/testbed.h"
-#include "study/tune/alternatives.h"
+#include "study/work/dependent.h"
 
 namespace c3sim::study {
+
+// A decision is about a GEMM, an array, or both. Rules on static sizes look at quantities that follow from these alone,
+// on whatever machine (FiCCO, arXiv 2512.10236, calls them operator sizes).
+struct Sizes {
+  models::GemmShape gemm{1, 1, 1};
+  sim::Bytes bytes{1.0};
+};
+
+struct SizeFeature {
+  std::string_view name;        // "flops_per_byte"
+  std::string_view about;       // "operations of the GEMM per byte of the array"
+  std::string_view expression;  // of m, n, k and bytes, as C++ and people read it
+  double (*of)(const Sizes& sizes);
+};
+
+// What carries a collective.
+struct CollectiveChoice {
+  models::Backend backend = models::Backend::rccl;
+  std::optional<int> channels{};  // of kernels; none: as many as the library takes
+  models::SdmaVariant variant = models::SdmaVariant::pcpy;
+  bool prelaunch = false;
+
+  bool by_engines() const { return backend == models::Backend::sdma; }
+  models::CollectiveSpec spec(models::CollectiveKind kind, sim::Bytes bytes,
+                              const models::PlatformSpec& platform) const;
+  bool operator==(const CollectiveChoice&) const = default;
+};
+
+// A GEMM beside an independent collective: launch order, CUs kept for the collective, its channels, or its engines and
+// whether their commands are queued beforehand. What is reserved beside engines is kept from the GEMM alone.
+struct PairChoice {
+  bool at_once = false;  // or one after the other
+  LaunchOrder order = LaunchOrder::gemm_first;
+  int reserved = 0;  // CUs of each GPU
+  CollectiveChoice collective{};
+
+  bool operator==(const PairChoice&) const = default;
+};
+
+// One of what there is to choose from, at whatever sizes.
+struct Alternative {
+  std::string name;
+  PairChoice choice;  // of a collective alone what carries it; of a dependent schedule it says nothing
+  std::function<bool(const Testbed& testbed, const Sizes& sizes)> is_possible;  // whether the platform can do it
+  // Where it is possible: what it cannot be faster than, and how long it takes; from the launch of the first operation
+  // until the host knows of the last end.
+  std::function<sim::Time(Testbed&testbed, const Sizes&sizes)> bound, time;
+};
+
+// The alternatives of one kind of decision on one platform, the same for every size. The first is what is done without
+// a choice: the library's kernels, or one after the other.
+class Alternatives {
+ public:
+  enum class Subject { collective, pair, schedule };
+
+  // `kind`: of the collective, where there is an independent one.
+  Alternatives(Subject subject, std::string key, std::string about, std::span<const SizeFeature> features,
+               models::CollectiveKind kind = {})
+      : subject_(subject), key_(std::move(key)), about_(std::move(about)), features_(features), kind_(kind) {}
+
+  Subject subject() const { return subject_; }
+  const std::string& key() const { return key_; }      // an identifier: "all_gather_beside_gemm"
+  const std::string& about() const { return about_; }  // in words
+  std::span<const SizeFeature> features() const { return features_; }
+  models::CollectiveKind kind() const { return kind_; }
+  const std::vector<Alternative>& all() const { return all_; }
+  void add(Alternative alternative) { all_.push_back(std::move(alternative)); }
+
+  // Of pairs, the alternative that a strategy of ConCCL is: its heuristics decide by the sizes, conccl_rp by the GEMM.
+  // None where it is not among the alternatives.
+  std::optional<std::size_t> by_strategy(Testbed& testbed, const Sizes& sizes, Strategy strategy) const;
+  // An alternative as tables of measured pairs name it: a strategy, and channels, CUs kept and variant where those are
+  // no choice of the library. And the other way round; none where the trial is not among the alternatives.
+  C3Trial trial_of(const Sizes& sizes, std::size_t alternative) const;
+  std::optional<std::size_t> of_trial(const C3Trial& trial) const;
+
+ private:
+  std::optional<std::size_t> place_of(const PairChoice& choice) const;
+
+  Subject subject_;
+  std::string key_;
+  std::string about_;
+  std::span<const SizeFeature> features_;
+  models::CollectiveKind kind_;
+  std::vector<Alternative> all_;
+};
+
+// A collective that has the node to itself.
+Alternatives collective_alternatives(models::CollectiveKind kind, const models::PlatformSpec& platform);
+// A GEMM beside a collective.
+Alternatives pair_alternatives(models::CollectiveKind kind, const models::PlatformSpec& platform);
+// A GEMM whose operand is gathered, or whose result is scattered: the schedules of study/work/dependent.h.
+Alternatives schedule_alternatives(DependentSchedule::Collective collective);
 
 // A rule on features that says which alternative to choose: a decision tree that costs least where it was fitted, when
 // each wrong choice costs what it costs (cost-sensitive CART; Breiman et al. 1984 split by the misclassified instead).
@@ -115,7 +213,7 @@ class Decisions {
   // chooses it.
   static constexpr double ruled_out_beyond = 0.1;
 
-  Decisions(std::shared_ptr<const Alternatives> alternatives, std::vector<Decision> decisions)
+  Decisions(Alternatives alternatives, std::vector<Decision> decisions)
       : alternatives_(std::move(alternatives)), decisions_(std::move(decisions)) {}
 
   // Tries what bounds do not rule out; measured times stand for predicted ones.
@@ -123,7 +221,7 @@ class Decisions {
   // Tries one alternative for each decision, ruled out or not.
   void attempt(Testbed& testbed, const std::vector<std::size_t>& chosen, int jobs);
 
-  const Alternatives& alternatives() const { return *alternatives_; }
+  const Alternatives& alternatives() const { return alternatives_; }
   const std::vector<Decision>& all() const { return decisions_; }
   // By Decision::cost: among choices that are as good plain ones win.
   TreeCases tree_cases() const;
@@ -137,7 +235,7 @@ class Decisions {
   std::size_t count(const std::function<bool(const Attempted&)>& counts) const;
   void attempt(Testbed& testbed, Decision& decision, const std::vector<MeasuredChoice>& measured) const;
 
-  std::shared_ptr<const Alternatives> alternatives_;
+  Alternatives alternatives_;
   std::vector<Decision> decisions_;
 };
 

@@ -6,20 +6,294 @@
 #include <array>
 #include <functional>
 #include <iterator>
-#include <optional>
+#include <limits>
+#include <map>
 #include <utility>
 
 #include "sim/config/config_error.h"
 #include "study/ask/question_columns.h"
 #include "study/ask/request.h"
 #include "study/ask/words.h"
+#include "study/report/table_of.h"
+#include "study/run/testbed.h"
 #include "study/step/step_faults.h"
 #include "study/step/step_fidelity.h"
+#include "study/step/step_graph.h"
 #include "study/step/step_memory.h"
 
 namespace c3sim::study {
 
 namespace {
+
+constexpr double least_step_gain = 5e-4;  // of a step: what predictions of few layers do not tell apart
+constexpr double impossible_time = std::numeric_limits<double>::infinity();
+
+// Steps on one platform, each asked once.
+class StepTimetable {
+ public:
+  StepTimetable(const models::PlatformSpec& platform, std::span<const ElementwiseOperator> operators, int jobs)
+      : platform_(platform), operators_(operators), jobs_(jobs) {}
+
+  std::vector<double> times(const std::vector<StepQuestion>& questions) {
+    std::vector<const StepQuestion*> unknown;
+    for (const StepQuestion& one : questions) {
+      const auto [place, is_new] = seconds_.try_emplace(one, impossible_time);
+      if (is_new) unknown.push_back(&place->first);
+    }
+    std::vector<double> found(unknown.size());
+    for_each_index(
+        unknown.size(), [&](std::size_t i) { found[i] = about(platform_, *unknown[i], operators_); }, {}, jobs_);
+    for (std::size_t i = 0; i < unknown.size(); ++i) seconds_[*unknown[i]] = found[i];
+    std::vector<double> all;
+    for (const StepQuestion& one : questions) all.push_back(seconds_.at(one));
+    return all;
+  }
+  double time(const StepQuestion& question) { return times({question}).front(); }
+
+ private:
+  const models::PlatformSpec& platform_;
+  std::span<const ElementwiseOperator> operators_;
+  int jobs_;
+  std::map<StepQuestion, double> seconds_;
+};
+
+std::vector<StepCollective> collectives_in(const StepQuestion& question, const models::PlatformSpec& platform,
+                                           std::span<const ElementwiseOperator> operators) {
+  return collectives_of(step_blocks(question, operators, 1, platform));
+}
+
+StepDecision carrier_decision(const StepCollective& collective, const models::PlatformSpec& platform) {
+  const std::vector<CollectiveCarrier> carriers = carriers_for(collective, platform);
+  return [carriers, name = collective.name](const StepQuestion& now) {
+    std::vector<StepQuestion> others;
+    for (const CollectiveCarrier& carrier : carriers) {
+      if (carrier == now.chosen.at(name)) continue;
+      others.push_back(now);
+      others.back().chosen[name] = carrier;
+    }
+    return others;
+  };
+}
+
+// Half and twice as many, as all halves alike have been tried.
+StepDecision pieces_decision(std::optional<int> StepQuestion::*pieces) {
+  return [pieces](const StepQuestion& now) {
+    std::vector<StepQuestion> others;
+    for (const int count : {*(now.*pieces) / 2, *(now.*pieces) * 2}) {
+      if (count == 0) continue;
+      others.push_back(now);
+      others.back().*pieces = count;
+    }
+    return others;
+  };
+}
+
+// All by one carrier, where it can, with the library's channels.
+StepQuestion all_by(StepQuestion question, models::Backend backend, bool prelaunch) {
+  question.chosen.clear();
+  question.collectives = backend;
+  question.prelaunch = prelaunch;
+  if (backend != models::Backend::sdma) question.variant = models::SdmaVariant::pcpy;
+  return question;
+}
+
+// One way to do the step, and what came of it. The name is of what carries its collectives.
+struct StepWay {
+  std::string name;
+  StepQuestion question;
+  std::optional<StepResult> result{};
+  std::string why_not{};
+};
+using StepWays = std::vector<StepWay>;
+
+// RCCL, engines with commands queued as the step goes and beforehand, and the others.
+StepWays ways_by_one(const StepQuestion& question) {
+  using enum models::Backend;
+  StepWays ways{{"rccl", all_by(question, rccl, false)},
+                {"sdma", all_by(question, sdma, false)},
+                {"sdma, prelaunched", all_by(question, sdma, true)}};
+  for (const models::Backend backend : {one_shot, two_shot}) {
+    ways.push_back({std::string(models::to_string(backend)), all_by(question, backend, false)});
+  }
+  return ways;
+}
+
+// Each carrier for all, from which single collectives may then go another way.
+std::vector<StepQuestion> with_other_carrier(const StepQuestion& now, std::span<const StepCollective> collectives) {
+  std::vector<StepQuestion> others;
+  for (const StepWay& way : ways_by_one(now)) others.push_back(with_all_chosen(way.question, collectives));
+  return others;
+}
+
+std::vector<StepDecision> decisions_of(const StepQuestion& question, std::span<const StepCollective> collectives,
+                                       const models::PlatformSpec& platform) {
+  std::vector<StepDecision> decisions;
+  decisions.emplace_back([collectives](const StepQuestion& now) { return with_other_carrier(now, collectives); });
+  if (question.pieces) {
+    decisions.push_back(pieces_decision(&StepQuestion::pieces));
+    decisions.push_back(pieces_decision(&StepQuestion::ffn_pieces));
+  }
+  for (const StepCollective& collective : collectives) decisions.push_back(carrier_decision(collective, platform));
+  decisions.emplace_back([](const StepQuestion& now) {
+    StepQuestion other = now;
+    other.prelaunch = !now.prelaunch;
+    return std::vector{other};
+  });
+  return decisions;
+}
+
+// Without what would be so anyway.
+StepQuestion plainly(StepQuestion question, std::span<const StepCollective> collectives) {
+  for (const StepCollective& collective : collectives) {
+    const CollectiveCarrier usual{question.carrier_of(collective.parts.front().kind)};
+    const auto chosen = question.chosen.find(collective.name);
+    if (chosen != question.chosen.end() && chosen->second == usual) question.chosen.erase(chosen);
+  }
+  if (question.ffn_pieces == question.pieces) question.ffn_pieces.reset();
+  return question;
+}
+
+std::vector<std::pair<std::string, StepWays>> rules_for(const StepQuestion& tuned) {
+  const StepWays by_one = ways_by_one(tuned);
+  const StepWays by_rccl{by_one[0]};
+  const StepWays by_engines{by_one[1], by_one[2]};
+  StepWay usual{"tuned", tuned};
+  for (auto& [name, carrier] : usual.question.chosen) carrier.channels.reset();
+  std::vector<std::pair<std::string, StepWays>> rules{{"all by rccl", by_rccl},
+                                                      {"all by engines", by_engines},
+                                                      {"the best carrier for all", by_one},
+                                                      {"tuned carriers, the library's channels", {usual}}};
+  if (!tuned.pieces) return rules;
+  StepWay whole = by_rccl.front();
+  whole.question.pieces.reset();
+  whole.question.ffn_pieces.reset();
+  rules.push_back({"all-reduces behind whole products, by rccl", {whole}});
+  if (tuned.ffn_pieces == tuned.pieces) return rules;
+  StepWays alike;
+  for (const int pieces : {*tuned.pieces, *tuned.ffn_pieces}) {
+    alike.push_back({fmt::format("{} in each", pieces), tuned});
+    alike.back().question.pieces = pieces;
+    alike.back().question.ffn_pieces.reset();
+  }
+  rules.emplace_back("tuned carriers, as many pieces in each half", alike);
+  return rules;
+}
+
+std::vector<LayerRule> losses_of_rules(const StepQuestion& tuned, sim::Time time_of_tuned, StepTimetable& timetable) {
+  const double best = timetable.time(tuned);
+  std::vector<LayerRule> rules;
+  for (const auto& [name, ways] : rules_for(tuned)) {
+    std::vector<StepQuestion> questions;
+    for (const StepWay& way : ways) questions.push_back(way.question);
+    const std::vector<double> times = timetable.times(questions);
+    const auto fastest = std::ranges::min_element(times);
+    if (*fastest == impossible_time) continue;
+    // Few layers tell steps apart no better than that some rule may seem the faster.
+    const double regret = std::max(0.0, *fastest / best - 1.0);
+    const sim::Seconds time = (1.0 + regret) * sim::to_seconds(time_of_tuned);
+    rules.push_back({name, ways[static_cast<std::size_t>(fastest - times.begin())].name, sim::to_time(time), regret});
+  }
+  return rules;
+}
+
+// Of all parts of a name: how often one of its layers has it, and how long all of it takes then.
+void add_times(TunedCollective& tuned, const StepResult& result, Testbed& testbed) {
+  const double parts = static_cast<double>(tuned.collective.parts.size());
+  double all = 0.0;
+  double count = 0.0;
+  for (const auto& [name, share] : result.operations) {
+    if (!communicates(share.kind) || collective_name(name) != tuned.collective.name) continue;
+    all += share.time;
+    count += share.count;
+  }
+  tuned.times = count / parts;
+  if (count > 0.0) tuned.time = sim::to_time(sim::Seconds(all / tuned.times));
+  for (models::CollectiveSpec part : tuned.collective.parts) {
+    part.graph = models::by_kernels(part.backend);
+    tuned.alone += testbed.alone(part);
+  }
+}
+
+// What else carries it in the table: RCCL and engines, and its own carrier with the library's channels.
+std::array<StepQuestion, 3> carried_otherwise(const StepQuestion& question, const StepCollective& collective) {
+  const models::Backend own = question.carrier_of(collective.name, collective.parts.front().kind).backend;
+  std::array<StepQuestion, 3> others{question, question, question};
+  others[0].chosen[collective.name] = {models::Backend::rccl};
+  others[1].chosen[collective.name] = {models::Backend::sdma};
+  others[2].chosen[collective.name] = {own};
+  return others;
+}
+
+TunedCollective tuned_collective(const StepCollective& collective, const StepQuestion& question,
+                                 const models::PlatformSpec& platform, StepTimetable& timetable) {
+  const models::CollectiveSpec& spec = collective.parts.front();
+  TunedCollective tuned{collective, question.carrier_of(collective.name, spec.kind)};
+  if (const auto kernels = models::kernel_part(spec, platform.gpu.sdma)) {
+    tuned.channels = models::channels_of(*kernels, platform);
+  }
+  const double best = timetable.time(question);
+  const auto loses = [&](const StepQuestion& other) -> std::optional<double> {
+    const double time = timetable.time(other);
+    return time == impossible_time ? std::nullopt : std::optional(time / best - 1.0);
+  };
+  const auto [by_rccl, by_engines, with_usual_channels] = carried_otherwise(question, collective);
+  tuned.by_rccl = loses(by_rccl);
+  tuned.by_engines = loses(by_engines);
+  if (tuned.channels) tuned.usual_channels = loses(with_usual_channels);
+  return tuned;
+}
+
+std::optional<double> in_percent(std::optional<double> share) {
+  return share ? std::optional(100.0 * *share) : std::nullopt;
+}
+
+// What was chosen within a split, as a row of a table over several.
+template <class One>
+struct OfSplit {
+  std::string split;
+  const One& one;
+};
+template <class One>
+std::vector<OfSplit<One>> rows_of(const std::vector<LayerTuning>& layers, std::vector<One> LayerTuning::*member) {
+  std::vector<OfSplit<One>> rows;
+  for (const LayerTuning& layer : layers) {
+    for (const One& one : layer.*member) rows.push_back({layer.split, one});
+  }
+  return rows;
+}
+
+// "layer" and "layer_rules".
+std::vector<NamedTable> layer_tables(const std::vector<LayerTuning>& layers) {
+  using C = const OfSplit<TunedCollective>&;
+  const ResultTable collectives = table_of<OfSplit<TunedCollective>>(
+      rows_of(layers, &LayerTuning::collectives),
+      {{{"split", "split", ""}, [](C c) { return c.split; }},
+       {{"collective", "collective", ""}, [](C c) { return c.one.collective.name; }},
+       {{"behind", "behind", ""}, [](C c) { return c.one.collective.behind; }},
+       {{"stream", "stream", ""}, [](C c) { return c.one.collective.stream; }},
+       {{"times", "times", "", 0}, [](C c) { return c.one.times; }},
+       {{"size_MB", "size", "MB", 1}, [](C c) { return c.one.bytes() / 1e6; }},
+       {{"carrier", "carrier", ""}, [](C c) { return c.one.carrier.backend; }},
+       {{"channels", "channels", "", 0}, [](C c) { return c.one.channels; }},
+       {{"pieces", "pieces", "", 0}, [](C c) { return c.one.collective.parts.size(); }},
+       {{"time_us", "time", "us", 1}, [](C c) { return c.one.time; }},
+       {{"alone_us", "alone", "us", 1}, [](C c) { return c.one.alone; }},
+       {{"rccl_percent", "by rccl", "%", 2}, [](C c) { return in_percent(c.one.by_rccl); }},
+       {{"engines_percent", "by engines", "%", 2}, [](C c) { return in_percent(c.one.by_engines); }},
+       {{"library_channels_percent", "library's channels", "%", 2},
+        [](C c) { return in_percent(c.one.usual_channels); }}});
+  using R = const OfSplit<LayerRule>&;
+  const ResultTable rules =
+      table_of<OfSplit<LayerRule>>(rows_of(layers, &LayerTuning::rules),
+                                   {{{"split", "split", ""}, [](R r) { return r.split; }},
+                                    {{"rule", "rule", ""}, [](R r) { return r.one.name; }},
+                                    {{"choice", "choice", ""}, [](R r) { return r.one.choice; }},
+                                    {{"time_us", "time", "us", 1}, [](R r) { return r.one.time; }},
+                                    {{"regret_percent", "regret", "%", 2}, [](R r) { return 100.0 * r.one.regret; }}});
+  return {
+      {"layer", "Collective by collective, and what the step loses where one alone is carried otherwise", collectives},
+      {"layer_rules", "What simple rules for all collectives lose", rules}};
+}
 
 std::vector<int> divisors_of(int number) {
   std::vector<int> divisors;
@@ -86,8 +360,8 @@ std::vector<StepQuestion> splits_of(const StepQuestion& question, const models::
 }
 
 // The carriers that differ for this step, with and without commands queued beforehand.
-std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& split) {
-  std::vector<std::pair<std::string, StepQuestion>> ways;
+StepWays carried(const StepQuestion& split) {
+  StepWays ways;
   const bool communicates =
       split.pp > 1 || split.tp * split.ep * split.cp > 1 || (split.replicas() > 1 && split.trains());
   if (!communicates) return {{"none", split}};
@@ -95,31 +369,31 @@ std::vector<std::pair<std::string, StepQuestion>> carried(const StepQuestion& sp
   for (const auto& [name, carrier] : sim::choices_of<Carrier>()) {
     if (carrier.fuses) continue;    // what no machine of today has is nothing to choose
     if (carrier.by_size) continue;  // each collective has its own choice
-    const bool sends = carrier == models::Backend::rccl || carrier == models::Backend::sdma;
-    if (only_sends && !sends) continue;
+    const bool by_engines = carrier == models::Backend::sdma;
+    if (only_sends && carrier != models::Backend::rccl && !by_engines) continue;
     StepQuestion way = split;
     way.collectives = carrier;
     way.prelaunch = false;
-    if (carrier.backend && carrier != models::Backend::sdma) way.variant = models::SdmaVariant::pcpy;
-    ways.emplace_back(name, way);
-    if (carrier != models::Backend::sdma || only_sends) continue;
+    if (carrier.backend && !by_engines) way.variant = models::SdmaVariant::pcpy;
+    ways.push_back({std::string(name), way});
+    if (!by_engines || only_sends) continue;
     way.prelaunch = true;
-    ways.emplace_back("sdma, prelaunched", way);
+    ways.push_back({"sdma, prelaunched", way});
   }
   return ways;
 }
 
 // Tokens gathered and reduced whole or in pieces, instead of all-reduces.
-constexpr std::array pieces_tried{1, 2, 4, 8};
-void add_pieces(std::vector<std::pair<std::string, StepQuestion>>& ways) {
+void add_pieces(StepWays& ways) {
   for (std::size_t whole = ways.size(); whole-- > 0;) {
-    const StepQuestion& way = ways[whole].second;
+    const StepQuestion& way = ways[whole].question;
     if (way.tp == 1 || way.cp > 1 || way.has_turns() || way.phase != Phase::prefill) continue;
     if (way.model.experts > 0 && way.half != Half::attention) continue;
-    for (const int pieces : pieces_tried) {
-      ways.push_back(ways[whole]);
-      ways.back().first += fmt::format(", in {}", pieces == 1 ? "one piece" : fmt::format("{} pieces", pieces));
-      ways.back().second.pieces = pieces;
+    for (const int pieces : {1, 2, 4, 8}) {
+      StepWay cut = ways[whole];
+      cut.name += pieces == 1 ? ", in one piece" : fmt::format(", in {} pieces", pieces);
+      cut.question.pieces = pieces;
+      ways.push_back(std::move(cut));
     }
   }
 }
@@ -144,16 +418,8 @@ constexpr double most_lost_beside = 1.2;
 
 double in_milliseconds(sim::Time time) { return sim::to_microseconds(time) / 1e3; }
 
-// One way to do the step, and what came of it.
-struct StepWay {
-  std::string collectives;
-  StepQuestion question;
-  std::optional<StepResult> result{};
-  std::string why_not{};
-};
-
-void simulate(std::vector<StepWay>& ways, const models::PlatformSpec& platform,
-              std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
+void simulate(StepWays& ways, const models::PlatformSpec& platform, std::span<const ElementwiseOperator> operators,
+              const Progress& progress, int jobs) {
   const auto simulate_one = [&](std::size_t place) {
     StepWay& way = ways[place];
     try {
@@ -165,88 +431,128 @@ void simulate(std::vector<StepWay>& ways, const models::PlatformSpec& platform,
   for_each_index(ways.size(), simulate_one, progress, jobs);
 }
 
-// A split by all that may carry it: the first of these ways alone, and what else is worth a try if that took so long.
-struct TunedSplit {
-  std::vector<StepWay> ways;
-
-  const StepQuestion& question() const { return ways.front().question; }
-  // No carrier takes less than the step does without what it exposes.
-  bool may_beat(sim::Time best) const {
-    const std::optional<StepResult>& first = ways.front().result;
-    return !first || sim::to_seconds(first->time - first->exposed) <= most_lost_beside * sim::to_seconds(best);
+// Of every split all that may carry it, of which the first is simulated before it is known whether others are worth it.
+std::vector<StepWays> ways_of_splits(const models::PlatformSpec& platform, const StepQuestion& question,
+                                     std::vector<StepUntried>& untried) {
+  std::vector<StepWays> splits;
+  for (const StepQuestion& split : splits_of(question, platform, untried)) {
+    if (const std::vector<sim::Fault> faults = faults_of(split, platform); !faults.empty()) {
+      untried.push_back({to_string(split), "all", faults.front().what});
+      continue;
+    }
+    add_pieces(splits.emplace_back(carried(split)));
   }
-};
+  return splits;
+}
 
-class TunedSplits {
- public:
-  TunedSplits(const models::PlatformSpec& platform, const StepQuestion& question, StepTuning& tuning)
-      : tuning_(tuning) {
-    for (const StepQuestion& split : splits_of(question, platform, tuning.untried)) {
-      const std::vector<sim::Fault> faults = faults_of(split, platform);
-      if (!faults.empty()) {
-        tuning.untried.push_back({to_string(split), "all", faults.front().what});
-        continue;
-      }
-      std::vector<std::pair<std::string, StepQuestion>> carriers = carried(split);
-      add_pieces(carriers);
-      TunedSplit& tuned = splits_.emplace_back();
-      for (auto& [name, way] : carriers) tuned.ways.push_back({std::move(name), std::move(way)});
+// Of the question's own split and of those that may be the fastest all but the first way, which was simulated. No
+// carrier takes less than a step does without what it exposes.
+StepWays others_of(const std::vector<StepWays>& splits, const StepWays& first, const StepQuestion& own,
+                   std::vector<StepUntried>& untried) {
+  const StepWay* best = nullptr;
+  for (const StepWay& way : first) {
+    if (way.result && (best == nullptr || way.result->time < best->result->time)) best = &way;
+  }
+  StepWays others;
+  for (std::size_t place = 0; place < splits.size(); ++place) {
+    const StepWays& ways = splits[place];
+    const auto& [name, question, seen, why_not] = first[place];
+    const bool is_own = static_cast<const Split&>(question) == static_cast<const Split&>(own);
+    const bool may_be_best =
+        best == nullptr || !seen ||
+        sim::to_seconds(seen->time - seen->exposed) <= most_lost_beside * sim::to_seconds(best->result->time);
+    if (is_own || may_be_best) {
+      others.insert(others.end(), ways.begin() + 1, ways.end());
+    } else if (ways.size() > 1) {
+      untried.push_back({to_string(question), "all but " + name,
+                         fmt::format("without what it exposes by {} it takes {:.3f} ms, and {} takes {:.3f} ms in all",
+                                     name, in_milliseconds(seen->time - seen->exposed), to_string(best->question),
+                                     in_milliseconds(best->result->time))});
     }
   }
+  return others;
+}
 
-  // Of every split the first way.
-  std::vector<StepWay> first() const {
-    std::vector<StepWay> ways;
-    for (const TunedSplit& split : splits_) ways.push_back(split.ways.front());
-    return ways;
-  }
-  // Of the question's own split and of those that may be the fastest the others, once the first are known.
-  std::vector<StepWay> others(const std::vector<StepWay>& first, const StepQuestion& own) {
-    const StepWay* best = nullptr;
-    for (const StepWay& way : first) {
-      if (way.result && (best == nullptr || way.result->time < best->result->time)) best = &way;
-    }
-    std::vector<StepWay> ways;
-    for (std::size_t place = 0; place < splits_.size(); ++place) {
-      TunedSplit& split = splits_[place];
-      split.ways.front() = first[place];
-      const bool is_own = static_cast<const Split&>(split.question()) == static_cast<const Split&>(own);
-      if (best == nullptr || is_own || split.may_beat(best->result->time)) {
-        ways.insert(ways.end(), split.ways.begin() + 1, split.ways.end());
-      } else if (split.ways.size() > 1) {
-        const StepResult& seen = *first[place].result;
-        tuning_.untried.push_back(
-            {to_string(split.question()), "all but " + first[place].collectives,
-             fmt::format("without what it exposes by {} it takes {:.3f} ms, and {} takes {:.3f} ms in all",
-                         first[place].collectives, in_milliseconds(seen.time - seen.exposed), to_string(best->question),
-                         in_milliseconds(best->result->time))});
-      }
-    }
-    return ways;
-  }
+// The command that asks for the step.
+std::string command_for(const StepQuestion& question, const Given& beside) {
+  Given given = spelled(StepWords{question, {}});
+  for (const auto& [name, texts] : beside) given[name] = texts;
+  return "c3sim " + command_line("step", options_of<StepWords>() + platform_options(), given);
+}
 
- private:
-  StepTuning& tuning_;
-  std::vector<TunedSplit> splits_;
-};
+ResultTable tuned_table(const std::vector<LayerTuning>& layers, const Given& beside) {
+  using L = const LayerTuning&;
+  const auto asked = [](L layer) -> const StepQuestion& { return layer.result.question; };
+  return table_of<LayerTuning>(
+      layers, {{{"split", "split", ""}, &LayerTuning::split},
+               {{"pieces", "pieces", ""}, [=](L l) { return asked(l).pieces; }},
+               {{"ffn_pieces", "of feed-forward", ""},
+                [=](L l) { return asked(l).ffn_pieces ? asked(l).ffn_pieces : asked(l).pieces; }},
+               {{"prelaunch", "prelaunched", ""}, [=](L l) { return asked(l).prelaunch; }},
+               {{"before_us", "before", "us", 1}, &LayerTuning::before},
+               {{"time_us", "time", "us", 1}, [](L l) { return l.result.time; }},
+               {{"tokens_per_s", "tokens", "1/s", 0}, [](L l) { return l.result.tokens_per_second(); }},
+               {{"gain_percent", "gain", "%", 2},
+                [](L l) { return 100.0 * (sim::to_seconds(l.before) / sim::to_seconds(l.result.time) - 1.0); }},
+               {{"command", "command", "", 0, false}, [=](L l) { return command_for(asked(l), beside); }}});
+}
 
 }  // namespace
+
+LayerTuning tune_layer(const models::PlatformSpec& platform, const StepResult& start, std::string split,
+                       std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
+  StepQuestion question = start.question;
+  if (!question.collectives.backend) question.collectives = models::Backend::rccl;
+  const std::vector<StepCollective> collectives = collectives_in(question, platform, operators);
+  question = with_all_chosen(question, collectives);
+  if (question.pieces) question.ffn_pieces = question.pieces;
+  const std::vector<StepDecision> decisions = decisions_of(question, collectives, platform);
+  StepTimetable timetable(platform, operators, jobs);
+  std::size_t asked = 0;
+  const std::size_t decided_of = 1 + decisions.size();
+  const auto times = [&](const std::vector<StepQuestion>& questions) {
+    std::vector<double> seconds = timetable.times(questions);
+    if (progress) progress(++asked, decided_of);
+    return seconds;
+  };
+  StepQuestion tuned = descend(question, decisions, times, least_step_gain);
+  LayerTuning tuning{std::move(split), start.time, ask(platform, plainly(tuned, collectives), operators), {}, {}};
+  // Where layers do not repeat at once, what seemed faster may not be.
+  if (tuning.result.time > start.time) {
+    tuned = question;
+    tuning.result = ask(platform, plainly(tuned, collectives), operators);
+  }
+  const std::vector<StepCollective> tuned_collectives = collectives_in(tuned, platform, operators);
+  std::vector<StepQuestion> shown;
+  for (const StepCollective& collective : tuned_collectives) {
+    std::ranges::move(carried_otherwise(tuned, collective), std::back_inserter(shown));
+  }
+  static_cast<void>(timetable.times(shown));  // at once, by many threads
+  Testbed testbed(launching(platform, models::LaunchMode::graph));
+  for (const StepCollective& collective : tuned_collectives) {
+    TunedCollective one = tuned_collective(collective, tuned, platform, timetable);
+    add_times(one, tuning.result, testbed);
+    tuning.collectives.push_back(std::move(one));
+  }
+  tuning.rules = losses_of_rules(tuned, tuning.result.time, timetable);
+  return tuning;
+}
 
 StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
                 std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
   StepTuning tuning;
-  TunedSplits splits(platform, question, tuning);
-  std::vector<StepWay> first = splits.first();
-  simulate(first, platform, operators, progress, jobs);
-  std::vector<StepWay> others = splits.others(first, question);
+  const std::vector<StepWays> splits = ways_of_splits(platform, question, tuning.untried);
+  StepWays ways;
+  for (const StepWays& split : splits) ways.push_back(split.front());
+  simulate(ways, platform, operators, progress, jobs);
+  StepWays others = others_of(splits, ways, question, tuning.untried);
   simulate(others, platform, operators, progress, jobs);
-  for (std::vector<StepWay>* const ways : {&first, &others}) {
-    for (StepWay& way : *ways) {
-      if (way.result) {
-        tuning.choices.push_back({to_string(way.question), way.collectives, std::move(*way.result)});
-      } else {
-        tuning.untried.push_back({to_string(way.question), way.collectives, way.why_not});
-      }
+  std::ranges::move(others, std::back_inserter(ways));
+  for (StepWay& way : ways) {
+    if (way.result) {
+      tuning.choices.push_back({to_string(way.question), way.name, std::move(*way.result)});
+    } else {
+      tuning.untried.push_back({to_string(way.question), way.name, way.why_not});
     }
   }
   if (tuning.choices.empty()) {
@@ -274,75 +580,40 @@ StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& questi
   return tuning;
 }
 
-namespace {
-
-// The command that asks for the step.
-std::string command_for(const StepQuestion& question, const Given& beside) {
-  Given given = spelled(StepWords{question, {}});
-  for (const auto& [name, texts] : beside) given[name] = texts;
-  return "c3sim " + command_line("step", options_of<StepWords>() + platform_options(), given);
-}
-
-ResultTable tuned_table(const std::vector<LayerTuning>& layers, const Given& beside) {
-  constexpr double percent = 100.0;
-  ResultTable table({{"split", "split", ""},
-                     {"pieces", "pieces", ""},
-                     {"ffn_pieces", "of feed-forward", ""},
-                     {"prelaunch", "prelaunched", ""},
-                     {"before_us", "before", "us", 1},
-                     {"time_us", "time", "us", 1},
-                     {"tokens_per_s", "tokens", "1/s", 0},
-                     {"gain_percent", "gain", "%", 2},
-                     {"command", "command", "", 0, false}});
-  const auto count = [](std::optional<int> pieces) { return pieces ? Cell(std::int64_t{*pieces}) : Cell(); };
-  for (const LayerTuning& layer : layers) {
-    const StepQuestion& tuned = layer.result.question;
-    table.add_row({layer.split, count(tuned.pieces), count(tuned.ffn_pieces ? tuned.ffn_pieces : tuned.pieces),
-                   tuned.prelaunch, sim::to_microseconds(layer.before), sim::to_microseconds(layer.result.time),
-                   layer.result.tokens_per_second(),
-                   percent * (sim::to_seconds(layer.before) / sim::to_seconds(layer.result.time) - 1.0),
-                   command_for(tuned, beside)});
-  }
-  return table;
-}
-
-}  // namespace
-
 Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform, const Given& beside) {
-  constexpr double percent = 100.0;
-  ResultTable choices({{"split", "split", ""},
-                       {"collectives", "collectives", ""},
-                       {"time_us", "time", "us", 1},
-                       {"tokens_per_s", "tokens", "1/s", 0},
-                       {"exposed_us", "exposed", "us", 1},
-                       {"energy_J", "energy of a GPU", "J", 3},
-                       {"memory_GB", "memory", "GB", 1},
-                       {"regret_percent", "regret", "%", 1}});
+  using C = const StepChoice&;
   const sim::Seconds best = sim::to_seconds(tuning.choices.front().result.time);
-  for (const auto& [split, collectives, result] : tuning.choices) {
-    choices.add_row({split, collectives, sim::to_microseconds(result.time), result.tokens_per_second(),
-                     sim::to_microseconds(result.exposed), result.energy().value(), result.memory.total().value() / 1e9,
-                     percent * (sim::to_seconds(result.time) / best - 1.0)});
-  }
+  ResultTable choices = table_of<StepChoice>(
+      tuning.choices, {{{"split", "split", ""}, &StepChoice::split},
+                       {{"collectives", "collectives", ""}, &StepChoice::collectives},
+                       {{"time_us", "time", "us", 1}, [](C c) { return c.result.time; }},
+                       {{"tokens_per_s", "tokens", "1/s", 0}, [](C c) { return c.result.tokens_per_second(); }},
+                       {{"exposed_us", "exposed", "us", 1}, [](C c) { return c.result.exposed; }},
+                       {{"energy_J", "energy of a GPU", "J", 3}, [](C c) { return c.result.energy().value(); }},
+                       {{"memory_GB", "memory", "GB", 1}, [](C c) { return c.result.memory.total().value() / 1e9; }},
+                       {{"regret_percent", "regret", "%", 1},
+                        [=](C c) { return 100.0 * (sim::to_seconds(c.result.time) / best - 1.0); }}});
   ResultTable rules({{"rule", "rule", ""}, {"choice", "choice", ""}, {"regret_percent", "regret", "%", 1}});
   for (const StepRule& rule : tuning.rules) {
     const StepChoice& choice = tuning.choices[rule.choice];
-    rules.add_row({rule.name, fmt::format("{} by {}", choice.split, choice.collectives), percent * rule.regret});
+    rules.add_row({rule.name, fmt::format("{} by {}", choice.split, choice.collectives), 100.0 * rule.regret});
   }
   Results results{platform.name, {{"results", "", std::move(choices)}}, {}, {}};
   results.tables.push_back({"rules", "What simple rules lose", std::move(rules)});
   if (!tuning.layers.empty()) {
     results.tables.push_back(
         {"tuned", "With a carrier, channels and pieces for each collective", tuned_table(tuning.layers, beside)});
-    std::ranges::move(to_tables(tuning.layers), std::back_inserter(results.tables));
+    std::ranges::move(layer_tables(tuning.layers), std::back_inserter(results.tables));
     for (const LayerTuning& layer : tuning.layers) {
       results.notes.push_back(fmt::format("{}, tuned: {}", layer.split, command_for(layer.result.question, beside)));
     }
   }
   if (!tuning.untried.empty()) {
-    ResultTable untried({{"split", "split", ""}, {"collectives", "collectives", ""}, {"why", "why", ""}});
-    for (const auto& [split, collectives, why] : tuning.untried) untried.add_row({split, collectives, why});
-    results.tables.push_back({"untried", "What was not tried, and why", std::move(untried)});
+    results.tables.push_back(
+        {"untried", "What was not tried, and why",
+         table_of<StepUntried>(tuning.untried, {{{"split", "split", ""}, &StepUntried::split},
+                                                {{"collectives", "collectives", ""}, &StepUntried::collectives},
+                                                {{"why", "why", ""}, &StepUntried::why}})});
   }
   results.notes.push_back(fmt::format(
       "{} ways were simulated. Of micro-batches of a pipeline one is tried, as many as stages, two, four ... "
@@ -366,14 +637,14 @@ Results to_tables(const StepTuning& tuning, const StepQuestion& question, const 
   table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
   // People read what all ways have in common in the title, and what differs in the names of the ways.
   const ResultTable asked = with_question(table, words, "regret_percent");
-  std::vector<Column> columns = asked.columns();
-  for (Column& column : columns) {
-    column.in_text = std::ranges::any_of(table.columns(),
-                                         [&](const Column& known) { return known.key == column.key && known.in_text; });
+  std::vector<Shown<std::vector<Cell>>> shown;
+  for (std::size_t c = 0; c < asked.columns().size(); ++c) {
+    Column column = asked.columns()[c];
+    const std::size_t known = place_of(table.columns(), column.key);
+    column.in_text = known < table.columns().size() && table.columns()[known].in_text;
+    shown.push_back({std::move(column), [c](const std::vector<Cell>& row) { return row[c]; }});
   }
-  ResultTable shown(std::move(columns));
-  for (const std::vector<Cell>& row : asked.rows()) shown.add_row(row);
-  table = std::move(shown);
+  table = table_of(asked.rows(), shown);
   const std::string told = told_in_words(asked_words(StepWords{question, name}), {"model", "phase"});
   results.title = fmt::format("What to choose for a step of {}: {}{}{}", question.model.name, to_string(question.phase),
                               told.empty() ? "" : ", asked with ", told);

@@ -64,16 +64,19 @@ void add_drawn(std::vector<Decision>& decisions, const TuningQuestion& question,
   }
 }
 
-std::vector<Decision> pairs_of(const TuningQuestion& question) {
+// About every GEMM, beside every array or by itself.
+std::vector<Decision> decisions_about_gemms(const TuningQuestion& question, bool with_arrays) {
   std::vector<Decision> decisions;
   for (const NamedGemm& gemm : question.gemms) {
-    for (const sim::Bytes bytes : question.sizes) {
-      decisions.push_back({.name = fmt::format("{} and {}", gemm.name, sim::to_string(bytes)),
-                           .group = models::to_string(gemm.shape),
-                           .sizes = {gemm.shape, bytes}});
+    const Decision alone{.name = gemm.name, .group = models::to_string(gemm.shape), .sizes = {.gemm = gemm.shape}};
+    if (!with_arrays) decisions.push_back(alone);
+    for (const sim::Bytes bytes : with_arrays ? question.sizes : std::vector<sim::Bytes>()) {
+      Decision& pair = decisions.emplace_back(alone);
+      pair.name += " and " + sim::to_string(bytes);
+      pair.sizes.bytes = bytes;
     }
   }
-  add_drawn(decisions, question, true);
+  add_drawn(decisions, question, with_arrays);
   return decisions;
 }
 
@@ -86,26 +89,17 @@ std::vector<Decision> sizes_alone() {
   return decisions;
 }
 
-std::vector<Decision> gemms_of(const TuningQuestion& question) {
-  std::vector<Decision> decisions;
-  for (const NamedGemm& gemm : question.gemms) {
-    decisions.push_back({.name = gemm.name, .group = models::to_string(gemm.shape), .sizes = {.gemm = gemm.shape}});
-  }
-  add_drawn(decisions, question, false);
-  return decisions;
-}
-
 std::vector<Decisions> kinds_of(const TuningQuestion& question, const models::PlatformSpec& platform) {
   std::vector<Decisions> kinds;
   for (const CollectiveKind kind : question.collectives) {
     if (!question.gemms.empty()) {
-      kinds.emplace_back(std::make_shared<PairAlternatives>(kind, platform), pairs_of(question));
+      kinds.emplace_back(pair_alternatives(kind, platform), decisions_about_gemms(question, true));
     }
-    kinds.emplace_back(std::make_shared<CollectiveAlternatives>(kind, platform), sizes_alone());
+    kinds.emplace_back(collective_alternatives(kind, platform), sizes_alone());
   }
   if (!question.schedules) return kinds;
   for (const auto collective : {DependentSchedule::Collective::gather, DependentSchedule::Collective::scatter}) {
-    kinds.emplace_back(std::make_shared<Alternatives>(schedule_alternatives(collective)), gemms_of(question));
+    kinds.emplace_back(schedule_alternatives(collective), decisions_about_gemms(question, false));
   }
   return kinds;
 }
@@ -114,15 +108,15 @@ std::vector<Decisions> kinds_of(const TuningQuestion& question, const models::Pl
 using Rules = std::vector<std::pair<std::string, std::vector<std::size_t>>>;
 
 Rules rules_of(Testbed& testbed, const Decisions& decisions) {
-  const auto* const pairs = dynamic_cast<const PairAlternatives*>(&decisions.alternatives());
-  if (pairs == nullptr) {  // what is done without a choice
-    return {{decisions.alternatives().all().front().name, std::vector<std::size_t>(decisions.all().size(), 0)}};
+  const Alternatives& alternatives = decisions.alternatives();
+  if (alternatives.subject() != Alternatives::Subject::pair) {  // what is done without a choice
+    return {{alternatives.all().front().name, std::vector<std::size_t>(decisions.all().size(), 0)}};
   }
   Rules rules;
   for (const Strategy strategy : all_strategies()) {
     std::vector<std::size_t> chosen;
     for (const Decision& decision : decisions.all()) {
-      const std::optional<std::size_t> one = pairs->by_strategy(testbed, decision.sizes, strategy);
+      const std::optional<std::size_t> one = alternatives.by_strategy(testbed, decision.sizes, strategy);
       if (one) chosen.push_back(*one);
     }
     if (chosen.size() == decisions.all().size()) rules.emplace_back(to_string(strategy), std::move(chosen));
@@ -192,19 +186,18 @@ std::vector<EngineThreshold::Range> undecided(const std::vector<Rivals>& rivals,
   return ranges;
 }
 
-std::vector<Rivals> rivals_of(const CollectiveAlternatives& alternatives, const std::vector<Decision>& decisions,
+std::vector<Rivals> rivals_of(const Alternatives& alternatives, const std::vector<Decision>& decisions,
                               bool prelaunch) {
   std::vector<Rivals> all;
   for (const Decision& decision : decisions) {
     Rivals rivals{decision.sizes.bytes, std::numeric_limits<double>::infinity(),
                   std::numeric_limits<double>::infinity()};
     for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
-      const CollectiveChoice& choice = alternatives.choices()[i];
+      const CollectiveChoice& choice = alternatives.all()[i].choice.collective;
       const Attempted& attempt = decision.attempts[i];
       if (!attempt.is_possible) continue;
-      const bool kernels = choice.backend == models::Backend::rccl;
-      if (!kernels && choice.prelaunch != prelaunch) continue;
-      double& best = kernels ? rivals.kernels : rivals.engines;
+      if (choice.by_engines() && choice.prelaunch != prelaunch) continue;
+      double& best = choice.by_engines() ? rivals.engines : rivals.kernels;
       best = std::min(best, sim::to_seconds(attempt.known()).value());
     }
     if (std::isfinite(rivals.engines)) all.push_back(rivals);
@@ -213,12 +206,12 @@ std::vector<Rivals> rivals_of(const CollectiveAlternatives& alternatives, const 
 }
 
 void add_thresholds(Tuning& tuning, const Decisions& decisions) {
-  const auto* const alternatives = dynamic_cast<const CollectiveAlternatives*>(&decisions.alternatives());
-  if (alternatives == nullptr) return;
+  const Alternatives& alternatives = decisions.alternatives();
+  if (alternatives.subject() != Alternatives::Subject::collective) return;
   for (const bool prelaunch : {false, true}) {
-    const std::vector<Rivals> rivals = rivals_of(*alternatives, decisions.all(), prelaunch);
+    const std::vector<Rivals> rivals = rivals_of(alternatives, decisions.all(), prelaunch);
     if (rivals.empty()) continue;
-    EngineThreshold threshold{alternatives->kind(), prelaunch, from_where_above(rivals, 0.0)};
+    EngineThreshold threshold{alternatives.kind(), prelaunch, from_where_above(rivals, 0.0)};
     threshold.undecided = undecided(rivals, std::log1p(tuning.question.error));
     tuning.thresholds.push_back(threshold);
   }
@@ -288,6 +281,43 @@ const sim::Unit& unit_for(sim::Bytes bytes) {
   return *largest;
 }
 
+constexpr std::size_t most_sizes = 1000;
+constexpr std::int64_t most_drawn = 10'000;
+constexpr double largest_error = 1.0;
+
+std::vector<models::CollectiveKind> read_collectives(sim::Section& root) {
+  const std::vector<sim::Choice<models::CollectiveKind>> choices = sim::choices_of<models::CollectiveKind>();
+  constexpr auto name_of_choice = &sim::Choice<models::CollectiveKind>::first;
+  std::vector<models::CollectiveKind> kinds;
+  for (const std::string& name : root.names("collectives")) {
+    const auto found = std::ranges::find(choices, name, name_of_choice);
+    if (found == choices.end()) {
+      root.fault("collectives", "'" + name + "' is not known" + sim::name_hint(name, choices, name_of_choice));
+      continue;
+    }
+    if (std::ranges::count(kinds, found->second) > 0) root.fault("collectives", "'" + name + "' is named twice");
+    kinds.push_back(found->second);
+  }
+  return kinds;
+}
+
+std::vector<sim::Bytes> read_sizes(sim::Section& root) {
+  std::vector<sim::Bytes> sizes;
+  const std::vector<std::string> texts = root.texts("bytes");
+  if (texts.size() > most_sizes) root.fault("bytes", "at most " + std::to_string(most_sizes) + " sizes are accepted");
+  for (const std::string& text : texts) {
+    const sim::ParsedQuantity parsed = sim::parse_quantity(text, sim::Dimension::bytes);
+    if (!parsed.ok()) {
+      root.fault("bytes", parsed.error);
+    } else if (parsed.value < 1.0 || sim::Bytes(parsed.value) > largest_array) {
+      root.fault("bytes", "'" + text + "' is out of bounds: 1B to " + sim::to_string(largest_array) + " are accepted");
+    } else {
+      sizes.emplace_back(parsed.value);
+    }
+  }
+  return sizes;
+}
+
 }  // namespace
 
 std::vector<sim::Fault> faults_of(const TuningQuestion& question, const Testbed& testbed) {
@@ -354,47 +384,6 @@ std::vector<std::size_t> within_error(const Decision& decision, double error) {
   std::ranges::stable_sort(alike, {}, [&](std::size_t i) { return decision.attempts[i].known(); });
   return alike;
 }
-
-namespace {
-
-constexpr std::size_t most_sizes = 1000;
-constexpr std::int64_t most_drawn = 10'000;
-constexpr double largest_error = 1.0;
-
-std::vector<models::CollectiveKind> read_collectives(sim::Section& root) {
-  const std::vector<sim::Choice<models::CollectiveKind>> choices = sim::choices_of<models::CollectiveKind>();
-  constexpr auto name_of_choice = &sim::Choice<models::CollectiveKind>::first;
-  std::vector<models::CollectiveKind> kinds;
-  for (const std::string& name : root.names("collectives")) {
-    const auto found = std::ranges::find(choices, name, name_of_choice);
-    if (found == choices.end()) {
-      root.fault("collectives", "'" + name + "' is not known" + sim::name_hint(name, choices, name_of_choice));
-      continue;
-    }
-    if (std::ranges::count(kinds, found->second) > 0) root.fault("collectives", "'" + name + "' is named twice");
-    kinds.push_back(found->second);
-  }
-  return kinds;
-}
-
-std::vector<sim::Bytes> read_sizes(sim::Section& root) {
-  std::vector<sim::Bytes> sizes;
-  const std::vector<std::string> texts = root.texts("bytes");
-  if (texts.size() > most_sizes) root.fault("bytes", "at most " + std::to_string(most_sizes) + " sizes are accepted");
-  for (const std::string& text : texts) {
-    const sim::ParsedQuantity parsed = sim::parse_quantity(text, sim::Dimension::bytes);
-    if (!parsed.ok()) {
-      root.fault("bytes", parsed.error);
-    } else if (parsed.value < 1.0 || sim::Bytes(parsed.value) > largest_array) {
-      root.fault("bytes", "'" + text + "' is out of bounds: 1B to " + sim::to_string(largest_array) + " are accepted");
-    } else {
-      sizes.emplace_back(parsed.value);
-    }
-  }
-  return sizes;
-}
-
-}  // namespace
 
 TuningQuestion read_tuning_question(sim::Section root, const Testbed& testbed) {
   TuningQuestion question;

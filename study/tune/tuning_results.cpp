@@ -1,14 +1,15 @@
-#include "study/tune/tuning_results.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <boost/algorithm/string/case_conv.hpp>
 #include <cctype>
 #include <cmath>
+#include <iterator>
+#include <ranges>
 #include <set>
 
 #include "study/report/table_of.h"
+#include "study/tune/tuning.h"
 #include "study/uncertainty/fidelity.h"
 
 namespace c3sim::study {
@@ -18,33 +19,28 @@ namespace {
 constexpr std::size_t most_names = 4;     // of alternatives that are as good
 constexpr std::size_t longest_text = 64;  // rows of a table that a terminal shows
 
-std::string names_of(const Alternatives& alternatives, std::vector<std::size_t> places) {
-  const std::size_t count = places.size();
-  places.resize(std::min(count, most_names));
+std::string names_of(const Alternatives& alternatives, const std::vector<std::size_t>& places) {
   std::vector<std::string> names;
-  for (const std::size_t place : places) names.push_back(alternatives.all()[place].name);
+  for (const std::size_t place : places | std::views::take(most_names)) {
+    names.push_back(alternatives.all()[place].name);
+  }
   std::string text = fmt::format("{}", fmt::join(names, ", "));
-  if (count > most_names) text += fmt::format(" and {} more", count - most_names);
+  if (places.size() > most_names) text += fmt::format(" and {} more", places.size() - most_names);
   return text;
 }
 
-bool is_of_gemms(const Alternatives& alternatives) { return alternatives.features().size() > 1; }
-bool is_of_arrays(const Alternatives& alternatives) {
-  return std::ranges::find(alternatives.features(), "bytes", &SizeFeature::name) != alternatives.features().end();
+bool is_of_gemms(const Alternatives& alternatives) {
+  return alternatives.subject() != Alternatives::Subject::collective;
 }
 
 // Of a collective alone as of itself; of what runs beside or around a GEMM never better than extrapolated.
 Fidelity fidelity_of_choice(const Alternatives& alternatives, std::size_t place, const Sizes& sizes,
                             const models::PlatformSpec& platform) {
-  if (const auto* const alone = dynamic_cast<const CollectiveAlternatives*>(&alternatives)) {
-    return fidelity_of(alone->choices()[place].spec(alone->kind(), sizes.bytes, platform), platform);
-  }
-  Fidelity weakest = weaker(Fidelity::extrapolated, fidelity_of(sizes.gemm, platform.gpu.cus(), platform));
-  if (const auto* const pairs = dynamic_cast<const PairAlternatives*>(&alternatives)) {
-    const CollectiveChoice& by = pairs->choices()[place].collective;
-    weakest = weaker(weakest, fidelity_of(by.spec(pairs->kind(), sizes.bytes, platform), platform));
-  }
-  return weakest;
+  const CollectiveChoice& by = alternatives.all()[place].choice.collective;
+  const auto of_collective = [&] { return fidelity_of(by.spec(alternatives.kind(), sizes.bytes, platform), platform); };
+  if (!is_of_gemms(alternatives)) return of_collective();
+  const Fidelity weakest = weaker(Fidelity::extrapolated, fidelity_of(sizes.gemm, platform.gpu.cus(), platform));
+  return alternatives.subject() == Alternatives::Subject::pair ? weaker(weakest, of_collective()) : weakest;
 }
 
 // Of decisions about collectives alone, or of the others.
@@ -73,15 +69,17 @@ ResultTable choice_table(const Tuning& tuning, const models::PlatformSpec& platf
       std::vector<std::size_t> others = within_error(decision, tuning.question.error);
       std::erase(others, best);
       const Attempted& first = decision.attempts.front();
-      table.add_row(
-          {alternatives.key(), is_of_gemms(alternatives) ? Cell(models::to_string(decision.sizes.gemm)) : Cell(),
-           is_of_arrays(alternatives) ? Cell(static_cast<std::int64_t>(decision.sizes.bytes.value())) : Cell(),
-           alternatives.all()[best].name, sim::to_microseconds(decision.attempts[best].known()),
-           first.is_possible ? Cell((1.0 + decision.regret(0)) / (1.0 + decision.regret(best))) : Cell(),
-           alternatives.all()[ruled].name,
-           decision.attempts[ruled].is_possible ? Cell(100.0 * decision.regret(ruled)) : Cell(),
-           names_of(alternatives, others), decision.attempts[best].is_measured, 100.0 * tuning.question.error,
-           std::string(to_string(fidelity_of_choice(alternatives, best, decision.sizes, platform)))});
+      table.add_row({alternatives.key(),
+                     is_of_gemms(alternatives) ? Cell(models::to_string(decision.sizes.gemm)) : Cell(),
+                     alternatives.subject() != Alternatives::Subject::schedule
+                         ? Cell(static_cast<std::int64_t>(decision.sizes.bytes.value()))
+                         : Cell(),
+                     alternatives.all()[best].name, sim::to_microseconds(decision.attempts[best].known()),
+                     first.is_possible ? Cell((1.0 + decision.regret(0)) / (1.0 + decision.regret(best))) : Cell(),
+                     alternatives.all()[ruled].name,
+                     decision.attempts[ruled].is_possible ? Cell(100.0 * decision.regret(ruled)) : Cell(),
+                     names_of(alternatives, others), decision.attempts[best].is_measured, 100.0 * tuning.question.error,
+                     std::string(to_string(fidelity_of_choice(alternatives, best, decision.sizes, platform)))});
     }
   }
   return table;
@@ -213,39 +211,6 @@ std::vector<std::string> sentences(const Tuning& tuning) {
   return sentences;
 }
 
-}  // namespace
-
-Results tuning_results(const Tuning& tuning, const models::PlatformSpec& platform) {
-  Results results{platform.name, {}, {}, {}};
-  results.title = tuning.question.name;
-  NamedTable choices{"choices", "What to choose beside or around GEMMs", choice_table(tuning, platform, false)};
-  NamedTable alone{"alone", "What to choose for collectives alone", choice_table(tuning, platform, true), false};
-  choices.in_text = choices.table.rows().size() <= longest_text;
-  NamedTable rules{"rules", "Rules, and what they lose against the best", rule_table(tuning)};
-  for (const TunedDecisions& kind : tuning.kinds) {
-    rules.charts.push_back(regret_chart(kind));
-    const bool has_means = kind.decisions.alternatives().all().back().name.starts_with("engines");
-    if (has_means) (is_of_gemms(kind.decisions.alternatives()) ? choices : alone).charts.push_back(means_chart(kind));
-  }
-  for (NamedTable* const table : {&choices, &alone, &rules}) {
-    if (!table->table.rows().empty()) results.tables.push_back(std::move(*table));
-  }
-  if (!tuning.thresholds.empty()) {
-    results.tables.push_back({"thresholds", "Collectives alone: by engines or by kernels", threshold_table(tuning)});
-  }
-  if (!tuning.lines.empty()) {
-    results.tables.push_back({"tuner", "Lines for the library's tuner", line_table(tuning), false});
-  }
-  NamedTable open{"measure", "What predictions leave open", question_table(tuning, platform)};
-  open.in_text = open.table.rows().size() <= longest_text / 4;
-  results.tables.push_back(std::move(open));
-  results.notes = sentences(tuning);
-  results.files = tuning_files(tuning, platform);
-  return results;
-}
-
-namespace {
-
 using models::CollectiveKind;
 
 // What a rule was fitted to of m, n, k or bytes.
@@ -281,25 +246,19 @@ std::string title_of(const Tuning& tuning, const models::PlatformSpec& platform)
                      platform.gpus);
 }
 
-// Of a node and what is below it, where these conditions hold.
-void add_leaves(const TunedDecisions& kind, const DecisionTree::Node& node, const std::vector<std::string>& conditions,
-                std::vector<Leaf>& leaves) {
+// Of a node and what is below it, where these conditions hold; the first node is the root.
+std::vector<Leaf> leaves_of(const TunedDecisions& kind, std::size_t from = 0,
+                            const std::vector<std::string>& conditions = {}) {
   const Alternatives& alternatives = kind.decisions.alternatives();
-  if (!node.split) {
-    leaves.push_back({conditions, alternatives.all()[node.alternative].name, node.cases});
-    return;
-  }
-  const std::string_view feature = alternatives.features()[node.split->feature].name;
+  const DecisionTree::Node& node = kind.tree.nodes()[from];
+  if (!node.split) return {{conditions, alternatives.all()[node.alternative].name, node.cases}};
+  std::vector<Leaf> leaves;
   for (const auto& [relation, place] : {std::pair("<=", node.split->below), {">", node.split->above}}) {
     std::vector<std::string> longer = conditions;
-    longer.push_back(fmt::format("{} {} {}", feature, relation, node.split->threshold));
-    add_leaves(kind, kind.tree.nodes()[place], longer, leaves);
+    longer.push_back(
+        fmt::format("{} {} {}", alternatives.features()[node.split->feature].name, relation, node.split->threshold));
+    std::ranges::move(leaves_of(kind, place, longer), std::back_inserter(leaves));
   }
-}
-
-std::vector<Leaf> leaves_of(const TunedDecisions& kind) {
-  std::vector<Leaf> leaves;
-  add_leaves(kind, kind.tree.nodes().front(), {}, leaves);
   return leaves;
 }
 
@@ -374,34 +333,6 @@ std::string derived_features(const TunedDecisions& kind) {
   return code;
 }
 
-// Says in a comment what a function was fitted to, and in a function whether sizes lie within.
-struct Coverage {
-  std::string comment, code;
-};
-Coverage coverage_of(const TunedDecisions& kind, const std::string& parameters) {
-  const std::string& key = kind.decisions.alternatives().key();
-  std::vector<std::string> words, conditions;
-  for (const Range& range : ranges_of(kind)) {
-    words.push_back(range.values == 1 ? fmt::format("{} {}", range.parameter, range.least)
-                                      : fmt::format("{} {} to {} ({} values)", range.parameter, range.least,
-                                                    range.greatest, range.values));
-    conditions.push_back(fmt::format("{0} >= {1} && {0} <= {2}", range.parameter, range.least, range.greatest));
-  }
-  return {fmt::format("// Fitted to {} cases: {}.\n// Beyond these sizes it answers as at their edge, a guess: "
-                      "{}_covers() is false there.\n",
-                      kind.decisions.all().size(), fmt::join(words, ", "), key),
-          fmt::format("constexpr bool {}_covers({}) {{\n  return {};\n}}\n", key, parameters,
-                      fmt::join(conditions, " && "))};
-}
-
-std::string parameters_of(const TunedDecisions& kind) {
-  std::vector<std::string> parameters;
-  for (const Range& range : ranges_of(kind)) {
-    parameters.push_back(fmt::format("[[maybe_unused]] double {}", range.parameter));
-  }
-  return fmt::format("{}", fmt::join(parameters, ", "));
-}
-
 std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platform) {
   std::string text = fmt::format(
       "// {}\n// What to choose by static sizes: a GEMM of m x n x k (BLAS order) on every GPU, an array of so many "
@@ -414,13 +345,21 @@ std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platf
     const std::string type = type_name(alternatives.key());
     std::set<std::string> chosen;
     for (const Leaf& leaf : leaves_of(kind)) chosen.insert(leaf.choose);
-    const std::string parameters = parameters_of(kind);
-    const Coverage coverage = coverage_of(kind, parameters);
-    text += fmt::format("\n// {}\nenum class {} {{ {} }};\n{}constexpr {} {}({}) {{\n{}", alternatives.about(), type,
-                        fmt::join(chosen, ", "), coverage.comment, type, alternatives.key(), parameters,
-                        derived_features(kind));
+    std::vector<std::string> parameters, fitted, conditions;
+    for (const auto& [name, values, least, greatest] : ranges_of(kind)) {
+      parameters.push_back(fmt::format("[[maybe_unused]] double {}", name));
+      fitted.push_back(values == 1 ? fmt::format("{} {}", name, least)
+                                   : fmt::format("{} {} to {} ({} values)", name, least, greatest, values));
+      conditions.push_back(fmt::format("{0} >= {1} && {0} <= {2}", name, least, greatest));
+    }
+    text += fmt::format(
+        "\n// {}\nenum class {} {{ {} }};\n// Fitted to {} cases: {}.\n// Beyond these sizes it answers as at their "
+        "edge, a guess: {}_covers() is false there.\nconstexpr {} {}({}) {{\n{}",
+        alternatives.about(), type, fmt::join(chosen, ", "), kind.decisions.all().size(), fmt::join(fitted, ", "),
+        alternatives.key(), type, alternatives.key(), fmt::join(parameters, ", "), derived_features(kind));
     add_code(kind, 0, type, text, 1);
-    text += "}\n" + coverage.code;
+    text += fmt::format("}}\nconstexpr bool {}_covers({}) {{\n  return {};\n}}\n", alternatives.key(),
+                        fmt::join(parameters, ", "), fmt::join(conditions, " && "));
     text += fmt::format("constexpr const char* to_string({} choice) {{\n  switch (choice) {{\n", type);
     for (const std::string& name : chosen) text += fmt::format("    case {}::{}: return \"{}\";\n", type, name, name);
     text += "  }\n  return \"\";\n}\n";
@@ -474,7 +413,7 @@ constexpr std::string_view plan_heads = "gemm,collective,bytes,strategy,channels
 
 std::string plan_row(const C3Trial& trial) {
   const Scenario& scenario = trial.scenario;
-  const bool engines = trial.strategy == Strategy::conccl || trial.strategy == Strategy::conccl_rp;
+  const bool engines = on_copy_engines(trial.strategy);
   return fmt::format("{},{},{:.0f},{},{},{},{},{}\n", models::to_string(scenario.gemm),
                      models::to_string(scenario.collective), scenario.bytes.value(), to_string(trial.strategy),
                      scenario.channels ? std::to_string(*scenario.channels) : "", scenario.reserved.value_or(0),
@@ -491,17 +430,17 @@ struct OpenPair {
 std::vector<OpenPair> open_pairs(const Tuning& tuning) {
   std::vector<OpenPair> all;
   for (const TunedDecisions& kind : tuning.kinds) {
-    const auto* const pairs = dynamic_cast<const PairAlternatives*>(&kind.decisions.alternatives());
-    if (pairs == nullptr) continue;
+    const Alternatives& pairs = kind.decisions.alternatives();
+    if (pairs.subject() != Alternatives::Subject::pair) continue;
     for (const Decision& decision : kind.decisions.all()) {
       const std::vector<std::size_t> open = within_error(decision, tuning.question.error);
       if (decision.is_drawn || open.size() == 1) continue;
       std::vector<std::string> rows;
       for (const std::size_t i : open) {
-        if (!decision.attempts[i].is_measured) rows.push_back(plan_row(pairs->trial_of(decision.sizes, i)));
+        if (!decision.attempts[i].is_measured) rows.push_back(plan_row(pairs.trial_of(decision.sizes, i)));
       }
       if (rows.empty()) continue;
-      all.push_back({fmt::format("{} beside {}: which of {}, {} not measured", to_string(pairs->kind()), decision.name,
+      all.push_back({fmt::format("{} beside {}: which of {}, {} not measured", to_string(pairs.kind()), decision.name,
                                  open.size(), rows.size()),
                      std::move(rows)});
     }
@@ -516,6 +455,35 @@ std::int64_t in_pages(double bytes) {
 }
 
 }  // namespace
+
+Results tuning_results(const Tuning& tuning, const models::PlatformSpec& platform) {
+  Results results{platform.name, {}, {}, {}};
+  results.title = tuning.question.name;
+  NamedTable choices{"choices", "What to choose beside or around GEMMs", choice_table(tuning, platform, false)};
+  NamedTable alone{"alone", "What to choose for collectives alone", choice_table(tuning, platform, true), false};
+  choices.in_text = choices.table.rows().size() <= longest_text;
+  NamedTable rules{"rules", "Rules, and what they lose against the best", rule_table(tuning)};
+  for (const TunedDecisions& kind : tuning.kinds) {
+    rules.charts.push_back(regret_chart(kind));
+    const bool has_means = kind.decisions.alternatives().all().back().name.starts_with("engines");
+    if (has_means) (is_of_gemms(kind.decisions.alternatives()) ? choices : alone).charts.push_back(means_chart(kind));
+  }
+  for (NamedTable* const table : {&choices, &alone, &rules}) {
+    if (!table->table.rows().empty()) results.tables.push_back(std::move(*table));
+  }
+  if (!tuning.thresholds.empty()) {
+    results.tables.push_back({"thresholds", "Collectives alone: by engines or by kernels", threshold_table(tuning)});
+  }
+  if (!tuning.lines.empty()) {
+    results.tables.push_back({"tuner", "Lines for the library's tuner", line_table(tuning), false});
+  }
+  NamedTable open{"measure", "What predictions leave open", question_table(tuning, platform)};
+  open.in_text = open.table.rows().size() <= longest_text / 4;
+  results.tables.push_back(std::move(open));
+  results.notes = sentences(tuning);
+  results.files = tuning_files(tuning, platform);
+  return results;
+}
 
 std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::PlatformSpec& platform) {
   std::vector<OpenQuestion> questions;

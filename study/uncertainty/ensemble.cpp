@@ -24,6 +24,20 @@ double factor_of(double spread, double share) {
   return std::exp(std::sqrt(std::log1p(spread * spread)) * normal_quantile(share));
 }
 
+constexpr std::string_view bytes_unit = "B";
+// An error of so many ranges: within one, such a normal distribution is flat to a millionth.
+constexpr double as_good_as_uniform = 1000.0;
+
+// In base units. The text was read before.
+double number_of(const std::string& text, const std::string& unit) {
+  const sim::Unit* const known = sim::unit_of(unit);
+  const std::string_view bare = sim::trimmed(text);
+  const sim::Parsed<double> parsed =
+      known == nullptr ? sim::parse_number(bare) : sim::parse_quantity(bare, known->dimension);
+  SIM_CHECK(parsed.error.empty());
+  return parsed.value;
+}
+
 }  // namespace
 
 Ensemble::Ensemble(const Platform& platform, const Sampling& sampling, int jobs, const Progress& progress,
@@ -108,24 +122,6 @@ std::vector<std::string> Ensemble::warnings() const {
   return {
       fmt::format("{} of {} draws are no platform and left out: {}", impossible_.size(), draws_, impossible_.front())};
 }
-
-namespace {
-
-constexpr std::string_view bytes_unit = "B";
-// An error of so many ranges: within one, such a normal distribution is flat to a millionth.
-constexpr double as_good_as_uniform = 1000.0;
-
-// In base units. The text was read before.
-double number_of(const std::string& text, const std::string& unit) {
-  const sim::Unit* const known = sim::unit_of(unit);
-  const std::string_view bare = sim::trimmed(text);
-  const sim::Parsed<double> parsed =
-      known == nullptr ? sim::parse_number(bare) : sim::parse_quantity(bare, known->dimension);
-  SIM_CHECK(parsed.error.empty());
-  return parsed.value;
-}
-
-}  // namespace
 
 Posterior::Posterior(const Platform& platform) : correlations_(platform.spec.correlations) {
   for (const sim::Parameter& parameter : platform.parameters) {

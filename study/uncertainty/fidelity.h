@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "models/platform/platform_spec.h"
 #include "sim/config/choice.h"

@@ -25,7 +25,7 @@ enum class Strategy {
   c3_rp,      // c3_base with CUs reserved for RCCL, the GEMM on the others: the best of scenario.splits
   c3_sp_rp,   // c3_sp with CUs reserved likewise
   c3_best,    // the fastest of the four above
-  heuristic,  // launch order and reservation as study/c3/heuristic.h decides them, without a sweep
+  heuristic,  // launch order and reservation as study/c3/strategy.h decides them, without a sweep
   conccl,     // the collective on SDMA engines, one copy per peer, both launched at once
   conccl_rp,  // conccl, and one CU of every XCD kept from GEMMs that are memory-bound, or scenario.reserved from any
 };

@@ -8,8 +8,7 @@
 #include <iostream>
 
 #include "sim/config/output_file.h"
-#include "study/report/html_file.h"
-#include "study/report/results_page.h"
+#include "study/report/page.h"
 #include "tests/page/hostile_page.h"
 
 namespace c3sim::study {

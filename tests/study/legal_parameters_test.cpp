@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "study/run/parallel.h"
-#include "study/sweep/machine_cache.h"
 #include "study/sweep/point_question.h"
 #include "tests/config_folders.h"
 

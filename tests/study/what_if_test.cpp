@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "study/sweep/machine_cache.h"
 #include "study/sweep/point_question.h"
 #include "tests/study/test_platform.h"
 

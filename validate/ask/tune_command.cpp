@@ -9,7 +9,6 @@
 #include "study/ask/words.h"
 #include "study/tune/step_tuning.h"
 #include "study/tune/tuning.h"
-#include "study/tune/tuning_results.h"
 #include "study/work/config_folders.h"
 #include "validate/ask/commands.h"
 
@@ -85,7 +84,7 @@ std::optional<study::MeasuredChoice> measured_pair(const study::C3Trial& trial, 
                                                    const models::PlatformSpec& platform) {
   const study::Scenario& scenario = trial.scenario;
   if (scenario.delay > sim::Time::zero()) return {};
-  const study::PairAlternatives pairs(scenario.collective, platform);
+  const study::Alternatives pairs = study::pair_alternatives(scenario.collective, platform);
   const std::optional<std::size_t> alternative = pairs.of_trial(trial);
   if (!alternative) return {};
   return study::MeasuredChoice{pairs.key(), {scenario.gemm, scenario.bytes}, pairs.all()[*alternative].name, time};

@@ -5,8 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "study/c3/c3_study_results.h"
-#include "study/explain/explanation.h"
+#include "study/c3/c3_study.h"
 #include "study/explain/run_trace.h"
 #include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"

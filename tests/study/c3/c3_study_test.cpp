@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "sim/config/config.h"
-#include "study/c3/c3_study_results.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
 

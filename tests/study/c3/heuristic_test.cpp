@@ -1,4 +1,3 @@
-#include "study/c3/heuristic.h"
 
 #include "study/c3/strategy.h"
 #include "study/work/scenario.h"

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "models/kernels/gemm_plan.h"
-#include "study/c3/paper_study.h"
+#include "study/c3/c3_study.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/work/operation_graph.h"
 #include "tests/study/config_fault.h"

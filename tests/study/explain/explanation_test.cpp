@@ -1,6 +1,4 @@
 // Why runs take as long as they do: critical paths, what holds operations back, slowdowns by mechanism, traces.
-#include "study/explain/explanation.h"
-
 #include <array>
 #include <cmath>
 #include <map>
@@ -8,7 +6,6 @@
 #include <numeric>
 #include <sstream>
 
-#include "study/explain/run_record.h"
 #include "study/explain/run_trace.h"
 #include "study/explain/slowdown.h"
 #include "tests/study/run_answers.h"

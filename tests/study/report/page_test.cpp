@@ -7,10 +7,7 @@
 #include <set>
 
 #include "sim/check.h"
-#include "study/report/html_file.h"
-#include "study/report/page_json.h"
 #include "study/report/page_parts.h"
-#include "study/report/results_page.h"
 #include "tests/page/hostile_page.h"
 #include "tests/testing.h"
 
@@ -197,7 +194,7 @@ TEST(Chart, PublishedFiguresAndIntervalsTravelWithTheirBars) {
   EXPECT_EQ(json["baseline"], 0.0);
   BarChart intervals = bars_of({"makespan"});
   EXPECT_FALSE(json_of(intervals)["series"][0].contains("reaches"));
-  intervals.bars[0].reaches = {Reach{0.9, 1.2}};
+  intervals.bars[0].reaches = {Interval{0.9, 1.2}};
   EXPECT_EQ(json_of(intervals)["series"][0]["reaches"].dump(), "[[0.9,1.2]]");
 }
 

@@ -11,9 +11,8 @@
 
 #include "sim/check.h"
 #include "sim/config/config.h"
-#include "study/report/html_file.h"
+#include "study/report/page.h"
 #include "study/report/results_folder.h"
-#include "study/report/results_page.h"
 #include "study/report/statistics.h"
 #include "study/report/table_figure.h"
 #include "tests/study/config_fault.h"

@@ -6,7 +6,7 @@
 #include <boost/random/sobol.hpp>
 #include <set>
 
-#include "study/sweep/choice_tally.h"
+#include "study/sweep/sweep_results.h"
 #include "tests/study/config_fault.h"
 #include "tests/testing.h"
 

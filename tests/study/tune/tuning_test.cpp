@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "study/tune/decisions.h"
-#include "study/tune/tuning_results.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
 
@@ -110,7 +109,7 @@ TEST(Tuning, AMeasuredTimeStandsForThePredictedOne) {
 TEST(Tuning, PairsAreNamedInTablesAsTheyAreReadBack) {
   const Sizes sizes{{8192, 8192, 8192}, sim::Bytes(268435456.0)};
   for (const auto& [name, kind] : sim::choices_of<models::CollectiveKind>()) {
-    const PairAlternatives pairs(kind, mi300x().spec);
+    const Alternatives pairs = pair_alternatives(kind, mi300x().spec);
     for (std::size_t i = 0; i < pairs.all().size(); ++i) {
       EXPECT_EQ(pairs.of_trial(pairs.trial_of(sizes, i)), i) << name << ": " << pairs.all()[i].name;
     }

@@ -9,8 +9,8 @@
 #include <numeric>
 #include <set>
 
+#include "study/report/statistics.h"
 #include "study/uncertainty/fidelity.h"
-#include "study/uncertainty/interval.h"
 #include "study/uncertainty/latin_hypercube.h"
 #include "tests/study/config_fault.h"
 #include "tests/study/fitted_platform.h"
