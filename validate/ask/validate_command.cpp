@@ -45,9 +45,11 @@ class Comparison {
     if (list_) return listed(library);
     if (!plan_.empty()) return predicted(library);
 
+    const std::filesystem::path file_before = update_goldens_ ? library.suites.parent_path() / goldens : against_;
+    const Predictions before = predictions_before(file_before);
     Validation validation = compare(library, arguments);
     study::Results results = report(validation);
-    const bool moved = add_moves(library, validation, results);
+    const bool moved = add_moves(file_before, before, validation, results);
     add_warnings(validation, results);
     results.notes.push_back(verdict(validation));
     if (!report_folder_.empty()) {
@@ -207,13 +209,17 @@ class Comparison {
                                 written.digest)};
   }
 
-  // Whether anything moved against --against, or against the goldens that are being replaced.
-  bool add_moves(const Library& library, const Validation& validation, study::Results& results) {
-    const std::filesystem::path file = update_goldens_ ? library.suites.parent_path() / goldens : against_;
-    if (file.empty()) return false;
-    Predictions before;
+  // Those of --against, or of the goldens that are being replaced, where there are any.
+  Predictions predictions_before(const std::filesystem::path& file) const {
     std::error_code absent;
-    if (!update_goldens_ || std::filesystem::exists(file, absent)) before = read_golden(file);
+    if (file.empty() || (update_goldens_ && !std::filesystem::exists(file, absent))) return {};
+    return read_golden(file);
+  }
+
+  // Whether anything moved against the predictions of that file.
+  bool add_moves(const std::filesystem::path& file, const Predictions& before, const Validation& validation,
+                 study::Results& results) {
+    if (file.empty()) return false;
     const bool is_all = names_.empty() && case_.empty();
     const std::vector<Move> moves =
         moves_between(before, validation.cases, validation.claims, is_all ? Compared::all : Compared::some);

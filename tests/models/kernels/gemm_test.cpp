@@ -517,6 +517,25 @@ TEST(GemmTraffic, ReReadsFindTheShareOfTheirWindowThatTheL2Holds) {
   EXPECT_NEAR(estimate_traffic(plan, memory, {residents}).beyond_l2.reads * plan.piece_flops(), 7.0 / 4.0 * panel, 1.0);
 }
 
+// Four tiles of an XCD ask for 4 panels as 2 x 2 and for 5 as a row or a column, of which each leaves the L2 once. Two
+// tiles are no column of four.
+TEST(GemmTraffic, FollowsTheRowsThatWorkgroupsGoDownBeforeTheNextColumn) {
+  const auto panels = [](int grouped_rows, int tiles) {
+    GemmSpec spec = round_gemm();
+    spec.library.grouped_rows = grouped_rows;
+    spec.library.l2_drift = 1;
+    const GemmPlan plan = plan_with(spec, {65536, 65536, 10'000});
+    const std::vector<int> residents{tiles, tiles};
+    const double reads = estimate_traffic(plan, round_memory(), {residents}).beyond_l2.reads * plan.piece_flops();
+    return reads * tiles / (element * 128.0 * 10'000.0);
+  };
+  EXPECT_NEAR(panels(0, 4), 4.0, 1e-6);
+  EXPECT_NEAR(panels(2, 4), 4.0, 1e-6);
+  EXPECT_NEAR(panels(1, 4), 5.0, 1e-6);
+  EXPECT_NEAR(panels(4, 4), 5.0, 1e-6);
+  EXPECT_NEAR(panels(4, 2), 3.0, 1e-6);
+}
+
 // 4 x 4 tiles in two waves of eight, which touch a square of 128 * 2 sqrt(8) rows and columns each: 724. Together the
 // operands have 1024. Where 2 B * 1024 * k fit into the Infinity Cache, HBM reads each panel once; where they do not,
 // what each wave touches but for the share of the operands that is still there. k = 1e6 makes them 2 GB, 30 times the
@@ -553,6 +572,7 @@ RandomGemm random_gemm() {
   kernel.tile_n = *rc::gen::element(16, 64, 128, 256);
   random.spec.library.l2_drift = *rc::gen::inRange(1, 10'000);
   random.spec.library.cache_drift = *rc::gen::inRange(1, 10'000);
+  random.spec.library.grouped_rows = *rc::gen::inRange(0, 100);
   const GemmShape shape{*rc::gen::inRange(257, 20'000), *rc::gen::inRange(257, 20'000), *rc::gen::inRange(1, 20'000)};
   random.plan = plan_with(random.spec, shape);
   const int most = static_cast<int>(std::min<std::int64_t>(80, random.plan.pieces() / 2));

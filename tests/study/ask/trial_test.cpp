@@ -126,6 +126,34 @@ TEST(GemmTrials, DrawTheMeanOverThePauseBehindThem) {
   EXPECT_DOUBLE_EQ(paused.at(Figure::time), time) << "the pause is not timed";
 }
 
+// As many elements in longer rows take longer, since a row is reduced before it is written.
+TEST(GemmTrials, ThatQuantiseTakeTheTimeOfAKernelMore) {
+  const models::PlatformSpec platform = mi300x({"host.protocol=graph"}).spec;
+  const auto kernel = [&](std::int64_t tokens, std::int64_t k) {
+    GemmTrial trial{.shape = {4096, tokens, k}};
+    trial.shape.dtype = models::Dtype::fp8;
+    const double alone = figure(platform, trial, Figure::time);
+    trial.quantise = true;
+    return figure(platform, trial, Figure::time) - alone;
+  };
+  EXPECT_GT(kernel(512, 1024), 1e-6);
+  EXPECT_GT(kernel(64, 8192), kernel(512, 1024));
+}
+
+// All of a series have it, and so has the one of it that is asked for.
+TEST(GemmTrials, ThatQuantiseDoSoInASeries) {
+  GemmTrial trial{.shape = {4096, 64, 4096}, .nth = 3};
+  trial.shape.dtype = models::Dtype::fp8;
+  const double alone = figure(mi300x().spec, trial, Figure::time);
+  trial.quantise = true;
+  EXPECT_GT(figure(mi300x().spec, trial, Figure::time), alone);
+  trial.nth = {};
+  trial.pause = std::chrono::milliseconds(1);
+  const double paused = figure(mi300x().spec, trial, Figure::time);
+  trial.quantise = false;
+  EXPECT_GT(paused, figure(mi300x().spec, trial, Figure::time));
+}
+
 TEST(GemmTrials, AreMeteredOnlyWhereThatIsAskedFor) {
   Testbed testbed(models::round_platform());
   EXPECT_FALSE(observe(testbed, GemmTrial{.shape = square}, {Figure::time}).contains(Figure::power));
