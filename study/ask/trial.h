@@ -45,7 +45,8 @@ using sim::to_string;
 enum class Operands { warm, cold, rotating };
 constexpr auto all_names(Operands) { return sim::names("warm", "cold", "rotating"); }
 
-// A GEMM on every GPU. The testbed plays what schedule_of_gemm() has; what is timed is its last kernels_of() operations.
+// A GEMM on every GPU. The testbed plays what schedule_of_gemm() has; what is timed is its last kernels_of()
+// operations.
 struct GemmTrial {
   models::GemmShape shape;
   std::optional<int> cus{};  // of each GPU; none: all

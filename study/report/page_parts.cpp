@@ -9,11 +9,11 @@
       ".pushsection .data.rel.ro,\"aw\"\n.balign 8\n" #name \
       ": .quad 1b, 2b\n"                                    \
       ".popsection\n");                                     \
-  extern "C" const c3sim::study::Extent name
+  extern "C" const c3sim::study::EmbeddedText name
 
 namespace c3sim::study {
 
-struct Extent {
+struct EmbeddedText {
   const char* begin;
   const char* end;
 };
@@ -36,7 +36,7 @@ namespace c3sim::study {
 
 namespace {
 
-std::string_view text_of(const Extent& extent) { return {extent.begin, extent.end}; }
+std::string_view text_of(const EmbeddedText& embedded) { return {embedded.begin, embedded.end}; }
 
 // Of 32 bytes: three hexadecimal digits are two of base64, and the last two of 66 are padding.
 std::string base64(std::string hexadecimal) {
@@ -53,7 +53,9 @@ std::string base64(std::string hexadecimal) {
   return result;
 }
 
-PagePart part(const Extent& extent, const char* sha256) { return {text_of(extent), "sha256-" + base64(sha256)}; }
+PagePart part(const EmbeddedText& embedded, const char* sha256) {
+  return {text_of(embedded), "sha256-" + base64(sha256)};
+}
 
 }  // namespace
 
