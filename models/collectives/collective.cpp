@@ -33,6 +33,7 @@ std::string why_no_channels(const CollectiveSpec& spec, int channels, const Plat
 
 std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
   const PlatformSpec& platform = node.spec();
+  if (platform.gpus < 2) return "a node of one GPU has no collectives: gpus of at least 2 is accepted";
   if (spec.gpus < 2 || spec.gpus > platform.gpus) {
     return fmt::format("{} GPUs cannot take part: 2 to {} are accepted", spec.gpus, platform.gpus);
   }

@@ -13,7 +13,7 @@ PlatformSpec PlatformSpec::read(sim::Config& config, const GemmKernelTables& tab
   sim::Section root = config.root();
   PlatformSpec spec;
   spec.name = root.name("name");
-  spec.gpus = static_cast<int>(root.integer("gpus", 2, 64));
+  spec.gpus = static_cast<int>(root.integer("gpus", 1, 64));
   spec.read_sections(config, tables, true);
   spec.what_if = std::ranges::any_of(config.parameters_in_place(),
                                      [](const sim::Parameter* parameter) { return parameter->kind == "what_if"; });

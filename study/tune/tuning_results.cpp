@@ -5,8 +5,8 @@
 #include <cctype>
 #include <cmath>
 #include <iterator>
-#include <ranges>
 #include <set>
+#include <span>
 
 #include "study/report/table_of.h"
 #include "study/tune/tuning.h"
@@ -21,7 +21,7 @@ constexpr std::size_t longest_text = 64;  // rows of a table that a terminal sho
 
 std::string names_of(const Alternatives& alternatives, const std::vector<std::size_t>& places) {
   std::vector<std::string> names;
-  for (const std::size_t place : places | std::views::take(most_names)) {
+  for (const std::size_t place : std::span(places).first(std::min(places.size(), most_names))) {
     names.push_back(alternatives.all()[place].name);
   }
   std::string text = fmt::format("{}", fmt::join(names, ", "));

@@ -151,7 +151,7 @@ TEST(PlatformText, ChecksAssignmentsAsItChecksTheFile) {
     }
     return std::string();
   };
-  EXPECT_THAT(fault("", "gpus=400"), HasSubstr("--set gpus=400: gpus: '400' must lie between 2 and 64"));
+  EXPECT_THAT(fault("", "gpus=400"), HasSubstr("--set gpus=400: gpus: '400' must lie between 1 and 64"));
   EXPECT_THAT(fault("", "gpu.power.idel=90 W"), HasSubstr("did you mean 'gpu.power.idle'?"));
   EXPECT_THAT(fault("name: mine\n", "name=yours"), HasSubstr("--set name=yours: name: cannot be written into"));
 }
