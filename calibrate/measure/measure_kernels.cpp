@@ -112,7 +112,7 @@ Rows measure_dispatch(Lab& lab, const Arguments& arguments) {
   Row row;
   const std::uint64_t start = std::ranges::min(first, {}, &Stay::begin).begin;
   for (const auto& [name, stays] : {std::pair("first", &first), std::pair("second", &second)}) {
-    const auto tell = [&](const char* what, std::uint64_t time) {
+    const auto tell = [&, name = name](const char* what, std::uint64_t time) {
       row[fmt::format("{}_{}_us", name, what)] =
           spelled(time < start ? 0.0 : static_cast<double>(time - start) / microsecond);
     };

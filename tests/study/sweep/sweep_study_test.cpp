@@ -259,7 +259,7 @@ charts: [{x: gpu.sdma.engines, y: time_us}]
 )"))
                               .results();
   ASSERT_EQ(results.tables[0].charts.size(), 2u);
-  for (const std::size_t place : {0, 1}) {
+  for (const std::size_t place : {std::size_t{0}, std::size_t{1}}) {
     const ScatterChart& panel = scatter_of(results, place);
     EXPECT_TRUE(panel.is_panel && panel.joined);
     EXPECT_THAT(panel.title, HasSubstr(": bytes 64"));
