@@ -1,12 +1,14 @@
 // Arbitrary bytes as a configuration, with assignments: it is read or it is a ConfigError, and what is read survives
 // being written and read again.
 #include <array>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/config/config.h"
+#include "tests/fuzz/fuzz.h"
 
 using namespace c3sim;
 
