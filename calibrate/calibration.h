@@ -21,7 +21,7 @@ struct FittedParameter {
   std::string before;              // as the base has it
   std::string after;               // the same where the measurements do not identify it
   std::string error = {};          // standard error; empty where it is not identified
-  std::string from = {}, to = {};  // interval of 95 %; empty likewise
+  std::string from = {}, to = {};  // interval of 95 %; empty where it is not identified
   std::string low, high;           // its range
   std::string source;
   std::string shown_by;     // the measurements that would identify it

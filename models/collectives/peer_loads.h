@@ -19,7 +19,7 @@ ChannelProgram peer_load_program(Node& node, const CollectiveSpec& spec);
 
 enum class PeerLoads {
   reduced,   // every lane loads from all peers at once, adds to the own part and stores the sum
-  gathered,  // likewise, and stores each where it goes
+  gathered,  // every lane loads from all peers at once and stores each part where it goes
   dealt      // gathered by lanes that are dealt to the peers
 };
 // A step in which every GPU loads so much from each of its peers and so delivers what a collective of that kind is due.

@@ -57,7 +57,7 @@ class SdmaCollective {
   void add_step(CollectiveKind kind);
   void add_program(Step& step, EngineProgram program, bool first_in_queue);
   SdmaComplex& engines_of(const QueuedProgram& queued) { return *engines_[static_cast<std::size_t>(queued.gpu)]; }
-  // All submitting threads at once, each its own programs in order; likewise those that wait.
+  // All submitting threads at once, each its own programs in order, and all threads that wait for them.
   sim::Task<> submit(Step& step);
   sim::Task<> submit_by(Step& step, SubmittingThread& thread, sim::Latch& submitted);
   sim::Task<> ring_for_gpu(Step& step, int gpu, SubmittingThread& thread);

@@ -52,7 +52,7 @@ struct Demand {
   // memories.
   bool waits = false;
   bool waits_for_own = true;   // for the GPU's own memory as well; not where it only takes what comes from a peer
-  bool waits_for_peer = true;  // likewise; not where stores are posted
+  bool waits_for_peer = true;  // for the peer's memory; not where stores are posted
   sim::Time step_latency{0};
   // Of loads, those that go beyond the L2s, and beyond the Infinity Cache: none of them waits for what lies there.
   double loads_beyond_l2 = 1.0;

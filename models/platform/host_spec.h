@@ -68,7 +68,7 @@ struct HostSpec {
   sim::Time framework_call{0};        // thread time of an operation that a framework launches, kernel_launch within
   sim::Time framework_collective{0};  // the same of a collective's call
   sim::Time framework_gap{0};         // see kernel_gap, of what a framework launches one by one
-  sim::Time graph_kernel_gap{0};      // likewise, of kernels of a captured graph
+  sim::Time graph_kernel_gap{0};      // see kernel_gap, of kernels of a captured graph
   sim::Time kernel_gap{0};            // from the end of a kernel to the start of the next, launched long before
   sim::Time wake_up{0};               // how much later a kernel starts that finds its GPU at rest
   sim::Time kernel_notice{0};         // from the end of a kernel to a thread that knows of it

@@ -27,7 +27,7 @@ struct PowerSpec {
   sim::Hertz reference_clock;
   double voltage_exponent = 0.0;  // energy of an operation grows as clock^exponent
   sim::Watts busy_workgroup;      // of one workgroup that moves data, at the rated clock, in proportion to the clock
-  sim::Watts streaming_cu;        // of a CU full of waves that load, store or do vector operations, likewise
+  sim::Watts streaming_cu;        // of a CU full of waves that load, store or compute, in proportion to the clock
   sim::JoulesPerFlop vector_energy{};  // of a vector operation in single precision, at any clock
   sim::JoulesPerByte l2_energy;
   sim::JoulesPerByte cache_energy;

@@ -25,7 +25,7 @@ inline constexpr std::int64_t most_blocks = 1 << 24;
 // `pull`.
 struct SdmaCopySpec {
   int from = 0;  // a GPU, or host_device
-  int to = 1;    // likewise
+  int to = 1;    // a GPU, or host_device
   sim::Bytes bytes;
   std::optional<int> engine{};  // instead of the recommended one
   bool pull = false;            // by an engine of the GPU that it goes to, instead of the one that it comes from

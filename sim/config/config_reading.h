@@ -22,7 +22,7 @@ struct ConfigReading {
   ConfigNode root;
   std::vector<std::string> assignments;            // "--set gpu.sdma.engines=32", in the order given
   std::multimap<ConfigPosition, Fault> faults;     // in the order of the file
-  std::multimap<ConfigPosition, Fault> warnings;   // likewise; they fail nothing
+  std::multimap<ConfigPosition, Fault> warnings;   // in the order of the file; they fail nothing
   std::map<ConfigPosition, Parameter> parameters;  // by the position of the key
   std::optional<Parameter> base;                   // what the file stands on, once that key was taken out of the tree
 

@@ -15,7 +15,7 @@ enum class Figure {
   time,             // from the first launch until the host knows of the last end
   kernel_time,      // of one kernel (of C3 the GEMM), without its launch and the notice of its end: of traces and loops
   gemm_time,        // of the GEMM of a C3 run, from its launch to its end, as events around it measure
-  collective_time,  // of the collective of a C3 run, likewise; of a fused one, what is left when the GEMM has ended
+  collective_time,  // of its collective, as events around it measure; of a fused one, what is left after the GEMM
   over_longer,      // time over that of the longer operation alone
   gemm_stretch,     // gemm_time over that of the GEMM alone
   collective_stretch,    // collective_time over that of the collective alone
@@ -31,7 +31,7 @@ enum class Figure {
   flop_rate,             // of one GPU
   efficiency,            // of a kernel, without its launch: over the matrix peak of its CUs at the clock they had
   power,                 // of one board, mean over the run
-  clock,                 // of its engines, likewise
+  clock,                 // of one GPU's engines, mean over the run
   l2_hit_bytes,          // that the L2s of one GPU serve
   l2_miss_bytes,         // that pass on to the Infinity Cache and HBM
   cache_hit_share,       // of those, what the Infinity Cache serves

@@ -56,7 +56,7 @@ template <class Result>
 struct Answer {
   std::vector<Result> results;
   std::vector<Means> means{};           // by result; empty where they were not asked for
-  std::vector<Intervals> intervals{};   // likewise: study/ask/uncertainty.h adds them
+  std::vector<Intervals> intervals{};   // by result, where study/ask/uncertainty.h has added them
   std::vector<std::string> warnings{};  // what was left out of the question, and why
 };
 

@@ -501,7 +501,7 @@ class Play {
   models::Node node_;
   models::NamedWords words_;                                  // of packets written by hand
   std::map<std::size_t, models::CollectiveRun> collectives_;  // by place
-  std::map<std::size_t, models::FusedGemm> fused_;            // likewise
+  std::map<std::size_t, models::FusedGemm> fused_;            // by place
   sim::Gate prepared_;
   std::size_t left_ = schedule_.size();  // operations that have not ended
   // By place: it may begin; its GPUs are done with it; the host knows.

@@ -34,7 +34,7 @@ struct StepResult {
   sim::Time host{0};
   std::array<sim::Time, all_kinds.size()> by_kind{};  // sums over all kernels
   sim::Watts power;                                   // of one GPU, mean over the step
-  sim::Hertz clock;                                   // likewise
+  sim::Hertz clock;                                   // of one GPU, mean over the step
   sim::Flops flops;                                   // of products and attention on one GPU, as the model has them
   StepMemory memory;
   std::vector<std::string> warnings;

@@ -122,7 +122,7 @@ struct StepQuestion : Split {
   CollectiveCarriers chosen{};                              // of some, whatever carries the others
   std::optional<int> channels{};                            // of kernels that carry collectives; none: the library's
   models::SdmaVariant variant = models::SdmaVariant::pcpy;  // on engines, of the collectives that have it
-  bool prelaunch = false;                                   // likewise: commands are queued before the step
+  bool prelaunch = false;                                   // on engines: commands are queued before the step
   sim::Time pause{0};                                       // of the hosts before each step, as between barriers
 
   auto operator<=>(const StepQuestion&) const = default;

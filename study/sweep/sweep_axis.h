@@ -76,7 +76,7 @@ struct AxisRange {
   // The value at `u` of the way, 0 <= u < 1, in the unit of the lower end, to six digits; a whole number where both
   // ends are, or a whole number of bytes.
   std::string at(double u) const;
-  // A number of base units, likewise.
+  // A number of base units, in the unit of the lower end and to six digits.
   std::string text_of(double base) const;
 };
 

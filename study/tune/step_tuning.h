@@ -26,7 +26,7 @@ struct TunedCollective {
   std::optional<int> channels{};  // of its kernels; none: engines alone carry it
   double times = 0.0;             // so often in the step
   sim::Time time{0};              // beside what runs at the same time, as kernels of steps: launched from a graph
-  sim::Time alone{0};             // with the node to itself, likewise, with its launch and the host's notice
+  sim::Time alone{0};             // with the node to itself, from its launch until the host knows of its end
   // What the step loses, as shares of its time, where this one is carried in another way and all others stay; none
   // where it cannot be.
   std::optional<double> by_rccl{};         // with the library's channels

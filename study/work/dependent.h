@@ -21,8 +21,8 @@ namespace c3sim::study {
 
 struct DependentSchedule {
   enum class Collective { none, gather, scatter };  // none: the GEMM alone, in `pieces`
-  // finer: every shard in 8 pieces; step s has piece s of all of them. triggered: likewise, but by one GEMM, whose
-  // pieces travel as they are complete (models/collectives/fused_gemm.h).
+  // finer: every shard in 8 pieces; step s has piece s of all of them. triggered: the same pieces of one GEMM,
+  // which travel as they are complete (models/collectives/fused_gemm.h).
   enum class Grain { serial, shard, finer, triggered };
 
   Collective collective = Collective::gather;
@@ -32,7 +32,7 @@ struct DependentSchedule {
   bool fused = true;                // one GEMM per step, or one per peer and step
   CutAxis axis = CutAxis::tokens;   // 1d, or 2d: pieces of k where they are gathered, of m where they are scattered
   std::int64_t pieces = 1;          // of the GEMM alone
-  models::TriggerChoice trigger{};  // of what is triggered, likewise the following
+  models::TriggerChoice trigger{};  // of what is triggered, as path and stores are
   models::FusedPath path = models::FusedPath::direct;
   bool stores = false;
 

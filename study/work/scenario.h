@@ -23,7 +23,7 @@ enum class Strategy {
   c3_base,    // GEMM launched first, RCCL right behind
   c3_sp,      // RCCL launched first
   c3_rp,      // c3_base with CUs reserved for RCCL, the GEMM on the others: the best of scenario.splits
-  c3_sp_rp,   // c3_sp with CUs reserved likewise
+  c3_sp_rp,   // c3_sp with CUs reserved for RCCL, the best of scenario.splits
   c3_best,    // the fastest of the four above
   heuristic,  // launch order and reservation as study/c3/strategy.h decides them, without a sweep
   conccl,     // the collective on SDMA engines, one copy per peer, both launched at once

@@ -14,7 +14,7 @@ constexpr int int8 = 0;
 constexpr int bfloat16 = 9;
 constexpr int sum = 0;
 
-// ncclConfig_t of version 2.17, the first with a number of workgroups; later ones read what is there.
+// ncclConfig_t of version 2.17, the first with a number of workgroups; later versions of the library read it, too.
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
