@@ -140,7 +140,7 @@ class Lab {
   auto replay(const Operation& operation, const std::vector<int>& on, const Timed& timed) {
     record(operation, on);
     const auto launch = [this](int gpu, Stream stream) { this->gpu(gpu).launch(station(gpu).graph, stream); };
-    const auto result = timed(Operation{.launch = launch, .lane = operation.lane});
+    auto result = timed(Operation{.launch = launch, .lane = operation.lane});
     forget_graphs(on);
     return result;
   }

@@ -181,7 +181,7 @@ ResultTable without_empty_published(const ResultTable& table) {
   for (std::size_t c = 0; c < table.columns().size(); ++c) {
     const auto is_empty = [c](const std::vector<Cell>& row) { return row[c] == Cell(); };
     if (table.columns()[c].key.starts_with("published") && std::ranges::all_of(table.rows(), is_empty)) continue;
-    shown.push_back({table.columns()[c], [c](const std::vector<Cell>& row) { return row[c]; }});
+    shown.emplace_back(table.columns()[c], [c](const std::vector<Cell>& row) { return row[c]; });
   }
   return table_of(table.rows(), shown);
 }

@@ -642,7 +642,7 @@ Results to_tables(const StepTuning& tuning, const StepQuestion& question, const 
     Column column = asked.columns()[c];
     const std::size_t known = place_of(table.columns(), column.key);
     column.in_text = known < table.columns().size() && table.columns()[known].in_text;
-    shown.push_back({std::move(column), [c](const std::vector<Cell>& row) { return row[c]; }});
+    shown.emplace_back(std::move(column), [c](const std::vector<Cell>& row) { return row[c]; });
   }
   table = table_of(asked.rows(), shown);
   const std::string told = told_in_words(asked_words(StepWords{question, name}), {"model", "phase"});
