@@ -340,7 +340,7 @@ Answer<WorkResult> ask(Testbed& testbed, const Question<GemmTrial>& question, co
     trial.cus = cus;
     trial.collective = collective_before(trial, testbed);
     asked.push_back({.work = trial.shape,
-                     .schedule = schedule_of_gemm(trial, platform),
+                     .schedule = schedule_of_gemm(trial, testbed),
                      .cus = cus,
                      .between = between_of(trial),
                      .timed = kernels_of(trial)});

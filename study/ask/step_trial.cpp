@@ -66,7 +66,7 @@ std::string why_impossible(const Testbed& testbed, const StepTrial& trial) {
 }
 
 Figures observe(Testbed& testbed, const StepTrial& trial) {
-  const StepResult result = ask(testbed.platform(), trial.question, read_operators(config_folders()), testbed.factor());
+  const StepResult result = ask(testbed.platform(), trial.question, testbed.operators(), testbed.factor());
   const sim::Time all = std::accumulate(result.by_kind.begin(), result.by_kind.end(), sim::Time(0));
   const sim::Time kernels = trial.kind ? result.time_of(*trial.kind) : all;
   return {{Figure::time, sim::to_seconds(result.time).value()},

@@ -67,11 +67,6 @@ Operation later(const Work& beside) {
 
 Schedule behind(const models::ElementwiseSpec& hog, const Work& beside) { return {operation_of(hog), later(beside)}; }
 
-sim::Seconds time_of_last(const Timeline& timeline) {
-  const Span& last = timeline.operations.back();
-  return sim::to_seconds(last.end - last.start);
-}
-
 // Adds copies behind one another, and returns where the first is.
 std::size_t add_copies(Schedule& schedule, int from, int to, sim::Bytes bytes, int count) {
   const std::size_t first = schedule.size();
@@ -148,12 +143,12 @@ Figures observe(Testbed& testbed, const HogTrial& trial) {
   constexpr double near = 0.01;
   constexpr int most_runs = 6;
   const Work beside = beside_of(trial, testbed.platform());
-  const sim::Seconds alone = time_of_last(testbed.run({later(beside)}));
+  const sim::Seconds alone = sim::to_seconds(testbed.run({later(beside)}).time_of_last());
   sim::Seconds hog_lasts = certainly * alone;
   sim::Seconds time{0.0};
   for (int run = 0; run < most_runs; ++run) {
     const Timeline& timeline = testbed.run(behind(lasting(hog_of(trial), hog_lasts, testbed), beside));
-    time = time_of_last(timeline);
+    time = sim::to_seconds(timeline.time_of_last());
     const double of_its_time =
         sim::to_seconds(timeline.operations[1].end) / sim::to_seconds(timeline.operations[0].end);
     if (std::abs(of_its_time - 1.0) < near) break;

@@ -13,7 +13,6 @@
 #include "study/run/power_meter.h"
 #include "study/run/work_bounds.h"
 #include "study/serve/serve.h"
-#include "study/work/config_folders.h"
 #include "study/work/operators.h"
 #include "study/work/scenario.h"
 
@@ -59,12 +58,13 @@ Schedule schedule_of_fused(const FusedTrial& trial, const models::PlatformSpec& 
 }
 
 // What the testbed is to play; empty for trials that are no schedule.
-Schedule schedule_of(const Trial& trial, const models::PlatformSpec& platform) {
+Schedule schedule_of(const Trial& trial, const Testbed& testbed) {
+  const models::PlatformSpec& platform = testbed.platform();
   return std::visit(
       sim::Overloaded{
           // Workgroups with nothing to do.
           [](const EmptyKernelTrial&) { return Schedule{operation_of(models::ElementwiseSpec{})}; },
-          [&](const GemmTrial& gemm) { return schedule_of_gemm(gemm, platform); },
+          [&](const GemmTrial& gemm) { return schedule_of_gemm(gemm, testbed); },
           [](const AttentionTrial& attention) { return Schedule{operation_of(attention.shape)}; },
           [&](const CollectiveTrial& collective) {
             return Schedule{operation_of(complete(collective.spec, platform))};
@@ -209,9 +209,9 @@ bool asks_for_traffic(const std::set<Figure>& asked) {
 // on from there, and what the Infinity Cache serves of that, is counted. Nothing is said of a GEMM that follows others:
 // counters would tell of all of them.
 void add_traffic(Figures& figures, const Testbed& testbed, const GemmTrial& trial) {
-  models::PlatformSpec platform = testbed.platform();
-  const Schedule schedule = schedule_of_gemm(trial, platform);
+  const Schedule schedule = schedule_of_gemm(trial, testbed);
   if (schedule.size() > 1) return;
+  models::PlatformSpec platform = testbed.platform();
   platform.gpu.memory.metered = true;
   Testbed metered(platform);
   const models::MovedBytes moved = metered.run(schedule, between_of(trial)).moved.value();
@@ -268,14 +268,14 @@ void add_rates(Figures& figures, const RemoteTrial& trial, const models::Platfor
 }
 
 // What rounds the rows of the second operand, which lie along the contraction, from bf16 to fp8.
-models::ElementwiseSpec quantising_kernel(const models::GemmShape& shape) {
-  const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
-  return kernel_of(required_operator(operators, "quantise"), shape.n * shape.k, usual_element, shape.k);
+models::ElementwiseSpec quantising_kernel(const models::GemmShape& shape, const Testbed& testbed) {
+  const ElementwiseOperator& quantise = required_operator(testbed.operators(), "quantise");
+  return kernel_of(quantise, shape.n * shape.k, usual_element, shape.k);
 }
 
 // GEMMs one after the other, each with what quantises its operand, and a pause before each group of them.
-Schedule repeated(const GemmTrial& gemm, std::size_t times, const models::PlatformSpec& platform) {
-  const Schedule once = schedule_of(gemm, platform);
+Schedule repeated(const GemmTrial& gemm, std::size_t times, const Testbed& testbed) {
+  const Schedule once = schedule_of_gemm(gemm, testbed);
   const std::size_t kernels = kernels_of(gemm);
   const std::size_t of_group = kernels * static_cast<std::size_t>(gemm.group);
   Schedule schedule;
@@ -296,7 +296,7 @@ Span span_of(std::span<const Span> operations, const GemmTrial& gemm, std::size_
 }
 
 const Timeline& run_of_series(Testbed& testbed, const GemmTrial& trial, std::size_t count) {
-  return testbed.from_rest().run(repeated(trial, count, testbed.platform()));
+  return testbed.from_rest().run(repeated(trial, count, testbed));
 }
 
 Figures of_one_in_series(const Span& span, const GemmTrial& trial, const models::PlatformSpec& platform) {
@@ -327,10 +327,10 @@ Figures of_pauses(Testbed& testbed, const GemmTrial& trial, bool metered) {
   const models::PlatformSpec& platform = testbed.platform();
   const Between between = between_of(trial);
   const auto group = static_cast<std::size_t>(trial.group);
-  const sim::Time once = from_rest.run(repeated(trial, group, platform), between).makespan() + trial.pause;
+  const sim::Time once = from_rest.run(repeated(trial, group, testbed), between).makespan() + trial.pause;
   const std::size_t groups = times_until_periodic(platform.gpu.power, once);
   const std::size_t times = groups * group;
-  const Schedule schedule = repeated(trial, times, platform);
+  const Schedule schedule = repeated(trial, times, testbed);
   PowerMeter meter;
   sim::Time origin{0};
   Timeline run;
@@ -368,7 +368,7 @@ Figures of_gemm(Testbed& testbed, const GemmTrial& trial, const std::set<Figure>
   if (trial.pause > sim::Time::zero()) return of_pauses(testbed, trial, metered);
   if (trial.nth) return of_nth(testbed, trial);
   const models::PlatformSpec& platform = testbed.platform();
-  const Timeline& timeline = testbed.run(schedule_of_gemm(trial, platform), between_of(trial));
+  const Timeline& timeline = testbed.run(schedule_of_gemm(trial, testbed), between_of(trial));
   const sim::Seconds time = sim::to_seconds(timeline.time_of_last(kernels_of(trial)));
   Figures figures{{Figure::time, time.value()}};
   add_gemm(figures, trial, platform, time);
@@ -382,7 +382,7 @@ Figures of_gemm(Testbed& testbed, const GemmTrial& trial, const std::set<Figure>
 // Of all that is played once from a schedule.
 Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked) {
   const models::PlatformSpec& platform = testbed.platform();
-  const Timeline& timeline = testbed.run(schedule_of(trial, platform));
+  const Timeline& timeline = testbed.run(schedule_of(trial, testbed));
   const sim::Seconds time = sim::to_seconds(timeline.makespan());
   Figures figures{{Figure::time, time.value()}};
   if (needs_meter(asked)) add_means(figures, timeline.means.power, timeline.means.clock);
@@ -426,7 +426,8 @@ std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial&
 
 // Last of all the GEMM, which the host launches when it knows of the end of what came before; a kernel that quantises
 // its operand is launched then, and the GEMM is queued behind that.
-Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& platform) {
+Schedule schedule_of_gemm(const GemmTrial& trial, const Testbed& testbed) {
+  const models::PlatformSpec& platform = testbed.platform();
   Schedule schedule;
   if (trial.before == Before::collective) schedule.push_back(operation_of(complete(trial.collective, platform)));
   if (!schedule.empty()) {
@@ -438,7 +439,7 @@ Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& pl
     schedule.push_back(operation_of(std::move(work), mask));
     if (schedule.size() > 1) schedule.back().after = {schedule.size() - 2};
   };
-  if (trial.quantise) behind_others(quantising_kernel(trial.shape));
+  if (trial.quantise) behind_others(quantising_kernel(trial.shape, testbed));
   behind_others(trial.shape);
   return schedule;
 }
@@ -502,7 +503,7 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial) {
   std::string reason = reason_against(testbed, trial);
   // Nobody asks for an empty kernel by mistake.
   if (!reason.empty() || std::holds_alternative<EmptyKernelTrial>(trial)) return reason;
-  for (const Operation& operation : schedule_of(trial, testbed.platform())) {
+  for (const Operation& operation : schedule_of(trial, testbed)) {
     reason = testbed.why_impossible(operation.work);
     if (!reason.empty()) break;
   }

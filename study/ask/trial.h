@@ -164,7 +164,7 @@ double size_of(const Trial& trial);
 bool is_concurrent(const Trial& trial);
 
 // What a testbed plays for it, and between that and the next; none of its `nth` and `pause`.
-Schedule schedule_of_gemm(const GemmTrial& trial, const models::PlatformSpec& platform);
+Schedule schedule_of_gemm(const GemmTrial& trial, const Testbed& testbed);
 // How many of the last operations of that schedule are timed: the GEMM, and the kernel that quantises its operand.
 constexpr std::size_t kernels_of(const GemmTrial& trial) { return trial.quantise ? 2 : 1; }
 Between between_of(const GemmTrial& trial);

@@ -177,13 +177,11 @@ bool loses(const C3Result& result) {
 
 // Without columns of published figures in which nothing stands, as in a study of one's own.
 ResultTable without_empty_published(const ResultTable& table) {
-  std::vector<Shown<std::vector<Cell>>> shown;
-  for (std::size_t c = 0; c < table.columns().size(); ++c) {
-    const auto is_empty = [c](const std::vector<Cell>& row) { return row[c] == Cell(); };
-    if (table.columns()[c].key.starts_with("published") && std::ranges::all_of(table.rows(), is_empty)) continue;
-    shown.emplace_back(table.columns()[c], [c](const std::vector<Cell>& row) { return row[c]; });
-  }
-  return table_of(table.rows(), shown);
+  return columns_of(table, [&](const Column& column, std::size_t place) {
+    const auto is_empty = [place](const std::vector<Cell>& row) { return row[place] == Cell(); };
+    const bool is_left_out = column.key.starts_with("published") && std::ranges::all_of(table.rows(), is_empty);
+    return is_left_out ? std::nullopt : std::optional(column);
+  });
 }
 
 }  // namespace

@@ -65,4 +65,17 @@ ResultTable table_of(const Rows& rows, const std::vector<Shown<Row>>& shown) {
   return table;
 }
 
+// Of another table the columns that `shown` keeps, as it heads them: it is given a column and its place, and returns
+// none for one that is left out.
+template <class Heads>
+ResultTable columns_of(const ResultTable& table, const Heads& shown) {
+  std::vector<Shown<std::vector<Cell>>> columns;
+  for (std::size_t c = 0; c < table.columns().size(); ++c) {
+    if (std::optional<Column> column = shown(table.columns()[c], c)) {
+      columns.emplace_back(std::move(*column), [c](const std::vector<Cell>& row) { return row[c]; });
+    }
+  }
+  return table_of(table.rows(), columns);
+}
+
 }  // namespace c3sim::study

@@ -10,6 +10,7 @@
 #include "models/kernels/gemm.h"
 #include "sim/overloaded.h"
 #include "study/run/work_bounds.h"
+#include "study/work/config_folders.h"
 
 namespace c3sim::study {
 
@@ -220,6 +221,11 @@ sim::Time Testbed::alone(const Work& work, models::CuMask mask, std::vector<int>
 
 bool Testbed::is_memory_bound(const models::GemmShape& shape) {
   return models::is_memory_bound(models::plan_gemm(platform_.gpu, shape), idle_node_.gpu(0));
+}
+
+const std::vector<ElementwiseOperator>& Testbed::operators() const {
+  if (!operators_) operators_ = read_operators(config_folders());
+  return *operators_;
 }
 
 std::string Testbed::why_impossible(const Work& work) const {

@@ -25,6 +25,7 @@
 #include "study/run/power_meter.h"
 #include "study/run/timeline.h"
 #include "study/work/operation.h"
+#include "study/work/operators.h"
 
 namespace c3sim::study {
 
@@ -78,6 +79,9 @@ class Testbed {
 
   const models::PlatformSpec& platform() const { return platform_; }
   const Factor& factor() const { return factor_; }
+  // Those of the folders of configurations, read when they are first asked for. Throws sim::ConfigError with all that
+  // is wrong in them.
+  const std::vector<ElementwiseOperator>& operators() const;
 
   // Why no schedule may hold this work on this platform, in one sentence that says what would be accepted; empty if one
   // may.
@@ -133,6 +137,7 @@ class Testbed {
   Timeline play_settled(const Schedule& schedule, Between between) const;
   Timeline play_rounds(const Schedule& schedule, Between between) const;
   RunCache runs_;
+  mutable std::optional<std::vector<ElementwiseOperator>> operators_;  // none: nobody has asked
   std::unique_ptr<Testbed> from_rest_;
   std::unique_ptr<Testbed> as_simulated_;
   std::uint64_t unsettled_ = 0;         // instants

@@ -637,14 +637,11 @@ Results to_tables(const StepTuning& tuning, const StepQuestion& question, const 
   table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
   // People read what all ways have in common in the title, and what differs in the names of the ways.
   const ResultTable asked = with_question(table, words, "regret_percent");
-  std::vector<Shown<std::vector<Cell>>> shown;
-  for (std::size_t c = 0; c < asked.columns().size(); ++c) {
-    Column column = asked.columns()[c];
+  table = columns_of(asked, [&](Column column, std::size_t) {
     const std::size_t known = place_of(table.columns(), column.key);
     column.in_text = known < table.columns().size() && table.columns()[known].in_text;
-    shown.emplace_back(std::move(column), [c](const std::vector<Cell>& row) { return row[c]; });
-  }
-  table = table_of(asked.rows(), shown);
+    return std::optional(column);
+  });
   const std::string told = told_in_words(asked_words(StepWords{question, name}), {"model", "phase"});
   results.title = fmt::format("What to choose for a step of {}: {}{}{}", question.model.name, to_string(question.phase),
                               told.empty() ? "" : ", asked with ", told);

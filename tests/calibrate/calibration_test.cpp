@@ -10,6 +10,7 @@
 #include "calibrate/readers/reader.h"
 #include "sim/config/config_error.h"
 #include "tests/calibrate/shipped_files.h"
+#include "tests/config_fault.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
 
@@ -55,12 +56,7 @@ const FittedParameter& fitted(const Calibration& calibration, const std::string&
 }
 
 std::string faults_of_fit(const std::filesystem::path& base, std::vector<Reading> files) {
-  try {
-    calibrate(base, files, with_folders());
-  } catch (const sim::ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return config_fault([&] { calibrate(base, files, with_folders()); });
 }
 
 TEST(Calibration, FindsTheParametersThatMeasurementsWereMadeWith) {

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "tests/calibrate/shipped_files.h"
+#include "tests/config_fault.h"
 #include "tests/testing.h"
 
 namespace c3sim::calibrate {
@@ -15,12 +16,7 @@ Reading read_for_fit(const std::filesystem::path& path) { return admit_to_fit(sh
 std::string faults_of_file(const std::filesystem::path& path) {
   const Reading reading = read_for_fit(path);
   if (!reading.faults.empty()) return sim::ConfigError(reading.faults).what();
-  try {
-    require_measurements({reading});
-  } catch (const sim::ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return config_fault([&] { require_measurements({reading}); });
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <boost/algorithm/string/replace.hpp>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -25,13 +26,6 @@ struct Said {
 
 // Runs the words of a command line; `settings` is the text of the step.
 using RunWords = std::function<Said(const std::vector<std::string>& words, const std::string& settings)>;
-
-inline std::string with_all(std::string text, const std::string& what, const std::string& by) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
-    text.replace(at, what.size(), by);
-  }
-  return text;
-}
 
 // The words of a line, of which some may stand in quotes; '' is an empty one.
 inline std::vector<std::string> words_of_line(const std::string& line) {
@@ -80,7 +74,8 @@ inline std::string said_of_script(const Sample& sample, const std::filesystem::p
   }
   std::string said;
   for (const auto& [step, text] : sample.inputs) {
-    if (step.starts_with("$ ")) said += said_of_step(with_all(step.substr(2), "$SOURCE", C3SIM_SOURCE_DIR), text, run);
+    if (step.starts_with("$ "))
+      said += said_of_step(boost::replace_all_copy(step.substr(2), "$SOURCE", C3SIM_SOURCE_DIR), text, run);
     if (step.starts_with(">")) {
       std::ofstream(step.substr(step.rfind(' ') + 1), step.starts_with(">>") ? std::ios::app : std::ios::out) << text;
     }
@@ -92,7 +87,7 @@ inline std::string said_of_script(const Sample& sample, const std::filesystem::p
   for (const std::string& file : left) said += "leaves " + file + '\n';
   fs::current_path(before);
   fs::remove_all(folder);
-  return with_all(said, C3SIM_SOURCE_DIR, "$SOURCE");
+  return boost::replace_all_copy(said, C3SIM_SOURCE_DIR, "$SOURCE");
 }
 
 }  // namespace c3sim

@@ -74,7 +74,9 @@ TEST(ValidationSamples, SayWhatIsWrong) {
       study::Testbed testbed(shipped_library().platforms({"mi300x", {}}).spec);
       ClaimBook(file).predict(std::vector<std::string>{"a"}, {testbed, shipped_library().experiments, {}});
     });
-    return with_all(with_all(said, folder.path().string() + "/", ""), C3SIM_SOURCE_DIR, "$SOURCE") + '\n';
+    return boost::replace_all_copy(boost::replace_all_copy(said, folder.path().string() + "/", ""), C3SIM_SOURCE_DIR,
+                                   "$SOURCE") +
+           '\n';
   });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/calibrate/shipped_files.h"
+#include "tests/config_fault.h"
 #include "tests/config_folders.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
@@ -144,12 +145,7 @@ TEST(PlatformText, HasAssignmentsWrittenIntoIt) {
 
 TEST(PlatformText, ChecksAssignmentsAsItChecksTheFile) {
   const auto fault = [](const std::string& text, const std::string& assignment) {
-    try {
-      on_h200(text, std::vector{assignment});
-    } catch (const sim::ConfigError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return config_fault([&] { on_h200(text, std::vector{assignment}); });
   };
   EXPECT_THAT(fault("", "gpus=400"), HasSubstr("--set gpus=400: gpus: '400' must lie between 1 and 64"));
   EXPECT_THAT(fault("", "gpu.power.idel=90 W"), HasSubstr("did you mean 'gpu.power.idle'?"));

@@ -78,7 +78,7 @@ std::string words_of_folder(const Sample& sample,
   for (const auto& [name, text] : sample.inputs) std::ofstream(folder / name, std::ios::binary) << text;
   std::string words = words_or_refusal([&] { return read(folder / sample.inputs.at(0).first); });
   std::filesystem::remove_all(folder);
-  return with_all(std::move(words), folder.string() + "/", "");
+  return boost::replace_all_copy(words, folder.string() + "/", "");
 }
 
 TEST(ReadSamples, OfFilesBesideEachOther) {

@@ -9,6 +9,7 @@
 #include "models/platform/platform_config.h"
 #include "models/platform/platform_spec.h"
 #include "sim/config/config_error.h"
+#include "tests/config_fault.h"
 #include "tests/config_folders.h"
 
 namespace c3sim::models {
@@ -36,12 +37,7 @@ PlatformSpec read(const std::string& pairs, const std::vector<std::string>& assi
 }
 
 std::string faults_of(const std::string& pairs) {
-  try {
-    read(pairs);
-  } catch (const sim::ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  return config_fault([&] { read(pairs); });
 }
 
 std::string pair(const std::string& first, const std::string& second, const std::string& correlation) {

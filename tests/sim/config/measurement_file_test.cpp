@@ -16,6 +16,7 @@
 #include "sim/config/csv_file.h"
 #include "sim/config/csv_lexer.h"
 #include "sim/config/measurement_text.h"
+#include "tests/config_fault.h"
 #include "tests/gzip.h"
 
 namespace c3sim::sim {
@@ -31,14 +32,11 @@ using Use = std::function<void(CsvFile&)>;
 
 // What a person reads when `use` finds fault with the text as f.csv; empty where it finds none.
 std::string faults_of_use(std::string_view text, const Use& use) {
-  try {
+  return config_fault([&] {
     CsvFile file = file_of(text);
     use(file);
     file.check();
-  } catch (const sim::ConfigError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 TEST(CsvFile, FindsCellsByColumnWhereverCommentsStand) {

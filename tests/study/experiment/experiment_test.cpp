@@ -8,7 +8,7 @@
 #include "study/c3/c3_study.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/work/operation_graph.h"
-#include "tests/study/config_fault.h"
+#include "tests/config_fault.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
 

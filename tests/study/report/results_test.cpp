@@ -15,7 +15,7 @@
 #include "study/report/results_folder.h"
 #include "study/report/statistics.h"
 #include "study/report/table_figure.h"
-#include "tests/study/config_fault.h"
+#include "tests/config_fault.h"
 #include "tests/testing.h"
 
 namespace c3sim::study {

@@ -9,7 +9,7 @@
 #include "study/run/gemm_profiles.h"
 #include "study/run/testbed.h"
 #include "study/work/config_folders.h"
-#include "tests/study/config_fault.h"
+#include "tests/config_fault.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
 

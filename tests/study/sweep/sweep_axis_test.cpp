@@ -7,7 +7,7 @@
 #include <set>
 
 #include "study/sweep/sweep_results.h"
-#include "tests/study/config_fault.h"
+#include "tests/config_fault.h"
 #include "tests/testing.h"
 
 namespace c3sim::study {

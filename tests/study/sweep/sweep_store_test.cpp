@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "study/sweep/distribution.h"
-#include "tests/study/config_fault.h"
+#include "tests/config_fault.h"
 #include "tests/testing.h"
 
 namespace c3sim::study {

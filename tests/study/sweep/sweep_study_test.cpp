@@ -9,7 +9,7 @@
 #include "study/step/step.h"
 #include "study/sweep/distribution.h"
 #include "study/sweep/sweep_results.h"
-#include "tests/study/config_fault.h"
+#include "tests/config_fault.h"
 #include "tests/study/fitted_platform.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"

@@ -12,7 +12,7 @@
 #include "study/report/statistics.h"
 #include "study/uncertainty/fidelity.h"
 #include "study/uncertainty/latin_hypercube.h"
-#include "tests/study/config_fault.h"
+#include "tests/config_fault.h"
 #include "tests/study/fitted_platform.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"

@@ -5,7 +5,7 @@
 
 #include "sim/config/config_error.h"
 
-namespace c3sim::study {
+namespace c3sim {
 
 // What the ConfigError says that the call throws; empty where it throws none.
 std::string config_fault(const auto& call) {
@@ -17,4 +17,4 @@ std::string config_fault(const auto& call) {
   return {};
 }
 
-}  // namespace c3sim::study
+}  // namespace c3sim
