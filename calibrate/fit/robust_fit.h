@@ -75,10 +75,10 @@ struct FitErrors {
   Eigen::MatrixXd slopes;  // at the solution: slopes_at
 };
 
-// Of a solution: the sandwich of White (Econometrica 48, 1980), in which rows of a kind share one variance, that of
-// their residuals and at least their noise. An unknown whose cost, two standard errors away and with all others fitted
-// anew, is more than 1.5 times off what slopes promise, or that ended at a limit, gets its interval and error from
-// its profile: where the cost has risen as far as it does at the ends of a normal interval of 95 %.
+// Tells the errors of a solution by the sandwich of White (Econometrica 48, 1980), in which rows of a kind share one
+// variance, that of their residuals and at least their noise. An unknown whose cost, two standard errors away and with
+// all others fitted anew, is more than 1.5 times off what slopes promise, or that ended at a limit, gets its interval
+// and error from its profile: where the cost has risen as far as it does at the ends of a normal interval of 95 %.
 FitErrors errors_of(const Solution& solution, const Residuals& residuals, std::span<const FitRow> rows);
 
 // How far a solution (rows: its unknowns) moves when something else moves its residuals with these slopes (rows:

@@ -1,12 +1,12 @@
 // Logs of rccl-tests and nccl-tests.
 //
-// As text, what all_reduce_perf and its siblings print: comments that describe the test, a table with the times of
+// The text that all_reduce_perf and its siblings print has comments that describe the test, a table with the times of
 // every size, and in between what MPI, the library and the shell had to say.
 //
-// The JSON that rccl-tests and nccl-tests write: one record per size with the times of both runs (nccl-tests, -J FILE:
-// size, out_of_place {time, nwrong}, in_place {...}, beside args, config and devices), or one per run (rccl-tests,
-// -Z json -x FILE: name, nodes, ranks, gpusPerRank, or gpus where it is built without MPI, size, inPlace, time, wrong).
-// And the rows of the same names that rccl-tests writes with -Z csv. Times in microseconds.
+// The JSON that rccl-tests and nccl-tests write has one record per size with the times of both runs (nccl-tests, -J
+// FILE: size, out_of_place {time, nwrong}, in_place {...}, beside args, config and devices), or one per run
+// (rccl-tests, -Z json -x FILE: name, nodes, ranks, gpusPerRank, or gpus where it is built without MPI, size, inPlace,
+// time, wrong). The rows that rccl-tests writes with -Z csv have the same names. Times are in microseconds.
 #include "calibrate/readers/rccl_tests.h"
 
 #include <fmt/format.h>
@@ -467,9 +467,9 @@ const LogCell* behind(const LogCells& words, std::string_view name) {
   return found == words.end() || found + 1 == words.end() ? nullptr : &*(found + 1);
 }
 
-// Of the table: "size count type redop root", "time algbw busbw #wrong" out of place and in place, and perhaps the time
-// of day. Old versions have no redop and root, or one of them alone, or leave them blank; and they print the largest
-// relative error instead of how many elements are wrong.
+// These are the columns of the table: "size count type redop root", "time algbw busbw #wrong" out of place and in
+// place, and perhaps the time of day. Old versions have no redop and root, or one of them alone, or leave them blank;
+// and they print the largest relative error instead of how many elements are wrong.
 struct Heads {
   static constexpr std::size_t per_run = 4;
   static constexpr std::size_t never_blank = 3;

@@ -1,5 +1,5 @@
-// What a page shows: sections of text, charts and tables; how that becomes JSON and one HTML file; and the page of an
-// answer.
+// A page shows sections of text, charts and tables. Here it becomes JSON and one HTML file, and an answer becomes a
+// page.
 #pragma once
 
 #include <cstddef>

@@ -97,12 +97,12 @@ std::vector<std::size_t> within_error(const Decision& decision, double error);
 // What is wrong is recorded; the caller has read `platform` and finishes the configuration.
 TuningQuestion read_tuning_question(sim::Section root, const Testbed& testbed);
 
-// What tuning found: tables "choices" (every decision), "rules" (how good simple rules are), "thresholds" (engines or
-// kernels), "tuner" (lines for RCCL) and "measure" (what predictions cannot tell, and the command that would), and
-// tuning_files().
+// Tells what tuning found in tables "choices" (every decision), "rules" (how good simple rules are), "thresholds"
+// (engines or kernels), "tuner" (lines for RCCL) and "measure" (what predictions cannot tell, and the command that
+// would), and tuning_files().
 Results tuning_results(const Tuning& tuning, const models::PlatformSpec& platform);
 
-// What tuning found, to carry away:
+// Writes what tuning found into files that other programs read:
 // decisions.yaml   the rules on static sizes, leaf by leaf
 // decisions.h      the same as C++17 functions without any include
 // rccl_tuner_gfx942.csv (of another fabric than MI300X's: nccl_tuner.csv)   lines for the library's own CSV tuner

@@ -211,7 +211,7 @@ TEST(Memory, LeavesOutALevelThatTheMachineLacks) {
   EXPECT_EQ(memory.latency_path(), std::vector{memory.hbm()});
 }
 
-// What memories that know collectives would do: channels set apart for them, or requests that overtake (ConCCL, section
+// Memories that know collectives set channels apart for them, or let their requests overtake (ConCCL, section
 // VII-A).
 
 // Rates in GB/s of a GEMM and of another tenant that both only read, as fast as HBM lets them; nothing in flight: no
