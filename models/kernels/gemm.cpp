@@ -42,7 +42,7 @@ Demand demand_of(const GemmTrafficModel& model, const GpuSpec& gpu, const Stream
   const PrecisionSpec precision = gpu.gemm.precision(model.plan().shape.dtype).value();
   demand.matrix_per_cycle = precision.flops_per_cycle_per_cu * model.plan().efficiency;
   demand.matrix_energy = precision.energy;
-  demand.knee = gpu.gemm.library.knee;
+  demand.knee = gpu.gemm.library_of(model.plan().shape).knee;
   return demand;
 }
 
@@ -66,18 +66,19 @@ Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& str
   const double first = stream.cached_operands ? 0.0 : traffic_of(cached, gpu).first_loads();
   const GemmTrafficModel model = traffic_of(first > 0.0 ? plan_gemm(gpu, shape, first) : cached, gpu);
   const GemmPlan& plan = model.plan();
+  const GemmLibrary& library = gpu.gemm.library_of(shape);
   Kernel kernel;
   kernel.shape.name = "gemm";
   kernel.shape.tenant = Tenant::gemm;
   kernel.shape.workgroups = static_cast<int>(plan.pieces());
   kernel.shape.workgroup = plan.kernel.workgroup;
-  kernel.shape.dealing = gpu.gemm.library.schedule;
+  kernel.shape.dealing = library.schedule;
   kernel.shape.stream = stream;
-  kernel.shape.time_spread = gpu.gemm.library.time_spread;
-  kernel.start_up = start_up_of(gpu.gemm.library, plan.kernel);
+  kernel.shape.time_spread = library.time_spread;
+  kernel.start_up = start_up_of(library, plan.kernel);
   kernel.work = plan.piece_flops();
   kernel.alone = plan.alone_share;
-  if (gpu.gemm.library.shares_last) share_last(kernel, gpu, plan);
+  if (library.shares_last) share_last(kernel, gpu, plan);
   // Its traffic on the whole GPU at the matrix rate of the rated clock.
   const double rate = plan.efficiency * gpu.peak_flops(shape.dtype) * (gpu.power.rated_clock / gpu.power.highest_clock);
   kernel.l2_fill = sim::BytesPerSecond(rate * model.undisturbed().beyond_l2_bytes());

@@ -44,13 +44,15 @@ double row_conflicts(const GemmLibrary& library, const GemmShape& shape) {
 }
 
 Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, double first_loads) {
-  const GemmLibrary& library = gpu.gemm.library;
+  const GemmLibrary& library = gpu.gemm.library_of(plan.shape);
   const double tile_m = plan.kernel.tile_m;
   const double tile_n = plan.kernel.tile_n;
   const double depth = plan.kernel.depth;
   const PrecisionSpec precision = gpu.gemm.precision(plan.shape.dtype).value();
-  const double flops_per_cycle =
-      precision.flops_per_cycle_per_cu * precision.efficiency_of(plan.shape.layout) * library.efficiency;
+  const bool is_own = plan.shape.dtype == Dtype::fp8 && library.fp8_efficiency;
+  const double of_bf16 = is_own ? *library.fp8_efficiency : precision.efficiency_of(plan.shape.layout);
+  const double unpacked = plan.shape.weights ? library.packed_efficiency : 1.0;
+  const double flops_per_cycle = precision.flops_per_cycle_per_cu * of_bf16 * unpacked * library.efficiency;
   // A workgroup that fetches operands and multiplies them by turns keeps the pipes busy half of the time; a second one
   // has its turn meanwhile.
   const int in_turn = library.loads_ahead ? together : std::max(together, 2);
@@ -82,7 +84,7 @@ bool is_tuned_for(const GemmKernelSpec& kernel, const GemmShape& shape) {
 
 // How the kernel cuts the product.
 GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel) {
-  const GemmLibrary& library = gpu.gemm.library;
+  const GemmLibrary& library = gpu.gemm.library_of(shape);
   GemmPlan plan;
   plan.shape = shape;
   plan.kernel = kernel;
@@ -104,7 +106,8 @@ double rounds(const GpuSpec& gpu, const GemmPlan& plan) {
 }
 
 double start_up_cycles(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
-  return sim::to_seconds(start_up_of(gpu.gemm.library, kernel)).value() * gpu.power.rated_clock.value();
+  const GemmLibrary& library = gpu.gemm.library_of(kernel.tuned_for);
+  return sim::to_seconds(start_up_of(library, kernel)).value() * gpu.power.rated_clock.value();
 }
 
 // So much longer than modelled a step of this kernel was measured to take at the size that it was tuned for, as far as
@@ -178,7 +181,8 @@ double cycles(const GpuSpec& gpu, const GemmPlan& plan, double longer, double fi
     const Cycles each = cycles_of_pieces(gpu, plan, together, first_loads);
     const double pipes = std::min(longer, 1.0) * each.multiplying + each.around;
     const double bent =
-        1.0 / Bend{1.0 / (static_cast<double>(workgroups) * through_memory), gpu.gemm.library.knee}.of(1.0 / pipes);
+        1.0 / Bend{1.0 / (static_cast<double>(workgroups) * through_memory), gpu.gemm.library_of(plan.shape).knee}.of(
+                  1.0 / pipes);
     return std::max(bent, static_cast<double>(workgroups) * std::max(through_l2, through_memory));
   };
   const std::int64_t slots = std::int64_t{gpu.cus()} * plan.per_cu;
@@ -227,7 +231,7 @@ struct Choice {
 Choice fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmKernelSpec> kernels,
                double first_loads) {
   constexpr double clearly = 0.97;  // about what modelled times of large products are off by
-  const GemmLibrary& library = gpu.gemm.library;
+  const GemmLibrary& library = gpu.gemm.library_of(shape);
   std::optional<Choice> usual;
   std::optional<Choice> best;
   double least = 0.0;
@@ -323,12 +327,13 @@ sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel) 
 }
 
 GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, double first_loads) {
-  const std::span<const GemmKernelSpec> kernels = kernels_for(gpu.gemm.library, shape.dtype);
+  const GemmLibrary& library = gpu.gemm.library_of(shape);
+  const std::span<const GemmKernelSpec> kernels = kernels_for(library, shape.dtype);
   const GemmKernelSpec& nearest = *std::ranges::min_element(
       kernels, {}, [&](const GemmKernelSpec& kernel) { return distance(kernel.tuned_for, shape); });
   GemmPlan plan = plan_with(gpu, shape, nearest, longer_than_modelled(gpu, nearest), first_loads);
   if (!plan.tuned) {
-    plan = gpu.gemm.library.by_modelled_time
+    plan = library.by_modelled_time
                ? fastest(gpu, shape, kernels, first_loads).plan
                : no_slower_than_larger(gpu, fastest(gpu, shape, std::span(&nearest, 1), first_loads), kernels,
                                        first_loads);

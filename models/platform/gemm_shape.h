@@ -26,6 +26,7 @@ struct GemmShape {
   std::int64_t products = 1;  // so many alike in one kernel, each of operands of its own: batched, or grouped
   Layout layout = Layout::forward;
   std::optional<Dtype> weights{};  // format of A in memory, which a kernel unpacks; none: that of the product
+  bool of_experts = false;         // by the kernels that serving frameworks have for experts of a layer
 
   static constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
   static constexpr double element_bytes = 2.0;  // of bf16 and fp16

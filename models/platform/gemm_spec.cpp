@@ -28,6 +28,8 @@ GemmLibrary read_library(sim::Section& section) {
     section.fault("shares_last", "asks for workgroups that stay on their CUs: schedule persistent");
   }
   library.efficiency = section.number("efficiency", 0.01, 1.0);
+  if (section.has("fp8_efficiency")) library.fp8_efficiency = section.number("fp8_efficiency", 0.01, 2.0);
+  library.packed_efficiency = section.number("packed_efficiency", 0.01, 1.0, 1.0);
   library.tile_overhead = section.number("tile_overhead", 0.0, 100.0);
   library.least_step = section.number("least_step", 0.0, 1e6);
   library.cold_operands = section.number("cold_operands", 0.0, 10.0);
@@ -68,6 +70,10 @@ std::optional<PrecisionSpec> GemmSpec::precision(Dtype dtype) const {
   return {};
 }
 
+const GemmLibrary& GemmSpec::library_of(const GemmShape& shape) const {
+  return shape.of_experts && experts_library ? *experts_library : library;
+}
+
 GemmSpec GemmSpec::read(sim::Section section, const CuResources& cu, const GemmKernelTables& tables) {
   GemmSpec spec;
   spec.flops_per_cycle_per_cu = section.number("flops_per_cycle_per_cu", 1.0, 1e6);
@@ -79,25 +85,33 @@ GemmSpec GemmSpec::read(sim::Section section, const CuResources& cu, const GemmK
       spec.others[static_cast<std::size_t>(dtype)] = read_precision(row);
     }
   }
-  const std::string wanted = section.name("library");
-  bool found = false;
+  std::vector<GemmLibrary> libraries;
   for (sim::Section row : section.list("libraries")) {
-    GemmLibrary library = read_library(row);
-    spec.libraries.push_back(library.name);
-    if (library.name != wanted) continue;
-    found = true;
-    spec.library = std::move(library);
+    libraries.push_back(read_library(row));
+    spec.libraries.push_back(libraries.back().name);
   }
-  if (!found) {
-    section.fault("library", "no library is named '" + wanted + "'" + sim::name_hint(wanted, spec.libraries));
-    return spec;
+  // The library that `key` names, with its table of kernels; nothing, and a fault, where there is none.
+  const auto named_by = [&](std::string_view key) -> std::optional<GemmLibrary> {
+    const std::string wanted = section.name(key);
+    const auto found = std::ranges::find(libraries, wanted, &GemmLibrary::name);
+    if (found == libraries.end()) {
+      section.fault(key, "no library is named '" + wanted + "'" + sim::name_hint(wanted, spec.libraries));
+      return {};
+    }
+    const GemmKernelTable* const table = tables.find(wanted);
+    if (table == nullptr) {
+      section.fault(key, "there is no table kernels/" + wanted + ".csv in a folder of configurations");
+      return {};
+    }
+    GemmLibrary library = *found;
+    library.kernels = table->on(cu);
+    return library;
+  };
+  if (std::optional<GemmLibrary> library = named_by("library")) spec.library = *std::move(library);
+  if (section.has("experts_library")) spec.experts_library = named_by("experts_library");
+  if (spec.experts_library) {
+    for (GemmKernelSpec& kernel : spec.experts_library->kernels) kernel.tuned_for.of_experts = true;
   }
-  const GemmKernelTable* const table = tables.find(wanted);
-  if (table == nullptr) {
-    section.fault("library", "there is no table kernels/" + wanted + ".csv in a folder of configurations");
-    return spec;
-  }
-  spec.library.kernels = table->on(cu);
   return spec;
 }
 

@@ -25,13 +25,15 @@ struct GemmLibrary {
   bool splits = false;            // the contraction of such a size is split where the tiles leave CUs without work
   double least_busy = 0.0;        // of the CUs, in such a split at least, however little it gains
   int undivided_columns = 0;      // such a size of no more is not cut along them
-  Dealing schedule = Dealing::per_xcd;  // how tiles reach the CUs
-  bool shares_last = false;             // the tiles of a last wave that is not full are shared out (Stream-K)
-  double efficiency = 0.0;              // share of the matrix peak at the actual clock that the loop along k reaches
-  double tile_overhead = 0.0;           // cycles per element of a tile with nothing multiplied: first loads, output
-  double least_step = 0.0;              // cycles of a workgroup in a step along k, however small: latency
-  double cold_operands = 0.0;           // so much longer a step takes whose operands are not in the Infinity Cache
-  double knee = 0.0;                    // of its roofline: see models::Bend
+  Dealing schedule = Dealing::per_xcd;   // how tiles reach the CUs
+  bool shares_last = false;              // the tiles of a last wave that is not full are shared out (Stream-K)
+  double efficiency = 0.0;               // share of the matrix peak at the actual clock that the loop along k reaches
+  std::optional<double> fp8_efficiency;  // over that, of its kernels for fp8; none: as PrecisionSpec has it
+  double packed_efficiency = 1.0;        // over that, of kernels that unpack weights on their way to the matrix pipes
+  double tile_overhead = 0.0;            // cycles per element of a tile with nothing multiplied: first loads, output
+  double least_step = 0.0;               // cycles of a workgroup in a step along k, however small: latency
+  double cold_operands = 0.0;            // so much longer a step takes whose operands are not in the Infinity Cache
+  double knee = 0.0;                     // of its roofline: see models::Bend
   sim::Time start_up{0};    // before the first workgroup: state that it resets; again where parts are added up
   int steps_in_flight = 1;  // along k, whose operands a workgroup keeps under way
   bool loads_ahead = true;  // while it multiplies; else it does one behind the other
@@ -71,11 +73,14 @@ struct GemmSpec {
   double flops_per_cycle_per_cu = 0.0;                                   // of bf16
   std::array<std::optional<PrecisionSpec>, all_dtypes.size()> others{};  // by Dtype; fp16 is as bf16 unless it is here
   GemmLibrary library;                                                   // the one in use
+  std::optional<GemmLibrary> experts_library;                            // of products of experts in served models
   std::vector<std::string> libraries;                                    // the names of all
   std::vector<GemmProfile> profiles;                                     // of shapes that have one
 
   // None where the platform has no rate for it.
   std::optional<PrecisionSpec> precision(Dtype dtype) const;
+  // Whose kernels compute this product. Those for experts where it asks for them and the platform has some.
+  const GemmLibrary& library_of(const GemmShape& shape) const;
   static GemmSpec read(sim::Section section, const CuResources& cu, const GemmKernelTables& tables);
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "study/run/parallel.h"
 #include "study/step/step.h"
 #include "study/step/step_faults.h"
 
@@ -94,7 +95,8 @@ BatchTimes::BatchTimes(const models::PlatformSpec& platform, const StepQuestion&
       roomy_(platform),
       question_(question),
       operators_(operators),
-      captured_(question.graph ? captured : 0) {
+      captured_(question.graph ? captured : 0),
+      jobs_(fineness == BatchGrid::fine ? 0 : 1) {
   question_.graph = true;
   roomy_.gpu.memory.hbm_capacity = sim::Bytes(1e18);
   const int per_octave = fineness == BatchGrid::fine ? 2 : 1;
@@ -112,12 +114,17 @@ void BatchTimes::Cost::add(double share, const Cost& of) {
   joules += share * of.joules;
 }
 
-// Each corner about the place has a share.
-BatchTimes::Cost BatchTimes::Grid::at(const std::array<double, 3>& place,
+// Each corner about the place has a share. Those that are not known yet are independent of each other.
+BatchTimes::Cost BatchTimes::Grid::at(const std::array<double, 3>& place, int jobs,
                                       const std::function<Cost(const Point&)>& ask) {
   std::array<AxisPlace, 3> places;
   for (std::size_t i = 0; i < axes.size(); ++i) places[i] = place_on(axes[i], place[i]);
-  Cost sum;
+  struct Corner {
+    double share = 0.0;
+    Cost* cost = nullptr;
+  };
+  std::vector<Corner> corners;
+  std::vector<std::map<Point, Cost>::iterator> unknown;
   for (std::size_t corner = 0; corner < 8; ++corner) {
     double share = 1.0;
     Point point{};
@@ -129,9 +136,18 @@ BatchTimes::Cost BatchTimes::Grid::at(const std::array<double, 3>& place,
     }
     if (share == 0.0) continue;
     const auto [found, is_new] = points.try_emplace(point);
-    if (is_new) found->second = ask(point);
-    sum.add(share, found->second);
+    if (is_new) unknown.push_back(found);
+    corners.push_back({share, &found->second});
   }
+  try {
+    const auto ask_unknown = [&](std::size_t i) { unknown[i]->second = ask(unknown[i]->first); };
+    for_each_index(unknown.size(), ask_unknown, {}, jobs);
+  } catch (...) {
+    for (const auto& point : unknown) points.erase(point);
+    throw;
+  }
+  Cost sum;
+  for (const Corner& corner : corners) sum.add(corner.share, *corner.cost);
   return sum;
 }
 
@@ -169,19 +185,19 @@ BatchCost BatchTimes::cost(const Batch& of_all) {
   using Point = Grid::Point;
   const bool decodes = batch.chunks == 0;
   const auto of_chunks = [&](const Point& at) { return attention(Phase::prefill, at[0], at[1], at[2]); };
-  Cost sum = others_.at(decodes).at({static_cast<double>(batch.tokens())},
+  Cost sum = others_.at(decodes).at({static_cast<double>(batch.tokens())}, jobs_,
                                     [&](const Point& point) { return others(decodes, point[0]); });
   if (batch.decoding > 0) {
     const double sequences = static_cast<double>(batch.decoding);
     const double context = static_cast<double>(batch.decoding_context) / sequences;
-    sum.add(1.0, batch.verified > 1 ? chunks_.at({sequences, static_cast<double>(batch.verified), context}, of_chunks)
-                                    : decoding_.at({context, sequences}, [&](const Point& at) {
-                                        return attention(Phase::decode, at[1], 1, at[0]);
-                                      }));
+    sum.add(1.0, batch.verified > 1
+                     ? chunks_.at({sequences, static_cast<double>(batch.verified), context}, jobs_, of_chunks)
+                     : decoding_.at({context, sequences}, jobs_,
+                                    [&](const Point& at) { return attention(Phase::decode, at[1], 1, at[0]); }));
   }
   if (batch.chunks > 0) {
     sum.add(1.0, chunks_.at({static_cast<double>(batch.chunks), batch.tokens_of_chunk(), batch.context_of_chunk()},
-                            of_chunks));
+                            jobs_, of_chunks));
   }
   if (is_by_op(batch)) {
     const auto [launches, is_new] = launches_.try_emplace(decodes);

@@ -487,11 +487,11 @@ class Forward {
     const std::int64_t first = model_.first_ffn() / model_.ffn * experts.ffn;
     write_dispatch(writer_, name("dispatch"), experts, beside);
     if (!by_peers()) quantise("up", experts.copies, model_.hidden);
-    writer_.gemm(name("up"), first, model_.hidden, experts.tokens, experts.busy);
+    writer_.gemm_of_experts(name("up"), first, model_.hidden, experts.tokens, experts.busy);
     activate(elements_of(experts.copies, experts.ffn));
     quantise("down", experts.copies, experts.ffn);
     if (between) between();
-    writer_.gemm(name("down"), model_.hidden, experts.ffn, experts.tokens, experts.busy);
+    writer_.gemm_of_experts(name("down"), model_.hidden, experts.ffn, experts.tokens, experts.busy);
     write_combine(writer_, name("combine"), experts);
   }
 

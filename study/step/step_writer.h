@@ -65,6 +65,13 @@ class StepWriter {
                std::int64_t products = 1) {
     return product(name, {.m = out, .n = tokens, .k = in, .products = products});
   }
+  // The same of so many experts. What serving systems compile has kernels of its own for these.
+  Written gemm_of_experts(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
+                          std::int64_t experts) {
+    return product(
+        name,
+        {.m = out, .n = tokens, .k = in, .products = experts, .of_experts = question_.kernels == Kernels::compiled});
+  }
   // One whose operands are as the stream is, whatever format others are multiplied in.
   Written plain_gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens) {
     return add(name, Kind::gemm,

@@ -27,7 +27,9 @@ inline PlatformSpec read_platform(const std::string& file, const std::vector<std
 inline PlatformSpec mi300x(const std::vector<std::string>& assignments = {}) {
   return read_platform(mi300x_file(), assignments);
 }
-inline PlatformSpec h200() { return read_platform(platform_file("h200")); }
+inline PlatformSpec h200(const std::vector<std::string>& assignments = {}) {
+  return read_platform(platform_file("h200"), assignments);
+}
 
 // Two XCDs. No latency, so that only bandwidth counts.
 inline MemorySpec round_memory() {
