@@ -61,7 +61,7 @@ class GoldenFile : public testing::Test {
  protected:
   std::string fault(const std::string& text) const {
     const std::filesystem::path file = folder_.write("g.csv", text);
-    return fault_of([&] { read_golden(file); });
+    return config_fault([&] { read_golden(file); });
   }
   static std::string signed_text(const std::string& body) {
     return "# predictions of all suites; sha256 of what follows: " + study::sha256(body) + "\n" + body;
@@ -174,7 +174,7 @@ class PredictionFileTest : public testing::Test {
  protected:
   std::filesystem::path written(const std::string& text) const { return folder_.write("p.json", text); }
   std::string fault(const std::string& text) const {
-    return fault_of([&] { read_prediction_json(written(text)); });
+    return config_fault([&] { read_prediction_json(written(text)); });
   }
   static std::string text() {
     Case impossible = case_of_gather(4, 1.0, {});
@@ -268,7 +268,7 @@ TEST_F(Scoring, TellsWhatWasPredictedAndNotMeasured) {
 }
 
 TEST_F(Scoring, OfNothingThatWasPredictedIsAFault) {
-  EXPECT_THAT(fault_of([&] { scored({case_of_gather(2048, 4.0, {})}); }),
+  EXPECT_THAT(config_fault([&] { scored({case_of_gather(2048, 4.0, {})}); }),
               HasSubstr("m.csv:2: time: cannot be compared: the file of predictions has none of it"));
 }
 

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <string>
 
-#include "sim/config/config_error.h"
 #include "study/run/platform_file.h"
+#include "tests/config_fault.h"
 #include "tests/config_folders.h"
 #include "validate/validation.h"
 
@@ -60,16 +60,5 @@ class Folder {
  private:
   std::filesystem::path path_;
 };
-
-// The message of the ConfigError that this throws; empty where it does not.
-template <class Do>
-std::string fault_of(const Do& act) {
-  try {
-    act();
-  } catch (const sim::ConfigError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 }  // namespace c3sim::validate

@@ -25,7 +25,7 @@ Suite read(const std::string& text) {
                     ClaimBook(shipped_library().claims).papers());
 }
 std::string fault(const std::string& text) {
-  return fault_of([&] { read(text); });
+  return config_fault([&] { read(text); });
 }
 
 TEST(Suite, IsRead) {
@@ -67,7 +67,7 @@ TEST(ValidationSamples, SayWhatIsWrong) {
     const std::string& text = sample.inputs.at(0).second;
     if (kind == "suite") return fault(text) + '\n';
     const std::filesystem::path file = folder.write(kind, text);
-    const std::string said = fault_of([&] {
+    const std::string said = config_fault([&] {
       if (kind == "deviations") read_deviations(file);
       if (kind == "claims.csv") read_claims(file);
       if (kind != "claims.yaml") return;

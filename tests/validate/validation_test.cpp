@@ -33,7 +33,7 @@ class SuiteValidation : public testing::Test {
     return validate_suites(folder_.library(), names, options);
   }
   std::string fault(const std::vector<std::string>& names, const Options& options = {}) const {
-    return fault_of([&] { validated(names, options); });
+    return config_fault([&] { validated(names, options); });
   }
   Folder folder_{"validation_test"};
 };

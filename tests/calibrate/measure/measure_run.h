@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "calibrate/measure/gpu.h"
 #include "calibrate/measure/program.h"
 #include "tests/calibrate/measure/fake_runtime.h"
+#include "tests/text_file.h"
 
 namespace c3sim::measure {
 
@@ -49,10 +49,7 @@ class MeasureTest : public ::testing::Test {
   ~MeasureTest() override { std::filesystem::remove_all(folder_); }
 
   std::string folder() const { return folder_.string(); }
-  std::string text(const std::string& file) const {
-    std::ifstream stream(folder_ / file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
+  std::string text(const std::string& file) const { return content(folder_ / file); }
   void write(const std::string& file, const std::string& text) const {
     std::filesystem::create_directories((folder_ / file).parent_path());
     std::ofstream(folder_ / file, std::ios::binary) << text;

@@ -100,7 +100,8 @@ TEST(ReadSamples, OfFilesForAFit) {
   });
 }
 
-// The name of the input is the kind of the trial; a line for each field.
+// The name of the input is the kind of the trial; a line for each field. What is read is told in words, and by the
+// command that asks for it, where there is one.
 TEST(ReadSamples, OfFields) {
   expect_samples("fields.samples", [](const Sample& sample) {
     const auto& [kind, text] = sample.inputs.at(0);
@@ -114,7 +115,10 @@ TEST(ReadSamples, OfFields) {
     const study::Trial trial = read_trial(kind, fields, faults);
     std::string words;
     for (const FieldFault& fault : faults) words += fault.field + ": " + fault.what + '\n';
-    return faults.empty() ? study::to_string(trial) + '\n' : words;
+    if (!faults.empty()) return words;
+    const std::string command = study::command_of(trial);
+    words = fmt::format("{}\n{}", study::to_string(trial), study::kind_of(trial));
+    return words + (command.empty() ? "" : ": " + command) + '\n';
   });
 }
 

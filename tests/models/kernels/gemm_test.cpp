@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "models/kernels/gemm_traffic.h"
+#include "tests/config_fault.h"
 #include "tests/models/model_fixture.h"
 
 namespace c3sim::models {
@@ -642,12 +643,9 @@ TEST(GemmKernelTable, SaysWhatIsImpossible) {
       {"8,8,8,256,256,64,2048,1,1\n", "threads: '2048'"},
       {"", "at least one kernel"}};
   for (const auto& [rows, expected] : rows_and_faults) {
-    std::string faults;
-    try {
+    const std::string faults = config_fault([&rows = rows] {
       GemmKernelTable(std::string(columns_of_kernels) + rows, "kernels.csv").on({65536, 524288, 16});
-    } catch (const sim::ConfigError& error) {
-      faults = error.what();
-    }
+    });
     EXPECT_THAT(faults, HasSubstr(expected)) << rows;
     EXPECT_EQ(faults.empty(), expected.empty()) << rows;
   }

@@ -14,9 +14,11 @@
 #include "models/platform/platform_config.h"
 #include "models/platform/sdma_spec.h"
 #include "sim/config/config_error.h"
+#include "tests/config_fault.h"
 #include "tests/config_folders.h"
 #include "tests/models/model_fixture.h"
 #include "tests/models/sdma/sdma_fixture.h"
+#include "tests/text_file.h"
 
 namespace c3sim::models {
 namespace {
@@ -24,14 +26,10 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(GemmLibraries, ShareTheirLastTilesOnlyWhereWorkgroupsStay) {
-  try {
-    read_platform(platform_file("mi355x"),
-                  {"gpu.gemm.library=opus_gemm_a2a_persistent", "gpu.gemm.libraries[2].schedule=tile_per_workgroup"});
-    FAIL();
-  } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(),
-                HasSubstr("shares_last: asks for workgroups that stay on their CUs: schedule persistent"));
-  }
+  const std::vector<std::string> assignments{"gpu.gemm.library=opus_gemm_a2a_persistent",
+                                             "gpu.gemm.libraries[2].schedule=tile_per_workgroup"};
+  EXPECT_THAT(config_fault([&] { read_platform(platform_file("mi355x"), assignments); }),
+              HasSubstr("shares_last: asks for workgroups that stay on their CUs: schedule persistent"));
 }
 
 TEST(Mi300xFile, EveryParameterTellsItsSourceAndKind) {
@@ -204,12 +202,8 @@ TEST_F(PlatformConfig, BasesFormAChain) {
 
 TEST_F(PlatformConfig, ABaseIsOneFile) {
   write("list.yaml", "base: [mi300x]\n");
-  try {
-    read("list.yaml");
-    FAIL();
-  } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("list.yaml:1:7: base: the name of a file is due here"));
-  }
+  EXPECT_THAT(config_fault([&] { read("list.yaml"); }),
+              HasSubstr("list.yaml:1:7: base: the name of a file is due here"));
 }
 
 TEST_F(PlatformConfig, WhatIsResolvedIsCompleteAndReadsBackTheSame) {
@@ -233,8 +227,7 @@ TEST_F(PlatformConfig, WhatIsResolvedIsCompleteAndReadsBackTheSame) {
 
 // A platform of its own need not know what-ifs, nor how a collective of no interest to it is done.
 TEST_F(PlatformConfig, DefaultsStandInForWhatIfsAndUnmeasuredCollectives) {
-  std::ifstream file(*named_platform("mi300x", folders));
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = content(*named_platform("mi300x", folders));
   const std::size_t begin = text.find("    reduce_scatter:\n");
   ASSERT_NE(begin, std::string::npos);
   write("own.yaml", text.substr(0, begin));

@@ -12,20 +12,16 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
+
+#include "tests/text_file.h"
 
 namespace c3sim::sim {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-std::string content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // An empty folder for each test.
 class OutputFileTest : public testing::Test {

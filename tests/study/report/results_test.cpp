@@ -17,6 +17,7 @@
 #include "study/report/table_figure.h"
 #include "tests/config_fault.h"
 #include "tests/testing.h"
+#include "tests/text_file.h"
 
 namespace c3sim::study {
 namespace {
@@ -178,10 +179,7 @@ class ResultsFolder : public testing::Test {
     fs::create_directories(folder_);
     std::ofstream(folder_ / name) << text;
   }
-  std::string text(const fs::path& name) const {
-    std::ifstream file(folder_ / name);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string text(const fs::path& name) const { return content(folder_ / name); }
   auto files() const { return std::distance(fs::directory_iterator(folder_), {}); }
 
   const fs::path folder_ = fs::path(testing::TempDir()) / "results_test" / "new";
@@ -242,17 +240,6 @@ TEST_F(ResultsFolder, IsNotLeftByAListOfFiles) {
   EXPECT_TRUE(fs::exists(folder_ / "inner"));
 }
 
-TEST_F(ResultsFolder, KeepsTheAnswerOfAnotherCommandWithWhatWasEditedInIt) {
-  save_by("c3sim tune --bytes 1MiB", answer("decisions.h"));
-  write("decisions.h", "edited");
-  EXPECT_THAT(fault("c3sim gemm --gemm 64x64x64", "other.txt"),
-              AllOf(HasSubstr("holds the answer of 'c3sim tune' (results.json, results.csv, report.md, page.html, "
-                              "decisions.h), which another command does not replace"),
-                    HasSubstr("another folder is accepted, or this one once these files are gone")));
-  EXPECT_EQ(text("decisions.h"), "edited");
-  EXPECT_FALSE(fs::exists(folder_ / "other.txt"));
-}
-
 TEST_F(ResultsFolder, KeepsWhatHasBeenEditedSinceUnlessItIsSaidThatItMayGo) {
   for (const std::string name : {"made.txt", "results.csv", "page.html", "results.json"}) {
     SCOPED_TRACE(name);
@@ -289,18 +276,6 @@ TEST_F(ResultsFolder, IsRefusedWhereAnotherRunIsAtWork) {
   EXPECT_FALSE(fs::exists(folder_ / "results.json"));
   save(answer("a.txt"), {"9.9", "c3sim sweep"}, folder_, &lock);
   EXPECT_EQ(text("a.txt"), "made");
-}
-
-TEST_F(ResultsFolder, ThatTheSystemRefusesIsToldWithItsReason) {
-  const auto reason = [](const fs::path& folder) {
-    const std::vector<sim::Fault> faults = in_the_way(folder, {"results.json"}, {"1.0", "c3sim gemm"});
-    return faults.empty() ? "" : faults.front().what;
-  };
-  EXPECT_EQ(reason(folder_), "");  // is to be made
-  fs::create_directories(folder_);
-  EXPECT_EQ(reason(folder_ / std::string(300, 'a')), "cannot be used: File name too long");
-  fs::create_symlink("loop", folder_ / "loop");
-  EXPECT_EQ(reason(folder_ / "loop"), "cannot be used: Too many levels of symbolic links");
 }
 
 NamedTable table_of(const std::string& key, const std::string& title, int rows, bool in_text = true) {

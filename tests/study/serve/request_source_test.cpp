@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "sim/config/config_error.h"
+#include "tests/config_fault.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
 
@@ -91,12 +91,7 @@ std::unique_ptr<RequestSource> source_of(const std::string& text) {
 std::vector<ServeRequest> traced(const std::string& text) { return all(*source_of(text)); }
 
 std::string fault_of_trace(const std::string& text) {
-  try {
-    traced(text);
-  } catch (const sim::ConfigError& error) {
-    return error.what();
-  }
-  return "none";
+  return config_fault([&text] { traced(text); });
 }
 
 sim::Time after(double time) { return sim::to_time(sim::Seconds(time)); }
