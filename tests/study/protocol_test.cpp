@@ -613,44 +613,6 @@ TEST(ImpossibleTrials, AreGemmsOfManyWaves) {
                         "smaller product or fewer blocks, or more CUs, are accepted"));
 }
 
-TEST(ImpossibleTrials, AreToldWithWhatWouldBeAccepted) {
-  CollectiveTrial nine = gather(models::Backend::rccl, 1_MiB);
-  nine.spec.gpus = 9;
-  CollectiveTrial channels = gather(models::Backend::sdma, 1_MiB);
-  channels.spec.channels = 4;
-  RemoteTrial to_itself;
-  to_itself.bytes = 1_MiB;
-  to_itself.peer = 0;
-  RemoteTrial beyond = to_itself;
-  beyond.peer = 8;
-  RemoteTrial all = beyond;  // GPUs are named by the pattern
-  all.pattern = RemoteTrial::Pattern::all;
-  RemoteTrial on_305_cus = all;
-  on_305_cus.cus = 305;
-  C3Trial reserved = c3_pair;
-  reserved.scenario.reserved = 12;
-  C3Trial odd = c3_pair;
-  odd.scenario.bytes = 1_B;
-  const std::vector<std::pair<Trial, std::string>> rows{
-      {GemmTrial{.shape = {64, 64, 64}, .cus = 12}, "multiples of 8 from 8 to 304"},
-      {GemmTrial{.shape = {1 << 24, 1 << 24, 1 << 24}}, "does not fit the memory of a GPU"},
-      {CopyTrial{{0, 8, 1_MiB, {}}}, "gpu0 to gpu7"},
-      {CopyTrial{{1, 1, 1_MiB, {}}}, "between two GPUs"},
-      {FanOutTrial{8, 1_MiB}, "gpu0 to gpu7"},
-      {nine, "2 to 8"},
-      {channels, "channels"},
-      {to_itself, "two different GPUs from 0 to 7"},
-      {beyond, "two different GPUs from 0 to 7"},
-      {on_305_cus, "1 to 304 CUs"},
-      {reserved, "multiples of 8 from 8 to 296"},
-      {odd, "cannot be split"},
-      {DependentTrial{{64, 60, 64}, dependent_schedule("shard_overlap")}, "multiples of 8 are accepted"},
-      {StreamTrial{0, 0, 1_MiB}, "at least one array"}};
-  Testbed testbed(mi300x().spec);
-  for (const auto& [trial, why] : rows) EXPECT_THAT(why_impossible(testbed, trial), HasSubstr(why)) << to_string(trial);
-  EXPECT_EQ(why_impossible(testbed, all), "");
-}
-
 // The suite h200 holds figures of power against validate/reference/h200x8/power.csv.
 TEST(PowerOfTrials, IsLessForSmallerGathers) {
   const auto power = [](const Trial& trial) { return figure(models::h200(), trial, Figure::power); };

@@ -1,5 +1,7 @@
 #include "study/report/results.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -16,6 +18,7 @@
 #include "study/report/statistics.h"
 #include "study/report/table_figure.h"
 #include "tests/config_fault.h"
+#include "tests/samples.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
 
@@ -369,52 +372,24 @@ ResultTable times_by_maker() {
   return table;
 }
 
-std::vector<double> figure_of_times(const std::string& text) {
+std::string figures_of_times(const std::string& text) {
   sim::Config config = sim::Config::from_text("figure: {" + text + "}", "f.yaml");
   const TableFigure read = read_table_figure(config.root().section("figure"));
   config.finish();
-  return figure_of(read, times_by_maker());
+  return fmt::format("{:.6g}\n", fmt::join(figure_of(read, times_by_maker()), ", "));
 }
 
-TEST(TableFigures, FoldWhatIsComputedOfEachRow) {
-  EXPECT_THAT(figure_of_times("of: time_us, fold: sum"), ElementsAre(19.0));
-  EXPECT_THAT(figure_of_times("of: 2 * time_us, fold: max"), ElementsAre(16.0));
-  EXPECT_THAT(figure_of_times("of: time_us, fold: count"), ElementsAre(4.0));
-  EXPECT_THAT(figure_of_times("of: time_us, fold: median"), ElementsAre(4.5));  // between 3 and 6
-  EXPECT_THAT(figure_of_times("of: fits, fold: mean"), ElementsAre(0.75));
-  EXPECT_THAT(figure_of_times("of: time_us, fold: growth"), ElementsAre(4.0));  // 6 less 2
-  EXPECT_NEAR(figure_of_times("of: time_us, fold: geomean").front(), std::pow(2.0 * 8.0 * 3.0 * 6.0, 0.25), 1e-12);
-}
-
-TEST(TableFigures, AreOfTheRowsThatMeetEveryCondition) {
-  EXPECT_THAT(figure_of_times("of: time_us, where: [maker = sdma, bytes = 4MiB]"), ElementsAre(6.0));
-  EXPECT_THAT(figure_of_times("of: time_us, where: bytes > 1MiB, fold: max"), ElementsAre(8.0));
-  EXPECT_THAT(figure_of_times("of: time_us, where: [bytes >= 4MiB, time_us < 8]"), ElementsAre(6.0));
-  EXPECT_THAT(figure_of_times("of: time_us, where: maker = s* | gloo, fold: sum"), ElementsAre(9.0));
-  EXPECT_THAT(figure_of_times("of: time_us, where: maker != sdma | gloo, fold: sum"), ElementsAre(10.0));
-  EXPECT_THAT(figure_of_times("of: time_us, where: fits = no"), ElementsAre(8.0));
-  EXPECT_THAT(figure_of_times("of: time_us, where: maker = $(maker), fold: count"), ElementsAre(4.0));
-}
-
-TEST(TableFigures, OfSeveralKindsAreTheLeastAndTheGreatest) {
-  EXPECT_THAT(figure_of_times("of: time_us, by: maker, fold: sum"), ElementsAre(9.0, 10.0));
-  EXPECT_THAT(figure_of_times("of: [time_us, bytes / 1MiB], fold: max, then: 1 - fold"), ElementsAre(-7.0, -3.0));
-}
-
-TEST(TableFigures, OfNoRowAreNoneUnlessTheySayWhatElse) {
-  EXPECT_THAT(figure_of_times("of: time_us, where: maker = gloo"), IsEmpty());
-  EXPECT_THAT(figure_of_times("of: time_us, where: maker = gloo, otherwise: 128"), ElementsAre(128.0));
-}
-
-TEST(TableFigures, SayWhatIsWrong) {
-  const std::vector<std::pair<std::string, std::string>> rows{
-      {"of: time_us, fold: meen", "fold: 'meen'"},
-      {"of: time_us, where: maker", "'maker' compares no two: =, !=, <, <=, > and >= are"},
-      {"of: times_us", "figure: $(times_us): there is no column 'times_us'; did you mean"},
-      {"of: bytes", "bytes: is '1048576B', no number"}};
-  for (const auto& [text, fault] : rows) {
-    EXPECT_THAT(config_fault([&text = text] { figure_of_times(text); }), HasSubstr(fault)) << text;
-  }
+// A line each, of the times of that table.
+TEST(TableFigures, AreFoldedAsTheyAreDescribed) {
+  expect_samples("table_figures.samples", [](const Sample& sample) {
+    std::string words;
+    std::istringstream lines(sample.inputs.front().second);
+    for (std::string line; std::getline(lines, line);) {
+      const std::string fault = config_fault([&] { words += figures_of_times(line); });
+      if (!fault.empty()) words += fault + '\n';
+    }
+    return words;
+  });
 }
 
 }  // namespace
