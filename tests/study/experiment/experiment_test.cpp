@@ -1,12 +1,12 @@
 #include "study/experiment/experiment.h"
 
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "models/kernels/gemm_plan.h"
 #include "study/c3/c3_study.h"
 #include "study/experiment/experiment_reader.h"
+#include "tests/folder.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
 
@@ -318,26 +318,16 @@ TEST_F(ExperimentTest, QuantitiesAreOfOperationsOfTheFile) {
 
 // Files of experiments.
 
-class ExperimentFiles : public testing::Test {
+class ExperimentFiles : public InFolder {
  protected:
-  ExperimentFiles() { fs::create_directories(folder_); }
-  ~ExperimentFiles() override { fs::remove_all(folder_); }
-
-  fs::path write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name) << text;
-    return folder_ / name;
-  }
   static ExperimentMachine machine_of(const fs::path& file) {
     sim::Config config = experiment_config(file);
     set_parameters(config, {});
     return read_machine(config);
   }
-
-  fs::path folder_ = fs::path(testing::TempDir()) / "experiments";
 };
 
 TEST_F(ExperimentFiles, LieOverWhatTheyInclude) {
-  fs::create_directories(folder_ / "models");
   write("models/sizes.yaml", "parameters: {tokens: 1, hidden: 2}\nplatform: h200\n");
   write("other.yaml", "parameters: {tokens: 3, ffn: 4}\nprotocol: shot\n");
   const fs::path file = write("top.yaml",
