@@ -33,7 +33,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// Each test has one.
+// Each test of a class that is derived from this one has such a folder.
 class InFolder : public testing::Test {
  protected:
   std::string path(const std::string& name) const { return (folder_ / name).string(); }

@@ -1,11 +1,14 @@
 // What reports say of cases, by tests/data/samples/reports.samples. The first input has a line for each case, with what
-// is not as usual about it; each further one names a table of the report and the columns of it that the output shows,
-// or another part of a report. Of "cases with baselines" it is computed what simple rules say.
+// is not as usual about it; "claims of papers" has one for each claim, and "before" one for each earlier prediction.
+// Each further input names a table of the report and the columns of it that the output shows, or another part of a
+// report. Of "cases with baselines" it is computed what simple rules say.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <span>
 #include <sstream>
 
 #include "calibrate/readers/trial_fields.h"
@@ -98,19 +101,50 @@ Case case_of_line(const std::string& line) {
   return one;
 }
 
-Validation validation_of(const std::string& lines, bool with_baselines) {
+// Of a range "predicted" is the lowest value and "to" the highest.
+Claim claim_of_line(const std::string& line) {
+  Claim one;
+  for (const auto& [name, value] : fields_of_line(line)) {
+    if (name == "id") one.id = value;
+    if (name == "low") one.low = std::stod(value);
+    if (name == "high") one.high = std::stod(value);
+    if (name == "predicted" || name == "to") one.predicted.push_back(std::stod(value));
+  }
+  return one;
+}
+
+// The lines of the first input that is called so.
+std::vector<std::string> lines_of(const Sample& sample, const std::string& name) {
+  const auto input = std::ranges::find(sample.inputs, name, &std::pair<std::string, std::string>::first);
+  std::istringstream text(input == sample.inputs.end() ? "" : input->second);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
+Validation validation_of(const Sample& sample) {
+  const std::string& cases = sample.inputs.front().first;
   Validation validation;
-  std::istringstream text(lines);
-  for (std::string line; std::getline(text, line);) validation.cases.push_back(case_of_line(line));
+  for (const std::string& line : lines_of(sample, cases)) validation.cases.push_back(case_of_line(line));
+  for (const std::string& line : lines_of(sample, "claims of papers")) validation.claims.push_back(claim_of_line(line));
   for (const Case& one : validation.cases) {
     if (std::ranges::find(validation.suites, one.suite, &Heading::name) == validation.suites.end()) {
       validation.suites.push_back({one.suite, "Suite " + one.suite, "", one.machine.platform});
     }
     if (one.interval) validation.uncertainty = study::Sampling{};
   }
-  if (with_baselines) add_baselines(validation.cases, shipped_platform);
+  if (cases == "cases with baselines") add_baselines(validation.cases, shipped_platform);
   validation.choices = choices_of(validation.cases);
   return validation;
+}
+
+Predictions earlier_predictions(const Sample& sample) {
+  Predictions predictions;
+  for (const std::string& line : lines_of(sample, "before")) {
+    const std::size_t equals = line.rfind('=');
+    predictions[line.substr(0, equals)] = std::stod(line.substr(equals + 1));
+  }
+  return predictions;
 }
 
 std::string text_of(const study::Cell& cell) {
@@ -119,8 +153,7 @@ std::string text_of(const study::Cell& cell) {
   return "";
 }
 
-std::string words_of_table(const study::Results& results, const std::string& key, const std::string& columns) {
-  const study::ResultTable& table = std::ranges::find(results.tables, key, &study::NamedTable::key)->table;
+std::string words_of_table(const study::ResultTable& table, const std::string& columns) {
   std::istringstream keys(columns);
   std::vector<std::string> shown;
   for (std::string column; keys >> column;) shown.push_back(column);
@@ -135,8 +168,7 @@ std::string words_of_table(const study::Results& results, const std::string& key
 
 TEST(CaseSamples, OfReports) {
   expect_samples("reports.samples", [](const Sample& sample) {
-    const auto& [head, lines] = sample.inputs.front();
-    const Validation validation = validation_of(lines, head == "cases with baselines");
+    const Validation validation = validation_of(sample);
     const study::Results results = report(validation);
     std::string words;
     for (const auto& [part, columns] : std::span(sample.inputs).subspan(1)) {
@@ -144,8 +176,13 @@ TEST(CaseSamples, OfReports) {
         words += fmt::format("{} {} outside\n", verdict(validation), validation.outside());
       } else if (part == "table of accuracy") {
         words += accuracy_table(validation);
-      } else {
-        words += words_of_table(results, part, columns);
+      } else if (part == "moves" || part == "moves of some") {
+        const Compared compared = part == "moves" ? Compared::all : Compared::some;
+        words += words_of_table(
+            move_table(moves_between(earlier_predictions(sample), validation.cases, validation.claims, compared)),
+            columns);
+      } else if (part != "claims of papers" && part != "before") {
+        words += words_of_table(std::ranges::find(results.tables, part, &study::NamedTable::key)->table, columns);
       }
     }
     return words;

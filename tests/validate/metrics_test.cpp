@@ -18,7 +18,7 @@ using ::testing::Optional;
 
 Metrics metrics_of_cases(const std::vector<Case>& cases) { return metrics_of(pointers(cases)); }
 
-// Others stand in tests/data/samples.
+// Metrics of cases, worked out by hand, stand in tests/data/samples/reports.samples.
 TEST(Metrics, OfNothingAreNought) {
   const Metrics metrics = metrics_of_cases({});
   EXPECT_EQ(metrics.cases, 0u);

@@ -97,21 +97,6 @@ TEST(Report, CountsCasesByDescribedTable) {
               HasSubstr("| GEMMs | MI300X | loop | calibrate | 2 | 15.0 | 30.0 | 38.0 | 30.0 |"));
 }
 
-TEST(Report, CountsClaimsThatHoldOfThoseThatAreAsked) {
-  Claim claim;
-  claim.low = 1.0;
-  claim.high = 2.0;
-  claim.predicted = {1.5};
-  Validation validation;
-  validation.claims = {claim, claim, claim};
-  validation.claims[1].predicted = {3.0};
-  validation.claims[2].predicted = {};
-  EXPECT_EQ(verdict(validation), "0 of 0 cases lie within their bands; 1 of 2 claims hold.");
-  EXPECT_EQ(validation.outside(), 1u);
-  EXPECT_THAT(column(table(report(validation), "claims"), "verdict"),
-              ElementsAre("holds", "outside band", "not predicted"));
-}
-
 TEST(Report, OfNothingIsEmpty) {
   const study::Results results = report({});
   EXPECT_EQ(results.platform, "");

@@ -41,7 +41,7 @@ inline Outcome run(std::vector<std::string> arguments, const FakeMachine& machin
   return outcome;
 }
 
-// Its folder is not there at first.
+// The folder that is measured into is not there at first.
 class MeasureTest : public InFolder {
  protected:
   std::string folder() const { return path("measure"); }

@@ -123,7 +123,7 @@ TEST(SdmaCollective, AllReduceIsReduceScatterAndAllGather) {
   EXPECT_EQ(time(CollectiveKind::all_reduce), time(CollectiveKind::reduce_scatter) + time(CollectiveKind::all_gather));
 }
 
-// Others stand in tests/data/samples.
+// Other collectives that engines cannot do stand in tests/data/samples.
 TEST(SdmaCollective, MovesAtLeastOneByte) {
   const CopyPlatform platform = CopyPlatform::mi300x();
   const auto why = [&](sim::Bytes bytes) {

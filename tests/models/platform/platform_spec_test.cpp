@@ -96,7 +96,7 @@ TEST(PlatformSpec, AWhatIfReachesTheModels) {
   EXPECT_EQ(spec.gpu.cus(), 320);
 }
 
-// What a file on another says stands in tests/data/samples.
+// What is read of a file that stands on another one is shown in tests/data/samples.
 
 struct Listing {
   std::map<std::string, sim::Parameter> parameters;

@@ -163,7 +163,7 @@ TEST(SdmaCopy, HostCopiesRunAtTheMeasuredRates) {
 }
 
 TEST(SdmaCopy, SaysWhyItIsImpossible) {
-  // Others stand in tests/data/samples.
+  // Other copies that are impossible stand in tests/data/samples.
   const SdmaSpec sdma = CopyPlatform::mi300x().sdma;
   EXPECT_EQ(why_impossible(SdmaCopySpec{0, 1, 1_MiB, 15}, sdma, 8), "");
   EXPECT_EQ(why_impossible(SdmaCopySpec{0, 1, sim::Bytes(0), {}}, sdma, 8), "a copy moves at least one byte");
