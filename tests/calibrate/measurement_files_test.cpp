@@ -1,27 +1,18 @@
 // Files of measurements as c3sim read shows them.
 #include "calibrate/measurement_files.h"
 
-#include <fstream>
-
+#include "tests/folder.h"
 #include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
 
-class Files : public testing::Test {
+class Files : public InFolder {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::filesystem::path write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name) << text;
-    return folder_ / name;
-  }
   MeasurementFiles read(const std::vector<std::filesystem::path>& files) const {
     return read_measurement_files(reader_, files, [](const Reading&) { return ScreenedFor{"mi300x", "mi300x", 8}; });
   }
 
-  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "measurement_files_test";
   Reader reader_{std::filesystem::path(C3SIM_SOURCE_DIR) / "configs/formats"};
 };
 

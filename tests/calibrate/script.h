@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/csv_file.h"
 #include "tests/samples.h"
 #include "tests/text_file.h"
 
@@ -35,8 +36,19 @@ inline std::vector<std::string> words_of_line(const std::string& line) {
   return words;
 }
 
+// These columns of a table of comma-separated values, up to its end or a blank line.
+inline std::string columns_of(const std::string& csv, const std::string& keys) {
+  const sim::CsvFile table = sim::CsvFile::from_text(csv.substr(0, csv.find("\n\n")), "answer");
+  std::string text;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    for (const std::string& key : words_of_line(keys)) text += fmt::format("{} {}, ", key, table.text(row, key));
+    text.replace(text.size() - 2, 2, "\n");
+  }
+  return text;
+}
+
 inline std::string said_of_step(const std::string& step, const std::string& settings, const RunWords& run) {
-  static const std::regex form("(.*?)( > /dev/null)?( 2>&1)?( \\| grep (.*))?");
+  static const std::regex form("(.*?)( > /dev/null)?( 2>&1)?( \\| (grep|columns) (.*))?");
   std::smatch parts;
   std::regex_match(step, parts, form);
   const std::vector<std::string> words = words_of_line(parts[1]);
@@ -46,7 +58,8 @@ inline std::string said_of_step(const std::string& step, const std::string& sett
   const std::string err = parts[3].matched ? "" : answer.err;
   const std::string out = answer.out + (parts[3].matched ? answer.err : "");
   if (!parts[4].matched) return said + (parts[2].matched ? "" : out) + err;
-  const std::regex pattern(parts[5].str(), std::regex::ECMAScript | std::regex::multiline);
+  if (parts[5] == "columns") return said + columns_of(out, parts[6]) + err;
+  const std::regex pattern(parts[6].str(), std::regex::ECMAScript | std::regex::multiline);
   std::set<std::string> shown;
   for (std::sregex_iterator at(out.begin(), out.end(), pattern), end; at != end; ++at) {
     if (shown.insert(at->str()).second) said += at->str() + '\n';
@@ -58,7 +71,8 @@ inline std::string said_of_step(const std::string& step, const std::string& sett
 // step, in its turn: "> FILE" and ">> FILE" write and append to a file, "$ WORDS" is a command line, and "$ cat FILE"
 // shows a file; $SOURCE is the folder of the repository. A step may end in "> /dev/null", which hides what stands on
 // stdout, or in "| grep PATTERN", which shows what the pattern finds in it, each of it once; behind "2>&1" also what it
-// finds on stderr, of which nothing else is shown then. Files that were not there before are listed in the end.
+// finds on stderr, of which nothing else is shown then; or in "| columns KEYS", which shows these columns of a table of
+// comma-separated values. Files that were not there before are listed in the end.
 inline std::string said_of_script(const Sample& sample, const std::filesystem::path& folder, const RunWords& run) {
   namespace fs = std::filesystem;
   const fs::path before = fs::current_path();

@@ -19,6 +19,7 @@ void expect_answers(const std::string& samples) {
 
 TEST(CommandSamples, OfCommandLines) { expect_answers("command_lines.samples"); }
 TEST(CommandSamples, OfFilesAtFault) { expect_answers("file_faults.samples"); }
+TEST(CommandSamples, OfStudies) { expect_answers("studies.samples"); }
 TEST(CommandSamples, OfAnswers) { expect_answers("answers.samples"); }
 
 }  // namespace

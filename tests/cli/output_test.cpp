@@ -52,17 +52,6 @@ TEST_F(Output, TwoOptionsDoNotNameOneFileByALink) {
   EXPECT_FALSE(fs::exists(folder_ / "q"));
 }
 
-TEST_F(Output, AFolderOfAnotherCommandIsRefusedAndItsFilesStay) {
-  const fs::path out = folder_ / "out";
-  const std::vector<std::string> tune{"tune", "--collective", "all_gather", "--out", out};
-  ASSERT_EQ(run_cli(tune).code, ExitCode::fine);
-  std::ofstream(out / "decisions.h", std::ios::app) << "// my edit";
-  expect_refusal(with(copy, {"--out", out}), out / "decisions.h", "holds the answer of 'c3sim tune'");
-  expect_refusal(tune, out / "decisions.h", "decisions.h' has been edited since c3sim wrote it");
-  EXPECT_EQ(run_cli(with(tune, {"--overwrite"})).code, ExitCode::fine);
-  EXPECT_EQ(run_cli(tune).code, ExitCode::fine);  // by now it is c3sim's own
-}
-
 TEST_F(Output, AFolderInWhichARunIsAtWorkIsLockedAgainstAllCommands) {
   const study::FolderLock sweep(folder_);
   const std::string experiment = C3SIM_SOURCE_DIR "/configs/experiments/layer_overlap.yaml";

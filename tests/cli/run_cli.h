@@ -3,11 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "cli/command_line.h"
+#include "tests/folder.h"
 
 namespace c3sim::cli {
 
@@ -79,26 +78,6 @@ class ConfigsIn {
  private:
   static constexpr auto name = "C3SIM_CONFIGS";
   std::optional<std::string> before_;
-};
-
-// With a folder of its own for files.
-class InFolder : public testing::Test {
- protected:
-  InFolder() {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  ~InFolder() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories((folder_ / name).parent_path());
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return path(name);
-  }
-
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("c3sim_" + std::to_string(getpid()));
 };
 
 }  // namespace c3sim::cli

@@ -52,17 +52,6 @@ TEST(ServeCommand, FullServesAllThatAStudySpans) {
   EXPECT_EQ(nlohmann::json::parse(none.out)["results"][1]["fetched_tokens"], 0);
 }
 
-TEST(ServeCommand, CarriesItsQuestion) {
-  const std::string file = written("one.yaml", "name: s\nmodel: llama3-8b\nrequests: 2\nprompt: 64\noutput: 2\n");
-  const nlohmann::json row = json_of({"serve", file, "--rate", "4"})["results"][0];
-  EXPECT_EQ(row["model"], "llama3-8b");
-  EXPECT_EQ(row["prompt"], 64);
-  EXPECT_EQ(row["tp"], 1);
-  EXPECT_EQ(row["rate"], 4.0);
-  EXPECT_EQ(row["requests"], 2);  // that were served
-  EXPECT_EQ(row["fidelity"], "assumed");
-}
-
 // Elsewhere --trace names a file that is written, and no file of the user's is written over.
 TEST(ServeCommand, ReadsRequestsOfTheUser) {
   const std::string requests = written("requests.csv", "arrival_s,prompt_tokens,output_tokens\n0,100,2\n1,100,2\n");

@@ -1,6 +1,5 @@
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
@@ -8,6 +7,7 @@
 
 #include "tests/cli/run_cli.h"
 #include "tests/testing.h"
+#include "tests/text_file.h"
 
 namespace c3sim::cli {
 namespace {
@@ -78,8 +78,7 @@ TEST_F(Uncertainty, IsOfTheSeed) {
 }
 
 TEST_F(Uncertainty, OfAPlatformWithoutErrorsIsSaidNotToBeKnown) {
-  std::ifstream shipped(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml");
-  std::string text{std::istreambuf_iterator<char>(shipped), {}};
+  std::string text = content(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml");
   text.erase(text.find("\ncorrelations:"));  // the last of it
   text = std::regex_replace(text, std::regex(", error: [^,]*,|\n    spread: [^\n]*"), "$1");
   text = std::regex_replace(text, std::regex("(value: [^,]*) source: "), "$1, source: ");

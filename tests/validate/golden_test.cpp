@@ -22,9 +22,6 @@ Case gather(double bytes, double measured_value, std::optional<double> predicted
   return one;
 }
 const std::string of_1_kib = "mi300x gpus=4: rccl all_gather of 1KiB over all GPUs: time";
-const std::string of_2_kib = "mi300x gpus=4: rccl all_gather of 2KiB over all GPUs: time";
-const std::string of_4_kib = "mi300x gpus=4: rccl all_gather of 4KiB over all GPUs: time";
-const std::string of_8_kib = "mi300x gpus=4: rccl all_gather of 8KiB over all GPUs: time";
 
 Claim claim(const std::string& id, std::vector<double> predicted) {
   Claim one;
@@ -61,7 +58,7 @@ class GoldenFile : public testing::Test {
  protected:
   std::string fault(const std::string& text) const {
     const std::filesystem::path file = folder_.write("g.csv", text);
-    return fault_of([&] { read_golden(file); });
+    return config_fault([&] { read_golden(file); });
   }
   static std::string signed_text(const std::string& body) {
     return "# predictions of all suites; sha256 of what follows: " + study::sha256(body) + "\n" + body;
@@ -107,52 +104,6 @@ TEST_F(GoldenFile, IsNamedByTheBeginningOfItsDigest) {
   EXPECT_EQ(short_digest(folder_.write("g.csv", text)), study::sha256("subject,predicted\na,1.5\n").substr(0, 8));
 }
 
-std::vector<std::string> texts_of(const std::vector<Move>& moves) {
-  std::vector<std::string> all;
-  for (const Move& move : moves) all.push_back(std::string(to_string(move.change)) + " " + move.subject);
-  return all;
-}
-
-// Measured 10, before 11 (10 % off): 12 is a regression, 10.5 a gain, and 9.05, off by 9.5 % to the other side,
-// neither.
-TEST(Moves, AreSortedIntoRegressionDriftGainNewAndGone) {
-  const std::vector<Case> cases{gather(1024, 10.0, 10.5), gather(2048, 10.0, 9.05), gather(4096, 10.0, 12.0),
-                                gather(8192, 10.0, 10.0)};
-  const Predictions before{{of_1_kib, 11.0}, {of_2_kib, 11.0}, {of_4_kib, 11.0}, {"a.gone", 1.0}};
-  const std::vector<Move> moves = moves_between(before, cases, {});
-  EXPECT_THAT(texts_of(moves), ElementsAre("regression " + of_4_kib, "drift " + of_2_kib, "gain " + of_1_kib,
-                                           "new " + of_8_kib, "gone a.gone"));
-  EXPECT_NEAR(moves[0].error_before.value(), 0.1, 1e-12);
-  EXPECT_NEAR(moves[0].error_after.value(), 0.2, 1e-12);
-  EXPECT_NEAR(moves[0].size(), 1.0 / 12.0, 1e-12);
-  EXPECT_EQ(moves[0].figure, &study::form_of(study::Figure::time));
-}
-
-TEST(Moves, OfOneKindAreSortedBySize) {
-  const std::vector<Case> cases{gather(1024, 10.0, 12.0), gather(2048, 10.0, 14.0), gather(4096, 10.0, 13.0)};
-  const Predictions before{{of_1_kib, 11.0}, {of_2_kib, 11.0}, {of_4_kib, 11.0}};
-  EXPECT_THAT(texts_of(moves_between(before, cases, {})),
-              ElementsAre("regression " + of_2_kib, "regression " + of_4_kib, "regression " + of_1_kib));
-}
-
-TEST(Moves, ByAThousandthAreNone) {
-  const Predictions before{{of_1_kib, 1.0}};
-  EXPECT_THAT(moves_between(before, std::vector{gather(1024, 1.0, 1.0009)}, {}), IsEmpty());
-  EXPECT_THAT(moves_between(before, std::vector{gather(1024, 1.0, 1.0011)}, {}), SizeIs(1));
-}
-
-TEST(Moves, OfClaimsAreDrifts) {
-  const std::vector<Move> moves = moves_between({{"a.one", 1.0}}, {}, std::vector{claim("a.one", {2.0})});
-  EXPECT_THAT(texts_of(moves), ElementsAre("drift a.one"));
-  EXPECT_EQ(moves[0].figure, nullptr);
-}
-
-// Who compares one suite has not lost the others.
-TEST(Moves, KnowWhatIsGoneOnlyWhereAllIsCompared) {
-  EXPECT_THAT(moves_between({{"a.gone", 1.0}}, {}, {}, Compared::some), IsEmpty());
-  EXPECT_THAT(moves_between({{"a.gone", 1.0}}, {}, {}, Compared::all), SizeIs(1));
-}
-
 RC_GTEST_PROP(Moves, AgainstItsOwnGoldensAreNone, ()) {
   std::vector<Case> cases;
   const int count = *rc::gen::inRange(0, 20);
@@ -174,7 +125,7 @@ class PredictionFileTest : public testing::Test {
  protected:
   std::filesystem::path written(const std::string& text) const { return folder_.write("p.json", text); }
   std::string fault(const std::string& text) const {
-    return fault_of([&] { read_prediction_json(written(text)); });
+    return config_fault([&] { read_prediction_json(written(text)); });
   }
   static std::string text() {
     Case impossible = case_of_gather(4, 1.0, {});
@@ -268,7 +219,7 @@ TEST_F(Scoring, TellsWhatWasPredictedAndNotMeasured) {
 }
 
 TEST_F(Scoring, OfNothingThatWasPredictedIsAFault) {
-  EXPECT_THAT(fault_of([&] { scored({case_of_gather(2048, 4.0, {})}); }),
+  EXPECT_THAT(config_fault([&] { scored({case_of_gather(2048, 4.0, {})}); }),
               HasSubstr("m.csv:2: time: cannot be compared: the file of predictions has none of it"));
 }
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 
-#include "sim/config/config_error.h"
 #include "study/run/platform_file.h"
+#include "tests/config_fault.h"
 #include "tests/config_folders.h"
+#include "tests/folder.h"
 #include "validate/validation.h"
 
 namespace c3sim::validate {
@@ -30,46 +30,13 @@ inline Library shipped_library() {
           .platform_names = {"h200", "mi300x", "mi300x_conccl"}};
 }
 
-// A folder of a test's own, which goes with it.
-class Folder {
- public:
-  explicit Folder(const std::string& name) : path_(std::filesystem::path(testing::TempDir()) / name) {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path write(const std::filesystem::path& name, std::string_view text) const {
-    const std::filesystem::path file = path_ / name;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file, std::ios::binary) << text;
-    return file;
-  }
-  // Suites, reference data and deviations of this folder; platforms and experiments of the repository.
-  Library library() const {
-    Library library = shipped_library();
-    library.suites = path_ / "suites";
-    library.reference = path_ / "reference";
-    library.deviations = path_ / "deviations.yaml";
-    return library;
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
-// The message of the ConfigError that this throws; empty where it does not.
-template <class Do>
-std::string fault_of(const Do& act) {
-  try {
-    act();
-  } catch (const sim::ConfigError& error) {
-    return error.what();
-  }
-  return "";
+// Suites, reference data and deviations of a folder; platforms and experiments of the repository.
+inline Library library_in(const Folder& folder) {
+  Library library = shipped_library();
+  library.suites = folder.path() / "suites";
+  library.reference = folder.path() / "reference";
+  library.deviations = folder.path() / "deviations.yaml";
+  return library;
 }
 
 }  // namespace c3sim::validate

@@ -11,8 +11,6 @@
 namespace c3sim::validate {
 namespace {
 
-using study::Figure;
-
 Case of_suite(const std::string& suite, double value, std::optional<double> predicted) {
   Case one = measured(value, predicted);
   one.suite = suite;
@@ -67,21 +65,6 @@ TEST(Report, HasEveryTableAndShowsThoseWithRows) {
   EXPECT_THAT(text.str(), Not(HasSubstr("Claims of papers")));
 }
 
-// Calibrate and predict apart; what has no prediction is counted beside what has.
-TEST(Report, CountsEveryCaseOfAGroup) {
-  Validation validation;
-  validation.suites = {{"s", "", "", "mi300x"}};
-  validation.cases = {of_suite("s", 1.0, 1.2), of_suite("s", 1.0, {}), of_suite("s", 1.0, 1.0)};
-  validation.cases[2].role = calibrate::Role::predict;
-  const study::Results results = report(validation);
-  EXPECT_THAT(column(table(results, "suites"), "role"), ElementsAre("unlisted", "predict"));
-  EXPECT_THAT(column(table(results, "suites"), "cases"), ElementsAre("2", "1"));
-  EXPECT_THAT(column(table(results, "suites"), "not_predicted"), ElementsAre("1", "0"));
-  EXPECT_THAT(column(table(results, "suites"), "median_error_pct"), ElementsAre("20.00", "0.00"));
-  EXPECT_THAT(column(table(results, "suites"), "outside_band"), ElementsAre("1", "0"));
-  EXPECT_THAT(table(results, "cases").rows(), SizeIs(3));
-}
-
 // Bands are 10 %, repetitions lie from 0.8 to 1.25.
 // Two of three cases of one table were measured more than once, half widths 10 and 20 % of what was measured; one of
 // the three is of another role, and one of another table.
@@ -112,81 +95,6 @@ TEST(Report, CountsCasesByDescribedTable) {
   EXPECT_THAT(column(tables, "command"), ElementsAre("c3sim validate s --case t.csv", "c3sim validate s --case t.csv"));
   EXPECT_THAT(accuracy_page(validation),
               HasSubstr("| GEMMs | MI300X | loop | calibrate | 2 | 15.0 | 30.0 | 38.0 | 30.0 |"));
-}
-
-TEST(Report, SaysOfEveryCaseHowItFares) {
-  Validation validation;
-  validation.suites = {{"s", "", "", "mi300x"}};
-  for (const auto& [predicted, has_noise] : std::vector<std::pair<std::optional<double>, bool>>{
-           {1.05, true}, {1.2, true}, {1.05, false}, {1.2, false}, {{}, false}}) {
-    Case& one = validation.cases.emplace_back(of_suite("s", 1.0, predicted));
-    if (has_noise) one.low = 0.8;
-    if (has_noise) one.high = 1.25;
-    one.why_not_predicted = predicted ? "" : "too large";
-  }
-  const study::Results results = report(validation);
-  EXPECT_THAT(column(table(results, "cases"), "verdict"),
-              ElementsAre("within noise", "within noise, outside band", "within band", "outside band", "too large"));
-  EXPECT_THAT(column(table(results, "cases"), "noise_pct"), ElementsAre("22.50", "22.50", "-", "-", "-"));
-  EXPECT_THAT(column(table(results, "worst"), "error_pct"), ElementsAre("20.00", "20.00", "5.00", "5.00"));
-  EXPECT_EQ(verdict(validation), "2 of 4 cases lie within their bands, 1 have no prediction.");
-  EXPECT_EQ(validation.outside(), 2u);
-}
-
-TEST(Report, CountsClaimsThatHoldOfThoseThatAreAsked) {
-  Claim claim;
-  claim.low = 1.0;
-  claim.high = 2.0;
-  claim.predicted = {1.5};
-  Validation validation;
-  validation.claims = {claim, claim, claim};
-  validation.claims[1].predicted = {3.0};
-  validation.claims[2].predicted = {};
-  EXPECT_EQ(verdict(validation), "0 of 0 cases lie within their bands; 1 of 2 claims hold.");
-  EXPECT_EQ(validation.outside(), 1u);
-  EXPECT_THAT(column(table(report(validation), "claims"), "verdict"),
-              ElementsAre("holds", "outside band", "not predicted"));
-}
-
-// Errors of c3sim are 10 and 20 %, of the rule 30 % on the first case; the second has no rule and is not compared.
-TEST(Contests, AreHeldOnCasesThatBothPredict) {
-  Validation validation;
-  validation.cases = {of_suite("s", 1.0, 1.1), of_suite("s", 1.0, 1.2), of_suite("s", 1.0, {})};
-  validation.cases[0].baselines.perfect = 0.7;
-  validation.cases[2].baselines.perfect = 1.0;
-  const std::vector<Contest> contests = contests_of(validation);
-  ASSERT_THAT(contests, SizeIs(1));
-  EXPECT_EQ(contests[0].rule, "perfect overlap");
-  EXPECT_EQ(contests[0].cases, 1u);
-  EXPECT_NEAR(contests[0].ours, 0.1, 1e-12);
-  EXPECT_NEAR(contests[0].theirs, 0.3, 1e-12);
-  EXPECT_TRUE(contests[0].won());
-}
-
-TEST(Contests, StandPerSuiteOperationStrategyAndFigure) {
-  Validation validation;
-  study::C3Trial pair;
-  for (const study::Strategy strategy : {study::Strategy::c3_sp, study::Strategy::conccl}) {
-    for (const Figure figure : {Figure::gemm_time, Figure::collective_time}) {
-      Case one = of_suite("overlap", 1.0, 1.1);
-      pair.strategy = strategy;
-      one.trial = pair;
-      one.figure = figure;
-      one.baselines.perfect = 1.0;
-      one.baselines.serial = 2.0;
-      validation.cases.push_back(one);
-    }
-  }
-  std::vector<std::string> names;
-  for (const Contest& contest : contests_of(validation)) {
-    names.push_back(contest.operation + " " + contest.strategy + " " + contest.rule +
-                    (contest.won() ? " won" : " lost"));
-  }
-  EXPECT_THAT(names,
-              ElementsAre("GEMM c3_sp perfect overlap lost", "GEMM c3_sp one after the other won",
-                          "GEMM conccl perfect overlap lost", "GEMM conccl one after the other won",
-                          "collective c3_sp perfect overlap lost", "collective c3_sp one after the other won",
-                          "collective conccl perfect overlap lost", "collective conccl one after the other won"));
 }
 
 TEST(Report, OfNothingIsEmpty) {
@@ -229,46 +137,6 @@ TEST(Markdown, TablesHaveAsManyCellsAsHeadings) {
     if (columns == 0) columns = bars;
     EXPECT_EQ(bars, columns) << line;
   }
-}
-
-// 20 % off, one of two; bands are 10 %.
-TEST(Markdown, TableOfAccuracyCountsEveryCase) {
-  const std::string table = accuracy_table(with_group("g"));
-  EXPECT_THAT(table,
-              HasSubstr("| Title | unlisted | 2 (1 not predicted) | 20.0 | 20.0 | 20.0 | +20.0 | 0 / 0 / 0 | 1 |"));
-  EXPECT_THAT(table, HasSubstr("0 of 1 cases lie within their bands, 1 have no prediction."));
-}
-
-// 10 and 30 % off, of one case; c3sim is 20 % off.
-TEST(Markdown, TableOfAccuracyNamesTheBestRule) {
-  Validation validation = with_group("g");
-  validation.cases[0].baselines.perfect = 1.1 * validation.cases[0].measured;
-  validation.cases[0].baselines.serial = 1.3 * validation.cases[0].measured;
-  EXPECT_THAT(accuracy_table(validation), HasSubstr("| perfect overlap 10.0 (c3sim 20.0) of 1 |"));
-}
-
-// Predictions come before what was fitted to, the MI300X before other machines.
-TEST(Markdown, TableOfAccuracyBeginsWithPredictionsOfTheMi300x) {
-  Validation validation = with_group("g");
-  validation.suites = {{"a", "A", "", "h200"}, {"b", "B", "", "h200"}, {"c", "C", "", "mi300x_conccl"}};
-  const Case one = validation.cases[0];
-  validation.cases.clear();
-  for (const auto& [suite, role] :
-       {std::pair{"a", calibrate::Role::calibrate}, std::pair{"b", calibrate::Role::predict},
-        std::pair{"c", calibrate::Role::predict}}) {
-    validation.cases.push_back(one);
-    validation.cases.back().suite = suite;
-    validation.cases.back().role = role;
-  }
-  const std::string table = accuracy_table(validation);
-  EXPECT_LT(table.find("| C |"), table.find("| B |"));
-  EXPECT_LT(table.find("| B |"), table.find("| A |"));
-}
-
-TEST(Markdown, OfNoPredictionsShowsNoFigures) {
-  Validation validation = with_group("g");
-  validation.cases[0].predicted.reset();
-  EXPECT_THAT(accuracy_table(validation), HasSubstr("| Title | unlisted | 2 (2 not predicted) |  |  |  |  |  |  |"));
 }
 
 TEST(Markdown, SaysWhatIsLeftOutAndWhy) {

@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "sim/config/csv_file.h"
 #include "tests/testing.h"
+#include "tests/text_file.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
 #include "validate/golden.h"
@@ -47,12 +46,9 @@ TEST(FullShippedSuites, NameEveryCaseOnce) {
 
 // scripts/update_docs.sh takes these two documents from a report.
 TEST(FullShippedPages, SayWhatIsPredictedToday) {
-  const auto text_of = [](const std::string& name) {
-    std::ifstream file(C3SIM_SOURCE_DIR "/docs/" + name);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  EXPECT_TRUE(text_of("accuracy.md") == accuracy_page(shipped())) << "docs/accuracy.md is stale";
-  EXPECT_TRUE(text_of("deviations.md") == deviations_page(shipped())) << "docs/deviations.md is stale";
+  EXPECT_TRUE(content(C3SIM_SOURCE_DIR "/docs/accuracy.md") == accuracy_page(shipped())) << "docs/accuracy.md is stale";
+  EXPECT_TRUE(content(C3SIM_SOURCE_DIR "/docs/deviations.md") == deviations_page(shipped()))
+      << "docs/deviations.md is stale";
 }
 
 // Goldens and predictions are joined by subject: what is told apart must have words of its own.
@@ -214,7 +210,7 @@ TEST(FullShippedDeviations, OfGroupsNameFiguresThatWereCompared) {
 TEST(ReferenceTables, HaveACellForEveryColumn) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(shipped_library().reference)) {
     if (entry.path().extension() != ".csv") continue;
-    EXPECT_EQ(fault_of([&] { sim::CsvFile::from_file(entry.path()).check(); }), "");
+    EXPECT_EQ(config_fault([&] { sim::CsvFile::from_file(entry.path()).check(); }), "");
   }
 }
 
@@ -231,9 +227,7 @@ TEST(FullShippedGoldens, AreWhatIsPredictedToday) {
 }
 
 TEST(ShippedGoldens, AreNamedInTheChangeLog) {
-  std::ifstream file(C3SIM_SOURCE_DIR "/CHANGELOG.md");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_NE(text.find(short_digest(goldens)), std::string::npos)
+  EXPECT_NE(content(C3SIM_SOURCE_DIR "/CHANGELOG.md").find(short_digest(goldens)), std::string::npos)
       << "a change of the goldens asks for a line that says what moved and why, and names them by "
       << short_digest(goldens);
 }

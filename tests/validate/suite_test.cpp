@@ -25,7 +25,7 @@ Suite read(const std::string& text) {
                     ClaimBook(shipped_library().claims).papers());
 }
 std::string fault(const std::string& text) {
-  return fault_of([&] { read(text); });
+  return config_fault([&] { read(text); });
 }
 
 TEST(Suite, IsRead) {
@@ -67,7 +67,7 @@ TEST(ValidationSamples, SayWhatIsWrong) {
     const std::string& text = sample.inputs.at(0).second;
     if (kind == "suite") return fault(text) + '\n';
     const std::filesystem::path file = folder.write(kind, text);
-    const std::string said = fault_of([&] {
+    const std::string said = config_fault([&] {
       if (kind == "deviations") read_deviations(file);
       if (kind == "claims.csv") read_claims(file);
       if (kind != "claims.yaml") return;
@@ -85,7 +85,7 @@ TEST(Suites, AreReadInAlphabeticalOrder) {
   folder.write("suites/b.yaml", one_row);
   folder.write("suites/a.yaml", one_row);
   folder.write("suites/notes.txt", "no suite");
-  const std::vector<Suite> suites = read_suites(folder.library(), {});
+  const std::vector<Suite> suites = read_suites(library_in(folder), {});
   ASSERT_THAT(suites, SizeIs(2));
   EXPECT_EQ(suites[0].name, "a");
   EXPECT_EQ(suites[1].name, "b");
@@ -98,9 +98,9 @@ TEST(Suite, MaySetParametersOfATableInAKnownForm) {
                                        "tables:\n  - file: mine/gemms.csv\n    band: 0.2\n    format: gemms\n"
                                        "    set: [gpu.memory.hbm.capacity=80 GB]\n");
   folder.write("reference/mine/gemms.csv", "gemm,gpus,time_us\n512x512x512,2,10\n");
-  const calibrate::Reader reader = reader_of_forms(folder.library());
-  const std::vector<Suite> suites = read_suites(folder.library(), reader);
-  const calibrate::Reading reading = reading_of(suites.at(0).tables.at(0), folder.library(), reader);
+  const calibrate::Reader reader = reader_of_forms(library_in(folder));
+  const std::vector<Suite> suites = read_suites(library_in(folder), reader);
+  const calibrate::Reading reading = reading_of(suites.at(0).tables.at(0), library_in(folder), reader);
   EXPECT_THAT(reading.measurements.at(0).assignments, testing::ElementsAre("gpus=2", "gpu.memory.hbm.capacity=80 GB"));
   EXPECT_THAT(reader.table("gemms")->assignments, SizeIs(3)) << "of other tables nothing is set";
 }
@@ -123,7 +123,7 @@ TEST(Suite, OfTenLinesIsAllThatANewMeasurementNeeds) {
   folder.write("reference/mine/roles.csv", "file,rows,role,spread\ngemms.csv,,predict,\n");
   folder.write("reference/claims.csv", "id,paper,metric,value,low,high,role\n");
   folder.write("deviations.yaml", "deviations: []\n");
-  const Validation validation = validate_suites(folder.library(), {}, {});
+  const Validation validation = validate_suites(library_in(folder), {}, {});
   ASSERT_THAT(validation.cases, SizeIs(1));
   const Case& one = validation.cases[0];
   EXPECT_EQ(one.id, "mine/gemms.csv:3/time");

@@ -57,7 +57,7 @@ TEST_F(UserFiles, AreReadAsSamplesSay) {
                               files.resize(files.size() - 2);
                             }
                             Said said;
-                            said.err = fault_of([&] { said.out = words_of(read(files, options)); });
+                            said.err = config_fault([&] { said.out = words_of(read(files, options)); });
                             said.code = said.err.empty() ? 0 : 2;
                             if (!said.err.empty()) said.err += '\n';
                             return said;
@@ -69,7 +69,7 @@ TEST_F(UserFiles, AreReadAsSamplesSay) {
 TEST_F(UserFiles, NothingThatCanBePredictedIsAFault) {
   const std::filesystem::path file = folder_.write("odd.csv", runs + "gemm,8192x8192x8192,-,0,all,305,1900\n");
   EXPECT_THAT(
-      fault_of([&] { validate_files(library_, std::vector{file}, {}); }),
+      config_fault([&] { validate_files(library_, std::vector{file}, {}); }),
       AllOf(HasSubstr("odd.csv:2: time: cannot be compared: 305 CUs cannot be used"), HasSubstr("multiples of 8")));
 }
 
@@ -156,7 +156,7 @@ TEST_F(UserFiles, FullEveryShippedTableIsReadOrToldWhatIsNear) {
       EXPECT_THAT(validation.faults, IsEmpty()) << table;
       ++compared;
     } else {
-      EXPECT_THAT(fault_of([&] { read({table}, options); }),
+      EXPECT_THAT(config_fault([&] { read({table}, options); }),
                   AnyOf(IsEmpty(), HasSubstr(": the nearest is '"), HasSubstr("; known are:\n  attention alone"),
                         HasSubstr("nothing in it can be compared: ")))
           << table;

@@ -30,10 +30,10 @@ class SuiteValidation : public testing::Test {
            "      - where: {what: odd}\n        leave_out: odd\n";
   }
   Validation validated(const std::vector<std::string>& names, const Options& options = {}) const {
-    return validate_suites(folder_.library(), names, options);
+    return validate_suites(library_in(folder_), names, options);
   }
   std::string fault(const std::vector<std::string>& names, const Options& options = {}) const {
-    return fault_of([&] { validated(names, options); });
+    return config_fault([&] { validated(names, options); });
   }
   Folder folder_{"validation_test"};
 };
@@ -47,7 +47,7 @@ TEST_F(SuiteValidation, AreAllComparedWhereNoneIsNamed) {
 }
 
 TEST_F(SuiteValidation, AreListedWithTheirQuestions) {
-  const std::vector<Suite> headings = read_suites(folder_.library(), {});
+  const std::vector<Suite> headings = read_suites(library_in(folder_), {});
   ASSERT_THAT(headings, SizeIs(2));
   EXPECT_EQ(headings[0].name, "gemms");
   EXPECT_EQ(headings[0].title, "T");

@@ -1,8 +1,11 @@
 #include "calibrate/fit/platform_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <boost/algorithm/string.hpp>
 #include <fstream>
-#include <iterator>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -10,6 +13,7 @@
 #include "tests/calibrate/shipped_files.h"
 #include "tests/config_fault.h"
 #include "tests/config_folders.h"
+#include "tests/samples.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
 
@@ -65,6 +69,16 @@ TEST(PlatformText, ChangesOneLineAndKeepsTheRest) {
   EXPECT_EQ(platform.text().find('#'), 0u) << "comments stay";
 }
 
+TEST(PlatformText, AsksForASourceBesideAValue) {
+  PlatformText platform(h200_file);
+  sim::Parameter unknown = parameter(platform, "gpu.power.idle");
+  unknown.path = "gpu.power.idles";
+  EXPECT_THAT(config_fault([&] {
+                platform.replace(std::vector{PlatformText::Replacement{unknown, "91 W", "", "x"}});
+              }),
+              HasSubstr("gpu.power.idles: a parameter that is fitted is written as {value: ..."));
+}
+
 TEST(PlatformText, ReachesParametersInLists) {
   PlatformText platform(h200_file);
   replace(platform, "gpu.gemm.libraries[0].efficiency", "0.9", "x");
@@ -84,29 +98,45 @@ PlatformText on_h200(const std::string& text, std::span<const std::string> assig
   return PlatformText(file, folders, assignments);
 }
 
-TEST(PlatformText, WritesWhatItsBaseSaysIntoTheFileItself) {
-  PlatformText platform = on_h200("gpu:\n  power:\n    cap: {value: 650 W, source: x, kind: measured}  # mine\n");
-  replace(platform, "gpu.power.idle", "91 W", "y");
-  replace(platform, "fabric.link_rate", "380 GB/s", "z");
-  EXPECT_EQ(platform.text(),
-            "base: h200\ngpu:\n  power:\n    idle: {value: 91 W, source: \"y\"}\n"
-            "    cap: {value: 650 W, source: x, kind: measured}  # mine\n\n"
-            "fabric:\n  link_rate: {value: 380 GB/s, source: \"z\"}\n");
-  EXPECT_EQ(platform.spec().gpu.power.idle, sim::Watts(91.0));
-  EXPECT_EQ(platform.spec().gpu.power.cap, sim::Watts(650.0));
-  EXPECT_EQ(parameter(platform, "gpu.power.idle").kind, "fitted") << "as the base says";
+// The first input is a file of the name on_h200.yaml, others are what becomes of it: "--set" an assignment that is
+// written into it, "list NAME" the rows of a list, and "PATH" a line for each of a value, its error and its source.
+std::string words_of_edits(const Sample& sample) {
+  std::vector<std::string> assignments;
+  for (const auto& [name, text] : sample.inputs) {
+    if (name == "--set") assignments.push_back(boost::trim_right_copy(text));
+  }
+  PlatformText platform = on_h200(sample.inputs.front().second, assignments);
+  for (const auto& [name, text] : std::span(sample.inputs).subspan(1)) {
+    std::vector<std::string> lines;
+    boost::split(lines, text, boost::is_any_of("\n"));
+    lines.pop_back();
+    if (name == "--set") continue;
+    if (name.starts_with("list ")) {
+      for (std::string& row : lines) row += '\n';
+      platform.replace_list(name.substr(5), lines);
+    } else {
+      platform.replace(
+          std::vector{PlatformText::Replacement{parameter(platform, name), lines.at(0), lines.at(1), lines.at(2)}});
+    }
+  }
+  std::string words = platform.text();
+  for (const sim::Parameter& one : platform.parameters()) {
+    if (one.file.ends_with("on_h200.yaml") && one.path.find('[') == std::string::npos) {
+      words += fmt::format("reads {} = {}, error {}, {}, {}\n", one.path, one.value, one.error, one.kind, one.source);
+    }
+  }
+  if (sample.inputs.back().first == "list fitted_to") {
+    words += fmt::format("{} rows of fitted_to\n", platform.spec().fitted_to.size());
+  }
+  return words;
 }
 
-TEST(PlatformText, WritesIntoSectionsBetweenBraces) {
-  PlatformText platform = on_h200("gpu: {power: {cap: {value: 650 W, source: x, kind: measured}}}\nhost: {}\n");
-  replace(platform, "gpu.power.idle", "91 W", "y");
-  replace(platform, "gpu.memory.hbm.read_efficiency", "0.8", "y");
-  replace(platform, "host.kernel_launch", "9 us", "y");
-  EXPECT_EQ(platform.text(),
-            "base: h200\ngpu: {memory: {hbm: {read_efficiency: {value: 0.8, source: \"y\"}}}, power: {idle: {value: 91 "
-            "W, source: \"y\"}, cap: {value: 650 W, source: x, kind: measured}}}\nhost: {kernel_launch: {value: 9 us, "
-            "source: \"y\"}}\n");
-  EXPECT_EQ(platform.spec().gpu.power.idle, sim::Watts(91.0));
+TEST(PlatformText, IsEditedWhereItStands) {
+  expect_samples("platform_texts.samples", [](const Sample& sample) {
+    std::string words;
+    const std::string fault = config_fault([&] { words = words_of_edits(sample); });
+    return fault.empty() ? words : boost::replace_all_copy(fault, testing::TempDir(), "") + '\n';
+  });
 }
 
 // A list is that of one file alone.
@@ -116,95 +146,9 @@ TEST(PlatformText, WritesAListOfItsBaseAsAWhole) {
   EXPECT_THAT(platform.text(), HasSubstr("gpu:\n  gemm:\n    libraries:\n      - name:"));
   EXPECT_DOUBLE_EQ(platform.spec().gpu.gemm.library.efficiency, 0.9);
   PlatformText braces = on_h200("gpu: {}\n");
-  try {
-    replace(braces, "gpu.gemm.libraries[0].efficiency", "0.9", "y");
-    FAIL() << "no fault was found";
-  } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("on_h200.yaml:2:6: gpu.gemm.libraries[0].efficiency: is in a list of the file "
-                                        "that this one stands on, which has no place between { and }"));
-  }
-}
-
-TEST(PlatformText, HidesAListOfItsBaseBehindAnEmptyOne) {
-  PlatformText platform = on_h200("");
-  ASSERT_FALSE(platform.spec().fitted_to.empty());
-  platform.replace_list("fitted_to", {});
-  EXPECT_EQ(platform.text(), "base: h200\nfitted_to: []\n");
-  EXPECT_TRUE(platform.spec().fitted_to.empty());
-}
-
-TEST(PlatformText, HasAssignmentsWrittenIntoIt) {
-  PlatformText platform = on_h200("name: {value: mine, source: x, kind: measured}\n",
-                                  std::vector<std::string>{"gpus=4", "gpu.power.idle = 90 W", "gpus=2", "name=yours"});
-  EXPECT_THAT(platform.text(), HasSubstr("gpus: {value: 2, source: \"--set gpus=2\", kind: what_if}"));
-  EXPECT_THAT(platform.text(), HasSubstr("name: {value: yours, source: \"--set name=yours\", kind: what_if}"));
-  EXPECT_EQ(platform.spec().gpus, 2);
-  EXPECT_EQ(parameter(platform, "gpu.power.idle").kind, "what_if");
-  EXPECT_EQ(platform.spec().gpu.power.idle, sim::Watts(90.0));
-}
-
-TEST(PlatformText, ChecksAssignmentsAsItChecksTheFile) {
-  const auto fault = [](const std::string& text, const std::string& assignment) {
-    return config_fault([&] { on_h200(text, std::vector{assignment}); });
-  };
-  EXPECT_THAT(fault("", "gpus=400"), HasSubstr("--set gpus=400: gpus: '400' must lie between 1 and 64"));
-  EXPECT_THAT(fault("", "gpu.power.idel=90 W"), HasSubstr("did you mean 'gpu.power.idle'?"));
-  EXPECT_THAT(fault("name: mine\n", "name=yours"), HasSubstr("--set name=yours: name: cannot be written into"));
-}
-
-TEST(PlatformText, PutsAnErrorBehindItsValueAndTakesItAway) {
-  PlatformText platform(h200_file);
-  const auto put = [&](const std::string& error) {
-    platform.replace(
-        std::vector{PlatformText::Replacement{parameter(platform, "gpu.power.idle"), "90 W", error, "x, or {y}"}});
-  };
-  put("2 W");
-  EXPECT_THAT(platform.text(), HasSubstr("idle: {value: 90 W, error: 2 W, source: \"x, or {y}\", kind: fitted"));
-  put("3 W");
-  EXPECT_THAT(platform.text(), HasSubstr("idle: {value: 90 W, error: 3 W, source: \"x, or {y}\", kind: fitted"));
-  put("");
-  EXPECT_THAT(platform.text(), HasSubstr("idle: {value: 90 W, source: \"x, or {y}\", kind: fitted"));
-}
-
-TEST(PlatformText, ReachesParametersOverSeveralLines) {
-  // The idle power of the file, its flow map spread over block lines.
-  std::string text = content(h200_file);
-  const std::size_t at = text.find("    idle: {");
-  text.replace(
-      at, text.find('\n', at) - at,
-      "    idle:\n      value: 90 W\n      source: 'it''s, x'\n      kind: fitted\n      range: [60 W, 125 W]");
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "spread.yaml";
-  std::ofstream(file) << text;
-  PlatformText platform(file, folders);
-  platform.replace(std::vector{PlatformText::Replacement{parameter(platform, "gpu.power.idle"), "91 W", "2 W", "y"}});
-  EXPECT_THAT(platform.text(), HasSubstr("    idle:\n      value: 91 W\n      error: 2 W\n      source: \"y\"\n"));
-}
-
-TEST(PlatformText, AsksForASourceBesideAValue) {
-  PlatformText platform(h200_file);
-  sim::Parameter unknown = parameter(platform, "gpu.power.idle");
-  unknown.path = "gpu.power.idles";
-  try {
-    platform.replace(std::vector{PlatformText::Replacement{unknown, "91 W", "", "x"}});
-    FAIL() << "no fault was found";
-  } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("gpu.power.idles: a parameter that is fitted is written as {value: ..."));
-  }
-}
-
-TEST(PlatformText, ReplacesListsAtTheTop) {
-  PlatformText platform(h200_file);
-  const std::string before = platform.text();
-  const std::string row =
-      "  - {name: copy, smallest: {value: 4 B, source: x, kind: measured}, largest: {value: 1 GiB, "
-      "source: x, kind: measured}}\n";
-  platform.replace_list("fitted_to", {row});
-  EXPECT_THAT(platform.text(), HasSubstr("\nfitted_to:\n" + row + "\nfabric:"));
-  EXPECT_EQ(platform.spec().fitted_to.size(), 1u);
-  platform.replace_list("fitted_to", {});
-  EXPECT_THAT(platform.text(), testing::Not(HasSubstr("fitted_to:")));
-  platform.replace_list("fitted_to", {row});
-  EXPECT_TRUE(platform.text().ends_with("\n\nfitted_to:\n" + row)) << "behind everything else";
+  EXPECT_THAT(config_fault([&] { replace(braces, "gpu.gemm.libraries[0].efficiency", "0.9", "y"); }),
+              HasSubstr("on_h200.yaml:2:6: gpu.gemm.libraries[0].efficiency: is in a list of the file that this one "
+                        "stands on, which has no place between { and }"));
 }
 
 }  // namespace

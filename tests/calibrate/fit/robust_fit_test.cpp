@@ -4,8 +4,8 @@
 
 #include "calibrate/fit/step_residuals.h"
 #include "calibrate/fit/task.h"
-#include "sim/config/config_error.h"
 #include "study/run/platform_file.h"
+#include "tests/config_fault.h"
 #include "tests/config_folders.h"
 #include "tests/testing.h"
 
@@ -161,13 +161,7 @@ TEST(Observation, NamesTheRowThatThePlatformCannotRun) {
   const Measurement gemm = measurement(study::GemmTrial{.shape = {64, 64, 64}, .cus = 133},  // of 132 SMs
                                        {{Figure::time, 1.0}});
   const std::vector<const Measurement*> one{&gemm};
-  try {
-    observe(h200(), one);
-    FAIL() << "no fault was found";
-  } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("f.csv:7: "));
-    EXPECT_THAT(error.what(), HasSubstr("1 to 132"));
-  }
+  EXPECT_THAT(config_fault([&] { observe(h200(), one); }), AllOf(HasSubstr("f.csv:7: "), HasSubstr("1 to 132")));
 }
 
 // The model's own error, by work and size.

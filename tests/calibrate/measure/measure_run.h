@@ -3,9 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -13,6 +10,8 @@
 #include "calibrate/measure/gpu.h"
 #include "calibrate/measure/program.h"
 #include "tests/calibrate/measure/fake_runtime.h"
+#include "tests/folder.h"
+#include "tests/text_file.h"
 
 namespace c3sim::measure {
 
@@ -42,21 +41,12 @@ inline Outcome run(std::vector<std::string> arguments, const FakeMachine& machin
   return outcome;
 }
 
-// A folder of its own for each test.
-class MeasureTest : public ::testing::Test {
+// The folder that is measured into is not there at first.
+class MeasureTest : public InFolder {
  protected:
-  MeasureTest() { std::filesystem::remove_all(folder_); }
-  ~MeasureTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string folder() const { return folder_.string(); }
-  std::string text(const std::string& file) const {
-    std::ifstream stream(folder_ / file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
-  void write(const std::string& file, const std::string& text) const {
-    std::filesystem::create_directories((folder_ / file).parent_path());
-    std::ofstream(folder_ / file, std::ios::binary) << text;
-  }
+  std::string folder() const { return path("measure"); }
+  std::string text(const std::string& file) const { return content(folder() + "/" + file); }
+  void write(const std::string& file, const std::string& text) const { InFolder::write("measure/" + file, text); }
   // Rows of a table, without its head.
   std::vector<std::string> rows(const std::string& table) const {
     std::istringstream stream(text(table));
@@ -67,9 +57,6 @@ class MeasureTest : public ::testing::Test {
     if (!all.empty()) all.erase(all.begin());
     return all;
   }
-
- private:
-  const std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) / "measure";
 };
 
 }  // namespace c3sim::measure

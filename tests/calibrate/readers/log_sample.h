@@ -3,20 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 
 #include "calibrate/readers/log_text.h"
 #include "calibrate/readers/reader.h"
 #include "tests/calibrate/readers/log_bounds.h"
+#include "tests/text_file.h"
 
 namespace c3sim::calibrate {
 
 inline std::string sample(const std::string& name) {
-  std::ifstream file(std::string(C3SIM_SOURCE_DIR) + "/tests/data/" + name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return content(std::string(C3SIM_SOURCE_DIR) + "/tests/data/" + name);
 }
 
 inline std::string with(std::string text, std::string_view old_part, std::string_view new_part) {

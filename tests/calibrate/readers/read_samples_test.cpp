@@ -14,6 +14,7 @@
 #include "calibrate/readers/screen.h"
 #include "calibrate/readers/trial_fields.h"
 #include "calibrate/replay/replay_report.h"
+#include "study/run/platform_file.h"
 #include "tests/calibrate/readers/log_sample.h"
 #include "tests/calibrate/readers/read_table.h"
 #include "tests/calibrate/readers/reading_words.h"
@@ -100,7 +101,8 @@ TEST(ReadSamples, OfFilesForAFit) {
   });
 }
 
-// The name of the input is the kind of the trial; a line for each field.
+// The name of the input is the kind of the trial; a line for each field. What is read is told in words, and by the
+// command that asks for it, where there is one, and why a node of eight MI300X cannot run it.
 TEST(ReadSamples, OfFields) {
   expect_samples("fields.samples", [](const Sample& sample) {
     const auto& [kind, text] = sample.inputs.at(0);
@@ -114,7 +116,13 @@ TEST(ReadSamples, OfFields) {
     const study::Trial trial = read_trial(kind, fields, faults);
     std::string words;
     for (const FieldFault& fault : faults) words += fault.field + ": " + fault.what + '\n';
-    return faults.empty() ? study::to_string(trial) + '\n' : words;
+    if (!faults.empty()) return words;
+    static study::Testbed testbed(study::read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", {}).spec);
+    const std::string why_not = study::why_impossible(testbed, trial);
+    const std::string command = study::command_of(trial);
+    words = fmt::format("{}\n{}", study::to_string(trial), study::kind_of(trial));
+    words += (command.empty() ? "" : ": " + command) + '\n';
+    return words + (why_not.empty() ? "" : "impossible on an MI300X: " + why_not + '\n');
   });
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/calibrate/shipped_files.h"
+#include "tests/config_fault.h"
 #include "tests/gzip.h"
 #include "tests/testing.h"
 
@@ -73,12 +74,7 @@ TEST(Reader, TakesTheNearestFormWithMostColumns) {
   Reader reader;
   reader.add(format_with("few", {"a", "b"}));
   reader.add(format_with("many", {"a", "c", "d"}));
-  try {
-    reader.read_text("a,c\n1,2\n", "f.csv");
-    FAIL() << "no fault was found";
-  } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("the nearest is 'many'"));
-  }
+  EXPECT_THAT(config_fault([&] { reader.read_text("a,c\n1,2\n", "f.csv"); }), HasSubstr("the nearest is 'many'"));
 }
 
 TEST(Reader, RefusesAFolderOfFormsThatIsNotThere) { EXPECT_THROW(Reader("no/such/folder"), sim::ConfigError); }
@@ -94,12 +90,8 @@ TEST(Reader, PlacesFaultsInTheFolderOfForms) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "bad_forms";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "odd.yaml") << "rows:\n  - {trial: gem, see: {time: 5us}}\n";
-  try {
-    const Reader reader(folder);
-    FAIL() << "no fault was found";
-  } catch (const sim::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("odd.yaml:2:6: rows[0].trial: 'gem' is no trial; did you mean 'gemm'?"));
-  }
+  EXPECT_THAT(config_fault([&] { Reader reader(folder); }),
+              HasSubstr("odd.yaml:2:6: rows[0].trial: 'gem' is no trial; did you mean 'gemm'?"));
 }
 
 TEST(Reader, RefusesAFolderAndAFileThatIsNotThere) {

@@ -86,30 +86,6 @@ TEST(CollectiveGroup, LiesWithinTheNode) {
             "4 GPUs from gpu5 on are more than the node has: 0 to 4 is accepted as the first");
 }
 
-TEST(CollectiveParts, SayWhyTheyAreImpossible) {
-  sim::Simulator simulator;
-  const PlatformSpec platform = mi300x();
-  const Node node(simulator, platform);
-  CollectiveSpec spec = collective(CollectiveKind::all_reduce, Backend::sdma, 1_MiB);
-  EXPECT_EQ(why_impossible(spec, node), "");
-  spec.variant = SdmaVariant::swap;
-  EXPECT_EQ(why_impossible(spec, node),
-            "the part on copy engines cannot run: variant swap does not exist for all_gather; use pcpy, bcst or b2b");
-  spec.variant = SdmaVariant::pcpy;
-  spec.cus = 7;
-  EXPECT_EQ(why_impossible(spec, node), "7 CUs cannot be had: a multiple of 8, one per XCD, from 8 to 304 is accepted");
-  spec = collective(CollectiveKind::reduce_scatter, Backend::sdma, 1_MiB);
-  EXPECT_EQ(why_impossible(spec, node),
-            "copy engines do not reduce: use the backend rccl, or engines with gpu.sdma.reduction = true");
-  spec = collective(CollectiveKind::all_reduce, Backend::rccl, 1_MiB);
-  spec.channels = 305;
-  EXPECT_EQ(why_impossible(spec, node), "305 channels cannot be had: 1 to 304 are accepted, which fit on the CUs");
-  spec.channels = 304;
-  EXPECT_EQ(why_impossible(spec, node), "");
-  spec.prelaunch = true;
-  EXPECT_EQ(why_impossible(spec, node), "prelaunch is for SDMA: kernels have no queue of commands to hold back");
-}
-
 // Four GPUs, 4000 bytes: chunk r of an array is bytes 1000 r to 1000 (r + 1).
 TEST(CollectiveData, IsWhatTheNameOfTheCollectiveSays) {
   CollectiveSpec spec = collective(CollectiveKind::all_gather, Backend::rccl, sim::Bytes(4000));

@@ -1,4 +1,4 @@
-// Texts of configurations: what is accepted at all, numbers, names, extents and hints at what was meant.
+// Texts of configurations: what is accepted at all, numbers and hints at what was meant.
 #include "sim/config/config_text.h"
 
 #include <gmock/gmock.h>
@@ -9,12 +9,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "sim/config/choice.h"
-#include "sim/config/extents.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::sim {
@@ -58,41 +56,9 @@ TEST(CheckText, RejectsControlCharacters) {
   EXPECT_EQ(check("a: \xEF\xBB\xBF"), "1:4 a byte order mark inside the text");
 }
 
-TEST(IsName, TakesLettersDigitsUnderscoresAndHyphens) {
-  EXPECT_TRUE(is_name("c3_rp"));
-  EXPECT_TRUE(is_name("256x256"));
-  EXPECT_TRUE(is_name("MI300X-8"));
-  EXPECT_TRUE(is_name(std::string(max_name_length, 'a')));
-  EXPECT_FALSE(is_name(std::string(max_name_length + 1, 'a')));
-  for (const char* text : {"", "a.b", "a b", "a[0]", "a=b", "\xC2\xB5"}) EXPECT_FALSE(is_name(text)) << text;
-}
-
 TEST(Trimmed, RemovesOuterBlanksOnly) {
   EXPECT_EQ(trimmed("  48 GB/s "), "48 GB/s");
   EXPECT_EQ(trimmed("   "), "");
-}
-
-TEST(ParseInteger, TakesStrictDecimalsOnly) {
-  EXPECT_EQ(parse_integer("0").value, 0);
-  EXPECT_EQ(parse_integer("-42").value, -42);
-  EXPECT_EQ(parse_integer("9223372036854775807").value, std::numeric_limits<std::int64_t>::max());
-  for (const char* text : {"", "-", "010", "0x10", "0o10", "1_000", "+1", "1.0", "1e3", "ten", "1 2", "--1"}) {
-    EXPECT_EQ(parse_integer(text).error,
-              "'" + std::string(text) + "' is not a whole decimal number such as 12 (no leading zeros)");
-  }
-  EXPECT_EQ(parse_integer("9223372036854775808").error, "'9223372036854775808' is beyond what can be represented");
-}
-
-TEST(ParseNumber, TakesStrictDecimalsOnly) {
-  EXPECT_EQ(parse_number("0.5").value, 0.5);
-  EXPECT_EQ(parse_number("-1e-3").value, -1e-3);
-  EXPECT_EQ(parse_number("12").value, 12.0);
-  for (const char* text :
-       {"", "010", "00.5", "0x1p3", "inf", ".inf", "nan", "NaN", "1_000", "+1", ".5", "5.", "1e", "1,5"}) {
-    EXPECT_EQ(parse_number(text).error,
-              "'" + std::string(text) + "' is not a decimal number such as 12, 0.5 or 1e-3 (no leading zeros)");
-  }
-  EXPECT_EQ(parse_number("1e999").error, "'1e999' is beyond what can be represented");
 }
 
 RC_GTEST_PROP(ParseNumber, ReadsBackEveryFiniteNumber, (double number)) {
@@ -106,20 +72,6 @@ RC_GTEST_PROP(ParseNumber, ReadsBackEveryFiniteNumber, (double number)) {
 }
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
-TEST(Extents, AreWholeNumbersWithAnXBetween) {
-  EXPECT_THAT(parse_extents("8192x57344x8192"), ElementsAre(8192, 57344, 8192));
-  EXPECT_THAT(parse_extents("7"), ElementsAre(7));
-  EXPECT_THAT(parse_extents("9223372036854775807x1"), ElementsAre(INT64_MAX, 1));
-}
-
-TEST(Extents, AreNoneOfATextThatSaysAnythingElse) {
-  for (const char* const text :
-       {"", "x", "1x", "x1", "1xx1", "1X1", "0x1", "-1x1", "+1", " 1", "1 ", "1.5x2", "9223372036854775808"}) {
-    EXPECT_THAT(parse_extents(text), IsEmpty()) << text;
-  }
-}
 
 using ::testing::Pair;
 
@@ -139,30 +91,6 @@ RC_GTEST_PROP(EditDistance, IsSymmetricAndBoundedByTheLongerName, (const std::st
   RC_ASSERT(distance == edit_distance(b, a));
   RC_ASSERT(distance <= std::max(a.size(), b.size()));
   RC_ASSERT(distance >= std::max(a.size(), b.size()) - std::min(a.size(), b.size()));
-}
-
-TEST(NearestName, IsTheFirstOfThoseFewestEditsAwayAndNoFurtherThanAThirdOfTheLength) {
-  const std::vector<std::string> known = {"sdma", "engines", "engine_rate", "fabric", "l2", "l3", "hbm", "dispatch"};
-  for (const auto& [name, nearest] :
-       std::vector<std::pair<std::string, std::string>>{{"enignes", "engines"},
-                                                        {"sdam", "sdma"},
-                                                        {"engine-rate", "engine_rate"},
-                                                        {"l4", "l2"},
-                                                        {"mem", ""},       // two edits from hbm, one is allowed
-                                                        {"dispxxtc", ""},  // three edits, two are allowed
-                                                        {"dispxtch", "dispatch"}}) {
-    EXPECT_EQ(nearest_name(name, known), nearest) << name;
-  }
-  EXPECT_EQ(nearest_name("hbm", {}), "");
-  const std::string long_name(257, 'a');  // which nobody types
-  EXPECT_EQ(nearest_name(long_name, std::vector{long_name}), "");
-}
-
-TEST(NameHint, SuggestsTheNearestNameElseListsAll) {
-  const std::vector<std::string> known = {"fair", "fifo"};
-  EXPECT_EQ(name_hint("fiar", known), "; did you mean 'fair'?");
-  EXPECT_EQ(name_hint("random", known), "; known are: fair, fifo");
-  EXPECT_EQ(name_hint("random", {}), "");
 }
 
 TEST(NameHint, ListsTheFirstOfVeryManyAndOfVeryLongOnes) {

@@ -1,14 +1,17 @@
 // Files of measurements, plain and compressed: text, rows and cells, and what is refused with a sentence.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <sys/stat.h>
 
+#include <boost/algorithm/string/replace.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <functional>
+#include <iterator>
 #include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -18,6 +21,7 @@
 #include "sim/config/measurement_text.h"
 #include "tests/config_fault.h"
 #include "tests/gzip.h"
+#include "tests/samples.h"
 
 namespace c3sim::sim {
 namespace {
@@ -26,123 +30,60 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Rows = std::vector<std::vector<std::string>>;
 
-CsvFile file_of(std::string_view text) { return CsvFile::from_text(text, "f.csv"); }
+// Every cell of a file with its place, on the line of its row.
+std::string words_of(const CsvFile& file) {
+  std::string words;
+  for (std::size_t row = 0; row < file.rows(); ++row) {
+    words += fmt::format("line {}:", file.line(row));
+    for (const std::string& column : file.columns()) {
+      if (column.empty()) continue;
+      const std::string cell = boost::replace_all_copy(std::string(file.text(row, column)), "\n", "\\n");
+      words += fmt::format(" [{} at {}: {}]", column, file.place(row, column), cell);
+    }
+    words += '\n';
+  }
+  return words;
+}
 
-using Use = std::function<void(CsvFile&)>;
+// What each row has in the columns, as numbers from 0 to 10; or the columns that the file must have.
+void read_as(CsvFile& file, const std::string& reads) {
+  std::istringstream words(reads);
+  std::string kind;
+  words >> kind;
+  const std::vector<std::string> columns{std::istream_iterator<std::string>(words), {}};
+  if (kind == "requires") file.require(columns);
+  for (std::size_t row = 0; kind != "requires" && row < file.rows(); ++row) {
+    for (const std::string& column : columns) {
+      if (kind == "numbers") file.number(row, column, 0.0, 10.0);
+      if (kind == "integers") file.integer(row, column, 0, 10);
+    }
+  }
+}
 
-// What a person reads when `use` finds fault with the text as f.csv; empty where it finds none.
-std::string faults_of_use(std::string_view text, const Use& use) {
-  return config_fault([&] {
-    CsvFile file = file_of(text);
-    use(file);
-    file.check();
+// Columns count bytes from 1: "8,abc" has its second cell at column 3. Quotes are those of RFC 4180, sections 2.5 to
+// 2.7.
+TEST(CsvFile, HasCellsAndFaultsAtTheirPlaces) {
+  expect_samples("csv.samples", [](const Sample& sample) {
+    std::string words;
+    const std::string refusal = config_fault([&] {
+      CsvFile file = CsvFile::from_text(sample.inputs.front().second, sample.inputs.front().first);
+      for (const auto& [reads, nothing] : sample.inputs) read_as(file, reads);
+      words = words_of(file);
+      file.check();
+    });
+    return words + refusal + (refusal.empty() ? "" : "\n");
   });
 }
 
-TEST(CsvFile, FindsCellsByColumnWhereverCommentsStand) {
-  const CsvFile file = file_of("# source: x, y\nsize,time_us\n\n# more\n8, 1.5\r\n16,2\n");
-  ASSERT_EQ(file.rows(), 2u);
-  EXPECT_EQ(file.text(0, "time_us"), "1.5");
-  EXPECT_EQ(file.text(1, "size"), "16");
-  EXPECT_EQ(file.line(0), 5);
-  EXPECT_TRUE(file.has("size"));
-  EXPECT_FALSE(file.has("time"));
-}
-
-// Columns count bytes from 1: "8,abc" has its second cell at column 3.
-TEST(CsvFile, PlacesEveryFault) {
-  struct Faulty {
-    std::string text;
-    std::string faults;
-    Use use = [](CsvFile&) {};
+TEST(CsvFile, RefusesCellsOfMoreThanFourKibibytesAndNulBytes) {
+  const auto faults_of_text = [](std::string_view text) {
+    return config_fault([text] { CsvFile::from_text(text, "f.csv").check(); });
   };
-  const auto number = [](CsvFile& file) { file.number(0, "time_us", 0.0, 10.0); };
-  const auto integer = [](CsvFile& file) { file.integer(0, "size", 0, 10); };
-  const std::string no_integer = " is not a whole decimal number such as 12 (no leading zeros)";
   const std::string longest(4096, 'x');
-  const std::vector<Faulty> texts{
-      {"size,time_us\n8,abc\n",
-       "f.csv:2:3: time_us: 'abc' is not a decimal number such as 12, 0.5 or 1e-3 (no leading zeros)", number},
-      {"time_us\n-3\n", "f.csv:2:1: time_us: '-3' must lie between 0 and 10", number},
-      {"size\n1.5\n", "f.csv:2:1: size: '1.5'" + no_integer, integer},
-      {"size\n11\n", "f.csv:2:1: size: '11' must lie between 0 and 10", integer},
-      {"size\nx\ny\n", "f.csv:2:1: size: 'x'" + no_integer + "\nf.csv:3:1: size: 'y'" + no_integer,
-       [](CsvFile& file) {
-         file.integer(0, "size", 0, 10);
-         file.integer(1, "size", 0, 10);
-       }},
-      {"size,al_us\n1,2\n", "f.csv:1:1: all_us: this column is missing, unit included; did you mean 'al_us'?",
-       [](CsvFile& file) {
-         file.require({"size", "all_us"});
-       }},
-      {"a,b\n1\n1,2,3\n", "f.csv:2:1: 1 cells where the columns are 2\nf.csv:3:1: 3 cells where the columns are 2"},
-      {"a,b\n\"1\"000,2\n3,4\n",
-       "f.csv:2:4: a: text behind the closing quote: a quote that belongs to the cell is written twice"},
-      {"a,b\n\"1\"  ,2\n", ""},  // blanks are no text
-      {"a,b\n1,\"2\n3,4\n", "f.csv:2:3: b: the quote that begins here is never closed"},
-      {"\"a,b\n1,2\n", "f.csv:1:1: the quote that begins here is never closed"},
-      {"a,b\n1," + longest + "\n", ""},
-      {"a,b\n1," + longest + "x\n", "f.csv:2:3: b: a cell of 4097 bytes: up to 4096 are accepted"},
-      {"a," + longest + "x\n1,2\n", "f.csv:1:3: a cell of 4097 bytes: up to 4096 are accepted"},
-      {"size,time_us,size\n1,2,3\n", "f.csv:1:14: size: this column is named twice"},
-      {"size,,\n1,2,3\n", ""}};  // columns without a name are nobody's
-  for (const auto& [text, faults, use] : texts) EXPECT_EQ(faults_of_use(text, use), faults) << text;
-  const Use nothing = [](CsvFile&) {};
-  EXPECT_THAT(faults_of_use("# nothing here\n", nothing), HasSubstr("no line names the columns"));
-  EXPECT_THAT(faults_of_use("", nothing), StartsWith("f.csv:1:1: "));
-  EXPECT_THAT(faults_of_use(std::string_view("a\0b", 3), nothing), StartsWith("f.csv:1:2: "));
-}
-
-TEST(CsvFile, KeepsTheRowsReadableThatHaveNoFault) {
-  for (const char* const text : {"a,b\n1\n2,3\n", "a,b\n\"1\"0,2\n2,3\n"}) {
-    const CsvFile file = file_of(text);
-    ASSERT_EQ(file.rows(), 1u);
-    EXPECT_EQ(file.text(0, "a"), "2");
-    EXPECT_EQ(file.text(0, "b"), "3");
-    EXPECT_EQ(file.line(0), 3);
-    EXPECT_THROW(file.check(), sim::ConfigError);
-  }
-}
-
-// RFC 4180, sections 2.5 to 2.7.
-TEST(CsvFile, QuotesKeepCommasLineEndsAndDoubledQuotes) {
-  const CsvFile file = file_of("a,b\r\n\"1,5\", \"say \"\"no\"\"\"\r\n\"x\ny\",2\r\n3,\"\"\r\n");
-  file.check();
-  ASSERT_EQ(file.rows(), 3u);
-  EXPECT_EQ(file.text(0, "a"), "1,5");
-  EXPECT_EQ(file.text(0, "b"), "say \"no\"");
-  EXPECT_EQ(file.text(1, "a"), "x\ny");
-  EXPECT_EQ(file.text(2, "b"), "");
-  // The second row takes two lines, so that the third begins on the fifth.
-  EXPECT_EQ(file.line(2), 5);
-}
-
-TEST(CsvFile, PlacesACellBehindOneOfSeveralLines) {
-  // The second cell begins on the fourth line, behind z", .
-  const CsvFile file = file_of("a,b\n\"x\ny\nz\",2\n3,4\n");
-  EXPECT_EQ(file.place(0, "a"), "f.csv:2:1");
-  EXPECT_EQ(file.place(0, "b"), "f.csv:4:4");
-  EXPECT_EQ(file.place(1, "b"), "f.csv:5:3");
-  EXPECT_EQ(file.line(0), 2) << "a row is where it begins";
-}
-
-TEST(CsvFile, TakesALoneQuoteAndAHashWithinQuotesAsLettersAndALastLineWithoutAnEnd) {
-  EXPECT_EQ(file_of("a\n5\" disk\n").text(0, "a"), "5\" disk");
-  EXPECT_EQ(file_of("a\n\"x\n# y\"\n").text(0, "a"), "x\n# y");
-  EXPECT_EQ(file_of("a\n1").text(0, "a"), "1");
-}
-
-TEST(CsvFile, PassesOverAByteOrderMark) {
-  const CsvFile file = file_of("\xEF\xBB\xBFsize\n8\n");
-  EXPECT_TRUE(file.has("size"));
-  EXPECT_EQ(file.place(0, "size"), "f.csv:2:1");
-}
-
-TEST(CsvFile, RefusesNumbersThatAreNone) {
-  for (const std::string cell : {"nan", "inf", "1e999", "0x10", "1_000", "+1", "010", ""}) {
-    const Use read = [](CsvFile& file) { file.number(0, "t", 0.0, 1e300); };
-    EXPECT_THAT(faults_of_use("t,x\n" + cell + ",1\n", read), StartsWith("f.csv:2:1: t: ")) << cell;
-  }
+  EXPECT_EQ(faults_of_text("a,b\n1," + longest + "\n"), "");
+  EXPECT_EQ(faults_of_text("a,b\n1," + longest + "x\n"), "f.csv:2:3: b: a cell of 4097 bytes: up to 4096 are accepted");
+  EXPECT_EQ(faults_of_text("a," + longest + "x\n1,2\n"), "f.csv:1:3: a cell of 4097 bytes: up to 4096 are accepted");
+  EXPECT_THAT(faults_of_text(std::string_view("a\0b", 3)), StartsWith("f.csv:1:2: "));
 }
 
 TEST(CsvFile, RefusesAFolderAnAbsentFileAndOneLargerThanAnyTable) {
@@ -153,12 +94,7 @@ TEST(CsvFile, RefusesAFolderAnAbsentFileAndOneLargerThanAnyTable) {
   for (const auto& [path, fault] : {std::pair(folder, "it is a folder: a file of measurements is accepted"),
                                     {"no/such.csv", "no/such.csv: No such file or directory"},
                                     {large, "larger than 1 GiB"}}) {
-    try {
-      CsvFile::from_file(path);
-      ADD_FAILURE() << path;
-    } catch (const sim::ConfigError& error) {
-      EXPECT_THAT(error.what(), HasSubstr(fault));
-    }
+    EXPECT_THAT(config_fault([&path = path] { CsvFile::from_file(path); }), HasSubstr(fault));
   }
   std::filesystem::remove(large);
 }
@@ -174,21 +110,6 @@ Rows rows_of(std::string_view text) {
     for (const CsvCell& cell : row.cells) rows.back().emplace_back(cell.text);
   }
   return rows;
-}
-
-TEST(CsvLexer, CommentsAndBlankLinesAreNoRows) {
-  EXPECT_EQ(rows_of("# a,b\n\n1, 2 \r\n\r\n#\n3\n"), (Rows{{"1", "2"}, {"3"}}));
-  EXPECT_EQ(rows_of(""), Rows{});
-  EXPECT_EQ(rows_of("\xEF\xBB\xBF"
-                    "1\n"),
-            (Rows{{"1"}}));
-  EXPECT_EQ(rows_of(",\n1,"), (Rows{{"", ""}, {"1", ""}}));
-}
-
-// RFC 4180, sections 2.5 to 2.7.
-TEST(CsvLexer, QuotesHoldCommasQuotesAndLineEnds) {
-  EXPECT_EQ(rows_of("\"a,b\",\"c\"\"d\"\n\"e\r\nf\",\"\"\n\"\"\"\",1\n"),
-            (Rows{{"a,b", "c\"d"}, {"e\r\nf", ""}, {"\"", "1"}}));
 }
 
 TEST(CsvLexer, TellsTheFirstQuoteThatIsWrong) {
@@ -232,11 +153,7 @@ RC_GTEST_PROP(CsvLexer, WhatIsQuotedComesBack, (const std::vector<std::vector<st
 // Files of measurements, plain and compressed, and what is refused with a sentence.
 
 std::string fault_of_text(const std::string& bytes, std::size_t most = largest_measurement_text) {
-  try {
-    return "none: " + measurement_text_of(bytes, "f.gz", most);
-  } catch (const ConfigError& error) {
-    return error.what();
-  }
+  return config_fault([&] { measurement_text_of(bytes, "f.gz", most); });
 }
 
 TEST(MeasurementText, PlainTextIsItself) {
@@ -350,12 +267,7 @@ TEST(MeasurementText, WhatIsNoTextIsSaid) {
 
 TEST(MeasurementText, FoldersAndAbsentFilesAreTold) {
   EXPECT_THROW(read_measurement_text(testing::TempDir()), ConfigError);
-  try {
-    read_measurement_text("no/such/file");
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_STREQ(error.what(), "no/such/file: No such file or directory");
-  }
+  EXPECT_EQ(config_fault([] { read_measurement_text("no/such/file"); }), "no/such/file: No such file or directory");
 }
 
 // Its writer is gone after the first reading: a second one would wait for ever.

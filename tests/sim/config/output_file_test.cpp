@@ -12,9 +12,11 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
+
+#include "tests/folder.h"
+#include "tests/text_file.h"
 
 namespace c3sim::sim {
 namespace {
@@ -22,21 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-std::string content(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// An empty folder for each test.
-class OutputFileTest : public testing::Test {
+class OutputFileTest : public InFolder {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / "output_file_test";
-    fs::remove_all(folder_);
-    fs::create_directory(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(folder_), {}); }
   // The message of the failure of a write to the path; empty where it succeeds.
   static std::string failure(const fs::path& path, std::string_view text = "x") {
@@ -47,8 +36,6 @@ class OutputFileTest : public testing::Test {
     }
     return "";
   }
-
-  fs::path folder_;
 };
 
 TEST_F(OutputFileTest, ShowsTheNewContentOnlyOnCommit) {
@@ -119,9 +106,9 @@ TEST_F(OutputFileTest, GoesOnInTheFileThatStandardOutputIs) {
   if (writer == 0) {
     const int out = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
     dup2(out, STDOUT_FILENO);
-    const bool first = write(STDOUT_FILENO, "1", 1) == 1;
+    const bool first = ::write(STDOUT_FILENO, "1", 1) == 1;
     const bool second = failure("/dev/stdout", "2").empty();
-    const bool third = write(STDOUT_FILENO, "3", 1) == 1;
+    const bool third = ::write(STDOUT_FILENO, "3", 1) == 1;
     _exit(first && second && third ? 0 : 1);
   }
   int status = -1;

@@ -38,72 +38,8 @@ double number(const Results& results, std::size_t row, const std::string& key) {
 
 class AnswersTest : public testing::Test {
  protected:
-  std::vector<C3Result> answer_of(const Scenario& asked, const std::vector<Strategy>& strategies) {
-    return ask(testbed_, under(strategies, asked)).results;
-  }
-
   Testbed testbed_{mi300x().spec};
 };
-
-// It waits for CUs that a table of isolated runs advises to keep, by 17 % longer than one after the other (1862, 1585
-// us).
-TEST_F(AnswersTest, TheHeuristicThatLosesIsWarnedOf) {
-  const Scenario losing{"", {3000, 7000, 16384}, models::CollectiveKind::all_reduce, 64_MiB};
-  EXPECT_THAT(losses_of(answer_of(losing, {Strategy::heuristic})),
-              HasSubstr("longer than one after the other: the heuristic looks up isolated times"));
-}
-
-// Programs read these by name: a change breaks them.
-TEST_F(AnswersTest, ColumnsAreThoseThatProgramsKnow) {
-  EXPECT_THAT(keys_of(answer_c3(testbed_, scenario, std::array{Strategy::serial})),
-              ElementsAre("scenario", "gemm", "collective", "bytes", "strategy", "makespan_us", "speedup",
-                          "ideal_speedup", "fraction_of_ideal", "gemm_us", "collective_us", "isolated_gemm_us",
-                          "isolated_collective_us", "collective_alone_us", "serial_us", "chosen", "reserved_cus",
-                          "gemm_start_us", "collective_start_us", "clock_MHz", "power_W", "energy_J", "fidelity"));
-  EXPECT_THAT(keys_of(tables_of(testbed_, GemmTrial{{1024, 1024, 1024}, 304})),
-              ElementsAre("gemm", "cus", "time_us", "tflops", "clock_MHz", "power_W", "fidelity"));
-  EXPECT_THAT(keys_of(answer_collectives(testbed_, std::array{all_gather(1_MiB)})),
-              ElementsAre("collective", "backend", "variant", "prelaunch", "cus", "bytes", "time_us", "busbw_GBps",
-                          "gpus", "engines", "host_threads", "graph", "fidelity"));
-  EXPECT_THAT(keys_of(tables_of(testbed_, CopyTrial{{.from = 0, .to = 1, .bytes = 1_MiB}})),
-              ElementsAre("from", "to", "bytes", "time_us", "control_us", "schedule_us", "copy_us", "completion_us",
-                          "fidelity", "GBps", "blocks", "submit"));
-}
-
-// A GEMM of 8192^3 that is launched first keeps every CU from a small all-gather, and CUs kept from it cost it more
-// than the all-gather takes.
-TEST_F(AnswersTest, RowsSlowerThanSerialAreMarkedForPeople) {
-  Scenario losing{"", {8192, 8192, 8192}, models::CollectiveKind::all_gather, 1_MiB};
-  losing.reserved = 128;
-  const auto text_of = [&](const std::vector<Strategy>& strategies) {
-    std::ostringstream out;
-    c3_table(answer_of(losing, strategies)).write_text(out);
-    return out.str();
-  };
-  EXPECT_THAT(text_of({Strategy::serial, Strategy::c3_rp}), HasSubstr("slower than serial\n"));
-  EXPECT_THAT(text_of({Strategy::serial, Strategy::conccl}), Not(HasSubstr("slower")));
-  std::ostringstream csv;
-  c3_table(answer_of(losing, {Strategy::c3_rp})).write_csv(csv);
-  EXPECT_THAT(csv.str(), Not(HasSubstr("slower"))) << "programs compare speedup";
-  const Question<C3Trial> question = under(std::array{Strategy::serial, Strategy::c3_rp}, losing);
-  EXPECT_THAT(to_tables(question, ask(testbed_, question), testbed_.platform()).warnings,
-              Contains(testing::MatchesRegex("c3_rp takes [0-9.e+]+ % longer than one after the other")));
-  EXPECT_EQ(losses_of(answer_of(losing, {Strategy::serial, Strategy::conccl})), "");
-}
-
-// Seven peers of eight GPUs.
-TEST_F(AnswersTest, EnginesBeyondThePeersAreSaidToBeIdle) {
-  models::CollectiveSpec spec = all_gather(1_MiB);
-  spec.backend = models::Backend::sdma;
-  spec.variant = models::SdmaVariant::b2b;
-  spec.gpus = 8;
-  spec.engines = 7;
-  EXPECT_EQ(answer_collectives(testbed_, std::vector{spec}).warnings, std::vector<std::string>());
-  spec.engines = 9;
-  EXPECT_EQ(
-      answer_collectives(testbed_, std::vector{spec, spec}).warnings,
-      std::vector<std::string>{"9 engines were asked for, but a GPU has 7 peers to copy to: 2 engines stay idle"});
-}
 
 TEST_F(AnswersTest, RatesFollowFromTimes) {
   // 2 * 8192^3 operations are 1.0995e12; in t us that is 1.0995e6 / t TFLOP/s.
@@ -135,20 +71,6 @@ TEST_F(AnswersTest, ClockAndPowerAreMeansOverTheRun) {
   const Results both = answer_c3(testbed_, scenario, std::array{Strategy::serial, Strategy::conccl});
   EXPECT_LT(number(both, 1, "power_W"), 751.0);
   EXPECT_GT(number(both, 1, "power_W"), number(both, 0, "power_W"));
-}
-
-// An all-gather of 8 B beside this GEMM could save 0.3 %: any launch is hundreds of times that.
-TEST_F(AnswersTest, WhereIdealGainsNothingThereIsNoFractionOfIt) {
-  Scenario tiny = scenario;
-  tiny.bytes = sim::Bytes(8.0);
-  const Results none = answer_c3(testbed_, tiny, std::array{Strategy::c3_rp});
-  EXPECT_LT(number(none, 0, "ideal_speedup"), C3Result::least_ideal_speedup);
-  EXPECT_THAT(none.tables.front().table.to_json().dump(), HasSubstr(R"("fraction_of_ideal":null)"));
-  std::ostringstream text;
-  none.tables.front().table.write_text(text);
-  EXPECT_THAT(text.str(), HasSubstr("no gain to be had"));
-  EXPECT_THAT(none.warnings, ElementsAre(HasSubstr("no gain to be had: the ideal speedup is 1.0")));
-  EXPECT_THAT(answer_c3(testbed_, scenario, std::array{Strategy::c3_rp}).warnings, IsEmpty());
 }
 
 TEST_F(AnswersTest, ExplanationsAccountForTheTimeThatWorkIsActive) {

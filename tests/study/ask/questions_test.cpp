@@ -1,16 +1,12 @@
 #include "study/ask/questions.h"
 
-#include "study/work/scenario.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
 
-using models::CollectiveKind;
-using models::SdmaVariant;
 using sim::operator""_KiB;
-using sim::operator""_MiB;
 using ::testing::Field;
 
 class QuestionsTest : public testing::Test {
@@ -86,17 +82,6 @@ TEST_F(QuestionsTest, OperandsThatCachesKeepMakeAGemmOfFewTokensFaster) {
   EXPECT_EQ(time(Operands::rotating), time(Operands::cold));
 }
 
-// A and B of 8192^3 take 268 MB, beside a result of 134.
-TEST_F(QuestionsTest, WarmOperandsAreThoseThatFit) {
-  GemmTrial question{{8192, 8192, 8192}};
-  question.operands = Operands::warm;
-  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "operands")));
-  question.operands = Operands::cold;
-  EXPECT_THAT(faults_of(question, testbed_), IsEmpty());
-  question.before = Before::traffic;
-  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "operands")));
-}
-
 // Arrays of 134 MB fit the Infinity Cache of 268 MB, which delivers more
 // than the 5.3 TB/s of HBM at its peak.
 TEST_F(QuestionsTest, AStreamOfWarmArraysPassesNoMemoryBehindTheCaches) {
@@ -120,68 +105,6 @@ TEST_F(QuestionsTest, DecodingReadsAWarmCacheOutOfTheInfinityCache) {
   EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "operands")));
 }
 
-TEST_F(QuestionsTest, ACollectiveThatCameBeforeIsNamedIfAndOnlyIfOneDid) {
-  const auto faults = [&](Before before, double bytes) {
-    models::CollectiveSpec collective;
-    collective.bytes = sim::Bytes(bytes);
-    return faults_of(GemmTrial{.shape = {1024, 1024, 1024}, .before = before, .collective = collective}, testbed_);
-  };
-  EXPECT_THAT(faults(Before::collective, 1024.0), IsEmpty());
-  EXPECT_THAT(faults(Before::collective, 0.0), ElementsAre(Field(&sim::Fault::where, "before")));
-  EXPECT_THAT(faults(Before::traffic, 1024.0), ElementsAre(Field(&sim::Fault::where, "before")));
-  EXPECT_THAT(faults(Before::loop, 0.0), IsEmpty());
-}
-
-TEST_F(QuestionsTest, AllFaultsAreToldAtOnceByTheNamesOfOptions) {
-  const std::vector<sim::Fault> faults = faults_of(GemmTrial{{0, 1, 1}, 12}, testbed_);
-  EXPECT_THAT(faults, ElementsAre(Field(&sim::Fault::where, "gemm"), Field(&sim::Fault::where, "cus")));
-  EXPECT_THROW(ask(testbed_, GemmTrial{{0, 1, 1}, 12}), sim::ConfigError);
-  EXPECT_THAT(faults_of(GemmTrial{{1, 1, 1}, 8}, testbed_), IsEmpty());
-}
-
-TEST_F(QuestionsTest, ACollectiveIsAskedInEveryVariantThatItHas) {
-  models::CollectiveSpec spec;
-  spec.backend = models::Backend::sdma;
-  spec.bytes = 64_KiB;
-  std::vector<CollectiveTrial> variants;
-  for (const SdmaVariant variant : sim::all_of<SdmaVariant>()) {
-    spec.variant = variant;
-    variants.push_back({spec});
-  }
-  const Answer<WorkResult> answer = ask(testbed_, Question(variants, true));
-  // An all-gather has pcpy, bcst and b2b.
-  EXPECT_THAT(answer.results, SizeIs(3));
-  EXPECT_THAT(answer.warnings, ElementsAre(HasSubstr("left out: variant swap")));
-  EXPECT_THAT(faults_of(Question(variants), testbed_), ElementsAre(Field(&sim::Fault::where, "collective")));
-}
-
-TEST_F(QuestionsTest, WhatTheOtherBackendHasIsAFault) {
-  CollectiveTrial trial;
-  trial.spec.bytes = 1_MiB;
-  trial.spec.engines = 2;
-  EXPECT_THAT(faults_of(trial, testbed_), ElementsAre(Field(&sim::Fault::where, "engines")));
-  trial.spec.backend = models::Backend::sdma;
-  trial.spec.variant = SdmaVariant::b2b;
-  EXPECT_THAT(faults_of(trial, testbed_), IsEmpty());
-  trial.spec.cus = 64;
-  trial.spec.graph = true;
-  EXPECT_THAT(faults_of(trial, testbed_),
-              ElementsAre(Field(&sim::Fault::where, "cus"), Field(&sim::Fault::where, "graph")));
-}
-
-// Without strategies to choose from, too: those on copy engines would be left.
-TEST_F(QuestionsTest, MoreChannelsThanFitOnTheCusAreAFault) {
-  C3Trial trial;
-  trial.scenario.gemm = {4096, 4096, 4096};
-  trial.scenario.bytes = 1_MiB;
-  trial.scenario.channels = 305;
-  EXPECT_THAT(faults_of(trial, testbed_),
-              ElementsAre(testing::AllOf(Field(&sim::Fault::where, "channels"),
-                                         Field(&sim::Fault::what, HasSubstr("1 to 304 are accepted")))));
-  trial.scenario.channels = 304;
-  EXPECT_THAT(faults_of(trial, testbed_), IsEmpty());
-}
-
 TEST_F(QuestionsTest, PhasesOfACopyAddUpToItsTime) {
   CopyTrial trial;
   trial.spec.bytes = 64_KiB;
@@ -189,28 +112,6 @@ TEST_F(QuestionsTest, PhasesOfACopyAddUpToItsTime) {
   ASSERT_THAT(answer.results, SizeIs(1));
   EXPECT_EQ(answer.results[0].phases->total(), answer.results[0].time);
   EXPECT_EQ(answer.results[0].time, testbed_.alone(trial.spec));
-  trial.spec.to = trial.spec.from;
-  EXPECT_THAT(faults_of(trial, testbed_), ElementsAre(Field(&sim::Fault::where, "to")));
-}
-
-TEST_F(QuestionsTest, C3UnderAllStrategiesIsAskedUnderThoseThatThereAre) {
-  C3Trial trial;
-  trial.scenario.gemm = {2048, 2048, 2048};
-  trial.scenario.collective = CollectiveKind::reduce_scatter;
-  trial.scenario.bytes = 1_MiB;
-  std::vector<C3Trial> all;
-  for (const Strategy strategy : all_strategies()) all.push_back({trial.scenario, strategy});
-  const Answer<C3Result> answer = ask(testbed_, Question(all, true));
-  // Copy engines do not reduce: conccl and conccl_rp are left out.
-  EXPECT_EQ(answer.results.size() + 2, all_strategies().size());
-  EXPECT_THAT(answer.warnings, ElementsAre(HasSubstr("conccl is left out: "), HasSubstr("conccl_rp is left out: ")));
-  EXPECT_EQ(answer.results.front().scenario.name, "2048x2048x2048_reduce_scatter_1MiB");
-
-  trial.strategy = Strategy::conccl;
-  EXPECT_THAT(faults_of(trial, testbed_), ElementsAre(Field(&sim::Fault::what, HasSubstr("conccl: "))));
-  trial.strategy = Strategy::c3_rp;
-  trial.scenario.reserved = 12;
-  EXPECT_THAT(faults_of(trial, testbed_), ElementsAre(Field(&sim::Fault::where, "reserve")));
 }
 
 }  // namespace

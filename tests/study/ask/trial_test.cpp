@@ -513,6 +513,7 @@ TEST(StreamTrials, SayWhyTheyAreImpossible) {
   for (const auto& [trial, why] :
        {std::pair<Trial, std::string>(StreamAndCopiesTrial{{}, 1_MiB, true, 2}, "gpu0 and gpu1"),
         {StreamAndCopiesTrial{{}, 1_MiB, false, 1}, "sends nothing"},
+        {none, "at least one array"},
         {StreamAndCopiesTrial{none, 1_MiB}, "at least one array"},
         {StreamAndCollectiveTrial{none, {}}, "at least one array"},
         {HogTrial{.arrays = {0, 0, {}, 4}}, "at least one array"}}) {

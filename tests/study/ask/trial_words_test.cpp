@@ -15,9 +15,7 @@
 namespace c3sim::study {
 namespace {
 
-using sim::operator""_GiB;
 using sim::operator""_MiB;
-using sim::operator""_us;
 using models::CollectiveKind;
 
 Trial draw() {
@@ -50,48 +48,14 @@ RC_GTEST_PROP(TrialWordsProperty, GiveACommandToWhatHasOne, ()) {
   RC_ASSERT(command_of(trial).empty() != has_one);
 }
 
+// Others stand in tests/data/samples.
 TEST(TrialWords, SayWhatIsNotAsUsual) {
-  EXPECT_EQ(to_string(Trial(GemmTrial{{64, 128, 256}})), "gemm 64x128x256");
-  EXPECT_EQ(to_string(Trial(GemmTrial{{64, 128, 256}, 240, 0, 5_us})),
-            "gemm 64x128x256 on 240 CUs number 0 from rest every time after 5us");
-  EXPECT_EQ(to_string(Trial(CopyTrial{{models::host_device, 1, 1_MiB, 2}})), "copy host to gpu1 of 1MiB by engine 2");
-  EXPECT_EQ(to_string(Trial(FanOutTrial{7, 1_MiB})), "copies gpu0 to 7 peers of 1MiB each");
-  RemoteTrial remote;
-  remote.bytes = 1_GiB;
-  EXPECT_EQ(to_string(Trial(remote)), "store of 1GiB by gpu0 of gpu1");
-  EXPECT_EQ(to_string(Trial(StreamTrial{2, 1, 12_GiB})), "stream of 12GiB from 2 arrays to 1");
-  EXPECT_EQ(to_string(Trial(
-                AttentionTrial{{.batch = 2, .heads = 8, .kv_heads = 1, .queries = 1, .keys = 4096, .head_dim = 128}})),
-            "attention of 2 x 1 queries, 4096 keys, 8 heads of 128 on 1, causal");
-  EXPECT_EQ(to_string(Trial(LoadTrial{1_GiB, sim::BytesPerSecond(2e12), 0.5})),
-            "loads in 1GiB beside 2000 GB/s of which 0.5 read");
-  C3Trial pair{{"a pair", {64, 128, 256}, CollectiveKind::all_to_all, 1_MiB, 4, 16, Splits::paper, 3_us},
-               Strategy::c3_sp_rp};
-  EXPECT_EQ(to_string(Trial(pair)),
-            "c3_sp_rp gemm 64x128x256 with all_to_all of 1MiB on 4 channels with 16 CUs reserved after 3us");
-  pair.scenario.barrier = Barrier::none;
-  EXPECT_THAT(to_string(Trial(pair)), testing::EndsWith("after 3us without barriers"));
-  pair.scenario.variant = models::SdmaVariant::swap;
-  pair.scenario.prelaunch = true;
-  EXPECT_THAT(to_string(Trial(pair)), testing::EndsWith("without barriers by swap prelaunched"));
-  EXPECT_EQ(to_string(Trial(DependentTrial{{64, 128, 256}, dependent_schedule("shard_overlap")})),
-            "shard_overlap gemm 64x128x256");
+  const AttentionTrial attention{{.batch = 2, .heads = 8, .kv_heads = 1, .queries = 1, .keys = 4096, .head_dim = 128}};
+  EXPECT_EQ(to_string(Trial(attention)), "attention of 2 x 1 queries, 4096 keys, 8 heads of 128 on 1, causal");
   FusedTrial fused{{.gemm = {64, 128, 256}, .trigger = models::trigger_named("flag"), .pieces = 2}};
   fused.gathered = true;
   EXPECT_EQ(to_string(Trial(fused)),
             "gemm 64x128x256 fused with direct reduce_scatter, flag, 2 pieces a shard, then gathered");
-}
-
-TEST(TrialWords, CallAllGpusOfThePlatformAllAndNameWhatMovesTheData) {
-  CollectiveTrial trial;
-  trial.spec.bytes = 1_MiB;
-  trial.spec.gpus = 0;
-  EXPECT_EQ(to_string(Trial(trial)), "rccl all_gather of 1MiB over all GPUs");
-  trial.spec.gpus = 8;
-  EXPECT_EQ(to_string(Trial(trial)), "rccl all_gather of 1MiB over 8 GPUs");
-  EXPECT_EQ(kind_of(Trial(trial)), "collective by kernels");
-  trial.spec.backend = models::Backend::sdma;
-  EXPECT_EQ(kind_of(Trial(trial)), "collective by copy engines");
 }
 
 template <std::size_t... kinds>
@@ -104,18 +68,6 @@ TEST(TrialKinds, HaveNamesOfTheirOwn) {
   EXPECT_EQ(all_kinds_of_trials(std::make_index_sequence<all>()).size(), all);
   EXPECT_EQ(kind_of(Trial(LoadTrial{})), "loads");
   EXPECT_EQ(kind_of(Trial(DependentTrial{})), "dependent");
-}
-
-TEST(TrialCommands, AreThoseOfTheReadme) {
-  EXPECT_EQ(command_of(GemmTrial{{8192, 8192, 8192}, 240}), "gemm --gemm 8192x8192x8192 --cus 240");
-  EXPECT_EQ(command_of(GemmTrial{{64, 128, 256, models::Dtype::fp8}}), "gemm --gemm 64x128x256 --dtype fp8");
-  EXPECT_EQ(command_of(CopyTrial{{0, models::host_device, 1_MiB, 1}}),
-            "copy --from gpu0 --to host --bytes 1MiB --engine 1 --phases");
-  C3Trial pair{{"a pair", {64, 128, 256}, CollectiveKind::all_to_all, 1_MiB, 4, 16, Splits::paper, 3_us},
-               Strategy::c3_sp_rp};
-  EXPECT_EQ(command_of(pair),
-            "c3 --gemm 64x128x256 --collective all_to_all --bytes 1MiB --strategy c3_sp_rp --channels 4 --reserve 16 "
-            "--delay 3us");
 }
 
 // Engines have no CUs, channels or graphs; only the kernels that add up before an all-reduce by engines do.

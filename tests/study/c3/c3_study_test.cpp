@@ -199,31 +199,8 @@ class C3StudyFileTest : public testing::Test {
     return study;
   }
 
-  // What is said of the smallest study after a replacement in its text.
-  std::string faults(const std::string& from, const std::string& to) {
-    std::string text =
-        "name: small\nplatform: mi300x\nlonger_by: 1.15\ngemms: {cb1: 8192x8192x8192}\ncollectives: [all_gather]\n"
-        "strategies: [c3_base]\npairs:\n  - {gemm: cb1, bytes: 896MiB, class: C-long}\n";
-    text.replace(text.find(from), from.size(), to);
-    try {
-      read(sim::Config::from_text(text, "test.yaml"));
-    } catch (const sim::ConfigError& error) {
-      return error.what();
-    }
-    return {};
-  }
-
   Testbed testbed_{mi300x().spec};
 };
-
-TEST_F(C3StudyFileTest, ThePapersStudyIsReadAndClassAndRatioMayBeLeftOut) {
-  EXPECT_NO_THROW(read(sim::Config::from_file(C3SIM_SOURCE_DIR "/configs/experiments/conccl.yaml")));
-  EXPECT_EQ(faults(", class: C-long", ""), "");
-  EXPECT_EQ(faults("longer_by: 1.15\n", ""), "");
-  // Splits are those of the paper unless asked.
-  EXPECT_EQ(faults("longer_by: 1.15\n", "splits: fine\n"), "");
-  EXPECT_THAT(faults("longer_by: 1.15\n", "splits: coarse\n"), HasSubstr("test.yaml:3:9: splits: 'coarse'"));
-}
 
 TEST_F(C3StudyFileTest, APairWithoutAClassBelongsToTheOneOfItsTimes) {
   C3Study study;

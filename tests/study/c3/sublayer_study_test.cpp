@@ -24,10 +24,6 @@ std::string study_text(const std::string& fused, const std::string& tokens = "[4
          "sublayers: {projection: 1, second_product: 4}\nfused: {plain: {" +
          fused + "}}\ncus_apart: [8]\npublished: {source: nobody, metrics: {plain: {paper: 1.2, of: " + of + "}}}\n";
 }
-// With one piece of it said otherwise.
-std::string with(std::string text, const std::string& said, const std::string& otherwise) {
-  return text.replace(text.find(said), said.size(), otherwise);
-}
 constexpr auto as_t3 = "trigger: tracker, path: ring, stores: true, tiles: 16, near_memory: hbm";
 
 SublayerStudy study_of(const std::string& text) {
@@ -63,34 +59,6 @@ TEST(SublayerStudies, DoNotDependOnThreads) {
   const auto again = run_sublayer_study(t3_machine(), study, {}, 3);
   ASSERT_EQ(once.size(), 4U);
   for (std::size_t i = 0; i < once.size(); ++i) EXPECT_EQ(once[i].fused.front().time, again[i].fused.front().time);
-}
-
-TEST(SublayerStudies, SayWhatIsWrongWithAFile) {
-  const auto said = [](const std::string& text) {
-    try {
-      study_of(text);
-    } catch (const sim::ConfigError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
-  const std::string usual = study_text(as_t3);
-  for (const auto& [text, told] : std::vector<std::pair<std::string, std::string>>{
-           {study_text("trigger: tracker, path: ring, tiles: 16"), "gpu.memory.near_memory hbm"},
-           {study_text(as_t3, "[4097]"), "4097 tokens (n) do not divide"},
-           {study_text(as_t3, "[]"), "at least one number of tokens"},
-           {with(usual, "gpus: [8]", "gpus: []"), "models.small.gpus: at least one number of GPUs is needed"},
-           {with(usual, "near_memory: hbm", "near_memory: infinity_cache"),
-            "fused.plain.near_memory: this GPU has no Infinity Cache: none and hbm are accepted"},
-           {study_text("trigger: trakcer, tiles: 16"), "did you mean 'tracker'?"},
-           {study_text(as_t3, "[4096]", "sequential_s / plane_s"),
-            "published.metrics.plain.of: $(sequential_s / plane_s): there is no column 'plane_s'"}}) {
-    EXPECT_THAT(said(text), HasSubstr(told));
-  }
-  EXPECT_THAT(said("name: t3\ntokens: [4096]\nmodels: {}\nsublayers: {}\nfused: {plain: {" + std::string(as_t3) +
-                   "}}\ncus_apart: []\npublished: {source: nobody, metrics: {}}\n"),
-              AllOf(HasSubstr("t3.yaml:3:1: models: at least one is needed"),
-                    HasSubstr("t3.yaml:4:1: sublayers: at least one is needed")));
 }
 
 FinerGrainStudy small_study() {

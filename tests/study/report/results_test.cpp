@@ -1,5 +1,7 @@
 #include "study/report/results.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -16,7 +18,9 @@
 #include "study/report/statistics.h"
 #include "study/report/table_figure.h"
 #include "tests/config_fault.h"
+#include "tests/samples.h"
 #include "tests/testing.h"
+#include "tests/text_file.h"
 
 namespace c3sim::study {
 namespace {
@@ -178,10 +182,7 @@ class ResultsFolder : public testing::Test {
     fs::create_directories(folder_);
     std::ofstream(folder_ / name) << text;
   }
-  std::string text(const fs::path& name) const {
-    std::ifstream file(folder_ / name);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string text(const fs::path& name) const { return content(folder_ / name); }
   auto files() const { return std::distance(fs::directory_iterator(folder_), {}); }
 
   const fs::path folder_ = fs::path(testing::TempDir()) / "results_test" / "new";
@@ -242,17 +243,6 @@ TEST_F(ResultsFolder, IsNotLeftByAListOfFiles) {
   EXPECT_TRUE(fs::exists(folder_ / "inner"));
 }
 
-TEST_F(ResultsFolder, KeepsTheAnswerOfAnotherCommandWithWhatWasEditedInIt) {
-  save_by("c3sim tune --bytes 1MiB", answer("decisions.h"));
-  write("decisions.h", "edited");
-  EXPECT_THAT(fault("c3sim gemm --gemm 64x64x64", "other.txt"),
-              AllOf(HasSubstr("holds the answer of 'c3sim tune' (results.json, results.csv, report.md, page.html, "
-                              "decisions.h), which another command does not replace"),
-                    HasSubstr("another folder is accepted, or this one once these files are gone")));
-  EXPECT_EQ(text("decisions.h"), "edited");
-  EXPECT_FALSE(fs::exists(folder_ / "other.txt"));
-}
-
 TEST_F(ResultsFolder, KeepsWhatHasBeenEditedSinceUnlessItIsSaidThatItMayGo) {
   for (const std::string name : {"made.txt", "results.csv", "page.html", "results.json"}) {
     SCOPED_TRACE(name);
@@ -289,18 +279,6 @@ TEST_F(ResultsFolder, IsRefusedWhereAnotherRunIsAtWork) {
   EXPECT_FALSE(fs::exists(folder_ / "results.json"));
   save(answer("a.txt"), {"9.9", "c3sim sweep"}, folder_, &lock);
   EXPECT_EQ(text("a.txt"), "made");
-}
-
-TEST_F(ResultsFolder, ThatTheSystemRefusesIsToldWithItsReason) {
-  const auto reason = [](const fs::path& folder) {
-    const std::vector<sim::Fault> faults = in_the_way(folder, {"results.json"}, {"1.0", "c3sim gemm"});
-    return faults.empty() ? "" : faults.front().what;
-  };
-  EXPECT_EQ(reason(folder_), "");  // is to be made
-  fs::create_directories(folder_);
-  EXPECT_EQ(reason(folder_ / std::string(300, 'a')), "cannot be used: File name too long");
-  fs::create_symlink("loop", folder_ / "loop");
-  EXPECT_EQ(reason(folder_ / "loop"), "cannot be used: Too many levels of symbolic links");
 }
 
 NamedTable table_of(const std::string& key, const std::string& title, int rows, bool in_text = true) {
@@ -394,52 +372,24 @@ ResultTable times_by_maker() {
   return table;
 }
 
-std::vector<double> figure_of_times(const std::string& text) {
+std::string figures_of_times(const std::string& text) {
   sim::Config config = sim::Config::from_text("figure: {" + text + "}", "f.yaml");
   const TableFigure read = read_table_figure(config.root().section("figure"));
   config.finish();
-  return figure_of(read, times_by_maker());
+  return fmt::format("{:.6g}\n", fmt::join(figure_of(read, times_by_maker()), ", "));
 }
 
-TEST(TableFigures, FoldWhatIsComputedOfEachRow) {
-  EXPECT_THAT(figure_of_times("of: time_us, fold: sum"), ElementsAre(19.0));
-  EXPECT_THAT(figure_of_times("of: 2 * time_us, fold: max"), ElementsAre(16.0));
-  EXPECT_THAT(figure_of_times("of: time_us, fold: count"), ElementsAre(4.0));
-  EXPECT_THAT(figure_of_times("of: time_us, fold: median"), ElementsAre(4.5));  // between 3 and 6
-  EXPECT_THAT(figure_of_times("of: fits, fold: mean"), ElementsAre(0.75));
-  EXPECT_THAT(figure_of_times("of: time_us, fold: growth"), ElementsAre(4.0));  // 6 less 2
-  EXPECT_NEAR(figure_of_times("of: time_us, fold: geomean").front(), std::pow(2.0 * 8.0 * 3.0 * 6.0, 0.25), 1e-12);
-}
-
-TEST(TableFigures, AreOfTheRowsThatMeetEveryCondition) {
-  EXPECT_THAT(figure_of_times("of: time_us, where: [maker = sdma, bytes = 4MiB]"), ElementsAre(6.0));
-  EXPECT_THAT(figure_of_times("of: time_us, where: bytes > 1MiB, fold: max"), ElementsAre(8.0));
-  EXPECT_THAT(figure_of_times("of: time_us, where: [bytes >= 4MiB, time_us < 8]"), ElementsAre(6.0));
-  EXPECT_THAT(figure_of_times("of: time_us, where: maker = s* | gloo, fold: sum"), ElementsAre(9.0));
-  EXPECT_THAT(figure_of_times("of: time_us, where: maker != sdma | gloo, fold: sum"), ElementsAre(10.0));
-  EXPECT_THAT(figure_of_times("of: time_us, where: fits = no"), ElementsAre(8.0));
-  EXPECT_THAT(figure_of_times("of: time_us, where: maker = $(maker), fold: count"), ElementsAre(4.0));
-}
-
-TEST(TableFigures, OfSeveralKindsAreTheLeastAndTheGreatest) {
-  EXPECT_THAT(figure_of_times("of: time_us, by: maker, fold: sum"), ElementsAre(9.0, 10.0));
-  EXPECT_THAT(figure_of_times("of: [time_us, bytes / 1MiB], fold: max, then: 1 - fold"), ElementsAre(-7.0, -3.0));
-}
-
-TEST(TableFigures, OfNoRowAreNoneUnlessTheySayWhatElse) {
-  EXPECT_THAT(figure_of_times("of: time_us, where: maker = gloo"), IsEmpty());
-  EXPECT_THAT(figure_of_times("of: time_us, where: maker = gloo, otherwise: 128"), ElementsAre(128.0));
-}
-
-TEST(TableFigures, SayWhatIsWrong) {
-  const std::vector<std::pair<std::string, std::string>> rows{
-      {"of: time_us, fold: meen", "fold: 'meen'"},
-      {"of: time_us, where: maker", "'maker' compares no two: =, !=, <, <=, > and >= are"},
-      {"of: times_us", "figure: $(times_us): there is no column 'times_us'; did you mean"},
-      {"of: bytes", "bytes: is '1048576B', no number"}};
-  for (const auto& [text, fault] : rows) {
-    EXPECT_THAT(config_fault([&text = text] { figure_of_times(text); }), HasSubstr(fault)) << text;
-  }
+// A line each, of the times of that table.
+TEST(TableFigures, AreFoldedAsTheyAreDescribed) {
+  expect_samples("table_figures.samples", [](const Sample& sample) {
+    std::string words;
+    std::istringstream lines(sample.inputs.front().second);
+    for (std::string line; std::getline(lines, line);) {
+      const std::string fault = config_fault([&] { words += figures_of_times(line); });
+      if (!fault.empty()) words += fault + '\n';
+    }
+    return words;
+  });
 }
 
 }  // namespace

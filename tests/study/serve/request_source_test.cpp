@@ -1,8 +1,12 @@
 #include "study/serve/request_source.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cmath>
 
-#include "sim/config/config_error.h"
+#include "tests/config_fault.h"
+#include "tests/samples.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
 
@@ -85,80 +89,28 @@ TEST(Requests, CountThoseThatAreCut) {
   }
 }
 
-std::unique_ptr<RequestSource> source_of(const std::string& text) {
-  return traced_requests(c3sim::written("requests.csv", text), 8192);
-}
-std::vector<ServeRequest> traced(const std::string& text) { return all(*source_of(text)); }
-
-std::string fault_of_trace(const std::string& text) {
-  try {
-    traced(text);
-  } catch (const sim::ConfigError& error) {
-    return error.what();
+std::string words_of_trace(const std::string& text) {
+  const auto source = traced_requests(written("requests.csv", text), 8192);
+  std::string words;
+  for (const ServeRequest& one : all(*source)) {
+    words += fmt::format("at {:.6g} s {} tokens and {} of output", seconds(one.arrival), one.prompt, one.output);
+    words += one.prefix < 0 ? "\n" : fmt::format(", of which {} begin as {}\n", one.prefix_tokens, one.prefix);
   }
-  return "none";
+  words += fmt::format("{} without output, {} too long: {}\n", source->without_output(), source->rejected(),
+                       fmt::join(source->first_rejected(), ", "));
+  return words;
+}
+
+// Requests that are longer than 8192 tokens are rejected.
+TEST(Requests, AreReadFromFilesOfMoreThanOneForm) {
+  expect_samples("requests.samples", [](const Sample& sample) {
+    std::string words;
+    const std::string fault = config_fault([&] { words = words_of_trace(sample.inputs.front().second); });
+    return fault.empty() ? words : replaced(fault, testing::TempDir(), "") + '\n';
+  });
 }
 
 sim::Time after(double time) { return sim::to_time(sim::Seconds(time)); }
-
-const std::string heading = "arrival_s,prompt_tokens,output_tokens";
-
-// In the last one behind a byte order mark and in quotes.
-TEST(Requests, AreReadFromAFile) {
-  const std::string shared = "# of a day\n" + heading + ",prefix,prefix_tokens\n0,100,10,,\r\n1.5,4000,20,7,3000\n";
-  EXPECT_THAT(traced(shared),
-              ElementsAre(ServeRequest{after(0), 100, 10}, ServeRequest{after(1.5), 4000, 20, 7, 3000}));
-  EXPECT_THAT(traced("\xEF\xBB\xBF" + heading + "\n\"0\",\"100\",10\n"), ElementsAre(ServeRequest{after(0), 100, 10}));
-}
-
-// Of 8192 tokens, one request asks for 8193: the others are served, and it is named.
-TEST(Requests, ThatAreTooLongAreRejectedAndNamed) {
-  const auto source = source_of(heading + "\n0,100,10\n1,8000,193\n2,8000,192\n");
-  EXPECT_EQ(all(*source).size(), 2u);
-  EXPECT_EQ(source->rejected(), 1);
-  EXPECT_THAT(source->first_rejected(), ElementsAre("requests.csv:3 (8000 tokens and 193 of output)"));
-}
-
-// 46.68 s past the minute, then 50.95 s: 4.27 s later. The third, at 18:16 UTC as well, is 9.27 s behind the first.
-TEST(Requests, OfAzureArriveByDates) {
-  const std::string columns = "TIMESTAMP,ContextTokens,GeneratedTokens\n";
-  const std::vector<ServeRequest> requests = traced(columns +
-                                                    "2023-11-16 18:15:46.6800000,374,44\n"
-                                                    "2023-11-16 18:15:50.9500000,396,109\n"
-                                                    "2023-11-16 20:15:55.950000+02:00,7,1\n");
-  ASSERT_EQ(requests.size(), 3u);
-  EXPECT_EQ(requests[0], (ServeRequest{sim::Time(0), 374, 44}));
-  EXPECT_EQ(requests[1].prompt, 396);
-  EXPECT_EQ(requests[1].output, 109);
-  EXPECT_NEAR(seconds(requests[1].arrival), 4.27, 1e-6);
-  EXPECT_NEAR(seconds(requests[2].arrival), 9.27, 1e-6);
-  EXPECT_THAT(fault_of_trace(columns + "16 Nov,374,44\n"), HasSubstr("requests.csv:2: TIMESTAMP: '16 Nov' is none"));
-}
-
-// Failed requests have no response.
-TEST(Requests, OfBurstGptAreThoseThatWereAnswered) {
-  const auto source = source_of(
-      "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
-      "5,ChatGPT,472,18,490,Conversation log\n"
-      "45,ChatGPT,1087,0,1087,Conversation log\n"
-      "118,GPT-4,417,276,693,API log\n");
-  EXPECT_THAT(all(*source), ElementsAre(ServeRequest{after(0), 472, 18}, ServeRequest{after(113.0), 417, 276}));
-  EXPECT_EQ(source->without_output(), 1);
-}
-
-// The first two begin with ids 0 and 1, of 512 tokens each; the third shares nothing. Of a prompt of 600 tokens all of
-// it may be shared.
-TEST(Requests, OfMooncakeShareBeginnings) {
-  EXPECT_THAT(traced(R"({"timestamp": 1000, "input_length": 2000, "output_length": 52, "hash_ids": [0, 1, 2, 3]}
-{"timestamp": 1500, "input_length": 600, "output_length": 5, "hash_ids": [0, 1]}
-
-{"timestamp": 1500, "input_length": 7, "output_length": 1, "hash_ids": [9]}
-)"),
-              ElementsAre(ServeRequest{after(0), 2000, 52, 1, 1024}, ServeRequest{after(0.5), 600, 5, 1, 600},
-                          ServeRequest{after(0.5), 7, 1}));
-  EXPECT_THAT(fault_of_trace("{\"timestamp\": 1}\n"), HasSubstr("requests.csv:1: input_length: a whole number"));
-  EXPECT_THAT(fault_of_trace("{\"timestamp\": 1\n"), HasSubstr("is no object of JSON"));
-}
 
 // 10 and 40 requests a second for 100 s each: some 1000 and 4000, within four standard deviations.
 TEST(RequestSource, DrawsStagesOneBehindTheOther) {

@@ -182,22 +182,5 @@ TEST(Serve, FullTellsHowManyRequestsWereCut) {
   EXPECT_THAT(serve_notes({&result, 1}).back(), HasSubstr(" of 40 requests were drawn longer than"));
 }
 
-TEST(Serve, RefusesWhatContradictsItselfOrHasNoRoom) {
-  const std::string model = "llama3-8b";
-  for (const auto& [question, told] : std::vector<std::pair<ServeQuestion, std::string>>{
-           {{.model = model}, "none"},
-           {{.model = model, .prompt = 200'000}, "prompt: 200000 tokens and 128 of output are more than the"},
-           {{.model = model, .reuse = 0.5}, "prefix: prompts of 1024 tokens that begin as others do share 1 to 1024"},
-           {{.model = model, .reuse = 0.5, .prefix = 512, .fetch = Fetch::kernel}, "waits: a kernel that fetches"},
-           {{.model = model, .budget = 100}, "budget: 100 tokens of a batch are fewer than the 256 sequences"},
-           {{.model = model, .apart = 8}, "apart: 8 GPUs that compute prompts and 1 that decode are more than the 8"},
-           {{.model = model, .apart = 4}, "apart: GPUs that compute prompts hand over"},
-           {{.model = "llama3-405b"}, "GB are needed of a GPU's"}}) {
-    const std::vector<sim::Fault> faults = ServeMachine(mi300x_spec()).faults_of(question);
-    EXPECT_THAT(faults.empty() ? "none" : faults.front().where + ": " + faults.front().what, HasSubstr(told));
-  }
-  EXPECT_THROW(ServeMachine(mi300x_spec()).faults_of({.model = "lama3-8b"}), sim::ConfigError);
-}
-
 }  // namespace
 }  // namespace c3sim::study

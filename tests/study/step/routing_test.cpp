@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sim/config/config_error.h"
+#include "tests/config_fault.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
 
@@ -37,12 +38,7 @@ TEST(Routing, IsAsLongAsTheRankWithMostTokens) {
 }
 
 std::string fault_of_routing(const std::string& text) {
-  try {
-    read_routing(text);
-  } catch (const sim::ConfigError& error) {
-    return error.what();
-  }
-  return "none";
+  return config_fault([&text] { read_routing(text); });
 }
 
 TEST(Routing, IsReadFromWordsAndFiles) {

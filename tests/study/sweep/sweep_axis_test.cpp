@@ -4,21 +4,16 @@
 #include <rapidcheck/gtest.h>
 
 #include <boost/random/sobol.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "study/sweep/sweep_results.h"
 #include "tests/config_fault.h"
+#include "tests/samples.h"
 #include "tests/testing.h"
 
 namespace c3sim::study {
 namespace {
-
-SweepAxis axis(const std::string& text) {
-  sim::Config config = sim::Config::from_text("axes:\n  - " + text + "\n", "study.yaml");
-  SweepAxis read = read_axis(config.root().list("axes").front());
-  config.finish();
-  return read;
-}
 
 std::vector<std::string> labels(const std::vector<AxisValue>& values) {
   std::vector<std::string> labels;
@@ -26,93 +21,45 @@ std::vector<std::string> labels(const std::vector<AxisValue>& values) {
   return labels;
 }
 
-TEST(SweepAxis, ItsValuesLieBetweenBothEndsByStepsFactorsOrTheirNumber) {
-  const std::vector<std::pair<std::string, std::vector<std::string>>> rows{
-      {"{of: fabric.link_rate, from: 48 GB/s, to: 128 GB/s, step: 40 GB/s}", {"48 GB/s", "88 GB/s", "128 GB/s"}},
-      {"{of: bytes, from: 1MiB, to: 5MiB, times: 2}", {"1MiB", "2MiB", "4MiB"}},
-      {"{of: host.doorbell, from: 0.1us, to: 0.4us, step: 100ns}", {"0.1 us", "0.2 us", "0.3 us", "0.4 us"}},
-      {"{of: x.y, from: 2, to: 6, steps: 3}", {"2", "4", "6"}},
-      {"{of: x.y, from: 1 us, to: 100 us, steps: 3, scale: log}", {"1 us", "10 us", "100 us"}},
-      // Whole ends give whole numbers: 1, 1.5 and 2 are two of these.
-      {"{of: x.y, from: 1, to: 2, steps: 3}", {"1", "2"}},
-      // Sizes stay whole bytes: 1 MiB * 1.5 is 1536 KiB; then follow 2304 KiB and 3456 KiB; 5184 KiB is beyond.
-      {"{of: bytes, from: 1MiB, to: 4MiB, times: 1.5}", {"1MiB", "1.5MiB", "2.25MiB", "3456KiB"}}};
-  for (const auto& [text, values] : rows) EXPECT_EQ(labels(axis(text).values), values) << text;
+SweepAxis axis(const std::string& text) {
+  sim::Config config = sim::Config::from_text("axes:\n  - " + text, "study.yaml");
+  SweepAxis read = read_axis(config.root().list("axes").front());
+  config.finish();
+  return read;
 }
 
-TEST(SweepAxis, AnIntervalIsDrawnFromWithinItsEnds) {
-  const SweepAxis whole = axis("{of: gpu.sdma.engines, from: 4, to: 6}");
-  EXPECT_EQ(whole.at(0.0).label, "4");
-  EXPECT_EQ(whole.at(0.34).label, "5");  // each of three has a third
-  EXPECT_EQ(whole.at(0.99).label, "6");
-  const SweepAxis rates = axis("{of: fabric.link_rate, from: 10 GB/s, to: 1000 GB/s, scale: log}");
-  EXPECT_EQ(rates.at(0.5).label, "100 GB/s");
-  EXPECT_THAT(rates.at(0.5).assignments, ElementsAre(Assignment{"fabric.link_rate", "100 GB/s"}));
+// A value as it is named and told, what it assigns, and how it stands in a table.
+std::string words_of(const SweepAxis& axis, const AxisValue& value) {
+  std::string words = value.label + " (" + axis.told(value.label) + ")";
+  for (const Assignment& one : value.assignments)
+    words += (one.scales ? ", scales " : ", sets ") + one.name + " " + one.value;
+  ResultTable table({axis.column()});
+  table.add_row({axis.cell(value)});
+  return words + ": " + table.to_json().dump() + "\n";
 }
 
-TEST(SweepAxis, CasesAssignSeveralThingsOrNothing) {
-  const SweepAxis cases = axis(
-      "{name: commands, cases: [{name: today}, {name: batched, set: [\"gpu.sdma.batched_doorbell=true\", a.b=2]}]}");
-  EXPECT_TRUE(cases.values[0].assignments.empty());
-  EXPECT_THAT(cases.values[1].assignments,
-              ElementsAre(Assignment{"gpu.sdma.batched_doorbell", "true"}, Assignment{"a.b", "2"}));
-  EXPECT_EQ(cases.column().key, "commands");
-  EXPECT_EQ(cases.cell(cases.values[1]), Cell("batched"));
+// The axis, its values or, of an interval, those at the lower end and at a third, half and all of the way up.
+TEST(SweepAxis, IsReadAsItIsWritten) {
+  expect_samples("axes.samples", [](const Sample& sample) {
+    std::string words;
+    const std::string fault = config_fault([&] {
+      const SweepAxis read = axis(sample.inputs.front().second);
+      words = read.name + ", in tables " + read.column().heading + ":\n";
+      for (const AxisValue& value : read.values) words += words_of(read, value);
+      for (const double share : {0.0, 0.34, 0.5, 0.99}) {
+        if (read.interval) words += words_of(read, read.at(share));
+      }
+    });
+    return fault.empty() ? words : fault + "\n";
+  });
 }
 
-TEST(SweepAxis, FactorsScaleWhatThereIsTodayInItsUnit) {
-  const SweepAxis shares = axis("{name: share, of: [host.doorbell, host.word_check], times: [1, 0.5, 0]}");
-  EXPECT_EQ(shares.name, "share");
-  ASSERT_EQ(shares.values.size(), 3u);
-  EXPECT_THAT(shares.values[0].assignments, testing::IsEmpty()) << "once today's value is the machine as it is";
-  EXPECT_THAT(shares.values[1].assignments,
-              ElementsAre(Assignment{"host.doorbell", "0.5", true}, Assignment{"host.word_check", "0.5", true}));
-  EXPECT_EQ(shares.column().heading, "share, times today");
-  EXPECT_EQ(shares.told("0.5"), "0.5 x today");
-  EXPECT_EQ(axis("{of: gpu.sdma.payload_rate, times: [0.5, 2]}").name, "gpu.sdma.payload_rate");
-  const SweepAxis cases = axis("{name: doorbell, cases: [{name: slow, set: ['host.doorbell *= 2']}]}");
-  EXPECT_THAT(cases.values[0].assignments, ElementsAre(Assignment{"host.doorbell", "2", true}));
-  EXPECT_EQ(cases.told("slow"), "slow");
+TEST(SweepAxis, FactorsKeepTheUnitOfWhatThereIsToday) {
   EXPECT_EQ(scaled_text("48.4 GB/s", 0.5), "24.2 GB/s");
   EXPECT_EQ(scaled_text("0.12 us", 0.0), "0 us");
   EXPECT_EQ(scaled_text("128 KiB", 2.0), "262144 B");
   EXPECT_EQ(scaled_text("16", 0.75), "12");
   EXPECT_EQ(scaled_text("oldest_first", 2.0), std::nullopt);
-}
-
-TEST(SweepAxis, ColumnsHaveTheUnitsOfOtherTables) {
-  const SweepAxis rate = axis("{of: fabric.link_rate, values: [48 GB/s, 0.1 TB/s]}");
-  EXPECT_EQ(rate.column().key, "fabric.link_rate_GBps");
-  EXPECT_EQ(rate.cell(rate.values[1]), Cell(100.0));
-  const SweepAxis bytes = axis("{of: bytes, values: [64KiB, 1 KB]}");
-  EXPECT_EQ(bytes.column().key, "bytes");
-  EXPECT_EQ(bytes.cell(bytes.values[0]), Cell(std::int64_t{65536}));
-  // A value without number makes all of them texts.
-  const SweepAxis mixed = axis("{of: cus, values: [8, all]}");
-  EXPECT_EQ(mixed.cell(mixed.values[0]), Cell("8"));
-}
-
-TEST(SweepAxis, FaultsSayWhatIsAccepted) {
-  const std::vector<std::pair<std::string, std::string>> rows{
-      {"{of: a.b, values: []}", "at least one value is needed"},
-      {"{of: a.b, values: [1, 2, 1]}", "'1' is there twice"},
-      {"{of: a.b, from: 1 us, to: 2 GB/s, times: 2}", "both ends are of one dimension"},
-      {"{of: a.b, from: 2, to: 1, step: 1}", "the upper end lies above the lower one"},
-      {"{of: a.b, from: 0 us, to: 1 us, scale: log}", "begins above 0"},
-      {"{of: a.b, from: one, to: 2}", "'one' is no number with a unit"},
-      {"{of: a.b, from: 1, to: 2, step: 1, steps: 2}", "one of step, times and steps"},
-      {"{of: a.b, from: 1, to: 2, step: 1 us}", "of the dimension of both ends"},
-      {"{of: a.b, from: 1, to: 2, times: 1}", "a factor above 1"},
-      {"{of: a.b, from: 1, to: 1e9, step: 1}", "more than 10000 values are too many"},
-      {"{name: a, cases: [{name: b, set: [c]}]}", "'c' is no assignment, which reads name=value"},
-      {"{name: a, cases: []}", "at least one case is needed"},
-      {"{of: host.doorbell, times: [2us]}", "'2us' is no factor"},
-      {"{of: [host.doorbell, host.word_check], times: [2]}", "name"},
-      {"{name: a, cases: [{name: b, set: ['host.doorbell*=x']}]}", "is no scale"}};
-  for (const auto& [text, fault] : rows) {
-    const std::string said = config_fault([&text = text] { axis(text); });
-    EXPECT_THAT(said, AllOf(HasSubstr(fault), Not(HasSubstr("unknown key")))) << text;
-  }
 }
 
 bool beats(const std::vector<int>& one, const std::vector<int>& other) {

@@ -71,10 +71,6 @@ struct AskedStudy {
   SweepStudy study;
 };
 
-std::string fault_of_study(const std::string& text, const std::string& experiment = {}) {
-  return config_fault([&] { AskedStudy(text, experiment); });
-}
-
 std::vector<Cell> column_of(const ResultTable& table, const std::string& key) {
   const auto place = std::ranges::find(table.columns(), key, &Column::key) - table.columns().begin();
   std::vector<Cell> cells;
@@ -107,8 +103,8 @@ TEST(SweepStudy, APointIsAnsweredAsTheSameQuestionIs) {
   EXPECT_EQ(number_at(asked.results(), "time_us", 3), sim::to_microseconds(ask(testbed, trial).results.front().time));
 }
 
-// No text is no choice, as on the command line; of a word that needs one it is a fault, in quotes. 32 heads are not
-// shared out by three GPUs: those points are impossible, which is an answer, too.
+// No text is no choice, as on the command line. 32 heads are not shared out by three GPUs: those points are impossible,
+// which is an answer, too.
 TEST(SweepStudy, AStepIsAskedByItsOptionsOfWhichWhatIsChosenMayBeNothing) {
   const std::string study = R"(name: steps
 ask: step
@@ -133,10 +129,9 @@ objectives: [{minimize: time_us}]
   EXPECT_EQ(times.at(0), Cell(sim::to_microseconds(plain.time)));
   EXPECT_EQ(times.at(2), Cell());
   EXPECT_EQ(times.size(), 4u);
-  EXPECT_THAT(fault_of_study(replaced(study, "[8, 3]", "[8, \"\"]")), HasSubstr("axes[5].values: '': "));
 }
 
-// A kernel that streams, on some CUs and on all; what no kernel is said by is a fault of the point.
+// A kernel that streams, on some CUs and on all.
 TEST(SweepStudy, AKernelIsAskedByItsOptions) {
   const AskedStudy asked(
       "name: kernels\nask: kernel\naxes:\n  - {of: read, value: 64MiB}\n  - {of: write, value: 32MiB}\n"
@@ -149,27 +144,15 @@ TEST(SweepStudy, AKernelIsAskedByItsOptions) {
       ask(testbed, Question(std::vector{KernelTrial{kernel, 152}, KernelTrial{kernel, 304}}));
   EXPECT_THAT(points_of(asked.results(), "time_us"), ElementsAre(Cell(sim::to_microseconds(alone.results[0].time)),
                                                                  Cell(sim::to_microseconds(alone.results[1].time))));
-  EXPECT_THAT(fault_of_study("name: a\nask: kernel\naxes: [{of: element, values: [2B, 4B]}]\n"),
-              HasSubstr("is missing: --elements are those of an operator"));
 }
 
-// Seven links need seven engines beside the host's two: nine are as fast as sixteen, four slower. So fronts hold 4 and
-// 9 at both sizes, and more engines than nine change nothing.
-TEST(SweepStudy, FrontsAreOfCasesAndSentencesSayWhatMoreBuysForAnyNumberOfThreads) {
+TEST(SweepStudy, AChartHasACurveForEachCaseForAnyNumberOfThreads) {
   const AskedStudy asked(engines_study);
   std::string one_thread;
   std::string three_threads;
   const Results results = asked.results(1, &one_thread);
   asked.results(3, &three_threads);
   EXPECT_EQ(one_thread, three_threads) << "to the byte";
-  EXPECT_THAT(one_thread, StartsWith("point,gpu.sdma.engines,bytes,time_us,busbw_GBps"));
-  EXPECT_EQ(points_of(results, "on_front"), (std::vector<Cell>{true, true, true, true, false, false}));
-  EXPECT_THAT(results.notes, Contains(AllOf(HasSubstr("from 9 on"), HasSubstr("stays within 1 %"))));
-  EXPECT_THAT(results.notes, Contains(HasSubstr("4 on the Pareto fronts of their cases")));
-  EXPECT_EQ(results.tables[1].key, "best");
-  EXPECT_EQ(results.tables[1].table.rows().size(), 2u);  // two cases, a quantity to minimize
-  EXPECT_EQ(results.tables[2].key, "choices");
-  EXPECT_EQ(results.tables[3].key, "inputs");
   ASSERT_EQ(results.tables[0].charts.size(), 1u);
   EXPECT_TRUE(scatter_of(results).joined);
   EXPECT_EQ(scatter_of(results).series.size(), 2u);
@@ -178,36 +161,11 @@ TEST(SweepStudy, FrontsAreOfCasesAndSentencesSayWhatMoreBuysForAnyNumberOfThread
 
 // Of the two sizes the chart leaves one, whose curve needs no name beside that of the quantity.
 TEST(SweepStudy, AChartMayShowOneValueOfAnAxis) {
-  const auto only = [](const std::string& points) {
-    return replaced(engines_study, "y: time_us}", "y: time_us, only: [" + points + "]}");
-  };
-  const Results results = AskedStudy(only("bytes=64MiB")).results(2);
+  const Results results =
+      AskedStudy(replaced(engines_study, "y: time_us}", "y: time_us, only: [bytes=64MiB]}")).results(2);
   ASSERT_EQ(scatter_of(results).series.size(), 1u);
   EXPECT_EQ(scatter_of(results).series[0].points.size(), 3u);
   EXPECT_THAT(scatter_of(results).title, HasSubstr(", bytes 64MiB"));
-  EXPECT_THAT(fault_of_study(only("bytes=32MiB")), HasSubstr("axis bytes has no value '32MiB'"));
-  EXPECT_THAT(fault_of_study(only("size")), HasSubstr("'size' names no axis that varies: AXIS=VALUE is accepted"));
-}
-
-// Kernels are faster at 64 KiB, where engines wait for their commands, and engines at 1 GiB: a tie of one each. Sixteen
-// engines are more than peers, so that more are as good at both sizes.
-TEST(SweepStudy, TiesAndWhatMakesNoDifferenceAreTold) {
-  const Results results = AskedStudy(gathers("rccl, sdma", R"(  - {of: bytes, values: [64KiB, 1GiB]}
-  - {of: gpu.sdma.engines, values: [16, 32]}
-cases: [bytes]
-objectives: [{minimize: time_us}]
-)"))
-                              .results();
-  EXPECT_THAT(results.notes, Contains("gpu.sdma.engines makes no difference that counts."));
-  EXPECT_THAT(results.notes,
-              Contains(HasSubstr("4 on the Pareto fronts of their cases, 2 of them as ties within 1 %")));
-  EXPECT_EQ(points_of(results, "on_front"), (std::vector<Cell>{true, false, false, true, true, false, false, true}));
-  EXPECT_THAT(column_of(results.tables[1].table, "choice"),
-              ElementsAre(Cell("tie: gpu.sdma.engines 16, backend rccl; gpu.sdma.engines 32, backend rccl"),
-                          Cell("tie: gpu.sdma.engines 16, backend sdma; gpu.sdma.engines 32, backend sdma")));
-  EXPECT_THAT(results.notes, Contains(AllOf(HasSubstr("Of backend, best or within 1 % of the best of 2 cases: "),
-                                            HasSubstr("rccl in 1, at worst "), HasSubstr("sdma in 1, at worst "))));
-  EXPECT_EQ(results.tables.at(2).key, "choices");
 }
 
 // Made up: at 1 MiB both cost the same but for 0.03 %, which speaks for none; at 64 MiB one costs 1.6 times the other.
@@ -276,25 +234,6 @@ charts: [{x: gpu.sdma.engines, y: time_us}]
   EXPECT_FALSE(large.series[1].points[0].marked);
 }
 
-// The MI355X's engines take commands of the GPU today, the MI300X's of the host.
-TEST(SweepStudy, EachPlatformTellsItsValuesAndWhereACaseChangesNothing) {
-  const std::string study = gathers("sdma", R"(  - {of: platform, values: [mi300x, mi355x]}
-  - {of: bytes, value: 1MiB}
-  - name: commands
-    cases: [{name: today}, {name: gpu, set: [gpu.sdma.submitted_by=gpu]}]
-cases: [platform]
-objectives: [{minimize: time_us}]
-)");
-  const Results results = AskedStudy(study, {}, in_folders()).results();
-  EXPECT_EQ(results.platform, "mi300x, mi355x");
-  EXPECT_NE(number_at(results, "time_us", 0), number_at(results, "time_us", 2)) << "of the two platforms today";
-  const auto inputs = std::ranges::find(results.tables, "inputs", &NamedTable::key);
-  ASSERT_NE(inputs, results.tables.end());
-  EXPECT_THAT(column_of(inputs->table, "today_mi300x"), ElementsAre(Cell("host")));
-  EXPECT_THAT(column_of(inputs->table, "today_mi355x"), ElementsAre(Cell("gpu")));
-  EXPECT_THAT(results.notes, Contains("On mi355x, commands gpu changes nothing: the machine is so today."));
-}
-
 // 20 draws of a platform that tells of errors; and at least as wide as what the file says of its own validation.
 TEST(SweepStudy, IntervalsAreAskedForByAWord) {
   const auto answer = [](const std::string& error) {
@@ -350,19 +289,6 @@ sampling: {method: sobol, points: 160}
   EXPECT_THAT(results.notes, Contains("time_us by fidelity is not drawn: no point has a number of both."));
 }
 
-TEST(SweepStudy, ConstraintsKeepPointsOffTheFront) {
-  const Results results = AskedStudy(replaced(engines_study, "1 ms", "20 us")).results();
-  EXPECT_THAT(points_of(results, "on_front"), testing::Each(Cell(false)));
-  EXPECT_THAT(results.notes, Contains(HasSubstr("0 meet the constraints")));
-}
-
-TEST(SweepStudy, WhatIsImpossibleIsAnAnswer) {
-  const std::string more = "  - {of: bytes, value: 1MiB}\n  - {of: variant, values: [pcpy, swap]}\n";
-  const AskedStudy asked(replaced(gathers("sdma", more), "value: all_gather", "values: [all_gather, all_to_all]"));
-  EXPECT_THAT(asked.results().notes, Contains(AllOf(HasSubstr("4 points, of which 1 are impossible"),
-                                                    HasSubstr("variant swap does not exist for all_gather"))));
-}
-
 TEST(SweepStudy, AnExperimentIsPlayedOnEveryMachine) {
   const AskedStudy asked(runs("axes: [{of: gpu.sdma.payload_rate, values: [24 GB/s, 48 GB/s]}]\n"),
                          "name: hop\noperations:\n  - {name: a, stream: s, copy: {from: 0, to: 1, bytes: 64MiB}}\n"
@@ -370,60 +296,6 @@ TEST(SweepStudy, AnExperimentIsPlayedOnEveryMachine) {
   const Results results = asked.results();
   // 64 MiB at 24 GB/s take 2796 us, at 48 half of that; some microseconds more each.
   EXPECT_NEAR(number_at(results, "a.end_us", 0) - number_at(results, "a.end_us", 1), 1398.0, 20.0);
-}
-
-// Three copies, each of which waits for the one before; `bytes` is doubled.
-constexpr auto relay = R"(name: relay
-parameters: {bytes: 1MiB, both: $(2 * bytes)}
-operations:
-  - {name: first, stream: s, copy: {from: 0, to: 1, bytes: $(both)}}
-  - {name: second, stream: t, after: [first], copy: {from: 1, to: 2, bytes: $(both)}}
-  - {name: third, stream: u, after: [second], copy: {from: 2, to: 3, bytes: $(both)}}
-)";
-
-std::string relay_study(const std::string& more) { return runs("axes: [{of: bytes, values: [1MiB, 64MiB]}]\n" + more); }
-
-std::vector<std::string> shown(const ResultTable& table) {
-  std::vector<std::string> keys;
-  for (const Column& column : table.columns()) {
-    if (column.in_text) keys.push_back(column.key);
-  }
-  return keys;
-}
-
-// Three operations have three quantities each, beside the makespan, the time on one stream and the speedup.
-TEST(SweepStudy, TablesOfManyOperationsShowTheMakespanAndWhatTheStudyIsAbout) {
-  const Results results =
-      AskedStudy(relay_study("constraints: [{of: second.end_us, at_most: 1 s}]\n"), relay).results();
-  EXPECT_THAT(shown(results.tables[0].table),
-              ElementsAre("point", "bytes", "makespan_us", "second.end_us", "meets_constraints"));
-  EXPECT_EQ(results.tables[0].table.columns().size(), 15u);  // files have all
-  EXPECT_THAT(results.notes, Contains(HasSubstr("Tables show 2 of 12 quantities: `columns` in the study chooses")));
-}
-
-TEST(SweepStudy, ColumnsAreChosenInTheirOrder) {
-  const auto columns = [](const std::string& keys) { return relay_study("columns: [" + keys + "]\n"); };
-  EXPECT_THAT(shown(AskedStudy(columns("third.time, makespan_us"), relay).results().tables[0].table),
-              ElementsAre("point", "bytes", "third.time_us", "makespan_us"));
-  EXPECT_EQ(fault_of_study(columns("makespan"), relay), "");
-  EXPECT_THAT(fault_of_study(columns("makspan_us"), relay),
-              HasSubstr("study.yaml:5:1: columns: 'makspan_us' is no quantity; did you mean 'makespan_us'?"));
-  EXPECT_THAT(fault_of_study(columns(""), relay), HasSubstr("at least one quantity is due"));
-}
-
-// Shards over one link at a time are slower than no overlap at all, pieces over all links faster.
-TEST(SweepStudy, TheGreatestSpeedupOfAnExperimentIsOverTheSameUncut) {
-  const AskedStudy asked(runs("axes: [{of: schedule, values: [serial_rccl, shard_overlap, finer_hetero_fused_1d]}]\n"
-                              "objectives: [{maximize: speedup}]\n"),
-                         "name: pair\nparameters: {schedule: serial_rccl}\noperations:\n"
-                         "  - {name: a, stream: s, dependent: {gemm: 7168x16384x8192, schedule: $(schedule)}}\n");
-  const Results results = asked.results();
-  const std::vector<Cell> speedups = points_of(results, "speedup");
-  ASSERT_EQ(speedups.size(), 3u);
-  EXPECT_EQ(speedups[0], Cell()) << "nothing can overlap";
-  EXPECT_LT(std::get<double>(speedups[1]), 1.0);
-  EXPECT_GT(std::get<double>(speedups[2]), 1.0);
-  EXPECT_EQ(points_of(results, "on_front"), (std::vector<Cell>{false, false, true}));
 }
 
 // What is gone for a moment is no answer: the same point has one when it is back.
@@ -447,18 +319,6 @@ TEST(SweepStudy, APointWhoseFilesAreGoneHasFailed) {
   std::filesystem::rename(configs / "gone.yaml", configs / "operators.yaml");
   EXPECT_FALSE(answer_point(asked.study, machines, 1).failed);
   std::filesystem::remove_all(configs);
-}
-
-// Of one case the first choice is the best: nothing is gained over it, and a sentence of 1.00 times would say nothing.
-TEST(SweepStudy, AFactorIsToldAsOneAndNoGainIsNotTold) {
-  const Results said = AskedStudy(gathers("sdma", R"(  - {of: gpu.sdma.payload_rate, times: [1, 0.5]}
-  - {of: bytes, value: 64MiB}
-objectives: [{minimize: time_us}]
-)"))
-                           .results();
-  EXPECT_THAT(column_of(said.tables[1].table, "choice"), ElementsAre(Cell("gpu.sdma.payload_rate 1 x today")));
-  EXPECT_THAT(said.notes, Not(Contains(HasSubstr("times that of"))));
-  EXPECT_THAT(said.notes, Contains(HasSubstr("0.5 x today")));
 }
 
 TEST(SweepStudy, FailuresAreTheLastSentence) {

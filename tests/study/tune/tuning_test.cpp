@@ -235,17 +235,6 @@ TEST(Tuning, LinesForTheTunerCoverEverySizeInWordsThatItKnows) {
   }
 }
 
-TEST(Tuning, RefusesWhatThePlatformCannotDo) {
-  TuningQuestion without_sizes = small_question(), schedules;
-  without_sizes.sizes.clear();
-  schedules.schedules = true;
-  for (const auto& [question, told] : {std::pair(TuningQuestion{}, "there is nothing to tune"),
-                                       {schedules, "schedules are of GEMMs"},
-                                       {without_sizes, "sizes of the arrays beside the GEMMs"}}) {
-    EXPECT_THAT(faults_of(question, Testbed(mi300x().spec)).at(0).what, HasSubstr(told));
-  }
-}
-
 TEST(TuningFile, ShippedQuestionsAreSound) {
   for (const auto& entry : std::filesystem::directory_iterator(C3SIM_SOURCE_DIR "/configs/tuning")) {
     sim::Config config = sim::Config::from_file(entry.path());
