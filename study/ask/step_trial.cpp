@@ -39,7 +39,9 @@ std::string to_string(const StepTrial& trial) {
   if (question.layers) text += fmt::format(", {} layers", *question.layers);
   text += parallelism(question);
   if (question.shard == Shard::full) text += ", sharded";
-  if (question.dtype != models::Dtype::bf16) text += fmt::format(", {}", models::to_string(question.dtype));
+  if (question.dtype != models::Dtype::bf16 || question.formats != Formats{}) {
+    text += ", " + to_string(question.dtype, question.formats);
+  }
   if (question.optimizer != Optimizer::none) text += fmt::format(", {}", to_string(question.optimizer));
   if (question.forward) text += ", forward";
   if (question.recompute) text += ", recomputed";
