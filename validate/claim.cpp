@@ -205,9 +205,9 @@ std::optional<double> seen_of(const ClaimStudy& study, const Fields& row, const 
       return sim::value_of_text(found->second);
     });
   }
-  std::vector<calibrate::FieldFault> faults;
+  std::vector<sim::Fault> faults;
   const study::Trial trial = calibrate::read_trial(study.trial, fields, faults);
-  if (!faults.empty()) throw sim::ConfigError({{"studies." + study.name, faults.front().field, faults.front().what}});
+  if (!faults.empty()) throw sim::ConfigError({{"studies." + study.name, faults.front().where, faults.front().what}});
   if (!study::why_impossible(testbed, trial).empty()) return {};
   return study::observe(testbed, trial, {study.see}).at(study.see);
 }

@@ -8,7 +8,6 @@
 
 #include "sim/config/nearest_name.h"
 #include "study/ask/words.h"
-#include "study/work/config_folders.h"
 
 namespace c3sim::calibrate {
 
@@ -311,7 +310,7 @@ std::vector<std::string_view> fields_of(std::string_view kind) {
   return reader.asked();
 }
 
-study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<FieldFault>& faults) {
+study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<sim::Fault>& faults) {
   Fields shaped = fields;
   for (const auto& [field, name, meaning] : other_names) {
     if (const auto said = shaped.find(field); said != shaped.end() && said->second == name) said->second = meaning;
@@ -319,7 +318,7 @@ study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector
   FieldReader reader(shaped);
   study::Trial trial = kind_of(kind).read(reader);
   for (const sim::Fault& fault : reader.faults()) {
-    faults.push_back({fault.where, fault.what + (fault.where == "gemm" ? or_by_name : "")});
+    faults.push_back({fault.where, {}, fault.what + (fault.where == "gemm" ? or_by_name : "")});
   }
   return trial;
 }

@@ -174,9 +174,10 @@ Machines machines_of(study::Request& request, study::Arguments& arguments, const
 // Of collectives that the library gives fewer channels than were asked for: each sort is told once.
 void warn_of_channels(std::vector<std::string>& warnings, const calibrate::Profile& profile,
                       const calibrate::ByWhat& by_what, const Machines& machines) {
-  for (const calibrate::KnownCollective& one : profile.collectives) {
-    if (!one.spec) continue;
-    models::CollectiveSpec collective = *one.spec;
+  for (const calibrate::KnownWork& one : profile.known) {
+    const auto* const known = one.trial ? std::get_if<study::CollectiveTrial>(&*one.trial) : nullptr;
+    if (known == nullptr) continue;
+    models::CollectiveSpec collective = known->spec;
     collective.backend = by_what.backend;
     collective.channels = by_what.channels;
     study::warn_of_channels(warnings, std::vector<study::Work>{collective}, machines.platform.spec);

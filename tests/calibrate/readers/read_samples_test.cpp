@@ -110,10 +110,10 @@ TEST(ReadSamples, OfFields) {
       const std::size_t equals = line.find('=');
       fields[line.substr(0, equals)] = line.substr(equals + 1);
     }
-    std::vector<FieldFault> faults;
+    std::vector<sim::Fault> faults;
     const study::Trial trial = read_trial(kind, fields, faults);
     std::string words;
-    for (const FieldFault& fault : faults) words += fault.field + ": " + fault.what + '\n';
+    for (const sim::Fault& fault : faults) words += fault.where + ": " + fault.what + '\n';
     return faults.empty() ? study::to_string(trial) + '\n' : words;
   });
 }
