@@ -12,13 +12,16 @@
 #include "models/kernels/attention.h"
 #include "models/kernels/remote_kernel.h"
 #include "study/ask/figure.h"
-#include "study/ask/serve_trial.h"
-#include "study/ask/step_trial.h"
 #include "study/ask/stream_trial.h"
 #include "study/c3/strategy.h"
+#include "study/serve/serve_question.h"
+#include "study/step/step_operation.h"
+#include "study/step/step_question.h"
 #include "study/work/dependent.h"
 
 namespace c3sim::study {
+
+class ServeMachine;
 
 // Nothing runs.
 struct RestTrial {
@@ -141,6 +144,19 @@ struct FusedTrial {
   auto operator<=>(const FusedTrial&) const = default;
 };
 
+// A whole step as programs time it.
+struct StepTrial {
+  StepQuestion question;
+  std::optional<Kind> kind{};  // of the kernels that kernel_time is of; none: all
+  auto operator<=>(const StepTrial&) const = default;
+};
+
+// Requests over time as a benchmark client measures them.
+struct ServeTrial {
+  ServeQuestion question;  // its model by name
+  auto operator<=>(const ServeTrial&) const = default;
+};
+
 using Trial =
     std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
                  StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial, StreamAndCopiesTrial,
@@ -174,7 +190,18 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial);
 
 // The figures that the model has of those asked for; the trial is possible.
 Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked);
+// The same of requests that are served by a machine which remembers the steps of all that it is asked.
+std::string why_impossible(ServeMachine& machine, const ServeTrial& trial);
+Figures observe(ServeMachine& machine, const ServeTrial& trial);
 // Of the first `count` GEMMs that follow each other from rest, by one run: what trials with `nth` have.
 std::vector<Figures> observe_series(Testbed& testbed, const GemmTrial& trial, std::size_t count);
+
+// Sums over the operations of a step at peak rates of matrix units, HBM and links, of those that compute and those that
+// communicate.
+struct StepRoofline {
+  sim::Seconds compute;
+  sim::Seconds communication;
+};
+StepRoofline roofline(const StepTrial& trial, const models::PlatformSpec& platform);
 
 }  // namespace c3sim::study

@@ -114,7 +114,47 @@ std::string words(const HogTrial& trial) {
   return text;
 }
 
-std::string words(const StepTrial& trial) { return to_string(trial); }
+std::string parallelism(const StepQuestion& question) {
+  std::string text = question.pieces ? fmt::format(", in {} pieces", *question.pieces) : "";
+  if (question.ffn_pieces) text += fmt::format(", {} of the feed-forward half", *question.ffn_pieces);
+  // The replicas that experts need are not told beside them.
+  Split split = question;
+  if (split.dp == split.least_dp()) split.dp = 1;
+  return split == Split{.shard = split.shard} ? text : text + ", " + to_string(split);
+}
+
+// "decode of llama3-8b, 8 x 1 tokens, 1024 cached, 4 layers, tp 2".
+std::string words(const StepTrial& trial) {
+  const StepQuestion& question = trial.question;
+  std::string text = fmt::format("{} of {}, {} x {} tokens", to_string(question.phase), question.model.name,
+                                 question.batch, question.tokens);
+  if (question.context > 0) text += fmt::format(", {} cached", question.context);
+  if (question.decoding > 0) {
+    text += fmt::format(", beside {} x 1, {} cached", question.decoding, question.decoding_context);
+  }
+  if (question.layers) text += fmt::format(", {} layers", *question.layers);
+  text += parallelism(question);
+  if (question.shard == Shard::full) text += ", sharded";
+  if (question.dtype != models::Dtype::bf16) text += fmt::format(", {}", models::to_string(question.dtype));
+  if (question.optimizer != Optimizer::none) text += fmt::format(", {}", to_string(question.optimizer));
+  if (question.forward) text += ", forward";
+  if (question.recompute) text += ", recomputed";
+  if (!question.routing.told.empty()) text += fmt::format(", {} routing", question.routing.told);
+  if (question.dispatch != Dispatch::all_to_all) text += fmt::format(", {} dispatch", to_string(question.dispatch));
+  if (question.overlap != Overlap::none) text += fmt::format(", {} overlapped", to_string(question.overlap));
+  if (question.kernels != Kernels::eager) text += fmt::format(", {} kernels", to_string(question.kernels));
+  if (question.half != Half::both) text += fmt::format(", {} half", to_string(question.half));
+  if (question.collectives != models::Backend::rccl) {
+    text += fmt::format(", {}", to_string(question.collectives));
+  }
+  for (const auto& [name, carrier] : question.chosen) text += fmt::format(", {} by {}", name, to_string(carrier));
+  if (question.channels) text += fmt::format(", {} channels", *question.channels);
+  if (question.variant != models::SdmaVariant::pcpy) text += fmt::format(", {}", models::to_string(question.variant));
+  if (question.prelaunch) text += ", prelaunched";
+  if (question.pause > sim::Time(0)) text += fmt::format(", behind a pause of {}", sim::to_string(question.pause));
+  text += question.graph ? ", from a graph" : ", op by op";
+  return trial.kind ? fmt::format("{} kernels of {}", to_string(*trial.kind), text) : text;
+}
 
 std::string arrivals_of(const ServeQuestion& question) {
   if (question.concurrency > 0) return fmt::format("{} at a time", question.concurrency);
