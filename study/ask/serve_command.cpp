@@ -8,10 +8,10 @@
 #include <span>
 
 #include "sim/config/config.h"
+#include "study/ask/answers.h"
 #include "study/ask/command.h"
-#include "study/ask/question_columns.h"
-#include "study/ask/sensitivity.h"
 #include "study/ask/serve_study.h"
+#include "study/ask/uncertainty.h"
 #include "study/ask/words.h"
 #include "study/serve/serve.h"
 #include "study/step/step_fidelity.h"
