@@ -81,7 +81,7 @@ const Words<CopyTrial>& words_of(const CopyTrial& question);
 const Words<KernelWords>& words_of(const KernelWords& question);  // study/ask/kernel_words.cpp
 const Words<C3Trial>& words_of(const C3Trial& question);
 const Words<StepWords>& words_of(const StepWords& question);
-const Words<ServeQuestion>& words_of(const ServeQuestion& question);  // study/ask/serve_command.cpp
+const Words<ServeQuestion>& words_of(const ServeQuestion& question);  // study/sweep/serve_command.cpp
 
 // The trial that such words ask for, where `given` was said; what is wrong with it is added to `faults`, as faults_of()
 // has them.
