@@ -4,17 +4,18 @@
 // settled (study/run/power_meter.h).
 #pragma once
 
-#include <compare>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "models/node.h"
@@ -55,19 +56,22 @@ class RunCache {
   std::size_t size() const { return runs_.size(); }
 
  private:
-  struct Run {
-    std::size_t hash;
-    Between between;
-    Schedule schedule;
-    Timeline timeline;
+  // Schedules and what was between, by what decides how they play out.
+  struct PlaysBefore {
+    using is_transparent = void;
+    bool operator()(const auto& one, const auto& other) const {
+      if (one.first != other.first) return one.first < other.first;
+      return std::ranges::lexicographical_compare(one.second, other.second, before);
+    }
+    static bool before(const Operation& one, const Operation& other);
   };
-  void forget_oldest();
+  using Runs = std::map<std::pair<Between, Schedule>, Timeline, PlaysBefore>;
 
   std::size_t most_operations_;
   std::size_t at_least_;
   std::size_t operations_ = 0;  // of all runs
-  std::list<Run> runs_;         // by age
-  std::unordered_multimap<std::size_t, std::list<Run>::iterator> by_hash_;
+  Runs runs_;
+  std::deque<Runs::iterator> by_age_;
 };
 
 class Testbed {
