@@ -74,23 +74,12 @@ Possible<C3Trial> possible_strategies(const Question<C3Trial>& question, const T
   });
 }
 
-CollectiveSpec on_gpus_of(const Testbed& testbed, CollectiveSpec spec) {
-  if (spec.gpus == 0) spec.gpus = testbed.platform().gpus;
-  return spec;
-}
-
-CollectiveSpec collective_before(const GemmTrial& trial, const Testbed& testbed) {
-  CollectiveSpec collective = trial.collective;
-  collective.gpus = testbed.platform().gpus;
-  return collective;
-}
-
 bool shares_engines(const CollectiveTrial& trial) { return models::plan_of(trial.spec.variant).many_engines; }
 
 Possible<CollectiveSpec> possible_collectives(const Question<CollectiveTrial>& question, const Testbed& testbed) {
   std::vector<CollectiveSpec> asked;
   for (const CollectiveTrial& point : question.points) {
-    CollectiveSpec& spec = asked.emplace_back(on_gpus_of(testbed, point.spec));
+    CollectiveSpec& spec = asked.emplace_back(on_gpus_of(testbed.platform(), point.spec));
     if (!shares_engines(point)) spec.engines = 1;
   }
   return possible<CollectiveSpec>(asked, [&](const CollectiveSpec& spec) { return testbed.why_impossible(spec); });
@@ -116,7 +105,7 @@ std::string idle_engines(const CollectiveSpec& spec) {
 
 // Options of kernels where all runs on copy engines, and the other way round. An all-reduce may have parts on both.
 void check_parts(const CollectiveTrial& trial, const Testbed& testbed, std::vector<sim::Fault>& faults) {
-  const CollectiveSpec spec = on_gpus_of(testbed, trial.spec);
+  const CollectiveSpec spec = on_gpus_of(testbed.platform(), trial.spec);
   const models::SdmaSpec& sdma = testbed.platform().gpu.sdma;
   if (!models::engine_part(spec, sdma)) {
     const std::string maker = name_of(spec.backend);
@@ -169,13 +158,13 @@ void check_before(const GemmTrial& trial, const Testbed& testbed, std::vector<si
     check_operands(trial.operands, trial.shape.compulsory_bytes(), testbed.platform(), faults);
   }
   if (trial.before != Before::collective) {
-    if (trial.collective != CollectiveSpec{}) {
+    if (trial.collective != collective_of_all()) {
       add(faults, "before", "what came before is no collective: --before collective says that one did");
     }
   } else if (trial.collective.bytes < sim::Bytes(1.0)) {
     add(faults, "before", "which collective came before is missing: --collective all_reduce --bytes 64MiB");
   } else {
-    add(faults, "collective", testbed.why_impossible(collective_before(trial, testbed)));
+    add(faults, "collective", testbed.why_impossible(on_gpus_of(testbed.platform(), trial.collective)));
   }
 }
 
@@ -249,10 +238,7 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
         "says by which kernels: engines carry the collective in the strategies conccl and conccl_rp");
     return faults;
   }
-  const auto uses_engines = [](const C3Trial& point) {
-    return point.strategy == Strategy::conccl || point.strategy == Strategy::conccl_rp;
-  };
-  if (std::ranges::none_of(question.points, uses_engines)) {
+  if (std::ranges::none_of(question.points, on_copy_engines, &C3Trial::strategy)) {
     constexpr std::string_view why = "no strategy that was asked for uses copy engines: conccl and conccl_rp do";
     if (scenario.variant != SdmaVariant::pcpy) add(faults, "variant", std::string(why));
     if (scenario.prelaunch) add(faults, "prelaunch", std::string(why));
@@ -324,7 +310,6 @@ Answer<WorkResult> ask(Testbed& testbed, const Question<GemmTrial>& question, co
   for (GemmTrial trial : question.points) {
     const int cus = trial.cus.value_or(platform.gpu.cus());
     trial.cus = cus;
-    trial.collective = collective_before(trial, testbed);
     asked.push_back({.work = trial.shape,
                      .schedule = schedule_of_gemm(trial, testbed),
                      .cus = cus,
@@ -334,7 +319,7 @@ Answer<WorkResult> ask(Testbed& testbed, const Question<GemmTrial>& question, co
   Answer<WorkResult> answer = run(testbed, std::move(asked), progress);
   const GemmTrial& first = question.points.front();
   if (first.before == Before::collective) {
-    warn_of_channels(answer.warnings, std::vector<Work>{collective_before(first, testbed)}, platform);
+    warn_of_channels(answer.warnings, std::vector<Work>{on_gpus_of(platform, first.collective)}, platform);
   }
   return answer;
 }

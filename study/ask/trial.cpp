@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <initializer_list>
 #include <numeric>
 #include <utility>
 
@@ -24,11 +25,6 @@
 namespace c3sim::study {
 
 namespace {
-
-models::CollectiveSpec complete(models::CollectiveSpec spec, const models::PlatformSpec& platform) {
-  if (spec.gpus == 0) spec.gpus = platform.gpus;
-  return spec;
-}
 
 Schedule schedule_of_kernels(const RemoteTrial& trial, const models::PlatformSpec& platform) {
   Schedule schedule;
@@ -70,9 +66,9 @@ Schedule schedule_of(const Trial& trial, const Testbed& testbed) {
           // Workgroups with nothing to do.
           [](const EmptyKernelTrial&) { return Schedule{operation_of(models::ElementwiseSpec{})}; },
           [&](const GemmTrial& gemm) { return schedule_of_gemm(gemm, testbed); },
-          [](const AttentionTrial& attention) { return Schedule{operation_of(attention.shape)}; },
+          [](const models::AttentionShape& shape) { return Schedule{operation_of(shape)}; },
           [&](const CollectiveTrial& collective) {
-            return Schedule{operation_of(complete(collective.spec, platform))};
+            return Schedule{operation_of(on_gpus_of(platform, collective.spec))};
           },
           [](const CopyTrial& copy) { return Schedule{operation_of(copy.spec)}; },
           [](const FanOutTrial& fan_out) {
@@ -148,8 +144,12 @@ sim::Seconds around_kernel(const models::PlatformSpec& platform) {
   return sim::to_seconds(platform.host.around_kernel());
 }
 
+bool asks_for_any(const std::set<Figure>& asked, std::initializer_list<Figure> of) {
+  return std::ranges::any_of(of, [&asked](Figure figure) { return asked.contains(figure); });
+}
+
 bool needs_meter(const std::set<Figure>& asked) {
-  return asked.contains(Figure::power) || asked.contains(Figure::clock) || asked.contains(Figure::efficiency);
+  return asks_for_any(asked, {Figure::power, Figure::clock, Figure::efficiency});
 }
 
 // Both operations of a run one after the other, in the order in which the run launches them; of engines' collectives
@@ -173,11 +173,6 @@ void add_in_turn(Figures& figures, Testbed& testbed, const C3Trial& trial) {
   figures[Figure::collective_stretch_in_turn] = figures[Figure::collective_time] / collective;
 }
 
-bool asks_for_turns(const std::set<Figure>& asked) {
-  return asked.contains(Figure::over_longer_in_turn) || asked.contains(Figure::gemm_stretch_in_turn) ||
-         asked.contains(Figure::collective_stretch_in_turn);
-}
-
 // Whose kernel is timed is the GEMM's.
 Figures of_c3(Testbed& testbed, const C3Trial& trial, const std::set<Figure>& asked) {
   const C3Result result = run_strategy(testbed, trial.scenario, trial.strategy);
@@ -192,7 +187,9 @@ Figures of_c3(Testbed& testbed, const C3Trial& trial, const std::set<Figure>& as
                   {Figure::over_longer, time / longer},
                   {Figure::gemm_stretch, gemm / sim::to_seconds(result.isolated_gemm)},
                   {Figure::collective_stretch, collective / sim::to_seconds(result.collective_alone)}};
-  if (asks_for_turns(asked)) add_in_turn(figures, testbed, trial);
+  if (asks_for_any(asked,
+                   {Figure::over_longer_in_turn, Figure::gemm_stretch_in_turn, Figure::collective_stretch_in_turn}))
+    add_in_turn(figures, testbed, trial);
   if (!needs_meter(asked)) return figures;
   const Means means =
       means_of(testbed.as_simulated(), run_strategy(testbed.as_simulated(), trial.scenario, trial.strategy));
@@ -203,11 +200,6 @@ Figures of_c3(Testbed& testbed, const C3Trial& trial, const std::set<Figure>& as
 void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSpec& platform, sim::Seconds time) {
   figures[Figure::flop_rate] = (trial.shape.flops() / time).value();
   figures[Figure::kernel_time] = (time - around_kernel(platform)).value();
-}
-
-bool asks_for_traffic(const std::set<Figure>& asked) {
-  return asked.contains(Figure::l2_hit_bytes) || asked.contains(Figure::l2_miss_bytes) ||
-         asked.contains(Figure::cache_hit_share);
 }
 
 // The run is played once more with its memory metered: what the GEMM asks of the L2s follows from its plan, what passes
@@ -251,17 +243,15 @@ void add_phases(Figures& figures, const models::SdmaCopySpec& copy, const models
 
 void add_collective(Figures& figures, Testbed& testbed, const CollectiveTrial& trial, const std::set<Figure>& asked,
                     sim::Time time) {
-  const models::CollectiveSpec spec = complete(trial.spec, testbed.platform());
+  const models::CollectiveSpec spec = on_gpus_of(testbed.platform(), trial.spec);
   figures[Figure::bus_bandwidth] = models::bus_bandwidth(spec, time).value();
   if (!asked.contains(Figure::over_parallel_copies)) return;
-  const models::CollectiveSpec copies{.kind = spec.kind,
-                                      .backend = models::Backend::sdma,
-                                      .bytes = spec.bytes,
-                                      .gpus = spec.gpus,
-                                      .cus = {},
-                                      .channels = {},
-                                      .host_threads = spec.host_threads,
-                                      .algorithm = {}};
+  models::CollectiveSpec copies;
+  copies.kind = spec.kind;
+  copies.backend = models::Backend::sdma;
+  copies.bytes = spec.bytes;
+  copies.gpus = spec.gpus;
+  copies.host_threads = spec.host_threads;
   if (!testbed.why_impossible(copies).empty()) return;
   figures[Figure::over_parallel_copies] = sim::to_seconds(testbed.alone(copies)) / sim::to_seconds(time);
 }
@@ -377,7 +367,8 @@ Figures of_gemm(Testbed& testbed, const GemmTrial& trial, const std::set<Figure>
   const sim::Seconds time = sim::to_seconds(timeline.time_of_last(kernels_of(trial)));
   Figures figures{{Figure::time, time.value()}};
   add_gemm(figures, trial, platform, time);
-  if (asks_for_traffic(asked)) add_traffic(figures, testbed, trial);
+  if (asks_for_any(asked, {Figure::l2_hit_bytes, Figure::l2_miss_bytes, Figure::cache_hit_share}))
+    add_traffic(figures, testbed, trial);
   if (!metered) return figures;
   add_means(figures, timeline.means.power, timeline.means.clock);
   figures[Figure::efficiency] = efficiency(trial, platform, timeline.means.clock_at_work, time);
@@ -401,7 +392,7 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
             const sim::Seconds timed = stream.set > sim::Bytes(0.0) ? time - around_kernel(platform) : time;
             figures[Figure::rate] = (stream.bytes / timed).value();
           },
-          [&](const AttentionTrial&) { is_one_kernel(); },
+          [&](const models::AttentionShape&) { is_one_kernel(); },
           [&](const RemoteTrial& remote) {
             is_one_kernel();
             add_rates(figures, remote, platform, time);
@@ -446,7 +437,7 @@ std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial&
 Schedule schedule_of_gemm(const GemmTrial& trial, const Testbed& testbed) {
   const models::PlatformSpec& platform = testbed.platform();
   Schedule schedule;
-  if (trial.before == Before::collective) schedule.push_back(operation_of(complete(trial.collective, platform)));
+  if (trial.before == Before::collective) schedule.push_back(operation_of(on_gpus_of(platform, trial.collective)));
   if (!schedule.empty()) {
     schedule.push_back(operation_of(DelaySpec{}));
     schedule.back().after = {0};

@@ -48,6 +48,13 @@ using sim::to_string;
 enum class Operands { warm, cold, rotating };
 constexpr auto all_names(Operands) { return sim::names("warm", "cold", "rotating"); }
 
+// Over all GPUs of whatever platform there is.
+inline models::CollectiveSpec collective_of_all() {
+  models::CollectiveSpec spec;
+  spec.gpus = 0;
+  return spec;
+}
+
 // A GEMM on every GPU. The testbed plays what schedule_of_gemm() has; what is timed is its last kernels_of()
 // operations.
 struct GemmTrial {
@@ -57,24 +64,11 @@ struct GemmTrial {
   sim::Time pause{0};        // by turns with `group` of them, since long; `nth` is then one of a group
   int group = 1;             // that follow each other between two pauses
   Before before = Before::loop;
-  models::CollectiveSpec collective{};  // which came before
-  std::optional<Operands> operands{};   // none: as `before` leaves them
+  models::CollectiveSpec collective = collective_of_all();  // which came before
+  std::optional<Operands> operands{};                       // none: as `before` leaves them
   bool quantise = false;  // its second operand comes in bf16, and a kernel that is timed with it rounds that first
   auto operator<=>(const GemmTrial&) const = default;
 };
-
-// Attention on every GPU.
-struct AttentionTrial {
-  models::AttentionShape shape;
-  auto operator<=>(const AttentionTrial&) const = default;
-};
-
-// Over all GPUs of whatever platform there is.
-inline models::CollectiveSpec collective_of_all() {
-  models::CollectiveSpec spec;
-  spec.gpus = 0;
-  return spec;
-}
 
 // `gpus` of the spec is looked at where it is not 0; 0 stands for all of the platform.
 struct CollectiveTrial {
@@ -157,10 +151,11 @@ struct ServeTrial {
   auto operator<=>(const ServeTrial&) const = default;
 };
 
+// Attention is on every GPU.
 using Trial =
     std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
                  StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial, StreamAndCopiesTrial,
-                 StepTrial, ReplayTrial, FusedTrial, HogTrial, AttentionTrial, ServeTrial>;
+                 StepTrial, ReplayTrial, FusedTrial, HogTrial, models::AttentionShape, ServeTrial>;
 
 // For people and for grouping: "gemm", "collective by kernels", "collective by copy engines", "copy", "C3".
 std::string_view kind_of(const Trial& trial);
@@ -173,8 +168,14 @@ std::string to_string(const Trial& trial);
 // The arguments of c3sim that ask for it: "gemm --gemm 8192x8192x8192 --cus 240". Empty where no command does.
 std::string command_of(const Trial& trial);
 
-// What a trial is large by: bytes of a collective, copy or working set, operations of a GEMM; 0 of what has no size.
-double size_of(const Trial& trial);
+// What a trial is large by: bytes of a collective, copy or working set, operations of a GEMM; 0 of what has no size. In
+// words it is what tables of measurements show: "64MiB", "8192x8192x8192".
+struct TrialSize {
+  double size = 0.0;
+  std::string words{};
+};
+TrialSize extent_of(const Trial& trial);
+inline double size_of(const Trial& trial) { return extent_of(trial).size; }
 
 // Computation, or a stream, and communication at once: what no fit may see.
 bool is_concurrent(const Trial& trial);

@@ -78,19 +78,11 @@ void add_intervals(Answer<C3Result>& answer, const Ensemble& ensemble, const mod
 
 namespace {
 
-std::optional<double> number_in(const Cell& cell) {
-  if (const auto* const value = std::get_if<double>(&cell)) return *value;
-  if (const auto* const whole = std::get_if<std::int64_t>(&cell)) return static_cast<double>(*whole);
-  return {};
-}
-
 // The place of the quantity's column.
 std::size_t place_in(const ResultTable& table, const std::string& quantity) {
   std::vector<std::string> known;
   for (std::size_t c = 0; c < table.columns().size(); ++c) {
-    const bool is_number =
-        std::ranges::all_of(table.rows(), [c](const std::vector<Cell>& row) { return number_in(row[c]).has_value(); });
-    if (!is_number) continue;
+    if (!std::ranges::all_of(table.rows(), [c](const auto& row) { return is_number(row[c]); })) continue;
     known.push_back(table.columns()[c].key);
     if (known.back() == quantity) return c;
   }
@@ -101,15 +93,8 @@ std::size_t place_in(const ResultTable& table, const std::string& quantity) {
 
 std::vector<double> column_of(const ResultTable& table, std::size_t place) {
   std::vector<double> values;
-  for (const std::vector<Cell>& row : table.rows()) values.push_back(*number_in(row[place]));
+  for (const std::vector<Cell>& row : table.rows()) values.push_back(*number_of(row[place]));
   return values;
-}
-
-std::string text_of(const Cell& cell) {
-  if (const auto* const text = std::get_if<std::string>(&cell)) return *text;
-  if (const auto* const whole = std::get_if<std::int64_t>(&cell)) return fmt::format("{}", *whole);
-  if (const auto* const flag = std::get_if<bool>(&cell)) return *flag ? "yes" : "no";
-  return "";
 }
 
 // What tells the rows apart, before what they measure.
@@ -121,7 +106,7 @@ std::vector<std::string> names_of(const ResultTable& table, const std::string& q
     if (std::holds_alternative<double>(rows.front()[c])) break;
     const bool is_same = std::ranges::all_of(rows, [&](const auto& row) { return row[c] == rows.front()[c]; });
     for (std::size_t r = 0; r < rows.size() && !is_same; ++r) {
-      if (const std::string text = text_of(rows[r][c]); !text.empty()) names[r] += (names[r].empty() ? "" : "_") + text;
+      if (const std::string text = word_of(rows[r][c]); !text.empty()) names[r] += (names[r].empty() ? "" : "_") + text;
     }
   }
   return names;

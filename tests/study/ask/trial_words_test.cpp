@@ -60,8 +60,8 @@ TEST(TrialWords, SayWhatIsNotAsUsual) {
   remote.bytes = 1_GiB;
   EXPECT_EQ(to_string(Trial(remote)), "store of 1GiB by gpu0 of gpu1");
   EXPECT_EQ(to_string(Trial(StreamTrial{2, 1, 12_GiB})), "stream of 12GiB from 2 arrays to 1");
-  EXPECT_EQ(to_string(Trial(
-                AttentionTrial{{.batch = 2, .heads = 8, .kv_heads = 1, .queries = 1, .keys = 4096, .head_dim = 128}})),
+  EXPECT_EQ(to_string(Trial(models::AttentionShape{
+                .batch = 2, .heads = 8, .kv_heads = 1, .queries = 1, .keys = 4096, .head_dim = 128})),
             "attention of 2 x 1 queries, 4096 keys, 8 heads of 128 on 1, causal");
   EXPECT_EQ(to_string(Trial(LoadTrial{1_GiB, sim::BytesPerSecond(2e12), 0.5})),
             "loads in 1GiB beside 2000 GB/s of which 0.5 read");
