@@ -28,8 +28,8 @@ Results to_tables(const Question<CopyTrial>& question, const Answer<WorkResult>&
 Results to_tables(const Question<KernelTrial>& question, const Answer<WorkResult>& answer,
                   const models::PlatformSpec& platform);
 
-// Of kernels that no row of a platform's `fitted_to` is about: assumed. What runs at once was not fitted to, whatever
-// it is made of: it is extrapolated at best.
+// How far a result is backed. Kernels, which no row of a platform's `fitted_to` is about, are assumed; what runs at
+// once is extrapolated at best, as nothing was fitted to it, whatever it is made of.
 Fidelity fidelity_of(const WorkResult& result, const models::PlatformSpec& platform);
 Fidelity fidelity_of(const C3Result& result, const models::PlatformSpec& platform);
 

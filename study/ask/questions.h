@@ -51,7 +51,7 @@ struct WorkResult {
 // where the platform tells of no errors that they follow from.
 using Intervals = std::vector<std::optional<Interval>>;
 
-// That a kernel reads and writes in its GPU's own memory, or moves to or from all its peers together.
+// What a kernel reads and writes in its GPU's own memory, or what it moves to or from all its peers together.
 sim::Bytes bytes_of(const Work& kernel);
 
 template <class Result>

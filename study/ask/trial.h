@@ -48,7 +48,7 @@ using sim::to_string;
 enum class Operands { warm, cold, rotating };
 constexpr auto all_names(Operands) { return sim::names("warm", "cold", "rotating"); }
 
-// Over all GPUs of whatever platform there is.
+// A collective over all GPUs of whatever platform there is.
 inline models::CollectiveSpec collective_of_all() {
   models::CollectiveSpec spec;
   spec.gpus = 0;
@@ -151,7 +151,7 @@ struct ServeTrial {
   auto operator<=>(const ServeTrial&) const = default;
 };
 
-// Attention is on every GPU.
+// Attention runs on every GPU.
 using Trial =
     std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
                  StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial, StreamAndCopiesTrial,
@@ -191,7 +191,7 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial);
 
 // The figures that the model has of those asked for; the trial is possible.
 Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked);
-// The same of requests that are served by a machine which remembers the steps of all that it is asked.
+// These two answer for requests that a machine serves, which remembers the steps of all that it is asked.
 std::string why_impossible(ServeMachine& machine, const ServeTrial& trial);
 Figures observe(ServeMachine& machine, const ServeTrial& trial);
 // Of the first `count` GEMMs that follow each other from rest, by one run: what trials with `nth` have.

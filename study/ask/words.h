@@ -171,7 +171,7 @@ void read_words(Question<Asked>& question, const Given& given, Arguments& argume
   }
 }
 
-// The same of a question whose words say one thing each.
+// Reads a question whose words say one thing each.
 template <class Asked>
 void read_words(Asked& asked, const Given& given, Arguments& arguments, const models::PlatformSpec* platform) {
   Question<Asked> one(asked);

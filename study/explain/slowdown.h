@@ -33,7 +33,7 @@ auto part_of(std::size_t mechanism, std::size_t all, const OnMachine& on_machine
   return (forwards + backwards) / 2;
 }
 
-// Of one operation of a run.
+// How much slower one operation of a run is, and by which mechanisms.
 struct Slowdown {
   std::string run;
   std::string operation;

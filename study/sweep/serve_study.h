@@ -36,7 +36,7 @@ class ServeStudy {
   const std::vector<SweepAxis>& axes() const { return points_.axes(); }
   std::size_t size() const { return points_.size(); }
   Point point(std::size_t index) const { return points_.point(index); }
-  // In which a case stands over what the file says of all, and the command line over both.
+  // Its question, in which a case stands over what the file says of all, and the command line over both.
   ServeQuestion question(const Point& point) const;
   // Records a fault of a word where it was said.
   void fault(const std::string& word, const std::string& what);
@@ -46,7 +46,7 @@ class ServeStudy {
   // Requests arrive by rate or by concurrency: of both, what the command line says stands, and two in one place are a
   // fault.
   void choose_how_requests_arrive(std::vector<SweepAxis>& axes);
-  // Nothing where nobody says the word.
+  // Returns nothing where nobody says the word.
   std::optional<SweepAxis> read_axis(const std::string& word);
   // A word as whoever said it wrote it: "--rate", or "rate" of the file.
   std::string typed(const std::string& word) const;
