@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "calibrate/readers/profile_reading.h"
-#include "sim/overloaded.h"
 
 namespace c3sim::calibrate {
 
@@ -25,52 +24,20 @@ study::Cell cell(std::size_t value) { return static_cast<std::int64_t>(value); }
 study::Cell cell(const std::string& text) { return text.empty() ? study::Cell() : study::Cell(text); }
 study::Cell time_cell(double seconds) { return seconds > 0.0 ? study::Cell(seconds * microseconds) : study::Cell(); }
 
-// How large a run is: by what runs of its kind are put in order, and in words.
-struct Size {
-  double order = 0.0;
-  std::string words;
-};
-
-Size extent_of(sim::Bytes bytes) { return {bytes.value(), sim::to_string(bytes)}; }
-Size extent_of(const models::GemmShape& shape) { return {shape.flops().value(), models::to_string(shape)}; }
-
-Size extent_of(const study::Trial& trial) {
-  using namespace study;
-  return std::visit(
-      sim::Overloaded{
-          [](const GemmTrial& gemm) { return extent_of(gemm.shape); },
-          [](const CollectiveTrial& collective) { return extent_of(collective.spec.bytes); },
-          [](const CopyTrial& copy) { return extent_of(copy.spec.bytes); },
-          [](const FanOutTrial& fan_out) { return extent_of(fan_out.bytes); },
-          [](const RemoteTrial& remote) { return extent_of(remote.bytes); },
-          [](const StreamTrial& stream) { return extent_of(stream.bytes); },
-          [](const LoadTrial& load) { return extent_of(load.working_set); },
-          [](const study::StreamAndCollectiveTrial& both) { return extent_of(both.collective.bytes); },
-          [](const study::StreamAndCopiesTrial& copies) { return extent_of(copies.bytes); },
-          [](const C3Trial& c3) { return extent_of(c3.scenario.bytes); },
-          [](const HogTrial& hog) {
-            const auto* const gemm = std::get_if<models::GemmShape>(&hog.beside);
-            return gemm != nullptr ? extent_of(*gemm) : extent_of(std::get<models::CollectiveSpec>(hog.beside).bytes);
-          },
-          [](const DependentTrial& dependent) { return extent_of(dependent.shape); },
-          [](const FusedTrial& fused) { return extent_of(fused.spec.gemm); }, [](const auto&) { return Size{}; }},
-      trial);
-}
-
 // Measurements of one kind in one file.
 struct Summary {
   const Measurement* first;
   std::size_t measurements = 0;
-  std::optional<Size> smallest{}, largest{};
+  std::optional<study::TrialSize> smallest{}, largest{};
   std::map<Role, std::size_t> roles{};
 
   void take(const Measurement& one) {
     ++measurements;
     ++roles[one.role];
-    Size size = extent_of(one.trial);
+    study::TrialSize size = study::extent_of(one.trial);
     if (size.words.empty()) return;
-    if (!smallest || size.order < smallest->order) smallest = size;
-    if (!largest || size.order > largest->order) largest = std::move(size);
+    if (!smallest || size.size < smallest->size) smallest = size;
+    if (!largest || size.size > largest->size) largest = std::move(size);
   }
   std::string roles_in_words() const {
     if (roles.size() == 1) return std::string(to_string(roles.begin()->first));
@@ -158,7 +125,9 @@ struct Tables {
       if (is_new) summaries.push_back({&one});
       summaries[at->second].take(one);
     }
-    const auto words = [](const std::optional<Size>& size) { return size ? study::Cell(size->words) : study::Cell(); };
+    const auto words = [](const std::optional<study::TrialSize>& size) {
+      return size ? study::Cell(size->words) : study::Cell();
+    };
     for (const Summary& one : summaries) {
       kinds.add_row({reading.name, one.first->group, std::string(study::kind_of(one.first->trial)),
                      figures_of(*one.first), cell(one.measurements), words(one.smallest), words(one.largest),
@@ -218,21 +187,25 @@ void require_files(std::span<const std::filesystem::path> files) {
   if (!faults.empty()) throw sim::ConfigError(std::move(faults));
 }
 
-std::optional<sim::Fault> GivenFiles::note(const std::filesystem::path& file) {
-  std::error_code absent;
-  if (known_.insert(std::filesystem::weakly_canonical(file, absent)).second) return {};
-  return sim::Fault{file.string(), "", "is given twice: it is read once"};
+std::vector<std::filesystem::path> each_once(std::span<const std::filesystem::path> files,
+                                             std::vector<sim::Fault>& twice) {
+  std::set<std::filesystem::path> known;
+  std::vector<std::filesystem::path> once;
+  for (const std::filesystem::path& file : files) {
+    std::error_code absent;
+    if (known.insert(std::filesystem::weakly_canonical(file, absent)).second) {
+      once.push_back(file);
+    } else {
+      twice.push_back({file.string(), "", "is given twice: it is read once"});
+    }
+  }
+  return once;
 }
 
 MeasurementFiles read_measurement_files(const Reader& reader, std::span<const std::filesystem::path> files,
                                         const TargetOf& target_of) {
   MeasurementFiles read;
-  GivenFiles given;
-  for (const std::filesystem::path& file : files) {
-    if (std::optional<sim::Fault> twice = given.note(file)) {
-      read.unreadable.push_back(*std::move(twice));
-      continue;
-    }
+  for (const std::filesystem::path& file : each_once(files, read.unreadable)) {
     try {
       Reading reading = reader.read(file);
       const ScreenedFor target = target_of(reading);

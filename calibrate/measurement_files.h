@@ -25,15 +25,9 @@ struct MeasurementFiles {
 // must not pass for a measurement that was compared.
 void require_files(std::span<const std::filesystem::path> files);
 
-// Files that have been given, of which none is read a second time, whatever name leads to it.
-class GivenFiles {
- public:
-  // What is said of a file that another name before it leads to, too; nothing of a new one.
-  std::optional<sim::Fault> note(const std::filesystem::path& file);
-
- private:
-  std::set<std::filesystem::path> known_;
-};
+// The files, each once, whatever name leads to it; `twice` is told of those that are given again.
+std::vector<std::filesystem::path> each_once(std::span<const std::filesystem::path> files,
+                                             std::vector<sim::Fault>& twice);
 
 // All files, screened: measurements of another machine, those out of order, and files that say the same as others are
 // faults of their readings. A file that is given twice is read once. `target_of` says for which machine each is.

@@ -8,11 +8,11 @@
 #include "sim/config/config.h"
 #include "sim/config/csv_file.h"
 #include "sim/config/expression.h"
-#include "study/ask/serve_study.h"
 #include "study/c3/c3_study.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/report/table_of.h"
 #include "study/serve/serve.h"
+#include "study/sweep/serve_study.h"
 #include "study/sweep/sweep_axis.h"
 #include "validate/metrics.h"
 
@@ -160,17 +160,18 @@ study::ResultTable table_of_serving(const ClaimStudy& study, const ClaimInputs& 
   const study::Given nothing;
   const study::ServeStudy map(config.root(), nothing, file, no_command_line);
   config.check();
-  const std::vector<study::ServeAlternative>& cases = map.axes().front().alternatives;
-  const std::size_t points = map.size() / cases.size();
+  const study::SweepAxis& cases = map.axes().front();
+  const std::size_t points = map.size() / cases.values.size();
   std::vector<study::Column> columns;
   for (std::size_t axis = 1; axis < map.axes().size(); ++axis) {
     columns.push_back({map.axes()[axis].name, map.axes()[axis].name, ""});
   }
   std::vector<std::size_t> firsts;  // points of the cases
   for (const std::string& name : study.cases) {
-    const auto found = std::ranges::find(cases, name, &study::ServeAlternative::label);
-    if (found == cases.end()) throw sim::ConfigError({{file.string(), "cases", "none is named '" + name + "'"}});
-    firsts.push_back(static_cast<std::size_t>(found - cases.begin()) * points);
+    const std::size_t place = cases.place_of(name);
+    if (place == cases.values.size())
+      throw sim::ConfigError({{file.string(), "cases", "none is named '" + name + "'"}});
+    firsts.push_back(place * points);
     for (study::Column column : study::serve_columns()) {
       column.key = name + "_" + column.key;
       columns.push_back(std::move(column));
@@ -179,10 +180,11 @@ study::ResultTable table_of_serving(const ClaimStudy& study, const ClaimInputs& 
   study::ServeMachine machine(inputs.testbed.platform());
   study::ResultTable table(std::move(columns));
   for (std::size_t point = 0; point < points; ++point) {
-    const std::vector<std::string> labels = map.labels(point);
-    std::vector<study::Cell> row(labels.begin() + 1, labels.end());
+    const std::vector<study::AxisValue> values = map.point(point).values;
+    std::vector<study::Cell> row;
+    for (std::size_t axis = 1; axis < values.size(); ++axis) row.push_back(values[axis].label);
     for (const std::size_t first : firsts) {
-      for (study::Cell& cell : study::serve_cells(machine.ask(map.question(first + point), 0))) {
+      for (study::Cell& cell : study::serve_cells(machine.ask(map.question(map.point(first + point)), 0))) {
         row.push_back(std::move(cell));
       }
     }
@@ -205,9 +207,9 @@ std::optional<double> seen_of(const ClaimStudy& study, const Fields& row, const 
       return sim::value_of_text(found->second);
     });
   }
-  std::vector<calibrate::FieldFault> faults;
+  std::vector<sim::Fault> faults;
   const study::Trial trial = calibrate::read_trial(study.trial, fields, faults);
-  if (!faults.empty()) throw sim::ConfigError({{"studies." + study.name, faults.front().field, faults.front().what}});
+  if (!faults.empty()) throw sim::ConfigError({{"studies." + study.name, faults.front().where, faults.front().what}});
   if (!study::why_impossible(testbed, trial).empty()) return {};
   return study::observe(testbed, trial, {study.see}).at(study.see);
 }

@@ -5,9 +5,11 @@
 #include <iterator>
 #include <map>
 #include <random>
+#include <span>
 #include <tuple>
 
 #include "models/platform/interference.h"
+#include "study/explain/slowdown.h"
 #include "study/report/statistics.h"
 
 namespace c3sim::validate {
@@ -226,22 +228,16 @@ std::vector<double> predicted_costs(Some some, const Platforms& platforms, int j
 
 void split_costs(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress) {
   const Some some = some_of(cases, tells_a_cost);
-  const std::span all(sharing_mechanisms);
-  std::vector<std::vector<double>> without_first;  // so many of them
-  std::vector<std::vector<double>> without_last;
-  for (std::size_t k = 0; k <= mechanisms; ++k) {
-    without_first.push_back(predicted_costs(some, without(platforms, all.first(k)), jobs));
-    const bool is_known = k == 0 || k == mechanisms;
-    without_last.push_back(is_known ? without_first.back()
-                                    : predicted_costs(some, without(platforms, all.last(k)), jobs));
-    if (progress) progress(k + 1, mechanisms + 1);
+  std::vector<std::vector<double>> costs;  // by machine
+  const auto machines = study::left_out_in_turn(sharing_mechanisms);
+  for (const std::span<const models::Mechanism> left_out : machines) {
+    costs.push_back(predicted_costs(some, without(platforms, left_out), jobs));
+    if (progress) progress(costs.size(), machines.size());
   }
   for (std::size_t i = 0; i < some.places.size(); ++i) {
-    std::vector<double>& parts = cases[some.places[i]].cost_parts;
+    const auto on_machine = [&costs, i](std::size_t machine) { return costs[machine][i]; };
     for (std::size_t m = 0; m < mechanisms; ++m) {
-      const double forwards = without_first[m][i] - without_first[m + 1][i];
-      const double backwards = without_last[mechanisms - m - 1][i] - without_last[mechanisms - m][i];
-      parts.push_back(0.5 * (forwards + backwards));
+      cases[some.places[i]].cost_parts.push_back(study::part_of(m, mechanisms, on_machine));
     }
   }
 }

@@ -345,9 +345,7 @@ std::optional<double> at_peak(const Case& one, const models::PlatformSpec& platf
     return study::roofline(gemm->shape, platform).value() / share;
   }
   if (const auto* const collective = std::get_if<study::CollectiveTrial>(&one.trial)) {
-    models::CollectiveSpec spec = collective->spec;
-    if (spec.gpus == 0) spec.gpus = platform.gpus;
-    return study::roofline(spec, platform).value();
+    return study::roofline(study::on_gpus_of(platform, collective->spec), platform).value();
   }
   if (const auto* const copy = std::get_if<study::CopyTrial>(&one.trial)) return copy->spec.bytes.value() / link;
   if (const auto* const fan = std::get_if<study::FanOutTrial>(&one.trial))

@@ -230,7 +230,7 @@ std::span<const Step> steps() {
         {"gpu.attention.libraries.*.tile_cycles", "prompts of up to some thousand tokens"},
         {"gpu.attention.libraries.*.decode_start", "single queries against short caches"},
         {"gpu.attention.libraries.*.decode_tile", "single queries of many sequences"}},
-       [](const Measurement& m) { return std::holds_alternative<study::AttentionTrial>(m.trial); }},
+       [](const Measurement& m) { return std::holds_alternative<models::AttentionShape>(m.trial); }},
       {"all-reduces of 8 MiB and more in a stream",
        {{"rccl.nvls.start", "all-reduces in a stream that a switch adds, of 8 to 32 MiB"},
         {"rccl.nvls.round_latency", "all-reduces in a stream that a switch adds, of 8 MiB and more"},

@@ -349,8 +349,7 @@ Sized extent_of(const study::Trial& trial, const models::PlatformSpec& platform)
     return {study::fitted_name_of(copy->spec, platform), bytes, bytes};
   }
   if (const auto* const collective = std::get_if<study::CollectiveTrial>(&trial)) {
-    models::CollectiveSpec spec = collective->spec;
-    if (spec.gpus == 0) spec.gpus = platform.gpus;
+    const models::CollectiveSpec spec = study::on_gpus_of(platform, collective->spec);
     const double bytes = spec.bytes.value();
     return {spec.channels ? "" : study::fitted_name_of(spec, platform), bytes, bytes};
   }

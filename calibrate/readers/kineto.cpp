@@ -147,32 +147,31 @@ std::optional<KnownWork> matrix_product_of(const JsonRecord& event) {
 }
 
 // The array of one GPU is the larger of what goes in and what comes out, as rccl-tests has it (rccl_tests.cpp).
-std::optional<KnownCollective> collective_of(const JsonRecord& event) {
+std::optional<KnownWork> collective_of(const JsonRecord& event) {
   const std::string_view name = event.text("args.Collective name");
   if (name.empty()) return {};
-  const auto unknown = [](std::string why) { return KnownCollective{{}, std::move(why)}; };
   const TestedCollective* const collective = collective_called(operation_of(name));
-  if (collective == nullptr || !collective->kind) return unknown(printable(name) + " has no model");
+  if (collective == nullptr || !collective->kind) return no_trial(printable(name) + " has no model");
   const std::optional<std::int64_t> in = integer_of(event.text("args.In msg nelems"));
   const std::optional<std::int64_t> out = integer_of(event.text("args.Out msg nelems"));
   const std::optional<std::int64_t> ranks = integer_of(event.text("args.Group size"));
   const std::string_view type = event.text("args.dtype");
   if (in.value_or(-1) < 0 || out.value_or(-1) < 0 || ranks.value_or(-1) < 0 || type.empty()) {
-    return unknown(
+    return no_trial(
         fmt::format("{} without its size: 'In msg nelems', 'Out msg nelems', 'dtype' and 'Group size' are "
                     "accepted",
                     printable(name)));
   }
   const ScalarType* const element = scalar_type(type);
-  if (element == nullptr) return unknown(printable(type) + " is no known type");
-  if (*ranks < 2 || *ranks > most_units) return unknown(fmt::format("a group of {}", *ranks));
+  if (element == nullptr) return no_trial(printable(type) + " is no known type");
+  if (*ranks < 2 || *ranks > most_units) return no_trial(fmt::format("a group of {}", *ranks));
   const sim::Bytes size(static_cast<double>(std::max(*in, *out)) * element->bytes);
-  if (size.value() < 1.0 || size > study::largest_array) return unknown("nothing, or too much, is moved");
+  if (size.value() < 1.0 || size > study::largest_array) return no_trial("nothing, or too much, is moved");
   models::CollectiveSpec spec;
   spec.kind = *collective->kind;
   spec.bytes = size;
   spec.gpus = static_cast<int>(*ranks);
-  return KnownCollective{spec, {}};
+  return KnownWork{study::CollectiveTrial{spec}, {}};
 }
 
 constexpr std::array<std::pair<std::string_view, EventKind>, 9> categories{

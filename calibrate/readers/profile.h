@@ -19,18 +19,11 @@ namespace c3sim::calibrate {
 // a GPU its memory, copies to and from the host neither.
 enum class WorkKind : std::uint8_t { matrix, memory, host_copy, collective };
 
-// What an operator of the program says of its work: which trial it is, or why it is none.
+// What an operator of the program, or a collective of it, says of its work: which trial it is, or why it is none.
 struct KnownWork {
   std::optional<study::Trial> trial{};
   std::string why_not{};  // where there is none
   auto operator<=>(const KnownWork&) const = default;
-};
-
-// Of a collective of the program: which it is, or why nobody knows.
-struct KnownCollective {
-  std::optional<models::CollectiveSpec> spec{};
-  std::string why_not{};  // where there is none
-  auto operator<=>(const KnownCollective&) const = default;
 };
 
 // A place in a list, or none, in four bytes: a trace may have millions of kernels, of which each holds several.
@@ -55,7 +48,7 @@ struct ProfiledWork {
   sim::Time least = unknown;
   Place name;                // in Profile::names
   Place asked;               // in Profile::calls: the call that asked for it
-  Place collective;          // in Profile::collectives; none: it is no collective
+  Place collective;          // in Profile::known; none: it is no collective
   Place product;             // in Profile::products: several kernels may be one
   int line = 0;              // of the trace, where it stands
   std::uint32_t stream = 0;  // place in Profile::streams
@@ -123,15 +116,14 @@ struct Profile {
   std::optional<int> ranks;  // of the program
   std::optional<int> rank;   // whose trace it is
   std::vector<ProfiledStream> streams;
-  std::vector<ProfiledWork> work;            // by begin
-  std::vector<HostCall> calls;               // by begin
-  std::vector<std::string> names;            // each once
-  std::vector<KnownCollective> collectives;  // each once
-  std::vector<KnownWork> known;              // products of matrices as operators say, each once
-  std::vector<Place> products;               // in `known`; one for each operator that ran
-  std::vector<StreamWait> waits;             // that the trace tells with their streams, by the call
-  std::size_t unnamed_waits = 0;             // calls that make a stream wait, of which it does not tell the stream
-  std::vector<ProfiledStep> steps;           // of the host, by begin; empty: it tells of none
+  std::vector<ProfiledWork> work;   // by begin
+  std::vector<HostCall> calls;      // by begin
+  std::vector<std::string> names;   // each once
+  std::vector<KnownWork> known;     // collectives, and products of matrices as operators say, each once
+  std::vector<Place> products;      // in `known`; one for each operator that ran
+  std::vector<StreamWait> waits;    // that the trace tells with their streams, by the call
+  std::size_t unnamed_waits = 0;    // calls that make a stream wait, of which it does not tell the stream
+  std::vector<ProfiledStep> steps;  // of the host, by begin; empty: it tells of none
   std::vector<MarkedStep> marked_steps;
   std::map<std::string, CommunicationClass> communication;  // by the name of the class
   std::map<std::string, Misunderstood> misunderstood;
@@ -144,8 +136,8 @@ struct Profile {
   }
   // Null where nobody knows what collective it is, or it is none.
   const models::CollectiveSpec* collective_of(const ProfiledWork& one) const {
-    if (!one.collective || !collectives[*one.collective].spec) return nullptr;
-    return &*collectives[*one.collective].spec;
+    if (!one.collective || !known[*one.collective].trial) return nullptr;
+    return &std::get<study::CollectiveTrial>(*known[*one.collective].trial).spec;
   }
   // From the first begin of work to the last end.
   sim::Time begin() const { return work.empty() ? sim::Time(0) : work.front().begin; }

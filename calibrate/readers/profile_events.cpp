@@ -160,7 +160,7 @@ class Gatherer {
       ++one.kernels;
       one.time += work.length();
       if (profile_.collective_of(work) != nullptr) continue;
-      misunderstand("a collective that is not simulated: " + profile_.collectives[*work.collective].why_not, work.line,
+      misunderstand("a collective that is not simulated: " + profile_.known[*work.collective].why_not, work.line,
                     work.length());
     }
     profile_.work.shrink_to_fit();
@@ -282,9 +282,9 @@ class Gatherer {
     return known->second;
   }
   std::size_t name_place(const std::string& name) { return place_in(profile_.names, names_, name); }
-  std::size_t place_of(const KnownCollective& one) { return place_in(profile_.collectives, known_collectives_, one); }
+  std::size_t place_of(const KnownWork& one) { return place_in(profile_.known, known_, one); }
   std::size_t add_product(const KnownWork& one) {
-    profile_.products.emplace_back(place_in(profile_.known, known_, one));
+    profile_.products.emplace_back(place_of(one));
     return profile_.products.size() - 1;
   }
 
@@ -320,11 +320,10 @@ class Gatherer {
     }
     const study::Trial* const label = label_of(work.name);
     if (communicates) {
-      const auto* const labelled = label == nullptr ? nullptr : std::get_if<study::CollectiveTrial>(label);
+      const bool is_told = label != nullptr && std::holds_alternative<study::CollectiveTrial>(*label);
       work.collective =
-          labelled == nullptr
-              ? place_of(KnownCollective{{}, "its size is not in the trace, nor in a list labels.csv beside it"})
-              : place_of(KnownCollective{labelled->spec, {}});
+          place_of(is_told ? KnownWork{*label, {}}
+                           : KnownWork{{}, "its size is not in the trace, nor in a list labels.csv beside it"});
     } else if (label != nullptr && std::holds_alternative<study::GemmTrial>(*label)) {
       work.product = add_product({*label, {}});
     }
@@ -335,9 +334,9 @@ class Gatherer {
       steps_.note();
       ProfiledWork& work = profile_.work[i];
       if (origins_[i].channels == 0 || profile_.collective_of(work) == nullptr) continue;
-      KnownCollective known = profile_.collectives[*work.collective];
-      known.spec->channels = origins_[i].channels;
-      work.collective = place_of(known);
+      models::CollectiveSpec spec = *profile_.collective_of(work);
+      spec.channels = origins_[i].channels;
+      work.collective = place_of({study::CollectiveTrial{spec}, {}});
     }
   }
 
@@ -433,7 +432,6 @@ class Gatherer {
   std::vector<const study::Trial*> labelled_;  // by place of the name; null: not
   Profile profile_;
   std::unordered_map<std::string, std::size_t> names_;  // their places
-  std::map<KnownCollective, std::size_t> known_collectives_;
   std::map<KnownWork, std::size_t> known_;
   std::optional<std::int64_t> zero_;  // us
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> streams_;

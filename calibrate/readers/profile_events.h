@@ -27,7 +27,7 @@ struct TraceEvent {
   std::optional<std::int64_t> device{}, stream{}, correlation{}, external{};
   std::optional<std::int64_t> wait_stream{}, recorded_by{};  // of a stream's wait
   std::optional<std::int64_t> grid{};                        // workgroups along the first axis
-  std::optional<KnownCollective> collective{};
+  std::optional<KnownWork> collective{};
   std::optional<KnownWork> product{};  // of an operator that multiplies matrices
 };
 

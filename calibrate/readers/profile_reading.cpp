@@ -97,20 +97,15 @@ class RunReader {
   }
 
   std::size_t subject_of(const ProfiledWork& work) {
-    KnownWork known;
-    if (const KnownWork* const product = profile_.product_of(work)) {
-      known = *product;
-    } else if (const models::CollectiveSpec* const collective = profile_.collective_of(work)) {
-      known.trial = study::CollectiveTrial{*collective};
-    } else if (work.kind == WorkKind::collective) {
-      known.why_not = profile_.collectives[*work.collective].why_not;
-    } else {
+    const KnownWork* known = profile_.product_of(work);
+    if (known == nullptr && work.collective) known = &profile_.known[*work.collective];
+    if (known == nullptr) {
       const auto [at, is_new] = kernels_.try_emplace(*work.name, subjects_.size());
       if (is_new) subjects_.push_back({profile_.name_of(work)});
       return at->second;
     }
-    const auto [at, is_new] = works_.try_emplace(known, subjects_.size());
-    if (is_new) subjects_.push_back({known.trial ? study::to_string(*known.trial) : known.why_not, known});
+    const auto [at, is_new] = works_.try_emplace(*known, subjects_.size());
+    if (is_new) subjects_.push_back({known->trial ? study::to_string(*known->trial) : known->why_not, *known});
     return at->second;
   }
 

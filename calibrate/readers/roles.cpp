@@ -141,9 +141,9 @@ std::optional<study::Trial> read_label(sim::CsvFile& table, std::size_t row) {
   const std::size_t before = table.faults().size();
   const Fields fields = read_fields(table, row, kind);
   if (table.faults().size() != before) return {};
-  std::vector<FieldFault> faults;
+  std::vector<sim::Fault> faults;
   study::Trial trial = read_trial(kind, fields, faults);
-  for (const FieldFault& fault : faults) table.fault(row, "fields", fmt::format("{} {}", fault.field, fault.what));
+  for (const sim::Fault& fault : faults) table.fault(row, "fields", fmt::format("{} {}", fault.where, fault.what));
   return trial;
 }
 

@@ -242,14 +242,14 @@ class RowReader {
     for (const auto& [name, text] : form.with) {
       if (std::optional<std::string> value = filled(text)) fields.emplace(name, std::move(*value));
     }
-    std::vector<FieldFault> faults;
+    std::vector<sim::Fault> faults;
     Measurement measurement;
     measurement.trial = read_trial(form.trial, fields, faults);
-    for (const FieldFault& found : faults) {
-      const auto text = form.with.find(found.field);
+    for (const sim::Fault& found : faults) {
+      const auto text = form.with.find(found.where);
       const std::string column = text == form.with.end() ? "" : column_of(text->second);
       fault(column,
-            column.empty() ? fmt::format("{} of the trial '{}' {}", found.field, form.trial, found.what) : found.what);
+            column.empty() ? fmt::format("{} of the trial '{}' {}", found.where, form.trial, found.what) : found.what);
     }
     const study::FigureForm& time = study::form_of(study::Figure::time);
     measurement.alone = {.gemm = read_within(form.gemm_alone, time),

@@ -8,7 +8,6 @@
 
 #include "sim/config/nearest_name.h"
 #include "study/ask/words.h"
-#include "study/work/config_folders.h"
 
 namespace c3sim::calibrate {
 
@@ -116,21 +115,20 @@ void read(study::GemmTrial& trial, FieldReader& fields) {
   if (trial.pause > sim::Time::zero() && trial.nth.value_or(0) >= trial.group)
     fields.fault("nth", "counts from 0 up to group - 1");
   if (trial.before == study::Before::collective) {
-    trial.collective.gpus = 0;
     fields.need("collective", value_of(trial.collective.kind));
     fields.need("bytes", value_of(trial.collective.bytes));
   } else {
-    trial.collective = {};
+    trial.collective = study::collective_of_all();
   }
 }
 
-void read(study::AttentionTrial& trial, FieldReader& fields) {
-  fields.read_words_of(trial.shape);
-  if (!fields.has("kv_heads")) trial.shape.kv_heads = trial.shape.heads;
-  if (!fields.has("keys")) trial.shape.keys = trial.shape.queries;
+void read(models::AttentionShape& shape, FieldReader& fields) {
+  fields.read_words_of(shape);
+  if (!fields.has("kv_heads")) shape.kv_heads = shape.heads;
+  if (!fields.has("keys")) shape.keys = shape.queries;
   std::optional<study::Operands> operands;
   fields.read("operands", value_of(operands));
-  if (operands == study::Operands::warm) trial.shape.set = trial.shape.arrays();
+  if (operands == study::Operands::warm) shape.set = shape.arrays();
 }
 
 void read(study::CollectiveTrial& trial, FieldReader& fields) { fields.read_words_of(trial); }
@@ -276,7 +274,7 @@ constexpr Kind named(std::string_view name) {
 constexpr std::array kinds{named<study::RestTrial>("rest"),
                            named<study::EmptyKernelTrial>("empty_kernel"),
                            named<study::GemmTrial>("gemm"),
-                           named<study::AttentionTrial>("attention"),
+                           named<models::AttentionShape>("attention"),
                            named<study::CollectiveTrial>("collective"),
                            named<study::CopyTrial>("copy"),
                            named<study::ReplayTrial>("replay"),
@@ -311,7 +309,7 @@ std::vector<std::string_view> fields_of(std::string_view kind) {
   return reader.asked();
 }
 
-study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<FieldFault>& faults) {
+study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<sim::Fault>& faults) {
   Fields shaped = fields;
   for (const auto& [field, name, meaning] : other_names) {
     if (const auto said = shaped.find(field); said != shaped.end() && said->second == name) said->second = meaning;
@@ -319,7 +317,7 @@ study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector
   FieldReader reader(shaped);
   study::Trial trial = kind_of(kind).read(reader);
   for (const sim::Fault& fault : reader.faults()) {
-    faults.push_back({fault.where, fault.what + (fault.where == "gemm" ? or_by_name : "")});
+    faults.push_back({fault.where, {}, fault.what + (fault.where == "gemm" ? or_by_name : "")});
   }
   return trial;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/config/config_error.h"
 #include "study/ask/trial.h"
 
 namespace c3sim::calibrate {
@@ -19,13 +20,8 @@ std::vector<std::string_view> trial_kinds();
 // The fields that a kind may have; it must be one of trial_kinds().
 std::vector<std::string_view> fields_of(std::string_view kind);
 
-struct FieldFault {
-  std::string field;
-  std::string what;  // is wrong with it, and what would be accepted: "is missing: 1B to 1TiB are accepted"
-};
-
-// The trial; `faults` gets all that is wrong with the fields, and the trial is then worthless. The kind and the names
-// of the fields are known ones.
-study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<FieldFault>& faults);
+// The trial; `faults` gets all that is wrong with the fields, each where its field is named, and the trial is then
+// worthless: "bytes", "is missing: 1B to 1TiB are accepted". The kind and the names of the fields are known ones.
+study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<sim::Fault>& faults);
 
 }  // namespace c3sim::calibrate

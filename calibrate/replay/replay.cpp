@@ -491,8 +491,7 @@ using sim::operator""_MiB;
 
 std::optional<models::CollectiveSpec> Contention::carried_out(const models::CollectiveSpec& collective,
                                                               std::string& why_not) {
-  models::CollectiveSpec asked = collective;
-  if (asked.gpus == 0) asked.gpus = testbed_.platform().gpus;
+  models::CollectiveSpec asked = study::on_gpus_of(testbed_.platform(), collective);
   asked.backend = by_what_.backend;
   if (!models::by_kernels(asked.backend) || !by_what_.channels_as_traced) asked.channels.reset();
   if (models::by_kernels(asked.backend) && by_what_.channels) asked.channels = by_what_.channels;

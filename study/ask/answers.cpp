@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 
 #include "models/collectives/algorithm.h"
+#include "sim/check.h"
+#include "sim/config/config_text.h"
+#include "sim/overloaded.h"
 #include "study/c3/c3_study.h"
-#include "study/uncertainty/fidelity.h"
+#include "study/report/table_of.h"
 
 namespace c3sim::study {
 
@@ -17,14 +21,16 @@ namespace {
 // Sizes are whole bytes below 2^53.
 std::int64_t whole_bytes(sim::Bytes bytes) { return static_cast<std::int64_t>(bytes.value()); }
 
-void add_means(ResultTable& table, std::span<const Means> means) {
-  if (means.empty()) return;
+// Where all results have them.
+void add_means(ResultTable& table, const auto& results) {
   std::vector<Cell> clocks;
   std::vector<Cell> powers;
-  for (const Means& run : means) {
-    clocks.emplace_back(run.clock.value() * 1e-6);
-    powers.emplace_back(run.power.value());
+  for (const auto& result : results) {
+    if (!result.means) return;
+    clocks.emplace_back(result.means->clock.value() * 1e-6);
+    powers.emplace_back(result.means->power.value());
   }
+  if (clocks.empty()) return;
   table.add_column({"clock_MHz", "clock", "MHz", 0}, std::move(clocks));
   table.add_column({"power_W", "power", "W", 0}, std::move(powers));
 }
@@ -56,13 +62,27 @@ void add_intervals(ResultTable& table, std::span<const Intervals> intervals, con
   }
 }
 
-namespace {
+Fidelity fidelity_of(const WorkResult& result, const models::PlatformSpec& platform) {
+  return std::visit(
+      sim::Overloaded{[&](const models::SdmaCopySpec& copy) { return fidelity_of(copy, platform); },
+                      [&](const models::CollectiveSpec& collective) { return fidelity_of(collective, platform); },
+                      [&](const models::GemmShape& shape) { return fidelity_of(shape, result.cus, platform); },
+                      [](const auto&) { return Fidelity::assumed; }},
+      result.work);
+}
 
-// What runs at once was not fitted to, whatever it is made of.
-Fidelity fidelity_of_row(const C3Result& result, const models::PlatformSpec& platform) {
+Fidelity fidelity_of(const C3Result& result, const models::PlatformSpec& platform) {
   const Fidelity parts = weaker(fidelity_of(result.scenario.gemm, platform.gpu.cus(), platform),
                                 fidelity_of(collective_of(result.scenario, result.chosen, platform), platform));
   return result.strategy == Strategy::serial ? parts : weaker(parts, Fidelity::extrapolated);
+}
+
+namespace {
+
+void add_fidelity(ResultTable& table, const auto& results, const models::PlatformSpec& platform) {
+  std::vector<Cell> fidelities;
+  for (const auto& result : results) fidelities.emplace_back(std::string(to_string(fidelity_of(result, platform))));
+  table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
 }
 
 // By strategy, between one after the other and the shorter one for nothing.
@@ -111,18 +131,22 @@ std::string run_name(const models::CollectiveSpec& spec) {
   return name + sim::to_string(spec.bytes);
 }
 
-// That are read and written, or reach all peers together.
-sim::Bytes bytes_of(const models::ElementwiseSpec& kernel) { return kernel.bytes(); }
-sim::Bytes bytes_of(const models::AttentionShape& kernel) { return kernel.read() + kernel.written(); }
-sim::Bytes bytes_of(const models::RemoteKernelSpec& kernel) {
-  return static_cast<double>(kernel.peers.size()) * kernel.bytes;
-}
-
-Results with_intervals(ResultTable table, const Answer<WorkResult>& answer, std::vector<NamedRun> runs,
-                       const models::PlatformSpec& platform) {
+Results with_intervals(ResultTable table, const Answer<WorkResult>& answer, const models::PlatformSpec& platform,
+                       const std::function<std::string(const WorkResult& result)>& name_of_run) {
+  std::vector<NamedRun> runs;
+  for (const WorkResult& result : answer.results)
+    runs.push_back({name_of_run(result), result.schedule, result.between});
   add_intervals(table, answer.intervals);
   return {platform.name, {{"results", "", std::move(table)}}, answer.warnings, std::move(runs)};
 }
+
+std::string name_by_cus(const WorkResult& result) { return fmt::format("{} CUs", result.cus); }
+
+using Worked = const WorkResult&;
+
+const models::CollectiveSpec& collective_of(Worked result) { return std::get<models::CollectiveSpec>(result.work); }
+const models::SdmaCopySpec& copy_of(Worked result) { return std::get<models::SdmaCopySpec>(result.work); }
+bool is_by_engines(Worked result) { return collective_of(result).backend == models::Backend::sdma; }
 
 }  // namespace
 
@@ -137,16 +161,13 @@ Results to_tables(const Question<C3Trial>&, const Answer<C3Result>& answer, cons
                         models::to_string(scenario.collective), sim::to_string(scenario.bytes), platform.name);
   }
   ResultTable table = c3_table(answer.results);
-  add_means(table, answer.means);
+  add_means(table, answer.results);
   std::vector<Cell> energies;
-  for (std::size_t i = 0; i < answer.means.size(); ++i) {
-    energies.emplace_back((answer.means[i].power * sim::to_seconds(answer.results[i].makespan)).value());
+  for (const C3Result& result : answer.results) {
+    energies.emplace_back((result.means->power * sim::to_seconds(result.makespan)).value());
   }
   if (!energies.empty()) table.add_column({"energy_J", "energy", "J", 3, false}, std::move(energies));
-  std::vector<Cell> fidelities;
-  for (const C3Result& result : answer.results)
-    fidelities.emplace_back(std::string(to_string(fidelity_of_row(result, platform))));
-  table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
+  add_fidelity(table, answer.results, platform);
   add_intervals(table, answer.intervals,
                 {{"makespan", "makespan"}, {"gemm", "GEMM end"}, {"collective", "collective end"}});
   NamedTable results{"results", title, std::move(table)};
@@ -158,101 +179,131 @@ Results to_tables(const Question<C3Trial>&, const Answer<C3Result>& answer, cons
 
 Results to_tables(const Question<GemmTrial>& question, const Answer<WorkResult>& answer,
                   const models::PlatformSpec& platform) {
-  ResultTable table(
-      {{"gemm", "GEMM", ""}, {"cus", "CUs", ""}, {"time_us", "time", "us"}, {"tflops", "rate", "TFLOP/s", 1}});
   const models::GemmShape& gemm = question.points.front().shape;
-  std::vector<NamedRun> runs;
-  std::vector<Cell> fidelities;
-  for (const WorkResult& result : answer.results) {
-    table.add_row({models::to_string(gemm), std::int64_t{result.cus}, sim::to_microseconds(result.time),
-                   (gemm.flops() / sim::to_seconds(result.time)).value() * 1e-12});
-    runs.push_back({fmt::format("{} CUs", result.cus), result.schedule, result.between});
-    fidelities.emplace_back(std::string(to_string(fidelity_of(gemm, result.cus, platform))));
-  }
-  add_means(table, answer.means);
-  table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
-  return with_intervals(std::move(table), answer, std::move(runs), platform);
+  const auto rate = [&gemm](Worked r) { return (gemm.flops() / sim::to_seconds(r.time)).value() * 1e-12; };
+  ResultTable table = table_of<WorkResult>(answer.results, {{{"gemm", "GEMM", ""}, [&gemm](Worked) { return gemm; }},
+                                                            {{"cus", "CUs", ""}, &WorkResult::cus},
+                                                            {{"time_us", "time", "us"}, &WorkResult::time},
+                                                            {{"tflops", "rate", "TFLOP/s", 1}, rate}});
+  add_means(table, answer.results);
+  add_fidelity(table, answer.results, platform);
+  return with_intervals(std::move(table), answer, platform, name_by_cus);
 }
 
 Results to_tables(const Question<CollectiveTrial>&, const Answer<WorkResult>& answer,
                   const models::PlatformSpec& platform) {
-  ResultTable table({{"collective", "collective", ""},
-                     {"backend", "backend", ""},
-                     {"variant", "variant", ""},
-                     {"prelaunch", "prelaunch", ""},
-                     {"cus", "CUs", ""},
-                     {"bytes", "size", "B"},
-                     {"time_us", "time", "us"},
-                     {"busbw_GBps", "bus bandwidth", "GB/s"},
-                     for_programs("gpus"),
-                     for_programs("engines"),
-                     for_programs("host_threads"),
-                     for_programs("graph"),
-                     {"fidelity", "fidelity", ""}});
-  std::vector<NamedRun> runs;
-  for (const WorkResult& result : answer.results) {
-    const auto& spec = std::get<models::CollectiveSpec>(result.work);
-    const bool on_copy_engines = spec.backend == models::Backend::sdma;
-    const models::HostThreads threads = spec.host_threads.value_or(platform.host.threads);
-    table.add_row({std::string(models::to_string(spec.kind)), std::string(models::to_string(spec.backend)),
-                   on_copy_engines ? Cell(std::string(models::to_string(spec.variant))) : Cell(), spec.prelaunch,
-                   cus_of(spec, platform), whole_bytes(spec.bytes), sim::to_microseconds(result.time),
-                   models::bus_bandwidth(spec, result.time).value() * 1e-9, std::int64_t{spec.gpus},
-                   on_copy_engines ? Cell(engines_of(spec, platform.gpu.sdma)) : Cell(),
-                   on_copy_engines ? Cell(std::string(models::to_string(threads))) : Cell(),
-                   on_copy_engines ? Cell() : Cell(spec.graph), std::string(to_string(fidelity_of(spec, platform)))});
-    runs.push_back({run_name(spec), result.schedule});
-  }
-  return with_intervals(std::move(table), answer, std::move(runs), platform);
+  const auto of_engines = [](auto value) {
+    return [value](Worked r) { return is_by_engines(r) ? cell_of(value(collective_of(r))) : Cell(); };
+  };
+  using Spec = const models::CollectiveSpec&;
+  return with_intervals(
+      table_of<WorkResult>(
+          answer.results,
+          {{{"collective", "collective", ""}, [](Worked r) { return collective_of(r).kind; }},
+           {{"backend", "backend", ""}, [](Worked r) { return collective_of(r).backend; }},
+           {{"variant", "variant", ""}, of_engines([](Spec spec) { return spec.variant; })},
+           {{"prelaunch", "prelaunch", ""}, [](Worked r) { return collective_of(r).prelaunch; }},
+           {{"cus", "CUs", ""}, [&](Worked r) { return cus_of(collective_of(r), platform); }},
+           {{"bytes", "size", "B"}, [](Worked r) { return whole_bytes(collective_of(r).bytes); }},
+           {{"time_us", "time", "us"}, &WorkResult::time},
+           {{"busbw_GBps", "bus bandwidth", "GB/s"},
+            [](Worked r) { return models::bus_bandwidth(collective_of(r), r.time).value() * 1e-9; }},
+           {for_programs("gpus"), [](Worked r) { return collective_of(r).gpus; }},
+           {for_programs("engines"), of_engines([&](Spec spec) { return engines_of(spec, platform.gpu.sdma); })},
+           {for_programs("host_threads"),
+            of_engines([&](Spec spec) { return spec.host_threads.value_or(platform.host.threads); })},
+           {for_programs("graph"), [](Worked r) { return is_by_engines(r) ? Cell() : Cell(collective_of(r).graph); }},
+           {{"fidelity", "fidelity", ""}, [&](Worked r) { return fidelity_of(r, platform); }}}),
+      answer, platform, [](Worked r) { return run_name(collective_of(r)); });
 }
 
 Results to_tables(const Question<CopyTrial>& question, const Answer<WorkResult>& answer,
                   const models::PlatformSpec& platform) {
   const bool shown = question.points.front().phases;
-  ResultTable table({{"from", "from", ""},
-                     {"to", "to", ""},
-                     {"bytes", "size", "B"},
-                     {"time_us", "time", "us"},
-                     {"control_us", "control", "us", 2, shown},
-                     {"schedule_us", "schedule", "us", 2, shown},
-                     {"copy_us", "copy", "us", 2, shown},
-                     {"completion_us", "completion", "us", 2, shown},
-                     {"fidelity", "fidelity", ""},
-                     {"GBps", "rate", "GB/s"},
-                     for_programs("blocks"),
-                     for_programs("submit")});
-  std::vector<NamedRun> runs;
-  for (const WorkResult& result : answer.results) {
-    const auto& copy = std::get<models::SdmaCopySpec>(result.work);
-    const models::SdmaCopyPhases& phases = result.phases.value();
-    table.add_row({device_name(copy.from), device_name(copy.to), whole_bytes(copy.bytes),
-                   sim::to_microseconds(phases.total()), sim::to_microseconds(phases.control),
-                   sim::to_microseconds(phases.schedule), sim::to_microseconds(phases.copy),
-                   sim::to_microseconds(phases.completion), std::string(to_string(fidelity_of(copy, platform))),
-                   (copy.all_bytes() / sim::to_seconds(phases.total())).value() * 1e-9, std::int64_t{copy.copies},
-                   copy.submit ? Cell(std::string(models::to_string(*copy.submit))) : Cell()});
-    runs.push_back({sim::to_string(copy.bytes), result.schedule});
-  }
-  return with_intervals(std::move(table), answer, std::move(runs), platform);
+  const auto rate = [](Worked r) {
+    return (copy_of(r).all_bytes() / sim::to_seconds(r.phases->total())).value() * 1e-9;
+  };
+  return with_intervals(
+      table_of<WorkResult>(
+          answer.results,
+          {{{"from", "from", ""}, [](Worked r) { return device_name(copy_of(r).from); }},
+           {{"to", "to", ""}, [](Worked r) { return device_name(copy_of(r).to); }},
+           {{"bytes", "size", "B"}, [](Worked r) { return whole_bytes(copy_of(r).bytes); }},
+           {{"time_us", "time", "us"}, [](Worked r) { return r.phases.value().total(); }},
+           {{"control_us", "control", "us", 2, shown}, [](Worked r) { return r.phases->control; }},
+           {{"schedule_us", "schedule", "us", 2, shown}, [](Worked r) { return r.phases->schedule; }},
+           {{"copy_us", "copy", "us", 2, shown}, [](Worked r) { return r.phases->copy; }},
+           {{"completion_us", "completion", "us", 2, shown}, [](Worked r) { return r.phases->completion; }},
+           {{"fidelity", "fidelity", ""}, [&](Worked r) { return fidelity_of(r, platform); }},
+           {{"GBps", "rate", "GB/s"}, rate},
+           {for_programs("blocks"), [](Worked r) { return copy_of(r).copies; }},
+           {for_programs("submit"), [](Worked r) { return copy_of(r).submit; }}}),
+      answer, platform, [](Worked r) { return sim::to_string(copy_of(r).bytes); });
 }
 
 Results to_tables(const Question<KernelTrial>& question, const Answer<WorkResult>& answer,
                   const models::PlatformSpec& platform) {
-  ResultTable table({{"kernel", "kernel", ""},
-                     {"cus", "CUs", ""},
-                     {"bytes", "size", "B"},
-                     {"time_us", "time", "us"},
-                     {"rate_GBps", "rate", "GB/s", 1}});
-  const sim::Bytes bytes =
-      std::visit([](const auto& kernel) { return bytes_of(kernel); }, question.points.front().kernel);
-  std::vector<NamedRun> runs;
-  for (const WorkResult& result : answer.results) {
-    table.add_row({to_string(result.work), std::int64_t{result.cus}, whole_bytes(bytes),
-                   sim::to_microseconds(result.time), (bytes / sim::to_seconds(result.time)).value() * 1e-9});
-    runs.push_back({fmt::format("{} CUs", result.cus), result.schedule});
+  const sim::Bytes bytes = bytes_of(question.points.front().kernel);
+  const auto rate = [bytes](Worked r) { return (bytes / sim::to_seconds(r.time)).value() * 1e-9; };
+  ResultTable table =
+      table_of<WorkResult>(answer.results, {{{"kernel", "kernel", ""}, [](Worked r) { return to_string(r.work); }},
+                                            {{"cus", "CUs", ""}, &WorkResult::cus},
+                                            {{"bytes", "size", "B"}, [bytes](Worked) { return whole_bytes(bytes); }},
+                                            {{"time_us", "time", "us"}, &WorkResult::time},
+                                            {{"rate_GBps", "rate", "GB/s", 1}, rate}});
+  add_means(table, answer.results);
+  return with_intervals(std::move(table), answer, platform, name_by_cus);
+}
+
+Cell cell_of_word(const Value& value, const std::string& text) {
+  if (value.said == Said::alone) return text == yes;
+  if (text.empty()) return {};
+  if (value.form == "COUNT") {
+    if (const sim::Parsed<std::int64_t> count = sim::parse_integer(text); count.ok()) return count.value;
   }
-  add_means(table, answer.means);
-  return with_intervals(std::move(table), answer, std::move(runs), platform);
+  if (value.form == "NUMBER") {
+    if (const sim::Parsed<double> number = sim::parse_number(text); number.ok()) return number.value;
+  }
+  return text;
+}
+
+ResultTable with_question(const ResultTable& table, const std::vector<std::vector<AskedWord>>& of_rows,
+                          std::string_view behind) {
+  SIM_CHECK(of_rows.size() == table.rows().size());
+  if (of_rows.empty()) return table;
+  const std::vector<Column>& known = table.columns();
+  std::vector<std::size_t> words;
+  std::vector<Column> columns;
+  for (std::size_t w = 0; w < of_rows.front().size(); ++w) {
+    const AskedWord& first = of_rows.front()[w];
+    if (std::ranges::count(known, first.name, &Column::key) > 0) continue;
+    const bool shared = std::ranges::all_of(of_rows, [&](const auto& asked) { return asked[w].text == first.text; });
+    words.push_back(w);
+    columns.push_back({first.name, first.name, "", 3, shared && first.is_told()});
+  }
+  const auto found = std::ranges::find(known, behind, &Column::key);
+  const std::ptrdiff_t place = found == known.end() ? 0 : found - known.begin() + 1;
+  std::vector<Column> all = known;
+  all.insert(all.begin() + place, columns.begin(), columns.end());
+  ResultTable result(std::move(all));
+  for (std::size_t r = 0; r < of_rows.size(); ++r) {
+    std::vector<Cell> asked;
+    for (const std::size_t w : words) asked.push_back(of_rows[r][w].cell);
+    std::vector<Cell> cells = table.rows()[r];
+    cells.insert(cells.begin() + place, asked.begin(), asked.end());
+    result.add_row(std::move(cells));
+  }
+  return result;
+}
+
+std::string told_in_words(const std::vector<AskedWord>& asked, const std::vector<std::string_view>& known) {
+  std::string text;
+  for (const AskedWord& word : asked) {
+    if (!word.is_told() || std::ranges::count(known, word.name) > 0) continue;
+    const bool alone = std::holds_alternative<bool>(word.cell);
+    text += (text.empty() ? "" : ", ") + word.name + (alone ? "" : " " + word.text);
+  }
+  return text;
 }
 
 }  // namespace c3sim::study

@@ -5,7 +5,6 @@
 
 #include "study/ask/answers.h"
 #include "study/ask/command.h"
-#include "study/ask/sensitivity.h"
 #include "study/ask/uncertainty.h"
 #include "study/ask/words.h"
 #include "study/c3/variation.h"

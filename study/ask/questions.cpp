@@ -74,23 +74,12 @@ Possible<C3Trial> possible_strategies(const Question<C3Trial>& question, const T
   });
 }
 
-CollectiveSpec on_gpus_of(const Testbed& testbed, CollectiveSpec spec) {
-  if (spec.gpus == 0) spec.gpus = testbed.platform().gpus;
-  return spec;
-}
-
-CollectiveSpec collective_before(const GemmTrial& trial, const Testbed& testbed) {
-  CollectiveSpec collective = trial.collective;
-  collective.gpus = testbed.platform().gpus;
-  return collective;
-}
-
 bool shares_engines(const CollectiveTrial& trial) { return models::plan_of(trial.spec.variant).many_engines; }
 
 Possible<CollectiveSpec> possible_collectives(const Question<CollectiveTrial>& question, const Testbed& testbed) {
   std::vector<CollectiveSpec> asked;
   for (const CollectiveTrial& point : question.points) {
-    CollectiveSpec& spec = asked.emplace_back(on_gpus_of(testbed, point.spec));
+    CollectiveSpec& spec = asked.emplace_back(on_gpus_of(testbed.platform(), point.spec));
     if (!shares_engines(point)) spec.engines = 1;
   }
   return possible<CollectiveSpec>(asked, [&](const CollectiveSpec& spec) { return testbed.why_impossible(spec); });
@@ -116,7 +105,7 @@ std::string idle_engines(const CollectiveSpec& spec) {
 
 // Options of kernels where all runs on copy engines, and the other way round. An all-reduce may have parts on both.
 void check_parts(const CollectiveTrial& trial, const Testbed& testbed, std::vector<sim::Fault>& faults) {
-  const CollectiveSpec spec = on_gpus_of(testbed, trial.spec);
+  const CollectiveSpec spec = on_gpus_of(testbed.platform(), trial.spec);
   const models::SdmaSpec& sdma = testbed.platform().gpu.sdma;
   if (!models::engine_part(spec, sdma)) {
     const std::string maker = name_of(spec.backend);
@@ -169,13 +158,13 @@ void check_before(const GemmTrial& trial, const Testbed& testbed, std::vector<si
     check_operands(trial.operands, trial.shape.compulsory_bytes(), testbed.platform(), faults);
   }
   if (trial.before != Before::collective) {
-    if (trial.collective != CollectiveSpec{}) {
+    if (trial.collective != collective_of_all()) {
       add(faults, "before", "what came before is no collective: --before collective says that one did");
     }
   } else if (trial.collective.bytes < sim::Bytes(1.0)) {
     add(faults, "before", "which collective came before is missing: --collective all_reduce --bytes 64MiB");
   } else {
-    add(faults, "collective", testbed.why_impossible(collective_before(trial, testbed)));
+    add(faults, "collective", testbed.why_impossible(on_gpus_of(testbed.platform(), trial.collective)));
   }
 }
 
@@ -249,10 +238,7 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
         "says by which kernels: engines carry the collective in the strategies conccl and conccl_rp");
     return faults;
   }
-  const auto uses_engines = [](const C3Trial& point) {
-    return point.strategy == Strategy::conccl || point.strategy == Strategy::conccl_rp;
-  };
-  if (std::ranges::none_of(question.points, uses_engines)) {
+  if (std::ranges::none_of(question.points, on_copy_engines, &C3Trial::strategy)) {
     constexpr std::string_view why = "no strategy that was asked for uses copy engines: conccl and conccl_rp do";
     if (scenario.variant != SdmaVariant::pcpy) add(faults, "variant", std::string(why));
     if (scenario.prelaunch) add(faults, "prelaunch", std::string(why));
@@ -269,49 +255,35 @@ Answer<WorkResult> run(Testbed& testbed, std::vector<WorkResult> asked, const Pr
     const Timeline& timeline = testbed.run(one.schedule, one.between);
     one.time = timeline.time_of_last(one.timed);
     one.phases = timeline.operations.back().phases;
-    one.means = timeline.means;
+    if (one.timed == one.schedule.size()) one.means = timeline.means;
     if (progress) progress(++done, asked.size());
   }
   return {.results = std::move(asked)};
 }
 
-// A kernel on so many CUs: a mask of every GPU's, or a workgroup on each.
-template <class Local>
-WorkResult on_cus(const Local& kernel, int cus, const models::PlatformSpec& platform) {
-  return {.work = kernel, .schedule = only(kernel, first_cus(platform, cus)), .cus = cus};
-}
-WorkResult on_cus(models::RemoteKernelSpec kernel, int cus, const models::PlatformSpec&) {
-  kernel.workgroups = cus;
-  return {.work = kernel, .schedule = only(kernel), .cus = cus};
-}
-
-// All that a kernel reads and writes in its GPU's own memory.
-sim::Bytes arrays_of(const models::ElementwiseSpec& spec) { return spec.bytes(); }
-sim::Bytes arrays_of(const models::AttentionShape& shape) { return shape.arrays(); }
-
-template <class Local>
-Local with_operands(Local kernel, std::optional<Operands> operands) {
-  if (operands == Operands::warm) kernel.set = arrays_of(kernel);
-  return kernel;
-}
-models::RemoteKernelSpec with_operands(const models::RemoteKernelSpec& kernel, std::optional<Operands>) {
-  return kernel;
-}
-
+// A kernel on so many CUs: a mask of every GPU's, or, of one that reaches into other GPUs, a workgroup on each.
 WorkResult work_of(const KernelTrial& trial, const models::PlatformSpec& platform) {
   const int cus = trial.cus.value_or(platform.gpu.cus());
-  return std::visit([&](const auto& kernel) { return on_cus(with_operands(kernel, trial.operands), cus, platform); },
-                    trial.kernel);
-}
-
-void check_operands(const KernelTrial& trial, const models::PlatformSpec& platform, std::vector<sim::Fault>& faults) {
-  const auto check = [&](const auto& kernel) {
-    if constexpr (requires { arrays_of(kernel); }) check_operands(trial.operands, arrays_of(kernel), platform, faults);
-  };
-  std::visit(check, trial.kernel);
+  const bool in_caches = trial.operands == Operands::warm;
+  Work kernel = trial.kernel;
+  models::CuMask mask = first_cus(platform, cus);
+  if (auto* const remote = std::get_if<models::RemoteKernelSpec>(&kernel)) {
+    remote->workgroups = cus;
+    mask = {};
+  } else if (auto* const elementwise = std::get_if<models::ElementwiseSpec>(&kernel); elementwise && in_caches) {
+    elementwise->set = elementwise->bytes();
+  } else if (auto* const attention = std::get_if<models::AttentionShape>(&kernel); attention && in_caches) {
+    attention->set = attention->arrays();
+  }
+  return {.work = kernel, .schedule = only(kernel, mask), .cus = cus};
 }
 
 }  // namespace
+
+sim::Bytes bytes_of(const Work& kernel) {
+  const auto* const elementwise = std::get_if<models::ElementwiseSpec>(&kernel);
+  return elementwise == nullptr ? arrays_of(kernel) : elementwise->bytes();
+}
 
 std::vector<sim::Fault> faults_of(const Question<KernelTrial>& question, const Testbed& testbed) {
   std::vector<sim::Fault> faults;
@@ -325,7 +297,7 @@ std::vector<sim::Fault> faults_of(const Question<KernelTrial>& question, const T
     std::string reason = testbed.why_impossible(asked.work);
     if (reason.empty()) reason = why_too_many_waves(asked.work, platform, asked.schedule.front().mask);
     add(faults, remote ? "peers" : attention ? "heads" : "read", std::move(reason));
-    if (faults.empty()) check_operands(point, platform, faults);
+    if (faults.empty() && !remote) check_operands(point.operands, bytes_of(point.kernel), platform, faults);
     if (!faults.empty()) break;  // the number of CUs is hardly ever at fault: once is enough
   }
   return faults;
@@ -338,22 +310,16 @@ Answer<WorkResult> ask(Testbed& testbed, const Question<GemmTrial>& question, co
   for (GemmTrial trial : question.points) {
     const int cus = trial.cus.value_or(platform.gpu.cus());
     trial.cus = cus;
-    trial.collective = collective_before(trial, testbed);
     asked.push_back({.work = trial.shape,
                      .schedule = schedule_of_gemm(trial, testbed),
                      .cus = cus,
                      .between = between_of(trial),
                      .timed = kernels_of(trial)});
   }
-  // Means are also of what came before.
-  const bool alone = asked.front().schedule.size() == asked.front().timed;
   Answer<WorkResult> answer = run(testbed, std::move(asked), progress);
-  for (const WorkResult& result : answer.results) {
-    if (alone) answer.means.push_back(result.means);
-  }
   const GemmTrial& first = question.points.front();
   if (first.before == Before::collective) {
-    warn_of_channels(answer.warnings, std::vector<Work>{collective_before(first, testbed)}, platform);
+    warn_of_channels(answer.warnings, std::vector<Work>{on_gpus_of(platform, first.collective)}, platform);
   }
   return answer;
 }
@@ -386,9 +352,7 @@ Answer<WorkResult> ask(Testbed& testbed, const Question<KernelTrial>& question, 
   require(question, testbed);
   std::vector<WorkResult> asked;
   for (const KernelTrial& point : question.points) asked.push_back(work_of(point, testbed.platform()));
-  Answer<WorkResult> answer = run(testbed, std::move(asked), progress);
-  for (const WorkResult& result : answer.results) answer.means.push_back(result.means);
-  return answer;
+  return run(testbed, std::move(asked), progress);
 }
 
 Answer<C3Result> ask(Testbed& testbed, const Question<C3Trial>& question, const Progress& progress, int jobs) {
@@ -401,7 +365,7 @@ Answer<C3Result> ask(Testbed& testbed, const Question<C3Trial>& question, const 
   }
   Answer<C3Result> answer;
   answer.results = run_all(testbed, trials, progress, jobs);
-  for (const C3Result& result : answer.results) answer.means.push_back(means_of(testbed, result));
+  for (C3Result& result : answer.results) result.means = means_of(testbed, result);
   answer.warnings = reservation_warnings(testbed, answer.results);
   std::ranges::move(settling_warnings(answer.results), std::back_inserter(answer.warnings));
   for (const C3Result& result : answer.results) {

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "sim/config/config_error.h"
@@ -20,7 +19,7 @@ namespace c3sim::study {
 // How long does a kernel take alone that streams through memory on every GPU, attention there, or one that reaches from
 // one GPU into others?
 struct KernelTrial {
-  std::variant<models::ElementwiseSpec, models::AttentionShape, models::RemoteKernelSpec> kernel;
+  Work kernel;                         // element-wise, attention or remote
   std::optional<int> cus{};            // of each GPU that it runs on; none: all of them
   std::optional<Operands> operands{};  // in its GPU's own memory; none: cold
 };
@@ -45,17 +44,19 @@ struct WorkResult {
   std::size_t timed = 1;                           // so many operations, the last ones of the schedule
   sim::Time time{0};                               // of these, from the first one's launch to the work's end
   std::optional<models::SdmaCopyPhases> phases{};  // of a copy
-  Means means{};                                   // over the run
+  std::optional<Means> means{};                    // over the run; none where something else came before
 };
 
 // Where the times of a result lie, in seconds: its time, or its makespan, its GEMM's and its collective's end. None
 // where the platform tells of no errors that they follow from.
 using Intervals = std::vector<std::optional<Interval>>;
 
+// What a kernel reads and writes in its GPU's own memory, or what it moves to or from all its peers together.
+sim::Bytes bytes_of(const Work& kernel);
+
 template <class Result>
 struct Answer {
   std::vector<Result> results;
-  std::vector<Means> means{};           // by result; empty where they were not asked for
   std::vector<Intervals> intervals{};   // by result, where study/ask/uncertainty.h has added them
   std::vector<std::string> warnings{};  // what was left out of the question, and why
 };

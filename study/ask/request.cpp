@@ -408,17 +408,16 @@ Platform PlatformShelf::read(const std::filesystem::path& file, std::span<const 
   std::vector<std::string> key{std::filesystem::absolute(file).string()};
   key.insert(key.end(), assignments.begin(), assignments.end());
   for (const std::filesystem::path& folder : config_folders) key.push_back(std::filesystem::absolute(folder).string());
-  std::shared_ptr<const Kept> kept;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = kept_.find(key); found != kept_.end()) kept = found->second;
+    const auto kept = kept_.find(key);
+    if (kept != kept_.end() && written(kept->second.platform) == kept->second.written) return kept->second.platform;
   }
-  if (kept != nullptr && written(kept->platform) == kept->written) return kept->platform;
   Platform platform = read_platform(file, assignments, config_folders);
-  kept = std::make_shared<const Kept>(Kept{platform, written(platform)});
   const std::lock_guard lock(mutex_);
   if (kept_.size() >= most) kept_.clear();
-  kept_.insert_or_assign(std::move(key), std::move(kept));
+  kept_.erase(key);
+  kept_.emplace(std::move(key), Kept{platform, written(platform)});
   return platform;
 }
 

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -46,7 +45,7 @@ class PlatformShelf {
   static Written written(const Platform& platform);
 
   std::mutex mutex_;
-  std::map<std::vector<std::string>, std::shared_ptr<const Kept>> kept_;  // by file, assignments and folders
+  std::map<std::vector<std::string>, Kept> kept_;  // by file, assignments and folders
 };
 
 // Options of commands that name a platform, of those that read one and may save results, of those that simulate, of

@@ -54,9 +54,7 @@ models::ElementwiseSpec hog_of(const HogTrial& trial) {
 
 Work beside_of(const HogTrial& trial, const models::PlatformSpec& platform) {
   if (const auto* const gemm = std::get_if<models::GemmShape>(&trial.beside)) return *gemm;
-  models::CollectiveSpec collective = std::get<models::CollectiveSpec>(trial.beside);
-  if (collective.gpus == 0) collective.gpus = platform.gpus;
-  return collective;
+  return on_gpus_of(platform, std::get<models::CollectiveSpec>(trial.beside));
 }
 
 Operation later(const Work& beside) {
@@ -103,9 +101,7 @@ models::ElementwiseSpec kernel_of(const StreamTrial& trial) {
 }
 
 Schedule schedule_of(const StreamAndCollectiveTrial& trial, const models::PlatformSpec& platform) {
-  models::CollectiveSpec collective = trial.collective;
-  if (collective.gpus == 0) collective.gpus = platform.gpus;
-  return {operation_of(kernel_of(trial.stream)), operation_of(collective)};
+  return {operation_of(kernel_of(trial.stream)), operation_of(on_gpus_of(platform, trial.collective))};
 }
 
 Schedule schedule_of(const HogTrial& trial, const models::PlatformSpec& platform) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <initializer_list>
 #include <numeric>
 #include <utility>
 
@@ -13,17 +14,17 @@
 #include "study/run/power_meter.h"
 #include "study/run/work_bounds.h"
 #include "study/serve/serve.h"
+#include "study/step/step.h"
+#include "study/step/step_faults.h"
+#include "study/step/step_graph.h"
+#include "study/step/step_limits.h"
+#include "study/work/config_folders.h"
 #include "study/work/operators.h"
 #include "study/work/scenario.h"
 
 namespace c3sim::study {
 
 namespace {
-
-models::CollectiveSpec complete(models::CollectiveSpec spec, const models::PlatformSpec& platform) {
-  if (spec.gpus == 0) spec.gpus = platform.gpus;
-  return spec;
-}
 
 Schedule schedule_of_kernels(const RemoteTrial& trial, const models::PlatformSpec& platform) {
   Schedule schedule;
@@ -65,9 +66,9 @@ Schedule schedule_of(const Trial& trial, const Testbed& testbed) {
           // Workgroups with nothing to do.
           [](const EmptyKernelTrial&) { return Schedule{operation_of(models::ElementwiseSpec{})}; },
           [&](const GemmTrial& gemm) { return schedule_of_gemm(gemm, testbed); },
-          [](const AttentionTrial& attention) { return Schedule{operation_of(attention.shape)}; },
+          [](const models::AttentionShape& shape) { return Schedule{operation_of(shape)}; },
           [&](const CollectiveTrial& collective) {
-            return Schedule{operation_of(complete(collective.spec, platform))};
+            return Schedule{operation_of(on_gpus_of(platform, collective.spec))};
           },
           [](const CopyTrial& copy) { return Schedule{operation_of(copy.spec)}; },
           [](const FanOutTrial& fan_out) {
@@ -143,8 +144,12 @@ sim::Seconds around_kernel(const models::PlatformSpec& platform) {
   return sim::to_seconds(platform.host.around_kernel());
 }
 
+bool asks_for_any(const std::set<Figure>& asked, std::initializer_list<Figure> of) {
+  return std::ranges::any_of(of, [&asked](Figure figure) { return asked.contains(figure); });
+}
+
 bool needs_meter(const std::set<Figure>& asked) {
-  return asked.contains(Figure::power) || asked.contains(Figure::clock) || asked.contains(Figure::efficiency);
+  return asks_for_any(asked, {Figure::power, Figure::clock, Figure::efficiency});
 }
 
 // Both operations of a run one after the other, in the order in which the run launches them; of engines' collectives
@@ -168,11 +173,6 @@ void add_in_turn(Figures& figures, Testbed& testbed, const C3Trial& trial) {
   figures[Figure::collective_stretch_in_turn] = figures[Figure::collective_time] / collective;
 }
 
-bool asks_for_turns(const std::set<Figure>& asked) {
-  return asked.contains(Figure::over_longer_in_turn) || asked.contains(Figure::gemm_stretch_in_turn) ||
-         asked.contains(Figure::collective_stretch_in_turn);
-}
-
 // Whose kernel is timed is the GEMM's.
 Figures of_c3(Testbed& testbed, const C3Trial& trial, const std::set<Figure>& asked) {
   const C3Result result = run_strategy(testbed, trial.scenario, trial.strategy);
@@ -187,7 +187,9 @@ Figures of_c3(Testbed& testbed, const C3Trial& trial, const std::set<Figure>& as
                   {Figure::over_longer, time / longer},
                   {Figure::gemm_stretch, gemm / sim::to_seconds(result.isolated_gemm)},
                   {Figure::collective_stretch, collective / sim::to_seconds(result.collective_alone)}};
-  if (asks_for_turns(asked)) add_in_turn(figures, testbed, trial);
+  if (asks_for_any(asked,
+                   {Figure::over_longer_in_turn, Figure::gemm_stretch_in_turn, Figure::collective_stretch_in_turn}))
+    add_in_turn(figures, testbed, trial);
   if (!needs_meter(asked)) return figures;
   const Means means =
       means_of(testbed.as_simulated(), run_strategy(testbed.as_simulated(), trial.scenario, trial.strategy));
@@ -198,11 +200,6 @@ Figures of_c3(Testbed& testbed, const C3Trial& trial, const std::set<Figure>& as
 void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSpec& platform, sim::Seconds time) {
   figures[Figure::flop_rate] = (trial.shape.flops() / time).value();
   figures[Figure::kernel_time] = (time - around_kernel(platform)).value();
-}
-
-bool asks_for_traffic(const std::set<Figure>& asked) {
-  return asked.contains(Figure::l2_hit_bytes) || asked.contains(Figure::l2_miss_bytes) ||
-         asked.contains(Figure::cache_hit_share);
 }
 
 // The run is played once more with its memory metered: what the GEMM asks of the L2s follows from its plan, what passes
@@ -246,17 +243,15 @@ void add_phases(Figures& figures, const models::SdmaCopySpec& copy, const models
 
 void add_collective(Figures& figures, Testbed& testbed, const CollectiveTrial& trial, const std::set<Figure>& asked,
                     sim::Time time) {
-  const models::CollectiveSpec spec = complete(trial.spec, testbed.platform());
+  const models::CollectiveSpec spec = on_gpus_of(testbed.platform(), trial.spec);
   figures[Figure::bus_bandwidth] = models::bus_bandwidth(spec, time).value();
   if (!asked.contains(Figure::over_parallel_copies)) return;
-  const models::CollectiveSpec copies{.kind = spec.kind,
-                                      .backend = models::Backend::sdma,
-                                      .bytes = spec.bytes,
-                                      .gpus = spec.gpus,
-                                      .cus = {},
-                                      .channels = {},
-                                      .host_threads = spec.host_threads,
-                                      .algorithm = {}};
+  models::CollectiveSpec copies;
+  copies.kind = spec.kind;
+  copies.backend = models::Backend::sdma;
+  copies.bytes = spec.bytes;
+  copies.gpus = spec.gpus;
+  copies.host_threads = spec.host_threads;
   if (!testbed.why_impossible(copies).empty()) return;
   figures[Figure::over_parallel_copies] = sim::to_seconds(testbed.alone(copies)) / sim::to_seconds(time);
 }
@@ -372,7 +367,8 @@ Figures of_gemm(Testbed& testbed, const GemmTrial& trial, const std::set<Figure>
   const sim::Seconds time = sim::to_seconds(timeline.time_of_last(kernels_of(trial)));
   Figures figures{{Figure::time, time.value()}};
   add_gemm(figures, trial, platform, time);
-  if (asks_for_traffic(asked)) add_traffic(figures, testbed, trial);
+  if (asks_for_any(asked, {Figure::l2_hit_bytes, Figure::l2_miss_bytes, Figure::cache_hit_share}))
+    add_traffic(figures, testbed, trial);
   if (!metered) return figures;
   add_means(figures, timeline.means.power, timeline.means.clock);
   figures[Figure::efficiency] = efficiency(trial, platform, timeline.means.clock_at_work, time);
@@ -396,7 +392,7 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
             const sim::Seconds timed = stream.set > sim::Bytes(0.0) ? time - around_kernel(platform) : time;
             figures[Figure::rate] = (stream.bytes / timed).value();
           },
-          [&](const AttentionTrial&) { is_one_kernel(); },
+          [&](const models::AttentionShape&) { is_one_kernel(); },
           [&](const RemoteTrial& remote) {
             is_one_kernel();
             add_rates(figures, remote, platform, time);
@@ -409,6 +405,18 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
           [](const auto&) {}},
       trial);
   return figures;
+}
+
+// Time, kernel_time, energy, power and clock.
+Figures of_step(Testbed& testbed, const StepTrial& trial) {
+  const StepResult result = ask(testbed.platform(), trial.question, testbed.operators(), testbed.factor());
+  const sim::Time all = std::accumulate(result.by_kind.begin(), result.by_kind.end(), sim::Time(0));
+  const sim::Time kernels = trial.kind ? result.time_of(*trial.kind) : all;
+  return {{Figure::time, sim::to_seconds(result.time).value()},
+          {Figure::kernel_time, sim::to_seconds(kernels).value()},
+          {Figure::energy, result.energy().value()},
+          {Figure::power, result.power.value()},
+          {Figure::clock, result.clock.value()}};
 }
 
 std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial& trial) {
@@ -429,7 +437,7 @@ std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial&
 Schedule schedule_of_gemm(const GemmTrial& trial, const Testbed& testbed) {
   const models::PlatformSpec& platform = testbed.platform();
   Schedule schedule;
-  if (trial.before == Before::collective) schedule.push_back(operation_of(complete(trial.collective, platform)));
+  if (trial.before == Before::collective) schedule.push_back(operation_of(on_gpus_of(platform, trial.collective)));
   if (!schedule.empty()) {
     schedule.push_back(operation_of(DelaySpec{}));
     schedule.back().after = {0};
@@ -474,7 +482,10 @@ std::string reason_against(const Testbed& testbed, const Trial& trial) {
                                               : reason;
                       },
                       [&](const RemoteTrial& remote) { return why_no_peer(platform, remote); },
-                      [&](const StepTrial& step) { return why_impossible(testbed, step); },
+                      [&](const StepTrial& step) {
+                        const std::vector<sim::Fault> faults = faults_of(step.question, platform);
+                        return faults.empty() ? std::string() : faults.front().what;
+                      },
                       [&](const ServeTrial& serving) {
                         ServeMachine machine(platform);
                         return why_impossible(machine, serving);
@@ -519,7 +530,7 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
                                     [&](const StreamAndCollectiveTrial& both) { return observe(testbed, both); },
                                     [&](const StreamAndCopiesTrial& copies) { return observe(testbed, copies); },
                                     [&](const HogTrial& hog) { return observe(testbed, hog); },
-                                    [&](const StepTrial& step) { return observe(testbed, step); },
+                                    [&](const StepTrial& step) { return of_step(testbed, step); },
                                     [&](const ServeTrial& serving) {
                                       ServeMachine machine(platform);
                                       return observe(machine, serving);
@@ -530,6 +541,40 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
                     trial);
 }
 
+// The first of its faults, or why its model is not read.
+std::string why_impossible(ServeMachine& machine, const ServeTrial& trial) {
+  try {
+    const std::vector<sim::Fault> faults = machine.faults_of(trial.question);
+    return faults.empty() ? std::string() : faults.front().where + ": " + faults.front().what;
+  } catch (const sim::ConfigError& error) {
+    return error.faults().front().what;
+  }
+}
+
+// Times to the first token, per further token and to the last one, and tokens a second.
+Figures observe(ServeMachine& machine, const ServeTrial& trial) {
+  constexpr double p90 = 0.9;
+  constexpr double p99 = 0.99;
+  const Served served = machine.ask(trial.question, 0).served;
+  const auto seconds = [](sim::Time time) { return sim::to_seconds(time).value(); };
+  Figures figures{{Figure::first_token, seconds(served.first_token.mean())},
+                  {Figure::first_token_median, seconds(served.first_token.quantile(0.5))},
+                  {Figure::first_token_p90, seconds(served.first_token.quantile(p90))},
+                  {Figure::first_token_p99, seconds(served.first_token.quantile(p99))},
+                  {Figure::end_to_end, seconds(served.whole.mean())},
+                  {Figure::end_to_end_median, seconds(served.whole.quantile(0.5))},
+                  {Figure::end_to_end_p90, seconds(served.whole.quantile(p90))},
+                  {Figure::end_to_end_p99, seconds(served.whole.quantile(p99))},
+                  {Figure::request_rate, served.per_second(served.requests)},
+                  {Figure::token_rate, served.per_second(served.output_tokens)}};
+  if (served.per_token.count() > 0) {
+    figures[Figure::per_token] = seconds(served.per_token.mean());
+    figures[Figure::per_token_median] = seconds(served.per_token.quantile(0.5));
+    figures[Figure::per_token_p99] = seconds(served.per_token.quantile(p99));
+  }
+  return figures;
+}
+
 std::vector<Figures> observe_series(Testbed& testbed, const GemmTrial& trial, std::size_t count) {
   const Timeline& run = run_of_series(testbed, trial, count);
   std::vector<Figures> series;
@@ -537,6 +582,22 @@ std::vector<Figures> observe_series(Testbed& testbed, const GemmTrial& trial, st
     series.push_back(of_one_in_series(span_of(run.operations, trial, i), trial, testbed.platform()));
   }
   return series;
+}
+
+StepRoofline roofline(const StepTrial& trial, const models::PlatformSpec& platform) {
+  StepRoofline sums;
+  const StepQuestion& question = trial.question;
+  const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
+  for (const StepBlock& block : step_blocks(question, operators, question.stage_layers(), platform)) {
+    const double times = static_cast<double>(std::max<std::int64_t>(1, block.layers)) * block.share(question.gpus());
+    for (const StepOperation& one : block.operations) {
+      for (const StepPart& part : parts_of(one, {}, platform)) {
+        (communicates(part.kind) ? sums.communication : sums.compute) +=
+            times * limits_of(part.work, platform).longest();
+      }
+    }
+  }
+  return sums;
 }
 
 }  // namespace c3sim::study

@@ -12,13 +12,16 @@
 #include "models/kernels/attention.h"
 #include "models/kernels/remote_kernel.h"
 #include "study/ask/figure.h"
-#include "study/ask/serve_trial.h"
-#include "study/ask/step_trial.h"
 #include "study/ask/stream_trial.h"
 #include "study/c3/strategy.h"
+#include "study/serve/serve_question.h"
+#include "study/step/step_operation.h"
+#include "study/step/step_question.h"
 #include "study/work/dependent.h"
 
 namespace c3sim::study {
+
+class ServeMachine;
 
 // Nothing runs.
 struct RestTrial {
@@ -45,6 +48,13 @@ using sim::to_string;
 enum class Operands { warm, cold, rotating };
 constexpr auto all_names(Operands) { return sim::names("warm", "cold", "rotating"); }
 
+// A collective over all GPUs of whatever platform there is.
+inline models::CollectiveSpec collective_of_all() {
+  models::CollectiveSpec spec;
+  spec.gpus = 0;
+  return spec;
+}
+
 // A GEMM on every GPU. The testbed plays what schedule_of_gemm() has; what is timed is its last kernels_of()
 // operations.
 struct GemmTrial {
@@ -54,24 +64,11 @@ struct GemmTrial {
   sim::Time pause{0};        // by turns with `group` of them, since long; `nth` is then one of a group
   int group = 1;             // that follow each other between two pauses
   Before before = Before::loop;
-  models::CollectiveSpec collective{};  // which came before
-  std::optional<Operands> operands{};   // none: as `before` leaves them
+  models::CollectiveSpec collective = collective_of_all();  // which came before
+  std::optional<Operands> operands{};                       // none: as `before` leaves them
   bool quantise = false;  // its second operand comes in bf16, and a kernel that is timed with it rounds that first
   auto operator<=>(const GemmTrial&) const = default;
 };
-
-// Attention on every GPU.
-struct AttentionTrial {
-  models::AttentionShape shape;
-  auto operator<=>(const AttentionTrial&) const = default;
-};
-
-// Over all GPUs of whatever platform there is.
-inline models::CollectiveSpec collective_of_all() {
-  models::CollectiveSpec spec;
-  spec.gpus = 0;
-  return spec;
-}
 
 // `gpus` of the spec is looked at where it is not 0; 0 stands for all of the platform.
 struct CollectiveTrial {
@@ -141,10 +138,24 @@ struct FusedTrial {
   auto operator<=>(const FusedTrial&) const = default;
 };
 
+// A whole step as programs time it.
+struct StepTrial {
+  StepQuestion question;
+  std::optional<Kind> kind{};  // of the kernels that kernel_time is of; none: all
+  auto operator<=>(const StepTrial&) const = default;
+};
+
+// Requests over time as a benchmark client measures them.
+struct ServeTrial {
+  ServeQuestion question;  // its model by name
+  auto operator<=>(const ServeTrial&) const = default;
+};
+
+// Attention runs on every GPU.
 using Trial =
     std::variant<RestTrial, EmptyKernelTrial, GemmTrial, CollectiveTrial, CopyTrial, FanOutTrial, RemoteTrial,
                  StreamTrial, LoadTrial, C3Trial, DependentTrial, StreamAndCollectiveTrial, StreamAndCopiesTrial,
-                 StepTrial, ReplayTrial, FusedTrial, HogTrial, AttentionTrial, ServeTrial>;
+                 StepTrial, ReplayTrial, FusedTrial, HogTrial, models::AttentionShape, ServeTrial>;
 
 // For people and for grouping: "gemm", "collective by kernels", "collective by copy engines", "copy", "C3".
 std::string_view kind_of(const Trial& trial);
@@ -157,8 +168,14 @@ std::string to_string(const Trial& trial);
 // The arguments of c3sim that ask for it: "gemm --gemm 8192x8192x8192 --cus 240". Empty where no command does.
 std::string command_of(const Trial& trial);
 
-// What a trial is large by: bytes of a collective, copy or working set, operations of a GEMM; 0 of what has no size.
-double size_of(const Trial& trial);
+// What a trial is large by: bytes of a collective, copy or working set, operations of a GEMM; 0 of what has no size. In
+// words it is what tables of measurements show: "64MiB", "8192x8192x8192".
+struct TrialSize {
+  double size = 0.0;
+  std::string words{};
+};
+TrialSize extent_of(const Trial& trial);
+inline double size_of(const Trial& trial) { return extent_of(trial).size; }
 
 // Computation, or a stream, and communication at once: what no fit may see.
 bool is_concurrent(const Trial& trial);
@@ -174,7 +191,18 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial);
 
 // The figures that the model has of those asked for; the trial is possible.
 Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked);
+// These two answer for requests that a machine serves, which remembers the steps of all that it is asked.
+std::string why_impossible(ServeMachine& machine, const ServeTrial& trial);
+Figures observe(ServeMachine& machine, const ServeTrial& trial);
 // Of the first `count` GEMMs that follow each other from rest, by one run: what trials with `nth` have.
 std::vector<Figures> observe_series(Testbed& testbed, const GemmTrial& trial, std::size_t count);
+
+// Sums over the operations of a step at peak rates of matrix units, HBM and links, of those that compute and those that
+// communicate.
+struct StepRoofline {
+  sim::Seconds compute;
+  sim::Seconds communication;
+};
+StepRoofline roofline(const StepTrial& trial, const models::PlatformSpec& platform);
 
 }  // namespace c3sim::study

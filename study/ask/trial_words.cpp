@@ -30,7 +30,7 @@ std::string words(const GemmTrial& trial) {
   return text;
 }
 
-std::string words(const AttentionTrial& trial) { return models::to_string(trial.shape); }
+std::string words(const models::AttentionShape& shape) { return models::to_string(shape); }
 std::string words(const CollectiveTrial& trial) { return to_string(Work(trial.spec)); }
 std::string words(const CopyTrial& trial) { return to_string(Work(trial.spec)); }
 
@@ -114,7 +114,49 @@ std::string words(const HogTrial& trial) {
   return text;
 }
 
-std::string words(const StepTrial& trial) { return to_string(trial); }
+std::string parallelism(const StepQuestion& question) {
+  std::string text = question.pieces ? fmt::format(", in {} pieces", *question.pieces) : "";
+  if (question.ffn_pieces) text += fmt::format(", {} of the feed-forward half", *question.ffn_pieces);
+  // The replicas that experts need are not told beside them.
+  Split split = question;
+  if (split.dp == split.least_dp()) split.dp = 1;
+  return split == Split{.shard = split.shard} ? text : text + ", " + to_string(split);
+}
+
+// "decode of llama3-8b, 8 x 1 tokens, 1024 cached, 4 layers, tp 2".
+std::string words(const StepTrial& trial) {
+  const StepQuestion& question = trial.question;
+  std::string text = fmt::format("{} of {}, {} x {} tokens", to_string(question.phase), question.model.name,
+                                 question.batch, question.tokens);
+  if (question.context > 0) text += fmt::format(", {} cached", question.context);
+  if (question.decoding > 0) {
+    text += fmt::format(", beside {} x 1, {} cached", question.decoding, question.decoding_context);
+  }
+  if (question.layers) text += fmt::format(", {} layers", *question.layers);
+  text += parallelism(question);
+  if (question.shard == Shard::full) text += ", sharded";
+  if (question.dtype != models::Dtype::bf16 || question.formats != Formats{}) {
+    text += ", " + to_string(question.dtype, question.formats);
+  }
+  if (question.optimizer != Optimizer::none) text += fmt::format(", {}", to_string(question.optimizer));
+  if (question.forward) text += ", forward";
+  if (question.recompute) text += ", recomputed";
+  if (!question.routing.told.empty()) text += fmt::format(", {} routing", question.routing.told);
+  if (question.dispatch != Dispatch::all_to_all) text += fmt::format(", {} dispatch", to_string(question.dispatch));
+  if (question.overlap != Overlap::none) text += fmt::format(", {} overlapped", to_string(question.overlap));
+  if (question.kernels != Kernels::eager) text += fmt::format(", {} kernels", to_string(question.kernels));
+  if (question.half != Half::both) text += fmt::format(", {} half", to_string(question.half));
+  if (question.collectives != models::Backend::rccl) {
+    text += fmt::format(", {}", to_string(question.collectives));
+  }
+  for (const auto& [name, carrier] : question.chosen) text += fmt::format(", {} by {}", name, to_string(carrier));
+  if (question.channels) text += fmt::format(", {} channels", *question.channels);
+  if (question.variant != models::SdmaVariant::pcpy) text += fmt::format(", {}", models::to_string(question.variant));
+  if (question.prelaunch) text += ", prelaunched";
+  if (question.pause > sim::Time(0)) text += fmt::format(", behind a pause of {}", sim::to_string(question.pause));
+  text += question.graph ? ", from a graph" : ", op by op";
+  return trial.kind ? fmt::format("{} kernels of {}", to_string(*trial.kind), text) : text;
+}
 
 std::string arrivals_of(const ServeQuestion& question) {
   if (question.concurrency > 0) return fmt::format("{} at a time", question.concurrency);
@@ -159,14 +201,12 @@ std::string command(const T&) {
 
 // Whether the command has an option for all that is said of the collective before.
 bool gemm_takes(const models::CollectiveSpec& collective) {
-  return collective == models::CollectiveSpec{.kind = collective.kind,
-                                              .backend = collective.backend,
-                                              .bytes = collective.bytes,
-                                              .gpus = 0,  // all
-                                              .cus = {},
-                                              .channels = collective.channels,
-                                              .host_threads = {},
-                                              .algorithm = {}};
+  models::CollectiveSpec told = collective_of_all();
+  told.kind = collective.kind;
+  told.backend = collective.backend;
+  told.bytes = collective.bytes;
+  told.channels = collective.channels;
+  return collective == told;
 }
 
 std::string command(const GemmTrial& trial) {
@@ -175,8 +215,7 @@ std::string command(const GemmTrial& trial) {
   return takes_all ? said("gemm", trial) : std::string();
 }
 
-std::string command(const AttentionTrial& trial) {
-  const models::AttentionShape& shape = trial.shape;
+std::string command(const models::AttentionShape& shape) {
   KernelWords asked{.operator_name = "attention",
                     .attention = shape,
                     .context = shape.keys - shape.queries,
@@ -211,17 +250,15 @@ std::string command(CopyTrial trial) {
 }
 
 std::string command(C3Trial trial) {
-  if (trial.strategy != Strategy::conccl && trial.strategy != Strategy::conccl_rp) {
+  if (!on_copy_engines(trial.strategy)) {
     trial.scenario.variant = models::SdmaVariant::pcpy;
     trial.scenario.prelaunch = false;
   }
   return said("c3", trial);
 }
 
-double size_of_beside(const HogTrial& trial) {
-  const auto* const gemm = std::get_if<models::GemmShape>(&trial.beside);
-  return gemm != nullptr ? gemm->flops().value() : std::get<models::CollectiveSpec>(trial.beside).bytes.value();
-}
+TrialSize extent(sim::Bytes bytes) { return {bytes.value(), sim::to_string(bytes)}; }
+TrialSize extent(const models::GemmShape& shape) { return {shape.flops().value(), models::to_string(shape)}; }
 
 }  // namespace
 
@@ -245,23 +282,31 @@ std::string command_of(const Trial& trial) {
   return std::visit([](const auto& kind) { return command(kind); }, trial);
 }
 
-double size_of(const Trial& trial) {
+TrialSize extent_of(const Trial& trial) {
   return std::visit(
-      sim::Overloaded{[](const GemmTrial& gemm) { return gemm.shape.flops().value(); },
-                      [](const AttentionTrial& attention) { return attention.shape.flops().value(); },
-                      [](const CollectiveTrial& collective) { return collective.spec.bytes.value(); },
-                      [](const CopyTrial& copy) { return copy.spec.all_bytes().value(); },
-                      [](const FanOutTrial& fan_out) { return fan_out.bytes.value(); },
-                      [](const RemoteTrial& remote) { return remote.bytes.value(); },
-                      [](const StreamTrial& stream) { return stream.bytes.value(); },
-                      [](const LoadTrial& loads) { return loads.working_set.value(); },
-                      [](const C3Trial& c3) { return c3.scenario.bytes.value(); },
-                      [](const StreamAndCollectiveTrial& both) { return both.collective.bytes.value(); },
-                      [](const StreamAndCopiesTrial& copies) { return copies.bytes.value(); },
-                      [](const FusedTrial& fused) { return fused.spec.gemm.flops().value(); },
-                      [](const HogTrial& hog) { return size_of_beside(hog); },
-                      [](const DependentTrial& dependent) { return gathered_bytes(dependent.shape).value(); },
-                      [](const auto&) { return 0.0; }},
+      sim::Overloaded{[](const GemmTrial& gemm) { return extent(gemm.shape); },
+                      [](const models::AttentionShape& shape) { return TrialSize{shape.flops().value()}; },
+                      [](const CollectiveTrial& collective) { return extent(collective.spec.bytes); },
+                      [](const CopyTrial& copy) {
+                        return TrialSize{copy.spec.all_bytes().value(), sim::to_string(copy.spec.bytes)};
+                      },
+                      [](const FanOutTrial& fan_out) { return extent(fan_out.bytes); },
+                      [](const RemoteTrial& remote) { return extent(remote.bytes); },
+                      [](const StreamTrial& stream) { return extent(stream.bytes); },
+                      [](const LoadTrial& loads) { return extent(loads.working_set); },
+                      [](const C3Trial& c3) { return extent(c3.scenario.bytes); },
+                      [](const StreamAndCollectiveTrial& both) { return extent(both.collective.bytes); },
+                      [](const StreamAndCopiesTrial& copies) { return extent(copies.bytes); },
+                      [](const FusedTrial& fused) { return extent(fused.spec.gemm); },
+                      [](const HogTrial& hog) {
+                        const auto* const gemm = std::get_if<models::GemmShape>(&hog.beside);
+                        return gemm != nullptr ? extent(*gemm)
+                                               : extent(std::get<models::CollectiveSpec>(hog.beside).bytes);
+                      },
+                      [](const DependentTrial& dependent) {
+                        return TrialSize{gathered_bytes(dependent.shape).value(), models::to_string(dependent.shape)};
+                      },
+                      [](const auto&) { return TrialSize{}; }},
       trial);
 }
 

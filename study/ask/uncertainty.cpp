@@ -1,77 +1,64 @@
 #include "study/ask/uncertainty.h"
 
-#include <array>
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstddef>
-#include <span>
 #include <utility>
 
-#include "sim/overloaded.h"
+#include "sim/config/config_error.h"
+#include "sim/config/nearest_name.h"
+#include "study/ask/answers.h"
 #include "study/c3/c3_study.h"
-#include "study/uncertainty/fidelity.h"
+#include "study/c3/variation.h"
 
 namespace c3sim::study {
 
 namespace {
 
-// In seconds, by result and then as Intervals has them.
-using Times = std::vector<std::vector<double>>;
-
-// One schedule and one time each.
-Times times_of(Testbed& testbed, std::span<const WorkResult> results) {
-  Times times;
-  for (const WorkResult& result : results) {
-    const Timeline& timeline = testbed.run(result.schedule, result.between);
-    times.push_back({sim::to_seconds(timeline.time_of_last(result.timed)).value()});
-  }
+// In seconds, as Intervals has them.
+std::vector<double> times_of(const WorkResult& result) { return {sim::to_seconds(result.time).value()}; }
+std::vector<double> times_of(const C3Result& result) {
+  std::vector<double> times;
+  for (const sim::Time time : {result.makespan, result.gemm, result.collective})
+    times.push_back(sim::to_seconds(time).value());
   return times;
 }
 
-Times times_of(Testbed& testbed, std::span<const C3Result> results) {
+// The same, asked of another machine.
+std::vector<WorkResult> again(Testbed& testbed, std::vector<WorkResult> results) {
+  for (WorkResult& result : results)
+    result.time = testbed.run(result.schedule, result.between).time_of_last(result.timed);
+  return results;
+}
+std::vector<C3Result> again(Testbed& testbed, const std::vector<C3Result>& results) {
   std::vector<C3Trial> trials;
   for (const C3Result& result : results) trials.push_back({result.scenario, result.strategy});
-  Times times;
-  for (const C3Result& run : run_all(testbed, trials)) {
-    std::vector<double>& of_run = times.emplace_back();
-    for (const sim::Time time : {run.makespan, run.gemm, run.collective}) {
-      of_run.push_back(sim::to_seconds(time).value());
-    }
-  }
-  return times;
+  return run_all(testbed, trials);
 }
 
-// The same of the platform itself, and as what it was held against measurements.
-std::vector<double> predicted(const WorkResult& result) { return {sim::to_seconds(result.time).value()}; }
-std::vector<double> predicted(const C3Result& result) {
-  std::vector<double> times;
-  for (const sim::Time time : {result.makespan, result.gemm, result.collective}) {
-    times.push_back(sim::to_seconds(time).value());
-  }
-  return times;
-}
-
+// As what a result of the platform itself was held against measurements.
 Unfitted unfitted(const WorkResult& result, const models::PlatformSpec& platform) {
-  const Fidelity fidelity = std::visit(
-      sim::Overloaded{[&](const models::SdmaCopySpec& copy) { return fidelity_of(copy, platform); },
-                      [&](const models::CollectiveSpec& collective) { return fidelity_of(collective, platform); },
-                      [&](const models::GemmShape& shape) { return fidelity_of(shape, result.cus, platform); },
-                      [](const auto&) { return Fidelity::assumed; }},
-      result.work);
-  return fidelity == Fidelity::calibrated ? Unfitted::none : Unfitted::alone;
+  return fidelity_of(result, platform) == Fidelity::calibrated ? Unfitted::none : Unfitted::alone;
 }
 Unfitted unfitted(const C3Result&, const models::PlatformSpec&) { return Unfitted::beside; }
 
 template <class Result>
-void add(Answer<Result>& answer, const Ensemble& ensemble, std::size_t figures, const models::PlatformSpec& platform,
+void add(Answer<Result>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
          const Progress& progress, int jobs) {
-  const std::vector<Times> drawn = ensemble.ask_each(
-      [&](Testbed& testbed) { return times_of(testbed, std::span<const Result>(answer.results)); }, jobs, progress);
+  const auto ask = [&answer](Testbed& testbed) {
+    std::vector<std::vector<double>> times;
+    for (const Result& result : again(testbed, answer.results)) times.push_back(times_of(result));
+    return times;
+  };
+  const auto drawn = ensemble.ask_each(ask, jobs, progress);  // by draw, by result
   for (std::size_t result = 0; result < answer.results.size(); ++result) {
     Intervals& intervals = answer.intervals.emplace_back();
-    const std::vector<double> own = predicted(answer.results[result]);
+    const std::vector<double> own = times_of(answer.results[result]);
     const double error = ensemble.error_of(unfitted(answer.results[result], platform));
-    for (std::size_t figure = 0; figure < figures; ++figure) {
+    for (std::size_t figure = 0; figure < own.size(); ++figure) {
       std::vector<double> values;
-      for (const Times& times : drawn) values.push_back(times[result][figure]);
+      for (const std::vector<std::vector<double>>& times : drawn) values.push_back(times[result][figure]);
       intervals.push_back(at_least(interval_of(std::move(values)), own[figure], error));
     }
   }
@@ -82,11 +69,59 @@ void add(Answer<Result>& answer, const Ensemble& ensemble, std::size_t figures, 
 
 void add_intervals(Answer<WorkResult>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
                    const Progress& progress, int jobs) {
-  add(answer, ensemble, 1, platform, progress, jobs);
+  add(answer, ensemble, platform, progress, jobs);
 }
 void add_intervals(Answer<C3Result>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
                    const Progress& progress, int jobs) {
-  add(answer, ensemble, 3, platform, progress, jobs);
+  add(answer, ensemble, platform, progress, jobs);
+}
+
+namespace {
+
+// The place of the quantity's column.
+std::size_t place_in(const ResultTable& table, const std::string& quantity) {
+  std::vector<std::string> known;
+  for (std::size_t c = 0; c < table.columns().size(); ++c) {
+    if (!std::ranges::all_of(table.rows(), [c](const auto& row) { return is_number(row[c]); })) continue;
+    known.push_back(table.columns()[c].key);
+    if (known.back() == quantity) return c;
+  }
+  throw sim::ConfigError(
+      {{"--sensitivity", "",
+        fmt::format("the answer has no number '{}' in all its rows{}", quantity, sim::name_hint(quantity, known))}});
+}
+
+std::vector<double> column_of(const ResultTable& table, std::size_t place) {
+  std::vector<double> values;
+  for (const std::vector<Cell>& row : table.rows()) values.push_back(*number_of(row[place]));
+  return values;
+}
+
+// What tells the rows apart, before what they measure.
+std::vector<std::string> names_of(const ResultTable& table, const std::string& quantity) {
+  const auto& rows = table.rows();
+  if (rows.size() == 1) return {quantity};
+  std::vector<std::string> names(rows.size());
+  for (std::size_t c = 0; c < table.columns().size(); ++c) {
+    if (std::holds_alternative<double>(rows.front()[c])) break;
+    const bool is_same = std::ranges::all_of(rows, [&](const auto& row) { return row[c] == rows.front()[c]; });
+    for (std::size_t r = 0; r < rows.size() && !is_same; ++r) {
+      if (const std::string text = word_of(rows[r][c]); !text.empty()) names[r] += (names[r].empty() ? "" : "_") + text;
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+NamedTable sensitivity_of(const std::string& quantity, const Platform& platform,
+                          const std::function<Results(Testbed& testbed)>& ask, const Progress& progress) {
+  Testbed own(platform.spec);
+  const ResultTable table = ask(own).tables.front().table;
+  const std::size_t place = place_in(table, quantity);
+  const auto question = [&](Testbed& testbed) { return column_of(ask(testbed).tables.front().table, place); };
+  return sensitivity_table(names_of(table, quantity), table.columns()[place].heading,
+                           vary_parameters(platform, question, progress));
 }
 
 }  // namespace c3sim::study

@@ -1,7 +1,13 @@
-// Intervals beside answers: the question asked again of every machine that a platform may be.
+// How sure an answer is, by asking the question again of other machines: of every one that the platform may be, for
+// intervals, and of those at the ends of each parameter's range, for how far the answer moves.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "study/ask/questions.h"
+#include "study/report/results.h"
+#include "study/run/platform_file.h"
 #include "study/uncertainty/ensemble.h"
 
 namespace c3sim::study {
@@ -14,5 +20,11 @@ void add_intervals(Answer<WorkResult>& answer, const Ensemble& ensemble, const m
                    const Progress& progress = {}, int jobs = 0);
 void add_intervals(Answer<C3Result>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
                    const Progress& progress = {}, int jobs = 0);
+
+// The table of one quantity, by its key among the numbers of the first table of what `ask` answers: of every row its
+// change, in percent, at both ends of each range, parameters that move it most first. Several threads ask at once.
+// Throws sim::ConfigError where the answer has no such quantity.
+NamedTable sensitivity_of(const std::string& quantity, const Platform& platform,
+                          const std::function<Results(Testbed& testbed)>& ask, const Progress& progress = {});
 
 }  // namespace c3sim::study

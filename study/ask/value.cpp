@@ -10,7 +10,6 @@ namespace c3sim::study {
 namespace {
 
 constexpr int most_gpus = 64;
-constexpr sim::Limits<sim::Time> pauses{sim::Time(0), sim::Time(3'600'000'000'000'000)};  // an hour
 
 int gpus_on(const models::PlatformSpec* platform) { return platform == nullptr ? most_gpus : platform->gpus; }
 
@@ -79,7 +78,7 @@ Value value_of_each(sim::Bytes& size) {
 Value value_of(sim::Time& time) {
   return {"TIME", [&time](const Reading& in) { time = in.arguments.time(in.option, in.text); },
           [&time] { return time == sim::Time::zero() ? "" : fmt::format("{}us", sim::to_microseconds(time)); },
-          [&time](const Entry& in) { time = in.section.time(in.key, pauses); }};
+          [&time](const Entry& in) { time = in.section.time(in.key, pause_lengths); }};
 }
 
 Value value_of(bool& flag) {

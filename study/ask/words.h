@@ -81,7 +81,7 @@ const Words<CopyTrial>& words_of(const CopyTrial& question);
 const Words<KernelWords>& words_of(const KernelWords& question);  // study/ask/kernel_words.cpp
 const Words<C3Trial>& words_of(const C3Trial& question);
 const Words<StepWords>& words_of(const StepWords& question);
-const Words<ServeQuestion>& words_of(const ServeQuestion& question);  // study/ask/serve_command.cpp
+const Words<ServeQuestion>& words_of(const ServeQuestion& question);  // study/sweep/serve_command.cpp
 
 // The trial that such words ask for, where `given` was said; what is wrong with it is added to `faults`, as faults_of()
 // has them.
@@ -139,21 +139,9 @@ std::vector<Option> options_of() {
   return options;
 }
 
-// Reads what was given of the words whose bounds are those of `platform`, or, without one, of the others.
-template <class Question>
-void read_words(Question& question, const Given& given, Arguments& arguments, const models::PlatformSpec* platform) {
-  for (const Word<Question>& word : words_of(question)) {
-    const auto said = given.find(word.name);
-    if (said == given.end() || (said->second.back().empty() && word.needed != Needed::always)) continue;
-    const Value value = word.of(question);
-    if (value.of_platform != (platform != nullptr)) continue;
-    const std::string typed = Option{.name = std::string(word.name), .form = {}, .help = {}}.typed();
-    value.read({arguments, typed, said->second.back(), platform});
-  }
-}
-
-// The same of a question, of which some words may say several things: each is then asked with all that the other words
-// say, and those of later words come one after the other. A word that is needed at points says all unless given.
+// Reads what was given of the words whose bounds are those of `platform`, or, without one, of the others. Some words
+// may say several things: each is then asked with all that the other words say, and those of later words come one after
+// the other. Of these words, one that is needed at points says all unless given.
 template <class Asked>
 void read_words(Question<Asked>& question, const Given& given, Arguments& arguments,
                 const models::PlatformSpec* platform) {
@@ -162,7 +150,7 @@ void read_words(Question<Asked>& question, const Given& given, Arguments& argume
     if (value.of_platform != (platform != nullptr)) continue;
     const auto said = given.find(word.name);
     const bool is_told = said != given.end() && (!said->second.back().empty() || word.needed == Needed::always);
-    if (!is_told && word.needed != Needed::at_points) continue;
+    if (!is_told && !(word.needed == Needed::at_points && value.several)) continue;
     const std::string text(is_told ? said->second.back() : all_that_there_are);
     const std::string typed = Option{.name = std::string(word.name), .form = {}, .help = {}}.typed();
     std::vector<std::string> texts{text};
@@ -181,6 +169,14 @@ void read_words(Question<Asked>& question, const Given& given, Arguments& argume
     }
     if (!points.empty()) question.points = std::move(points);
   }
+}
+
+// Reads a question whose words say one thing each.
+template <class Asked>
+void read_words(Asked& asked, const Given& given, Arguments& arguments, const models::PlatformSpec* platform) {
+  Question<Asked> one(asked);
+  read_words(one, given, arguments, platform);
+  asked = std::move(one.points.front());
 }
 
 // Reads what a section of a file says; what it leaves out stays as it is.

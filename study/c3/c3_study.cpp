@@ -9,9 +9,9 @@
 #include "study/c3/finer_grain.h"
 #include "study/c3/sublayer_study.h"
 #include "study/report/table_of.h"
-#include "study/run/testbed_pool.h"
-#include "study/work/named_gemm.h"
+#include "study/run/testbed.h"
 #include "study/work/operation.h"
+#include "study/work/scenario.h"
 
 namespace c3sim::study {
 

@@ -8,7 +8,7 @@
 
 #include "sim/config/nearest_name.h"
 #include "study/report/table_of.h"
-#include "study/run/testbed_pool.h"
+#include "study/run/testbed.h"
 
 namespace c3sim::study {
 

@@ -10,7 +10,7 @@
 #include "study/run/parallel.h"
 #include "study/run/testbed.h"
 #include "study/work/dependent.h"
-#include "study/work/named_gemm.h"
+#include "study/work/scenario.h"
 
 namespace c3sim::study {
 

@@ -270,4 +270,21 @@ Quantities measure(Testbed& testbed, const Experiment& experiment) {
   return quantities;
 }
 
+Results measured(Testbed& testbed, const Experiment& experiment) {
+  std::vector<Column> columns;
+  std::vector<Cell> cells;
+  const auto add = [&](const std::string& name, std::optional<double> value) {
+    const bool is_time = name.ends_with("_us");
+    columns.push_back({name, name.substr(0, name.rfind("_us")), is_time ? "us" : "", is_time ? 2 : 3});
+    cells.push_back(value ? Cell(*value) : Cell(NoNumber{"none"}));
+  };
+  Quantities all = measure(testbed, experiment);
+  const auto makespan = all.extract("makespan_us");
+  add(makespan.key(), makespan.mapped());
+  for (const auto& [name, value] : all) add(name, value);
+  ResultTable table(std::move(columns));
+  table.add_row(std::move(cells));
+  return {testbed.platform().name, {{"results", "", std::move(table)}}, testbed.warnings(), {}};
+}
+
 }  // namespace c3sim::study

@@ -41,5 +41,7 @@ Results run_experiment(Testbed& testbed, const Experiment& experiment);
 // all on their queues). None where there is no such number.
 using Quantities = std::map<std::string, std::optional<double>>;
 Quantities measure(Testbed& testbed, const Experiment& experiment);
+// A table of one row has the same numbers, the makespan first.
+Results measured(Testbed& testbed, const Experiment& experiment);
 
 }  // namespace c3sim::study

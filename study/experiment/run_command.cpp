@@ -1,8 +1,6 @@
-#include <fmt/format.h>
-
 #include "sim/config/config.h"
 #include "study/ask/command.h"
-#include "study/ask/sensitivity.h"
+#include "study/ask/uncertainty.h"
 #include "study/c3/c3_study.h"
 #include "study/experiment/experiment_reader.h"
 
@@ -55,19 +53,11 @@ Results answer_paper_study(const Request& request, sim::Config& config, Testbed&
 // Of an experiment that lists operations: its makespan, unless something else is named.
 NamedTable sensitivity_of_run(const Request& request, const sim::Config& config, const Platform& platform) {
   const std::string& asked = request.text("sensitivity");
-  const auto measured = [&config](Testbed& testbed) {
-    sim::Config again = config;
-    std::vector<Column> columns;
-    std::vector<Cell> cells;
-    for (const auto& [name, value] : measure(testbed, read_experiment(again, testbed))) {
-      columns.push_back({name, name, ""});
-      cells.push_back(value ? Cell(*value) : Cell(NoNumber{"none"}));
-    }
-    ResultTable table(std::move(columns));
-    table.add_row(std::move(cells));
-    return Results{testbed.platform().name, {{"results", "", std::move(table)}}};
+  const auto again = [config](Testbed& testbed) {
+    sim::Config unread = config;
+    return measured(testbed, read_experiment(unread, testbed));
   };
-  return sensitivity_of(asked == fraction ? "makespan_us" : asked, platform, measured, request.progress());
+  return sensitivity_of(asked == fraction ? "makespan_us" : asked, platform, again, request.progress());
 }
 
 Results answer_experiment_file(const Request& request, sim::Config& config, Testbed& testbed,

@@ -1,8 +1,7 @@
 #include "study/explain/slowdown.h"
 
-#include <fmt/format.h>
-
 #include <numeric>
+#include <utility>
 
 #include "study/report/table_of.h"
 #include "study/run/parallel.h"
@@ -13,19 +12,6 @@ namespace {
 
 using models::all_mechanisms;
 constexpr std::size_t mechanisms = all_mechanisms.size();
-
-// The machines of the two series of steps: [k] is without the first k mechanisms, [mechanisms + k] without the last k.
-// The last of the first series, without all, ends the second one too.
-std::vector<models::PlatformSpec> stripped(const models::PlatformSpec& platform) {
-  std::vector<models::PlatformSpec> machines(2 * mechanisms, platform);
-  for (std::size_t k = 0; k <= mechanisms; ++k) {
-    for (std::size_t i = 0; i < k; ++i) machines[k].without.add(all_mechanisms[i]);
-  }
-  for (std::size_t k = 1; k < mechanisms; ++k) {
-    for (std::size_t i = mechanisms - k; i < mechanisms; ++i) machines[mechanisms + k].without.add(all_mechanisms[i]);
-  }
-  return machines;
-}
 
 std::vector<sim::Time> durations(Testbed& testbed, std::span<const NamedRun> runs) {
   std::vector<sim::Time> times;
@@ -43,15 +29,24 @@ models::PlatformSpec looping(models::PlatformSpec platform) {
 
 }  // namespace
 
+std::vector<std::span<const models::Mechanism>> left_out_in_turn(std::span<const models::Mechanism> all) {
+  std::vector<std::span<const models::Mechanism>> left_out;
+  for (std::size_t k = 0; k <= all.size(); ++k) left_out.push_back(all.first(k));
+  for (std::size_t k = 1; k < all.size(); ++k) left_out.push_back(all.last(k));
+  return left_out;
+}
+
 sim::Time Slowdown::rest() const { return std::accumulate(parts.begin(), parts.end(), together - alone, std::minus()); }
 
 double Slowdown::percent(sim::Time part) const { return 100.0 * (sim::to_seconds(part) / sim::to_seconds(alone)); }
 
 std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std::span<const NamedRun> runs) {
-  const std::vector<models::PlatformSpec> machines = stripped(platform);
-  std::vector<std::vector<sim::Time>> times(machines.size());  // by machine, of all operations
-  for_each_index(machines.size(), [&](std::size_t machine) {
-    Testbed testbed(machines[machine]);
+  const auto left_out = left_out_in_turn(all_mechanisms);
+  std::vector<std::vector<sim::Time>> times(left_out.size());  // by machine, of all operations
+  for_each_index(left_out.size(), [&](std::size_t machine) {
+    models::PlatformSpec without = platform;
+    for (const models::Mechanism mechanism : left_out[machine]) without.without.add(mechanism);
+    Testbed testbed(std::move(without));
     times[machine] = durations(testbed, runs);
   });
 
@@ -62,19 +57,13 @@ std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std:
     for (const Operation& operation : run.schedule) {
       const std::size_t index = place++;
       if (waits_for_others(operation.work) || std::holds_alternative<DelaySpec>(operation.work)) continue;
-      const auto without_last = [&](std::size_t k) {
-        return times[k == 0 ? 0 : k == mechanisms ? mechanisms : mechanisms + k][index];
-      };
       Slowdown& slowdown = slowdowns.emplace_back();
       slowdown.run = run.name;
       slowdown.operation = operation.name;
       slowdown.alone = in_loop.alone(operation.work, {}, operation.gpus);
       slowdown.together = times[0][index];
-      for (std::size_t i = 0; i < mechanisms; ++i) {
-        const sim::Time forwards = times[i][index] - times[i + 1][index];
-        const sim::Time backwards = without_last(mechanisms - i - 1) - without_last(mechanisms - i);
-        slowdown.parts[i] = (forwards + backwards) / 2;
-      }
+      const auto on_machine = [&times, index](std::size_t machine) { return times[machine][index]; };
+      for (std::size_t i = 0; i < mechanisms; ++i) slowdown.parts[i] = part_of(i, mechanisms, on_machine);
     }
   }
   return slowdowns;

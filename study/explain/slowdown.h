@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,10 +15,25 @@
 
 namespace c3sim::study {
 
-// Of one operation of a run. Mechanisms overlap: where either of two would hold an operation back, switching off one of
-// them alone gains little. So they are switched off one after the other until none is left, in the order of
-// models::Mechanism and in reverse, and the part of each is the mean of what its two steps gain (for two mechanisms,
-// the Shapley value). Parts may be negative: who no longer waits may come to meet others.
+// Mechanisms overlap: where either of two would hold work back, switching off one of them alone gains little. So they
+// are switched off one after the other until none is left, in the order of models::Mechanism and in reverse, and the
+// part of each is the mean of what its two steps gain (for two mechanisms, the Shapley value). Parts may be negative:
+// who no longer waits may come to meet others.
+
+// What machines are to be without for that: [k] the first k mechanisms, [all.size() + k] the last k. The last of the
+// first series, without all, ends the second one too.
+std::vector<std::span<const models::Mechanism>> left_out_in_turn(std::span<const models::Mechanism> all);
+// The part of a mechanism, by its place among `all` of them, in a quantity that `on_machine` tells by the place among
+// those machines.
+template <class OnMachine>
+auto part_of(std::size_t mechanism, std::size_t all, const OnMachine& on_machine) {
+  const auto without_last = [&](std::size_t k) { return on_machine(k == 0 || k == all ? k : all + k); };
+  const auto forwards = on_machine(mechanism) - on_machine(mechanism + 1);
+  const auto backwards = without_last(all - mechanism - 1) - without_last(all - mechanism);
+  return (forwards + backwards) / 2;
+}
+
+// How much slower one operation of a run is, and by which mechanisms.
 struct Slowdown {
   std::string run;
   std::string operation;

@@ -188,6 +188,15 @@ std::optional<double> number_of(const Cell& cell) {
   return {};
 }
 
+std::string word_of(const Cell& cell) {
+  return std::visit(sim::Overloaded{[](const std::string& text) { return text; },
+                                    [](bool yes) { return std::string(yes ? "yes" : "no"); },
+                                    [](std::int64_t number) { return fmt::format("{}", number); },
+                                    [](double number) { return fmt::format("{}", number); },
+                                    [](const auto&) { return std::string(); }},
+                    cell);
+}
+
 std::size_t place_of(const std::vector<Column>& columns, const std::string& key) {
   return static_cast<std::size_t>(std::ranges::find(columns, key, &Column::key) - columns.begin());
 }

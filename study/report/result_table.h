@@ -34,6 +34,7 @@ struct NoNumber {
 using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string, NoNumber>;
 bool is_number(const Cell& cell);
 std::optional<double> number_of(const Cell& cell);  // none of what is no number
+std::string word_of(const Cell& cell);              // empty of what says nothing
 
 // The place of the column with this key; as many as there are columns where none has it.
 std::size_t place_of(const std::vector<Column>& columns, const std::string& key);

@@ -13,7 +13,6 @@
 #include "sim/config/config_text.h"
 #include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
-#include "sim/overloaded.h"
 #include "study/report/statistics.h"
 
 namespace c3sim::study {
@@ -45,15 +44,6 @@ std::string name_of(std::string key) {
   std::ranges::replace_if(
       key, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return key;
-}
-
-std::string word_of(const Cell& cell) {
-  return std::visit(sim::Overloaded{[](const std::string& text) { return text; },
-                                    [](bool yes) { return std::string(yes ? "yes" : "no"); },
-                                    [](std::int64_t number) { return fmt::format("{}", number); },
-                                    [](double number) { return fmt::format("{}", number); },
-                                    [](const auto&) { return std::string(); }},
-                    cell);
 }
 
 // The place of a column by its name in expressions.

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/container_hash/hash.hpp>
+#include <tuple>
 #include <utility>
 
 #include "models/collectives/algorithm.h"
@@ -254,52 +254,30 @@ std::string Testbed::why_impossible(const Work& work) const {
   return reason.empty() ? why_too_many_waves(work, platform_) : reason;
 }
 
-namespace {
-
-// The same for schedules that play out alike; it need not differ for others.
-std::size_t hash_of(const Schedule& schedule, Between between) {
-  auto hash = static_cast<std::size_t>(between);
-  for (const Operation& operation : schedule) {
-    boost::hash_combine(hash, to_string(operation.work));
-    boost::hash_range(hash, operation.after.begin(), operation.after.end());
-    boost::hash_combine(hash, operation.priority);
-    boost::hash_combine(hash, operation.delay.count());
-  }
-  return hash;
+bool RunCache::PlaysBefore::before(const Operation& one, const Operation& other) {
+  const auto all = [](const Operation& operation) {
+    return std::tie(operation.work, operation.gpus, operation.mask, operation.priority, operation.after,
+                    operation.stored, operation.delay, operation.launch);
+  };
+  return all(one) < all(other);
 }
-
-bool plays_alike(const Operation& one, Operation other) {
-  other.name = one.name;
-  other.stream = one.stream;
-  return one == other;
-}
-
-}  // namespace
 
 const Timeline* RunCache::find(const Schedule& schedule, Between between) const {
-  const auto [first, last] = by_hash_.equal_range(hash_of(schedule, between));
-  const auto known = std::find_if(first, last, [&](const auto& entry) {
-    const Run& run = *entry.second;
-    return run.between == between && std::ranges::equal(run.schedule, schedule, plays_alike);
-  });
-  return known == last ? nullptr : &known->second->timeline;
+  const auto known = runs_.find(std::pair<Between, const Schedule&>(between, schedule));
+  return known == runs_.end() ? nullptr : &known->second;
 }
 
 const Timeline& RunCache::keep(const Schedule& schedule, Between between, Timeline timeline) {
-  const std::size_t hash = hash_of(schedule, between);
-  const auto kept = runs_.insert(runs_.end(), {hash, between, schedule, std::move(timeline)});
-  by_hash_.emplace(hash, kept);
+  const auto [kept, is_new] = runs_.try_emplace({between, schedule}, std::move(timeline));
+  if (!is_new) return kept->second;
+  by_age_.push_back(kept);
   operations_ += schedule.size();
-  while (operations_ > most_operations_ && runs_.size() > at_least_) forget_oldest();
-  return kept->timeline;
-}
-
-void RunCache::forget_oldest() {
-  const auto oldest = runs_.begin();
-  const auto [first, last] = by_hash_.equal_range(oldest->hash);
-  by_hash_.erase(std::find_if(first, last, [&](const auto& entry) { return entry.second == oldest; }));
-  operations_ -= oldest->schedule.size();
-  runs_.erase(oldest);
+  while (operations_ > most_operations_ && runs_.size() > at_least_) {
+    operations_ -= by_age_.front()->first.second.size();
+    runs_.erase(by_age_.front());
+    by_age_.pop_front();
+  }
+  return kept->second;
 }
 
 Company company_of(const Schedule& schedule, const std::vector<Span>& spans, std::size_t place) {
@@ -316,6 +294,34 @@ Company company_of(const Schedule& schedule, const std::vector<Span>& spans, std
     seat = std::min(1.0, seat + sim::to_seconds(together) / sim::to_seconds(own.end - own.start));
   }
   return company;
+}
+
+void TestbedPool::for_each(std::size_t count, const Work& work, const Progress& progress, int jobs) {
+  const auto ask = [&](std::size_t index) {
+    Testbed& testbed = take();
+    work(testbed, index);
+    give_back(testbed);  // after an exception none is asked again
+  };
+  for_each_index(count, ask, progress, jobs);
+}
+
+Testbed& TestbedPool::take() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      Testbed& testbed = *idle_.back();
+      idle_.pop_back();
+      return testbed;
+    }
+  }
+  auto made = std::make_unique<Testbed>(first_.platform(), first_.factor());
+  const std::lock_guard lock(mutex_);
+  return *others_.emplace_back(std::move(made));
+}
+
+void TestbedPool::give_back(Testbed& testbed) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(&testbed);
 }
 
 }  // namespace c3sim::study

@@ -4,16 +4,18 @@
 // settled (study/run/power_meter.h).
 #pragma once
 
-#include <compare>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <list>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "models/node.h"
@@ -21,6 +23,7 @@
 #include "sim/simulator.h"
 #include "sim/step_log.h"
 #include "sim/units.h"
+#include "study/run/parallel.h"
 #include "study/run/play.h"
 #include "study/run/power_meter.h"
 #include "study/run/timeline.h"
@@ -53,19 +56,22 @@ class RunCache {
   std::size_t size() const { return runs_.size(); }
 
  private:
-  struct Run {
-    std::size_t hash;
-    Between between;
-    Schedule schedule;
-    Timeline timeline;
+  // Schedules and what was between, by what decides how they play out.
+  struct PlaysBefore {
+    using is_transparent = void;
+    bool operator()(const auto& one, const auto& other) const {
+      if (one.first != other.first) return one.first < other.first;
+      return std::ranges::lexicographical_compare(one.second, other.second, before);
+    }
+    static bool before(const Operation& one, const Operation& other);
   };
-  void forget_oldest();
+  using Runs = std::map<std::pair<Between, Schedule>, Timeline, PlaysBefore>;
 
   std::size_t most_operations_;
   std::size_t at_least_;
   std::size_t operations_ = 0;  // of all runs
-  std::list<Run> runs_;         // by age
-  std::unordered_multimap<std::size_t, std::list<Run>::iterator> by_hash_;
+  Runs runs_;
+  std::deque<Runs::iterator> by_age_;
 };
 
 class Testbed {
@@ -142,6 +148,29 @@ class Testbed {
   std::unique_ptr<Testbed> as_simulated_;
   std::uint64_t unsettled_ = 0;         // instants
   std::uint64_t unsettled_clocks_ = 0;  // runs
+};
+
+// Testbeds of one platform for many questions at once: each is asked by one thread at a time and keeps what it knows.
+class TestbedPool {
+ public:
+  // Others like `first` are made when they are needed.
+  explicit TestbedPool(Testbed& first) : first_(first), idle_{&first} {}
+  TestbedPool(const TestbedPool&) = delete;
+  TestbedPool& operator=(const TestbedPool&) = delete;
+
+  // Calls work(testbed, 0) to work(testbed, count - 1) as for_each_index does. What a testbed answers does not depend
+  // on what it was asked before, so that results depend on the index alone.
+  using Work = std::function<void(Testbed& testbed, std::size_t index)>;
+  void for_each(std::size_t count, const Work& work, const Progress& progress, int jobs);
+
+ private:
+  Testbed& take();
+  void give_back(Testbed& testbed);
+
+  Testbed& first_;
+  std::mutex mutex_;
+  std::vector<Testbed*> idle_;
+  std::vector<std::unique_ptr<Testbed>> others_;
 };
 
 }  // namespace c3sim::study

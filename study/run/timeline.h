@@ -51,7 +51,6 @@ struct Timeline {
     for (const Span& span : operations) latest = std::max(latest, span.end);
     return latest;
   }
-  // From its start to its end.
   // Of the last so many operations, from the start of the first of them.
   sim::Time time_of_last(std::size_t count = 1) const {
     return operations.back().end - operations[operations.size() - count].start;

@@ -41,8 +41,6 @@ std::string whole_text(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-constexpr auto makespan_key = "makespan_us";
-
 // A plain question, that none of its words has been told.
 using PlainQuestion =
     std::variant<C3Trial, GemmTrial, CollectiveTrial, CopyTrial, KernelWords, StepWords, ServeQuestion>;
@@ -106,29 +104,14 @@ std::string why_no_parameter(sim::Config experiment, const Assignment& word, con
   return {};
 }
 
-// What one run of the experiment measures with these values of its parameters, its makespan first. The machine that it
-// names is the caller's business.
+// What one run of the experiment measures with these values of its parameters. The machine that it names is the
+// caller's business.
 Results answer_experiment(Testbed& testbed, sim::Config config, std::span<const Assignment> words) {
   std::vector<std::string> parameters;
   for (const Assignment& word : words) parameters.push_back(word.name + "=" + word.value);
   set_parameters(config, parameters);
   static_cast<void>(read_machine(config));
-  const Experiment experiment = read_experiment(config, testbed);
-  std::vector<Column> columns;
-  std::vector<Cell> cells;
-  const auto add = [&](const std::string& name, std::optional<double> value) {
-    const bool is_time = name.ends_with("_us");
-    columns.push_back({name, name.substr(0, name.rfind("_us")), is_time ? "us" : "", is_time ? 2 : 3});
-    cells.push_back(value ? Cell(*value) : Cell(NoNumber{"none"}));
-  };
-  const Quantities measured = measure(testbed, experiment);
-  add(makespan_key, measured.at(makespan_key));
-  for (const auto& [name, value] : measured) {
-    if (name != makespan_key) add(name, value);
-  }
-  ResultTable table(std::move(columns));
-  table.add_row(std::move(cells));
-  return {testbed.platform().name, {{"results", "", std::move(table)}}, testbed.warnings(), {}};
+  return measured(testbed, read_experiment(config, testbed));
 }
 
 // The step's own figures, by kind of kernel among them.

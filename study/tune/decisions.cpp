@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "sim/check.h"
-#include "study/run/testbed_pool.h"
+#include "study/run/testbed.h"
 #include "study/work/scenario.h"
 
 namespace c3sim::study {

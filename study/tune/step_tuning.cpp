@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "sim/config/config_error.h"
-#include "study/ask/question_columns.h"
+#include "study/ask/answers.h"
 #include "study/ask/request.h"
 #include "study/ask/words.h"
 #include "study/report/table_of.h"

@@ -11,7 +11,7 @@
 #include "study/run/parallel.h"
 #include "study/run/testbed.h"
 #include "study/tune/decisions.h"
-#include "study/work/named_gemm.h"
+#include "study/work/scenario.h"
 
 namespace c3sim::study {
 

@@ -109,6 +109,14 @@ Operation operation_of(Work work, models::CuMask mask, std::string stream) {
   return {.name = std::move(name), .work = std::move(work), .mask = mask, .stream = std::move(stream), .after = {}};
 }
 
+models::CollectiveSpec on_gpus_of(const models::PlatformSpec& platform, models::CollectiveSpec collective) {
+  if (collective.gpus == 0) collective.gpus = platform.gpus;
+  return collective;
+}
+
+namespace {
+
+// Empty where the library has as many as were asked for.
 std::string fewer_channels(const models::CollectiveSpec& collective, const models::PlatformSpec& platform) {
   const auto kernels = models::kernel_part(collective, platform.gpu.sdma);
   if (!kernels || !kernels->channels) return {};
@@ -118,6 +126,8 @@ std::string fewer_channels(const models::CollectiveSpec& collective, const model
                      *kernels->channels, models::to_string(kernels->backend), platform.name, most,
                      models::to_string(kernels->kind), most);
 }
+
+}  // namespace
 
 void warn_of_channels(std::vector<std::string>& warnings, std::span<const Work> works,
                       const models::PlatformSpec& platform) {

@@ -33,6 +33,7 @@ namespace c3sim::study {
 // More than any GPU holds: beyond it, a size is a slip of the pen.
 inline constexpr sim::Bytes largest_array = sim::Bytes(1099511627776.0);  // 1 TiB
 inline constexpr sim::Limits<sim::Bytes> array_sizes{sim::Bytes(1.0), largest_array};
+inline constexpr sim::Limits<sim::Time> pause_lengths{sim::Time(0), sim::Time(3'600'000'000'000'000)};  // an hour
 
 // Nothing runs for so long.
 struct DelaySpec {
@@ -130,12 +131,11 @@ enum class Between { nothing, other_data, communication };
 // The work by itself, named after it.
 Operation operation_of(Work work, models::CuMask mask = {}, std::string stream = {});
 
-// Collectives that are asked to have more channels than their library gives them.
+// The collective over as many GPUs as it says, or over all where that is 0.
+models::CollectiveSpec on_gpus_of(const models::PlatformSpec& platform, models::CollectiveSpec collective);
 
-// What a reader is to be told of it: what was asked for and what the library has; empty where it has as many.
-std::string fewer_channels(const models::CollectiveSpec& collective, const models::PlatformSpec& platform);
-
-// The same of all collectives of these works, each sentence once, added to those that are there.
+// Of collectives that are asked to have more channels than their library gives them: what was asked for and what the
+// library has, each sentence once, added to those that are there.
 void warn_of_channels(std::vector<std::string>& warnings, std::span<const Work> works,
                       const models::PlatformSpec& platform);
 

@@ -89,8 +89,8 @@ std::vector<std::size_t> OperationGraph::meant(const GraphNode& node, const Wait
   return places;
 }
 
-std::vector<OperationGraph::Fault> OperationGraph::add_waits() {
-  std::vector<Fault> faults;
+std::vector<sim::Fault> OperationGraph::add_waits() {
+  std::vector<sim::Fault> faults;
   std::size_t dependencies = 0;
   for (std::size_t place = 0; place < nodes_.size(); ++place) {
     GraphNode& node = nodes_[place];
@@ -99,9 +99,8 @@ std::vector<OperationGraph::Fault> OperationGraph::add_waits() {
     for (const Wait& wait : waits_[place]) {
       const std::vector<std::size_t> places = meant(node, wait);
       if (wait.range && places.size() > 1) {
-        faults.push_back({node.listed,
-                          fmt::format("{} is {} operations: a range of one is accepted", wait.on, places.size()),
-                          "stored"});
+        faults.push_back({node.listed, "stored",
+                          fmt::format("{} is {} operations: a range of one is accepted", wait.on, places.size())});
         continue;
       }
       for (const std::size_t earlier : places) {
@@ -109,20 +108,20 @@ std::vector<OperationGraph::Fault> OperationGraph::add_waits() {
           node.operation.stored = wait.range;
           node.operation.stored->by = earlier;
           std::string why = why_unwritten(node, nodes_[earlier], *wait.range);
-          if (!why.empty()) faults.push_back({node.listed, std::move(why), "stored"});
+          if (!why.empty()) faults.push_back({node.listed, "stored", std::move(why)});
         }
         if (needs(node.piece, nodes_[earlier].piece, nodes_[earlier].operation.work)) after.push_back(earlier);
       }
       if (places.empty() && wait.shift == 0) {
-        faults.push_back(
-            {node.listed, fmt::format("no repetition of '{}' has the indices of {}", wait.on, node.operation.name)});
+        faults.push_back({node.listed, "after",
+                          fmt::format("no repetition of '{}' has the indices of {}", wait.on, node.operation.name)});
       }
     }
     std::ranges::sort(after);
     after.erase(std::unique(after.begin(), after.end()), after.end());
     dependencies += after.size();
     if (dependencies > most_dependencies) {
-      faults.push_back({node.listed, fmt::format("more than {} dependencies", most_dependencies)});
+      faults.push_back({node.listed, "after", fmt::format("more than {} dependencies", most_dependencies)});
       return faults;
     }
   }
@@ -131,7 +130,7 @@ std::vector<OperationGraph::Fault> OperationGraph::add_waits() {
 
 // Of those that wait for none that is left, the one that was added first goes first. What waits for itself is never
 // free: whoever goes from one of those that are left to one that it waits for comes round.
-std::optional<OperationGraph::Fault> OperationGraph::sort() {
+std::optional<sim::Fault> OperationGraph::sort() {
   std::vector<std::size_t> missing(nodes_.size());
   std::vector<std::vector<std::size_t>> waiting(nodes_.size());
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> free;
@@ -164,7 +163,7 @@ std::optional<OperationGraph::Fault> OperationGraph::sort() {
   return {};
 }
 
-OperationGraph::Fault OperationGraph::circle(const std::vector<std::size_t>& missing) const {
+sim::Fault OperationGraph::circle(const std::vector<std::size_t>& missing) const {
   const auto is_left = [&](std::size_t place) { return missing[place] > 0; };
   std::vector<std::size_t> path;
   auto place = static_cast<std::size_t>(std::ranges::find_if(missing, [](auto n) { return n > 0; }) - missing.begin());
@@ -175,16 +174,16 @@ OperationGraph::Fault OperationGraph::circle(const std::vector<std::size_t>& mis
   std::string names;
   for (auto step = std::ranges::find(path, place); step != path.end(); ++step)
     names += nodes_[*step].operation.name + " waits for ";
-  return {nodes_[place].listed,
+  return {nodes_[place].listed, "after",
           fmt::format("operations wait for each other in a circle: {}{} (those of one stream run in the order of the "
                       "list)",
                       names, nodes_[place].operation.name)};
 }
 
-std::vector<OperationGraph::Fault> OperationGraph::resolve() {
-  std::vector<Fault> faults = add_waits();
+std::vector<sim::Fault> OperationGraph::resolve() {
+  std::vector<sim::Fault> faults = add_waits();
   if (!faults.empty()) return faults;
-  if (std::optional<Fault> found = sort()) faults.push_back(std::move(*found));
+  if (std::optional<sim::Fault> found = sort()) faults.push_back(std::move(*found));
   return faults;
 }
 

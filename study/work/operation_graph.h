@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/config_error.h"
 #include "study/work/operation.h"
 #include "study/work/pieces.h"
 
@@ -51,13 +52,9 @@ class OperationGraph {
   void join(const std::string& stream, const std::vector<int>& gpus, std::size_t first);
   std::size_t size() const { return nodes_.size(); }
 
-  // Resolves what waits for what. Returns what is wrong, with the operation of the file to blame: a wait for an
-  // instance that there is not, more dependencies than a graph may have, a circle, named from end to end.
-  struct Fault {
-    std::string listed;
-    std::string what;
-    const char* key = "after";  // of that operation
-  };
+  using Fault = sim::Fault;  // `where` is the operation of the file that is to blame, `path` its key
+  // Resolves what waits for what. Returns what is wrong: a wait for an instance that there is not, more dependencies
+  // than a graph may have, a circle, named from end to end.
   std::vector<Fault> resolve();
 
   // After resolve() without a fault: in an order in which none waits for a later one, that of adding where possible.

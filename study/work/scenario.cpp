@@ -1,6 +1,7 @@
 #include "study/work/scenario.h"
 
 #include <fmt/format.h>
+
 namespace c3sim::study {
 
 namespace {
@@ -52,6 +53,16 @@ CuPartition reserve(const models::PlatformSpec& platform, int cus) {
   if (cus == 0) return {};
   const int per_xcd = cus / platform.gpu.memory.xcds;
   return {{0, per_xcd}, {per_xcd, platform.gpu.cus_per_xcd}, cus};
+}
+
+std::vector<NamedGemm> read_gemms(sim::Section section) {
+  std::vector<NamedGemm> gemms;
+  for (const std::string& name : section.keys()) {
+    const models::ParsedGemmShape parsed = models::parse_gemm_shape(section.text(name));
+    if (!parsed.ok() && section.is_sound(name)) section.fault(name, parsed.error);
+    gemms.push_back({name, parsed.shape});
+  }
+  return gemms;
 }
 
 }  // namespace c3sim::study

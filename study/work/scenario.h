@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "models/collectives/collective.h"
@@ -15,6 +14,7 @@
 #include "models/platform/gemm_shape.h"
 #include "models/platform/platform_spec.h"
 #include "sim/config/choice.h"
+#include "sim/config/config_section.h"
 
 namespace c3sim::study {
 
@@ -113,5 +113,18 @@ std::string why_no_reservation(const models::PlatformSpec& platform, int cus);
 std::vector<int> cu_reservations(const models::PlatformSpec& platform, Splits splits = Splits::paper);
 // The first `cus` CUs for the collective, the others for the GEMM; of 0, every CU for both.
 CuPartition reserve(const models::PlatformSpec& platform, int cus);
+
+// A GEMM that the file of a study lists by its name.
+struct NamedGemm {
+  std::string name;
+  models::GemmShape shape;  // of one GPU
+
+  bool operator==(const NamedGemm&) const = default;
+};
+
+inline constexpr std::size_t most_gemms = 1000;
+
+// `gemms: {NAME: MxNxK}`, in the order of the file; what is wrong is recorded with the section.
+std::vector<NamedGemm> read_gemms(sim::Section section);
 
 }  // namespace c3sim::study

@@ -25,7 +25,9 @@ void fuzz(std::string_view text) {
     }
     // Collectives are left out: what a simulation makes of them is no matter of the reader's.
     calibrate::Profile plain = profile;
-    for (calibrate::KnownCollective& one : plain.collectives) one.spec.reset();
+    for (calibrate::KnownWork& one : plain.known) {
+      if (one.trial && std::holds_alternative<study::CollectiveTrial>(*one.trial)) one.trial.reset();
+    }
     static study::Testbed testbed(mi300x_testbed().platform());
     calibrate::Contention contention(testbed, {});
     const auto run = calibrate::take_apart(plain, dependencies, contention);

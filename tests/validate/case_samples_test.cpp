@@ -95,9 +95,9 @@ Case case_of_line(const std::string& line) {
     }
   }
   if (interval_low && interval_high) one.interval = study::Interval{*interval_low, *interval_high};
-  std::vector<calibrate::FieldFault> faults;
+  std::vector<sim::Fault> faults;
   if (!kind.empty()) one.trial = calibrate::read_trial(kind, of_trial, faults);
-  for (const calibrate::FieldFault& fault : faults) ADD_FAILURE() << line << ": " << fault.field << ": " << fault.what;
+  for (const sim::Fault& fault : faults) ADD_FAILURE() << line << ": " << fault.where << ": " << fault.what;
   return one;
 }
 

@@ -57,21 +57,6 @@ Replaying replaying_of(const study::Request& request, study::Arguments& argument
   return asked;
 }
 
-// The files, each once, and a warning of each that is given again.
-std::vector<std::filesystem::path> each_once(const std::vector<std::filesystem::path>& files,
-                                             std::vector<std::string>& warnings) {
-  calibrate::GivenFiles given;
-  std::vector<std::filesystem::path> once;
-  for (const std::filesystem::path& file : files) {
-    if (const std::optional<sim::Fault> twice = given.note(file)) {
-      warnings.push_back(sim::in_words(*twice));
-    } else {
-      once.push_back(file);
-    }
-  }
-  return once;
-}
-
 std::vector<calibrate::Profile> read_profiles(const std::vector<std::filesystem::path>& files) {
   std::vector<calibrate::Profile> profiles = calibrate::read_profiles(files);
   for (const calibrate::Profile& one : profiles) {
@@ -174,9 +159,10 @@ Machines machines_of(study::Request& request, study::Arguments& arguments, const
 // Of collectives that the library gives fewer channels than were asked for: each sort is told once.
 void warn_of_channels(std::vector<std::string>& warnings, const calibrate::Profile& profile,
                       const calibrate::ByWhat& by_what, const Machines& machines) {
-  for (const calibrate::KnownCollective& one : profile.collectives) {
-    if (!one.spec) continue;
-    models::CollectiveSpec collective = *one.spec;
+  for (const calibrate::KnownWork& one : profile.known) {
+    const auto* const known = one.trial ? std::get_if<study::CollectiveTrial>(&*one.trial) : nullptr;
+    if (known == nullptr) continue;
+    models::CollectiveSpec collective = known->spec;
     collective.backend = by_what.backend;
     collective.channels = by_what.channels;
     study::warn_of_channels(warnings, std::vector<study::Work>{collective}, machines.platform.spec);
@@ -194,8 +180,8 @@ study::Results answer_replay(study::Request& request) {
   const int jobs = request.jobs(arguments);
   request.check_options(arguments);
   arguments.check();
-  std::vector<std::string> warnings;
-  const std::vector<calibrate::Profile> profiles = read_profiles(each_once(files, warnings));
+  std::vector<sim::Fault> twice;
+  const std::vector<calibrate::Profile> profiles = read_profiles(calibrate::each_once(files, twice));
   const Machines machines = machines_of(request, arguments, profiles.front());
   arguments.check();
   asked.by_what.channels_as_traced = machines.platform.spec.name == machines.traced.spec.name;
@@ -213,7 +199,7 @@ study::Results answer_replay(study::Request& request) {
     if (ensemble) intervals.push_back(interval_of(profile, machines, asked, *ensemble, jobs));
   }
   study::add_intervals(results.tables.front().table, intervals, {{"predicted", "predicted"}});
-  std::ranges::move(warnings, std::back_inserter(results.warnings));
+  for (const sim::Fault& fault : twice) results.warnings.push_back(sim::in_words(fault));
   std::ranges::copy(machines.warnings, std::back_inserter(results.warnings));
   if (asked.by_what.channels) {
     for (const calibrate::Profile& profile : profiles)

@@ -71,8 +71,7 @@ std::optional<study::Work> isolated_work(const study::Trial& trial, const models
     return gemm->shape;
   }
   if (const auto* const collective = std::get_if<study::CollectiveTrial>(&trial)) {
-    models::CollectiveSpec spec = collective->spec;
-    if (spec.gpus == 0) spec.gpus = platform.gpus;
+    const models::CollectiveSpec spec = study::on_gpus_of(platform, collective->spec);
     if (spec.cus || spec.graph || spec.gpus != platform.gpus) return {};
     return spec;
   }

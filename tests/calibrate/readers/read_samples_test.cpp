@@ -112,10 +112,10 @@ TEST(ReadSamples, OfFields) {
       const std::size_t equals = line.find('=');
       fields[line.substr(0, equals)] = line.substr(equals + 1);
     }
-    std::vector<FieldFault> faults;
+    std::vector<sim::Fault> faults;
     const study::Trial trial = read_trial(kind, fields, faults);
     std::string words;
-    for (const FieldFault& fault : faults) words += fault.field + ": " + fault.what + '\n';
+    for (const sim::Fault& fault : faults) words += fault.where + ": " + fault.what + '\n';
     if (!faults.empty()) return words;
     static study::Testbed testbed(study::read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", {}).spec);
     const std::string why_not = study::why_impossible(testbed, trial);

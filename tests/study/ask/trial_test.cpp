@@ -47,12 +47,12 @@ TEST(StreamTrials, DrawWhatTheirBytesTakeBesideRest) {
 // As a command asks for it: c3sim kernel --operator attention.
 TEST(AttentionTrials, AreOneKernel) {
   const models::PlatformSpec platform = models::h200();
-  const AttentionTrial trial{{.heads = 8, .kv_heads = 1, .queries = 512, .keys = 512, .head_dim = 128}};
+  const models::AttentionShape trial{.heads = 8, .kv_heads = 1, .queries = 512, .keys = 512, .head_dim = 128};
   const Figures figures = all_of(platform, trial);
   const double around = sim::to_seconds(platform.host.around_kernel()).value();
   EXPECT_NEAR(figures.at(Figure::kernel_time), figures.at(Figure::time) - around, 1e-12);
   EXPECT_EQ(command_of(Trial(trial)), "kernel --operator attention --tokens 512 --heads 8 --kv-heads 1");
-  EXPECT_EQ(size_of(trial), trial.shape.flops().value());
+  EXPECT_EQ(size_of(trial), trial.flops().value());
 }
 
 // 7 us around a tile of 128 x 128 of one element of k, 33 kflop of a CU that does 0.5 TFLOP/s: 0.07 us.

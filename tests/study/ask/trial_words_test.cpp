@@ -50,7 +50,8 @@ RC_GTEST_PROP(TrialWordsProperty, GiveACommandToWhatHasOne, ()) {
 
 // Others stand in tests/data/samples.
 TEST(TrialWords, SayWhatIsNotAsUsual) {
-  const AttentionTrial attention{{.batch = 2, .heads = 8, .kv_heads = 1, .queries = 1, .keys = 4096, .head_dim = 128}};
+  const models::AttentionShape attention{
+      .batch = 2, .heads = 8, .kv_heads = 1, .queries = 1, .keys = 4096, .head_dim = 128};
   EXPECT_EQ(to_string(Trial(attention)), "attention of 2 x 1 queries, 4096 keys, 8 heads of 128 on 1, causal");
   FusedTrial fused{{.gemm = {64, 128, 256}, .trigger = models::trigger_named("flag"), .pieces = 2}};
   fused.gathered = true;

@@ -12,26 +12,19 @@
 //     - {name: fetched, fetch: batch}
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sim/config/config_section.h"
 #include "study/ask/arguments.h"
 #include "study/ask/option.h"
 #include "study/serve/serve_question.h"
+#include "study/sweep/sweep_axis.h"
 
 namespace c3sim::study {
-
-struct ServeAlternative {
-  std::string label;
-  std::vector<std::pair<std::string, std::string>> words;  // and what they say
-};
-struct ServeAxis {
-  std::string name;  // a word, or "case"
-  std::vector<ServeAlternative> alternatives;
-};
 
 class ServeStudy {
  public:
@@ -39,22 +32,22 @@ class ServeStudy {
   // or with `arguments`, of the command line. All of these outlive it.
   ServeStudy(sim::Section root, const Given& given, const std::filesystem::path& file, Arguments& arguments);
 
-  const std::vector<ServeAxis>& axes() const { return axes_; }  // cases first, the rate last
-  std::size_t size() const;
-  // Of a point, the last axis changing fastest: a label for each axis, and its question, in which a case stands over
-  // what the file says of all, and the command line over both.
-  std::vector<std::string> labels(std::size_t point) const;
-  ServeQuestion question(std::size_t point) const;
+  // Each is of a word, or "case": cases first, the rate last, which changes fastest.
+  const std::vector<SweepAxis>& axes() const { return points_.axes(); }
+  std::size_t size() const { return points_.size(); }
+  Point point(std::size_t index) const { return points_.point(index); }
+  // Its question, in which a case stands over what the file says of all, and the command line over both.
+  ServeQuestion question(const Point& point) const;
   // Records a fault of a word where it was said.
   void fault(const std::string& word, const std::string& what);
 
  private:
-  const ServeAlternative& alternative(std::size_t point, std::size_t axis) const;
-  void read_cases();
+  SweepAxis read_cases();
   // Requests arrive by rate or by concurrency: of both, what the command line says stands, and two in one place are a
   // fault.
-  void choose_how_requests_arrive();
-  void read_axis(const std::string& word);
+  void choose_how_requests_arrive(std::vector<SweepAxis>& axes);
+  // Returns nothing where nobody says the word.
+  std::optional<SweepAxis> read_axis(const std::string& word);
   // A word as whoever said it wrote it: "--rate", or "rate" of the file.
   std::string typed(const std::string& word) const;
   // Files lie beside the one that names them.
@@ -64,7 +57,7 @@ class ServeStudy {
   const Given& given_;
   std::filesystem::path folder_;
   Arguments& arguments_;
-  std::vector<ServeAxis> axes_;
+  PointSequence points_{{}, {}};
 };
 
 }  // namespace c3sim::study

@@ -1,4 +1,4 @@
-#include "study/ask/serve_study.h"
+#include "study/sweep/serve_study.h"
 
 #include <algorithm>
 #include <utility>
@@ -41,21 +41,25 @@ ReadText read_text_of(const std::string& word, const std::string& text) {
 
 ServeStudy::ServeStudy(sim::Section root, const Given& given, const std::filesystem::path& file, Arguments& arguments)
     : root_(root), given_(given), folder_(file.parent_path()), arguments_(arguments) {
-  if (root_.has("cases")) read_cases();
-  for (const std::string& word : word_names()) read_axis(word);
-  choose_how_requests_arrive();
+  std::vector<SweepAxis> axes;
+  if (root_.has("cases")) axes.push_back(read_cases());
+  for (const std::string& word : word_names()) {
+    if (std::optional<SweepAxis> axis = read_axis(word)) axes.push_back(std::move(*axis));
+  }
+  choose_how_requests_arrive(axes);
+  points_ = PointSequence(std::move(axes), {});
 }
 
-void ServeStudy::choose_how_requests_arrive() {
-  const auto axis_of = [&](std::string_view word) { return std::ranges::find(axes_, word, &ServeAxis::name); };
+void ServeStudy::choose_how_requests_arrive(std::vector<SweepAxis>& axes) {
+  const auto axis_of = [&axes](std::string_view word) { return std::ranges::find(axes, word, &SweepAxis::name); };
   for (const std::string by_rate : {"rate", "stages"}) {
     const auto concurrency = axis_of("concurrency");
     const auto rate = axis_of(by_rate);
-    if (concurrency == axes_.end() || rate == axes_.end()) continue;
+    if (concurrency == axes.end() || rate == axes.end()) continue;
     // No concurrency, 0, is by rate.
-    if (std::ranges::count(concurrency->alternatives, "0", &ServeAlternative::label) > 0) continue;
+    if (concurrency->place_of("0") < concurrency->values.size()) continue;
     if (given_.contains("concurrency") != given_.contains(by_rate)) {
-      axes_.erase(given_.contains(by_rate) ? concurrency : rate);
+      axes.erase(given_.contains(by_rate) ? concurrency : rate);
     } else {
       fault(by_rate,
             "is how often requests arrive, and with a concurrency each arrives when another ends: one of both "
@@ -64,23 +68,24 @@ void ServeStudy::choose_how_requests_arrive() {
   }
 }
 
-void ServeStudy::read_cases() {
-  ServeAxis axis{cases, {}};
+SweepAxis ServeStudy::read_cases() {
+  SweepAxis axis;
+  axis.name = cases;
   for (sim::Section& section : root_.list("cases")) {
-    ServeAlternative one{section.text("name"), {}};
+    AxisValue one{section.text("name"), {}};
     for (const std::string& word : word_names()) {
       if (!section.has(word)) continue;
-      one.words.emplace_back(word, placed(word, section.text(word)));
-      const std::string why = read_text_of(word, one.words.back().second).why_not;
+      one.assignments.push_back({word, placed(word, section.text(word))});
+      const std::string why = read_text_of(word, one.assignments.back().value).why_not;
       if (!why.empty()) section.fault(word, why);
     }
-    axis.alternatives.push_back(std::move(one));
+    axis.values.push_back(std::move(one));
   }
-  if (axis.alternatives.empty()) root_.fault("cases", "at least one case is needed");
-  axes_.push_back(std::move(axis));
+  if (axis.values.empty()) root_.fault("cases", "at least one case is needed");
+  return axis;
 }
 
-void ServeStudy::read_axis(const std::string& word) {
+std::optional<SweepAxis> ServeStudy::read_axis(const std::string& word) {
   std::vector<std::string> texts;
   if (root_.has(word)) {
     for (const std::string& text : root_.texts(word)) texts.push_back(placed(word, text));
@@ -103,12 +108,14 @@ void ServeStudy::read_axis(const std::string& word) {
     all.push_back(read_text_of(word, text));
     if (!all.back().why_not.empty()) fault(word, all.back().why_not);
   }
-  ServeAxis axis{word, {}};
+  if (texts.empty()) return {};
+  SweepAxis axis;
+  axis.name = word;
   for (const ReadText& one :
        arguments_.each_once(typed(word), std::move(all), [](const auto& read) { return read.text; })) {
-    axis.alternatives.push_back({one.text, {{word, one.text}}});
+    axis.values.push_back({one.text, {{word, one.text}}});
   }
-  if (!texts.empty()) axes_.push_back(std::move(axis));
+  return axis;
 }
 
 std::string ServeStudy::placed(const std::string& word, const std::string& text) const {
@@ -124,28 +131,11 @@ std::string ServeStudy::typed(const std::string& word) const {
   return given_.contains(word) ? Option{.name = word, .form = {}, .help = {}}.typed() : word;
 }
 
-std::size_t ServeStudy::size() const {
-  std::size_t points = 1;
-  for (const ServeAxis& axis : axes_) points *= axis.alternatives.size();
-  return points;
-}
-
-const ServeAlternative& ServeStudy::alternative(std::size_t point, std::size_t axis) const {
-  for (std::size_t after = axis + 1; after < axes_.size(); ++after) point /= axes_[after].alternatives.size();
-  return axes_[axis].alternatives[point % axes_[axis].alternatives.size()];
-}
-
-std::vector<std::string> ServeStudy::labels(std::size_t point) const {
-  std::vector<std::string> labels;
-  for (std::size_t axis = 0; axis < axes_.size(); ++axis) labels.push_back(alternative(point, axis).label);
-  return labels;
-}
-
-ServeQuestion ServeStudy::question(std::size_t point) const {
+ServeQuestion ServeStudy::question(const Point& point) const {
   Given words;
-  for (std::size_t axis = axes_.size(); axis-- > 0;) {  // cases come first, and so last here
-    for (const auto& [word, text] : alternative(point, axis).words) {
-      if (axes_[axis].name != cases || !given_.contains(word)) words[word] = {text};
+  for (std::size_t axis = axes().size(); axis-- > 0;) {  // cases come first, and so last here
+    for (const Assignment& word : point.values[axis].assignments) {
+      if (axes()[axis].name != cases || !given_.contains(word.name)) words[word.name] = {word.value};
     }
   }
   ServeQuestion question;

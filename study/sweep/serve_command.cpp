@@ -8,13 +8,13 @@
 #include <span>
 
 #include "sim/config/config.h"
+#include "study/ask/answers.h"
 #include "study/ask/command.h"
-#include "study/ask/question_columns.h"
-#include "study/ask/sensitivity.h"
-#include "study/ask/serve_study.h"
+#include "study/ask/uncertainty.h"
 #include "study/ask/words.h"
 #include "study/serve/serve.h"
 #include "study/step/step_fidelity.h"
+#include "study/sweep/serve_study.h"
 #include "study/work/config_folders.h"
 
 namespace c3sim::study {
@@ -203,14 +203,14 @@ namespace {
 constexpr auto load_axis = "rate";  // what curves are drawn over
 
 struct ServedPoint {
-  std::vector<std::string> labels;
+  Point point;
   ServeResult result;
 };
 
 std::vector<std::size_t> varying(const ServeStudy& study) {
   std::vector<std::size_t> places;
   for (std::size_t a = 0; a < study.axes().size(); ++a) {
-    if (study.axes()[a].alternatives.size() > 1) places.push_back(a);
+    if (study.axes()[a].varies()) places.push_back(a);
   }
   return places;
 }
@@ -219,7 +219,7 @@ std::vector<std::size_t> varying(const ServeStudy& study) {
 std::string name_of(const ServeStudy& study, const ServedPoint& point, std::string_view but) {
   std::string name;
   for (const std::size_t a : varying(study)) {
-    if (study.axes()[a].name != but) name += (name.empty() ? "" : ", ") + point.labels[a];
+    if (study.axes()[a].name != but) name += (name.empty() ? "" : ", ") + point.point.values[a].label;
   }
   return name;
 }
@@ -249,7 +249,7 @@ ResultTable table_of(const ServeStudy& study, const std::vector<ServedPoint>& po
   std::vector<std::vector<AskedWord>> asked;
   for (const ServedPoint& point : points) {
     std::vector<Cell> cells;
-    for (const std::size_t a : varying(study)) cells.emplace_back(point.labels[a]);
+    for (const std::size_t a : varying(study)) cells.emplace_back(point.point.values[a].label);
     const std::vector<Cell> answer = serve_cells(point.result);
     cells.insert(cells.end(), answer.begin(), answer.end());
     cells.emplace_back(std::string(to_string(serving_fidelity(point.result.question, platform, operators))));
@@ -261,7 +261,7 @@ ResultTable table_of(const ServeStudy& study, const std::vector<ServedPoint>& po
 
 std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPoint>& points) {
   std::vector<Chart> charts;
-  const auto is_load = [](const ServeAxis& axis) { return axis.name == load_axis && axis.alternatives.size() > 1; };
+  const auto is_load = [](const SweepAxis& axis) { return axis.name == load_axis && axis.varies(); };
   if (std::ranges::none_of(study.axes(), is_load)) return charts;
   const std::vector<Column> columns = serve_columns();
   struct Curve {
@@ -321,7 +321,7 @@ NamedTable over_time(const ServeStudy& study, const std::vector<ServedPoint>& po
     for (const LoadSample& sample : load.samples()) {
       const std::array<double, 3> values{sample.waiting, sample.running, 100.0 * sample.cache};
       std::vector<Cell> cells;
-      for (const std::size_t a : varying(study)) cells.emplace_back(point.labels[a]);
+      for (const std::size_t a : varying(study)) cells.emplace_back(point.point.values[a].label);
       cells.emplace_back(from);
       for (std::size_t i = 0; i < values.size(); ++i) {
         cells.emplace_back(values[i]);
@@ -342,8 +342,8 @@ double per_second_of(const Latencies& times) { return 1.0 / sim::to_seconds(time
 
 // What each case gains over the first one, at its best: by the times of both, or tokens a second.
 std::optional<ResultTable> gains_of(const ServeStudy& study, const std::vector<ServedPoint>& points) {
-  const ServeAxis& cases = study.axes().front();
-  if (cases.name != "case" || cases.alternatives.size() < 2) return {};
+  const SweepAxis& cases = study.axes().front();
+  if (cases.name != "case" || !cases.varies()) return {};
   struct Gain {
     const char* key;
     const char* heading;
@@ -360,9 +360,9 @@ std::optional<ResultTable> gains_of(const ServeStudy& study, const std::vector<S
     columns.push_back({std::string(gain.key) + "_at", "at", ""});
   }
   ResultTable table(std::move(columns));
-  const std::size_t of_case = points.size() / cases.alternatives.size();
-  for (std::size_t c = 1; c < cases.alternatives.size(); ++c) {
-    std::vector<Cell> cells{cases.alternatives[c].label};
+  const std::size_t of_case = points.size() / cases.values.size();
+  for (std::size_t c = 1; c < cases.values.size(); ++c) {
+    std::vector<Cell> cells{cases.values[c].label};
     for (const Gain& gain : gains) {
       const auto at = [&](std::size_t p) {
         return gain.of(points[c * of_case + p].result.served) / gain.of(points[p].result.served);
@@ -383,7 +383,7 @@ void check(ServeStudy& study, ServeMachine& machine) {
   for (std::size_t point = 0; point < study.size(); ++point) {
     std::vector<sim::Fault> faults;
     try {
-      faults = machine.faults_of(study.question(point));
+      faults = machine.faults_of(study.question(study.point(point)));
     } catch (const sim::ConfigError& error) {
       faults = error.faults();
       if (faults.front().where == "--model") faults.front().where = "model";
@@ -420,17 +420,18 @@ Results answer_serve(Request& request) {
   const std::size_t simulated = std::clamp<std::size_t>(200 / study.size(), 1, 8);
   std::vector<ServedPoint> points;
   std::vector<ServeResult> results;
-  for (std::size_t point = 0; point < study.size(); ++point) {
-    points.push_back({study.labels(point), machine.ask(study.question(point), simulated)});
+  for (std::size_t index = 0; index < study.size(); ++index) {
+    const Point point = study.point(index);
+    points.push_back({point, machine.ask(study.question(point), simulated)});
     results.push_back(points.back().result);
-    if (request.progress()) request.progress()(point + 1, study.size());
+    if (request.progress()) request.progress()(index + 1, study.size());
   }
   Results answer{platform.spec.name, {}, {}, {}};
   answer.title = about;
   answer.tables.push_back({"results", "", table_of(study, points, platform), true, curves_of(study, points)});
   if (std::optional<ResultTable> gains = gains_of(study, points)) {
     answer.tables.push_back({"gains",
-                             fmt::format("At its best, over {}", study.axes().front().alternatives.front().label),
+                             fmt::format("At its best, over {}", study.axes().front().values.front().label),
                              std::move(*gains),
                              true,
                              {},
@@ -443,9 +444,7 @@ Results answer_serve(Request& request) {
     const auto again = [&](Testbed& other) {
       ServeMachine varied(other.platform());
       std::vector<ServedPoint> served;
-      for (std::size_t point = 0; point < study.size(); ++point) {
-        served.push_back({points[point].labels, varied.ask(points[point].result.question, 0)});
-      }
+      for (const ServedPoint& one : points) served.push_back({one.point, varied.ask(one.result.question, 0)});
       return Results{other.platform().name, {{"results", "", table_of(study, served, platform)}}};
     };
     answer.tables.push_back(sensitivity_of(quantity, platform, again, request.progress()));
