@@ -19,8 +19,6 @@
 #include "study/run/testbed.h"
 #include "study/step/step.h"
 #include "study/step/step_carriers.h"
-#include "study/step/step_faults.h"
-#include "study/step/step_fidelity.h"
 #include "study/step/step_graph.h"
 #include "study/uncertainty/ensemble.h"
 #include "study/work/config_folders.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "study/step/step.h"
-#include "study/step/step_faults.h"
 
 namespace c3sim::study {
 

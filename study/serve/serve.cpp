@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "study/step/step_faults.h"
+#include "study/step/step.h"
 #include "study/step/step_memory.h"
 #include "study/work/config_folders.h"
 #include "study/work/fault_list.h"
@@ -264,17 +264,9 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
       question.trace.empty() ? drawn_requests(question, longest) : traced_requests(question.trace, longest);
   DrawnBatches drawn(question.seed, simulated);
   ServeResult result;
-  result.served = serve(*source, groups,
-                        {.replicas = question.replicas,
-                         .router = question.router,
-                         .concurrency = question.concurrency,
-                         .limits = question.limits,
-                         .frontend = question.frontend,
-                         .sees_batch = [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); }});
-  result.cut = source->cut();
-  result.rejected = source->rejected();
-  result.first_rejected = source->first_rejected();
-  result.without_output = source->without_output();
+  result.served =
+      serve(*source, groups, question, [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); });
+  result.requests = source->counts();
   result.remarks = model_of(question).ignored;
   for (const auto& [batch, group] : drawn.batches()) {
     if (const std::optional<double> error = batch_times(steps[group], question).error(batch))

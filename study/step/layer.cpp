@@ -1,5 +1,7 @@
 #include "study/step/layer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "study/step/fine_grain.h"
+#include "study/work/pieces.h"
 
 namespace c3sim::study {
 
@@ -178,6 +180,48 @@ constexpr std::array before_fused{
     ExpertPass{"sort", Kind::softmax, "route", Over::copies, Element::single, 6}};
 constexpr std::size_t fused_routing_passes = 1;  // of these, which choose experts
 constexpr std::array behind_fused{ExpertPass{"sum", Kind::elementwise, "sum_copies", Over::features}};
+
+// Tensor-parallel products whose GPUs share out the tokens between them, in pieces (FiCCO, arXiv 2512.10236; for a GEMM
+// by itself study/work/dependent.h): the tokens of all GPUs are gathered piece by piece while products of those before
+// are computed, and results are reduced and scattered piece by piece while the next are.
+constexpr auto piece_stream = "pieces";
+
+std::string piece_name(const std::string& of, int piece) { return fmt::format("{}_{}", of, piece); }
+
+Written move(StepWriter& writer, const std::string& name, models::CollectiveKind kind, std::int64_t tokens,
+             std::int64_t features) {
+  return writer.collective(name, kind, elements_of(tokens, features) * writer.element(), writer.question().tp,
+                           piece_stream);
+}
+
+// In so many pieces of whole tokens. What comes before is the shard of the stream that a GPU has; gathers and
+// reductions take turns on a stream of their own.
+void write_gathered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in,
+                            int pieces) {
+  const Written shard = writer.last();
+  for (int piece = 0; piece < pieces; ++piece) {
+    const std::int64_t tokens = piece_of(writer.tokens(), pieces, piece);
+    const Written gather =
+        move(writer, piece_name(name + "_gather", piece), models::CollectiveKind::all_gather, tokens, in);
+    if (piece == 0) writer.wait(shard);  // the others lie behind it
+    writer.gemm(piece_name(name, piece), out, in, tokens);
+    writer.wait(gather);
+  }
+}
+
+// Returns what scatters the pieces, for which whoever needs the whole result waits.
+std::vector<Written> write_scattered_product(StepWriter& writer, const std::string& name, std::int64_t out,
+                                             std::int64_t in, int pieces) {
+  std::vector<Written> scatters;
+  for (int piece = 0; piece < pieces; ++piece) {
+    const std::int64_t tokens = piece_of(writer.tokens(), pieces, piece);
+    const Written product = writer.gemm(piece_name(name, piece), out, in, tokens);
+    scatters.push_back(
+        move(writer, piece_name(name + "_scatter", piece), models::CollectiveKind::reduce_scatter, tokens, out));
+    writer.wait(product);
+  }
+  return scatters;
+}
 
 class Forward {
  public:

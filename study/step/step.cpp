@@ -11,22 +11,18 @@
 #include <optional>
 #include <utility>
 
-#include "sim/config/config_error.h"
+#include "sim/overloaded.h"
 #include "study/run/power_meter.h"
 #include "study/run/queue_time.h"
 #include "study/run/testbed.h"
 #include "study/run/timeline.h"
-#include "study/step/part_of_step.h"
 #include "study/step/pipeline_run.h"
 #include "study/step/step_carriers.h"
-#include "study/step/step_faults.h"
 #include "study/step/step_graph.h"
 
 namespace c3sim::study {
 
 namespace {
-
-double seconds_of(const BusyTimes& times) { return sim::to_seconds(length_of(times)).value(); }
 
 constexpr double same_period = 5e-4;  // of a layer: what differs by less takes as long
 
@@ -99,12 +95,13 @@ class StepRun {
   static bool alike(const StepTotals& one, const StepTotals& before, const StepTotals& other,
                     const StepTotals& before_other) {
     const double tolerance = same_period * std::abs(one.time - before.time);
-    return std::ranges::all_of(std::array{&StepTotals::time, &StepTotals::compute, &StepTotals::communication,
-                                          &StepTotals::exposed, &StepTotals::host},
-                               [&](auto of) {
-                                 const double period = one.*of - before.*of;
-                                 return std::abs(period - (other.*of - before_other.*of)) <= tolerance;
-                               });
+    return std::ranges::all_of(
+        std::array<double StepTotals::*, 5>{&StepTotals::time, &StepTotals::compute, &StepTotals::communication,
+                                            &StepTotals::exposed, &StepTotals::host},
+        [&](auto of) {
+          const double period = one.*of - before.*of;
+          return std::abs(period - (other.*of - before_other.*of)) <= tolerance;
+        });
   }
 
   // Of each kind few, and, of each that has more, what one fewer of it would take.
@@ -196,10 +193,7 @@ class StepRun {
     seen.time -= sim::to_seconds(question_.pause).value();
     const double share = 1.0 / static_cast<double>(stages.size());
     for (const auto& [compute, communication, launching] : stages) {
-      seen.compute += share * seconds_of(compute);
-      seen.communication += share * seconds_of(communication);
-      seen.exposed += share * seconds_of(communication - compute);
-      seen.host += share * seconds_of(launching - compute - communication);
+      seen += busy_seconds(compute, communication, launching) * share;
     }
     return seen;
   }
@@ -223,7 +217,7 @@ double seconds_or_never(const std::function<double()>& seconds) {
 StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, const StepQuestion& question,
                                   std::span<const ElementwiseOperator> operators) {
   const std::int64_t few = std::min<std::int64_t>(2, question.stage_layers());
-  const std::vector<StepCollective> collectives = collectives_of(step_blocks(question, operators, 1, platform));
+  const std::vector<StepCollective> collectives = collectives_of(question, operators, platform);
   const auto times = [&](const std::vector<StepQuestion>& questions) {
     std::vector<double> seconds;
     for (const StepQuestion& one : questions) {
@@ -235,6 +229,14 @@ StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, const St
     return seconds;
   };
   return descend(with_all_chosen(question, collectives), decisions_by_kind(question, collectives), times);
+}
+
+// Of kernels or launches that no row of fitted_to is about, by the parameters of their own.
+Fidelity by_parameters(const Platform& platform, std::string_view of) {
+  const bool is_measured = std::ranges::any_of(platform.parameters, [of](const sim::Parameter& parameter) {
+    return parameter.path.starts_with(of) && (parameter.kind == "measured" || parameter.kind == "fitted");
+  });
+  return is_measured ? Fidelity::extrapolated : Fidelity::assumed;
 }
 
 }  // namespace
@@ -286,6 +288,23 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   const std::int64_t shown = simulated == in_whole ? simulated_layers : simulated;
   run.show(std::min(question.stage_layers(), question.has_turns() ? layers_of_stage : shown), result);
   return result;
+}
+
+Fidelity fidelity_of(const StepQuestion& question, const Platform& platform,
+                     std::span<const ElementwiseOperator> operators) {
+  Fidelity weakest = Fidelity::extrapolated;
+  if (!question.graph) weakest = weaker(weakest, by_parameters(platform, "host.framework_call"));
+  const auto of_work = sim::Overloaded{
+      [&](const models::GemmShape& shape) { return fidelity_of(shape, platform.spec.gpu.cus(), platform.spec); },
+      [&](const models::CollectiveSpec& collective) { return fidelity_of(collective, platform.spec); },
+      [&](const models::SdmaCopySpec& copy) { return fidelity_of(copy, platform.spec); },
+      [&](const models::AttentionShape&) { return by_parameters(platform, "gpu.attention."); },
+      [&](const models::FusedSpec&) { return Fidelity::assumed; },  // no machine of today has them
+      [&](const auto&) { return by_parameters(platform, "gpu.streams."); }};
+  for (const StepBlock& block : step_blocks(question, operators, 1, platform.spec)) {
+    for (const StepOperation& one : block.operations) weakest = weaker(weakest, std::visit(of_work, one.work));
+  }
+  return weakest;
 }
 
 }  // namespace c3sim::study

@@ -47,10 +47,15 @@ std::vector<StepCollective> collectives_of(std::span<const StepBlock> blocks) {
   return collectives;
 }
 
+std::vector<StepCollective> collectives_of(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+                                           const models::PlatformSpec& platform) {
+  return collectives_of(step_blocks(question, operators, 1, platform));
+}
+
 std::vector<sim::Fault> faults_of_carriers(const StepQuestion& question, const models::PlatformSpec& platform,
                                            std::span<const ElementwiseOperator> operators) {
   if (question.chosen.empty() && !question.channels) return {};
-  const std::vector<StepCollective> collectives = collectives_of(step_blocks(question, operators, 1, platform));
+  const std::vector<StepCollective> collectives = collectives_of(question, operators, platform);
   std::vector<sim::Fault> faults;
   for (const auto& [name, carrier] : question.chosen) {
     if (std::ranges::count(collectives, name, &StepCollective::name) > 0) continue;

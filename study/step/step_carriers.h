@@ -22,6 +22,8 @@ struct StepCollective {
 };
 // In the order of the step, each name once.
 std::vector<StepCollective> collectives_of(std::span<const StepBlock> blocks);
+std::vector<StepCollective> collectives_of(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
+                                           const models::PlatformSpec& platform);
 
 // What is wrong with the carriers and channels that a question without other faults asks for.
 std::vector<sim::Fault> faults_of_carriers(const StepQuestion& question, const models::PlatformSpec& platform,

@@ -81,7 +81,7 @@ TEST(Requests, CountThoseThatAreCut) {
   for (const auto& [longest, cut] : {std::pair(1100, 0), {1099, 10}}) {
     const auto source = drawn_requests({.requests = 10, .prompt = 1000, .output = 100}, longest);
     EXPECT_EQ(all(*source).size(), 10u);
-    EXPECT_EQ(source->cut(), cut);
+    EXPECT_EQ(source->counts().cut, cut);
   }
 }
 
@@ -115,8 +115,8 @@ TEST(Requests, AreReadFromAFile) {
 TEST(Requests, ThatAreTooLongAreRejectedAndNamed) {
   const auto source = source_of(heading + "\n0,100,10\n1,8000,193\n2,8000,192\n");
   EXPECT_EQ(all(*source).size(), 2u);
-  EXPECT_EQ(source->rejected(), 1);
-  EXPECT_THAT(source->first_rejected(), ElementsAre("requests.csv:3 (8000 tokens and 193 of output)"));
+  EXPECT_EQ(source->counts().rejected, 1);
+  EXPECT_THAT(source->counts().first_rejected, ElementsAre("requests.csv:3 (8000 tokens and 193 of output)"));
 }
 
 // 46.68 s past the minute, then 50.95 s: 4.27 s later. The third, at 18:16 UTC as well, is 9.27 s behind the first.
@@ -143,7 +143,7 @@ TEST(Requests, OfBurstGptAreThoseThatWereAnswered) {
       "45,ChatGPT,1087,0,1087,Conversation log\n"
       "118,GPT-4,417,276,693,API log\n");
   EXPECT_THAT(all(*source), ElementsAre(ServeRequest{after(0), 472, 18}, ServeRequest{after(113.0), 417, 276}));
-  EXPECT_EQ(source->without_output(), 1);
+  EXPECT_EQ(source->counts().without_output, 1);
 }
 
 // The first two begin with ids 0 and 1, of 512 tokens each; the third shares nothing. Of a prompt of 600 tokens all of

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "study/run/power_meter.h"
-#include "study/step/part_of_step.h"
+#include "study/step/step_graph.h"
 #include "tests/study/step/step_questions.h"
 #include "tests/testing.h"
 

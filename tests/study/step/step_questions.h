@@ -8,7 +8,6 @@
 
 #include "study/ask/words.h"
 #include "study/step/step.h"
-#include "study/step/step_faults.h"
 #include "study/work/operators.h"
 #include "tests/study/test_platform.h"
 

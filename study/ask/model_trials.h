@@ -1,4 +1,5 @@
-// A whole step as programs time it, as one of the trials of study/ask/trial.h.
+// Whole models as trials of study/ask/trial.h: a step as programs time it, and requests over time as a benchmark client
+// measures them.
 #pragma once
 
 #include <compare>
@@ -7,10 +8,13 @@
 
 #include "study/ask/figure.h"
 #include "study/run/testbed.h"
+#include "study/serve/serve_question.h"
 #include "study/step/step_operation.h"
 #include "study/step/step_question.h"
 
 namespace c3sim::study {
+
+class ServeMachine;
 
 struct StepTrial {
   StepQuestion question;
@@ -33,5 +37,16 @@ struct StepRoofline {
   sim::Seconds communication;
 };
 StepRoofline roofline(const StepTrial& trial, const models::PlatformSpec& platform);
+
+struct ServeTrial {
+  ServeQuestion question;  // its model by name
+  auto operator<=>(const ServeTrial&) const = default;
+};
+
+// The first of its faults, or why its model is not read; empty if it can be asked.
+std::string why_impossible(ServeMachine& machine, const ServeTrial& trial);
+
+// Times to the first token, per further token and to the last one, and tokens a second.
+Figures observe(ServeMachine& machine, const ServeTrial& trial);
 
 }  // namespace c3sim::study
