@@ -10,7 +10,6 @@
 #include <array>
 #include <deque>
 #include <filesystem>
-#include <map>
 #include <set>
 #include <span>
 #include <string>

@@ -66,7 +66,7 @@ std::string why_impossible(const Testbed& testbed, const StepTrial& trial) {
 }
 
 Figures observe(Testbed& testbed, const StepTrial& trial) {
-  const StepResult result = ask(testbed.platform(), trial.question, testbed.operators(), testbed.factor());
+  const StepResult result = ask({testbed.platform(), testbed.operators()}, trial.question, testbed.factor());
   const sim::Time all = std::accumulate(result.by_kind.begin(), result.by_kind.end(), sim::Time(0));
   const sim::Time kernels = trial.kind ? result.time_of(*trial.kind) : all;
   return {{Figure::time, sim::to_seconds(result.time).value()},
@@ -80,7 +80,7 @@ StepRoofline roofline(const StepTrial& trial, const models::PlatformSpec& platfo
   StepRoofline sums;
   const StepQuestion& question = trial.question;
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
-  for (const StepBlock& block : step_blocks(question, operators, question.stage_layers(), platform)) {
+  for (const StepBlock& block : step_blocks(question, question.stage_layers(), {platform, operators})) {
     const double times = static_cast<double>(std::max<std::int64_t>(1, block.layers)) * block.share(question.gpus());
     for (const StepOperation& one : block.operations) {
       for (const StepPart& part : parts_of(one, {}, platform)) {

@@ -12,13 +12,12 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "models/platform/platform_spec.h"
 #include "sim/units.h"
+#include "study/step/step_operation.h"
 #include "study/step/step_question.h"
-#include "study/work/operators.h"
 
 namespace c3sim::study {
 
@@ -58,10 +57,9 @@ enum class BatchGrid { fine, coarse };
 
 class BatchTimes {
  public:
-  // Both outlive it. `question`: of any batch, its model and how it is launched included; batches have so many tokens
+  // `question`: of any batch, its model and how it is launched included; batches have so many tokens
   // at most, and those of more than `captured` tokens are launched op by op whatever the question says.
-  BatchTimes(const models::PlatformSpec& platform, const StepQuestion& question,
-             std::span<const ElementwiseOperator> operators, std::int64_t most_tokens,
+  BatchTimes(const StepMachine& machine, const StepQuestion& question, std::int64_t most_tokens,
              std::int64_t captured = std::int64_t{1} << 40, BatchGrid fineness = BatchGrid::fine);
 
   BatchCost cost(const Batch& batch);
@@ -92,10 +90,9 @@ class BatchTimes {
   // Of a batch of one token, which the host takes longer to launch than the GPUs to compute.
   Cost launched_by_op(bool decodes) const;
 
-  const models::PlatformSpec& platform_;
+  StepMachine machine_;
   models::PlatformSpec roomy_;  // the same with memory for any point of the grid, of which batches need not come near
   StepQuestion question_;
-  std::span<const ElementwiseOperator> operators_;
   std::int64_t captured_;  // tokens of the largest batch that is launched from a graph
   // By whether all sequences decode.
   std::map<bool, Cost> launches_;

@@ -55,12 +55,10 @@ class ServeMachine {
  private:
   const ReadModel& model(const std::string& name, const std::string& ignored_keys = {}, const std::string& like = {});
   const ReadModel& model_of(const ServeQuestion& question);
-  void complete(ServeQuestion& question);
   // The same step of the model that drafts; nothing where none does.
   std::optional<StepQuestion> draft_of(const ServeQuestion& question, StepQuestion step);
   std::int64_t cache_blocks(const ServeQuestion& question, const StepQuestion& step);
   std::int64_t longest_request(const ServeQuestion& question);
-  void check_draft(const ServeQuestion& question, FaultList& faults);
   void check_lengths(const ServeQuestion& question, FaultList& faults);
   BatchCosts costs_of(const ServeQuestion& question, const StepQuestion& step);
   ServingGroup group_of(const ServeQuestion& question, const StepQuestion& step, bool is_first);

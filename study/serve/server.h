@@ -138,16 +138,22 @@ class BlockCache {
   Prefixes prefixes_;
 };
 
+// What a server is, and what it takes for what it does.
+struct ServingGroup {
+  ServerSpec spec;
+  BatchCosts costs;
+  // What a fetch of so many tokens takes, by itself, of beginnings or of prompts that the group before it has computed;
+  // they follow one another. And what it and a batch cost each other, if anything.
+  std::function<sim::Time(std::int64_t tokens)> fetch_time;
+  std::function<FetchSlowdown(const Batch& batch)> beside{};
+};
+
 class Server {
  public:
-  // What a fetch of so many tokens takes, by itself; they follow one another. And what it and a batch cost each other.
-  using FetchTime = std::function<sim::Time(std::int64_t tokens)>;
-  using Beside = std::function<FetchSlowdown(const Batch& batch)>;
   // The next sequence, that comes no earlier than the one before; asked for again where there was none yet.
   using Incoming = std::function<std::optional<Sequence>()>;
 
-  Server(ServerSpec spec, BatchCosts costs, FetchTime fetch_time, Beside beside, Incoming incoming,
-         ServerEvents events);
+  Server(ServingGroup group, Incoming incoming, ServerEvents events);
 
   // When it can go on; nothing where it waits for somebody else, or is done.
   std::optional<sim::Time> next();
@@ -164,7 +170,7 @@ class Server {
   std::int64_t waiting() const { return static_cast<std::int64_t>(preempted_.size()) + (head_ ? 1 : 0); }
 
  private:
-  std::int64_t blocks_of(std::int64_t tokens) const { return (tokens + spec_.block - 1) / spec_.block; }
+  std::int64_t blocks_of(std::int64_t tokens) const { return (tokens + group_.spec.block - 1) / group_.spec.block; }
   // Whole blocks of the beginning; the last token of a prompt is always computed, as it gives the first of the output.
   std::int64_t beginning(const ServeRequest& request) const;
   const Sequence* head();
@@ -186,10 +192,7 @@ class Server {
   void cache(Sequence& sequence, std::int64_t tokens);
   void free(const Sequence& sequence);
 
-  ServerSpec spec_;
-  BatchCosts costs_;
-  FetchTime fetch_time_;
-  Beside beside_;
+  ServingGroup group_;
   Incoming incoming_;
   ServerEvents events_;
   BlockCache cache_;

@@ -128,10 +128,9 @@ class Serving {
     const Server::Incoming incoming = [queue = place == 0 ? &routed_[replica] : &handed_[replica]] {
       return taken_from(*queue);
     };
-    ServerSpec spec = group.spec;
-    spec.seed += replica;
-    servers_.push_back(
-        std::make_unique<Server>(spec, group.costs, group.fetch_time, group.beside, incoming, std::move(events)));
+    ServingGroup own = group;
+    own.spec.seed += replica;
+    servers_.push_back(std::make_unique<Server>(std::move(own), incoming, std::move(events)));
   }
 
   static std::optional<Sequence> taken_from(std::deque<Sequence>& queue) {

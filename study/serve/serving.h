@@ -14,13 +14,6 @@
 
 namespace c3sim::study {
 
-struct ServingGroup {
-  ServerSpec spec;
-  BatchCosts costs;
-  Server::FetchTime fetch_time;  // into it, of beginnings, or of prompts that the group before it has computed
-  Server::Beside beside{};
-};
-
 // Is told of every batch, and of which group of a replica it is.
 using SeesBatch = std::function<void(const Batch& batch, std::size_t group)>;
 

@@ -295,7 +295,7 @@ class PipelineRun {
         few_(few_of_pipeline(question)),
         testbed_(testbed),
         unlaunched_(without_launches(testbed.platform()), testbed.factor()),
-        run_{part_of(few_pipeline_blocks(question, operators, unlaunched_.platform()), few_.pause, unlaunched_),
+        run_{part_of(few_pipeline_blocks(question, {unlaunched_.platform(), operators}), few_.pause, unlaunched_),
              few_.pp} {
     for (int stage = 0; stage < question.pp; ++stage) {
       std::vector<std::int64_t>& of_kinds = run_.layers.emplace_back();
@@ -528,8 +528,7 @@ StepQuestion few_of_pipeline(const StepQuestion& question) {
   return few;
 }
 
-std::vector<StepBlock> few_pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                           const models::PlatformSpec& platform) {
+std::vector<StepBlock> few_pipeline_blocks(const StepQuestion& question, const StepMachine& machine) {
   const StepQuestion few = few_of_pipeline(question);
   std::vector<StageLayers> stages(static_cast<std::size_t>(few.pp));
   for (int stage = 0; stage < question.pp; ++stage) {
@@ -543,7 +542,7 @@ std::vector<StepBlock> few_pipeline_blocks(const StepQuestion& question, std::sp
     }
     if (question.layers_of(stage) == question.stage_layers()) layers.updated = groups;
   }
-  return pipeline_blocks(few, operators, stages, platform);
+  return pipeline_blocks(few, stages, machine);
 }
 
 PipelineStep pipeline_step(const StepQuestion& question, std::span<const ElementwiseOperator> operators,

@@ -71,14 +71,12 @@ models::PlatformSpec launching(models::PlatformSpec platform, models::LaunchMode
 // are simulated: then nothing follows from anything, and it is what a run of experiment_text() says.
 inline constexpr std::int64_t simulated_layers = 4;
 inline constexpr std::int64_t in_whole = std::numeric_limits<std::int64_t>::max();
-StepResult ask(const models::PlatformSpec& platform, const StepQuestion& question,
-               std::span<const ElementwiseOperator> operators, const Testbed::Factor& factor = {},
+StepResult ask(const StepMachine& machine, const StepQuestion& question, const Testbed::Factor& factor = {},
                std::int64_t simulated = simulated_layers);
 
 // About as many seconds, for comparisons: of few layers where more would have to be simulated until they repeat.
 // Infinite where the step cannot be done.
-double about(const models::PlatformSpec& platform, const StepQuestion& question,
-             std::span<const ElementwiseOperator> operators);
+double about(const StepMachine& machine, const StepQuestion& question);
 
 // A step is backed as far as the least backed of its parts. Its products and collectives count as they would alone.
 // Attention, kernels that go through arrays and, op by op, launches by the host are assumed where no parameter of
@@ -87,14 +85,13 @@ double about(const models::PlatformSpec& platform, const StepQuestion& question,
 Fidelity fidelity_of(const StepQuestion& question, const Platform& platform,
                      std::span<const ElementwiseOperator> operators);
 
-Results to_tables(const StepResult& result, const models::PlatformSpec& platform,
-                  std::span<const ElementwiseOperator> operators);
+Results to_tables(const StepResult& result, const StepMachine& machine);
 // "9.108 s": in the unit that leaves one to three digits before the point.
 std::string time_in_words(sim::Seconds time);
 
-// The step as an experiment that c3sim run takes, and that takes as long. `machine`: lines that say which platform it
-// is for; that of the platform's name where there are none. Throws sim::ConfigError where it is more than run takes.
-std::string experiment_text(const StepQuestion& question, const models::PlatformSpec& platform,
-                            std::span<const ElementwiseOperator> operators, const std::string& machine = {});
+// The step as an experiment that c3sim run takes, and that takes as long. `machine_lines` say which platform it is for;
+// that of the platform's name where there are none. Throws sim::ConfigError where it is more than run takes.
+std::string experiment_text(const StepQuestion& question, const StepMachine& machine,
+                            const std::string& machine_lines = {});
 
 }  // namespace c3sim::study

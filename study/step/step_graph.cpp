@@ -72,14 +72,12 @@ class OneHalf {
   std::string awaited_;   // the last one that communicates, until something waits for it
 };
 
-std::vector<StepBlock> blocks_of_two_batches(std::span<LayerGroup> groups,
-                                             std::span<const ElementwiseOperator> operators,
-                                             const models::PlatformSpec& platform) {
+std::vector<StepBlock> blocks_of_two_batches(std::span<LayerGroup> groups, const StepMachine& machine) {
   std::vector<StepBlock> halves;
   for (LayerGroup& group : groups) {
     group.question.batch /= 2;
-    StepWriter writer(group.question, operators, platform, group.prefix);
-    write_forward(writer, "");
+    StepWriter writer(group.question, machine, group.prefix);
+    write_forward(writer);
     halves.push_back({group.layers, writer.take()});
   }
   return two_batches(halves);
@@ -99,12 +97,11 @@ std::vector<StepBlock> two_batches(std::span<const StepBlock> layers) {
   return blocks;
 }
 
-std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                   FewLayers layers, const models::PlatformSpec& platform) {
+std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layers, const StepMachine& machine) {
   if (question.has_turns()) {
-    return pipeline_blocks(question, operators, std::min(layers.each, question.stage_layers()), platform);
+    return pipeline_blocks(question, std::min(layers.each, question.stage_layers()), machine);
   }
-  StepWriter writer(question, operators, platform);
+  StepWriter writer(question, machine);
   const bool whole = !question.layers.has_value();
   std::vector<StepBlock> blocks;
   const auto block = [&](StepWriter& of, std::int64_t repeats) {
@@ -117,7 +114,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
   std::erase_if(groups, [](const LayerGroup& group) { return group.layers == 0; });
   const auto each = [&](auto& order, const auto& write) {
     for (const LayerGroup& group : order) {
-      StepWriter of_group(group.question, operators, platform, group.prefix);
+      StepWriter of_group(group.question, machine, group.prefix);
       write(of_group);
       block(of_group, group.layers);
     }
@@ -126,14 +123,14 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
   if (whole) write_embedding(writer);
   block(writer, 0);
   if (question.overlap == Overlap::two_batches) {
-    for (StepBlock& alternating : blocks_of_two_batches(groups, operators, platform)) {
+    for (StepBlock& alternating : blocks_of_two_batches(groups, machine)) {
       blocks.push_back(std::move(alternating));
     }
   } else {
     each(groups, [&](StepWriter& of_group) {
       std::vector<Gather> gathers;
       if (question.shard == Shard::full) gathers = write_gather(of_group, "");
-      wait_for_layer_before(of_group, gathers, write_forward(of_group, ""));
+      wait_for_layer_before(of_group, gathers, write_forward(of_group));
     });
   }
   if (whole) write_head(writer);
@@ -147,11 +144,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
   each(groups, [&](StepWriter& of_group) {
     std::vector<Gather> gathers;
     if (question.shard == Shard::full) gathers = write_gather(of_group, "backward_");
-    if (question.recompute) {
-      of_group.do_again(true);
-      write_forward(of_group, "again_");
-      of_group.do_again(false);
-    }
+    if (question.recompute) write_forward(of_group, true);
     const std::vector<ProductGradients> gradients = write_backward(of_group);
     wait_for_layer_before(of_group, gathers, of_group.last());
     const std::vector<Written> reduced = write_reduction(of_group, gathers, gradients);
@@ -169,13 +162,12 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
 namespace {
 
 // Every micro-batch has the same products: one is written.
-sim::Flops products_of_all_gpus(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                const models::PlatformSpec& platform) {
+sim::Flops products_of_all_gpus(const StepQuestion& question, const StepMachine& machine) {
   StepQuestion once = question;
   once.micro = 1;
   once.batch /= question.micro;
   sim::Flops flops;
-  for (const StepBlock& block : step_blocks(once, operators, once.stage_layers(), platform)) {
+  for (const StepBlock& block : step_blocks(once, once.stage_layers(), machine)) {
     const auto layers = static_cast<double>(std::max<std::int64_t>(1, block.layers));
     const double times = question.micro * layers * block.share(once.gpus()) * once.gpus();
     for (const StepOperation& one : block.operations) {
@@ -190,13 +182,12 @@ sim::Flops products_of_all_gpus(const StepQuestion& question, std::span<const El
 
 }  // namespace
 
-ProductFlops product_flops(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                           const models::PlatformSpec& platform) {
+ProductFlops product_flops(const StepQuestion& question, const StepMachine& machine) {
   StepQuestion on_one = question;
   on_one.batch *= question.dp;
   static_cast<Split&>(on_one) = {};
-  const sim::Flops of_all = products_of_all_gpus(question, operators, platform);
-  return {of_all, question.gpus() == 1 ? of_all : products_of_all_gpus(on_one, operators, platform)};
+  const sim::Flops of_all = products_of_all_gpus(question, machine);
+  return {of_all, question.gpus() == 1 ? of_all : products_of_all_gpus(on_one, machine)};
 }
 
 OperationGraph graph_of(std::span<const StepBlock> blocks, const models::PlatformSpec& platform, sim::Time pause) {
@@ -245,7 +236,7 @@ std::vector<PartOfStep::Place> PartOfStep::places() const {
 
 PartOfStep part_of(const StepQuestion& question, std::span<const ElementwiseOperator> operators, const Testbed& testbed,
                    FewLayers layers, const std::function<bool(const StepBlock&)>& leaves_out) {
-  std::vector<StepBlock> blocks = step_blocks(question, operators, layers, testbed.platform());
+  std::vector<StepBlock> blocks = step_blocks(question, layers, {testbed.platform(), operators});
   if (leaves_out) std::erase_if(blocks, leaves_out);
   return part_of(std::move(blocks), question.pause, testbed);
 }

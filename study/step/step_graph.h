@@ -1,12 +1,8 @@
 // A step as operations on streams, and so many of its layers as a schedule that a machine can run.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "study/run/testbed.h"
@@ -19,8 +15,7 @@ namespace c3sim::study {
 
 // The step of a question that has no faults, with so many layers of each kind, of each stage. Throws sim::ConfigError
 // where the configurations lack an operator.
-std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                   FewLayers layers, const models::PlatformSpec& platform);
+std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layers, const StepMachine& machine);
 
 // Operations of the products of all GPUs together, and of one GPU that does it all by itself. What is done again, as
 // results were not kept, does not count. A split repeats the difference: a router's products, heads of keys and values,
@@ -31,8 +26,7 @@ struct ProductFlops {
   sim::Flops repeated() const { return of_all_gpus - on_one; }
   bool some_are_repeated() const { return repeated() > 1e-9 * on_one; }
 };
-ProductFlops product_flops(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                           const models::PlatformSpec& platform);
+ProductFlops product_flops(const StepQuestion& question, const StepMachine& machine);
 
 // Expanded, on all GPUs of the platform; resolved. A framework launches it: all that begins with a kernel is queued.
 // Before it hosts pause, which is an operation of that name.

@@ -25,8 +25,7 @@ constexpr double impossible_time = std::numeric_limits<double>::infinity();
 // Steps on one platform, each asked once.
 class StepTimetable {
  public:
-  StepTimetable(const models::PlatformSpec& platform, std::span<const ElementwiseOperator> operators, int jobs)
-      : platform_(platform), operators_(operators), jobs_(jobs) {}
+  StepTimetable(const StepMachine& machine, int jobs) : machine_(machine), jobs_(jobs) {}
 
   std::vector<double> times(const std::vector<StepQuestion>& questions) {
     std::vector<const StepQuestion*> unknown;
@@ -36,7 +35,7 @@ class StepTimetable {
     }
     std::vector<double> found(unknown.size());
     for_each_index(
-        unknown.size(), [&](std::size_t i) { found[i] = about(platform_, *unknown[i], operators_); }, {}, jobs_);
+        unknown.size(), [&](std::size_t i) { found[i] = about(machine_, *unknown[i]); }, {}, jobs_);
     for (std::size_t i = 0; i < unknown.size(); ++i) seconds_[*unknown[i]] = found[i];
     std::vector<double> all;
     for (const StepQuestion& one : questions) all.push_back(seconds_.at(one));
@@ -45,45 +44,23 @@ class StepTimetable {
   double time(const StepQuestion& question) { return times({question}).front(); }
 
  private:
-  const models::PlatformSpec& platform_;
-  std::span<const ElementwiseOperator> operators_;
+  StepMachine machine_;
   int jobs_;
   std::map<StepQuestion, double> seconds_;
 };
 
 StepDecision carrier_decision(const StepCollective& collective, const models::PlatformSpec& platform) {
-  const std::vector<CollectiveCarrier> carriers = carriers_for(collective, platform);
-  return [carriers, name = collective.name](const StepQuestion& now) {
-    std::vector<StepQuestion> others;
-    for (const CollectiveCarrier& carrier : carriers) {
-      if (carrier == now.chosen.at(name)) continue;
-      others.push_back(now);
-      others.back().chosen[name] = carrier;
-    }
-    return others;
-  };
+  StepDecision decision;
+  for (const CollectiveCarrier& carrier : carriers_for(collective, platform)) {
+    decision.emplace_back([carrier, name = collective.name](StepQuestion& now) { now.chosen[name] = carrier; });
+  }
+  return decision;
 }
 
 // Half and twice as many, as all halves alike have been tried.
 StepDecision pieces_decision(std::optional<int> StepQuestion::*pieces) {
-  return [pieces](const StepQuestion& now) {
-    std::vector<StepQuestion> others;
-    for (const int count : {*(now.*pieces) / 2, *(now.*pieces) * 2}) {
-      if (count == 0) continue;
-      others.push_back(now);
-      others.back().*pieces = count;
-    }
-    return others;
-  };
-}
-
-// All by one carrier, where it can, with the library's channels.
-StepQuestion all_by(StepQuestion question, models::Backend backend, bool prelaunch) {
-  question.chosen.clear();
-  question.collectives = backend;
-  question.prelaunch = prelaunch;
-  if (backend != models::Backend::sdma) question.variant = models::SdmaVariant::pcpy;
-  return question;
+  return {[pieces](StepQuestion& now) { now.*pieces = std::max(1, *(now.*pieces) / 2); },
+          [pieces](StepQuestion& now) { now.*pieces = 2 * *(now.*pieces); }};
 }
 
 using StepWays = std::vector<StepWay>;
@@ -92,38 +69,46 @@ StepWay way_of(std::string collectives, const StepQuestion& question) {
   return {to_string(question), std::move(collectives), question};
 }
 
-// RCCL, engines with commands queued as the step goes and beforehand, and the others.
+// RCCL, engines with commands queued as the step goes and beforehand, and the others, each for all collectives that
+// were not chosen one by one.
 StepWays ways_by_one(const StepQuestion& question) {
-  using enum models::Backend;
-  StepWays ways{way_of("rccl", all_by(question, rccl, false)), way_of("sdma", all_by(question, sdma, false)),
-                way_of("sdma, prelaunched", all_by(question, sdma, true))};
-  for (const models::Backend backend : {one_shot, two_shot}) {
-    ways.push_back(way_of(std::string(models::to_string(backend)), all_by(question, backend, false)));
+  StepWays ways;
+  for (const auto& [name, backend] : sim::choices_of<models::Backend>()) {
+    const bool by_engines = backend == models::Backend::sdma;
+    StepWay way = way_of(std::string(name), question);
+    way.question.collectives = backend;
+    way.question.prelaunch = false;
+    if (!by_engines) way.question.variant = models::SdmaVariant::pcpy;
+    ways.push_back(way);
+    if (!by_engines) continue;
+    way.collectives += ", prelaunched";
+    way.question.prelaunch = true;
+    ways.push_back(way);
   }
   return ways;
 }
 
-// Each carrier for all, from which single collectives may then go another way.
-std::vector<StepQuestion> with_other_carrier(const StepQuestion& now, std::span<const StepCollective> collectives) {
-  std::vector<StepQuestion> others;
-  for (const StepWay& way : ways_by_one(now)) others.push_back(with_all_chosen(way.question, collectives));
-  return others;
+StepQuestion with_none_chosen(StepQuestion question) {
+  question.chosen.clear();
+  return question;
 }
 
 std::vector<StepDecision> decisions_of(const StepQuestion& question, std::span<const StepCollective> collectives,
                                        const models::PlatformSpec& platform) {
   std::vector<StepDecision> decisions;
-  decisions.emplace_back([collectives](const StepQuestion& now) { return with_other_carrier(now, collectives); });
+  // Each carrier for all, from which single collectives may then go another way.
+  StepDecision& by_one = decisions.emplace_back();
+  for (std::size_t way = 0; way < ways_by_one(question).size(); ++way) {
+    by_one.emplace_back([way, collectives](StepQuestion& now) {
+      now = with_all_chosen(ways_by_one(with_none_chosen(now))[way].question, collectives);
+    });
+  }
   if (question.pieces) {
     decisions.push_back(pieces_decision(&StepQuestion::pieces));
     decisions.push_back(pieces_decision(&StepQuestion::ffn_pieces));
   }
   for (const StepCollective& collective : collectives) decisions.push_back(carrier_decision(collective, platform));
-  decisions.emplace_back([](const StepQuestion& now) {
-    StepQuestion other = now;
-    other.prelaunch = !now.prelaunch;
-    return std::vector{other};
-  });
+  decisions.push_back({[](StepQuestion& now) { now.prelaunch = !now.prelaunch; }});
   return decisions;
 }
 
@@ -139,7 +124,7 @@ StepQuestion plainly(StepQuestion question, std::span<const StepCollective> coll
 }
 
 std::vector<std::pair<std::string, StepWays>> rules_for(const StepQuestion& tuned) {
-  const StepWays by_one = ways_by_one(tuned);
+  const StepWays by_one = ways_by_one(with_none_chosen(tuned));
   const StepWays by_rccl{by_one[0]};
   const StepWays by_engines{by_one[1], by_one[2]};
   StepWay usual = way_of("tuned", tuned);
@@ -295,25 +280,16 @@ std::vector<StepQuestion> splits_of(const StepQuestion& question, const models::
 
 // The carriers that differ for this step, with and without commands queued beforehand.
 StepWays carried(const StepQuestion& split) {
-  StepWays ways;
   const bool communicates =
       split.pp > 1 || split.tp * split.ep * split.cp > 1 || (split.replicas() > 1 && split.trains());
   if (!communicates) return {way_of("none", split)};
-  const bool only_sends = split.stage_gpus() == 1;  // stages of one GPU: by kernels or engines, as they compute
-  for (const auto& [name, carrier] : sim::choices_of<Carrier>()) {
-    if (carrier.fuses) continue;    // what no machine of today has is nothing to choose
-    if (carrier.by_size) continue;  // each collective has its own choice
-    const bool by_engines = carrier == models::Backend::sdma;
-    if (only_sends && carrier != models::Backend::rccl && !by_engines) continue;
-    StepQuestion way = split;
-    way.collectives = carrier;
-    way.prelaunch = false;
-    if (carrier.backend && !by_engines) way.variant = models::SdmaVariant::pcpy;
-    ways.push_back(way_of(std::string(name), way));
-    if (!by_engines || only_sends) continue;
-    way.prelaunch = true;
-    ways.push_back(way_of("sdma, prelaunched", way));
-  }
+  StepWays ways = ways_by_one(split);
+  StepWay& of_each_kind = ways.emplace_back(way_of("auto", split));
+  of_each_kind.question.collectives = Carrier(std::nullopt);
+  of_each_kind.question.prelaunch = false;
+  if (split.stage_gpus() > 1) return ways;
+  // Stages of one GPU only send: by kernels, or by engines as they compute.
+  std::erase_if(ways, [](const StepWay& way) { return way.collectives != "rccl" && way.collectives != "sdma"; });
   return ways;
 }
 
@@ -352,12 +328,11 @@ constexpr double most_lost_beside = 1.2;
 
 double in_milliseconds(sim::Time time) { return sim::to_microseconds(time) / 1e3; }
 
-void simulate(StepWays& ways, const models::PlatformSpec& platform, std::span<const ElementwiseOperator> operators,
-              const Progress& progress, int jobs) {
+void simulate(StepWays& ways, const StepMachine& machine, const Progress& progress, int jobs) {
   const auto simulate_one = [&](std::size_t place) {
     StepWay& way = ways[place];
     try {
-      way.result = ask(platform, way.question, operators);
+      way.result = ask(machine, way.question);
     } catch (const sim::ConfigError& error) {
       way.why_not = error.faults().front().what;
     }
@@ -409,15 +384,16 @@ StepWays others_of(const std::vector<StepWays>& splits, const StepWays& first, c
 
 }  // namespace
 
-LayerTuning tune_layer(const models::PlatformSpec& platform, const StepResult& start, std::string split,
-                       std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
+LayerTuning tune_layer(const StepMachine& machine, const StepResult& start, std::string split, const Progress& progress,
+                       int jobs) {
+  const models::PlatformSpec& platform = machine.platform;
   StepQuestion question = start.question;
   if (!question.collectives.backend) question.collectives = models::Backend::rccl;
-  const std::vector<StepCollective> collectives = collectives_of(question, operators, platform);
+  const std::vector<StepCollective> collectives = collectives_of(question, machine);
   question = with_all_chosen(question, collectives);
   if (question.pieces) question.ffn_pieces = question.pieces;
   const std::vector<StepDecision> decisions = decisions_of(question, collectives, platform);
-  StepTimetable timetable(platform, operators, jobs);
+  StepTimetable timetable(machine, jobs);
   std::size_t asked = 0;
   const std::size_t decided_of = 1 + decisions.size();
   const auto times = [&](const std::vector<StepQuestion>& questions) {
@@ -426,13 +402,13 @@ LayerTuning tune_layer(const models::PlatformSpec& platform, const StepResult& s
     return seconds;
   };
   StepQuestion tuned = descend(question, decisions, times, least_step_gain);
-  LayerTuning tuning{std::move(split), start.time, ask(platform, plainly(tuned, collectives), operators), {}, {}};
+  LayerTuning tuning{std::move(split), start.time, ask(machine, plainly(tuned, collectives)), {}, {}};
   // Where layers do not repeat at once, what seemed faster may not be.
   if (tuning.result.time > start.time) {
     tuned = question;
-    tuning.result = ask(platform, plainly(tuned, collectives), operators);
+    tuning.result = ask(machine, plainly(tuned, collectives));
   }
-  const std::vector<StepCollective> tuned_collectives = collectives_of(tuned, operators, platform);
+  const std::vector<StepCollective> tuned_collectives = collectives_of(tuned, machine);
   std::vector<StepQuestion> shown;
   for (const StepCollective& collective : tuned_collectives) {
     std::ranges::move(carried_otherwise(tuned, collective), std::back_inserter(shown));
@@ -448,19 +424,18 @@ LayerTuning tune_layer(const models::PlatformSpec& platform, const StepResult& s
   return tuning;
 }
 
-StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
-                std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
+StepTuning tune(const StepMachine& machine, const StepQuestion& question, const Progress& progress, int jobs) {
   StepTuning tuning;
-  const std::vector<StepWays> splits = ways_of_splits(platform, question, tuning.untried);
+  const std::vector<StepWays> splits = ways_of_splits(machine.platform, question, tuning.untried);
   StepWays ways;
   for (const StepWays& split : splits) ways.push_back(split.front());
-  simulate(ways, platform, operators, progress, jobs);
+  simulate(ways, machine, progress, jobs);
   StepWays others = others_of(splits, ways, question, tuning.untried);
-  simulate(others, platform, operators, progress, jobs);
+  simulate(others, machine, progress, jobs);
   std::ranges::move(others, std::back_inserter(ways));
   for (StepWay& way : ways) (way.result ? tuning.choices : tuning.untried).push_back(std::move(way));
   if (tuning.choices.empty()) {
-    std::vector<sim::Fault> faults = faults_of(question, platform);
+    std::vector<sim::Fault> faults = faults_of(question, machine.platform);
     if (faults.empty()) faults.push_back({"step", "", tuning.untried.front().why_not});
     throw sim::ConfigError(std::move(faults));
   }
@@ -479,7 +454,7 @@ StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& questi
   for (const StepWay* const start : {&best, fastest_of_own == tuning.choices.end() ? &best : &*fastest_of_own}) {
     const bool is_known = !tuning.layers.empty() && tuning.layers.front().split == start->split;
     if (is_known || !has_collectives(*start->result)) continue;
-    tuning.layers.push_back(tune_layer(platform, *start->result, start->split, operators, progress, jobs));
+    tuning.layers.push_back(tune_layer(machine, *start->result, start->split, progress, jobs));
   }
   return tuning;
 }

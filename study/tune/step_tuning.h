@@ -60,8 +60,8 @@ struct LayerTuning {
 // From where `start` is, by one decision after the other: what carries all collectives; the pieces of each half of a
 // layer, where there are any; what carries each, in the order of the step; whether commands of engines are queued
 // beforehand. The step must have a collective.
-LayerTuning tune_layer(const models::PlatformSpec& platform, const StepResult& start, std::string split,
-                       std::span<const ElementwiseOperator> operators, const Progress& progress = {}, int jobs = 0);
+LayerTuning tune_layer(const StepMachine& machine, const StepResult& start, std::string split,
+                       const Progress& progress = {}, int jobs = 0);
 
 // A way to do the same step: the same GPUs, sequences and tokens.
 struct StepWay {
@@ -84,8 +84,7 @@ struct StepTuning {
 // be the fastest, by everything else that may carry its collectives and in pieces that a prefill's products may gather
 // and reduce. Throws sim::ConfigError with the question's own faults where no way is possible. `jobs` is the number of
 // threads; 0 takes one per core.
-StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
-                std::span<const ElementwiseOperator> operators, const Progress& progress = {}, int jobs = 0);
+StepTuning tune(const StepMachine& machine, const StepQuestion& question, const Progress& progress = {}, int jobs = 0);
 
 // With the commands that ask for tuned steps; `beside` is what these say of the model and the platform.
 Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform, const Given& beside = {});

@@ -12,7 +12,7 @@ StepQuestion llama_8b() { return step_of("--model llama3-8b"); }
 
 class BatchTimesTest : public ::testing::Test {
  protected:
-  BatchTimes times_{mi300x_spec(), llama_8b(), step_operators(), 8192};
+  BatchTimes times_{step_machine(), llama_8b(), 8192};
 };
 
 Batch decoding(std::int64_t sequences, std::int64_t context) {
@@ -49,7 +49,7 @@ TEST_F(BatchTimesTest, GrowWithWhatIsComputed) {
 
 // Few tokens take the host's time to launch, many that of the GPUs.
 TEST_F(BatchTimesTest, LaunchedOpByOpAreThoseOfTheHostUntilTheGpusTakeLonger) {
-  BatchTimes by_op(mi300x_spec(), changed(llama_8b(), "--graph no"), step_operators(), 8192);
+  BatchTimes by_op(step_machine(), changed(llama_8b(), "--graph no"), 8192);
   EXPECT_GT(2 * by_op.cost(decoding(1, 128)).time, 3 * times_.cost(decoding(1, 128)).time);
   EXPECT_EQ(by_op.cost(decoding(1, 128)).time, by_op.cost(decoding(8, 128)).time);
   EXPECT_EQ(by_op.cost(chunk(8192, 0)).time, times_.cost(chunk(8192, 0)).time);

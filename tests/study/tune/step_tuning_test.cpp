@@ -12,10 +12,10 @@ namespace {
 const std::string decode_on_two = "--model llama3-8b --phase decode --layers 2 --batch 8 --context 1024 --tp 2 ";
 const std::string prefill_on_two = "--model llama3-8b --phase prefill --layers 2 --tp 2 ";
 
-StepTuning tuned(const std::string& options) { return tune(mi300x_spec(), step_of(options), step_operators()); }
+StepTuning tuned(const std::string& options) { return tune(step_machine(), step_of(options)); }
 
 LayerTuning tuned_layer(const StepResult& start, const std::string& split) {
-  return tune_layer(mi300x_spec(), start, split, step_operators());
+  return tune_layer(step_machine(), start, split);
 }
 
 // Two GPUs share out tensors, by one of five carriers (engines in two ways) and auto, or sequences, between which
