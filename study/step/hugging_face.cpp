@@ -348,12 +348,7 @@ class ConfigJson {
   }
   // A key that nobody reads, where it is there: it must say what is computed anyway.
   void require_unread(const std::string& key, const Json& same) {
-    if (!says(key) || is_read(key)) return;
-    Json accepted = Json::array();
-    accepted.push_back(same);
-    Json only = Json::object();
-    only[key] = accepted;
-    require(only);
+    if (says(key) && !is_read(key)) require(Json::object({{key, Json::array({same})}}));
   }
 
   // Throws where anything was found, keys among it that nobody read and that change what is computed, for all that is
