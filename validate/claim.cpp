@@ -162,6 +162,7 @@ study::ResultTable table_of_serving(const ClaimStudy& study, const ClaimInputs& 
   config.check();
   const study::SweepAxis& cases = map.axes().front();
   const std::size_t points = map.size() / cases.values.size();
+  const std::vector<study::Shown<study::ServeResult>> shown = study::shown_of_serving();
   std::vector<study::Column> columns;
   for (std::size_t axis = 1; axis < map.axes().size(); ++axis) {
     columns.push_back({map.axes()[axis].name, map.axes()[axis].name, ""});
@@ -172,9 +173,9 @@ study::ResultTable table_of_serving(const ClaimStudy& study, const ClaimInputs& 
     if (place == cases.values.size())
       throw sim::ConfigError({{file.string(), "cases", "none is named '" + name + "'"}});
     firsts.push_back(place * points);
-    for (study::Column column : study::serve_columns()) {
-      column.key = name + "_" + column.key;
-      columns.push_back(std::move(column));
+    for (const study::Shown<study::ServeResult>& one : shown) {
+      columns.push_back(one.column);
+      columns.back().key = name + "_" + one.column.key;
     }
   }
   study::ServeMachine machine(inputs.testbed.platform());
@@ -184,9 +185,8 @@ study::ResultTable table_of_serving(const ClaimStudy& study, const ClaimInputs& 
     std::vector<study::Cell> row;
     for (std::size_t axis = 1; axis < values.size(); ++axis) row.push_back(values[axis].label);
     for (const std::size_t first : firsts) {
-      for (study::Cell& cell : study::serve_cells(machine.ask(map.question(map.point(first + point)), 0))) {
-        row.push_back(std::move(cell));
-      }
+      const study::ServeResult result = machine.ask(map.question(map.point(first + point)), 0);
+      for (const study::Shown<study::ServeResult>& one : shown) row.push_back(one.cell(result));
     }
     table.add_row(std::move(row));
   }

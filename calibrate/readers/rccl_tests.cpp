@@ -2,11 +2,6 @@
 //
 // The text that all_reduce_perf and its siblings print has comments that describe the test, a table with the times of
 // every size, and in between what MPI, the library and the shell had to say.
-//
-// The JSON that rccl-tests and nccl-tests write has one record per size with the times of both runs (nccl-tests, -J
-// FILE: size, out_of_place {time, nwrong}, in_place {...}, beside args, config and devices), or one per run
-// (rccl-tests, -Z json -x FILE: name, nodes, ranks, gpusPerRank, or gpus where it is built without MPI, size, inPlace,
-// time, wrong). The rows that rccl-tests writes with -Z csv have the same names. Times are in microseconds.
 #include "calibrate/readers/rccl_tests.h"
 
 #include <fmt/format.h>
@@ -15,7 +10,6 @@
 #include <array>
 #include <deque>
 #include <filesystem>
-#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -23,11 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/readers/json_records.h"
 #include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/log_reading.h"
 #include "sim/config/config_text.h"
-#include "sim/config/csv_lexer.h"
 
 namespace c3sim::calibrate {
 
@@ -62,40 +54,6 @@ const TestedCollective* collective_called(std::string_view word) {
 
 namespace {
 
-struct RcclTest {
-  const TestedCollective* collective = nullptr;    // null: not said
-  int processes = 0, threads = 0, gpus_each = 0;   // 0: not said
-  int aggregated = 1;                              // operations in one group
-  int graph = 0;                                   // more than 0: launched as a graph
-  int blocking = 0;                                // more than 0: the host waits for each before the next (-z 1)
-  std::optional<models::RcclAlgorithm> algorithm;  // that NCCL_DEBUG tells to have been taken: NVLS, or a ring or tree
-  std::set<int> ranks;
-  std::set<std::string, std::less<>> hosts;
-  int hosts_said = 0;       // where they are counted but not named
-  bool has_groups = false;  // several communicators at once
-
-  // How many take part; 0: not said.
-  int gpus() const {
-    if (!ranks.empty()) return std::min(*ranks.rbegin() + 1, most_units);
-    if (gpus_each == 0) return 0;
-    const std::int64_t here = std::int64_t{gpus_each} * std::max(threads, 1);
-    // Each GPU may have a process of its own.
-    if (processes == 0 && here == 1) return 0;
-    return static_cast<int>(std::min(here * std::max(processes, 1), std::int64_t{most_units}));
-  }
-  // Why none of its rows can be compared; empty if they can.
-  std::string why_not() const {
-    const int nodes = std::max(static_cast<int>(hosts.size()), hosts_said);
-    if (!collective->kind) return fmt::format("{} has no model", collective->name);
-    if (nodes > 1) return fmt::format("it ran on {} hosts: only one node has a model", nodes);
-    if (has_groups) return "several groups of GPUs at once have no model";
-    if (aggregated > 1) return fmt::format("{} operations launched as one have no model", aggregated);
-    if (gpus() == 1)
-      return "a collective of one GPU moves nothing (processes that know of no other: MPI=1 builds them)";
-    return {};
-  }
-};
-
 // The number behind the first of these options; nothing where none of them is there.
 std::optional<int> option(std::span<const std::string_view> words, std::initializer_list<std::string_view> names) {
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
@@ -123,9 +81,28 @@ const TestedCollective* collective_of_file(std::string_view file) {
   return only;
 }
 
-// What a command line says of the test that it runs: its collective, `mpirun -np`, -t, -g, -G, -m, -z. False where none
-// of the words is a test's program.
-bool read_command(std::span<const std::string_view> words, RcclTest& test) {
+}  // namespace
+
+int RcclTest::gpus() const {
+  if (!ranks.empty()) return std::min(*ranks.rbegin() + 1, most_units);
+  if (gpus_each == 0) return 0;
+  const std::int64_t here = std::int64_t{gpus_each} * std::max(threads, 1);
+  // Each GPU may have a process of its own.
+  if (processes == 0 && here == 1) return 0;
+  return static_cast<int>(std::min(here * std::max(processes, 1), std::int64_t{most_units}));
+}
+
+std::string RcclTest::why_not() const {
+  const int nodes = std::max(static_cast<int>(hosts.size()), hosts_said);
+  if (!collective->kind) return fmt::format("{} has no model", collective->name);
+  if (nodes > 1) return fmt::format("it ran on {} hosts: only one node has a model", nodes);
+  if (has_groups) return "several groups of GPUs at once have no model";
+  if (aggregated > 1) return fmt::format("{} operations launched as one have no model", aggregated);
+  if (gpus() == 1) return "a collective of one GPU moves nothing (processes that know of no other: MPI=1 builds them)";
+  return {};
+}
+
+bool RcclTest::read_command(std::span<const std::string_view> words) {
   const auto program_of = [](std::string_view word) { return word.substr(word.rfind('/') + 1); };  // npos + 1 is 0
   const auto program = std::ranges::find_if(words, [&](std::string_view word) {
     return word.ends_with("_perf") && collective_called(program_of(word)) != nullptr;
@@ -133,33 +110,28 @@ bool read_command(std::span<const std::string_view> words, RcclTest& test) {
   if (program == words.end()) return false;
   const auto before = words.first(static_cast<std::size_t>(program - words.begin()));
   const auto behind = words.subspan(before.size() + 1);
-  test.collective = collective_called(program_of(*program));
+  collective = collective_called(program_of(*program));
   static const LogPattern launcher("(?:^|/)(?:mpirun|mpiexec|orterun|prterun|srun)$");
   if (std::ranges::any_of(before, [](std::string_view word) { return launcher.is_in(word); })) {
-    test.processes = option(before, {"-np", "-n", "--np"}).value_or(test.processes);
+    processes = option(before, {"-np", "-n", "--np"}).value_or(processes);
   }
-  test.threads = option(behind, {"-t", "--nthreads"}).value_or(test.threads);
-  test.gpus_each = option(behind, {"-g", "--ngpus"}).value_or(test.gpus_each);
-  test.aggregated = option(behind, {"-m", "--agg_iters"}).value_or(test.aggregated);
-  test.graph = option(behind, {"-G", "--hipgraph", "--cudagraph"}).value_or(test.graph);
-  test.blocking = option(behind, {"-z", "--blocking"}).value_or(test.blocking);
+  threads = option(behind, {"-t", "--nthreads"}).value_or(threads);
+  gpus_each = option(behind, {"-g", "--ngpus"}).value_or(gpus_each);
+  aggregated = option(behind, {"-m", "--agg_iters"}).value_or(aggregated);
+  graph = option(behind, {"-G", "--hipgraph", "--cudagraph"}).value_or(graph);
+  blocking = option(behind, {"-z", "--blocking"}).value_or(blocking);
   return true;
 }
 
-// One size: the whole array of one GPU. Both tools print the larger of what a GPU sends and what it receives
-// (common.cu: max(sendBytes, expectedBytes)) and divide it by the time for `algbw` (doc/PERFORMANCE.md): all that is
-// gathered, scattered from or exchanged, its own share included. That is what models::CollectiveSpec::bytes means.
-struct RcclRow {
-  int line = 0;
-  std::optional<sim::Bytes> bytes{};                 // none: 0
-  std::optional<double> out_of_place{}, in_place{};  // seconds
-  double wrong = 0.0;                                // elements with another value than they should have
-  models::ElementType dtype = models::ElementType::fp32;
-  bool of_host_time = false;  // its times are those of the calls alone
-};
+bool RcclTest::knows_collective(const LogCell& at, LogReading& log) {
+  if (collective == nullptr) collective = collective_of_file(log.name());
+  if (collective != nullptr) return true;
+  log.fault(at, "collective",
+            "the log does not say which one it measured; accepted are the command that ran it (all_reduce_perf), "
+            "or a file named after it: all_reduce.txt, all_gather, reduce_scatter, alltoall, broadcast");
+  return false;
+}
 
-// The time out of place, with that in place as its spread; or why the row is left out. These tests launch operations
-// back to back in a stream, unless they are told to wait for each or to replay a graph.
 void record(const RcclRow& row, const RcclTest& test, LogReading& log) {
   if (std::string why = test.why_not(); !why.empty()) return log.leave_out(row.line, std::move(why));
   if (!row.bytes) return log.leave_out(row.line, "nothing is moved: its size is 0");
@@ -190,7 +162,6 @@ void record(const RcclRow& row, const RcclTest& test, LogReading& log) {
           study::CollectiveTrial{spec}, seen, std::move(assignments));
 }
 
-// What a type of elements ("half", "bfloat16", "uint8") is to those who add it.
 models::ElementType element_type_called(std::string_view type) {
   using enum models::ElementType;
   static const LogPattern byte("^(?:u?int8|char)");
@@ -203,254 +174,12 @@ models::ElementType element_type_called(std::string_view type) {
   return type.starts_with("half") ? fp16 : fp32;
 }
 
-// Elements that came out wrong; "N/A" or -1 where nobody looked. 0 and a fault for other words.
 double wrong_elements(const LogCell& cell, std::string_view path, LogReading& log) {
   constexpr double unchecked = -1.0;
   return cell.text == "N/A" ? 0.0 : log.number(cell, unchecked, 1e18, path).value_or(0.0);
 }
 
-// Whether the log, or else the name of its file ("all_reduce_8gpus.log"), says which collective was run; where neither
-// does, a fault.
-bool knows_collective(RcclTest& test, const LogCell& at, LogReading& log) {
-  if (test.collective == nullptr) test.collective = collective_of_file(log.name());
-  if (test.collective != nullptr) return true;
-  log.fault(at, "collective",
-            "the log does not say which one it measured; accepted are the command that ran it (all_reduce_perf), "
-            "or a file named after it: all_reduce.txt, all_gather, reduce_scatter, alltoall, broadcast");
-  return false;
-}
-
-// A row, and the test that it is of, where the record says so itself.
-struct Result {
-  RcclRow row;
-  std::optional<RcclTest> test;
-  LogCell at;
-};
-
-class JsonReader {
- public:
-  explicit JsonReader(const std::string& name) : log_(name) {}
-
-  // Rows of values below the names of columns, which stand there again where runs were written to one file.
-  Reading read_csv(std::string_view text) && {
-    sim::CsvLexer lexer(text);
-    std::vector<std::string> names;
-    for (sim::CsvRow row; lexer.next(row);) {
-      if (is_heads(row)) {
-        names.clear();
-        for (const sim::CsvCell& cell : row.cells) names.push_back(plain_name(cell.text));
-        continue;
-      }
-      JsonRecord record{.path = "", .at = {.text = {}, .line = row.line}, .values = {}};
-      if (row.cells.size() != names.size() || row.bad_quote || !row.is_ended) {
-        log_.fault(record.at, "", fmt::format("{} cells and an end of line are accepted: cut short?", names.size()));
-        continue;
-      }
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        const sim::CsvCell& cell = row.cells[i];
-        if (!cell.text.empty()) record.values.push_back({names[i], std::string(cell.text), cell.line, cell.column});
-      }
-      if (record.has("inplace")) {
-        take_one_run(record);
-      } else {
-        log_.fault(record.at, "inplace", "is missing: 0 and 1 are accepted");
-      }
-    }
-    record_results();
-    return std::move(log_).take("no result: rows are accepted below their columns");
-  }
-  static bool is_heads(const sim::CsvRow& row) {
-    const auto names = [&row](std::string_view name) {
-      return std::ranges::any_of(row.cells, [name](const sim::CsvCell& one) { return plain_name(one.text) == name; });
-    };
-    return names("size") && names("inplace") && names("time") && names("busbw");
-  }
-
-  Reading read(std::string_view text) && {
-    const std::optional<JsonFault> fault = read_json_records(text, [this](const JsonRecord& record) { take(record); });
-    if (fault) log_.fault(fault->at, "", fault->what);
-    record_results();
-    return std::move(log_).take("no result: records with size, and out_of_place or inPlace, are accepted");
-  }
-
- private:
-  void take(const JsonRecord& record) {
-    const auto has_run = [&record](const std::string& run) {
-      return record.has(run + ".time") || record.has(run + ".cputime");
-    };
-    if (record.is_whole && record.has("inplace")) return take_one_run(record);
-    if (record.is_whole && (has_run("outofplace") || has_run("inplace"))) return take_both_runs(record);
-    if (record.path.empty()) return take_settings(record);
-    if (record.is_whole && record.has("rank")) take_device(record);
-  }
-
-  void take_settings(const JsonRecord& record) {
-    std::vector<std::string_view> command;
-    for (const JsonValue& value : record.values) {
-      if (value.key != "args") continue;
-      for (const LogCell& word : words_of(value.cell())) command.push_back(word.text);
-    }
-    read_command(command, test_);
-    for (const std::string_view key : {"collective", "name", "test"}) {
-      if (test_.collective == nullptr) test_.collective = collective_called(record.text(key));
-    }
-    for (const std::string prefix : {"", "config."}) {
-      read_units(record, prefix + "nthreads", 1, test_.threads);
-      read_units(record, prefix + "ngpus", 1, test_.gpus_each);
-      read_units(record, prefix + "aggiters", 1, test_.aggregated);
-      read_units(record, prefix + "graph", 0, test_.graph);
-      for (const char* const key : {"blocking", "blockingcoll", "blockingcollectives"})
-        read_units(record, prefix + key, 0, test_.blocking);
-    }
-  }
-
-  void take_device(const JsonRecord& record) {
-    const std::optional<int> rank =
-        log_.integer(record.find("rank")->cell(), 0, most_units - 1, record.path_of("rank"));
-    if (rank) test_.ranks.insert(*rank);
-    if (record.has("group")) test_.has_groups |= record.text("group") != "0";
-    for (const std::string_view key : {"devicename", "device", "name", "gpu"}) {
-      const std::string_view said = record.text(key);
-      if (std::ranges::any_of(said, sim::is_letter)) log_.set_gpu(said);
-    }
-    for (const std::string_view key : {"hostname", "host"}) {
-      if (record.has(key)) test_.hosts.emplace(record.text(key));
-    }
-  }
-
-  void take_both_runs(const JsonRecord& record) {
-    const std::size_t faults_before = log_.faults();
-    Result result{.row = row_of(record), .test = {}, .at = record.at};
-    if (!read_size(record, result.row)) return;
-    read_run(record, "outofplace", result.row.out_of_place, result.row);
-    read_run(record, "inplace", result.row.in_place, result.row);
-    if (log_.faults() == faults_before) results_.push_back(std::move(result));
-  }
-
-  static RcclRow row_of(const JsonRecord& record) {
-    return {.line = record.at.line, .dtype = element_type_called(record.text("type"))};
-  }
-
-  void take_one_run(const JsonRecord& record) {
-    const std::size_t faults_before = log_.faults();
-    Result result{.row = row_of(record), .test = test_of(record), .at = record.at};
-    const std::optional<bool> in_place = read_in_place(record);
-    if (!read_size(record, result.row) || !in_place) return;
-    RcclRow& row = result.row;
-    const auto time_of = [&](RcclRow& one) -> std::optional<double>& {
-      return *in_place ? one.in_place : one.out_of_place;
-    };
-    read_run(record, "", time_of(row), row);
-    if (log_.faults() != faults_before) return;
-
-    std::string pair;
-    for (const std::string_view key :
-         {"numcycle", "collective", "name", "ranks", "gpusperrank", "gpus", "size", "type", "redop"}) {
-      pair += std::string(record.text(key)) + '\n';
-    }
-    const auto [other, is_first] = unpaired_.try_emplace(std::move(pair), results_.size());
-    if (is_first || time_of(results_[other->second].row)) {
-      other->second = results_.size();
-      results_.push_back(std::move(result));
-      return;
-    }
-    RcclRow& first = results_[other->second].row;
-    time_of(first) = time_of(row);
-    first.wrong = std::max(first.wrong, row.wrong);
-  }
-
-  void read_run(const JsonRecord& record, const std::string& run, std::optional<double>& time, RcclRow& row) {
-    const std::string prefix = run.empty() ? "" : run + ".";
-    for (const std::string_view key : {"nwrong", "wrong"}) {
-      const JsonValue* const wrong = record.find(prefix + std::string(key));
-      if (wrong == nullptr) continue;
-      const std::string path = record.path_of(prefix + std::string(key));
-      row.wrong = std::max(row.wrong, wrong_elements(wrong->cell(), path, log_));
-    }
-    row.of_host_time |= record.has(prefix + "cputime");
-    const JsonValue* const said = record.find(prefix + (row.of_host_time ? "cputime" : "time"));
-    if (said == nullptr || said->text == "N/A" || !row.bytes) return;
-    time = log_.figure(said->cell(), study::Figure::time, record.path_of(prefix + "time"));
-  }
-
-  // False where it has none that can be read; 0 is one, and leaves the row without.
-  bool read_size(const JsonRecord& record, RcclRow& row) {
-    const JsonValue* const size = record.find("size");
-    if (size == nullptr) {
-      log_.fault(record.at, record.path_of("size"), "is missing: bytes are accepted");
-      return false;
-    }
-    if (size->text == "0") return true;
-    row.bytes = log_.bytes(size->cell(), record.path_of("size"));
-    return row.bytes.has_value();
-  }
-
-  RcclTest test_of(const JsonRecord& record) {
-    RcclTest test;
-    for (const std::string_view key : {"collective", "name"}) {
-      const JsonValue* const name = record.find(key);
-      if (name == nullptr || test.collective != nullptr) continue;
-      test.collective = collective_called(name->text);
-      if (test.collective != nullptr) continue;
-      log_.fault(name->cell(), record.path_of(key),
-                 shown(name->text) +
-                     " is not known: AllReduce, AllGather, ReduceScatter, AlltoAll and Broadcast are accepted");
-    }
-    read_units(record, "ranks", 1, test.processes);
-    read_units(record, "gpusperrank", 1, test.gpus_each);
-    if (test.processes == 0 && record.has("gpus")) {  // built without MPI: of one process
-      test.processes = 1;
-      read_units(record, "gpus", 1, test.gpus_each);
-    }
-    if (test.processes > 0 && test.gpus_each == 0) test.gpus_each = 1;
-    read_units(record, "nodes", 1, test.hosts_said);
-    return test;
-  }
-
-  std::optional<bool> read_in_place(const JsonRecord& record) {
-    const JsonValue& said = *record.find("inplace");
-    if (said.text == "0" || said.text == "false") return false;
-    if (said.text == "1" || said.text == "true") return true;
-    log_.fault(said.cell(), record.path_of("inPlace"), shown(said.text) + " is not known: 0 and 1 are accepted");
-    return {};
-  }
-
-  void read_units(const JsonRecord& record, std::string_view key, int low, int& value) {
-    const JsonValue* const said = record.find(key);
-    if (said == nullptr || said->text == "false") return;
-    if (said->text == "true") {
-      value = 1;
-    } else {
-      value = log_.integer(said->cell(), low, most_units, record.path_of(key)).value_or(value);
-    }
-  }
-
-  void record_results() {
-    for (Result& result : results_) {
-      RcclTest& test = result.test ? *result.test : test_;
-      if (test.collective == nullptr) test.collective = test_.collective;
-      if (!knows_collective(test, result.at, log_)) return;
-      record(result.row, test, log_);
-    }
-  }
-
-  LogReading log_;
-  RcclTest test_;  // of the whole text
-  std::vector<Result> results_;
-  std::map<std::string, std::size_t, std::less<>> unpaired_;  // of results_, by what their two runs have in common
-};
-
-bool is_csv_of_rccl_tests(std::string_view text) {
-  sim::CsvLexer lexer(text);
-  sim::CsvRow row;
-  return !is_json(text) && lexer.next(row) && JsonReader::is_heads(row);
-}
-
-bool is_json_of_rccl_tests(std::string_view text) {
-  if (!is_json(text)) return false;
-  const auto has = [text](std::string_view key) { return has_text(text, key); };
-  return has("\"out_of_place\"") || has("\"in_place\"") || (has("\"inPlace\"") && has("\"busBw\""));
-}
+namespace {
 
 // The words of a comment without the sign before them; none for other lines.
 LogCells comment_words(const LogCell& line) {
@@ -649,7 +378,7 @@ class RcclTextReader {
     const bool is_over = std::ranges::find(texts, "concluded:") != texts.end();
     const bool is_of_this = !heads_ || (is_over && test_.collective == nullptr);
     if (is_over && !is_of_this) return;
-    read_command(texts, is_of_this ? test_ : next_);
+    (is_of_this ? test_ : next_).read_command(texts);
   }
 
   void read_row(LogCells words) {
@@ -689,7 +418,7 @@ class RcclTextReader {
     const std::vector<RcclRow> rows = std::exchange(rows_, {});
     heads_.reset();
     in_table_ = false;
-    if (rows.empty() || !knows_collective(test_, place_of_heads_, log_)) return;
+    if (rows.empty() || !test_.knows_collective(place_of_heads_, log_)) return;
     for (const RcclRow& row : rows) record(row, test_, log_);
   }
 
@@ -717,13 +446,5 @@ const LogFormat rccl_tests_text{
     "rccl-tests", "times of collectives by size, as all_reduce_perf and its siblings print them",
     [](std::string_view text) { return has_line(text, is_of_rccl_tests); },
     [](std::string_view text, const std::string& name) { return RcclTextReader(text, name).read(); }};
-
-const LogFormat rccl_tests_json{
-    "rccl-tests JSON", "the same as they write them with -J FILE (nccl-tests) or -Z json (rccl-tests)",
-    is_json_of_rccl_tests, [](std::string_view text, const std::string& name) { return JsonReader(name).read(text); }};
-
-const LogFormat rccl_tests_csv{
-    "rccl-tests CSV", "the same as rccl-tests writes them with -Z csv", is_csv_of_rccl_tests,
-    [](std::string_view text, const std::string& name) { return JsonReader(name).read_csv(text); }};
 
 }  // namespace c3sim::calibrate

@@ -16,7 +16,7 @@
 #include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/log_reading.h"
 #include "study/ask/words.h"
-#include "study/step/repositories.h"
+#include "study/step/model_spec.h"
 #include "study/step/step_question.h"
 #include "study/work/config_folders.h"
 

@@ -91,7 +91,7 @@ void read_fields(sim::Section section, bool is_known, RowFormat& row) {
   }
 }
 
-bool read_trial(sim::Section& section, RowFormat& row) {
+bool read_trial_form(sim::Section& section, RowFormat& row) {
   const std::vector<std::string> kinds = strings(trial_kinds());
   row.trial = section.text("trial");
   const bool is_known = std::ranges::find(kinds, row.trial) != kinds.end();
@@ -106,7 +106,7 @@ RowFormat read_row(sim::Section section) {
   if (section.has("where")) row.where = read_conditions(section.section("where"));
   row.leave_out = section.text("leave_out", "");
   if (!row.leave_out.empty()) return row;
-  const bool is_known = read_trial(section, row);
+  const bool is_known = read_trial_form(section, row);
   row.group = template_at(section, "group");
   if (section.has("with")) read_fields(section.section("with"), is_known, row);
   sim::Section see = section.section("see");

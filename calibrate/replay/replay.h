@@ -14,7 +14,6 @@
 
 #include "calibrate/readers/profile.h"
 #include "calibrate/replay/dependencies.h"
-#include "calibrate/replay/occupancy.h"
 #include "study/run/queue_time.h"
 
 namespace c3sim::calibrate {

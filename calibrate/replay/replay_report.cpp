@@ -195,30 +195,24 @@ std::optional<Percentiles> errors_without_waits(const Profile& profile, const Ru
   return percentiles_of(std::move(errors));
 }
 
-// A bar may be made longer by a piece of its kind that follows closely, and by one that would make the row longer than
-// anybody can look at: at most so many bars begin in the whole.
-class RowOfBars {
- public:
-  RowOfBars(study::TimelineRow& row, double whole) : bars_(row.bars), whole_(whole) {}
-
-  template <class Label>
-  void add(double begin, double end, std::size_t series, const Label& label) {
-    constexpr double shares = 1000.0;  // of the whole, that can be told apart
-    constexpr double most = 20'000.0;
-    const bool is_same = !bars_.empty() && bars_.back().series == series && begin - bars_.back().end < whole_ / shares;
-    const bool is_crowded = !bars_.empty() && begin - bars_.back().start < whole_ / most;
-    if (is_same || is_crowded) {
-      bars_.back().end = std::max(bars_.back().end, end);
-      bars_.back().label = "";
-    } else {
-      bars_.push_back({begin, end, series, label()});
+// Adds a bar, from and to so many microseconds. The one before it is made longer instead by a piece of its kind that
+// follows closely, and by one that would make the row longer than anybody can look at: at most so many bars begin in
+// the whole.
+template <class Label>
+void add_bar(study::TimelineRow& row, double whole, double begin, double end, std::size_t series, const Label& label) {
+  constexpr double shares = 1000.0;  // of the whole, that can be told apart
+  constexpr double most = 20'000.0;
+  if (!row.bars.empty()) {
+    study::TimelineBar& last = row.bars.back();
+    const bool is_same = last.series == series && begin - last.end < whole / shares;
+    if (is_same || begin - last.start < whole / most) {
+      last.end = std::max(last.end, end);
+      last.label = "";
+      return;
     }
   }
-
- private:
-  std::vector<study::TimelineBar>& bars_;
-  double whole_;
-};
+  row.bars.push_back({begin, end, series, label()});
+}
 
 // One row per stream and version. Pieces of a kind that follow each other closely are one bar: of thousands of kernels
 // nobody would see the gaps.
@@ -246,16 +240,14 @@ study::TimelineChart timeline(const Profile& profile, const Versions& versions) 
       const Played played = version->at(i);
       if (!piece.work || played.end <= played.begin) continue;
       const ProfiledWork& work = profile.work[*piece.work];
-      RowOfBars(rows[work.stream], whole)
-          .add(to_microseconds(played.begin - zero), to_microseconds(played.end - zero), series(piece),
-               [&] { return printable(profile.name_of(work)); });
+      add_bar(rows[work.stream], whole, to_microseconds(played.begin - zero), to_microseconds(played.end - zero),
+              series(piece), [&] { return printable(profile.name_of(work)); });
     }
     study::TimelineRow& exposed = rows.emplace_back(study::TimelineRow{version->name + ": exposed", {}});
     for (const Stretch& one : exposed_communication(of_all_gpus(stretches_of(*version)))) {
       steps.note();
-      RowOfBars(exposed, whole)
-          .add(to_microseconds(one.begin - zero), to_microseconds(one.end - zero), chart.series.size() - 1,
-               [] { return "exposed"; });
+      add_bar(exposed, whole, to_microseconds(one.begin - zero), to_microseconds(one.end - zero),
+              chart.series.size() - 1, [] { return "exposed"; });
     }
     for (study::TimelineRow& row : rows) {
       if (!row.bars.empty()) chart.rows.push_back(std::move(row));

@@ -18,8 +18,6 @@
 #include "study/run/testbed.h"
 #include "study/step/step.h"
 #include "study/step/step_carriers.h"
-#include "study/step/step_faults.h"
-#include "study/step/step_fidelity.h"
 #include "study/step/step_graph.h"
 #include "study/uncertainty/ensemble.h"
 #include "study/work/config_folders.h"
@@ -50,8 +48,10 @@ void add_intervals(Results& results, const StepResult& result, const Platform& p
                    std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
   const Ensemble ensemble(platform, sampling, jobs, progress);
   const std::vector<StepResult> drawn = ensemble.ask_each(
-      [&](const Testbed& member) { return ask(member.platform(), result.question, operators, member.factor()); }, jobs,
-      progress);
+      [&](const Testbed& member) {
+        return ask({member.platform(), operators}, result.question, member.factor());
+      },
+      jobs, progress);
   Intervals intervals;
   for (const auto figure : {&StepResult::time, &StepResult::exposed}) {
     std::vector<double> values;
@@ -101,10 +101,9 @@ std::string word_of_host(const StepResult& result, const Platform& platform) {
       fmt::join(values, ", "));
 }
 
-std::vector<Work> works_of(const StepQuestion& question, const Platform& platform,
-                           std::span<const ElementwiseOperator> operators) {
+std::vector<Work> works_of(const StepQuestion& question, const StepMachine& machine) {
   std::vector<Work> works;
-  for (const StepBlock& block : step_blocks(question, operators, 1, platform.spec)) {
+  for (const StepBlock& block : step_blocks(question, 1, machine)) {
     for (const StepOperation& one : block.operations) works.push_back(one.work);
   }
   return works;
@@ -135,24 +134,26 @@ Results answer_step(Request& request) {
   const Platform platform = request.platform(arguments);
   arguments.check_with(faults_of(question, platform.spec));
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
-  arguments.check_with(faults_of_carriers(question, platform.spec, operators));
-  const std::string machine = machine_lines(request);
+  const StepMachine machine{platform.spec, operators};
+  arguments.check_with(faults_of_carriers(question, machine));
+  const std::string lines = machine_lines(request);
   const bool writes = request.says("write");
   // What run would refuse is refused before it takes its time.
-  if (writes) experiment_text(question, platform.spec, operators, machine);
-  const StepResult result = ask(platform.spec, question, operators, {}, writes ? in_whole : simulated_layers);
+  if (writes) experiment_text(question, machine, lines);
+  const StepResult result = ask(machine, question, {}, writes ? in_whole : simulated_layers);
   if (writes) {
-    request.write("write", signed_text(experiment_text(result.question, platform.spec, operators, machine)));
+    request.write("write", signed_text(experiment_text(result.question, machine, lines)));
   }
-  Results results = to_tables(result, platform.spec, operators);
+  Results results = to_tables(result, machine);
   add_question(results, result, words, platform, operators);
-  warn_of_channels(results.warnings, works_of(result.question, platform, operators), platform.spec);
+  warn_of_channels(results.warnings, works_of(result.question, machine), platform.spec);
   if (bound_by_host(result)) results.notes.insert(results.notes.begin(), word_of_host(result, platform));
   results.warnings.insert(results.warnings.end(), remarks.begin(), remarks.end());
   if (sampling) add_intervals(results, result, platform, *sampling, operators, request.progress(), jobs);
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
     const auto again = [&](Testbed& other) {
-      return to_tables(ask(other.platform(), result.question, operators), other.platform(), operators);
+      const StepMachine varied{other.platform(), operators};
+      return to_tables(ask(varied, result.question), varied);
     };
     results.tables.push_back(sensitivity_of(quantity, platform, again, request.progress()));
   }

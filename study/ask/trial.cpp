@@ -15,9 +15,8 @@
 #include "study/run/work_bounds.h"
 #include "study/serve/serve.h"
 #include "study/step/step.h"
-#include "study/step/step_faults.h"
 #include "study/step/step_graph.h"
-#include "study/step/step_limits.h"
+#include "study/step/step_totals.h"
 #include "study/work/config_folders.h"
 #include "study/work/operators.h"
 #include "study/work/scenario.h"
@@ -409,7 +408,7 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
 
 // Time, kernel_time, energy, power and clock.
 Figures of_step(Testbed& testbed, const StepTrial& trial) {
-  const StepResult result = ask(testbed.platform(), trial.question, testbed.operators(), testbed.factor());
+  const StepResult result = ask({testbed.platform(), testbed.operators()}, trial.question, testbed.factor());
   const sim::Time all = std::accumulate(result.by_kind.begin(), result.by_kind.end(), sim::Time(0));
   const sim::Time kernels = trial.kind ? result.time_of(*trial.kind) : all;
   return {{Figure::time, sim::to_seconds(result.time).value()},
@@ -588,7 +587,7 @@ StepRoofline roofline(const StepTrial& trial, const models::PlatformSpec& platfo
   StepRoofline sums;
   const StepQuestion& question = trial.question;
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
-  for (const StepBlock& block : step_blocks(question, operators, question.stage_layers(), platform)) {
+  for (const StepBlock& block : step_blocks(question, question.stage_layers(), {platform, operators})) {
     const double times = static_cast<double>(std::max<std::int64_t>(1, block.layers)) * block.share(question.gpus());
     for (const StepOperation& one : block.operations) {
       for (const StepPart& part : parts_of(one, {}, platform)) {

@@ -5,7 +5,6 @@
 
 #include "study/run/parallel.h"
 #include "study/step/step.h"
-#include "study/step/step_faults.h"
 
 namespace c3sim::study {
 
@@ -88,13 +87,11 @@ StepQuestion step_of(StepQuestion question, const Batch& of_all) {
   return question;
 }
 
-BatchTimes::BatchTimes(const models::PlatformSpec& platform, const StepQuestion& question,
-                       std::span<const ElementwiseOperator> operators, std::int64_t most_tokens, std::int64_t captured,
-                       BatchGrid fineness)
-    : platform_(platform),
-      roomy_(platform),
+BatchTimes::BatchTimes(const StepMachine& machine, const StepQuestion& question, std::int64_t most_tokens,
+                       std::int64_t captured, BatchGrid fineness)
+    : machine_(machine),
+      roomy_(machine.platform),
       question_(question),
-      operators_(operators),
       captured_(question.graph ? captured : 0),
       jobs_(fineness == BatchGrid::fine ? 0 : 1) {
   question_.graph = true;
@@ -158,7 +155,7 @@ BatchTimes::Cost BatchTimes::others(bool decodes, std::int64_t tokens) const {
   const std::int64_t longest = question.model.positions > 0 ? question.model.positions : tokens;
   question.batch = decodes ? tokens : (tokens + longest - 1) / longest;
   question.tokens = decodes ? 1 : tokens / question.batch;
-  const StepResult result = ask(roomy_, question, operators_, {}, few_layers);
+  const StepResult result = ask({roomy_, machine_.operators}, question, {}, few_layers);
   const double seconds = sim::to_seconds(result.time).value() - attention_time(result);
   return {seconds, seconds * result.power.value()};
 }
@@ -174,7 +171,7 @@ BatchTimes::Cost BatchTimes::attention(Phase phase, std::int64_t sequences, std:
   question.layers = static_cast<int>(kinds == 1 ? few_layers : question.layer_count());
   // Nothing of the other half runs beside attention, unless two batches take turns.
   if (question.overlap == Overlap::none) question.half = Half::attention;
-  const StepResult result = ask(roomy_, question, operators_, {}, few_layers);
+  const StepResult result = ask({roomy_, machine_.operators}, question, {}, few_layers);
   const double layers = static_cast<double>(question_.layer_count()) / *question.layers;
   const double seconds = layers * attention_time(result);
   return {seconds, seconds * result.power.value()};
@@ -211,7 +208,7 @@ BatchTimes::Cost BatchTimes::launched_by_op(bool decodes) const {
   StepQuestion question = question_;
   question.graph = false;
   question.phase = decodes ? Phase::decode : Phase::prefill;
-  const StepResult result = ask(platform_, question, operators_);
+  const StepResult result = ask(machine_, question);
   return {sim::to_seconds(result.time).value(), result.energy().value()};
 }
 
@@ -219,8 +216,8 @@ std::optional<double> BatchTimes::error(const Batch& batch) {
   if (batch.verified > 1) return {};
   StepQuestion question = step_of(question_, batch);
   question.graph = !is_by_op(of_replica(batch, question_.dp));
-  if (!faults_of(question, platform_).empty()) return {};
-  const sim::Time simulated = ask(platform_, question, operators_).time;
+  if (!faults_of(question, machine_.platform).empty()) return {};
+  const sim::Time simulated = ask(machine_, question).time;
   return sim::to_seconds(cost(batch).time) / sim::to_seconds(simulated) - 1.0;
 }
 

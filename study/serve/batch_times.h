@@ -1,10 +1,10 @@
-// How long the GPUs of a group compute a batch, and what they draw: whole steps (study/step) are simulated at points of
-// a grid, when a batch first comes near, and interpolated between. In a step of inference one kernel follows the other,
-// so that a batch takes what products, norms and collectives take for its tokens, what attention takes for sequences
-// that decode, by their number and mean context, and what it takes for chunks of prompts, by number, tokens and
-// context; launched op by op by the host no less than that takes to launch one token's. Tokens of a draft that are
-// verified attend as a chunk of a prompt does, and each of them has logits. Replicas of attention share out
-// the sequences of a batch, and it takes as long as the busiest of them would were all as busy.
+// What GPUs compute at once for several sequences, how long that takes and what it draws: whole steps (study/step) are
+// simulated at points of a grid, when a batch first comes near, and interpolated between. In a step of inference one
+// kernel follows the other, so that a batch takes what products, norms and collectives take for its tokens, what
+// attention takes for sequences that decode, by their number and mean context, and what it takes for chunks of prompts,
+// by number, tokens and context; launched op by op by the host no less than that takes to launch one token's. Tokens of
+// a draft that are verified attend as a chunk of a prompt does, and each of them has logits. Replicas of attention
+// share out the sequences of a batch, and it takes as long as the busiest of them would were all as busy.
 #pragma once
 
 #include <array>
@@ -12,15 +12,40 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "models/platform/platform_spec.h"
-#include "study/serve/batch.h"
+#include "sim/units.h"
+#include "study/step/step_operation.h"
 #include "study/step/step_question.h"
-#include "study/work/operators.h"
 
 namespace c3sim::study {
+
+// Sequences that get a token each, or have a draft of several verified, and parts of prompts.
+struct Batch {
+  std::int64_t decoding = 0;          // sequences
+  std::int64_t verified = 1;          // tokens of each of these: the next one, and those of its draft
+  std::int64_t decoding_context = 0;  // tokens that they have cached, all together
+  std::int64_t chunks = 0;            // parts of prompts
+  std::int64_t chunk_tokens = 0;      // of all of them
+  double chunk_pairs = 0.0;           // of a query and a key: of q tokens behind c that are cached, q * (c + q / 2)
+
+  std::int64_t tokens() const { return decoding * verified + chunk_tokens; }
+  bool is_empty() const { return tokens() == 0; }
+  // Of as many equal chunks with as many pairs: tokens of each, and cached ones before these. Not below 0, as the mean
+  // of squares is not below the square of the mean.
+  double tokens_of_chunk() const { return static_cast<double>(chunk_tokens) / static_cast<double>(chunks); }
+  double context_of_chunk() const { return chunk_pairs / static_cast<double>(chunk_tokens) - tokens_of_chunk() / 2.0; }
+};
+
+// What the busiest of so many replicas has of a batch, whose sequences they share out: each is of one replica.
+Batch of_replica(Batch batch, int replicas);
+
+struct BatchCost {
+  sim::Time time{0};
+  sim::Joules energy;  // of all GPUs of the group
+};
+using BatchCosts = std::function<BatchCost(const Batch&)>;
 
 // The step that a batch is, its sequences having the mean context, and its chunks being equal, replicas as busy as the
 // busiest.
@@ -32,10 +57,9 @@ enum class BatchGrid { fine, coarse };
 
 class BatchTimes {
  public:
-  // Both outlive it. `question`: of any batch, its model and how it is launched included; batches have so many tokens
+  // `question`: of any batch, its model and how it is launched included; batches have so many tokens
   // at most, and those of more than `captured` tokens are launched op by op whatever the question says.
-  BatchTimes(const models::PlatformSpec& platform, const StepQuestion& question,
-             std::span<const ElementwiseOperator> operators, std::int64_t most_tokens,
+  BatchTimes(const StepMachine& machine, const StepQuestion& question, std::int64_t most_tokens,
              std::int64_t captured = std::int64_t{1} << 40, BatchGrid fineness = BatchGrid::fine);
 
   BatchCost cost(const Batch& batch);
@@ -66,10 +90,9 @@ class BatchTimes {
   // Of a batch of one token, which the host takes longer to launch than the GPUs to compute.
   Cost launched_by_op(bool decodes) const;
 
-  const models::PlatformSpec& platform_;
+  StepMachine machine_;
   models::PlatformSpec roomy_;  // the same with memory for any point of the grid, of which batches need not come near
   StepQuestion question_;
-  std::span<const ElementwiseOperator> operators_;
   std::int64_t captured_;  // tokens of the largest batch that is launched from a graph
   int jobs_;               // threads that simulate points of a grid; one for suites, which have threads of their own
   // By whether all sequences decode.

@@ -14,7 +14,6 @@
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "sim/config/config_error.h"
@@ -50,7 +49,7 @@ class Drawn : public RequestSource {
       request.prefix_tokens = question_.prefix;
       request.prompt = std::max(request.prompt, question_.prefix);
     }
-    if (request.prompt + request.output > longest_) ++cut_;
+    if (request.prompt + request.output > longest_) ++counts_.cut;
     request.prompt = std::min(request.prompt, longest_ - 1);
     request.output = std::min(request.output, longest_ - request.prompt);
     return request;
@@ -167,17 +166,17 @@ class Traced : public RequestSource {
         return request;
       }
       constexpr std::size_t most_named = 3;
-      if (static_cast<std::size_t>(rejected_++) >= most_named) continue;
-      first_rejected_.push_back(fmt::format("{}:{} ({} tokens and {} of output)",
-                                            std::filesystem::path(name_).filename().string(), at_, request->prompt,
-                                            request->output));
+      if (static_cast<std::size_t>(counts_.rejected++) >= most_named) continue;
+      counts_.first_rejected.push_back(fmt::format("{}:{} ({} tokens and {} of output)",
+                                                   std::filesystem::path(name_).filename().string(), at_,
+                                                   request->prompt, request->output));
     }
     if (served_ > 0) return {};
     at_ = 0;
-    if (rejected_ == 0) fail("", "has no request");
+    if (counts_.rejected == 0) fail("", "has no request");
     fail("", fmt::format("each of its {} requests is longer than the {} tokens that the model's context and the cache "
                          "have room for, such as {}",
-                         rejected_, longest_, first_rejected_.front()));
+                         counts_.rejected, longest_, counts_.first_rejected.front()));
   }
 
  protected:
@@ -258,7 +257,7 @@ class TracedRows : public Traced {
         numbers[order_[i]] = order_[i] == 0 ? moment(text) : number(order_[i], text);
       }
       if (form_->is_public && (numbers[1] < 1.0 || numbers[2] < 1.0)) {
-        ++without_output_;
+        ++counts_.without_output;
         continue;
       }
       const auto whole = [&numbers](std::size_t column) { return static_cast<std::int64_t>(numbers[column]); };
@@ -324,7 +323,7 @@ class TracedRecords : public Traced {
     request.prompt = static_cast<std::int64_t>(number(*record, "input_length", 1.0));
     request.output = static_cast<std::int64_t>(number(*record, "output_length", 0.0));
     if (request.output == 0) {
-      ++without_output_;
+      ++counts_.without_output;
       return read();
     }
     const std::vector<std::int64_t> ids = ids_of(*record);

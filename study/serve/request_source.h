@@ -23,24 +23,24 @@ struct ServeRequest {
   bool operator==(const ServeRequest&) const = default;
 };
 
+// Requests of a source that are not served as they were asked.
+struct RequestCounts {
+  std::int64_t cut = 0;                       // that were longer than there is room for, and were cut
+  std::int64_t rejected = 0;                  // of a trace, that were and so are not served
+  std::vector<std::string> first_rejected{};  // the first of them, by their places
+  std::int64_t without_output = 0;            // of a trace that says that nothing came of them, which are left out
+};
+
 class RequestSource {
  public:
   virtual ~RequestSource() = default;
   // The next one, that arrives no earlier than the one before; nothing after the last.
   virtual std::optional<ServeRequest> next() = 0;
-  // How many so far were longer than there is room for, and were cut.
-  std::int64_t cut() const { return cut_; }
-  // How many so far were longer than there is room for and were not served, and the first of them, by their places.
-  std::int64_t rejected() const { return rejected_; }
-  const std::vector<std::string>& first_rejected() const { return first_rejected_; }
-  // How many so far are of a trace that says that nothing came of them, and are left out.
-  std::int64_t without_output() const { return without_output_; }
+  // Of those so far.
+  const RequestCounts& counts() const { return counts_; }
 
  protected:
-  std::int64_t cut_ = 0;
-  std::int64_t rejected_ = 0;
-  std::vector<std::string> first_rejected_;
-  std::int64_t without_output_ = 0;
+  RequestCounts counts_;
 };
 
 // Drawn lengths have at most `longest` tokens, prompt and output together: outputs are cut, then prompts. The same seed

@@ -1,13 +1,11 @@
 #include "study/serve/serve.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
 
-#include "study/step/step_faults.h"
+#include "study/step/step.h"
 #include "study/step/step_memory.h"
 #include "study/work/config_folders.h"
 #include "study/work/fault_list.h"
@@ -49,6 +47,28 @@ class DrawnBatches {
   std::vector<std::pair<Batch, std::size_t>> batches_;
 };
 
+// What contradicts itself of drafts, and of how requests arrive and how long they are.
+void check_requests(const ServeQuestion& question, FaultList& faults) {
+  faults.add_if(question.draft.empty() && question.acceptance > 0.0, "acceptance",
+                "is of a draft: a model, or {}, is due as draft beside it", draft_for_nothing);
+  faults.add_if(!question.draft.empty() && question.acceptance == 0.0, "acceptance",
+                "of what {} drafts no token is accepted: how many are, from above 0 to 1, is due beside a draft",
+                question.draft);
+  faults.add_if(!question.draft.empty() && question.draft_tokens >= question.budget, "draft_tokens",
+                "{} and the one behind them are more than the {} tokens of a batch", question.draft_tokens,
+                question.budget);
+  faults.add_if(question.arrivals == Arrivals::at_once && !question.stages.empty(), "stages",
+                "are rates: arrivals poisson and even are accepted beside them");
+  faults.add_if(question.least < 1.0 && question.spread > 0.0, "least",
+                "draws lengths evenly, and spread log-normally: one of both is accepted");
+  faults.add_if(question.concurrency > 0 && !question.stages.empty(), "stages",
+                "are rates at which requests arrive: a concurrency has each arrive when another ends");
+  double arriving = 0.0;  // as many as the rates of all stages bring in their times
+  for (const LoadStage& stage : question.stages) arriving += stage.rate * sim::to_seconds(stage.time).value();
+  faults.add_if(!question.stages.empty() && arriving < 1.0, "stages", "bring {:.3g} requests: at least one is due",
+                arriving);
+}
+
 }  // namespace
 
 ServeMachine::ServeMachine(const models::PlatformSpec& platform, BatchGrid grid)
@@ -65,9 +85,6 @@ const ReadModel& ServeMachine::model(const std::string& name, const std::string&
 const ReadModel& ServeMachine::model_of(const ServeQuestion& question) {
   return model(question.model, question.ignored_keys, question.like);
 }
-
-// With the model, and the format of its weights where none but the usual one is asked for.
-void ServeMachine::complete(ServeQuestion& question) { question.step.take(model_of(question)); }
 
 std::optional<StepQuestion> ServeMachine::draft_of(const ServeQuestion& question, StepQuestion step) {
   if (question.draft.empty() || question.draft == draft_for_nothing) return {};
@@ -104,35 +121,6 @@ std::int64_t ServeMachine::longest_request(const ServeQuestion& question) {
   return longest;
 }
 
-void ServeMachine::check_draft(const ServeQuestion& question, FaultList& faults) {
-  faults.add_if(question.draft.empty() && question.acceptance > 0.0, "acceptance",
-                "is of a draft: a model, or {}, is due as draft beside it", draft_for_nothing);
-  faults.add_if(!question.draft.empty() && question.acceptance == 0.0, "acceptance",
-                "of what {} drafts no token is accepted: how many are, from above 0 to 1, is due beside a draft",
-                question.draft);
-  faults.add_if(!question.draft.empty() && question.draft_tokens >= question.budget, "draft_tokens",
-                "{} and the one behind them are more than the {} tokens of a batch", question.draft_tokens,
-                question.budget);
-  faults.add_if(question.arrivals == Arrivals::at_once && !question.stages.empty(), "stages",
-                "are rates: arrivals poisson and even are accepted beside them");
-  faults.add_if(question.least < 1.0 && question.spread > 0.0, "least",
-                "draws lengths evenly, and spread log-normally: one of both is accepted");
-  faults.add_if(question.concurrency > 0 && !question.stages.empty(), "stages",
-                "are rates at which requests arrive: a concurrency has each arrive when another ends");
-}
-
-namespace {
-
-// Of a stage as many requests are drawn as its rate brings in its time.
-void check_stages(const ServeQuestion& question, FaultList& faults) {
-  if (question.stages.empty()) return;
-  double requests = 0.0;
-  for (const LoadStage& stage : question.stages) requests += stage.rate * sim::to_seconds(stage.time).value();
-  faults.add_if(requests < 1.0, "stages", "bring {:.3g} requests: at least one is due", requests);
-}
-
-}  // namespace
-
 void ServeMachine::check_lengths(const ServeQuestion& question, FaultList& faults) {
   const std::int64_t longest = longest_request(question);
   const std::int64_t asked = question.trace.empty() ? question.prompt + question.output : 2;
@@ -148,7 +136,7 @@ void ServeMachine::check_lengths(const ServeQuestion& question, FaultList& fault
 }
 
 std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
-  complete(question);
+  question.step.take(model_of(question));
   FaultList faults;
   const std::vector<StepQuestion> steps = steps_of(question);
   for (const StepQuestion& step : steps) {
@@ -161,8 +149,7 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
   if (const std::optional<StepQuestion> draft = draft_of(question, steps.back()); draft && faults.is_empty()) {
     for (const sim::Fault& fault : study::faults_of(*draft, platform_)) faults.add({"draft", "", fault.what});
   }
-  check_draft(question, faults);
-  check_stages(question, faults);
+  check_requests(question, faults);
   const int of_replica = question.apart + question.step.gpus();
   faults.add_if(question.replicas == 1 && of_replica > platform_.gpus, "apart",
                 "{} GPUs that compute prompts and {} that decode are more than the {} of the node", question.apart,
@@ -186,7 +173,8 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
 BatchTimes& ServeMachine::batch_times(const StepQuestion& step, const ServeQuestion& question) {
   std::unique_ptr<BatchTimes>& times = batch_times_[{step, question.budget, question.captured}];
   if (times == nullptr) {
-    times = std::make_unique<BatchTimes>(platform_, step, operators_, question.budget, question.captured, grid_);
+    times = std::make_unique<BatchTimes>(StepMachine{platform_, operators_}, step, question.budget, question.captured,
+                                         grid_);
   }
   return *times;
 }
@@ -255,7 +243,7 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   if (std::vector<sim::Fault> faults = faults_of(question); !faults.empty()) {
     throw sim::ConfigError(std::move(faults));
   }
-  complete(question);
+  question.step.take(model_of(question));
   const std::vector<StepQuestion> steps = steps_of(question);
   std::vector<ServingGroup> groups;
   for (const StepQuestion& step : steps) groups.push_back(group_of(question, step, groups.empty()));
@@ -264,17 +252,9 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
       question.trace.empty() ? drawn_requests(question, longest) : traced_requests(question.trace, longest);
   DrawnBatches drawn(question.seed, simulated);
   ServeResult result;
-  result.served = serve(*source, groups,
-                        {.replicas = question.replicas,
-                         .router = question.router,
-                         .concurrency = question.concurrency,
-                         .limits = question.limits,
-                         .frontend = question.frontend,
-                         .sees_batch = [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); }});
-  result.cut = source->cut();
-  result.rejected = source->rejected();
-  result.first_rejected = source->first_rejected();
-  result.without_output = source->without_output();
+  result.served =
+      serve(*source, groups, question, [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); });
+  result.requests = source->counts();
   result.remarks = model_of(question).ignored;
   for (const auto& [batch, group] : drawn.batches()) {
     if (const std::optional<double> error = batch_times(steps[group], question).error(batch))

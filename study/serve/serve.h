@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "study/report/results.h"
+#include "study/report/table_of.h"
 #include "study/serve/batch_times.h"
 #include "study/serve/fetch.h"
 #include "study/serve/serve_question.h"
@@ -28,12 +29,8 @@ struct ServeResult {
   double cache_use = 0.0;    // share of the blocks of the groups that end requests, mean over time
   double most_in_use = 0.0;  // of one of them at its most
   std::int64_t cache_tokens = 0;
-  std::int64_t cut = 0;  // drawn requests that were longer than there is room for
-  // Requests of a trace that were, and so were not served; the first of them by their places.
-  std::int64_t rejected = 0;
-  std::vector<std::string> first_rejected;
+  RequestCounts requests;            // that were not served as they were asked
   std::vector<std::string> remarks;  // on the file of the model
-  std::int64_t without_output = 0;   // requests of a trace that nothing came of, which are left out
   // Of batches drawn from all that were computed, simulated themselves: how far off interpolating is, as a share.
   std::vector<double> errors;
 
@@ -58,12 +55,10 @@ class ServeMachine {
  private:
   const ReadModel& model(const std::string& name, const std::string& ignored_keys = {}, const std::string& like = {});
   const ReadModel& model_of(const ServeQuestion& question);
-  void complete(ServeQuestion& question);
   // The same step of the model that drafts; nothing where none does.
   std::optional<StepQuestion> draft_of(const ServeQuestion& question, StepQuestion step);
   std::int64_t cache_blocks(const ServeQuestion& question, const StepQuestion& step);
   std::int64_t longest_request(const ServeQuestion& question);
-  void check_draft(const ServeQuestion& question, FaultList& faults);
   void check_lengths(const ServeQuestion& question, FaultList& faults);
   BatchCosts costs_of(const ServeQuestion& question, const StepQuestion& step);
   ServingGroup group_of(const ServeQuestion& question, const StepQuestion& step, bool is_first);
@@ -82,9 +77,8 @@ class ServeMachine {
 ServeResult ask(const Testbed& testbed, const ServeQuestion& question);
 Results to_tables(const ServeResult& result, const models::PlatformSpec& platform);
 
-// The columns of an answer, and its cells.
-std::vector<Column> serve_columns();
-std::vector<Cell> serve_cells(const ServeResult& result);
+// The columns of an answer, and what each shows of it.
+std::vector<Shown<ServeResult>> shown_of_serving();
 // What a reader should know of these answers.
 std::vector<std::string> serve_notes(std::span<const ServeResult> results);
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <utility>
 
-#include "study/report/table_of.h"
 #include "study/serve/serve.h"
 
 namespace c3sim::study {
@@ -30,6 +29,8 @@ double share_within(const ServeResult& result) {
   return static_cast<double>(result.served.kept) /
          static_cast<double>(std::max<std::int64_t>(1, result.served.requests));
 }
+
+}  // namespace
 
 std::vector<Shown<ServeResult>> shown_of_serving() {
   using R = const ServeResult&;
@@ -74,7 +75,7 @@ std::vector<Shown<ServeResult>> shown_of_serving() {
       {{"reused_percent", "reused", "%", 0}, percent(&ServeResult::reused)},
       {{"preempted", "preempted", ""}, all(&ServerCounts::preempted)},
       {{"requests", "requests", "", 0, false}, [](R r) { return r.served.requests; }},
-      {{"rejected", "rejected", "", 0, false}, &ServeResult::rejected},
+      {{"rejected", "rejected", "", 0, false}, [](R r) { return r.requests.rejected; }},
       {{"prompt_tokens", "prompts", "tokens", 0, false}, [](R r) { return r.served.prompt_tokens; }},
       {{"output_tokens", "output", "tokens", 0, false}, [](R r) { return r.served.output_tokens; }},
       {{"computed_tokens", "computed", "tokens", 0, false}, all(&ServerCounts::tokens)},
@@ -87,14 +88,6 @@ std::vector<Shown<ServeResult>> shown_of_serving() {
       {{"batch_error_most_percent", "batch error", "%", 1, false}, percent(&ServeResult::largest_error)}};
   shown.insert(shown.end(), others.begin(), others.end());
   return shown;
-}
-
-}  // namespace
-
-std::vector<Column> serve_columns() { return table_of(std::span<const ServeResult>(), shown_of_serving()).columns(); }
-
-std::vector<Cell> serve_cells(const ServeResult& result) {
-  return table_of(std::span(&result, 1), shown_of_serving()).rows().front();
 }
 
 Results to_tables(const ServeResult& result, const models::PlatformSpec& platform) {
@@ -145,7 +138,7 @@ std::vector<std::string> serve_notes(std::span<const ServeResult> results) {
   std::int64_t cut = 0;
   std::int64_t requests = 0;
   for (const ServeResult& result : results) {
-    cut += result.cut;
+    cut += result.requests.cut;
     requests += result.served.requests;
     mean += result.mean_error() * static_cast<double>(result.errors.size());
     most = std::max(most, result.largest_error());
@@ -162,15 +155,18 @@ std::vector<std::string> serve_notes(std::span<const ServeResult> results) {
   };
   for (const ServeResult& result : results) {
     for (const std::string& remark : result.remarks) tell(remark);
-    if (result.rejected > 0) {
-      const std::string more = result.rejected > std::ssize(result.first_rejected) ? " and others" : "";
-      tell(fmt::format(
-          "Rejected: {} of {} requests, which are longer than the model's context and the cache have room "
-          "for: {}{}. The others are served.",
-          result.rejected, result.served.requests + result.rejected, fmt::join(result.first_rejected, ", "), more));
+    if (result.requests.rejected > 0) {
+      const std::string more =
+          result.requests.rejected > std::ssize(result.requests.first_rejected) ? " and others" : "";
+      tell(
+          fmt::format("Rejected: {} of {} requests, which are longer than the model's context and the cache have room "
+                      "for: {}{}. The others are served.",
+                      result.requests.rejected, result.served.requests + result.requests.rejected,
+                      fmt::join(result.requests.first_rejected, ", "), more));
     }
-    if (result.without_output > 0)
-      tell(fmt::format("Left out: {} requests of the trace of which nothing came back.", result.without_output));
+    if (result.requests.without_output > 0)
+      tell(fmt::format("Left out: {} requests of the trace of which nothing came back.",
+                       result.requests.without_output));
   }
   notes.insert(notes.end(), told.begin(), told.end());
   for (std::string& note : notes_of_limits(results)) notes.push_back(std::move(note));

@@ -8,25 +8,70 @@
 
 namespace c3sim::study {
 
-Server::Server(ServerSpec spec, BatchCosts costs, FetchTime fetch_time, Beside beside, Incoming incoming,
-               ServerEvents events)
-    : spec_(spec),
-      costs_(std::move(costs)),
-      fetch_time_(std::move(fetch_time)),
-      beside_(std::move(beside)),
+std::int64_t Prefixes::blocks(std::int64_t prefix) const {
+  const auto found = entries_.find(prefix);
+  return found == entries_.end() ? 0 : found->second.blocks;
+}
+
+void Prefixes::use(std::int64_t prefix, std::int64_t blocks) {
+  const auto [entry, is_new] = entries_.try_emplace(prefix);
+  if (is_new) {
+    entry->second = {blocks, 0, by_use_.insert(by_use_.end(), prefix)};
+    all_blocks_ += blocks;
+  } else {
+    by_use_.splice(by_use_.end(), by_use_, entry->second.place);
+  }
+}
+
+std::int64_t Prefixes::drop() {
+  const auto idle = [this](std::int64_t prefix) { return entries_.at(prefix).users == 0; };
+  const auto found = std::ranges::find_if(by_use_, idle);
+  if (found == by_use_.end()) return 0;
+  const std::int64_t blocks = entries_.at(*found).blocks;
+  entries_.erase(*found);
+  by_use_.erase(found);
+  all_blocks_ -= blocks;
+  return blocks;
+}
+
+bool BlockCache::take(std::int64_t blocks) {
+  while (free_ < blocks) {
+    const std::int64_t dropped = prefixes_.drop();
+    if (dropped == 0) return false;
+    free_ += dropped;
+  }
+  free_ -= blocks;
+  return true;
+}
+
+void BlockCache::give(std::int64_t blocks) {
+  free_ += blocks;
+  SIM_CHECK(free_ + prefixes_.all_blocks() <= blocks_);
+}
+
+void BlockCache::keep(std::int64_t prefix, std::int64_t blocks) {
+  SIM_CHECK(!prefixes_.has(prefix));
+  prefixes_.use(prefix, blocks);
+  prefixes_.pin(prefix);
+}
+
+Server::Server(ServingGroup group, Incoming incoming, ServerEvents events)
+    : group_(std::move(group)),
       incoming_(std::move(incoming)),
       events_(std::move(events)),
-      cache_(spec.blocks),
-      drawn_(spec.seed) {
-  const std::int64_t blocks = spec_.stored_tokens / spec_.block;
-  for (std::int64_t prefix = 0; prefix < spec_.stored && blocks > 0; ++prefix) {
-    if (store_.all_blocks() + blocks > spec_.store_blocks) break;
+      cache_(group_.spec.blocks),
+      drawn_(group_.spec.seed) {
+  const std::int64_t blocks = group_.spec.stored_tokens / group_.spec.block;
+  for (std::int64_t prefix = 0; prefix < group_.spec.stored && blocks > 0; ++prefix) {
+    if (store_.all_blocks() + blocks > group_.spec.store_blocks) break;
     store_.use(prefix, blocks);
   }
 }
 
 std::int64_t Server::beginning(const ServeRequest& request) const {
-  return request.prefix < 0 ? 0 : std::min(request.prefix_tokens, request.prompt - 1) / spec_.block * spec_.block;
+  return request.prefix < 0
+             ? 0
+             : std::min(request.prefix_tokens, request.prompt - 1) / group_.spec.block * group_.spec.block;
 }
 
 const Sequence* Server::head() {
@@ -43,7 +88,7 @@ std::optional<sim::Time> Server::next() {
     if (sequence.fetched == 0) return now_;
     at(sequence.ready);
   }
-  const bool has_place = static_cast<std::int64_t>(running_.size()) < spec_.sequences;
+  const bool has_place = static_cast<std::int64_t>(running_.size()) < group_.spec.sequences;
   if (!has_place || blocked_) return earliest;
   if (!preempted_.empty()) return now_;
   if (const Sequence* const first = head()) at(first->ready);
@@ -56,7 +101,7 @@ void Server::step() {
   land();
   const Batch batch = compose();
   if (batch.is_empty()) return;
-  const BatchCost cost = costs_(batch);
+  const BatchCost cost = group_.costs(batch);
   ++counts_.batches;
   counts_.tokens += batch.tokens();
   const sim::Time begin = now_ + std::exchange(stall_, sim::Time(0));
@@ -67,13 +112,13 @@ void Server::step() {
   if (events_.batch) events_.batch(batch);
   pass_until(begin + takes);
   advance();
-  pass_until(now_ + spec_.pause);
+  pass_until(now_ + group_.spec.pause);
 }
 
 // What a batch of that length takes beside what is being fetched, which it keeps back meanwhile.
 sim::Time Server::beside_fetches(sim::Time begin, sim::Time length, const Batch& batch) {
-  if (fetched_until_ <= begin || !beside_) return length;
-  const FetchSlowdown slower = beside_(batch);
+  if (fetched_until_ <= begin || !group_.beside) return length;
+  const FetchSlowdown slower = group_.beside(batch);
   // Both run until the shorter has ended, slowed down as it is.
   const double alone = sim::to_seconds(fetched_until_ - begin).value();
   const double computes = sim::to_seconds(length).value();
@@ -93,7 +138,9 @@ void Server::pass_until(sim::Time time) {
   SIM_CHECK(time >= now_);
   counts_.block_seconds += static_cast<double>(cache_.used()) * sim::to_seconds(time - now_).value();
   if (events_.passed && time > now_) {
-    events_.passed(now_, time, {waiting(), static_cast<std::int64_t>(running_.size()), cache_.used()});
+    events_.passed(
+        now_, time,
+        {static_cast<double>(waiting()), static_cast<double>(running_.size()), static_cast<double>(cache_.used())});
   }
   now_ = time;
 }
@@ -118,13 +165,13 @@ bool Server::take_in(Sequence& sequence, std::int64_t budget) {
     fetch(sequence, request.prompt);
     return true;
   }
-  const std::int64_t hit = std::min(beginning(request), cache_.prefixes().blocks(request.prefix) * spec_.block);
-  const std::int64_t stored = spec_.fetches && hit == 0 ? store_.blocks(request.prefix) : 0;
-  const std::int64_t fetched = std::min(beginning(request), stored * spec_.block);
+  const std::int64_t hit = std::min(beginning(request), cache_.prefixes().blocks(request.prefix) * group_.spec.block);
+  const std::int64_t stored = group_.spec.fetches && hit == 0 ? store_.blocks(request.prefix) : 0;
+  const std::int64_t fetched = std::min(beginning(request), stored * group_.spec.block);
   if (hit > 0) cache_.prefixes().pin(request.prefix);
   // What is fetched and what is behind it is taken at once, so that it has room when it has come.
-  const std::int64_t due = fetched > 0 ? all : hit + std::min({budget, spec_.chunk, all - hit});
-  const std::int64_t own = blocks_of(due) - hit / spec_.block;
+  const std::int64_t due = fetched > 0 ? all : hit + std::min({budget, group_.spec.chunk, all - hit});
+  const std::int64_t own = blocks_of(due) - hit / group_.spec.block;
   if (!cache_.take(own)) {
     if (hit > 0) cache_.prefixes().let_go(request.prefix);
     return false;
@@ -141,10 +188,10 @@ bool Server::take_in(Sequence& sequence, std::int64_t budget) {
 }
 
 void Server::fetch(Sequence& sequence, std::int64_t tokens) {
-  const sim::Time takes = fetch_time_(tokens);
+  const sim::Time takes = group_.fetch_time(tokens);
   counts_.fetched += tokens;
   sequence.fetched = tokens;
-  if (spec_.batch_waits) {
+  if (group_.spec.batch_waits) {
     stall_ += takes;
     sequence.ready = now_;
     return;
@@ -158,7 +205,7 @@ bool Server::grow(std::size_t place, std::int64_t tokens) {
   const auto lacks = [this, place, tokens] {
     const Sequence& sequence = running_[place];
     return std::max<std::int64_t>(
-        0, blocks_of(sequence.cached + tokens) - sequence.shared / spec_.block - sequence.blocks);
+        0, blocks_of(sequence.cached + tokens) - sequence.shared / group_.spec.block - sequence.blocks);
   };
   while (!cache_.take(lacks())) {
     preempt();
@@ -180,9 +227,9 @@ void Server::preempt() {
 
 std::int64_t Server::share_of(const Sequence& sequence, std::int64_t budget) const {
   if (sequence.fetched > 0) return 0;
-  if (!sequence.decodes()) return std::min({budget, spec_.chunk, sequence.to_compute()});
+  if (!sequence.decodes()) return std::min({budget, group_.spec.chunk, sequence.to_compute()});
   // No more is drafted than can still be wanted.
-  return std::min({budget, 1 + spec_.draft, sequence.request.output - sequence.made});
+  return std::min({budget, 1 + group_.spec.draft, sequence.request.output - sequence.made});
 }
 
 void Server::add(Batch& batch, std::size_t place, std::int64_t tokens) {
@@ -191,7 +238,7 @@ void Server::add(Batch& batch, std::size_t place, std::int64_t tokens) {
   if (sequence.decodes()) {
     ++batch.decoding;
     batch.decoding_context += sequence.cached;
-    batch.verified = 1 + spec_.draft;
+    batch.verified = 1 + group_.spec.draft;
     return;
   }
   ++batch.chunks;
@@ -202,8 +249,8 @@ void Server::add(Batch& batch, std::size_t place, std::int64_t tokens) {
 
 // Who has come, as far as budget, places and blocks last.
 void Server::let_in(Batch& batch, std::int64_t budget) {
-  const sim::Time seen = spec_.ahead && !batch.is_empty() ? composed_ : now_;
-  while (budget > 0 && static_cast<std::int64_t>(running_.size()) < spec_.sequences && !blocked_) {
+  const sim::Time seen = group_.spec.ahead && !batch.is_empty() ? composed_ : now_;
+  while (budget > 0 && static_cast<std::int64_t>(running_.size()) < group_.spec.sequences && !blocked_) {
     const bool again = !preempted_.empty();
     if (!again && (head() == nullptr || head_->ready > seen)) return;
     Sequence sequence = again ? preempted_.front() : *head_;
@@ -225,7 +272,7 @@ void Server::let_in(Batch& batch, std::int64_t budget) {
 Batch Server::compose() {
   Batch batch;
   shares_.assign(running_.size(), 0);
-  std::int64_t budget = spec_.budget;
+  std::int64_t budget = group_.spec.budget;
   const std::int64_t preempted = counts_.preempted;
   for (std::size_t place = 0; place < running_.size() && budget > 0; ++place) {
     const std::int64_t tokens = share_of(running_[place], budget);
@@ -253,7 +300,7 @@ void Server::advance() {
 // How many of so many drafted tokens are right before the first that is not.
 std::int64_t Server::accepted(std::int64_t drafted) {
   std::int64_t right = 0;
-  while (right < drafted && between_0_and_1(drawn_) < spec_.acceptance) ++right;
+  while (right < drafted && between_0_and_1(drawn_) < group_.spec.acceptance) ++right;
   counts_.drafted += drafted;
   counts_.accepted += right;
   return right;
@@ -285,15 +332,15 @@ void Server::cache(Sequence& sequence, std::int64_t tokens) {
   sequence.cached += tokens;
   if (!complete) return;
   const std::int64_t prefix = sequence.request.prefix;
-  const std::int64_t blocks = begins / spec_.block;
-  if (spec_.keeps && sequence.shared == 0 && !cache_.prefixes().has(prefix)) {
+  const std::int64_t blocks = begins / group_.spec.block;
+  if (group_.spec.keeps && sequence.shared == 0 && !cache_.prefixes().has(prefix)) {
     cache_.keep(prefix, blocks);
     sequence.blocks -= blocks;
     sequence.shared = begins;
   }
-  if (!spec_.fetches) return;
+  if (!group_.spec.fetches) return;
   store_.use(prefix, blocks);
-  while (store_.all_blocks() > spec_.store_blocks && store_.drop() > 0) {
+  while (store_.all_blocks() > group_.spec.store_blocks && store_.drop() > 0) {
   }
 }
 

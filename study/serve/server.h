@@ -9,12 +9,13 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <optional>
 #include <random>
+#include <unordered_map>
 #include <vector>
 
-#include "study/serve/batch.h"
-#include "study/serve/block_cache.h"
+#include "study/serve/batch_times.h"
 #include "study/serve/fetch.h"
 #include "study/serve/request_source.h"
 
@@ -73,9 +74,11 @@ struct ServerCounts {
 
 // What a group has to do for some time.
 struct ServerLoad {
-  std::int64_t waiting = 0;  // sequences that have come and are not let in, those that lost their blocks included
-  std::int64_t running = 0;
-  std::int64_t blocks = 0;  // of its cache, in use
+  double waiting = 0.0;  // sequences that have come and are not let in, those that lost their blocks included
+  double running = 0.0;
+  double cache = 0.0;  // blocks of its cache in use; over the time of a whole run, their share of all
+
+  auto operator<=>(const ServerLoad&) const = default;
 };
 
 // Who is told of what a server does. A sequence with its first token leaves where `first_token` says so; its blocks are
@@ -88,16 +91,69 @@ struct ServerEvents {
   std::function<void(sim::Time from, sim::Time to, const ServerLoad& load)> passed;  // some time
 };
 
+// Beginnings by their number with the blocks that they take, in the order of their last use.
+class Prefixes {
+ public:
+  bool has(std::int64_t prefix) const { return entries_.contains(prefix); }
+  std::int64_t blocks(std::int64_t prefix) const;  // 0 where it is not there
+  std::int64_t all_blocks() const { return all_blocks_; }
+  // Used just now; added with so many blocks where it is not there.
+  void use(std::int64_t prefix, std::int64_t blocks);
+  // Holds it until it is let go as often.
+  void pin(std::int64_t prefix) { ++entries_.at(prefix).users; }
+  void let_go(std::int64_t prefix) { --entries_.at(prefix).users; }
+  // Drops the least recently used that nobody holds; its blocks, 0 where all are held.
+  std::int64_t drop();
+
+ private:
+  struct Entry {
+    std::int64_t blocks = 0;
+    std::int64_t users = 0;
+    std::list<std::int64_t>::iterator place;
+  };
+  std::unordered_map<std::int64_t, Entry> entries_;  // found by number, gone through in order of use alone
+  std::list<std::int64_t> by_use_;                   // the least recent first
+  std::int64_t all_blocks_ = 0;
+};
+
+// The paged cache of keys and values that a group of GPUs has, in blocks of tokens: those that sequences own, and
+// beginnings of prompts that several may use at once, which stay while nobody needs the room.
+class BlockCache {
+ public:
+  explicit BlockCache(std::int64_t blocks) : blocks_(blocks), free_(blocks) {}
+
+  std::int64_t blocks() const { return blocks_; }
+  std::int64_t used() const { return blocks_ - free_; }
+  std::int64_t kept() const { return prefixes_.all_blocks(); }  // of beginnings
+  // Blocks for a sequence, beginnings that nobody holds making room; whether there were so many.
+  bool take(std::int64_t blocks);
+  void give(std::int64_t blocks);
+  // Blocks that a sequence has taken become those of a beginning, which it holds from now on.
+  void keep(std::int64_t prefix, std::int64_t blocks);
+  Prefixes& prefixes() { return prefixes_; }
+
+ private:
+  std::int64_t blocks_;
+  std::int64_t free_;
+  Prefixes prefixes_;
+};
+
+// What a server is, and what it takes for what it does.
+struct ServingGroup {
+  ServerSpec spec;
+  BatchCosts costs;
+  // What a fetch of so many tokens takes, by itself, of beginnings or of prompts that the group before it has computed;
+  // they follow one another. And what it and a batch cost each other, if anything.
+  std::function<sim::Time(std::int64_t tokens)> fetch_time;
+  std::function<FetchSlowdown(const Batch& batch)> beside{};
+};
+
 class Server {
  public:
-  // What a fetch of so many tokens takes, by itself; they follow one another. And what it and a batch cost each other.
-  using FetchTime = std::function<sim::Time(std::int64_t tokens)>;
-  using Beside = std::function<FetchSlowdown(const Batch& batch)>;
   // The next sequence, that comes no earlier than the one before; asked for again where there was none yet.
   using Incoming = std::function<std::optional<Sequence>()>;
 
-  Server(ServerSpec spec, BatchCosts costs, FetchTime fetch_time, Beside beside, Incoming incoming,
-         ServerEvents events);
+  Server(ServingGroup group, Incoming incoming, ServerEvents events);
 
   // When it can go on; nothing where it waits for somebody else, or is done.
   std::optional<sim::Time> next();
@@ -114,7 +170,7 @@ class Server {
   std::int64_t waiting() const { return static_cast<std::int64_t>(preempted_.size()) + (head_ ? 1 : 0); }
 
  private:
-  std::int64_t blocks_of(std::int64_t tokens) const { return (tokens + spec_.block - 1) / spec_.block; }
+  std::int64_t blocks_of(std::int64_t tokens) const { return (tokens + group_.spec.block - 1) / group_.spec.block; }
   // Whole blocks of the beginning; the last token of a prompt is always computed, as it gives the first of the output.
   std::int64_t beginning(const ServeRequest& request) const;
   const Sequence* head();
@@ -136,10 +192,7 @@ class Server {
   void cache(Sequence& sequence, std::int64_t tokens);
   void free(const Sequence& sequence);
 
-  ServerSpec spec_;
-  BatchCosts costs_;
-  FetchTime fetch_time_;
-  Beside beside_;
+  ServingGroup group_;
   Incoming incoming_;
   ServerEvents events_;
   BlockCache cache_;

@@ -1,8 +1,10 @@
 #include "study/serve/serving.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <queue>
@@ -15,6 +17,17 @@
 namespace c3sim::study {
 
 namespace {
+
+// Between the middle and either end of a place lies the largest error.
+double step() { return std::log1p(Latencies::largest_error) * 2.0; }
+
+constexpr int no_time = std::numeric_limits<int>::min();
+
+void add_times(ServerLoad& sum, double factor, const ServerLoad& load) {
+  sum.waiting += factor * load.waiting;
+  sum.running += factor * load.running;
+  sum.cache += factor * load.cache;
+}
 
 // Which replica each request goes to. What one has to do is the requests that it was given and that have not ended when
 // the next arrives.
@@ -59,14 +72,16 @@ class Routes {
 
 class Serving {
  public:
-  Serving(RequestSource& source, const std::vector<ServingGroup>& groups, const ServingRules& rules)
+  Serving(RequestSource& source, const std::vector<ServingGroup>& groups, const ServeQuestion& question,
+          const SeesBatch& sees_batch)
       : source_(source),
-        rules_(rules),
+        question_(question),
+        sees_batch_(sees_batch),
         of_replica_(groups.size()),
-        routes_(rules.router, static_cast<std::size_t>(rules.replicas)),
-        routed_(static_cast<std::size_t>(rules.replicas)),
+        routes_(question.router, static_cast<std::size_t>(question.replicas)),
+        routed_(static_cast<std::size_t>(question.replicas)),
         handed_(routed_.size()) {
-    for (std::int64_t place = 0; place < rules.concurrency; ++place) places_.push(sim::Time(0));
+    for (std::int64_t place = 0; place < question.concurrency; ++place) places_.push(sim::Time(0));
     for (std::size_t replica = 0; replica < routed_.size(); ++replica) {
       for (std::size_t place = 0; place < groups.size(); ++place) add_server(groups[place], replica, place);
     }
@@ -102,23 +117,20 @@ class Serving {
     events.fetched = [this, first = servers_.size() - place](const Sequence& sequence, sim::Time at) {
       servers_[first]->release(sequence, at);
     };
-    if (rules_.sees_batch) events.batch = [this, place](const Batch& batch) { rules_.sees_batch(batch, place); };
+    if (sees_batch_) events.batch = [this, place](const Batch& batch) { sees_batch_(batch, place); };
     if (is_last) {
-      const double share = 1.0 / (static_cast<double>(group.spec.blocks) * static_cast<double>(rules_.replicas));
+      const double share = 1.0 / (static_cast<double>(group.spec.blocks) * static_cast<double>(question_.replicas));
       events.passed = [this, share, replica](sim::Time from, sim::Time to, const ServerLoad& load) {
-        const auto outside = routed_[replica].size() + handed_[replica].size();
-        served_.load.add(from, to,
-                         {static_cast<double>(load.waiting) + static_cast<double>(outside),
-                          static_cast<double>(load.running), static_cast<double>(load.blocks) * share});
+        const auto outside = static_cast<double>(routed_[replica].size() + handed_[replica].size());
+        served_.load.add(from, to, {load.waiting + outside, load.running, load.cache * share});
       };
     }
     const Server::Incoming incoming = [queue = place == 0 ? &routed_[replica] : &handed_[replica]] {
       return taken_from(*queue);
     };
-    ServerSpec spec = group.spec;
-    spec.seed += replica;
-    servers_.push_back(
-        std::make_unique<Server>(spec, group.costs, group.fetch_time, group.beside, incoming, std::move(events)));
+    ServingGroup own = group;
+    own.spec.seed += replica;
+    servers_.push_back(std::make_unique<Server>(std::move(own), incoming, std::move(events)));
   }
 
   static std::optional<Sequence> taken_from(std::deque<Sequence>& queue) {
@@ -144,7 +156,7 @@ class Serving {
   bool route_before(Server* server) {
     if (!arriving_) arriving_ = source_.next();
     if (!arriving_) return false;
-    const bool is_closed = rules_.concurrency > 0;
+    const bool is_closed = question_.concurrency > 0;
     if (is_closed && places_.empty()) return false;
     if (is_closed) arriving_->arrival = places_.top();
     if (server != nullptr && *server->next() < arriving_->arrival) return false;
@@ -152,7 +164,7 @@ class Serving {
     if (arrived_++ == 0) served_.begin = arriving_->arrival;
     const std::size_t replica = routes_.choose(*arriving_);
     count_waiting(arriving_->arrival, servers_[replica * of_replica_]->now());
-    routed_[replica].push_back({.request = *arriving_, .ready = arriving_->arrival + rules_.frontend});
+    routed_[replica].push_back({.request = *arriving_, .ready = arriving_->arrival + question_.frontend});
     arriving_.reset();
     return true;
   }
@@ -177,7 +189,7 @@ class Serving {
 
   void on_finished(const Sequence& sequence, sim::Time at, std::size_t replica) {
     const ServeRequest& request = sequence.request;
-    const ServiceLimits& limits = rules_.limits;
+    const ServiceLimits& limits = question_.limits;
     const sim::Time first = sequence.first_token - request.arrival;
     const sim::Time whole = at - request.arrival;
     const sim::Time per_token = request.output > 1 ? (whole - first) / (request.output - 1) : sim::Time(0);
@@ -192,11 +204,12 @@ class Serving {
     served_.kept += keeps ? 1 : 0;
     served_.end = std::max(served_.end, at);
     routes_.ended(replica, at);
-    if (rules_.concurrency > 0) places_.push(at);
+    if (question_.concurrency > 0) places_.push(at);
   }
 
   RequestSource& source_;
-  const ServingRules& rules_;
+  const ServeQuestion& question_;
+  const SeesBatch& sees_batch_;
   std::size_t of_replica_;  // groups of each
   Routes routes_;
   std::vector<std::deque<Sequence>> routed_;  // to each replica, and not asked for yet
@@ -210,12 +223,62 @@ class Serving {
 
 }  // namespace
 
+void Latencies::add(sim::Time time) {
+  const double seconds = sim::to_seconds(time).value();
+  ++counts_[time <= sim::Time(0) ? no_time : static_cast<int>(std::floor(std::log(seconds) / step()))];
+  ++count_;
+  sum_ += seconds;
+}
+
+sim::Time Latencies::mean() const {
+  return count_ == 0 ? sim::Time(0) : sim::to_time(sim::Seconds(sum_ / static_cast<double>(count_)));
+}
+
+sim::Time Latencies::quantile(double share) const {
+  const auto due = static_cast<std::int64_t>(std::ceil(share * static_cast<double>(count_)));
+  std::int64_t seen = 0;
+  for (const auto& [place, times] : counts_) {
+    seen += times;
+    if (seen < due) continue;
+    if (place == no_time) return sim::Time(0);
+    return sim::to_time(sim::Seconds(std::exp((static_cast<double>(place) + 0.5) * step())));
+  }
+  return sim::Time(0);
+}
+
+void LoadOverTime::add(sim::Time from, sim::Time to, const ServerLoad& load) {
+  while (to > static_cast<std::int64_t>(most) * interval_) {
+    interval_ *= 2;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      if (i % 2 == 1) add_times(sums_[i / 2], 1.0, sums_[i]);
+      if (i % 2 == 0 && i > 0) sums_[i / 2] = sums_[i];
+    }
+    sums_.resize((sums_.size() + 1) / 2);
+  }
+  while (from < to) {
+    const auto place = static_cast<std::size_t>(from / interval_);
+    const sim::Time end = std::min(to, (static_cast<std::int64_t>(place) + 1) * interval_);
+    if (sums_.size() <= place) sums_.resize(place + 1);
+    add_times(sums_[place], sim::to_seconds(end - from).value(), load);
+    from = end;
+  }
+}
+
+std::vector<ServerLoad> LoadOverTime::samples() const {
+  std::vector<ServerLoad> means;
+  for (const ServerLoad& sum : sums_) {
+    add_times(means.emplace_back(), 1.0 / sim::to_seconds(interval_).value(), sum);
+  }
+  return means;
+}
+
 double Served::per_second(std::int64_t count) const {
   return static_cast<double>(count) / std::max(sim::to_seconds(duration()).value(), 1e-12);
 }
 
-Served serve(RequestSource& source, const std::vector<ServingGroup>& groups, const ServingRules& rules) {
-  return Serving(source, groups, rules).run();
+Served serve(RequestSource& source, const std::vector<ServingGroup>& groups, const ServeQuestion& question,
+             const SeesBatch& sees_batch) {
+  return Serving(source, groups, question, sees_batch).run();
 }
 
 }  // namespace c3sim::study

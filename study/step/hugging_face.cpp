@@ -6,8 +6,6 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -256,8 +254,11 @@ class ConfigJson {
       if (value.is_null()) return fallback;
       const std::string said = value.is_string() ? value.get<std::string>() : value.dump();
       if (said == "key" || !told.contains(said)) {
-        fault(key, fmt::format("'{}' is not accepted: {} is", said.substr(0, shown_of_json),
-                               fmt::join(values_of(told), ", ")));
+        Json accepted = told;
+        accepted.erase("key");
+        std::vector<std::string> values;
+        for (const auto& [one, meaning] : accepted.items()) values.push_back(one);
+        fault(key, fmt::format("'{}' is not accepted: {} is", said.substr(0, shown_of_json), fmt::join(values, ", ")));
         return fallback;
       }
       name = told.at(said).get<std::string>();
@@ -347,12 +348,7 @@ class ConfigJson {
   }
   // A key that nobody reads, where it is there: it must say what is computed anyway.
   void require_unread(const std::string& key, const Json& same) {
-    if (!says(key) || is_read(key)) return;
-    Json accepted = Json::array();
-    accepted.push_back(same);
-    Json only = Json::object();
-    only[key] = accepted;
-    require(only);
+    if (says(key) && !is_read(key)) require(Json::object({{key, Json::array({same})}}));
   }
 
   // Throws where anything was found, keys among it that nobody read and that change what is computed, for all that is
@@ -395,13 +391,6 @@ class ConfigJson {
       if (!is_of_windows) names.merge(own);
     }
     return names;
-  }
-  static std::vector<std::string> values_of(const Json& choice) {
-    std::vector<std::string> values;
-    for (const auto& [value, name] : choice.items()) {
-      if (value != "key") values.push_back(value);
-    }
-    return values;
   }
 
   // What is told of a field: a value, "$(key)" or "$(arithmetic of keys)". With the key, of arithmetic the first.
@@ -499,38 +488,30 @@ void check_common_keys(ConfigJson& keys, const ModelSpec& model) {
   check_layer_types(keys, model);
   keys.require_unread("use_qk_norm", model.query_norm != QueryNorm::none);
   if (keys.says("sliding_window_size")) keys.require_unread("sliding_window_size", keys.of_key("sliding_window"));
-  if (constexpr auto key = "attn_type_list"; keys.says(key)) {
-    const Json said = keys.of_key(key);
-    const bool sees_all = said.is_array() && said.size() == static_cast<std::size_t>(model.layers) &&
-                          std::ranges::all_of(said, [](const Json& one) { return one == 1; });
-    if (!sees_all) {
-      keys.fault(key, fmt::format("{} changes what is computed: a 1 for each of {} layers is accepted, and 0 is linear "
-                                  "attention, of which there is no model",
-                                  in_short(said), model.layers));
-    }
-  }
   // MiniMax has these of dense layers and of shared experts; where each layer has experts, the first is of none.
   const std::vector<LayerKind> kinds = model.kinds(model.layers);
   if (std::ranges::all_of(kinds, [](const LayerKind& kind) { return kind.model.experts > 0; })) {
     keys.pass_over("mlp_intermediate_size");
     keys.pass_over("shared_moe_mode");
   }
-  if (constexpr auto key = "shared_expert_intermediate_size"; keys.says(key) && !keys.is_read(key)) {
-    const Json said = keys.of_key(key);
-    if (!(said == 0)) {
-      keys.fault(key, in_short(said) +
-                          " changes what is computed: 0 is accepted, as this architecture has no experts " +
-                          "that all tokens use; where it changes nothing, --ignore " + key + " is accepted");
-    }
+  struct Due {
+    std::string key;
+    Json value;
+    std::string otherwise;  // what is said of another value
+  };
+  for (const Due& due :
+       {Due{"attn_type_list", std::vector<int>(static_cast<std::size_t>(model.layers), 1),
+            fmt::format("changes what is computed: a 1 for each of {} layers is accepted, and 0 is linear attention, "
+                        "of which there is no model",
+                        model.layers)},
+        Due{"shared_expert_intermediate_size", 0,
+            "changes what is computed: 0 is accepted, as this architecture has no experts that all tokens use; where "
+            "it changes nothing, --ignore shared_expert_intermediate_size is accepted"},
+        Due{"is_encoder_decoder", false, "is not accepted, of which there is no model: false is"}}) {
+    if (!keys.says(due.key) || keys.is_read(due.key)) continue;
+    const Json said = keys.of_key(due.key);
+    if (said != due.value) keys.fault(due.key, in_short(said) + " " + due.otherwise);
   }
-  if (constexpr auto key = "is_encoder_decoder"; keys.says(key) && !(keys.of_key(key) == false))
-    keys.fault(key, in_short(keys.of_key(key)) + " is not accepted, of which there is no model: false is");
-}
-
-// What a key of our files is called, for faults of values that contradict each other.
-std::string key_for(ConfigJson& keys, const std::string& field) {
-  const std::string key = keys.key_of(field);
-  return key.empty() ? field : key;
 }
 
 // What to do where an architecture is not known.
@@ -595,7 +576,8 @@ ReadModel read_hugging_face(std::string_view text, const std::string& file,
   keys.of_key("architectures");
   keys.require(architecture.value("only", Json::object()));
   for (const sim::Fault& one : contradictions(read.model, keys.says(keys.key_of("head_dim")))) {
-    const std::string key = key_for(keys, one.where);
+    const std::string its_own = keys.key_of(one.where);
+    const std::string& key = its_own.empty() ? one.where : its_own;
     const bool is_optional = one.where == "window" && keys.says(key);
     keys.fault(key, one.what + (is_optional ? "; --ignore " + key + " reads the file as if it were not there" : ""));
   }

@@ -1,5 +1,7 @@
 #include "study/step/layer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "study/step/fine_grain.h"
+#include "study/work/pieces.h"
 
 namespace c3sim::study {
 
@@ -179,10 +181,51 @@ constexpr std::array before_fused{
 constexpr std::size_t fused_routing_passes = 1;  // of these, which choose experts
 constexpr std::array behind_fused{ExpertPass{"sum", Kind::elementwise, "sum_copies", Over::features}};
 
+// Tensor-parallel products whose GPUs share out the tokens between them, in pieces (FiCCO, arXiv 2512.10236; for a GEMM
+// by itself study/work/dependent.h): the tokens of all GPUs are gathered piece by piece while products of those before
+// are computed, and results are reduced and scattered piece by piece while the next are.
+constexpr auto piece_stream = "pieces";
+
+std::string piece_name(const std::string& of, int piece) { return fmt::format("{}_{}", of, piece); }
+
+Written move(StepWriter& writer, const std::string& name, models::CollectiveKind kind, std::int64_t tokens,
+             std::int64_t features) {
+  return writer.collective(name, kind, elements_of(tokens, features) * writer.element(), writer.question().tp,
+                           piece_stream);
+}
+
+// In so many pieces of whole tokens. What comes before is the shard of the stream that a GPU has; gathers and
+// reductions take turns on a stream of their own.
+void write_gathered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in,
+                            int pieces) {
+  const Written shard = writer.last();
+  for (int piece = 0; piece < pieces; ++piece) {
+    const std::int64_t tokens = piece_of(writer.tokens(), pieces, piece);
+    const Written gather =
+        move(writer, piece_name(name + "_gather", piece), models::CollectiveKind::all_gather, tokens, in);
+    if (piece == 0) writer.wait(shard);  // the others lie behind it
+    writer.gemm(piece_name(name, piece), out, in, tokens);
+    writer.wait(gather);
+  }
+}
+
+// Returns what scatters the pieces, for which whoever needs the whole result waits.
+std::vector<Written> write_scattered_product(StepWriter& writer, const std::string& name, std::int64_t out,
+                                             std::int64_t in, int pieces) {
+  std::vector<Written> scatters;
+  for (int piece = 0; piece < pieces; ++piece) {
+    const std::int64_t tokens = piece_of(writer.tokens(), pieces, piece);
+    const Written product = writer.gemm(piece_name(name, piece), out, in, tokens);
+    scatters.push_back(
+        move(writer, piece_name(name + "_scatter", piece), models::CollectiveKind::reduce_scatter, tokens, out));
+    writer.wait(product);
+  }
+  return scatters;
+}
+
 class Forward {
  public:
-  Forward(StepWriter& writer, const std::string& prefix)
-      : writer_(writer), model_(writer.model()), prefix_(prefix), tokens_(writer.tokens()) {}
+  explicit Forward(StepWriter& writer) : writer_(writer), model_(writer.model()), tokens_(writer.tokens()) {}
 
   void write() {
     const Half half = writer_.question().half;
@@ -198,13 +241,12 @@ class Forward {
   }
 
  private:
-  std::string name(const std::string& of) const { return prefix_ + of; }
   bool compiled() const { return writer_.question().kernels == Kernels::compiled; }
   const char* norm() const { return model_.norm == Norm::rms ? "rmsnorm" : "layernorm"; }
   // The stream is normed before each half of a layer.
   void normalise_stream(const std::string& of) {
     if (writer_.question().compiles_sums()) {
-      writer_.add_and_normalise(name(of), writer_.tokens());
+      writer_.add_and_normalise(of, writer_.tokens());
     } else {
       normalise(of);
     }
@@ -215,14 +257,14 @@ class Forward {
       normalise_rows(of, elements, writer_.stream_element(), model_.hidden);
       return;
     }
-    writer_.operate(name(of + "_cast_up"), Kind::elementwise, "cast_up", elements);
-    writer_.operate(name(of + "_square"), Kind::elementwise, "scale", elements, single_precision);
-    writer_.operate(name(of + "_mean"), Kind::elementwise, "column_sums", elements, single_precision);
+    writer_.operate(of + "_cast_up", Kind::elementwise, "cast_up", elements);
+    writer_.operate(of + "_square", Kind::elementwise, "scale", elements, single_precision);
+    writer_.operate(of + "_mean", Kind::elementwise, "column_sums", elements, single_precision);
     for (const char* const of_rows : {"_epsilon", "_root"}) {
-      writer_.operate(name(of + of_rows), Kind::elementwise, "scale", elements_of(tokens_, 1), single_precision);
+      writer_.operate(of + of_rows, Kind::elementwise, "scale", elements_of(tokens_, 1), single_precision);
     }
     for (const char* const by : {"", "_weights"}) {
-      writer_.operate(name(of + by), Kind::elementwise, "mul_broadcast", elements, single_precision);
+      writer_.operate(of + by, Kind::elementwise, "mul_broadcast", elements, single_precision);
     }
   }
   int pieces_of(const std::string& of) const {
@@ -234,12 +276,12 @@ class Forward {
     normalise_rows(of, elements_of(tokens_, features), {}, row);
   }
   void normalise_rows(const std::string& of, double elements, std::optional<sim::Bytes> element, std::int64_t row) {
-    writer_.operate(name(of), Kind::norm, compiled() ? "compiled_norm" : norm(), elements, element, row);
+    writer_.operate(of, Kind::norm, compiled() ? "compiled_norm" : norm(), elements, element, row);
   }
   // Of the input of a product, where that is multiplied in a smaller format.
   void quantise(const std::string& of, std::int64_t rows, std::int64_t features) {
     if (!writer_.question().quantises()) return;
-    writer_.operate(name(of + "_quantise"), Kind::copy, "quantise", elements_of(rows, features), {}, features);
+    writer_.operate(of + "_quantise", Kind::copy, "quantise", elements_of(rows, features), {}, features);
   }
   // Quantises what a norm or an activation has made. A compiler fuses both (vLLM's passes fuse_norm_quant and
   // fuse_act_quant), so that compiled steps have no kernel of its own for it.
@@ -254,35 +296,35 @@ class Forward {
       quantise_behind_rows(of, tokens_, in);
     }
     if (writer_.question().mixes()) {
-      writer_.operate(name(of + "_cast_weights"), Kind::copy, "cast_down", elements_of(out, in));
+      writer_.operate(of + "_cast_weights", Kind::copy, "cast_down", elements_of(out, in));
       if (of != "out" && of != "down") {
-        writer_.operate(name(of + "_cast"), Kind::copy, "cast_down", elements_of(tokens_, in));
+        writer_.operate(of + "_cast", Kind::copy, "cast_down", elements_of(tokens_, in));
       }
     }
     if (!writer_.question().pieces) {
-      writer_.gemm(name(of), out, in, tokens_);
+      writer_.gemm(of, out, in, tokens_);
       if (of == "out" || of == "down") writer_.reduce_last();
     } else if (of == "out" || of == "down") {
-      scattered_ = write_scattered_product(writer_, name(of), out, in, pieces_of(of));
+      scattered_ = write_scattered_product(writer_, of, out, in, pieces_of(of));
     } else {
-      write_gathered_product(writer_, name(of), out, in, pieces_of(of));
+      write_gathered_product(writer_, of, out, in, pieces_of(of));
     }
   }
   void add_up(const std::string& of, bool reduced = true) {
     const double elements = writer_.tokens_between() * static_cast<double>(model_.hidden);
     if (!writer_.question().pieces) {
       if (!reduced && writer_.routes_shares()) {
-        writer_.gather_tokens(name(of));
+        writer_.gather_tokens(of);
       } else {
-        writer_.add_up(name(of), elements, reduced);
+        writer_.add_up(of, elements, reduced);
       }
     }
     if (model_.after_norms) normalise(of + "_norm");
     if (model_.dropout > 0.0 && writer_.question().phase == Phase::train) {
-      writer_.operate(name(of + "_dropout"), Kind::elementwise, "dropout", elements);
+      writer_.operate(of + "_dropout", Kind::elementwise, "dropout", elements);
     }
     if (writer_.question().compiles_sums()) return;  // with the norm of the next half
-    writer_.operate(name(of + "_residual"), Kind::elementwise, writer_.question().wide_stream() ? "add_mixed" : "add",
+    writer_.operate(of + "_residual", Kind::elementwise, writer_.question().wide_stream() ? "add_mixed" : "add",
                     elements);
     for (const Written& piece : std::exchange(scattered_, {})) writer_.wait(piece);
   }
@@ -308,8 +350,8 @@ class Forward {
       copy_and_normalise(queries, keys);
     }
     share_keys();
-    writer_.attention(name("attention"), false);
-    writer_.decoding_attention(name("attention"));
+    writer_.attention("attention", false);
+    writer_.decoding_attention("attention");
   }
 
   // A compiler makes one kernel of the norms of queries and keys, one that turns both by their positions, and one that
@@ -320,9 +362,9 @@ class Forward {
       normalise_features("query_key_norm", queries + keys, by_head ? model_.head_dim : queries);
     }
     if (model_.position == Positions::rotary) {
-      writer_.operate(name("turn"), Kind::elementwise, "compiled_rope", elements_of(tokens_, queries + keys));
+      writer_.operate("turn", Kind::elementwise, "compiled_rope", elements_of(tokens_, queries + keys));
     }
-    writer_.operate(name("cache"), Kind::elementwise, "compiled_cache",
+    writer_.operate("cache", Kind::elementwise, "compiled_cache",
                     elements_of(tokens_, writer_.question().cached_features()));
   }
 
@@ -332,17 +374,17 @@ class Forward {
       // PyTorch's norms are given arrays of their own rather than parts of the product's result.
       for (const auto& [of, features] : {std::pair("query_norm", queries), {"key_norm", keys}}) {
         if (tokens_ > 1)
-          writer_.operate(name(std::string(of) + "_copy"), Kind::copy, "copy_strided", elements_of(tokens_, features));
+          writer_.operate(std::string(of) + "_copy", Kind::copy, "copy_strided", elements_of(tokens_, features));
         normalise_features(of, features, by_head ? model_.head_dim : features);
         // Whole sequences go on to attention head by head.
         if (writer_.question().phase != Phase::decode)
-          writer_.operate(name(std::string(of) + "_heads"), Kind::copy, "copy_strided", elements_of(tokens_, features));
+          writer_.operate(std::string(of) + "_heads", Kind::copy, "copy_strided", elements_of(tokens_, features));
       }
     }
     if (writer_.question().phase == Phase::decode) {
       for (const auto& [cached, features] :
            {std::pair("cache_keys", keys), {"cache_values", keys / model_.head_dim * model_.values()}}) {
-        writer_.operate(name(cached), Kind::elementwise, "copy_strided", elements_of(tokens_, features));
+        writer_.operate(cached, Kind::elementwise, "copy_strided", elements_of(tokens_, features));
       }
     }
   }
@@ -359,42 +401,41 @@ class Forward {
     normalise_features("key_norm", model_.kv_rank, model_.kv_rank);
     product("query_up", heads * model_.head_dim, model_.query_rank > 0 ? model_.query_rank : model_.hidden);
     if (question.phase != Phase::train)
-      writer_.operate(name("cache_latent"), Kind::elementwise, compiled() ? "compiled_cache" : "copy_strided",
+      writer_.operate("cache_latent", Kind::elementwise, compiled() ? "compiled_cache" : "copy_strided",
                       elements_of(tokens_, model_.cached_features()));
     share_keys();
     const std::int64_t absorbing = decodes ? tokens_ : question.decoding;
     const std::int64_t key = model_.head_dim - model_.rotary_dim;
-    if (absorbing > 0) writer_.gemm(name("absorb"), model_.kv_rank, key, absorbing, heads);
+    if (absorbing > 0) writer_.gemm("absorb", model_.kv_rank, key, absorbing, heads);
     if (decodes) {
-      writer_.attention(name("attention"), false, true);
+      writer_.attention("attention", false, true);
     } else {
       const std::int64_t seen = question.batch * model_.seen(question.context + question.tokens);
       quantise("key_up", seen, model_.kv_rank);
-      writer_.gemm(name("key_up"), heads * model_.latent_head(), model_.kv_rank, seen);
-      writer_.attention(name("attention"), false);
-      writer_.decoding_attention(name("attention"), true);
+      writer_.gemm("key_up", heads * model_.latent_head(), model_.kv_rank, seen);
+      writer_.attention("attention", false);
+      writer_.decoding_attention("attention", true);
     }
-    if (absorbing > 0) writer_.gemm(name("value_up"), model_.values(), model_.kv_rank, absorbing, heads);
+    if (absorbing > 0) writer_.gemm("value_up", model_.values(), model_.kv_rank, absorbing, heads);
   }
 
   // Keys and values of the parts of a sequence that other GPUs have.
   void share_keys() {
     const double elements = elements_of(writer_.question().new_tokens(), writer_.question().cached_features());
-    writer_.collective(name("keys_all_gather"), models::CollectiveKind::all_gather, elements * writer_.element(),
+    writer_.collective("keys_all_gather", models::CollectiveKind::all_gather, elements * writer_.element(),
                        writer_.question().cp);
   }
 
   void activate(double elements, const std::string& of = "") {
     if (model_.experts_alone) {
-      writer_.operate(name(of + "activation"), Kind::elementwise, "swiglu", elements);
+      writer_.operate(of + "activation", Kind::elementwise, "swiglu", elements);
     } else if (compiled() && model_.gates()) {
-      writer_.operate(name(of + "activation"), Kind::elementwise, "compiled_swiglu", elements);
+      writer_.operate(of + "activation", Kind::elementwise, "compiled_swiglu", elements);
     } else if (model_.gates()) {
-      writer_.operate(name(of + "gate"), Kind::elementwise, "silu_strided", elements);
-      writer_.operate(name(of + "gated"), Kind::elementwise, "mul_strided", elements);
+      writer_.operate(of + "gate", Kind::elementwise, "silu_strided", elements);
+      writer_.operate(of + "gated", Kind::elementwise, "mul_strided", elements);
     } else {
-      writer_.operate(name(of + "activation"), Kind::elementwise, model_.feed == Feed::gelu ? "gelu_erf" : "relu",
-                      elements);
+      writer_.operate(of + "activation", Kind::elementwise, model_.feed == Feed::gelu ? "gelu_erf" : "relu", elements);
     }
   }
 
@@ -415,15 +456,14 @@ class Forward {
     const bool beside = shares && writer_.question().ep > 1 && writer_.question().overlap != Overlap::none;
     normalise_stream("ffn_norm");
     if (shares && !beside) shared_experts();
-    writer_.plain_gemm(name("router"), model_.experts, model_.hidden, routed);
+    writer_.plain_gemm("router", model_.experts, model_.hidden, routed);
     const Experts experts = experts_of(writer_);
     const PassesOfExperts passes = passes_of_experts();
     operate(passes.before, routed, experts.sent);
     const auto between = [&] { operate(passes.between, routed, experts.sent); };
     exchange_and_multiply(experts, between, beside ? [this] { shared_experts(); } : std::function<void()>());
     operate(passes.behind, routed, experts.sent);
-    if (shares)
-      writer_.operate(name("shared_add"), Kind::elementwise, "add", elements_of(shared_tokens(), model_.hidden));
+    if (shares) writer_.operate("shared_add", Kind::elementwise, "add", elements_of(shared_tokens(), model_.hidden));
     add_up("down", false);
   }
 
@@ -465,7 +505,7 @@ class Forward {
                                : pass.element == Element::indices ? of_index
                                                                   : writer_.element();
     const int passes = pass.passes == by_number ? passes_of_sort(copies) : pass.passes;
-    writer_.operate(name(pass.name), pass.kind, pass.operation, elements, element,
+    writer_.operate(pass.name, pass.kind, pass.operation, elements, element,
                     passes > 0 ? passes * usual_piece : model_.experts);
   }
 
@@ -475,37 +515,38 @@ class Forward {
     const std::int64_t ffn = writer_.shared_ffn();
     const std::int64_t tokens = shared_tokens();
     quantise_behind_rows("shared_up", tokens, model_.hidden);
-    writer_.gemm(name("shared_up"), model_.first_shared_ffn() / model_.shared_ffn * ffn, model_.hidden, tokens);
+    writer_.gemm("shared_up", model_.first_shared_ffn() / model_.shared_ffn * ffn, model_.hidden, tokens);
     activate(elements_of(tokens, ffn), "shared_");
     quantise_behind_rows("shared_down", tokens, ffn);
-    writer_.gemm(name("shared_down"), model_.hidden, ffn, tokens);
+    writer_.gemm("shared_down", model_.hidden, ffn, tokens);
   }
 
   // Tokens go to the GPUs of their experts and come back, to each in even parts; experts of a GPU are one kernel.
   void exchange_and_multiply(const Experts& experts, const std::function<void()>& between = {},
                              const std::function<void()>& beside = {}) {
     const std::int64_t first = model_.first_ffn() / model_.ffn * experts.ffn;
-    write_dispatch(writer_, name("dispatch"), experts, beside);
+    write_dispatch(writer_, "dispatch", experts, beside);
     if (!by_peers()) quantise("up", experts.copies, model_.hidden);
-    writer_.gemm_of_experts(name("up"), first, model_.hidden, experts.tokens, experts.busy);
+    writer_.gemm_of_experts("up", first, model_.hidden, experts.tokens, experts.busy);
     activate(elements_of(experts.copies, experts.ffn));
     quantise("down", experts.copies, experts.ffn);
     if (between) between();
-    writer_.gemm_of_experts(name("down"), model_.hidden, experts.ffn, experts.tokens, experts.busy);
-    write_combine(writer_, name("combine"), experts);
+    writer_.gemm_of_experts("down", model_.hidden, experts.ffn, experts.tokens, experts.busy);
+    write_combine(writer_, "combine", experts);
   }
 
   StepWriter& writer_;
   const ModelSpec& model_;
-  std::string prefix_;
   std::int64_t tokens_;
   std::vector<Written> scattered_;  // that the sum behind a product in pieces waits for
 };
 
 }  // namespace
 
-Written write_forward(StepWriter& writer, const std::string& prefix) {
-  Forward(writer, prefix).write();
+Written write_forward(StepWriter& writer, bool again) {
+  writer.do_again(again);
+  Forward(writer).write();
+  writer.do_again(false);
   return writer.last();
 }
 

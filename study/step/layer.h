@@ -8,8 +8,9 @@
 
 namespace c3sim::study {
 
-// The operations of a layer forward, in their order; returns the last. `prefix` is put before their names.
-Written write_forward(StepWriter& writer, const std::string& prefix);
+// The operations of a layer forward, in their order; returns the last. `again`: they are done once more, as their
+// results were not kept.
+Written write_forward(StepWriter& writer, bool again = false);
 
 // Copies of tokens, each of which goes to as many experts: those that a GPU sends, and those that its experts are given
 // on the GPU that most come to; its experts that have any, and tokens of each, of which all of these have as many.

@@ -172,6 +172,18 @@ inline bool names_experts(std::string_view name) { return name.starts_with(exper
 std::filesystem::path model_file(const std::string& name_or_path,
                                  std::span<const std::filesystem::path> config_folders);
 
+// What a repository of Hugging Face holds, as results of serving name it: "meta-llama/Llama-3.1-70B-Instruct".
+struct HeldModel {
+  std::string model;    // its name in the folder of models
+  std::string weights;  // the format that its weights are published in, "fp8"; empty: one of two bytes
+};
+
+// What models/repositories.csv of the first folder that has this file says of the longest beginning of the name that it
+// knows; behind the owner, letters large or small. Nothing where it knows none, or says that no model is known. A
+// repository that is called as a file of one of the folders of models is that model, whatever the table says.
+std::optional<HeldModel> held_by_repository(std::string_view repository,
+                                            std::span<const std::filesystem::path> config_folders);
+
 std::vector<std::string> model_names(std::span<const std::filesystem::path> config_folders);
 
 // The same of the text of a Hugging Face config.json; `file` stands for it in positions.

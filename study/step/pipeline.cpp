@@ -25,13 +25,8 @@ StepQuestion of_one_turn(StepQuestion question) {
 
 class Pipeline {
  public:
-  Pipeline(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-           std::span<const StageLayers> stages, const models::PlatformSpec& platform)
-      : question_(of_one_turn(question)),
-        operators_(operators),
-        writer_(question_, operators, platform),
-        stages_(stages),
-        platform_(platform) {}
+  Pipeline(const StepQuestion& question, std::span<const StageLayers> stages, const StepMachine& machine)
+      : question_(of_one_turn(question)), machine_(machine), writer_(question_, machine), stages_(stages) {}
 
   std::vector<StepBlock> write() {
     for (int stage = 0; stage < question_.pp; ++stage) {
@@ -79,7 +74,7 @@ class Pipeline {
     for (const std::size_t kind : kinds) {
       const LayerGroup& group = groups[kind];
       const StepQuestion question = of_one_turn(group.question);
-      StepWriter writer(question, operators_, platform_, group.prefix);
+      StepWriter writer(question, machine_, group.prefix);
       const bool first = kind == kinds.front();
       if (first) {
         write_layer(writer, turn);
@@ -98,14 +93,10 @@ class Pipeline {
   static void write_layer(StepWriter& writer, Turn turn) {
     const StepQuestion& question = writer.question();
     if (turn.forward) {
-      write_forward(writer, "");
+      write_forward(writer);
       return;
     }
-    if (question.recompute) {
-      writer.do_again(true);
-      write_forward(writer, "again_");
-      writer.do_again(false);
-    }
+    if (question.recompute) write_forward(writer, true);
     write_backward(writer);
     if (turn.micro == 0) return;
     writer.operate("accumulate", Kind::elementwise, "add", layer_weights(question), single_precision);
@@ -160,15 +151,14 @@ class Pipeline {
       copy.host_threads = models::HostThreads::per_gpu;
       return copy;
     }
-    const int channels = platform_.rccl.channels_to_peer(platform_.gpus);
+    const int channels = machine_.platform.rccl.channels_to_peer(machine_.platform.gpus);
     return models::RemoteKernelSpec{from, {to}, models::RemoteAccess::store, bytes, channels};
   }
 
   const StepQuestion question_;  // of a micro-batch
-  std::span<const ElementwiseOperator> operators_;
+  StepMachine machine_;
   StepWriter writer_;
   std::span<const StageLayers> stages_;
-  const models::PlatformSpec& platform_;
   std::vector<StepBlock> blocks_;
 };
 
@@ -186,18 +176,17 @@ std::vector<Turn> turns_of(int stage, int stages, int micro_batches, bool trains
   return turns;
 }
 
-std::vector<StepBlock> pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                       std::int64_t layers, const models::PlatformSpec& platform) {
+std::vector<StepBlock> pipeline_blocks(const StepQuestion& question, std::int64_t layers, const StepMachine& machine) {
   std::vector<StageLayers> stages;
   for (int stage = 0; stage < question.pp; ++stage) {
     stages.push_back({question.groups(layers, stage), question.groups(most_layers, stage)});
   }
-  return pipeline_blocks(question, operators, stages, platform);
+  return pipeline_blocks(question, stages, machine);
 }
 
-std::vector<StepBlock> pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                       std::span<const StageLayers> stages, const models::PlatformSpec& platform) {
-  return Pipeline(question, operators, stages, platform).write();
+std::vector<StepBlock> pipeline_blocks(const StepQuestion& question, std::span<const StageLayers> stages,
+                                       const StepMachine& machine) {
+  return Pipeline(question, stages, machine).write();
 }
 
 }  // namespace c3sim::study

@@ -6,10 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "models/platform/platform_spec.h"
 #include "study/step/step_operation.h"
 #include "study/step/step_question.h"
-#include "study/work/operators.h"
 
 namespace c3sim::study {
 
@@ -26,12 +24,11 @@ struct StageLayers {
 };
 
 // The step of a question that has no faults, with so many layers of each kind of each stage, and the update of all; and
-// of a question whose stages have these layers. What goes from
-// one stage to the next is sent by an engine, or else by as many workgroups as RCCL has channels to a peer, behind the
-// last kernel of a turn and beside the next turn; a stage waits for what it needs of it.
-std::vector<StepBlock> pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                       std::int64_t layers, const models::PlatformSpec& platform);
-std::vector<StepBlock> pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                       std::span<const StageLayers> stages, const models::PlatformSpec& platform);
+// of a question whose stages have these layers. What goes from one stage to the next is sent by an engine, or else by
+// as many workgroups as RCCL has channels to a peer, behind the last kernel of a turn and beside the next turn; a stage
+// waits for what it needs of it.
+std::vector<StepBlock> pipeline_blocks(const StepQuestion& question, std::int64_t layers, const StepMachine& machine);
+std::vector<StepBlock> pipeline_blocks(const StepQuestion& question, std::span<const StageLayers> stages,
+                                       const StepMachine& machine);
 
 }  // namespace c3sim::study

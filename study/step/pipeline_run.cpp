@@ -5,16 +5,18 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "models/collectives/collective.h"
 #include "models/machine/power_record.h"
 #include "sim/check.h"
 #include "study/run/play.h"
 #include "study/run/power_meter.h"
+#include "study/run/queue_time.h"
 #include "study/run/timeline.h"
-#include "study/step/part_of_step.h"
 #include "study/step/pipeline.h"
 #include "study/step/step_graph.h"
-#include "study/step/turn_readings.h"
 #include "study/step/turn_times.h"
 
 namespace c3sim::study {
@@ -31,7 +33,260 @@ models::PlatformSpec without_launches(models::PlatformSpec platform) {
   return platform;
 }
 
+// Turns of a simulated stage that take as long as each other; the first gradient is added to nothing.
+enum class KindOfTurn { forward, first_gradient, gradient, update };
+using TurnKey = std::pair<int, KindOfTurn>;
+
+TurnKey key_of(int stage, const std::optional<Turn>& turn) {
+  if (!turn) return {stage, KindOfTurn::update};
+  if (turn->forward) return {stage, KindOfTurn::forward};
+  return {stage, turn->micro == 0 ? KindOfTurn::first_gradient : KindOfTurn::gradient};
+}
+
+// Of so many simulated stages the one that a stage of the whole step is like: the first, the last, or one between.
+int simulated_stage(int stage, int stages, int simulated) {
+  if (stage == 0) return 0;
+  return stage + 1 == stages ? simulated - 1 : 1;
+}
+
 double in_seconds(sim::Time time) { return sim::to_seconds(time).value(); }
+sim::Time share_of(double share, sim::Time time) { return sim::to_time(share * sim::to_seconds(time)); }
+
+// A run of some stages, without a pause, launched by hosts that are never late.
+struct SeenPipeline {
+  PartOfStep part;
+  int stages = 1;
+  std::vector<std::vector<std::int64_t>> layers{};  // of each stage of the whole step, of each kind
+  std::vector<PowerMeter> meters{};                 // of the first stages
+  sim::Time origin{0};                              // of what was metered, by the clock of its node
+  Timeline timeline{};                              // with factors
+  Timeline metered{};                               // as simulated, and seen by meters
+
+  // The simulated stage that one of the whole step is like.
+  int simulated(int stage) const { return simulated_stage(stage, static_cast<int>(layers.size()), stages); }
+};
+
+// What a turn takes, with all layers.
+struct WholeTurn {
+  int seen = 0;  // so many of which it is the mean
+  Pace pace{};
+  PowerMeter::Drawn drawn{};  // a turn that factors make longer than it is simulated is at rest for the rest of it
+  BusySeconds busy{};
+};
+
+// What turns take and draw, read off of a run of a few of them: each kind of turn beside nothing that is sent, a send
+// beside no turn, and what they lose to each other where both are under way.
+struct TurnReadings {
+  std::map<TurnKey, WholeTurn> turns;  // of the stages of the whole step
+  sim::Time send{0};                   // beside nothing
+  sim::Time send_launch{0};
+  std::map<int, sim::Time> sends_before_update;  // by simulated stage
+  double turn_slope = 0.0;                       // time that a turn loses for each moment that a send is beside it
+  double send_slope = 0.0;                       // the same of a send and the turns of either stage
+
+  sim::Time lost_by_turn(sim::Time beside_sends) const { return share_of(turn_slope, beside_sends); }
+  sim::Time send_beside(sim::Time its_turns) const { return send + share_of(send_slope, its_turns); }
+};
+
+// What the host that launches kernels takes for an operation, that of a collective by engines which adds among them.
+sim::Time launch_of_host(const Work& work, const models::PlatformSpec& platform) {
+  const models::HostSpec& host = platform.host;
+  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+  if (collective == nullptr) return is_kernel(work) ? host.kernel_launch : sim::Time(0);
+  const std::optional<models::CollectiveSpec> kernels = models::kernel_part(*collective, platform.gpu.sdma);
+  if (!kernels) return sim::Time(0);
+  return kernels->graph ? host.graph_launch : host.kernel_launch + host.collective_launch;
+}
+
+// What was seen of turns that are alike, of `count` of them together.
+struct SeenTurns {
+  struct Block {
+    std::optional<LayersOfStage> of_stage{};
+    std::vector<Pace> operations{};
+    PowerMeter::Drawn drawn{};
+    BusySeconds busy{};
+  };
+  std::vector<Block> blocks;
+  int count = 0;
+  sim::Time beside{0};  // sends
+};
+
+class TurnReader {
+ public:
+  // Of a machine whose hosts are never late, and of the one that launches the whole step.
+  TurnReader(const SeenPipeline& run, const models::PlatformSpec& unlaunched, const models::PlatformSpec& launched)
+      : run_(run),
+        unlaunched_(unlaunched),
+        launched_(launched),
+        places_(run.part.places()),
+        spans_(on_queues(run.part.schedule, run.timeline, unlaunched)),
+        metered_(on_queues(run.part.schedule, run.metered, unlaunched)),
+        latest_(static_cast<std::size_t>(run.stages)),
+        stages_(static_cast<std::size_t>(run.stages)) {}
+
+  TurnReadings read() {
+    for (std::size_t place = 0; place < places_.size(); ++place) {
+      SIM_CHECK(places_[place].operation != nullptr);
+      places_[place].block->is_sent() ? read_send(place) : read_operation(place);
+    }
+    for (std::vector<TimedTurn>& turns : stages_) queue_sends(turns);
+    learn_slopes();
+    for (std::size_t stage = 0; stage < run_.layers.size(); ++stage) {
+      const int place = static_cast<int>(stage);
+      for (const auto& [key, seen] : seen_) {
+        if (key.first == run_.simulated(place)) {
+          readings_.turns[{place, key.second}] = whole_of(seen, run_.layers[stage]);
+        }
+      }
+    }
+    return std::move(readings_);
+  }
+
+ private:
+  // Where the latest turn of a stage has come to.
+  struct Reading {
+    const StepBlock* block = nullptr;
+    std::size_t blocks = 0;      // of this turn
+    std::size_t operations = 0;  // of this block
+    sim::Time metered{0};        // the end of the last one, in the run that was metered
+  };
+
+  void read_send(std::size_t place) {
+    const StepBlock& block = *places_[place].block;
+    std::vector<TimedTurn>& turns = stages_[static_cast<std::size_t>(block.stage)];
+    const auto sender = std::ranges::find(turns, block.turn, &TimedTurn::turn);
+    SIM_CHECK(sender != turns.end());
+    sender->sends = true;
+    sender->send_launch = launch_of_host(run_.part.schedule[place].work, launched_);
+    sender->sent = {sender->at.end, std::max(sender->sent.end, spans_[place].end)};
+  }
+
+  // What a stage sends one way waits for what it sent before.
+  static void queue_sends(std::vector<TimedTurn>& turns) {
+    sim::Time sent_forward{0};
+    sim::Time sent_back{0};
+    for (TimedTurn& turn : turns) {
+      if (!turn.sends) continue;
+      sim::Time& sent = turn.turn->forward ? sent_forward : sent_back;
+      turn.sent.begin = std::max(turn.sent.begin, sent);
+      sent = turn.sent.end;
+    }
+  }
+
+  // Each takes from the end of the one before it in its turn to its own.
+  void read_operation(std::size_t place) {
+    const auto [operation, block] = places_[place];
+    const Work& work = run_.part.schedule[place].work;
+    const auto stage = static_cast<std::size_t>(block->stage);
+    std::vector<TimedTurn>& turns = stages_[stage];
+    Reading& reading = latest_[stage];
+    if (turns.empty() || turns.back().turn != block->turn) {
+      const sim::Time begin = run_.timeline.operations[place].start;
+      turns.push_back({.turn = block->turn, .at = {begin, begin}});
+      reading = {.block = block, .metered = run_.metered.operations[place].start};
+    } else if (reading.block != block) {
+      reading = {.block = block, .blocks = reading.blocks + 1, .metered = reading.metered};
+    }
+    const TurnStay taken{turns.back().at.end, spans_[place].end};
+    turns.back().at.end = taken.end;
+    const TurnStay metered{reading.metered, metered_[place].end};
+    reading.metered = metered.end;
+    std::vector<SeenTurns::Block>& blocks = seen_[key_of(block->stage, block->turn)].blocks;
+    if (blocks.size() <= reading.blocks) blocks.push_back({.of_stage = block->of_stage});
+    SeenTurns::Block& seen = blocks[reading.blocks];
+    if (seen.operations.size() <= reading.operations) seen.operations.emplace_back();
+    Pace& pace = seen.operations[reading.operations++];
+    pace.gpu += taken.length();
+    pace.host = launch_of_host(work, launched_);
+    if (stage < run_.meters.size()) seen.drawn += drawn_in(run_.meters[stage], metered, taken.length());
+    BusyTimes compute;
+    BusyTimes communication;
+    for (const StepPart& part : parts_of(*operation, run_.timeline.operations[place], unlaunched_)) {
+      add_busy(communicates(part.kind) ? communication : compute, part.start, part.end);
+    }
+    seen.busy += busy_seconds(compute, communication);
+  }
+
+  PowerMeter::Drawn drawn_in(const PowerMeter& meter, const TurnStay& metered, sim::Time taken) const {
+    PowerMeter::Drawn drawn = meter.between(run_.origin + metered.begin, run_.origin + metered.end);
+    if (taken != metered.length()) drawn += meter.at_rest(sim::to_seconds(taken - metered.length()));
+    return drawn;
+  }
+
+  // What the simulated turns took, and of that what they lost to each other's sends.
+  void learn_slopes() {
+    std::map<TurnKey, std::vector<Slope::Sample>> turns;
+    std::vector<TimedTurn> senders;
+    sim::Time beside_sends{0};
+    for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+      const std::vector<TurnStay> beside_it = sends_of(stages_, stage);
+      for (const TimedTurn& turn : stages_[stage]) {
+        const TurnKey key = key_of(static_cast<int>(stage), turn.turn);
+        const sim::Time together = beside(turn.at, beside_it);
+        ++seen_[key].count;
+        seen_[key].beside += together;
+        turns[key].push_back({in_seconds(turn.at.length()), in_seconds(together)});
+        if (!turn.sends) continue;
+        if (!stages_[stage].back().turn && &turn == &stages_[stage].back() - 1) {
+          readings_.sends_before_update[static_cast<int>(stage)] = turn.sent.length();
+          continue;
+        }
+        senders.push_back(turn);
+        beside_sends += beside_send(stages_, stage, turn);
+      }
+    }
+    Slope of_turns;
+    for (const auto& [key, alike] : turns) of_turns.add(alike);
+    readings_.turn_slope = of_turns.value();
+    learn_sends(senders, beside_sends);
+  }
+
+  // All send as much: the one that took least is taken to have been alone, and what the others took more to be lost to
+  // turns beside them.
+  void learn_sends(const std::vector<TimedTurn>& senders, sim::Time beside_them) {
+    if (senders.empty()) return;
+    const auto length = [](const TimedTurn& sender) { return sender.sent.length(); };
+    const TimedTurn& alone = *std::ranges::min_element(senders, {}, length);
+    sim::Time lost{0};
+    for (const TimedTurn& sender : senders) lost += length(sender) - length(alone);
+    readings_.send = length(alone);
+    readings_.send_launch = alone.send_launch;
+    if (beside_them > sim::Time(0)) readings_.send_slope = in_seconds(lost) / in_seconds(beside_them);
+  }
+
+  // The mean of those seen, beside nothing that is sent, with so many layers of each kind.
+  WholeTurn whole_of(const SeenTurns& seen, const std::vector<std::int64_t>& layers) const {
+    WholeTurn whole{.seen = seen.count};
+    for (const SeenTurns::Block& block : seen.blocks) {
+      const std::int64_t repeats = block.of_stage ? block.of_stage->shown_of(layers[block.of_stage->kind]) : 1;
+      if (repeats == 0) continue;
+      Pace once;
+      for (const Pace& sum : block.operations) {
+        const sim::Time gpu = sum.gpu / seen.count;
+        once = once.then({gpu, sum.host, sum.host + gpu});
+      }
+      whole.pace = whole.pace.then(once.repeated(repeats));
+      const double share = static_cast<double>(repeats) / seen.count;
+      whole.drawn += block.drawn * share;
+      whole.busy += block.busy * share;
+    }
+    const sim::Time lost = std::min(whole.pace.gpu, readings_.lost_by_turn(seen.beside / seen.count));
+    whole.pace.gpu -= lost;
+    whole.pace.both -= lost;
+    return whole;
+  }
+
+  const SeenPipeline& run_;
+  const models::PlatformSpec& unlaunched_;
+  const models::PlatformSpec& launched_;
+  const std::vector<PartOfStep::Place> places_;
+  const std::vector<Span> spans_;
+  const std::vector<Span> metered_;
+  std::vector<Reading> latest_;  // by stage
+  TimedStages stages_;           // as they ran
+  std::map<TurnKey, SeenTurns> seen_;
+  TurnReadings readings_;
+};
 
 class PipelineRun {
  public:
@@ -40,9 +295,10 @@ class PipelineRun {
         few_(few_of_pipeline(question)),
         testbed_(testbed),
         unlaunched_(without_launches(testbed.platform()), testbed.factor()),
-        part_(part_of(few_pipeline_blocks(question, operators, unlaunched_.platform()), few_.pause, unlaunched_)) {
+        run_{part_of(few_pipeline_blocks(question, {unlaunched_.platform(), operators}), few_.pause, unlaunched_),
+             few_.pp} {
     for (int stage = 0; stage < question.pp; ++stage) {
-      std::vector<std::int64_t>& of_kinds = layers_.emplace_back();
+      std::vector<std::int64_t>& of_kinds = run_.layers.emplace_back();
       for (const LayerGroup& group : question.groups(most_layers, stage)) of_kinds.push_back(group.layers);
     }
   }
@@ -56,38 +312,37 @@ class PipelineRun {
     StepTotals totals = count();
     totals.time = in_seconds(end_);
     add_busy_times(totals);
-    testbed_.count(timeline_);
+    testbed_.count(run_.timeline);
     PowerMeter::Drawn drawn = drawn_by(0);
     const double all = in_seconds(end_ + question_.pause);
-    drawn += meters_.front().at_rest(sim::to_seconds(question_.pause));
+    drawn += run_.meters.front().at_rest(sim::to_seconds(question_.pause));
     totals.energy = drawn.energy.value() * totals.time / all;
     totals.cycles = drawn.cycles * totals.time / all;
-    return {std::move(totals), std::move(part_.graph), std::move(timeline_)};
+    return {std::move(totals), std::move(run_.part.graph), std::move(run_.timeline)};
   }
 
  private:
   const models::PowerSpec& power() const { return unlaunched_.platform().gpu.power; }
-  int simulated(int stage) const { return simulated_stage(static_cast<std::size_t>(stage), layers_.size(), few_.pp); }
   const WholeTurn& whole(std::size_t stage, const TimedTurn& turn) const {
     return readings_.turns.at(key_of(static_cast<int>(stage), turn.turn));
   }
 
   // Of the first stage, whose energy is told, and of all where governors hold the mean of whichever draws most.
   Attach meter() {
-    meters_.assign(clock_settles(unlaunched_.platform()) ? static_cast<std::size_t>(few_.pp) : 1, {});
+    run_.meters.assign(clock_settles(unlaunched_.platform()) ? static_cast<std::size_t>(few_.pp) : 1, {});
     return [this](models::Node& node, sim::Time origin) {
-      origin_ = origin;
-      for (std::size_t stage = 0; stage < meters_.size(); ++stage) {
-        meters_[stage].record(node, static_cast<int>(stage) * question_.stage_gpus());
+      run_.origin = origin;
+      for (std::size_t stage = 0; stage < run_.meters.size(); ++stage) {
+        run_.meters[stage].record(node, static_cast<int>(stage) * question_.stage_gpus());
       }
     };
   }
 
   void look() {
     const bool many = rounds_differ(unlaunched_.platform());
-    const Timeline* const known = many ? &unlaunched_.run(part_.schedule) : nullptr;
-    metered_ = unlaunched_.watch(part_.schedule, meter());
-    timeline_ = known != nullptr ? *known : unlaunched_.with_factors(part_.schedule, metered_);
+    const Timeline* const known = many ? &unlaunched_.run(run_.part.schedule) : nullptr;
+    run_.metered = unlaunched_.watch(run_.part.schedule, meter());
+    run_.timeline = known != nullptr ? *known : unlaunched_.with_factors(run_.part.schedule, run_.metered);
     compose();
   }
 
@@ -95,13 +350,13 @@ class PipelineRun {
   void settle() {
     testbed_.settle([this](sim::Hertz ceiling) { return at_ceiling(ceiling); });
     if (!unlaunched_.factor()) return;
-    timeline_ = unlaunched_.with_factors(part_.schedule, metered_);
+    run_.timeline = unlaunched_.with_factors(run_.part.schedule, run_.metered);
     compose();
   }
 
   SteadyRun at_ceiling(sim::Hertz ceiling) {
-    Played played = play_once(unlaunched_.platform(), part_.schedule, {.ceiling = ceiling}, meter());
-    timeline_ = metered_ = std::move(played.timeline);
+    Played played = play_once(unlaunched_.platform(), run_.part.schedule, {.ceiling = ceiling}, meter());
+    run_.timeline = run_.metered = std::move(played.timeline);
     compose();
     SteadyRun run{{}, played.as_repeated.clock_at_work};
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
@@ -126,7 +381,7 @@ class PipelineRun {
   // A turn whose host is late is at rest for the rest of it.
   PowerMeter::Drawn drawn_in(std::size_t stage, const TimedTurn& turn) const {
     PowerMeter::Drawn drawn = whole(stage, turn).drawn;
-    drawn += meters_.front().at_rest(sim::to_seconds(waits_in(turn)));
+    drawn += run_.meters.front().at_rest(sim::to_seconds(waits_in(turn)));
     return drawn;
   }
   static sim::Time waits_in(const TimedTurn& turn) { return turn.at.length() - turn.pace.gpu - turn.lost; }
@@ -137,15 +392,14 @@ class PipelineRun {
       drawn += drawn_in(stage, turn);
       at_rest -= turn.at.length();
     }
-    drawn += meters_.front().at_rest(sim::to_seconds(at_rest));
+    drawn += run_.meters.front().at_rest(sim::to_seconds(at_rest));
     return drawn;
   }
 
   // The turns of all stages, one after the other. What runs beside each is known when they are placed, so that they are
   // placed again with what they lose to that.
   void compose() {
-    readings_ = read_turns(
-        {part_, few_.pp, layers_, unlaunched_.platform(), testbed_.platform(), timeline_, metered_, meters_, origin_});
+    readings_ = TurnReader(run_, unlaunched_.platform(), testbed_.platform()).read();
     stages_.assign(static_cast<std::size_t>(question_.pp), {});
     for (int stage = 0; stage < question_.pp; ++stage) lay_out(stage);
     end_ = place(stages_);
@@ -162,7 +416,8 @@ class PipelineRun {
       TimedTurn timed{.turn = turn, .pace = one.pace};
       timed.waits = turn && (turn->forward ? stage > 0 : stage < question_.pp - 1);
       timed.sends = turn && (turn->forward ? stage < question_.pp - 1 : stage > 0);
-      timed.send = is_before_update(stage, timed) ? readings_.sends_before_update.at(simulated(stage)) : readings_.send;
+      timed.send =
+          is_before_update(stage, timed) ? readings_.sends_before_update.at(run_.simulated(stage)) : readings_.send;
       timed.send_launch = readings_.send_launch;
       turns.push_back(timed);
     };
@@ -173,7 +428,7 @@ class PipelineRun {
   // What a stage sends behind its last gradient is beside the update, whose kernels leave it no CUs for long.
   bool is_before_update(int stage, const TimedTurn& turn) const {
     const bool is_last = turn.turn && !turn.turn->forward && turn.turn->micro == question_.micro - 1;
-    return turn.sends && is_last && readings_.sends_before_update.contains(simulated(stage));
+    return turn.sends && is_last && readings_.sends_before_update.contains(run_.simulated(stage));
   }
 
   void lose() {
@@ -195,12 +450,12 @@ class PipelineRun {
       for (const TimedTurn& turn : stages_[stage]) ++turns[key_of(static_cast<int>(stage), turn.turn)];
     }
     StepTotals totals;
-    const std::vector<PartOfStep::Place> places = part_.places();
+    const std::vector<PartOfStep::Place> places = run_.part.places();
     for (std::size_t place = 0; place < places.size(); ++place) {
       const auto [operation, block] = places[place];
       SIM_CHECK(operation != nullptr);
       const double like = turns_like(*block, turns);
-      for (const StepPart& part : parts_of(*operation, timeline_.operations[place], platform)) {
+      for (const StepPart& part : parts_of(*operation, run_.timeline.operations[place], platform)) {
         totals.count(part, like * block->share(question_.gpus()), platform);
       }
     }
@@ -213,8 +468,9 @@ class PipelineRun {
     const KindOfTurn kind = key_of(block.stage, block.turn).second;
     double like = 0.0;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-      if (simulated(static_cast<int>(stage)) != block.stage) continue;
-      const std::int64_t shown = block.of_stage ? block.of_stage->shown_of(layers_[stage][block.of_stage->kind]) : 1;
+      if (run_.simulated(static_cast<int>(stage)) != block.stage) continue;
+      const std::int64_t shown =
+          block.of_stage ? block.of_stage->shown_of(run_.layers[stage][block.of_stage->kind]) : 1;
       const TurnKey key{static_cast<int>(stage), kind};
       like += static_cast<double>(shown * turns.at(key)) / readings_.turns.at(key).seen;
     }
@@ -227,33 +483,27 @@ class PipelineRun {
   void add_busy_times(StepTotals& totals) const {
     const double share = 1.0 / question_.pp;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-      double compute = 0.0;
-      double communication = 0.0;
-      double exposed = 0.0;
-      double host = 0.0;
+      BusySeconds of_turns;
       BusyTimes turns;
       for (const TimedTurn& turn : stages_[stage]) {
-        const WholeTurn& seen = whole(stage, turn);
+        const BusySeconds& seen = whole(stage, turn).busy;
         const double waiting = in_seconds(waits_in(turn));
         const double busy = seen.compute + seen.exposed;
         const double longest = in_seconds(turn.at.length()) - waiting;
         const double longer = busy > 0.0 ? std::min(longest, busy + in_seconds(turn.lost)) / busy : 0.0;
-        compute += longer * seen.compute;
-        communication += longer * seen.communication;
-        exposed += longer * seen.exposed;
-        host += waiting;
+        of_turns += seen * longer;
+        of_turns.host += waiting;
         add_busy(turns, turn.at.begin, turn.at.end);
       }
       BusyTimes sends;
       for (const TurnStay& sent : sends_of(stages_, stage)) add_busy(sends, sent.begin, sent.end);
       const double all = in_seconds(length_of(sends));
       const double within = in_seconds(length_of(sends & turns));
-      const double of_turns = in_seconds(length_of(turns));
-      totals.compute += share * compute;
-      const double beside_sends = within / of_turns;
-      totals.communication += share * (communication + all - beside_sends * communication);
-      totals.exposed += share * (exposed + all - beside_sends * (compute + exposed));
-      totals.host += share * (host - beside_sends * host);
+      const double beside_sends = within / in_seconds(length_of(turns));
+      const auto& [compute, communication, exposed, host] = of_turns;
+      totals += BusySeconds{compute, communication + all - beside_sends * communication,
+                            exposed + all - beside_sends * (compute + exposed), host - beside_sends * host} *
+                share;
     }
   }
 
@@ -261,14 +511,9 @@ class PipelineRun {
   const StepQuestion few_;
   Testbed& testbed_;
   Testbed unlaunched_;
-  PartOfStep part_;
-  std::vector<std::vector<std::int64_t>> layers_;  // of each stage, of each kind
-  std::vector<PowerMeter> meters_;                 // of simulated stages
-  sim::Time origin_{0};                            // of the run, by the clock of its meters
-  Timeline timeline_;                              // of the run, with factors
-  Timeline metered_;                               // of what meters saw, without
-  TurnReadings readings_;                          // of it
-  TimedStages stages_;                             // of the whole step
+  SeenPipeline run_;
+  TurnReadings readings_;  // of it
+  TimedStages stages_;     // of the whole step
   sim::Time end_{0};
 };
 
@@ -283,13 +528,11 @@ StepQuestion few_of_pipeline(const StepQuestion& question) {
   return few;
 }
 
-std::vector<StepBlock> few_pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                           const models::PlatformSpec& platform) {
+std::vector<StepBlock> few_pipeline_blocks(const StepQuestion& question, const StepMachine& machine) {
   const StepQuestion few = few_of_pipeline(question);
   std::vector<StageLayers> stages(static_cast<std::size_t>(few.pp));
   for (int stage = 0; stage < question.pp; ++stage) {
-    const int like = simulated_stage(static_cast<std::size_t>(stage), static_cast<std::size_t>(question.pp), few.pp);
-    StageLayers& layers = stages[static_cast<std::size_t>(like)];
+    StageLayers& layers = stages[static_cast<std::size_t>(simulated_stage(stage, question.pp, few.pp))];
     const std::vector<LayerGroup> groups = question.groups(most_layers, stage);
     layers.most_behind = 1;
     if (layers.updated.empty()) layers.updated = layers.written = groups;
@@ -299,7 +542,7 @@ std::vector<StepBlock> few_pipeline_blocks(const StepQuestion& question, std::sp
     }
     if (question.layers_of(stage) == question.stage_layers()) layers.updated = groups;
   }
-  return pipeline_blocks(few, operators, stages, platform);
+  return pipeline_blocks(few, stages, machine);
 }
 
 PipelineStep pipeline_step(const StepQuestion& question, std::span<const ElementwiseOperator> operators,

@@ -22,8 +22,7 @@ inline constexpr std::int64_t layers_of_stage = 2;  // that are simulated
 // Of a question that has several stages or micro-batches, those that are simulated; and what of them is, with few
 // layers of each kind, the stage between with those of all kinds that any stage between has.
 StepQuestion few_of_pipeline(const StepQuestion& question);
-std::vector<StepBlock> few_pipeline_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                           const models::PlatformSpec& platform);
+std::vector<StepBlock> few_pipeline_blocks(const StepQuestion& question, const StepMachine& machine);
 
 struct PipelineStep {
   StepTotals totals;     // of all stages, micro-batches and layers

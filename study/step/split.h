@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "sim/config/choice.h"
 
@@ -58,6 +59,18 @@ struct Split {
   }
 };
 
-std::string to_string(const Split& split);  // "tp 4, dp 2, ep 8"; "one GPU"
+// "tp 4, ep 8, dp 2"; "one GPU".
+inline std::string to_string(const Split& split) {
+  std::string text;
+  for (const auto& [name, parts] : {std::pair("tp ", split.tp),
+                                    {"ep ", split.ep},
+                                    {"dp ", split.dp},
+                                    {"cp ", split.cp},
+                                    {"pp ", split.pp},
+                                    {"micro ", split.micro}}) {
+    if (parts > 1) text += (text.empty() ? "" : ", ") + (name + std::to_string(parts));
+  }
+  return text.empty() ? "one GPU" : text;
+}
 
 }  // namespace c3sim::study

@@ -1,40 +1,34 @@
 #include "study/step/step.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <map>
 #include <optional>
 #include <utility>
 
-#include "sim/config/config_error.h"
+#include "sim/overloaded.h"
 #include "study/run/power_meter.h"
 #include "study/run/queue_time.h"
 #include "study/run/testbed.h"
 #include "study/run/timeline.h"
-#include "study/step/part_of_step.h"
 #include "study/step/pipeline_run.h"
 #include "study/step/step_carriers.h"
-#include "study/step/step_faults.h"
 #include "study/step/step_graph.h"
 
 namespace c3sim::study {
 
 namespace {
 
-double seconds_of(const BusyTimes& times) { return sim::to_seconds(length_of(times)).value(); }
-
 constexpr double same_period = 5e-4;  // of a layer: what differs by less takes as long
 
 class StepRun {
  public:
-  StepRun(const models::PlatformSpec& platform, const StepQuestion& question,
-          std::span<const ElementwiseOperator> operators, const Testbed::Factor& factor = {})
-      : question_(question), operators_(operators), testbed_(launching(platform, question.launch()), factor) {}
+  StepRun(const StepMachine& machine, const StepQuestion& question, const Testbed::Factor& factor = {})
+      : question_(question),
+        operators_(machine.operators),
+        testbed_(launching(machine.platform, question.launch()), factor) {}
 
   // Of so many layers, in seconds.
   double time(std::int64_t layers) { return seen_of(layers).time; }
@@ -55,30 +49,21 @@ class StepRun {
       result.spans = on_queues(result.graph.schedule(), from_pipeline_->timeline, testbed_.platform());
       return;
     }
-    const models::PlatformSpec& platform = testbed_.platform();
-    result.graph = graph_of(question_.has_turns() ? few_pipeline_blocks(question_, operators_, platform)
-                                                  : step_blocks(shown, operators_, layers, platform),
-                            platform);
+    const StepMachine machine{testbed_.platform(), operators_};
+    result.graph =
+        graph_of(question_.has_turns() ? few_pipeline_blocks(question_, machine) : step_blocks(shown, layers, machine),
+                 testbed_.platform());
     const Schedule schedule = result.graph.schedule();
     result.spans = on_queues(schedule, testbed_.run(schedule), testbed_.platform());
   }
   // As if each layer beyond a few, or some more, took as long as the last of these.
   double about() {
     if (question_.has_turns()) return pipeline_step(question_, operators_, testbed_).totals.time;
-    const std::vector<std::int64_t> counts = layers_of_kinds();
-    const std::int64_t layers = std::ranges::max(counts);
+    const std::int64_t layers = std::ranges::max(layers_of_kinds());
+    const auto look = [this](FewLayers of) { return seen_of(of); };
     for (const std::int64_t few : {simulated_layers, 4 * simulated_layers}) {
       if (few >= layers) break;
-      const StepTotals seen = seen_of(few);
-      double whole = seen.time;
-      bool all_repeat = true;
-      for (std::size_t kind = 0; kind < counts.size() && all_repeat; ++kind) {
-        if (counts[kind] <= few) continue;
-        const StepTotals less = seen_of({few, kind, 1});
-        all_repeat = few != simulated_layers || repeats(few, kind, seen, less);
-        whole += static_cast<double>(counts[kind] - few) * (seen.time - less.time);
-      }
-      if (all_repeat) return whole;
+      if (const std::optional<StepTotals> all = from_few(few, look, few == simulated_layers)) return all->time;
     }
     return time(layers);
   }
@@ -99,32 +84,39 @@ class StepRun {
   static bool alike(const StepTotals& one, const StepTotals& before, const StepTotals& other,
                     const StepTotals& before_other) {
     const double tolerance = same_period * std::abs(one.time - before.time);
-    return std::ranges::all_of(std::array{&StepTotals::time, &StepTotals::compute, &StepTotals::communication,
-                                          &StepTotals::exposed, &StepTotals::host},
-                               [&](auto of) {
-                                 const double period = one.*of - before.*of;
-                                 return std::abs(period - (other.*of - before_other.*of)) <= tolerance;
-                               });
+    return std::ranges::all_of(
+        std::array<double StepTotals::*, 5>{&StepTotals::time, &StepTotals::compute, &StepTotals::communication,
+                                            &StepTotals::exposed, &StepTotals::host},
+        [&](auto of) {
+          const double period = one.*of - before.*of;
+          return std::abs(period - (other.*of - before_other.*of)) <= tolerance;
+        });
   }
 
-  // Of each kind few, and, of each that has more, what one fewer of it would take.
   StepTotals of_all_layers(std::int64_t simulated) {
-    const std::vector<std::int64_t> counts = layers_of_kinds();
-    const std::int64_t layers = std::ranges::max(counts);
+    const std::int64_t layers = std::ranges::max(layers_of_kinds());
+    const auto look = [this](FewLayers of) { return metered(of); };
     for (std::int64_t few = simulated; few < layers; few *= 4) {
       if (few > simulated && 2 * few > layers) break;
-      const StepTotals seen = metered(few);
-      StepTotals all = seen;
-      bool all_repeat = true;
-      for (std::size_t kind = 0; kind < counts.size() && all_repeat; ++kind) {
-        if (counts[kind] <= few) continue;
-        const StepTotals less = metered({few, kind, 1});
-        all_repeat = repeats(few, kind, seen, less);
-        all.extend(seen, less, static_cast<double>(counts[kind] - few));
-      }
-      if (all_repeat) return all;
+      if (const std::optional<StepTotals> all = from_few(few, look, true)) return *all;
     }
     return metered(layers);
+  }
+
+  // All layers, from few of each kind and, of each that has more, what one fewer of it would take. None where, if that
+  // is asked, the last of a kind is not as any further one.
+  std::optional<StepTotals> from_few(std::int64_t few, const std::function<StepTotals(FewLayers)>& look,
+                                     bool asks_whether_they_repeat) {
+    const std::vector<std::int64_t> counts = layers_of_kinds();
+    const StepTotals seen = look(few);
+    StepTotals all = seen;
+    for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+      if (counts[kind] <= few) continue;
+      const StepTotals less = look({few, kind, 1});
+      if (asks_whether_they_repeat && !repeats(few, kind, seen, less)) return {};
+      all.extend(seen, less, static_cast<double>(counts[kind] - few));
+    }
+    return all;
   }
 
   // Whether the last of so many layers took as long as any further one will. Training goes through them twice: what
@@ -196,10 +188,7 @@ class StepRun {
     seen.time -= sim::to_seconds(question_.pause).value();
     const double share = 1.0 / static_cast<double>(stages.size());
     for (const auto& [compute, communication, launching] : stages) {
-      seen.compute += share * seconds_of(compute);
-      seen.communication += share * seconds_of(communication);
-      seen.exposed += share * seconds_of(communication - compute);
-      seen.host += share * seconds_of(launching - compute - communication);
+      seen += busy_seconds(compute, communication, launching) * share;
     }
     return seen;
   }
@@ -220,21 +209,28 @@ double seconds_or_never(const std::function<double()>& seconds) {
 }
 
 // What each kind of collective is best carried by, but for those that were chosen.
-StepQuestion with_chosen_carriers(const models::PlatformSpec& platform, const StepQuestion& question,
-                                  std::span<const ElementwiseOperator> operators) {
+StepQuestion with_chosen_carriers(const StepMachine& machine, const StepQuestion& question) {
   const std::int64_t few = std::min<std::int64_t>(2, question.stage_layers());
-  const std::vector<StepCollective> collectives = collectives_of(step_blocks(question, operators, 1, platform));
+  const std::vector<StepCollective> collectives = collectives_of(question, machine);
   const auto times = [&](const std::vector<StepQuestion>& questions) {
     std::vector<double> seconds;
     for (const StepQuestion& one : questions) {
       seconds.push_back(seconds_or_never([&] {
-        StepRun run(platform, one, operators);
+        StepRun run(machine, one);
         return one.has_turns() ? run.about() : run.time(few);
       }));
     }
     return seconds;
   };
   return descend(with_all_chosen(question, collectives), decisions_by_kind(question, collectives), times);
+}
+
+// Of kernels or launches that no row of fitted_to is about, by the parameters of their own.
+Fidelity by_parameters(const Platform& platform, std::string_view of) {
+  const bool is_measured = std::ranges::any_of(platform.parameters, [of](const sim::Parameter& parameter) {
+    return parameter.path.starts_with(of) && (parameter.kind == "measured" || parameter.kind == "fitted");
+  });
+  return is_measured ? Fidelity::extrapolated : Fidelity::assumed;
 }
 
 }  // namespace
@@ -244,10 +240,9 @@ models::PlatformSpec launching(models::PlatformSpec platform, models::LaunchMode
   return platform;
 }
 
-double about(const models::PlatformSpec& platform, const StepQuestion& question,
-             std::span<const ElementwiseOperator> operators) {
-  if (!faults_of(question, platform).empty()) return std::numeric_limits<double>::infinity();
-  return seconds_or_never([&] { return StepRun(platform, question, operators).about(); });
+double about(const StepMachine& machine, const StepQuestion& question) {
+  if (!faults_of(question, machine.platform).empty()) return std::numeric_limits<double>::infinity();
+  return seconds_or_never([&] { return StepRun(machine, question).about(); });
 }
 
 double StepResult::tokens_per_second() const {
@@ -255,17 +250,17 @@ double StepResult::tokens_per_second() const {
   return tokens / sim::to_seconds(time).value();
 }
 
-StepResult ask(const models::PlatformSpec& platform, const StepQuestion& question,
-               std::span<const ElementwiseOperator> operators, const Testbed::Factor& factor, std::int64_t simulated) {
-  if (std::vector<sim::Fault> faults = faults_of(question, platform); !faults.empty()) {
+StepResult ask(const StepMachine& machine, const StepQuestion& question, const Testbed::Factor& factor,
+               std::int64_t simulated) {
+  if (std::vector<sim::Fault> faults = faults_of(question, machine.platform); !faults.empty()) {
     throw sim::ConfigError(std::move(faults));
   }
-  if (std::vector<sim::Fault> faults = faults_of_carriers(question, platform, operators); !faults.empty()) {
+  if (std::vector<sim::Fault> faults = faults_of_carriers(question, machine); !faults.empty()) {
     throw sim::ConfigError(std::move(faults));
   }
   StepResult result;
-  result.question = question.collectives.backend ? question : with_chosen_carriers(platform, question, operators);
-  StepRun run(platform, result.question, operators, factor);
+  result.question = question.collectives.backend ? question : with_chosen_carriers(machine, question);
+  StepRun run(machine, result.question, factor);
   const StepTotals seen = run.look(simulated);
   const auto time = [](double seconds) { return sim::to_time(sim::Seconds(seconds)); };
   result.time = time(seen.time);
@@ -286,6 +281,23 @@ StepResult ask(const models::PlatformSpec& platform, const StepQuestion& questio
   const std::int64_t shown = simulated == in_whole ? simulated_layers : simulated;
   run.show(std::min(question.stage_layers(), question.has_turns() ? layers_of_stage : shown), result);
   return result;
+}
+
+Fidelity fidelity_of(const StepQuestion& question, const Platform& platform,
+                     std::span<const ElementwiseOperator> operators) {
+  Fidelity weakest = Fidelity::extrapolated;
+  if (!question.graph) weakest = weaker(weakest, by_parameters(platform, "host.framework_call"));
+  const auto of_work = sim::Overloaded{
+      [&](const models::GemmShape& shape) { return fidelity_of(shape, platform.spec.gpu.cus(), platform.spec); },
+      [&](const models::CollectiveSpec& collective) { return fidelity_of(collective, platform.spec); },
+      [&](const models::SdmaCopySpec& copy) { return fidelity_of(copy, platform.spec); },
+      [&](const models::AttentionShape&) { return by_parameters(platform, "gpu.attention."); },
+      [&](const models::FusedSpec&) { return Fidelity::assumed; },  // no machine of today has them
+      [&](const auto&) { return by_parameters(platform, "gpu.streams."); }};
+  for (const StepBlock& block : step_blocks(question, 1, {platform.spec, operators})) {
+    for (const StepOperation& one : block.operations) weakest = weaker(weakest, std::visit(of_work, one.work));
+  }
+  return weakest;
 }
 
 }  // namespace c3sim::study

@@ -1,4 +1,5 @@
-// A whole step of a model on one node: how long it takes, what of its communication is exposed, what it draws.
+// A whole step of a model on one node: why it cannot be, how long it takes, what of its communication is exposed, what
+// it draws, and how far that is backed by measurements (study/uncertainty/fidelity.h).
 #pragma once
 
 #include <array>
@@ -9,14 +10,17 @@
 #include <vector>
 
 #include "models/platform/platform_spec.h"
+#include "sim/config/config_error.h"
 #include "sim/units.h"
 #include "study/report/results.h"
+#include "study/run/platform_file.h"
 #include "study/run/testbed.h"
 #include "study/run/timeline.h"
 #include "study/step/step_memory.h"
 #include "study/step/step_operation.h"
 #include "study/step/step_question.h"
 #include "study/step/step_totals.h"
+#include "study/uncertainty/fidelity.h"
 #include "study/work/operation_graph.h"
 #include "study/work/operators.h"
 
@@ -54,6 +58,10 @@ struct StepResult {
   double tokens_per_second() const;
 };
 
+// What of the question the model, the platform or itself contradicts: `where` is the option of the command line,
+// without dashes, that asks for it. Memory among it. Empty where it can be asked.
+std::vector<sim::Fault> faults_of(const StepQuestion& question, const models::PlatformSpec& platform);
+
 // The platform where a step's kernels are launched like that.
 models::PlatformSpec launching(models::PlatformSpec platform, models::LaunchMode mode);
 
@@ -63,23 +71,27 @@ models::PlatformSpec launching(models::PlatformSpec platform, models::LaunchMode
 // are simulated: then nothing follows from anything, and it is what a run of experiment_text() says.
 inline constexpr std::int64_t simulated_layers = 4;
 inline constexpr std::int64_t in_whole = std::numeric_limits<std::int64_t>::max();
-StepResult ask(const models::PlatformSpec& platform, const StepQuestion& question,
-               std::span<const ElementwiseOperator> operators, const Testbed::Factor& factor = {},
+StepResult ask(const StepMachine& machine, const StepQuestion& question, const Testbed::Factor& factor = {},
                std::int64_t simulated = simulated_layers);
 
 // About as many seconds, for comparisons: of few layers where more would have to be simulated until they repeat.
 // Infinite where the step cannot be done.
-double about(const models::PlatformSpec& platform, const StepQuestion& question,
-             std::span<const ElementwiseOperator> operators);
+double about(const StepMachine& machine, const StepQuestion& question);
 
-Results to_tables(const StepResult& result, const models::PlatformSpec& platform,
-                  std::span<const ElementwiseOperator> operators);
+// A step is backed as far as the least backed of its parts. Its products and collectives count as they would alone.
+// Attention, kernels that go through arrays and, op by op, launches by the host are assumed where no parameter of
+// theirs was measured or fitted on this platform. No step is better than extrapolated, since nothing was fitted to
+// whole steps. The question must have no faults, and says what carries each collective.
+Fidelity fidelity_of(const StepQuestion& question, const Platform& platform,
+                     std::span<const ElementwiseOperator> operators);
+
+Results to_tables(const StepResult& result, const StepMachine& machine);
 // "9.108 s": in the unit that leaves one to three digits before the point.
 std::string time_in_words(sim::Seconds time);
 
-// The step as an experiment that c3sim run takes, and that takes as long. `machine`: lines that say which platform it
-// is for; that of the platform's name where there are none. Throws sim::ConfigError where it is more than run takes.
-std::string experiment_text(const StepQuestion& question, const models::PlatformSpec& platform,
-                            std::span<const ElementwiseOperator> operators, const std::string& machine = {});
+// The step as an experiment that c3sim run takes, and that takes as long. `machine_lines` say which platform it is for;
+// that of the platform's name where there are none. Throws sim::ConfigError where it is more than run takes.
+std::string experiment_text(const StepQuestion& question, const StepMachine& machine,
+                            const std::string& machine_lines = {});
 
 }  // namespace c3sim::study

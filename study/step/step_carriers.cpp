@@ -47,10 +47,13 @@ std::vector<StepCollective> collectives_of(std::span<const StepBlock> blocks) {
   return collectives;
 }
 
-std::vector<sim::Fault> faults_of_carriers(const StepQuestion& question, const models::PlatformSpec& platform,
-                                           std::span<const ElementwiseOperator> operators) {
+std::vector<StepCollective> collectives_of(const StepQuestion& question, const StepMachine& machine) {
+  return collectives_of(step_blocks(question, 1, machine));
+}
+
+std::vector<sim::Fault> faults_of_carriers(const StepQuestion& question, const StepMachine& machine) {
   if (question.chosen.empty() && !question.channels) return {};
-  const std::vector<StepCollective> collectives = collectives_of(step_blocks(question, operators, 1, platform));
+  const std::vector<StepCollective> collectives = collectives_of(question, machine);
   std::vector<sim::Fault> faults;
   for (const auto& [name, carrier] : question.chosen) {
     if (std::ranges::count(collectives, name, &StepCollective::name) > 0) continue;
@@ -58,12 +61,12 @@ std::vector<sim::Fault> faults_of_carriers(const StepQuestion& question, const m
         collectives.empty() ? ", which has none" : sim::name_hint(name, collectives, &StepCollective::name);
     faults.push_back({"chosen", "", fmt::format("'{}' is no collective of this step{}", name.substr(0, 80), hint)});
   }
-  const Testbed testbed(platform);
+  const Testbed testbed(machine.platform);
   bool has_kernels = false;
   std::string why_not_channels;  // of the first that cannot have them
   for (const StepCollective& collective : collectives) {
     const models::CollectiveSpec& spec = collective.parts.front();
-    has_kernels = has_kernels || models::kernel_part(spec, platform.gpu.sdma).has_value();
+    has_kernels = has_kernels || models::kernel_part(spec, machine.platform.gpu.sdma).has_value();
     const auto asked = question.chosen.find(collective.name);
     const bool is_chosen = asked != question.chosen.end();
     const std::string why = is_chosen || spec.channels ? testbed.why_impossible(spec) : "";
@@ -106,7 +109,12 @@ StepQuestion descend(StepQuestion question, std::span<const StepDecision> decisi
   if (decisions.empty()) return question;
   double fastest = times({question}).front();
   for (const StepDecision& decision : decisions) {
-    std::vector<StepQuestion> others = decision(question);
+    std::vector<StepQuestion> others;
+    for (const auto& change : decision) {
+      StepQuestion other = question;
+      change(other);
+      if (other != question) others.push_back(std::move(other));
+    }
     const std::vector<double> of_others = times(others);
     for (std::size_t other = 0; other < others.size(); ++other) {
       if (of_others[other] >= (1.0 - least_gain) * fastest) continue;
@@ -123,17 +131,14 @@ std::vector<StepDecision> decisions_by_kind(const StepQuestion& question, std::s
     if (!question.chosen.contains(collective.name)) names[collective.parts.front().kind].push_back(collective.name);
   }
   std::vector<StepDecision> decisions;
-  for (const auto& of_kind : names) {
-    decisions.emplace_back([of_kind](const StepQuestion& now) {
-      std::vector<StepQuestion> others;
-      for (const models::BackendAbilities& backend : models::backends()) {
-        if (std::ranges::count(backend.kinds, of_kind.first) == 0) continue;
-        StepQuestion other = now;
-        for (const std::string& name : of_kind.second) other.chosen[name] = {backend.backend};
-        if (other != now) others.push_back(std::move(other));
-      }
-      return others;
-    });
+  for (const auto& [kind, of_kind] : names) {
+    StepDecision& decision = decisions.emplace_back();
+    for (const models::BackendAbilities& backend : models::backends()) {
+      if (std::ranges::count(backend.kinds, kind) == 0) continue;
+      decision.emplace_back([all = of_kind, by = backend.backend](StepQuestion& now) {
+        for (const std::string& name : all) now.chosen[name] = {by};
+      });
+    }
   }
   return decisions;
 }

@@ -10,7 +10,6 @@
 #include "sim/config/config_error.h"
 #include "study/step/step_operation.h"
 #include "study/step/step_question.h"
-#include "study/work/operators.h"
 
 namespace c3sim::study {
 
@@ -22,17 +21,17 @@ struct StepCollective {
 };
 // In the order of the step, each name once.
 std::vector<StepCollective> collectives_of(std::span<const StepBlock> blocks);
+std::vector<StepCollective> collectives_of(const StepQuestion& question, const StepMachine& machine);
 
 // What is wrong with the carriers and channels that a question without other faults asks for.
-std::vector<sim::Fault> faults_of_carriers(const StepQuestion& question, const models::PlatformSpec& platform,
-                                           std::span<const ElementwiseOperator> operators);
+std::vector<sim::Fault> faults_of_carriers(const StepQuestion& question, const StepMachine& machine);
 
 // What may carry it: whatever can do its kind, where that has kernels with the library's channels first, then with a
 // quarter, half and twice as many, as far as they fit on the CUs and the library takes so many.
 std::vector<CollectiveCarrier> carriers_for(const StepCollective& collective, const models::PlatformSpec& platform);
 
-// What else the step could be by one decision, where it is so now.
-using StepDecision = std::function<std::vector<StepQuestion>(const StepQuestion& now)>;
+// What a step may be made instead: one of these changes, or none of them.
+using StepDecision = std::vector<std::function<void(StepQuestion& now)>>;
 // Seconds of each; infinite of one that cannot be.
 using StepTimes = std::function<std::vector<double>(const std::vector<StepQuestion>& questions)>;
 

@@ -5,7 +5,6 @@
 
 #include "sim/config/config_error.h"
 #include "sim/config/config_text.h"
-#include "sim/config/quantity_text.h"
 #include "study/step/step.h"
 #include "study/step/step_graph.h"
 
@@ -111,9 +110,9 @@ sim::ConfigError too_large(const std::string& what, const std::string& most) {
 
 }  // namespace
 
-std::string experiment_text(const StepQuestion& question, const models::PlatformSpec& platform,
-                            std::span<const ElementwiseOperator> operators, const std::string& machine) {
-  const std::vector<StepBlock> blocks = step_blocks(question, operators, most_layers, platform);
+std::string experiment_text(const StepQuestion& question, const StepMachine& machine,
+                            const std::string& machine_lines) {
+  const std::vector<StepBlock> blocks = step_blocks(question, most_layers, machine);
   if (const std::size_t operations = operations_in(blocks); operations > most_operations)
     throw too_large(fmt::format("{} operations", operations), fmt::format("{}", most_operations));
   std::string text =
@@ -121,7 +120,7 @@ std::string experiment_text(const StepQuestion& question, const models::Platform
                   question.model.name, to_string(question.phase), question.batch, question.tokens, question.context,
                   question.gpus(), question.graph ? "from a captured graph" : "launched op by op");
   text += fmt::format("name: {}\n{}launch: {}\noperations:\n", question.model.name,
-                      machine.empty() ? fmt::format("platform: {}\n", platform.name) : machine,
+                      machine_lines.empty() ? fmt::format("platform: {}\n", machine.platform.name) : machine_lines,
                       to_string(question.launch()));
   for (const StepBlock& block : blocks) {
     if (block.layers > 0) text += fmt::format("  - repeat: {{layer: {}}}\n    operations:\n", block.layers);

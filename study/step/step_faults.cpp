@@ -1,5 +1,3 @@
-#include "study/step/step_faults.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "study/step/step.h"
 #include "study/step/step_memory.h"
 #include "study/work/fault_list.h"
 

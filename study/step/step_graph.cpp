@@ -3,42 +3,105 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/config/config_error.h"
 #include "study/step/ends.h"
 #include "study/step/layer.h"
 #include "study/step/pipeline.h"
 #include "study/step/step_writer.h"
 #include "study/step/training.h"
-#include "study/step/two_batches.h"
 
 namespace c3sim::study {
 
 namespace {
 
-std::vector<StepBlock> blocks_of_two_batches(std::span<LayerGroup> groups,
-                                             std::span<const ElementwiseOperator> operators,
-                                             const models::PlatformSpec& platform) {
-  std::vector<LayersOfHalf> halves;
+// What a half has until it has to wait for what it communicates: blocks that follow each other.
+using Stretch = std::vector<StepBlock>;
+
+class OneHalf {
+ public:
+  explicit OneHalf(int number) : number_(number) {}
+
+  std::vector<Stretch> stretches(std::span<const StepBlock> layers) {
+    stretches_.emplace_back();
+    for (const StepBlock& kind : layers) {
+      for (std::int64_t repeat = 0; repeat < kind.layers; ++repeat) {
+        suffix_ = fmt::format("_l{}", layer_++);
+        for (const StepOperation& one : kind.operations) add(one);
+      }
+    }
+    return std::move(stretches_);
+  }
+
+ private:
+  std::string of_half(const std::string& name) const { return fmt::format("{}_{}", name, number_); }
+
+  void add(StepOperation one) {
+    one.name = of_half(one.name);
+    for (Wait& wait : one.after) wait = {of_half(wait.on) + suffix_};
+    communicates(one.kind) ? move_beside(one) : wait_for_last(one);
+    Stretch& stretch = stretches_.back();
+    if (stretch.empty() || stretch.back().suffix != suffix_) stretch.push_back({.operations = {}, .suffix = suffix_});
+    stretch.back().operations.push_back(std::move(one));
+  }
+
+  // Whatever waits for what a layer has beside its own computing already says so itself.
+  void move_beside(StepOperation& one) {
+    if (one.stream != compute_stream) return;
+    one.stream = exchange_stream;
+    if (!computed_.empty()) one.after.push_back({computed_});
+    awaited_ = one.name + suffix_;
+  }
+
+  void wait_for_last(StepOperation& one) {
+    if (!awaited_.empty()) one.after.push_back({std::exchange(awaited_, {})});
+    if (!one.after.empty()) stretches_.emplace_back();
+    computed_ = one.name + suffix_;
+  }
+
+  int number_;
+  int layer_ = 0;
+  std::string suffix_;  // of the layer
+  std::vector<Stretch> stretches_;
+  std::string computed_;  // the last operation that computes, as others wait for it
+  std::string awaited_;   // the last one that communicates, until something waits for it
+};
+
+std::vector<StepBlock> blocks_of_two_batches(std::span<LayerGroup> groups, const StepMachine& machine) {
+  std::vector<StepBlock> halves;
   for (LayerGroup& group : groups) {
     group.question.batch /= 2;
-    StepWriter writer(group.question, operators, platform, group.prefix);
-    write_forward(writer, "");
-    halves.push_back({writer.take(), group.layers});
+    StepWriter writer(group.question, machine, group.prefix);
+    write_forward(writer);
+    halves.push_back({group.layers, writer.take()});
   }
   return two_batches(halves);
 }
 
 }  // namespace
 
-std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                   FewLayers layers, const models::PlatformSpec& platform) {
-  if (question.has_turns()) {
-    return pipeline_blocks(question, operators, std::min(layers.each, question.stage_layers()), platform);
+std::vector<StepBlock> two_batches(std::span<const StepBlock> layers) {
+  std::vector<Stretch> first = OneHalf(1).stretches(layers);
+  std::vector<Stretch> second = OneHalf(2).stretches(layers);
+  std::vector<StepBlock> blocks;
+  for (std::size_t at = 0; at < first.size(); ++at) {
+    for (Stretch* const stretch : {&first[at], &second[at]}) {
+      std::ranges::move(*stretch, std::back_inserter(blocks));
+    }
   }
-  StepWriter writer(question, operators, platform);
+  return blocks;
+}
+
+std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layers, const StepMachine& machine) {
+  if (question.has_turns()) {
+    return pipeline_blocks(question, std::min(layers.each, question.stage_layers()), machine);
+  }
+  StepWriter writer(question, machine);
   const bool whole = !question.layers.has_value();
   std::vector<StepBlock> blocks;
   const auto block = [&](StepWriter& of, std::int64_t repeats) {
@@ -51,7 +114,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
   std::erase_if(groups, [](const LayerGroup& group) { return group.layers == 0; });
   const auto each = [&](auto& order, const auto& write) {
     for (const LayerGroup& group : order) {
-      StepWriter of_group(group.question, operators, platform, group.prefix);
+      StepWriter of_group(group.question, machine, group.prefix);
       write(of_group);
       block(of_group, group.layers);
     }
@@ -60,14 +123,14 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
   if (whole) write_embedding(writer);
   block(writer, 0);
   if (question.overlap == Overlap::two_batches) {
-    for (StepBlock& alternating : blocks_of_two_batches(groups, operators, platform)) {
+    for (StepBlock& alternating : blocks_of_two_batches(groups, machine)) {
       blocks.push_back(std::move(alternating));
     }
   } else {
     each(groups, [&](StepWriter& of_group) {
       std::vector<Gather> gathers;
       if (question.shard == Shard::full) gathers = write_gather(of_group, "");
-      wait_for_layer_before(of_group, gathers, write_forward(of_group, ""));
+      wait_for_layer_before(of_group, gathers, write_forward(of_group));
     });
   }
   if (whole) write_head(writer);
@@ -81,11 +144,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
   each(groups, [&](StepWriter& of_group) {
     std::vector<Gather> gathers;
     if (question.shard == Shard::full) gathers = write_gather(of_group, "backward_");
-    if (question.recompute) {
-      of_group.do_again(true);
-      write_forward(of_group, "again_");
-      of_group.do_again(false);
-    }
+    if (question.recompute) write_forward(of_group, true);
     const std::vector<ProductGradients> gradients = write_backward(of_group);
     wait_for_layer_before(of_group, gathers, of_group.last());
     const std::vector<Written> reduced = write_reduction(of_group, gathers, gradients);
@@ -103,13 +162,12 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, std::span<const
 namespace {
 
 // Every micro-batch has the same products: one is written.
-sim::Flops products_of_all_gpus(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                                const models::PlatformSpec& platform) {
+sim::Flops products_of_all_gpus(const StepQuestion& question, const StepMachine& machine) {
   StepQuestion once = question;
   once.micro = 1;
   once.batch /= question.micro;
   sim::Flops flops;
-  for (const StepBlock& block : step_blocks(once, operators, once.stage_layers(), platform)) {
+  for (const StepBlock& block : step_blocks(once, once.stage_layers(), machine)) {
     const auto layers = static_cast<double>(std::max<std::int64_t>(1, block.layers));
     const double times = question.micro * layers * block.share(once.gpus()) * once.gpus();
     for (const StepOperation& one : block.operations) {
@@ -124,13 +182,12 @@ sim::Flops products_of_all_gpus(const StepQuestion& question, std::span<const El
 
 }  // namespace
 
-ProductFlops product_flops(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                           const models::PlatformSpec& platform) {
+ProductFlops product_flops(const StepQuestion& question, const StepMachine& machine) {
   StepQuestion on_one = question;
   on_one.batch *= question.dp;
   static_cast<Split&>(on_one) = {};
-  const sim::Flops of_all = products_of_all_gpus(question, operators, platform);
-  return {of_all, question.gpus() == 1 ? of_all : products_of_all_gpus(on_one, operators, platform)};
+  const sim::Flops of_all = products_of_all_gpus(question, machine);
+  return {of_all, question.gpus() == 1 ? of_all : products_of_all_gpus(on_one, machine)};
 }
 
 OperationGraph graph_of(std::span<const StepBlock> blocks, const models::PlatformSpec& platform, sim::Time pause) {
@@ -162,6 +219,40 @@ OperationGraph graph_of(std::span<const StepBlock> blocks, const models::Platfor
   const std::vector<OperationGraph::Fault> faults = graph.resolve();
   SIM_CHECK(faults.empty());
   return graph;
+}
+
+std::vector<PartOfStep::Place> PartOfStep::places() const {
+  std::map<std::string, Place> listed;
+  for (const StepBlock& block : blocks) {
+    for (const StepOperation& one : block.operations) listed[one.name + block.suffix] = {&one, &block};
+  }
+  std::vector<Place> places;
+  for (const GraphNode& node : graph.nodes()) {
+    const auto found = listed.find(node.listed);
+    places.push_back(found == listed.end() ? Place{} : found->second);
+  }
+  return places;
+}
+
+PartOfStep part_of(const StepQuestion& question, std::span<const ElementwiseOperator> operators, const Testbed& testbed,
+                   FewLayers layers, const std::function<bool(const StepBlock&)>& leaves_out) {
+  std::vector<StepBlock> blocks = step_blocks(question, layers, {testbed.platform(), operators});
+  if (leaves_out) std::erase_if(blocks, leaves_out);
+  return part_of(std::move(blocks), question.pause, testbed);
+}
+
+PartOfStep part_of(std::vector<StepBlock> blocks, sim::Time pause, const Testbed& testbed) {
+  PartOfStep part{std::move(blocks), {}, {}};
+  part.graph = graph_of(part.blocks, testbed.platform(), pause);
+  part.schedule = part.graph.schedule();
+  std::vector<sim::Fault> faults;
+  for (const Operation& operation : part.schedule) {
+    const std::string why = testbed.why_impossible(operation.work);
+    const bool is_new = std::ranges::find(faults, why, &sim::Fault::what) == faults.end();
+    if (!why.empty() && is_new) faults.push_back({"step", operation.name, why});
+  }
+  if (!faults.empty()) throw sim::ConfigError(std::move(faults));
+  return part;
 }
 
 }  // namespace c3sim::study

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "models/platform/platform_spec.h"
 #include "sim/config/choice.h"
 #include "study/run/timeline.h"
 #include "study/work/operation_graph.h"
+#include "study/work/operators.h"
 
 namespace c3sim::study {
 
@@ -40,6 +43,12 @@ Kind kind_of(models::CollectiveKind kind);  // a step has no broadcasts: one is 
 // None of kinds that are no collectives.
 std::optional<models::CollectiveKind> collective_of(Kind kind);
 inline bool communicates(Kind kind) { return kind == Kind::send || collective_of(kind).has_value(); }
+
+// What runs steps: a machine, and the kernels that operators come to (configs/operators.yaml). Both outlive it.
+struct StepMachine {
+  const models::PlatformSpec& platform;
+  std::span<const ElementwiseOperator> operators;
+};
 
 struct StepOperation {
   std::string name;  // of its own within the step

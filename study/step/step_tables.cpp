@@ -296,14 +296,14 @@ std::string time_in_words(sim::Seconds time) {
   return fmt::format("{:.4g} {}", value, unit);
 }
 
-Results to_tables(const StepResult& result, const models::PlatformSpec& platform,
-                  std::span<const ElementwiseOperator> operators) {
+Results to_tables(const StepResult& result, const StepMachine& machine) {
+  const models::PlatformSpec& platform = machine.platform;
   Results results{platform.name, {}, result.warnings, {}};
   results.tables.push_back({"results", "", answer_of(result, platform)});
   Bounds bounds(result, platform);
   results.tables.push_back({"kinds", "Kernels of one GPU", kinds_of(result, bounds), true, {kind_chart(result)}, true});
   results.tables.push_back({"operations", "The dearest operations", operations_of(result, bounds), false, {}, true});
-  if (const ProductFlops products = product_flops(result.question, operators, platform); products.some_are_repeated()) {
+  if (const ProductFlops products = product_flops(result.question, machine); products.some_are_repeated()) {
     results.tables.push_back({"repeated", "What the split repeats", repeated_of(result, products)});
   }
   results.headlines = headlines_of(result, platform);

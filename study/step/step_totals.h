@@ -1,15 +1,35 @@
-// What a step takes of one GPU, as sums over what its operations show: all of them grow with the number of layers by as
-// much for each, once there are enough.
+// What a step takes of one GPU, as sums over what its operations show, all of which grow with the number of layers by
+// as much for each, once there are enough; and what the hardware allows these at least, resource by resource, and so
+// what bounds them.
 #pragma once
 
 #include <map>
 #include <string>
 
 #include "models/platform/platform_spec.h"
-#include "study/step/step_limits.h"
+#include "sim/units.h"
+#include "study/run/timeline.h"
 #include "study/step/step_operation.h"
+#include "study/work/operation.h"
 
 namespace c3sim::study {
+
+// Times at peak rates. Of a collective, that of the busiest link.
+struct Limits {
+  sim::Seconds arithmetic;  // of matrix units, or of vector units where these do the work
+  sim::Seconds memory;      // of HBM, each byte moved once
+  sim::Seconds links;
+
+  sim::Seconds longest() const;
+  Limits& operator+=(const Limits& more);
+  Limits& operator*=(double share);
+};
+
+Limits limits_of(const Work& work, const models::PlatformSpec& platform);
+
+// "arithmetic", "HBM" or "links", by which takes longest at peak; "latency" where that is less than two fifths of
+// `time`.
+std::string bound_of(const Limits& limits, sim::Seconds time);
 
 // All of a name: the same in every layer.
 struct StepShare {
@@ -20,12 +40,21 @@ struct StepShare {
   Limits limits;
 };
 
-struct StepTotals {
-  double time = 0.0;  // seconds, as all times here
+// For how long a GPU is busy with what, in seconds.
+struct BusySeconds {
   double compute = 0.0;
   double communication = 0.0;
-  double exposed = 0.0;
-  double host = 0.0;  // without a kernel, while the host had not launched what could begin
+  double exposed = 0.0;  // communication, without a kernel beside it
+  double host = 0.0;     // without a kernel, while the host had not launched what could begin
+
+  BusySeconds& operator+=(const BusySeconds& more);
+  BusySeconds operator*(double share) const;
+};
+// `launching`: while the host had not launched what could begin.
+BusySeconds busy_seconds(const BusyTimes& compute, const BusyTimes& communication, const BusyTimes& launching = {});
+
+struct StepTotals : BusySeconds {
+  double time = 0.0;  // seconds, as all times here
   std::map<std::string, StepShare> operations;
   double energy = 0.0;  // joules
   double cycles = 0.0;  // of the engine clock

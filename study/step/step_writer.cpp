@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/config/config_error.h"
-
 namespace c3sim::study {
 
 Written StepWriter::add(const std::string& name, Kind kind, Work work, const std::string& stream) {
-  operations_.push_back({prefix_ + name, kind, std::move(work), stream, {}, again_});
+  operations_.push_back({full(name), kind, std::move(work), stream, {}, again_});
   wait(std::exchange(awaited_, {}));
   return last();
 }
@@ -31,7 +29,7 @@ Written StepWriter::product(const std::string& name, models::GemmShape shape) {
 void StepWriter::reduce_last() {
   if (!question_.fuses()) return;
   Work& work = operations_.back().work;
-  work = models::by_tracker(std::get<models::GemmShape>(work), question_.tp, platform_);
+  work = models::by_tracker(std::get<models::GemmShape>(work), question_.tp, machine_.platform);
 }
 
 void StepWriter::add_up(const std::string& name, double elements, bool reduced) {
@@ -99,7 +97,7 @@ Written StepWriter::operate(const std::string& name, Kind kind, const std::strin
                             std::optional<sim::Bytes> element, std::int64_t row) {
   const auto count = static_cast<std::int64_t>(std::max(1.0, std::ceil(elements)));
   models::ElementwiseSpec spec =
-      kernel_of(required_operator(operators_, operation), count, element.value_or(this->element()), row);
+      kernel_of(required_operator(machine_.operators, operation), count, element.value_or(this->element()), row);
   spec.strided = spec.strided && tokens() > 1;  // a part of a single row lies in one piece
   return add(name, kind, spec);
 }
@@ -118,8 +116,8 @@ Written StepWriter::collective(const std::string& name, models::CollectiveKind k
   if (gpus == 1) return {};
   models::CollectiveSpec spec;
   spec.kind = kind;
-  const CollectiveCarrier carrier = with_channels(
-      question_.carrier_of(collective_name(prefix_ + name), kind, bytes, gpus), kind, question_, platform_.gpu.sdma);
+  const CollectiveCarrier carrier = with_channels(question_.carrier_of(collective_name(full(name)), kind, bytes, gpus),
+                                                  kind, question_, machine_.platform.gpu.sdma);
   spec.backend = carrier.backend;
   spec.bytes = bytes;
   spec.gpus = gpus;

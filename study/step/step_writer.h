@@ -1,18 +1,13 @@
 // Puts operations of a step one behind the other, in the extents of a question.
 #pragma once
 
-#include <algorithm>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "models/platform/platform_spec.h"
 #include "study/step/step_operation.h"
 #include "study/step/step_question.h"
-#include "study/work/operators.h"
 
 namespace c3sim::study {
 
@@ -35,9 +30,8 @@ struct Written {
 class StepWriter {
  public:
   // `prefix` is put before the names of all operations.
-  StepWriter(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-             const models::PlatformSpec& platform, std::string prefix = "")
-      : question_(question), operators_(operators), platform_(platform), prefix_(std::move(prefix)) {}
+  StepWriter(const StepQuestion& question, const StepMachine& machine, std::string prefix = "")
+      : question_(question), machine_(machine), prefix_(std::move(prefix)) {}
 
   const StepQuestion& question() const { return question_; }
   const ModelSpec& model() const { return question_.model; }
@@ -125,19 +119,19 @@ class StepWriter {
   void wait(const Written& who, const Written& on, std::int64_t shift);
   void wait_first(Wait wait) { operations_.front().after.push_back(std::move(wait)); }  // of those since take()
   Written last() const { return {operations_.back().name}; }
-  // Whether what is written next was done before.
+  // Whether what is written next was done before, which its names say.
   void do_again(bool again) { again_ = again; }
   // The operations since the last call.
   std::vector<StepOperation> take() { return std::exchange(operations_, {}); }
 
  private:
+  std::string full(const std::string& name) const { return prefix_ + (again_ ? "again_" : "") + name; }
   Written add(const std::string& name, Kind kind, Work work, const std::string& stream = compute_stream);
   Written product(const std::string& name, models::GemmShape shape);
   models::AttentionShape attention_shape(bool absorbed) const;
 
   const StepQuestion& question_;
-  std::span<const ElementwiseOperator> operators_;
-  const models::PlatformSpec& platform_;
+  StepMachine machine_;
   std::string prefix_;
   std::vector<StepOperation> operations_;
   Written awaited_;

@@ -1,6 +1,7 @@
 // When the turns of a pipeline's stages, and what they send, begin and end: a turn begins when the one before it on its
 // stage has ended and what it waits for is there; what it sends follows it on a stream of its own, beside the next
-// turn; the host of a stage launches turn after turn and gets as far ahead as it can.
+// turn; the host of a stage launches turn after turn and gets as far ahead as it can. And how much longer turns take
+// for what runs beside them.
 #pragma once
 
 #include <cstddef>
@@ -58,5 +59,22 @@ std::vector<TurnStay> turns_of(const TimedStages& stages, std::size_t stage);
 sim::Time beside(const TurnStay& one, const std::vector<TurnStay>& others);
 // For how long what a turn of the stage sends is beside a turn of either stage.
 sim::Time beside_send(const TimedStages& stages, std::size_t stage, const TimedTurn& sender);
+
+// How much longer something takes for each moment that others are beside it: of those that are alike otherwise, by the
+// line through what was seen that is nearest to it. Lengths are relative to the mean, others to the length.
+class Slope {
+ public:
+  struct Sample {
+    double length = 0.0;  // seconds, as is the time that others were beside it
+    double beside = 0.0;
+  };
+  void add(const std::vector<Sample>& alike);
+  // From 0 to 1; 0 where nothing was seen that differs.
+  double value() const;
+
+ private:
+  double above_ = 0.0;
+  double below_ = 0.0;
+};
 
 }  // namespace c3sim::study

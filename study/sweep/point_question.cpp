@@ -116,11 +116,10 @@ Results answer_experiment(Testbed& testbed, sim::Config config, std::span<const 
 
 // The step's own figures, by kind of kernel among them.
 Results answer_step(Testbed& testbed, const StepWords& words) {
-  const models::PlatformSpec& platform = testbed.platform();
   StepQuestion question = words;
   question.take(read_model_of(words));
-  const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
-  Results results = to_tables(study::ask(platform, question, operators, testbed.factor()), platform, operators);
+  const StepMachine machine{testbed.platform(), testbed.operators()};
+  Results results = to_tables(study::ask(machine, question, testbed.factor()), machine);
   results.tables.erase(results.tables.begin() + 1, results.tables.end());
   return results;
 }

@@ -13,7 +13,7 @@
 #include "study/ask/uncertainty.h"
 #include "study/ask/words.h"
 #include "study/serve/serve.h"
-#include "study/step/step_fidelity.h"
+#include "study/step/step.h"
 #include "study/sweep/serve_study.h"
 #include "study/work/config_folders.h"
 
@@ -202,9 +202,8 @@ namespace {
 
 constexpr auto load_axis = "rate";  // what curves are drawn over
 
-struct ServedPoint {
+struct ServedPoint : ServeResult {
   Point point;
-  ServeResult result;
 };
 
 std::vector<std::size_t> varying(const ServeStudy& study) {
@@ -213,6 +212,17 @@ std::vector<std::size_t> varying(const ServeStudy& study) {
     if (study.axes()[a].varies()) places.push_back(a);
   }
   return places;
+}
+
+// A column for each axis that varies, of rows that know their point.
+template <class Row>
+std::vector<Shown<Row>> shown_of_axes(const ServeStudy& study) {
+  std::vector<Shown<Row>> shown;
+  for (const std::size_t a : varying(study)) {
+    const std::string& name = study.axes()[a].name;
+    shown.push_back({{name, name, ""}, [a](const Row& row) { return row.point.values[a].label; }});
+  }
+  return shown;
 }
 
 // The labels of a point but for that of one axis.
@@ -239,31 +249,21 @@ Fidelity serving_fidelity(const ServeQuestion& question, const Platform& platfor
 // A row for each point: what varies, what was asked beside it, the answer.
 ResultTable table_of(const ServeStudy& study, const std::vector<ServedPoint>& points, const Platform& platform) {
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
-  std::vector<Column> columns;
-  for (const std::size_t a : varying(study)) columns.push_back({study.axes()[a].name, study.axes()[a].name, ""});
-  const std::size_t axes = columns.size();
-  const std::vector<Column> answers = serve_columns();
-  columns.insert(columns.end(), answers.begin(), answers.end());
-  columns.push_back({"fidelity", "fidelity", ""});
-  ResultTable table(std::move(columns));
+  std::vector<Shown<ServedPoint>> shown = shown_of_axes<ServedPoint>(study);
+  const std::string last_axis = shown.empty() ? "" : shown.back().column.key;
+  for (const Shown<ServeResult>& one : shown_of_serving()) shown.push_back({one.column, one.cell});
+  shown.push_back({{"fidelity", "fidelity", ""},
+                   [&](const ServedPoint& point) { return serving_fidelity(point.question, platform, operators); }});
   std::vector<std::vector<AskedWord>> asked;
-  for (const ServedPoint& point : points) {
-    std::vector<Cell> cells;
-    for (const std::size_t a : varying(study)) cells.emplace_back(point.point.values[a].label);
-    const std::vector<Cell> answer = serve_cells(point.result);
-    cells.insert(cells.end(), answer.begin(), answer.end());
-    cells.emplace_back(std::string(to_string(serving_fidelity(point.result.question, platform, operators))));
-    table.add_row(std::move(cells));
-    asked.push_back(asked_words(point.result.question));
-  }
-  return with_question(table, asked, axes == 0 ? "" : table.columns()[axes - 1].key);
+  for (const ServedPoint& point : points) asked.push_back(asked_words(point.question));
+  return with_question(study::table_of(points, shown), asked, last_axis);
 }
 
 std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPoint>& points) {
   std::vector<Chart> charts;
   const auto is_load = [](const SweepAxis& axis) { return axis.name == load_axis && axis.varies(); };
   if (std::ranges::none_of(study.axes(), is_load)) return charts;
-  const std::vector<Column> columns = serve_columns();
+  const std::vector<Shown<ServeResult>> shown = shown_of_serving();
   struct Curve {
     const char* key;
     const char* name;
@@ -273,20 +273,19 @@ std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPo
                                                    {"ttft_p99_ms", "Time to the first token, 99th percentile", true},
                                                    {"tpot_mean_ms", "Time per further token, mean", false},
                                                    {"tokens_per_s", "Output", false}}) {
-    const auto column = std::ranges::find(columns, key, &Column::key);
-    const auto place = static_cast<std::size_t>(column - columns.begin());
+    const auto answer = std::ranges::find(shown, key, [](const auto& one) { return one.column.key; });
     ScatterChart chart{.id = std::string(key) + "_by_load",
                        .title = fmt::format("{} over load", quantity),
                        .x = {"requests that arrive", "1/s"},
-                       .y = {quantity, column->unit, logarithmic},
+                       .y = {quantity, answer->column.unit, logarithmic},
                        .joined = true};
     for (const ServedPoint& point : points) {
       const std::string name = name_of(study, point, load_axis);
       auto series = std::ranges::find(chart.series, name, &ScatterSeries::name);
       if (series == chart.series.end()) series = chart.series.insert(series, {name, {}});
-      const Cell cell = serve_cells(point.result)[place];
+      const Cell cell = answer->cell(point);
       const auto* const value = std::get_if<double>(&cell);
-      if (value != nullptr) series->points.push_back({point.result.question.rate, *value, name});
+      if (value != nullptr) series->points.push_back({point.question.rate, *value, name});
     }
     std::vector<std::string> names;
     for (const std::size_t a : varying(study)) {
@@ -300,13 +299,12 @@ std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPo
 
 // What waited, ran and lay in the cache while each point was served.
 NamedTable over_time(const ServeStudy& study, const std::vector<ServedPoint>& points) {
-  std::vector<Column> columns;
-  for (const std::size_t a : varying(study)) columns.push_back({study.axes()[a].name, study.axes()[a].name, ""});
-  columns.insert(columns.end(), {{"from_s", "from", "s", 3},
-                                 {"waiting", "waiting", "requests", 1},
-                                 {"running", "running", "requests", 1},
-                                 {"cache_percent", "cache", "%", 1}});
-  ResultTable table(std::move(columns));
+  struct Row {
+    const Point& point;
+    double from = 0.0;
+    ServerLoad load;
+  };
+  std::vector<Row> rows;
   const auto chart_of = [](const char* id, const char* title, const char* unit) {
     return ScatterChart{.id = id, .title = title, .x = {"time", "s"}, .y = {title, unit}, .joined = true};
   };
@@ -316,24 +314,24 @@ NamedTable over_time(const ServeStudy& study, const std::vector<ServedPoint>& po
   for (const ServedPoint& point : points) {
     const std::string name = name_of(study, point, "");
     for (ScatterChart& chart : charts) chart.series.push_back({name, {}});
-    const LoadOverTime& load = point.result.served.load;
     double from = 0.0;
-    for (const LoadSample& sample : load.samples()) {
-      const std::array<double, 3> values{sample.waiting, sample.running, 100.0 * sample.cache};
-      std::vector<Cell> cells;
-      for (const std::size_t a : varying(study)) cells.emplace_back(point.point.values[a].label);
-      cells.emplace_back(from);
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        cells.emplace_back(values[i]);
-        charts[i].series.back().points.push_back({from, values[i], name});
-      }
-      table.add_row(std::move(cells));
-      from += sim::to_seconds(load.interval()).value();
+    for (const ServerLoad& load : point.served.load.samples()) {
+      const std::array<double, 3> values{load.waiting, load.running, 100.0 * load.cache};
+      for (std::size_t i = 0; i < values.size(); ++i) charts[i].series.back().points.push_back({from, values[i], name});
+      rows.push_back({point.point, from, load});
+      from += sim::to_seconds(point.served.load.interval()).value();
     }
   }
+  std::vector<Shown<Row>> shown = shown_of_axes<Row>(study);
+  const std::vector<Shown<Row>> loads{
+      {{"from_s", "from", "s", 3}, &Row::from},
+      {{"waiting", "waiting", "requests", 1}, [](const Row& row) { return row.load.waiting; }},
+      {{"running", "running", "requests", 1}, [](const Row& row) { return row.load.running; }},
+      {{"cache_percent", "cache", "%", 1}, [](const Row& row) { return 100.0 * row.load.cache; }}};
+  shown.insert(shown.end(), loads.begin(), loads.end());
   return {"over_time",
           "Over time, means of intervals",
-          std::move(table),
+          study::table_of(rows, shown),
           points.size() == 1,
           {charts.begin(), charts.end()}};
 }
@@ -365,7 +363,7 @@ std::optional<ResultTable> gains_of(const ServeStudy& study, const std::vector<S
     std::vector<Cell> cells{cases.values[c].label};
     for (const Gain& gain : gains) {
       const auto at = [&](std::size_t p) {
-        return gain.of(points[c * of_case + p].result.served) / gain.of(points[p].result.served);
+        return gain.of(points[c * of_case + p].served) / gain.of(points[p].served);
       };
       std::size_t best = 0;
       for (std::size_t p = 1; p < of_case; ++p) best = at(p) > at(best) ? p : best;
@@ -419,11 +417,9 @@ Results answer_serve(Request& request) {
   // Of each point so many batches, some hundreds of the study.
   const std::size_t simulated = std::clamp<std::size_t>(200 / study.size(), 1, 8);
   std::vector<ServedPoint> points;
-  std::vector<ServeResult> results;
   for (std::size_t index = 0; index < study.size(); ++index) {
     const Point point = study.point(index);
-    points.push_back({point, machine.ask(study.question(point), simulated)});
-    results.push_back(points.back().result);
+    points.push_back({machine.ask(study.question(point), simulated), point});
     if (request.progress()) request.progress()(index + 1, study.size());
   }
   Results answer{platform.spec.name, {}, {}, {}};
@@ -438,13 +434,13 @@ Results answer_serve(Request& request) {
                              true});
   }
   if (request.says("over_time")) answer.tables.push_back(over_time(study, points));
-  answer.notes = serve_notes(results);
+  answer.notes = serve_notes(std::vector<ServeResult>(points.begin(), points.end()));
   answer.warnings = arguments.warnings();
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
     const auto again = [&](Testbed& other) {
       ServeMachine varied(other.platform());
       std::vector<ServedPoint> served;
-      for (const ServedPoint& one : points) served.push_back({one.point, varied.ask(one.result.question, 0)});
+      for (const ServedPoint& one : points) served.push_back({varied.ask(one.question, 0), one.point});
       return Results{other.platform().name, {{"results", "", table_of(study, served, platform)}}};
     };
     answer.tables.push_back(sensitivity_of(quantity, platform, again, request.progress()));

@@ -11,14 +11,8 @@
 #include <utility>
 
 #include "sim/config/config_error.h"
-#include "study/ask/answers.h"
-#include "study/ask/request.h"
-#include "study/ask/words.h"
-#include "study/report/table_of.h"
 #include "study/run/testbed.h"
-#include "study/step/step_faults.h"
-#include "study/step/step_fidelity.h"
-#include "study/step/step_graph.h"
+#include "study/step/step.h"
 #include "study/step/step_memory.h"
 
 namespace c3sim::study {
@@ -31,8 +25,7 @@ constexpr double impossible_time = std::numeric_limits<double>::infinity();
 // Steps on one platform, each asked once.
 class StepTimetable {
  public:
-  StepTimetable(const models::PlatformSpec& platform, std::span<const ElementwiseOperator> operators, int jobs)
-      : platform_(platform), operators_(operators), jobs_(jobs) {}
+  StepTimetable(const StepMachine& machine, int jobs) : machine_(machine), jobs_(jobs) {}
 
   std::vector<double> times(const std::vector<StepQuestion>& questions) {
     std::vector<const StepQuestion*> unknown;
@@ -42,7 +35,7 @@ class StepTimetable {
     }
     std::vector<double> found(unknown.size());
     for_each_index(
-        unknown.size(), [&](std::size_t i) { found[i] = about(platform_, *unknown[i], operators_); }, {}, jobs_);
+        unknown.size(), [&](std::size_t i) { found[i] = about(machine_, *unknown[i]); }, {}, jobs_);
     for (std::size_t i = 0; i < unknown.size(); ++i) seconds_[*unknown[i]] = found[i];
     std::vector<double> all;
     for (const StepQuestion& one : questions) all.push_back(seconds_.at(one));
@@ -51,94 +44,71 @@ class StepTimetable {
   double time(const StepQuestion& question) { return times({question}).front(); }
 
  private:
-  const models::PlatformSpec& platform_;
-  std::span<const ElementwiseOperator> operators_;
+  StepMachine machine_;
   int jobs_;
   std::map<StepQuestion, double> seconds_;
 };
 
-std::vector<StepCollective> collectives_in(const StepQuestion& question, const models::PlatformSpec& platform,
-                                           std::span<const ElementwiseOperator> operators) {
-  return collectives_of(step_blocks(question, operators, 1, platform));
-}
-
 StepDecision carrier_decision(const StepCollective& collective, const models::PlatformSpec& platform) {
-  const std::vector<CollectiveCarrier> carriers = carriers_for(collective, platform);
-  return [carriers, name = collective.name](const StepQuestion& now) {
-    std::vector<StepQuestion> others;
-    for (const CollectiveCarrier& carrier : carriers) {
-      if (carrier == now.chosen.at(name)) continue;
-      others.push_back(now);
-      others.back().chosen[name] = carrier;
-    }
-    return others;
-  };
+  StepDecision decision;
+  for (const CollectiveCarrier& carrier : carriers_for(collective, platform)) {
+    decision.emplace_back([carrier, name = collective.name](StepQuestion& now) { now.chosen[name] = carrier; });
+  }
+  return decision;
 }
 
 // Half and twice as many, as all halves alike have been tried.
 StepDecision pieces_decision(std::optional<int> StepQuestion::*pieces) {
-  return [pieces](const StepQuestion& now) {
-    std::vector<StepQuestion> others;
-    for (const int count : {*(now.*pieces) / 2, *(now.*pieces) * 2}) {
-      if (count == 0) continue;
-      others.push_back(now);
-      others.back().*pieces = count;
-    }
-    return others;
-  };
+  return {[pieces](StepQuestion& now) { now.*pieces = std::max(1, *(now.*pieces) / 2); },
+          [pieces](StepQuestion& now) { now.*pieces = 2 * *(now.*pieces); }};
 }
 
-// All by one carrier, where it can, with the library's channels.
-StepQuestion all_by(StepQuestion question, models::Backend backend, bool prelaunch) {
-  question.chosen.clear();
-  question.collectives = backend;
-  question.prelaunch = prelaunch;
-  if (backend != models::Backend::sdma) question.variant = models::SdmaVariant::pcpy;
-  return question;
-}
-
-// One way to do the step, and what came of it. The name is of what carries its collectives.
-struct StepWay {
-  std::string name;
-  StepQuestion question;
-  std::optional<StepResult> result{};
-  std::string why_not{};
-};
 using StepWays = std::vector<StepWay>;
 
-// RCCL, engines with commands queued as the step goes and beforehand, and the others.
+StepWay way_of(std::string collectives, const StepQuestion& question) {
+  return {to_string(question), std::move(collectives), question};
+}
+
+// RCCL, engines with commands queued as the step goes and beforehand, and the others, each for all collectives that
+// were not chosen one by one.
 StepWays ways_by_one(const StepQuestion& question) {
-  using enum models::Backend;
-  StepWays ways{{"rccl", all_by(question, rccl, false)},
-                {"sdma", all_by(question, sdma, false)},
-                {"sdma, prelaunched", all_by(question, sdma, true)}};
-  for (const models::Backend backend : {one_shot, two_shot}) {
-    ways.push_back({std::string(models::to_string(backend)), all_by(question, backend, false)});
+  StepWays ways;
+  for (const auto& [name, backend] : sim::choices_of<models::Backend>()) {
+    const bool by_engines = backend == models::Backend::sdma;
+    StepWay way = way_of(std::string(name), question);
+    way.question.collectives = backend;
+    way.question.prelaunch = false;
+    if (!by_engines) way.question.variant = models::SdmaVariant::pcpy;
+    ways.push_back(way);
+    if (!by_engines) continue;
+    way.collectives += ", prelaunched";
+    way.question.prelaunch = true;
+    ways.push_back(way);
   }
   return ways;
 }
 
-// Each carrier for all, from which single collectives may then go another way.
-std::vector<StepQuestion> with_other_carrier(const StepQuestion& now, std::span<const StepCollective> collectives) {
-  std::vector<StepQuestion> others;
-  for (const StepWay& way : ways_by_one(now)) others.push_back(with_all_chosen(way.question, collectives));
-  return others;
+StepQuestion with_none_chosen(StepQuestion question) {
+  question.chosen.clear();
+  return question;
 }
 
 std::vector<StepDecision> decisions_of(const StepQuestion& question, std::span<const StepCollective> collectives,
                                        const models::PlatformSpec& platform) {
   std::vector<StepDecision> decisions;
-  decisions.emplace_back([collectives](const StepQuestion& now) { return with_other_carrier(now, collectives); });
+  // Each carrier for all, from which single collectives may then go another way.
+  StepDecision& by_one = decisions.emplace_back();
+  for (std::size_t way = 0; way < ways_by_one(question).size(); ++way) {
+    by_one.emplace_back([way, collectives](StepQuestion& now) {
+      now = with_all_chosen(ways_by_one(with_none_chosen(now))[way].question, collectives);
+    });
+  }
   if (question.pieces) {
     decisions.push_back(pieces_decision(&StepQuestion::pieces));
     decisions.push_back(pieces_decision(&StepQuestion::ffn_pieces));
   }
   for (const StepCollective& collective : collectives) decisions.push_back(carrier_decision(collective, platform));
-  decisions.emplace_back([](const StepQuestion& now) {
-    StepQuestion other = now;
-    other.prelaunch = !now.prelaunch;
-    return std::vector{other};
-  });
+  decisions.push_back({[](StepQuestion& now) { now.prelaunch = !now.prelaunch; }});
   return decisions;
 }
 
@@ -154,10 +124,10 @@ StepQuestion plainly(StepQuestion question, std::span<const StepCollective> coll
 }
 
 std::vector<std::pair<std::string, StepWays>> rules_for(const StepQuestion& tuned) {
-  const StepWays by_one = ways_by_one(tuned);
+  const StepWays by_one = ways_by_one(with_none_chosen(tuned));
   const StepWays by_rccl{by_one[0]};
   const StepWays by_engines{by_one[1], by_one[2]};
-  StepWay usual{"tuned", tuned};
+  StepWay usual = way_of("tuned", tuned);
   for (auto& [name, carrier] : usual.question.chosen) carrier.channels.reset();
   std::vector<std::pair<std::string, StepWays>> rules{{"all by rccl", by_rccl},
                                                       {"all by engines", by_engines},
@@ -171,7 +141,7 @@ std::vector<std::pair<std::string, StepWays>> rules_for(const StepQuestion& tune
   if (tuned.ffn_pieces == tuned.pieces) return rules;
   StepWays alike;
   for (const int pieces : {*tuned.pieces, *tuned.ffn_pieces}) {
-    alike.push_back({fmt::format("{} in each", pieces), tuned});
+    alike.push_back(way_of(fmt::format("{} in each", pieces), tuned));
     alike.back().question.pieces = pieces;
     alike.back().question.ffn_pieces.reset();
   }
@@ -179,9 +149,9 @@ std::vector<std::pair<std::string, StepWays>> rules_for(const StepQuestion& tune
   return rules;
 }
 
-std::vector<LayerRule> losses_of_rules(const StepQuestion& tuned, sim::Time time_of_tuned, StepTimetable& timetable) {
+std::vector<StepRule> losses_of_rules(const StepQuestion& tuned, sim::Time time_of_tuned, StepTimetable& timetable) {
   const double best = timetable.time(tuned);
-  std::vector<LayerRule> rules;
+  std::vector<StepRule> rules;
   for (const auto& [name, ways] : rules_for(tuned)) {
     std::vector<StepQuestion> questions;
     for (const StepWay& way : ways) questions.push_back(way.question);
@@ -191,7 +161,8 @@ std::vector<LayerRule> losses_of_rules(const StepQuestion& tuned, sim::Time time
     // Few layers tell steps apart no better than that some rule may seem the faster.
     const double regret = std::max(0.0, *fastest / best - 1.0);
     const sim::Seconds time = (1.0 + regret) * sim::to_seconds(time_of_tuned);
-    rules.push_back({name, ways[static_cast<std::size_t>(fastest - times.begin())].name, sim::to_time(time), regret});
+    rules.push_back(
+        {name, ways[static_cast<std::size_t>(fastest - times.begin())].collectives, sim::to_time(time), regret});
   }
   return rules;
 }
@@ -243,58 +214,6 @@ TunedCollective tuned_collective(const StepCollective& collective, const StepQue
   return tuned;
 }
 
-std::optional<double> in_percent(std::optional<double> share) {
-  return share ? std::optional(100.0 * *share) : std::nullopt;
-}
-
-// What was chosen within a split, as a row of a table over several.
-template <class One>
-struct OfSplit {
-  std::string split;
-  const One& one;
-};
-template <class One>
-std::vector<OfSplit<One>> rows_of(const std::vector<LayerTuning>& layers, std::vector<One> LayerTuning::*member) {
-  std::vector<OfSplit<One>> rows;
-  for (const LayerTuning& layer : layers) {
-    for (const One& one : layer.*member) rows.push_back({layer.split, one});
-  }
-  return rows;
-}
-
-// "layer" and "layer_rules".
-std::vector<NamedTable> layer_tables(const std::vector<LayerTuning>& layers) {
-  using C = const OfSplit<TunedCollective>&;
-  const ResultTable collectives = table_of<OfSplit<TunedCollective>>(
-      rows_of(layers, &LayerTuning::collectives),
-      {{{"split", "split", ""}, [](C c) { return c.split; }},
-       {{"collective", "collective", ""}, [](C c) { return c.one.collective.name; }},
-       {{"behind", "behind", ""}, [](C c) { return c.one.collective.behind; }},
-       {{"stream", "stream", ""}, [](C c) { return c.one.collective.stream; }},
-       {{"times", "times", "", 0}, [](C c) { return c.one.times; }},
-       {{"size_MB", "size", "MB", 1}, [](C c) { return c.one.bytes() / 1e6; }},
-       {{"carrier", "carrier", ""}, [](C c) { return c.one.carrier.backend; }},
-       {{"channels", "channels", "", 0}, [](C c) { return c.one.channels; }},
-       {{"pieces", "pieces", "", 0}, [](C c) { return c.one.collective.parts.size(); }},
-       {{"time_us", "time", "us", 1}, [](C c) { return c.one.time; }},
-       {{"alone_us", "alone", "us", 1}, [](C c) { return c.one.alone; }},
-       {{"rccl_percent", "by rccl", "%", 2}, [](C c) { return in_percent(c.one.by_rccl); }},
-       {{"engines_percent", "by engines", "%", 2}, [](C c) { return in_percent(c.one.by_engines); }},
-       {{"library_channels_percent", "library's channels", "%", 2},
-        [](C c) { return in_percent(c.one.usual_channels); }}});
-  using R = const OfSplit<LayerRule>&;
-  const ResultTable rules =
-      table_of<OfSplit<LayerRule>>(rows_of(layers, &LayerTuning::rules),
-                                   {{{"split", "split", ""}, [](R r) { return r.split; }},
-                                    {{"rule", "rule", ""}, [](R r) { return r.one.name; }},
-                                    {{"choice", "choice", ""}, [](R r) { return r.one.choice; }},
-                                    {{"time_us", "time", "us", 1}, [](R r) { return r.one.time; }},
-                                    {{"regret_percent", "regret", "%", 2}, [](R r) { return 100.0 * r.one.regret; }}});
-  return {
-      {"layer", "Collective by collective, and what the step loses where one alone is carried otherwise", collectives},
-      {"layer_rules", "What simple rules for all collectives lose", rules}};
-}
-
 std::vector<int> divisors_of(int number) {
   std::vector<int> divisors;
   for (int divisor = 1; divisor <= number; ++divisor) {
@@ -325,7 +244,7 @@ std::vector<int> micro_batches_of(const StepQuestion& split, int asked, const mo
 
 // Every split of as many GPUs and sequences.
 std::vector<StepQuestion> splits_of(const StepQuestion& question, const models::PlatformSpec& platform,
-                                    std::vector<StepUntried>& untried) {
+                                    StepWays& untried) {
   const std::int64_t sequences = question.tokens_in_all(question.batch);
   const int gpus = question.gpus();
   std::vector<StepQuestion> splits;
@@ -335,8 +254,8 @@ std::vector<StepQuestion> splits_of(const StepQuestion& question, const models::
     split.pieces.reset();
     split.ffn_pieces.reset();
     if (sequences % split.dp != 0) {
-      untried.push_back(
-          {to_string(shared), "all", fmt::format("{} replicas do not share {} sequences evenly", split.dp, sequences)});
+      StepWay& none = untried.emplace_back(way_of("all", split));
+      none.why_not = fmt::format("{} replicas do not share {} sequences evenly", split.dp, sequences);
       return;
     }
     split.batch = sequences / split.dp;
@@ -361,25 +280,16 @@ std::vector<StepQuestion> splits_of(const StepQuestion& question, const models::
 
 // The carriers that differ for this step, with and without commands queued beforehand.
 StepWays carried(const StepQuestion& split) {
-  StepWays ways;
   const bool communicates =
       split.pp > 1 || split.tp * split.ep * split.cp > 1 || (split.replicas() > 1 && split.trains());
-  if (!communicates) return {{"none", split}};
-  const bool only_sends = split.stage_gpus() == 1;  // stages of one GPU: by kernels or engines, as they compute
-  for (const auto& [name, carrier] : sim::choices_of<Carrier>()) {
-    if (carrier.fuses) continue;    // what no machine of today has is nothing to choose
-    if (carrier.by_size) continue;  // each collective has its own choice
-    const bool by_engines = carrier == models::Backend::sdma;
-    if (only_sends && carrier != models::Backend::rccl && !by_engines) continue;
-    StepQuestion way = split;
-    way.collectives = carrier;
-    way.prelaunch = false;
-    if (carrier.backend && !by_engines) way.variant = models::SdmaVariant::pcpy;
-    ways.push_back({std::string(name), way});
-    if (!by_engines || only_sends) continue;
-    way.prelaunch = true;
-    ways.push_back({"sdma, prelaunched", way});
-  }
+  if (!communicates) return {way_of("none", split)};
+  StepWays ways = ways_by_one(split);
+  StepWay& of_each_kind = ways.emplace_back(way_of("auto", split));
+  of_each_kind.question.collectives = Carrier(std::nullopt);
+  of_each_kind.question.prelaunch = false;
+  if (split.stage_gpus() > 1) return ways;
+  // Stages of one GPU only send: by kernels, or by engines as they compute.
+  std::erase_if(ways, [](const StepWay& way) { return way.collectives != "rccl" && way.collectives != "sdma"; });
   return ways;
 }
 
@@ -391,7 +301,7 @@ void add_pieces(StepWays& ways) {
     if (way.model.experts > 0 && way.half != Half::attention) continue;
     for (const int pieces : {1, 2, 4, 8}) {
       StepWay cut = ways[whole];
-      cut.name += pieces == 1 ? ", in one piece" : fmt::format(", in {} pieces", pieces);
+      cut.collectives += pieces == 1 ? ", in one piece" : fmt::format(", in {} pieces", pieces);
       cut.question.pieces = pieces;
       ways.push_back(std::move(cut));
     }
@@ -404,12 +314,12 @@ bool has_collectives(const StepResult& result) {
 }
 
 // The fastest of the choices that a rule admits.
-void add_rule(StepTuning& tuning, std::string name, const std::function<bool(const StepChoice&)>& admits) {
+void add_rule(StepTuning& tuning, std::string name, const std::function<bool(const StepWay&)>& admits) {
   const auto found = std::ranges::find_if(tuning.choices, admits);
   if (found == tuning.choices.end()) return;
-  const sim::Seconds best = sim::to_seconds(tuning.choices.front().result.time);
-  tuning.rules.push_back({std::move(name), static_cast<std::size_t>(found - tuning.choices.begin()),
-                          sim::to_seconds(found->result.time) / best - 1.0});
+  const sim::Time time = found->result->time;
+  tuning.rules.push_back({std::move(name), fmt::format("{} by {}", found->split, found->collectives), time,
+                          sim::to_seconds(time) / sim::to_seconds(tuning.choices.front().result->time) - 1.0});
 }
 
 // Products lose about so much at most beside kernels that carry collectives: what is hidden of these by others is no
@@ -418,12 +328,11 @@ constexpr double most_lost_beside = 1.2;
 
 double in_milliseconds(sim::Time time) { return sim::to_microseconds(time) / 1e3; }
 
-void simulate(StepWays& ways, const models::PlatformSpec& platform, std::span<const ElementwiseOperator> operators,
-              const Progress& progress, int jobs) {
+void simulate(StepWays& ways, const StepMachine& machine, const Progress& progress, int jobs) {
   const auto simulate_one = [&](std::size_t place) {
     StepWay& way = ways[place];
     try {
-      way.result = ask(platform, way.question, operators);
+      way.result = ask(machine, way.question);
     } catch (const sim::ConfigError& error) {
       way.why_not = error.faults().front().what;
     }
@@ -433,11 +342,11 @@ void simulate(StepWays& ways, const models::PlatformSpec& platform, std::span<co
 
 // Of every split all that may carry it, of which the first is simulated before it is known whether others are worth it.
 std::vector<StepWays> ways_of_splits(const models::PlatformSpec& platform, const StepQuestion& question,
-                                     std::vector<StepUntried>& untried) {
+                                     StepWays& untried) {
   std::vector<StepWays> splits;
   for (const StepQuestion& split : splits_of(question, platform, untried)) {
     if (const std::vector<sim::Fault> faults = faults_of(split, platform); !faults.empty()) {
-      untried.push_back({to_string(split), "all", faults.front().what});
+      untried.emplace_back(way_of("all", split)).why_not = faults.front().what;
       continue;
     }
     add_pieces(splits.emplace_back(carried(split)));
@@ -448,7 +357,7 @@ std::vector<StepWays> ways_of_splits(const models::PlatformSpec& platform, const
 // Of the question's own split and of those that may be the fastest all but the first way, which was simulated. No
 // carrier takes less than a step does without what it exposes.
 StepWays others_of(const std::vector<StepWays>& splits, const StepWays& first, const StepQuestion& own,
-                   std::vector<StepUntried>& untried) {
+                   StepWays& untried) {
   const StepWay* best = nullptr;
   for (const StepWay& way : first) {
     if (way.result && (best == nullptr || way.result->time < best->result->time)) best = &way;
@@ -456,58 +365,35 @@ StepWays others_of(const std::vector<StepWays>& splits, const StepWays& first, c
   StepWays others;
   for (std::size_t place = 0; place < splits.size(); ++place) {
     const StepWays& ways = splits[place];
-    const auto& [name, question, seen, why_not] = first[place];
-    const bool is_own = static_cast<const Split&>(question) == static_cast<const Split&>(own);
+    const StepWay& way = first[place];
+    const std::optional<StepResult>& seen = way.result;
+    const bool is_own = static_cast<const Split&>(way.question) == static_cast<const Split&>(own);
     const bool may_be_best =
         best == nullptr || !seen ||
         sim::to_seconds(seen->time - seen->exposed) <= most_lost_beside * sim::to_seconds(best->result->time);
     if (is_own || may_be_best) {
       others.insert(others.end(), ways.begin() + 1, ways.end());
     } else if (ways.size() > 1) {
-      untried.push_back({to_string(question), "all but " + name,
-                         fmt::format("without what it exposes by {} it takes {:.3f} ms, and {} takes {:.3f} ms in all",
-                                     name, in_milliseconds(seen->time - seen->exposed), to_string(best->question),
-                                     in_milliseconds(best->result->time))});
+      untried.emplace_back(way_of("all but " + way.collectives, way.question)).why_not = fmt::format(
+          "without what it exposes by {} it takes {:.3f} ms, and {} takes {:.3f} ms in all", way.collectives,
+          in_milliseconds(seen->time - seen->exposed), best->split, in_milliseconds(best->result->time));
     }
   }
   return others;
 }
 
-// The command that asks for the step.
-std::string command_for(const StepQuestion& question, const Given& beside) {
-  Given given = spelled(StepWords{question, {}});
-  for (const auto& [name, texts] : beside) given[name] = texts;
-  return "c3sim " + command_line("step", options_of<StepWords>() + platform_options(), given);
-}
-
-ResultTable tuned_table(const std::vector<LayerTuning>& layers, const Given& beside) {
-  using L = const LayerTuning&;
-  const auto asked = [](L layer) -> const StepQuestion& { return layer.result.question; };
-  return table_of<LayerTuning>(
-      layers, {{{"split", "split", ""}, &LayerTuning::split},
-               {{"pieces", "pieces", ""}, [=](L l) { return asked(l).pieces; }},
-               {{"ffn_pieces", "of feed-forward", ""},
-                [=](L l) { return asked(l).ffn_pieces ? asked(l).ffn_pieces : asked(l).pieces; }},
-               {{"prelaunch", "prelaunched", ""}, [=](L l) { return asked(l).prelaunch; }},
-               {{"before_us", "before", "us", 1}, &LayerTuning::before},
-               {{"time_us", "time", "us", 1}, [](L l) { return l.result.time; }},
-               {{"tokens_per_s", "tokens", "1/s", 0}, [](L l) { return l.result.tokens_per_second(); }},
-               {{"gain_percent", "gain", "%", 2},
-                [](L l) { return 100.0 * (sim::to_seconds(l.before) / sim::to_seconds(l.result.time) - 1.0); }},
-               {{"command", "command", "", 0, false}, [=](L l) { return command_for(asked(l), beside); }}});
-}
-
 }  // namespace
 
-LayerTuning tune_layer(const models::PlatformSpec& platform, const StepResult& start, std::string split,
-                       std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
+LayerTuning tune_layer(const StepMachine& machine, const StepResult& start, std::string split, const Progress& progress,
+                       int jobs) {
+  const models::PlatformSpec& platform = machine.platform;
   StepQuestion question = start.question;
   if (!question.collectives.backend) question.collectives = models::Backend::rccl;
-  const std::vector<StepCollective> collectives = collectives_in(question, platform, operators);
+  const std::vector<StepCollective> collectives = collectives_of(question, machine);
   question = with_all_chosen(question, collectives);
   if (question.pieces) question.ffn_pieces = question.pieces;
   const std::vector<StepDecision> decisions = decisions_of(question, collectives, platform);
-  StepTimetable timetable(platform, operators, jobs);
+  StepTimetable timetable(machine, jobs);
   std::size_t asked = 0;
   const std::size_t decided_of = 1 + decisions.size();
   const auto times = [&](const std::vector<StepQuestion>& questions) {
@@ -516,13 +402,13 @@ LayerTuning tune_layer(const models::PlatformSpec& platform, const StepResult& s
     return seconds;
   };
   StepQuestion tuned = descend(question, decisions, times, least_step_gain);
-  LayerTuning tuning{std::move(split), start.time, ask(platform, plainly(tuned, collectives), operators), {}, {}};
+  LayerTuning tuning{std::move(split), start.time, ask(machine, plainly(tuned, collectives)), {}, {}};
   // Where layers do not repeat at once, what seemed faster may not be.
   if (tuning.result.time > start.time) {
     tuned = question;
-    tuning.result = ask(platform, plainly(tuned, collectives), operators);
+    tuning.result = ask(machine, plainly(tuned, collectives));
   }
-  const std::vector<StepCollective> tuned_collectives = collectives_in(tuned, platform, operators);
+  const std::vector<StepCollective> tuned_collectives = collectives_of(tuned, machine);
   std::vector<StepQuestion> shown;
   for (const StepCollective& collective : tuned_collectives) {
     std::ranges::move(carried_otherwise(tuned, collective), std::back_inserter(shown));
@@ -538,115 +424,39 @@ LayerTuning tune_layer(const models::PlatformSpec& platform, const StepResult& s
   return tuning;
 }
 
-StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
-                std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
+StepTuning tune(const StepMachine& machine, const StepQuestion& question, const Progress& progress, int jobs) {
   StepTuning tuning;
-  const std::vector<StepWays> splits = ways_of_splits(platform, question, tuning.untried);
+  const std::vector<StepWays> splits = ways_of_splits(machine.platform, question, tuning.untried);
   StepWays ways;
   for (const StepWays& split : splits) ways.push_back(split.front());
-  simulate(ways, platform, operators, progress, jobs);
+  simulate(ways, machine, progress, jobs);
   StepWays others = others_of(splits, ways, question, tuning.untried);
-  simulate(others, platform, operators, progress, jobs);
+  simulate(others, machine, progress, jobs);
   std::ranges::move(others, std::back_inserter(ways));
-  for (StepWay& way : ways) {
-    if (way.result) {
-      tuning.choices.push_back({to_string(way.question), way.name, std::move(*way.result)});
-    } else {
-      tuning.untried.push_back({to_string(way.question), way.name, way.why_not});
-    }
-  }
+  for (StepWay& way : ways) (way.result ? tuning.choices : tuning.untried).push_back(std::move(way));
   if (tuning.choices.empty()) {
-    std::vector<sim::Fault> faults = faults_of(question, platform);
-    if (faults.empty()) faults.push_back({"step", "", tuning.untried.front().why});
+    std::vector<sim::Fault> faults = faults_of(question, machine.platform);
+    if (faults.empty()) faults.push_back({"step", "", tuning.untried.front().why_not});
     throw sim::ConfigError(std::move(faults));
   }
-  std::ranges::stable_sort(tuning.choices, {}, [](const StepChoice& choice) { return choice.result.time; });
+  std::ranges::stable_sort(tuning.choices, {}, [](const StepWay& way) { return way.result->time; });
   const std::string own = to_string(question);
   add_rule(tuning, fmt::format("{}, by rccl", own),
-           [&](const StepChoice& choice) { return choice.split == own && choice.collectives == "rccl"; });
+           [&](const StepWay& choice) { return choice.split == own && choice.collectives == "rccl"; });
   add_rule(tuning, fmt::format("{}, by the best carrier", own),
-           [&](const StepChoice& choice) { return choice.split == own; });
+           [&](const StepWay& choice) { return choice.split == own; });
   for (const char* const name : {"rccl", "sdma", "one_shot"}) {
     add_rule(tuning, fmt::format("the best split, by {}", name),
-             [&](const StepChoice& choice) { return choice.collectives == name; });
+             [&](const StepWay& choice) { return choice.collectives == name; });
   }
-  const StepChoice& best = tuning.choices.front();
-  const auto fastest_of_own = std::ranges::find(tuning.choices, own, &StepChoice::split);
-  for (const StepChoice* const start : {&best, fastest_of_own == tuning.choices.end() ? &best : &*fastest_of_own}) {
+  const StepWay& best = tuning.choices.front();
+  const auto fastest_of_own = std::ranges::find(tuning.choices, own, &StepWay::split);
+  for (const StepWay* const start : {&best, fastest_of_own == tuning.choices.end() ? &best : &*fastest_of_own}) {
     const bool is_known = !tuning.layers.empty() && tuning.layers.front().split == start->split;
-    if (is_known || !has_collectives(start->result)) continue;
-    tuning.layers.push_back(tune_layer(platform, start->result, start->split, operators, progress, jobs));
+    if (is_known || !has_collectives(*start->result)) continue;
+    tuning.layers.push_back(tune_layer(machine, *start->result, start->split, progress, jobs));
   }
   return tuning;
-}
-
-Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform, const Given& beside) {
-  using C = const StepChoice&;
-  const sim::Seconds best = sim::to_seconds(tuning.choices.front().result.time);
-  ResultTable choices = table_of<StepChoice>(
-      tuning.choices, {{{"split", "split", ""}, &StepChoice::split},
-                       {{"collectives", "collectives", ""}, &StepChoice::collectives},
-                       {{"time_us", "time", "us", 1}, [](C c) { return c.result.time; }},
-                       {{"tokens_per_s", "tokens", "1/s", 0}, [](C c) { return c.result.tokens_per_second(); }},
-                       {{"exposed_us", "exposed", "us", 1}, [](C c) { return c.result.exposed; }},
-                       {{"energy_J", "energy of a GPU", "J", 3}, [](C c) { return c.result.energy().value(); }},
-                       {{"memory_GB", "memory", "GB", 1}, [](C c) { return c.result.memory.total().value() / 1e9; }},
-                       {{"regret_percent", "regret", "%", 1},
-                        [=](C c) { return 100.0 * (sim::to_seconds(c.result.time) / best - 1.0); }}});
-  ResultTable rules({{"rule", "rule", ""}, {"choice", "choice", ""}, {"regret_percent", "regret", "%", 1}});
-  for (const StepRule& rule : tuning.rules) {
-    const StepChoice& choice = tuning.choices[rule.choice];
-    rules.add_row({rule.name, fmt::format("{} by {}", choice.split, choice.collectives), 100.0 * rule.regret});
-  }
-  Results results{platform.name, {{"results", "", std::move(choices)}}, {}, {}};
-  results.tables.push_back({"rules", "What simple rules lose", std::move(rules)});
-  if (!tuning.layers.empty()) {
-    results.tables.push_back(
-        {"tuned", "With a carrier, channels and pieces for each collective", tuned_table(tuning.layers, beside)});
-    std::ranges::move(layer_tables(tuning.layers), std::back_inserter(results.tables));
-    for (const LayerTuning& layer : tuning.layers) {
-      results.notes.push_back(fmt::format("{}, tuned: {}", layer.split, command_for(layer.result.question, beside)));
-    }
-  }
-  if (!tuning.untried.empty()) {
-    results.tables.push_back(
-        {"untried", "What was not tried, and why",
-         table_of<StepUntried>(tuning.untried, {{{"split", "split", ""}, &StepUntried::split},
-                                                {{"collectives", "collectives", ""}, &StepUntried::collectives},
-                                                {{"why", "why", ""}, &StepUntried::why}})});
-  }
-  results.notes.push_back(fmt::format(
-      "{} ways were simulated. Of micro-batches of a pipeline one is tried, as many as stages, two, four ... "
-      "times as many where they share the sequences evenly, and those that were asked for.",
-      tuning.choices.size()));
-  return results;
-}
-
-Results to_tables(const StepTuning& tuning, const StepQuestion& question, const Platform& platform,
-                  std::span<const ElementwiseOperator> operators, const Given& beside) {
-  Results results = to_tables(tuning, platform.spec, beside);
-  const auto model = beside.find("model");
-  const std::string name = model == beside.end() ? question.model.name : model->second.back();
-  std::vector<std::vector<AskedWord>> words;
-  std::vector<Cell> fidelities;
-  for (const StepChoice& choice : tuning.choices) {
-    words.push_back(asked_words(StepWords{choice.result.question, name}));
-    fidelities.emplace_back(std::string(to_string(fidelity_of(choice.result.question, platform, operators))));
-  }
-  ResultTable& table = results.tables.front().table;
-  table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
-  // People read what all ways have in common in the title, and what differs in the names of the ways.
-  const ResultTable asked = with_question(table, words, "regret_percent");
-  table = columns_of(asked, [&](Column column, std::size_t) {
-    const std::size_t known = place_of(table.columns(), column.key);
-    column.in_text = known < table.columns().size() && table.columns()[known].in_text;
-    return std::optional(column);
-  });
-  const std::string told = told_in_words(asked_words(StepWords{question, name}), {"model", "phase"});
-  results.title = fmt::format("What to choose for a step of {}: {}{}{}", question.model.name, to_string(question.phase),
-                              told.empty() ? "" : ", asked with ", told);
-  results.tables.front().title = results.title;
-  return results;
 }
 
 }  // namespace c3sim::study

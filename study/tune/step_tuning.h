@@ -40,12 +40,12 @@ struct TunedCollective {
   }
 };
 
-// A rule for all collectives at once, and what it loses against the choice of each.
-struct LayerRule {
+// A rule that needs no tuning, and what it loses against what was chosen.
+struct StepRule {
   std::string name;
-  std::string choice;   // "sdma, prelaunched"
-  sim::Time time{0};    // so much longer than the tuned step
-  double regret = 0.0;  // share of the time of the tuned step, of few layers; 0 where the rule does not lose
+  std::string choice;   // "sdma, prelaunched", of splits "tp 8 by sdma"
+  sim::Time time{0};    // of the step by that rule
+  double regret = 0.0;  // share of the time of what was chosen; 0 where the rule does not lose
 };
 
 // What to choose for the collectives of a step whose GPUs share out the model in one way.
@@ -54,41 +54,29 @@ struct LayerTuning {
   sim::Time before{0};
   StepResult result;  // no slower than before
   std::vector<TunedCollective> collectives;
-  std::vector<LayerRule> rules;
+  std::vector<StepRule> rules;  // for all collectives at once, by steps of few layers
 };
 
 // From where `start` is, by one decision after the other: what carries all collectives; the pieces of each half of a
 // layer, where there are any; what carries each, in the order of the step; whether commands of engines are queued
 // beforehand. The step must have a collective.
-LayerTuning tune_layer(const models::PlatformSpec& platform, const StepResult& start, std::string split,
-                       std::span<const ElementwiseOperator> operators, const Progress& progress = {}, int jobs = 0);
+LayerTuning tune_layer(const StepMachine& machine, const StepResult& start, std::string split,
+                       const Progress& progress = {}, int jobs = 0);
 
 // A way to do the same step: the same GPUs, sequences and tokens.
-struct StepChoice {
+struct StepWay {
   std::string split;        // "tp 4, dp 2"
-  std::string collectives;  // "rccl", "sdma, prelaunched"
-  StepResult result;
-};
-
-// Ways that were not simulated, and why, in a sentence.
-struct StepUntried {
-  std::string split;
-  std::string collectives;  // "all", "all but rccl"
-  std::string why;
-};
-
-// A rule that needs no simulation, and what it loses against the fastest.
-struct StepRule {
-  std::string name;
-  std::size_t choice = 0;  // by place
-  double regret = 0.0;     // share of the fastest time
+  std::string collectives;  // "rccl", "sdma, prelaunched"; of ways that were not simulated also "all", "all but rccl"
+  StepQuestion question;
+  std::optional<StepResult> result{};  // none where it was not simulated
+  std::string why_not{};               // why it was not, in a sentence
 };
 
 struct StepTuning {
-  std::vector<StepChoice> choices;  // the fastest first
-  std::vector<StepRule> rules;
+  std::vector<StepWay> choices;     // that were simulated, the fastest first
+  std::vector<StepRule> rules;      // against the fastest
   std::vector<LayerTuning> layers;  // from the fastest way, and the fastest of the question's own split
-  std::vector<StepUntried> untried;
+  std::vector<StepWay> untried;     // that were not
 };
 
 // Tries every split of the question's GPUs over tensors, replicas, sequences and stages of a pipeline, of its experts
@@ -96,8 +84,7 @@ struct StepTuning {
 // be the fastest, by everything else that may carry its collectives and in pieces that a prefill's products may gather
 // and reduce. Throws sim::ConfigError with the question's own faults where no way is possible. `jobs` is the number of
 // threads; 0 takes one per core.
-StepTuning tune(const models::PlatformSpec& platform, const StepQuestion& question,
-                std::span<const ElementwiseOperator> operators, const Progress& progress = {}, int jobs = 0);
+StepTuning tune(const StepMachine& machine, const StepQuestion& question, const Progress& progress = {}, int jobs = 0);
 
 // With the commands that ask for tuned steps; `beside` is what these say of the model and the platform.
 Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform, const Given& beside = {});

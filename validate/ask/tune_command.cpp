@@ -223,7 +223,7 @@ study::Results answer_step(study::Request& request) {
   const int jobs = request.jobs(arguments);
   arguments.check();
   const std::vector<study::ElementwiseOperator> operators = study::read_operators(study::config_folders());
-  const study::StepTuning tuning = study::tune(platform.spec, question, operators, request.progress(), jobs);
+  const study::StepTuning tuning = study::tune({platform.spec, operators}, question, request.progress(), jobs);
   study::Given beside;
   for (const char* const option : {"model", "platform", "set"}) {
     if (request.says(option)) beside[option] = request.texts(option);

@@ -85,7 +85,7 @@ TEST(Requests, CountThoseThatAreCut) {
   for (const auto& [longest, cut] : {std::pair(1100, 0), {1099, 10}}) {
     const auto source = drawn_requests({.requests = 10, .prompt = 1000, .output = 100}, longest);
     EXPECT_EQ(all(*source).size(), 10u);
-    EXPECT_EQ(source->cut(), cut);
+    EXPECT_EQ(source->counts().cut, cut);
   }
 }
 
@@ -96,8 +96,8 @@ std::string words_of_trace(const std::string& text) {
     words += fmt::format("at {:.6g} s {} tokens and {} of output", seconds(one.arrival), one.prompt, one.output);
     words += one.prefix < 0 ? "\n" : fmt::format(", of which {} begin as {}\n", one.prefix_tokens, one.prefix);
   }
-  words += fmt::format("{} without output, {} too long: {}\n", source->without_output(), source->rejected(),
-                       fmt::join(source->first_rejected(), ", "));
+  words += fmt::format("{} without output, {} too long: {}\n", source->counts().without_output,
+                       source->counts().rejected, fmt::join(source->counts().first_rejected, ", "));
   return words;
 }
 

@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "study/serve/latencies.h"
 #include "tests/testing.h"
 
 namespace c3sim::study {
@@ -33,11 +32,11 @@ ServingGroup group_of(ServerSpec spec) {
   return {spec, by_tokens, [](std::int64_t tokens) { return tokens * 2_us; }};
 }
 
-Served served(std::vector<ServeRequest> requests, ServingGroup group, const ServingRules& rules = {}) {
+Served served(std::vector<ServeRequest> requests, ServingGroup group, const ServeQuestion& rules = {}) {
   Listed source(std::move(requests));
   return serve(source, {std::move(group)}, rules);
 }
-Served served(std::vector<ServeRequest> requests, ServerSpec spec, const ServingRules& rules = {}) {
+Served served(std::vector<ServeRequest> requests, ServerSpec spec, const ServeQuestion& rules = {}) {
   return served(std::move(requests), group_of(spec), rules);
 }
 
@@ -141,7 +140,7 @@ TEST(Serving, RoutesToWhereABeginningIs) {
 TEST(Serving, TellsTheLoadOverTime) {
   const Served all = served(alike(50, 30_us), {.sequences = 2, .block = 16, .blocks = 100});
   double requests = 0.0;
-  for (const LoadSample& sample : all.load.samples()) {
+  for (const ServerLoad& sample : all.load.samples()) {
     requests += (sample.waiting + sample.running) * microseconds(all.load.interval());
     EXPECT_LE(sample.running, 2.0 + 1e-9);
     EXPECT_LE(sample.cache, 1.0);
@@ -157,7 +156,7 @@ TEST(LoadOverTime, KeepsWhatItWasGivenWhileIntervalsGrow) {
     due += i % 7 * 5'000.0;
   }
   double kept = 0.0;
-  for (const LoadSample& sample : load.samples()) kept += sample.running * microseconds(load.interval());
+  for (const ServerLoad& sample : load.samples()) kept += sample.running * microseconds(load.interval());
   EXPECT_LE(load.samples().size(), LoadOverTime::most);
   EXPECT_NEAR(kept, due, 1e-6 * due);
 }
@@ -303,9 +302,9 @@ RC_GTEST_PROP(Serving, LosesNeitherRequestsNorTokens, ()) {
   spec.batch_waits = *rc::gen::arbitrary<bool>();
   spec.store_blocks = *rc::gen::inRange<std::int64_t>(0, 100);
   const bool apart = *rc::gen::arbitrary<bool>();
-  const ServingRules rules{.replicas = *rc::gen::inRange(1, 4),
-                           .router = *rc::gen::elementOf(sim::all_of<Router>()),
-                           .concurrency = *rc::gen::element<std::int64_t>(0, 0, 3)};
+  const ServeQuestion rules{.replicas = *rc::gen::inRange(1, 4),
+                            .router = *rc::gen::elementOf(sim::all_of<Router>()),
+                            .concurrency = *rc::gen::element<std::int64_t>(0, 0, 3)};
 
   const auto run = [&] {
     const std::unique_ptr<RequestSource> source = drawn_requests(question, spec.blocks * spec.block);

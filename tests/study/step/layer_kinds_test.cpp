@@ -11,7 +11,7 @@ using models::Dtype;
 // Of all products of a step: weights that they are given, all layers together.
 double weights_of_products(const StepQuestion& question) {
   double weights = 0.0;
-  for (const StepBlock& block : step_blocks(question, step_operators(), most_layers, h200_spec())) {
+  for (const StepBlock& block : step_blocks(question, most_layers, step_machine(h200_spec()))) {
     for (const StepOperation& one : block.operations) {
       const auto* const shape = std::get_if<models::GemmShape>(&one.work);
       if (shape == nullptr) continue;

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "study/run/power_meter.h"
-#include "study/step/part_of_step.h"
+#include "study/step/step_graph.h"
 #include "tests/study/step/step_questions.h"
 #include "tests/testing.h"
 
@@ -86,7 +86,7 @@ double in_step_seconds(sim::Time time) { return sim::to_seconds(time).value(); }
 
 PipelineFigures of_few(const StepQuestion& question, const models::PlatformSpec& platform,
                        const Testbed::Factor& factor = {}) {
-  const StepResult result = ask(platform, question, step_operators(), factor);
+  const StepResult result = ask(step_machine(platform), question, factor);
   return {in_step_seconds(result.time), result.energy().value(), in_step_seconds(result.compute),
           in_step_seconds(result.exposed)};
 }

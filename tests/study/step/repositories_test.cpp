@@ -1,4 +1,3 @@
-#include "study/step/repositories.h"
 
 #include <fstream>
 
@@ -12,6 +11,11 @@
 namespace c3sim::study {
 namespace {
 
+using Folders = std::vector<std::filesystem::path>;
+std::optional<std::string> model_of_repository(const std::string& repository, const Folders& in) {
+  const std::optional<HeldModel> held = held_by_repository(repository, in);
+  return held ? std::optional(held->model) : std::nullopt;
+}
 std::string held(const std::string& repository) { return model_of_repository(repository, folders).value_or("none"); }
 
 // Networks with a longer name are others.

@@ -58,7 +58,7 @@ StepQuestion on_one_gpu_of(StepQuestion question) {
 // Of products and attention of all GPUs, as they are written.
 double flops_of_all_gpus(const StepQuestion& question) {
   double flops = 0.0;
-  for (const StepBlock& block : step_blocks(question, step_operators(), question.stage_layers(), mi300x_spec())) {
+  for (const StepBlock& block : step_blocks(question, question.stage_layers(), step_machine())) {
     const double times =
         static_cast<double>(std::max<std::int64_t>(1, block.layers)) * block.share(question.gpus()) * question.gpus();
     for (const StepOperation& one : block.operations) {
@@ -95,7 +95,7 @@ RC_GTEST_PROP(Split, NeitherMakesNorLosesWork, ()) {
 RC_GTEST_PROP(Split, TellsWhatItRepeats, ()) {
   const StepQuestion question = drawn_split();
   RC_PRE(faults_of(question, mi300x_spec()).empty());
-  const ProductFlops products = product_flops(question, step_operators(), mi300x_spec());
+  const ProductFlops products = product_flops(question, step_machine());
   const double expected = repeated_flops(question);
   RC_ASSERT(std::abs(products.repeated().value() - expected) <= 1e-9 * products.on_one.value());
   RC_ASSERT(products.some_are_repeated() == (expected > 0.0));
@@ -106,7 +106,7 @@ RC_GTEST_PROP(Split, TellsWhatItRepeats, ()) {
 TEST(SplitOfAStep, SaysInNumbersWhatItRepeats) {
   const auto repeated = [&](const std::string& split) -> std::optional<double> {
     const StepQuestion question = small_step(8, "--phase prefill --layers 8 --tokens 512 --batch 16 " + split);
-    const Results results = to_tables(ask_mi300x(question), mi300x_spec(), step_operators());
+    const Results results = to_tables(ask_mi300x(question), step_machine());
     const auto found = std::ranges::find(results.tables, "repeated", &NamedTable::key);
     if (found == results.tables.end()) return {};
     return std::get<double>(found->table.rows().at(0).at(3));
@@ -226,7 +226,7 @@ TEST(Split, IsReadInTheSameOrderFromStudies) {
 // Bytes of each collective of a layer, by name.
 std::map<std::string, double> bytes_of_collectives(const StepQuestion& question) {
   std::map<std::string, double> bytes;
-  for (const StepBlock& block : step_blocks(question, step_operators(), 1, mi300x_spec())) {
+  for (const StepBlock& block : step_blocks(question, 1, step_machine())) {
     for (const StepOperation& one : block.operations) {
       const auto* const spec = std::get_if<models::CollectiveSpec>(&one.work);
       if (spec != nullptr) bytes[one.name] = spec->bytes.value();

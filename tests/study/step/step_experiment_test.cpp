@@ -56,7 +56,7 @@ class StepDraw {
 
 // How long the experiment takes that the step is written as.
 double as_an_experiment(const StepQuestion& question, const Platform& platform) {
-  sim::Config config = sim::Config::from_text(experiment_text(question, platform.spec, step_operators()), "step.yaml");
+  sim::Config config = sim::Config::from_text(experiment_text(question, step_machine(platform.spec)), "step.yaml");
   const ExperimentMachine machine = read_machine(config);
   Testbed testbed(beside(platform, machine.beside()).spec);
   return *measure(testbed, read_experiment(config, testbed)).at("makespan_us");

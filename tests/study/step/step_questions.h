@@ -8,7 +8,6 @@
 
 #include "study/ask/words.h"
 #include "study/step/step.h"
-#include "study/step/step_faults.h"
 #include "study/work/operators.h"
 #include "tests/study/test_platform.h"
 
@@ -25,6 +24,9 @@ inline const models::PlatformSpec& h200_spec() {
 inline const std::vector<ElementwiseOperator>& step_operators() {
   static const std::vector<ElementwiseOperator> operators = read_operators(folders);
   return operators;
+}
+inline StepMachine step_machine(const models::PlatformSpec& platform = mi300x_spec()) {
+  return {platform, step_operators()};
 }
 
 // What a command line without quotes says.
@@ -63,7 +65,7 @@ inline StepQuestion step_of(const std::string& options) {
 
 inline StepResult ask_on(const models::PlatformSpec& platform, const StepQuestion& question,
                          std::int64_t simulated = simulated_layers) {
-  return ask(platform, question, step_operators(), {}, simulated);
+  return ask(step_machine(platform), question, {}, simulated);
 }
 inline StepResult ask_mi300x(const StepQuestion& question, std::int64_t simulated = simulated_layers) {
   return ask_on(mi300x_spec(), question, simulated);

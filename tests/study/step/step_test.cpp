@@ -220,7 +220,7 @@ TEST(Step, FillsAVocabularyUpThatDoesNotComeOutEven) {
   const StepQuestion question = step_of("--model bert-large --phase prefill --tp 4 --batch 2 --tokens 128");
   EXPECT_THAT(faults_on(mi300x_spec(), question), IsEmpty());
   std::vector<std::int64_t> words;
-  for (const StepBlock& block : step_blocks(question, step_operators(), 1, mi300x_spec())) {
+  for (const StepBlock& block : step_blocks(question, 1, step_machine())) {
     for (const StepOperation& operation : block.operations) {
       if (operation.name == "head") words.push_back(std::get<models::GemmShape>(operation.work).m);
     }

@@ -6,7 +6,6 @@
 #include <chrono>
 
 #include "study/step/pipeline.h"
-#include "study/step/slope.h"
 
 namespace c3sim::study {
 namespace {

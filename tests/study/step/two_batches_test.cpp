@@ -1,5 +1,4 @@
-#include "study/step/two_batches.h"
-
+#include "study/step/step_graph.h"
 #include "tests/study/step/step_questions.h"
 #include "tests/testing.h"
 
@@ -35,13 +34,13 @@ std::vector<std::string> names_in(const std::vector<StepBlock>& blocks) {
 
 // A layer computes, communicates and computes; the next one goes on with what computes.
 TEST(TwoBatches, TakeTurnsWhereOneHasToWait) {
-  const std::vector<LayersOfHalf> layers{{{computes("a"), sends("x"), computes("b")}, 2}};
+  const std::vector<StepBlock> layers{{2, {computes("a"), sends("x"), computes("b")}}};
   EXPECT_THAT(names_in(two_batches(layers)), ElementsAre("a_1_l0", "x_1_l0", "a_2_l0", "x_2_l0", "b_1_l0", "a_1_l1",
                                                          "x_1_l1", "b_2_l0", "a_2_l1", "x_2_l1", "b_1_l1", "b_2_l1"));
 }
 
 TEST(TwoBatches, CommunicateBesideWhatComputesAndAreAwaitedByTheirOwnHalf) {
-  const std::vector<LayersOfHalf> layers{{{computes("a"), sends("x"), computes("b")}, 1}};
+  const std::vector<StepBlock> layers{{1, {computes("a"), sends("x"), computes("b")}}};
   const std::vector<ListedOperation> all = listed(two_batches(layers));
   ASSERT_EQ(all.size(), 6u);
   EXPECT_EQ(all[1].stream, "exchange");
@@ -59,7 +58,7 @@ TEST(TwoBatches, LeaveALayersOwnWaitsAsTheyAre) {
   beside.after = {{"a", "layer"}};
   StepOperation waits = computes("c");
   waits.after = {{"x", "layer"}};
-  const std::vector<LayersOfHalf> layers{{{computes("a"), beside, computes("b"), waits}, 1}};
+  const std::vector<StepBlock> layers{{1, {computes("a"), beside, computes("b"), waits}}};
   EXPECT_THAT(names_in(two_batches(layers)),
               ElementsAre("a_1_l0", "x_1_l0", "b_1_l0", "a_2_l0", "x_2_l0", "b_2_l0", "c_1_l0", "c_2_l0"));
 }

@@ -124,7 +124,9 @@ objectives: [{minimize: time_us}]
   question.context = 1024;
   question.graph = true;
   question.tp = 8;
-  const StepResult plain = ask(mi300x().spec, question, read_operators(folders));
+  const Platform platform = mi300x();
+  const std::vector<ElementwiseOperator> operators = read_operators(folders);
+  const StepResult plain = ask({platform.spec, operators}, question);
   const std::vector<Cell> times = points_of(AskedStudy(study).results(), "time_us");
   EXPECT_EQ(times.at(0), Cell(sim::to_microseconds(plain.time)));
   EXPECT_EQ(times.at(2), Cell());

@@ -12,10 +12,10 @@ namespace {
 const std::string decode_on_two = "--model llama3-8b --phase decode --layers 2 --batch 8 --context 1024 --tp 2 ";
 const std::string prefill_on_two = "--model llama3-8b --phase prefill --layers 2 --tp 2 ";
 
-StepTuning tuned(const std::string& options) { return tune(mi300x_spec(), step_of(options), step_operators()); }
+StepTuning tuned(const std::string& options) { return tune(step_machine(), step_of(options)); }
 
 LayerTuning tuned_layer(const StepResult& start, const std::string& split) {
-  return tune_layer(mi300x_spec(), start, split, step_operators());
+  return tune_layer(step_machine(), start, split);
 }
 
 // Two GPUs share out tensors, by one of five carriers (engines in two ways) and auto, or sequences, between which
@@ -23,32 +23,32 @@ LayerTuning tuned_layer(const StepResult& start, const std::string& split) {
 // why: decode has no sequence to share out, and stages of one GPU that take longer than all GPUs by any other carrier.
 TEST(StepTuning, FullTriesEverySplitByEveryCarrierOrSaysWhyNot) {
   const StepTuning tuning = tuned(decode_on_two);
-  const auto tried = [&](const char* split) { return std::ranges::count(tuning.choices, split, &StepChoice::split); };
+  const auto tried = [&](const char* split) { return std::ranges::count(tuning.choices, split, &StepWay::split); };
   EXPECT_EQ(tried("tp 2"), 6);
   EXPECT_EQ(tried("dp 2"), 1);
   for (const char* const stages : {"pp 2", "pp 2, micro 2", "pp 2, micro 4", "pp 2, micro 8"}) {
-    const auto untried = std::ranges::find(tuning.untried, stages, &StepUntried::split);
+    const auto untried = std::ranges::find(tuning.untried, stages, &StepWay::split);
     if (untried == tuning.untried.end()) {
       EXPECT_EQ(tried(stages), 3) << stages;
       continue;
     }
     EXPECT_EQ(tried(stages), 1) << stages;
     EXPECT_EQ(untried->collectives, "all but rccl");
-    EXPECT_THAT(untried->why, ::testing::HasSubstr("without what it exposes by rccl it takes"));
+    EXPECT_THAT(untried->why_not, ::testing::HasSubstr("without what it exposes by rccl it takes"));
   }
-  const auto of_sequences = std::ranges::find(tuning.untried, "cp 2", &StepUntried::split);
+  const auto of_sequences = std::ranges::find(tuning.untried, "cp 2", &StepWay::split);
   ASSERT_NE(of_sequences, tuning.untried.end());
-  EXPECT_EQ(of_sequences->why, "decode has no sequence to share out: 1 is accepted");
+  EXPECT_EQ(of_sequences->why_not, "decode has no sequence to share out: 1 is accepted");
   // The fastest is first, and rules lose what they say.
-  const sim::Seconds best = sim::to_seconds(tuning.choices.front().result.time);
-  for (const StepChoice& choice : tuning.choices) EXPECT_GE(sim::to_seconds(choice.result.time), best);
+  const sim::Seconds best = sim::to_seconds(tuning.choices.front().result->time);
+  for (const StepWay& choice : tuning.choices) EXPECT_GE(sim::to_seconds(choice.result->time), best);
   ASSERT_FALSE(tuning.rules.empty());
   for (const StepRule& rule : tuning.rules) {
-    EXPECT_NEAR(rule.regret, sim::to_seconds(tuning.choices[rule.choice].result.time) / best - 1.0, 1e-12);
+    EXPECT_NEAR(rule.regret, sim::to_seconds(rule.time) / best - 1.0, 1e-12);
   }
-  for (const StepChoice& choice : tuning.choices) {
-    EXPECT_EQ(choice.result.question.gpus(), 2);
-    EXPECT_EQ(choice.result.question.batch * choice.result.question.dp, 8);
+  for (const StepWay& choice : tuning.choices) {
+    EXPECT_EQ(choice.result->question.gpus(), 2);
+    EXPECT_EQ(choice.result->question.batch * choice.result->question.dp, 8);
   }
 }
 
@@ -59,14 +59,14 @@ TEST(StepTuning, FullListsEverySplitOfExperts) {
   const StepTuning tuning = tuned("--model mixtral-8x7b --phase prefill --layers 2 --tokens 256 --ep 8");
   std::set<std::string> splits;
   const auto without_micro = [](const std::string& split) { return split.substr(0, split.find(", micro")); };
-  for (const StepChoice& choice : tuning.choices) {
+  for (const StepWay& choice : tuning.choices) {
     splits.insert(without_micro(choice.split));
-    EXPECT_EQ(choice.result.question.gpus(), 8);
-    EXPECT_EQ(choice.result.question.batch * choice.result.question.dp, 8);
+    EXPECT_EQ(choice.result->question.gpus(), 8);
+    EXPECT_EQ(choice.result->question.batch * choice.result->question.dp, 8);
   }
-  for (const StepUntried& untried : tuning.untried) {
+  for (const StepWay& untried : tuning.untried) {
     splits.insert(without_micro(untried.split));
-    EXPECT_FALSE(untried.why.empty());
+    EXPECT_FALSE(untried.why_not.empty());
   }
   EXPECT_EQ(splits.size(), 50u);
   EXPECT_TRUE(splits.contains("tp 2, ep 8, dp 4"));
@@ -76,9 +76,9 @@ TEST(StepTuning, FullListsEverySplitOfExperts) {
 // Two replicas have no three sequences to share.
 TEST(StepTuning, FullSaysWhichReplicasHaveNoSequences) {
   const StepTuning tuning = tuned(decode_on_two + "--batch 3");
-  const auto untried = std::ranges::find(tuning.untried, "dp 2", &StepUntried::split);
+  const auto untried = std::ranges::find(tuning.untried, "dp 2", &StepWay::split);
   ASSERT_NE(untried, tuning.untried.end());
-  EXPECT_EQ(untried->why, "2 replicas do not share 3 sequences evenly");
+  EXPECT_EQ(untried->why_not, "2 replicas do not share 3 sequences evenly");
   const Results results = to_tables(tuning, mi300x_spec());
   EXPECT_NE(std::ranges::find(results.tables, "untried", &NamedTable::key), results.tables.end());
 }
@@ -87,7 +87,7 @@ TEST(StepTuning, FullSaysWhichReplicasHaveNoSequences) {
 TEST(StepTuning, FullTriesMicroBatchesOfStages) {
   const StepTuning tuning = tuned(prefill_on_two + "--batch 8 --tokens 1024");
   const auto time = [&](const char* split) {
-    return std::ranges::find(tuning.choices, split, &StepChoice::split)->result.time;
+    return std::ranges::find(tuning.choices, split, &StepWay::split)->result->time;
   };
   EXPECT_LT(time("pp 2, micro 4"), time("pp 2"));
 }
@@ -95,18 +95,19 @@ TEST(StepTuning, FullTriesMicroBatchesOfStages) {
 // Each of the six ways of a prefill whose products are shared out, whole and in 1, 2, 4 and 8 pieces.
 TEST(StepTuning, FullNamesPiecesOfAPrefill) {
   const StepTuning tuning = tuned(prefill_on_two + "--tokens 1024");
-  EXPECT_EQ(std::ranges::count(tuning.choices, "tp 2", &StepChoice::split), 6 * 5);
-  EXPECT_EQ(std::ranges::count(tuning.choices, "sdma, prelaunched, in 4 pieces", &StepChoice::collectives), 1);
+  EXPECT_EQ(std::ranges::count(tuning.choices, "tp 2", &StepWay::split), 6 * 5);
+  EXPECT_EQ(std::ranges::count(tuning.choices, "sdma, prelaunched, in 4 pieces", &StepWay::collectives), 1);
 }
 
 // Stages have no pieces; two GPUs of one share out products, so that all that carries collectives carries theirs: four
 // carriers, engines also with commands queued beforehand, and auto.
 TEST(StepTuning, FullHasNoPiecesOfStages) {
   const StepTuning tuning = tuned(prefill_on_two + "--batch 8 --tokens 512 --pp 2 --micro 2 --pieces 2");
-  EXPECT_EQ(std::ranges::count(tuning.choices, "tp 2, pp 2, micro 2", &StepChoice::split), 6);
+  EXPECT_EQ(std::ranges::count(tuning.choices, "tp 2, pp 2, micro 2", &StepWay::split), 6);
   const auto own = std::ranges::find(tuning.rules, "tp 2, pp 2, micro 2, by the best carrier", &StepRule::name);
   ASSERT_NE(own, tuning.rules.end());
-  const StepResult& best = tuning.choices[own->choice].result;
+  const StepResult& best = *std::ranges::find(tuning.choices, "tp 2, pp 2, micro 2", &StepWay::split)->result;
+  EXPECT_EQ(own->time, best.time);
   EXPECT_LE(best.time, ask_mi300x(changed(best.question, "--collectives one_shot --prelaunch no")).time);
 }
 
@@ -165,10 +166,10 @@ TEST(StepTuning, FullTunesThePiecesOfEachHalf) {
     alike.ffn_pieces.reset();
     EXPECT_GT(ask_mi300x(alike).time, tuning.result.time) << pieces;
   }
-  const auto rule = std::ranges::find(tuning.rules, "tuned carriers, as many pieces in each half", &LayerRule::name);
+  const auto rule = std::ranges::find(tuning.rules, "tuned carriers, as many pieces in each half", &StepRule::name);
   ASSERT_NE(rule, tuning.rules.end());
   EXPECT_GT(rule->regret, 0.0);
-  EXPECT_EQ(std::ranges::count(tuning.rules, "all-reduces behind whole products, by rccl", &LayerRule::name), 1);
+  EXPECT_EQ(std::ranges::count(tuning.rules, "all-reduces behind whole products, by rccl", &StepRule::name), 1);
 }
 
 TEST(StepTuning, OfAStepThatFitsNowhereTellsItsFaults) {

@@ -1,0 +1,267 @@
+// Records of rccl-tests and nccl-tests.
+//
+// The JSON that rccl-tests and nccl-tests write has one record per size with the times of both runs (nccl-tests, -J
+// FILE: size, out_of_place {time, nwrong}, in_place {...}, beside args, config and devices), or one per run
+// (rccl-tests, -Z json -x FILE: name, nodes, ranks, gpusPerRank, or gpus where it is built without MPI, size, inPlace,
+// time, wrong). The rows that rccl-tests writes with -Z csv have the same names. Times are in microseconds.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibrate/readers/json_records.h"
+#include "calibrate/readers/log_formats.h"
+#include "calibrate/readers/rccl_tests.h"
+#include "sim/config/csv_lexer.h"
+
+namespace c3sim::calibrate {
+
+namespace {
+
+// A row, and the test that it is of, where the record says so itself.
+struct Result {
+  RcclRow row;
+  std::optional<RcclTest> test;
+  LogCell at;
+};
+
+class JsonReader {
+ public:
+  explicit JsonReader(const std::string& name) : log_(name) {}
+
+  // Rows of values below the names of columns, which stand there again where runs were written to one file.
+  Reading read_csv(std::string_view text) && {
+    sim::CsvLexer lexer(text);
+    std::vector<std::string> names;
+    for (sim::CsvRow row; lexer.next(row);) {
+      if (is_heads(row)) {
+        names.clear();
+        for (const sim::CsvCell& cell : row.cells) names.push_back(plain_name(cell.text));
+        continue;
+      }
+      JsonRecord record{.path = "", .at = {.text = {}, .line = row.line}, .values = {}};
+      if (row.cells.size() != names.size() || row.bad_quote || !row.is_ended) {
+        log_.fault(record.at, "", fmt::format("{} cells and an end of line are accepted: cut short?", names.size()));
+        continue;
+      }
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        const sim::CsvCell& cell = row.cells[i];
+        if (!cell.text.empty()) record.values.push_back({names[i], std::string(cell.text), cell.line, cell.column});
+      }
+      if (record.has("inplace")) {
+        take_one_run(record);
+      } else {
+        log_.fault(record.at, "inplace", "is missing: 0 and 1 are accepted");
+      }
+    }
+    record_results();
+    return std::move(log_).take("no result: rows are accepted below their columns");
+  }
+  static bool is_heads(const sim::CsvRow& row) {
+    const auto names = [&row](std::string_view name) {
+      return std::ranges::any_of(row.cells, [name](const sim::CsvCell& one) { return plain_name(one.text) == name; });
+    };
+    return names("size") && names("inplace") && names("time") && names("busbw");
+  }
+
+  Reading read(std::string_view text) && {
+    const std::optional<JsonFault> fault = read_json_records(text, [this](const JsonRecord& record) { take(record); });
+    if (fault) log_.fault(fault->at, "", fault->what);
+    record_results();
+    return std::move(log_).take("no result: records with size, and out_of_place or inPlace, are accepted");
+  }
+
+ private:
+  void take(const JsonRecord& record) {
+    const auto has_run = [&record](const std::string& run) {
+      return record.has(run + ".time") || record.has(run + ".cputime");
+    };
+    if (record.is_whole && record.has("inplace")) return take_one_run(record);
+    if (record.is_whole && (has_run("outofplace") || has_run("inplace"))) return take_both_runs(record);
+    if (record.path.empty()) return take_settings(record);
+    if (record.is_whole && record.has("rank")) take_device(record);
+  }
+
+  void take_settings(const JsonRecord& record) {
+    std::vector<std::string_view> command;
+    for (const JsonValue& value : record.values) {
+      if (value.key != "args") continue;
+      for (const LogCell& word : words_of(value.cell())) command.push_back(word.text);
+    }
+    test_.read_command(command);
+    for (const std::string_view key : {"collective", "name", "test"}) {
+      if (test_.collective == nullptr) test_.collective = collective_called(record.text(key));
+    }
+    for (const std::string prefix : {"", "config."}) {
+      read_units(record, prefix + "nthreads", 1, test_.threads);
+      read_units(record, prefix + "ngpus", 1, test_.gpus_each);
+      read_units(record, prefix + "aggiters", 1, test_.aggregated);
+      read_units(record, prefix + "graph", 0, test_.graph);
+      for (const char* const key : {"blocking", "blockingcoll", "blockingcollectives"})
+        read_units(record, prefix + key, 0, test_.blocking);
+    }
+  }
+
+  void take_device(const JsonRecord& record) {
+    const std::optional<int> rank =
+        log_.integer(record.find("rank")->cell(), 0, most_units - 1, record.path_of("rank"));
+    if (rank) test_.ranks.insert(*rank);
+    if (record.has("group")) test_.has_groups |= record.text("group") != "0";
+    for (const std::string_view key : {"devicename", "device", "name", "gpu"}) {
+      const std::string_view said = record.text(key);
+      if (std::ranges::any_of(said, sim::is_letter)) log_.set_gpu(said);
+    }
+    for (const std::string_view key : {"hostname", "host"}) {
+      if (record.has(key)) test_.hosts.emplace(record.text(key));
+    }
+  }
+
+  void take_both_runs(const JsonRecord& record) {
+    const std::size_t faults_before = log_.faults();
+    Result result{.row = row_of(record), .test = {}, .at = record.at};
+    if (!read_size(record, result.row)) return;
+    read_run(record, "outofplace", result.row.out_of_place, result.row);
+    read_run(record, "inplace", result.row.in_place, result.row);
+    if (log_.faults() == faults_before) results_.push_back(std::move(result));
+  }
+
+  static RcclRow row_of(const JsonRecord& record) {
+    return {.line = record.at.line, .dtype = element_type_called(record.text("type"))};
+  }
+
+  void take_one_run(const JsonRecord& record) {
+    const std::size_t faults_before = log_.faults();
+    Result result{.row = row_of(record), .test = test_of(record), .at = record.at};
+    const std::optional<bool> in_place = read_in_place(record);
+    if (!read_size(record, result.row) || !in_place) return;
+    RcclRow& row = result.row;
+    const auto time_of = [&](RcclRow& one) -> std::optional<double>& {
+      return *in_place ? one.in_place : one.out_of_place;
+    };
+    read_run(record, "", time_of(row), row);
+    if (log_.faults() != faults_before) return;
+
+    std::string pair;
+    for (const std::string_view key :
+         {"numcycle", "collective", "name", "ranks", "gpusperrank", "gpus", "size", "type", "redop"}) {
+      pair += std::string(record.text(key)) + '\n';
+    }
+    const auto [other, is_first] = unpaired_.try_emplace(std::move(pair), results_.size());
+    if (is_first || time_of(results_[other->second].row)) {
+      other->second = results_.size();
+      results_.push_back(std::move(result));
+      return;
+    }
+    RcclRow& first = results_[other->second].row;
+    time_of(first) = time_of(row);
+    first.wrong = std::max(first.wrong, row.wrong);
+  }
+
+  void read_run(const JsonRecord& record, const std::string& run, std::optional<double>& time, RcclRow& row) {
+    const std::string prefix = run.empty() ? "" : run + ".";
+    for (const std::string_view key : {"nwrong", "wrong"}) {
+      const JsonValue* const wrong = record.find(prefix + std::string(key));
+      if (wrong == nullptr) continue;
+      const std::string path = record.path_of(prefix + std::string(key));
+      row.wrong = std::max(row.wrong, wrong_elements(wrong->cell(), path, log_));
+    }
+    row.of_host_time |= record.has(prefix + "cputime");
+    const JsonValue* const said = record.find(prefix + (row.of_host_time ? "cputime" : "time"));
+    if (said == nullptr || said->text == "N/A" || !row.bytes) return;
+    time = log_.figure(said->cell(), study::Figure::time, record.path_of(prefix + "time"));
+  }
+
+  // False where it has none that can be read; 0 is one, and leaves the row without.
+  bool read_size(const JsonRecord& record, RcclRow& row) {
+    const JsonValue* const size = record.find("size");
+    if (size == nullptr) {
+      log_.fault(record.at, record.path_of("size"), "is missing: bytes are accepted");
+      return false;
+    }
+    if (size->text == "0") return true;
+    row.bytes = log_.bytes(size->cell(), record.path_of("size"));
+    return row.bytes.has_value();
+  }
+
+  RcclTest test_of(const JsonRecord& record) {
+    RcclTest test;
+    for (const std::string_view key : {"collective", "name"}) {
+      const JsonValue* const name = record.find(key);
+      if (name == nullptr || test.collective != nullptr) continue;
+      test.collective = collective_called(name->text);
+      if (test.collective != nullptr) continue;
+      log_.fault(name->cell(), record.path_of(key),
+                 shown(name->text) +
+                     " is not known: AllReduce, AllGather, ReduceScatter, AlltoAll and Broadcast are accepted");
+    }
+    read_units(record, "ranks", 1, test.processes);
+    read_units(record, "gpusperrank", 1, test.gpus_each);
+    if (test.processes == 0 && record.has("gpus")) {  // built without MPI: of one process
+      test.processes = 1;
+      read_units(record, "gpus", 1, test.gpus_each);
+    }
+    if (test.processes > 0 && test.gpus_each == 0) test.gpus_each = 1;
+    read_units(record, "nodes", 1, test.hosts_said);
+    return test;
+  }
+
+  std::optional<bool> read_in_place(const JsonRecord& record) {
+    const JsonValue& said = *record.find("inplace");
+    if (said.text == "0" || said.text == "false") return false;
+    if (said.text == "1" || said.text == "true") return true;
+    log_.fault(said.cell(), record.path_of("inPlace"), shown(said.text) + " is not known: 0 and 1 are accepted");
+    return {};
+  }
+
+  void read_units(const JsonRecord& record, std::string_view key, int low, int& value) {
+    const JsonValue* const said = record.find(key);
+    if (said == nullptr || said->text == "false") return;
+    if (said->text == "true") {
+      value = 1;
+    } else {
+      value = log_.integer(said->cell(), low, most_units, record.path_of(key)).value_or(value);
+    }
+  }
+
+  void record_results() {
+    for (Result& result : results_) {
+      RcclTest& test = result.test ? *result.test : test_;
+      if (test.collective == nullptr) test.collective = test_.collective;
+      if (!test.knows_collective(result.at, log_)) return;
+      record(result.row, test, log_);
+    }
+  }
+
+  LogReading log_;
+  RcclTest test_;  // of the whole text
+  std::vector<Result> results_;
+  std::map<std::string, std::size_t, std::less<>> unpaired_;  // of results_, by what their two runs have in common
+};
+
+bool is_csv_of_rccl_tests(std::string_view text) {
+  sim::CsvLexer lexer(text);
+  sim::CsvRow row;
+  return !is_json(text) && lexer.next(row) && JsonReader::is_heads(row);
+}
+
+bool is_json_of_rccl_tests(std::string_view text) {
+  if (!is_json(text)) return false;
+  const auto has = [text](std::string_view key) { return has_text(text, key); };
+  return has("\"out_of_place\"") || has("\"in_place\"") || (has("\"inPlace\"") && has("\"busBw\""));
+}
+
+}  // namespace
+
+const LogFormat rccl_tests_json{
+    "rccl-tests JSON", "the same as they write them with -J FILE (nccl-tests) or -Z json (rccl-tests)",
+    is_json_of_rccl_tests, [](std::string_view text, const std::string& name) { return JsonReader(name).read(text); }};
+
+const LogFormat rccl_tests_csv{
+    "rccl-tests CSV", "the same as rccl-tests writes them with -Z csv", is_csv_of_rccl_tests,
+    [](std::string_view text, const std::string& name) { return JsonReader(name).read_csv(text); }};
+
+}  // namespace c3sim::calibrate
