@@ -1,5 +1,5 @@
 // A transformer as data: its extents, and what its layers consist of. It is read from configs/models, or from a
-// config.json of Hugging Face as configs/architectures.yaml says.
+// config.json of Hugging Face as configs/architectures.json says.
 #pragma once
 
 #include <algorithm>

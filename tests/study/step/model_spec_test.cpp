@@ -79,7 +79,8 @@ std::vector<std::string> names_in(const std::string& list) {
 // --ignore and --like say.
 TEST(HuggingFace, ReadsWhatIsAccepted) {
   expect_samples("architectures.samples", [](const Sample& sample) {
-    const auto& [name, text] = sample.inputs.front();
+    const std::string& name = sample.inputs.front().first;
+    const std::string& text = sample.inputs.front().second;
     const std::map<std::string, std::string> said(sample.inputs.begin() + 1, sample.inputs.end());
     const auto option = [&said](const std::string& key) {
       return said.contains(key) ? boost::trim_copy(said.at(key)) : std::string();
