@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "study/run/parallel.h"
 #include "study/step/step.h"
 
 namespace c3sim::study {
@@ -89,11 +88,7 @@ StepQuestion step_of(StepQuestion question, const Batch& of_all) {
 
 BatchTimes::BatchTimes(const StepMachine& machine, const StepQuestion& question, std::int64_t most_tokens,
                        std::int64_t captured, BatchGrid fineness)
-    : machine_(machine),
-      roomy_(machine.platform),
-      question_(question),
-      captured_(question.graph ? captured : 0),
-      jobs_(fineness == BatchGrid::fine ? 0 : 1) {
+    : machine_(machine), roomy_(machine.platform), question_(question), captured_(question.graph ? captured : 0) {
   question_.graph = true;
   roomy_.gpu.memory.hbm_capacity = sim::Bytes(1e18);
   const int per_octave = fineness == BatchGrid::fine ? 2 : 1;
@@ -111,17 +106,12 @@ void BatchTimes::Cost::add(double share, const Cost& of) {
   joules += share * of.joules;
 }
 
-// Each corner about the place has a share. Those that are not known yet are independent of each other.
-BatchTimes::Cost BatchTimes::Grid::at(const std::array<double, 3>& place, int jobs,
+// Each corner about the place has a share.
+BatchTimes::Cost BatchTimes::Grid::at(const std::array<double, 3>& place,
                                       const std::function<Cost(const Point&)>& ask) {
   std::array<AxisPlace, 3> places;
   for (std::size_t i = 0; i < axes.size(); ++i) places[i] = place_on(axes[i], place[i]);
-  struct Corner {
-    double share = 0.0;
-    Cost* cost = nullptr;
-  };
-  std::vector<Corner> corners;
-  std::vector<std::map<Point, Cost>::iterator> unknown;
+  Cost sum;
   for (std::size_t corner = 0; corner < 8; ++corner) {
     double share = 1.0;
     Point point{};
@@ -133,18 +123,9 @@ BatchTimes::Cost BatchTimes::Grid::at(const std::array<double, 3>& place, int jo
     }
     if (share == 0.0) continue;
     const auto [found, is_new] = points.try_emplace(point);
-    if (is_new) unknown.push_back(found);
-    corners.push_back({share, &found->second});
+    if (is_new) found->second = ask(point);
+    sum.add(share, found->second);
   }
-  try {
-    const auto ask_unknown = [&](std::size_t i) { unknown[i]->second = ask(unknown[i]->first); };
-    for_each_index(unknown.size(), ask_unknown, {}, jobs);
-  } catch (...) {
-    for (const auto& point : unknown) points.erase(point);
-    throw;
-  }
-  Cost sum;
-  for (const Corner& corner : corners) sum.add(corner.share, *corner.cost);
   return sum;
 }
 
@@ -167,10 +148,15 @@ BatchTimes::Cost BatchTimes::attention(Phase phase, std::int64_t sequences, std:
   question.batch = sequences;
   question.tokens = tokens;
   set_context(question, context);  // the corner of both longest ends has no place in the model
-  const std::int64_t kinds = static_cast<std::int64_t>(question.model.kinds(question.layer_count()).size());
-  question.layers = static_cast<int>(kinds == 1 ? few_layers : question.layer_count());
-  // Nothing of the other half runs beside attention, unless two batches take turns.
-  if (question.overlap == Overlap::none) question.half = Half::attention;
+  question.layers = static_cast<int>(question.layer_count());
+  // Nothing of the other half runs beside attention, unless two batches take turns, and kinds of layers that differ in
+  // that half attend alike.
+  if (question.overlap == Overlap::none) {
+    const auto is_of_attention = [](const LayerVariant& variant) { return variant.window.has_value(); };
+    question.half = Half::attention;
+    if (std::ranges::none_of(question.model.variants, is_of_attention)) question.model.variants.clear();
+  }
+  if (question.model.variants.empty()) question.layers = few_layers;
   const StepResult result = ask({roomy_, machine_.operators}, question, {}, few_layers);
   const double layers = static_cast<double>(question_.layer_count()) / *question.layers;
   const double seconds = layers * attention_time(result);
@@ -182,19 +168,19 @@ BatchCost BatchTimes::cost(const Batch& of_all) {
   using Point = Grid::Point;
   const bool decodes = batch.chunks == 0;
   const auto of_chunks = [&](const Point& at) { return attention(Phase::prefill, at[0], at[1], at[2]); };
-  Cost sum = others_.at(decodes).at({static_cast<double>(batch.tokens())}, jobs_,
+  Cost sum = others_.at(decodes).at({static_cast<double>(batch.tokens())},
                                     [&](const Point& point) { return others(decodes, point[0]); });
   if (batch.decoding > 0) {
     const double sequences = static_cast<double>(batch.decoding);
     const double context = static_cast<double>(batch.decoding_context) / sequences;
-    sum.add(1.0, batch.verified > 1
-                     ? chunks_.at({sequences, static_cast<double>(batch.verified), context}, jobs_, of_chunks)
-                     : decoding_.at({context, sequences}, jobs_,
-                                    [&](const Point& at) { return attention(Phase::decode, at[1], 1, at[0]); }));
+    sum.add(1.0, batch.verified > 1 ? chunks_.at({sequences, static_cast<double>(batch.verified), context}, of_chunks)
+                                    : decoding_.at({context, sequences}, [&](const Point& at) {
+                                        return attention(Phase::decode, at[1], 1, at[0]);
+                                      }));
   }
   if (batch.chunks > 0) {
     sum.add(1.0, chunks_.at({static_cast<double>(batch.chunks), batch.tokens_of_chunk(), batch.context_of_chunk()},
-                            jobs_, of_chunks));
+                            of_chunks));
   }
   if (is_by_op(batch)) {
     const auto [launches, is_new] = launches_.try_emplace(decodes);

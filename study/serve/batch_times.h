@@ -80,8 +80,8 @@ class BatchTimes {
     std::array<std::vector<std::int64_t>, 3> axes;
     std::map<Point, Cost> points{};
 
-    // Points about it that are not known yet are asked for, on so many threads (0: as many as there are cores).
-    Cost at(const std::array<double, 3>& place, int jobs, const std::function<Cost(const Point&)>& ask);
+    // Points about it that are not known yet are asked for.
+    Cost at(const std::array<double, 3>& place, const std::function<Cost(const Point&)>& ask);
   };
 
   bool is_by_op(const Batch& batch) const { return batch.tokens() > captured_; }
@@ -94,7 +94,6 @@ class BatchTimes {
   models::PlatformSpec roomy_;  // the same with memory for any point of the grid, of which batches need not come near
   StepQuestion question_;
   std::int64_t captured_;  // tokens of the largest batch that is launched from a graph
-  int jobs_;               // threads that simulate points of a grid; one for suites, which have threads of their own
   // By whether all sequences decode.
   std::map<bool, Cost> launches_;
   std::map<bool, Grid> others_;  // over tokens
