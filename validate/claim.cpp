@@ -183,7 +183,7 @@ study::ResultTable table_of_serving(const ClaimStudy& study, const ClaimInputs& 
   for (std::size_t point = 0; point < points; ++point) {
     const std::vector<study::AxisValue> values = map.point(point).values;
     std::vector<study::Cell> row;
-    for (std::size_t axis = 1; axis < values.size(); ++axis) row.push_back(values[axis].label);
+    for (std::size_t axis = 1; axis < values.size(); ++axis) row.emplace_back(values[axis].label);
     for (const std::size_t first : firsts) {
       const study::ServeResult result = machine.ask(map.question(map.point(first + point)), 0);
       for (const study::Shown<study::ServeResult>& one : shown) row.push_back(one.cell(result));

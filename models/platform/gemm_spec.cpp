@@ -103,11 +103,11 @@ GemmSpec GemmSpec::read(sim::Section section, const CuResources& cu, const GemmK
       section.fault(key, "there is no table kernels/" + wanted + ".csv in a folder of configurations");
       return {};
     }
-    GemmLibrary library = *found;
-    library.kernels = table->on(cu);
-    return library;
+    GemmLibrary named = *found;
+    named.kernels = table->on(cu);
+    return named;
   };
-  if (std::optional<GemmLibrary> library = named_by("library")) spec.library = *std::move(library);
+  if (std::optional<GemmLibrary> in_use = named_by("library")) spec.library = *std::move(in_use);
   if (section.has("experts_library")) spec.experts_library = named_by("experts_library");
   if (spec.experts_library) {
     for (GemmKernelSpec& kernel : spec.experts_library->kernels) kernel.tuned_for.of_experts = true;

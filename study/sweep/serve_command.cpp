@@ -251,7 +251,7 @@ ResultTable table_of(const ServeStudy& study, const std::vector<ServedPoint>& po
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
   std::vector<Shown<ServedPoint>> shown = shown_of_axes<ServedPoint>(study);
   const std::string last_axis = shown.empty() ? "" : shown.back().column.key;
-  for (const Shown<ServeResult>& one : shown_of_serving()) shown.push_back({one.column, one.cell});
+  for (const Shown<ServeResult>& one : shown_of_serving()) shown.emplace_back(one.column, one.cell);
   shown.push_back({{"fidelity", "fidelity", ""},
                    [&](const ServedPoint& point) { return serving_fidelity(point.question, platform, operators); }});
   std::vector<std::vector<AskedWord>> asked;
