@@ -191,6 +191,8 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial);
 
 // The figures that the model has of those asked for; the trial is possible.
 Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked);
+// Of a step: time, kernel_time, energy, power and clock.
+Figures observe(Testbed& testbed, const StepTrial& trial);
 // These two answer for requests that a machine serves, which remembers the steps of all that it is asked.
 std::string why_impossible(ServeMachine& machine, const ServeTrial& trial);
 Figures observe(ServeMachine& machine, const ServeTrial& trial);
