@@ -33,6 +33,7 @@ Value value_of(models::GemmShape& shape) {
     extents.dtype = shape.dtype;
     extents.layout = shape.layout;
     extents.weights = shape.weights;
+    extents.of_experts = shape.of_experts;
     shape = extents;
   };
   const auto take = [set](const Entry& in) {
@@ -45,6 +46,7 @@ Value value_of(models::GemmShape& shape) {
     extents.dtype = {};
     extents.layout = {};
     extents.weights = {};
+    extents.of_experts = false;
     return extents == models::GemmShape{} ? "" : models::to_string(extents);
   };
   return {.form = "MxNxK",

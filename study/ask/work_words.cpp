@@ -34,7 +34,9 @@ const Words<models::GemmShape>& words_of(const models::GemmShape&) {
       {"layout", [](auto& s) { return value_of(s.layout); },
        "how its operands lie: forward unless given, input_gradient or weight_gradient"},
       {"weights", [](auto& s) { return value_of(s.weights); },
-       "format of weights that its kernel unpacks; that of the product unless given"}};
+       "format of weights that its kernel unpacks; that of the product unless given"},
+      {"of_experts", [](auto& s) { return value_of(s.of_experts); },
+       "by a serving framework's kernels for experts, where the platform names some; false unless given"}};
   return words;
 }
 

@@ -57,8 +57,9 @@ enum class BatchGrid { fine, coarse };
 
 class BatchTimes {
  public:
-  // `question`: of any batch, its model and how it is launched included; batches have so many tokens
-  // at most, and those of more than `captured` tokens are launched op by op whatever the question says.
+  // What the machine refers to outlives it. `question`: of any batch, its model and how it is launched included;
+  // batches have so many tokens at most, and those of more than `captured` tokens are launched op by op whatever the
+  // question says.
   BatchTimes(const StepMachine& machine, const StepQuestion& question, std::int64_t most_tokens,
              std::int64_t captured = std::int64_t{1} << 40, BatchGrid fineness = BatchGrid::fine);
 

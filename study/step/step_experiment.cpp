@@ -20,6 +20,7 @@ std::string words(const models::GemmShape& shape) {
   if (shape.dtype != models::Dtype::bf16) text += fmt::format(", dtype: {}", to_string(shape.dtype));
   if (shape.weights) text += fmt::format(", weights: {}", to_string(*shape.weights));
   if (shape.layout != models::Layout::forward) text += fmt::format(", layout: {}", to_string(shape.layout));
+  if (shape.of_experts) text += ", of_experts: true";
   return text;
 }
 

@@ -216,7 +216,7 @@ OperationGraph graph_of(std::span<const StepBlock> blocks, const models::Platfor
       }
     }
   }
-  const std::vector<OperationGraph::Fault> faults = graph.resolve();
+  const std::vector<sim::Fault> faults = graph.resolve();
   SIM_CHECK(faults.empty());
   return graph;
 }

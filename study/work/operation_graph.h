@@ -52,22 +52,22 @@ class OperationGraph {
   void join(const std::string& stream, const std::vector<int>& gpus, std::size_t first);
   std::size_t size() const { return nodes_.size(); }
 
-  using Fault = sim::Fault;  // `where` is the operation of the file that is to blame, `path` its key
-  // Resolves what waits for what. Returns what is wrong: a wait for an instance that there is not, more dependencies
-  // than a graph may have, a circle, named from end to end.
-  std::vector<Fault> resolve();
+  // Resolves what waits for what. Returns what is wrong, where being the operation of the file that is to blame and
+  // path its key: a wait for an instance that there is not, more dependencies than a graph may have, a circle, named
+  // from end to end.
+  std::vector<sim::Fault> resolve();
 
   // After resolve() without a fault: in an order in which none waits for a later one, that of adding where possible.
   const std::vector<GraphNode>& nodes() const { return nodes_; }
   Schedule schedule() const;
 
  private:
-  std::vector<Fault> add_waits();
+  std::vector<sim::Fault> add_waits();
   // Those of an operation of the file that have the indices that the node waits for.
   std::vector<std::size_t> meant(const GraphNode& node, const Wait& wait) const;
-  std::optional<Fault> sort();  // or the circle on which it fails
+  std::optional<sim::Fault> sort();  // or the circle on which it fails
   // Among those for which others are missing.
-  Fault circle(const std::vector<std::size_t>& missing) const;
+  sim::Fault circle(const std::vector<std::size_t>& missing) const;
 
   std::vector<GraphNode> nodes_;
   std::vector<std::vector<Wait>> waits_;  // by node

@@ -84,6 +84,19 @@ TEST(Step, FullAsAnExperimentTakesAsLong) {
   }
 }
 
+// Products of experts keep the kernels that serving frameworks have for them, weights in another format included.
+TEST(Step, OfServedExpertsTakesAsLongAsAnExperiment) {
+  const Platform platform = h200();
+  for (const char* const dtype : {"bf16", "fp8", "bf16,weights=mxfp4"}) {
+    SCOPED_TRACE(dtype);
+    const StepQuestion question = step_of(
+        std::string("--model mixtral-8x7b --phase prefill --tokens 512 --layers 2 --tp 2 --kernels compiled --dtype ") +
+        dtype);
+    const double step = in_us(ask_on(platform.spec, question, in_whole).time);
+    EXPECT_NEAR(as_an_experiment(question, platform), step, 1e-3 * step);
+  }
+}
+
 // Of so many drawn steps; every so many is played as an experiment, too.
 void try_drawn_steps(std::uint64_t count, std::uint64_t every) {
   const std::array platforms{mi300x(), h200(),
