@@ -59,7 +59,7 @@ def experts(tokens, weights, token_scales, weight_scales, out, tile_expert, tile
     tl.store(out + m[:, None].to(tl.int64) * N + n[None, :], sum.to(tl.bfloat16), mask=is_row[:, None])
 
 
-# Tiles: which expert, and its first row. Expert i has rows from starts[i] to ends[i].
+# Of each tile its expert and its first row, and of each expert the row behind its last, where experts have so many rows each.
 def tiles_of(counts, tile_m):
     which, first, ends, row = [], [], [], 0
     for expert, count in enumerate(counts):
