@@ -3,6 +3,7 @@
 // carries them out.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -22,10 +23,24 @@ struct ChannelTransfer {
   sim::Bytes payload;
 };
 
+// Channels that go round by round, in step at first, leave the links without work at the ends of rounds.
+struct ChannelRounds {
+  sim::Bytes payload;        // of a channel, in all rounds
+  sim::BytesPerSecond link;  // of payload, that the link to a peer lets through while it has work
+  sim::Seconds idle;         // of the links, in all rounds
+
+  // The most that so many channels send to a peer, on average.
+  sim::BytesPerSecond rate(double channels) const {
+    const sim::Bytes all = channels * payload;
+    return all / (all / link + idle);
+  }
+};
+
 // For each channel a step begins once all GPUs have done the step before.
 struct ChannelStep {
   sim::Time latency{0};  // until data flows at full rate: hops that wait for each other, flags
   Demand demand;         // of a byte of payload, to whichever peer
+  std::optional<ChannelRounds> rounds{};
   std::vector<ChannelTransfer> transfers;
   std::vector<Delivery> deliveries;  // complete at the end of the step; each channel has its share of every one
 };

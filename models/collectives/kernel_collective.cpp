@@ -208,6 +208,7 @@ sim::ActivitySpec KernelCollective::describe(const Flow& flow) const {
   const ChannelTransfer& transfer = *flow.transfer;
   Demand demand = flow.step->demand;
   demand.peer->gpu = transfer.peer;
+  if (flow.step->rounds) demand.cap = flow.step->rounds->rate(flow.share * transfer.channels).value();
   const Portion portion{node_.gpu(transfer.gpu).memory().evenly_spread(), 0.0, flow.share * transfer.channels};
   sim::ActivitySpec activity = activity_of(node_, transfer.gpu, demand, portion, {stream_.operation, Tenant::rccl});
   activity.amount = flow.share * transfer.payload.value();

@@ -1,6 +1,7 @@
 #include "models/collectives/rccl_channels.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "models/collectives/rccl_transfers.h"
@@ -47,10 +48,15 @@ class Tuner {
     };
     return *std::ranges::min_element(library.protocols, {}, time);
   }
+  // Payload over bytes on the link.
+  double efficiency_of(const RcclProtocolSpec& protocol) const {
+    const std::optional<double>& own = node_.spec().rccl.collective(spec_.kind).link_efficiency;
+    return is_simple(protocol) ? own.value_or(protocol.link_efficiency) : protocol.link_efficiency;
+  }
+  std::optional<ChannelRounds> rounds_of(const RcclProtocolSpec& protocol) const;
   // Until data flows at full rate, and while it flows no more.
   sim::Time latency_of(const RcclProtocolSpec& protocol) const {
-    return start_of(protocol) +
-           sim::to_time(dealing_.hops * sim::to_seconds(protocol.step_latency) + idle_links(protocol));
+    return start_of(protocol) + sim::to_time(idle_links(protocol));
   }
 
  private:
@@ -58,11 +64,19 @@ class Tuner {
     return name_of(node_.spec().rccl, protocol) == RcclProtocol::simple;
   }
   sim::Time start_of(const RcclProtocolSpec& protocol) const {
-    const RcclCollectiveSpec& collective = node_.spec().rccl.collective(spec_.kind);
-    return is_simple(protocol) ? collective.start.value_or(protocol.start) : protocol.start;
+    const std::optional<sim::Time>& own = node_.spec().rccl.collective(spec_.kind).start;
+    if (own && is_simple(protocol)) return *own;
+    return protocol.start + sim::to_time(dealing_.hops * sim::to_seconds(protocol.step_latency));
   }
   sim::Seconds time_of(const RcclProtocolSpec& protocol) const;
   sim::Seconds tuned_time(const RcclProtocolSpec& protocol) const;
+  struct Chunk {
+    sim::Bytes bytes;    // that a channel handles of a part at once
+    double share = 1.0;  // of the part
+    sim::Seconds last;   // that it takes to copy out what it has of the last part, on an idle node
+  };
+  // By Simple, of a collective that has any.
+  std::optional<Chunk> chunk_of(const RcclProtocolSpec& protocol) const;
   sim::Seconds idle_links(const RcclProtocolSpec& protocol) const;
   sim::BytesPerSecond full_rate(const RcclProtocolSpec& protocol) const;
   sim::BytesPerSecond link_rate(const RcclProtocolSpec& protocol, double channels) const;
@@ -91,27 +105,44 @@ sim::Seconds Tuner::tuned_time(const RcclProtocolSpec& protocol) const {
   return library.tuned_time(dealing_.algorithm, name_of(library, protocol), dealing_.rounds->tuned_hops, payload);
 }
 
-// Channels begin together and go in step. So no link has anything to do while they copy the last chunk out of their
-// buffers, but for what their loops take longer than the links anyway; and down a chain each GPU first waits for a
-// whole chunk. Of rounds that follow one another only the last one is in step.
-sim::Seconds Tuner::idle_links(const RcclProtocolSpec& protocol) const {
+std::optional<Tuner::Chunk> Tuner::chunk_of(const RcclProtocolSpec& protocol) const {
   const RcclSpec& library = node_.spec().rccl;
   const RcclCollectiveSpec& collective = library.collective(spec_.kind);
   if (!collective.chunk || !is_simple(protocol)) return {};
-  const ChannelDealing::Link& busiest = dealing_.busiest;
   const sim::Bytes part = dealing_.rounds ? 1.0 / (dealing_.rounds->parts * channels_) * spec_.bytes
-                                          : 1.0 / busiest.channels * busiest.payload;
+                                          : 1.0 / dealing_.busiest.channels * dealing_.busiest.payload;
   const sim::Bytes most = dealing_.rounds ? dealing_.rounds->chunk.value_or(*collective.chunk) : *collective.chunk;
   const sim::Bytes chunk = std::min(part, most);
-  const sim::BytesPerSecond rate = link_rate(protocol, busiest.channels);
   const sim::Seconds loop = sim::to_seconds(latency_of_loop(library, collective.crowding, channels_) +
                                             2 * node_.gpu(0).memory().latency(0.0));
-  const sim::Seconds last = collective.last_loop_bytes * (chunk / library.workgroup_in_flight) * loop;
-  const sim::Bytes round = chunk / part * busiest.payload;
+  return Chunk{chunk, chunk / part, collective.last_loop_bytes * (chunk / library.workgroup_in_flight) * loop};
+}
+
+// Around a ring all channels send their GPU's own part first and the last one to nobody: while all of them copy it out
+// of their buffers, no link has work. From round to round they get out of step, as random walks do, so that the n-th
+// round leaves the links without work for 1 / sqrt(n) of what the first does (docs/model.md, "Rounds").
+std::optional<ChannelRounds> Tuner::rounds_of(const RcclProtocolSpec& protocol) const {
+  if (!dealing_.rounds || !dealing_.rounds->in_step) return {};
+  const std::optional<Chunk> chunk = chunk_of(protocol);
+  if (!chunk) return {};
+  const double rounds = 1.0 / chunk->share;
+  return ChannelRounds{1.0 / dealing_.busiest.channels * dealing_.busiest.payload, full_rate(protocol),
+                       (2.0 * std::sqrt(rounds) - 1.0) * chunk->last};
+}
+
+// Channels of other algorithms begin together, too. So no link has anything to do while they copy the last chunk out of
+// their buffers, but for what their loops take longer than the links anyway; and down a chain each GPU first waits for a
+// whole chunk. Where channels go in step, that is in their rounds.
+sim::Seconds Tuner::idle_links(const RcclProtocolSpec& protocol) const {
+  const std::optional<Chunk> chunk = chunk_of(protocol);
+  if (!chunk || (dealing_.rounds && dealing_.rounds->in_step)) return {};
+  const ChannelDealing::Link& busiest = dealing_.busiest;
+  const sim::BytesPerSecond rate = link_rate(protocol, busiest.channels);
+  const sim::Bytes round = chunk->share * busiest.payload;
   const sim::Seconds hidden = round / rate - round / full_rate(protocol);
   const double filling_hops = dealing_.rounds ? dealing_.rounds->filling_hops : 0.0;
-  const sim::Seconds filling = filling_hops * busiest.channels * chunk / rate;
-  return filling + std::max(last - hidden, sim::Seconds{});
+  const sim::Seconds filling = filling_hops * busiest.channels * chunk->bytes / rate;
+  return filling + std::max(chunk->last - hidden, sim::Seconds{});
 }
 
 // Of the link, by what its protocol sends beside payload and what other peers take of a port.
@@ -122,10 +153,10 @@ sim::BytesPerSecond Tuner::full_rate(const RcclProtocolSpec& protocol) const {
   // What comes the other way is acknowledged over this one.
   const double acknowledged = fabric.reverse_share * (dealing_.busiest.back / dealing_.busiest.payload);
   const double written = library.access == RcclAccess::store ? fabric.write_cost : 1.0;
-  sim::BytesPerSecond full = protocol.link_efficiency / written / (1.0 + acknowledged) / sharers * fabric.link_rate;
+  sim::BytesPerSecond full = efficiency_of(protocol) / written / (1.0 + acknowledged) / sharers * fabric.link_rate;
   if (library.access == RcclAccess::load) {
     const sim::Seconds round_trip = sim::to_seconds(2 * fabric.latency + node_.gpu(0).memory().latency(0.0));
-    full = std::min(full, protocol.link_efficiency / (spec_.gpus - 1) * fabric.reads_in_flight / round_trip);
+    full = std::min(full, efficiency_of(protocol) / (spec_.gpus - 1) * fabric.reads_in_flight / round_trip);
   }
   return full;
 }
@@ -144,12 +175,13 @@ sim::BytesPerSecond Tuner::link_rate(const RcclProtocolSpec& protocol, double ch
   for (double step = 0.5; step > 1e-6; step *= 0.5) {
     if (under_way / (loop + link.at(load + step)) >= (load + step) * full) load += step;
   }
-  return std::min(under_way / (loop + link.at(load)), full);
+  const std::optional<ChannelRounds> rounds = rounds_of(protocol);
+  return std::min(under_way / (loop + link.at(load)), rounds ? rounds->rate(channels) : full);
 }
 
 // One unit is a byte of payload.
-Demand demand_of(const RcclSpec& library, CollectiveKind kind, const RcclProtocolSpec& protocol,
-                 const ChannelDealing& dealing, int channels) {
+Demand demand_of(const RcclSpec& library, CollectiveKind kind, double link_efficiency, const ChannelDealing& dealing,
+                 int channels) {
   const RcclCollectiveSpec& collective = library.collective(kind);
   const double hits = collective.buffer_share;
   Demand demand;
@@ -157,7 +189,7 @@ Demand demand_of(const RcclSpec& library, CollectiveKind kind, const RcclProtoco
                 {collective.sender_reads, collective.sender_writes, hits},
                 {}};
   PeerDemand& peer = demand.peer.emplace();
-  peer.link_bytes = 1.0 / protocol.link_efficiency;
+  peer.link_bytes = 1.0 / link_efficiency;
   peer.pulled = library.access == RcclAccess::load;
   peer.reads_that_hit = hits;
   peer.memory = {collective.receiver_reads + collective.receiver_writes,
@@ -186,7 +218,8 @@ ChannelProgram rccl_program(Node& node, const CollectiveSpec& spec, const CuMask
   program.fills = {bytes, bytes * (1.0 - collective.buffer_share)};
   ChannelStep& step = program.steps.emplace_back();
   step.latency = tuner.latency_of(protocol);
-  step.demand = demand_of(library, spec.kind, protocol, dealing, program.channels);
+  step.rounds = tuner.rounds_of(protocol);
+  step.demand = demand_of(library, spec.kind, tuner.efficiency_of(protocol), dealing, program.channels);
   step.transfers = std::move(dealing.transfers);
   for (int from = 0; from < std::min(spec.gpus, node.simulated()); ++from) {
     for (int to = 0; to < spec.gpus; ++to) {

@@ -19,6 +19,7 @@ class Node;
 struct RingRounds {
   double tuned_hops = 0.0;            // that the library's tuner counts
   double parts = 1.0;                 // of the array
+  bool in_step = false;               // all channels end a round together, and begin the next one so
   double filling_hops = 0.0;          // that wait for a whole chunk before they have anything to send
   std::optional<sim::Bytes> chunk{};  // by Simple, instead of the collective's
 };

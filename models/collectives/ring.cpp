@@ -78,6 +78,7 @@ ChannelProgram ring(Node& node, const CollectiveSpec& spec, const CuMask& mask) 
   RingRounds& rounds = dealing.rounds.emplace();
   rounds.tuned_hops = chain ? 1.0 : dealing.hops;
   rounds.parts = chain ? 1.0 : spec.gpus;
+  rounds.in_step = !chain;
   rounds.filling_hops = chain ? spec.gpus - 2.0 : 0.0;
   dealing.busiest = rings.busiest_link(node.spec().fabric.reverse_share);
   for (int from = 0; from < std::min(spec.gpus, node.simulated()); ++from) {

@@ -106,6 +106,7 @@ RcclCollectiveSpec read_collective(sim::Section section, const Channels& channel
   spec.crowding = section.has("crowding") ? section.number("crowding", 0.0, 1.0) : crowding;
   if (section.has("least_part")) spec.least_part = section.bytes("least_part", limits::capacity);
   if (section.has("start")) spec.start = section.time("start", limits::latency);
+  if (section.has("link_efficiency")) spec.link_efficiency = section.number("link_efficiency", 0.01, 1.0);
   return spec;
 }
 }  // namespace

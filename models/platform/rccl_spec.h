@@ -76,7 +76,10 @@ struct RcclCollectiveSpec {
   double crowding = 0.0;  // of RcclSpec::workgroup_latency: what it grows by for the square of the channels
   // Of an exchange: a peer gets as many channels as have so much each, or all that are its; 0: all.
   sim::Bytes least_part{0.0};
-  std::optional<sim::Time> start{};  // by Simple, once; none: as around a ring
+  // By Simple: until data flows at full rate, however many GPUs there are, and payload over bytes on the link; none: as
+  // around a ring.
+  std::optional<sim::Time> start{};
+  std::optional<double> link_efficiency{};
 
   double memory_bytes() const { return sender_reads + sender_writes + receiver_reads + receiver_writes + 1.0; }
 };

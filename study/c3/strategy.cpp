@@ -25,15 +25,18 @@ double stretch(Testbed& testbed, const Work& work, models::CuMask mask) {
   return sim::to_seconds(testbed.alone(work, mask)) / sim::to_seconds(testbed.alone(work));
 }
 
-// What all strategies of a scenario are measured against.
+// What all strategies of a scenario are measured against. A split of the CUs is held against the whole GPU: the GEMM has
+// all CUs, and the collective as many channels as the library gives it.
 C3Result with_yardsticks(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
+  Scenario alone = scenario;
+  if (splits_cus(strategy)) alone.channels.reset();
   C3Result result;
   result.scenario = scenario;
   result.strategy = strategy;
   result.chosen = strategy;
   result.isolated_gemm = testbed.alone_by_turns(scenario.gemm);
-  result.isolated_collective = testbed.alone(collective_of(scenario, Strategy::serial, testbed.platform()));
-  result.collective_alone = testbed.alone(collective_of(scenario, strategy, testbed.platform()));
+  result.isolated_collective = testbed.alone(collective_of(alone, Strategy::serial, testbed.platform()));
+  result.collective_alone = testbed.alone(collective_of(alone, strategy, testbed.platform()));
   return result;
 }
 
@@ -116,7 +119,7 @@ std::vector<CuPartition> partitions(Testbed& testbed, const Scenario& scenario, 
   const models::PlatformSpec& platform = testbed.platform();
   std::vector<CuPartition> tried;
   if (strategy == Strategy::heuristic) tried.push_back(reserve(platform, cus_by_table(testbed, scenario)));
-  if (strategy == Strategy::c3_rp || strategy == Strategy::c3_sp_rp) {
+  if (splits_cus(strategy)) {
     const std::vector<int> counts =
         scenario.reserved ? std::vector{*scenario.reserved} : cu_reservations(platform, scenario.splits);
     for (const int cus : counts) tried.push_back(reserve(platform, cus));
@@ -242,7 +245,7 @@ std::vector<std::string> settling_warnings(std::span<const C3Result> results) {
 std::vector<std::string> reservation_warnings(Testbed& testbed, std::span<const C3Result> results) {
   std::vector<std::string> warnings;
   for (const C3Result& result : results) {
-    const bool sweeps = result.strategy == Strategy::c3_rp || result.strategy == Strategy::c3_sp_rp;
+    const bool sweeps = splits_cus(result.strategy);
     if (!sweeps || result.scenario.reserved) continue;
     const models::PlatformSpec& platform = testbed.platform();
     if (cu_reservations(platform, result.scenario.splits).empty()) {

@@ -28,8 +28,9 @@ struct C3Result {
   sim::Time collective_start{0};     // when it was launched within the run
   sim::Time collective{0};           // its end within the run
   sim::Time isolated_gemm{0};        // alone, on all CUs
-  sim::Time isolated_collective{0};  // RCCL's, alone
-  sim::Time collective_alone{0};     // the one that the strategy uses, alone
+  // Alone: RCCL's, and the one that the strategy uses. Where the CUs are split both have the library's own channels.
+  sim::Time isolated_collective{0};
+  sim::Time collective_alone{0};
 
   sim::Time serial() const { return isolated_gemm + isolated_collective; }
   // Against the serial run, as the paper counts.
@@ -49,6 +50,8 @@ struct C3Trial {
   auto operator<=>(const C3Trial&) const = default;
 };
 
+// Whether CUs are reserved for the collective's kernels.
+inline bool splits_cus(Strategy strategy) { return strategy == Strategy::c3_rp || strategy == Strategy::c3_sp_rp; }
 // Whether copy engines carry the collective, rather than kernels.
 inline bool on_copy_engines(Strategy strategy) {
   return strategy == Strategy::conccl || strategy == Strategy::conccl_rp;

@@ -143,6 +143,18 @@ TEST_F(StrategyTest, ConcclRunsTheCollectiveOnCopyEnginesAgainstRcclsSerialTime)
   EXPECT_EQ(result.reserved_cus, 0);
 }
 
+// A split of the CUs is held against the whole GPU; channels without one are held against as many.
+TEST_F(StrategyTest, ASplitIsHeldAgainstTheLibrarysOwnChannels) {
+  Scenario few = pair;
+  few.channels = 8;
+  few.reserved = 8;
+  const C3Result whole = run_strategy(testbed_, pair, Strategy::c3_sp);
+  const C3Result split = run_strategy(testbed_, few, Strategy::c3_sp_rp);
+  EXPECT_EQ(split.isolated_collective, whole.isolated_collective);
+  EXPECT_EQ(split.collective_alone, whole.isolated_collective);
+  EXPECT_GT(run_strategy(testbed_, few, Strategy::c3_sp).isolated_collective, whole.isolated_collective);
+}
+
 TEST_F(StrategyTest, ConcclKeepsCusFromMemoryBoundGemmsOnly) {
   for (const models::GemmShape& shape : {models::GemmShape{8192, 57344, 8192}, models::GemmShape{8192, 8192, 8192}}) {
     Scenario scenario = pair;
