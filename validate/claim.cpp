@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "sim/config/config.h"
@@ -31,9 +32,18 @@ double Claim::beyond() const {
 }
 
 std::string predicted_words(const Claim& claim) {
-  if (claim.predicted.empty()) return "";
-  if (claim.predicted.size() == 1) return fmt::format("{:.4g}", claim.predicted.front());
-  return fmt::format("{:.4g} to {:.4g}", claim.predicted.front(), claim.predicted.back());
+  constexpr int most_digits = std::numeric_limits<double>::max_digits10;
+  const auto is_within_band = [&claim](double value) { return claim.low <= value && value <= claim.high; };
+  std::vector<std::string> words;
+  for (const double value : claim.predicted) {
+    std::string& text = words.emplace_back();
+    // What lies just beyond a limit must not read as the limit.
+    for (int digits = 4; text.empty() || (is_within_band(std::stod(text)) != is_within_band(value)); ++digits) {
+      text = fmt::format("{:.{}g}", value, digits);
+      if (digits == most_digits) break;
+    }
+  }
+  return fmt::format("{}", fmt::join(words, " to "));
 }
 
 std::string interval_words(const Claim& claim) {

@@ -86,7 +86,8 @@ struct Claim {
   double beyond() const;  // how far the prediction lies outside of the band; 0 within it, and where there is none
 };
 
-// "0.399 to 0.59", with the digits that tell it from its band; empty where nothing predicts the claim.
+// "0.399 to 0.59", with four digits, or as many as tell on which side of its band's limits each value lies; empty where
+// nothing predicts the claim.
 std::string predicted_words(const Claim& claim);
 // "0.36 to 0.41", or one for the lowest and one for the highest: where they lie with 90 % probability.
 std::string interval_words(const Claim& claim);
