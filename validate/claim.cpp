@@ -319,12 +319,10 @@ ClaimValues ClaimBook::predict(std::span<const std::string> papers, const ClaimI
 namespace {
 
 void check_figures(sim::Section& section, const std::vector<std::string>& figures) {
-  std::vector<std::string> known;
-  for (const study::FigureForm& form : study::all_figures()) known.emplace_back(form.key);
   for (const std::string& figure : figures) {
-    if (std::ranges::find(known, figure) == known.end()) {
-      section.fault("figures", "'" + figure + "' is no figure" + sim::name_hint(figure, known));
-    }
+    if (study::figure_named(figure) != nullptr) continue;
+    section.fault("figures", "'" + figure + "' is no figure" +
+                                 sim::name_hint(figure, study::all_figures(), &study::FigureForm::key));
   }
 }
 

@@ -105,12 +105,17 @@ std::string verdict_of(const Case& one) {
   return one.is_within_band() ? "within band" : "outside band";
 }
 
+std::vector<const Case*> cases_that(const Validation& validation, const std::function<bool(const Case&)>& meet) {
+  std::vector<const Case*> some;
+  for (const Case& one : validation.cases) {
+    if (meet(one)) some.push_back(&one);
+  }
+  return some;
+}
+
 ResultTable worst_table(const Validation& validation) {
   constexpr std::size_t most = 10;
-  std::vector<const Case*> cases;
-  for (const Case& one : validation.cases) {
-    if (one.is_scored()) cases.push_back(&one);
-  }
+  std::vector<const Case*> cases = cases_that(validation, &Case::is_scored);
   std::ranges::stable_sort(cases, std::ranges::greater{}, [](const Case* one) { return std::abs(one->error()); });
   if (cases.size() > most) cases.resize(most);
   return table_of(cases, shown_of_cases(validation, Readers::people));
@@ -118,11 +123,8 @@ ResultTable worst_table(const Validation& validation) {
 
 // Shown beside what is predicted, without an error.
 ResultTable unscored_table(const Validation& validation) {
-  std::vector<const Case*> cases;
-  for (const Case& one : validation.cases) {
-    if (!one.why_not_scored.empty()) cases.push_back(&one);
-  }
-  return table_of(cases, shown_of_cases(validation, Readers::people));
+  const auto is_unscored = [](const Case& one) { return !one.why_not_scored.empty(); };
+  return table_of(cases_that(validation, is_unscored), shown_of_cases(validation, Readers::people));
 }
 
 std::string deviation_of(const Validation& validation, const Claim& claim) {
