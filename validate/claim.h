@@ -1,4 +1,5 @@
-// What papers claim, each with the band that counts as a match, beside what the simulator makes of the same.
+// What papers claim, each with the band that counts as a match, beside what the simulator makes of the same; and where
+// c3sim is known to be wrong: numbered gaps with their cause and what would decide, and whether each is still there.
 #pragma once
 
 #include <filesystem>
@@ -10,13 +11,14 @@
 #include <vector>
 
 #include "calibrate/readers/trial_fields.h"
+#include "sim/config/choice.h"
 #include "study/report/results.h"
 #include "study/report/statistics.h"
 #include "study/report/table_figure.h"
 #include "study/run/testbed.h"
 #include "study/sweep/sweep_axis.h"
 #include "study/uncertainty/ensemble.h"
-#include "validate/case.h"
+#include "validate/evaluation.h"
 
 namespace c3sim::validate {
 
@@ -84,7 +86,8 @@ struct Claim {
   double beyond() const;  // how far the prediction lies outside of the band; 0 within it, and where there is none
 };
 
-// "0.399 to 0.59", with the digits that tell it from its band; empty where nothing predicts the claim.
+// "0.399 to 0.59", with four digits, or as many as tell on which side of its band's limits each value lies; empty where
+// nothing predicts the claim.
 std::string predicted_words(const Claim& claim);
 // "0.36 to 0.41", or one for the lowest and one for the highest: where they lie with 90 % probability.
 std::string interval_words(const Claim& claim);
@@ -101,5 +104,44 @@ std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std
 void add_intervals(std::vector<Claim>& claims, std::span<const std::string> papers, const ClaimBook& book,
                    const study::Ensemble& ensemble, const std::filesystem::path& experiments,
                    std::span<const Case> cases, int jobs);
+
+// A gap is one of claims, or of a group of cases: there it is as long as the error named stays above the limit.
+struct Deviation {
+  enum class Error { median, worst };
+
+  int number = 0;
+  std::string title;
+  std::string cause;
+  std::string decides;  // what measurement would tell
+  std::vector<std::string> claims;
+  // How far each of the claims may lie beyond its band, in its own unit: further is a gap that has grown.
+  std::vector<double> beyond;
+  // Or a group of cases.
+  std::string suite, group;
+  std::vector<std::string> figures;  // none: all
+  double least_size = 0.0;           // of the trial, in bytes; see size_of
+  double greatest_size = 0.0;        // 0: any
+  Error error = Error::median;
+  double above = 0.0;
+
+  bool is_about(const Case& one) const;
+};
+
+constexpr auto all_names(Deviation::Error) { return sim::names("median", "worst"); }
+
+// Reads the list of deviations. Throws sim::ConfigError.
+std::vector<Deviation> read_deviations(const std::filesystem::path& file);
+
+// A deviation as it stands today.
+struct Gap {
+  Deviation deviation;
+  bool tested = false;  // whether its claims or cases were among those compared
+  bool open = false;    // whether it is still there
+  bool grown = false;   // whether one of its claims lies further beyond its band than the deviation says
+  std::string size;     // in words: "0.59, claimed 0.19 to 0.51", "median error 33 %, worst 48 %, of 12 cases"
+};
+
+std::vector<Gap> gaps_of(std::span<const Deviation> deviations, std::span<const Claim> claims,
+                         std::span<const Case> cases);
 
 }  // namespace c3sim::validate

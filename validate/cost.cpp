@@ -1,5 +1,7 @@
 #include "validate/cost.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -11,6 +13,7 @@
 #include "models/platform/interference.h"
 #include "study/explain/slowdown.h"
 #include "study/report/statistics.h"
+#include "study/report/table_of.h"
 
 namespace c3sim::validate {
 
@@ -184,9 +187,6 @@ std::vector<Cost> costs_of(std::span<const Case> cases) {
 
 namespace {
 
-using models::sharing_mechanisms;
-constexpr std::size_t mechanisms = sharing_mechanisms.size();
-
 bool tells_a_cost(const Case& one) { return one.figure == study::Figure::time && cost_alone_of(one).has_value(); }
 
 // Copies of the cases that meet the condition, and which they are.
@@ -229,17 +229,13 @@ std::vector<double> predicted_costs(Some some, const Platforms& platforms, int j
 void split_costs(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress) {
   const Some some = some_of(cases, tells_a_cost);
   std::vector<std::vector<double>> costs;  // by machine
-  const auto machines = study::left_out_in_turn(sharing_mechanisms);
+  const auto machines = study::left_out_in_turn(models::sharing_mechanisms);
   for (const std::span<const models::Mechanism> left_out : machines) {
     costs.push_back(predicted_costs(some, without(platforms, left_out), jobs));
     if (progress) progress(costs.size(), machines.size());
   }
-  for (std::size_t i = 0; i < some.places.size(); ++i) {
-    const auto on_machine = [&costs, i](std::size_t machine) { return costs[machine][i]; };
-    for (std::size_t m = 0; m < mechanisms; ++m) {
-      cases[some.places[i]].cost_parts.push_back(study::part_of(m, mechanisms, on_machine));
-    }
-  }
+  const std::vector<std::vector<double>> parts = study::parts_of(costs);
+  for (std::size_t i = 0; i < parts.size(); ++i) cases[some.places[i]].cost_parts = parts[i];
 }
 
 void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress) {
@@ -256,6 +252,103 @@ void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int 
   const Some some = some_of(cases, tells_a_cost);
   const std::vector<double> costs = predicted_costs(some, unprobed, jobs, progress);
   for (std::size_t i = 0; i < costs.size(); ++i) cases[some.places[i]].cost_unprobed = costs[i];
+}
+
+namespace {
+
+using study::Cell;
+using study::ResultTable;
+using study::Shown;
+using study::table_of;
+
+// What all tables of costs show, `decimals` of the times in microseconds; `behind_walls` stands between what the runs
+// cost and how much longer their operations take.
+std::vector<Shown<Cost>> shown_costs(std::vector<Shown<Cost>> first, int decimals,
+                                     const std::vector<Shown<Cost>>& behind_walls) {
+  using C = const Cost&;
+  const auto wall = [](double Beside::*side) {
+    return [side](C cost) { return cost.walls() > 0 ? Cell(cost.wall().*side * 1e6) : Cell(); };
+  };
+  // Either side of a pair of measured and predicted, as a share.
+  const auto stretch = [](std::optional<Beside> CostOfRun::*operation, double Beside::*side) {
+    return [operation, side](C cost) {
+      const std::optional<Beside> mean = cost.mean_stretch(operation);
+      return mean ? Cell((*mean).*side * percent) : Cell();
+    };
+  };
+  first.push_back({{"cost_us", "cost, measured", "us", decimals}, wall(&Beside::measured)});
+  first.push_back({{"predicted_cost_us", "predicted", "us", decimals}, wall(&Beside::predicted)});
+  first.insert(first.end(), behind_walls.begin(), behind_walls.end());
+  for (const auto& [key, heading, operation] :
+       {std::tuple("gemm_longer_pct", "GEMM longer", &CostOfRun::gemm),
+        {"collective_longer_pct", "collective longer", &CostOfRun::collective}}) {
+    first.push_back({{key, fmt::format("{}, measured", heading), "%", 1}, stretch(operation, &Beside::measured)});
+    first.push_back({{fmt::format("predicted_{}", key), "predicted", "%", 1}, stretch(operation, &Beside::predicted)});
+  }
+  return first;
+}
+
+}  // namespace
+
+ResultTable cost_table(std::span<const Case> cases) {
+  const auto end = [](double study::Interval::*side) {
+    return [side](const Cost& cost) {
+      const std::optional<study::Interval> interval = cost.ratio_interval();
+      return interval ? Cell((*interval).*side) : Cell();
+    };
+  };
+  std::vector<Shown<Cost>> ratios{{{"ratio", "ratio", "", 2}, &Cost::ratio},
+                                  {{"ratio_low", "90 % from", "", 2}, end(&study::Interval::low)},
+                                  {{"ratio_high", "to", "", 2}, end(&study::Interval::high)}};
+  if (std::ranges::any_of(cases, [](const Case& one) { return one.cost_unprobed.has_value(); })) {
+    ratios.push_back({{"ratio_without_probes", "ratio without probes", "", 2}, &Cost::ratio_unprobed});
+  }
+  return table_of<Cost>(costs_of(cases),
+                        shown_costs({{{"suite", "suite", ""}, [](const Cost& cost) { return suite_title(cost.suite); }},
+                                     {{"group", "group", ""}, &Cost::name},
+                                     {{"role", "role", ""}, &Cost::role},
+                                     {{"walls", "walls", ""}, &Cost::walls}},
+                                    0, ratios));
+}
+
+ResultTable cost_run_table(std::span<const Case> cases) {
+  std::vector<Cost> runs;
+  for (const Cost& cost : costs_of(cases)) {
+    if (!cost.is_of_a_group()) continue;
+    for (const CostOfRun& run : cost.runs) {
+      runs.push_back({.suite = cost.suite, .table = "", .group = cost.group, .role = cost.role, .runs = {run}});
+    }
+  }
+  using C = const Cost&;
+  return table_of<Cost>(runs, shown_costs({{{"suite", "suite", ""}, [](C cost) { return suite_title(cost.suite); }},
+                                           {{"group", "group", ""}, &Cost::group},
+                                           {{"role", "role", ""}, &Cost::role},
+                                           {{"where", "where", ""}, [](C cost) { return cost.runs.front().where; }},
+                                           {{"run", "run", ""}, [](C cost) { return cost.runs.front().what; }}},
+                                          1, {}));
+}
+
+ResultTable cost_part_table(std::span<const Case> cases) {
+  using C = const Cost&;
+  constexpr double microseconds = 1e6;
+  std::vector<Cost> costs = costs_of(cases);
+  std::erase_if(costs, [](C cost) { return cost.parts().empty() || cost.wall().predicted <= 0.0; });
+  const auto share = [](C cost, double part) { return Cell(part / cost.wall().predicted * percent); };
+  std::vector<Shown<Cost>> shown{
+      {{"suite", "suite", ""}, [](C cost) { return suite_title(cost.suite); }},
+      {{"group", "group", ""}, &Cost::name},
+      {{"role", "role", ""}, &Cost::role},
+      {{"predicted_cost_us", "cost, predicted", "us", 0}, [](C cost) { return cost.wall().predicted * microseconds; }}};
+  for (std::size_t i = 0; i < models::sharing_mechanisms.size(); ++i) {
+    const std::string name(to_string(models::sharing_mechanisms[i]));
+    shown.push_back({{name + "_pct", name, "%", 1}, [i, share](C cost) { return share(cost, cost.parts()[i]); }});
+  }
+  shown.push_back({{"rest_pct", "rest", "%", 1}, [share](C cost) {
+                     double rest = cost.wall().predicted;
+                     for (const double part : cost.parts()) rest -= part;
+                     return share(cost, rest);
+                   }});
+  return table_of<Cost>(costs, shown);
 }
 
 }  // namespace c3sim::validate

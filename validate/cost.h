@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "study/report/result_table.h"
 #include "study/report/statistics.h"
-#include "validate/case.h"
 #include "validate/evaluation.h"
 
 namespace c3sim::validate {
@@ -81,5 +81,11 @@ void split_costs(std::vector<Case>& cases, const Platforms& platforms, int jobs,
 // Predicts the same costs once more, with parameters of kind `probed` as they are without probes.
 void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int jobs,
                       const study::Progress& progress = {});
+
+// Tables of the costs of all of a suite, its groups and its tables; of the predicted ones what each mechanism makes,
+// empty where nobody asked; and of the groups run by run.
+study::ResultTable cost_table(std::span<const Case> cases);
+study::ResultTable cost_part_table(std::span<const Case> cases);
+study::ResultTable cost_run_table(std::span<const Case> cases);
 
 }  // namespace c3sim::validate

@@ -55,17 +55,16 @@ double Move::size() const {
 
 Predictions predictions_of(std::span<const Case> cases, std::span<const Claim> claims) {
   Predictions predictions;
-  std::map<std::string, std::vector<const Case*>> groups;  // of which statistics are kept
   for (const Case& one : cases) {
-    if (!one.predicted) continue;
-    if (one.golden == Golden::statistics) {
-      if (one.is_scored()) groups[fmt::format("{}: {}", one.suite, one.group)].push_back(&one);
-      continue;
-    }
+    if (!one.predicted || one.golden == Golden::statistics) continue;
     const auto [known, is_new] = predictions.emplace(subject_of(one), *one.predicted);
     SIM_CHECK(is_new || known->second == *one.predicted);
   }
-  for (const auto& [group, of_group] : groups) {
+  const auto key_of = [](const Case& one) -> std::optional<std::string> {
+    if (one.golden != Golden::statistics || !one.is_scored()) return {};
+    return fmt::format("{}: {}", one.suite, one.group);
+  };
+  for (const auto& [group, of_group] : grouped(cases, key_of)) {
     const Metrics metrics = metrics_of(of_group);
     predictions.emplace(group + ", median error", metrics.median);
     predictions.emplace(group + ", nine in ten within", metrics.p90);

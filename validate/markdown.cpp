@@ -12,30 +12,33 @@ namespace c3sim::validate {
 
 namespace {
 
-using Row = std::vector<std::string>;
-
 std::string in_percent(double share, int decimals = 1) { return fmt::format("{:.{}f}", 100.0 * share, decimals); }
-std::string signed_percent(double share) { return fmt::format("{:+.1f}", 100.0 * share); }
 
-const Row metric_headings{"cases", "median, %", "p90", "worst", "bias", "within 5 / 10 / 15 %", "outside band"};
-
-Row metric_cells(const Metrics& metrics) {
-  std::string cases = std::to_string(metrics.cases);
-  if (metrics.predicted < metrics.cases) cases += fmt::format(" ({} not predicted)", metrics.cases - metrics.predicted);
-  if (metrics.predicted == 0) return {cases, "", "", "", "", "", ""};
-  return {cases,
-          in_percent(metrics.median),
-          in_percent(metrics.p90),
-          in_percent(metrics.worst),
-          signed_percent(metrics.bias),
-          fmt::format("{} / {} / {}", in_percent(metrics.within_5, 0), in_percent(metrics.within_10, 0),
-                      in_percent(metrics.within_15, 0)),
-          std::to_string(metrics.predicted - metrics.within_band)};
-}
-
-Row joined(Row first, const Row& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
+// A row for each group, with these columns before what it amounts to, and those behind.
+std::string table_of_groups(const std::vector<Group>& groups, std::vector<study::Shown<Group>> shown,
+                            const std::vector<study::Shown<Group>>& behind = {}) {
+  using G = const Group&;
+  const auto if_predicted = [](auto words) {
+    return [words](G group) { return group.predicted > 0 ? words(group) : std::string(); };
+  };
+  const auto add = [&](const char* heading, auto words) { shown.push_back({{heading, heading, ""}, words}); };
+  add("cases", [](G group) {
+    const std::size_t missing = group.cases - group.predicted;
+    return missing == 0 ? fmt::format("{}", group.cases) : fmt::format("{} ({} not predicted)", group.cases, missing);
+  });
+  add("median, %", if_predicted([](G group) { return in_percent(group.median); }));
+  add("p90", if_predicted([](G group) { return in_percent(group.p90); }));
+  add("worst", if_predicted([](G group) { return in_percent(group.worst); }));
+  add("bias", if_predicted([](G group) { return fmt::format("{:+.1f}", 100.0 * group.bias); }));
+  add("within 5 / 10 / 15 %", if_predicted([](G group) {
+        return fmt::format("{} / {} / {}", in_percent(group.within_5, 0), in_percent(group.within_10, 0),
+                           in_percent(group.within_15, 0));
+      }));
+  add("outside band", if_predicted([](G group) { return fmt::format("{}", group.predicted - group.within_band); }));
+  shown.insert(shown.end(), behind.begin(), behind.end());
+  std::ostringstream text;
+  study::table_of(groups, shown).write_markdown(text);
+  return text.str();
 }
 
 // None of a user's file.
@@ -49,23 +52,19 @@ std::string heading_text(const Validation& validation, const std::string& suite)
   return heading == nullptr ? suite : heading->title;
 }
 
+// A suite's groups follow each other.
 std::string groups_section(const Validation& validation) {
   std::string text;
-  std::vector<Row> rows;
-  std::string suite;
-  const auto flush = [&] {
-    if (rows.empty()) return;
+  const std::vector<Group> groups = groups_by_figure(validation);
+  for (auto begin = groups.begin(); begin != groups.end();) {
+    const std::string& suite = begin->suite;
+    const auto end = std::find_if(begin, groups.end(), [&suite](const Group& group) { return group.suite != suite; });
     text += fmt::format("\n### {}: {}\n\n", suite, study::markdown_text(heading_text(validation, suite)));
-    text += study::markdown_table(joined({"group", "figure", "role"}, metric_headings), rows);
-    rows.clear();
-  };
-  for (const Group& group : groups_by_figure(validation)) {
-    if (group.suite != suite) flush();
-    suite = group.suite;
-    rows.push_back(joined({study::markdown_text(group.name), group.figure, std::string(to_string(group.role))},
-                          metric_cells(metrics_of(group.cases))));
+    text += table_of_groups({begin, end}, {{{"group", "group", ""}, &Group::name},
+                                           {{"figure", "figure", ""}, &Group::figure},
+                                           {{"role", "role", ""}, &Group::role}});
+    begin = end;
   }
-  flush();
   return text;
 }
 
@@ -102,20 +101,17 @@ std::string accuracy_table(const Validation& validation) {
     return std::pair(group.role != calibrate::Role::predict, other_machine);
   };
   std::ranges::stable_sort(groups, {}, rank);
-  std::vector<Row> rows;
-  for (const Group& group : groups) {
-    Row row = joined({study::markdown_text(heading_text(validation, group.suite)), std::string(to_string(group.role))},
-                     metric_cells(metrics_of(group.cases)));
+  const auto best_rule = [](const Group& group) {
     const std::optional<Contest> hardest = hardest_contest(group);
-    row.push_back(!hardest ? ""
-                           : fmt::format("{} {} (c3sim {}) of {}", hardest->rule, in_percent(hardest->theirs),
-                                         in_percent(hardest->ours), hardest->cases));
-    rows.push_back(std::move(row));
-  }
-  Row headings = joined({"suite", "role"}, metric_headings);
-  headings.push_back("best simple rule, median %");
-  std::string text = study::markdown_table(headings, rows);
-  return text + "\n" + verdict(validation) + "\n";
+    if (!hardest) return std::string();
+    return fmt::format("{} {} (c3sim {}) of {}", hardest->rule, in_percent(hardest->theirs), in_percent(hardest->ours),
+                       hardest->cases);
+  };
+  const auto title = [&](const Group& group) { return heading_text(validation, group.suite); };
+  const std::string table =
+      table_of_groups(groups, {{{"suite", "suite", ""}, title}, {{"role", "role", ""}, &Group::role}},
+                      {{{"rule", "best simple rule, median %", ""}, best_rule}});
+  return table + "\n" + verdict(validation) + "\n";
 }
 
 std::string accuracy_page(const Validation& validation) {

@@ -3,16 +3,36 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "study/report/result_table.h"
 #include "study/uncertainty/ensemble.h"
-#include "validate/case.h"
+#include "validate/evaluation.h"
 
 namespace c3sim::validate {
+
+// The cases that have the same key, in the order in which keys first appear; a case of which `key_of` returns none is
+// in no group.
+template <class KeyOf>
+auto grouped(std::span<const Case> cases, const KeyOf& key_of) {
+  using Key = typename std::invoke_result_t<const KeyOf&, const Case&>::value_type;
+  std::vector<std::pair<Key, std::vector<const Case*>>> groups;
+  std::map<Key, std::size_t> places;
+  for (const Case& one : cases) {
+    const std::optional<Key> key = key_of(one);
+    if (!key) continue;
+    const auto [place, is_new] = places.emplace(*key, groups.size());
+    if (is_new) groups.push_back({*key, {}});
+    groups[place->second].second.push_back(&one);
+  }
+  return groups;
+}
 
 // Errors are relative, or in points where the figure is a share; both are fractions (0.05).
 struct Metrics {

@@ -6,14 +6,14 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
-#include "models/platform/interference.h"
 #include "study/report/statistics.h"
 #include "validate/cost.h"
 #include "validate/evaluation.h"
 #include "validate/metrics.h"
-#include "validate/simulators.h"
 
 namespace c3sim::validate {
 
@@ -21,6 +21,7 @@ namespace {
 
 using study::Cell;
 using study::Column;
+using study::Figure;
 using study::ResultTable;
 using study::Shown;
 using study::table_of;
@@ -40,28 +41,20 @@ constexpr std::array rules{NamedRule{"perfect overlap", "perfect", &Baselines::p
                            NamedRule{"constant factor", "constant", &Baselines::constant},
                            NamedRule{"whole waves", "waves", &Baselines::waves}};
 
-std::vector<Group> grouped(const Validation& validation, bool by_figure) {
+std::vector<Group> groups_of(const Validation& validation, bool by_figure) {
+  using Key = std::tuple<std::string, std::string, std::string, calibrate::Role>;
+  const auto key_of = [by_figure](const Case& one) -> std::optional<Key> {
+    if (!one.why_not_scored.empty()) return {};
+    if (!by_figure) return Key{suite_title(one.suite), "", "", one.role};
+    return Key{suite_title(one.suite), one.group, one.form().heading, one.role};
+  };
   std::vector<Group> groups;
-  std::map<std::tuple<std::string, std::string, std::string, calibrate::Role>, std::size_t> places;
-  for (const Case& one : validation.cases) {
-    if (!one.why_not_scored.empty()) continue;
-    Group group{suite_title(one.suite), "", "", one.role, {}};
-    if (by_figure) {
-      group.name = one.group;
-      group.figure = one.form().heading;
-    }
-    const auto [place, is_new] =
-        places.emplace(std::tuple{group.suite, group.name, group.figure, group.role}, groups.size());
-    if (is_new) groups.push_back(std::move(group));
-    groups[place->second].cases.push_back(&one);
+  for (auto& [key, members] : grouped(validation.cases, key_of)) {
+    const auto& [suite, name, figure, role] = key;
+    groups.push_back({metrics_of(members), suite, name, figure, role, std::move(members)});
   }
   return groups;
 }
-
-// What a group amounts to.
-struct Judged : Metrics {
-  const Group& group;
-};
 
 // In percent, of a group of which anything is predicted.
 auto of_predicted(double Metrics::*member) {
@@ -69,15 +62,15 @@ auto of_predicted(double Metrics::*member) {
 }
 
 // By suite and role, or also by group and figure.
-ResultTable table_of_groups(const Validation& validation, const std::vector<Group>& groups, bool by_figure) {
-  using M = const Judged&;
-  std::vector<Shown<Judged>> shown{{{"suite", "suite", ""}, [](M m) { return m.group.suite; }}};
+ResultTable table_of_groups(const Validation& validation, bool by_figure) {
+  using M = const Group&;
+  std::vector<Shown<Group>> shown{{{"suite", "suite", ""}, &Group::suite}};
   if (by_figure) {
-    shown.push_back({{"group", "group", ""}, [](M m) { return m.group.name; }});
-    shown.push_back({{"figure", "figure", ""}, [](M m) { return m.group.figure; }});
+    shown.push_back({{"group", "group", ""}, &Group::name});
+    shown.push_back({{"figure", "figure", ""}, &Group::figure});
   }
-  const std::vector<Shown<Judged>> metrics{
-      {{"role", "role", ""}, [](M m) { return m.group.role; }},
+  const std::vector<Shown<Group>> metrics{
+      {{"role", "role", ""}, &Group::role},
       {{"cases", "cases", ""}, &Metrics::cases},
       {{"not_predicted", "no prediction", ""}, [](M m) { return m.cases - m.predicted; }},
       {{"median_error_pct", "median", "%", 1}, of_predicted(&Metrics::median)},
@@ -101,9 +94,7 @@ ResultTable table_of_groups(const Validation& validation, const std::vector<Grou
                                                   : Cell();
                      }});
   }
-  std::vector<Judged> rows;
-  for (const Group& group : groups) rows.push_back({metrics_of(group.cases), group});
-  return table_of(rows, shown);
+  return table_of(groups_of(validation, by_figure), shown);
 }
 
 // Why a case has no verdict, or what it is.
@@ -114,12 +105,17 @@ std::string verdict_of(const Case& one) {
   return one.is_within_band() ? "within band" : "outside band";
 }
 
+std::vector<const Case*> cases_that(const Validation& validation, const std::function<bool(const Case&)>& meet) {
+  std::vector<const Case*> some;
+  for (const Case& one : validation.cases) {
+    if (meet(one)) some.push_back(&one);
+  }
+  return some;
+}
+
 ResultTable worst_table(const Validation& validation) {
   constexpr std::size_t most = 10;
-  std::vector<const Case*> cases;
-  for (const Case& one : validation.cases) {
-    if (one.is_scored()) cases.push_back(&one);
-  }
+  std::vector<const Case*> cases = cases_that(validation, &Case::is_scored);
   std::ranges::stable_sort(cases, std::ranges::greater{}, [](const Case* one) { return std::abs(one->error()); });
   if (cases.size() > most) cases.resize(most);
   return table_of(cases, shown_of_cases(validation, Readers::people));
@@ -127,11 +123,8 @@ ResultTable worst_table(const Validation& validation) {
 
 // Shown beside what is predicted, without an error.
 ResultTable unscored_table(const Validation& validation) {
-  std::vector<const Case*> cases;
-  for (const Case& one : validation.cases) {
-    if (!one.why_not_scored.empty()) cases.push_back(&one);
-  }
-  return table_of(cases, shown_of_cases(validation, Readers::people));
+  const auto is_unscored = [](const Case& one) { return !one.why_not_scored.empty(); };
+  return table_of(cases_that(validation, is_unscored), shown_of_cases(validation, Readers::people));
 }
 
 std::string deviation_of(const Validation& validation, const Claim& claim) {
@@ -194,109 +187,6 @@ ResultTable choice_table(const Validation& validation) {
        {{"always_worst_regret_pct", "worst", "%", 1}, [](C c) { return c.trivial.worst_regret * percent; }}});
 }
 
-ResultTable cost_table(const Validation& validation) {
-  using C = const Cost&;
-  constexpr double microseconds = 1e6;
-  // Either side of a pair of measured and predicted, as a share.
-  const auto stretch = [](std::optional<Beside> CostOfRun::*operation, double Beside::*side) {
-    return [operation, side](C cost) {
-      const std::optional<Beside> mean = cost.mean_stretch(operation);
-      return mean ? Cell((*mean).*side * percent) : Cell();
-    };
-  };
-  const auto wall = [](double Beside::*side) {
-    return [side](C cost) { return cost.walls() > 0 ? Cell(cost.wall().*side * microseconds) : Cell(); };
-  };
-  const auto end = [](double study::Interval::*side) {
-    return [side](C cost) {
-      const std::optional<study::Interval> interval = cost.ratio_interval();
-      return interval ? Cell((*interval).*side) : Cell();
-    };
-  };
-  std::vector<Shown<Cost>> shown{
-      {{"suite", "suite", ""}, [](C cost) { return suite_title(cost.suite); }},
-      {{"group", "group", ""}, &Cost::name},
-      {{"role", "role", ""}, &Cost::role},
-      {{"walls", "walls", ""}, &Cost::walls},
-      {{"cost_us", "cost, measured", "us", 0}, wall(&Beside::measured)},
-      {{"predicted_cost_us", "predicted", "us", 0}, wall(&Beside::predicted)},
-      {{"ratio", "ratio", "", 2}, &Cost::ratio},
-      {{"ratio_low", "90 % from", "", 2}, end(&study::Interval::low)},
-      {{"ratio_high", "to", "", 2}, end(&study::Interval::high)},
-      {{"gemm_longer_pct", "GEMM longer, measured", "%", 1}, stretch(&CostOfRun::gemm, &Beside::measured)},
-      {{"predicted_gemm_longer_pct", "predicted", "%", 1}, stretch(&CostOfRun::gemm, &Beside::predicted)},
-      {{"collective_longer_pct", "collective longer, measured", "%", 1},
-       stretch(&CostOfRun::collective, &Beside::measured)},
-      {{"predicted_collective_longer_pct", "predicted", "%", 1}, stretch(&CostOfRun::collective, &Beside::predicted)}};
-  if (std::ranges::any_of(validation.cases, [](const Case& one) { return one.cost_unprobed.has_value(); })) {
-    const auto behind =
-        std::ranges::find(shown, std::string("ratio_high"), [](const auto& one) { return one.column.key; });
-    shown.insert(std::next(behind), {{"ratio_without_probes", "ratio without probes", "", 2}, &Cost::ratio_unprobed});
-  }
-  return table_of<Cost>(costs_of(validation.cases), shown);
-}
-
-// Run by run.
-ResultTable cost_run_table(const Validation& validation) {
-  struct Row {
-    const Cost* cost;
-    const CostOfRun* run;
-  };
-  constexpr double microseconds = 1e6;
-  const std::vector<Cost> costs = costs_of(validation.cases);
-  std::vector<Row> rows;
-  for (const Cost& cost : costs) {
-    if (!cost.is_of_a_group()) continue;
-    for (const CostOfRun& run : cost.runs) rows.push_back({&cost, &run});
-  }
-  using R = const Row&;
-  const auto either = [](std::optional<Beside> CostOfRun::*of, double Beside::*side, double scale) {
-    return [=](R row) {
-      const std::optional<Beside>& both = row.run->*of;
-      return both ? Cell((*both).*side * scale) : Cell();
-    };
-  };
-  return table_of<Row>(
-      rows,
-      {{{"suite", "suite", ""}, [](R row) { return suite_title(row.cost->suite); }},
-       {{"group", "group", ""}, [](R row) { return row.cost->group; }},
-       {{"role", "role", ""}, [](R row) { return row.cost->role; }},
-       {{"where", "where", ""}, [](R row) { return row.run->where; }},
-       {{"run", "run", ""}, [](R row) { return row.run->what; }},
-       {{"cost_us", "cost, measured", "us", 1}, either(&CostOfRun::wall, &Beside::measured, microseconds)},
-       {{"predicted_cost_us", "predicted", "us", 1}, either(&CostOfRun::wall, &Beside::predicted, microseconds)},
-       {{"gemm_longer_pct", "GEMM longer, measured", "%", 1}, either(&CostOfRun::gemm, &Beside::measured, percent)},
-       {{"predicted_gemm_longer_pct", "predicted", "%", 1}, either(&CostOfRun::gemm, &Beside::predicted, percent)},
-       {{"collective_longer_pct", "collective longer, measured", "%", 1},
-        either(&CostOfRun::collective, &Beside::measured, percent)},
-       {{"predicted_collective_longer_pct", "predicted", "%", 1},
-        either(&CostOfRun::collective, &Beside::predicted, percent)}});
-}
-
-// Of the predicted cost of groups, what each mechanism makes; empty where nobody asked.
-ResultTable cost_part_table(const Validation& validation) {
-  using C = const Cost&;
-  constexpr double microseconds = 1e6;
-  std::vector<Cost> costs = costs_of(validation.cases);
-  std::erase_if(costs, [](C cost) { return cost.parts().empty() || cost.wall().predicted <= 0.0; });
-  const auto share = [](C cost, double part) { return Cell(part / cost.wall().predicted * percent); };
-  std::vector<Shown<Cost>> shown{
-      {{"suite", "suite", ""}, [](C cost) { return suite_title(cost.suite); }},
-      {{"group", "group", ""}, &Cost::name},
-      {{"role", "role", ""}, &Cost::role},
-      {{"predicted_cost_us", "cost, predicted", "us", 0}, [](C cost) { return cost.wall().predicted * microseconds; }}};
-  for (std::size_t i = 0; i < models::sharing_mechanisms.size(); ++i) {
-    const std::string name(to_string(models::sharing_mechanisms[i]));
-    shown.push_back({{name + "_pct", name, "%", 1}, [i, share](C cost) { return share(cost, cost.parts()[i]); }});
-  }
-  shown.push_back({{"rest_pct", "rest", "%", 1}, [share](C cost) {
-                     double rest = cost.wall().predicted;
-                     for (const double part : cost.parts()) rest -= part;
-                     return share(cost, rest);
-                   }});
-  return table_of<Cost>(costs, shown);
-}
-
 ResultTable gap_table(const Validation& validation) {
   using G = const Gap&;
   return table_of<Gap>(validation.gaps,
@@ -308,25 +198,23 @@ ResultTable gap_table(const Validation& validation) {
                         {{"decides", "what would decide", "", 2, false}, [](G gap) { return gap.deviation.decides; }}});
 }
 
-// The cases of one role of a table that its suite says something about, and what they amount to.
-struct JudgedTable : Metrics {
-  const DescribedTable& table;
-  calibrate::Role role;
-  std::vector<const Case*> cases;
-};
-
-std::vector<JudgedTable> judged_tables(const Validation& validation) {
-  std::vector<JudgedTable> judged;
-  for (std::size_t i = 0; i < validation.tables.size(); ++i) {
-    std::map<calibrate::Role, std::vector<const Case*>> by_role;
-    for (const Case& one : validation.cases) {
-      if (one.table == static_cast<int>(i) && one.why_not_scored.empty()) by_role[one.role].push_back(&one);
-    }
-    for (auto& [role, cases] : by_role) {
-      judged.push_back({metrics_of(cases), validation.tables[i], role, std::move(cases)});
-    }
+// By table that its suite says something about, and by role.
+std::vector<Group> groups_by_table(const Validation& validation) {
+  using Key = std::pair<int, calibrate::Role>;
+  const auto key_of = [&validation](const Case& one) -> std::optional<Key> {
+    // The part of a validation that is of one suite has cases, and no tables.
+    const bool is_described = one.table >= 0 && std::cmp_less(one.table, validation.tables.size());
+    if (!is_described || !one.why_not_scored.empty()) return {};
+    return Key{one.table, one.role};
+  };
+  auto by_key = grouped(validation.cases, key_of);
+  std::ranges::sort(by_key, {}, &decltype(by_key)::value_type::first);
+  std::vector<Group> groups;
+  for (auto& [key, members] : by_key) {
+    const DescribedTable& table = validation.tables[static_cast<std::size_t>(key.first)];
+    groups.push_back({metrics_of(members), table.suite, "", "", key.second, std::move(members), &table});
   }
-  return judged;
+  return groups;
 }
 
 // The median, over the cases measured more than once, of half the width of what repetitions gave.
@@ -339,25 +227,100 @@ std::optional<double> noise_of(std::span<const Case* const> cases) {
 }
 
 ResultTable described_table(const Validation& validation) {
-  using J = const JudgedTable&;
-  const auto about = [](std::string TableAbout::*member) { return [member](J j) { return j.table.about.*member; }; };
-  return table_of<JudgedTable>(
-      judged_tables(validation),
-      {{{"suite", "suite", "", 2, false}, [](J j) { return suite_title(j.table.suite); }},
+  using G = const Group&;
+  const auto about = [](std::string TableAbout::*member) { return [member](G g) { return g.table->about.*member; }; };
+  return table_of<Group>(
+      groups_by_table(validation),
+      {{{"suite", "suite", "", 2, false}, [](G g) { return suite_title(g.suite); }},
        {{"what", "what was measured", ""}, about(&TableAbout::what)},
        {{"machine", "machine", ""}, about(&TableAbout::machine)},
        {{"protocol", "protocol", "", 2, false}, about(&TableAbout::protocol)},
-       {{"role", "role", ""}, &JudgedTable::role},
-       {{"cases", "values", ""}, [](J j) { return j.cases.size(); }},
-       {{"noise_pct", "repetitions differ by", "%", 1}, [](J j) { return cell(noise_of(j.cases), percent); }},
+       {{"role", "role", ""}, &Group::role},
+       {{"cases", "values", ""}, &Group::cases},
+       {{"noise_pct", "repetitions differ by", "%", 1}, [](G g) { return cell(noise_of(g.members), percent); }},
        {{"median_error_pct", "median", "%", 1}, of_predicted(&Metrics::median)},
        {{"p90_error_pct", "p90", "%", 1}, of_predicted(&Metrics::p90)},
        {{"bias_pct", "bias", "%", 1}, of_predicted(&Metrics::bias)},
        {{"others", "others publish", ""}, about(&TableAbout::others)},
        {{"fitted", "fitted to it", "", 2, false},
-        [](J j) { return j.role == calibrate::Role::calibrate ? j.table.about.fitted : std::string(); }},
+        [](G g) { return g.role == calibrate::Role::calibrate ? g.table->about.fitted : std::string(); }},
        {{"command", "command", "", 2, false},
-        [](J j) { return fmt::format("c3sim validate {} --case {}", j.table.suite, j.table.file); }}});
+        [](G g) { return fmt::format("c3sim validate {} --case {}", g.suite, g.table->file); }}});
+}
+
+constexpr auto all = "all";
+
+// Means and quantiles of one kind of time are told together.
+std::string_view family_of(Figure figure) {
+  switch (figure) {
+    case Figure::first_token:
+    case Figure::first_token_median:
+    case Figure::first_token_p90:
+    case Figure::first_token_p99:
+      return study::form_of(Figure::first_token).heading;
+    case Figure::per_token:
+    case Figure::per_token_median:
+    case Figure::per_token_p99:
+      return study::form_of(Figure::per_token).heading;
+    case Figure::end_to_end:
+    case Figure::end_to_end_median:
+    case Figure::end_to_end_p90:
+    case Figure::end_to_end_p99:
+      return study::form_of(Figure::end_to_end).heading;
+    default:
+      return study::form_of(figure).heading;
+  }
+}
+
+std::string model_of(const Case& one) {
+  const auto* const serving = std::get_if<study::ServeTrial>(&one.trial);
+  return serving == nullptr ? one.group : serving->question.model;
+}
+
+struct Errors {
+  std::vector<double> ours;
+  std::map<std::string, std::vector<double>> theirs;
+
+  void add(const Case& one) {
+    ours.push_back(std::abs(one.error()));
+    for (const auto& [name, value] : one.others) theirs[name].push_back(std::abs(one.error_of(value)));
+  }
+};
+
+// Other simulators beside c3sim: for each figure that others predicted, of all cases, of each model and of each load,
+// median errors, in percent. That of another simulator is over the cases that it predicts, beside how many these are;
+// c3sim's over all.
+ResultTable simulators_table(const Validation& validation) {
+  // By figure, then what the row is of: everything first.
+  std::map<std::tuple<std::string, int, std::string>, Errors> rows;
+  std::set<std::string> names;
+  for (const Case& one : validation.cases) {
+    if (one.others.empty() || !one.is_scored()) continue;
+    const std::string family(family_of(one.figure));
+    rows[{family, 0, all}].add(one);
+    rows[{family, 1, model_of(one)}].add(one);
+    rows[{family, 2, one.group}].add(one);
+    for (const auto& [name, value] : one.others) names.insert(name);
+  }
+  std::vector<Column> columns{
+      {"figure", "figure", ""}, {"of", "of", ""}, {"cases", "values", ""}, {"c3sim_pct", "c3sim", "%", 1}};
+  for (const std::string& name : names) {
+    columns.push_back({name + "_pct", name, "%", 1});
+    columns.push_back({name + "_cases", "of", ""});
+  }
+  ResultTable table(std::move(columns));
+  for (const auto& [key, errors] : rows) {
+    std::vector<Cell> cells{std::get<0>(key), std::get<2>(key), static_cast<std::int64_t>(errors.ours.size()),
+                            percent * study::median(errors.ours)};
+    for (const std::string& name : names) {
+      const auto known = errors.theirs.find(name);
+      const bool none = known == errors.theirs.end();
+      cells.push_back(none ? Cell() : Cell(percent * study::median(known->second)));
+      cells.push_back(none ? Cell() : Cell(static_cast<std::int64_t>(known->second.size())));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table;
 }
 
 Cell took(double seconds) { return seconds > 0.0 ? Cell(seconds * 1e6) : Cell(); }
@@ -438,10 +401,8 @@ std::string left_out_words(const Validation& validation) {
 
 }  // namespace
 
-std::string suite_title(const std::string& suite) { return suite.empty() ? "your files" : suite; }
-
-std::vector<Group> groups_by_suite(const Validation& validation) { return grouped(validation, false); }
-std::vector<Group> groups_by_figure(const Validation& validation) { return grouped(validation, true); }
+std::vector<Group> groups_by_suite(const Validation& validation) { return groups_of(validation, false); }
+std::vector<Group> groups_by_figure(const Validation& validation) { return groups_of(validation, true); }
 
 std::vector<Shown<Case>> shown_of_cases(const Validation& validation, Readers readers) {
   const auto in_unit = [](auto of) {
@@ -483,13 +444,14 @@ std::vector<Shown<Case>> shown_of_cases(const Validation& validation, Readers re
 }
 
 std::vector<Contest> contests_of(const Validation& validation) {
+  using Key = std::tuple<std::string, std::string, std::string, std::string>;
+  const auto key_of = [](const Case& one) -> std::optional<Key> {
+    if (!one.why_not_scored.empty()) return {};
+    return Key{suite_title(one.suite), operation_of(one), strategy_of(one), one.form().heading};
+  };
+  auto groups = grouped(validation.cases, key_of);
+  std::ranges::sort(groups, {}, &decltype(groups)::value_type::first);
   std::vector<Contest> contests;
-  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::vector<const Case*>> groups;
-  for (const Case& one : validation.cases) {
-    if (!one.why_not_scored.empty()) continue;
-    groups[{suite_title(one.suite), operation_of(one), strategy_of(one), std::string(one.form().heading)}].push_back(
-        &one);
-  }
   for (const auto& [key, cases] : groups) {
     Contest contest;
     std::tie(contest.suite, contest.operation, contest.strategy, contest.figure) = key;
@@ -499,7 +461,7 @@ std::vector<Contest> contests_of(const Validation& validation) {
 }
 
 std::optional<Contest> hardest_contest(const Group& group) {
-  const std::vector<Contest> contests = contests_on(group.cases);
+  const std::vector<Contest> contests = contests_on(group.members);
   const auto hardest = std::ranges::min_element(contests, {}, &Contest::theirs);
   return hardest == contests.end() ? std::nullopt : std::optional(*hardest);
 }
@@ -556,14 +518,14 @@ study::Results report(const Validation& validation) {
     results.tables.push_back({key, title, std::move(table), in_text && has_rows});
   };
   add("cases", "Cases", table_of(validation.cases, shown_of_cases(validation, Readers::programs)), false);
-  add("suites", "Errors by suite", table_of_groups(validation, groups_by_suite(validation), false));
+  add("suites", "Errors by suite", table_of_groups(validation, false));
   add("tables", "Tables of others", described_table(validation));
   add("simulators", "Beside other simulators, median errors (c3sim knows part of the load from these runs)",
       simulators_table(validation));
-  add("costs", "What running at once costs", cost_table(validation));
-  add("cost_parts", "What makes the predicted cost", cost_part_table(validation));
-  add("cost_runs", "What running at once costs, run by run", cost_run_table(validation), false);
-  add("groups", "Errors by group", table_of_groups(validation, groups_by_figure(validation), true), false);
+  add("costs", "What running at once costs", cost_table(validation.cases));
+  add("cost_parts", "What makes the predicted cost", cost_part_table(validation.cases));
+  add("cost_runs", "What running at once costs, run by run", cost_run_table(validation.cases), false);
+  add("groups", "Errors by group", table_of_groups(validation, true), false);
   add("baselines", "Beside simple rules", baseline_table(validation), false);
   add("choices", "Choices among measured alternatives", choice_table(validation));
   add("claims", "Claims of papers", claim_table(validation));

@@ -16,18 +16,15 @@
 
 namespace c3sim::validate {
 
-inline constexpr double percent = 100.0;  // as which people are told shares
-
-// What people call a suite: the user's own files have no name.
-std::string suite_title(const std::string& suite);
-
-// Cases that are told as one: of a suite, or of a group and figure within one; calibrate and predict apart.
-struct Group {
+// Cases that are told as one, and what they amount to: of a suite, of a group and figure within one, or of a table that
+// the suite says something about; calibrate and predict apart.
+struct Group : Metrics {
   std::string suite;
   std::string name;    // of the group; empty: the whole suite
   std::string figure;  // heading; empty: all
   calibrate::Role role = calibrate::Role::unlisted;
-  std::vector<const Case*> cases;
+  std::vector<const Case*> members;
+  const DescribedTable* table = nullptr;
 };
 std::vector<Group> groups_by_suite(const Validation& validation);
 std::vector<Group> groups_by_figure(const Validation& validation);

@@ -44,19 +44,17 @@ SuiteTable read_suite_table(sim::Section section, const calibrate::Reader& reade
       for (const std::string& assignment : section.texts("set")) table.format.assignments.emplace_back(assignment);
     }
   } else {
-    std::vector<std::string> known;
-    for (const calibrate::TableFormat& other : reader.tables()) known.push_back(other.name);
-    section.fault("format", "no form of that name is known" + sim::name_hint(name, known));
+    section.fault("format", "no form of that name is known" +
+                                sim::name_hint(name, reader.tables(), &calibrate::TableFormat::name));
   }
   return table;
 }
 
 std::vector<std::string> read_claims_of(sim::Section& root, std::span<const std::string> papers) {
   std::vector<std::string> claims = root.names("claims");
-  const std::vector<std::string> known(papers.begin(), papers.end());
   for (const std::string& name : claims) {
-    if (std::ranges::find(known, name) == known.end()) {
-      root.fault("claims", "nothing predicts claims of '" + name + "'" + sim::name_hint(name, known));
+    if (std::ranges::find(papers, name) == papers.end()) {
+      root.fault("claims", "nothing predicts claims of '" + name + "'" + sim::name_hint(name, papers));
     }
   }
   return claims;
@@ -100,15 +98,12 @@ std::vector<Suite> suites_named(const Library& library, std::span<const std::str
                                 const calibrate::Reader& reader) {
   std::vector<Suite> suites = read_suites(library, reader);
   if (names.empty()) return suites;
-  std::vector<std::string> known;
-  known.reserve(suites.size());
-  for (const Suite& suite : suites) known.push_back(suite.name);
   std::vector<sim::Fault> faults;
   for (const std::string& name : names) {
-    if (std::ranges::find(known, name) == known.end()) {
-      faults.push_back(
-          {"SUITE|FILE", "", "'" + name.substr(0, 80) + "' is no suite and no file" + sim::name_hint(name, known)});
-    }
+    if (std::ranges::find(suites, name, &Suite::name) != suites.end()) continue;
+    faults.push_back(
+        {"SUITE|FILE", "",
+         "'" + name.substr(0, 80) + "' is no suite and no file" + sim::name_hint(name, suites, &Suite::name)});
   }
   if (!faults.empty()) throw sim::ConfigError(std::move(faults));
   std::erase_if(suites, [names](const Suite& suite) { return std::ranges::find(names, suite.name) == names.end(); });

@@ -9,7 +9,6 @@
 #include "calibrate/readers/screen.h"
 #include "study/run/parallel.h"
 #include "validate/claim.h"
-#include "validate/deviation.h"
 #include "validate/metrics.h"
 #include "validate/suite.h"
 

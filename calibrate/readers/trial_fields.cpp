@@ -310,6 +310,10 @@ std::vector<std::string_view> fields_of(std::string_view kind) {
 }
 
 study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<sim::Fault>& faults) {
+  if (std::ranges::find(kinds, kind, &Kind::name) == kinds.end()) {
+    faults.push_back({"trial", {}, study::in_quotes(kind) + " is no trial" + sim::name_hint(kind, kinds, &Kind::name)});
+    return {};
+  }
   Fields shaped = fields;
   for (const auto& [field, name, meaning] : other_names) {
     if (const auto said = shaped.find(field); said != shaped.end() && said->second == name) said->second = meaning;

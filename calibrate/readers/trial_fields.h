@@ -21,7 +21,8 @@ std::vector<std::string_view> trial_kinds();
 std::vector<std::string_view> fields_of(std::string_view kind);
 
 // The trial; `faults` gets all that is wrong with the fields, each where its field is named, and the trial is then
-// worthless: "bytes", "is missing: 1B to 1TiB are accepted". The kind and the names of the fields are known ones.
+// worthless: "bytes", "is missing: 1B to 1TiB are accepted". A kind that is not known is a fault of "trial"; the names
+// of the fields are known ones.
 study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<sim::Fault>& faults);
 
 }  // namespace c3sim::calibrate

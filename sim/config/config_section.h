@@ -1,6 +1,7 @@
 // A map of a configuration, read key by key with the dimension and the limits that each value must have.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "sim/config/config_text.h"
 #include "sim/config/config_tree.h"
+#include "sim/config/nearest_name.h"
 #include "sim/config/quantity_text.h"
 #include "sim/units.h"
 
@@ -78,6 +80,9 @@ class Section {
   template <class T>
   T choice(std::string_view key, std::span<const std::pair<std::string_view, T>> options,
            std::optional<T> fallback = {});
+  // A list of such names, each once.
+  template <class T>
+  std::vector<T> choices(std::string_view key, std::span<const std::pair<std::string_view, T>> options);
 
   // Lists of values; every element lies within the limits.
   std::vector<double> numbers(std::string_view key, double low, double high);
@@ -134,6 +139,23 @@ T Section::choice(std::string_view key, std::span<const std::pair<std::string_vi
   for (const auto& [option, value] : options) names.emplace_back(option);
   const std::size_t chosen = choose(key, names, !fallback.has_value(), options.size());
   return chosen == options.size() ? *fallback : options[chosen].second;
+}
+
+template <class T>
+std::vector<T> Section::choices(std::string_view key, std::span<const std::pair<std::string_view, T>> options) {
+  constexpr auto name_of = &std::pair<std::string_view, T>::first;
+  std::vector<T> chosen;
+  for (const std::string& name : names(key)) {
+    const auto found = std::ranges::find(options, name, name_of);
+    if (found == options.end()) {
+      fault(key, "'" + name + "' is not known" + name_hint(name, options, name_of));
+    } else if (std::ranges::count(chosen, found->second) > 0) {
+      fault(key, "'" + name + "' is named twice");
+    } else {
+      chosen.push_back(found->second);
+    }
+  }
+  return chosen;
 }
 
 }  // namespace c3sim::sim

@@ -47,22 +47,13 @@ StudyPair read_pair(sim::Section section, std::span<const NamedGemm> gemms) {
   return pair;
 }
 
-// The alternatives that a list names, each once.
 template <class T>
-std::vector<T> read_choices(sim::Section section, std::string_view key, const std::vector<sim::Choice<T>>& choices) {
-  const auto hint = [&](std::string_view name) { return sim::name_hint(name, choices, &sim::Choice<T>::first); };
-  std::vector<T> chosen;
-  for (const std::string& name : section.names(key)) {
-    const auto found = std::ranges::find(choices, name, &sim::Choice<T>::first);
-    if (found == choices.end()) {
-      section.fault(key, "'" + name + "' is not known" + hint(name));
-    } else if (std::ranges::count(chosen, found->second) > 0) {
-      section.fault(key, "'" + name + "' is named twice");
-    } else {
-      chosen.push_back(found->second);
-    }
+std::vector<T> read_some(sim::Section& section, std::string_view key) {
+  const std::vector<sim::Choice<T>> choices = sim::choices_of<T>();
+  std::vector<T> chosen = section.choices<T>(key, choices);
+  if (chosen.empty()) {
+    section.fault(key, "at least one is needed" + sim::name_hint("", choices, &sim::Choice<T>::first));
   }
-  if (chosen.empty()) section.fault(key, "at least one is needed" + hint(""));
   return chosen;
 }
 
@@ -198,8 +189,8 @@ C3Study read_c3_study(sim::Section root, const Testbed& testbed) {
   study.longer_by = root.number("longer_by", 1.0, 10.0, study.longer_by);
   study.splits = root.choice<Splits>("splits", sim::choices_of<Splits>(), study.splits);
   const std::vector<NamedGemm> gemms = read_gemms(root.section("gemms"));
-  study.collectives = read_choices(root, "collectives", sim::choices_of<models::CollectiveKind>());
-  study.strategies = read_choices(root, "strategies", sim::choices_of<Strategy>());
+  study.collectives = read_some<models::CollectiveKind>(root, "collectives");
+  study.strategies = read_some<Strategy>(root, "strategies");
   std::vector<sim::Section> pairs = root.list("pairs");
   if (pairs.size() > most_pairs) {
     root.fault("pairs", "at most " + std::to_string(most_pairs) + " pairs are accepted");

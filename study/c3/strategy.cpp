@@ -138,8 +138,7 @@ std::vector<CuPartition> partitions(Testbed& testbed, const Scenario& scenario, 
 
 LaunchOrder order_of(const Scenario& scenario, Strategy strategy, const models::PlatformSpec& platform) {
   if (strategy == Strategy::heuristic) return order_by_workgroups(scenario, platform);
-  const bool prioritised = strategy == Strategy::c3_sp || strategy == Strategy::c3_sp_rp;
-  return prioritised ? LaunchOrder::collective_first : LaunchOrder::gemm_first;
+  return launches_collective_first(strategy) ? LaunchOrder::collective_first : LaunchOrder::gemm_first;
 }
 
 }  // namespace
@@ -255,7 +254,7 @@ std::vector<std::string> reservation_warnings(Testbed& testbed, std::span<const 
                       to_string(result.strategy), platform.name));
       continue;
     }
-    const Strategy without = result.strategy == Strategy::c3_rp ? Strategy::c3_base : Strategy::c3_sp;
+    const Strategy without = *without_reservation(result.strategy);
     const C3Result bare = run_strategy(testbed, result.scenario, without);
     constexpr double worth_a_word = 1.01;
     if (sim::to_seconds(result.makespan) <= worth_a_word * sim::to_seconds(bare.makespan)) continue;

@@ -11,7 +11,6 @@ namespace c3sim::study {
 namespace {
 
 using models::all_mechanisms;
-constexpr std::size_t mechanisms = all_mechanisms.size();
 
 std::vector<sim::Time> durations(Testbed& testbed, std::span<const NamedRun> runs) {
   std::vector<sim::Time> times;
@@ -50,6 +49,7 @@ std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std:
     times[machine] = durations(testbed, runs);
   });
 
+  std::vector<std::vector<sim::Time>> parts = parts_of(times);
   Testbed in_loop(looping(platform));
   std::vector<Slowdown> slowdowns;
   std::size_t place = 0;  // among the operations of all runs
@@ -62,8 +62,7 @@ std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std:
       slowdown.operation = operation.name;
       slowdown.alone = in_loop.alone(operation.work, {}, operation.gpus);
       slowdown.together = times[0][index];
-      const auto on_machine = [&times, index](std::size_t machine) { return times[machine][index]; };
-      for (std::size_t i = 0; i < mechanisms; ++i) slowdown.parts[i] = part_of(i, mechanisms, on_machine);
+      slowdown.parts = std::move(parts[index]);
     }
   }
   return slowdowns;
@@ -77,7 +76,7 @@ ResultTable slowdown_table(std::span<const Slowdown> slowdowns) {
       {{"alone_us", "in a loop", "us", 1}, &Slowdown::alone},
       {{"together_us", "together", "us", 1}, &Slowdown::together},
       {{"slowdown_percent", "slowdown", "%", 1}, [](S s) { return s.percent(s.together - s.alone); }}};
-  for (std::size_t i = 0; i < mechanisms; ++i) {
+  for (std::size_t i = 0; i < all_mechanisms.size(); ++i) {
     const std::string name(to_string(all_mechanisms[i]));
     shown.push_back({{name + "_percent", name, "%", 1}, [i](S s) { return s.percent(s.parts[i]); }});
   }

@@ -2,7 +2,6 @@
 // of work before and over the mechanisms of interference, by runs on machines that are without some of them.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -23,23 +22,30 @@ namespace c3sim::study {
 // What machines are to be without for that: [k] the first k mechanisms, [all.size() + k] the last k. The last of the
 // first series, without all, ends the second one too.
 std::vector<std::span<const models::Mechanism>> left_out_in_turn(std::span<const models::Mechanism> all);
-// The part of a mechanism, by its place among `all` of them, in a quantity that `on_machine` tells by the place among
-// those machines.
-template <class OnMachine>
-auto part_of(std::size_t mechanism, std::size_t all, const OnMachine& on_machine) {
-  const auto without_last = [&](std::size_t k) { return on_machine(k == 0 || k == all ? k : all + k); };
-  const auto forwards = on_machine(mechanism) - on_machine(mechanism + 1);
-  const auto backwards = without_last(all - mechanism - 1) - without_last(all - mechanism);
-  return (forwards + backwards) / 2;
+// Of each quantity the part that each mechanism has in it, in their order; `quantities` tells of each of those
+// machines, in their order, every quantity.
+template <class Quantity>
+std::vector<std::vector<Quantity>> parts_of(const std::vector<std::vector<Quantity>>& quantities) {
+  const std::size_t all = quantities.size() / 2;  // mechanisms
+  const auto without_last = [all](std::size_t k) { return k == 0 || k == all ? k : all + k; };
+  std::vector<std::vector<Quantity>> parts(quantities.front().size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t k = 0; k < all; ++k) {
+      const Quantity forwards = quantities[k][i] - quantities[k + 1][i];
+      const Quantity backwards = quantities[without_last(all - k - 1)][i] - quantities[without_last(all - k)][i];
+      parts[i].push_back((forwards + backwards) / 2);
+    }
+  }
+  return parts;
 }
 
 // How much slower one operation of a run is, and by which mechanisms.
 struct Slowdown {
   std::string run;
   std::string operation;
-  sim::Time alone{0};     // in a loop, with the node, and all of its CUs, to itself
-  sim::Time together{0};  // from its start to its end in the run
-  std::array<sim::Time, models::all_mechanisms.size()> parts{};
+  sim::Time alone{0};            // in a loop, with the node, and all of its CUs, to itself
+  sim::Time together{0};         // from its start to its end in the run
+  std::vector<sim::Time> parts;  // by mechanism
 
   // What is left without any mechanism: the order of launches.
   sim::Time rest() const;

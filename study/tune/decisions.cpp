@@ -50,94 +50,83 @@ std::vector<int> channel_counts(models::CollectiveKind kind, const models::Platf
 }
 
 // By engines, of every variant that there is for the collective.
-std::vector<CollectiveChoice> engine_choices(models::CollectiveKind kind) {
-  std::vector<CollectiveChoice> choices;
+std::vector<Scenario> scenarios_by_engines(const Scenario& scenario) {
+  std::vector<Scenario> scenarios;
   for (const models::SdmaPlan& plan : models::sdma_plans()) {
-    if (std::ranges::find(plan.kinds, kind) == plan.kinds.end()) continue;
+    if (std::ranges::find(plan.kinds, scenario.collective) == plan.kinds.end()) continue;
     for (const bool prelaunch : {false, true}) {
-      choices.push_back({.backend = models::Backend::sdma, .variant = plan.variant, .prelaunch = prelaunch});
+      Scenario& one = scenarios.emplace_back(scenario);
+      one.variant = plan.variant;
+      one.prelaunch = prelaunch;
     }
   }
-  return choices;
+  return scenarios;
 }
 
-std::string name_of(const CollectiveChoice& choice) {
-  if (choice.by_engines()) {
-    return fmt::format("engines_{}{}", to_string(choice.variant), choice.prelaunch ? "_prelaunched" : "");
+// `kernels` is what it is called where kernels carry the collective.
+std::string name_of(const C3Trial& trial, std::string_view kernels) {
+  const Scenario& scenario = trial.scenario;
+  std::string name(kernels);
+  if (on_copy_engines(trial.strategy)) {
+    name = fmt::format("engines_{}{}", to_string(scenario.variant), scenario.prelaunch ? "_prelaunched" : "");
   }
-  return choice.channels ? fmt::format("kernels_{}_channels", *choice.channels) : "kernels";
-}
-
-std::string name_of(const PairChoice& choice) {
-  if (!choice.at_once) return "serial";
-  std::string name = choice.collective.by_engines()            ? name_of(choice.collective)
-                     : choice.order == LaunchOrder::gemm_first ? "gemm_first"
-                                                               : "collective_first";
-  if (choice.collective.channels) name += fmt::format("_{}_channels", *choice.collective.channels);
-  if (choice.reserved > 0) name += fmt::format("_{}_cus_kept", choice.reserved);
+  if (scenario.channels) name += fmt::format("_{}_channels", *scenario.channels);
+  if (scenario.reserved) name += fmt::format("_{}_cus_kept", *scenario.reserved);
   return name;
 }
 
-// What strategies of ConCCL choose, beside how many CUs are kept. Those that search or decide are missing.
-struct StrategyChoice {
-  Strategy strategy;
-  PairChoice choice;
-  bool reserves = false;
-};
-constexpr std::array strategy_choices_of_pairs{
-    StrategyChoice{Strategy::serial, {}},
-    StrategyChoice{Strategy::c3_base, {.at_once = true}},
-    StrategyChoice{Strategy::c3_rp, {.at_once = true}, true},
-    StrategyChoice{Strategy::c3_sp, {.at_once = true, .order = LaunchOrder::collective_first}},
-    StrategyChoice{Strategy::c3_sp_rp, {.at_once = true, .order = LaunchOrder::collective_first}, true},
-    StrategyChoice{Strategy::conccl, {.at_once = true, .collective = {.backend = models::Backend::sdma}}},
-    StrategyChoice{Strategy::conccl_rp, {.at_once = true, .collective = {.backend = models::Backend::sdma}}, true},
-};
-const StrategyChoice* find_choice(Strategy strategy) {
-  const auto* const found = std::ranges::find(strategy_choices_of_pairs, strategy, &StrategyChoice::strategy);
-  return found == strategy_choices_of_pairs.end() ? nullptr : found;
+C3Trial sized(C3Trial trial, const Sizes& sizes) {
+  trial.scenario.gemm = sizes.gemm;
+  trial.scenario.bytes = sizes.bytes;
+  return trial;
 }
 
-Schedule schedule_of(models::CollectiveKind kind, const Sizes& sizes, const PairChoice& choice,
-                     const models::PlatformSpec& platform) {
-  const CuPartition cus = reserve(platform, choice.reserved);
+models::CollectiveSpec collective_of(const C3Trial& trial, const Sizes& sizes, const models::PlatformSpec& platform) {
+  return collective_of(sized(trial, sizes).scenario, trial.strategy, platform);
+}
+
+Schedule schedule_of(const C3Trial& trial, const Sizes& sizes, const models::PlatformSpec& platform) {
+  const CuPartition cus = reserve(platform, trial.scenario.reserved.value_or(0));
   Operation gemm = operation_of(sizes.gemm, cus.gemm, "compute");
   Operation collective =
-      operation_of(choice.collective.spec(kind, sizes.bytes, platform),
-                   choice.collective.by_engines() ? models::CuMask{} : cus.collective, "communication");
-  if (choice.order == LaunchOrder::gemm_first) return {std::move(gemm), std::move(collective)};
-  return {std::move(collective), std::move(gemm)};
+      operation_of(collective_of(trial, sizes, platform),
+                   on_copy_engines(trial.strategy) ? models::CuMask{} : cus.collective, "communication");
+  if (launches_collective_first(trial.strategy)) return {std::move(collective), std::move(gemm)};
+  return {std::move(gemm), std::move(collective)};
 }
 
-Alternative pair_alternative(models::CollectiveKind kind, const PairChoice& choice) {
+Alternative pair_alternative(const C3Trial& trial) {
+  const bool is_serial = trial.strategy == Strategy::serial;
   const auto is_possible = [=](const Testbed& testbed, const Sizes& sizes) {
-    const models::CollectiveSpec spec = choice.collective.spec(kind, sizes.bytes, testbed.platform());
-    return testbed.why_impossible(spec).empty() && testbed.why_impossible(sizes.gemm).empty();
+    return testbed.why_impossible(collective_of(trial, sizes, testbed.platform())).empty() &&
+           testbed.why_impossible(sizes.gemm).empty();
   };
   // Each operation alone, on the CUs that it gets: what is beside it can only cost it time.
   const auto bound = [=](Testbed& testbed, const Sizes& sizes) {
-    const Schedule schedule = schedule_of(kind, sizes, choice, testbed.platform());
+    const Schedule schedule = schedule_of(trial, sizes, testbed.platform());
     const sim::Time one = testbed.alone_by_turns(schedule[0].work, schedule[0].mask);
     const sim::Time other = testbed.alone_by_turns(schedule[1].work, schedule[1].mask);
-    return choice.at_once ? std::max(one, other) : one + other;
+    return is_serial ? one + other : std::max(one, other);
   };
   const auto time = [=](Testbed& testbed, const Sizes& sizes) {
-    if (!choice.at_once) return bound(testbed, sizes);
-    return testbed.run(schedule_of(kind, sizes, choice, testbed.platform())).makespan();
+    if (is_serial) return bound(testbed, sizes);
+    return testbed.run(schedule_of(trial, sizes, testbed.platform())).makespan();
   };
-  return {name_of(choice), choice, is_possible, bound, time};
+  const bool collective_first = launches_collective_first(trial.strategy);
+  const char* const kernels = is_serial ? "serial" : collective_first ? "collective_first" : "gemm_first";
+  return {name_of(trial, kernels), trial, is_possible, bound, time};
 }
 
-Alternative collective_alternative(models::CollectiveKind kind, const CollectiveChoice& choice) {
+Alternative collective_alternative(const C3Trial& trial) {
   const auto is_possible = [=](const Testbed& testbed, const Sizes& sizes) {
-    return testbed.why_impossible(choice.spec(kind, sizes.bytes, testbed.platform())).empty();
+    return testbed.why_impossible(collective_of(trial, sizes, testbed.platform())).empty();
   };
   const auto time = [=](Testbed& testbed, const Sizes& sizes) {
-    models::CollectiveSpec spec = choice.spec(kind, sizes.bytes, testbed.platform());
+    models::CollectiveSpec spec = collective_of(trial, sizes, testbed.platform());
     spec.host_threads.reset();  // as the platform has it: there is no GEMM whose thread drives the engines
     return testbed.alone(spec);
   };
-  return {name_of(choice), {.collective = choice}, is_possible, time, time};
+  return {name_of(trial, "kernels"), trial, is_possible, time, time};
 }
 
 Alternative schedule_alternative(const DependentSchedule& schedule) {
@@ -287,26 +276,19 @@ std::vector<std::size_t> unseen(const TreeCases& cases, const Fit& fit) {
 
 }  // namespace
 
-models::CollectiveSpec CollectiveChoice::spec(models::CollectiveKind kind, sim::Bytes bytes,
-                                              const models::PlatformSpec& platform) const {
-  const Scenario scenario{.name = {},
-                          .gemm = {},
-                          .collective = kind,
-                          .bytes = bytes,
-                          .channels = channels,
-                          .variant = variant,
-                          .prelaunch = prelaunch};
-  return scenario.collective_by(backend, platform);
-}
-
 Alternatives collective_alternatives(models::CollectiveKind kind, const models::PlatformSpec& platform) {
   Alternatives alternatives(Alternatives::Subject::collective, fmt::format("{}_alone", to_string(kind)),
                             fmt::format("{} alone", to_string(kind)), of_collectives, kind);
-  alternatives.add(collective_alternative(kind, {}));
+  C3Trial kernels{.scenario = {.name = {}, .gemm = {}, .collective = kind, .bytes = {}}};
+  const Scenario usual = kernels.scenario;
+  alternatives.add(collective_alternative(kernels));
   for (const int count : channel_counts(kind, platform)) {
-    alternatives.add(collective_alternative(kind, {.channels = count}));
+    kernels.scenario.channels = count;
+    alternatives.add(collective_alternative(kernels));
   }
-  for (const CollectiveChoice& choice : engine_choices(kind)) alternatives.add(collective_alternative(kind, choice));
+  for (const Scenario& engines : scenarios_by_engines(usual)) {
+    alternatives.add(collective_alternative({engines, Strategy::conccl}));
+  }
   return alternatives;
 }
 
@@ -314,81 +296,62 @@ Alternatives pair_alternatives(models::CollectiveKind kind, const models::Platfo
   Alternatives alternatives(Alternatives::Subject::pair, fmt::format("{}_beside_gemm", to_string(kind)),
                             fmt::format("{} beside a GEMM that does not depend on it", to_string(kind)), of_pairs,
                             kind);
-  const auto add = [&](const PairChoice& choice) { alternatives.add(pair_alternative(kind, choice)); };
-  add({});
-  for (const LaunchOrder order : {LaunchOrder::gemm_first, LaunchOrder::collective_first}) {
-    add({.at_once = true, .order = order});
-    for (const int count : channel_counts(kind, platform)) {
-      add({.at_once = true, .order = order, .collective = {.channels = count}});
-    }
-    for (const int cus : cu_reservations(platform)) add({.at_once = true, .order = order, .reserved = cus});
+  const Scenario usual{.name = {}, .gemm = {}, .collective = kind, .bytes = {}};
+  const auto add = [&](Scenario scenario, Strategy strategy, std::optional<int> channels = {},
+                       std::optional<int> reserved = {}) {
+    scenario.channels = channels;
+    scenario.reserved = reserved;
+    alternatives.add(pair_alternative({std::move(scenario), strategy}));
+  };
+  add(usual, Strategy::serial);
+  for (const auto& [bare, reserving] :
+       {std::pair(Strategy::c3_base, Strategy::c3_rp), {Strategy::c3_sp, Strategy::c3_sp_rp}}) {
+    add(usual, bare);
+    for (const int count : channel_counts(kind, platform)) add(usual, bare, count);
+    for (const int cus : cu_reservations(platform)) add(usual, reserving, {}, cus);
   }
   const int one_of_each = platform.gpu.memory.xcds;
-  for (const CollectiveChoice& engines : engine_choices(kind)) {
-    add({.at_once = true, .collective = engines});
-    if (!why_no_reservation(platform, one_of_each).empty()) continue;
-    add({.at_once = true, .reserved = one_of_each, .collective = engines});
+  for (const Scenario& engines : scenarios_by_engines(usual)) {
+    add(engines, Strategy::conccl);
+    if (why_no_reservation(platform, one_of_each).empty()) add(engines, Strategy::conccl_rp, {}, one_of_each);
   }
   return alternatives;
 }
 
-std::optional<std::size_t> Alternatives::place_of(const PairChoice& choice) const {
-  const auto found = std::ranges::find(all_, choice, &Alternative::choice);
-  if (found == all_.end()) return {};
-  return static_cast<std::size_t>(found - all_.begin());
-}
-
 std::optional<std::size_t> Alternatives::by_strategy(Testbed& testbed, const Sizes& sizes, Strategy strategy) const {
-  PairChoice choice{.at_once = true};
+  C3Trial trial{.scenario = {.name = {}, .gemm = sizes.gemm, .collective = kind_, .bytes = sizes.bytes},
+                .strategy = strategy};
+  std::optional<int>& reserved = trial.scenario.reserved;
   if (strategy == Strategy::heuristic) {
-    const Scenario scenario{.name = {}, .gemm = sizes.gemm, .collective = kind_, .bytes = sizes.bytes};
-    choice.order = order_by_workgroups(scenario, testbed.platform());
-    choice.reserved = cus_by_table(testbed, scenario);
-  } else {
-    const StrategyChoice* const of_strategy = find_choice(strategy);
-    if (of_strategy == nullptr) return {};
-    choice = of_strategy->choice;
-    if (of_strategy->reserves && !choice.collective.by_engines()) return {};  // a search
-    if (of_strategy->reserves && testbed.is_memory_bound(sizes.gemm)) {
-      choice.reserved = testbed.platform().gpu.memory.xcds;
-    }
+    const LaunchOrder order = order_by_workgroups(trial.scenario, testbed.platform());
+    trial.strategy = order == LaunchOrder::gemm_first ? Strategy::c3_rp : Strategy::c3_sp_rp;
+    reserved = cus_by_table(testbed, trial.scenario);
+  } else if (strategy == Strategy::conccl_rp) {
+    reserved = testbed.is_memory_bound(sizes.gemm) ? testbed.platform().gpu.memory.xcds : 0;
   }
-  return place_of(choice);
+  return of_trial(trial);
 }
 
 C3Trial Alternatives::trial_of(const Sizes& sizes, std::size_t alternative) const {
-  const PairChoice& choice = all_[alternative].choice;
-  const bool reserves = choice.reserved > 0;
-  C3Trial trial{.scenario = {.name = {},
-                             .gemm = sizes.gemm,
-                             .collective = kind_,
-                             .bytes = sizes.bytes,
-                             .channels = choice.collective.channels,
-                             .variant = choice.collective.variant,
-                             .prelaunch = choice.collective.prelaunch}};
-  if (reserves) trial.scenario.reserved = choice.reserved;
-  for (const auto& [strategy, of_strategy, has_reserved] : strategy_choices_of_pairs) {
-    const bool is_same = of_strategy.at_once == choice.at_once && of_strategy.order == choice.order &&
-                         of_strategy.collective.backend == choice.collective.backend;
-    if (is_same && has_reserved == reserves) trial.strategy = strategy;
-  }
-  return trial;
+  return sized(all_[alternative].trial, sizes);
 }
 
 std::optional<std::size_t> Alternatives::of_trial(const C3Trial& trial) const {
   const Scenario& scenario = trial.scenario;
-  const StrategyChoice* const of_strategy = find_choice(trial.strategy);
-  // How much was kept, and what a search found, only the table can say.
-  if (of_strategy == nullptr || (of_strategy->reserves && !scenario.reserved)) return {};
-  PairChoice choice = of_strategy->choice;
-  if (of_strategy->reserves) choice.reserved = *scenario.reserved;
-  if (choice.collective.by_engines()) {
-    choice.collective.variant = scenario.variant;
-    choice.collective.prelaunch = scenario.prelaunch;
-  } else {
-    choice.collective.channels = scenario.channels;
+  C3Trial own{.scenario = {.name = {}, .gemm = {}, .collective = kind_, .bytes = {}}, .strategy = trial.strategy};
+  if (const std::optional<Strategy> bare = without_reservation(trial.strategy)) {
+    if (!scenario.reserved) return {};  // how much was kept, and what a search found, only the table can say
+    if (*scenario.reserved > 0) own.scenario.reserved = scenario.reserved;
+    if (*scenario.reserved == 0) own.strategy = *bare;
   }
-  return place_of(choice);
+  if (on_copy_engines(trial.strategy)) {
+    own.scenario.variant = scenario.variant;
+    own.scenario.prelaunch = scenario.prelaunch;
+  } else {
+    own.scenario.channels = scenario.channels;
+  }
+  const auto found = std::ranges::find(all_, own, &Alternative::trial);
+  return found == all_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - all_.begin()));
 }
 
 Alternatives schedule_alternatives(DependentSchedule::Collective collective) {

@@ -34,34 +34,13 @@ struct SizeFeature {
   double (*of)(const Sizes& sizes);
 };
 
-// What carries a collective.
-struct CollectiveChoice {
-  models::Backend backend = models::Backend::rccl;
-  std::optional<int> channels{};  // of kernels; none: as many as the library takes
-  models::SdmaVariant variant = models::SdmaVariant::pcpy;
-  bool prelaunch = false;
-
-  bool by_engines() const { return backend == models::Backend::sdma; }
-  models::CollectiveSpec spec(models::CollectiveKind kind, sim::Bytes bytes,
-                              const models::PlatformSpec& platform) const;
-  bool operator==(const CollectiveChoice&) const = default;
-};
-
-// A GEMM beside an independent collective: launch order, CUs kept for the collective, its channels, or its engines and
-// whether their commands are queued beforehand. What is reserved beside engines is kept from the GEMM alone.
-struct PairChoice {
-  bool at_once = false;  // or one after the other
-  LaunchOrder order = LaunchOrder::gemm_first;
-  int reserved = 0;  // CUs of each GPU
-  CollectiveChoice collective{};
-
-  bool operator==(const PairChoice&) const = default;
-};
-
 // One of what there is to choose from, at whatever sizes.
 struct Alternative {
   std::string name;
-  PairChoice choice;  // of a collective alone what carries it; of a dependent schedule it says nothing
+  // The same as tables of measured pairs name it, without sizes: a strategy of ConCCL, and channels, CUs kept and what
+  // engines do where those are no choice of the library. What is kept beside engines is kept from the GEMM alone. Of a
+  // collective alone it says what carries it, of a dependent schedule nothing.
+  C3Trial trial;
   std::function<bool(const Testbed& testbed, const Sizes& sizes)> is_possible;  // whether the platform can do it
   // Where it is possible: what it cannot be faster than, and how long it takes; from the launch of the first operation
   // until the host knows of the last end.
@@ -90,14 +69,11 @@ class Alternatives {
   // Of pairs, the alternative that a strategy of ConCCL is: its heuristics decide by the sizes, conccl_rp by the GEMM.
   // None where it is not among the alternatives.
   std::optional<std::size_t> by_strategy(Testbed& testbed, const Sizes& sizes, Strategy strategy) const;
-  // An alternative as tables of measured pairs name it: a strategy, and channels, CUs kept and variant where those are
-  // no choice of the library. And the other way round; none where the trial is not among the alternatives.
   C3Trial trial_of(const Sizes& sizes, std::size_t alternative) const;
+  // The other way round, whatever the sizes; none where the trial is not among the alternatives.
   std::optional<std::size_t> of_trial(const C3Trial& trial) const;
 
  private:
-  std::optional<std::size_t> place_of(const PairChoice& choice) const;
-
   Subject subject_;
   std::string key_;
   std::string about_;

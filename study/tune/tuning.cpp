@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 
-#include "sim/config/nearest_name.h"
 #include "sim/unit.h"
 #include "study/uncertainty/latin_hypercube.h"
 #include "study/work/fault_list.h"
@@ -193,11 +192,11 @@ std::vector<Rivals> rivals_of(const Alternatives& alternatives, const std::vecto
     Rivals rivals{decision.sizes.bytes, std::numeric_limits<double>::infinity(),
                   std::numeric_limits<double>::infinity()};
     for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
-      const CollectiveChoice& choice = alternatives.all()[i].choice.collective;
+      const C3Trial& trial = alternatives.all()[i].trial;
+      const bool by_engines = on_copy_engines(trial.strategy);
       const Attempted& attempt = decision.attempts[i];
-      if (!attempt.is_possible) continue;
-      if (choice.by_engines() && choice.prelaunch != prelaunch) continue;
-      double& best = choice.by_engines() ? rivals.engines : rivals.kernels;
+      if (!attempt.is_possible || (by_engines && trial.scenario.prelaunch != prelaunch)) continue;
+      double& best = by_engines ? rivals.engines : rivals.kernels;
       best = std::min(best, sim::to_seconds(attempt.known()).value());
     }
     if (std::isfinite(rivals.engines)) all.push_back(rivals);
@@ -232,6 +231,12 @@ struct KernelChoice {
   bool operator==(const KernelChoice&) const = default;
 };
 
+models::CollectiveSpec by_kernels(CollectiveKind kind, sim::Bytes bytes, const models::PlatformSpec& platform,
+                                  std::optional<int> channels = {}) {
+  const Scenario scenario{.name = {}, .gemm = {}, .collective = kind, .bytes = bytes, .channels = channels};
+  return scenario.collective_by(models::Backend::rccl, platform);
+}
+
 // The fewest channels that are as good as the best, which leaves CUs to others.
 KernelChoice kernel_choice(Testbed& testbed, CollectiveKind kind, sim::Bytes bytes) {
   const models::PlatformSpec& platform = testbed.platform();
@@ -241,14 +246,13 @@ KernelChoice kernel_choice(Testbed& testbed, CollectiveKind kind, sim::Bytes byt
   counts.push_back(most);
   std::vector<double> times;
   for (const int count : counts) {
-    times.push_back(
-        sim::to_seconds(testbed.alone(CollectiveChoice{.channels = count}.spec(kind, bytes, platform))).value());
+    times.push_back(sim::to_seconds(testbed.alone(by_kernels(kind, bytes, platform, count))).value());
   }
   const double best = std::ranges::min(times);
   const auto fewest =
       std::ranges::find_if(times, [best](double time) { return time <= (1.0 + Decision::as_good) * best; });
   const int channels = counts[static_cast<std::size_t>(fewest - times.begin())];
-  return {testbed.protocol_of(CollectiveChoice{.channels = channels}.spec(kind, bytes, platform)), channels};
+  return {testbed.protocol_of(by_kernels(kind, bytes, platform, channels)), channels};
 }
 
 // From 0 bytes to as many as a tuner can be asked of: no size is left without a line. Choices change midway between
@@ -284,22 +288,6 @@ const sim::Unit& unit_for(sim::Bytes bytes) {
 constexpr std::size_t most_sizes = 1000;
 constexpr std::int64_t most_drawn = 10'000;
 constexpr double largest_error = 1.0;
-
-std::vector<models::CollectiveKind> read_collectives(sim::Section& root) {
-  const std::vector<sim::Choice<models::CollectiveKind>> choices = sim::choices_of<models::CollectiveKind>();
-  constexpr auto name_of_choice = &sim::Choice<models::CollectiveKind>::first;
-  std::vector<models::CollectiveKind> kinds;
-  for (const std::string& name : root.names("collectives")) {
-    const auto found = std::ranges::find(choices, name, name_of_choice);
-    if (found == choices.end()) {
-      root.fault("collectives", "'" + name + "' is not known" + sim::name_hint(name, choices, name_of_choice));
-      continue;
-    }
-    if (std::ranges::count(kinds, found->second) > 0) root.fault("collectives", "'" + name + "' is named twice");
-    kinds.push_back(found->second);
-  }
-  return kinds;
-}
 
 std::vector<sim::Bytes> read_sizes(sim::Section& root) {
   std::vector<sim::Bytes> sizes;
@@ -339,7 +327,7 @@ std::vector<sim::Fault> faults_of(const TuningQuestion& question, const Testbed&
   }
   for (const CollectiveKind kind : question.collectives) {
     for (const sim::Bytes bytes : question.sizes) {
-      const std::string why = testbed.why_impossible(CollectiveChoice{}.spec(kind, bytes, testbed.platform()));
+      const std::string why = testbed.why_impossible(by_kernels(kind, bytes, testbed.platform()));
       faults.add_if(!why.empty(), "bytes", "{}", why);
     }
   }
@@ -389,7 +377,9 @@ TuningQuestion read_tuning_question(sim::Section root, const Testbed& testbed) {
   TuningQuestion question;
   question.name = root.name("name");
   if (root.has("gemms")) question.gemms = read_gemms(root.section("gemms"));
-  if (root.has("collectives")) question.collectives = read_collectives(root);
+  if (root.has("collectives")) {
+    question.collectives = root.choices<CollectiveKind>("collectives", sim::choices_of<CollectiveKind>());
+  }
   if (root.has("bytes")) question.sizes = read_sizes(root);
   question.schedules = root.flag("schedules", false);
   question.drawn = static_cast<int>(root.integer("drawn", 0, most_drawn, 0));

@@ -36,8 +36,10 @@ bool is_of_gemms(const Alternatives& alternatives) {
 // Of a collective alone as of itself; of what runs beside or around a GEMM never better than extrapolated.
 Fidelity fidelity_of_choice(const Alternatives& alternatives, std::size_t place, const Sizes& sizes,
                             const models::PlatformSpec& platform) {
-  const CollectiveChoice& by = alternatives.all()[place].choice.collective;
-  const auto of_collective = [&] { return fidelity_of(by.spec(alternatives.kind(), sizes.bytes, platform), platform); };
+  const C3Trial trial = alternatives.trial_of(sizes, place);
+  const auto of_collective = [&] {
+    return fidelity_of(collective_of(trial.scenario, trial.strategy, platform), platform);
+  };
   if (!is_of_gemms(alternatives)) return of_collective();
   const Fidelity weakest = weaker(Fidelity::extrapolated, fidelity_of(sizes.gemm, platform.gpu.cus(), platform));
   return alternatives.subject() == Alternatives::Subject::pair ? weaker(weakest, of_collective()) : weakest;

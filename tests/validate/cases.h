@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "validate/case.h"
+#include "validate/evaluation.h"
 
 namespace c3sim::validate {
 

@@ -1,8 +1,7 @@
-#include "validate/deviation.h"
-
 #include "tests/testing.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
+#include "validate/claim.h"
 
 namespace c3sim::validate {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "tests/testing.h"
 #include "tests/validate/cases.h"
-#include "validate/case.h"
+#include "validate/evaluation.h"
 
 namespace c3sim::validate {
 namespace {

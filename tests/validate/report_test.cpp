@@ -95,6 +95,9 @@ TEST(Report, CountsCasesByDescribedTable) {
   EXPECT_THAT(column(tables, "command"), ElementsAre("c3sim validate s --case t.csv", "c3sim validate s --case t.csv"));
   EXPECT_THAT(accuracy_page(validation),
               HasSubstr("| GEMMs | MI300X | loop | calibrate | 2 | 15.0 | 30.0 | 38.0 | 30.0 |"));
+  validation.suites = {{"s", "Title", "", "mi300x"}};
+  const study::Page page = page_of(validation, report(validation), "1");
+  EXPECT_EQ(std::ranges::count(page.sections, "suite_s", &study::Section::id), 1) << "whose tables are told above it";
 }
 
 TEST(Report, OfNothingIsEmpty) {

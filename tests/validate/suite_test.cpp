@@ -4,7 +4,6 @@
 #include "tests/testing.h"
 #include "tests/validate/libraries.h"
 #include "validate/claim.h"
-#include "validate/deviation.h"
 
 namespace c3sim::validate {
 namespace {

@@ -327,7 +327,7 @@ TEST(Slowdown, WhatDoesNotMatterTakesNothing) {
 
 // Alone in 100 us, together in 125: 20 % L2, -5 % clock, and so 10 % of the rest.
 TEST(SlowdownTables, AreInPercentOfTheTimeAlone) {
-  Slowdown slowdown{"c3_sp", "gemm", 100_us, 125_us, {}};
+  Slowdown slowdown{"c3_sp", "gemm", 100_us, 125_us, std::vector<sim::Time>(models::all_mechanisms.size())};
   slowdown.parts[static_cast<std::size_t>(Mechanism::l2)] = 20_us;
   slowdown.parts[static_cast<std::size_t>(Mechanism::clock)] = -5_us;
   const std::vector<Cell> row = slowdown_table(std::array{slowdown}).rows().at(0);
