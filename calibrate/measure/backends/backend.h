@@ -13,7 +13,4 @@ namespace c3sim::measure {
 std::unique_ptr<Runtime> open_cuda(const std::vector<std::string>& folders);
 std::unique_ptr<Runtime> open_hip(const std::vector<std::string>& folders);
 
-// The text of device/kernels.cu.
-const char* kernel_source();
-
 }  // namespace c3sim::measure

@@ -3,7 +3,7 @@
 #include <array>
 #include <climits>
 
-#include "calibrate/measure/backends/backend.h"
+#include "calibrate/measure/words.h"
 
 namespace c3sim::measure {
 
