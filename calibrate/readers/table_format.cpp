@@ -1,9 +1,11 @@
 #include "calibrate/readers/table_format.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 #include <span>
 
@@ -133,57 +135,41 @@ Lookup read_lookup(sim::Section section, std::string name) {
   return lookup;
 }
 
-// Finds columns that follow from themselves, by way of others or not.
-class Circles {
- public:
-  // `root` is that of the form, whose keys faults are placed at.
-  Circles(const TableFormat& format, sim::Section root) : format_(format), root_(std::move(root)) {}
-
-  void tell() {
-    for (const auto& [column, words] : format_.words) {
-      if (!too_deep_) depth(column);
-    }
-    for (const Lookup& lookup : format_.lookups) {
-      if (!too_deep_) depth(lookup.name);
-    }
+// A column that follows from itself, by way of others or not, or from too many, one from the other, is a fault of the
+// form, whose root this is.
+void tell_circle(const TableFormat& format, sim::Section root) {
+  constexpr std::size_t most = 16;
+  std::vector<std::string> open;  // of which it is not known yet that what they follow from ends
+  for (const auto& [column, words] : format.words) open.push_back(column);
+  for (const Lookup& lookup : format.lookups) open.push_back(lookup.name);
+  const auto is_open = [&open](const std::string& column) { return std::ranges::find(open, column) != open.end(); };
+  const auto open_source = [&](const std::string& column) {
+    const std::vector<std::string> sources = format.sources_of(column);
+    const auto found = std::ranges::find_if(sources, is_open);
+    return found == sources.end() ? std::nullopt : std::optional(*found);
+  };
+  for (std::size_t round = 0; round < most; ++round) {
+    std::vector<std::string> left;
+    std::ranges::copy_if(open, std::back_inserter(left),
+                         [&](const std::string& column) { return open_source(column).has_value(); });
+    open = std::move(left);
   }
-
- private:
-  static constexpr std::size_t most = 16;  // columns, one from the other
-
-  // How many columns this one follows from, one from the other; all is told once there are too many.
-  std::size_t depth(const std::string& column) {
-    if (const auto known = depths_.find(column); known != depths_.end()) return known->second;
-    if (const auto begin = std::ranges::find(path_, column); begin != path_.end()) {
-      std::string circle;
-      for (auto at = begin; at != path_.end(); ++at) circle += *at + " of ";
-      fault(column, circle + column + ": a column that follows from itself");
-      return 0;
+  if (open.empty()) return;
+  const auto fault = [&](const std::string& column, std::string what) {
+    if (format.lookup(column) != nullptr) return root.section("lookups").fault(column, std::move(what));
+    root.section("words").section(column).fault("of", std::move(what));
+  };
+  std::vector<std::string> path{open.front()};
+  while (const std::optional<std::string> source = open_source(path.back())) {
+    const auto begin = std::ranges::find(path, *source);
+    if (begin != path.end()) {
+      return fault(*source, fmt::format("{} of {}: a column that follows from itself",
+                                        fmt::join(begin, path.end(), " of "), *source));
     }
-    if (path_.size() > most) too_deep_ = true;
-    if (too_deep_) return 0;
-    path_.push_back(column);
-    std::size_t deepest = 0;
-    for (const std::string& source : format_.sources_of(column)) deepest = std::max(deepest, depth(source) + 1);
-    path_.pop_back();
-    if (deepest > most) too_deep_ = true;
-    if (too_deep_ && path_.empty()) {
-      fault(column, fmt::format("{} follows from more than {} columns, one from the other", column, most));
-    }
-    return depths_[column] = deepest;
+    path.push_back(*source);
   }
-
-  void fault(const std::string& column, std::string what) {
-    if (format_.lookup(column) != nullptr) return root_.section("lookups").fault(column, std::move(what));
-    root_.section("words").section(column).fault("of", std::move(what));
-  }
-
-  const TableFormat& format_;
-  sim::Section root_;
-  std::vector<std::string> path_;
-  std::map<std::string, std::size_t> depths_;
-  bool too_deep_ = false;
-};
+  fault(open.front(), fmt::format("{} follows from more than {} columns, one from the other", open.front(), most));
+}
 
 void read_optional(sim::Section& section, TableFormat& format) {
   format.optional = section.texts("optional");
@@ -333,7 +319,7 @@ TableFormat TableFormat::read(sim::Section section, std::string name) {
   }
   for (const sim::Section& row : section.list("rows")) format.rows.push_back(read_row(row));
   if (section.has("rows") && format.rows.empty()) section.fault("rows", "at least one entry is due");
-  Circles(format, section).tell();
+  tell_circle(format, section);
   if (section.has("optional")) read_optional(section, format);
   if (section.has("ignored")) format.ignored = section.texts("ignored");
   return format;
