@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,6 +31,7 @@ struct Seen {
   std::optional<double> low{}, high{};     // of its repetitions: 10th and 90th percentile, or the least and greatest
   std::optional<double> band{};            // how far off a prediction may be: relative, or in points (0.04)
   std::map<std::string, double> others{};  // what others predicted of the same run, by their names
+  auto operator<=>(const Seen&) const = default;
 };
 
 // What was seen of the two operations of a concurrent run alone, and into how many pieces the GEMM is cut: what simple
