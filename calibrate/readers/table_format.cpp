@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <set>
 #include <span>
@@ -58,12 +57,8 @@ SeenFormat read_seen(sim::Section& section, const std::string& key, study::Figur
   }
   sim::Section details = section.section(key);
   seen.measured = template_at(details, "measured", required);
-  constexpr std::array<std::pair<std::string_view, Over>, 2> divisors{
-      {{"gemm_alone", Over::gemm_alone}, {"longer_alone", Over::longer_alone}}};
-  seen.over = details.choice<Over>("over", divisors, Over::nothing);
   seen.low = template_at(details, "low");
   seen.high = template_at(details, "high");
-  seen.scale = details.number("scale", 1e-12, 1e12, 1.0);
   if (details.has("band")) seen.band = details.number("band", 0.0, 10.0);
   if (details.has("others")) {
     sim::Section others = details.section("others");
