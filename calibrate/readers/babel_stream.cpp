@@ -117,7 +117,7 @@ Reading read_stream_table(std::string_view text, const std::string& name) {
       row.rate_unit = line.holds("MiBytes/sec") ? mebi : mega;
       table.take_heads({{"Function"}, {"Rate"}, {"Min (sec)"}, {"Max"}, {"Average"}});
     } else if (table.is_readable() && !words.empty() &&
-               (words.size() == table.columns() || kernel_called(words[0].text) != nullptr)) {
+               (words.size() == table.names().size() || kernel_called(words[0].text) != nullptr)) {
       if (!table.take_row(words, !log.is_cut())) continue;
       std::tie(row.name, row.rate, row.least, row.most) = std::tie(words[0], words[1], words[2], words[3]);
       record(row, log);

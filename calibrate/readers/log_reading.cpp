@@ -150,6 +150,36 @@ LogTable::Column LogTable::find(std::string_view name) const {
   return found == names_.end() ? std::nullopt : Column(found - names_.begin());
 }
 
+CsvTable::CsvTable(std::string_view text, LogReading& log) : LogTable(log), log_(log), lexer_(text) {
+  if (lexer_.next(row_)) take_heads(cells());
+}
+
+bool CsvTable::next() {
+  while (is_readable() && lexer_.next(row_)) {
+    steps_.note();
+    if (const auto& quote = row_.bad_quote) {
+      log_.fault({.text = {}, .line = quote->line, .column = quote->column}, "", std::string(quote->what));
+      continue;
+    }
+    const auto name_of = [](const sim::CsvCell& cell) { return plain_name(cell.text); };
+    if (std::ranges::equal(row_.cells, names(), {}, name_of)) continue;
+    if (take_row(cells(), row_.is_ended)) return true;
+  }
+  return false;
+}
+
+LogCells CsvTable::cells() const {
+  LogCells cells;
+  for (const sim::CsvCell& cell : row_.cells) cells.push_back({cell.text, cell.line, cell.column});
+  return cells;
+}
+
+bool has_columns(std::string_view text, std::initializer_list<std::string_view> names) {
+  LogReading log("");
+  const CsvTable table(text, log);
+  return std::ranges::all_of(names, [&table](std::string_view name) { return table.find(name).has_value(); });
+}
+
 Percentiles percentiles_of(std::vector<double> values) {
   std::ranges::sort(values, sim::as_short_steps(std::ranges::less()));
   const auto at = [&values](double share) {

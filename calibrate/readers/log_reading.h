@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,8 @@
 
 #include "calibrate/readers/log_text.h"
 #include "calibrate/readers/measurement.h"
+#include "sim/config/csv_lexer.h"
+#include "sim/interruption.h"
 
 namespace c3sim::calibrate {
 
@@ -80,12 +83,13 @@ class LogTable {
   Column require(std::string_view name);
   // Whether it has columns, and all that it must have.
   bool is_readable() const { return !names_.empty() && has_all_; }
-  std::size_t columns() const { return names_.size(); }
+  const std::vector<std::string>& names() const { return names_; }  // as plain_name spells them
 
   // Takes a row. False, and a fault, where it has not a cell for each column, or where no end of line follows it, so
   // that the last one may have been cut off.
   bool take_row(LogCells cells, bool is_ended = true);
 
+  const LogCells& row() const { return row_; }
   // Of the row the cell of a column that the table has.
   const LogCell& cell(Column column) const { return row_[*column]; }
   const LogCell& cell(std::string_view name) const { return row_[*find(name)]; }
@@ -101,6 +105,29 @@ class LogTable {
   bool has_all_ = true;
   LogCells row_;
 };
+
+// One that fills a whole text of comma-separated values. Where several were written to one file, the names stand there
+// again.
+class CsvTable : public LogTable {
+ public:
+  // Text and log must outlive it.
+  CsvTable(std::string_view text, LogReading& log);
+
+  // Goes on to the next row that is whole; of others it records what is wrong.
+  bool next();
+  int line() const { return row_.line; }
+
+ private:
+  LogCells cells() const;
+
+  LogReading& log_;
+  sim::CsvLexer lexer_;
+  sim::CsvRow row_;
+  sim::ShortSteps steps_;
+};
+
+// Whether the first row of such a text names all of these columns.
+bool has_columns(std::string_view text, std::initializer_list<std::string_view> names);
 
 // GPUs, CUs, engines, ranks: more are a slip of the pen.
 inline constexpr int most_units = 4096;

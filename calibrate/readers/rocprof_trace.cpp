@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <utility>
@@ -12,56 +11,10 @@
 #include "calibrate/readers/json_records.h"
 #include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/profile_events.h"
-#include "sim/config/csv_lexer.h"
-#include "sim/interruption.h"
 
 namespace c3sim::calibrate {
 
 namespace {
-
-// Whether the first row of a text names all of these columns.
-bool has_columns(std::string_view text, std::initializer_list<std::string_view> names) {
-  sim::CsvLexer lexer(text);
-  sim::CsvRow heads;
-  return lexer.next(heads) && std::ranges::all_of(names, [&heads](std::string_view name) {
-           return std::ranges::find(heads.cells, name, &sim::CsvCell::text) != heads.cells.end();
-         });
-}
-
-// A table that fills a whole text, row by row.
-class CsvTable : public LogTable {
- public:
-  // Text and log must outlive it.
-  CsvTable(std::string_view text, LogReading& log) : LogTable(log), log_(log), lexer_(text) {
-    if (lexer_.next(row_)) take_heads(cells());
-  }
-
-  // Goes on to the next row that is whole; of others it records what is wrong.
-  bool next() {
-    while (is_readable() && lexer_.next(row_)) {
-      steps_.note();
-      if (const auto& quote = row_.bad_quote) {
-        log_.fault({.text = {}, .line = quote->line, .column = quote->column}, "", std::string(quote->what));
-      } else if (take_row(cells(), row_.is_ended)) {
-        return true;
-      }
-    }
-    return false;
-  }
-  int line() const { return row_.line; }
-
- private:
-  LogCells cells() const {
-    LogCells cells;
-    for (const sim::CsvCell& cell : row_.cells) cells.push_back({cell.text, cell.line, cell.column});
-    return cells;
-  }
-
-  LogReading& log_;
-  sim::CsvLexer lexer_;
-  sim::CsvRow row_;
-  sim::ShortSteps steps_;
-};
 
 // Of nanoseconds, which any whole number may be.
 TraceMoment moment_of(std::int64_t nanoseconds) { return {nanoseconds / 1000, nanoseconds % 1000 * 1000}; }

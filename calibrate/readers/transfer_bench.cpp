@@ -416,7 +416,7 @@ class TransferReader {
     }
     const std::string_view first = cells.front().text;
     const bool begins_as_row = cells.size() > 1 && !first.empty() && sim::is_digit(first.front());
-    if (!table_.is_readable() || (cells.size() != table_.columns() && !begins_as_row)) return;
+    if (!table_.is_readable() || (cells.size() != table_.names().size() && !begins_as_row)) return;
     begin_row(first);
     if (table_.take_row(cells)) {
       read_row(line.line);
