@@ -181,22 +181,17 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::duration<double> grace{60.0};
 constexpr double slack = 10.0;
 
-// Acts when something takes longer than it ever should: a call that hangs in a driver cannot be interrupted.
-class Watchdog {
- public:
-  // `bite` is called, on a thread of its own, if this still lives after so long.
-  Watchdog(std::chrono::duration<double> limit, std::function<void()> bite)
-      : thread_([limit, bite = std::move(bite)](const std::stop_token& end) {
-          std::mutex mutex;
-          std::unique_lock lock(mutex);
-          std::condition_variable_any ended;
-          ended.wait_for(lock, end, limit, [] { return false; });
-          if (!end.stop_requested()) bite();
-        }) {}
-
- private:
-  std::jthread thread_;
-};
+// Calls `bite`, on a thread of its own, if that still lives after so long: a call that hangs in a driver cannot be
+// interrupted.
+std::jthread watchdog(std::chrono::duration<double> limit, std::function<void()> bite) {
+  return std::jthread([limit, bite = std::move(bite)](const std::stop_token& end) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any ended;
+    ended.wait_for(lock, end, limit, [] { return false; });
+    if (!end.stop_requested()) bite();
+  });
+}
 
 class Session {
  public:
@@ -220,7 +215,8 @@ class Session {
   void measure(const Item& item) {
     progress_.begin(item.kind->name, item.arguments.spelled());
     const std::chrono::duration<double> thought(slack * item.seconds);
-    const Watchdog watchdog(lab_.protocol().patience + surroundings_.pace * (grace + thought), [&] { bite(item); });
+    const std::jthread watched =
+        watchdog(lab_.protocol().patience + surroundings_.pace * (grace + thought), [&] { bite(item); });
     try {
       folder_.add(item, item.kind->measure(lab_, item.arguments), lab_.gpus());
       ++end_.measured;

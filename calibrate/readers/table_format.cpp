@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <span>
@@ -175,57 +176,18 @@ void read_optional(sim::Section& section, TableFormat& format) {
   }
 }
 
-// Gathers the columns of a table that texts and conditions come down to.
-class Columns {
- public:
-  explicit Columns(const TableFormat& format) : format_(format) {}
-
-  void add(const Template& text) {
-    for (const Template::Hole& hole : text.holes()) add(hole.column);
+// The texts of an entry that may name columns, but for its conditions; of runs to come those that tell what was not.
+std::vector<const Template*> texts_of(const RowFormat& row, Rows rows) {
+  std::vector<const Template*> texts{&row.group, &row.tiles, &row.decision, &row.alternative};
+  for (const auto& [field, text] : row.with) texts.push_back(&text);
+  if (rows == Rows::all) return texts;
+  for (const SeenFormat& seen : row.see) {
+    texts.insert(texts.end(), {&seen.measured, &seen.low, &seen.high});
+    for (const auto& [name, text] : seen.others) texts.push_back(&text);
   }
-  void add(const std::string& column) {
-    if (!asked_.insert(column).second) return;
-    if (!format_.each.empty() && is_made_of_wide_ones(column)) return;
-    const std::vector<std::string> sources = format_.sources_of(column);
-    for (const std::string& source : sources) add(source);
-    const Lookup* const lookup = format_.lookup(column);
-    if (lookup != nullptr && lookup->file.empty()) add_own(*lookup);
-    if (lookup == nullptr && sources.empty()) names_.insert(column);
-  }
-  void add(const RowFormat& row, Rows rows) {
-    for (const Condition& condition : row.where) {
-      add(condition.column);
-      for (const Template& word : condition.words) add(word);
-    }
-    for (const auto& [field, text] : row.with) add(text);
-    for (const Template* const text : {&row.group, &row.tiles, &row.decision, &row.alternative}) add(*text);
-    if (rows == Rows::measured) add_measured(row);
-  }
-  void add_name(const std::string& column) { names_.insert(column); }
-  std::vector<std::string> names() const { return {names_.begin(), names_.end()}; }
-
- private:
-  // What a lookup in the table itself looks at, as it is written there.
-  void add_own(const Lookup& lookup) {
-    for (const Condition& condition : lookup.where) names_.insert(condition.column);
-    for (const Template::Hole& hole : lookup.column.holes()) names_.insert(hole.column);
-  }
-
-  void add_measured(const RowFormat& row) {
-    for (const SeenFormat& seen : row.see) {
-      for (const Template* const text : {&seen.measured, &seen.low, &seen.high}) add(*text);
-      for (const auto& [name, text] : seen.others) add(text);
-    }
-    for (const Template* const text :
-         {&row.gemm_alone, &row.collective_alone, &row.gemm_in_turn, &row.collective_in_turn}) {
-      add(*text);
-    }
-  }
-
-  const TableFormat& format_;
-  std::set<std::string> asked_;
-  std::set<std::string> names_;
-};
+  texts.insert(texts.end(), {&row.gemm_alone, &row.collective_alone, &row.gemm_in_turn, &row.collective_in_turn});
+  return texts;
+}
 
 }  // namespace
 
@@ -349,11 +311,31 @@ std::vector<std::string> TableFormat::sources_of(const std::string& column) cons
 }
 
 std::vector<std::string> TableFormat::named_columns(Rows which) const {
-  Columns columns(*this);
-  for (const RowFormat& row : rows) columns.add(row, which);
-  for (const Template& assignment : assignments) columns.add(assignment);
-  for (const auto& [column, label] : each) columns.add_name(column);
-  return columns.names();
+  std::set<std::string> asked, names;
+  // A lookup in the table itself looks at columns as they are written there.
+  const std::function<void(const std::string&)> add = [&](const std::string& column) {
+    if (!asked.insert(column).second || (!each.empty() && is_made_of_wide_ones(column))) return;
+    const std::vector<std::string> sources = sources_of(column);
+    for (const std::string& source : sources) add(source);
+    const Lookup* const found = lookup(column);
+    if (found == nullptr && sources.empty()) names.insert(column);
+    if (found == nullptr || !found->file.empty()) return;
+    for (const Condition& condition : found->where) names.insert(condition.column);
+    for (const Template::Hole& hole : found->column.holes()) names.insert(hole.column);
+  };
+  const auto add_text = [&add](const Template& text) {
+    for (const Template::Hole& hole : text.holes()) add(hole.column);
+  };
+  for (const RowFormat& row : rows) {
+    for (const Condition& condition : row.where) {
+      add(condition.column);
+      std::ranges::for_each(condition.words, add_text);
+    }
+    for (const Template* const text : texts_of(row, which)) add_text(*text);
+  }
+  std::ranges::for_each(assignments, add_text);
+  for (const auto& [column, label] : each) names.insert(column);
+  return {names.begin(), names.end()};
 }
 
 std::vector<std::string> TableFormat::needed_columns(Rows which) const {
