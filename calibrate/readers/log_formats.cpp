@@ -56,15 +56,12 @@ const UnreadTool* tool_of(std::string_view text) {
 
 Reading name_it(std::string_view text, const std::string& name) {
   LogReading log(name);
-  const UnreadTool* const tool = tool_of(text);
-  if (tool == nullptr) {
-    log.fault({}, "", "this is the output of none of the tools that are known by name and not read");
-    return std::move(log).take();
+  if (const UnreadTool* const tool = tool_of(text)) {
+    log.fault(
+        {}, "",
+        fmt::format("this is the output of {}, which is not read: that of {} is accepted", tool->name, tool->instead));
   }
-  log.fault(
-      {}, "",
-      fmt::format("this is the output of {}, which is not read: that of {} is accepted", tool->name, tool->instead));
-  return std::move(log).take();
+  return std::move(log).take("this is the output of none of the tools that are known by name and not read");
 }
 
 }  // namespace

@@ -66,8 +66,8 @@ class LogReading {
   Reading reading_;
 };
 
-// A table within a log: the names of its columns, and below them rows with a cell for each. Names are those that
-// plain_name spells alike. Of it a row at a time is held.
+// A table within a log: the names of its columns, and below them rows with a cell for each. Names are one where
+// plain_name spells them alike. It holds one row at a time.
 class LogTable {
  public:
   using Column = std::optional<std::size_t>;  // its place
@@ -106,8 +106,8 @@ class LogTable {
   LogCells row_;
 };
 
-// One that fills a whole text of comma-separated values. Where several were written to one file, the names stand there
-// again.
+// A table that is a whole text of comma-separated values. Where several were written to one file, the names of columns
+// stand there again, and are no row.
 class CsvTable : public LogTable {
  public:
   // Text and log must outlive it.
@@ -126,7 +126,7 @@ class CsvTable : public LogTable {
   sim::ShortSteps steps_;
 };
 
-// Whether the first row of such a text names all of these columns.
+// Whether the first row of a text of comma-separated values names all of these columns.
 bool has_columns(std::string_view text, std::initializer_list<std::string_view> names);
 
 // GPUs, CUs, engines, ranks: more are a slip of the pen.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "calibrate/readers/profile.h"
+#include "sim/config/choice.h"
 #include "sim/config/config_error.h"
 #include "study/ask/trial.h"
 
@@ -22,7 +23,8 @@ enum class Role {
   probe,  // ran at once with other work: what the mechanisms by which work slows other work are fitted to, and no more
   unlisted  // nobody said
 };
-std::string_view to_string(Role role);
+constexpr auto all_names(Role) { return sim::names("calibrate", "predict", "probe", "unlisted"); }
+using sim::to_string;
 
 // One figure of a run, in base units.
 struct Seen {

@@ -20,11 +20,6 @@ constexpr double percent = 1e-2;
 
 }  // namespace
 
-std::string_view to_string(Role role) {
-  constexpr std::array<std::string_view, 4> names{"calibrate", "predict", "probe", "unlisted"};
-  return names[static_cast<std::size_t>(role)];
-}
-
 std::optional<Role> role_named(std::string_view name) {
   for (const Role role : {Role::calibrate, Role::predict, Role::probe}) {
     if (name == to_string(role)) return role;

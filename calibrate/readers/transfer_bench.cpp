@@ -16,7 +16,8 @@ namespace c3sim::calibrate {
 
 namespace {
 
-enum class TransferPattern { one_way, both_ways, all };
+using TransferPattern = study::RemoteTrial::Pattern;
+
 // What is printed around a table says this of it.
 struct TransferMatrixForm {
   TransferPattern pattern = TransferPattern::one_way;
