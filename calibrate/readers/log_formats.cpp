@@ -17,12 +17,6 @@ std::span<const LogFormat> log_formats() {
   return formats;
 }
 
-const LogFormat* log_format_of(std::string_view text) {
-  const auto formats = log_formats();
-  const auto found = std::ranges::find_if(formats, [text](const LogFormat& one) { return one.recognises(text); });
-  return found == formats.end() ? nullptr : &*found;
-}
-
 namespace {
 
 struct UnreadTool {

@@ -300,7 +300,9 @@ Reading Reader::read(const std::filesystem::path& path, Rows rows) const {
 Reading Reader::read_text(std::string written, const std::string& name, Rows rows) const {
   const std::string text = without_tags(without_escapes(std::move(written)));
   const Roles roles = Roles::beside(name);
-  if (const LogFormat* const log = log_format_of(text)) {
+  const std::span<const LogFormat> logs = log_formats();
+  const auto log = std::ranges::find_if(logs, [&text](const LogFormat& one) { return one.recognises(text); });
+  if (log != logs.end()) {
     Reading reading = log->read(text, name);
     reading.name = std::filesystem::path(name).filename().string();
     reading.format = log->name;
