@@ -146,40 +146,8 @@ double distance(const Point& before, const Point& after) {
   return farthest;
 }
 
-// How far a fit is, in percent of what it costs: a task goes by its rows and unknowns, in its first round once for
-// every starting point, then about once more, and as much as twice for its errors and those of all together.
-class FitProgress {
- public:
-  FitProgress(const study::Progress& report, const std::vector<Task>& tasks) : report_(report) {
-    for (const Task& task : tasks) {
-      rounds_ += price(task) * static_cast<double>(task.step->valleys + 1);
-      errors_ += price(task) * 2.0;
-    }
-  }
-
-  void fitted(const Task& task, std::size_t round) {
-    go_on(round > 1 ? 0.0 : price(task) * (round == 0 ? static_cast<double>(task.step->valleys) : 1.0));
-  }
-  void only_errors_are_left() { done_ = rounds_; }
-  void found_errors(const Task& task) { go_on(price(task)); }
-  void end() {
-    if (report_) report_(100, 100);
-  }
-
- private:
-  static double price(const Task& task) {
-    return static_cast<double>(task.measurements.size() * (task.unknowns.size() + 1));
-  }
-  void go_on(double by) {
-    done_ += by;
-    if (report_) report_(static_cast<std::size_t>(99.0 * std::min(1.0, done_ / (rounds_ + errors_))), 100);
-  }
-
-  const study::Progress& report_;
-  double rounds_ = 0.0;
-  double errors_ = 0.0;
-  double done_ = 0.0;
-};
+// What a task costs those who wait: it goes by its rows and unknowns.
+double price_of(const Task& task) { return static_cast<double>(task.measurements.size() * (task.unknowns.size() + 1)); }
 
 // Steps lean on each other: what a command takes to write, which copies to several peers tell, is part of what a copy
 // to one takes. So those that still move are fitted in turns until none does, then all once more, for their errors.
@@ -188,7 +156,18 @@ class FitProgress {
 Eigen::MatrixXd fit_in_rounds(std::vector<Task>& tasks, PlatformText& fitted, const CalibrationOptions& options) {
   constexpr std::size_t most_rounds = 12;
   constexpr double settled = 1e-3;
-  FitProgress progress(options.progress, tasks);
+  // In percent: a task is paid in its first round once for every starting point, then about once more, and as much as
+  // twice for its errors and those of all together.
+  double rounds = 0.0, errors = 0.0, done = 0.0;
+  for (const Task& task : tasks) {
+    rounds += price_of(task) * static_cast<double>(task.step->valleys + 1);
+    errors += price_of(task) * 2.0;
+  }
+  const auto report = [&](double paid) {
+    done += paid;
+    const double share = std::min(1.0, done / (rounds + errors));
+    if (options.progress) options.progress(static_cast<std::size_t>(99.0 * share), 100);
+  };
   std::vector<bool> moves(tasks.size(), true);
   for (std::size_t round = 0; round < most_rounds && std::ranges::find(moves, true) != moves.end(); ++round) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -196,17 +175,17 @@ Eigen::MatrixXd fit_in_rounds(std::vector<Task>& tasks, PlatformText& fitted, co
       const Point before = tasks[i].solution.point;
       fit(tasks[i], fitted, options.jobs);
       moves[i] = distance(before, tasks[i].solution.point) > settled;
-      progress.fitted(tasks[i], round);
+      report(round > 1 ? 0.0 : price_of(tasks[i]) * (round == 0 ? static_cast<double>(tasks[i].step->valleys) : 1.0));
     }
   }
-  progress.only_errors_are_left();
+  done = rounds;
   for (Task& task : tasks) {
     fit_with_errors(task, fitted, options.jobs);
-    progress.found_errors(task);
+    report(price_of(task));
   }
   Eigen::MatrixXd correlations = join_errors(tasks, fitted, options.jobs);
   for (const Task& task : tasks) write(task, fitted, true);
-  progress.end();
+  if (options.progress) options.progress(100, 100);
   return correlations;
 }
 

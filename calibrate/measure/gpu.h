@@ -134,6 +134,10 @@ class Runtime {
   virtual GroupName name_group() = 0;
 };
 
+// Throw GpuError where the driver is missing or finds no GPU. `folders` are searched for libraries first.
+std::unique_ptr<Runtime> open_cuda(const std::vector<std::string>& folders);
+std::unique_ptr<Runtime> open_hip(const std::vector<std::string>& folders);
+
 // What goes wrong on a GPU or in its libraries, told apart by what one does about it.
 class GpuError : public std::runtime_error {
  public:

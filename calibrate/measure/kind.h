@@ -39,13 +39,14 @@ using Rows = std::vector<Row>;
 struct Kind {
   using Measure = Rows(Lab&, const Arguments&);
 
-  std::string_view name;     // of its table
-  std::string_view about;    // one line for people
-  std::string_view columns;  // with a comma between them
-  std::string_view times;    // what is measured, for the head of the table
+  std::string name;     // of its table
+  std::string about;    // one line for people
+  std::string columns;  // with a comma between them
+  std::string times;    // what is measured, for the head of the table
   Measure* measure;
 };
 
+// Those of kinds.txt.
 std::span<const Kind> kinds();
 // Or null.
 const Kind* kind_of(std::string_view name);

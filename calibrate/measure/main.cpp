@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "calibrate/measure/backends/backend.h"
 #include "calibrate/measure/program.h"
 
 int main(int argc, char** argv) {

@@ -17,96 +17,14 @@ namespace {
 
 // What a GPU may do, to tell how long a plan takes: no more than that depends on it.
 constexpr double bytes_per_second = 1e11, flops_per_second = 5e14;
+constexpr std::int64_t most_gpus = 64;
 constexpr double preparation = 0.05;  // s of an item: memory, first launches
 
-// All that the values of its columns combine to, the last column's following each other and those of a column with a
-// star following each other last. Values behind a bar are not in the quick plan. `every` GPU and each `other` than that
-// of `from` are values, and so are several columns at once, with an ampersand between them. K, M and G are 2^10, 2^20
-// and 2^30, 2/8 that share of the CUs, which is even since kernels work on pairs of CUs, and 4cus four times as many as
-// there are. Shapes that were asked for take the place of those of a column with a question mark. What stands in braces
-// depends on the machine and on what was asked for, see Planner::filled_in().
-struct Line {
-  std::string_view kind;
-  std::string_view columns;
-  int gpus = 1;  // that the machine must have at least
-};
-
+// Shapes of {gemms} in plan.txt.
 constexpr const char* gemms =
     "8192x8192x8192,4096x4096x4096,18432x8192x16384,8192x57344x8192,4096x4096x16384,8192x28672x8192,2048x8192x8192,"
     "12288x12288x12288|16384x8192x16384,16384x16384x8192,7168x8192x8192,2304x8192x16384,8192x16384x4096,1024x1024x8192,"
     "106496x8192x16384,16384x106496x8192";
-
-constexpr Line lines[] = {
-    {"launches", "what=empty_kernel; count=1"},
-    {"launches", "what=launch_call,kernels_back_to_back,event_call,synchronize_call,stream_after_stream; count=100"},
-    {"launches", "what=graph_call,graph_replay; *count=1,100"},
-    {"gemms", "gemm?={gemms}; cus=1cus"},
-    {"gemms", "gemm={short_gemms}; cus=4/8,7/8,2/8|6/8,5/8,3/8,1/8"},
-    {"collectives",
-     "collective=all_gather,all_to_all,all_reduce,reduce_scatter,broadcast; bytes={gathered}; backend=rccl; variant=; "
-     "channels=; host_threads=; graph=",
-     2},
-    {"collectives",
-     "collective=all_gather,all_to_all,broadcast; bytes={gathered}; backend=sdma; variant=pcpy; channels=; "
-     "host_threads=per_gpu; graph=",
-     2},
-    {"collectives",
-     "collective=all_gather,all_reduce,all_to_all; bytes=512M|64M,4M; backend=rccl; variant=; "
-     "*channels=8,16,4|32,2,1; host_threads=; graph=",
-     2},
-    {"copies", "from=gpu0; to=gpu1; bytes={copied}", 2},
-    {"copies", "from=gpu0|every; to=other; bytes=64M,1M", 2},
-    {"copies", "from=host&to=gpu0,gpu0&to=host,gpu0&to=gpu0; *bytes=64M,1M|64K,1G"},
-    {"fan_outs", "peers={peers}; bytes=64M,1M|256M,64K", 2},
-    {"streams", "read=2&written=1,1&written=0|1&written=1,0&written=1; bytes=12G,3G|768M,192M,48M; passes=1"},
-    // Over and over what fits a cache, a GiB in all.
-    {"streams",
-     "read=1; written=0; bytes=3M&passes=64,12M&passes=64,24M&passes=42|48M&passes=21,96M&passes=10,192M&passes=5,"
-     "384M&passes=2"},
-    {"loads", "bytes=2G,4M,256K|64M,16M,256M,64K,1M; beside=none; threads=1; pause_cycles=0"},
-    {"loads", "bytes=2G|4M; *beside=read,copy; threads=512; *pause_cycles=0,400,1600,6400|100,200,800,3200,12800"},
-    {"steady", "gemm=-; beside=rest"},
-    {"steady", "gemm=18432x8192x16384,12288x12288x12288|8192x8192x8192,8192x57344x8192; beside=-"},
-    {"series", "label=from rest; gemm=18432x8192x16384|12288x12288x12288,8192x8192x8192,8192x57344x8192"},
-    {"duty_cycles", "gemm=18432x8192x16384; pause_ms=3,0,14|1,7"},
-    {"phases", "phase=idle,triad"},
-    {"phases",
-     "phase=nccl_ag_1073741824,ce_ag_1073741824|nccl_ag_1048576,ce_ag_1048576,nccl_ag_67108864,ce_ag_67108864", 2},
-    {"pairs",
-     "gemm?=8192x8192x8192,16384x8192x16384|8192x28672x8192,4096x4096x16384,12288x12288x12288,8192x57344x8192; "
-     "collective=all_gather,all_to_all,all_reduce; bytes=1G|256M; strategy=c3_base,c3_sp,conccl,serial; channels=",
-     2},
-    // What the mechanisms by which work slows other work down are fitted to: about half a minute, of any node.
-    {"probes",
-     "gemm={probed}; collective=all_reduce; bytes=512M; channels=,4,16|2,8,32; first=collective,gemm; hog=; "
-     "hog_workgroups=",
-     2},
-    {"probes",
-     "gemm={probed}; collective=; bytes=; channels=; first=hog; hog=fma,memory|stay,cache; *hog_workgroups=2/8|1/8"},
-    {"probes",
-     "gemm=; collective=all_reduce; bytes=512M; channels=4|2; first=hog; hog=fma,memory|stay,cache; "
-     "hog_workgroups=6/8",
-     2},
-    {"dependent", "gemm?=7168x8192x8192|2304x8192x16384,2048x65536x8192; schedule={schedules}", 2},
-    {"copy_phases", "from=gpu0; to=gpu1; bytes={copied}", 2},
-    {"engines", ""},  // see plan_engines()
-    {"back_to_back", "from=gpu0; to=gpu1; bytes=1M,64K|16M; copies=2,8|32", 2},
-    {"links", "pattern=both_ways,ring,all; bytes=64M|1M,256M", 2},
-    // One workgroup fills a CU by its local memory, or four by theirs.
-    {"dispatch",
-     "threads=256; local_memory={of_one}&first=4cus&second=4cus,{of_one}&first=4cus&second=1cus|"
-     "{of_one}&first=1cus&second=4cus,{of_four}&first=16cus&second=16cus,{of_four}&first=16cus&second=4cus,"
-     "{of_four}&first=4cus&second=16cus; stay_us=50"},
-    {"link_power", "phase=rest; copy_bytes=0", 2},
-    {"link_power", "phase=one_way,both_ways; *copy_bytes=64M|1M,64K,16K", 2},
-    {"link_power", "phase=local; copy_bytes=64M", 2},
-    {"matrix_power", "gemm=8192x8192x16384; cus=2/8|8/8,1/8,4/8; operands=normal,zero"},
-    // Graphs are last, since libraries handle them with least care.
-    {"collectives",
-     "collective=all_gather; *bytes=1M|64M; backend=rccl&variant=&channels=&host_threads=,"
-     "sdma&variant=pcpy&channels=&host_threads=per_gpu; graph=yes",
-     2},
-};
 
 class Planner {
  public:
@@ -114,8 +32,10 @@ class Planner {
       : wish_(wish), machine_(machine), protocol_(protocol) {}
 
   std::vector<Item> plan() {
-    for (const auto& [kind, columns, gpus] : lines) {
-      if (machine_.gpus < gpus) continue;
+    for (const auto& [key, columns] : entries_of(plan_text())) {
+      const std::vector<std::string> words = split(key, ' ');  // "copies", or "copies of 2" GPUs at least
+      const std::string& kind = words.front();
+      if (words.size() > 1 && machine_.gpus < parse_count(words.back(), 1, most_gpus)) continue;
       if (kind == "engines") {
         plan_engines();
       } else if (kind == "pairs" && !wish_.pairs.empty()) {
@@ -129,7 +49,7 @@ class Planner {
 
  private:
   // Puts into the braces of a line what they stand for.
-  std::string filled_in(std::string_view columns) const {
+  std::string filled_in(const std::string& columns) const {
     std::vector<std::string> few = asked_or(gemms);  // of those that take no more than 20 ms
     if (wish_.quick && !few.empty()) few.resize(1);
     std::erase_if(few, [](const std::string& shape) { return of(parse_shape(shape)) > 20e-3; });
@@ -217,7 +137,6 @@ class Planner {
     for (const GemmShape shape : wish_.shapes) asked.push_back(to_string(shape));
     return asked;
   }
-  // Every engine to one peer, to others the preferred one.
   void plan_engines() {
     for (std::size_t peer = 0; peer < machine_.peers.size(); ++peer) {
       std::string preferred = "yes";

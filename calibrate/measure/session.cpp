@@ -121,7 +121,7 @@ void ResultFolder::go_on(const std::string& text) {
   for (const Kind& kind : kinds()) {
     const fs::path table = table_of(kind.name);
     const std::uintmax_t is = fs::exists(table, fault) ? fs::file_size(table, fault) : 0;
-    const std::uintmax_t was = sizes_[std::string(kind.name)];
+    const std::uintmax_t was = sizes_[kind.name];
     if (is < was) refuse(table, "is shorter than when it was written: someone changed it");
     if (is > was && !text_of(table).starts_with(table_mark)) refuse(table, "is a file of someone else");
   }
@@ -136,7 +136,7 @@ void ResultFolder::go_on(const std::string& text) {
 void ResultFolder::add(const Item& item, const Rows& rows, int gpus) {
   const std::lock_guard lock(mutex_);
   const Kind& kind = *item.kind;
-  std::uintmax_t& size = sizes_[std::string(kind.name)];
+  std::uintmax_t& size = sizes_[kind.name];
   std::string text;
   if (size == 0) {
     text = fmt::format("{} on {}; {}\n# {}; {}\n# {}\n{}\n", table_mark, circumstances_.environment,
@@ -166,7 +166,7 @@ void ResultFolder::give_up(const Item& item, std::string_view why) {
 void ResultFolder::note(const Item& item, std::string_view state, std::string_view why) {
   append(ledger_.get(),
          fmt::format("{},{},{},{},{}\n", item.kind->name, cell(item.arguments.spelled()), state,
-                     sizes_[std::string(item.kind->name)], cell(why)),
+                     sizes_[item.kind->name], cell(why)),
          folder_ / ledger_name);
   finished_.insert(cell(item.name()));
 }
@@ -181,22 +181,17 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::duration<double> grace{60.0};
 constexpr double slack = 10.0;
 
-// Acts when something takes longer than it ever should: a call that hangs in a driver cannot be interrupted.
-class Watchdog {
- public:
-  // `bite` is called, on a thread of its own, if this still lives after so long.
-  Watchdog(std::chrono::duration<double> limit, std::function<void()> bite)
-      : thread_([limit, bite = std::move(bite)](const std::stop_token& end) {
-          std::mutex mutex;
-          std::unique_lock lock(mutex);
-          std::condition_variable_any ended;
-          ended.wait_for(lock, end, limit, [] { return false; });
-          if (!end.stop_requested()) bite();
-        }) {}
-
- private:
-  std::jthread thread_;
-};
+// Calls `bite`, on a thread of its own, if that still lives after so long: a call that hangs in a driver cannot be
+// interrupted.
+std::jthread watchdog(std::chrono::duration<double> limit, std::function<void()> bite) {
+  return std::jthread([limit, bite = std::move(bite)](const std::stop_token& end) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any ended;
+    ended.wait_for(lock, end, limit, [] { return false; });
+    if (!end.stop_requested()) bite();
+  });
+}
 
 class Session {
  public:
@@ -220,7 +215,8 @@ class Session {
   void measure(const Item& item) {
     progress_.begin(item.kind->name, item.arguments.spelled());
     const std::chrono::duration<double> thought(slack * item.seconds);
-    const Watchdog watchdog(lab_.protocol().patience + surroundings_.pace * (grace + thought), [&] { bite(item); });
+    const std::jthread watched =
+        watchdog(lab_.protocol().patience + surroundings_.pace * (grace + thought), [&] { bite(item); });
     try {
       folder_.add(item, item.kind->measure(lab_, item.arguments), lab_.gpus());
       ++end_.measured;

@@ -56,7 +56,7 @@ class ResultFolder {
   OpenFile ledger_;                              // held so that nobody else writes there
 };
 
-// A runtime that this build has, by its name in --backend. GpuError where its driver is missing.
+// A runtime that this build has, and its name for people. GpuError where its driver is missing.
 struct Backend {
   std::string name;
   std::function<std::unique_ptr<Runtime>(const std::vector<std::string>& folders)> open;

@@ -65,4 +65,19 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
+std::vector<std::pair<std::string, std::string>> entries_of(const std::string& list) {
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (const std::string& line : split(list, '\n')) {
+    if (line.empty() || line.front() == '#') continue;
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin > 0) {
+      entries.back().second += " " + line.substr(begin);
+    } else {
+      const std::size_t colon = line.find(':');
+      entries.emplace_back(line.substr(0, colon), line.substr(std::min(colon + 2, line.size())));
+    }
+  }
+  return entries;
+}
+
 }  // namespace c3sim::measure

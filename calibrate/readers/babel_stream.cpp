@@ -99,22 +99,13 @@ double array_size(const LogCell& said, LogReading& log) {
   return log.number(words[0], 1e-6, 1e9, "Array size").value_or(0.0) * unit->second;
 }
 
-// A fault and true where a row has other cells than it should.
-bool is_cut_off(const LogCell& line, std::size_t cells, std::string_view what, std::size_t due, LogReading& log) {
-  if (cells == due && !log.is_cut()) return false;
-  log.fault(line.from(0, 0), "",
-            fmt::format("the row is cut off: {} {} where {} and an end of line are due", cells, what, due));
-  return true;
-}
-
 // The table for people. Other lines may follow the rows.
 Reading read_stream_table(std::string_view text, const std::string& name) {
   static const LogPattern device("^Using (?:HIP|CUDA) device (.*)");
   static const LogPattern size("^Array size:(.*)");
-  constexpr std::size_t columns = 5;
   LogReading log(name, text);
+  LogTable table(log);
   StreamRow row;
-  bool is_below_heads = false;
   while (log.next()) {
     const LogCell line = trimmed(log.line());
     const LogCells words = words_of(line);
@@ -123,11 +114,11 @@ Reading read_stream_table(std::string_view text, const std::string& name) {
     } else if (const LogCells said = size.groups(line); !said.empty()) {
       row.array = array_size(said[1], log);
     } else if (are_table_heads(line)) {
-      is_below_heads = true;
       row.rate_unit = line.holds("MiBytes/sec") ? mebi : mega;
-    } else if (is_below_heads && !words.empty() &&
-               (words.size() == columns || kernel_called(words[0].text) != nullptr)) {
-      if (is_cut_off(line, words.size(), "words", columns, log)) continue;
+      table.take_heads({{"Function"}, {"Rate"}, {"Min (sec)"}, {"Max"}, {"Average"}});
+    } else if (table.is_readable() && !words.empty() &&
+               (words.size() == table.names().size() || kernel_called(words[0].text) != nullptr)) {
+      if (!table.take_row(words, !log.is_cut())) continue;
       std::tie(row.name, row.rate, row.least, row.most) = std::tie(words[0], words[1], words[2], words[3]);
       record(row, log);
     }
@@ -138,33 +129,27 @@ Reading read_stream_table(std::string_view text, const std::string& name) {
 // The rows for programs. Lines of text may stand above them: what is said of the device goes to the same output.
 Reading read_stream_csv(std::string_view text, const std::string& name) {
   LogReading log(name, text);
-  LogCells heads;
-  std::array<std::size_t, 5> at{};
+  LogTable table(log);
+  LogTable::Column rate, elements, size, least, most;
   StreamRow row;
   while (log.next()) {
-    const LogCell line = trimmed(log.line());
-    const LogCells cells = fields_of(line, ",");
+    const LogCells cells = fields_of(trimmed(log.line()), ",");
     if (cells.front().text == "function") {
-      const auto place_of = [&](std::string_view head) {
-        return static_cast<std::size_t>(std::ranges::find(cells, head, &LogCell::text) - cells.begin());
-      };
-      const std::size_t mebis = place_of("max_mibytes_per_sec");
-      row.rate_unit = mebis < cells.size() ? mebi : mega;
-      at = {place_of("n_elements"), place_of("sizeof"), mebis < cells.size() ? mebis : place_of("max_mbytes_per_sec"),
-            place_of("min_runtime"), place_of("max_runtime")};
-      heads = cells;
-      if (std::ranges::find(at, cells.size()) == at.end()) continue;
-      log.fault(
-          cells.front(), "",
-          "a column is missing: n_elements, sizeof, max_mbytes_per_sec, min_runtime and max_runtime are accepted");
-      heads.clear();
-    } else if (!heads.empty() && !line.text.empty()) {
-      if (is_cut_off(line, cells.size(), "cells", heads.size(), log)) continue;
-      const auto elements = log.number(cells[at[0]], 1.0, 1e13, "n_elements");
-      const auto size = log.number(cells[at[1]], 1.0, 64.0, "sizeof");
-      if (!elements || !size) continue;
-      row.array = *elements * *size;
-      std::tie(row.name, row.rate, row.least, row.most) = std::tie(cells[0], cells[at[2]], cells[at[3]], cells[at[4]]);
+      table.take_heads(cells);
+      const bool is_in_mebis = table.find("max_mibytes_per_sec").has_value();
+      row.rate_unit = is_in_mebis ? mebi : mega;
+      rate = table.require(is_in_mebis ? "max_mibytes_per_sec" : "max_mbytes_per_sec");
+      elements = table.require("n_elements");
+      size = table.require("sizeof");
+      least = table.require("min_runtime");
+      most = table.require("max_runtime");
+    } else if (table.is_readable() && !cells.front().text.empty() && table.take_row(cells, !log.is_cut())) {
+      const auto of_array = log.number(table.cell(elements), 1.0, 1e13, "n_elements");
+      const auto of_element = log.number(table.cell(size), 1.0, 64.0, "sizeof");
+      if (!of_array || !of_element) continue;
+      row.array = *of_array * *of_element;
+      std::tie(row.name, row.rate, row.least, row.most) =
+          std::tie(cells.front(), table.cell(rate), table.cell(least), table.cell(most));
       record(row, log);
     }
   }

@@ -71,8 +71,9 @@ class BenchReader {
     } else if (line.text.starts_with("Winner")) {
       is_winner_ = true;
     } else if (are_gemm_heads(columns)) {
-      take_heads(columns);
-    } else if (!heads_.empty() && row.is_in(line.text)) {
+      table_.take_heads(fields_of(columns, ","));
+      for (const std::string_view head : {"M", "N", "K", "us"}) table_.require(head);
+    } else if (table_.is_readable() && row.is_in(line.text)) {
       read_row(line);
       is_winner_ = false;
     }
@@ -88,96 +89,70 @@ class BenchReader {
     }
   }
 
-  void take_heads(const LogCell& line) {
-    heads_.clear();
-    constexpr std::size_t most_columns = 256;
-    for (const LogCell& head : fields_of(line, ",")) {
-      if (heads_.size() < most_columns) heads_.push_back(plain_name(head.text));
-    }
-    for (const std::string_view head : {"m", "n", "k", "us"}) {
-      if (std::ranges::find(heads_, head) != heads_.end()) continue;
-      log_.fault(line, head, "this column is missing: transA,transB,M,N,K and a time in us are accepted");
-      return heads_.clear();
-    }
-  }
-
   void read_row(const LogCell& line) {
-    const LogCells cells = fields_of(line, ",");
-    const LogCell row = line.from(0, 0);
-    if (cells.size() != heads_.size()) {
-      return log_.fault(row, "", fmt::format("{} cells where the columns are {}", cells.size(), heads_.size()));
-    }
-    if (log_.is_cut()) return log_.fault(row, "", "the row is cut off: an end of line is accepted behind it");
-    const std::optional<std::string> type = type_of(cells);
+    if (!table_.take_row(fields_of(line, ","), !log_.is_cut())) return;
+    const std::optional<std::string> type = type_of_matrices();
     if (!type) {
-      return log_.fault(row, "a_type",
+      return log_.fault(line.from(0, 0), "a_type",
                         fmt::format("the type of the matrices is not said: a line above it with the command that ran "
                                     "({} ... -r {}) is accepted",
                                     bench_.program, modelled_type));
     }
-    if (std::string why = why_not(cells, *type); !why.empty()) return log_.leave_out(line.line, std::move(why));
+    if (std::string why = why_not(*type); !why.empty()) return log_.leave_out(line.line, std::move(why));
     constexpr int longest_side = 1 << 24;
-    const auto m = log_.integer(*find(cells, "m"), 1, longest_side, "M");
-    const auto n = log_.integer(*find(cells, "n"), 1, longest_side, "N");
-    const auto k = log_.integer(*find(cells, "k"), 1, longest_side, "K");
-    const auto time = log_.figure(*find(cells, "us"), study::Figure::kernel_time, "us");
-    if (m && n && k && time) record(cells, {*m, *n, *k}, *time);
-  }
-
-  const LogCell* find(const LogCells& cells, std::string_view head) const {
-    const auto found = std::ranges::find(heads_, plain_name(head));
-    return found == heads_.end() ? nullptr : &cells[static_cast<std::size_t>(found - heads_.begin())];
+    const auto m = log_.integer(table_.cell("M"), 1, longest_side, "M");
+    const auto n = log_.integer(table_.cell("N"), 1, longest_side, "N");
+    const auto k = log_.integer(table_.cell("K"), 1, longest_side, "K");
+    const auto time = log_.figure(table_.cell("us"), study::Figure::kernel_time, "us");
+    if (m && n && k && time) record(line.line, {*m, *n, *k}, *time);
   }
 
   // Of all matrices, by columns or by the command; nothing where neither names one, several where they differ.
-  std::optional<std::string> type_of(const LogCells& cells) const {
+  std::optional<std::string> type_of_matrices() const {
     std::set<std::string, std::less<>> types;
     for (const std::string_view head : {"a_type", "b_type", "c_type", "d_type"}) {
-      if (const LogCell* const cell = find(cells, head)) types.emplace(cell->text);
+      if (const auto column = table_.find(head)) types.emplace(table_.text(column));
     }
     if (types.empty()) types = types_;
     if (types.empty()) return {};
     return fmt::format("{}", fmt::join(types, " and "));
   }
 
-  std::string why_not(const LogCells& cells, const std::string& type) const {
+  std::string why_not(const std::string& type) const {
     const auto says = [&](std::string_view head, std::string_view other_than) {
-      const LogCell* const cell = find(cells, head);
-      return cell != nullptr && cell->text != other_than;
+      return table_.text(table_.find(head), other_than) != other_than;
     };
     if (type != modelled_type) return fmt::format("its type is {}: GEMMs of bf16 have a model", printable(type));
     if (says("batch_count", "1")) return "batched";
     if (says("grouped_gemm", "0")) return "several GEMMs in one kernel";
-    if (!kernels_of(cells).empty()) return {};
-    return fmt::format("{}'s kernels for {} are not known: no table of them was measured", bench_.library,
-                       layout_of(cells));
+    if (!bench_.kernels_of(layout()).empty()) return {};
+    return fmt::format("{}'s kernels for {} are not known: no table of them was measured", bench_.library, layout());
   }
 
-  std::string_view kernels_of(const LogCells& cells) const { return bench_.kernels_of(layout_of(cells)); }
-  static std::string layout_of(const LogCells& cells) { return {cells[0].text.front(), cells[1].text.front()}; }
+  // "TN"; rows begin with these letters.
+  std::string layout() const { return {table_.cell("transA").text.front(), table_.cell("transB").text.front()}; }
 
   // Rate and time of a row must tell the same: cells that slipped into other columns do not.
-  void record(const LogCells& cells, const models::GemmShape& shape, double time) {
+  void record(int line, const models::GemmShape& shape, double time) {
     constexpr double tolerance = 0.02;
-    const LogCell* const rate = find(cells, bench_.rate);
-    if (rate != nullptr) {
+    if (const auto column = table_.find(bench_.rate)) {
       constexpr double giga = 1e9;
-      const auto said = log_.number(*rate, 0.0, 1e9, bench_.rate);
+      const LogCell& rate = table_.cell(column);
+      const auto said = log_.number(rate, 0.0, 1e9, bench_.rate);
       if (!said) return;
       const double follows = shape.flops().value() / time;
       if (std::abs(*said * giga - follows) > tolerance * follows) {
-        return log_.fault(*rate, bench_.rate,
+        return log_.fault(rate, bench_.rate,
                           fmt::format("{} Gflop/s, where sizes and time make {:.1f}: columns that were mixed up?",
-                                      rate->text.substr(0, 40), follows / giga));
+                                      rate.text.substr(0, 40), follows / giga));
       }
     }
     Measurement measurement;
-    measurement.line = cells.front().line;
-    measurement.group = fmt::format("GEMM of {}, {}", bench_.library, layout_of(cells));
-    measurement.assignments.emplace_back(kernels_of(cells));
+    measurement.line = line;
+    measurement.group = fmt::format("GEMM of {}, {}", bench_.library, layout());
+    measurement.assignments.emplace_back(bench_.kernels_of(layout()));
     study::GemmTrial trial{shape};
-    const LogCell* const rotating = find(cells, "rotating_buffer");
-    if (rotating != nullptr && rotating->text != "0") trial.operands = study::Operands::rotating;
+    if (table_.text(table_.find("rotating_buffer"), "0") != "0") trial.operands = study::Operands::rotating;
     measurement.trial = trial;
     measurement.seen.push_back({.figure = study::Figure::kernel_time, .value = time});
     found_.emplace_back(std::move(measurement), is_winner_);
@@ -200,8 +175,8 @@ class BenchReader {
 
   const GemmBench& bench_;
   LogReading log_;
+  LogTable table_{log_};
   std::set<std::string, std::less<>> types_;  // that the command names
-  std::vector<std::string> heads_;
   bool is_winner_ = false;
   std::vector<std::pair<Measurement, bool>> found_;  // and whether it is of a winner
 };

@@ -1,5 +1,3 @@
-#include "calibrate/readers/kineto.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +10,6 @@
 #include "calibrate/readers/profile_events.h"
 #include "calibrate/readers/rccl_tests.h"
 #include "sim/config/config_text.h"
-#include "study/ask/arguments.h"
 #include "study/work/operation.h"
 
 namespace c3sim::calibrate {
@@ -37,13 +34,18 @@ std::optional<TraceMoment> moment_of(std::string_view text) {
   return moment;
 }
 
-// The elements of a list, a comma behind each, and a semicolon behind each list in it: "64,32,;32,16,;".
-std::string list_of(const JsonRecord& event, std::string_view key) {
-  std::string list;
+// The elements of each of the lists in a list, and last those that stand in none of them.
+std::vector<std::vector<std::string_view>> lists_of(const JsonRecord& event, std::string_view key) {
+  std::vector<std::vector<std::string_view>> lists(1);
   for (const JsonValue& value : event.values) {
-    if (value.key == key) list += value.ends_list ? ";" : value.text + ",";
+    if (value.key != key) continue;
+    if (value.ends_list) {
+      lists.emplace_back();
+    } else {
+      lists.back().push_back(value.text);
+    }
   }
-  return list;
+  return lists;
 }
 
 using models::Dtype;
@@ -91,13 +93,6 @@ std::optional<Dtype> dtype_of(std::string_view operand) {
 
 KnownWork no_trial(std::string why) { return {{}, std::move(why)}; }
 
-// What stands before each separator.
-std::vector<std::string_view> parts_of(std::string_view text, char separator) {
-  std::vector<std::string_view> parts = study::split(text, separator);
-  parts.pop_back();  // what follows the last one
-  return parts;
-}
-
 // "_allgather_base" is the operation "allgather" on one buffer.
 std::string operation_of(std::string_view name) {
   std::string plain = plain_name(name);
@@ -110,11 +105,9 @@ std::string operation_of(std::string_view name) {
 std::optional<KnownWork> matrix_product_of(const JsonRecord& event) {
   const auto* const product = std::ranges::find(products, event.text("name"), &ProductOperator::name);
   if (product == products.end()) return {};
-  const std::string dims_of_all = list_of(event, "args.Input Dims");
-  const std::string types_of_all = list_of(event, "args.Input type");
-  const std::vector<std::string_view> operands = parts_of(dims_of_all, ';');
-  const std::vector<std::string_view> types = parts_of(types_of_all, ',');
-  if (operands.size() < product->first + 2 || types.size() < product->first + 2) {
+  const std::vector<std::vector<std::string_view>> operands = lists_of(event, "args.Input Dims");
+  const std::vector<std::string_view> types = lists_of(event, "args.Input type").back();
+  if (operands.size() - 1 < product->first + 2 || types.size() < product->first + 2) {
     return no_trial(fmt::format("{} without the shapes of its operands: record_shapes=True of the profiler is accepted",
                                 product->name));
   }
@@ -124,7 +117,7 @@ std::optional<KnownWork> matrix_product_of(const JsonRecord& event) {
       return no_trial(
           fmt::format("{} of {}: GEMMs of bf16, fp16 and fp8 have a model", product->name, printable(types[operand])));
     }
-    const std::vector<std::string_view> dims = parts_of(operands[operand], ',');
+    const std::vector<std::string_view>& dims = operands[operand];
     if (dims.size() != product->dimensions)
       return no_trial(fmt::format("{} of operands of {} dimensions", product->name, dims.size()));
     for (const std::string_view dim : dims) {

@@ -17,12 +17,6 @@ std::span<const LogFormat> log_formats() {
   return formats;
 }
 
-const LogFormat* log_format_of(std::string_view text) {
-  const auto formats = log_formats();
-  const auto found = std::ranges::find_if(formats, [text](const LogFormat& one) { return one.recognises(text); });
-  return found == formats.end() ? nullptr : &*found;
-}
-
 namespace {
 
 struct UnreadTool {
@@ -56,15 +50,12 @@ const UnreadTool* tool_of(std::string_view text) {
 
 Reading name_it(std::string_view text, const std::string& name) {
   LogReading log(name);
-  const UnreadTool* const tool = tool_of(text);
-  if (tool == nullptr) {
-    log.fault({}, "", "this is the output of none of the tools that are known by name and not read");
-    return std::move(log).take();
+  if (const UnreadTool* const tool = tool_of(text)) {
+    log.fault(
+        {}, "",
+        fmt::format("this is the output of {}, which is not read: that of {} is accepted", tool->name, tool->instead));
   }
-  log.fault(
-      {}, "",
-      fmt::format("this is the output of {}, which is not read: that of {} is accepted", tool->name, tool->instead));
-  return std::move(log).take();
+  return std::move(log).take("this is the output of none of the tools that are known by name and not read");
 }
 
 }  // namespace

@@ -20,8 +20,7 @@ extern const LogFormat rccl_tests_text, rccl_tests_json, rccl_tests_csv, transfe
     hipblaslt_bench, rocblas_bench, babel_stream, babel_stream_csv, rocprof_kernel_trace, rocprof_copy_trace,
     rocprof_counters, rocprof_json, torch_trace, vllm_bench, inference_max, unread_tool;
 
+// A text is of the first that recognises it; of none it may be a table.
 std::span<const LogFormat> log_formats();
-// The first that recognises the text, or null: it may be a table then.
-const LogFormat* log_format_of(std::string_view text);
 
 }  // namespace c3sim::calibrate

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <numeric>
 #include <tuple>
 
+#include "sim/config/nearest_name.h"
 #include "sim/interruption.h"
 #include "study/report/statistics.h"
 #include "study/work/operation.h"
@@ -111,40 +111,81 @@ Reading LogReading::take(std::string_view if_nothing) && {
   return std::move(reading_);
 }
 
+void LogTable::take_heads(const LogCells& heads) {
+  constexpr std::size_t most_columns = 256;  // no tool that is read has more than some thirty
+  shown_.clear();
+  names_.clear();
+  has_all_ = true;
+  for (const LogCell& head : heads) {
+    if (shown_.size() >= most_columns) break;
+    shown_.push_back(printable(head.text));
+    names_.push_back(plain_name(head.text));
+  }
+  place_ = heads.front().from(0, 0);
+}
+
+LogTable::Column LogTable::require(std::string_view name) {
+  const Column column = find(name);
+  if (!column) log_.fault(place_, name, "this column is missing" + sim::name_hint(name, shown_));
+  has_all_ &= column.has_value();
+  return column;
+}
+
+bool LogTable::take_row(LogCells cells, bool is_ended) {
+  row_ = std::move(cells);
+  std::string what;
+  if (row_.size() != names_.size()) {
+    const std::string_view why = row_.size() < names_.size() ? ": cut short?" : "";
+    what = fmt::format("{} cells where the columns are {}{}", row_.size(), names_.size(), why);
+  } else if (!is_ended) {
+    what = "the row is cut off: an end of line is accepted behind it";
+  }
+  if (what.empty()) return true;
+  log_.fault(row_.front().from(0, 0), "", std::move(what));
+  return false;
+}
+
+LogTable::Column LogTable::find(std::string_view name) const {
+  const auto found = std::ranges::find(names_, plain_name(name));
+  return found == names_.end() ? std::nullopt : Column(found - names_.begin());
+}
+
+CsvTable::CsvTable(std::string_view text, LogReading& log) : LogTable(log), log_(log), lexer_(text) {
+  if (lexer_.next(row_)) take_heads(cells());
+}
+
+bool CsvTable::next() {
+  while (is_readable() && lexer_.next(row_)) {
+    steps_.note();
+    if (const auto& quote = row_.bad_quote) {
+      log_.fault({.text = {}, .line = quote->line, .column = quote->column}, "", std::string(quote->what));
+      continue;
+    }
+    const auto name_of = [](const sim::CsvCell& cell) { return plain_name(cell.text); };
+    if (std::ranges::equal(row_.cells, names(), {}, name_of)) continue;
+    if (take_row(cells(), row_.is_ended)) return true;
+  }
+  return false;
+}
+
+LogCells CsvTable::cells() const {
+  LogCells cells;
+  for (const sim::CsvCell& cell : row_.cells) cells.push_back({cell.text, cell.line, cell.column});
+  return cells;
+}
+
+bool has_columns(std::string_view text, std::initializer_list<std::string_view> names) {
+  LogReading log("");
+  const CsvTable table(text, log);
+  return std::ranges::all_of(names, [&table](std::string_view name) { return table.find(name).has_value(); });
+}
+
 Percentiles percentiles_of(std::vector<double> values) {
   std::ranges::sort(values, sim::as_short_steps(std::ranges::less()));
   const auto at = [&values](double share) {
     return study::value_at(values, share * static_cast<double>(values.size() - 1));
   };
   return {.median = at(0.5), .low = at(0.1), .high = at(0.9)};
-}
-
-// In the order in which they begin, each is held against the one of those before it that ends last: others that it
-// meets lie within that one, and are beside it already.
-std::vector<bool> is_beside_others(const std::vector<Stay>& stays) {
-  constexpr double share = 0.01;
-  std::vector<std::size_t> order(stays.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, sim::as_short_steps([&stays](std::size_t i) {
-                      return std::tuple(stays[i].gpu, stays[i].begin, stays[i].end, i);
-                    }));
-  std::vector<double> shared(stays.size());
-  std::size_t last = 0;
-  sim::ShortSteps steps;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    steps.note();
-    const std::size_t here = order[i];
-    const bool is_first_of_gpu = i == 0 || stays[here].gpu != stays[last].gpu;
-    const double both = std::min(stays[here].end, stays[last].end) - stays[here].begin;
-    if (!is_first_of_gpu && both > 0.0) {
-      shared[here] += both;
-      shared[last] += both;
-    }
-    if (is_first_of_gpu || stays[here].end > stays[last].end) last = here;
-  }
-  std::vector<bool> beside(stays.size());
-  for (std::size_t i = 0; i < stays.size(); ++i) beside[i] = shared[i] > share * (stays[i].end - stays[i].begin);
-  return beside;
 }
 
 }  // namespace c3sim::calibrate

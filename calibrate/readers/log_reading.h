@@ -2,7 +2,9 @@
 // with its place in the file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +13,8 @@
 
 #include "calibrate/readers/log_text.h"
 #include "calibrate/readers/measurement.h"
+#include "sim/config/csv_lexer.h"
+#include "sim/interruption.h"
 
 namespace c3sim::calibrate {
 
@@ -35,7 +39,6 @@ class LogReading {
            std::vector<std::string> assignments = {});
   void add(NamedRuns runs) { reading_.named.push_back(std::move(runs)); }
   void set_gpu(std::string_view name);  // the first that is not empty counts
-  const std::string& gpu() const { return reading_.gpu; }
   // What to beware of in the whole file, each once.
   void remark(std::string_view path, std::string what);
 
@@ -63,6 +66,69 @@ class LogReading {
   Reading reading_;
 };
 
+// A table within a log: the names of its columns, and below them rows with a cell for each. Names are one where
+// plain_name spells them alike. It holds one row at a time.
+class LogTable {
+ public:
+  using Column = std::optional<std::size_t>;  // its place
+
+  // The log must outlive it.
+  explicit LogTable(LogReading& log) : log_(log) {}
+
+  // Begins anew with these names of columns.
+  void take_heads(const LogCells& heads);
+  // The place of a column; nothing where the table has it not.
+  Column find(std::string_view name) const;
+  // The same of one that it must have: else there is a fault that says the nearest, and no row can be read.
+  Column require(std::string_view name);
+  // Whether it has columns, and all that it must have.
+  bool is_readable() const { return !names_.empty() && has_all_; }
+  const std::vector<std::string>& names() const { return names_; }  // as plain_name spells them
+
+  // Takes a row. False, and a fault, where it has not a cell for each column, or where no end of line follows it, so
+  // that the last one may have been cut off.
+  bool take_row(LogCells cells, bool is_ended = true);
+
+  const LogCells& row() const { return row_; }
+  // Of the row the cell of a column that the table has.
+  const LogCell& cell(Column column) const { return row_[*column]; }
+  const LogCell& cell(std::string_view name) const { return row_[*find(name)]; }
+  std::string_view text(Column column, std::string_view otherwise = {}) const {
+    return column ? cell(column).text : otherwise;
+  }
+
+ private:
+  LogReading& log_;
+  LogCell place_;                   // of the heads
+  std::vector<std::string> shown_;  // names of columns for people
+  std::vector<std::string> names_;  // as plain_name spells them
+  bool has_all_ = true;
+  LogCells row_;
+};
+
+// A table that is a whole text of comma-separated values. Where several were written to one file, the names of columns
+// stand there again, and are no row.
+class CsvTable : public LogTable {
+ public:
+  // Text and log must outlive it.
+  CsvTable(std::string_view text, LogReading& log);
+
+  // Goes on to the next row that is whole; of others it records what is wrong.
+  bool next();
+  int line() const { return row_.line; }
+
+ private:
+  LogCells cells() const;
+
+  LogReading& log_;
+  sim::CsvLexer lexer_;
+  sim::CsvRow row_;
+  sim::ShortSteps steps_;
+};
+
+// Whether the first row of a text of comma-separated values names all of these columns.
+bool has_columns(std::string_view text, std::initializer_list<std::string_view> names);
+
 // GPUs, CUs, engines, ranks: more are a slip of the pen.
 inline constexpr int most_units = 4096;
 
@@ -74,14 +140,5 @@ struct Percentiles {
 
 // Of at least one value; study/report/statistics.h says what percentiles are.
 Percentiles percentiles_of(std::vector<double> values);
-
-// When work was on a GPU, in seconds since any moment.
-struct Stay {
-  int gpu = 0;
-  double begin = 0.0, end = 0.0;
-};
-// Of each, whether other work was on its GPU for more than a hundredth of its time: so much of it was not alone. Clocks
-// of traces are rounded, so that work that follows may seem to begin too early.
-std::vector<bool> is_beside_others(const std::vector<Stay>& stays);
 
 }  // namespace c3sim::calibrate

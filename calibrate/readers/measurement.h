@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "calibrate/readers/profile.h"
+#include "sim/config/choice.h"
 #include "sim/config/config_error.h"
 #include "study/ask/trial.h"
 
@@ -21,7 +23,8 @@ enum class Role {
   probe,  // ran at once with other work: what the mechanisms by which work slows other work are fitted to, and no more
   unlisted  // nobody said
 };
-std::string_view to_string(Role role);
+constexpr auto all_names(Role) { return sim::names("calibrate", "predict", "probe", "unlisted"); }
+using sim::to_string;
 
 // One figure of a run, in base units.
 struct Seen {
@@ -30,6 +33,7 @@ struct Seen {
   std::optional<double> low{}, high{};     // of its repetitions: 10th and 90th percentile, or the least and greatest
   std::optional<double> band{};            // how far off a prediction may be: relative, or in points (0.04)
   std::map<std::string, double> others{};  // what others predicted of the same run, by their names
+  auto operator<=>(const Seen&) const = default;
 };
 
 // What was seen of the two operations of a concurrent run alone, and into how many pieces the GEMM is cut: what simple

@@ -149,7 +149,6 @@ class Gatherer {
     profile_.rank = head.rank;
     join_launches();
     join_waits();
-    name_channels();
     origins_ = {};
     calls_ = {};
     for (const ProfiledWork& work : profile_.work) {
@@ -329,15 +328,11 @@ class Gatherer {
     }
   }
 
-  void name_channels() {
-    for (std::size_t i = 0; i < profile_.work.size(); ++i) {
-      steps_.note();
-      ProfiledWork& work = profile_.work[i];
-      if (origins_[i].channels == 0 || profile_.collective_of(work) == nullptr) continue;
-      models::CollectiveSpec spec = *profile_.collective_of(work);
-      spec.channels = origins_[i].channels;
-      work.collective = place_of({study::CollectiveTrial{spec}, {}});
-    }
+  void name_channels(ProfiledWork& work, int channels) {
+    if (channels == 0 || profile_.collective_of(work) == nullptr) return;
+    models::CollectiveSpec spec = *profile_.collective_of(work);
+    spec.channels = channels;
+    work.collective = place_of({study::CollectiveTrial{spec}, {}});
   }
 
   // Which call launched what; collectives by the operator that did. Clocks of host and GPU that do not agree show where
@@ -361,6 +356,7 @@ class Gatherer {
                       work.length());
       }
       name_work(work, {origins_[i].external, work.asked ? calls_[*work.asked].external : 0});
+      name_channels(work, origins_[i].channels);
     }
     // Calls that neither launch nor wait are the host's own time.
     std::vector<Place> order;

@@ -11,14 +11,48 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/readers/kineto.h"
 #include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/log_reading.h"
-#include "calibrate/readers/rocprof_trace.h"
+#include "calibrate/readers/profile_events.h"
 #include "sim/config/measurement_text.h"
 #include "sim/interruption.h"
 
 namespace c3sim::calibrate {
+
+// In the order in which they begin, each meets those before it that have not ended.
+std::vector<Company> company_of(const std::vector<Stay>& stays) {
+  constexpr double share = 0.01;
+  constexpr std::size_t most = 32;
+  std::vector<std::size_t> order(stays.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(
+      order, {}, sim::as_short_steps([&stays](std::size_t i) { return std::pair(stays[i].gpu, stays[i].begin); }));
+  std::vector<Company> company(stays.size());
+  std::vector<double> shared(stays.size());  // seconds
+  const auto meet = [&](std::size_t one, std::size_t other, double both) {
+    const double much = share * (stays[one].end - stays[one].begin);
+    shared[one] += both;
+    company[one].is_there = shared[one] > much;
+    if (both <= much) return;
+    ++company[one].others;
+    company[one].last = other;
+    company[one].computes |= stays[other].computes;
+  };
+  std::vector<std::size_t> active;
+  sim::ShortSteps steps;
+  for (const std::size_t here : order) {
+    steps.note();
+    const Stay& stay = stays[here];
+    std::erase_if(active, [&](std::size_t one) { return stays[one].gpu != stay.gpu || stays[one].end <= stay.begin; });
+    for (const std::size_t one : active) {
+      const double both = std::min(stays[one].end, stay.end) - stay.begin;
+      meet(here, one, both);
+      meet(one, here, both);
+    }
+    if (active.size() < most) active.push_back(here);
+  }
+  return company;
+}
 
 namespace {
 
@@ -40,13 +74,6 @@ struct Subject {
   std::size_t beside = 0;            // those that were not, and of which nothing else is told
   int first_beside = 0;              // its line
   double seconds_beside = 0.0;
-};
-
-// Who was on the GPU for more than a hundredth of a run's time.
-struct Company {
-  std::size_t others = 0;
-  std::size_t last = 0;  // of them, place among the runs
-  bool computes = false;
 };
 
 // Of at least one run.
@@ -76,7 +103,9 @@ class RunReader {
 
   Reading read() && {
     gather_runs();
-    find_company();
+    std::vector<Stay> stays;
+    for (const SeenRun& run : runs_) stays.push_back(run.stay);
+    company_ = company_of(stays);
     is_told_.resize(runs_.size());
     std::vector<Measurement> concurrent = beside_collectives();
     for (Measurement& one : played_again()) concurrent.push_back(std::move(one));
@@ -116,7 +145,8 @@ class RunReader {
       steps_.note();
       const ProfiledWork& work = profile_.work[place];
       if (work.length() <= sim::Time(0)) continue;
-      const Stay stay{static_cast<int>(profile_.streams[work.stream].device), seconds(work.begin), seconds(work.end)};
+      const Stay stay{static_cast<int>(profile_.streams[work.stream].device), seconds(work.begin), seconds(work.end),
+                      work.kind == WorkKind::matrix || work.kind == WorkKind::memory};
       if (work.product) {
         const auto [known, is_first] = by_product.try_emplace(*work.product, runs_.size());
         if (!is_first) {
@@ -131,49 +161,12 @@ class RunReader {
     }
   }
 
-  // Where more are at work at once than streams could want, nobody is alone or one of two.
-  void find_company() {
-    constexpr std::size_t most = 32;
-    company_.resize(runs_.size());
-    std::vector<std::size_t> order(runs_.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, sim::as_short_steps([this](std::size_t i) {
-                               return std::pair(runs_[i].stay.gpu, runs_[i].stay.begin);
-                             }));
-    std::vector<std::size_t> active;
-    for (const std::size_t here : order) {
-      steps_.note();
-      const Stay& stay = runs_[here].stay;
-      std::erase_if(active, [&](std::size_t one) {
-        return runs_[one].stay.gpu != stay.gpu || runs_[one].stay.end <= stay.begin;
-      });
-      for (const std::size_t one : active) {
-        const double both = std::min(runs_[one].stay.end, stay.end) - stay.begin;
-        meet(here, one, both);
-        meet(one, here, both);
-      }
-      if (active.size() < most) active.push_back(here);
-    }
-  }
-
-  void meet(std::size_t one, std::size_t other, double both) {
-    constexpr double share = 0.01;  // as is_beside_others has it
-    if (both <= share * runs_[one].length()) return;
-    const WorkKind kind = profile_.work[runs_[other].work].kind;
-    ++company_[one].others;
-    company_[one].last = other;
-    company_[one].computes |= kind == WorkKind::matrix || kind == WorkKind::memory;
-  }
-
   void find_alone() {
-    std::vector<Stay> stays;
-    for (const SeenRun& run : runs_) stays.push_back(run.stay);
-    const std::vector<bool> beside = is_beside_others(stays);
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       steps_.note();
       Subject& subject = subjects_[runs_[i].subject];
-      if (!beside[i]) subject.alone.push_back(i);
-      if (!beside[i] || is_told_[i]) continue;
+      if (!company_[i].is_there) subject.alone.push_back(i);
+      if (!company_[i].is_there || is_told_[i]) continue;
       subject.seconds_beside += runs_[i].length();
       if (subject.beside++ == 0) subject.first_beside = line_of(i);
     }

@@ -1,17 +1,36 @@
 // What of a profiler's trace a model can be held against: what ran alone on its GPU, a GEMM beside one collective, and
 // collectives beside computation, in the run played again. The last two are predictions, which no fit reads. A trace is
 // of one rank: times of collectives, and of what ran beside them, hold what that rank waited for others, unless traces
-// of all ranks tell it (calibrate/readers/profile_reading.h).
+// of all ranks tell it (tell_waits_of_ranks).
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "calibrate/readers/measurement.h"
 
 namespace c3sim::calibrate {
+
+// When work was on a GPU, in seconds since any moment.
+struct Stay {
+  int gpu = 0;
+  double begin = 0.0, end = 0.0;
+  bool computes = false;
+};
+// What else was on the GPU for more than a hundredth of a stay. Clocks of traces are rounded, so that work that follows
+// may seem to begin too early.
+struct Company {
+  bool is_there = false;   // all of it together was: the stay was not alone
+  std::size_t others = 0;  // that each were so long by themselves
+  std::size_t last = 0;    // of these, place among the stays
+  bool computes = false;   // one of these does
+};
+// By stay. Where more are on a GPU at once than streams could want, not all of them are counted.
+std::vector<Company> company_of(const std::vector<Stay>& stays);
 
 // `path` is that of the trace.
 Reading reading_of(Profile profile, const std::string& path);

@@ -16,7 +16,6 @@
 #include "calibrate/readers/json_records.h"
 #include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/rccl_tests.h"
-#include "sim/config/csv_lexer.h"
 
 namespace c3sim::calibrate {
 
@@ -33,41 +32,21 @@ class JsonReader {
  public:
   explicit JsonReader(const std::string& name) : log_(name) {}
 
-  // Rows of values below the names of columns, which stand there again where runs were written to one file.
   Reading read_csv(std::string_view text) && {
-    sim::CsvLexer lexer(text);
-    std::vector<std::string> names;
-    for (sim::CsvRow row; lexer.next(row);) {
-      if (is_heads(row)) {
-        names.clear();
-        for (const sim::CsvCell& cell : row.cells) names.push_back(plain_name(cell.text));
-        continue;
+    CsvTable table(text, log_);
+    table.require("inPlace");
+    while (table.next()) {
+      JsonRecord record{.path = "", .at = table.row().front().from(0, 0), .values = {}};
+      for (std::size_t i = 0; i < table.names().size(); ++i) {
+        const LogCell& cell = table.row()[i];
+        if (!cell.text.empty())
+          record.values.push_back({table.names()[i], std::string(cell.text), cell.line, cell.column});
       }
-      JsonRecord record{.path = "", .at = {.text = {}, .line = row.line}, .values = {}};
-      if (row.cells.size() != names.size() || row.bad_quote || !row.is_ended) {
-        log_.fault(record.at, "", fmt::format("{} cells and an end of line are accepted: cut short?", names.size()));
-        continue;
-      }
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        const sim::CsvCell& cell = row.cells[i];
-        if (!cell.text.empty()) record.values.push_back({names[i], std::string(cell.text), cell.line, cell.column});
-      }
-      if (record.has("inplace")) {
-        take_one_run(record);
-      } else {
-        log_.fault(record.at, "inplace", "is missing: 0 and 1 are accepted");
-      }
+      take_one_run(record);
     }
     record_results();
     return std::move(log_).take("no result: rows are accepted below their columns");
   }
-  static bool is_heads(const sim::CsvRow& row) {
-    const auto names = [&row](std::string_view name) {
-      return std::ranges::any_of(row.cells, [name](const sim::CsvCell& one) { return plain_name(one.text) == name; });
-    };
-    return names("size") && names("inplace") && names("time") && names("busbw");
-  }
-
   Reading read(std::string_view text) && {
     const std::optional<JsonFault> fault = read_json_records(text, [this](const JsonRecord& record) { take(record); });
     if (fault) log_.fault(fault->at, "", fault->what);
@@ -210,10 +189,12 @@ class JsonReader {
   }
 
   std::optional<bool> read_in_place(const JsonRecord& record) {
-    const JsonValue& said = *record.find("inplace");
-    if (said.text == "0" || said.text == "false") return false;
-    if (said.text == "1" || said.text == "true") return true;
-    log_.fault(said.cell(), record.path_of("inPlace"), shown(said.text) + " is not known: 0 and 1 are accepted");
+    const JsonValue* const cell = record.find("inplace");
+    const std::string_view said = record.text("inplace");
+    if (said == "0" || said == "false") return false;
+    if (said == "1" || said == "true") return true;
+    log_.fault(cell == nullptr ? record.at : cell->cell(), record.path_of("inPlace"),
+               shown(said) + " is not known: 0 and 1 are accepted");
     return {};
   }
 
@@ -243,9 +224,7 @@ class JsonReader {
 };
 
 bool is_csv_of_rccl_tests(std::string_view text) {
-  sim::CsvLexer lexer(text);
-  sim::CsvRow row;
-  return !is_json(text) && lexer.next(row) && JsonReader::is_heads(row);
+  return !is_json(text) && has_columns(text, {"size", "inPlace", "time", "busBw"});
 }
 
 bool is_json_of_rccl_tests(std::string_view text) {

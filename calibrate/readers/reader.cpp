@@ -62,46 +62,36 @@ void apply_own_roles(Reading& reading, const sim::CsvFile& file) {
   }
 }
 
-// The GPUs that comments name in passing: "measured on 2 x NVIDIA H200 (700 W, ...". Whole words alone are names, as
-// files are called after GPUs, too.
-class NamedGpus {
- public:
-  void look_at(std::string_view comment) {
-    static const LogPattern model(
-        R"((?i)\b(?:\d+x)?((?:nvidia |amd |instinct )*)"
-        R"((mi(?:\d\d|100|210|[23]\d\d[a-z])|[vah]100|[ah]800|h20|h200|b[123]00|g[hb][23]00|l40s?))\b)");
-    static const LogPattern of_vendor(
-        R"((?i)\b(nvidia (?:geforce )?([a-z]{1,2}\d{1,3}[a-z]?|rtx (?:pro )?a?\d{4}))\b)");
-    static const LogPattern architecture(R"((?i)\b((gfx[0-9a-f]{3,4}))\b)");
-    for (const LogPattern* const pattern : {&model, &of_vendor}) take(models_, *pattern, comment);
-    take(architectures_, architecture, comment);
-  }
-
-  // Where they name one, and no other; of none the one architecture. Else empty.
-  std::string only() const {
-    const std::map<std::string, std::string>& named = models_.empty() ? architectures_ : models_;
-    return named.size() == 1 ? named.begin()->second : std::string();
-  }
-
- private:
-  using Names = std::map<std::string, std::string>;  // by the model, in lower case
-  static void take(Names& names, const LogPattern& pattern, std::string_view comment) {
-    LogCell rest{comment};
-    for (LogCells found = pattern.groups(rest); !found.empty(); found = pattern.groups(rest)) {
-      names.try_emplace(lower_case(found[2].text), printable(found[1].text));
-      rest = rest.from(static_cast<std::size_t>(found[0].column - rest.column) + found[0].text.size());
+// The GPU that comments name in passing ("measured on 2 x NVIDIA H200 (700 W, ..."), where they name one and no other;
+// of none the one architecture; else nothing. Whole words alone are names, as files are called after GPUs, too.
+std::string gpu_in_passing(const std::vector<std::string_view>& comments) {
+  static const LogPattern model(
+      R"((?i)\b(?:\d+x)?((?:nvidia |amd |instinct )*)"
+      R"((mi(?:\d\d|100|210|[23]\d\d[a-z])|[vah]100|[ah]800|h20|h200|b[123]00|g[hb][23]00|l40s?))\b)");
+  static const LogPattern of_vendor(R"((?i)\b(nvidia (?:geforce )?([a-z]{1,2}\d{1,3}[a-z]?|rtx (?:pro )?a?\d{4}))\b)");
+  static const LogPattern architecture(R"((?i)\b((gfx[0-9a-f]{3,4}))\b)");
+  std::map<std::string, std::string> names;  // by the model, in lower case
+  const auto look_for = [&](const LogPattern& pattern) {
+    for (const std::string_view comment : comments) {
+      LogCell rest{comment};
+      for (LogCells found = pattern.groups(rest); !found.empty(); found = pattern.groups(rest)) {
+        names.try_emplace(lower_case(found[2].text), printable(found[1].text));
+        rest = rest.from(static_cast<std::size_t>(found[0].column - rest.column) + found[0].text.size());
+      }
     }
-  }
-
-  Names models_, architectures_;
-};
+  };
+  look_for(model);
+  look_for(of_vendor);
+  if (names.empty()) look_for(architecture);
+  return names.size() == 1 ? names.begin()->second : std::string();
+}
 
 // The comments above the columns, and the GPU that one of them names: "# gpu: AMD Instinct MI300X", as c3sim-measure
 // does, "... measured by c3sim-measure on 4 x NVIDIA H200 (sm_90, ...", or, where rows do not say their platform, in
 // passing.
 void take_header(Reading& reading, std::string_view text) {
   static const LogPattern gpu(R"((?i)^[^a-z0-9:]*gpu[^a-z0-9:]*:(.*)|measured by c3sim-measure on \S+ x (.*?) \()");
-  NamedGpus in_passing;
+  std::vector<std::string_view> comments;
   constexpr std::size_t most_lines = 64;
   constexpr std::size_t longest = 400;
   LogLines lines(text);
@@ -114,11 +104,11 @@ void take_header(Reading& reading, std::string_view text) {
     const LogCells named = gpu.groups({said});
     if (reading.gpu.empty() && !named.empty())
       reading.gpu = printable(trimmed(named[1].text.empty() ? named[2] : named[1]).text);
-    in_passing.look_at(said.substr(0, longest_log_line));
+    comments.push_back(said.substr(0, longest_log_line));
   }
   const bool rows_say_it =
       std::ranges::any_of(reading.measurements, [](const auto& one) { return !one.platform.empty(); });
-  if (reading.gpu.empty() && !rows_say_it) reading.gpu = in_passing.only();
+  if (reading.gpu.empty() && !rows_say_it) reading.gpu = gpu_in_passing(comments);
 }
 
 bool is_free(std::string_view column) {
@@ -175,13 +165,6 @@ void tell_unused_columns(Reading& reading, const sim::CsvFile& table, const Tabl
                                           nearest)});
     leave_out_rows(reading, table, column, fmt::format("its column '{}' is not known; '{}' is", shown_name, nearest));
   }
-}
-
-Reading read_log(const LogFormat& log, std::string_view text, const std::string& name) {
-  Reading reading = log.read(text, name);
-  reading.name = std::filesystem::path(name).filename().string();
-  reading.format = log.name;
-  return reading;
 }
 
 }  // namespace
@@ -317,8 +300,12 @@ Reading Reader::read(const std::filesystem::path& path, Rows rows) const {
 Reading Reader::read_text(std::string written, const std::string& name, Rows rows) const {
   const std::string text = without_tags(without_escapes(std::move(written)));
   const Roles roles = Roles::beside(name);
-  if (const LogFormat* const log = log_format_of(text)) {
-    Reading reading = read_log(*log, text, name);
+  const std::span<const LogFormat> logs = log_formats();
+  const auto log = std::ranges::find_if(logs, [&text](const LogFormat& one) { return one.recognises(text); });
+  if (log != logs.end()) {
+    Reading reading = log->read(text, name);
+    reading.name = std::filesystem::path(name).filename().string();
+    reading.format = log->name;
     Labels::beside(name).apply(reading);
     refuse_repeated_rows(reading, text, name);
     roles.apply(reading, nullptr);

@@ -1,11 +1,8 @@
-#include "calibrate/readers/rocprof_trace.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <utility>
@@ -14,95 +11,10 @@
 #include "calibrate/readers/json_records.h"
 #include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/profile_events.h"
-#include "sim/config/csv_lexer.h"
-#include "sim/config/nearest_name.h"
-#include "sim/interruption.h"
 
 namespace c3sim::calibrate {
 
 namespace {
-
-// Whether the first row of a text names all of these columns.
-bool has_columns(std::string_view text, std::initializer_list<std::string_view> names) {
-  sim::CsvLexer lexer(text);
-  sim::CsvRow heads;
-  return lexer.next(heads) && std::ranges::all_of(names, [&heads](std::string_view name) {
-           return std::ranges::find(heads.cells, name, &sim::CsvCell::text) != heads.cells.end();
-         });
-}
-
-// A table that a tool writes, row by row: the names of its columns first, then cells as they are needed. Of a file of
-// any length only a row is held.
-class CsvLog {
- public:
-  using Column = std::optional<std::size_t>;  // its place
-
-  // Text and reading must outlive it.
-  CsvLog(std::string_view text, LogReading& reading) : lexer_(text), reading_(reading) {
-    constexpr std::size_t most_columns = 256;  // no tool that is read has more than some thirty
-    if (!lexer_.next(row_)) return;
-    heads_line_ = row_.line;
-    for (const sim::CsvCell& one : row_.cells) {
-      if (columns_.size() < most_columns) columns_.push_back(printable(one.text));
-    }
-  }
-
-  Column find(std::string_view name) const {
-    const auto found = std::ranges::find(columns_, name);
-    return found == columns_.end() ? std::nullopt : Column(found - columns_.begin());
-  }
-  // Where it is missing, a fault that names the nearest; no row is read then.
-  Column require(std::string_view name) {
-    const Column column = find(name);
-    if (!column) fault(heads_line_, name, "this column is missing" + sim::name_hint(name, columns_));
-    has_all_ &= column.has_value();
-    return column;
-  }
-
-  // Goes on to the next row that is whole; of others it records what is wrong.
-  bool next() {
-    while (has_all_ && lexer_.next(row_)) {
-      steps_.note();
-      if (is_whole()) return true;
-    }
-    return false;
-  }
-  int line() const { return row_.line; }
-  // Of a column that the table has.
-  LogCell cell(Column column) const {
-    const sim::CsvCell& cell = row_.cells[*column];
-    return {cell.text, cell.line, cell.column};
-  }
-  std::string text(Column column, std::string_view otherwise = {}) const {
-    return std::string(column ? cell(column).text : otherwise);
-  }
-
- private:
-  void fault(int line, std::string_view path, std::string what) {
-    reading_.fault({.text = {}, .line = line}, path, std::move(what));
-  }
-  bool is_whole() {
-    if (row_.bad_quote) {
-      reading_.fault({.text = {}, .line = row_.bad_quote->line, .column = row_.bad_quote->column}, "",
-                     std::string(row_.bad_quote->what));
-    } else if (row_.cells.size() != columns_.size()) {
-      fault(row_.line, "", fmt::format("{} cells where the columns are {}", row_.cells.size(), columns_.size()));
-    } else if (!row_.is_ended) {
-      fault(row_.line, "", "the row is cut off: an end of line is accepted behind it");
-    } else {
-      return true;
-    }
-    return false;
-  }
-
-  sim::CsvLexer lexer_;
-  LogReading& reading_;
-  std::vector<std::string> columns_;
-  int heads_line_ = 1;
-  sim::CsvRow row_;
-  bool has_all_ = true;  // the columns that it must have
-  sim::ShortSteps steps_;
-};
 
 // Of nanoseconds, which any whole number may be.
 TraceMoment moment_of(std::int64_t nanoseconds) { return {nanoseconds / 1000, nanoseconds % 1000 * 1000}; }
@@ -152,7 +64,7 @@ class RocprofRows {
   }
 
  private:
-  using Column = CsvLog::Column;
+  using Column = LogTable::Column;
 
   void read_kernels() {
     const Column agent = rows_.require("Agent_Id");
@@ -215,7 +127,7 @@ class RocprofRows {
   }
 
   LogReading& log_;
-  CsvLog rows_;
+  CsvTable rows_;
   Agents& agents_;
   const TakeEvent& take_;
   Column begin_, end_;
@@ -228,7 +140,7 @@ Reading read_counters(std::string_view text, const std::string& name) {
     std::vector<double> values;
   };
   LogReading reading(name);
-  CsvLog rows(text, reading);
+  CsvTable rows(text, reading);
   const auto kernel = rows.require("Kernel_Name");
   const auto counter = rows.require("Counter_Name");
   const auto value = rows.require("Counter_Value");
@@ -237,7 +149,7 @@ Reading read_counters(std::string_view text, const std::string& name) {
     constexpr double most = 1e18;
     const auto count = reading.number(rows.cell(value), 0.0, most, "Counter_Value");
     if (!count) continue;
-    Counts& known = counts[{rows.text(kernel), rows.text(counter)}];
+    Counts& known = counts[{std::string(rows.text(kernel)), std::string(rows.text(counter))}];
     if (known.values.empty()) known.line = rows.line();
     known.values.push_back(*count);
   }

@@ -14,17 +14,6 @@
 
 namespace c3sim::calibrate {
 
-namespace {
-
-constexpr double percent = 1e-2;
-
-}  // namespace
-
-std::string_view to_string(Role role) {
-  constexpr std::array<std::string_view, 4> names{"calibrate", "predict", "probe", "unlisted"};
-  return names[static_cast<std::size_t>(role)];
-}
-
 std::optional<Role> role_named(std::string_view name) {
   for (const Role role : {Role::calibrate, Role::predict, Role::probe}) {
     if (name == to_string(role)) return role;
@@ -67,6 +56,7 @@ bool Roles::Line::holds(const Measurement& measurement, const sim::CsvFile* tabl
 }
 
 void Roles::apply(Reading& reading, const sim::CsvFile* table) const {
+  constexpr double percent = 1e-2;
   for (const Line& line : lines_) {
     // Left alone, a condition that is never met would leave the rows that it marks to the lines below it.
     if (line.file != reading.name || line.column.empty() || (table != nullptr && table->has(line.column))) continue;

@@ -89,23 +89,14 @@ struct Entry {
   std::string_view row{};  // as it is written, where that is asked for
 };
 
-// First figures tell most apart, so that of a million only the rest is compared whole. Where a measurement stands is no
-// part of what it says.
+// Where a measurement stands is no part of what it says. Figures tell most apart, so that they are compared first.
 struct SaysLess {
   bool operator()(const Entry& a, const Entry& b) const {
-    const auto first = [](const Entry& one) {
-      const std::vector<Seen>& seen = one.measurement->seen;
-      return std::pair(seen.empty() ? 0.0 : seen.front().value, one.row);
+    const auto words = [](const Entry& one) {
+      const Measurement& said = *one.measurement;
+      return std::tie(said.seen, one.row, said.trial, said.assignments, said.platform);
     };
-    if (first(a) != first(b)) return first(a) < first(b);
-    const auto words = [](const Seen& one) { return std::tie(one.figure, one.value, one.low, one.high); };
-    const auto less = [&words](const Seen& one, const Seen& other) { return words(one) < words(other); };
-    const std::vector<Seen>& left = a.measurement->seen;
-    const std::vector<Seen>& right = b.measurement->seen;
-    if (std::ranges::lexicographical_compare(left, right, less)) return true;
-    if (std::ranges::lexicographical_compare(right, left, less)) return false;
-    const auto identity = [](const Measurement& one) { return std::tie(one.trial, one.assignments, one.platform); };
-    return identity(*a.measurement) < identity(*b.measurement);
+    return words(a) < words(b);
   }
 };
 

@@ -165,17 +165,20 @@ class ServingReader {
   }
 
  private:
-  std::optional<int> count(const JsonRecord& record, std::string_view key, int low, int high) {
+  // The value of a key, or null and a fault that says what is accepted there.
+  const JsonValue* need(const JsonRecord& record, std::string_view key, std::string_view accepted) {
     const JsonValue* const said = record.find(key);
-    if (said != nullptr) return log_.integer(said->cell(), low, high, record.path_of(key));
-    log_.fault(record.at, record.path_of(key), "is missing: a whole number is accepted");
-    return {};
+    if (said == nullptr)
+      log_.fault(record.at, record.path_of(key), fmt::format("is missing: {} is accepted", accepted));
+    return said;
+  }
+  std::optional<int> count(const JsonRecord& record, std::string_view key, int low, int high) {
+    const JsonValue* const said = need(record, key, "a whole number");
+    return said == nullptr ? std::nullopt : log_.integer(said->cell(), low, high, record.path_of(key));
   }
   std::optional<double> number(const JsonRecord& record, std::string_view key) {
-    const JsonValue* const said = record.find(key);
-    if (said != nullptr) return log_.number(said->cell(), 0.0, most_tokens, record.path_of(key));
-    log_.fault(record.at, record.path_of(key), "is missing: a number is accepted");
-    return {};
+    const JsonValue* const said = need(record, key, "a number");
+    return said == nullptr ? std::nullopt : log_.number(said->cell(), 0.0, most_tokens, record.path_of(key));
   }
 
   // The model and how it is shared out, on a server of vLLM.
@@ -184,12 +187,8 @@ class ServingReader {
       log_.leave_out(record.at.line, std::move(why));
       return {};
     }
-    const JsonValue* const model = record.find(model_key);
-    if (model == nullptr) {
-      log_.fault(record.at, record.path_of(model_key),
-                 "is missing: a repository such as meta-llama/Llama-3.1-70B is accepted");
-      return {};
-    }
+    const JsonValue* const model = need(record, model_key, "a repository such as meta-llama/Llama-3.1-70B");
+    if (model == nullptr) return {};
     const std::optional<study::HeldModel> known = study::held_by_repository(model->text, study::config_folders());
     if (!known) {
       log_.leave_out(model->line, fmt::format("no model is known that the repository {} holds: the name of a file of "

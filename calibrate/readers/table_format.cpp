@@ -1,9 +1,11 @@
 #include "calibrate/readers/table_format.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <functional>
+#include <iterator>
 #include <set>
 #include <span>
 
@@ -56,12 +58,8 @@ SeenFormat read_seen(sim::Section& section, const std::string& key, study::Figur
   }
   sim::Section details = section.section(key);
   seen.measured = template_at(details, "measured", required);
-  constexpr std::array<std::pair<std::string_view, Over>, 2> divisors{
-      {{"gemm_alone", Over::gemm_alone}, {"longer_alone", Over::longer_alone}}};
-  seen.over = details.choice<Over>("over", divisors, Over::nothing);
   seen.low = template_at(details, "low");
   seen.high = template_at(details, "high");
-  seen.scale = details.number("scale", 1e-12, 1e12, 1.0);
   if (details.has("band")) seen.band = details.number("band", 0.0, 10.0);
   if (details.has("others")) {
     sim::Section others = details.section("others");
@@ -133,57 +131,41 @@ Lookup read_lookup(sim::Section section, std::string name) {
   return lookup;
 }
 
-// Finds columns that follow from themselves, by way of others or not.
-class Circles {
- public:
-  // `root` is that of the form, whose keys faults are placed at.
-  Circles(const TableFormat& format, sim::Section root) : format_(format), root_(std::move(root)) {}
-
-  void tell() {
-    for (const auto& [column, words] : format_.words) {
-      if (!too_deep_) depth(column);
-    }
-    for (const Lookup& lookup : format_.lookups) {
-      if (!too_deep_) depth(lookup.name);
-    }
+// A column that follows from itself, by way of others or not, or from too many, one from the other, is a fault of the
+// form, whose root this is.
+void tell_circle(const TableFormat& format, sim::Section root) {
+  constexpr std::size_t most = 16;
+  std::vector<std::string> open;  // of which it is not known yet that what they follow from ends
+  for (const auto& [column, words] : format.words) open.push_back(column);
+  for (const Lookup& lookup : format.lookups) open.push_back(lookup.name);
+  const auto is_open = [&open](const std::string& column) { return std::ranges::find(open, column) != open.end(); };
+  const auto open_source = [&](const std::string& column) {
+    const std::vector<std::string> sources = format.sources_of(column);
+    const auto found = std::ranges::find_if(sources, is_open);
+    return found == sources.end() ? std::nullopt : std::optional(*found);
+  };
+  for (std::size_t round = 0; round < most; ++round) {
+    std::vector<std::string> left;
+    std::ranges::copy_if(open, std::back_inserter(left),
+                         [&](const std::string& column) { return open_source(column).has_value(); });
+    open = std::move(left);
   }
-
- private:
-  static constexpr std::size_t most = 16;  // columns, one from the other
-
-  // How many columns this one follows from, one from the other; all is told once there are too many.
-  std::size_t depth(const std::string& column) {
-    if (const auto known = depths_.find(column); known != depths_.end()) return known->second;
-    if (const auto begin = std::ranges::find(path_, column); begin != path_.end()) {
-      std::string circle;
-      for (auto at = begin; at != path_.end(); ++at) circle += *at + " of ";
-      fault(column, circle + column + ": a column that follows from itself");
-      return 0;
+  if (open.empty()) return;
+  const auto fault = [&](const std::string& column, std::string what) {
+    if (format.lookup(column) != nullptr) return root.section("lookups").fault(column, std::move(what));
+    root.section("words").section(column).fault("of", std::move(what));
+  };
+  std::vector<std::string> path{open.front()};
+  while (const std::optional<std::string> source = open_source(path.back())) {
+    const auto begin = std::ranges::find(path, *source);
+    if (begin != path.end()) {
+      return fault(*source, fmt::format("{} of {}: a column that follows from itself",
+                                        fmt::join(begin, path.end(), " of "), *source));
     }
-    if (path_.size() > most) too_deep_ = true;
-    if (too_deep_) return 0;
-    path_.push_back(column);
-    std::size_t deepest = 0;
-    for (const std::string& source : format_.sources_of(column)) deepest = std::max(deepest, depth(source) + 1);
-    path_.pop_back();
-    if (deepest > most) too_deep_ = true;
-    if (too_deep_ && path_.empty()) {
-      fault(column, fmt::format("{} follows from more than {} columns, one from the other", column, most));
-    }
-    return depths_[column] = deepest;
+    path.push_back(*source);
   }
-
-  void fault(const std::string& column, std::string what) {
-    if (format_.lookup(column) != nullptr) return root_.section("lookups").fault(column, std::move(what));
-    root_.section("words").section(column).fault("of", std::move(what));
-  }
-
-  const TableFormat& format_;
-  sim::Section root_;
-  std::vector<std::string> path_;
-  std::map<std::string, std::size_t> depths_;
-  bool too_deep_ = false;
-};
+  fault(open.front(), fmt::format("{} follows from more than {} columns, one from the other", open.front(), most));
+}
 
 void read_optional(sim::Section& section, TableFormat& format) {
   format.optional = section.texts("optional");
@@ -194,57 +176,18 @@ void read_optional(sim::Section& section, TableFormat& format) {
   }
 }
 
-// Gathers the columns of a table that texts and conditions come down to.
-class Columns {
- public:
-  explicit Columns(const TableFormat& format) : format_(format) {}
-
-  void add(const Template& text) {
-    for (const Template::Hole& hole : text.holes()) add(hole.column);
+// The texts of an entry that may name columns, but for its conditions; of runs to come those that tell what was not.
+std::vector<const Template*> texts_of(const RowFormat& row, Rows rows) {
+  std::vector<const Template*> texts{&row.group, &row.tiles, &row.decision, &row.alternative};
+  for (const auto& [field, text] : row.with) texts.push_back(&text);
+  if (rows == Rows::all) return texts;
+  for (const SeenFormat& seen : row.see) {
+    texts.insert(texts.end(), {&seen.measured, &seen.low, &seen.high});
+    for (const auto& [name, text] : seen.others) texts.push_back(&text);
   }
-  void add(const std::string& column) {
-    if (!asked_.insert(column).second) return;
-    if (!format_.each.empty() && is_made_of_wide_ones(column)) return;
-    const std::vector<std::string> sources = format_.sources_of(column);
-    for (const std::string& source : sources) add(source);
-    const Lookup* const lookup = format_.lookup(column);
-    if (lookup != nullptr && lookup->file.empty()) add_own(*lookup);
-    if (lookup == nullptr && sources.empty()) names_.insert(column);
-  }
-  void add(const RowFormat& row, Rows rows) {
-    for (const Condition& condition : row.where) {
-      add(condition.column);
-      for (const Template& word : condition.words) add(word);
-    }
-    for (const auto& [field, text] : row.with) add(text);
-    for (const Template* const text : {&row.group, &row.tiles, &row.decision, &row.alternative}) add(*text);
-    if (rows == Rows::measured) add_measured(row);
-  }
-  void add_name(const std::string& column) { names_.insert(column); }
-  std::vector<std::string> names() const { return {names_.begin(), names_.end()}; }
-
- private:
-  // What a lookup in the table itself looks at, as it is written there.
-  void add_own(const Lookup& lookup) {
-    for (const Condition& condition : lookup.where) names_.insert(condition.column);
-    for (const Template::Hole& hole : lookup.column.holes()) names_.insert(hole.column);
-  }
-
-  void add_measured(const RowFormat& row) {
-    for (const SeenFormat& seen : row.see) {
-      for (const Template* const text : {&seen.measured, &seen.low, &seen.high}) add(*text);
-      for (const auto& [name, text] : seen.others) add(text);
-    }
-    for (const Template* const text :
-         {&row.gemm_alone, &row.collective_alone, &row.gemm_in_turn, &row.collective_in_turn}) {
-      add(*text);
-    }
-  }
-
-  const TableFormat& format_;
-  std::set<std::string> asked_;
-  std::set<std::string> names_;
-};
+  texts.insert(texts.end(), {&row.gemm_alone, &row.collective_alone, &row.gemm_in_turn, &row.collective_in_turn});
+  return texts;
+}
 
 }  // namespace
 
@@ -333,7 +276,7 @@ TableFormat TableFormat::read(sim::Section section, std::string name) {
   }
   for (const sim::Section& row : section.list("rows")) format.rows.push_back(read_row(row));
   if (section.has("rows") && format.rows.empty()) section.fault("rows", "at least one entry is due");
-  Circles(format, section).tell();
+  tell_circle(format, section);
   if (section.has("optional")) read_optional(section, format);
   if (section.has("ignored")) format.ignored = section.texts("ignored");
   return format;
@@ -368,11 +311,31 @@ std::vector<std::string> TableFormat::sources_of(const std::string& column) cons
 }
 
 std::vector<std::string> TableFormat::named_columns(Rows which) const {
-  Columns columns(*this);
-  for (const RowFormat& row : rows) columns.add(row, which);
-  for (const Template& assignment : assignments) columns.add(assignment);
-  for (const auto& [column, label] : each) columns.add_name(column);
-  return columns.names();
+  std::set<std::string> asked, names;
+  // A lookup in the table itself looks at columns as they are written there.
+  const std::function<void(const std::string&)> add = [&](const std::string& column) {
+    if (!asked.insert(column).second || (!each.empty() && is_made_of_wide_ones(column))) return;
+    const std::vector<std::string> sources = sources_of(column);
+    for (const std::string& source : sources) add(source);
+    const Lookup* const found = lookup(column);
+    if (found == nullptr && sources.empty()) names.insert(column);
+    if (found == nullptr || !found->file.empty()) return;
+    for (const Condition& condition : found->where) names.insert(condition.column);
+    for (const Template::Hole& hole : found->column.holes()) names.insert(hole.column);
+  };
+  const auto add_text = [&add](const Template& text) {
+    for (const Template::Hole& hole : text.holes()) add(hole.column);
+  };
+  for (const RowFormat& row : rows) {
+    for (const Condition& condition : row.where) {
+      add(condition.column);
+      std::ranges::for_each(condition.words, add_text);
+    }
+    for (const Template* const text : texts_of(row, which)) add_text(*text);
+  }
+  std::ranges::for_each(assignments, add_text);
+  for (const auto& [column, label] : each) names.insert(column);
+  return {names.begin(), names.end()};
 }
 
 std::vector<std::string> TableFormat::needed_columns(Rows which) const {

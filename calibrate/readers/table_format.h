@@ -66,14 +66,9 @@ bool is_word(std::string_view cell, std::string_view word);
 // Of a word that starts with <, <=, > or >=, what follows; of others nothing.
 std::optional<std::string_view> compared_with(std::string_view word);
 
-// What a measured time is divided by to give a ratio: times of the operations alone, which the row tells too.
-enum class Over { nothing, gemm_alone, longer_alone };
-
 struct SeenFormat {
   study::Figure figure = study::Figure::time;
-  Over over = Over::nothing;
   Template measured, low, high;            // with their unit
-  double scale = 1.0;                      // base units are these times that
   std::optional<double> band;              // relative, or in points
   std::map<std::string, Template> others;  // what others predicted of it, by their names
 };

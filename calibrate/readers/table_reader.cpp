@@ -258,7 +258,7 @@ class RowReader {
                          .gemm_in_turn = read_within(form.gemm_in_turn, time),
                          .collective_in_turn = read_within(form.collective_in_turn, time)};
     for (const SeenFormat& format : form.see) {
-      if (const std::optional<Seen> seen = read_seen(format, measurement.alone)) measurement.seen.push_back(*seen);
+      if (const std::optional<Seen> seen = read_seen(format)) measurement.seen.push_back(*seen);
       measurement.asked.push_back(format.figure);
     }
     if (is_at_fault_) return;
@@ -274,45 +274,31 @@ class RowReader {
     reading_.measurements.push_back(std::move(measurement));
   }
 
-  // Nothing where the row does not tell the time that figures are divided by.
-  std::optional<double> divisor(Over over, const Alone& alone) const {
-    if (over == Over::nothing) return 1.0;
-    if (over == Over::gemm_alone) return alone.gemm;
-    if (!alone.gemm || !alone.collective) return {};
-    return std::max(*alone.gemm, *alone.collective);
-  }
-
-  std::optional<Seen> read_seen(const SeenFormat& format, const Alone& alone) {
-    const std::optional<double> by = divisor(format.over, alone);
-    if (!by) return {};
-    study::FigureForm bounds = study::form_of(format.figure);
-    if (format.over != Over::nothing) bounds.dimension = sim::Dimension::time;
-    const auto read = [&](const Template& form) {
-      return read_within(form, bounds, format.scale / *by, format.over == Over::nothing ? "" : " over the time alone");
-    };
-    const std::optional<double> value = read(format.measured);
+  std::optional<Seen> read_seen(const SeenFormat& format) {
+    const study::FigureForm& bounds = study::form_of(format.figure);
+    const std::optional<double> value = read_within(format.measured, bounds);
     if (!value) return {};
     Seen seen{.figure = format.figure,
               .value = *value,
-              .low = read(format.low),
-              .high = read(format.high),
+              .low = read_within(format.low, bounds),
+              .high = read_within(format.high, bounds),
               .band = format.band};
     for (const auto& [name, form] : format.others) {
-      if (const std::optional<double> predicted = read(form)) seen.others[name] = *predicted;
+      if (const std::optional<double> predicted = read_within(form, bounds)) seen.others[name] = *predicted;
     }
     // Two repetitions are a spread as well, whichever took longer.
     if (seen.low && seen.high && *seen.low > *seen.high) std::swap(seen.low, seen.high);
     return seen;
   }
 
-  // What the text says, times `scale`; `over` is for people: what that makes of a text of another quantity.
-  std::optional<double> read_within(const Template& form, const study::FigureForm& bounds, double scale = 1.0,
-                                    std::string_view over = "") {
-    std::optional<std::string> text = filled(form);
+  // What the text says, or what its arithmetic comes to.
+  std::optional<double> read_within(const Template& form, const study::FigureForm& bounds) {
+    const std::optional<std::string> text = filled(form);
     if (!text) return {};
+    std::string value = *text;
     if (sim::has_expression(form.text())) {
       try {
-        text = sim::replaced(*text, [](std::string_view name) -> sim::NamedValue {
+        value = sim::replaced(*text, [](std::string_view name) -> sim::NamedValue {
           throw std::runtime_error(fmt::format("'{}' is no number", name));
         });
       } catch (const sim::ExpressionError& error) {
@@ -320,13 +306,12 @@ class RowReader {
         return {};
       }
     }
-    const sim::ParsedQuantity parsed = sim::parse_quantity(*text, bounds.dimension);
-    const double value = parsed.value * scale;
-    if (parsed.ok() && value >= bounds.low && value <= bounds.high) return value;
-    fault(column_of(form), parsed.ok() ? fmt::format("'{}'{} cannot be: {} to {}{}{} are accepted", *text, over,
-                                                     bounds.low / bounds.per_unit, bounds.high / bounds.per_unit,
-                                                     bounds.unit.empty() ? "" : " ", bounds.unit)
-                                       : parsed.error);
+    const sim::ParsedQuantity parsed = sim::parse_quantity(value, bounds.dimension);
+    if (parsed.ok() && parsed.value >= bounds.low && parsed.value <= bounds.high) return parsed.value;
+    fault(column_of(form),
+          parsed.ok() ? fmt::format("'{}' cannot be: {} to {}{}{} are accepted", *text, bounds.low / bounds.per_unit,
+                                    bounds.high / bounds.per_unit, bounds.unit.empty() ? "" : " ", bounds.unit)
+                      : parsed.error);
     return {};
   }
 

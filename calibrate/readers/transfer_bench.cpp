@@ -11,13 +11,13 @@
 
 #include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/transfer.h"
-#include "sim/config/nearest_name.h"
 
 namespace c3sim::calibrate {
 
 namespace {
 
-enum class TransferPattern { one_way, both_ways, all };
+using TransferPattern = study::RemoteTrial::Pattern;
+
 // What is printed around a table says this of it.
 struct TransferMatrixForm {
   TransferPattern pattern = TransferPattern::one_way;
@@ -410,53 +410,40 @@ class TransferReader {
     const LogCells cells = fields_of(line, ",");
     if (are_transfer_heads(line)) {
       end_test();
-      return take_heads(cells);
+      table_.take_heads(cells);
+      for (const std::string_view name : {"Test#", "NumBytes", "Src", "Exe", "Dst", "CUs", "BW(GB/s)"})
+        table_.require(name);
+      return;
     }
-    if (heads_.empty()) return;
-    if (cells.size() == heads_.size()) return read_row(cells);
     const std::string_view first = cells.front().text;
-    if (first.empty() || !sim::is_digit(first.front()) || cells.size() < 2) return;
+    const bool begins_as_row = cells.size() > 1 && !first.empty() && sim::is_digit(first.front());
+    if (!table_.is_readable() || (cells.size() != table_.names().size() && !begins_as_row)) return;
     begin_row(first);
-    is_damaged_ = true;
-    log_.fault(line.from(0, 0), "", fmt::format("{} cells where the columns are {}", cells.size(), heads_.size()));
-  }
-
-  void take_heads(const LogCells& heads) {
-    constexpr std::size_t most_named = 16;
-    std::vector<std::string> known;
-    for (const LogCell& head : heads) {
-      if (known.size() < most_named) known.push_back(printable(head.text));
-    }
-    heads_ = heads;
-    for (const std::string_view name : {"Test#", "NumBytes", "Src", "Exe", "Dst", "CUs", "BW(GB/s)"}) {
-      if (std::ranges::find(heads, name, &LogCell::text) != heads.end()) continue;
-      heads_.clear();
-      log_.fault(heads.front(), name, "this column is missing" + sim::name_hint(name, known));
+    if (table_.take_row(cells)) {
+      read_row(line.line);
+    } else {
+      is_damaged_ = true;
     }
   }
 
-  void read_row(const LogCells& row) {
-    const auto cell = [&](std::string_view name) {
-      return row[static_cast<std::size_t>(std::ranges::find(heads_, name, &LogCell::text) - heads_.begin())];
-    };
-    begin_row(cell("Test#").text);
-    if (cell("Exe").text == "ALL") {  // the sum of the test
+  void read_row(int line) {
+    if (table_.cell("Exe").text == "ALL") {  // the sum of the test
       has_sums_ = true;
       return end_test();
     }
     const std::size_t faults_before = log_.faults();
-    log_.integer(cell("Test#"), 0, most_units * most_units, "Test#");
-    const auto size = log_.bytes(cell("NumBytes"), "NumBytes");
-    const auto sources = read_memories(cell("Src"), log_);
-    const auto executor = read_executor(cell("Exe"), log_);
-    const auto destinations = read_memories(cell("Dst"), log_);
-    const auto workgroups = log_.integer(cell("CUs"), 0, most_units, "CUs");
-    const auto measured = log_.figure(cell("BW(GB/s)"), study::Figure::link_rate, "BW(GB/s)");
+    log_.integer(table_.cell("Test#"), 0, most_units * most_units, "Test#");
+    const auto size = log_.bytes(table_.cell("NumBytes"), "NumBytes");
+    const auto sources = read_memories(table_.cell("Src"), log_);
+    const auto executor = read_executor(table_.cell("Exe"), log_);
+    const auto destinations = read_memories(table_.cell("Dst"), log_);
+    const auto workgroups = log_.integer(table_.cell("CUs"), 0, most_units, "CUs");
+    const auto measured = log_.figure(table_.cell("BW(GB/s)"), study::Figure::link_rate, "BW(GB/s)");
     if (log_.faults() != faults_before) {
       is_damaged_ = true;
       return;
     }
-    at_once_.push_back({row.front().line, *sources, *destinations, *executor, *size, *measured});
+    at_once_.push_back({line, *sources, *destinations, *executor, *size, *measured});
     at_once_.back().by.units = workgroups;
   }
 
@@ -498,7 +485,7 @@ class TransferReader {
   Settings settings_;
   std::optional<TransferMatrix> matrix_;
   // Of rows:
-  LogCells heads_;  // empty: none that can be read yet
+  LogTable table_{log_};
   std::string_view test_;
 };
 

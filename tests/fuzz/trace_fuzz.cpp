@@ -1,6 +1,6 @@
 // Arbitrary bytes as a profiler's trace: it is read, whole or as far as it goes, or it is a ConfigError, and what is
 // read can be put in order and, unchanged, keeps its times.
-#include "calibrate/readers/kineto.h"
+#include "calibrate/readers/profile_events.h"
 #include "calibrate/replay/dependencies.h"
 #include "calibrate/replay/occupancy.h"
 #include "calibrate/replay/replay.h"

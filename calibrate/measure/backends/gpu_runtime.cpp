@@ -1,12 +1,11 @@
-// GPUs of NVIDIA by its driver, cuBLASLt, NCCL and NVML; those of AMD by HIP, HSA, hipBLASLt or rocBLAS, RCCL and the
-// files of the amdgpu driver. What both do alike stands first.
+// GPUs of NVIDIA by its driver, cuBLASLt, NCCL and NVML; those of AMD by HIP, HSA, hipBLASLt, RCCL and the files of the
+// amdgpu driver. What both do alike stands first.
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
 
-#include "calibrate/measure/backends/backend.h"
 #include "calibrate/measure/backends/boards.h"
 #include "calibrate/measure/backends/gpu_calls.h"
 #include "calibrate/measure/backends/libraries.h"
@@ -478,8 +477,7 @@ class VendorRuntime : public Runtime {
   std::vector<std::string> missing() const override {
     std::vector<std::string> all;
     if (!libraries_.gemms) {
-      all.emplace_back(engines_ ? "neither libhipblaslt nor librocblas was found: no GEMMs"
-                                : "libcublasLt was not found: no GEMMs");
+      all.push_back(fmt::format("{} was not found: no GEMMs", engines_ ? "libhipblaslt" : "libcublasLt"));
     }
     if (!libraries_.collectives) {
       all.push_back(fmt::format("{} was not found: no collectives by kernels", engines_ ? "librccl" : "libnccl"));

@@ -3,7 +3,7 @@
 #include <array>
 #include <climits>
 
-#include "calibrate/measure/backends/backend.h"
+#include "calibrate/measure/words.h"
 
 namespace c3sim::measure {
 
@@ -208,57 +208,18 @@ class LtGemm : public Gemm {
   std::array<std::uint64_t, 32> choice_{};
 };
 
-// As rocblas.h has it since ROCm 3.
-class RocblasGemm : public Gemm {
- public:
-  RocblasGemm(const Library& library, GemmShape shape, Matrices matrices)
-      : library_(library), shape_(shape), matrices_(matrices) {
-    library_.call("rocblas_create_handle", &handle_);
-  }
-  ~RocblasGemm() override {
-    if (handle_ != nullptr) library_.succeeds("rocblas_destroy_handle", handle_);
-  }
-  RocblasGemm(const RocblasGemm&) = delete;
-  RocblasGemm& operator=(const RocblasGemm&) = delete;
-
-  void launch(Stream stream) override {
-    constexpr int no_transpose = 111;         // rocblas_operation_none
-    constexpr int of_bf16 = 168, sums = 151;  // rocblas_datatype: bf16, fp32
-    constexpr int standard_algorithm = 0;
-    const float one = 1.0f, zero = 0.0f;
-    const int m = static_cast<int>(shape_.m), n = static_cast<int>(shape_.n), k = static_cast<int>(shape_.k);
-    set_stream_(handle_, stream);
-    multiply_(handle_, no_transpose, no_transpose, n, m, k, &one, matrices_.b, of_bf16, n, matrices_.a, of_bf16, k,
-              &zero, matrices_.c, of_bf16, n, matrices_.c, of_bf16, n, sums, standard_algorithm, 0, 0);
-  }
-
- private:
-  Library library_;
-  GemmShape shape_;
-  Matrices matrices_;
-  Library::Call<Object, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int, const void*,
-                const void*, int, int, void*, int, int, int, int, std::int32_t, std::uint32_t>
-      multiply_{library_, "rocblas_gemm_ex"};
-  Library::Call<Object, Stream> set_stream_{library_, "rocblas_set_stream"};
-  Object handle_ = nullptr;
-};
-
 }  // namespace
 
-GemmLibrary::GemmLibrary(Vendor vendor, const std::vector<std::string>& folders) : vendor_(vendor) {
-  if (vendor == Vendor::nvidia) {
-    lt_ = Library::find({"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}, folders,
-                        lt_fault<cublas.not_supported>);
-    return;
-  }
-  lt_ = Library::find_newest("libhipblaslt.so", folders, lt_fault<hipblas.not_supported>);
-  rocblas_ = Library::find(
-      {"librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so.0", "librocblas.so"}, folders);
-}
+GemmLibrary::GemmLibrary(Vendor vendor, const std::vector<std::string>& folders)
+    : vendor_(vendor),
+      library_(vendor == Vendor::nvidia
+                   ? Library::find({"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}, folders,
+                                   lt_fault<cublas.not_supported>)
+                   : Library::find_newest("libhipblaslt.so", folders, lt_fault<hipblas.not_supported>)) {}
 
 std::string GemmLibrary::name() const {
-  if (vendor_ == Vendor::amd) return lt_ ? "hipBLASLt" : "rocBLAS";
-  const auto ask = lt_.look_up<std::size_t()>("cublasLtGetVersion");
+  if (vendor_ == Vendor::amd) return "hipBLASLt";
+  const auto ask = library_.look_up<std::size_t()>("cublasLtGetVersion");
   if (ask == nullptr) return "cuBLASLt of unknown version";
   const std::size_t version = ask();
   return fmt::format("cuBLASLt {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
@@ -266,10 +227,9 @@ std::string GemmLibrary::name() const {
 
 std::unique_ptr<Gemm> GemmLibrary::prepare(GemmShape shape, Matrices matrices, std::optional<int> cus,
                                            Workspace workspace) const {
-  if (vendor_ == Vendor::nvidia) return std::make_unique<LtGemm>(lt_, cublas, shape, matrices, cus, workspace);
-  // There CUs are limited by the stream's mask.
-  if (lt_) return std::make_unique<LtGemm>(lt_, hipblas, shape, matrices, std::nullopt, workspace);
-  return std::make_unique<RocblasGemm>(rocblas_, shape, matrices);
+  if (vendor_ == Vendor::nvidia) return std::make_unique<LtGemm>(library_, cublas, shape, matrices, cus, workspace);
+  // CUs of AMD's are limited by the stream's mask.
+  return std::make_unique<LtGemm>(library_, hipblas, shape, matrices, std::nullopt, workspace);
 }
 
 std::vector<char> compile_kernels(Vendor vendor, const std::vector<std::string>& folders,

@@ -24,18 +24,18 @@ struct Workspace {  // on the device
   std::size_t bytes = 0;
 };
 
-// GEMMs by cuBLASLt (with as many SMs as asked for, where it follows), hipBLASLt or, without it, rocBLAS.
+// GEMMs by cuBLASLt (with as many SMs as asked for, where it follows) or hipBLASLt.
 class GemmLibrary {
  public:
   // One without a library has no name, and prepares nothing: GpuError.
   GemmLibrary(Vendor vendor, const std::vector<std::string>& folders);
-  explicit operator bool() const { return lt_ || rocblas_; }
-  std::string name() const;  // "cuBLASLt 13.1.0", "rocBLAS"
+  explicit operator bool() const { return bool(library_); }
+  std::string name() const;  // "cuBLASLt 13.1.0", "hipBLASLt"
   std::unique_ptr<Gemm> prepare(GemmShape shape, Matrices matrices, std::optional<int> cus, Workspace workspace) const;
 
  private:
   Vendor vendor_;
-  Library lt_, rocblas_;
+  Library library_;
 };
 
 // A module of device/kernels.cu for that architecture ("sm_90", "gfx942"), compiled where it runs by NVRTC or hipRTC.

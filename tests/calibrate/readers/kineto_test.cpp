@@ -1,8 +1,7 @@
 // Whole traces of PyTorch's profiler.
-#include "calibrate/readers/kineto.h"
-
 #include <array>
 
+#include "calibrate/readers/profile_events.h"
 #include "calibrate/readers/profile_reading.h"
 #include "calibrate/replay/dependencies.h"
 #include "sim/config/config_error.h"

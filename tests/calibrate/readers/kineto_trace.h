@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/readers/kineto.h"
+#include "calibrate/readers/profile_events.h"
 
 namespace c3sim::calibrate {
 

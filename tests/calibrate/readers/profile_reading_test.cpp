@@ -161,6 +161,12 @@ RC_GTEST_PROP(RepeatedRuns, SpreadIsInOrder, ()) {
   RC_ASSERT(spread.low <= spread.median && spread.median <= spread.high);
 }
 
+std::vector<bool> is_beside_others(const std::vector<Stay>& stays) {
+  std::vector<bool> beside;
+  for (const Company& company : company_of(stays)) beside.push_back(company.is_there);
+  return beside;
+}
+
 TEST(RepeatedRuns, LongOneIsBesideTheShortOnesWithinIt) {
   EXPECT_EQ(is_beside_others({{0, 0.0, 10.0}, {0, 1.0, 2.0}, {0, 3.0, 4.0}, {0, 11.0, 12.0}, {1, 1.0, 2.0}}),
             (std::vector{true, true, true, false, false}));

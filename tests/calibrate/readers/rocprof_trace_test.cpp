@@ -1,6 +1,5 @@
 // Traces and counters of rocprofv3, and the lists of labels beside them.
-#include "calibrate/readers/rocprof_trace.h"
-
+#include "calibrate/readers/profile_events.h"
 #include "tests/calibrate/readers/log_sample.h"
 #include "tests/testing.h"
 
