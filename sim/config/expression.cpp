@@ -322,6 +322,16 @@ NamedValue value_of_text(std::string_view text) {
   return std::string(text);
 }
 
+bool is_same_value(std::string_view one, std::string_view other) {
+  constexpr double of_rounding = 1e-9;
+  const NamedValue first = value_of_text(one);
+  const NamedValue second = value_of_text(other);
+  const auto* const a = std::get_if<Amount>(&first);
+  const auto* const b = std::get_if<Amount>(&second);
+  if (a == nullptr || b == nullptr) return trimmed(one) == trimmed(other);
+  return a->powers == b->powers && std::abs(a->value - b->value) <= of_rounding * std::abs(b->value);
+}
+
 bool is_reserved(std::string_view name) {
   return unit_of(name) != nullptr || std::ranges::find(functions, name, &Function::name) != functions.end();
 }

@@ -47,6 +47,8 @@ std::string replaced(std::string_view text, const LookUp& look_up);
 
 // The amount that a text such as "8192" or "896MiB" spells, or else the text as a word.
 NamedValue value_of_text(std::string_view text);
+// Whether two texts spell the same, but for rounding: "0.7us" and "700 ns" do.
+bool is_same_value(std::string_view one, std::string_view other);
 
 // Whether expressions read the name as something else: a unit or a function.
 bool is_reserved(std::string_view name);
