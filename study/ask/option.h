@@ -39,6 +39,8 @@ struct Option {
   // As it is typed, and as faults name it: "--host-threads", "FILE".
   std::string typed() const;
 };
+// The same of an option with a name.
+std::string typed_name(std::string name);
 
 // What was said: by the name of the option its texts, "yes" of what is said alone.
 using Given = std::map<std::string, std::vector<std::string>, std::less<>>;

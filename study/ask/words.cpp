@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "sim/config/config_error.h"
-#include "study/work/config_folders.h"
 
 namespace c3sim::study {
 
@@ -69,6 +68,29 @@ Value chosen_of(CollectiveCarriers& chosen) {
     return all;
   };
   return {.form = "COLLECTIVE=CARRIER", .read = read, .text = text};
+}
+
+// Ranks that share out experts. It is read behind tp and before dp, which has as many replicas as it needs unless told.
+Value experts_over(Split& split, int most_gpus) {
+  Value value = whole_of(split.ep, 1, most_gpus);
+  value.read = [&split, read_ranks = std::move(value.read)](const Reading& in) {
+    read_ranks(in);
+    split.dp = split.least_dp();
+  };
+  return value;
+}
+
+Value routing_of(Routing& routing) {
+  const auto read = [&routing](const Reading& in) {
+    try {
+      routing = read_routing(std::string(in.text));
+    } catch (const sim::ConfigError& error) {
+      for (const sim::Fault& one : error.faults()) {
+        in.arguments.fault(in.option, one.where.starts_with("--") ? one.what : one.where + ": " + one.what);
+      }
+    }
+  };
+  return {"even|dealt|power:ALPHA|FILE", read, [&routing] { return routing.told; }};
 }
 
 }  // namespace
@@ -203,15 +225,6 @@ const Words<CopyTrial>& words_of(const CopyTrial&) {
   return words;
 }
 
-Value experts_over(Split& split, int most_gpus) {
-  Value value = whole_of(split.ep, 1, most_gpus);
-  value.read = [&split, read_ranks = std::move(value.read)](const Reading& in) {
-    read_ranks(in);
-    split.dp = split.least_dp();
-  };
-  return value;
-}
-
 Value dtypes_of(StepQuestion& question) {
   const auto read = [&question](const Reading& in) {
     question.dtype = models::Dtype::bf16;
@@ -235,23 +248,6 @@ Value dtypes_of(StepQuestion& question) {
   };
   const auto text = [&question] { return to_string(question.dtype, question.formats); };
   return {names_of<models::Dtype>() + "|PART=FORMAT,...", read, text};
-}
-
-Value routing_of(Routing& routing) {
-  const auto read = [&routing](const Reading& in) {
-    try {
-      routing = read_routing(std::string(in.text));
-    } catch (const sim::ConfigError& error) {
-      for (const sim::Fault& one : error.faults()) {
-        in.arguments.fault(in.option, one.where.starts_with("--") ? one.what : one.where + ": " + one.what);
-      }
-    }
-  };
-  return {"even|dealt|power:ALPHA|FILE", read, [&routing] { return routing.told; }};
-}
-
-ReadModel read_model_of(const StepWords& words) {
-  return read_model_file(words.model_name, config_folders(), words.ignored_keys, words.like);
 }
 
 const Words<StepWords>& words_of(const StepWords&) {

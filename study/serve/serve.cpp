@@ -83,7 +83,7 @@ const ReadModel& ServeMachine::model(const std::string& name, const std::string&
 }
 
 const ReadModel& ServeMachine::model_of(const ServeQuestion& question) {
-  return model(question.model, question.ignored_keys, question.like);
+  return model(question.step.model_name, question.step.ignored_keys, question.step.like);
 }
 
 std::optional<StepQuestion> ServeMachine::draft_of(const ServeQuestion& question, StepQuestion step) {
