@@ -12,7 +12,7 @@
 #include "sim/config/config_error.h"
 #include "sim/config/config_parameter.h"
 #include "sim/config/config_tree.h"
-#include "sim/config/variables.h"
+#include "sim/config/expression.h"
 
 namespace c3sim::sim {
 

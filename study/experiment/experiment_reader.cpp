@@ -11,7 +11,6 @@
 #include "sim/config/expression.h"
 #include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"
-#include "sim/config/variables.h"
 #include "study/ask/words.h"
 #include "study/c3/finer_grain.h"
 #include "study/experiment/operation_reader.h"
