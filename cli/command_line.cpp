@@ -107,9 +107,7 @@ CLI::Option& add_option(CLI::App& command, const study::Option& option, study::G
     case study::Said::in_place:
       break;
   }
-  CLI::Option& added = *command.add_option_function<std::string>(names, one, option.help);
-  if (!option.otherwise.empty()) added.default_str(option.otherwise);
-  return added;
+  return *command.add_option_function<std::string>(names, one, option.help);
 }
 
 // `given` outlives the parsing, which puts there what is said.

@@ -77,14 +77,17 @@ sim::Bytes Arguments::size(std::string_view option, std::string_view text, sim::
                              sim::to_string(limits.low) + " to " + sim::to_string(limits.high)));
 }
 
+std::vector<std::string_view> Arguments::split_few(std::string_view option, std::string_view text,
+                                                   std::string_view what) {
+  const std::vector<std::string_view> parts = split(text, ',');
+  if (parts.size() <= most_points) return parts;
+  fault(option, fmt::format("{} {} are too many: up to {} are accepted", parts.size(), what, most_points));
+  return {};
+}
+
 std::vector<sim::Bytes> Arguments::sizes(std::string_view option, std::string_view text) {
   std::vector<sim::Bytes> sizes;
-  const std::vector<std::string_view> parts = split(text, ',');
-  if (parts.size() > most_points) {
-    fault(option, fmt::format("{} sizes are too many: up to {} are accepted", parts.size(), most_points));
-    return sizes;
-  }
-  for (const std::string_view part : parts) {
+  for (const std::string_view part : split_few(option, text, "sizes")) {
     if (part.find(':') == std::string_view::npos) {
       sizes.push_back(size(option, part));
     } else {
@@ -138,12 +141,8 @@ double Arguments::number(std::string_view option, std::string_view text, double 
 
 std::vector<int> Arguments::integers(std::string_view option, std::string_view text, int low, int high) {
   std::vector<int> numbers;
-  const std::vector<std::string_view> parts = split(text, ',');
-  if (parts.size() > most_points) {
-    fault(option, fmt::format("{} numbers are too many: up to {} are accepted", parts.size(), most_points));
-    return numbers;
-  }
-  for (const std::string_view part : parts) numbers.push_back(integer(option, part, low, high));
+  for (const std::string_view part : split_few(option, text, "numbers"))
+    numbers.push_back(integer(option, part, low, high));
   return each_once(option, std::move(numbers), [](int number) { return fmt::format("{}", number); });
 }
 

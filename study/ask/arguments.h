@@ -62,6 +62,8 @@ class Arguments {
   const std::vector<sim::Fault>& faults() const { return faults_; }
 
  private:
+  // The parts between commas; none where they are too many.
+  std::vector<std::string_view> split_few(std::string_view option, std::string_view text, std::string_view what);
   void append_range(std::string_view option, std::string_view text, std::vector<sim::Bytes>& sizes);
   void warn_of_repeated(std::string_view option, const std::vector<std::string>& texts);
 

@@ -16,12 +16,6 @@ Value shown_as(std::string form, Value value) {
   return value;
 }
 
-Value access_of(models::RemoteAccess& access) {
-  Value value = shown_as("HOW", value_of(access));
-  value.otherwise = to_string(access);
-  return value;
-}
-
 }  // namespace
 
 const Words<KernelWords>& words_of(const KernelWords&) {
@@ -57,7 +51,7 @@ const Words<KernelWords>& words_of(const KernelWords&) {
        "GPU whose kernel reaches into others"},
       {"peers", [](auto& q) { return devices_of(q.remote.peers); }, "Those others, separated by commas"},
       {"bytes", [](auto& q) { return value_of(q.remote.bytes); }, "Bytes of each of them"},
-      {"access", [](auto& q) { return access_of(q.remote.access); }, "store, uncached_store or load"},
+      {"access", [](auto& q) { return value_of(q.remote.access); }, "How it does (store unless given)"},
       {"cus", [](auto& q) { return count_of_each(q.cus, 1, all_cus); },
        "CUs of each GPU; counts separated by commas (all unless given)"},
       {"operands", [](auto& q) { return value_of(q.operands); },

@@ -49,7 +49,7 @@ void add_words(Json& section, bool required = true) {
   section["additionalProperties"] = false;
   Question question;
   for (const Word<Question>& word : words_of(question)) {
-    if (word.whom == Whom::commands || word.whom == Whom::tables) continue;
+    if (!word.is_of_files()) continue;
     Json property = schema_of(word.of(question));
     if (property.contains("$ref")) property = {{"allOf", Json::array({std::move(property)})}};
     property["description"] = word.help;

@@ -26,11 +26,10 @@ struct Value {
   std::function<void(const Reading&)> read;
   std::function<std::string()> text;  // that reads back as the same; empty where there is nothing to say
   Said said = Said::once;
-  std::string alone = {};      // Option::alone ...
-  std::string otherwise = {};  // ... and Option::otherwise
-  bool of_platform = false;    // its bounds are a platform's
-  std::string accepted = {};   // what is due where it is missing: "1B to 1TiB are accepted"; empty where the form says
-  std::string schema = {};     // what files may say, as a JSON schema; empty where the form says
+  std::string alone = {};     // Option::alone
+  bool of_platform = false;   // its bounds are a platform's
+  std::string accepted = {};  // what is due where it is missing: "1B to 1TiB are accepted"; empty where the form says
+  std::string schema = {};    // what files may say, as a JSON schema; empty where the form says
   // The texts of all that a text says which may say several, each to be read by itself; none of what says one thing.
   std::function<std::vector<std::string>(const Reading&)> several = {};
 };

@@ -47,6 +47,7 @@ struct Word {
   std::string_view in_files = {};  // its name there, if that is another
 
   std::string_view key() const { return in_files.empty() ? name : in_files; }
+  bool is_of_files() const { return whom == Whom::everybody || whom == Whom::files; }
 };
 
 // A kernel that goes through arrays, by the name of its operator.
@@ -129,8 +130,7 @@ std::vector<Option> options_of() {
                        .said = value.said,
                        .required = word.needed == Needed::always,
                        .alone = value.alone,
-                       .also = std::string(word.also),
-                       .otherwise = value.otherwise});
+                       .also = std::string(word.also)});
   }
   return options;
 }
@@ -175,20 +175,11 @@ void read_words(Asked& asked, const Given& given, Arguments& arguments, const mo
   asked = std::move(one.points.front());
 }
 
-// Those that files have.
-template <class Question>
-Words<Question> words_in_files(const Question& question) {
-  Words<Question> words = words_of(question);
-  std::erase_if(words,
-                [](const Word<Question>& word) { return word.whom == Whom::commands || word.whom == Whom::tables; });
-  return words;
-}
-
 // Reads what a section of a file says; what it leaves out stays as it is.
 template <class Question>
 void read_words(Question& question, sim::Section section, const models::PlatformSpec& platform) {
-  for (const Word<Question>& word : words_in_files(question)) {
-    if (word.needed != Needed::always && !section.has(word.key())) continue;
+  for (const Word<Question>& word : words_of(question)) {
+    if (!word.is_of_files() || (word.needed != Needed::always && !section.has(word.key()))) continue;
     const std::string text = fmt::format("{}", fmt::join(section.texts(word.key()), ","));
     if (!section.is_sound(word.key())) continue;
     Arguments arguments;
@@ -201,9 +192,9 @@ void read_words(Question& question, sim::Section section, const models::Platform
 template <class Question>
 std::string in_section(Question question, Question untold = {}) {
   std::string text;
-  for (const Word<Question>& word : words_in_files(question)) {
-    const Value value = word.of(question);
-    const std::string said = value.text();
+  for (const Word<Question>& word : words_of(question)) {
+    if (!word.is_of_files()) continue;
+    const std::string said = word.of(question).text();
     if (word.needed != Needed::always && said == word.of(untold).text()) continue;
     const bool is_list = said.find(',') != std::string::npos;
     const std::string written = said.empty() ? "false" : said == yes ? "true" : is_list ? "[" + said + "]" : said;
