@@ -3,16 +3,19 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <system_error>
 
-#include "cli/completion.h"
 #include "cli/progress_line.h"
 #include "sim/config/nearest_name.h"
+#include "study/run/platform_file.h"
 #include "study/run/play.h"
+#include "study/step/model_spec.h"
+#include "study/work/config_folders.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::cli {
@@ -38,7 +41,38 @@ constexpr auto completion_examples =
     "  c3sim completion zsh > \"${fpath[1]}/_c3sim\"\n"
     "  c3sim completion fish > ~/.config/fish/completions/c3sim.fish";
 
+// The few lines by which each shell asks c3sim for the words that it offers.
+
+// For bash 4 and later: it is sourced, or put where bash-completion looks. Behind "=" bash replaces what follows it; a
+// parameter's value and a list go on behind the word. Names of files may hold blanks, and only readline knows how to
+// quote them: bash completes them where nothing else is offered.
+constexpr auto bash_completion = R"sh(# bash completion of c3sim
+_c3sim() {
+  mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" completion words --line "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
+  [[ ${COMPREPLY[0]} == *= || ${COMPREPLY[0]} == *,* ]] && compopt -o nospace 2>/dev/null
+  return 0
+}
+complete -o bashdefault -o default -F _c3sim c3sim
+)sh";
+
+// It is saved as _c3sim in a folder of $fpath.
+constexpr auto zsh_completion = R"sh(#compdef c3sim
+_c3sim() {
+  local -a offered=(${(f)"$(c3sim completion words --line "${(j: :)words[1,CURRENT]}" 2>/dev/null)"})
+  compadd -- ${offered:#*=}
+  compadd -S '' -- ${(M)offered:#*=}
+  _files
+}
+_c3sim "$@"
+)sh";
+
+// It is saved as c3sim.fish in ~/.config/fish/completions.
+constexpr auto fish_completion = R"sh(# fish completion of c3sim
+complete -c c3sim -a '(c3sim completion words --line (commandline -cp | string collect))'
+)sh";
+
 using Commands = std::vector<study::Command>;
+using Texts = std::vector<std::string>;
 
 // The command that a command line names, and what it says of it.
 struct Asked {
@@ -73,9 +107,7 @@ CLI::Option& add_option(CLI::App& command, const study::Option& option, study::G
     case study::Said::in_place:
       break;
   }
-  CLI::Option& added = *command.add_option_function<std::string>(names, one, option.help);
-  if (!option.otherwise.empty()) added.default_str(option.otherwise);
-  return added;
+  return *command.add_option_function<std::string>(names, one, option.help);
 }
 
 // `given` outlives the parsing, which puts there what is said.
@@ -89,13 +121,100 @@ void add_subcommand(CLI::App& app, const study::Command& command, study::Given& 
   }
 }
 
+// "table|csv|json" lists the values themselves: lower-case words. "NAME|FILE" and "MxNxK" say what they are.
+std::vector<std::string_view> values_of(const std::string& form) {
+  if (form.empty() || form.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_|") != std::string::npos) return {};
+  return study::split(form, '|');
+}
+
+// Every parameter that the platform of the command line has, ready for its value.
+Texts parameters_of(const Texts& line) {
+  const auto option = std::ranges::find(line, "--platform");
+  const std::string platform = option == line.end() || option + 1 == line.end() ? "mi300x" : *(option + 1);
+  Texts words;
+  try {
+    const std::vector<std::filesystem::path> folders = study::config_folders();
+    const auto file = study::find_platform(platform, "--platform", folders);
+    for (const sim::Parameter& parameter : study::read_platform(file, {}, folders).parameters) {
+      words.push_back(parameter.path + '=');
+    }
+  } catch (const sim::ConfigError&) {  // the command itself will say what is wrong with the platform
+  }
+  return words;
+}
+
+// What the value of an option may be. Behind a comma a list of values goes on.
+Texts values_of(const study::Option& option, const Texts& line) {
+  if (option.form == "PATH=VALUE") return parameters_of(line);
+  if (option.form.find("SUITE") != std::string::npos) return validate::suite_names();
+  if (option.form == "NAME|FILE") {
+    const std::vector<std::filesystem::path> folders = study::config_folders();
+    return option.name == "model" ? study::model_names(folders) : study::platform_names(folders);
+  }
+  const std::vector<std::string_view> values = values_of(option.form);
+  // "all" among the values stands for a list of them.
+  const bool is_list = std::ranges::find(values, "all") != values.end();
+  const std::string& current = line.back();
+  const std::string before = is_list ? current.substr(0, current.rfind(',') + 1) : "";
+  Texts words;
+  for (const std::string_view value : values) words.push_back(before + std::string(value));
+  return words;
+}
+
+Texts words_of_command(const study::Command& command, const Texts& line) {
+  std::vector<study::Option> options = command.options;
+  options.push_back({"help", "", "", study::Said::alone});
+  const std::string& previous = line[line.size() - 2];
+  Texts words;
+  for (const study::Option& option : options) {
+    const bool is_previous = previous == option.typed() || (!option.also.empty() && previous == "--" + option.also);
+    if (!option.has_name() || option.said == study::Said::alone || !is_previous) continue;
+    words = values_of(option, line);
+    if (option.said != study::Said::maybe_alone) return words;
+  }
+  for (const study::Option& option : options) {
+    const Texts more = option.has_name() ? Texts{option.typed()} : values_of(option, line);
+    words.insert(words.end(), more.begin(), more.end());
+  }
+  return words;
+}
+
+// What a shell may offer where a command line is not yet complete, made from the table of commands so that it cannot go
+// stale: the words that the last word of `line`, which may be empty, can become, a line each. `line` begins with the
+// name of the program. Nothing where a file is due: shells offer these themselves.
+std::string offered_words(const std::vector<study::Command>& commands, std::string_view line) {
+  // "--format=j" is "--format j".
+  Texts typed{""};
+  for (const char c : line) {
+    const bool is_equals = c == '=' && typed.back().starts_with("--");
+    if (c != ' ' && !is_equals) {
+      typed.back() += c;
+    } else if (!typed.back().empty()) {
+      typed.emplace_back();
+    }
+  }
+  Texts words;
+  if (typed.size() == 2) {
+    for (const study::Command& command : commands) words.push_back(command.name);
+    words.insert(words.end(), {"--help", "--version"});
+  } else if (typed.size() > 2) {
+    const auto command = std::ranges::find(commands, typed[1], &study::Command::name);
+    if (command != commands.end()) words = words_of_command(*command, typed);
+  }
+  std::string text;
+  for (const std::string& word : words) {
+    if (word.starts_with(typed.back())) text += word + '\n';
+  }
+  return text;
+}
+
 // Of all of `commands`, which outlive it; it is to be one of them.
 study::Command completion_command(const Commands& commands) {
   using Scripts = std::vector<sim::Choice<std::function<std::string(const study::Request&)>>>;
   const Scripts scripts{
-      {"bash", [](const study::Request&) { return bash_completion(); }},
-      {"zsh", [](const study::Request&) { return zsh_completion(); }},
-      {"fish", [](const study::Request&) { return fish_completion(); }},
+      {"bash", [](const study::Request&) { return std::string(bash_completion); }},
+      {"zsh", [](const study::Request&) { return std::string(zsh_completion); }},
+      {"fish", [](const study::Request&) { return std::string(fish_completion); }},
       {"words", [&commands](const study::Request& request) { return offered_words(commands, request.text("line")); }}};
   return {
       "completion", "Print a script by which a shell completes command lines of c3sim", completion_examples,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "sim/config/config_error.h"
@@ -59,53 +60,14 @@ py::object text_of(const std::string& text) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace"));
 }
 
-py::object cell_of(const study::Cell& cell) {
-  if (const auto* const truth = std::get_if<bool>(&cell)) return py::bool_(*truth);
-  if (const auto* const count = std::get_if<std::int64_t>(&cell)) return py::int_(*count);
-  if (const auto* const number = std::get_if<double>(&cell)) return py::float_(*number);
-  if (const auto* const text = std::get_if<std::string>(&cell)) return text_of(*text);
-  return py::none();
-}
-
-// As ResultTable::to_json() has them.
-py::list rows_of(const study::ResultTable& table) {
-  struct Names {
-    py::str key, group;
-  };
-  std::vector<Names> names;
-  for (const study::Column& column : table.columns()) names.push_back({column.key, column.group});
-  py::list rows;
-  for (const std::vector<study::Cell>& cells : table.rows()) {
-    py::dict row;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const study::Column& column = table.columns()[i];
-      if (!column.in_data) continue;
-      py::dict holder = row;
-      if (!column.group.empty()) holder = row.attr("setdefault")(names[i].group, py::dict());
-      holder[names[i].key] = cell_of(cells[i]);
-    }
-    rows.append(std::move(row));
-  }
-  return rows;
-}
-
-py::list texts_of(const std::vector<std::string>& texts) {
-  py::list list;
-  for (const std::string& text : texts) list.append(text_of(text));
-  return list;
-}
-
-py::dict answer_of(const study::Results& results, const std::vector<std::string>& warnings, bool holds) {
-  py::dict tables;
-  for (const study::NamedTable& named : results.tables) tables[py::str(named.key)] = rows_of(named.table);
-  py::dict answer;
-  answer["platform"] = text_of(results.platform);
-  answer["tables"] = std::move(tables);
-  answer["warnings"] = texts_of(warnings);
-  answer["notes"] = texts_of(results.notes);
-  answer["text"] = text_of(results.text);
-  answer["holds"] = holds;
-  return answer;
+// Python's own values of what --format json has, and of what else an answer is.
+py::object answer_of(const study::Results& results, const std::vector<std::string>& warnings, bool holds) {
+  nlohmann::ordered_json tables = nlohmann::ordered_json::object();
+  for (const study::NamedTable& named : results.tables) tables[named.key] = named.table.to_json();
+  const nlohmann::ordered_json answer{{"platform", results.platform}, {"tables", std::move(tables)},
+                                      {"warnings", warnings},         {"notes", results.notes},
+                                      {"text", results.text},         {"holds", holds}};
+  return py::module_::import("json").attr("loads")(study::json_text(answer));
 }
 
 // What the command line would say of it before anything is read; empty where it says nothing.
@@ -113,7 +75,7 @@ std::string refused(const Command& command, const study::Given& given) {
   for (const auto& [name, texts] : given) {
     const bool known = std::ranges::count(command.options, name, &study::Option::name) > 0;
     if (known) continue;
-    return "error: " + command.unknown(study::Option{.name = name, .form = {}, .help = {}}.typed(), {}) + "\n";
+    return "error: " + command.unknown(study::typed_name(name), {}) + "\n";
   }
   return command.missing(given);
 }
@@ -132,7 +94,7 @@ std::vector<Command> commands() {
   return commands;
 }
 
-py::dict ask(const Command& command, const study::Given& given, study::PlatformShelf& shelf) {
+py::object ask(const Command& command, const study::Given& given, study::PlatformShelf& shelf) {
   if (const std::string why = refused(command, given); !why.empty()) {
     raise_input_error(why);
     throw py::error_already_set();

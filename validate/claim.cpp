@@ -344,8 +344,10 @@ Deviation read_deviation(sim::Section section) {
     deviation.group = section.text("group");
     if (section.has("figures")) deviation.figures = section.texts("figures");
     check_figures(section, deviation.figures);
-    deviation.least_size = section.bytes("from", {sim::Bytes(0.0), sim::Bytes(1e18)}, sim::Bytes(0.0)).value();
-    deviation.greatest_size = section.bytes("to", {sim::Bytes(0.0), sim::Bytes(1e18)}, sim::Bytes(0.0)).value();
+    deviation.least_size =
+        section.quantity<sim::Bytes>("from", {sim::Bytes(0.0), sim::Bytes(1e18)}, sim::Bytes(0.0)).value();
+    deviation.greatest_size =
+        section.quantity<sim::Bytes>("to", {sim::Bytes(0.0), sim::Bytes(1e18)}, sim::Bytes(0.0)).value();
     deviation.error = section.choice<Deviation::Error>("error", sim::choices_of<Deviation::Error>());
     deviation.above = section.number("above", 0.0, 10.0);
   }

@@ -274,7 +274,7 @@ std::string_view family_of(Figure figure) {
 
 std::string model_of(const Case& one) {
   const auto* const serving = std::get_if<study::ServeTrial>(&one.trial);
-  return serving == nullptr ? one.group : serving->question.model;
+  return serving == nullptr ? one.group : serving->question.step.model_name;
 }
 
 struct Errors {

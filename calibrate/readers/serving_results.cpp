@@ -198,7 +198,7 @@ class ServingReader {
       return {};
     }
     study::ServeQuestion question = server_of_vllm();
-    question.model = known->model;
+    question.step.model_name = known->model;
     const std::optional<std::string> formats = formats_of(record, *model, known->weights);
     if (!formats) return {};
     study::Arguments arguments;
@@ -306,7 +306,7 @@ class ServingReader {
   static Measurement measurement(const JsonRecord& record, study::ServeQuestion question) {
     Measurement one;
     one.line = record.at.line;
-    one.group = "served " + question.model;
+    one.group = "served " + question.step.model_name;
     one.trial = study::ServeTrial{std::move(question)};
     return one;
   }

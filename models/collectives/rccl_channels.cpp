@@ -131,8 +131,8 @@ std::optional<ChannelRounds> Tuner::rounds_of(const RcclProtocolSpec& protocol) 
 }
 
 // Channels of other algorithms begin together, too. So no link has anything to do while they copy the last chunk out of
-// their buffers, but for what their loops take longer than the links anyway; and down a chain each GPU first waits for a
-// whole chunk. Where channels go in step, that is in their rounds.
+// their buffers, but for what their loops take longer than the links anyway; and down a chain each GPU first waits for
+// a whole chunk. Where channels go in step, that is in their rounds.
 sim::Seconds Tuner::idle_links(const RcclProtocolSpec& protocol) const {
   const std::optional<Chunk> chunk = chunk_of(protocol);
   if (!chunk || (dealing_.rounds && dealing_.rounds->in_step)) return {};

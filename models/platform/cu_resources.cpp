@@ -11,8 +11,8 @@ constexpr sim::Limits<sim::Bytes> storage{sim::Bytes(0.0), sim::Bytes(16777216.0
 
 CuResources CuResources::read(sim::Section section) {
   CuResources resources;
-  resources.lds = static_cast<std::int32_t>(section.bytes("lds", storage).value());
-  resources.registers = static_cast<std::int32_t>(section.bytes("registers", storage).value());
+  resources.lds = static_cast<std::int32_t>(section.quantity("lds", storage).value());
+  resources.registers = static_cast<std::int32_t>(section.quantity("registers", storage).value());
   resources.waves = static_cast<std::int32_t>(section.integer("waves", 1, 1024));
   return resources;
 }

@@ -10,8 +10,8 @@ std::vector<FittedRange> FittedRange::read(sim::Section root) {
   for (sim::Section row : root.list("fitted_to")) {
     FittedRange range;
     range.work = row.name("name");
-    range.smallest = row.bytes("smallest", limits::capacity);
-    range.largest = row.bytes("largest", limits::capacity);
+    range.smallest = row.quantity("smallest", limits::capacity);
+    range.largest = row.quantity("largest", limits::capacity);
     const bool known = row.is_sound("smallest") && row.is_sound("largest");
     if (known && range.largest < range.smallest) row.fault("largest", "is below the smallest");
     range.spread = row.number("spread", 0.0, 10.0, 0.0);

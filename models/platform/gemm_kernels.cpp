@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/config/files_read.h"
 #include "sim/config/measurement_text.h"
 
 namespace c3sim::models {
@@ -41,16 +42,6 @@ Dtype dtype_of(sim::CsvFile& cells, std::size_t row) {
   }
   cells.fault(row, "dtype", "is not bf16, fp16, fp8, tf32 or fp32");
   return Dtype::bf16;
-}
-
-std::optional<std::filesystem::path> first_table(const std::string& library,
-                                                 std::span<const std::filesystem::path> folders) {
-  for (const std::filesystem::path& folder : folders) {
-    std::error_code absent;
-    std::filesystem::path file = folder / "kernels" / (library + ".csv");
-    if (std::filesystem::is_regular_file(file, absent)) return file;
-  }
-  return {};
 }
 
 }  // namespace
@@ -119,7 +110,8 @@ GemmKernelTables GemmKernelTables::read(sim::Config config, std::span<const std:
   GemmKernelTables tables;
   for (sim::Section library : config.root().section("gpu").section("gemm").list("libraries")) {
     const std::string name = library.name("name");
-    if (const auto file = first_table(name, folders)) tables.by_library_.emplace(name, read(*file));
+    if (const auto file = sim::first_file(folders, "kernels/" + name + ".csv"))
+      tables.by_library_.emplace(name, read(*file));
   }
   return tables;
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/config/extents.h"
+#include "sim/config/config_text.h"
 
 namespace c3sim::models {
 

@@ -38,7 +38,8 @@ GemmLibrary read_library(sim::Section& section) {
   library.steps_in_flight = static_cast<int>(section.integer("steps_in_flight", 1, 16));
   library.loads_ahead = section.flag("loads_ahead", true);
   library.row_conflicts = section.number("row_conflicts", 1.0, 16.0, 1.0);
-  if (section.has("conflicting_rows")) library.conflicting_rows = section.bytes("conflicting_rows", limits::capacity);
+  if (section.has("conflicting_rows"))
+    library.conflicting_rows = section.quantity("conflicting_rows", limits::capacity);
   library.time_spread = section.number("time_spread", 0.0, 1.0);
   library.grouped_rows = static_cast<int>(section.integer("grouped_rows", 0, 1 << 16, 0));
   library.l2_drift = section.integer("l2_drift", 1, 1 << 24);

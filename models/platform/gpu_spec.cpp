@@ -9,9 +9,9 @@ namespace c3sim::models {
 
 StreamSpec StreamSpec::read(sim::Section section) {
   StreamSpec spec;
-  spec.in_flight = section.bytes("in_flight", {sim::Bytes(1.0), sim::Bytes(16777216.0)});
+  spec.in_flight = section.quantity<sim::Bytes>("in_flight", {sim::Bytes(1.0), sim::Bytes(16777216.0)});
   spec.latency = section.time("latency", limits::latency);
-  spec.rows = section.bytes("rows", {sim::Bytes(1.0), sim::Bytes(16777216.0)}, 0.25 * spec.in_flight);
+  spec.rows = section.quantity<sim::Bytes>("rows", {sim::Bytes(1.0), sim::Bytes(16777216.0)}, 0.25 * spec.in_flight);
   spec.reduction = section.time("reduction", limits::latency, sim::Time(0));
   spec.least_row = section.number("least_row", 0.0, 1.0);
   spec.row_workgroups = section.number("row_workgroups", 1.0, 64.0);

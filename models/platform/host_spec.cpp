@@ -29,12 +29,12 @@ CopyCallsSpec CopyCallsSpec::read(sim::Section section) {
   copies.order_to_host = section.time("order_to_host", limits::latency);
   copies.order_of_peers = section.time("order_of_peers", limits::latency);
   copies.batch_packs = section.flag("batch_packs");
-  copies.host_rate = section.rate("host_rate", limits::rate);
-  copies.both_ways_rate = section.rate("both_ways_rate", limits::rate);
-  copies.kernels_up_to = section.bytes("kernels_up_to", {sim::Bytes(0.0), sim::Bytes(1 << 30)});
+  copies.host_rate = section.quantity("host_rate", limits::rate);
+  copies.both_ways_rate = section.quantity("both_ways_rate", limits::rate);
+  copies.kernels_up_to = section.quantity<sim::Bytes>("kernels_up_to", {sim::Bytes(0.0), sim::Bytes(1 << 30)});
   copies.kernel_order = section.time("kernel_order", limits::latency);
   copies.kernel_batch_order = section.time("kernel_batch_order", limits::latency);
-  copies.workgroup_in_flight = section.bytes("workgroup_in_flight", limits::capacity);
+  copies.workgroup_in_flight = section.quantity("workgroup_in_flight", limits::capacity);
   return copies;
 }
 

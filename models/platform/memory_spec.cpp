@@ -61,33 +61,33 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
   MemorySpec spec;
   spec.xcds = xcds;
   sim::Section l2 = section.section("l2");
-  spec.l2_capacity = l2.bytes("capacity", limits::capacity);
-  spec.l2_rate = l2.rate("rate", limits::rate);
+  spec.l2_capacity = l2.quantity("capacity", limits::capacity);
+  spec.l2_rate = l2.quantity("rate", limits::rate);
   spec.l2_latency = l2.time("latency", limits::latency, sim::Time(0));
   spec.l2_far_latency = l2.time("far_latency", limits::latency, spec.l2_latency);
   spec.l2_follows_clock = l2.flag("follows_clock", false);
   spec.l2_wait = l2.time("wait", limits::latency);
-  spec.writeback_rate = l2.rate("writeback_rate", limits::rate);
-  spec.port_rate = l2.rate("port_rate", limits::rate);
+  spec.writeback_rate = l2.quantity("writeback_rate", limits::rate);
+  spec.port_rate = l2.quantity("port_rate", limits::rate);
   if (section.has("infinity_cache")) {
     sim::Section cache = section.section("infinity_cache");
-    spec.cache_capacity = cache.bytes("capacity", limits::capacity);
-    spec.cache_rate = cache.rate("rate", limits::rate);
+    spec.cache_capacity = cache.quantity("capacity", limits::capacity);
+    spec.cache_rate = cache.quantity("rate", limits::rate);
     spec.cache_turnaround = cache.number("turnaround", 0.0, 10.0, 0.0);
     spec.cache_overflow = cache.number("overflow", 0.0, 1.0, 0.0);
     spec.cache_latency = cache.time("latency", limits::latency);
   }
   sim::Section hbm = section.section("hbm");
   // Files from before it was asked for hold all that anyone asks.
-  spec.hbm_capacity = hbm.bytes("capacity", limits::capacity, limits::capacity.high);
-  spec.hbm_rate = hbm.rate("peak_rate", limits::rate);
+  spec.hbm_capacity = hbm.quantity("capacity", limits::capacity, limits::capacity.high);
+  spec.hbm_rate = hbm.quantity("peak_rate", limits::rate);
   spec.hbm_read_efficiency = hbm.number("read_efficiency", 0.05, 1.0);
   spec.hbm_write_efficiency = hbm.number("write_efficiency", 0.05, 1.0);
   spec.hbm_turnaround = hbm.number("turnaround", 0.0, 10.0);
   spec.hbm_latency = hbm.time("latency", limits::latency);
   if (section.has("translation")) {
     sim::Section translation = section.section("translation");
-    spec.translation_reach = translation.bytes("reach", limits::capacity);
+    spec.translation_reach = translation.quantity("reach", limits::capacity);
     spec.translation_latency = translation.time("latency", limits::latency);
   }
   spec.queueing_factor = section.number("queueing_factor", 0.0, 100.0);

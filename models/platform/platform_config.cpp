@@ -1,11 +1,11 @@
 #include "models/platform/platform_config.h"
 
 #include <algorithm>
-#include <set>
 #include <system_error>
 #include <utility>
 
 #include "sim/config/config_text.h"
+#include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::models {
@@ -25,11 +25,8 @@ bool is_file(const fs::path& path) {
 std::string file_name(std::string_view name) { return std::string(name) + ".yaml"; }
 
 // platforms/NAME.yaml of the first folder that has it.
-std::optional<fs::path> first_file(std::string_view name, Folders config_folders) {
-  for (const fs::path& folder : config_folders) {
-    if (fs::path file = folder / "platforms" / file_name(name); is_file(file)) return file;
-  }
-  return {};
+std::optional<fs::path> named_file(std::string_view name, Folders config_folders) {
+  return sim::first_file(config_folders, fs::path("platforms") / file_name(name));
 }
 
 fs::path base_file(const sim::Config::Base& base, const fs::path& file, Folders config_folders) {
@@ -59,7 +56,7 @@ sim::Config over_bases(sim::Config config, const fs::path& file, Folders config_
 }
 
 std::optional<fs::path> defaults_file(const fs::path& file, Folders config_folders) {
-  if (std::optional<fs::path> defaults = first_file(defaults_name, config_folders)) return defaults;
+  if (std::optional<fs::path> defaults = named_file(defaults_name, config_folders)) return defaults;
   if (fs::path beside = file.parent_path() / file_name(defaults_name); is_file(beside)) return beside;
   return {};
 }
@@ -76,19 +73,13 @@ sim::Config over_all(sim::Config config, const fs::path& file, Folders config_fo
 
 std::optional<fs::path> named_platform(const std::string& name, Folders config_folders) {
   if (!sim::is_name(name) || name == defaults_name) return {};
-  return first_file(name, config_folders);
+  return named_file(name, config_folders);
 }
 
 std::vector<std::string> platform_names(Folders config_folders) {
-  std::set<std::string> names;
-  for (const fs::path& folder : config_folders) {
-    std::error_code absent;
-    for (const auto& entry : fs::directory_iterator(folder / "platforms", absent)) {
-      const fs::path& path = entry.path();
-      if (path.extension() == ".yaml" && path.stem() != defaults_name) names.insert(path.stem().string());
-    }
-  }
-  return {names.begin(), names.end()};
+  std::vector<std::string> names = sim::yaml_names(config_folders, "platforms");
+  std::erase(names, defaults_name);
+  return names;
 }
 
 bool is_platform_path(const std::string& text) {

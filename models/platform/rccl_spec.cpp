@@ -67,7 +67,7 @@ RcclTuner read_tuner(sim::Section section) {
     RcclTunedProtocol& tuned = tuner[static_cast<std::size_t>(name)];
     tuned.base = protocol.time("base", limits::latency);
     tuned.hop = protocol.time("hop", limits::latency);
-    tuned.rate = protocol.rate("rate", limits::rate);
+    tuned.rate = protocol.quantity("rate", limits::rate);
   }
   return tuner;
 }
@@ -78,13 +78,13 @@ NvlsSpec read_nvls(sim::Section section, const CuResources& cu) {
   const Channels channels = read_channels(section, cu);
   spec.channels = channels.channels;
   spec.channel = channels.channel;
-  spec.chunk = section.bytes("chunk", limits::capacity);
+  spec.chunk = section.quantity("chunk", limits::capacity);
   spec.start = section.time("start", limits::latency);
   spec.round_latency = section.time("round_latency", limits::latency);
   spec.link_efficiency = section.number("link_efficiency", 0.01, 1.0);
   sim::Section tuner = section.section("tuner");
   spec.tuned_base = tuner.time("base", limits::latency);
-  spec.tuned_rate = tuner.rate("rate", limits::rate);
+  spec.tuned_rate = tuner.quantity("rate", limits::rate);
   return spec;
 }
 
@@ -100,11 +100,11 @@ RcclCollectiveSpec read_collective(sim::Section section, const Channels& channel
   spec.receiver_writes = section.number("receiver_writes", 0.0, 16.0);
   spec.buffer_share = section.number("buffer_share", 0.0, 1.0);
   if (section.has("chunk")) {
-    spec.chunk = section.bytes("chunk", limits::capacity);
+    spec.chunk = section.quantity("chunk", limits::capacity);
     spec.last_loop_bytes = section.number("last_loop_bytes", 0.0, 100.0);
   }
   spec.crowding = section.has("crowding") ? section.number("crowding", 0.0, 1.0) : crowding;
-  if (section.has("least_part")) spec.least_part = section.bytes("least_part", limits::capacity);
+  if (section.has("least_part")) spec.least_part = section.quantity("least_part", limits::capacity);
   if (section.has("start")) spec.start = section.time("start", limits::latency);
   if (section.has("link_efficiency")) spec.link_efficiency = section.number("link_efficiency", 0.01, 1.0);
   return spec;
@@ -114,7 +114,7 @@ RcclCollectiveSpec read_collective(sim::Section section, const Channels& channel
 RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
   RcclSpec spec;
   spec.access = section.choice<RcclAccess>("access", sim::choices_of<RcclAccess>());
-  spec.workgroup_in_flight = section.bytes("workgroup_in_flight", limits::capacity);
+  spec.workgroup_in_flight = section.quantity("workgroup_in_flight", limits::capacity);
   spec.workgroup_latency = section.time("workgroup_latency", limits::latency);
   spec.stream_gap = section.time("stream_gap", limits::latency, sim::Time(0));
   spec.graph_gap = section.time("graph_gap", limits::latency, sim::Time(0));

@@ -20,15 +20,15 @@ void read_latencies(SdmaSpec& spec, sim::Section& section) {
 }
 
 void read_data_path(SdmaSpec& spec, sim::Section& section) {
-  spec.payload_rate = section.rate("payload_rate", limits::rate);
-  spec.host_payload_rate = section.rate("host_payload_rate", limits::rate);
-  spec.pull_rate = section.rate("pull_rate", limits::rate);
+  spec.payload_rate = section.quantity("payload_rate", limits::rate);
+  spec.host_payload_rate = section.quantity("host_payload_rate", limits::rate);
+  spec.pull_rate = section.quantity("pull_rate", limits::rate);
   spec.pull_turn = section.time("pull_turn", limits::latency);
   spec.broadcast_cost = section.number("broadcast_cost", 0.01, 100.0);
   spec.swap_cost = section.number("swap_cost", 0.01, 100.0);
   spec.reduce_cost = section.number("reduce_cost", 0.01, 100.0);
   spec.broadcast_width = static_cast<int>(section.integer("broadcast_width", 1, 64));
-  spec.bytes_in_flight = section.bytes("bytes_in_flight", limits::capacity);
+  spec.bytes_in_flight = section.quantity("bytes_in_flight", limits::capacity);
   spec.cache_hits = section.number("cache_hits", 0.0, 1.0);
   spec.l2_writeback = section.flag("l2_writeback");
   spec.l2_writeback_time = section.time("l2_writeback_time", limits::latency);
@@ -104,15 +104,15 @@ void require_room_for_packets(const SdmaSpec& spec, sim::Section& section) {
 PacketFormat PacketFormat::read(sim::Section section) {
   const sim::Limits<sim::Bytes> sizes{sim::Bytes(4), sim::Bytes(256)};
   PacketFormat format;
-  format.transfer_limit = section.bytes("transfer_limit", {sim::Bytes(64), sim::Bytes(1ULL << 40)});
-  format.copy = section.bytes("copy", sizes);
-  format.broadcast_destination = section.bytes("broadcast_destination", sizes);
-  format.swap = section.bytes("swap", sizes);
-  format.poll = section.bytes("poll", sizes);
-  format.atomic = section.bytes("atomic", sizes);
-  format.fence = section.bytes("fence", sizes);
-  format.timestamp = section.bytes("timestamp", sizes);
-  format.trap = section.bytes("trap", sizes);
+  format.transfer_limit = section.quantity<sim::Bytes>("transfer_limit", {sim::Bytes(64), sim::Bytes(1ULL << 40)});
+  format.copy = section.quantity("copy", sizes);
+  format.broadcast_destination = section.quantity("broadcast_destination", sizes);
+  format.swap = section.quantity("swap", sizes);
+  format.poll = section.quantity("poll", sizes);
+  format.atomic = section.quantity("atomic", sizes);
+  format.fence = section.quantity("fence", sizes);
+  format.timestamp = section.quantity("timestamp", sizes);
+  format.trap = section.quantity("trap", sizes);
   return format;
 }
 
@@ -124,8 +124,8 @@ SdmaSpec SdmaSpec::read(sim::Section section, int gpus) {
     section.fault("host_engines", "fewer than the engines, some of which serve links");
   spec.queues_per_engine = static_cast<int>(section.integer("queues_per_engine", 1, 1024));
   spec.packets = PacketFormat::read(section.section("packets"));
-  spec.ring = section.bytes("ring", limits::capacity);
-  spec.fetch_granule = section.bytes("fetch_granule", limits::capacity);
+  spec.ring = section.quantity("ring", limits::capacity);
+  spec.fetch_granule = section.quantity("fetch_granule", limits::capacity);
   read_latencies(spec, section);
   read_data_path(spec, section);
   require_room_for_packets(spec, section);

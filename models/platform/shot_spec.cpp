@@ -10,7 +10,7 @@ ShotSpec ShotSpec::read(sim::Section section, const CuResources& cu) {
   spec.workgroups = static_cast<int>(section.integer("workgroups", 1, most_channels));
   spec.workgroup = CuResources::read(section);
   check_fits(section, spec.workgroup, cu);
-  spec.pass = section.bytes("pass", limits::capacity);
+  spec.pass = section.quantity("pass", limits::capacity);
   spec.loop_latency = section.time("loop_latency", limits::latency);
   spec.flag_latency = section.time("flag_latency", limits::latency);
   spec.fence_latency = section.time("fence_latency", limits::latency);

@@ -38,7 +38,7 @@ class Config {
   ~Config();
 
   // Takes the name of the file that this one stands on, under `key`, out of the tree: empty where it names none. It
-  // becomes the first of the parameters. Faults wait for finish().
+  // becomes the first of the parameters. Throws ConfigError where it is no name.
   struct Base {
     std::string name;
     std::string place;  // of the key: file:line:column

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -41,33 +42,11 @@ class Section {
 
   // Rounded up to whole picoseconds.
   Time time(std::string_view key, Limits<Time> limits, std::optional<Time> fallback = {});
-  Bytes bytes(std::string_view key, Limits<Bytes> limits, std::optional<Bytes> fallback = {}) {
-    return quantity(key, limits, fallback, Dimension::bytes);
-  }
-  BytesPerSecond rate(std::string_view key, Limits<BytesPerSecond> limits,
-                      std::optional<BytesPerSecond> fallback = {}) {
-    return quantity(key, limits, fallback, Dimension::bytes_per_second);
-  }
-  Hertz frequency(std::string_view key, Limits<Hertz> limits, std::optional<Hertz> fallback = {}) {
-    return quantity(key, limits, fallback, Dimension::frequency);
-  }
-  Watts power(std::string_view key, Limits<Watts> limits, std::optional<Watts> fallback = {}) {
-    return quantity(key, limits, fallback, Dimension::power);
-  }
-  Joules energy(std::string_view key, Limits<Joules> limits, std::optional<Joules> fallback = {}) {
-    return quantity(key, limits, fallback, Dimension::energy);
-  }
-  JoulesPerByte energy_per_byte(std::string_view key, Limits<JoulesPerByte> limits,
-                                std::optional<JoulesPerByte> fallback = {}) {
-    return quantity(key, limits, fallback, Dimension::energy_per_byte);
-  }
-  JoulesPerFlop energy_per_flop(std::string_view key, Limits<JoulesPerFlop> limits,
-                                std::optional<JoulesPerFlop> fallback = {}) {
-    return quantity(key, limits, fallback, Dimension::energy_per_flop);
-  }
-  FlopsPerSecond flop_rate(std::string_view key, Limits<FlopsPerSecond> limits,
-                           std::optional<FlopsPerSecond> fallback = {}) {
-    return quantity(key, limits, fallback, Dimension::flops_per_second);
+  // Of the dimension of its type: a size, a rate, a frequency, a power, an energy.
+  template <class Q>
+  Q quantity(std::string_view key, Limits<Q> limits, std::type_identity_t<std::optional<Q>> fallback = {}) {
+    const std::optional<double> absent = fallback ? std::optional(fallback->value()) : std::nullopt;
+    return Q(in_base_units(key, {limits.low.value(), limits.high.value()}, absent, dimension_of(limits.low)));
   }
 
   double number(std::string_view key, double low, double high, std::optional<double> fallback = {});
@@ -95,6 +74,8 @@ class Section {
 
   // Records what a model finds wrong with a key, or, where that is absent, with the section.
   void fault(std::string_view key, std::string what);
+  // The same with the place of the key's value; Fault::is_word.
+  void fault_value(std::string_view key, std::string what, bool is_word);
   // The same for what is legal but may not be meant; see Config::warnings.
   void warn(std::string_view key, std::string what);
   // Whether nothing was found wrong with the key so far, so that what follows from its value may be blamed on others.
@@ -106,8 +87,8 @@ class Section {
   Section(ConfigReading& reading, ConfigNode& node, std::string path, ConfigPosition position);
 
   bool holds(std::string_view key, ConfigNode::Kind kind);
-  // Of a key, or, where that is absent, of the section.
-  ConfigPosition position_of(std::string_view key) const;
+  // Of a key or its value, or, where it is absent, of the section.
+  ConfigPosition position_of(std::string_view key, bool of_value = false) const;
   // The entry of a key, which counts as known from now on; null where there is none.
   ConfigEntry* look_up(std::string_view key);
   // The same for reading it: the key counts as read, and its absence as a fault where it is required.
@@ -120,11 +101,6 @@ class Section {
   T number_of(std::string_view key, Limits<T> limits, std::optional<T> fallback, const NumberForm<T>& form);
   double in_base_units(std::string_view key, Limits<double> limits, std::optional<double> fallback,
                        Dimension dimension);
-  template <class Q>
-  Q quantity(std::string_view key, Limits<Q> limits, std::optional<Q> fallback, Dimension dimension) {
-    const std::optional<double> absent = fallback ? std::optional(fallback->value()) : std::nullopt;
-    return Q(in_base_units(key, {limits.low.value(), limits.high.value()}, absent, dimension));
-  }
 
   ConfigReading* reading_ = nullptr;
   ConfigNode* node_ = nullptr;  // null for a section that is missing: it is silent

@@ -88,6 +88,16 @@ std::string_view without_byte_order_mark(std::string_view text) {
   return text;
 }
 
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t longest = 80;
+  const char quote = text.find('\'') == std::string_view::npos ? '\'' : '"';
+  std::string result(1, quote);
+  for (const char c : text.substr(0, longest)) {
+    result += static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;
+  }
+  return result + (text.size() > longest ? "..." : "") + quote;
+}
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(' ');
   if (begin == std::string_view::npos) return {};
@@ -100,6 +110,21 @@ Parsed<double> parse_number(std::string_view text) {
 
 Parsed<std::int64_t> parse_integer(std::string_view text) {
   return parse_decimal<std::int64_t>(text, "a whole decimal number such as 12 (no leading zeros)");
+}
+
+std::vector<std::int64_t> parse_extents(std::string_view text) {
+  std::vector<std::int64_t> extents;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    std::int64_t extent = 0;
+    const auto [rest, error] = std::from_chars(at, end, extent);
+    if (error != std::errc{} || extent < 1) return {};
+    extents.push_back(extent);
+    if (rest == end) return extents;
+    if (*rest != 'x') return {};
+    at = rest + 1;
+  }
 }
 
 }  // namespace c3sim::sim

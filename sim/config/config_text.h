@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace c3sim::sim {
 
@@ -35,6 +36,9 @@ constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' &&
 constexpr std::size_t max_name_length = 64;
 bool is_name(std::string_view text);
 
+// What a message quotes of a text that may be of any length and hold any bytes.
+std::string in_quotes(std::string_view text);
+
 // Without the blanks around it.
 std::string_view trimmed(std::string_view text);
 
@@ -59,5 +63,9 @@ struct Limits {
 // NaNs. An integer has neither a point nor an exponent.
 Parsed<double> parse_number(std::string_view text);
 Parsed<std::int64_t> parse_integer(std::string_view text);
+
+// Extents of arrays as people write them: whole numbers from 1 on with an x between each and the next, as in
+// "8192x57344x8192"; none where the text says anything else.
+std::vector<std::int64_t> parse_extents(std::string_view text);
 
 }  // namespace c3sim::sim

@@ -17,11 +17,6 @@ namespace {
 
 constexpr std::size_t most_bytes_of_a_cell = 4096;
 
-std::string in_quotes(std::string_view text) {
-  constexpr std::size_t most = 40;
-  return "'" + std::string(text.substr(0, most)) + (text.size() > most ? "...'" : "'");
-}
-
 }  // namespace
 
 CsvFile CsvFile::from_file(const std::filesystem::path& path) {

@@ -101,7 +101,7 @@ class Unpacking {
   // Up to a block of what the members hold.
   std::string_view inflated() {
     std::size_t made = 0;
-    while (made < block_.size() && starts_member()) {
+    while (made < block_.size() && has_more()) {
       // Blocks are smaller than 2^32 bytes, beyond which zlib does not count.
       stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest_.data()));
       stream_.avail_in = static_cast<uInt>(rest_.size());
@@ -111,35 +111,26 @@ class Unpacking {
       made = block_.size() - stream_.avail_out;
       rest_.remove_prefix(rest_.size() - stream_.avail_in);
       if (told == Z_MEM_ERROR) throw std::bad_alloc();
+      if (told == Z_DATA_ERROR && stream_.total_in <= gzip_begins.size())
+        fail(name_, "bytes that are no gzip follow behind its gzip: a whole file is accepted");
       if (told != Z_OK && told != Z_STREAM_END && told != Z_BUF_ERROR) {
         fail(name_, fmt::format("its gzip is damaged{}: a whole file is accepted",
                                 stream_.msg == nullptr ? "" : fmt::format(" ({})", stream_.msg)));
       }
       in_member_ = told != Z_STREAM_END;
       if (!in_member_) SIM_CHECK(inflateReset(&stream_) == Z_OK);
-      if (in_member_ && rest_.empty() && made < block_.size()) {
-        rest_ = bytes_();
-        if (rest_.empty()) fail(name_, "its gzip is cut off: the whole file is accepted");
-      }
     }
     return {block_.data(), made};
   }
 
   // Whether a member goes on or another one begins. Behind the last one tapes and some writers fill up with zeros.
-  bool starts_member() {
-    if (in_member_) return true;
-    if (rest_.size() < gzip_begins.size()) {
-      seam_.assign(rest_);
-      for (rest_ = bytes_(); !rest_.empty(); rest_ = bytes_()) {
-        seam_ += rest_;
-        if (seam_.size() >= gzip_begins.size()) break;
-      }
-      rest_ = seam_;
-    }
-    in_member_ = rest_.starts_with(gzip_begins);
-    for (; !in_member_ && !rest_.empty(); rest_ = bytes_()) {
-      if (rest_.find_first_not_of('\0') != std::string_view::npos)
-        fail(name_, "bytes that are no gzip follow behind its gzip: a whole file is accepted");
+  bool has_more() {
+    if (rest_.empty()) rest_ = bytes_();
+    if (in_member_ && rest_.empty()) fail(name_, "its gzip is cut off: the whole file is accepted");
+    while (!in_member_ && !rest_.empty()) {
+      rest_.remove_prefix(std::min(rest_.find_first_not_of('\0'), rest_.size()));
+      in_member_ = !rest_.empty();
+      if (!in_member_) rest_ = bytes_();
     }
     return in_member_;
   }
@@ -152,7 +143,6 @@ class Unpacking {
   bool is_gzip_ = false;
   bool in_member_ = false;
   std::string_view rest_;  // of the block
-  std::string seam_;       // the last bytes of a block and the next one, where a member begins in neither
   z_stream stream_{};      // of gzip
   std::string block_ = std::string(std::size_t{1} << 18, '\0');
 };

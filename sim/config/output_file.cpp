@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <streambuf>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -113,6 +114,55 @@ int take_over(const fs::path& place, int descriptor) {
 
 }  // namespace
 
+// What a stream writes to an open file of the operating system, which it owns. Unlike std::filebuf, it knows why a
+// write failed: the first that does ends the stream, and its reason stays.
+class OutputFile::DescriptorBuffer : public std::streambuf {
+ public:
+  explicit DescriptorBuffer(int descriptor) : descriptor_(descriptor) {
+    setp(buffer_.data(), buffer_.data() + buffer_.size());
+  }
+  ~DescriptorBuffer() override {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  DescriptorBuffer(const DescriptorBuffer&) = delete;
+  DescriptorBuffer& operator=(const DescriptorBuffer&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  // The errno of the write or close that failed; 0 where none has.
+  int error() const { return error_; }
+  // Writes what is left and closes. False where that, or any write before, failed.
+  bool close() {
+    sync();
+    if (::close(std::exchange(descriptor_, -1)) != 0 && error_ == 0) error_ = errno;
+    return error_ == 0;
+  }
+
+ protected:
+  int_type overflow(int_type character) override {
+    if (sync() != 0) return traits_type::eof();
+    if (!traits_type::eq_int_type(character, traits_type::eof())) sputc(traits_type::to_char_type(character));
+    return traits_type::not_eof(character);
+  }
+  int sync() override {
+    const char* next = pbase();
+    while (error_ == 0 && next != pptr()) {
+      const ssize_t written = ::write(descriptor_, next, static_cast<std::size_t>(pptr() - next));
+      if (written >= 0) {
+        next += written;
+      } else if (errno != EINTR) {
+        error_ = errno;
+      }
+    }
+    setp(buffer_.data(), buffer_.data() + buffer_.size());
+    return error_ == 0 ? 0 : -1;
+  }
+
+ private:
+  int descriptor_;
+  int error_ = 0;
+  std::array<char, 1 << 16> buffer_;
+};
+
 OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
   struct stat there {};
   const bool exists = ::stat(path_.c_str(), &there) == 0;
@@ -130,8 +180,11 @@ OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
     descriptor = nameless_file_beside(place_);
   }
   if (descriptor < 0) fail(path_, errno);
-  stream_.rdbuf(&buffer_.emplace(descriptor));
+  buffer_ = std::make_unique<DescriptorBuffer>(descriptor);
+  stream_.rdbuf(buffer_.get());
 }
+
+OutputFile::~OutputFile() = default;
 
 void OutputFile::commit() {
   stream_.flush();

@@ -3,11 +3,9 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <ostream>
 #include <string_view>
-
-#include "sim/config/descriptor_buffer.h"
 
 namespace c3sim::sim {
 
@@ -22,6 +20,7 @@ namespace c3sim::sim {
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);
+  ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
@@ -31,11 +30,12 @@ class OutputFile {
   void commit();
 
  private:
+  class DescriptorBuffer;
   void replace();
 
   std::filesystem::path path_;
   std::filesystem::path place_;  // where links lead; empty of what is written to as it is
-  std::optional<DescriptorBuffer> buffer_;
+  std::unique_ptr<DescriptorBuffer> buffer_;
   std::ostream stream_{nullptr};
 };
 

@@ -1,6 +1,7 @@
 // Quantities as people write them: "896MiB", "48 GB/s", "2.2us".
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -25,6 +26,12 @@ struct Notation {
 };
 std::span<const Notation> notations();
 const Notation& notation_of(Dimension dimension);
+
+// That of a type of sim/units.h.
+template <int B, int F, int J, int T>
+Dimension dimension_of(Quantity<B, F, J, T>) {
+  return std::ranges::find(notations(), Powers{B, T, J, F}, &Notation::powers)->dimension;
+}
 
 // A text in base units, or one sentence that names what would be accepted.
 using ParsedQuantity = Parsed<double>;

@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 
-#include "sim/config/config_text.h"
 #include "sim/config/quantity_text.h"
 #include "study/ask/option.h"
 
@@ -35,15 +34,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-std::string in_quotes(std::string_view text) {
-  constexpr std::size_t longest = 80;
-  std::string result = "'";
-  for (const char c : text.substr(0, longest)) {
-    result += static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;
-  }
-  return result + (text.size() > longest ? "...'" : "'");
-}
-
 void Arguments::fault(std::string_view option, std::string what) {
   faults_.push_back({std::string(option), {}, std::move(what)});
 }
@@ -59,7 +49,7 @@ void Arguments::warn_of_repeated(std::string_view option, const std::vector<std:
 }
 
 void Arguments::check_with(const std::vector<sim::Fault>& faults_of_question) {
-  for (const sim::Fault& each : faults_of_question) fault(Option{each.where, {}, {}}.typed(), each.what);
+  for (const sim::Fault& each : faults_of_question) fault(typed_name(each.where), each.what);
   check();
 }
 
@@ -87,14 +77,17 @@ sim::Bytes Arguments::size(std::string_view option, std::string_view text, sim::
                              sim::to_string(limits.low) + " to " + sim::to_string(limits.high)));
 }
 
+std::vector<std::string_view> Arguments::split_few(std::string_view option, std::string_view text,
+                                                   std::string_view what) {
+  const std::vector<std::string_view> parts = split(text, ',');
+  if (parts.size() <= most_points) return parts;
+  fault(option, fmt::format("{} {} are too many: up to {} are accepted", parts.size(), what, most_points));
+  return {};
+}
+
 std::vector<sim::Bytes> Arguments::sizes(std::string_view option, std::string_view text) {
   std::vector<sim::Bytes> sizes;
-  const std::vector<std::string_view> parts = split(text, ',');
-  if (parts.size() > most_points) {
-    fault(option, fmt::format("{} sizes are too many: up to {} are accepted", parts.size(), most_points));
-    return sizes;
-  }
-  for (const std::string_view part : parts) {
+  for (const std::string_view part : split_few(option, text, "sizes")) {
     if (part.find(':') == std::string_view::npos) {
       sizes.push_back(size(option, part));
     } else {
@@ -148,22 +141,16 @@ double Arguments::number(std::string_view option, std::string_view text, double 
 
 std::vector<int> Arguments::integers(std::string_view option, std::string_view text, int low, int high) {
   std::vector<int> numbers;
-  const std::vector<std::string_view> parts = split(text, ',');
-  if (parts.size() > most_points) {
-    fault(option, fmt::format("{} numbers are too many: up to {} are accepted", parts.size(), most_points));
-    return numbers;
-  }
-  for (const std::string_view part : parts) numbers.push_back(integer(option, part, low, high));
+  for (const std::string_view part : split_few(option, text, "numbers"))
+    numbers.push_back(integer(option, part, low, high));
   return each_once(option, std::move(numbers), [](int number) { return fmt::format("{}", number); });
 }
 
 int Arguments::device(std::string_view option, std::string_view text, int gpus) {
   constexpr std::string_view prefix = "gpu";
   if (text == "host") return models::host_device;
-  if (text.substr(0, prefix.size()) == prefix) {
-    const std::optional<int> index = parse_count(text.substr(prefix.size()));
-    if (index && *index < gpus) return *index;
-  }
+  const std::optional<int> index = parse_count(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
+  if (index && *index < gpus) return *index;
   fault(option, fmt::format("there is no {}: gpu0 to gpu{} and host are accepted", in_quotes(text), gpus - 1));
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "models/platform/gemm_shape.h"
 #include "sim/config/choice.h"
 #include "sim/config/config_error.h"
+#include "sim/config/config_text.h"
 #include "sim/config/nearest_name.h"
 #include "sim/units.h"
 #include "study/work/operation.h"
@@ -36,7 +37,7 @@ class Arguments {
   double number(std::string_view option, std::string_view text, double low, double high);
   // Whole numbers separated by commas, each once.
   std::vector<int> integers(std::string_view option, std::string_view text, int low, int high);
-  // "gpu0" up to the last of `gpus`, or "host" (models::host_device).
+  // "gpu0", or "0", up to the last of `gpus`, or "host" (models::host_device).
   int device(std::string_view option, std::string_view text, int gpus);
 
   template <class T>
@@ -61,6 +62,8 @@ class Arguments {
   const std::vector<sim::Fault>& faults() const { return faults_; }
 
  private:
+  // The parts between commas; none where they are too many.
+  std::vector<std::string_view> split_few(std::string_view option, std::string_view text, std::string_view what);
   void append_range(std::string_view option, std::string_view text, std::vector<sim::Bytes>& sizes);
   void warn_of_repeated(std::string_view option, const std::vector<std::string>& texts);
 
@@ -79,8 +82,7 @@ std::string names_of(const std::vector<sim::Choice<T>>& choices = sim::choices_o
 // The parts between the separators; an empty text has one, empty part.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-// What a message quotes of a text that may be of any length and hold any bytes.
-std::string in_quotes(std::string_view text);
+using sim::in_quotes;
 
 template <class T, class TextOf>
 std::vector<T> Arguments::each_once(std::string_view option, std::vector<T> values, const TextOf& text_of) {
@@ -104,7 +106,7 @@ T Arguments::choice(std::string_view option, std::string_view text, const std::v
     if (name == text) return value;
     known.emplace_back(name);
   }
-  fault(option, in_quotes(text) + " is not known" + sim::name_hint(text, known));
+  faults_.push_back({std::string(option), {}, in_quotes(text) + " is not known" + sim::name_hint(text, known), true});
   return choices.front().second;
 }
 

@@ -9,7 +9,7 @@
 
 #include "study/ask/option.h"
 #include "study/ask/request.h"
-#include "study/step/step_question.h"
+#include "study/step/step.h"
 
 namespace c3sim::study {
 
@@ -31,6 +31,10 @@ struct Command {
 
 // The step that the options of c3sim step ask for, with its model. What is missing or no value `arguments` gathers.
 StepQuestion read_step(const Request& request, Arguments& arguments, std::vector<std::string>* remarks = nullptr);
+// The step as an experiment that c3sim run takes, and that takes as long. `machine_lines` say which platform it is for;
+// that of the platform's name where there are none. Throws sim::ConfigError where it is more than run takes.
+std::string experiment_text(const StepQuestion& question, const StepMachine& machine,
+                            const std::string& machine_lines = {});
 
 Command c3_command();
 Command gemm_command();
@@ -41,6 +45,7 @@ Command step_command();
 Command serve_command();
 Command run_command();
 Command schema_command();
+Command sweep_command();
 Command platform_command();
 
 }  // namespace c3sim::study

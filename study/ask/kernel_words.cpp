@@ -16,12 +16,6 @@ Value shown_as(std::string form, Value value) {
   return value;
 }
 
-Value access_of(models::RemoteAccess& access) {
-  Value value = shown_as("HOW", value_of(access));
-  value.otherwise = to_string(access);
-  return value;
-}
-
 }  // namespace
 
 const Words<KernelWords>& words_of(const KernelWords&) {
@@ -32,11 +26,11 @@ const Words<KernelWords>& words_of(const KernelWords&) {
       {"write", [](auto& q) { return value_of(q.elementwise.written); }, "Bytes that it writes"},
       {"flops", [](auto& q) { return number_of(q.elementwise.flops, 0.0, 1e18); },
        "Vector operations that it does on the way (none unless given)"},
-      {"operator", [](auto& q) { return word_of(q.operator_name, "NAME"); },
+      {"operator", [](auto& q) { return word_of(q.named.name, "NAME"); },
        "Operator by its name in configs/operators.yaml, instead, or attention"},
-      {"elements", [](auto& q) { return word_of(q.elements, "AxB"); },
+      {"elements", [](auto& q) { return word_of(q.named.elements, "AxB"); },
        "Elements of its result, on each GPU: a count, or a product"},
-      {"element", [](auto& q) { return value_of(q.element); }, "Size of an element (2B unless given)"},
+      {"element", [](auto& q) { return value_of(q.named.element); }, "Size of an element (2B unless given)"},
       {"batch", [](auto& q) { return whole_of(q.attention.batch, 1, most); }, "Attention: sequences (1 unless given)"},
       {"tokens", [](auto& q) { return whole_of(q.attention.queries, 1, most); },
        "Attention: new tokens of each sequence (1 unless given: decoding)"},
@@ -57,7 +51,7 @@ const Words<KernelWords>& words_of(const KernelWords&) {
        "GPU whose kernel reaches into others"},
       {"peers", [](auto& q) { return devices_of(q.remote.peers); }, "Those others, separated by commas"},
       {"bytes", [](auto& q) { return value_of(q.remote.bytes); }, "Bytes of each of them"},
-      {"access", [](auto& q) { return access_of(q.remote.access); }, "store, uncached_store or load"},
+      {"access", [](auto& q) { return value_of(q.remote.access); }, "How it does (store unless given)"},
       {"cus", [](auto& q) { return count_of_each(q.cus, 1, all_cus); },
        "CUs of each GPU; counts separated by commas (all unless given)"},
       {"operands", [](auto& q) { return value_of(q.operands); },
@@ -67,32 +61,33 @@ const Words<KernelWords>& words_of(const KernelWords&) {
   return words;
 }
 
-namespace {
-
-models::ElementwiseSpec named_operator(const KernelWords& asked, std::vector<sim::Fault>& faults) {
+models::ElementwiseSpec kernel_of(const NamedKernel& asked, std::vector<sim::Fault>& faults) {
   const std::vector<ElementwiseOperator> known = read_operators(config_folders());
-  const ElementwiseOperator* const found = find_operator(known, asked.operator_name);
+  const ElementwiseOperator* const found = find_operator(known, asked.name);
   if (found == nullptr) {
     faults.push_back({"operator", "",
-                      asked.operator_name.empty() ? "is missing: --elements are those of an operator"
-                                                  : in_quotes(asked.operator_name) + " is not known" +
-                                                        operator_hint(known, asked.operator_name)});
+                      asked.name.empty() ? "is missing: --elements are those of an operator"
+                                         : in_quotes(asked.name) + " is not known" + operator_hint(known, asked.name)});
   }
   const std::int64_t elements = parse_elements(asked.elements);
   if (elements == 0) {
     faults.push_back({"elements", "",
-                      asked.elements.empty() ? "is missing: how many --operator works on"
+                      asked.elements.empty() ? "is missing: how many the operator works on"
                                              : in_quotes(asked.elements) +
                                                    " is no number of elements: " + std::string(elements_accepted)});
   }
-  return found == nullptr ? models::ElementwiseSpec{}
-                          : kernel_of(*found, elements, asked.element, row_of(asked.elements));
+  if (found == nullptr || elements == 0) return {};
+  models::ElementwiseSpec kernel = kernel_of(*found, elements, asked.element, row_of(asked.elements));
+  kernel.workgroups = asked.workgroups;
+  return kernel;
 }
+
+namespace {
 
 models::AttentionShape attention_of(const KernelWords& asked, bool has_heads, std::vector<sim::Fault>& faults) {
   models::AttentionShape shape = asked.attention;
   if (!has_heads) faults.push_back({"heads", "", "is missing: heads of queries"});
-  if (!asked.elements.empty())
+  if (!asked.named.elements.empty())
     faults.push_back({"elements", "", "is of other operators: attention has --tokens and --heads"});
   if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
   shape.keys = asked.context + shape.queries;
@@ -117,7 +112,7 @@ KernelTrial trial_in(const KernelWords& asked, const Given& given, std::vector<s
   if (named && counted) {
     fault("operator", "has bytes and operations of its own: --read, --write and --flops do not go with it");
   }
-  if (asked.operator_name != attention_name) {
+  if (asked.named.name != attention_name) {
     for (const std::string_view word : {"batch", "tokens", "context", "heads", "kv_heads", "head_dim", "bidirectional",
                                         "gradient", "dropout", "dtype"}) {
       if (given.contains(word)) fault(word, "is of --operator attention alone");
@@ -134,8 +129,8 @@ KernelTrial trial_in(const KernelWords& asked, const Given& given, std::vector<s
   }
   if (!faults.empty()) return {};
   const auto trial = [&](auto kernel) { return KernelTrial{std::move(kernel), asked.cus, asked.operands}; };
-  if (asked.operator_name == attention_name) return trial(attention_of(asked, says("heads"), faults));
-  if (named) return trial(named_operator(asked, faults));
+  if (asked.named.name == attention_name) return trial(attention_of(asked, says("heads"), faults));
+  if (named) return trial(kernel_of(asked.named, faults));
   if (counted) return trial(asked.elementwise);
   for (const std::string_view word : of_remote) {
     if (!says(word)) fault(word, "is missing: --gpu reaches into --peers, --bytes of each");

@@ -5,12 +5,14 @@
 
 namespace c3sim::study {
 
+std::string typed_name(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return "--" + name;
+}
+
 std::string Option::typed() const {
+  if (has_name()) return typed_name(name);
   std::string text = name;
-  if (has_name()) {
-    std::ranges::replace(text, '_', '-');
-    return "--" + text;
-  }
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return text;
 }

@@ -31,14 +31,15 @@ struct Option {
   std::string help;
   Said said = Said::once;
   bool required = false;
-  std::string alone = {};      // the value of maybe_alone where none is given
-  std::string also = {};       // a second name
-  std::string otherwise = {};  // the value that help shows for where none is given
+  std::string alone = {};  // the value of maybe_alone where none is given
+  std::string also = {};   // a second name
 
   bool has_name() const { return said != Said::in_place && said != Said::all_in_place; }
   // As it is typed, and as faults name it: "--host-threads", "FILE".
   std::string typed() const;
 };
+// The same of an option with a name.
+std::string typed_name(std::string name);
 
 // What was said: by the name of the option its texts, "yes" of what is said alone.
 using Given = std::map<std::string, std::vector<std::string>, std::less<>>;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/algorithm/string/predicate.hpp>
-#include <cmath>
 #include <filesystem>
 #include <locale>
 #include <map>
@@ -10,8 +9,9 @@
 #include <utility>
 
 #include "models/platform/list_names.h"
-#include "sim/config/quantity_text.h"
+#include "sim/config/expression.h"
 #include "study/ask/command.h"
+#include "study/report/table_of.h"
 #include "study/work/config_folders.h"
 
 namespace c3sim::study {
@@ -48,36 +48,24 @@ std::string with_error(const sim::Parameter& parameter) {
 }
 
 ResultTable parameter_table(const std::vector<sim::Parameter>& parameters, const std::string& filter, bool sources) {
-  ResultTable table({{"parameter", "parameter", ""},
-                     {"value_and_error", "value", "", 2, true, false},
-                     {"value", "value", "", 2, false},
-                     {"unit", "base unit", "", 2, false},
-                     {"kind", "kind", ""},
-                     {"low", "from", ""},
-                     {"high", "to", ""},
-                     {"source", "source", "", 2, sources},
-                     {"about", "about", "", 2, !sources},
-                     {"file", "file", "", 2, sources},
-                     {"error", "standard error", "", 2, false}});
-  for (const sim::Parameter& parameter : parameters) {
-    if (!matches(parameter, filter)) continue;
-    table.add_row({parameter.path, with_error(parameter), parameter.value, parameter.unit, parameter.kind,
-                   parameter.low, parameter.high, parameter.source, parameter.description,
-                   fmt::format("{}:{}", std::filesystem::path(parameter.file).filename().string(), parameter.line),
-                   parameter.error});
-  }
-  return table;
-}
-
-// However each is spelled: 0.7 us and 700 ns are the same.
-bool is_same_value(const sim::Parameter& a, const sim::Parameter& b) {
-  constexpr double of_rounding = 1e-12;
-  if (a.value == b.value) return true;
-  return a.unit == b.unit && std::ranges::any_of(sim::notations(), [&](const sim::Notation& notation) {
-           const sim::ParsedQuantity first = sim::parse_quantity(a.value, notation.dimension);
-           const sim::ParsedQuantity second = sim::parse_quantity(b.value, notation.dimension);
-           return first.ok() && second.ok() && std::abs(first.value - second.value) <= of_rounding * first.value;
-         });
+  using sim::Parameter;
+  std::vector<Parameter> shown;
+  std::ranges::copy_if(parameters, std::back_inserter(shown),
+                       [&](const Parameter& one) { return matches(one, filter); });
+  const auto file = [](const Parameter& one) {
+    return fmt::format("{}:{}", std::filesystem::path(one.file).filename().string(), one.line);
+  };
+  return table_of<Parameter>(shown, {{{"parameter", "parameter", ""}, &Parameter::path},
+                                     {{"value_and_error", "value", "", 2, true, false}, with_error},
+                                     {{"value", "value", "", 2, false}, &Parameter::value},
+                                     {{"unit", "base unit", "", 2, false}, &Parameter::unit},
+                                     {{"kind", "kind", ""}, &Parameter::kind},
+                                     {{"low", "from", ""}, &Parameter::low},
+                                     {{"high", "to", ""}, &Parameter::high},
+                                     {{"source", "source", "", 2, sources}, &Parameter::source},
+                                     {{"about", "about", "", 2, !sources}, &Parameter::description},
+                                     {{"file", "file", "", 2, sources}, file},
+                                     {{"error", "standard error", "", 2, false}, &Parameter::error}});
 }
 
 // What a file says of itself: its name, its base, and how it was fitted.
@@ -114,7 +102,7 @@ ResultTable difference_table(const Platform& first, const Platform& second, cons
   const std::map<std::string, const sim::Parameter*> of_first = by_named_path(first.parameters);
   const std::map<std::string, const sim::Parameter*> of_second = by_named_path(second.parameters);
   const auto add = [&](const std::string& path, const sim::Parameter* here, const sim::Parameter* there) {
-    if (here != nullptr && there != nullptr && is_same_value(*here, *there)) return;
+    if (here != nullptr && there != nullptr && sim::is_same_value(here->value, there->value)) return;
     if (!((here != nullptr && matches(*here, filter)) || (there != nullptr && matches(*there, filter)))) return;
     const sim::Parameter& a = here == nullptr ? none : *here;
     const sim::Parameter& b = there == nullptr ? none : *there;

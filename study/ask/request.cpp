@@ -241,7 +241,7 @@ void Request::check_output(Arguments& arguments, std::string_view option, const 
 void Request::write(std::string_view option, std::string_view text) const {
   Arguments arguments;
   const std::filesystem::path file = this->text(option);
-  check_output(arguments, Option{.name = std::string(option), .form = {}, .help = {}}.typed(), file);
+  check_output(arguments, typed_name(std::string(option)), file);
   arguments.check();
   sim::write_file(file, text);
 }

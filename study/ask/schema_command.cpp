@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/config/config_error.h"
+#include "sim/config/files_read.h"
 #include "study/ask/command.h"
 #include "study/ask/words.h"
 #include "study/c3/c3_study.h"
@@ -48,7 +49,7 @@ void add_words(Json& section, bool required = true) {
   section["additionalProperties"] = false;
   Question question;
   for (const Word<Question>& word : words_of(question)) {
-    if (word.whom == Whom::commands || word.whom == Whom::tables) continue;
+    if (!word.is_of_files()) continue;
     Json property = schema_of(word.of(question));
     if (property.contains("$ref")) property = {{"allOf", Json::array({std::move(property)})}};
     property["description"] = word.help;
@@ -101,12 +102,14 @@ Json schema_from(std::istream& outline) {
 }
 
 Results answer_schema(Request&) {
-  for (const std::filesystem::path& folder : config_folders()) {
-    std::ifstream outline(folder / "schemas" / "experiment.json", std::ios::binary);
-    if (outline) return {.text = schema_from(outline).dump(1) + '\n'};
+  constexpr auto name = "schemas/experiment.json";
+  const std::optional<std::filesystem::path> file = sim::first_file(config_folders(), name);
+  if (!file) {
+    throw sim::ConfigError(
+        {{name, "", "is in no folder of configurations: set C3SIM_CONFIGS to the folder configs of c3sim"}});
   }
-  throw sim::ConfigError({{"schemas/experiment.json", "",
-                           "is in no folder of configurations: set C3SIM_CONFIGS to the folder configs of c3sim"}});
+  std::ifstream outline(*file, std::ios::binary);
+  return {.text = schema_from(outline).dump(1) + '\n'};
 }
 
 }  // namespace

@@ -11,8 +11,6 @@ namespace c3sim::study {
 
 namespace {
 
-std::string time_text(sim::Time time) { return fmt::format("{}us", sim::to_microseconds(time)); }
-
 std::string words(const RestTrial&) { return "rest"; }
 std::string words(const EmptyKernelTrial&) { return "empty kernel"; }
 
@@ -23,7 +21,7 @@ std::string words(const GemmTrial& trial) {
   const bool pauses = trial.pause > sim::Time::zero();
   if (trial.nth) text += fmt::format(" number {} {}", *trial.nth, trial.group > 1 ? "of a group" : "from rest");
   if (trial.group > 1) text += fmt::format(" of {}", trial.group);
-  if (pauses) text += fmt::format(" every time after {}", time_text(trial.pause));
+  if (pauses) text += fmt::format(" every time after {}us", sim::to_microseconds(trial.pause));
   if (trial.operands) text += fmt::format(" of {} operands", to_string(*trial.operands));
   if (trial.before == Before::traffic) text += " of other operands every time, on awake links";
   if (trial.before == Before::collective) text += " every time after " + to_string(Work(trial.collective));
@@ -77,7 +75,7 @@ std::string words(const C3Trial& trial) {
   if (scenario.kernels != models::Backend::rccl) text += fmt::format(" by {}", models::to_string(scenario.kernels));
   if (scenario.channels) text += fmt::format(" on {} channels", *scenario.channels);
   if (scenario.reserved) text += fmt::format(" with {} CUs reserved", *scenario.reserved);
-  if (scenario.delay > sim::Time::zero()) text += fmt::format(" after {}", time_text(scenario.delay));
+  if (scenario.delay > sim::Time::zero()) text += fmt::format(" after {}us", sim::to_microseconds(scenario.delay));
   if (scenario.barrier == Barrier::none) text += " without barriers";
   if (scenario.variant != models::SdmaVariant::pcpy) text += fmt::format(" by {}", models::to_string(scenario.variant));
   if (scenario.prelaunch) text += " prelaunched";
@@ -172,7 +170,7 @@ std::string arrivals_of(const ServeQuestion& question) {
 // What is not told in words is told as the command line has it.
 std::string words(const ServeTrial& trial) {
   const ServeQuestion& question = trial.question;
-  std::string text = "serving " + question.model + ":";
+  std::string text = "serving " + question.step.model_name + ":";
   if (question.stages.empty()) text += fmt::format(" {} requests", question.requests);
   text += fmt::format(" of {} + {} tokens, {}", question.prompt, question.output, arrivals_of(question));
   constexpr std::array told{"model", "requests", "prompt", "output", "rate", "concurrency", "stages"};
@@ -216,7 +214,7 @@ std::string command(const GemmTrial& trial) {
 }
 
 std::string command(const models::AttentionShape& shape) {
-  KernelWords asked{.operator_name = "attention",
+  KernelWords asked{.named = {.name = "attention", .elements = {}},
                     .attention = shape,
                     .context = shape.keys - shape.queries,
                     .bidirectional = !shape.causal};

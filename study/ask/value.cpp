@@ -1,8 +1,8 @@
 #include "study/ask/value.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include <chrono>
 #include <optional>
 
 namespace c3sim::study {
@@ -14,6 +14,9 @@ constexpr int most_gpus = 64;
 int gpus_on(const models::PlatformSpec* platform) { return platform == nullptr ? most_gpus : platform->gpus; }
 
 std::string sizes_accepted() { return fmt::format("1B to {} are accepted", sim::to_string(largest_array)); }
+
+constexpr auto gpu_schema =
+    R"({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^gpu[0-9]+$"}]})";
 
 std::string integer_schema(int low, const Highest& high) {
   const std::string most = high.of == nullptr ? fmt::format(R"(, "maximum": {})", high.elsewhere) : "";
@@ -36,11 +39,6 @@ Value value_of(models::GemmShape& shape) {
     extents.of_experts = shape.of_experts;
     shape = extents;
   };
-  const auto take = [set](const Entry& in) {
-    const models::ParsedGemmShape parsed = models::parse_gemm_shape(in.section.text(in.key));
-    if (!parsed.ok() && in.section.is_sound(in.key)) in.section.fault(in.key, parsed.error);
-    set(parsed.shape);
-  };
   const auto text = [&shape] {
     models::GemmShape extents = shape;
     extents.dtype = {};
@@ -52,7 +50,6 @@ Value value_of(models::GemmShape& shape) {
   return {.form = "MxNxK",
           .read = [set](const Reading& in) { set(in.arguments.gemm(in.option, in.text)); },
           .text = text,
-          .take = take,
           .accepted = "MxNxK such as 8192x57344x8192 is accepted"};
 }
 
@@ -60,7 +57,6 @@ Value value_of(sim::Bytes& size, sim::Limits<sim::Bytes> limits) {
   return {.form = "SIZE",
           .read = [&size, limits](const Reading& in) { size = in.arguments.size(in.option, in.text, limits); },
           .text = [&size] { return size == sim::Bytes{} ? "" : sim::to_string(size); },
-          .take = [&size, limits](const Entry& in) { size = in.section.bytes(in.key, limits); },
           .accepted = sizes_accepted()};
 }
 
@@ -77,17 +73,23 @@ Value value_of_each(sim::Bytes& size) {
   return each;
 }
 
+std::string time_text(sim::Time time) {
+  using std::chrono_literals::operator""s;
+  using std::chrono_literals::operator""ms;
+  if (time % 1s == sim::Time(0)) return fmt::format("{}s", time / 1s);
+  if (time % 1ms == sim::Time(0)) return fmt::format("{}ms", time / 1ms);
+  return fmt::format("{}us", sim::to_microseconds(time));
+}
+
 Value value_of(sim::Time& time) {
   return {"TIME", [&time](const Reading& in) { time = in.arguments.time(in.option, in.text); },
-          [&time] { return time == sim::Time::zero() ? "" : fmt::format("{}us", sim::to_microseconds(time)); },
-          [&time](const Entry& in) { time = in.section.time(in.key, pause_lengths); }};
+          [&time] { return time == sim::Time::zero() ? "" : fmt::format("{}us", sim::to_microseconds(time)); }};
 }
 
 Value value_of(bool& flag) {
   const std::vector<sim::Choice<bool>> answers{{"no", false}, {yes, true}, {"false", false}, {"true", true}};
   return {"", [&flag, answers](const Reading& in) { flag = in.arguments.choice(in.option, in.text, answers); },
-          [&flag] { return std::string(flag ? yes : ""); },
-          [&flag](const Entry& in) { flag = in.section.flag(in.key); }, Said::alone};
+          [&flag] { return std::string(flag ? yes : ""); }, Said::alone};
 }
 
 Value word_of(std::string& word, std::string form) {
@@ -95,7 +97,6 @@ Value word_of(std::string& word, std::string form) {
   return {.form = std::move(form),
           .read = [&word](const Reading& in) { word = in.text; },
           .text = [&word] { return word; },
-          .take = [&word](const Entry& in) { word = in.section.text(in.key); },
           .accepted = accepted,
           .schema = R"({"type": ["string", "integer"]})"};
 }
@@ -104,17 +105,12 @@ Value device_of(int& device) {
   const auto read = [&device](const Reading& in) {
     device = in.arguments.device(in.option, in.text, gpus_on(in.platform));
   };
-  const auto take = [&device](const Entry& in) {
-    const bool host = in.section.has(in.key) && in.section.text(in.key) == "host";
-    device = host ? models::host_device : static_cast<int>(in.section.integer(in.key, 0, last_gpu(in.platform)));
-  };
   return {.form = "gpuN|host",
           .read = read,
           .text = [&device] { return device_name(device); },
-          .take = take,
           .of_platform = true,
           .accepted = fmt::format("gpu0 to gpu{} and host are accepted", most_gpus - 1),
-          .schema = R"({"anyOf": [{"const": "host"}, {"type": "integer", "minimum": 0}]})"};
+          .schema = fmt::format(R"({{"anyOf": [{{"const": "host"}}, {}]}})", gpu_schema)};
 }
 
 Value devices_of(std::vector<int>& devices) {
@@ -129,7 +125,11 @@ Value devices_of(std::vector<int>& devices) {
     for (const int device : devices) names.append(names.empty() ? "" : ",").append(device_name(device));
     return names;
   };
-  return {.form = "gpuN,...", .read = read, .text = text, .of_platform = true};
+  return {.form = "gpuN,...",
+          .read = read,
+          .text = text,
+          .of_platform = true,
+          .schema = fmt::format(R"({{"type": "array", "items": {}}})", gpu_schema)};
 }
 
 namespace {
@@ -140,7 +140,6 @@ Value real(Number& number, double low, double high) {
           .read = [&number, low,
                    high](const Reading& in) { number = Number(in.arguments.number(in.option, in.text, low, high)); },
           .text = [&number] { return fmt::format("{}", number / Number(1.0)); },
-          .take = [&number, low, high](const Entry& in) { number = Number(in.section.number(in.key, low, high)); },
           .schema = fmt::format(R"({{"type": "number", "minimum": {}, "maximum": {}}})", low, high)};
 }
 
@@ -149,13 +148,9 @@ Value whole(Number& number, int low, Highest high, std::string form = "COUNT") {
   const auto read = [&number, low, high](const Reading& in) {
     number = in.arguments.integer(in.option, in.text, low, high.on(in.platform));
   };
-  const auto take = [&number, low, high](const Entry& in) {
-    number = static_cast<int>(in.section.integer(in.key, low, high.on(&in.platform)));
-  };
   return {.form = std::move(form),
           .read = read,
           .text = [&number] { return std::optional(number) ? fmt::format("{}", *std::optional(number)) : ""; },
-          .take = take,
           .of_platform = high.of != nullptr,
           .schema = integer_schema(low, high)};
 }
@@ -179,16 +174,6 @@ Value count_of_each(std::optional<int>& count, int low, Highest high) {
     return texts;
   };
   return each;
-}
-
-Value counts_of(std::vector<int>& counts, int low, Highest high) {
-  return {.form = "COUNTS",
-          .read = {},
-          .text = [&counts] { return fmt::format("{}", fmt::join(counts, ",")); },
-          .take = [&counts, low,
-                   high](const Entry& in) { counts = in.section.integers(in.key, low, high.on(&in.platform)); },
-          .of_platform = true,
-          .schema = fmt::format(R"({{"type": "array", "items": {}}})", integer_schema(low, high))};
 }
 
 }  // namespace c3sim::study

@@ -1,5 +1,4 @@
-// A place in a question that a text or a key of a file is read into, and a text spelled from again: what makes an
-// option of a member of a struct.
+// A place in a question that a text is read into, and spelled from again: what makes an option of a member of a struct.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "models/platform/platform_spec.h"
-#include "sim/config/config_section.h"
 #include "study/ask/arguments.h"
 #include "study/ask/option.h"
 
@@ -23,24 +21,15 @@ struct Reading {
   const models::PlatformSpec* platform{};  // that bounds numbers; none: any that there may be
 };
 
-// A key of a file to be read, which is there or must be.
-struct Entry {
-  sim::Section& section;
-  std::string_view key;
-  const models::PlatformSpec& platform;
-};
-
 struct Value {
   std::string form;  // Option::form
   std::function<void(const Reading&)> read;
-  std::function<std::string()> text;            // that reads back as the same; empty where there is nothing to say
-  std::function<void(const Entry&)> take = {};  // what read does, of a file
+  std::function<std::string()> text;  // that reads back as the same; empty where there is nothing to say
   Said said = Said::once;
-  std::string alone = {};      // Option::alone ...
-  std::string otherwise = {};  // ... and Option::otherwise
-  bool of_platform = false;    // its bounds are a platform's
-  std::string accepted = {};   // what is due where it is missing: "1B to 1TiB are accepted"; empty where the form says
-  std::string schema = {};     // what files may say, as a JSON schema; empty where the form says
+  std::string alone = {};     // Option::alone
+  bool of_platform = false;   // its bounds are a platform's
+  std::string accepted = {};  // what is due where it is missing: "1B to 1TiB are accepted"; empty where the form says
+  std::string schema = {};    // what files may say, as a JSON schema; empty where the form says
   // The texts of all that a text says which may say several, each to be read by itself; none of what says one thing.
   std::function<std::vector<std::string>(const Reading&)> several = {};
 };
@@ -66,17 +55,18 @@ Value value_of(models::GemmShape& shape);
 Value value_of(sim::Bytes& size, sim::Limits<sim::Bytes> limits = array_sizes);
 Value value_of_each(sim::Bytes& size);  // sizes and ranges of them
 Value value_of(sim::Time& time);
+// "500ms", "10s": in the largest of s, ms and us that it is a whole number of, or else in us.
+std::string time_text(sim::Time time);
 Value value_of(bool& flag);
 Value word_of(std::string& word, std::string form);
 Value device_of(int& device);
-Value devices_of(std::vector<int>& devices);  // no word of files
+Value devices_of(std::vector<int>& devices);
 Value number_of(double& number, double low, double high);
 Value number_of(sim::Flops& number, double low, double high);
 Value whole_of(int& number, int low, Highest high);
 Value whole_of(std::int64_t& number, int low, Highest high);
 Value count_of(std::optional<int>& count, int low, Highest high, std::string form = "COUNT");
 Value count_of_each(std::optional<int>& count, int low, Highest high);
-Value counts_of(std::vector<int>& counts, int low, Highest high);  // a word of files alone
 
 namespace detail {
 template <class T>
@@ -89,8 +79,7 @@ template <class Place, class T>
 Value chosen(Place& value, const std::vector<sim::Choice<T>>& choices) {
   return {names_of(choices),
           [&value, choices](const Reading& in) { value = in.arguments.choice(in.option, in.text, choices); },
-          [&value, choices] { return name_of<T>(value, choices); },
-          [&value, choices](const Entry& in) { value = in.section.choice<T>(in.key, choices); }};
+          [&value, choices] { return name_of<T>(value, choices); }};
 }
 }  // namespace detail
 

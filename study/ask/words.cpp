@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "sim/config/config_error.h"
-#include "study/work/config_folders.h"
 
 namespace c3sim::study {
 
@@ -71,6 +70,29 @@ Value chosen_of(CollectiveCarriers& chosen) {
   return {.form = "COLLECTIVE=CARRIER", .read = read, .text = text};
 }
 
+// Ranks that share out experts. It is read behind tp and before dp, which has as many replicas as it needs unless told.
+Value experts_over(Split& split, int most_gpus) {
+  Value value = whole_of(split.ep, 1, most_gpus);
+  value.read = [&split, read_ranks = std::move(value.read)](const Reading& in) {
+    read_ranks(in);
+    split.dp = split.least_dp();
+  };
+  return value;
+}
+
+Value routing_of(Routing& routing) {
+  const auto read = [&routing](const Reading& in) {
+    try {
+      routing = read_routing(std::string(in.text));
+    } catch (const sim::ConfigError& error) {
+      for (const sim::Fault& one : error.faults()) {
+        in.arguments.fault(in.option, one.where.starts_with("--") ? one.what : one.where + ": " + one.what);
+      }
+    }
+  };
+  return {"even|dealt|power:ALPHA|FILE", read, [&routing] { return routing.told; }};
+}
+
 }  // namespace
 
 const Words<C3Trial>& words_of(const C3Trial&) {
@@ -85,7 +107,8 @@ const Words<C3Trial>& words_of(const C3Trial&) {
       {"backend", [](auto& q) { return value_of(q.scenario.kernels); },
        "Whose kernels carry the collective where kernels do (rccl unless given)"},
       {"channels", [](auto& q) { return count_of(q.scenario.channels, 1, any_count); },
-       "Channels (workgroups) of the collective's kernels (as the library has it unless given); what c3_rp and c3_sp_rp "
+       "Channels (workgroups) of the collective's kernels (as the library has it unless given); what c3_rp and "
+       "c3_sp_rp "
        "are held against, alone, always has the library's"},
       {"reserve", [](auto& q) { return count_of(q.scenario.reserved, 0, all_cus); },
        "CUs of each GPU that c3_rp, c3_sp_rp and conccl_rp keep from the GEMM, 0 for none (unless given, the best of "
@@ -204,15 +227,6 @@ const Words<CopyTrial>& words_of(const CopyTrial&) {
   return words;
 }
 
-Value experts_over(Split& split, int most_gpus) {
-  Value value = whole_of(split.ep, 1, most_gpus);
-  value.read = [&split, read_ranks = std::move(value.read)](const Reading& in) {
-    read_ranks(in);
-    split.dp = split.least_dp();
-  };
-  return value;
-}
-
 Value dtypes_of(StepQuestion& question) {
   const auto read = [&question](const Reading& in) {
     question.dtype = models::Dtype::bf16;
@@ -236,23 +250,6 @@ Value dtypes_of(StepQuestion& question) {
   };
   const auto text = [&question] { return to_string(question.dtype, question.formats); };
   return {names_of<models::Dtype>() + "|PART=FORMAT,...", read, text};
-}
-
-Value routing_of(Routing& routing) {
-  const auto read = [&routing](const Reading& in) {
-    try {
-      routing = read_routing(std::string(in.text));
-    } catch (const sim::ConfigError& error) {
-      for (const sim::Fault& one : error.faults()) {
-        in.arguments.fault(in.option, one.where.starts_with("--") ? one.what : one.where + ": " + one.what);
-      }
-    }
-  };
-  return {"even|dealt|power:ALPHA|FILE", read, [&routing] { return routing.told; }};
-}
-
-ReadModel read_model_of(const StepWords& words) {
-  return read_model_file(words.model_name, config_folders(), words.ignored_keys, words.like);
 }
 
 const Words<StepWords>& words_of(const StepWords&) {

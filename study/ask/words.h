@@ -4,6 +4,10 @@
 // there, and its use in the model.
 #pragma once
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <functional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -35,7 +39,7 @@ enum class Whom {
 template <class Question>
 struct Word {
   std::string_view name;
-  Value (*of)(Question& question);
+  std::function<Value(Question& question)> of;
   std::string_view help;
   Needed needed = Needed::never;
   Whom whom = Whom::everybody;
@@ -43,13 +47,22 @@ struct Word {
   std::string_view in_files = {};  // its name there, if that is another
 
   std::string_view key() const { return in_files.empty() ? name : in_files; }
+  bool is_of_files() const { return whom == Whom::everybody || whom == Whom::files; }
 };
+
+// A kernel that goes through arrays, by the name of its operator.
+struct NamedKernel {
+  std::string name, elements;
+  sim::Bytes element = usual_element;
+  int workgroups = 0;
+};
+// What is wrong with its words is added to `faults`; the kernel is then worthless.
+models::ElementwiseSpec kernel_of(const NamedKernel& asked, std::vector<sim::Fault>& faults);
 
 // What is said of a kernel, before it is known which kind it is of.
 struct KernelWords {
   models::ElementwiseSpec elementwise{};
-  std::string operator_name{}, elements{};
-  sim::Bytes element = usual_element;
+  NamedKernel named{};
   models::AttentionShape attention{.kv_heads = 0, .head_dim = 128};
   std::int64_t context = 0;
   bool bidirectional = false;
@@ -58,20 +71,8 @@ struct KernelWords {
   std::optional<Operands> operands{};
 };
 
-// What is said of a step, before its model has been read.
-struct StepWords : StepQuestion {
-  std::string model_name;
-  std::string ignored_keys{};  // of its config.json, separated by commas
-  std::string like{};          // what its config.json is read as
-};
-ReadModel read_model_of(const StepWords& words);
-
 // "fp8", or part by part, "weights=fp8,cache=fp8", with or without that of products before it.
 Value dtypes_of(StepQuestion& question);
-Value routing_of(Routing& routing);
-
-// Ranks that share out experts. It is read behind tp and before dp, which has as many replicas as it needs unless told.
-Value experts_over(Split& split, int most_gpus);
 
 template <class Question>
 using Words = std::vector<Word<Question>>;
@@ -99,11 +100,7 @@ auto question_in(const Question<Asked>& asked, const Given& given, std::vector<s
 }
 
 // What is said of work by files alone.
-struct NamedKernel {
-  std::string name, elements;
-  sim::Bytes element = usual_element;
-  int workgroups = 0;
-};
+inline constexpr models::AttentionShape untold_attention{.kv_heads = 0, .keys = 0};  // as many as of queries
 const Words<models::GemmShape>& words_of(const models::GemmShape& shape);
 const Words<models::AttentionShape>& words_of(const models::AttentionShape& shape);
 const Words<models::ElementwiseSpec>& words_of(const models::ElementwiseSpec& kernel);
@@ -133,8 +130,7 @@ std::vector<Option> options_of() {
                        .said = value.said,
                        .required = word.needed == Needed::always,
                        .alone = value.alone,
-                       .also = std::string(word.also),
-                       .otherwise = value.otherwise});
+                       .also = std::string(word.also)});
   }
   return options;
 }
@@ -152,7 +148,7 @@ void read_words(Question<Asked>& question, const Given& given, Arguments& argume
     const bool is_told = said != given.end() && (!said->second.back().empty() || word.needed == Needed::always);
     if (!is_told && !(word.needed == Needed::at_points && value.several)) continue;
     const std::string text(is_told ? said->second.back() : all_that_there_are);
-    const std::string typed = Option{.name = std::string(word.name), .form = {}, .help = {}}.typed();
+    const std::string typed = typed_name(std::string(word.name));
     std::vector<std::string> texts{text};
     if (value.several) {
       texts = value.several({arguments, typed, text, platform});
@@ -183,11 +179,28 @@ void read_words(Asked& asked, const Given& given, Arguments& arguments, const mo
 template <class Question>
 void read_words(Question& question, sim::Section section, const models::PlatformSpec& platform) {
   for (const Word<Question>& word : words_of(question)) {
-    if (word.whom == Whom::commands || word.whom == Whom::tables ||
-        (word.needed != Needed::always && !section.has(word.key())))
-      continue;
-    word.of(question).take({section, word.key(), platform});
+    if (!word.is_of_files() || (word.needed != Needed::always && !section.has(word.key()))) continue;
+    const std::string text = fmt::format("{}", fmt::join(section.texts(word.key()), ","));
+    if (!section.is_sound(word.key())) continue;
+    Arguments arguments;
+    word.of(question).read({arguments, word.key(), text, &platform});
+    for (const sim::Fault& fault : arguments.faults()) section.fault_value(word.key(), fault.what, fault.is_word);
   }
+}
+
+// What a section of a file says of it beyond what it is unless told: "gemm: 8192x8192x8192, dtype: fp8".
+template <class Question>
+std::string in_section(Question question, Question untold = {}) {
+  std::string text;
+  for (const Word<Question>& word : words_of(question)) {
+    if (!word.is_of_files()) continue;
+    const std::string said = word.of(question).text();
+    if (word.needed != Needed::always && said == word.of(untold).text()) continue;
+    const bool is_list = said.find(',') != std::string::npos;
+    const std::string written = said.empty() ? "false" : said == yes ? "true" : is_list ? "[" + said + "]" : said;
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", word.key(), written);
+  }
+  return text;
 }
 
 // What is said of the question beyond what it is unless told: what reads back as the same.

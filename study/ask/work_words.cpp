@@ -91,7 +91,7 @@ const Words<NamedKernel>& words_of(const NamedKernel&) {
 const Words<models::RemoteKernelSpec>& words_of(const models::RemoteKernelSpec&) {
   static const Words<models::RemoteKernelSpec> words{
       {"gpu", [](auto& s) { return whole_of(s.gpu, 0, last_gpu); }, "that runs it", always},
-      {"peers", [](auto& s) { return counts_of(s.peers, 0, last_gpu); }, "that it reaches into", always},
+      {"peers", [](auto& s) { return devices_of(s.peers); }, "that it reaches into", always},
       {"access", [](auto& s) { return value_of(s.access); }, "store unless given"},
       {"bytes", [](auto& s) { return value_of(s.bytes); }, "of each peer", always},
       {"cus", [](auto& s) { return whole_of(s.workgroups, 1, all_cus); }, "all unless given"}};

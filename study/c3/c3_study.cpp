@@ -41,7 +41,7 @@ StudyPair read_pair(sim::Section section, std::span<const NamedGemm> gemms) {
     section.fault("gemm",
                   "'" + gemm + "' is not among the GEMMs of this file" + sim::name_hint(gemm, gemms, &NamedGemm::name));
   }
-  pair.bytes = section.bytes("bytes", array_sizes);
+  pair.bytes = section.quantity("bytes", array_sizes);
   if (section.has("class")) pair.length_class = section.choice<LengthClass>("class", sim::choices_of<LengthClass>());
   pair.name = gemm + "_" + sim::to_string(pair.bytes);
   return pair;

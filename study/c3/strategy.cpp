@@ -25,8 +25,8 @@ double stretch(Testbed& testbed, const Work& work, models::CuMask mask) {
   return sim::to_seconds(testbed.alone(work, mask)) / sim::to_seconds(testbed.alone(work));
 }
 
-// What all strategies of a scenario are measured against. A split of the CUs is held against the whole GPU: the GEMM has
-// all CUs, and the collective as many channels as the library gives it.
+// What all strategies of a scenario are measured against. A split of the CUs is held against the whole GPU: the GEMM
+// has all CUs, and the collective as many channels as the library gives it.
 C3Result with_yardsticks(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
   Scenario alone = scenario;
   if (splits_cus(strategy)) alone.channels.reset();

@@ -24,11 +24,11 @@ struct C3Result {
   std::optional<Means> means{};  // of that; none of what is the sum of others
 
   sim::Time makespan{0};
-  sim::Time gemm_start{0};           // when it was launched within the run
-  sim::Time gemm{0};                 // its end within the run
-  sim::Time collective_start{0};     // when it was launched within the run
-  sim::Time collective{0};           // its end within the run
-  sim::Time isolated_gemm{0};        // alone, on all CUs
+  sim::Time gemm_start{0};        // when it was launched within the run
+  sim::Time gemm{0};              // its end within the run
+  sim::Time collective_start{0};  // when it was launched within the run
+  sim::Time collective{0};        // its end within the run
+  sim::Time isolated_gemm{0};     // alone, on all CUs
   // Alone: RCCL's, and the one that the strategy uses. Where the CUs are split both have the library's own channels.
   sim::Time isolated_collective{0};
   sim::Time collective_alone{0};

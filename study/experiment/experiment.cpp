@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -251,37 +252,27 @@ Results run_experiment(Testbed& testbed, const Experiment& experiment) {
   return results;
 }
 
-Quantities measure(Testbed& testbed, const Experiment& experiment) {
+Results measured(Testbed& testbed, const Experiment& experiment) {
   const Ran ran = run(testbed, experiment);
   std::vector<Together> operations;
   for (std::size_t i = 0; i < ran.schedule.size(); ++i) {
     named(operations, experiment.graph.nodes()[i].listed).add(ran.timeline.operations[i], ran.on_queue[i], {});
   }
-  const Cell speedup = ran.speedup();
-  Quantities quantities{{"makespan_us", sim::to_microseconds(ran.makespan)}};
-  quantities["serial_us"] = ran.serial ? std::optional(sim::to_microseconds(*ran.serial)) : std::nullopt;
-  quantities["speedup"] =
-      std::holds_alternative<double>(speedup) ? std::optional(std::get<double>(speedup)) : std::nullopt;
+  std::map<std::string, Cell> others{{"serial_us", cell_of(ran.serial)}, {"speedup", ran.speedup()}};
   for (const Together& one : operations) {
-    quantities[one.name + ".start_us"] = sim::to_microseconds(one.start);
-    quantities[one.name + ".end_us"] = sim::to_microseconds(one.end);
-    quantities[one.name + ".time_us"] = sim::to_microseconds(one.time);
+    others[one.name + ".start_us"] = cell_of(one.start);
+    others[one.name + ".end_us"] = cell_of(one.end);
+    others[one.name + ".time_us"] = cell_of(one.time);
   }
-  return quantities;
-}
-
-Results measured(Testbed& testbed, const Experiment& experiment) {
   std::vector<Column> columns;
   std::vector<Cell> cells;
-  const auto add = [&](const std::string& name, std::optional<double> value) {
+  const auto add = [&](const std::string& name, const Cell& cell) {
     const bool is_time = name.ends_with("_us");
     columns.push_back({name, name.substr(0, name.rfind("_us")), is_time ? "us" : "", is_time ? 2 : 3});
-    cells.push_back(value ? Cell(*value) : Cell(NoNumber{"none"}));
+    cells.push_back(is_number(cell) ? cell : Cell(NoNumber{"none"}));
   };
-  Quantities all = measure(testbed, experiment);
-  const auto makespan = all.extract("makespan_us");
-  add(makespan.key(), makespan.mapped());
-  for (const auto& [name, value] : all) add(name, value);
+  add("makespan_us", cell_of(ran.makespan));
+  for (const auto& [name, cell] : others) add(name, cell);
   ResultTable table(std::move(columns));
   table.add_row(std::move(cells));
   return {testbed.platform().name, {{"results", "", std::move(table)}}, testbed.warnings(), {}};

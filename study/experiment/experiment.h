@@ -3,8 +3,6 @@
 // study/sweep/point_question.h.
 #pragma once
 
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,12 +34,9 @@ Results describe_experiment(const Testbed& testbed, const Experiment& experiment
 // NeverEnds where packets wait for ever.
 Results run_experiment(Testbed& testbed, const Experiment& experiment);
 
-// What one run measures: "makespan_us", "serial_us" and "speedup" as above, and of each operation of the file, all that
-// it stands for together, "NAME.start_us" (of the first), "NAME.end_us" (of the last) and "NAME.time_us" (the sum of
-// all on their queues). None where there is no such number.
-using Quantities = std::map<std::string, std::optional<double>>;
-Quantities measure(Testbed& testbed, const Experiment& experiment);
-// A table of one row has the same numbers, the makespan first.
+// What one run measures, as a table of one row: "makespan_us", then "serial_us" and "speedup" as above, and of each
+// operation of the file, all that it stands for together, "NAME.start_us" (of the first), "NAME.end_us" (of the last)
+// and "NAME.time_us" (the sum of all on their queues). No number where there is none.
 Results measured(Testbed& testbed, const Experiment& experiment);
 
 }  // namespace c3sim::study

@@ -9,8 +9,8 @@
 
 #include "sim/config/config_error.h"
 #include "sim/config/expression.h"
+#include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"
-#include "sim/config/variables.h"
 #include "study/ask/words.h"
 #include "study/c3/finer_grain.h"
 #include "study/experiment/operation_reader.h"
@@ -38,10 +38,7 @@ std::filesystem::path included(const sim::Config::Base& base, const std::filesys
   }
   std::filesystem::path beside = (file.parent_path() / name).lexically_normal();
   if (std::filesystem::exists(beside)) return beside;
-  for (const std::filesystem::path& folder : config_folders()) {
-    if (std::filesystem::exists(folder / "experiments" / name)) return folder / "experiments" / name;
-  }
-  return beside;
+  return sim::first_file(config_folders(), "experiments" / name).value_or(std::move(beside));
 }
 
 void include(sim::Config& config, const std::filesystem::path& file, std::vector<std::filesystem::path>& including) {

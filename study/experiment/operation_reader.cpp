@@ -7,8 +7,6 @@
 #include "sim/overloaded.h"
 #include "study/ask/words.h"
 #include "study/run/work_bounds.h"
-#include "study/work/config_folders.h"
-#include "study/work/operators.h"
 
 namespace c3sim::study {
 
@@ -24,7 +22,7 @@ Question told(sim::Section section, const models::PlatformSpec& platform, Questi
 }
 
 models::AttentionShape read_attention(sim::Section section, const models::PlatformSpec& platform) {
-  auto shape = told(section, platform, models::AttentionShape{.kv_heads = 0, .keys = 0});
+  models::AttentionShape shape = told(section, platform, untold_attention);
   if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
   if (shape.keys == 0) shape.keys = shape.queries;
   return shape;
@@ -73,7 +71,7 @@ models::HandWrittenPacket read_packet(sim::Section packet, int gpus) {
     read.value = packet.integer("value", -word_values, word_values);
   } else {
     read.kind = packet.has("swap") ? swap : copy;
-    read.bytes = packet.bytes(packet.has("swap") ? "swap" : "copy", array_sizes);
+    read.bytes = packet.quantity(packet.has("swap") ? "swap" : "copy", array_sizes);
     read.peer = static_cast<int>(packet.integer(packet.has("swap") ? "with" : "to", 0, gpus - 1));
   }
   return read;
@@ -88,18 +86,12 @@ models::SdmaPacketList read_packets(sim::Section section, const models::Platform
 models::ElementwiseSpec read_kernel(sim::Section section, const models::PlatformSpec& platform) {
   if (!section.has("operator")) return told<models::ElementwiseSpec>(section, platform);
   const auto asked = told<NamedKernel>(section, platform);
-  const std::int64_t elements = parse_elements(asked.elements);
-  if (elements == 0) section.fault("elements", std::string(elements_accepted));
-  const std::vector<ElementwiseOperator> known = read_operators(config_folders());
-  const ElementwiseOperator* const named = find_operator(known, asked.name);
-  models::ElementwiseSpec spec{asked.element, {}, {}};
-  if (named != nullptr) {
-    spec = kernel_of(*named, std::max<std::int64_t>(1, elements), asked.element, row_of(asked.elements));
-  } else {
-    section.fault("operator", "no operator is named '" + asked.name + "'" + operator_hint(known, asked.name));
+  std::vector<sim::Fault> faults;
+  const models::ElementwiseSpec kernel = kernel_of(asked, faults);
+  for (const sim::Fault& fault : faults) {
+    if (section.is_sound(fault.where)) section.fault(fault.where, fault.what);
   }
-  spec.workgroups = asked.workgroups;
-  return spec;
+  return kernel;
 }
 
 Work read_work(sim::Section& operation, const models::PlatformSpec& platform) {

@@ -70,7 +70,7 @@ std::optional<sim::Time> match_time(models::GemmProfile& profile, models::Platfo
 // The bytes of a level; a fault if they are fewer than must pass it, or more than passed the level before. Of a level
 // that is missing, those of the level before, so that the next one is not blamed.
 sim::Bytes read_level(sim::Section row, std::string_view key, sim::Bytes least, sim::Bytes level_before) {
-  const sim::Bytes bytes = row.bytes(key, traffic);
+  const sim::Bytes bytes = row.quantity(key, traffic);
   if (!row.has(key)) return level_before;
   if (bytes < least) {
     row.fault(key, fmt::format("{} is less than must pass this level: {} of A, B and C, less what the caches before it "

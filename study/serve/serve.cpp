@@ -74,21 +74,15 @@ void check_requests(const ServeQuestion& question, FaultList& faults) {
 ServeMachine::ServeMachine(const models::PlatformSpec& platform, BatchGrid grid)
     : platform_(platform), grid_(grid), operators_(read_operators(config_folders())) {}
 
-const ReadModel& ServeMachine::model(const std::string& name, const std::string& ignored_keys,
-                                     const std::string& like) {
-  const std::array<std::string, 3> asked{name, ignored_keys, like};
+const ReadModel& ServeMachine::model_of(const StepWords& words) {
+  const std::array<std::string, 3> asked{words.model_name, words.ignored_keys, words.like};
   const auto known = models_.find(asked);
-  if (known != models_.end()) return known->second;
-  return models_.emplace(asked, read_model_file(name, config_folders(), ignored_keys, like)).first->second;
-}
-
-const ReadModel& ServeMachine::model_of(const ServeQuestion& question) {
-  return model(question.model, question.ignored_keys, question.like);
+  return known != models_.end() ? known->second : models_.emplace(asked, read_model_of(words)).first->second;
 }
 
 std::optional<StepQuestion> ServeMachine::draft_of(const ServeQuestion& question, StepQuestion step) {
   if (question.draft.empty() || question.draft == draft_for_nothing) return {};
-  step.take(model(question.draft));
+  step.take(model_of(served_step(question.draft)));
   return step;
 }
 
@@ -136,7 +130,7 @@ void ServeMachine::check_lengths(const ServeQuestion& question, FaultList& fault
 }
 
 std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
-  question.step.take(model_of(question));
+  question.step.take(model_of(question.step));
   FaultList faults;
   const std::vector<StepQuestion> steps = steps_of(question);
   for (const StepQuestion& step : steps) {
@@ -243,7 +237,7 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   if (std::vector<sim::Fault> faults = faults_of(question); !faults.empty()) {
     throw sim::ConfigError(std::move(faults));
   }
-  question.step.take(model_of(question));
+  question.step.take(model_of(question.step));
   const std::vector<StepQuestion> steps = steps_of(question);
   std::vector<ServingGroup> groups;
   for (const StepQuestion& step : steps) groups.push_back(group_of(question, step, groups.empty()));
@@ -255,7 +249,7 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   result.served =
       serve(*source, groups, question, [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); });
   result.requests = source->counts();
-  result.remarks = model_of(question).ignored;
+  result.remarks = model_of(question.step).ignored;
   for (const auto& [batch, group] : drawn.batches()) {
     if (const std::optional<double> error = batch_times(steps[group], question).error(batch))
       result.errors.push_back(*error);

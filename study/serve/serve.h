@@ -53,8 +53,7 @@ class ServeMachine {
   ServeResult ask(ServeQuestion question, std::size_t simulated = 8);
 
  private:
-  const ReadModel& model(const std::string& name, const std::string& ignored_keys = {}, const std::string& like = {});
-  const ReadModel& model_of(const ServeQuestion& question);
+  const ReadModel& model_of(const StepWords& words);
   // The same step of the model that drafts; nothing where none does.
   std::optional<StepQuestion> draft_of(const ServeQuestion& question, StepQuestion step);
   std::int64_t cache_blocks(const ServeQuestion& question, const StepQuestion& step);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/config/choice.h"
@@ -53,18 +54,16 @@ inline constexpr std::int64_t every_batch = std::int64_t{1} << 30;
 inline constexpr const char* draft_for_nothing = "tokens";  // of n-grams of the prompt, say
 
 // The step of a batch runs a compiler's kernels unless a question says otherwise, as systems that serve do.
-inline StepQuestion served_step() {
-  StepQuestion step;
+inline StepWords served_step(std::string model = {}) {
+  StepWords step;
+  step.model_name = std::move(model);
   step.kernels = Kernels::compiled;
   return step;
 }
 
 struct ServeQuestion {
-  std::string model{};
-  std::string ignored_keys{};         // of its config.json, separated by commas
-  std::string like{};                 // what its config.json is read as
-  StepQuestion step = served_step();  // parallelism, format and collectives of every batch; requests tell the rest
-  int replicas = 1;                   // of all of it, each with requests of its own
+  StepWords step = served_step();  // model, parallelism, format and collectives of a batch; requests tell the rest
+  int replicas = 1;                // of all of it, each with requests of its own
   Router router = Router::round_robin;
   int apart = 0;  // other GPUs, that compute prompts alone, in groups as those that decode; 0: the same GPUs do both
 

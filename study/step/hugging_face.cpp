@@ -14,6 +14,7 @@
 
 #include "sim/config/config_error.h"
 #include "sim/config/expression.h"
+#include "sim/config/files_read.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
 #include "study/step/model_spec.h"
@@ -70,14 +71,11 @@ Json parse(std::string_view text, const std::string& file) {
 class Architectures {
  public:
   explicit Architectures(std::span<const std::filesystem::path> config_folders) {
-    for (const std::filesystem::path& folder : config_folders) {
-      const std::filesystem::path file = folder / "architectures.json";
-      std::error_code absent;
-      if (!std::filesystem::is_regular_file(file, absent)) continue;
-      table_ = parse(sim::read_measurement_text(file), file.string());
-      return;
+    const std::optional<std::filesystem::path> file = sim::first_file(config_folders, "architectures.json");
+    if (!file) {
+      throw sim::ConfigError({{"configs/architectures.json", "", "is missing, which says how a config.json is read"}});
     }
-    throw sim::ConfigError({{"configs/architectures.json", "", "is missing, which says how a config.json is read"}});
+    table_ = parse(sim::read_measurement_text(*file), file->string());
   }
 
   std::vector<std::string> types() const {

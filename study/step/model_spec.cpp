@@ -10,8 +10,9 @@
 #include <system_error>
 
 #include "sim/config/config.h"
+#include "sim/config/config_text.h"
 #include "sim/config/csv_lexer.h"
-#include "sim/config/extents.h"
+#include "sim/config/files_read.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
 #include "study/work/fault_list.h"
@@ -104,23 +105,18 @@ bool begins_with(std::string_view name, std::string_view beginning) {
 
 // What the table says; a row without a model counts.
 std::optional<HeldModel> told_of(std::string_view name, std::span<const std::filesystem::path> config_folders) {
+  const std::optional<std::filesystem::path> file = sim::first_file(config_folders, "models/repositories.csv");
+  if (!file) return {};
   std::optional<HeldModel> told;
-  for (const std::filesystem::path& folder : config_folders) {
-    const std::filesystem::path file = folder / "models" / "repositories.csv";
-    std::error_code absent;
-    if (!std::filesystem::is_regular_file(file, absent)) continue;
-    const std::string text = sim::read_measurement_text(file);
-    sim::CsvLexer lexer(text);
-    std::size_t longest = 0;
-    sim::CsvRow row;
-    lexer.next(row);  // what columns are called
-    while (lexer.next(row)) {
-      if (row.cells.size() < 2 || row.cells[0].text.size() <= longest || !begins_with(name, row.cells[0].text))
-        continue;
-      longest = row.cells[0].text.size();
-      told = HeldModel{std::string(row.cells[1].text), row.cells.size() < 3 ? "" : std::string(row.cells[2].text)};
-    }
-    break;
+  const std::string text = sim::read_measurement_text(*file);
+  sim::CsvLexer lexer(text);
+  std::size_t longest = 0;
+  sim::CsvRow row;
+  lexer.next(row);  // what columns are called
+  while (lexer.next(row)) {
+    if (row.cells.size() < 2 || row.cells[0].text.size() <= longest || !begins_with(name, row.cells[0].text)) continue;
+    longest = row.cells[0].text.size();
+    told = HeldModel{std::string(row.cells[1].text), row.cells.size() < 3 ? "" : std::string(row.cells[2].text)};
   }
   return told;
 }
@@ -129,12 +125,7 @@ std::optional<HeldModel> told_of(std::string_view name, std::span<const std::fil
 std::optional<std::filesystem::path> named_model_file(std::string_view name,
                                                       std::span<const std::filesystem::path> config_folders) {
   if (name.find('\0') != std::string_view::npos) return {};  // the file system would read up to there
-  for (const std::filesystem::path& folder : config_folders) {
-    std::error_code absent;
-    std::filesystem::path file = folder / "models" / (std::string(name) + ".yaml");
-    if (std::filesystem::is_regular_file(file, absent)) return file;
-  }
-  return {};
+  return sim::first_file(config_folders, "models/" + std::string(name) + ".yaml");
 }
 
 }  // namespace
@@ -276,14 +267,7 @@ std::vector<sim::Fault> contradictions(const ModelSpec& model, bool says_head_di
 }
 
 std::vector<std::string> model_names(std::span<const std::filesystem::path> config_folders) {
-  std::set<std::string> names;
-  for (const std::filesystem::path& folder : config_folders) {
-    std::error_code absent;
-    for (std::filesystem::directory_iterator file(folder / "models", absent), end; !absent && file != end; ++file) {
-      if (file->path().extension() == ".yaml") names.insert(file->path().stem().string());
-    }
-  }
-  return {names.begin(), names.end()};
+  return sim::yaml_names(config_folders, "models");
 }
 
 std::optional<HeldModel> held_by_repository(std::string_view repository,

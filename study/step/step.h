@@ -68,7 +68,8 @@ models::PlatformSpec launching(models::PlatformSpec platform, models::LaunchMode
 // On durations of operations is `factor`. Throws sim::ConfigError with the question's faults, if it has any. Layers
 // that repeat are simulated until their period shows, all where it does not: `simulated` says how many layers there are
 // at least. Stages and micro-batches follow from what a few of them show (study/step/pipeline_run.h), unless all layers
-// are simulated: then nothing follows from anything, and it is what a run of experiment_text() says.
+// are simulated: then nothing follows from anything, and it is what a run of the step as an experiment says
+// (study/ask/command.h).
 inline constexpr std::int64_t simulated_layers = 4;
 inline constexpr std::int64_t in_whole = std::numeric_limits<std::int64_t>::max();
 StepResult ask(const StepMachine& machine, const StepQuestion& question, const Testbed::Factor& factor = {},
@@ -88,10 +89,5 @@ Fidelity fidelity_of(const StepQuestion& question, const Platform& platform,
 Results to_tables(const StepResult& result, const StepMachine& machine);
 // "9.108 s": in the unit that leaves one to three digits before the point.
 std::string time_in_words(sim::Seconds time);
-
-// The step as an experiment that c3sim run takes, and that takes as long. `machine_lines` say which platform it is for;
-// that of the platform's name where there are none. Throws sim::ConfigError where it is more than run takes.
-std::string experiment_text(const StepQuestion& question, const StepMachine& machine,
-                            const std::string& machine_lines = {});
 
 }  // namespace c3sim::study

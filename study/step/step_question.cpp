@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "study/work/config_folders.h"
+
 namespace c3sim::study {
 
 std::string_view to_string(const Carrier& carrier) {
@@ -93,6 +95,10 @@ CollectiveCarrier StepQuestion::carrier_of(std::string_view collective, models::
                                            int gpus) const {
   if (decides_by_size(collective, kind)) return {all_reduce_of(bytes, gpus)};
   return carrier_of(collective, kind);
+}
+
+ReadModel read_model_of(const StepWords& words) {
+  return read_model_file(words.model_name, config_folders(), words.ignored_keys, words.like);
 }
 
 }  // namespace c3sim::study

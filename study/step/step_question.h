@@ -173,6 +173,16 @@ struct StepQuestion : Split {
   void take(const ReadModel& read);
 };
 
+// What is said of a step, before its model has been read.
+struct StepWords : StepQuestion {
+  std::string model_name{};
+  std::string ignored_keys{};  // of its config.json, separated by commas
+  std::string like{};          // what its config.json is read as
+
+  auto operator<=>(const StepWords&) const = default;
+};
+ReadModel read_model_of(const StepWords& words);
+
 struct LayerGroup {
   StepQuestion question;  // whose model has these layers alone
   std::string prefix;     // before the names of their operations

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <utility>
 
 #include "sim/config/config_error.h"
-#include "sim/config/config_text.h"
+#include "sim/config/expression.h"
 #include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"
 #include "sim/overloaded.h"
@@ -147,10 +146,7 @@ bool is_as_today(const Platform& platform, const Assignment& assignment) {
   const sim::Parameter* const parameter = parameter_of(platform, assignment);
   if (parameter == nullptr) return false;
   if (assignment.scales) return read_number(assignment.value)->number == 1.0;
-  const std::optional<WrittenNumber> today = read_number(parameter->value);
-  const std::optional<WrittenNumber> asked = read_number(assignment.value);
-  if (!today || !asked) return sim::trimmed(parameter->value) == sim::trimmed(assignment.value);
-  return today->dimension == asked->dimension && std::abs(asked->base - today->base) <= 1e-9 * std::abs(today->base);
+  return sim::is_same_value(assignment.value, parameter->value);
 }
 
 void Platforms::add(const std::string& name) {
@@ -281,13 +277,12 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
   if (ask_ == Ask::run) return answer_experiment(testbed, *experiment_, words);
   PlainQuestion question = untold(ask_);
   Given given;
+  for (const Assignment& word : words) given[word.name] = {word.value};
   // In the order of their table: a word may follow from those before it unless it is told, too.
-  std::vector<Assignment> in_order(words.begin(), words.end());
-  const std::vector<std::string> known = this->words();
-  std::ranges::stable_sort(in_order, {}, [&](const Assignment& word) { return std::ranges::find(known, word.name); });
-  for (const Assignment& word : in_order) {
-    given[word.name] = {word.value};
-    if (std::string fault = tell(question, word); !fault.empty()) throw sim::ConfigError({{word.name, "", fault}});
+  for (const std::string& name : this->words()) {
+    if (!given.contains(name)) continue;
+    const std::string fault = tell(question, {name, given[name].front()});
+    if (!fault.empty()) throw sim::ConfigError({{name, "", fault}});
   }
   return std::visit(
       sim::Overloaded{

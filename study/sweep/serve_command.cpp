@@ -56,7 +56,7 @@ Value limits_of(ServiceLimits& limits) {
     std::string all;
     for (const auto& [name, place] : parts) {
       if (const std::optional<sim::Time> time = limits.*place)
-        all += fmt::format("{}{}={}us", all.empty() ? "" : ",", name, sim::to_microseconds(*time));
+        all += fmt::format("{}{}={}", all.empty() ? "" : ",", name, time_text(*time));
     }
     return all;
   };
@@ -80,11 +80,17 @@ Value stages_of(std::vector<LoadStage>& stages) {
   const auto text = [&stages] {
     std::string all;
     for (const LoadStage& stage : stages) {
-      all += fmt::format("{}{}x{}us", all.empty() ? "" : "+", stage.rate, sim::to_microseconds(stage.time));
+      all += fmt::format("{}{}x{}", all.empty() ? "" : "+", stage.rate, time_text(stage.time));
     }
     return all;
   };
   return {"RATExTIME+...", read, text};
+}
+
+// A word that says of the step of every batch what it says of a step.
+Word<ServeQuestion> of_step(std::string_view name) {
+  const Word<StepWords>& word = *std::ranges::find(words_of(StepWords{}), name, &Word<StepWords>::name);
+  return {word.name, [of = word.of](ServeQuestion& question) { return of(question.step); }, word.help};
 }
 
 }  // namespace
@@ -94,32 +100,21 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
   constexpr int most = 1 << 30;
   constexpr int most_gpus = 64;
   static const Words<ServeQuestion> words{
-      {"model", [](auto& q) { return word_of(q.model, "NAME|FILE"); },
+      {"model", [](auto& q) { return word_of(q.step.model_name, "NAME|FILE"); },
        "Name in configs/models, a file like those, or a config.json of Hugging Face", at_points},
-      {"ignore", [](auto& q) { return word_of(q.ignored_keys, "KEY,KEY..."); },
-       "Keys of a config.json that are not known and are to be left out"},
-      {"like", [](auto& q) { return word_of(q.like, "TYPE|FILE"); },
-       "What a config.json is read as: a model_type that is known, or that of another config.json"},
-      {"dtype", [](auto& q) { return dtypes_of(q.step); },
-       "Format of products and cache, or of parts: bf16,weights=int4,cache=fp8 (bf16, or as a config.json has it, "
-       "unless "
-       "given)"},
-      {"routing", [](auto& q) { return routing_of(q.step.routing); },
-       "How tokens choose experts: even (unless given), power:ALPHA or a file with the share of each on a line"},
-      {"tp", [](auto& q) { return whole_of(q.step.tp, 1, most_gpus); },
-       "GPUs that share out each product (1 unless given)"},
-      {"ep", [](auto& q) { return experts_over(q.step, most_gpus); },
-       "Of the GPUs of --tp and --dp, ranks that share out the experts: a divisor, which adds no GPUs (1 unless "
-       "given)"},
+      of_step("ignore"),
+      of_step("like"),
+      of_step("dtype"),
+      of_step("routing"),
+      of_step("tp"),
+      of_step("ep"),
       {"dp", [](auto& q) { return whole_of(q.step.dp, 1, most_gpus); },
        "Replicas of attention that share out the sequences of a batch, and end it together (as many as --ep needs "
        "beside "
        "--tp unless given)"},
       {"collectives", [](auto& q) { return value_of(q.step.collectives, plain_carriers()); },
        "What moves data between GPUs in a batch (rccl unless given)"},
-      {"dispatch", [](auto& q) { return value_of(q.step.dispatch); },
-       "How tokens get to experts on other GPUs and back, as in c3sim step: all_to_all (unless given), high_throughput "
-       "or low_latency"},
+      of_step("dispatch"),
       {"kernels", [](auto& q) { return value_of(q.step.kernels); },
        "Whose kernels run between products: what a compiler fuses a framework's to (compiled, unless given), or these, "
        "one for each operation (eager)"},

@@ -127,9 +127,7 @@ void ServeStudy::fault(const std::string& word, const std::string& what) {
   arguments_.fault(typed(word), what);
 }
 
-std::string ServeStudy::typed(const std::string& word) const {
-  return given_.contains(word) ? Option{.name = word, .form = {}, .help = {}}.typed() : word;
-}
+std::string ServeStudy::typed(const std::string& word) const { return given_.contains(word) ? typed_name(word) : word; }
 
 ServeQuestion ServeStudy::question(const Point& point) const {
   Given words;

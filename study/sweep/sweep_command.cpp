@@ -1,5 +1,3 @@
-#include "study/sweep/sweep_command.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "sim/config/output_file.h"
 #include "sim/config/quantity_text.h"
+#include "study/ask/command.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/run/digest.h"
 #include "study/sweep/distribution.h"

@@ -82,7 +82,8 @@ void check_values(sim::Section& section, const SweepAxis& axis, Platforms& platf
     const AxisValue& value = values[i];
     std::string fault = why_not(value, platforms, question);
     if (fault.empty() || fault == told) continue;
-    section.fault(key_of(section), fmt::format("{}: {}", value.label.empty() ? "''" : value.label, fault));
+    const bool names_value = value.label.empty() || fault.starts_with(in_quotes(value.label));
+    section.fault(key_of(section), names_value ? fault : fmt::format("{}: {}", value.label, fault));
     told = std::move(fault);
   }
 }

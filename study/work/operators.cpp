@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <system_error>
 #include <vector>
 
 #include "sim/config/config.h"
-#include "sim/config/extents.h"
+#include "sim/config/config_text.h"
+#include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::study {
@@ -30,12 +30,7 @@ models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t
 }
 
 std::optional<std::filesystem::path> operators_file(std::span<const std::filesystem::path> config_folders) {
-  for (const std::filesystem::path& folder : config_folders) {
-    std::error_code absent;
-    std::filesystem::path file = folder / "operators.yaml";
-    if (std::filesystem::is_regular_file(file, absent)) return file;
-  }
-  return {};
+  return sim::first_file(config_folders, "operators.yaml");
 }
 
 std::vector<ElementwiseOperator> read_operators(std::span<const std::filesystem::path> config_folders) {

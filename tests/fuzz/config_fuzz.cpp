@@ -22,8 +22,8 @@ constexpr std::array<std::pair<std::string_view, Policy>, 2> policies = {
 
 // Every accessor once, under short keys that mutation finds.
 void read_all(Section root) {
-  root.bytes("a", {0_B, 1_GiB}, 1_B);
-  root.rate("b", {0.0_GBps, 9.0_GBps}, 1.0_GBps);
+  root.quantity<sim::Bytes>("a", {0_B, 1_GiB}, 1_B);
+  root.quantity<sim::BytesPerSecond>("b", {0.0_GBps, 9.0_GBps}, 1.0_GBps);
   root.time("c", {0_ns, 9_us}, 1_ns);
   root.number("d", -9, 9, 0);
   root.integer("e", -9, 9, 0);

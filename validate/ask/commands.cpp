@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "study/sweep/sweep_command.h"
 #include "study/work/config_folders.h"
 
 namespace c3sim::validate {

@@ -26,10 +26,10 @@ void read_small_platform(Section root) {
   root.name("name");
   Section sdma = root.section("gpu").section("sdma");
   sdma.integer("engines", 1, 64);
-  sdma.rate("rate", any_rate);
+  sdma.quantity("rate", any_rate);
   sdma.integer_matrix("engine_map", 0, 63);
   for (Section op : root.list("ops")) {
-    op.bytes("bytes", {0_B, 1024_GiB});
+    op.quantity<Bytes>("bytes", {0_B, 1024_GiB});
     op.text("note", "");
   }
 }
@@ -38,7 +38,7 @@ void read_small_platform(Section root) {
 const std::map<std::string, std::function<void(Section)>> readers{
     {"bytes from 1KiB to 1GiB",
      [](Section s) {
-       s.bytes("key", {1_KiB, 1_GiB});
+       s.quantity<Bytes>("key", {1_KiB, 1_GiB});
      }},
     {"time from 1ns to 10us",
      [](Section s) {
@@ -46,16 +46,16 @@ const std::map<std::string, std::function<void(Section)>> readers{
      }},
     {"power from 1W to 800W",
      [](Section s) {
-       s.power("key", {Watts(1), Watts(800)});
+       s.quantity<Watts>("key", {Watts(1), Watts(800)});
      }},
-    {"rate from 1MB/s to 10000TB/s", [](Section s) { s.rate("key", any_rate); }},
+    {"rate from 1MB/s to 10000TB/s", [](Section s) { s.quantity("key", any_rate); }},
     {"frequency from 132MHz to 2.1GHz",
      [](Section s) {
-       s.frequency("key", {Hertz(1.32e8), Hertz(2.1e9)});
+       s.quantity<Hertz>("key", {Hertz(1.32e8), Hertz(2.1e9)});
      }},
     {"energy up to 1uJ/B",
      [](Section s) {
-       s.energy_per_byte("key", {JoulesPerByte(0), JoulesPerByte(1e-6)});
+       s.quantity<JoulesPerByte>("key", {JoulesPerByte(0), JoulesPerByte(1e-6)});
      }},
     {"number from 0 to 1", [](Section s) { s.number("key", 0.0, 1.0); }},
     {"numbers from 0 to 9", [](Section s) { s.numbers("key", 0.0, 9.0); }},
@@ -86,7 +86,7 @@ const std::map<std::string, std::function<void(Section)>> readers{
        s.flag("c");
        s.integer("a", 0, 9);
        s.integer("a", 0, 9);  // read twice, told once
-       s.bytes("b", {0_B, 1_KiB});
+       s.quantity<Bytes>("b", {0_B, 1_KiB});
      }},
     {"a platform", read_small_platform}};
 

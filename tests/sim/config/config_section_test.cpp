@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/config/config_leaf.h"
+#include "sim/config/config_reading.h"
 #include "tests/sim/config/config_faults.h"
 
 namespace c3sim::sim {
@@ -36,9 +36,9 @@ auto value_of(const std::string& yaml, Read read) {
 }
 
 // Accessors of the key `key`: of a quantity within limits, of a number between two, of all else.
-template <class T>
-auto within(T (Section::*read)(std::string_view, Limits<T>, std::optional<T>), std::type_identity_t<Limits<T>> limits) {
-  return [read, limits](Section s) { return (s.*read)("key", limits, {}); };
+template <class Q>
+auto within(Limits<Q> limits) {
+  return [limits](Section s) { return s.quantity("key", limits); };
 }
 template <class T>
 auto between(T (Section::*read)(std::string_view, T, T, std::optional<T>), std::type_identity_t<T> low,
@@ -49,6 +49,7 @@ template <class T, class N>
 auto between(T (Section::*read)(std::string_view, N, N), std::type_identity_t<N> low, std::type_identity_t<N> high) {
   return [read, low, high](Section s) { return (s.*read)("key", low, high); };
 }
+const auto key_time = [](Section s) { return s.time("key", {0_ns, 10_us}); };
 const auto key_flag = [](Section s) { return s.flag("key"); };
 const auto key_text = [](Section s) { return s.text("key"); };
 const auto key_texts = [](Section s) { return s.texts("key"); };
@@ -57,16 +58,15 @@ const auto key_names = [](Section s) { return s.names("key"); };
 const auto key_choice = [](Section s) { return s.choice<Dispatch>("key", dispatches); };
 
 TEST(Section, ReadsEveryKindOfValue) {
-  EXPECT_EQ(value_of("896MiB", within(&Section::bytes, any_size)), 896_MiB);
-  EXPECT_EQ(value_of("48 GB/s", within(&Section::rate, {0.0_GBps, 100.0_GBps})), 48.0_GBps);
-  EXPECT_EQ(value_of("2.2us", within(&Section::time, {0_ns, 10_us})), 2200_ns);
-  EXPECT_EQ(value_of("2.1GHz", within(&Section::frequency, {Hertz(0), Hertz(1e10)})), Hertz(2.1e9));
-  EXPECT_EQ(value_of("750W", within(&Section::power, {Watts(0), Watts(1e4)})), Watts(750));
-  EXPECT_EQ(value_of("62pJ/B", within(&Section::energy_per_byte, {JoulesPerByte(0), JoulesPerByte(1)})),
-            JoulesPerByte(62e-12));
-  EXPECT_EQ(value_of("400fJ/flop", within(&Section::energy_per_flop, {JoulesPerFlop(0), JoulesPerFlop(1)})),
+  EXPECT_EQ(value_of("896MiB", within<Bytes>(any_size)), 896_MiB);
+  EXPECT_EQ(value_of("48 GB/s", within<BytesPerSecond>({0.0_GBps, 100.0_GBps})), 48.0_GBps);
+  EXPECT_EQ(value_of("2.2us", key_time), 2200_ns);
+  EXPECT_EQ(value_of("2.1GHz", within<Hertz>({Hertz(0), Hertz(1e10)})), Hertz(2.1e9));
+  EXPECT_EQ(value_of("750W", within<Watts>({Watts(0), Watts(1e4)})), Watts(750));
+  EXPECT_EQ(value_of("62pJ/B", within<JoulesPerByte>({JoulesPerByte(0), JoulesPerByte(1)})), JoulesPerByte(62e-12));
+  EXPECT_EQ(value_of("400fJ/flop", within<JoulesPerFlop>({JoulesPerFlop(0), JoulesPerFlop(1)})),
             JoulesPerFlop(400e-15));
-  EXPECT_EQ(value_of("1307TFLOP/s", within(&Section::flop_rate, {FlopsPerSecond(0), FlopsPerSecond(1e16)})),
+  EXPECT_EQ(value_of("1307TFLOP/s", within<FlopsPerSecond>({FlopsPerSecond(0), FlopsPerSecond(1e16)})),
             FlopsPerSecond(1307e12));
   EXPECT_EQ(value_of("0.85", between(&Section::number, 0, 1)), 0.85);
   EXPECT_EQ(value_of("-3", between(&Section::integer, -8, 8)), -3);
@@ -123,8 +123,8 @@ TEST(Section, WalksSectionsAndLists) {
 TEST(Section, AbsentKeysTakeTheirFallback) {
   Config config = Config::from_text("other: 1", "f.yaml");
   Section root = config.root();
-  EXPECT_EQ(root.bytes("size", any_size, 4_MiB), 4_MiB);
-  EXPECT_EQ(root.rate("rate", {0.0_GBps, 1.0_GBps}, 0.5_GBps), 0.5_GBps);
+  EXPECT_EQ(root.quantity("size", any_size, 4_MiB), 4_MiB);
+  EXPECT_EQ(root.quantity<BytesPerSecond>("rate", {0.0_GBps, 1.0_GBps}, 0.5_GBps), 0.5_GBps);
   EXPECT_EQ(root.time("delay", {0_ns, 1_us}, 5_ns), 5_ns);
   EXPECT_EQ(root.number("share", 0, 1, 0.25), 0.25);
   EXPECT_EQ(root.integer("count", 0, 9, 7), 7);
@@ -170,7 +170,7 @@ TEST(Section, AMissingSectionAnswersHarmlessly) {
   Section absent = config.root().section("absent");
   EXPECT_FALSE(absent.has("x"));
   EXPECT_TRUE(absent.keys().empty());
-  EXPECT_EQ(absent.bytes("x", {4_KiB, 1_MiB}), 4_KiB);
+  EXPECT_EQ(absent.quantity<Bytes>("x", {4_KiB, 1_MiB}), 4_KiB);
   EXPECT_EQ(absent.time("x", {3_ns, 9_ns}), 3_ns);
   EXPECT_EQ(absent.choice<Dispatch>("x", dispatches), Dispatch::oldest_first);
   EXPECT_FALSE(absent.flag("x"));
@@ -192,7 +192,7 @@ TEST(Parameter, TellsWhereAValueComesFrom) {
       "f.yaml");
   Section gpu = config.root().section("gpu");
   EXPECT_EQ(gpu.integer("engines", 1, 64), 16);
-  gpu.rate("rate", {BytesPerSecond(0), BytesPerSecond(1e12)});
+  gpu.quantity<BytesPerSecond>("rate", {BytesPerSecond(0), BytesPerSecond(1e12)});
   config.finish();
   const std::vector<Parameter> expected = {
       {"gpu.engines", "16", "", "node.csv num_sdma_engines", "8", "64", "fitted", "Copy engines.", 2, "f.yaml", ""},
@@ -203,7 +203,7 @@ TEST(Parameter, TellsWhereAValueComesFrom) {
 TEST(Parameter, LosesItsErrorWithItsValue) {
   const std::string rate = "k: {value: 9 GB/s, error: 1 GB/s, kind: fitted, range: [1 GB/s, 10 GB/s]}";
   const auto error_of = [](Config config) {
-    config.root().rate("k", {BytesPerSecond(0), BytesPerSecond(1e12)});
+    config.root().quantity<BytesPerSecond>("k", {BytesPerSecond(0), BytesPerSecond(1e12)});
     config.finish();
     return config.parameters().front().error;
   };

@@ -22,10 +22,10 @@ void read_platform(Section root) {
   root.name("name");
   Section sdma = root.section("gpu").section("sdma");
   sdma.integer("engines", 1, 64);
-  sdma.rate("rate", {BytesPerSecond(0), BytesPerSecond(1e12)});
+  sdma.quantity<BytesPerSecond>("rate", {BytesPerSecond(0), BytesPerSecond(1e12)});
   sdma.integer_matrix("engine_map", 0, 63);
   for (Section op : root.list("ops")) {
-    op.bytes("bytes", {0_B, 1024_GiB});
+    op.quantity<Bytes>("bytes", {0_B, 1024_GiB});
     op.text("note", "");
   }
 }
@@ -94,9 +94,9 @@ TEST(ConfigSet, ReplacesValuesParametersAndLists) {
   Section root = config.root();
   Section sdma = root.section("gpu").section("sdma");
   EXPECT_EQ(sdma.integer("engines", 1, 64), 32);
-  EXPECT_EQ(sdma.rate("rate", {BytesPerSecond(0), BytesPerSecond(1e12)}), 64.0_GBps);
+  EXPECT_EQ(sdma.quantity<BytesPerSecond>("rate", {BytesPerSecond(0), BytesPerSecond(1e12)}), 64.0_GBps);
   EXPECT_EQ(sdma.integer_matrix("engine_map", 0, 63), (std::vector<std::vector<int>>{{2, 3}}));
-  EXPECT_EQ(root.list("ops")[1].bytes("bytes", {0_B, 1_MiB}), 8_KiB);
+  EXPECT_EQ(root.list("ops")[1].quantity<Bytes>("bytes", {0_B, 1_MiB}), 8_KiB);
   const Parameter expected = {
       "gpu.sdma.engines", "32", "", "--set gpu.sdma.engines=32", "8", "64", "what_if", "", 4, "f.yaml"};
   EXPECT_EQ(config.parameters()[0], expected);
@@ -111,8 +111,8 @@ TEST(ConfigSet, TakesTheNameOfARow) {
   config.set("ops[a].bytes=5KiB");
   config.set("ops[b].bytes=6KiB");
   std::vector<Section> rows = config.root().list("ops");
-  EXPECT_EQ(rows[0].bytes("bytes", {0_B, 1_MiB}), sim::Bytes(5120.0));
-  EXPECT_EQ(rows[1].bytes("bytes", {0_B, 1_MiB}), sim::Bytes(6144.0));
+  EXPECT_EQ(rows[0].quantity<Bytes>("bytes", {0_B, 1_MiB}), sim::Bytes(5120.0));
+  EXPECT_EQ(rows[1].quantity<Bytes>("bytes", {0_B, 1_MiB}), sim::Bytes(6144.0));
   for (const std::string path : {"ops[c].bytes", "ops[d].bytes", "ops[].bytes"}) {
     Config other = Config::from_text("ops:\n  - {name: c, bytes: 3KiB}\n  - {name: c, bytes: 4KiB}\n", "f.yaml");
     other.set(path + "=5KiB");

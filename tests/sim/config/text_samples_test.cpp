@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/config/config_text.h"
 #include "sim/config/expression.h"
-#include "sim/config/extents.h"
 #include "sim/config/nearest_name.h"
 #include "tests/samples.h"
 

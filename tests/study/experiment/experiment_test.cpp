@@ -7,6 +7,7 @@
 #include "study/c3/c3_study.h"
 #include "study/experiment/experiment_reader.h"
 #include "tests/folder.h"
+#include "tests/study/experiment/quantities.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
 

@@ -65,7 +65,7 @@ TEST_F(BatchTimesTest, HaveEqualChunksWithAsManyPairs) {
   EXPECT_EQ(step.context, 38);  // 37.5
 }
 
-ServeQuestion serving_of(const std::string& model) { return {.model = model, .rate = 2.0, .requests = 40}; }
+ServeQuestion serving_of(const std::string& model) { return {.step = served_step(model), .rate = 2.0, .requests = 40}; }
 
 ServeResult answered(const ServeQuestion& question) { return ServeMachine(mi300x_spec()).ask(question); }
 
@@ -93,7 +93,8 @@ TEST(Serve, FullGivesTheCacheWhatWeightsAndActivationsLeave) {
 
 // A request by itself: its prompt is a step of prefill, and each token of its output one of decoding.
 TEST(Serve, OfOneRequestIsItsSteps) {
-  const ServeResult result = answered({.model = "llama3-8b", .rate = 2.0, .requests = 1, .prompt = 2048, .output = 2});
+  const ServeResult result =
+      answered({.step = served_step("llama3-8b"), .rate = 2.0, .requests = 1, .prompt = 2048, .output = 2});
   const double alone = us_on_mi300x(step_of("--model llama3-8b --phase prefill --tokens 2048 --kernels compiled"));
   EXPECT_NEAR(in_us(result.served.first_token.mean()), alone, 0.01 * alone);
 }
@@ -101,7 +102,7 @@ TEST(Serve, OfOneRequestIsItsSteps) {
 // Eight GPUs that share out experts have eight replicas of attention, each with sequences and a cache of its own: they
 // serve several times as many requests as one, which reads all experts itself, and hold eight times as many sequences.
 TEST(Serve, FullOfExpertsOnEightGpusServesMoreThanOne) {
-  ServeQuestion question{.model = "mixtral-8x7b", .arrivals = Arrivals::at_once, .requests = 500};
+  ServeQuestion question{.step = served_step("mixtral-8x7b"), .arrivals = Arrivals::at_once, .requests = 500};
   const ServeResult alone = answered(question);
   question.step.ep = question.step.dp = 8;
   const ServeResult eight = answered(question);
@@ -177,7 +178,7 @@ TEST(Serve, FullFetchesBeginningsOfARequestFileInEveryWay) {
 
 // Prompts are of 100,000 tokens, of the 131,072 that the context of the model has.
 TEST(Serve, FullTellsHowManyRequestsWereCut) {
-  ServeQuestion question{.model = "llama3-8b", .rate = 2.0, .requests = 40, .prompt = 100'000};
+  ServeQuestion question{.step = served_step("llama3-8b"), .rate = 2.0, .requests = 40, .prompt = 100'000};
   EXPECT_EQ(answered(question).requests.cut, 0);
   question.spread = 2.0;
   const ServeResult result = answered(question);

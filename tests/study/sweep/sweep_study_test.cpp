@@ -312,7 +312,7 @@ TEST(SweepStudy, APointWhoseFilesAreGoneHasFailed) {
   MachineCache machines(asked.platforms);
   EXPECT_EQ(answer_point(asked.study, machines, 0).fault, "");
   PointAnswer unknown = answer_point(asked.study, machines, 1);
-  EXPECT_THAT(unknown.fault, HasSubstr("no operator is named 'nothing'"));
+  EXPECT_THAT(unknown.fault, HasSubstr("'nothing' is not known"));
   EXPECT_FALSE(unknown.failed);
   std::filesystem::rename(configs / "operators.yaml", configs / "gone.yaml");
   unknown = answer_point(asked.study, machines, 1);

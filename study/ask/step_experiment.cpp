@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+
+#include "sim/config/config_error.h"
+#include "sim/config/config_text.h"
+#include "study/ask/command.h"
+#include "study/ask/words.h"
+#include "study/step/step_graph.h"
+
+namespace c3sim::study {
+
+namespace {
+
+// Under the key of its kind; a GEMM's words are those of the operation itself.
+std::string in_file(const models::GemmShape& shape) { return in_section(shape); }
+template <class Question>
+std::string under_key(const Work& work, const Question& said, const Question& untold = {}) {
+  return fmt::format("{}: {{{}}}", kind_of(work).key, in_section(said, untold));
+}
+std::string in_file(const models::AttentionShape& shape) { return under_key(shape, shape, untold_attention); }
+std::string in_file(const models::CollectiveSpec& spec) { return under_key(spec, CollectiveTrial{spec}); }
+std::string in_file(const models::SdmaCopySpec& copy) { return under_key(copy, CopyTrial{copy}); }
+std::string in_file(const auto& work) {
+  if constexpr (requires { words_of(work); }) return under_key(work, work);
+  return {};  // a step has no other work
+}
+
+// What a wait is in a file: the name, and of a layer before its own "@layer-2". Of its own layer there is nothing to
+// say.
+std::string words(const Wait& wait) {
+  return wait.shift == 0 ? wait.on : fmt::format("{}@{}{:+}", wait.on, wait.index, wait.shift);
+}
+
+std::string line_of(const StepOperation& one, const StepBlock& block) {
+  std::string after;
+  for (const Wait& wait : one.after) after += (after.empty() ? "" : ", ") + words(wait);
+  const std::string waits = after.empty() ? "" : fmt::format("after: [{}], ", after);
+  const bool placed = !communicates(one.kind) && !block.gpus.empty();
+  const std::string gpus = placed ? fmt::format("gpus: [{}], ", fmt::join(block.gpus, ", ")) : "";
+  return fmt::format("{{name: {}{}, stream: {}, {}{}{}}}\n", one.name, block.suffix, one.stream, gpus, waits,
+                     std::visit([](const auto& work) { return in_file(work); }, one.work));
+}
+
+// As the reader of experiments counts them.
+std::size_t operations_in(const std::vector<StepBlock>& blocks) {
+  std::size_t count = 1;
+  for (const StepBlock& block : blocks) {
+    const std::size_t once = block.operations.size();
+    count += block.layers > 0 ? static_cast<std::size_t>(block.layers) * (1 + once) : once;
+  }
+  return count;
+}
+
+sim::ConfigError too_large(const std::string& what, const std::string& most) {
+  return sim::ConfigError({{"--write", "",
+                            fmt::format("cannot write this step: it is {}, and run takes up to {}: fewer --micro, "
+                                        "--pp or --layers are accepted",
+                                        what, most)}});
+}
+
+}  // namespace
+
+std::string experiment_text(const StepQuestion& question, const StepMachine& machine,
+                            const std::string& machine_lines) {
+  const std::vector<StepBlock> blocks = step_blocks(question, most_layers, machine);
+  if (const std::size_t operations = operations_in(blocks); operations > most_operations)
+    throw too_large(fmt::format("{} operations", operations), fmt::format("{}", most_operations));
+  std::string text =
+      fmt::format("# A step of {}: {}, {} x {} tokens, {} cached, on {} GPUs. Times of kernels {}.\n",
+                  question.model.name, to_string(question.phase), question.batch, question.tokens, question.context,
+                  question.gpus(), question.graph ? "from a captured graph" : "launched op by op");
+  text += fmt::format("name: {}\n{}launch: {}\noperations:\n", question.model.name,
+                      machine_lines.empty() ? fmt::format("platform: {}\n", machine.platform.name) : machine_lines,
+                      to_string(question.launch()));
+  for (const StepBlock& block : blocks) {
+    if (block.layers > 0) text += fmt::format("  - repeat: {{layer: {}}}\n    operations:\n", block.layers);
+    for (const StepOperation& one : block.operations)
+      text += (block.layers > 0 ? "      - " : "  - ") + line_of(one, block);
+  }
+  if (text.size() > sim::max_config_bytes) {
+    throw too_large(fmt::format("{} KiB of text", text.size() >> 10),
+                    fmt::format("files of {} KiB", sim::max_config_bytes >> 10));
+  }
+  return text;
+}
+
+}  // namespace c3sim::study
