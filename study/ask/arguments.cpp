@@ -79,7 +79,7 @@ sim::Bytes Arguments::size(std::string_view option, std::string_view text, sim::
 
 std::vector<std::string_view> Arguments::split_few(std::string_view option, std::string_view text,
                                                    std::string_view what) {
-  const std::vector<std::string_view> parts = split(text, ',');
+  std::vector<std::string_view> parts = split(text, ',');
   if (parts.size() <= most_points) return parts;
   fault(option, fmt::format("{} {} are too many: up to {} are accepted", parts.size(), what, most_points));
   return {};
