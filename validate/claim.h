@@ -1,5 +1,5 @@
-// What papers claim, each with the band that counts as a match, beside what the simulator makes of the same; and where
-// c3sim is known to be wrong: numbered gaps with their cause and what would decide, and whether each is still there.
+// Claims of papers, each with the band that counts as a match, stand here beside what the simulator predicts; so do
+// deviations, which say where c3sim is known to be wrong, with the cause and what measurement would decide.
 #pragma once
 
 #include <filesystem>

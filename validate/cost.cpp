@@ -261,8 +261,8 @@ using study::ResultTable;
 using study::Shown;
 using study::table_of;
 
-// What all tables of costs show, `decimals` of the times in microseconds; `behind_walls` stands between what the runs
-// cost and how much longer their operations take.
+// Returns the columns that all tables of costs have. Times in microseconds show so many `decimals`, and `behind_walls`
+// stands between what the runs cost and how much longer their operations take.
 std::vector<Shown<Cost>> shown_costs(std::vector<Shown<Cost>> first, int decimals,
                                      const std::vector<Shown<Cost>>& behind_walls) {
   using C = const Cost&;

@@ -63,6 +63,7 @@ class Tuner {
   bool is_simple(const RcclProtocolSpec& protocol) const {
     return name_of(node_.spec().rccl, protocol) == RcclProtocol::simple;
   }
+  bool goes_in_step() const { return dealing_.rounds && dealing_.rounds->in_step; }
   sim::Time start_of(const RcclProtocolSpec& protocol) const {
     const std::optional<sim::Time>& own = node_.spec().rccl.collective(spec_.kind).start;
     if (own && is_simple(protocol)) return *own;
@@ -122,7 +123,7 @@ std::optional<Tuner::Chunk> Tuner::chunk_of(const RcclProtocolSpec& protocol) co
 // of their buffers, no link has work. From round to round they get out of step, as random walks do, so that the n-th
 // round leaves the links without work for 1 / sqrt(n) of what the first does (docs/model.md, "Rounds").
 std::optional<ChannelRounds> Tuner::rounds_of(const RcclProtocolSpec& protocol) const {
-  if (!dealing_.rounds || !dealing_.rounds->in_step) return {};
+  if (!goes_in_step()) return {};
   const std::optional<Chunk> chunk = chunk_of(protocol);
   if (!chunk) return {};
   const double rounds = 1.0 / chunk->share;
@@ -134,8 +135,9 @@ std::optional<ChannelRounds> Tuner::rounds_of(const RcclProtocolSpec& protocol) 
 // their buffers, but for what their loops take longer than the links anyway; and down a chain each GPU first waits for
 // a whole chunk. Where channels go in step, that is in their rounds.
 sim::Seconds Tuner::idle_links(const RcclProtocolSpec& protocol) const {
+  if (goes_in_step()) return {};
   const std::optional<Chunk> chunk = chunk_of(protocol);
-  if (!chunk || (dealing_.rounds && dealing_.rounds->in_step)) return {};
+  if (!chunk) return {};
   const ChannelDealing::Link& busiest = dealing_.busiest;
   const sim::BytesPerSecond rate = link_rate(protocol, busiest.channels);
   const sim::Bytes round = chunk->share * busiest.payload;

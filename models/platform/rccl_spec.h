@@ -76,8 +76,8 @@ struct RcclCollectiveSpec {
   double crowding = 0.0;  // of RcclSpec::workgroup_latency: what it grows by for the square of the channels
   // Of an exchange: a peer gets as many channels as have so much each, or all that are its; 0: all.
   sim::Bytes least_part{0.0};
-  // By Simple: until data flows at full rate, however many GPUs there are, and payload over bytes on the link; none: as
-  // around a ring.
+  // What Simple takes here until data flows at full rate, however many GPUs take part, and its payload over the bytes
+  // on a link. Where there is none, these are as around a ring.
   std::optional<sim::Time> start{};
   std::optional<double> link_efficiency{};
 

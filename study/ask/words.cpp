@@ -108,8 +108,7 @@ const Words<C3Trial>& words_of(const C3Trial&) {
        "Whose kernels carry the collective where kernels do (rccl unless given)"},
       {"channels", [](auto& q) { return count_of(q.scenario.channels, 1, any_count); },
        "Channels (workgroups) of the collective's kernels (as the library has it unless given); what c3_rp and "
-       "c3_sp_rp "
-       "are held against, alone, always has the library's"},
+       "c3_sp_rp are held against, alone, always has the library's"},
       {"reserve", [](auto& q) { return count_of(q.scenario.reserved, 0, all_cus); },
        "CUs of each GPU that c3_rp, c3_sp_rp and conccl_rp keep from the GEMM, 0 for none (unless given, the best of "
        "--splits, and of conccl_rp as described below)"},

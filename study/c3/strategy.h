@@ -51,21 +51,23 @@ struct C3Trial {
   auto operator<=>(const C3Trial&) const = default;
 };
 
-// Whether CUs are reserved for the collective's kernels.
-inline bool splits_cus(Strategy strategy) { return strategy == Strategy::c3_rp || strategy == Strategy::c3_sp_rp; }
 // Whether copy engines carry the collective, rather than kernels.
 inline bool on_copy_engines(Strategy strategy) {
   return strategy == Strategy::conccl || strategy == Strategy::conccl_rp;
-}
-// Whether its kernel is launched before that of the GEMM; heuristic decides by the scenario.
-inline bool launches_collective_first(Strategy strategy) {
-  return strategy == Strategy::c3_sp || strategy == Strategy::c3_sp_rp;
 }
 // Of a strategy that keeps CUs from the GEMM, the one that is the same without; none of others.
 inline std::optional<Strategy> without_reservation(Strategy strategy) {
   if (strategy == Strategy::c3_rp) return Strategy::c3_base;
   if (strategy == Strategy::c3_sp_rp) return Strategy::c3_sp;
   return strategy == Strategy::conccl_rp ? std::optional(Strategy::conccl) : std::nullopt;
+}
+// Whether CUs are reserved for the collective's kernels.
+inline bool splits_cus(Strategy strategy) {
+  return without_reservation(strategy).has_value() && !on_copy_engines(strategy);
+}
+// Whether its kernel is launched before that of the GEMM; heuristic decides by the scenario.
+inline bool launches_collective_first(Strategy strategy) {
+  return strategy == Strategy::c3_sp || strategy == Strategy::c3_sp_rp;
 }
 // The collective that a strategy runs. Whether the platform can is for Testbed::why_impossible.
 models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy, const models::PlatformSpec& platform);

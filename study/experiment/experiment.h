@@ -34,9 +34,9 @@ Results describe_experiment(const Testbed& testbed, const Experiment& experiment
 // NeverEnds where packets wait for ever.
 Results run_experiment(Testbed& testbed, const Experiment& experiment);
 
-// What one run measures, as a table of one row: "makespan_us", then "serial_us" and "speedup" as above, and of each
-// operation of the file, all that it stands for together, "NAME.start_us" (of the first), "NAME.end_us" (of the last)
-// and "NAME.time_us" (the sum of all on their queues). No number where there is none.
+// Returns what one run measures, as a table of one row: "makespan_us", then "serial_us" and "speedup" as above. Each
+// operation of the file adds, for all that it stands for, "NAME.start_us" (of the first), "NAME.end_us" (of the last)
+// and "NAME.time_us" (the sum of all on their queues). A cell is empty where there is no number.
 Results measured(Testbed& testbed, const Experiment& experiment);
 
 }  // namespace c3sim::study

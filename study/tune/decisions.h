@@ -37,9 +37,10 @@ struct SizeFeature {
 // One of what there is to choose from, at whatever sizes.
 struct Alternative {
   std::string name;
-  // The same as tables of measured pairs name it, without sizes: a strategy of ConCCL, and channels, CUs kept and what
-  // engines do where those are no choice of the library. What is kept beside engines is kept from the GEMM alone. Of a
-  // collective alone it says what carries it, of a dependent schedule nothing.
+  // It holds the alternative as tables of measured pairs name it, but without sizes: a strategy of ConCCL, and
+  // channels, reserved CUs and what engines do where the library does not choose these. CUs that are reserved beside
+  // engines are kept from the GEMM alone. For a collective alone it says what carries that, and for a dependent
+  // schedule nothing.
   C3Trial trial;
   std::function<bool(const Testbed& testbed, const Sizes& sizes)> is_possible;  // whether the platform can do it
   // Where it is possible: what it cannot be faster than, and how long it takes; from the launch of the first operation

@@ -231,7 +231,7 @@ struct KernelChoice {
   bool operator==(const KernelChoice&) const = default;
 };
 
-models::CollectiveSpec by_kernels(CollectiveKind kind, sim::Bytes bytes, const models::PlatformSpec& platform,
+models::CollectiveSpec by_library(CollectiveKind kind, sim::Bytes bytes, const models::PlatformSpec& platform,
                                   std::optional<int> channels = {}) {
   const Scenario scenario{.name = {}, .gemm = {}, .collective = kind, .bytes = bytes, .channels = channels};
   return scenario.collective_by(models::Backend::rccl, platform);
@@ -246,13 +246,13 @@ KernelChoice kernel_choice(Testbed& testbed, CollectiveKind kind, sim::Bytes byt
   counts.push_back(most);
   std::vector<double> times;
   for (const int count : counts) {
-    times.push_back(sim::to_seconds(testbed.alone(by_kernels(kind, bytes, platform, count))).value());
+    times.push_back(sim::to_seconds(testbed.alone(by_library(kind, bytes, platform, count))).value());
   }
   const double best = std::ranges::min(times);
   const auto fewest =
       std::ranges::find_if(times, [best](double time) { return time <= (1.0 + Decision::as_good) * best; });
   const int channels = counts[static_cast<std::size_t>(fewest - times.begin())];
-  return {testbed.protocol_of(by_kernels(kind, bytes, platform, channels)), channels};
+  return {testbed.protocol_of(by_library(kind, bytes, platform, channels)), channels};
 }
 
 // From 0 bytes to as many as a tuner can be asked of: no size is left without a line. Choices change midway between
@@ -327,7 +327,7 @@ std::vector<sim::Fault> faults_of(const TuningQuestion& question, const Testbed&
   }
   for (const CollectiveKind kind : question.collectives) {
     for (const sim::Bytes bytes : question.sizes) {
-      const std::string why = testbed.why_impossible(by_kernels(kind, bytes, testbed.platform()));
+      const std::string why = testbed.why_impossible(by_library(kind, bytes, testbed.platform()));
       faults.add_if(!why.empty(), "bytes", "{}", why);
     }
   }
