@@ -52,6 +52,7 @@ struct ChannelProgram {
   StreamFill::PerPayload fills;
   std::vector<ChannelStep> steps;  // with the transfers of the simulated GPUs and the deliveries by them
   sim::Time last_flags{0};         // until each GPU knows that all others are done with its memory
+  double late_placement = 1.0;     // of the rate of links, what channels get through that are placed amid a GEMM
 };
 
 }  // namespace c3sim::models

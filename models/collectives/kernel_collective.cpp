@@ -33,7 +33,8 @@ class KernelCollective {
         running_(gpus_),
         finished_(node.simulator(), "all GPUs to finish a collective", static_cast<std::uint64_t>(gpus_)),
         kernels_(static_cast<std::size_t>(gpus_), sim::OpenStep(node.simulator())),
-        arrivals_(static_cast<std::size_t>(program_.channels), 0) {
+        arrivals_(static_cast<std::size_t>(program_.channels), 0),
+        placed_late_(static_cast<std::size_t>(program_.channels), false) {
     for (int channel = 0; channel < program_.channels; ++channel) {
       moved_.push_back(std::make_unique<sim::Gate>(node.simulator(), "the data of a channel"));
     }
@@ -48,13 +49,14 @@ class KernelCollective {
     const ChannelStep* step;
     const ChannelTransfer* transfer;
     double share;
+    bool placed_late;
     sim::ResourceNetwork::ActivityId activity;
   };
   sim::Task<> run_on(int gpu);
   sim::Task<> run_channels(int gpu, const Cohort& cohort);
   sim::Task<> wait_for_last_gpu();
   sim::Task<> move_data(std::vector<int> channels);
-  sim::Task<> move_step(const ChannelStep& step, double share);
+  sim::Task<> move_step(const ChannelStep& step, double share, bool placed_late);
   sim::ActivitySpec describe(const Flow& flow) const;
   void book(const ChannelStep& step, const std::vector<int>& channels);
   void follow_clock(int gpu);
@@ -73,6 +75,7 @@ class KernelCollective {
   sim::Latch finished_;
   std::vector<sim::OpenStep> kernels_;             // by rank, from their launch on
   std::vector<int> arrivals_;                      // by channel: GPUs that have placed it
+  std::vector<bool> placed_late_;                  // by channel: whether any GPU placed it amid a GEMM
   std::vector<int> ready_;                         // channels placed everywhere, not yet moving
   std::vector<std::unique_ptr<sim::Gate>> moved_;  // by channel
   DeliveryLedger ledger_;                          // of the simulated GPUs
@@ -131,6 +134,7 @@ sim::Task<> KernelCollective::run_channels(int gpu, const Cohort& cohort) {
   sim::OpenStep(kernels_[rank(gpu)]).end(track(gpu), "placement of channels");
   const std::vector<Cohort::Placement> placements = cohort.placements();
   for (const Cohort::Placement& placement : placements) {
+    if (cohort.amid_gemm) placed_late_[static_cast<std::size_t>(placement.workgroup)] = true;
     if (++arrivals_[static_cast<std::size_t>(placement.workgroup)] < gpus_) continue;
     if (ready_.empty()) node_.simulator().at_end_of_instant([this] { start_ready_channels(); });
     ready_.push_back(placement.workgroup);
@@ -155,12 +159,14 @@ sim::Task<> KernelCollective::wait_for_last_gpu() {
 sim::Task<> KernelCollective::move_data(std::vector<int> channels) {
   if (lateness_ > sim::Time::zero()) co_await wait_for_last_gpu();
   const double share = static_cast<double>(channels.size()) / static_cast<double>(program_.channels);
+  const bool placed_late =
+      std::ranges::any_of(channels, [this](int channel) { return placed_late_[static_cast<std::size_t>(channel)]; });
   for (const ChannelStep& step : program_.steps) {
     sim::OpenStep latency(node_.simulator());
     co_await node_.simulator().delay(step.latency);
     latency.end(name_, "latency of steps", program_.protocol);
     if (&step == &program_.steps.front() && moving_++ == 0) caches_.emplace(node_, spec_.first, gpus_, program_.fills);
-    co_await move_step(step, share);
+    co_await move_step(step, share, placed_late);
     book(step, channels);
   }
   if (--moving_ == 0) caches_->leave();
@@ -172,7 +178,7 @@ sim::Task<> KernelCollective::move_data(std::vector<int> channels) {
   for (const int channel : channels) moved_[static_cast<std::size_t>(channel)]->open();
 }
 
-sim::Task<> KernelCollective::move_step(const ChannelStep& step, double share) {
+sim::Task<> KernelCollective::move_step(const ChannelStep& step, double share, bool placed_late) {
   sim::OpenStep data(node_.simulator());
   struct Arrivals {
     sim::Latch latch;
@@ -180,7 +186,7 @@ sim::Task<> KernelCollective::move_step(const ChannelStep& step, double share) {
   };
   Arrivals arrivals{sim::Latch(node_.simulator(), "data of channels", step.transfers.size()), 0};
   for (const ChannelTransfer& transfer : step.transfers) {
-    Flow flow{&step, &transfer, share, 0};
+    Flow flow{&step, &transfer, share, placed_late, 0};
     const bool pulled = step.demand.peer->pulled;
     const auto link =
         pulled ? node_.fabric().link(transfer.peer, transfer.gpu) : node_.fabric().link(transfer.gpu, transfer.peer);
@@ -209,6 +215,7 @@ sim::ActivitySpec KernelCollective::describe(const Flow& flow) const {
   Demand demand = flow.step->demand;
   demand.peer->gpu = transfer.peer;
   if (flow.step->rounds) demand.cap = flow.step->rounds->rate(flow.share * transfer.channels).value();
+  if (flow.placed_late) demand.peer->link_bytes /= program_.late_placement;
   const Portion portion{node_.gpu(transfer.gpu).memory().evenly_spread(), 0.0, flow.share * transfer.channels};
   sim::ActivitySpec activity = activity_of(node_, transfer.gpu, demand, portion, {stream_.operation, Tenant::rccl});
   activity.amount = flow.share * transfer.payload.value();

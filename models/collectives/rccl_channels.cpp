@@ -216,6 +216,7 @@ ChannelProgram rccl_program(Node& node, const CollectiveSpec& spec, const CuMask
   program.channels = library.channels(spec);
   program.channel = collective.channel;
   program.protocol = to_string(name_of(library, protocol));
+  program.late_placement = library.late_placement;
   const double bytes = collective.memory_bytes();
   program.fills = {bytes, bytes * (1.0 - collective.buffer_share)};
   ChannelStep& step = program.steps.emplace_back();

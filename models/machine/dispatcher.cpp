@@ -77,6 +77,7 @@ struct Dispatcher::Queue {
   std::vector<Cohort::Run> staying;  // workgroups that have done a piece at this instant and stay for the next
   std::vector<int> turn;             // in which place of the order of CUs the next workgroup is due, by XCD
   bool settled = false;              // no further workgroup comes
+  sim::Time asked{0};                // when the kernel came
   std::vector<int> placed;           // workgroups placed so far, by XCD
   int unfinished = 0;                // workgroups that have not retired
   int most_at_once = 0;              // workgroups that were on CUs together
@@ -165,6 +166,7 @@ sim::Task<> Dispatcher::run(KernelSpec kernel, CohortBody body) {
   const auto position =
       queues_.emplace(behind, std::move(kernel), std::move(body), simulator_, "retirement of a kernel on " + name_);
   Queue& queue = *position;
+  queue.asked = simulator_.now();
   int count = queue.kernel.workgroups;
   if (queue.kernel.dealing != Dealing::per_xcd) {
     const int cus = xcds() * queue.kernel.stream.mask.cus(cus_per_xcd_);
@@ -196,9 +198,16 @@ void Dispatcher::dispatch() {
   for (Queue& queue : queues_) {
     queue.settle();
     for (Cohort& cohort : queue.take_formed()) {
+      cohort.amid_gemm = simulator_.now() > queue.asked && is_beside_gemm(queue);
       simulator_.spawn(name_ + "." + queue.kernel.name, run_cohort(queue, std::move(cohort)));
     }
   }
+}
+
+bool Dispatcher::is_beside_gemm(const Queue& queue) const {
+  return std::ranges::any_of(queues_, [&queue](const Queue& other) {
+    return &other != &queue && other.kernel.tenant == Tenant::gemm && other.unfinished > 0;
+  });
 }
 
 void Dispatcher::dispatch_xcd(int index) {

@@ -119,6 +119,7 @@ RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
   spec.stream_gap = section.time("stream_gap", limits::latency, sim::Time(0));
   spec.graph_gap = section.time("graph_gap", limits::latency, sim::Time(0));
   const double crowding = section.number("crowding", 0.0, 1.0);
+  if (section.has("late_placement")) spec.late_placement = section.number("late_placement", 0.5, 1.0);
   spec.loop_cycles = section.number("loop_cycles", 0.0, 1.0);
   sim::Section protocols = section.section("protocols");
   for (const RcclProtocol name : rccl_protocols) {

@@ -106,6 +106,9 @@ struct RcclSpec {
       0};  // by the protocol stream: from the end of the collective before it to the start of its kernels
   sim::Time graph_gap{0};    // from the end of the kernels before it in a captured graph to the start of its own
   double loop_cycles = 0.0;  // of the unloaded time of a channel's loop, the share that follows the engine clock
+  // Of the rate of links, what channels get through that are placed as CUs of a GEMM fall free: they lie wherever these
+  // are, and not in order as on an idle GPU.
+  double late_placement = 1.0;
 
   const RcclCollectiveSpec& collective(CollectiveKind kind) const {
     return collectives[static_cast<std::size_t>(kind)];

@@ -166,6 +166,24 @@ TEST(RcclCus, AChannelMovesOnceEveryGpuHasPlacedIt) {
   EXPECT_NEAR(sim::to_microseconds(time), 66.536 + 1.0 + steps * 1.0 + 0.0004 + notice_us, 1e-5);
 }
 
+// GPU 3 runs a GEMM of 8 tiles, or of 12 on its 8 CUs: then four of six channels are placed while the last four tiles
+// run, and with half of a link's rate their two thirds of a slice of 1 GB load it for twice as long. The other two are
+// placed when the GEMM has ended, as all six are behind 8 tiles.
+TEST(RcclCus, ChannelsThatArePlacedAmidAGemmGetLessThroughALink) {
+  const auto behind_tiles = [](std::int64_t tiles) {
+    sim::Simulator simulator;
+    PlatformSpec platform = round_platform();
+    platform.rccl.late_placement = 0.5;
+    Node node(simulator, platform);
+    simulator.spawn("gemm", run_kernel(node, 3, gemm_kernel(node.spec().gpu, {128 * tiles, 128, 1000})));
+    const CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
+    return sim::to_microseconds(time_of(simulator, run_kernel_collective(node, spec, {})));
+  };
+  const double first_placed = 1.0 + tile_us + 1.0 + steps * 4.0;
+  EXPECT_NEAR(behind_tiles(8), first_placed + 1e5 + notice_us, 1e-3);
+  EXPECT_NEAR(behind_tiles(12), first_placed + (2.0 / 3.0 * 2.0 + 1.0 / 3.0) * 1e5 + notice_us, 1e-3);
+}
+
 // Every GPU reads what it sends to three peers, and for what it receives from three it writes, reads and writes: 12
 // bytes per byte on a link. 10 GB/s of HBM give each link 10 / 12 GB/s.
 TEST(RcclMemory, BoundsTheLinksWhereItIsSlow) {
