@@ -163,7 +163,7 @@ Cell fraction_cell(const C3Result& result) {
 // Beyond what launches and notices of the host come to.
 bool loses(const C3Result& result) {
   constexpr double worth_a_word = 0.995;
-  return result.speedup() < worth_a_word;
+  return result.strategy != Strategy::serial && result.speedup() < worth_a_word;
 }
 
 // Without columns of published figures in which nothing stands, as in a study of one's own.

@@ -20,7 +20,7 @@ using Fractions = std::vector<double>;  // of ideal, by strategy; or values of a
 // What is asked of every platform. Several threads ask at once, each with a testbed of its own.
 using FractionsOf = std::function<Fractions(Testbed&)>;
 
-// Strategies whose fraction can move: serial's is 0 by definition.
+// Strategies that run both at once: what serial gains or loses is no overlap.
 std::vector<Strategy> strategies_that_vary(std::span<const Strategy> strategies);
 FractionsOf question_of(const Scenario& scenario, std::vector<Strategy> strategies);
 
