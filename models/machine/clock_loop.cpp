@@ -5,16 +5,23 @@
 
 namespace c3sim::models {
 
-ClockLoop::ClockLoop(const PowerSpec& spec, sim::ResourceNetwork& network, PowerGovernor& governor)
+ClockLoop::State ClockLoop::at_rest(const PowerSpec& spec) {
+  return {spec.highest_clock, sim::Joules(0.0), PowerRecord(spec.at_rest())};
+}
+
+ClockLoop::ClockLoop(const PowerSpec& spec, sim::ResourceNetwork& network, PowerGovernor& governor, const State& state)
     : spec_(spec),
       network_(network),
       simulator_(network.simulator()),
       governor_(governor),
-      record_(spec.at_rest()),
-      noted_until_(simulator_.now()) {
+      record_(state.record.moved(simulator_.now())),
+      noted_until_(simulator_.now()),
+      excess_(state.excess) {
+  governor_.set_ceiling(state.ceiling);
+  if (state.next_step) step_at(simulator_.now() + *state.next_step);
   network.add_observer([this](sim::Time, sim::Time until) { note(noted_until_, until); });
   network.add_regulator([this] {
-    if (!running_) foresee_start();
+    if (!next_step_) foresee_start();
     return false;
   });
 }
@@ -45,8 +52,20 @@ void ClockLoop::start_if_due(sim::Time due) {
   const sim::Joules excess = excess_ + (governor_.power() - spec_.cap) * sim::to_seconds(now - noted_until_);
   constexpr double rounding = 1e-6;
   if (excess < (1.0 - rounding) * spec_.start_energy) return foresee_start();
-  running_ = true;
   step();
+}
+
+void ClockLoop::step_at(sim::Time time) {
+  next_step_ = time;
+  simulator_.schedule(time, [this] { step(); });
+}
+
+ClockLoop::State ClockLoop::state() {
+  network_.regulate_anew();  // closes the stretch that ends now
+  const sim::Time now = simulator_.now();
+  State state{governor_.ceiling(), excess_, record_.moved(-now)};
+  if (next_step_) state.next_step = *next_step_ - now;
+  return state;
 }
 
 void ClockLoop::step() {
@@ -55,7 +74,7 @@ void ClockLoop::step() {
   const double off = mean / spec_.cap - 1.0;
   const bool slowed = governor_.ceiling() < spec_.highest_clock;
   if (off <= spec_.dead_band && !slowed) {
-    running_ = false;
+    next_step_.reset();
     excess_ = sim::Joules(0.0);
     return;
   }
@@ -64,7 +83,7 @@ void ClockLoop::step() {
     const sim::Hertz from = off > 0.0 ? std::min(governor_.ceiling(), governor_.clock_at_work()) : governor_.ceiling();
     governor_.set_ceiling(std::clamp(spec_.step_to_cap(mean) * from, spec_.lowest_clock, spec_.highest_clock));
   }
-  simulator_.schedule(simulator_.now() + spec_.period, [this] { step(); });
+  step_at(simulator_.now() + spec_.period);
 }
 
 }  // namespace c3sim::models

@@ -4,6 +4,8 @@
 // left to do. Measured on the H200 (validate/reference/h200x4/governor_series.csv).
 #pragma once
 
+#include <optional>
+
 #include "models/machine/power.h"
 #include "models/machine/power_record.h"
 #include "sim/resource_network.h"
@@ -12,16 +14,29 @@ namespace c3sim::models {
 
 class ClockLoop {
  public:
-  // Acts on the governor, of a GPU at rest, from now on.
-  ClockLoop(const PowerSpec& spec, sim::ResourceNetwork& network, PowerGovernor& governor);
+  // What it remembers, at a time that counts as 0.
+  struct State {
+    sim::Hertz ceiling;
+    sim::Joules excess;                    // over the cap since the load began
+    PowerRecord record;                    // of the last window
+    std::optional<sim::Time> next_step{};  // none: it does not step
+  };
+  // Of a GPU that has been at rest for long.
+  static State at_rest(const PowerSpec& spec);
+
+  // Acts on the governor from now on.
+  ClockLoop(const PowerSpec& spec, sim::ResourceNetwork& network, PowerGovernor& governor, const State& state);
   ClockLoop(const ClockLoop&) = delete;
   ClockLoop& operator=(const ClockLoop&) = delete;
+
+  State state();
 
  private:
   void note(sim::Time since, sim::Time until);
   void foresee_start();
   void start_if_due(sim::Time due);
   void step();
+  void step_at(sim::Time time);
 
   PowerSpec spec_;
   sim::ResourceNetwork& network_;
@@ -31,7 +46,7 @@ class ClockLoop {
   sim::Time noted_until_;
   sim::Joules excess_;                      // over the cap since the load began
   sim::Time start_due_ = sim::Time::max();  // when that will be the start energy at the power drawn now
-  bool running_ = false;
+  std::optional<sim::Time> next_step_;
 };
 
 }  // namespace c3sim::models

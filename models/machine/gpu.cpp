@@ -26,20 +26,21 @@ Gpu::Gpu(int index, const GpuSpec& spec, sim::ResourceNetwork& network, std::vec
   network.add_regulator([this] { return rccl_governor_->regulate(); });
 }
 
-void Gpu::start_governor_loop(const std::optional<PowerLimitLoop::State>& state) {
-  if (spec_.power.acts_at_once()) return;
-  if (spec_.power.governor == GovernorPolicy::power_limit) {
-    governor_loop_.emplace<PowerLimitLoop>(spec_.power, network_, governor_,
-                                           state.value_or(PowerLimitLoop::at_rest(spec_.power)));
+void Gpu::start_governor_loop(const std::optional<GovernorState>& state) {
+  const PowerSpec& power = spec_.power;
+  if (power.acts_at_once()) return;
+  if (power.governor == GovernorPolicy::power_limit) {
+    governor_loop_.emplace<PowerLimitLoop>(
+        power, network_, governor_, state ? std::get<PowerLimitLoop::State>(*state) : PowerLimitLoop::at_rest(power));
   } else {
-    governor_loop_.emplace<ClockLoop>(spec_.power, network_, governor_);
+    governor_loop_.emplace<ClockLoop>(power, network_, governor_,
+                                      state ? std::get<ClockLoop::State>(*state) : ClockLoop::at_rest(power));
   }
 }
 
-std::optional<PowerLimitLoop::State> Gpu::governor_state() {
-  auto* const loop = std::get_if<PowerLimitLoop>(&governor_loop_);
-  if (loop == nullptr) return {};
-  return loop->state();
+GovernorState Gpu::governor_state() {
+  if (auto* const loop = std::get_if<PowerLimitLoop>(&governor_loop_)) return loop->state();
+  return std::get<ClockLoop>(governor_loop_).state();
 }
 
 }  // namespace c3sim::models

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "models/machine/cache_sharing.h"
-#include "models/machine/clock_loop.h"
 #include "models/machine/dispatcher.h"
+#include "models/machine/governor_state.h"
 #include "models/machine/memory.h"
 #include "models/machine/power.h"
-#include "models/machine/power_limit_loop.h"
 #include "models/platform/gpu_spec.h"
 #include "models/platform/interference.h"
 #include "sim/resource_network.h"
@@ -41,9 +40,9 @@ class Gpu {
   }
   // From now on firmware sees to it that the cap holds for mean power; without, limit and clock stay as they are.
   // One that remembers begins from a state, without one from that of rest.
-  void start_governor_loop(const std::optional<PowerLimitLoop::State>& state = {});
-  // What it remembers; none if there is no such loop.
-  std::optional<PowerLimitLoop::State> governor_state();
+  void start_governor_loop(const std::optional<GovernorState>& state = {});
+  // What the loop that was started remembers.
+  GovernorState governor_state();
 
  private:
   int index_;

@@ -21,6 +21,8 @@ class PowerLimitLoop {
   };
   // Of a GPU that has been at rest for long.
   static State at_rest(const PowerSpec& spec);
+  // That draws the cap.
+  static State at_cap() { return {1.0, 1.0, sim::Time(0), sim::Joules(0.0)}; }
 
   // Acts on the governor from now on.
   PowerLimitLoop(const PowerSpec& spec, sim::ResourceNetwork& network, PowerGovernor& governor, const State& state);

@@ -9,6 +9,12 @@ void PowerRecord::add(sim::Time since, sim::Time until, sim::Watts power) {
   marks_.push_back({until, marks_.back().energy + power * sim::to_seconds(until - marks_.back().time)});
 }
 
+PowerRecord PowerRecord::moved(sim::Time by) const {
+  PowerRecord record = *this;
+  for (Mark& mark : record.marks_) mark.time += by;
+  return record;
+}
+
 void PowerRecord::forget_before(sim::Time time) {
   while (marks_.size() > 1 && marks_[1].time <= time) marks_.pop_front();
 }

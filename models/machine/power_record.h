@@ -14,6 +14,8 @@ class PowerRecord {
 
   // So much was drawn from `since`, where the stretch before ended if there was one, to `until`.
   void add(sim::Time since, sim::Time until, sim::Watts power);
+  // The same so much later.
+  PowerRecord moved(sim::Time by) const;
   // Nothing before `time` will be asked for.
   void forget_before(sim::Time time);
 

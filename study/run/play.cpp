@@ -159,7 +159,7 @@ class Play {
     for (std::size_t place = 0; place < schedule_.size(); ++place) {
       simulator_.spawn(schedule_[place].name, play(place));
     }
-    if (rounds_differ(platform_)) simulator_.spawn("the end of a round", look_at_governors());
+    if (governors_remember()) simulator_.spawn("the end of a round", look_at_governors());
     try {
       simulator_.run();
     } catch (const sim::Deadlock& deadlock) {
@@ -236,15 +236,20 @@ class Play {
     const models::PowerSpec& power = platform_.gpu.power;
     const sim::Time end = origin_ + timeline_.makespan();
     for (std::size_t gpu = 0; gpu < records_.size(); ++gpu) {
-      const sim::Watts mean = records_[gpu].highest_mean(origin_, end, power.window + power.period);
-      if (mean <= run.power) continue;
-      run = {mean, node_.gpu(static_cast<int>(gpu)).governor(models::Tenant::gemm).clock_at_work()};
+      const models::PowerRecord& record = records_[gpu];
+      const sim::Watts peak = std::max(run.peak, record.highest_mean(origin_, end, power.window));
+      const sim::Watts mean = record.highest_mean(origin_, end, power.window + power.period);
+      if (mean > run.power) {
+        run.power = mean;
+        run.clock_at_work = node_.gpu(static_cast<int>(gpu)).governor(models::Tenant::gemm).clock_at_work();
+      }
+      run.peak = peak;
     }
     return run;
   }
 
   // What governors remember of the run just made.
-  const std::vector<models::PowerLimitLoop::State>& governors() const { return governors_; }
+  const std::vector<models::GovernorState>& governors() const { return governors_; }
 
  private:
   // Of operations that follow each other in a stream, none begins before the host could launch it.
@@ -265,14 +270,17 @@ class Play {
     return between == Between::nothing && is_one_gemm(schedule_);
   }
 
+  // Whether their loops run through this round of several.
+  bool governors_remember() const { return rounds_differ(platform_) || !timeline_.governors.empty(); }
+
   void govern(const Brought& brought) {
     const bool stay_awake = platform_.gpu.power.links_awake_for > sim::Time::zero();
     const bool did_before = !is_shot(platform_) && std::ranges::any_of(schedule_, uses_links, &Operation::work);
     if (stay_awake && (did_before || brought.between == Between::communication)) keep_links_awake();
     const auto& ceiling = brought.ceiling;
     for (const int gpu : node_.all_simulated()) {
-      if (is_shot(platform_) || rounds_differ(platform_)) {
-        std::optional<models::PowerLimitLoop::State> state;
+      if (is_shot(platform_) || governors_remember()) {
+        std::optional<models::GovernorState> state;
         if (!brought.governors.empty()) state = brought.governors[static_cast<std::size_t>(gpu)];
         node_.gpu(gpu).start_governor_loop(state);
         continue;
@@ -298,7 +306,7 @@ class Play {
   // When the host knows that all has ended.
   sim::Task<> look_at_governors() {
     for (sim::Gate& known : known_) co_await known.wait();
-    for (const int gpu : node_.all_simulated()) governors_.push_back(*node_.gpu(gpu).governor_state());
+    for (const int gpu : node_.all_simulated()) governors_.push_back(node_.gpu(gpu).governor_state());
   }
 
   // What is queued beforehand is not timed: the clock of the timeline starts when all of it is in place.
@@ -519,7 +527,7 @@ class Play {
   std::map<std::size_t, RangeOfStores> stored_;  // by the place of who waits
   sim::Time origin_{0};
   PowerMeter meter_;
-  std::vector<models::PowerLimitLoop::State> governors_;
+  std::vector<models::GovernorState> governors_;
   std::deque<models::PowerRecord> records_;  // of simulated GPUs, where a mean is held under the cap
   Timeline timeline_;
 };

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/machine/power_limit_loop.h"
+#include "models/machine/governor_state.h"
 #include "models/node.h"
 #include "models/platform/platform_spec.h"
 #include "sim/config/config_error.h"
@@ -30,13 +30,13 @@ bool rounds_differ(const models::PlatformSpec& platform);
 struct Brought {
   Between between = Between::nothing;
   std::optional<sim::Hertz> ceiling{};
-  std::vector<models::PowerLimitLoop::State> governors{};
+  std::vector<models::GovernorState> governors{};
 };
 
 struct Played {
   Timeline timeline;
   SteadyRun as_repeated;  // what a governor would make of it, if it came again and again: of the GPU that draws most
-  std::vector<models::PowerLimitLoop::State> governors;  // what they remember of it
+  std::vector<models::GovernorState> governors;  // what they remember of it
 };
 
 // Called once commands queued beforehand are in place, at `origin` of the node's clock.

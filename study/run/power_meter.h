@@ -63,6 +63,7 @@ class PowerMeter {
 struct SteadyRun {
   sim::Watts power;          // the mean that the governor would hold
   sim::Hertz clock_at_work;  // of matrix work, at the last
+  sim::Watts peak{0.0};      // the highest mean over the governor's window
 };
 
 // Tries ceilings, the highest clock first, until mean power meets the cap or the highest clock leaves it below; the

@@ -79,8 +79,10 @@ Timeline Testbed::play_rounds(const Schedule& schedule, Between between) const {
   constexpr double settled = 16.0;  // time constants of the governor's filter, in which it forgets
   const models::PowerSpec& power = platform_.gpu.power;
   Brought brought{.between = between};
-  const models::PowerLimitLoop::State at_cap{1.0, 1.0, sim::Time(0), sim::Joules(0.0)};
-  brought.governors.assign(static_cast<std::size_t>(platform_.gpus), at_cap);
+  const models::GovernorState first = power.governor == models::GovernorPolicy::power_limit
+                                          ? models::GovernorState(models::PowerLimitLoop::at_cap())
+                                          : models::ClockLoop::at_rest(power);
+  brought.governors.assign(static_cast<std::size_t>(platform_.gpus), first);
   Timeline mean;
   sim::Time passed{0};
   std::int64_t counted = 0;
@@ -97,13 +99,17 @@ Timeline Testbed::play_rounds(const Schedule& schedule, Between between) const {
     }
     mean.unsettled += timeline.unsettled;
     mean.governors = timeline.governors;
-    mean.means = timeline.means;
+    mean.means.clock += timeline.means.clock;
+    mean.means.clock_at_work += timeline.means.clock_at_work;
+    mean.means.power += timeline.means.power;
     for (std::size_t place = 0; place < schedule.size(); ++place) {
       mean.operations[place].start += timeline.operations[place].start;
       mean.operations[place].end += timeline.operations[place].end;
       if (mean.operations[place].began) *mean.operations[place].began += *timeline.operations[place].began;
     }
   }
+  const double each = 1.0 / static_cast<double>(counted);
+  mean.means = {each * mean.means.clock, each * mean.means.clock_at_work, each * mean.means.power};
   for (Span& span : mean.operations) {
     span.start /= counted;
     span.end /= counted;
@@ -114,11 +120,16 @@ Timeline Testbed::play_rounds(const Schedule& schedule, Between between) const {
 
 Timeline Testbed::play_settled(const Schedule& schedule, Between between) const {
   Timeline timeline;
-  const bool settled = settle_clock(platform_.gpu.power, [&](sim::Hertz ceiling) {
+  sim::Watts peak;
+  const models::PowerSpec& power = platform_.gpu.power;
+  const bool settled = settle_clock(power, [&](sim::Hertz ceiling) {
     Played played = play_once(platform_, schedule, {.between = between, .ceiling = ceiling});
     timeline = std::move(played.timeline);
+    peak = played.as_repeated.peak;
     return played.as_repeated;
   });
+  const bool steps_within = timeline.ceiling == power.highest_clock && peak > (1.0 + power.dead_band) * power.cap;
+  if (steps_within) return play_rounds(schedule, between);
   timeline.clock_settled = settled;
   return timeline;
 }

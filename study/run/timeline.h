@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "models/machine/governor_state.h"
 #include "models/machine/memory.h"
-#include "models/machine/power_limit_loop.h"
 #include "models/sdma/sdma_copy.h"
 #include "sim/units.h"
 
@@ -42,7 +42,7 @@ struct Timeline {
   // What governors brought along: the ceiling of the clock, where that has settled at one, or, by simulated GPU, what
   // they remembered when the run began.
   std::optional<sim::Hertz> ceiling;
-  std::vector<models::PowerLimitLoop::State> governors;
+  std::vector<models::GovernorState> governors;
   std::optional<models::MovedBytes> moved{};  // by one GPU, where its memory is metered
   Means means{};
   // The latest end.

@@ -399,7 +399,7 @@ PowerSpec with_clock_loop() {
 std::vector<double> clocks_of_loop(const PowerSpec& spec, double end_ms, const std::vector<double>& looks_ms,
                                    double flops_per_cycle = 1e5) {
   GovernedGpu gpu(spec);
-  const ClockLoop loop(spec, gpu.network(), gpu.governor());
+  const ClockLoop loop(spec, gpu.network(), gpu.governor(), ClockLoop::at_rest(spec));
   gpu.work_between(0.0, end_ms, flops_per_cycle);
   return gpu.seen_at_ms(looks_ms, [&gpu] { return gpu.governor().clock().value() * 1e-9; });
 }
@@ -445,6 +445,25 @@ TEST(ClockLoop, HoldsMeanPowerUnderTheCap) {
       EXPECT_NEAR(clocks[i], row.gigahertz[i], 1.5 * clock_step * row.gigahertz[i]) << row.claim << ", look " << i;
     }
   }
+}
+
+// As the last of these rows, but that another run begins at 24 ms.
+TEST(ClockLoop, GoesOnInTheNextRunAsIfItWereOne) {
+  const PowerSpec spec = with_clock_loop();
+  GovernedGpu before(spec);
+  ClockLoop loop(spec, before.network(), before.governor(), ClockLoop::at_rest(spec));
+  before.work_between(0.0, 25.0);
+  std::optional<ClockLoop::State> state;
+  before.at(24.0, [&] { state = loop.state(); });
+  before.seen_at_ms({}, [] { return 0.0; });
+  GovernedGpu next(spec);
+  const ClockLoop goes_on(spec, next.network(), next.governor(), state.value());
+  next.work_between(0.0, 1.0);
+  const std::vector<double> clocks =
+      next.seen_at_ms({0.5, 7.0, 27.0}, [&next] { return next.governor().clock().value() * 1e-9; });
+  EXPECT_NEAR(clocks[0], 1.0, 1.5 * clock_step);
+  EXPECT_NEAR(clocks[1], 1.26, 2.0 * clock_step);
+  EXPECT_NEAR(clocks[2], 2.0, 3.0 * clock_step);
 }
 
 // The burst limit of 300 W is met at 1.26 GHz.

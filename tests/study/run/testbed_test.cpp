@@ -194,6 +194,28 @@ TEST_F(TestbedTest, FactorsKnowWhatRunsBeside) {
 
 // Of 10 units a GEMM spends 4 beside the engines, 3 and 2 beside two collectives' channels; a delay is no company. Two
 // that fill all of its time are no more than all of it, and what takes no time has no company.
+// 36 ms of a GEMM at 1 kW before 34 ms of a collective, below the cap of 700 W in the mean: the governor of an H200,
+// whose window is 37 ms, steps within the run. After a GEMM of a quarter of that it does not, and a GEMM alone meets
+// the cap.
+TEST(PlayedThroughTheGovernorsLoop, AreRunsThatOutlastItsWindowWhereTheCapDoesNotHoldTheirMean) {
+  Testbed testbed(h200().spec);
+  const auto before_all_gather = [&testbed](std::int64_t m) {
+    models::CollectiveSpec collective;
+    collective.kind = models::CollectiveKind::all_gather;
+    collective.backend = models::Backend::rccl;
+    collective.bytes = sim::Bytes(14e9);
+    collective.gpus = 8;
+    Operation second = operation("collective", collective);
+    second.after = {0};
+    return testbed.run({operation("gemm", models::GemmShape{m, 8192, 16384}), second});
+  };
+  const Timeline long_gemm = before_all_gather(106496);
+  EXPECT_THAT(long_gemm.governors, Not(IsEmpty()));
+  EXPECT_LT(long_gemm.means.clock, testbed.platform().gpu.power.highest_clock);
+  EXPECT_THAT(before_all_gather(26624).governors, IsEmpty());
+  EXPECT_THAT(testbed.run({operation("gemm", models::GemmShape{106496, 8192, 16384})}).governors, IsEmpty());
+}
+
 TEST(Company, IsCountedAsSharesOfTime) {
   const auto span = [](int start, int end) { return Span{sim::Time(start), sim::Time(end), {}}; };
   const Schedule schedule{operation_of(gemm_4096), operation_of(models::SdmaCopySpec{}), operation_of(small_all_gather),
