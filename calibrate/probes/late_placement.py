@@ -3,7 +3,7 @@
 
     python3 late_placement.py > late_placement.csv
 
-Needs PyTorch with NCCL and CuPy on two or more NVIDIA GPUs with 27 GiB each. A GEMM and a collective start together behind a
+Needs PyTorch with NCCL and CuPy on two or more NVIDIA GPUs with 27 GiB free. A GEMM and a collective start together behind a
 barrier: alone, one after the other in one stream (serial), or in a stream each, so that the collective takes over SMs as the
 GEMM ends. Times are marked on the GPU by %globaltimer, so that launches do not count.
 """
@@ -40,7 +40,7 @@ class Gpu:
         self.marks = torch.zeros(3, dtype=torch.int64, device="cuda")
         self.first, self.second = torch.cuda.Stream(), torch.cuda.Stream()
         self.received = torch.empty(13 * GIB, dtype=torch.uint8, device="cuda")
-        self.sent = torch.empty(4 * GIB, dtype=torch.uint8, device="cuda")
+        self.sent = torch.empty(7 * GIB, dtype=torch.uint8, device="cuda")
 
     def note(self, place):
         with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
