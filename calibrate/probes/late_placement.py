@@ -75,16 +75,17 @@ class Gpu:
         rows, until = [], time.time() + 0.9
         for index in range(60):
             rows.append(self.run(*run))
-            if self.all_agree(index >= 8 and time.time() > until):
+            if self.of_all(index >= 8 and time.time() > until)[0]:
                 break
         rows = rows[len(rows) // 3:]
         spans = ((BEGIN, END), (BEGIN, GEMM_END), (GEMM_END, END))
         return [statistics.median((row[to] - row[since]) / 1e3 for row in rows) for since, to in spans]
 
-    def all_agree(self, mine):
+    # What each GPU says, by its number.
+    def of_all(self, mine):
         every = [None] * self.gpus
         dist.all_gather_object(every, mine)
-        return every[0]
+        return every
 
 
 def measure(gpu, gpus, barrier):
@@ -97,9 +98,7 @@ def measure(gpu, gpus, barrier):
         shapes = ((m, k), (n, k))
         operands = [torch.randn(*shape, device="cuda", dtype=torch.bfloat16) for shape in shapes]
         operands.append(torch.empty(m, n, device="cuda", dtype=torch.bfloat16))
-        mine = [one.times(how, operands, collective, size) for how in ("alone", "behind", "serial")]
-        every = [None] * gpus
-        dist.all_gather_object(every, mine)
+        every = one.of_all([one.times(how, operands, collective, size) for how in ("alone", "behind", "serial")])
         alone, behind, serial = ([[row[how][span] for row in every] for span in range(3)] for how in range(3))
         numbers = (max(alone[0]), max(behind[1]), max(behind[0]), max(serial[0]), min(serial[2]), min(behind[2]))
         if gpu == 0:

@@ -198,16 +198,15 @@ void Dispatcher::dispatch() {
   for (Queue& queue : queues_) {
     queue.settle();
     for (Cohort& cohort : queue.take_formed()) {
-      cohort.amid_gemm = simulator_.now() > queue.asked && is_beside_gemm(queue);
+      cohort.amid_gemm = is_collective(queue.kernel.tenant) && simulator_.now() > queue.asked && runs_gemm();
       simulator_.spawn(name_ + "." + queue.kernel.name, run_cohort(queue, std::move(cohort)));
     }
   }
 }
 
-bool Dispatcher::is_beside_gemm(const Queue& queue) const {
-  return std::ranges::any_of(queues_, [&queue](const Queue& other) {
-    return &other != &queue && other.kernel.tenant == Tenant::gemm && other.unfinished > 0;
-  });
+bool Dispatcher::runs_gemm() const {
+  return std::ranges::any_of(
+      queues_, [](const Queue& queue) { return queue.kernel.tenant == Tenant::gemm && queue.unfinished > 0; });
 }
 
 void Dispatcher::dispatch_xcd(int index) {

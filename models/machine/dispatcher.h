@@ -41,7 +41,7 @@ class Dispatcher {
   void dispatch();
   void dispatch_xcd(int index);
   Queue* turn_holder(Xcd& xcd);
-  bool is_beside_gemm(const Queue& queue) const;
+  bool runs_gemm() const;
   // The room on the CUs is kept once; where a machine has it apart, once per view: as GEMMs see it, and as collectives
   // do.
   std::size_t view_of(const KernelSpec& kernel) const;

@@ -1,4 +1,4 @@
-// What a governor's loop remembers of the work before, whichever loop it is: it goes from one run on a GPU into the
+// A governor's loop remembers work that has ended. Its state, whichever loop it is, passes from one run on a GPU to the
 // next.
 #pragma once
 

@@ -48,7 +48,7 @@ struct Cohort {
   };
   std::vector<Run> runs;
   std::vector<int> per_xcd;  // workgroups on each XCD
-  bool amid_gemm = false;    // placed on the first CUs of a GEMM that fell free, while it holds others
+  bool amid_gemm = false;    // of a collective: placed on the first CUs of a GEMM that fell free, while it holds others
   double lateness = 0.0;     // of its CUs at the end of the kernel: so much longer than a workgroup's time it takes
 
   int size() const;

@@ -237,13 +237,11 @@ class Play {
     const sim::Time end = origin_ + timeline_.makespan();
     for (std::size_t gpu = 0; gpu < records_.size(); ++gpu) {
       const models::PowerRecord& record = records_[gpu];
-      const sim::Watts peak = std::max(run.peak, record.highest_mean(origin_, end, power.window));
+      run.peak = std::max(run.peak, record.highest_mean(origin_, end, power.window));
       const sim::Watts mean = record.highest_mean(origin_, end, power.window + power.period);
-      if (mean > run.power) {
-        run.power = mean;
-        run.clock_at_work = node_.gpu(static_cast<int>(gpu)).governor(models::Tenant::gemm).clock_at_work();
-      }
-      run.peak = peak;
+      if (mean <= run.power) continue;
+      run.power = mean;
+      run.clock_at_work = node_.gpu(static_cast<int>(gpu)).governor(models::Tenant::gemm).clock_at_work();
     }
     return run;
   }

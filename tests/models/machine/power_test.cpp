@@ -447,7 +447,8 @@ TEST(ClockLoop, HoldsMeanPowerUnderTheCap) {
   }
 }
 
-// As the last of these rows, but that another run begins at 24 ms.
+// Work of 25 ms is cut in two runs at 24 ms. The loop steps at 30 and 50 ms, 6 and 26 ms into the second run, as it
+// does in one run of the same work (the row "it lets the clock go after the load and ends").
 TEST(ClockLoop, GoesOnInTheNextRunAsIfItWereOne) {
   const PowerSpec spec = with_clock_loop();
   GovernedGpu before(spec);

@@ -192,8 +192,6 @@ TEST_F(TestbedTest, FactorsKnowWhatRunsBeside) {
   EXPECT_EQ(seen[1].channels, 0.0);
 }
 
-// Of 10 units a GEMM spends 4 beside the engines, 3 and 2 beside two collectives' channels; a delay is no company. Two
-// that fill all of its time are no more than all of it, and what takes no time has no company.
 // 36 ms of a GEMM at 1 kW before 34 ms of a collective, below the cap of 700 W in the mean: the governor of an H200,
 // whose window is 37 ms, steps within the run. After a GEMM of a quarter of that it does not, and a GEMM alone meets
 // the cap.
@@ -216,6 +214,8 @@ TEST(PlayedThroughTheGovernorsLoop, AreRunsThatOutlastItsWindowWhereTheCapDoesNo
   EXPECT_THAT(testbed.run({operation("gemm", models::GemmShape{106496, 8192, 16384})}).governors, IsEmpty());
 }
 
+// Of 10 units a GEMM spends 4 beside the engines, 3 and 2 beside two collectives' channels; a delay is no company. Two
+// that fill all of its time are no more than all of it, and what takes no time has no company.
 TEST(Company, IsCountedAsSharesOfTime) {
   const auto span = [](int start, int end) { return Span{sim::Time(start), sim::Time(end), {}}; };
   const Schedule schedule{operation_of(gemm_4096), operation_of(models::SdmaCopySpec{}), operation_of(small_all_gather),
