@@ -10,8 +10,8 @@
 
 #include "calibrate/fit/task.h"
 #include "calibrate/readers/measurement.h"
+#include "study/play/parallel.h"
 #include "study/report/results.h"
-#include "study/run/parallel.h"
 
 namespace c3sim::calibrate {
 

@@ -12,10 +12,10 @@
 
 #include "cli/progress_line.h"
 #include "sim/config/nearest_name.h"
-#include "study/run/platform_file.h"
-#include "study/run/play.h"
-#include "study/step/model_spec.h"
-#include "study/work/config_folders.h"
+#include "study/config_folders.h"
+#include "study/network/model_spec.h"
+#include "study/play/platform_file.h"
+#include "study/play/play.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::cli {

@@ -2,7 +2,7 @@
 # `python` its module of Python (cmake/python.cmake), `development` what a program needs that embeds c3sim.
 include(CMakePackageConfigHelpers)
 
-# The program, and what it reads: study/work/config_folders.h finds share/c3sim/configs from bin/. c3sim-measure beside it says in
+# The program, and what it reads: study/config_folders.h finds share/c3sim/configs from bin/. c3sim-measure beside it says in
 # its own CMakeLists.txt how it is installed.
 install(TARGETS c3sim DESTINATION bin COMPONENT program)
 install(DIRECTORY configs DESTINATION share/c3sim COMPONENT program)
@@ -40,7 +40,7 @@ endif()
 add_custom_target(spoken ALL DEPENDS ${spoken_files})
 
 # Headers, libraries and the CMake package.
-set(layers sim config models study calibrate validate)
+set(layers sim config models study calibrate tune validate)
 add_library(c3sim_library INTERFACE)
 target_link_libraries(c3sim_library INTERFACE validate)
 set_target_properties(c3sim_library PROPERTIES EXPORT_NAME c3sim)

@@ -10,13 +10,13 @@ set(headers
     study/step/step.h
     study/sweep/distribution.h
     study/sweep/sweep_results.h
-    study/tune/tuning.h
-    study/work/config_folders.h
+    tune/tuning.h
+    study/config_folders.h
     calibrate/calibration.h
     calibrate/measurement_files.h
     validate/validation.h
     validate/ask/commands.h)
-set(include "#include \"((sim|models|study|calibrate|validate)/[^\"]*)\"")
+set(include "#include \"((sim|models|study|calibrate|tune|validate)/[^\"]*)\"")
 file(REMOVE_RECURSE ${staged})
 while(headers)
   list(GET headers 0 header)

@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """Fails where the house is not as CONTRIBUTING.md draws it: a room that includes one above it, components (header and
-source as one) that include each other in a circle, or a second file that includes yaml-cpp."""
+source as one) that include each other in a circle, a room of study with too many floors, or a second file that includes
+yaml-cpp."""
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ["sim", "models", "study", "calibrate", "validate", "python", "cli"]
+LAYERS = ["sim", "models", "study", "calibrate", "tune", "validate", "python", "cli"]
 # From the ground up: a room includes from those before it and from itself. Files of a layer that lie in no room of it
 # are named by the layer.
 ROOMS = ["sim", "sim/config", "models/platform", "models/machine", "models/sdma", "models", "models/kernels",
-         "models/collectives", "study/work", "study/run", "study/report", "study/explain", "study/uncertainty", "study/c3",
-         "study/step", "study/serve", "study/ask", "study/experiment", "study/sweep", "study/tune", "study",
-         "calibrate/measure", "calibrate/readers", "calibrate/fit", "calibrate/replay", "calibrate", "validate",
+         "models/collectives", "study", "study/network", "study/program", "study/play", "study/report", "study/explain",
+         "study/uncertainty", "study/c3", "study/step", "study/serve", "study/ask", "study/experiment", "study/sweep",
+         "calibrate/measure", "calibrate/readers", "calibrate/fit", "calibrate/replay", "calibrate", "tune", "validate",
          "validate/ask", "python", "cli"]
+# How many components of a room of study may stand on one another: more cannot be held in the head together.
+MOST_FLOORS = 7
 INCLUDE = re.compile(r'^#include "((?:%s)/[^"]+)\.h"' % "|".join(LAYERS), re.M)
 
 
@@ -56,6 +59,19 @@ def circles(includes):
                    for component in includes if component in reach[component]})
 
 
+def floors(includes):
+    """By component, none of which lies on a circle: on which floor of its room it stands, the ground being 1."""
+    known = {}
+
+    def floor(component):
+        if component not in known:
+            below = (name for name in includes.get(component, ()) if room_of(name) == room_of(component))
+            known[component] = 1 + max(map(floor, below), default=0)
+        return known[component]
+
+    return {component: floor(component) for component in includes}
+
+
 def faults():
     includes = read_includes()
     for component, names in sorted(includes.items()):
@@ -64,8 +80,12 @@ def faults():
                 yield f"{component}: includes {name}.h, which is not there"
             elif ROOMS.index(room_of(name)) > ROOMS.index(room_of(component)):
                 yield f"{component}: includes {name}, of a room above it"
-    for circle in circles(includes):
+    found = circles(includes)
+    for circle in found:
         yield "a circle of components: " + ", ".join(circle)
+    for component, floor in sorted(floors(includes).items() if not found else ()):
+        if component.startswith("study/") and floor > MOST_FLOORS:
+            yield f"{component}: stands on floor {floor} of its room, which may have {MOST_FLOORS}"
     readers = [str(path.relative_to(ROOT)) for folder in LAYERS + ["tests"] for path in sorted((ROOT / folder).rglob("*"))
                if path.suffix in (".h", ".cpp") and "#include <yaml-cpp/" in path.read_text()]
     if len(readers) > 1:

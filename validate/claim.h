@@ -12,10 +12,10 @@
 
 #include "calibrate/readers/trial_fields.h"
 #include "sim/config/choice.h"
+#include "study/play/testbed.h"
 #include "study/report/results.h"
 #include "study/report/statistics.h"
 #include "study/report/table_figure.h"
-#include "study/run/testbed.h"
 #include "study/sweep/sweep_axis.h"
 #include "study/uncertainty/ensemble.h"
 #include "validate/evaluation.h"

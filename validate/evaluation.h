@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "calibrate/readers/measurement.h"
-#include "study/ask/figure.h"
 #include "study/ask/trial.h"
+#include "study/play/parallel.h"
+#include "study/play/platform_file.h"
+#include "study/report/figure.h"
 #include "study/report/statistics.h"
-#include "study/run/parallel.h"
-#include "study/run/platform_file.h"
 #include "study/uncertainty/ensemble.h"
 
 namespace c3sim::validate {

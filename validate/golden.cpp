@@ -12,8 +12,8 @@
 #include "sim/config/config_error.h"
 #include "sim/config/csv_file.h"
 #include "sim/config/measurement_text.h"
+#include "study/play/digest.h"
 #include "study/report/table_of.h"
-#include "study/run/digest.h"
 #include "validate/evaluation.h"
 #include "validate/metrics.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibrate/readers/screen.h"
-#include "study/run/parallel.h"
+#include "study/play/parallel.h"
 #include "validate/claim.h"
 #include "validate/metrics.h"
 #include "validate/suite.h"

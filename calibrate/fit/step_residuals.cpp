@@ -14,7 +14,7 @@
 
 #include "sim/config/config_error.h"
 #include "sim/unit.h"
-#include "study/run/parallel.h"
+#include "study/play/parallel.h"
 
 namespace c3sim::calibrate {
 

@@ -218,7 +218,7 @@ Rows measure_phase(Lab& lab, const Arguments& arguments) {
 }
 
 // Schedules of a GEMM and the all-gather that feeds it, by the names and with the dependencies of c3sim's
-// (study/work/dependent.h): the columns of B (tokens) lie on the GPUs in equal shards, and every GPU needs them all.
+// (study/program/dependent.h): the columns of B (tokens) lie on the GPUs in equal shards, and every GPU needs them all.
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "calibrate/readers/profile_events.h"
 #include "calibrate/readers/rccl_tests.h"
 #include "sim/config/config_text.h"
-#include "study/work/operation.h"
+#include "study/program/operation.h"
 
 namespace c3sim::calibrate {
 

@@ -9,8 +9,8 @@
 
 #include "sim/config/nearest_name.h"
 #include "sim/interruption.h"
+#include "study/program/operation.h"
 #include "study/report/statistics.h"
-#include "study/work/operation.h"
 
 namespace c3sim::calibrate {
 

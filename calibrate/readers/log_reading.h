@@ -43,7 +43,7 @@ class LogReading {
   void remark(std::string_view path, std::string what);
 
   // What a cell says; where it is no number or out of bounds, a fault and nothing. A figure is one in the unit in which
-  // people read it (study/ask/figure.h).
+  // people read it (study/report/figure.h).
   std::optional<double> figure(const LogCell& cell, study::Figure figure, std::string_view path);
   std::optional<double> number(const LogCell& cell, double low, double high, std::string_view path);
   std::optional<int> integer(const LogCell& cell, int low, int high, std::string_view path);

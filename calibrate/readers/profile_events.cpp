@@ -16,7 +16,7 @@
 #include "calibrate/readers/log_text.h"
 #include "sim/config/config.h"
 #include "sim/interruption.h"
-#include "study/work/config_folders.h"
+#include "study/config_folders.h"
 
 namespace c3sim::calibrate {
 

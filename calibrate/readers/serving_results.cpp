@@ -16,9 +16,9 @@
 #include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/log_reading.h"
 #include "study/ask/words.h"
-#include "study/step/model_spec.h"
-#include "study/step/step_question.h"
-#include "study/work/config_folders.h"
+#include "study/config_folders.h"
+#include "study/network/model_spec.h"
+#include "study/network/step_question.h"
 
 namespace c3sim::calibrate {
 

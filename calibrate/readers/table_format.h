@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "sim/config/config_section.h"
-#include "study/ask/figure.h"
+#include "study/report/figure.h"
 
 namespace c3sim::calibrate {
 

@@ -14,7 +14,7 @@
 
 #include "calibrate/readers/profile.h"
 #include "calibrate/replay/dependencies.h"
-#include "study/run/queue_time.h"
+#include "study/play/queue_time.h"
 
 namespace c3sim::calibrate {
 

@@ -1,7 +1,7 @@
 // How long a GEMM and an all-gather take at once, with the data moved by RCCL's kernels (c3_sp) or by SDMA engines
 // (conccl).
 #include <c3sim/study/ask/questions.h>
-#include <c3sim/study/run/platform_file.h>
+#include <c3sim/study/play/platform_file.h>
 
 #include <exception>
 #include <filesystem>

@@ -13,7 +13,7 @@
 #include "sim/config/config_text.h"
 #include "sim/config/nearest_name.h"
 #include "sim/units.h"
-#include "study/work/operation.h"
+#include "study/program/operation.h"
 
 namespace c3sim::study {
 

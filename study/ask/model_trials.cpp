@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "study/ask/trial.h"
+#include "study/config_folders.h"
+#include "study/program/operators.h"
 #include "study/serve/serve.h"
 #include "study/step/step.h"
 #include "study/step/step_graph.h"
 #include "study/step/step_totals.h"
-#include "study/work/config_folders.h"
-#include "study/work/operators.h"
 
 namespace c3sim::study {
 

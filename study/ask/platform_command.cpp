@@ -11,8 +11,8 @@
 #include "models/platform/list_names.h"
 #include "sim/config/expression.h"
 #include "study/ask/command.h"
+#include "study/config_folders.h"
 #include "study/report/table_of.h"
-#include "study/work/config_folders.h"
 
 namespace c3sim::study {
 

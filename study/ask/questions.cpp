@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "study/c3/c3_study.h"
-#include "study/run/work_bounds.h"
-#include "study/work/operation.h"
-#include "study/work/scenario.h"
+#include "study/play/work_bounds.h"
+#include "study/program/operation.h"
+#include "study/program/scenario.h"
 
 namespace c3sim::study {
 

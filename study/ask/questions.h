@@ -10,9 +10,9 @@
 #include "sim/config/config_error.h"
 #include "study/ask/trial.h"
 #include "study/c3/strategy.h"
+#include "study/play/parallel.h"
+#include "study/play/testbed.h"
 #include "study/report/statistics.h"
-#include "study/run/parallel.h"
-#include "study/run/testbed.h"
 
 namespace c3sim::study {
 

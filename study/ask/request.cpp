@@ -9,12 +9,12 @@
 #include "sim/config/config_text.h"
 #include "sim/config/output_file.h"
 #include "sim/trace.h"
+#include "study/config_folders.h"
 #include "study/explain/run_trace.h"
 #include "study/explain/slowdown.h"
+#include "study/play/gemm_profiles.h"
 #include "study/report/page.h"
 #include "study/report/results_folder.h"
-#include "study/run/gemm_profiles.h"
-#include "study/work/config_folders.h"
 
 namespace c3sim::study {
 

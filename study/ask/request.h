@@ -16,11 +16,11 @@
 #include "sim/config/files_read.h"
 #include "study/ask/arguments.h"
 #include "study/ask/option.h"
+#include "study/play/parallel.h"
+#include "study/play/platform_file.h"
+#include "study/play/testbed.h"
 #include "study/report/results.h"
 #include "study/report/results_folder.h"
-#include "study/run/parallel.h"
-#include "study/run/platform_file.h"
-#include "study/run/testbed.h"
 #include "study/uncertainty/ensemble.h"
 
 namespace c3sim::study {

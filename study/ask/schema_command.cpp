@@ -7,7 +7,7 @@
 #include "study/ask/command.h"
 #include "study/ask/words.h"
 #include "study/c3/c3_study.h"
-#include "study/work/config_folders.h"
+#include "study/config_folders.h"
 
 namespace c3sim::study {
 

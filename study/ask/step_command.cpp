@@ -14,15 +14,15 @@
 #include "study/ask/command.h"
 #include "study/ask/uncertainty.h"
 #include "study/ask/words.h"
+#include "study/config_folders.h"
+#include "study/play/testbed.h"
+#include "study/program/operation.h"
+#include "study/program/operators.h"
 #include "study/report/results_folder.h"
-#include "study/run/testbed.h"
 #include "study/step/step.h"
 #include "study/step/step_carriers.h"
 #include "study/step/step_graph.h"
 #include "study/uncertainty/ensemble.h"
-#include "study/work/config_folders.h"
-#include "study/work/operation.h"
-#include "study/work/operators.h"
 
 namespace c3sim::study {
 

@@ -11,8 +11,8 @@
 #include "models/kernels/elementwise.h"
 #include "models/platform/gemm_shape.h"
 #include "sim/config/choice.h"
-#include "study/ask/figure.h"
-#include "study/run/testbed.h"
+#include "study/play/testbed.h"
+#include "study/report/figure.h"
 
 namespace c3sim::study {
 

@@ -11,12 +11,12 @@
 #include "models/kernels/gemm_traffic.h"
 #include "sim/loaded_latency.h"
 #include "sim/overloaded.h"
-#include "study/run/power_meter.h"
-#include "study/run/work_bounds.h"
+#include "study/play/power_meter.h"
+#include "study/play/work_bounds.h"
+#include "study/program/operators.h"
+#include "study/program/scenario.h"
 #include "study/serve/serve.h"
 #include "study/step/step.h"
-#include "study/work/operators.h"
-#include "study/work/scenario.h"
 
 namespace c3sim::study {
 

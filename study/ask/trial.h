@@ -11,13 +11,13 @@
 
 #include "models/kernels/attention.h"
 #include "models/kernels/remote_kernel.h"
-#include "study/ask/figure.h"
 #include "study/ask/stream_trial.h"
 #include "study/c3/strategy.h"
+#include "study/network/step_question.h"
+#include "study/program/dependent.h"
+#include "study/program/step_operation.h"
+#include "study/report/figure.h"
 #include "study/serve/serve_question.h"
-#include "study/step/step_operation.h"
-#include "study/step/step_question.h"
-#include "study/work/dependent.h"
 
 namespace c3sim::study {
 

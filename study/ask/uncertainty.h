@@ -6,8 +6,8 @@
 #include <string>
 
 #include "study/ask/questions.h"
+#include "study/play/platform_file.h"
 #include "study/report/results.h"
-#include "study/run/platform_file.h"
 #include "study/uncertainty/ensemble.h"
 
 namespace c3sim::study {

@@ -17,9 +17,9 @@
 #include "study/ask/option.h"
 #include "study/ask/questions.h"
 #include "study/ask/value.h"
+#include "study/network/step_question.h"
+#include "study/program/operators.h"
 #include "study/serve/serve_question.h"
-#include "study/step/step_question.h"
-#include "study/work/operators.h"
 
 namespace c3sim::study {
 

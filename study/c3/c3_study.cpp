@@ -8,10 +8,10 @@
 #include "sim/config/nearest_name.h"
 #include "study/c3/finer_grain.h"
 #include "study/c3/sublayer_study.h"
+#include "study/play/testbed.h"
+#include "study/program/operation.h"
+#include "study/program/scenario.h"
 #include "study/report/table_of.h"
-#include "study/run/testbed.h"
-#include "study/work/operation.h"
-#include "study/work/scenario.h"
 
 namespace c3sim::study {
 

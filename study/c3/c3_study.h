@@ -13,10 +13,10 @@
 #include "sim/config/config_section.h"
 #include "study/c3/strategy.h"
 #include "study/c3/variation.h"
+#include "study/play/parallel.h"
+#include "study/play/testbed.h"
 #include "study/report/chart.h"
 #include "study/report/results.h"
-#include "study/run/parallel.h"
-#include "study/run/testbed.h"
 
 namespace c3sim::study {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "sim/config/nearest_name.h"
+#include "study/play/testbed.h"
 #include "study/report/table_of.h"
-#include "study/run/testbed.h"
 
 namespace c3sim::study {
 

@@ -1,16 +1,16 @@
 // The design space of FiCCO (arXiv 2512.10236): GEMMs whose operand is gathered, or whose result is scattered, under
-// every schedule of study/work/dependent.h, and what each schedule loses where.
+// every schedule of study/program/dependent.h, and what each schedule loses where.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "sim/config/config_section.h"
+#include "study/play/parallel.h"
+#include "study/play/testbed.h"
+#include "study/program/dependent.h"
+#include "study/program/scenario.h"
 #include "study/report/results.h"
-#include "study/run/parallel.h"
-#include "study/run/testbed.h"
-#include "study/work/dependent.h"
-#include "study/work/scenario.h"
 
 namespace c3sim::study {
 

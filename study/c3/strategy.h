@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "study/run/testbed.h"
-#include "study/work/scenario.h"
+#include "study/play/testbed.h"
+#include "study/program/scenario.h"
 
 namespace c3sim::study {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "models/kernels/gemm_plan.h"
+#include "study/program/operation.h"
 #include "study/report/table_of.h"
-#include "study/work/operation.h"
 
 namespace c3sim::study {
 

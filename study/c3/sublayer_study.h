@@ -9,10 +9,10 @@
 
 #include "models/collectives/fused_gemm.h"
 #include "sim/config/config_section.h"
+#include "study/play/parallel.h"
+#include "study/play/testbed.h"
 #include "study/report/results.h"
 #include "study/report/table_figure.h"
-#include "study/run/parallel.h"
-#include "study/run/testbed.h"
 
 namespace c3sim::study {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "study/c3/strategy.h"
+#include "study/play/parallel.h"
+#include "study/play/platform_file.h"
+#include "study/play/testbed.h"
 #include "study/report/results.h"
-#include "study/run/parallel.h"
-#include "study/run/platform_file.h"
-#include "study/run/testbed.h"
 
 namespace c3sim::study {
 

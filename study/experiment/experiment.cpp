@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "sim/config/config_error.h"
+#include "study/play/queue_time.h"
+#include "study/play/timeline.h"
+#include "study/program/operation.h"
+#include "study/program/operation_graph.h"
 #include "study/report/experiment_charts.h"
 #include "study/report/table_of.h"
-#include "study/run/queue_time.h"
-#include "study/run/timeline.h"
-#include "study/work/operation.h"
-#include "study/work/operation_graph.h"
 
 namespace c3sim::study {
 
@@ -160,7 +160,7 @@ std::string words_of_mask(const models::CuMask& mask, const models::PlatformSpec
 }
 
 // "l0.down ... l79.down, 80 in all".
-std::string in_short(const std::vector<std::string>& names) {
+std::string named_or_counted(const std::vector<std::string>& names) {
   if (names.size() <= most_names_in_text) return fmt::to_string(fmt::join(names, " "));
   return fmt::format("{} ... {}, {} in all", names.front(), names.back(), names.size());
 }
@@ -203,7 +203,7 @@ Results describe_experiment(const Testbed& testbed, const Experiment& experiment
     table.add_row({operation.name, operation.stream, words_of_gpus(node, testbed.platform().gpus),
                    to_string(operation.work), words_of_mask(operation.mask, testbed.platform()),
                    operation.priority == 0 ? Cell() : Cell(operation.priority > 0 ? "high" : "low"),
-                   fmt::to_string(fmt::join(after, " ")), in_short(after)});
+                   fmt::to_string(fmt::join(after, " ")), named_or_counted(after)});
   }
   Results results{testbed.platform().name, {{"operations", "", std::move(table)}}, {}, {}};
   results.notes.push_back(fmt::format("{}: {} operations would run; nothing has.", experiment.name, nodes.size()));

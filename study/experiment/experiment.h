@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "study/play/testbed.h"
+#include "study/program/operation_graph.h"
 #include "study/report/results.h"
-#include "study/run/testbed.h"
-#include "study/work/operation_graph.h"
 
 namespace c3sim::study {
 
@@ -16,7 +16,7 @@ struct Experiment {
   std::string name;
   OperationGraph graph;
   // What the operations were cut from, by GraphNode::whole: each by itself, of a dependent pair the one after the
-  // other, with collectives by RCCL. What the experiment is held against: study/work/operation_graph.h.
+  // other, with collectives by RCCL. What the experiment is held against: study/program/operation_graph.h.
   std::vector<Schedule> wholes;
   // A framework launches it, op by op or from a graph: it ends when its GPUs are done, as a step does, rather than when
   // the host knows of that.
@@ -27,10 +27,10 @@ struct Experiment {
 Results describe_experiment(const Testbed& testbed, const Experiment& experiment);
 
 // One row per operation ("results"): when it ran, how long its queue was busy with it, and how much longer than alone
-// (study/run/queue_time.h); the same of each operation of the file, where any stands for several ("operations"), and of
-// each stream ("streams"). The makespan ("overlap") stands beside that of the same operations uncut on one stream, with
-// their collectives by RCCL (study/work/operation_graph.h), which is what the speedup is over; there is none where no
-// operations of the experiment could overlap, nor where packets would wait for ever on one stream. Throws
+// (study/play/queue_time.h); the same of each operation of the file, where any stands for several ("operations"), and
+// of each stream ("streams"). The makespan ("overlap") stands beside that of the same operations uncut on one stream,
+// with their collectives by RCCL (study/program/operation_graph.h), which is what the speedup is over; there is none
+// where no operations of the experiment could overlap, nor where packets would wait for ever on one stream. Throws
 // NeverEnds where packets wait for ever.
 Results run_experiment(Testbed& testbed, const Experiment& experiment);
 

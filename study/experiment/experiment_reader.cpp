@@ -13,10 +13,10 @@
 #include "sim/config/nearest_name.h"
 #include "study/ask/words.h"
 #include "study/c3/finer_grain.h"
+#include "study/config_folders.h"
 #include "study/experiment/operation_reader.h"
-#include "study/run/work_bounds.h"
-#include "study/work/config_folders.h"
-#include "study/work/dependent.h"
+#include "study/play/work_bounds.h"
+#include "study/program/dependent.h"
 
 namespace c3sim::study {
 

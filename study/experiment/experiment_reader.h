@@ -10,8 +10,8 @@
 
 #include "sim/config/config.h"
 #include "study/experiment/experiment.h"
-#include "study/run/platform_file.h"
-#include "study/run/testbed.h"
+#include "study/play/platform_file.h"
+#include "study/play/testbed.h"
 
 namespace c3sim::study {
 

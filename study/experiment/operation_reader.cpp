@@ -6,7 +6,7 @@
 
 #include "sim/overloaded.h"
 #include "study/ask/words.h"
-#include "study/run/work_bounds.h"
+#include "study/play/work_bounds.h"
 
 namespace c3sim::study {
 

@@ -6,7 +6,7 @@
 
 #include "models/platform/platform_spec.h"
 #include "sim/config/config_section.h"
-#include "study/work/operation.h"
+#include "study/program/operation.h"
 
 namespace c3sim::study {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/trace.h"
+#include "study/play/testbed.h"
 #include "study/report/results.h"
-#include "study/run/testbed.h"
 
 namespace c3sim::study {
 

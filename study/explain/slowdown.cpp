@@ -3,8 +3,8 @@
 #include <numeric>
 #include <utility>
 
+#include "study/play/parallel.h"
 #include "study/report/table_of.h"
-#include "study/run/parallel.h"
 
 namespace c3sim::study {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "models/platform/interference.h"
+#include "study/play/testbed.h"
 #include "study/report/chart.h"
 #include "study/report/results.h"
-#include "study/run/testbed.h"
 
 namespace c3sim::study {
 

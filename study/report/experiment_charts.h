@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
+#include "study/play/testbed.h"
+#include "study/program/operation_graph.h"
 #include "study/report/chart.h"
-#include "study/run/testbed.h"
-#include "study/work/operation_graph.h"
 
 namespace c3sim::study {
 
@@ -17,7 +17,7 @@ inline constexpr std::array doers{"GEMM", "RCCL", "copy engines", "other kernels
 inline constexpr std::array yardsticks{"alone", "uncut, one after another, by RCCL"};
 
 // A row for each stream and the GPUs that it is of; a bar for each operation, as long as it kept its queue busy
-// (study/run/queue_time.h), in the colour of what does it. A crowded stream has a row for each colour. `spans` by
+// (study/play/queue_time.h), in the colour of what does it. A crowded stream has a row for each colour. `spans` by
 // place.
 TimelineChart stream_chart(const OperationGraph& graph, std::span<const Span> spans, int gpus);
 

@@ -14,9 +14,9 @@
 #include "models/platform/interference.h"
 #include "sim/check.h"
 #include "sim/overloaded.h"
+#include "study/program/scenario.h"
 #include "study/report/experiment_charts.h"
 #include "study/report/page_parts.h"
-#include "study/work/scenario.h"
 
 namespace c3sim::study {
 

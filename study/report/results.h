@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "sim/config/choice.h"
+#include "study/program/operation.h"
 #include "study/report/chart.h"
 #include "study/report/result_table.h"
-#include "study/work/operation.h"
 
 namespace c3sim::study {
 

@@ -21,8 +21,8 @@
 
 #include "sim/config/output_file.h"
 #include "sim/trace.h"
+#include "study/play/digest.h"
 #include "study/report/result_table.h"
-#include "study/run/digest.h"
 
 namespace c3sim::study {
 

@@ -16,8 +16,8 @@
 
 #include "models/platform/platform_spec.h"
 #include "sim/units.h"
-#include "study/step/step_operation.h"
-#include "study/step/step_question.h"
+#include "study/network/step_question.h"
+#include "study/program/step_operation.h"
 
 namespace c3sim::study {
 

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "study/run/queue_time.h"
+#include "study/play/queue_time.h"
 
 namespace c3sim::study {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "study/run/testbed.h"
+#include "study/play/testbed.h"
 #include "study/serve/serve_question.h"
 
 namespace c3sim::study {

@@ -5,10 +5,10 @@
 #include <numeric>
 #include <random>
 
+#include "study/config_folders.h"
+#include "study/fault_list.h"
+#include "study/network/step_memory.h"
 #include "study/step/step.h"
-#include "study/step/step_memory.h"
-#include "study/work/config_folders.h"
-#include "study/work/fault_list.h"
 
 namespace c3sim::study {
 

@@ -11,14 +11,14 @@
 #include <tuple>
 #include <vector>
 
+#include "study/fault_list.h"
+#include "study/network/model_spec.h"
 #include "study/report/results.h"
 #include "study/report/table_of.h"
 #include "study/serve/batch_times.h"
 #include "study/serve/fetch.h"
 #include "study/serve/serve_question.h"
 #include "study/serve/serving.h"
-#include "study/step/model_spec.h"
-#include "study/work/fault_list.h"
 
 namespace c3sim::study {
 

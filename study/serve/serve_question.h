@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/config/choice.h"
-#include "study/step/step_question.h"
+#include "study/network/step_question.h"
 
 namespace c3sim::study {
 

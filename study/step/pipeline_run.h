@@ -7,13 +7,13 @@
 #include <span>
 #include <vector>
 
-#include "study/run/testbed.h"
-#include "study/run/timeline.h"
-#include "study/step/step_operation.h"
-#include "study/step/step_question.h"
+#include "study/network/step_question.h"
+#include "study/play/testbed.h"
+#include "study/play/timeline.h"
+#include "study/program/operation_graph.h"
+#include "study/program/operators.h"
+#include "study/program/step_operation.h"
 #include "study/step/step_totals.h"
-#include "study/work/operation_graph.h"
-#include "study/work/operators.h"
 
 namespace c3sim::study {
 

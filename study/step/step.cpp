@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "sim/overloaded.h"
-#include "study/run/power_meter.h"
-#include "study/run/queue_time.h"
-#include "study/run/testbed.h"
-#include "study/run/timeline.h"
+#include "study/play/power_meter.h"
+#include "study/play/queue_time.h"
+#include "study/play/testbed.h"
+#include "study/play/timeline.h"
 #include "study/step/pipeline_run.h"
 #include "study/step/step_carriers.h"
 #include "study/step/step_graph.h"

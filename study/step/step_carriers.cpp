@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/config/nearest_name.h"
-#include "study/run/testbed.h"
+#include "study/play/testbed.h"
 #include "study/step/step_graph.h"
 
 namespace c3sim::study {

@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "study/fault_list.h"
+#include "study/network/step_memory.h"
 #include "study/step/step.h"
-#include "study/step/step_memory.h"
-#include "study/work/fault_list.h"
 
 namespace c3sim::study {
 

@@ -10,11 +10,11 @@
 
 #include "sim/check.h"
 #include "sim/config/config_error.h"
-#include "study/step/ends.h"
-#include "study/step/layer.h"
-#include "study/step/pipeline.h"
-#include "study/step/step_writer.h"
-#include "study/step/training.h"
+#include "study/program/ends.h"
+#include "study/program/layer.h"
+#include "study/program/pipeline.h"
+#include "study/program/step_writer.h"
+#include "study/program/training.h"
 
 namespace c3sim::study {
 

@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "study/run/testbed.h"
-#include "study/step/step_operation.h"
-#include "study/step/step_question.h"
-#include "study/work/operation_graph.h"
-#include "study/work/operators.h"
+#include "study/network/step_question.h"
+#include "study/play/testbed.h"
+#include "study/program/operation_graph.h"
+#include "study/program/operators.h"
+#include "study/program/step_operation.h"
 
 namespace c3sim::study {
 

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "sim/overloaded.h"
+#include "study/play/queue_time.h"
+#include "study/program/step_writer.h"
 #include "study/report/experiment_charts.h"
 #include "study/report/table_of.h"
-#include "study/run/queue_time.h"
 #include "study/step/step.h"
 #include "study/step/step_graph.h"
-#include "study/step/step_writer.h"
 
 namespace c3sim::study {
 

@@ -22,6 +22,24 @@ sim::Seconds of_vectors(sim::Flops flops, const models::GpuSpec& gpu) {
 
 }  // namespace
 
+// A span ends when the host knows of it, `notice` after its kernels.
+std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span, const models::PlatformSpec& platform) {
+  const sim::Time notice = platform.host.kernel_notice;
+  const auto& [name, kind, work, stream, after, again] = operation;
+  const auto* const fused = std::get_if<models::FusedSpec>(&work);
+  const sim::Time start = span.began.value_or(span.start);
+  if (fused == nullptr) {
+    const sim::Time end = is_kernel(work) ? span.end - notice : span.end;
+    return {{name, kind, work, std::min(start, end), end, again}};
+  }
+  const models::CollectiveSpec collective = models::collective_of(*fused, platform.gpus);
+  const Kind kind_of_collective = kind_of(collective.kind);
+  const std::string name_of_collective = name + "_" + std::string(to_string(kind_of_collective));
+  const sim::Time end = models::ends_with_kernel(*fused, platform) ? span.end - notice : span.end;
+  return {{name, kind, fused->gemm, start, span.gemm_end.value_or(span.end) - notice, again},
+          {name_of_collective, kind_of_collective, collective, span.exchange_start.value_or(span.start), end, again}};
+}
+
 sim::Seconds Limits::longest() const { return std::max({arithmetic, memory, links}); }
 
 Limits& Limits::operator+=(const Limits& more) {

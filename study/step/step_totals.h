@@ -5,14 +5,26 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "models/platform/platform_spec.h"
 #include "sim/units.h"
-#include "study/run/timeline.h"
-#include "study/step/step_operation.h"
-#include "study/work/operation.h"
+#include "study/play/timeline.h"
+#include "study/program/operation.h"
+#include "study/program/step_operation.h"
 
 namespace c3sim::study {
+
+// What of an operation is told apart: of a product that is fused with a collective the two, which overlap.
+struct StepPart {
+  std::string name;
+  Kind kind;
+  Work work;
+  sim::Time start{0};  // on its GPUs
+  sim::Time end{0};
+  bool again = false;
+};
+std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span, const models::PlatformSpec& platform);
 
 // Times at peak rates. Of a collective, that of the busiest link.
 struct Limits {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/units.h"
-#include "study/step/pipeline.h"
+#include "study/program/pipeline.h"
 
 namespace c3sim::study {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "study/run/parallel.h"
+#include "study/play/parallel.h"
 #include "study/sweep/sweep_axis.h"
 #include "study/sweep/sweep_store.h"
 

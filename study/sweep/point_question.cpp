@@ -14,11 +14,11 @@
 #include "sim/config/nearest_name.h"
 #include "sim/overloaded.h"
 #include "study/ask/answers.h"
+#include "study/config_folders.h"
 #include "study/experiment/experiment_reader.h"
+#include "study/program/operators.h"
 #include "study/serve/serve.h"
 #include "study/step/step.h"
-#include "study/work/config_folders.h"
-#include "study/work/operators.h"
 
 namespace c3sim::study {
 

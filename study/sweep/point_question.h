@@ -13,9 +13,9 @@
 #include "sim/config/config.h"
 #include "study/ask/questions.h"
 #include "study/ask/words.h"
+#include "study/play/platform_file.h"
+#include "study/play/testbed.h"
 #include "study/report/results.h"
-#include "study/run/platform_file.h"
-#include "study/run/testbed.h"
 #include "study/sweep/sweep_axis.h"
 #include "study/uncertainty/ensemble.h"
 

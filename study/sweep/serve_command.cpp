@@ -12,10 +12,10 @@
 #include "study/ask/command.h"
 #include "study/ask/uncertainty.h"
 #include "study/ask/words.h"
+#include "study/config_folders.h"
 #include "study/serve/serve.h"
 #include "study/step/step.h"
 #include "study/sweep/serve_study.h"
-#include "study/work/config_folders.h"
 
 namespace c3sim::study {
 

@@ -7,7 +7,7 @@
 #include "sim/config/quantity_text.h"
 #include "study/ask/command.h"
 #include "study/experiment/experiment_reader.h"
-#include "study/run/digest.h"
+#include "study/play/digest.h"
 #include "study/sweep/distribution.h"
 #include "study/sweep/sweep_results.h"
 

@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "study/run/platform_file.h"
+#include "study/play/platform_file.h"
 #include "study/sweep/point_question.h"
 #include "study/sweep/sweep_axis.h"
 

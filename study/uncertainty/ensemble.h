@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "sim/config/choice.h"
+#include "study/play/parallel.h"
+#include "study/play/platform_file.h"
+#include "study/play/testbed.h"
 #include "study/report/statistics.h"
-#include "study/run/parallel.h"
-#include "study/run/platform_file.h"
-#include "study/run/testbed.h"
 #include "study/uncertainty/latin_hypercube.h"
 
 namespace c3sim::study {

@@ -5,7 +5,7 @@
 
 #include "models/platform/platform_spec.h"
 #include "sim/config/choice.h"
-#include "study/work/operation.h"
+#include "study/program/operation.h"
 
 namespace c3sim::study {
 

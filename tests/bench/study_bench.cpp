@@ -12,11 +12,11 @@
 #include "study/explain/slowdown.h"
 #include "study/sweep/distribution.h"
 #include "study/sweep/sweep_study.h"
-#include "study/tune/tuning.h"
 #include "study/uncertainty/ensemble.h"
 #include "tests/config_folders.h"
 #include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"
+#include "tune/tuning.h"
 
 using namespace c3sim;
 
@@ -190,13 +190,13 @@ BENCHMARK(resume)->Arg(1'000'000)->Unit(benchmark::kMillisecond)->Iterations(3);
 
 // Decisions tried per second.
 void tune_pairs(benchmark::State& state) {
-  study::TuningQuestion question;
+  tune::TuningQuestion question;
   for (const std::int64_t m : {2048, 4096, 8192, 16384}) {
     question.gemms.push_back({std::to_string(m), {m, 8192, 8192}});
   }
   question.collectives = {models::CollectiveKind::all_gather};
   question.sizes = {sim::Bytes(16777216.0), sim::Bytes(268435456.0)};
-  on_new_testbed(state, [&](study::Testbed& testbed) { return study::tune(testbed, question); });
+  on_new_testbed(state, [&](study::Testbed& testbed) { return tune::tune(testbed, question); });
   state.SetItemsProcessed(state.iterations() *
                           static_cast<std::int64_t>(question.gemms.size() * question.sizes.size()));
 }
@@ -206,14 +206,14 @@ BENCHMARK(tune_pairs)->Unit(benchmark::kMillisecond);
 void fit_tree(benchmark::State& state) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> share(0.0, 1.0);
-  study::TreeCases cases;
+  tune::TreeCases cases;
   for (int i = 0; i < 1000; ++i) {
     cases.features.push_back({1.0 + share(random), 1.0 + share(random), 1.0 + share(random)});
     std::vector<double>& costs = cases.costs.emplace_back();
     for (int j = 0; j < 30; ++j) costs.push_back(share(random));
     cases.groups.push_back(std::to_string(i));
   }
-  for (auto _ : state) benchmark::DoNotOptimize(study::fit_tree(cases));
+  for (auto _ : state) benchmark::DoNotOptimize(tune::fit_tree(cases));
 }
 BENCHMARK(fit_tree)->Unit(benchmark::kMillisecond);
 

@@ -4,7 +4,7 @@
 
 #include "calibrate/fit/step.h"
 #include "sim/config/csv_file.h"
-#include "study/run/platform_file.h"
+#include "study/play/platform_file.h"
 #include "tests/testing.h"
 
 namespace c3sim::calibrate {

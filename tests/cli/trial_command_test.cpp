@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "study/ask/trial.h"
-#include "study/run/platform_file.h"
+#include "study/play/platform_file.h"
 #include "tests/cli/run_cli.h"
 #include "tests/testing.h"
 

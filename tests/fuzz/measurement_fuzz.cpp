@@ -7,7 +7,7 @@
 
 #include "calibrate/fit_guard.h"
 #include "calibrate/readers/reader.h"
-#include "study/run/platform_file.h"
+#include "study/play/platform_file.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace c3sim;

@@ -1,8 +1,8 @@
 // The node that files of experiments and studies are read for.
 #pragma once
 
-#include "study/run/platform_file.h"
-#include "study/run/testbed.h"
+#include "study/play/platform_file.h"
+#include "study/play/testbed.h"
 
 inline const c3sim::study::Testbed& mi300x_testbed() {
   static const c3sim::study::Testbed mi300x(

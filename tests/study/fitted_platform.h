@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "study/run/platform_file.h"
+#include "study/play/platform_file.h"
 #include "tests/config_folders.h"
 
 namespace c3sim::study {

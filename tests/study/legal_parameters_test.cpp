@@ -9,7 +9,7 @@
 #include <map>
 #include <sstream>
 
-#include "study/run/parallel.h"
+#include "study/play/parallel.h"
 #include "study/sweep/point_question.h"
 #include "tests/config_folders.h"
 

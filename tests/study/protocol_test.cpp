@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "study/run/power_meter.h"
+#include "study/play/power_meter.h"
 #include "tests/models/model_fixture.h"
 #include "tests/study/seen_of_trial.h"
 #include "tests/study/test_platform.h"

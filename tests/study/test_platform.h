@@ -1,8 +1,8 @@
 // The platform that tests of studies run on, the one of the repository, and work for it.
 #pragma once
 
-#include "study/run/platform_file.h"
-#include "study/work/operation.h"
+#include "study/play/platform_file.h"
+#include "study/program/operation.h"
 #include "tests/config_folders.h"
 
 namespace c3sim::study {

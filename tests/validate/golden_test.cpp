@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "study/run/digest.h"
+#include "study/play/digest.h"
 #include "tests/testing.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"

@@ -4,9 +4,9 @@
 #include "calibrate/fit_guard.h"
 #include "calibrate/measurement_files.h"
 #include "sim/config/output_file.h"
+#include "study/config_folders.h"
 #include "study/report/page.h"
 #include "study/report/results_folder.h"
-#include "study/work/config_folders.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::validate {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "study/work/config_folders.h"
+#include "study/config_folders.h"
 
 namespace c3sim::validate {
 

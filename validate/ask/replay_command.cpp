@@ -7,9 +7,9 @@
 #include "calibrate/readers/screen.h"
 #include "calibrate/replay/replay_report.h"
 #include "study/ask/answers.h"
+#include "study/config_folders.h"
+#include "study/program/operation.h"
 #include "study/report/results_folder.h"
-#include "study/work/config_folders.h"
-#include "study/work/operation.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::validate {

@@ -7,9 +7,9 @@
 
 #include "calibrate/measurement_files.h"
 #include "study/ask/words.h"
-#include "study/tune/step_tuning.h"
-#include "study/tune/tuning.h"
-#include "study/work/config_folders.h"
+#include "study/config_folders.h"
+#include "tune/step_tuning.h"
+#include "tune/tuning.h"
 #include "validate/ask/commands.h"
 
 namespace c3sim::validate {
@@ -79,19 +79,19 @@ std::optional<study::Work> isolated_work(const study::Trial& trial, const models
 }
 
 // The pair that was run, as tuning knows it.
-std::optional<study::MeasuredChoice> measured_pair(const study::C3Trial& trial, sim::Time time,
-                                                   const models::PlatformSpec& platform) {
+std::optional<tune::MeasuredChoice> measured_pair(const study::C3Trial& trial, sim::Time time,
+                                                  const models::PlatformSpec& platform) {
   const study::Scenario& scenario = trial.scenario;
   if (scenario.delay > sim::Time::zero()) return {};
-  const study::Alternatives pairs = study::pair_alternatives(scenario.collective, platform);
+  const tune::Alternatives pairs = tune::pair_alternatives(scenario.collective, platform);
   const std::optional<std::size_t> alternative = pairs.of_trial(trial);
   if (!alternative) return {};
-  return study::MeasuredChoice{pairs.key(), {scenario.gemm, scenario.bytes}, pairs.all()[*alternative].name, time};
+  return tune::MeasuredChoice{pairs.key(), {scenario.gemm, scenario.bytes}, pairs.all()[*alternative].name, time};
 }
 
 struct Measured {
   Stretches stretches;
-  std::vector<study::MeasuredChoice> pairs;
+  std::vector<tune::MeasuredChoice> pairs;
   std::size_t used = 0, of = 0;
 
   // That such work took so many seconds alone. Of several measurements of one size the first counts.
@@ -133,8 +133,8 @@ Measured measured_of(const calibrate::MeasurementFiles& files, study::Testbed& t
   return measured;
 }
 
-study::TuningQuestion question_of(const study::Request& request, study::Arguments& arguments) {
-  study::TuningQuestion question;
+tune::TuningQuestion question_of(const study::Request& request, study::Arguments& arguments) {
+  tune::TuningQuestion question;
   const std::string& gemms = request.text("gemm");
   if (!gemms.empty()) {
     for (const std::string_view text : study::split(gemms, ',')) {
@@ -152,17 +152,17 @@ study::TuningQuestion question_of(const study::Request& request, study::Argument
   return question;
 }
 
-study::Results answer_on(study::Request& request, study::TuningQuestion question, study::Arguments& arguments,
+study::Results answer_on(study::Request& request, tune::TuningQuestion question, study::Arguments& arguments,
                          const study::Platform& platform, std::optional<sim::Config> config) {
   const std::vector<std::filesystem::path> measured_files = request.files("measured");
   const int jobs = request.jobs(arguments);
   arguments.check();
   study::Testbed plain(platform.spec);
   if (config) {
-    question = study::read_tuning_question(config->root(), plain);
+    question = tune::read_tuning_question(config->root(), plain);
     config->finish();
   } else {
-    std::vector<sim::Fault> faults = study::faults_of(question, plain);
+    std::vector<sim::Fault> faults = tune::faults_of(question, plain);
     for (sim::Fault& fault : faults) {
       if (fault.where == "gemms" || fault.where == "collectives") fault.where.pop_back();
     }
@@ -188,8 +188,7 @@ study::Results answer_on(study::Request& request, study::TuningQuestion question
   study::Testbed testbed(platform.spec, [&](const study::Work& work, const study::Company&) {
     return factor_of(measured.stretches, work);
   });
-  study::Results results =
-      study::tuning_results(study::tune(testbed, question, request.progress(), jobs), platform.spec);
+  study::Results results = tune::tuning_results(tune::tune(testbed, question, request.progress(), jobs), platform.spec);
   results.warnings = arguments.warnings();
   std::ranges::move(warnings, std::back_inserter(results.warnings));
   if (!measured_files.empty()) {
@@ -223,12 +222,12 @@ study::Results answer_step(study::Request& request) {
   const int jobs = request.jobs(arguments);
   arguments.check();
   const std::vector<study::ElementwiseOperator> operators = study::read_operators(study::config_folders());
-  const study::StepTuning tuning = study::tune({platform.spec, operators}, question, request.progress(), jobs);
+  const tune::StepTuning tuning = tune::tune({platform.spec, operators}, question, request.progress(), jobs);
   study::Given beside;
   for (const char* const option : {"model", "platform", "set"}) {
     if (request.says(option)) beside[option] = request.texts(option);
   }
-  return request.finish(platform, study::to_tables(tuning, question, platform, operators, beside));
+  return request.finish(platform, tune::to_tables(tuning, question, platform, operators, beside));
 }
 
 study::Results answer_tune(study::Request& request) {
@@ -247,7 +246,7 @@ study::Results answer_tune(study::Request& request) {
   }
   if (by_file) request.reads(named);
   for (const std::filesystem::path& file : request.files("measured")) request.reads(file);
-  study::TuningQuestion question = question_of(request, arguments);
+  tune::TuningQuestion question = question_of(request, arguments);
   arguments.check();
   if (!by_file) return answer_on(request, std::move(question), arguments, request.platform(arguments), {});
   sim::Config config = sim::Config::from_file(named);

@@ -118,9 +118,9 @@ extern "C" __global__ void make_chain(u32* chain, int bits, u32 spacing) {
 
 struct Load {
   const Word* from;
-  Word* to;    // null: read only
-  u64 words;   // of an array
-  u64 pause;   // cycles between two rounds of loads
+  Word* to;   // null: read only
+  u64 words;  // of an array
+  u64 pause;  // cycles between two rounds of loads
 };
 
 struct Outcome {
@@ -195,12 +195,12 @@ extern "C" __global__ void stay(Stay* log, u64 ticks) {
 }
 
 struct Hog {
-  u32 what;           // 0: stays, 1: arithmetic, 2: reads `from` again and again, 3: triads
-  const Word* from;   // two arrays, one behind the other
+  u32 what;          // 0: stays, 1: arithmetic, 2: reads `from` again and again, 3: triads
+  const Word* from;  // two arrays, one behind the other
   Word* to;
-  u64 words;          // of an array
-  const u32* stop;    // it ends once this is not 0 ...
-  u64 most_ticks;     // ... or after so long
+  u64 words;        // of an array
+  const u32* stop;  // it ends once this is not 0 ...
+  u64 most_ticks;   // ... or after so long
 };
 
 // Numbers whose products and sums depend on nothing but those before them, so that arithmetic never waits for memory.

@@ -9,7 +9,7 @@
 
 #include "calibrate/calibration.h"
 #include "calibrate/fit/platform_text.h"
-#include "study/run/testbed.h"
+#include "study/play/testbed.h"
 #include "tests/calibrate/shipped_files.h"
 #include "tests/config_folders.h"
 

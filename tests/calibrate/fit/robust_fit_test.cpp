@@ -4,7 +4,7 @@
 
 #include "calibrate/fit/step_residuals.h"
 #include "calibrate/fit/task.h"
-#include "study/run/platform_file.h"
+#include "study/play/platform_file.h"
 #include "tests/config_fault.h"
 #include "tests/config_folders.h"
 #include "tests/testing.h"

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "calibrate/readers/log_reading.h"
-#include "study/work/operation.h"
+#include "study/program/operation.h"
 
 namespace c3sim::calibrate {
 

@@ -14,7 +14,7 @@
 #include "calibrate/readers/screen.h"
 #include "calibrate/readers/trial_fields.h"
 #include "calibrate/replay/replay_report.h"
-#include "study/run/platform_file.h"
+#include "study/play/platform_file.h"
 #include "tests/calibrate/readers/log_sample.h"
 #include "tests/calibrate/readers/read_table.h"
 #include "tests/calibrate/readers/reading_words.h"

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "study/run/timeline.h"
+#include "study/play/timeline.h"
 #include "tests/calibrate/readers/kineto_trace.h"
 
 namespace c3sim::calibrate {

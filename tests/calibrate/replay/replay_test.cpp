@@ -7,7 +7,7 @@
 
 #include "calibrate/replay/replay_report.h"
 #include "sim/config/measurement_text.h"
-#include "study/run/platform_file.h"
+#include "study/play/platform_file.h"
 #include "tests/calibrate/readers/kineto_trace.h"
 #include "tests/config_folders.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "sim/config/quantity_text.h"
-#include "study/ask/figure.h"
 #include "study/ask/trial.h"
+#include "study/report/figure.h"
 #include "tests/study/random_trial.h"
 #include "tests/testing.h"
 

@@ -1,6 +1,6 @@
 #include "study/c3/strategy.h"
 
-#include "study/work/scenario.h"
+#include "study/program/scenario.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
 

@@ -125,7 +125,7 @@ Results example_results() {
   return {"mi300x", {{"results", "Title", answer}, {"raw", "", raw, false}}, {"beware"}, {}};
 }
 
-std::string written(const Results& results, Format format) {
+std::string written_as(const Results& results, Format format) {
   std::ostringstream out;
   write(results, format, out);
   return out.str();
@@ -134,31 +134,31 @@ std::string written(const Results& results, Format format) {
 TEST(Results, TextAndMarkdownShowTitlesOnlyTablesToBeReadAndTheWarnings) {
   Results results = example_results();
   results.title = "A|B";
-  EXPECT_THAT(written(results, Format::table), AllOf(HasSubstr("Title\ntime [us]\n"), Not(HasSubstr("detail"))));
-  EXPECT_EQ(written(results, Format::markdown),
+  EXPECT_THAT(written_as(results, Format::table), AllOf(HasSubstr("Title\ntime [us]\n"), Not(HasSubstr("detail"))));
+  EXPECT_EQ(written_as(results, Format::markdown),
             "# A\\|B\n\n## Title\n\n| time, us |\n| --- |\n| 1.50 |\n\n- warning: beware\n");
 }
 
 TEST(Results, CsvIsTheFirstTableAndABlockForEachOtherThatDoesNotSumItUp) {
   Results results = example_results();
-  EXPECT_EQ(written(results, Format::csv), "time_us\n1.5\n\n# raw\ndetail\nx\n");
+  EXPECT_EQ(written_as(results, Format::csv), "time_us\n1.5\n\n# raw\ndetail\nx\n");
   results.tables[1].title = "Raw\nthings";
   results.notes = {"All is well."};
-  EXPECT_EQ(written(results, Format::csv), "time_us\n1.5\n\n# raw: Raw things\ndetail\nx\n\n# All is well.\n");
+  EXPECT_EQ(written_as(results, Format::csv), "time_us\n1.5\n\n# raw: Raw things\ndetail\nx\n\n# All is well.\n");
   results.tables[1].sums_up = true;
-  EXPECT_EQ(written(results, Format::csv), "time_us\n1.5\n\n# All is well.\n");
-  EXPECT_THAT(written(results, Format::json), HasSubstr("detail"));
+  EXPECT_EQ(written_as(results, Format::csv), "time_us\n1.5\n\n# All is well.\n");
+  EXPECT_THAT(written_as(results, Format::json), HasSubstr("detail"));
 }
 
 TEST(Results, JsonHasThePlatformEveryTableAndTheWarnings) {
   Results results = example_results();
-  const auto json = nlohmann::json::parse(written(results, Format::json));
+  const auto json = nlohmann::json::parse(written_as(results, Format::json));
   EXPECT_EQ(json["platform"], "mi300x");
   EXPECT_EQ(json["results"][0]["time_us"], 1.5);
   EXPECT_EQ(json["raw"][0]["detail"], "x");
   EXPECT_EQ(json["warnings"][0], "beware");
   results.platform = "\xff";  // no UTF-8
-  EXPECT_TRUE(nlohmann::json::accept(written(results, Format::json)));
+  EXPECT_TRUE(nlohmann::json::accept(written_as(results, Format::json)));
 }
 
 namespace fs = std::filesystem;
@@ -192,7 +192,7 @@ TEST_F(ResultsFolder, GetsOneCsvPerTableTheJsonMarkdownAndThePageAndNothingElse)
   save_by("c3sim copy", example_results());
   EXPECT_EQ(text("results.csv"), "time_us\n1.5\n");
   EXPECT_EQ(text("raw.csv"), "detail\nx\n");
-  EXPECT_EQ(text("report.md"), written(example_results(), Format::markdown) + "\nAsked of c3sim 9.9: c3sim copy\n");
+  EXPECT_EQ(text("report.md"), written_as(example_results(), Format::markdown) + "\nAsked of c3sim 9.9: c3sim copy\n");
   Page page = results_page(example_results());
   page.version = "9.9";
   page.command = "c3sim copy";
@@ -208,7 +208,7 @@ TEST_F(ResultsFolder, HasAJsonThatAlsoSaysWhatMadeItAndWhatWasWritten) {
   EXPECT_EQ(json["files"],
             nlohmann::ordered_json({"results.json", "results.csv", "raw.csv", "report.md", "page.html"}));
   for (const char* const key : {"c3sim", "command", "files", "sha256"}) json.erase(key);
-  EXPECT_EQ(json_text(json), written(example_results(), Format::json));
+  EXPECT_EQ(json_text(json), written_as(example_results(), Format::json));
 }
 
 TEST_F(ResultsFolder, GetsAnotherAnswerOfTheSameCommandInsteadOfTheFilesOfTheLastAndOfNoOthers) {

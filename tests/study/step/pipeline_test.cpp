@@ -1,9 +1,9 @@
 // Steps whose layers are shared out to stages: turns, and what follows from few of them.
-#include "study/step/pipeline.h"
+#include "study/program/pipeline.h"
 
 #include <fmt/format.h>
 
-#include "study/run/power_meter.h"
+#include "study/play/power_meter.h"
 #include "study/step/step_graph.h"
 #include "tests/study/step/step_questions.h"
 #include "tests/testing.h"

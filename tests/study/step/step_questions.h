@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "study/ask/words.h"
+#include "study/program/operators.h"
 #include "study/step/step.h"
-#include "study/work/operators.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {

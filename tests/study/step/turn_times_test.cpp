@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "study/step/pipeline.h"
+#include "study/program/pipeline.h"
 
 namespace c3sim::study {
 namespace {

@@ -1,0 +1,588 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <boost/algorithm/string/case_conv.hpp>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "sim/config/config_error.h"
+#include "sim/config/expression.h"
+#include "sim/config/files_read.h"
+#include "sim/config/measurement_text.h"
+#include "sim/config/nearest_name.h"
+#include "study/network/model_spec.h"
+#include "study/network/quantization_config.h"
+
+namespace c3sim::study {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The names of keys that a value mentions, as "$(4 * n_embd)" mentions n_embd.
+std::set<std::string> names_in(const Json& told) {
+  std::set<std::string> names;
+  std::string name;
+  const std::string text = told.dump() + ' ';
+  for (const char letter : text) {
+    if (std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_') {
+      name += letter;
+    } else if (!name.empty()) {
+      if (std::isdigit(static_cast<unsigned char>(name.front())) == 0) names.insert(name);
+      name.clear();
+    }
+  }
+  return names;
+}
+
+// The object of a text. A key that it has twice would be read as one of the two.
+Json parse(std::string_view text, const std::string& file) {
+  std::vector<sim::Fault> faults;
+  std::set<std::string> keys;
+  const auto look = [&](int depth, Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::key && depth == 1 && !keys.insert(parsed.get<std::string>()).second) {
+      faults.push_back({file, parsed.get<std::string>().substr(0, shown_of_json), "is there twice"});
+    }
+    return true;
+  };
+  Json object;
+  try {
+    object = Json::parse(text, look);
+  } catch (const Json::parse_error& error) {
+    const std::string_view before = text.substr(0, std::min(text.size(), std::max<std::size_t>(error.byte, 1) - 1));
+    const std::size_t line_start = before.rfind('\n') == std::string_view::npos ? 0 : before.rfind('\n') + 1;
+    throw sim::ConfigError(
+        {{fmt::format("{}:{}:{}", file, std::ranges::count(before, '\n') + 1, before.size() - line_start + 1), "",
+          "is no JSON from here on: a config.json is accepted"}});
+  }
+  if (!object.is_object()) throw sim::ConfigError({{file, "", "is no JSON object: a config.json is accepted"}});
+  if (!faults.empty()) throw sim::ConfigError(std::move(faults));
+  return object;
+}
+
+// configs/architectures.json.
+class Architectures {
+ public:
+  explicit Architectures(std::span<const std::filesystem::path> config_folders) {
+    const std::optional<std::filesystem::path> file = sim::first_file(config_folders, "architectures.json");
+    if (!file) {
+      throw sim::ConfigError({{"configs/architectures.json", "", "is missing, which says how a config.json is read"}});
+    }
+    table_ = parse(sim::read_measurement_text(*file), file->string());
+  }
+
+  std::vector<std::string> types() const {
+    std::vector<std::string> types;
+    for (const Json& one : table_.at("architectures")) types.push_back(one.at("type").get<std::string>());
+    return types;
+  }
+  // With all that those it is like have; null where there is none of that type.
+  Json of(const std::string& type) const {
+    for (const Json& one : table_.at("architectures")) {
+      if (one.at("type") != type) continue;
+      if (!one.contains("like")) return one;
+      Json whole = of(one.at("like").get<std::string>());
+      Json ignores = whole.value("ignores", Json::array());
+      whole.merge_patch(one);
+      for (const Json& key : one.value("ignores", Json::array())) ignores.push_back(key);
+      whole["ignores"] = ignores;
+      return whole;
+    }
+    return nullptr;
+  }
+  bool ignores_everywhere(const std::string& key) const { return has(table_.at("ignores"), key); }
+  bool ignores_somewhere(const std::string& key) const {
+    if (has(table_.at("warns"), key)) return true;
+    return std::ranges::any_of(table_.at("architectures"),
+                               [&](const Json& one) { return has(one.value("ignores", Json::array()), key); });
+  }
+  static bool has(const Json& list, const std::string& key) { return std::ranges::find(list, Json(key)) != list.end(); }
+  // The type that a class of the object is named after and whose name goes on where that of the object ends: a
+  // MiniMaxM2ForCausalLM that calls itself minimax is a minimax_m2. Empty where there is none.
+  std::string of_class(const Json& object, const std::string& said) const {
+    const Json classes = object.value("architectures", Json::array());
+    if (!classes.is_array()) return "";
+    for (const Json& one : classes) {
+      if (!one.is_string()) continue;
+      const std::string name = boost::to_lower_copy(one.get<std::string>());
+      for (const std::string& type : types()) {
+        std::string bare = type;
+        std::erase(bare, '_');
+        if (!said.empty() && type.starts_with(said) && name.starts_with(bare + "for")) return type;
+      }
+    }
+    return "";
+  }
+  // The type most of whose keys the object has, of those that have experts as it does and all of whose extents it
+  // says. Without experts that is the plainest, the first of the table, unless another one has two keys more. Empty
+  // where none fits.
+  std::string nearest(const Json& object) const {
+    if (object.value("is_encoder_decoder", Json()) == true) return "";
+    bool has_experts = false;
+    for (const auto& [key, value] : object.items()) {
+      const bool counts = key.find("experts") != std::string::npos && value.is_number();
+      has_experts = has_experts || (counts && value.get<double>() > 0.0);
+    }
+    std::vector<std::pair<int, std::string>> fitting;
+    for (const std::string& type : types()) {
+      const Json architecture = of(type);
+      if (experts_of(architecture).is_null() == has_experts || !says_extents(object, architecture)) continue;
+      const std::set<std::string> names = names_in(architecture);
+      int known = 0;
+      for (const auto& [key, value] : object.items()) {
+        if (key == "model_type" || key == "architectures" || ignores_everywhere(key)) continue;
+        known += names.contains(key) ? 1 : -1;
+      }
+      fitting.emplace_back(known, type);
+    }
+    if (fitting.empty()) return "";
+    std::pair<int, std::string> best = fitting.front();
+    for (const auto& [known, type] : fitting) {
+      const int ahead = known - best.first;
+      if (ahead > 1 || (has_experts && ahead > 0)) best = {known, type};
+    }
+    return best.first > 0 ? best.second : "";
+  }
+
+ private:
+  // What is told of the number of experts, of all layers or of some; null where there are none.
+  static Json experts_of(const Json& architecture) {
+    const Json network = architecture.value("network", Json::object());
+    if (network.contains("experts")) return network["experts"];
+    const Json variants = architecture.value("variants", Json::array());
+    for (const Json& one : variants) {
+      if (one.contains("experts") && one["experts"].is_string()) return one["experts"];
+    }
+    return nullptr;
+  }
+  // Whether the object has each of the keys without which nothing can be read, or has what one of them follows from.
+  static bool says_extents(const Json& object, const Json& architecture) {
+    const Json network = architecture.value("network", Json::object());
+    const Json defaults = architecture.value("defaults", Json::object());
+    std::set<std::string> due = names_in(experts_of(architecture));
+    due.erase("null");
+    for (const char* const field : {"layers", "hidden", "heads", "ffn", "vocabulary"}) {
+      due.merge(names_in(network.value(std::string(field), Json::object())));
+    }
+    return std::ranges::all_of(due, [&](const std::string& key) {
+      return !object.value(key, Json()).is_null() || defaults.value(key, Json()).is_string();
+    });
+  }
+
+  Json table_;
+};
+
+// The object, read as an architecture has it: a source of values for read_network(). What is wrong is gathered.
+class ConfigJson {
+ public:
+  ConfigJson(Json object, const Json& architecture, std::string file)
+      : object_(std::move(object)),
+        network_(architecture.value("network", Json::object())),
+        defaults_(architecture.value("defaults", Json::object())),
+        nulls_(architecture.value("nulls", Json::array())),
+        file_(std::move(file)) {}
+
+  // Takes keys out of the object, which is then as if it had never had them. Those that say how large the model is are
+  // due.
+  void leave_out(std::span<const std::string> ignores, const Json& variants) {
+    const std::set<std::string> due = keys_of_extents(variants);
+    for (const std::string& key : ignores) {
+      const auto found = object_.find(key);
+      if (found == object_.end()) continue;
+      if (due.contains(key)) {
+        fault(key, "says what the model is and cannot be left out: --ignore is of keys that are optional or not known");
+        continue;
+      }
+      remark(key, fmt::format("{} is ignored, as --ignore says", in_short(*found)));
+      object_.erase(key);
+    }
+  }
+
+  std::int64_t integer(std::string_view field, std::int64_t least, std::int64_t most,
+                       std::optional<std::int64_t> fallback) {
+    return integer_of(network_.value(std::string(field), Json()), field, least, most, fallback);
+  }
+  std::int64_t integer_of(const Json& told, std::string_view field, std::int64_t least, std::int64_t most,
+                          std::optional<std::int64_t> fallback) {
+    const auto [key, value] = resolve(told);
+    if (value.is_null()) {
+      if (!fallback) fault(key.empty() ? field : key, "is missing");
+      return fallback.value_or(least);
+    }
+    const bool is_whole = value.is_number() && value.get<double>() == std::floor(value.get<double>());
+    if (is_whole && static_cast<double>(least) <= value.get<double>() &&
+        value.get<double>() <= static_cast<double>(most)) {
+      return value.get<std::int64_t>();
+    }
+    fault(key, fmt::format("{} is not accepted: a whole number from {} to {} is", in_short(value),
+                           std::max<std::int64_t>(1, least), most));
+    return least;
+  }
+  double number(std::string_view field, double least, double most, double fallback) {
+    const auto [key, value] = resolve(network_.value(std::string(field), Json()));
+    if (value.is_null()) return fallback;
+    if (value.is_number() && least <= value.get<double>() && value.get<double>() <= most) return value.get<double>();
+    fault(key, fmt::format("{} is not accepted: a number from {} to {} is", in_short(value), least, most));
+    return fallback;
+  }
+  // What is told by a number is so unless it is zero.
+  bool flag(std::string_view field, bool fallback) {
+    const auto [key, value] = resolve(network_.value(std::string(field), Json()));
+    if (value.is_null()) return fallback;
+    if (value.is_boolean()) return value.get<bool>();
+    if (value.is_number()) return value.get<double>() != 0.0;
+    fault(key, fmt::format("{} is not accepted: true or false is", in_short(value)));
+    return fallback;
+  }
+  template <class T>
+  T choice(std::string_view field, const std::vector<sim::Choice<T>>& choices, T fallback) {
+    const Json told = network_.value(std::string(field), Json());
+    if (told.is_null()) return fallback;
+    std::string name = told.is_string() ? told.get<std::string>() : "";
+    if (told.is_object()) {
+      const std::string key = told.at("key").get<std::string>();
+      const Json value = of_key(key);
+      if (value.is_null()) return fallback;
+      const std::string said = value.is_string() ? value.get<std::string>() : value.dump();
+      if (said == "key" || !told.contains(said)) {
+        Json accepted = told;
+        accepted.erase("key");
+        std::vector<std::string> values;
+        for (const auto& [one, meaning] : accepted.items()) values.push_back(one);
+        fault(key, fmt::format("'{}' is not accepted: {} is", said.substr(0, shown_of_json), fmt::join(values, ", ")));
+        return fallback;
+      }
+      name = told.at(said).get<std::string>();
+      if (name == "gelu" && said != name)
+        remark(key, fmt::format("'{}' is taken for gelu, which moves as many bytes", said));
+    }
+    const auto found = std::ranges::find(choices, name, &sim::Choice<T>::first);
+    return found == choices.end() ? fallback : found->second;
+  }
+
+  // Layers that have something else, by a list of them as an architecture has it.
+  std::vector<LayerVariant> variants(const Json& told, const ModelSpec& model) {
+    std::vector<LayerVariant> variants;
+    for (const Json& one : told) {
+      LayerVariant variant;
+      variant.name = one.at("name").get<std::string>();
+      const Json types = one.contains("layer_types") ? of_key("layer_types") : Json();
+      if (types.is_array()) {
+        for (std::size_t layer = 0; layer < types.size(); ++layer) {
+          if (types[layer] == one["layer_types"]) variant.layers.push_back(static_cast<std::int64_t>(layer));
+        }
+        resolve(one.value("every", Json()));  // which is known, and says the same
+      } else {
+        const auto pattern = [&](const char* key, std::int64_t least) {
+          return one.contains(key) ? integer_of(one[key], key, least, most_layers, 0) : 0;
+        };
+        variant.layers = layers_of_pattern(model.layers, pattern("first", 0), pattern("every", 1));
+      }
+      for (const Extent& extent : extents()) {
+        if (extent.varies == nullptr || !one.contains(std::string(extent.key))) continue;
+        variant.*extent.varies = integer_of(one[std::string(extent.key)], extent.key, 0, extent.most, 0);
+      }
+      variants.push_back(std::move(variant));
+    }
+    return variants;
+  }
+
+  // Of keys that, where they are there, must say one of these and nothing else.
+  void require(const Json& only) {
+    for (const auto& [key, accepted] : only.items()) {
+      const Json value = of_key(key);
+      if (value.is_null()) continue;
+      const Json same = accepted.is_array() ? accepted : Json::array({resolve(accepted).second});
+      if (std::ranges::find(same, value) != same.end()) continue;
+      fault(key, fmt::format("{} changes what is computed: {} is accepted", in_short(value), in_short(same.front())));
+    }
+  }
+  // Of classes of models: each is named after the type, or as the architecture has it.
+  void check_architectures(std::string type, const std::string& named) {
+    if (!named.empty()) type = named;
+    std::erase(type, '_');
+    // A part of text may have a class of its family's name: a gemma3_text is a Gemma3ForCausalLM.
+    const std::string family = type.ends_with("text") ? type.substr(0, type.size() - 4) : type;
+    const Json said = of_key("architectures");
+    if (!said.is_array()) return;
+    for (const Json& one : said) {
+      std::string name = one.is_string() ? one.get<std::string>() : one.dump();
+      name = name.substr(0, shown_of_json);
+      const std::string lower = boost::to_lower_copy(name);
+      if (lower.starts_with(type) || lower.starts_with(family + "for")) continue;
+      fault("architectures", fmt::format("'{}' is no {}, which model_type says", name, type));
+    }
+  }
+  void fault(std::string_view key, std::string what) { faults_.push_back({file_, std::string(key), std::move(what)}); }
+  void remark(std::string_view key, const std::string& what) {
+    remarks_.push_back(fmt::format("{}: {}: {}", file_, key, what));
+  }
+  // The key that a network file's is read from.
+  std::string key_of(const std::string& field) { return resolve(network_.value(field, Json())).first; }
+  // What it says, or what its absence stands for, as null does but where that means none.
+  Json of_key(const std::string& key) {
+    read_.push_back(key);
+    const auto found = object_.find(key);
+    if (found != object_.end() && (!found->is_null() || Architectures::has(nulls_, key))) return *found;
+    return resolve(defaults_.value(key, Json())).second;
+  }
+  bool says(const std::string& key) const {
+    const auto found = object_.find(key);
+    return found != object_.end() && !found->is_null();
+  }
+
+  bool is_read(const std::string& key) const { return std::ranges::find(read_, key) != read_.end(); }
+  // A key that nobody reads and that tells nothing of what is computed.
+  void pass_over(const std::string& key) {
+    if (!says(key) || is_read(key)) return;
+    remark(key, in_short(of_key(key)) + " is ignored: it changes nothing here");
+  }
+  // A key that nobody reads, where it is there: it must say what is computed anyway.
+  void require_unread(const std::string& key, const Json& same) {
+    if (says(key) && !is_read(key)) require(Json::object({{key, Json::array({same})}}));
+  }
+
+  // Throws where anything was found, keys among it that nobody read and that change what is computed, for all that is
+  // known: those that are switched off do not, nor do those that tell nothing of another architecture.
+  std::vector<std::string> finish(const Json& own, const Architectures& all) {
+    for (const auto& [key, value] : object_.items()) {
+      if (is_read(key) || all.ignores_everywhere(key) || Architectures::has(own, key)) continue;
+      const bool is_off = value.is_null() || value == false || value == 0 || value == 0.0 || value == "" ||
+                          ((value.is_array() || value.is_object()) && value.empty());
+      // Factors of the sums behind attention and behind the feed-forward half, as MiniMax has them.
+      const bool is_factor = key.starts_with("layernorm_") && (key.ends_with("_alpha") || key.ends_with("_beta"));
+      if (is_off || is_factor || all.ignores_somewhere(key)) {
+        remark(key, fmt::format("{} is ignored: {}", in_short(value),
+                                is_off ? "it is not known, and switched off" : "it changes nothing here"));
+      } else {
+        fault(key, "is not known" + sim::name_hint(key, read_) + "; where it changes nothing, --ignore " + key +
+                       " is accepted");
+      }
+    }
+    if (!faults_.empty()) throw sim::ConfigError(faults_);
+    return std::move(remarks_);
+  }
+
+ private:
+  // The keys that extents are told by, but that of the window, and the pattern of layers that have other extents.
+  std::set<std::string> keys_of_extents(const Json& variants) const {
+    std::set<std::string> names{"model_type"};
+    for (const Extent& extent : extents()) {
+      const std::string field(extent.key);
+      if (field != "window") names.merge(names_in(network_.value(field, Json::object())));
+    }
+    for (const Json& one : variants) {
+      std::set<std::string> own;
+      bool is_of_windows = true;
+      for (const auto& [key, told] : one.items()) {
+        if (key == "name" || key == "layer_types" || key == "window") continue;
+        is_of_windows = is_of_windows && (key == "first" || key == "every");
+        own.merge(names_in(told));
+      }
+      if (!is_of_windows) names.merge(own);
+    }
+    return names;
+  }
+
+  // What is told of a field: a value, "$(key)" or "$(arithmetic of keys)". With the key, of arithmetic the first.
+  std::pair<std::string, Json> resolve(const Json& told) {
+    if (!told.is_string() || !sim::has_expression(told.get<std::string>())) return {"", told};
+    const std::string text = told.get<std::string>();
+    const std::string inner = text.substr(2, text.size() - 3);
+    const bool is_key = inner.find_first_of(" +-*/(") == std::string::npos;
+    if (is_key) return {inner, of_key(inner)};
+    std::string first;
+    const std::string value = sim::replaced(text, [&](std::string_view name) -> sim::NamedValue {
+      if (first.empty()) first = name;
+      const Json said = of_key(std::string(name));
+      if (said.is_null()) return sim::Amount{0.0};
+      if (said.is_boolean()) return sim::Amount{said.get<bool>() ? 1.0 : 0.0};
+      if (said.is_number()) return sim::Amount{said.get<double>()};
+      fault(name, in_short(said) + " is not accepted: a whole number is");
+      return sim::Amount{0.0};
+    });
+    return {first, Json::parse(value, nullptr, false)};
+  }
+
+  Json object_;
+  const Json network_;
+  const Json defaults_;
+  const Json nulls_;
+  std::string file_;
+  std::vector<std::string> read_;
+  std::vector<sim::Fault> faults_;
+  std::vector<std::string> remarks_;
+};
+
+// What the file says of how weights and cache are quantized.
+void take_quantization(ConfigJson& keys, ReadModel& read) {
+  constexpr auto key = "quantization_config";
+  const Json said = keys.of_key(key);
+  if (said.is_null()) return;
+  const QuantizationConfig quantization = read_quantization(said);
+  read.products = quantization.products;
+  read.formats = quantization.formats;
+  for (const std::string& fault : quantization.faults) keys.fault(key, fault);
+  for (const std::string& remark : quantization.remarks) keys.remark(key, remark);
+}
+
+std::int64_t window_of(const ModelSpec& model, std::int64_t layer) {
+  std::int64_t window = model.window;
+  for (const LayerVariant& variant : model.variants) {
+    if (variant.window && std::ranges::binary_search(variant.layers, layer)) window = *variant.window;
+  }
+  return window;
+}
+
+// A list of what each layer sees must be of as many layers, of kinds that are known, and what is computed for each.
+void check_layer_types(ConfigJson& keys, const ModelSpec& model) {
+  constexpr auto key = "layer_types";
+  if (!keys.says(key)) return;
+  const Json said = keys.of_key(key);
+  if (!said.is_array()) {
+    keys.fault(key, in_short(said) + " is not accepted: a list with a kind for each layer is");
+    return;
+  }
+  bool is_right = said.size() == static_cast<std::size_t>(model.layers);
+  if (!is_right) {
+    keys.fault(key, fmt::format("{} kinds are not those of {} layers: a list with one for each layer is accepted",
+                                said.size(), model.layers));
+  }
+  const std::vector<std::string> known{"full_attention", "sliding_attention", "chunked_attention"};
+  std::set<std::string> kinds;
+  for (const Json& one : said) kinds.insert(one.is_string() ? one.get<std::string>() : one.dump());
+  for (const std::string& kind : kinds) {
+    if (std::ranges::find(known, kind) != known.end()) continue;
+    is_right = false;
+    if (kind == "linear_attention") {
+      keys.fault(key, "'linear_attention' is not accepted, of which there is no model: " +
+                          fmt::format("{} are", fmt::join(known, ", ")));
+    } else {
+      keys.fault(key, fmt::format("'{}' is not known{}", kind.substr(0, shown_of_json), sim::name_hint(kind, known)));
+    }
+  }
+  for (std::int64_t layer = 0; is_right && layer < model.layers; ++layer) {
+    const Json& kind = said[static_cast<std::size_t>(layer)];
+    const std::int64_t window = window_of(model, layer);
+    if ((kind == "full_attention") == (window == 0)) continue;
+    is_right = false;
+    keys.fault(
+        key, fmt::format("{} of layer {} is not what is computed, {}: where that is meant, --ignore {} is "
+                         "accepted",
+                         in_short(kind), layer,
+                         window == 0 ? "attention to all tokens" : fmt::format("a window of {} tokens", window), key));
+  }
+}
+
+// Keys that any architecture may have beside its own. They are accepted where they say what is computed anyway.
+void check_common_keys(ConfigJson& keys, const ModelSpec& model) {
+  check_layer_types(keys, model);
+  keys.require_unread("use_qk_norm", model.query_norm != QueryNorm::none);
+  if (keys.says("sliding_window_size")) keys.require_unread("sliding_window_size", keys.of_key("sliding_window"));
+  // MiniMax has these of dense layers and of shared experts; where each layer has experts, the first is of none.
+  const std::vector<LayerKind> kinds = model.kinds(model.layers);
+  if (std::ranges::all_of(kinds, [](const LayerKind& kind) { return kind.model.experts > 0; })) {
+    keys.pass_over("mlp_intermediate_size");
+    keys.pass_over("shared_moe_mode");
+  }
+  struct Due {
+    std::string key;
+    Json value;
+    std::string otherwise;  // what is said of another value
+  };
+  for (const Due& due :
+       {Due{"attn_type_list", std::vector<int>(static_cast<std::size_t>(model.layers), 1),
+            fmt::format("changes what is computed: a 1 for each of {} layers is accepted, and 0 is linear attention, "
+                        "of which there is no model",
+                        model.layers)},
+        Due{"shared_expert_intermediate_size", 0,
+            "changes what is computed: 0 is accepted, as this architecture has no experts that all tokens use; where "
+            "it changes nothing, --ignore shared_expert_intermediate_size is accepted"},
+        Due{"is_encoder_decoder", false, "is not accepted, of which there is no model: false is"}}) {
+    if (!keys.says(due.key) || keys.is_read(due.key)) continue;
+    const Json said = keys.of_key(due.key);
+    if (said != due.value) keys.fault(due.key, in_short(said) + " " + due.otherwise);
+  }
+}
+
+// What to do where an architecture is not known.
+std::string advice(const Architectures& all, const Json& object) {
+  const std::string nearest = all.nearest(object);
+  if (nearest.empty()) return "";
+  return fmt::format("; by its keys it is nearest to {}: --like {} reads it so", nearest, nearest);
+}
+
+sim::ConfigError unknown_type(const Architectures& all, const Json& object, const std::string& file,
+                              const std::string& said, const std::string& like) {
+  if (like.empty()) {
+    return sim::ConfigError({{file, "model_type",
+                              fmt::format("'{}' is not known{}{}", said.substr(0, shown_of_json),
+                                          sim::name_hint(said, all.types()), advice(all, object))}});
+  }
+  const bool needs_none = !all.of(said).is_null();
+  const std::string rest = needs_none
+                               ? fmt::format("; '{}', the model_type of {}, is known and needs no --like", said, file)
+                               : advice(all, object);
+  return sim::ConfigError({{"--like", "",
+                            fmt::format("'{}' is not known{}: {} are accepted{}", like.substr(0, shown_of_json),
+                                        sim::nearest_hint(like, all.types()), fmt::join(all.types(), ", "), rest)}});
+}
+
+}  // namespace
+
+ReadModel read_hugging_face(std::string_view text, const std::string& file,
+                            std::span<const std::filesystem::path> config_folders, std::span<const std::string> ignores,
+                            const std::string& like) {
+  const Architectures all(config_folders);
+  Json object = parse(text, file);
+  std::vector<std::string> left_out;
+  // Of models of several kinds of input, the one of text.
+  if (const auto part = object.find("text_config"); part != object.end() && part->is_object()) {
+    Json inner = *part;
+    for (const char* const outer : {"quantization_config", "tie_word_embeddings", "is_encoder_decoder"}) {
+      if (object.contains(outer) && !inner.contains(outer)) inner[outer] = object[outer];
+    }
+    left_out.push_back(file + ": text_config: only this part is read: what other inputs than text need is left out");
+    object = std::move(inner);
+  }
+  const Json said = object.value("model_type", Json());
+  if (!said.is_string() && like.empty()) throw sim::ConfigError({{file, "model_type", "is missing"}});
+  const std::string own = said.is_string() ? said.get<std::string>() : "";
+  std::string type = like.empty() ? own : like;
+  if (const std::string named = all.of_class(object, own); like.empty() && all.of(own).is_null() && !named.empty()) {
+    left_out.push_back(fmt::format("{}: model_type: '{}' is read as {}, as architectures says", file, own, named));
+    type = named;
+  }
+  const Json architecture = all.of(type);
+  if (architecture.is_null()) throw unknown_type(all, object, file, own, like);
+  ConfigJson keys(object, architecture, file);
+  const Json variants = architecture.value("variants", Json::array());
+  keys.leave_out(ignores, variants);
+  keys.of_key("model_type");
+  ReadModel read{read_network(keys)};
+  read.model.name = type;
+  read.model.variants = keys.variants(variants, read.model);
+  take_quantization(keys, read);
+  if (like.empty()) keys.check_architectures(type, architecture.value("class", ""));
+  keys.of_key("architectures");
+  keys.require(architecture.value("only", Json::object()));
+  for (const sim::Fault& one : contradictions(read.model, keys.says(keys.key_of("head_dim")))) {
+    const std::string its_own = keys.key_of(one.where);
+    const std::string& key = its_own.empty() ? one.where : its_own;
+    const bool is_optional = one.where == "window" && keys.says(key);
+    keys.fault(key, one.what + (is_optional ? "; --ignore " + key + " reads the file as if it were not there" : ""));
+  }
+  check_common_keys(keys, read.model);
+  read.ignored = keys.finish(architecture.value("ignores", Json::array()), all);
+  read.ignored.insert(read.ignored.begin(), left_out.begin(), left_out.end());
+  return read;
+}
+
+}  // namespace c3sim::study

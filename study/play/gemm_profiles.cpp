@@ -1,0 +1,127 @@
+#include "study/play/gemm_profiles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "models/kernels/gemm.h"
+#include "models/kernels/gemm_plan.h"
+#include "models/node.h"
+#include "models/platform/limits.h"
+#include "sim/simulator.h"
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr sim::Limits<sim::Bytes> traffic{sim::Bytes(1.0), sim::Bytes(1e18)};
+constexpr sim::Limits<sim::Time> kernel_time{sim::Time(1), std::chrono::hours(1)};
+
+sim::Task<> run_alone(models::Node& node, models::GemmShape shape, sim::Time& end) {
+  co_await models::run_kernel(node, 0, models::gemm_kernel(node.spec().gpu, shape));
+  end = node.simulator().now();
+}
+
+// Of the kernel, without the host's launch.
+sim::Time time_alone(const models::PlatformSpec& platform, const models::GemmShape& shape) {
+  sim::Simulator simulator;
+  models::Node node(simulator, platform, models::Symmetry::all_alike);
+  sim::Time end{0};
+  simulator.spawn("profiled gemm", run_alone(node, shape, end));
+  simulator.run();
+  return end;
+}
+
+// With the matrix pipes of all CUs busy all the time, at the highest clock that they have when busy.
+sim::Seconds time_at_peak(const models::PlatformSpec& platform, const models::GemmShape& shape) {
+  const double clock = platform.gpu.power.matrix_clock / platform.gpu.power.highest_clock;
+  return shape.flops() / sim::FlopsPerSecond(platform.gpu.peak_flops() * clock);
+}
+
+// Sets the efficiency of a profile so that its kernel takes the measured time, or, where it cannot, returns the least
+// that it can take. The estimate deals tiles to CUs in whole waves, the last of which may be almost empty; a kernel
+// that divides its work better shows an efficiency above 1, up to the one that has no CU idle at any time. The time
+// falls as the efficiency rises, in proportion where nothing else binds, so that the ratio of times is the next step.
+std::optional<sim::Time> match_time(models::GemmProfile& profile, models::PlatformSpec platform, sim::Time measured) {
+  constexpr int most_steps = 60;
+  constexpr double close_enough = 1e-5;
+  platform.gpu.gemm.profiles.assign(1, profile);
+  double& efficiency = platform.gpu.gemm.profiles.front().efficiency;
+  const auto time_with = [&](double asked) {
+    efficiency = asked;
+    return time_alone(platform, profile.shape);
+  };
+  const sim::Seconds least = time_at_peak(platform, profile.shape);
+  const double most = std::max(1.0, sim::to_seconds(time_with(1.0)) / least);
+  const sim::Time fastest = std::max(time_with(most), sim::to_time(least));
+  if (sim::to_seconds(measured) < sim::to_seconds(fastest) * (1.0 - close_enough)) return fastest;
+  double asked = 1.0;
+  for (int step = 0; step < most_steps; ++step) {
+    const double ratio = sim::to_seconds(time_with(asked)) / sim::to_seconds(measured);
+    profile.efficiency = asked;
+    if (std::abs(ratio - 1.0) < close_enough) break;
+    asked = std::min(most, asked * ratio);
+  }
+  return {};
+}
+
+// The bytes of a level; a fault if they are fewer than must pass it, or more than passed the level before. Of a level
+// that is missing, those of the level before, so that the next one is not blamed.
+sim::Bytes read_level(sim::Section row, std::string_view key, sim::Bytes least, sim::Bytes level_before) {
+  const sim::Bytes bytes = row.quantity(key, traffic);
+  if (!row.has(key)) return level_before;
+  if (bytes < least) {
+    row.fault(key, fmt::format("{} is less than must pass this level: {} of A, B and C, less what the caches before it "
+                               "can hold",
+                               sim::to_string(bytes), sim::to_string(least)));
+  } else if (bytes > level_before) {
+    row.fault(key, fmt::format("{} is more than the {} that pass the level before it", sim::to_string(bytes),
+                               sim::to_string(level_before)));
+  }
+  return bytes;
+}
+
+models::GemmProfile read_profile(sim::Section row, const models::MemorySpec& memory) {
+  models::GemmProfile profile;
+  const models::ParsedGemmShape gemm = models::parse_gemm_shape(row.text("gemm"));
+  if (!gemm.ok() && row.has("gemm")) row.fault("gemm", gemm.error);
+  profile.shape = gemm.shape;
+  const sim::Bytes compulsory = profile.shape.compulsory_bytes();
+  const sim::Bytes beyond_l2 = compulsory - static_cast<double>(memory.xcds) * memory.l2_capacity;
+  profile.l2 = read_level(row, "l2", compulsory, traffic.high);
+  profile.cache = read_level(row, "infinity_cache", beyond_l2, profile.l2);
+  profile.hbm = read_level(row, "hbm", beyond_l2 - memory.cache_capacity, profile.cache);
+  row.text("source");
+  return profile;
+}
+
+}  // namespace
+
+std::vector<models::GemmProfile> read_gemm_profiles(sim::Config config, const models::PlatformSpec& platform) {
+  std::vector<sim::Section> rows = config.root().list("profiles");
+  std::vector<models::GemmProfile> profiles;
+  std::vector<sim::Time> times;
+  for (sim::Section& row : rows) {
+    models::GemmProfile profile = read_profile(row, platform.gpu.memory);
+    if (std::ranges::count(profiles, profile.shape, &models::GemmProfile::shape) > 0) {
+      row.fault("gemm", "has a profile already");
+    }
+    profiles.push_back(profile);
+    times.push_back(row.time("time", kernel_time));
+  }
+  if (rows.empty() && config.root().has("profiles")) config.root().fault("profiles", "needs at least one GEMM");
+  config.finish();
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    const std::optional<sim::Time> fastest = match_time(profiles[i], platform, times[i]);
+    if (!fastest) continue;
+    rows[i].fault("time", fmt::format("{} is less than the platform takes for this work and these bytes at its full "
+                                      "matrix rate: {} or more is accepted",
+                                      sim::to_string(times[i]), sim::to_string(*fastest)));
+  }
+  config.finish();
+  return profiles;
+}
+
+}  // namespace c3sim::study

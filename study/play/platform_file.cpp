@@ -1,0 +1,106 @@
+#include "study/play/platform_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::study {
+
+namespace {
+
+void apply(const Beside& asked, models::PlatformSpec& spec) {
+  spec.without = asked.without;
+  if (asked.protocol) spec.host.protocol = *asked.protocol;
+  if (asked.kernel_time) spec.host.kernel_time = true;
+  if (asked.launch) spec.host = spec.host.launched(*asked.launch);
+  spec.gpu.gemm.profiles = asked.profiles;
+}
+
+// The sections that assignments change, where nothing outside of them depends on any; else none.
+std::vector<std::string_view> sections_of(std::span<const std::string> assignments) {
+  std::vector<std::string_view> sections;
+  for (const std::string& assignment : assignments) {
+    const std::string_view section = models::PlatformSpec::section_of(assignment);
+    if (section.empty()) return {};
+    sections.push_back(section);
+  }
+  return sections;
+}
+
+models::PlatformSpec read_with(const Platform& platform, std::span<const std::string> assignments) {
+  if (const std::vector<std::string_view> sections = sections_of(assignments); !sections.empty()) {
+    try {
+      sim::Config part = platform.config.part(sections);
+      for (const std::string& assignment : assignments) part.set(assignment);
+      models::PlatformSpec spec = platform.spec;
+      spec.read_again(part, platform.kernels);
+      return spec;
+    } catch (const sim::ConfigError&) {  // of which the whole says more: what would be accepted
+    }
+  }
+  sim::Config config = platform.config;
+  for (const std::string& assignment : assignments) config.set(assignment);
+  models::PlatformSpec spec = models::PlatformSpec::read(config, platform.kernels);
+  spec.correlations = platform.spec.correlations;
+  return spec;
+}
+
+}  // namespace
+
+std::filesystem::path find_platform(const std::string& name_or_path, const std::string& where,
+                                    std::span<const std::filesystem::path> config_folders) {
+  if (models::is_platform_path(name_or_path)) return name_or_path;
+  if (std::optional<std::filesystem::path> file = models::named_platform(name_or_path, config_folders)) return *file;
+  const std::vector<std::string> known = platform_names(config_folders);
+  std::string what = "no platform is named '" + name_or_path.substr(0, 80) + "'" + sim::name_hint(name_or_path, known) +
+                     "; a file is accepted too, by a path with '/' or '.yaml' in it";
+  if (known.empty()) what += "; no folder of platforms was found: set C3SIM_CONFIGS to the folder configs of c3sim";
+  throw sim::ConfigError({{where, "", std::move(what)}});
+}
+
+Platform read_platform(const std::filesystem::path& file, std::span<const std::string> assignments,
+                       std::span<const std::filesystem::path> config_folders) {
+  sim::Config unread = models::platform_config(file, config_folders);
+  for (const std::string& assignment : assignments) unread.set(assignment);
+  sim::Config config = unread;
+  models::GemmKernelTables kernels = models::GemmKernelTables::read(config, config_folders);
+  models::PlatformSpec spec = models::PlatformSpec::read(config, kernels);
+  const std::vector<sim::Fault> faults = config.warnings();
+  std::vector<std::string> warnings;
+  warnings.reserve(faults.size());
+  for (const sim::Fault& warning : faults) warnings.push_back(warning.where + ": " + warning.what);
+  // Further assignments change none of these.
+  unread.leave_out("correlations");
+  unread.keep_values_only();
+  return {std::move(spec),     std::move(unread),
+          config.parameters(), config.resolved(),
+          std::move(warnings), {config_folders.begin(), config_folders.end()},
+          std::move(kernels),  {assignments.begin(), assignments.end()}};
+}
+
+Platform beside(Platform platform, Beside asked) {
+  models::PlatformSpec spec = platform.spec;
+  apply(asked, spec);
+  return {std::move(spec),
+          std::move(platform.config),
+          std::move(platform.parameters),
+          std::move(platform.resolved),
+          std::move(platform.warnings),
+          std::move(platform.config_folders),
+          std::move(platform.kernels),
+          std::move(platform.assignments),
+          std::move(asked)};
+}
+
+models::PlatformSpec reassign(const Platform& platform, std::span<const std::string> assignments) {
+  models::PlatformSpec spec = read_with(platform, assignments);
+  spec.what_if = platform.spec.what_if || !assignments.empty();
+  Beside asked = platform.asked;
+  const auto sets_protocol = [](const std::string& assignment) { return assignment.starts_with("host.protocol="); };
+  if (std::ranges::any_of(assignments, sets_protocol)) asked.protocol.reset();
+  apply(asked, spec);
+  return spec;
+}
+
+}  // namespace c3sim::study

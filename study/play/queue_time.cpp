@@ -1,0 +1,98 @@
+#include "study/play/queue_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+
+#include "study/program/operation_graph.h"
+
+namespace c3sim::study {
+
+namespace {
+
+// From the call that launches a kernel, by a host that has nothing else to do, to when the kernel may begin.
+sim::Time launch_of(const Work& work, const models::HostSpec& host, bool at_rest) {
+  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+  sim::Time launch = host.kernel_launch;
+  if (collective) launch = collective->graph ? host.graph_launch : host.kernel_launch + host.collective_launch;
+  return at_rest && host.protocol == models::Protocol::shot ? launch + host.wake_up : launch;
+}
+
+}  // namespace
+
+std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, const models::PlatformSpec& platform) {
+  const std::vector<bool> is_queued = queued(schedule);
+  std::vector<Span> spans = timeline.operations;
+  for (std::size_t place = 0; place < schedule.size(); ++place) {
+    if (!is_kernel(schedule[place].work)) continue;
+    Span& span = spans[place];
+    const auto* const fused = std::get_if<models::FusedSpec>(&schedule[place].work);
+    if (fused == nullptr || ends_with_kernel(*fused, platform)) span.end -= platform.host.kernel_notice;
+    if (is_queued[place]) continue;
+    const bool at_rest = span.start == sim::Time::zero();
+    span.start = std::min(span.end, span.start + launch_of(schedule[place].work, platform.host, at_rest));
+  }
+  return spans;
+}
+
+sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_queued, Between between) {
+  const models::HostSpec& host = testbed.platform().host;
+  const sim::Time alone = testbed.alone(operation.work, operation.mask, operation.gpus, between);
+  if (is_kernel(operation.work)) return alone - launch_of(operation.work, host, true) - host.kernel_notice;
+  if (!is_queued) return alone;
+  // A queued copy: its commands are there before its turn comes.
+  Operation second = operation_of(operation.work);
+  second.after = {0};
+  const Span& span = testbed.run({operation_of(operation.work), std::move(second)}).operations.back();
+  return span.end - span.start;
+}
+
+namespace {
+
+using sim::operator""_MiB;
+
+// What the overlap cost one of them is its time beyond that alone.
+double slowdown_of(const Span& one, const Span& other, sim::Time alone) {
+  const sim::Time both = std::min(one.end, other.end) - std::max(one.start, other.start);
+  const sim::Time apart = one.end - one.start - both;
+  const sim::Time done_beside = alone - apart;  // of its work, in its time alone
+  if (both <= sim::Time(0) || done_beside <= sim::Time(0)) return 1.0;
+  return std::max(1.0, sim::to_seconds(both) / sim::to_seconds(done_beside));
+}
+
+}  // namespace
+
+std::array<double, 2> slowdowns_of_pair(Testbed& testbed, const Operation& first, const Operation& second,
+                                        Between between) {
+  const sim::Time first_alone = alone_on_queue(testbed, first, false, between);
+  const sim::Time second_alone = alone_on_queue(testbed, second, false, between);
+  const Schedule both{first, second};
+  const std::vector<Span> spans = on_queues(both, testbed.run(both, between), testbed.platform());
+  return {slowdown_of(spans[0], spans[1], first_alone), slowdown_of(spans[1], spans[0], second_alone)};
+}
+
+// Times grow with the depth of the product and with the bytes, so nearly in proportion that a second guess, from the
+// time of the first, meets any length.
+Work kernel_as_long(Testbed& testbed, Neighbour beside, sim::Time length) {
+  const auto sized = [beside](double size) -> Work {
+    constexpr std::int64_t side = 8192;
+    constexpr double step = 64.0;  // of the depth
+    constexpr double deepest = 1048576.0;
+    if (beside == Neighbour::matrix) {
+      const double depth = std::clamp(step * std::round(size / step), step, deepest);
+      return models::GemmShape{side, side, static_cast<std::int64_t>(depth)};
+    }
+    const sim::Bytes bytes(std::max(1.0, std::round(size)));
+    return models::ElementwiseSpec{.read = bytes, .written = bytes, .flops = {}};
+  };
+  double size = beside == Neighbour::matrix ? 8192.0 : sim::Bytes(512_MiB).value();
+  for (int guess = 0; guess < 2; ++guess) {
+    const sim::Time alone = alone_on_queue(testbed, operation_of(sized(size)), false, Between::communication);
+    size *= sim::to_seconds(length) / sim::to_seconds(alone);
+  }
+  return sized(size);
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,338 @@
+#include "study/play/testbed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "models/collectives/algorithm.h"
+#include "models/kernels/gemm.h"
+#include "sim/overloaded.h"
+#include "study/config_folders.h"
+#include "study/play/work_bounds.h"
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr std::int64_t rounds_counted = 6;
+
+// Without what it would remember of work before, nor what its protocol does not time.
+models::PlatformSpec as_it_remembers(models::PlatformSpec platform) {
+  platform.host = platform.host.as_timed();
+  models::PowerSpec& power = platform.gpu.power;
+  if (platform.without.has(models::Mechanism::awake)) power.links_awake_for = sim::Time::zero();
+  if (platform.without.has(models::Mechanism::undershoot) && rounds_differ(platform)) {
+    power.governor = models::GovernorPolicy::at_once;
+    power.burst_limit = power.cap;
+  }
+  return platform;
+}
+
+std::string why_no_format(const models::GemmShape& shape, const models::GpuSpec& gpu) {
+  if (gpu.gemm.precision(shape.dtype)) return {};
+  std::string known;
+  for (const models::Dtype dtype : models::all_dtypes) {
+    if (gpu.gemm.precision(dtype)) known.append(known.empty() ? "" : ", ").append(models::to_string(dtype));
+  }
+  return fmt::format("the platform has no matrix rate of {} (gpu.gemm.precisions): {} are accepted",
+                     models::to_string(shape.dtype), known);
+}
+
+// Engines that the host drives follow no kernels of a stream by themselves.
+std::string why_not_timed(const Work& work, const models::HostSpec& host) {
+  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+  const auto* const copy = std::get_if<models::SdmaCopySpec>(&work);
+  const bool by_host = (collective != nullptr && !models::by_kernels(collective->backend)) ||
+                       (copy != nullptr && !copy->submit) || std::holds_alternative<models::SdmaPacketList>(work);
+  if (by_host && models::hides_launches(host.protocol)) {
+    return fmt::format(
+        "the host drives its copy engines step by step, which no {} hides: the protocols steady, shot and rounds are "
+        "accepted",
+        models::to_string(host.protocol));
+  }
+  const bool by_engines = by_host || (copy != nullptr && copy->submit != models::Submission::kernel);
+  if (by_engines && host.kernel_time) return "copy engines run no kernel, whose time alone --kernel-time tells";
+  const bool one_graph = collective != nullptr && collective->graph && host.protocol == models::Protocol::stream;
+  if (one_graph)
+    return "--graph has each launched from a graph of its own, not from a stream: --protocol graph is accepted";
+  return {};
+}
+
+}  // namespace
+
+Testbed::Testbed(models::PlatformSpec platform, Factor factor)
+    : platform_(as_it_remembers(std::move(platform))),
+      factor_(std::move(factor)),
+      idle_node_(idle_simulator_, platform_, models::Symmetry::all_alike) {}
+
+Timeline Testbed::play(const Schedule& schedule, Between between) const {
+  if (clock_settles(platform_)) return play_settled(schedule, between);
+  if (rounds_differ(platform_)) return play_rounds(schedule, between);
+  return play_once(platform_, schedule, {.between = between}).timeline;
+}
+
+// Rounds until what governors remember no longer knows of the first, then as many as meet their steps at several
+// places, of which the mean is returned.
+Timeline Testbed::play_rounds(const Schedule& schedule, Between between) const {
+  constexpr double settled = 16.0;  // time constants of the governor's filter, in which it forgets
+  const models::PowerSpec& power = platform_.gpu.power;
+  Brought brought{.between = between};
+  const models::GovernorState first = power.governor == models::GovernorPolicy::power_limit
+                                          ? models::GovernorState(models::PowerLimitLoop::at_cap())
+                                          : models::ClockLoop::at_rest(power);
+  brought.governors.assign(static_cast<std::size_t>(platform_.gpus), first);
+  Timeline mean;
+  sim::Time passed{0};
+  std::int64_t counted = 0;
+  for (std::int64_t rounds = 1; counted < rounds_counted; ++rounds) {
+    const auto [timeline, as_repeated, governors] = play_once(platform_, schedule, brought);
+    const bool counts =
+        rounds > 1 && (sim::to_seconds(passed) > settled * sim::to_seconds(power.window) || rounds > 24);
+    passed += timeline.makespan();
+    brought.governors = governors;
+    if (!counts) continue;
+    if (counted++ == 0) {
+      mean = timeline;
+      continue;
+    }
+    mean.unsettled += timeline.unsettled;
+    mean.governors = timeline.governors;
+    mean.means.clock += timeline.means.clock;
+    mean.means.clock_at_work += timeline.means.clock_at_work;
+    mean.means.power += timeline.means.power;
+    for (std::size_t place = 0; place < schedule.size(); ++place) {
+      mean.operations[place].start += timeline.operations[place].start;
+      mean.operations[place].end += timeline.operations[place].end;
+      if (mean.operations[place].began) *mean.operations[place].began += *timeline.operations[place].began;
+    }
+  }
+  const double each = 1.0 / static_cast<double>(counted);
+  mean.means = {each * mean.means.clock, each * mean.means.clock_at_work, each * mean.means.power};
+  for (Span& span : mean.operations) {
+    span.start /= counted;
+    span.end /= counted;
+    if (span.began) *span.began /= counted;
+  }
+  return mean;
+}
+
+Timeline Testbed::play_settled(const Schedule& schedule, Between between) const {
+  Timeline timeline;
+  sim::Watts peak;
+  const models::PowerSpec& power = platform_.gpu.power;
+  const bool settled = settle_clock(power, [&](sim::Hertz ceiling) {
+    Played played = play_once(platform_, schedule, {.between = between, .ceiling = ceiling});
+    timeline = std::move(played.timeline);
+    peak = played.as_repeated.peak;
+    return played.as_repeated;
+  });
+  const bool steps_within = timeline.ceiling == power.highest_clock && peak > (1.0 + power.dead_band) * power.cap;
+  if (steps_within) return play_rounds(schedule, between);
+  timeline.clock_settled = settled;
+  return timeline;
+}
+
+void Testbed::settle(const std::function<SteadyRun(sim::Hertz ceiling)>& run) {
+  if (!settle_clock(platform_.gpu.power, run)) ++unsettled_clocks_;
+}
+
+const Timeline& Testbed::run(const Schedule& schedule, Between between) {
+  if (const Timeline* const known = runs_.find(schedule, between)) return *known;
+  Timeline timeline = with_factors(schedule, play(schedule, between));
+  count(timeline);
+  return runs_.keep(schedule, between, std::move(timeline));
+}
+
+void Testbed::count(const Timeline& timeline) {
+  unsettled_ += timeline.unsettled;
+  if (!timeline.clock_settled) ++unsettled_clocks_;
+}
+
+std::string_view Testbed::protocol_of(const models::CollectiveSpec& collective) {
+  return models::channel_program(idle_node_, collective, {}).protocol;
+}
+
+std::vector<std::string> Testbed::warnings() const {
+  std::vector<std::string> warnings;
+  if (unsettled_ > 0) {
+    warnings.push_back(
+        fmt::format("at {} instants latencies under load, or clock and power, did not settle: rates there are the last "
+                    "of a search that was given up",
+                    unsettled_));
+  }
+  if (unsettled_clocks_ > 0) {
+    warnings.push_back(fmt::format(
+        "in {} runs back to back the clock did not settle where mean power meets the cap: their times are at "
+        "the last clock of a search that was given up",
+        unsettled_clocks_));
+  }
+  return warnings;
+}
+
+Timeline Testbed::watch(const Schedule& schedule, const Attach& attach, sim::StepLog* steps, Between between) const {
+  Brought brought{.between = between};
+  if (clock_settles(platform_) || rounds_differ(platform_)) {
+    const Timeline* const known = runs_.find(schedule, between);
+    const Timeline timeline = known != nullptr ? *known : play(schedule, between);
+    brought.ceiling = timeline.ceiling;
+    brought.governors = timeline.governors;
+  }
+  return play_once(platform_, schedule, brought, attach, steps).timeline;
+}
+
+Timeline Testbed::with_factors(const Schedule& schedule, Timeline timeline) const {
+  if (!factor_) return timeline;
+  const std::vector<Span> simulated = timeline.operations;
+  const auto latest_end = [](const std::vector<Span>& spans, const std::vector<std::size_t>& places) {
+    sim::Time latest{0};
+    for (const std::size_t place : places) latest = std::max(latest, spans[place].end);
+    return latest;
+  };
+  for (std::size_t place = 0; place < schedule.size(); ++place) {
+    const double factor = factor_(schedule[place].work, company_of(schedule, simulated, place));
+    const auto multiplied = [factor](sim::Time time) { return sim::to_time(factor * sim::to_seconds(time)); };
+    const std::vector<std::size_t>& after = schedule[place].after;
+    const Span& as_simulated = simulated[place];
+    Span& span = timeline.operations[place];
+    span.start += latest_end(timeline.operations, after) - latest_end(simulated, after);
+    span.end = span.start + multiplied(as_simulated.end - as_simulated.start);
+    if (span.began) span.began = span.start + multiplied(*as_simulated.began - as_simulated.start);
+    if (!span.phases) continue;
+    models::SdmaCopyPhases& phases = *span.phases;
+    for (sim::Time* const phase : {&phases.control, &phases.schedule, &phases.copy, &phases.completion}) {
+      *phase = multiplied(*phase);
+    }
+  }
+  return timeline;
+}
+
+Testbed& Testbed::from_rest() {
+  if (is_shot(platform_)) return *this;
+  if (!from_rest_) {
+    models::PlatformSpec platform = platform_;
+    platform.host.protocol = models::Protocol::shot;
+    from_rest_ = std::make_unique<Testbed>(std::move(platform), factor_);
+  }
+  return *from_rest_;
+}
+
+Testbed& Testbed::as_simulated() {
+  if (!factor_) return *this;
+  if (!as_simulated_) as_simulated_ = std::make_unique<Testbed>(platform_);
+  return *as_simulated_;
+}
+
+sim::Time Testbed::alone(const Work& work, models::CuMask mask, std::vector<int> gpus, Between between) {
+  Operation operation = operation_of(work, mask);
+  operation.gpus = std::move(gpus);
+  return run({std::move(operation)}, between).makespan();
+}
+
+bool Testbed::is_memory_bound(const models::GemmShape& shape) {
+  return models::is_memory_bound(models::plan_gemm(platform_.gpu, shape), idle_node_.gpu(0));
+}
+
+const std::vector<ElementwiseOperator>& Testbed::operators() const {
+  if (!operators_) operators_ = read_operators(config_folders());
+  return *operators_;
+}
+
+std::string Testbed::why_impossible(const Work& work) const {
+  const models::GpuSpec& gpu = platform_.gpu;
+  const int gpus = idle_node_.gpus();
+  const auto why_no_kind = [&](const auto& kind) {
+    return std::visit(
+        sim::Overloaded{
+            [&](const models::GemmShape& shape) { return why_no_format(shape, gpu); },
+            [&](const models::CollectiveSpec& spec) { return models::why_impossible(spec, idle_node_); },
+            [&](const models::FusedSpec& spec) {
+              const std::string of_gemm = why_no_format(spec.gemm, gpu);
+              return of_gemm.empty() ? models::why_impossible(spec, platform_) : of_gemm;
+            },
+            [&](const models::SdmaCopySpec& copy) { return models::why_impossible(copy, gpu.sdma, gpus); },
+            [&](const models::SdmaPacketList& list) { return models::why_impossible(list, gpu.sdma, gpus); },
+            [&](const models::RemoteKernelSpec& spec) { return models::why_impossible(spec, gpus, gpu); },
+            [](const DelaySpec&) { return std::string(); }, [](const HostWorkSpec&) { return std::string(); },
+            [&](const auto& kernel) { return models::why_impossible(kernel, gpu); }},
+        kind);
+  };
+  if (std::string reason = why_not_timed(work, platform_.host); !reason.empty()) return reason;
+  // Counts of work that fits no memory may not fit an integer either.
+  if (std::string reason = why_no_room(work, platform_); !reason.empty()) return reason;
+  std::string reason = why_no_kind(work);
+  return reason.empty() ? why_too_many_waves(work, platform_) : reason;
+}
+
+bool RunCache::PlaysBefore::before(const Operation& one, const Operation& other) {
+  const auto all = [](const Operation& operation) {
+    return std::tie(operation.work, operation.gpus, operation.mask, operation.priority, operation.after,
+                    operation.stored, operation.delay, operation.launch);
+  };
+  return all(one) < all(other);
+}
+
+const Timeline* RunCache::find(const Schedule& schedule, Between between) const {
+  const auto known = runs_.find(std::pair<Between, const Schedule&>(between, schedule));
+  return known == runs_.end() ? nullptr : &known->second;
+}
+
+const Timeline& RunCache::keep(const Schedule& schedule, Between between, Timeline timeline) {
+  const auto [kept, is_new] = runs_.try_emplace({between, schedule}, std::move(timeline));
+  if (!is_new) return kept->second;
+  by_age_.push_back(kept);
+  operations_ += schedule.size();
+  while (operations_ > most_operations_ && runs_.size() > at_least_) {
+    operations_ -= by_age_.front()->first.second.size();
+    runs_.erase(by_age_.front());
+    by_age_.pop_front();
+  }
+  return kept->second;
+}
+
+Company company_of(const Schedule& schedule, const std::vector<Span>& spans, std::size_t place) {
+  Company company;
+  const Span& own = spans[place];
+  if (own.end <= own.start) return company;
+  for (std::size_t other = 0; other < schedule.size(); ++other) {
+    const Doer doer = doer_of(schedule[other].work);
+    const sim::Time together = std::min(own.end, spans[other].end) - std::max(own.start, spans[other].start);
+    if (other == place || doer == Doer::host || together <= sim::Time::zero()) continue;
+    double& seat = doer == Doer::channels  ? company.channels
+                   : doer == Doer::engines ? company.engines
+                                           : company.kernels;
+    seat = std::min(1.0, seat + sim::to_seconds(together) / sim::to_seconds(own.end - own.start));
+  }
+  return company;
+}
+
+void TestbedPool::for_each(std::size_t count, const Work& work, const Progress& progress, int jobs) {
+  const auto ask = [&](std::size_t index) {
+    Testbed& testbed = take();
+    work(testbed, index);
+    give_back(testbed);  // after an exception none is asked again
+  };
+  for_each_index(count, ask, progress, jobs);
+}
+
+Testbed& TestbedPool::take() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      Testbed& testbed = *idle_.back();
+      idle_.pop_back();
+      return testbed;
+    }
+  }
+  auto made = std::make_unique<Testbed>(first_.platform(), first_.factor());
+  const std::lock_guard lock(mutex_);
+  return *others_.emplace_back(std::move(made));
+}
+
+void TestbedPool::give_back(Testbed& testbed) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(&testbed);
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,320 @@
+#include "study/program/dependent.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/check.h"
+
+namespace c3sim::study {
+
+namespace {
+
+using models::Backend;
+using models::GemmShape;
+using Collective = DependentSchedule::Collective;
+using Grain = DependentSchedule::Grain;
+
+constexpr std::int64_t pieces_of_a_shard = 8;  // as measured and as FiCCO has it on 8 GPUs
+
+std::string make_name(const DependentSchedule& one) {
+  const bool of_tokens = one.axis == CutAxis::tokens;
+  if (one.collective == Collective::none) {
+    return fmt::format("gemm_{}_{}_pieces", one.pieces, of_tokens ? "row" : "k");
+  }
+  const std::string prefix = one.collective == Collective::scatter ? "scatter_" : "";
+  const bool by_kernels = one.backend == Backend::rccl;
+  switch (one.grain) {
+    case Grain::serial:
+      return prefix + (by_kernels ? "serial_rccl" : "serial_sdma");
+    case Grain::shard:
+      return prefix + "shard_overlap";
+    case Grain::finer:
+      return fmt::format("{}{}finer_{}_{}_{}", prefix, by_kernels ? "rccl_" : "",
+                         one.own_shard_apart ? "hetero" : "uniform", one.fused ? "fused" : "unfused",
+                         of_tokens ? "1d" : "2d");
+    case Grain::triggered:
+      break;
+  }
+  return fmt::format("{}by_{}{}{}", prefix, models::to_string(one.trigger),
+                     one.path == models::FusedPath::ring ? "_ring" : "", one.stores ? "_stores" : "");
+}
+
+struct Catalogue {
+  std::vector<DependentSchedule> schedules;
+  std::vector<std::string> names;
+  std::size_t untriggered = 0;  // those before the triggered ones
+
+  void add(const DependentSchedule& schedule) {
+    names.push_back(make_name(schedule));
+    schedules.push_back(schedule);
+  }
+  void add_finer(Collective collective, Backend backend, bool own_shard_apart) {
+    for (const CutAxis axis : {CutAxis::tokens, CutAxis::contraction}) {
+      for (const bool fused : {true, false}) {
+        add({.collective = collective,
+             .grain = Grain::finer,
+             .backend = backend,
+             .own_shard_apart = own_shard_apart,
+             .fused = fused,
+             .axis = axis});
+      }
+    }
+  }
+  void add_triggered(Collective collective, models::TriggerChoice trigger) {
+    for (const models::FusedPath path : {models::FusedPath::direct, models::FusedPath::ring}) {
+      for (const bool stores : {false, true}) {
+        if (stores && collective == Collective::gather) continue;
+        add({.collective = collective,
+             .grain = Grain::triggered,
+             .backend = Backend::sdma,
+             .trigger = trigger,
+             .path = path,
+             .stores = stores});
+      }
+    }
+  }
+};
+
+Catalogue make_catalogue() {
+  Catalogue all;
+  all.add({.collective = Collective::none, .pieces = 8});
+  all.add({.collective = Collective::none, .pieces = 64});
+  all.add({.collective = Collective::none, .axis = CutAxis::contraction, .pieces = 8});
+  for (const Collective collective : {Collective::gather, Collective::scatter}) {
+    all.add({.collective = collective, .backend = Backend::rccl});
+    all.add({.collective = collective, .backend = Backend::sdma});
+    all.add({.collective = collective, .grain = Grain::shard, .backend = Backend::sdma});
+    for (const bool own_shard_apart : {false, true}) all.add_finer(collective, Backend::sdma, own_shard_apart);
+    all.add_finer(collective, Backend::rccl, false);
+    if (collective == Collective::gather) all.add_finer(collective, Backend::rccl, true);
+  }
+  all.untriggered = all.schedules.size();
+  for (const Collective collective : {Collective::gather, Collective::scatter}) {
+    for (std::size_t place = 0; place < models::trigger_policies().size(); ++place) {
+      all.add_triggered(collective, {place});
+    }
+  }
+  return all;
+}
+
+const Catalogue& catalogue() {
+  static const Catalogue all = make_catalogue();
+  return all;
+}
+
+models::FusedSpec fused_of(const DependentSchedule& schedule, const GemmShape& shape) {
+  const bool gathers = schedule.collective == Collective::gather;
+  return {.gemm = shape,
+          .kind = gathers ? models::CollectiveKind::all_gather : models::CollectiveKind::reduce_scatter,
+          .path = schedule.path,
+          .trigger = schedule.trigger,
+          .stores = schedule.stores,
+          .pieces = pieces_of_a_shard};
+}
+
+// A schedule while it is being written down.
+class Plan {
+ public:
+  Plan(const DependentSchedule& asked, const GemmShape& shape, const models::PlatformSpec& platform)
+      : asked_(asked), shape_(shape), gpus_(platform.gpus) {}
+
+  Schedule write() && {
+    if (asked_.collective == Collective::none) {
+      gemm_in_pieces();
+    } else if (asked_.grain == Grain::triggered) {
+      add("compute", fused_of(asked_, shape_), {});
+    } else if (asked_.collective == Collective::gather) {
+      gather();
+    } else {
+      scatter();
+    }
+    return std::move(schedule_);
+  }
+
+ private:
+  using Places = std::vector<std::size_t>;
+
+  void gemm_in_pieces() {
+    for (std::int64_t i = 0; i < asked_.pieces; ++i) {
+      GemmShape piece = shape_;
+      std::int64_t& cut = asked_.axis == CutAxis::tokens ? piece.n : piece.k;
+      cut = piece_of(cut, asked_.pieces, i);
+      multiply(piece);
+    }
+  }
+
+  void gather() {
+    if (asked_.own_shard_apart) multiply(part_of(shape_));
+    for (const GemmShape& all : steps()) {
+      const GemmShape part = part_of(all);
+      Places arrivals;
+      if (by_kernels()) arrivals = {collective(models::CollectiveKind::all_gather, gathered_bytes(all))};
+      if (!asked_.own_shard_apart && by_peers()) multiply(part);
+      for (int distance = 1; distance < gpus_; ++distance) {
+        if (!by_kernels()) arrivals.push_back(copy(distance, gathered_bytes(part)));
+        if (by_peers()) multiply(part, {arrivals.back()});
+      }
+      if (!by_peers()) multiply(at_once(all), std::move(arrivals));
+    }
+  }
+
+  // The GPU's own shard is multiplied last.
+  void scatter() {
+    Places arrivals;
+    for (const GemmShape& all : steps()) {
+      const GemmShape part = part_of(all);
+      if (!by_peers()) multiply(at_once(all));
+      for (int distance = 1; distance < gpus_; ++distance) {
+        if (by_peers()) multiply(part);
+        if (!by_kernels()) arrivals.push_back(copy(distance, scattered_bytes(part), {*last_gemm_}));
+      }
+      if (by_peers() && !asked_.own_shard_apart) multiply(part);
+      if (by_kernels()) collective(models::CollectiveKind::reduce_scatter, scattered_bytes(all), {*last_gemm_});
+    }
+    if (asked_.own_shard_apart) multiply(part_of(shape_));
+    if (by_kernels()) return;
+    if (asked_.grain != Grain::serial) arrivals.push_back(*last_gemm_);
+    reduce(std::move(arrivals));
+  }
+
+  // What is gathered or scattered in each step, of all shards together; nothing of no extent, where there are fewer
+  // elements than pieces.
+  std::vector<GemmShape> steps() const {
+    if (asked_.grain != Grain::finer) return {shape_};
+    std::vector<GemmShape> steps;
+    for (std::int64_t step = 0; step < pieces_of_a_shard; ++step) {
+      GemmShape all = shape_;
+      const bool of_tokens = asked_.axis == CutAxis::tokens;
+      const std::int64_t shards = of_tokens ? gpus_ : 1;
+      std::int64_t& cut = of_tokens ? all.n : asked_.collective == Collective::scatter ? all.m : all.k;
+      cut = shards * piece_of(cut / shards, pieces_of_a_shard, step);
+      if (cut > 0) steps.push_back(all);
+    }
+    return steps;
+  }
+
+  // One shard's part of what a step has.
+  GemmShape part_of(GemmShape all) const {
+    all.n /= gpus_;
+    return all;
+  }
+  // What the GEMM of a step multiplies at once: all, or all but the own shard's part.
+  GemmShape at_once(GemmShape all) const {
+    if (asked_.own_shard_apart) all.n -= part_of(all).n;
+    return all;
+  }
+  bool by_kernels() const { return asked_.backend == Backend::rccl; }
+  // Whether the part of each peer has a GEMM of its own.
+  bool by_peers() const { return asked_.grain == Grain::shard || !asked_.fused; }
+
+  std::size_t add(std::string stream, Work work, Places after) {
+    std::ranges::sort(after);
+    after.erase(std::unique(after.begin(), after.end()), after.end());
+    schedule_.push_back(operation_of(std::move(work), {}, std::move(stream)));
+    schedule_.back().after = std::move(after);
+    return schedule_.size() - 1;
+  }
+
+  // On every GPU, behind what was multiplied before and whatever else is named. Of nothing there is nothing to do.
+  void multiply(const GemmShape& piece, Places after = {}) {
+    if (piece.m == 0 || piece.n == 0 || piece.k == 0) return;
+    if (last_gemm_) after.push_back(*last_gemm_);
+    last_gemm_ = add("compute", piece, std::move(after));
+  }
+
+  // A part of the array by one collective, behind the collectives before it.
+  std::size_t collective(models::CollectiveKind kind, sim::Bytes bytes, Places after = {}) {
+    models::CollectiveSpec spec;
+    spec.kind = kind;
+    spec.bytes = bytes;
+    spec.gpus = gpus_;
+    spec.host_threads = models::HostThreads::per_gpu;
+    if (last_collective_) after.push_back(*last_collective_);
+    last_collective_ = add("communication", spec, std::move(after));
+    return *last_collective_;
+  }
+
+  // Every GPU copies so many bytes from the peer that lies `distance` behind it, or to that one; copies of one distance
+  // follow each other, and whole shards all do.
+  std::size_t copy(int distance, sim::Bytes bytes, Places after = {}) {
+    const bool pull = asked_.collective == Collective::gather;
+    const models::SdmaCopySpec spec{.from = pull ? distance : 0,
+                                    .to = pull ? 0 : distance,
+                                    .bytes = bytes,
+                                    .pull = pull,
+                                    .everywhere = true,
+                                    .host_threads = models::HostThreads::per_gpu};
+    const int lane = asked_.grain == Grain::shard ? 0 : distance;
+    if (const auto last = last_copy_.find(lane); last != last_copy_.end()) after.push_back(last->second);
+    return last_copy_[lane] = add(fmt::format("peer {}", distance), spec, std::move(after));
+  }
+
+  // What arrived from all peers is added to what every GPU has itself.
+  void reduce(Places after) {
+    const sim::Bytes shard = scattered_bytes(part_of(shape_));
+    const double sums = shard.value() / GemmShape::element_bytes * (gpus_ - 1);
+    add("reduction", models::ElementwiseSpec{shard * static_cast<double>(gpus_), shard, sim::Flops(sums)},
+        std::move(after));
+  }
+
+  const DependentSchedule& asked_;
+  GemmShape shape_;
+  int gpus_;
+  Schedule schedule_;
+  std::optional<std::size_t> last_gemm_;
+  std::optional<std::size_t> last_collective_;
+  std::map<int, std::size_t> last_copy_;  // by distance, or, of whole shards, at 0
+};
+
+sim::Bytes elements(std::int64_t rows, std::int64_t columns) {
+  return sim::Bytes(static_cast<double>(rows) * static_cast<double>(columns) * GemmShape::element_bytes);
+}
+
+}  // namespace
+
+std::string_view to_string(const DependentSchedule& schedule) {
+  const Catalogue& all = catalogue();
+  const auto known = std::ranges::find(all.schedules, schedule);
+  SIM_CHECK(known != all.schedules.end() && "a schedule that has a name");
+  return all.names[static_cast<std::size_t>(known - all.schedules.begin())];
+}
+
+std::span<const DependentSchedule> all_dependent_schedules() {
+  return std::span(catalogue().schedules).first(catalogue().untriggered);
+}
+std::span<const DependentSchedule> triggered_schedules() {
+  return std::span(catalogue().schedules).subspan(catalogue().untriggered);
+}
+
+const DependentSchedule& dependent_schedule(std::string_view name) {
+  const Catalogue& all = catalogue();
+  const auto known = std::ranges::find(all.names, name);
+  SIM_CHECK(known != all.names.end() && "a name of a schedule");
+  return all.schedules[static_cast<std::size_t>(known - all.names.begin())];
+}
+
+sim::Bytes gathered_bytes(const models::GemmShape& shape) { return elements(shape.n, shape.k); }
+sim::Bytes scattered_bytes(const models::GemmShape& shape) { return elements(shape.m, shape.n); }
+
+std::string why_impossible(const DependentSchedule& schedule, const GemmShape& shape,
+                           const models::PlatformSpec& platform) {
+  if (schedule.grain == Grain::triggered) return models::why_impossible(fused_of(schedule, shape), platform);
+  const bool in_shards = schedule.collective == Collective::scatter ||
+                         (schedule.collective == Collective::gather &&
+                          (schedule.grain != Grain::serial || schedule.backend == Backend::sdma));
+  if (!in_shards || shape.n % platform.gpus == 0) return {};
+  return fmt::format("{} tokens (n) do not lie on {} GPUs in equal shards: multiples of {} are accepted", shape.n,
+                     platform.gpus, platform.gpus);
+}
+
+Schedule operations_of(const DependentSchedule& schedule, const GemmShape& shape,
+                       const models::PlatformSpec& platform) {
+  return Plan(schedule, shape, platform).write();
+}
+
+}  // namespace c3sim::study

@@ -1,0 +1,92 @@
+#include "study/program/ends.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace c3sim::study {
+
+namespace {
+
+// Rows of the head's product: in decode and prefill the last token of a sequence tells the next, training scores all or
+// a share of them.
+std::int64_t scored_tokens(const StepQuestion& question) {
+  if (question.phase != Phase::train) return question.batch + question.decoding;
+  const double share = question.model.scored * static_cast<double>(question.new_tokens()) / question.cp;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::llround(share)));
+}
+
+// GPUs that share out the vocabulary tell each other, of each row, the largest score and then the sum and the score of
+// the word that is right, as Megatron-LM's fused vocabulary-parallel loss does: no GPU has all scores.
+void write_loss(StepWriter& writer, std::int64_t rows, double scores) {
+  const int tp = writer.question().tp;
+  const auto add_up = [&](const std::string& of, std::int64_t numbers) {
+    writer.collective(of, models::CollectiveKind::all_reduce, elements_of(rows, numbers) * single_precision, tp);
+  };
+  writer.operate("head_cast", Kind::copy, "cast_up", scores);
+  add_up("loss_maximum_all_reduce", 1);
+  writer.operate("loss", Kind::softmax, "cross_entropy", scores, single_precision);
+  add_up("loss_sum_all_reduce", 2);
+}
+
+}  // namespace
+
+void write_embedding(StepWriter& writer) {
+  const ModelSpec& model = writer.model();
+  const double elements = elements_of(writer.tokens(), model.hidden);
+  writer.operate("embedding", Kind::embedding, "embedding", elements);
+  // Each GPU has words of its own: of tokens that are other words it gives zeros. Serving engines add these up as well;
+  // of inference it is left out, as one of the many all-reduces of a step.
+  if (writer.question().phase == Phase::train) {
+    writer.collective("embedding_all_reduce", models::CollectiveKind::all_reduce, elements * writer.element(),
+                      writer.question().tp);
+  }
+  if (model.position == Positions::learned) writer.operate("positions", Kind::elementwise, "add", elements);
+}
+
+void write_head(StepWriter& writer) {
+  const ModelSpec& model = writer.model();
+  const std::int64_t rows = scored_tokens(writer.question());
+  const std::int64_t words = writer.words();
+  const double scores = elements_of(rows, words);
+  if (writer.question().pieces) {  // the last tokens of a sequence lie on any of the GPUs
+    writer.collective("last_gather", models::CollectiveKind::all_gather,
+                      elements_of(rows, model.hidden) * writer.element(), writer.question().tp);
+  }
+  if (writer.question().compiles_sums()) {
+    writer.add_and_normalise("last_norm", rows);
+  } else {
+    writer.operate("last_norm", Kind::norm, model.norm == Norm::rms ? "rmsnorm" : "layernorm",
+                   elements_of(rows, model.hidden), {}, model.hidden);
+  }
+  writer.plain_gemm("head", words, model.hidden, rows);
+  if (model.head_soft_cap) writer.operate("head_soft_cap", Kind::elementwise, "soft_cap", scores);
+  if (writer.question().phase == Phase::train) {
+    write_loss(writer, rows, scores);
+    return;
+  }
+  writer.collective("head_all_gather", models::CollectiveKind::all_gather,
+                    scores * writer.question().tp * writer.element(), writer.question().tp);
+  writer.operate("choice", Kind::softmax, "softmax", scores * writer.question().tp);
+}
+
+Written write_head_gradient(StepWriter& writer) {
+  const ModelSpec& model = writer.model();
+  const std::int64_t rows = scored_tokens(writer.question());
+  const std::int64_t words = writer.words();
+  const double scores = elements_of(rows, words);
+  writer.operate("loss_gradient", Kind::softmax, "cross_entropy_backward", scores, single_precision);
+  writer.operate("head_gradient_cast", Kind::copy, "cast_down", scores);
+  writer.input_gradient("head_input", words, model.hidden, rows);
+  writer.add_up("head_input", elements_of(rows, model.hidden), false);
+  return writer.weight_gradient("head_weights", words, model.hidden, rows);
+}
+
+void write_embedding_gradient(StepWriter& writer) {
+  const ModelSpec& model = writer.model();
+  const double elements = elements_of(writer.tokens(), model.hidden);
+  writer.operate("embedding_zero", Kind::embedding, "fill", elements_of(writer.words(), model.hidden),
+                 single_precision);
+  writer.operate("embedding_gradient", Kind::embedding, "embedding_gradient", elements, single_precision);
+}
+
+}  // namespace c3sim::study

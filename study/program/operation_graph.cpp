@@ -1,0 +1,297 @@
+#include "study/program/operation_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <set>
+#include <utility>
+#include <variant>
+
+namespace c3sim::study {
+
+namespace {
+
+constexpr std::size_t most_dependencies = 1'000'000;
+
+// The indices of a node as far as those of another one have the same names, which is all that the two can differ in.
+Indices common(const Indices& indices, const Indices& others, const Wait& wait) {
+  Indices shared;
+  for (const auto& [name, value] : indices) {
+    if (others.contains(name)) shared[name] = value + (name == wait.index ? wait.shift : 0);
+  }
+  if (wait.only) shared[wait.index] = *wait.only;
+  return shared;
+}
+
+// Why a range would never be there; empty if it will.
+std::string why_unwritten(const GraphNode& waits, const GraphNode& kernel, const StoredRange& range) {
+  const std::string ever = fmt::format(", for which {} would wait for ever", waits.operation.name);
+  const std::string& name = kernel.operation.name;
+  const sim::Bytes all = stored_by(kernel.operation.work);
+  if (all == sim::Bytes(0.0)) {
+    return fmt::format("{} tells nobody what it has stored{}: a gemm, attention or kernel is accepted", name, ever);
+  }
+  if (range.begin >= range.end || range.end > all) {
+    return fmt::format("{} stores {}: nobody writes {} to {}{}", name, sim::to_string(all), sim::to_string(range.begin),
+                       sim::to_string(range.end), ever);
+  }
+  if (waits.operation.stream == kernel.operation.stream) {
+    return fmt::format("{} is queued on the stream of {}, which lets it begin at its end: another stream is accepted",
+                       waits.operation.name, name);
+  }
+  const bool meets = std::ranges::any_of(waits.gpus, [&](int gpu) { return std::ranges::count(kernel.gpus, gpu) > 0; });
+  return meets ? std::string()
+               : fmt::format("{} runs on other GPUs: nobody writes {} to {} on gpu{}{}", name,
+                             sim::to_string(range.begin), sim::to_string(range.end), waits.gpus.front(), ever);
+}
+
+}  // namespace
+
+void OperationGraph::add(GraphNode node, const std::vector<Wait>& waits) {
+  const std::size_t place = nodes_.size();
+  node.operation.after.clear();
+  for (const int gpu : node.gpus) {
+    std::vector<std::size_t>& last = ends_[{node.operation.stream, gpu}];
+    node.operation.after.insert(node.operation.after.end(), last.begin(), last.end());
+    last = {place};
+  }
+  listed_[node.listed][node.indices].push_back(place);
+  nodes_.push_back(std::move(node));
+  waits_.push_back(waits);
+}
+
+void OperationGraph::join(const std::string& stream, const std::vector<int>& gpus, std::size_t first) {
+  std::set<std::size_t> last;  // that none behind them waits for
+  for (std::size_t place = first; place < nodes_.size(); ++place) {
+    last.insert(place);
+    for (const std::size_t earlier : nodes_[place].inner) last.erase(earlier);
+  }
+  for (const int gpu : gpus) ends_[{stream, gpu}].assign(last.begin(), last.end());
+}
+
+std::vector<std::size_t> OperationGraph::meant(const GraphNode& node, const Wait& wait) const {
+  const std::map<Indices, std::vector<std::size_t>>& repetitions = listed_.at(wait.on);
+  const Indices& names = repetitions.begin()->first;
+  if (wait.only && !names.contains(wait.index)) return {};
+  const Indices shared = common(node.indices, names, wait);
+  if (shared.size() == names.size()) {
+    const auto found = repetitions.find(shared);
+    return found == repetitions.end() ? std::vector<std::size_t>() : found->second;
+  }
+  std::vector<std::size_t> places;
+  for (const auto& repetition : repetitions) {
+    const bool same =
+        std::ranges::all_of(shared, [&](const auto& one) { return repetition.first.at(one.first) == one.second; });
+    if (same) places.insert(places.end(), repetition.second.begin(), repetition.second.end());
+  }
+  return places;
+}
+
+std::vector<sim::Fault> OperationGraph::add_waits() {
+  std::vector<sim::Fault> faults;
+  std::size_t dependencies = 0;
+  for (std::size_t place = 0; place < nodes_.size(); ++place) {
+    GraphNode& node = nodes_[place];
+    std::vector<std::size_t>& after = node.operation.after;
+    after.insert(after.end(), node.inner.begin(), node.inner.end());
+    for (const Wait& wait : waits_[place]) {
+      const std::vector<std::size_t> places = meant(node, wait);
+      if (wait.range && places.size() > 1) {
+        faults.push_back({node.listed, "stored",
+                          fmt::format("{} is {} operations: a range of one is accepted", wait.on, places.size())});
+        continue;
+      }
+      for (const std::size_t earlier : places) {
+        if (wait.range) {
+          node.operation.stored = wait.range;
+          node.operation.stored->by = earlier;
+          std::string why = why_unwritten(node, nodes_[earlier], *wait.range);
+          if (!why.empty()) faults.push_back({node.listed, "stored", std::move(why)});
+        }
+        if (needs(node.piece, nodes_[earlier].piece, nodes_[earlier].operation.work)) after.push_back(earlier);
+      }
+      if (places.empty() && wait.shift == 0) {
+        faults.push_back({node.listed, "after",
+                          fmt::format("no repetition of '{}' has the indices of {}", wait.on, node.operation.name)});
+      }
+    }
+    std::ranges::sort(after);
+    after.erase(std::unique(after.begin(), after.end()), after.end());
+    dependencies += after.size();
+    if (dependencies > most_dependencies) {
+      faults.push_back({node.listed, "after", fmt::format("more than {} dependencies", most_dependencies)});
+      return faults;
+    }
+  }
+  return faults;
+}
+
+// Of those that wait for none that is left, the one that was added first goes first. What waits for itself is never
+// free: whoever goes from one of those that are left to one that it waits for comes round.
+std::optional<sim::Fault> OperationGraph::sort() {
+  std::vector<std::size_t> missing(nodes_.size());
+  std::vector<std::vector<std::size_t>> waiting(nodes_.size());
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> free;
+  for (std::size_t place = 0; place < nodes_.size(); ++place) {
+    missing[place] = nodes_[place].operation.after.size();
+    for (const std::size_t earlier : nodes_[place].operation.after) waiting[earlier].push_back(place);
+    if (missing[place] == 0) free.push(place);
+  }
+  std::vector<std::size_t> order;
+  std::vector<std::size_t> places(nodes_.size());
+  while (!free.empty()) {
+    const std::size_t place = free.top();
+    free.pop();
+    places[place] = order.size();
+    order.push_back(place);
+    for (const std::size_t later : waiting[place]) {
+      if (--missing[later] == 0) free.push(later);
+    }
+  }
+  if (order.size() < nodes_.size()) return circle(missing);
+  std::vector<GraphNode> sorted;
+  sorted.reserve(nodes_.size());
+  for (const std::size_t place : order) {
+    GraphNode& node = sorted.emplace_back(std::move(nodes_[place]));
+    for (std::size_t& earlier : node.operation.after) earlier = places[earlier];
+    if (node.operation.stored) node.operation.stored->by = places[node.operation.stored->by];
+    std::ranges::sort(node.operation.after);
+  }
+  nodes_ = std::move(sorted);
+  return {};
+}
+
+sim::Fault OperationGraph::circle(const std::vector<std::size_t>& missing) const {
+  const auto is_left = [&](std::size_t place) { return missing[place] > 0; };
+  std::vector<std::size_t> path;
+  auto place = static_cast<std::size_t>(std::ranges::find_if(missing, [](auto n) { return n > 0; }) - missing.begin());
+  while (std::ranges::find(path, place) == path.end()) {
+    path.push_back(place);
+    place = *std::ranges::find_if(nodes_[place].operation.after, is_left);
+  }
+  std::string names;
+  for (auto step = std::ranges::find(path, place); step != path.end(); ++step)
+    names += nodes_[*step].operation.name + " waits for ";
+  return {nodes_[place].listed, "after",
+          fmt::format("operations wait for each other in a circle: {}{} (those of one stream run in the order of the "
+                      "list)",
+                      names, nodes_[place].operation.name)};
+}
+
+std::vector<sim::Fault> OperationGraph::resolve() {
+  std::vector<sim::Fault> faults = add_waits();
+  if (!faults.empty()) return faults;
+  if (std::optional<sim::Fault> found = sort()) faults.push_back(std::move(*found));
+  return faults;
+}
+
+Schedule OperationGraph::schedule() const {
+  Schedule schedule;
+  schedule.reserve(nodes_.size());
+  for (const GraphNode& node : nodes_) schedule.push_back(node.operation);
+  return schedule;
+}
+
+namespace {
+
+// A copy whose commands a queue may hold before its turn; a runtime's calls are made in theirs.
+bool is_copy(const Operation& operation) {
+  const auto* const copy = std::get_if<models::SdmaCopySpec>(&operation.work);
+  return copy != nullptr && !copy->submit;
+}
+
+}  // namespace
+
+std::vector<bool> queued(const Schedule& schedule) {
+  std::map<std::vector<std::size_t>, int>
+      alike;  // kernels that do not say how they are launched, by what they wait for
+  for (const Operation& operation : schedule) {
+    if (is_kernel(operation.work) && !operation.launch) ++alike[operation.after];
+  }
+  std::vector<bool> queued;
+  const auto is_launched_copy = [&](std::size_t place) {
+    const Operation& operation = schedule[place];
+    return is_copy(operation) && operation.delay == sim::Time::zero() && (queued[place] || operation.after.empty());
+  };
+  const auto is_polled_for = [&](const Operation& operation, std::size_t place) {
+    return operation.stored && operation.stored->by == place;
+  };
+  for (const Operation& operation : schedule) {
+    const bool waits = !operation.after.empty() && operation.delay == sim::Time::zero();
+    const bool as_kernel = operation.launch ? operation.launch == Launch::queued
+                                            : is_kernel(operation.work) && alike[operation.after] == 1;
+    const bool as_copy = is_copy(operation) && std::ranges::all_of(operation.after, [&](std::size_t place) {
+                           return is_polled_for(operation, place) || is_launched_copy(place);
+                         });
+    queued.push_back(waits && (as_kernel || as_copy));
+  }
+  return queued;
+}
+
+namespace {
+
+// By whole: those that any of its pieces waits for.
+std::vector<std::set<std::size_t>> waits_of_wholes(const OperationGraph& graph, std::size_t wholes) {
+  const std::vector<GraphNode>& nodes = graph.nodes();
+  std::vector<std::set<std::size_t>> waits(wholes);
+  for (const GraphNode& node : nodes) {
+    for (const std::size_t earlier : node.operation.after) {
+      if (nodes[earlier].whole != node.whole) waits[node.whole].insert(nodes[earlier].whole);
+    }
+  }
+  return waits;
+}
+
+std::set<int> all_gpus(const OperationGraph& graph) {
+  std::set<int> all;
+  for (const GraphNode& node : graph.nodes()) all.insert(node.gpus.begin(), node.gpus.end());
+  return all;
+}
+
+}  // namespace
+
+// A piece waits for a piece at least of all that its whole waits for: wholes in the order of their first pieces wait
+// for none that is later.
+Schedule on_one_stream(const OperationGraph& graph, const std::vector<Schedule>& wholes) {
+  const std::vector<std::set<std::size_t>> waits = waits_of_wholes(graph, wholes.size());
+  const std::set<int> everyone = all_gpus(graph);
+  Schedule schedule;
+  std::vector<std::optional<std::size_t>> ends(wholes.size());  // by whole: its last place
+  std::map<int, std::size_t> last_on;                           // by GPU: the last place of its stream
+  for (const GraphNode& node : graph.nodes()) {
+    if (ends[node.whole]) continue;
+    std::set<std::size_t> after;
+    for (const std::size_t earlier : waits[node.whole]) {
+      if (ends[earlier]) after.insert(*ends[earlier]);
+    }
+    // What packets wait for they do not tell, so that they run after whatever is listed before them.
+    const bool is_packets = std::holds_alternative<models::SdmaPacketList>(node.operation.work);
+    const std::set<int> gpus = is_packets ? everyone : std::set<int>(node.gpus.begin(), node.gpus.end());
+    for (const int gpu : gpus) {
+      if (const auto last = last_on.find(gpu); last != last_on.end()) after.insert(last->second);
+    }
+    for (Operation operation : wholes[node.whole]) {
+      operation.stream = "all";
+      operation.after.assign(after.begin(), after.end());
+      after = {schedule.size()};
+      schedule.push_back(std::move(operation));
+    }
+    ends[node.whole] = schedule.size() - 1;
+    for (const int gpu : gpus) last_on[gpu] = schedule.size() - 1;
+  }
+  return schedule;
+}
+
+bool is_chain(const Schedule& schedule) {
+  const auto is_fused = [](const Operation& one) { return std::holds_alternative<models::FusedSpec>(one.work); };
+  if (std::ranges::any_of(schedule, is_fused)) return false;
+  for (std::size_t place = 1; place < schedule.size(); ++place) {
+    const bool begins_within = schedule[place].stored && schedule[place].stored->by == place - 1;
+    if (begins_within || !std::ranges::binary_search(schedule[place].after, place - 1)) return false;
+  }
+  return true;
+}
+
+}  // namespace c3sim::study

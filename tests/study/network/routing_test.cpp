@@ -1,0 +1,78 @@
+#include "study/network/routing.h"
+
+#include <cmath>
+
+#include "sim/config/config_error.h"
+#include "tests/config_fault.h"
+#include "tests/testing.h"
+#include "tests/text_file.h"
+
+namespace c3sim::study {
+namespace {
+
+// Each of 128 experts is among the 8 of one of 16 tokens unless all of them pass it by: 1 - (15/16)^16 of them, 82 of
+// 128, though there are as many copies as experts. One token has as many as it uses.
+TEST(Routing, LeavesExpertsWithoutTokens) {
+  EXPECT_NEAR(load_of({}, 128, 8, 1, 16).busy, 128.0 * (1.0 - std::pow(15.0 / 16.0, 16)), 1e-9);
+  EXPECT_NEAR(load_of({}, 128, 8, 1, 1).busy, 8.0, 1e-9);
+  EXPECT_NEAR(load_of({}, 128, 8, 8, 100'000).busy, 16.0, 1e-9);
+  EXPECT_EQ(load_of({}, 128, 8, 8, 16).over_even, 1.0);
+}
+
+// Eight tokens that use 8 of 128 experts have 64 copies, one for each of half of them; of two ranks each has as many.
+TEST(Routing, DealtGivesCopiesToAsManyExpertsAsThereAre) {
+  const Routing dealt = read_routing("dealt");
+  EXPECT_EQ(load_of(dealt, 128, 8, 1, 8).busy, 64.0);
+  EXPECT_EQ(load_of(dealt, 128, 8, 2, 8).busy, 32.0);
+  EXPECT_EQ(load_of(dealt, 128, 8, 1, 100).busy, 128.0);
+  EXPECT_EQ(load_of(dealt, 128, 8, 2, 100).over_even, 1.0);
+}
+
+// Of four experts on two ranks the first has half of the tokens: with the third, which is dealt to its rank, 0.7 of
+// them, 1.4 times as many as even. A token that uses two has the likeliest once at most.
+TEST(Routing, IsAsLongAsTheRankWithMostTokens) {
+  const Routing routing{.shares = {5, 2, 2, 1}, .told = "file"};
+  EXPECT_NEAR(load_of(routing, 4, 1, 2, 1000).over_even, 1.4, 1e-9);
+  EXPECT_NEAR(load_of({.power = 1.0, .told = "power:1"}, 2, 1, 2, 1000).over_even, 2.0 * (1.0 / 1.5), 1e-9);
+  EXPECT_NEAR(load_of({.shares = {9, 1, 1}}, 3, 2, 1, 1).busy, 2.0, 1e-9);
+}
+
+std::string fault_of_routing(const std::string& text) {
+  return config_fault([&text] { read_routing(text); });
+}
+
+TEST(Routing, IsReadFromWordsAndFiles) {
+  EXPECT_EQ(read_routing("power:1.5").power, 1.5);
+  EXPECT_TRUE(read_routing("even").shares.empty());
+  EXPECT_THAT(fault_of_routing("power:x"), HasSubstr("power:ALPHA with a number from 0 to 8 is accepted"));
+  const auto file = [](const char* text) { return written("routing.txt", text).string(); };
+  EXPECT_EQ(read_routing(file("# shares\n3\n1\n")).shares, (std::vector<double>{3, 1}));
+  for (const auto& [text, told] : {std::pair("3\n-1\n", "routing.txt:2: '-1' is no share of the tokens"),
+                                   {"0\n0\n", "has no expert with tokens"},
+                                   {"0.5\n0.2\n", "has shares that add up to 0.7: 1 is accepted"}}) {
+    EXPECT_THAT(fault_of_routing(file(text)), HasSubstr(told));
+  }
+}
+
+// A token has each expert once: of two that it uses none can be more than half, and one alone cannot be both.
+TEST(Routing, ThatTokensCannotHaveIsToldInNumbers) {
+  EXPECT_EQ(why_impossible(Routing{.shares = {2, 1, 1}}, 2), "");
+  EXPECT_THAT(why_impossible(Routing{.shares = {8, 1, 1}}, 2),
+              AllOf(HasSubstr("gives expert 0 80 % of what tokens choose"), HasSubstr("up to 50 % are accepted")));
+  EXPECT_THAT(why_impossible(Routing{.shares = {0, 7, 0}}, 2), HasSubstr("has 1 experts with tokens"));
+}
+
+// Of 256 experts on 8 ranks a token that uses 8 leaves a rank out by (224/256) (223/255) ... (217/249) = 0.338. One
+// that uses as many as there are leaves none out, one that uses one has one.
+TEST(Routing, SendsATokenToFewerRanksThanExperts) {
+  double none = 1.0;
+  for (int drawn = 0; drawn < 8; ++drawn) none *= (224.0 - drawn) / (256.0 - drawn);
+  EXPECT_NEAR(ranks_of_token({}, 256, 8, 8), 8.0 * (1.0 - none), 1e-9);
+  EXPECT_NEAR(ranks_of_token({}, 8, 8, 8), 8.0, 1e-9);
+  EXPECT_NEAR(ranks_of_token({}, 8, 1, 4), 1.0, 1e-9);
+  // One of the first rank's two for certain, and one of the other's: both ranks.
+  EXPECT_NEAR(ranks_of_token(Routing{.shares = {1, 0, 1, 0}}, 4, 2, 2), 2.0, 1e-9);
+}
+
+}  // namespace
+}  // namespace c3sim::study

@@ -1,0 +1,313 @@
+#include "study/network/split.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+
+#include "study/step/step_graph.h"
+#include "study/sweep/point_question.h"
+#include "tests/study/step/step_questions.h"
+#include "tests/testing.h"
+
+namespace c3sim::study {
+namespace {
+
+// Small, so that many are asked in a moment; extents that eight GPUs share out evenly.
+StepQuestion small_step(std::int64_t experts, const std::string& options) {
+  StepQuestion question = step_of(options);
+  ModelSpec& model = question.model;
+  model.layers = 8;
+  model.hidden = 512;
+  model.heads = 16;
+  model.kv_heads = 4;
+  model.head_dim = 64;
+  model.ffn = 1024;
+  model.vocabulary = 4096;
+  model.experts = experts;
+  model.experts_used = experts > 0 ? 2 : 0;
+  return question;
+}
+
+int drawn_power_of_two(int up_to) {
+  int exponents = 0;
+  while (2 << exponents <= up_to) ++exponents;
+  return 1 << *rc::gen::inRange(0, exponents + 1);
+}
+
+// A split of up to eight GPUs of 64 sequences of 128 tokens, or of so many of each replica.
+StepQuestion drawn_split() {
+  StepQuestion question = small_step(*rc::gen::element<std::int64_t>(0, 8), "--layers 8 --tokens 128");
+  question.phase = *rc::gen::element(Phase::prefill, Phase::train);
+  question.tp = drawn_power_of_two(8);
+  question.dp = drawn_power_of_two(8 / question.tp);
+  question.cp = drawn_power_of_two(8 / question.tp / question.dp);
+  question.pp = drawn_power_of_two(8 / question.tp / question.dp / question.cp);
+  if (question.model.experts > 0) question.ep = drawn_power_of_two(question.tp * question.dp);
+  question.batch = 64 / question.dp;
+  question.micro = question.pp > 1 || *rc::gen::arbitrary<bool>() ? 4 : 1;
+  return question;
+}
+
+StepQuestion on_one_gpu_of(StepQuestion question) {
+  question.batch *= question.dp;
+  static_cast<Split&>(question) = {};
+  return question;
+}
+
+// Of products and attention of all GPUs, as they are written.
+double flops_of_all_gpus(const StepQuestion& question) {
+  double flops = 0.0;
+  for (const StepBlock& block : step_blocks(question, question.stage_layers(), step_machine())) {
+    const double times =
+        static_cast<double>(std::max<std::int64_t>(1, block.layers)) * block.share(question.gpus()) * question.gpus();
+    for (const StepOperation& one : block.operations) {
+      if (const auto* gemm = std::get_if<models::GemmShape>(&one.work)) flops += times * gemm->flops().value();
+      if (const auto* shape = std::get_if<models::AttentionShape>(&one.work)) flops += times * shape->flops().value();
+    }
+  }
+  return flops;
+}
+
+// What a split repeats. Each of tp GPUs has one head of keys and values at least: beyond 4 heads, 8 GPUs multiply
+// 2 x 64 x 512 weights by each token for 8 heads. And GPUs that share out products, but not experts, route all tokens
+// each.
+double repeated_flops(const StepQuestion& question) {
+  const ModelSpec& model = question.model;
+  const double more_heads = static_cast<double>(question.tp * question.kv_heads() - model.kv_heads);
+  const double of_keys = more_heads * 2.0 * static_cast<double>(model.head_dim * model.hidden);
+  const double of_router =
+      question.ep == 1 ? (question.tp - 1) * static_cast<double>(model.experts * model.hidden) : 0.0;
+  const double tokens = static_cast<double>(question.tokens_in_all(question.new_tokens()));
+  const double passes = question.trains() ? 3.0 : 1.0;  // a gradient is two products
+  return passes * 2.0 * tokens * 8.0 * (of_keys + of_router);
+}
+
+// Attention counts whole tiles near the diagonal, of which parts of a sequence have others.
+RC_GTEST_PROP(Split, NeitherMakesNorLosesWork, ()) {
+  const StepQuestion question = drawn_split();
+  RC_PRE(faults_of(question, mi300x_spec()).empty());
+  const double expected = flops_of_all_gpus(on_one_gpu_of(question)) + repeated_flops(question);
+  RC_ASSERT(std::abs(flops_of_all_gpus(question) / expected - 1.0) < (question.cp > 1 ? 1e-2 : 1e-9));
+}
+
+// Of products alone, which parts of a sequence have as the whole has.
+RC_GTEST_PROP(Split, TellsWhatItRepeats, ()) {
+  const StepQuestion question = drawn_split();
+  RC_PRE(faults_of(question, mi300x_spec()).empty());
+  const ProductFlops products = product_flops(question, step_machine());
+  const double expected = repeated_flops(question);
+  RC_ASSERT(std::abs(products.repeated().value() - expected) <= 1e-9 * products.on_one.value());
+  RC_ASSERT(products.some_are_repeated() == (expected > 0.0));
+}
+
+// 8 GPUs that share out products, but not experts, route each token 8 times, each time by 8 x 512 weights, and have 8
+// heads of keys and values for 4, which is 4 x 2 x 64 x 512 weights more: of 16 x 512 tokens and 8 layers.
+TEST(SplitOfAStep, SaysInNumbersWhatItRepeats) {
+  const auto repeated = [&](const std::string& split) -> std::optional<double> {
+    const StepQuestion question = small_step(8, "--phase prefill --layers 8 --tokens 512 --batch 16 " + split);
+    const Results results = to_tables(ask_mi300x(question), step_machine());
+    const auto found = std::ranges::find(results.tables, "repeated", &NamedTable::key);
+    if (found == results.tables.end()) return {};
+    return std::get<double>(found->table.rows().at(0).at(3));
+  };
+  const double weights = 7.0 * 8 * 512 + 4.0 * 2 * 64 * 512;
+  EXPECT_NEAR(repeated("--tp 8").value_or(0.0), 2.0 * weights * 16 * 512 * 8 / 1e12, 1e-9);
+  EXPECT_EQ(repeated("--ep 4"), std::nullopt);
+  EXPECT_EQ(repeated(""), std::nullopt);
+}
+
+// Of tokens a second times the operations of a token over the peak of all GPUs.
+TEST(SplitOfAStep, FullHasTheUtilisationThatItsTokensMean) {
+  for (const auto& [experts, split] : {std::pair(0, "--tp 4 --dp 2"),
+                                       {0, "--dp 2 --cp 2 --pp 2 --micro 4"},
+                                       {0, "--tp 2 --pp 4 --micro 8"},
+                                       {8, "--ep 8"},
+                                       {8, "--tp 8 --ep 8"},
+                                       {8, "--tp 2 --ep 4 --dp 4"},
+                                       {8, "--tp 4 --ep 2 --dp 2"},
+                                       {8, "--tp 2 --ep 2 --dp 2 --pp 2 --micro 4"}}) {
+    StepQuestion question = small_step(experts, std::string("--phase prefill --layers 8 --tokens 512 ") + split);
+    question.batch = 16 / question.dp;
+    const StepResult result = ask_mi300x(question);
+    const double told = result.flops.value() / sim::to_seconds(result.time).value();
+    const StepQuestion one = on_one_gpu_of(question);
+    const double each = (flops_of_all_gpus(one) + repeated_flops(question)) / static_cast<double>(one.new_tokens());
+    EXPECT_NEAR(result.tokens_per_second() * each / question.gpus(), told, (question.cp > 1 ? 1e-2 : 1e-6) * told)
+        << split;
+  }
+}
+
+// Each weight once: of all GPUs together what replicas, and of experts their replicas, have alike is counted once, and
+// what GPUs that share out products have in whole as well; 8 GPUs have 8 heads of keys and values for 4.
+RC_GTEST_PROP(Split, SharesOutEveryWeight, ()) {
+  StepQuestion question = drawn_split();
+  question.phase = Phase::prefill;
+  RC_PRE(faults_of(question, mi300x_spec()).empty());
+  const ModelSpec& model = question.model;
+  const double gpus = question.tp;
+  double of_layer = 0.0;
+  for (const AlikeWeights& alike : alike_weights(question)) {
+    // Experts that have as many replicas as the rest are told with it.
+    of_layer += alike.count * question.stage_gpus() / alike.holders;
+  }
+  const double in_whole = (gpus - 1.0) * static_cast<double>(model.whole_parameters());
+  const double more_heads = gpus * static_cast<double>(question.kv_heads()) - static_cast<double>(model.kv_heads);
+  const double repeated = in_whole + more_heads * 2.0 * static_cast<double>(model.head_dim * model.hidden);
+  const double expected = static_cast<double>(model.layer_parameters()) + repeated;
+  RC_ASSERT(std::abs(of_layer / expected - 1.0) < 1e-12);
+  const double weights = memory_of(question).weights.value() / 2.0;
+  RC_ASSERT(std::abs(weights / (static_cast<double>(question.stage_layers()) * layer_weights(question)) - 1.0) < 1e-12);
+}
+
+TEST(Split, SharesOutExpertsOverTheGpusThatThereAre) {
+  // GPUs, those that share out each expert, and those that have the same: 8 ranks of 8 replicas; 8 of the GPUs that
+  // share out products; 4 of 2 x 4, which leave 2 GPUs to each; 2 of 8 replicas, which have each expert four times.
+  const auto shape = [](const Split& split) {
+    return std::vector{split.gpus(), split.expert_tp(), split.expert_replicas(), split.replicas()};
+  };
+  EXPECT_THAT(shape({.ep = 8, .dp = 8}), ElementsAre(8, 1, 1, 8));
+  EXPECT_THAT(shape({.tp = 8, .ep = 8}), ElementsAre(8, 1, 1, 1));
+  EXPECT_THAT(shape({.tp = 2, .ep = 4, .dp = 4}), ElementsAre(8, 2, 1, 4));
+  EXPECT_THAT(shape({.ep = 2, .dp = 8}), ElementsAre(8, 1, 4, 8));
+  EXPECT_THAT(shape({.tp = 2, .ep = 2, .dp = 2, .cp = 2}), ElementsAre(8, 2, 2, 4));
+  EXPECT_EQ((Split{.tp = 2, .ep = 8}).least_dp(), 4);
+  EXPECT_EQ((Split{.tp = 8, .ep = 8}).least_dp(), 1);
+  EXPECT_EQ(to_string(Split{.tp = 2, .ep = 8, .dp = 4}), "tp 2, ep 8, dp 4");
+  EXPECT_EQ(to_string(Split{}), "one GPU");
+}
+
+TEST(Split, SaysWhichRanksOfExpertsThereCanBe) {
+  const auto faults = [](const std::string& split) {
+    return faults_on(mi300x_spec(), small_step(8, "--layers 2 --graph no " + split));
+  };
+  EXPECT_THAT(faults("--ep 8 --dp 8"), IsEmpty());
+  EXPECT_THAT(faults("--ep 8 --dp 1"), ElementsAre(HasSubstr("ep: 8 ranks do not share out the 1 x 1 GPUs")));
+  EXPECT_THAT(faults("--tp 2 --ep 8 --dp 2"), ElementsAre(HasSubstr("a divisor of 4 is accepted")));
+}
+
+// Ranks of experts alone mean as many replicas; beside tp as many as they need; and what is spelled reads back.
+TEST(Split, HasTheReplicasThatItsExpertsNeedUnlessTold) {
+  const auto said = [](const std::string& options) { return static_cast<Split>(step_of(options)); };
+  EXPECT_EQ(said("--ep 8"), (Split{.ep = 8, .dp = 8}));
+  EXPECT_EQ(said("--ep 8 --tp 8"), (Split{.tp = 8, .ep = 8}));
+  EXPECT_EQ(said("--ep 8 --tp 2"), (Split{.tp = 2, .ep = 8, .dp = 4}));
+  EXPECT_EQ(said("--ep 2 --dp 8"), (Split{.ep = 2, .dp = 8}));
+  EXPECT_EQ(said("--ep 8 --dp 1"), (Split{.ep = 8}));
+  for (const Split& split :
+       {Split{.ep = 2, .dp = 8}, {.tp = 8, .ep = 8}, {.tp = 4, .ep = 2}, {.tp = 2, .ep = 8, .dp = 4}}) {
+    StepWords words, read;
+    static_cast<Split&>(words) = split;
+    Arguments arguments;
+    read_words(read, spelled(words), arguments, nullptr);
+    EXPECT_EQ(static_cast<Split>(read), split) << to_string(split);
+  }
+}
+
+// A study may name its axes in any order: replicas that it tells stand, before those that ranks of experts need.
+TEST(Split, IsReadInTheSameOrderFromStudies) {
+  const PointQuestion question(Ask::step);
+  Testbed testbed(mi300x_spec());
+  const auto gpus = [&](std::vector<Assignment> words) {
+    for (const auto& [name, value] :
+         {std::pair("model", "mixtral-8x7b"), {"layers", "1"}, {"phase", "prefill"}, {"tokens", "64"}}) {
+      words.push_back({name, value});
+    }
+    const Results results = question.answer(testbed, words);
+    const PointQuestion::Quantities told = question.quantities_of(results);
+    const auto found = std::ranges::find(told.columns, "gpus", &Column::key);
+    return std::get<std::int64_t>(told.cells[static_cast<std::size_t>(found - told.columns.begin())]);
+  };
+  EXPECT_EQ(gpus({{"dp", "8"}, {"ep", "2"}}), 8);
+  EXPECT_EQ(gpus({{"ep", "8"}, {"tp", "8"}}), 8);
+  EXPECT_EQ(gpus({{"ep", "4"}}), 4);
+}
+
+// Bytes of each collective of a layer, by name.
+std::map<std::string, double> bytes_of_collectives(const StepQuestion& question) {
+  std::map<std::string, double> bytes;
+  for (const StepBlock& block : step_blocks(question, 1, step_machine())) {
+    for (const StepOperation& one : block.operations) {
+      const auto* const spec = std::get_if<models::CollectiveSpec>(&one.work);
+      if (spec != nullptr) bytes[one.name] = spec->bytes.value();
+    }
+  }
+  return bytes;
+}
+
+std::map<std::string, double> bytes_of_step(const std::string& options) {
+  return bytes_of_collectives(step_of("--phase train --tokens 1024 --graph no --model " + options));
+}
+
+// All but experts is alike on all GPUs: 41.9 million weights of attention, 8192 of norms and 32,768 of the router are
+// added up in single precision, and nothing of experts, which are on one GPU each; four ranks have each expert twice.
+TEST(SplitTraining, AddsUpGradientsOverWhoeverHasThemAlike) {
+  const double of_attention = 4.0 * (4096.0 * (2 * 4096 + 2 * 1024) + 2 * 4096 + 8 * 4096);
+  const double of_experts = 4.0 * 8 * 3 * 4096.0 * 14336;
+  const auto sum_of = [](const std::map<std::string, double>& all, const std::string& prefix) {
+    double sum = 0.0;
+    for (const auto& [name, bytes] : all) sum += name.starts_with(prefix) ? bytes : 0.0;
+    return sum;
+  };
+  for (const auto& [ep, of_buckets, of_their_own] : {std::tuple("8", of_attention, 0.0),
+                                                     {"4", of_attention, of_experts / 4.0},
+                                                     {"1", of_attention + of_experts, 0.0}}) {
+    const std::string question = std::string("mixtral-8x7b --layers 1 --dp 8 --ep ") + ep;
+    const std::map<std::string, double> bytes = bytes_of_step(question);
+    EXPECT_NEAR(sum_of(bytes, "reduce_bucket"), of_buckets, 1.0) << ep;
+    EXPECT_NEAR(sum_of(bytes, "reduce_expert"), of_their_own, of_their_own > 0.0 ? 1.0 : 0.0) << ep;
+  }
+  // Behind the last micro-batch in one piece.
+  const std::map<std::string, double> bytes =
+      bytes_of_step("mixtral-8x7b --layers 1 --dp 8 --ep 4 --batch 2 --micro 2");
+  EXPECT_NEAR(bytes.at("reduce_gradients"), of_attention, 1.0);
+  EXPECT_NEAR(bytes.at("expert_reduce_gradients"), of_experts / 4.0, 1.0);
+}
+
+// PyTorch closes a bucket once it has 25 MiB: of BERT's layers 4.2 million weights each of both products of the
+// feed-forward half are one of 33.6 MB, those of attention, all that is left of a layer, one of 16.8 MB. LLaMA's
+// tensors of the feed-forward half and of queries and results are larger than a bucket each, keys and values are one;
+// its head, the first bucket, which is complete with 1 MiB, goes while layers are computed.
+TEST(SplitTraining, FillsBucketsWithWholeTensors) {
+  const std::map<std::string, double> of_bert = bytes_of_step("bert-large --dp 8");
+  EXPECT_NEAR(of_bert.at("reduce_bucket0"), 33.55e6, 0.02e6);
+  EXPECT_NEAR(of_bert.at("reduce_bucket1"), 16.83e6, 0.1e6);
+  EXPECT_FALSE(of_bert.contains("reduce_bucket2"));
+  EXPECT_FALSE(of_bert.contains("reduce_head"));
+  const std::map<std::string, double> of_llama = bytes_of_step("llama3-8b --dp 8");
+  const double of_matrix = 4.0 * 4096;
+  EXPECT_NEAR(of_llama.at("reduce_bucket0"), of_matrix * 14336, 1.0);
+  EXPECT_NEAR(of_llama.at("reduce_bucket3"), of_matrix * 4096, 1.0);
+  EXPECT_NEAR(of_llama.at("reduce_bucket4"), of_matrix * 2048, 1.0);
+  EXPECT_NEAR(of_llama.at("reduce_head"), of_matrix * 128256, 1.0);
+  EXPECT_NEAR(of_llama.at("reduce_ends"), of_matrix * (128256 + 1), 1.0);
+}
+
+// Of each of 1024 rows the largest score, then the sum and the score of the right word, in single precision; no scores.
+// The gradient of what the head was given is a sum over all words.
+TEST(SplitTraining, HasALossOfWhichNoGpuSeesAllScores) {
+  const std::map<std::string, double> bytes = bytes_of_step("llama3-8b --tp 8");
+  EXPECT_FALSE(bytes.contains("head_all_gather"));
+  EXPECT_EQ(bytes.at("loss_maximum_all_reduce"), 1024.0 * 4);
+  EXPECT_EQ(bytes.at("loss_sum_all_reduce"), 1024.0 * 8);
+  EXPECT_EQ(bytes.at("head_input_all_reduce"), 1024.0 * 4096 * 2);
+  EXPECT_TRUE(bytes_of_step("llama3-8b --tp 8 --phase prefill").contains("head_all_gather"));
+}
+
+// Eight GPUs that share out products and experts give each 128 of 1024 tokens to route, twice 128 x 4096 x 2 bytes to
+// send, and gather the results; two GPUs of a rank gather what comes to both.
+TEST(SplitExperts, RouteAShareOfTheTokensOfGpusThatShareOutProducts) {
+  const std::string options = "mixtral-8x7b --phase prefill --layers 1 ";
+  std::map<std::string, double> bytes = bytes_of_step(options + "--tp 8 --ep 8");
+  EXPECT_EQ(bytes.at("dispatch"), 2.0 * 128 * 4096 * 2);
+  EXPECT_EQ(bytes.at("combine"), 2.0 * 128 * 4096 * 2);
+  EXPECT_EQ(bytes.at("down_all_gather"), 1024.0 * 4096 * 2);
+  EXPECT_FALSE(bytes.contains("dispatch_all_gather"));
+  bytes = bytes_of_step(options + "--tp 2 --ep 4 --dp 4");
+  EXPECT_EQ(bytes.at("dispatch"), 2.0 * 512 * 4096 * 2);
+  EXPECT_EQ(bytes.at("dispatch_all_gather"), 2.0 * 1024 * 4096 * 2);
+  EXPECT_EQ(bytes.at("combine_reduce_scatter"), 2.0 * 1024 * 4096 * 2);
+}
+
+}  // namespace
+}  // namespace c3sim::study

@@ -1,0 +1,543 @@
+#include "tune/decisions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "sim/check.h"
+#include "study/play/testbed.h"
+#include "study/program/scenario.h"
+
+namespace c3sim::tune {
+
+namespace {
+
+double count(std::int64_t value) { return static_cast<double>(value); }
+double product(const models::GemmShape& gemm) { return count(gemm.m) * count(gemm.n) * count(gemm.k); }
+
+constexpr std::array of_pairs{
+    SizeFeature{"bytes", "whole array of one GPU", "bytes", [](const Sizes& sizes) { return sizes.bytes.value(); }},
+    SizeFeature{"flops_per_byte", "operations of the GEMM per byte of the array", "2 * m * n * k / bytes",
+                [](const Sizes& sizes) { return 2.0 * product(sizes.gemm) / sizes.bytes.value(); }},
+    SizeFeature{"flops", "operations of the GEMM", "2 * m * n * k",
+                [](const Sizes& sizes) { return 2.0 * product(sizes.gemm); }},
+    SizeFeature{"intensity", "operations of the GEMM per element that it reads or writes",
+                "2 * m * n * k / (m * k + k * n + m * n)",
+                [](const Sizes& sizes) {
+                  const auto [m, n, k] = std::array{count(sizes.gemm.m), count(sizes.gemm.n), count(sizes.gemm.k)};
+                  return 2.0 * product(sizes.gemm) / (m * k + k * n + m * n);
+                }},
+    SizeFeature{"elements", "elements of the result", "m * n",
+                [](const Sizes& sizes) { return count(sizes.gemm.m) * count(sizes.gemm.n); }},
+    SizeFeature{"m", "rows of the result", "m", [](const Sizes& sizes) { return count(sizes.gemm.m); }},
+    SizeFeature{"n", "columns of the result", "n", [](const Sizes& sizes) { return count(sizes.gemm.n); }},
+    SizeFeature{"k", "contraction", "k", [](const Sizes& sizes) { return count(sizes.gemm.k); }}};
+constexpr std::span of_collectives = std::span(of_pairs).first(1);
+constexpr std::span of_gemms = std::span(of_pairs).subspan(2);
+
+constexpr int fewest_channels = 8;
+
+// Powers of two below the library's own choice.
+std::vector<int> channel_counts(models::CollectiveKind kind, const models::PlatformSpec& platform) {
+  std::vector<int> counts;
+  for (int count = fewest_channels; count < platform.rccl.channels(kind, {}); count *= 2) counts.push_back(count);
+  return counts;
+}
+
+// By engines, of every variant that there is for the collective.
+std::vector<study::Scenario> scenarios_by_engines(const study::Scenario& scenario) {
+  std::vector<study::Scenario> scenarios;
+  for (const models::SdmaPlan& plan : models::sdma_plans()) {
+    if (std::ranges::find(plan.kinds, scenario.collective) == plan.kinds.end()) continue;
+    for (const bool prelaunch : {false, true}) {
+      study::Scenario& one = scenarios.emplace_back(scenario);
+      one.variant = plan.variant;
+      one.prelaunch = prelaunch;
+    }
+  }
+  return scenarios;
+}
+
+// `kernels` is what it is called where kernels carry the collective.
+std::string name_of(const study::C3Trial& trial, std::string_view kernels) {
+  const study::Scenario& scenario = trial.scenario;
+  std::string name(kernels);
+  if (on_copy_engines(trial.strategy)) {
+    name = fmt::format("engines_{}{}", to_string(scenario.variant), scenario.prelaunch ? "_prelaunched" : "");
+  }
+  if (scenario.channels) name += fmt::format("_{}_channels", *scenario.channels);
+  if (scenario.reserved) name += fmt::format("_{}_cus_kept", *scenario.reserved);
+  return name;
+}
+
+study::C3Trial sized(study::C3Trial trial, const Sizes& sizes) {
+  trial.scenario.gemm = sizes.gemm;
+  trial.scenario.bytes = sizes.bytes;
+  return trial;
+}
+
+models::CollectiveSpec collective_of(const study::C3Trial& trial, const Sizes& sizes,
+                                     const models::PlatformSpec& platform) {
+  return collective_of(sized(trial, sizes).scenario, trial.strategy, platform);
+}
+
+study::Schedule schedule_of(const study::C3Trial& trial, const Sizes& sizes, const models::PlatformSpec& platform) {
+  const study::CuPartition cus = study::reserve(platform, trial.scenario.reserved.value_or(0));
+  study::Operation gemm = study::operation_of(sizes.gemm, cus.gemm, "compute");
+  study::Operation collective =
+      study::operation_of(collective_of(trial, sizes, platform),
+                          on_copy_engines(trial.strategy) ? models::CuMask{} : cus.collective, "communication");
+  if (launches_collective_first(trial.strategy)) return {std::move(collective), std::move(gemm)};
+  return {std::move(gemm), std::move(collective)};
+}
+
+Alternative pair_alternative(const study::C3Trial& trial) {
+  const bool is_serial = trial.strategy == study::Strategy::serial;
+  const auto is_possible = [=](const study::Testbed& testbed, const Sizes& sizes) {
+    return testbed.why_impossible(collective_of(trial, sizes, testbed.platform())).empty() &&
+           testbed.why_impossible(sizes.gemm).empty();
+  };
+  // Each operation alone, on the CUs that it gets: what is beside it can only cost it time.
+  const auto bound = [=](study::Testbed& testbed, const Sizes& sizes) {
+    const study::Schedule schedule = schedule_of(trial, sizes, testbed.platform());
+    const sim::Time one = testbed.alone_by_turns(schedule[0].work, schedule[0].mask);
+    const sim::Time other = testbed.alone_by_turns(schedule[1].work, schedule[1].mask);
+    return is_serial ? one + other : std::max(one, other);
+  };
+  const auto time = [=](study::Testbed& testbed, const Sizes& sizes) {
+    if (is_serial) return bound(testbed, sizes);
+    return testbed.run(schedule_of(trial, sizes, testbed.platform())).makespan();
+  };
+  const bool collective_first = launches_collective_first(trial.strategy);
+  const char* const kernels = is_serial ? "serial" : collective_first ? "collective_first" : "gemm_first";
+  return {name_of(trial, kernels), trial, is_possible, bound, time};
+}
+
+Alternative collective_alternative(const study::C3Trial& trial) {
+  const auto is_possible = [=](const study::Testbed& testbed, const Sizes& sizes) {
+    return testbed.why_impossible(collective_of(trial, sizes, testbed.platform())).empty();
+  };
+  const auto time = [=](study::Testbed& testbed, const Sizes& sizes) {
+    models::CollectiveSpec spec = collective_of(trial, sizes, testbed.platform());
+    spec.host_threads.reset();  // as the platform has it: there is no GEMM whose thread drives the engines
+    return testbed.alone(spec);
+  };
+  return {name_of(trial, "kernels"), trial, is_possible, time, time};
+}
+
+Alternative schedule_alternative(const study::DependentSchedule& schedule) {
+  const auto is_possible = [=](const study::Testbed& testbed, const Sizes& sizes) {
+    return testbed.why_impossible(sizes.gemm).empty() &&
+           why_impossible(schedule, sizes.gemm, testbed.platform()).empty();
+  };
+  // Pieces may be multiplied by better kernels than the whole is, but not beyond the peak.
+  const auto bound = [](study::Testbed& testbed, const Sizes& sizes) {
+    return sim::to_time(sizes.gemm.flops() / sim::FlopsPerSecond(testbed.platform().gpu.peak_flops()));
+  };
+  const auto time = [=](study::Testbed& testbed, const Sizes& sizes) {
+    return testbed.run(operations_of(schedule, sizes.gemm, testbed.platform())).makespan();
+  };
+  return {std::string(to_string(schedule)), {}, is_possible, bound, time};
+}
+
+constexpr double cost_of_the_impossible = 1.0;
+
+bool are_same(const Sizes& one, const Sizes& other) { return one.gemm == other.gemm && one.bytes == other.bytes; }
+
+using Members = std::vector<std::size_t>;
+
+constexpr std::size_t most_folds = 10;
+constexpr double least_gain = 0.001;  // of a case's cost, for each case
+
+// The alternative that costs least, the first of equals.
+std::size_t cheapest(std::span<const double> costs) {
+  return static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin());
+}
+
+std::vector<double> sums_of(const TreeCases& cases, std::span<const std::size_t> members) {
+  std::vector<double> sums(cases.costs.front().size(), 0.0);
+  for (const std::size_t member : members) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += cases.costs[member][i];
+  }
+  return sums;
+}
+
+struct Found {
+  double cost = std::numeric_limits<double>::infinity();
+  std::size_t feature = 0;
+  double low = 0.0, high = 0.0;  // of the cases on both sides of it
+};
+
+// The split after which both sides together cost least.
+Found best_split(const TreeCases& cases, std::span<const std::size_t> members) {
+  Found best;
+  const std::vector<double> all = sums_of(cases, members);
+  for (std::size_t feature = 0; feature < cases.features.front().size(); ++feature) {
+    const auto value = [&](std::size_t member) { return cases.features[member][feature]; };
+    Members sorted(members.begin(), members.end());
+    std::ranges::stable_sort(sorted, {}, value);
+    std::vector<double> below(all.size(), 0.0);
+    std::vector<double> above = all;
+    for (std::size_t i = 0; i + 1 < sorted.size(); ++i) {
+      for (std::size_t j = 0; j < all.size(); ++j) {
+        below[j] += cases.costs[sorted[i]][j];
+        above[j] -= cases.costs[sorted[i]][j];
+      }
+      if (value(sorted[i]) == value(sorted[i + 1])) continue;
+      const double cost = std::ranges::min(below) + std::ranges::min(above);
+      if (cost < best.cost) best = {cost, feature, value(sorted[i]), value(sorted[i + 1])};
+    }
+  }
+  return best;
+}
+
+std::size_t grow(std::vector<DecisionTree::Node>& nodes, const TreeCases& cases, std::span<const std::size_t> members,
+                 int depth) {
+  const std::vector<double> sums = sums_of(cases, members);
+  const std::size_t own = cheapest(sums);
+  const std::size_t place = nodes.size();
+  nodes.push_back({own, members.size()});
+  if (depth == 0) return place;
+  const Found split = best_split(cases, members);
+  if (!(sums[own] - split.cost > least_gain * static_cast<double>(members.size()))) return place;
+  const double threshold = round_between(split.low, split.high);
+  Members below;
+  Members above;
+  for (const std::size_t member : members) {
+    (cases.features[member][split.feature] <= threshold ? below : above).push_back(member);
+  }
+  const std::size_t first = grow(nodes, cases, below, depth - 1);
+  const std::size_t second = grow(nodes, cases, above, depth - 1);
+  nodes[place].split = DecisionTree::Split{split.feature, threshold, split.low, split.high, first, second};
+  return place;
+}
+
+// Calls test(train, held) for every fold of the members; not at all where there is but one. Groups are dealt to folds
+// in the order in which they appear.
+void for_each_fold(const TreeCases& cases, std::span<const std::size_t> members,
+                   const std::function<void(const Members& train, const Members& held)>& test) {
+  std::map<std::string, std::size_t> groups;
+  for (const std::size_t member : members) groups.try_emplace(cases.groups[member], groups.size());
+  const std::size_t folds = std::min(most_folds, groups.size());
+  for (std::size_t fold = 0; fold < folds && folds > 1; ++fold) {
+    Members train;
+    Members held;
+    for (const std::size_t member : members) {
+      (groups.at(cases.groups[member]) % folds == fold ? held : train).push_back(member);
+    }
+    test(train, held);
+  }
+}
+
+int best_depth(const TreeCases& cases, std::span<const std::size_t> members) {
+  std::vector<double> costs(deepest_tree + 1, 0.0);
+  for_each_fold(cases, members, [&](const Members& train, const Members& held) {
+    for (int depth = 0; depth <= deepest_tree; ++depth) {
+      const DecisionTree tree = fit_tree(cases, train, depth);
+      for (const std::size_t member : held) {
+        costs[static_cast<std::size_t>(depth)] += cases.costs[member][tree.choose(cases.features[member])];
+      }
+    }
+  });
+  return static_cast<int>(std::ranges::min_element(costs) - costs.begin());
+}
+
+Members all_of(const TreeCases& cases) {
+  Members members(cases.features.size());
+  std::iota(members.begin(), members.end(), std::size_t{0});
+  return members;
+}
+
+double distance(std::span<const double> one, std::span<const double> other) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    const double ratio = std::log(one[i] / other[i]);
+    sum += ratio * ratio;
+  }
+  return sum;
+}
+
+// `fit` makes a rule, which chooses for a case, of those that it may see.
+template <class Fit>
+std::vector<std::size_t> unseen(const TreeCases& cases, const Fit& fit) {
+  std::vector<std::size_t> chosen;
+  if (cases.features.empty()) return chosen;
+  for_each_fold(cases, all_of(cases), [&](const Members& train, const Members& held) {
+    chosen.resize(cases.features.size());
+    const auto rule = fit(train);
+    for (const std::size_t member : held) chosen[member] = rule(member);
+  });
+  return chosen;
+}
+
+}  // namespace
+
+Alternatives collective_alternatives(models::CollectiveKind kind, const models::PlatformSpec& platform) {
+  Alternatives alternatives(Alternatives::Subject::collective, fmt::format("{}_alone", to_string(kind)),
+                            fmt::format("{} alone", to_string(kind)), of_collectives, kind);
+  study::C3Trial kernels{.scenario = {.name = {}, .gemm = {}, .collective = kind, .bytes = {}}};
+  const study::Scenario usual = kernels.scenario;
+  alternatives.add(collective_alternative(kernels));
+  for (const int count : channel_counts(kind, platform)) {
+    kernels.scenario.channels = count;
+    alternatives.add(collective_alternative(kernels));
+  }
+  for (const study::Scenario& engines : scenarios_by_engines(usual)) {
+    alternatives.add(collective_alternative({engines, study::Strategy::conccl}));
+  }
+  return alternatives;
+}
+
+Alternatives pair_alternatives(models::CollectiveKind kind, const models::PlatformSpec& platform) {
+  Alternatives alternatives(Alternatives::Subject::pair, fmt::format("{}_beside_gemm", to_string(kind)),
+                            fmt::format("{} beside a GEMM that does not depend on it", to_string(kind)), of_pairs,
+                            kind);
+  const study::Scenario usual{.name = {}, .gemm = {}, .collective = kind, .bytes = {}};
+  const auto add = [&](study::Scenario scenario, study::Strategy strategy, std::optional<int> channels = {},
+                       std::optional<int> reserved = {}) {
+    scenario.channels = channels;
+    scenario.reserved = reserved;
+    alternatives.add(pair_alternative({std::move(scenario), strategy}));
+  };
+  add(usual, study::Strategy::serial);
+  for (const auto& [bare, reserving] : {std::pair(study::Strategy::c3_base, study::Strategy::c3_rp),
+                                        {study::Strategy::c3_sp, study::Strategy::c3_sp_rp}}) {
+    add(usual, bare);
+    for (const int count : channel_counts(kind, platform)) add(usual, bare, count);
+    for (const int cus : study::cu_reservations(platform)) add(usual, reserving, {}, cus);
+  }
+  const int one_of_each = platform.gpu.memory.xcds;
+  for (const study::Scenario& engines : scenarios_by_engines(usual)) {
+    add(engines, study::Strategy::conccl);
+    if (study::why_no_reservation(platform, one_of_each).empty())
+      add(engines, study::Strategy::conccl_rp, {}, one_of_each);
+  }
+  return alternatives;
+}
+
+std::optional<std::size_t> Alternatives::by_strategy(study::Testbed& testbed, const Sizes& sizes,
+                                                     study::Strategy strategy) const {
+  study::C3Trial trial{.scenario = {.name = {}, .gemm = sizes.gemm, .collective = kind_, .bytes = sizes.bytes},
+                       .strategy = strategy};
+  std::optional<int>& reserved = trial.scenario.reserved;
+  if (strategy == study::Strategy::heuristic) {
+    const study::LaunchOrder order = order_by_workgroups(trial.scenario, testbed.platform());
+    trial.strategy = order == study::LaunchOrder::gemm_first ? study::Strategy::c3_rp : study::Strategy::c3_sp_rp;
+    reserved = cus_by_table(testbed, trial.scenario);
+  } else if (strategy == study::Strategy::conccl_rp) {
+    reserved = testbed.is_memory_bound(sizes.gemm) ? testbed.platform().gpu.memory.xcds : 0;
+  }
+  return of_trial(trial);
+}
+
+study::C3Trial Alternatives::trial_of(const Sizes& sizes, std::size_t alternative) const {
+  return sized(all_[alternative].trial, sizes);
+}
+
+std::optional<std::size_t> Alternatives::of_trial(const study::C3Trial& trial) const {
+  const study::Scenario& scenario = trial.scenario;
+  study::C3Trial own{.scenario = {.name = {}, .gemm = {}, .collective = kind_, .bytes = {}},
+                     .strategy = trial.strategy};
+  if (const std::optional<study::Strategy> bare = without_reservation(trial.strategy)) {
+    if (!scenario.reserved) return {};  // how much was kept, and what a search found, only the table can say
+    if (*scenario.reserved > 0) own.scenario.reserved = scenario.reserved;
+    if (*scenario.reserved == 0) own.strategy = *bare;
+  }
+  if (on_copy_engines(trial.strategy)) {
+    own.scenario.variant = scenario.variant;
+    own.scenario.prelaunch = scenario.prelaunch;
+  } else {
+    own.scenario.channels = scenario.channels;
+  }
+  const auto found = std::ranges::find(all_, own, &Alternative::trial);
+  return found == all_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - all_.begin()));
+}
+
+Alternatives schedule_alternatives(study::DependentSchedule::Collective collective) {
+  const bool gathers = collective == study::DependentSchedule::Collective::gather;
+  Alternatives alternatives(Alternatives::Subject::schedule,
+                            gathers ? "all_gather_before_gemm" : "reduce_scatter_after_gemm",
+                            gathers ? "a GEMM whose columns are gathered first"
+                                    : "a GEMM whose columns are added up over the GPUs and scattered",
+                            of_gemms);
+  for (const study::DependentSchedule& schedule : study::all_dependent_schedules()) {
+    if (schedule.collective == collective) alternatives.add(schedule_alternative(schedule));
+  }
+  return alternatives;
+}
+
+std::size_t Decision::best() const {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    if (attempts[i].time && (!best || *attempts[i].time < *attempts[*best].time)) best = i;
+  }
+  return best.value_or(0);
+}
+
+std::size_t Decision::plainest() const {
+  for (std::size_t i = 0; i < attempts.size(); ++i) {
+    if (attempts[i].time && regret(i) <= as_good) return i;
+  }
+  return best();
+}
+
+double Decision::regret(std::size_t alternative) const {
+  const Attempted& attempt = attempts[alternative];
+  SIM_CHECK(attempt.is_possible);
+  return std::max(0.0, sim::to_seconds(attempt.known()) / sim::to_seconds(attempts[best()].known()) - 1.0);
+}
+
+double Decision::cost(std::size_t alternative) const {
+  if (!attempts[alternative].is_possible) return cost_of_the_impossible;
+  const double lost = regret(alternative);
+  return lost <= as_good ? 0.0 : lost;
+}
+
+void Decisions::attempt(study::Testbed& testbed, const std::vector<MeasuredChoice>& measured,
+                        const study::Progress& progress, int jobs) {
+  study::TestbedPool(testbed).for_each(
+      decisions_.size(), [&](study::Testbed& own, std::size_t index) { attempt(own, decisions_[index], measured); },
+      progress, jobs);
+}
+
+// Those of the least bounds first, as they rule most others out.
+void Decisions::attempt(study::Testbed& testbed, Decision& decision,
+                        const std::vector<MeasuredChoice>& measured) const {
+  const std::size_t count = alternatives_.all().size();
+  decision.attempts.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    Attempted& attempt = decision.attempts[i];
+    attempt.is_possible = alternatives_.all()[i].is_possible(testbed, decision.sizes);
+    if (attempt.is_possible) attempt.bound = alternatives_.all()[i].bound(testbed, decision.sizes);
+  }
+  for (const MeasuredChoice& one : measured) {
+    if (one.kind != alternatives_.key() || !are_same(one.sizes, decision.sizes)) continue;
+    const auto named = std::ranges::find(alternatives_.all(), one.alternative, &Alternative::name);
+    SIM_CHECK(named != alternatives_.all().end());
+    Attempted& attempt = decision.attempts[static_cast<std::size_t>(named - alternatives_.all().begin())];
+    attempt.time = one.time;
+    attempt.is_measured = true;
+  }
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return decision.attempts[i].bound; });
+  std::optional<sim::Time> best;
+  for (const std::size_t i : order) {
+    Attempted& attempt = decision.attempts[i];
+    if (!attempt.is_possible) continue;
+    if (!attempt.time) {
+      if (best && sim::to_seconds(attempt.bound) > (1.0 + ruled_out_beyond) * sim::to_seconds(*best)) continue;
+      attempt.time = alternatives_.all()[i].time(testbed, decision.sizes);
+    }
+    best = std::min(best.value_or(*attempt.time), *attempt.time);
+  }
+}
+
+void Decisions::attempt(study::Testbed& testbed, const std::vector<std::size_t>& chosen, int jobs) {
+  study::TestbedPool(testbed).for_each(
+      decisions_.size(),
+      [&](study::Testbed& own, std::size_t index) {
+        Attempted& attempt = decisions_[index].attempts[chosen[index]];
+        if (attempt.is_possible && !attempt.time) {
+          attempt.time = alternatives_.all()[chosen[index]].time(own, decisions_[index].sizes);
+        }
+      },
+      {}, jobs);
+}
+
+TreeCases Decisions::tree_cases() const {
+  TreeCases cases;
+  for (const Decision& decision : decisions_) {
+    std::vector<double>& features = cases.features.emplace_back();
+    for (const SizeFeature& feature : alternatives_.features()) features.push_back(feature.of(decision.sizes));
+    std::vector<double>& costs = cases.costs.emplace_back();
+    for (std::size_t i = 0; i < decision.attempts.size(); ++i) costs.push_back(decision.cost(i));
+    cases.groups.push_back(decision.group);
+  }
+  return cases;
+}
+
+std::size_t Decisions::count(const std::function<bool(const Attempted&)>& counts) const {
+  std::ptrdiff_t sum = 0;
+  for (const Decision& decision : decisions_) sum += std::ranges::count_if(decision.attempts, counts);
+  return static_cast<std::size_t>(sum);
+}
+
+RuleRecord record_of(std::string rule, const std::vector<Decision>& decisions, const std::vector<std::size_t>& chosen,
+                     double error) {
+  RuleRecord record{.rule = std::move(rule), .decisions = decisions.size()};
+  double sum = 0.0;
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    if (!decisions[i].attempts[chosen[i]].is_possible) continue;
+    ++record.possible;
+    const double regret = decisions[i].regret(chosen[i]);
+    if (regret <= Decision::as_good) ++record.right;
+    if (regret <= error) ++record.within_error;
+    sum += regret;
+    record.worst_regret = std::max(record.worst_regret, regret);
+  }
+  if (record.possible > 0) record.mean_regret = sum / static_cast<double>(record.possible);
+  return record;
+}
+
+std::size_t best_constant(const std::vector<Decision>& decisions) {
+  std::vector<double> sums(decisions.front().attempts.size(), 0.0);
+  for (const Decision& decision : decisions) {
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += decision.cost(i);
+  }
+  return cheapest(sums);
+}
+
+double round_between(double low, double high) {
+  const double middle = std::sqrt(low * high);
+  constexpr int most_digits = std::numeric_limits<double>::max_digits10;
+  for (int digits = 1; digits <= most_digits; ++digits) {
+    const double rounded = std::stod(fmt::format("{:.{}e}", middle, digits - 1));
+    if (low <= rounded && rounded < high) return rounded;
+  }
+  return low;
+}
+
+std::size_t DecisionTree::choose(std::span<const double> features) const {
+  const Node* node = &nodes_.front();
+  while (node->split) {
+    const Split& split = *node->split;
+    node = &nodes_[features[split.feature] <= split.threshold ? split.below : split.above];
+  }
+  return node->alternative;
+}
+
+DecisionTree fit_tree(const TreeCases& cases, std::span<const std::size_t> members, int depth) {
+  std::vector<DecisionTree::Node> nodes;
+  grow(nodes, cases, members, depth);
+  return DecisionTree(std::move(nodes));
+}
+
+DecisionTree fit_tree(const TreeCases& cases) {
+  const Members members = all_of(cases);
+  return fit_tree(cases, members, best_depth(cases, members));
+}
+
+std::vector<std::size_t> unseen_by_tree(const TreeCases& cases) {
+  return unseen(cases, [&](const Members& train) {
+    return [&, tree = fit_tree(cases, train, best_depth(cases, train))](std::size_t member) {
+      return tree.choose(cases.features[member]);
+    };
+  });
+}
+
+std::vector<std::size_t> unseen_by_nearest(const TreeCases& cases) {
+  return unseen(cases, [&](const Members& train) {
+    return [&](std::size_t member) {
+      const auto far = [&](std::size_t other) { return distance(cases.features[member], cases.features[other]); };
+      return cheapest(cases.costs[*std::ranges::min_element(train, {}, far)]);
+    };
+  });
+}
+
+}  // namespace c3sim::tune

@@ -1,0 +1,467 @@
+#include "tune/step_tuning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "sim/config/config_error.h"
+#include "study/network/step_memory.h"
+#include "study/play/testbed.h"
+#include "study/step/step.h"
+
+namespace c3sim::tune {
+
+namespace {
+
+constexpr double least_step_gain = 5e-4;  // of a step: what predictions of few layers do not tell apart
+constexpr double impossible_time = std::numeric_limits<double>::infinity();
+
+// Steps on one platform, each asked once.
+class StepTimetable {
+ public:
+  StepTimetable(const study::StepMachine& machine, int jobs) : machine_(machine), jobs_(jobs) {}
+
+  std::vector<double> times(const std::vector<study::StepQuestion>& questions) {
+    std::vector<const study::StepQuestion*> unknown;
+    for (const study::StepQuestion& one : questions) {
+      const auto [place, is_new] = seconds_.try_emplace(one, impossible_time);
+      if (is_new) unknown.push_back(&place->first);
+    }
+    std::vector<double> found(unknown.size());
+    study::for_each_index(
+        unknown.size(), [&](std::size_t i) { found[i] = about(machine_, *unknown[i]); }, {}, jobs_);
+    for (std::size_t i = 0; i < unknown.size(); ++i) seconds_[*unknown[i]] = found[i];
+    std::vector<double> all;
+    for (const study::StepQuestion& one : questions) all.push_back(seconds_.at(one));
+    return all;
+  }
+  double time(const study::StepQuestion& question) { return times({question}).front(); }
+
+ private:
+  study::StepMachine machine_;
+  int jobs_;
+  std::map<study::StepQuestion, double> seconds_;
+};
+
+study::StepDecision carrier_decision(const study::StepCollective& collective, const models::PlatformSpec& platform) {
+  study::StepDecision decision;
+  for (const study::CollectiveCarrier& carrier : carriers_for(collective, platform)) {
+    decision.emplace_back([carrier, name = collective.name](study::StepQuestion& now) { now.chosen[name] = carrier; });
+  }
+  return decision;
+}
+
+// Half and twice as many, as all halves alike have been tried.
+study::StepDecision pieces_decision(std::optional<int> study::StepQuestion::*pieces) {
+  return {[pieces](study::StepQuestion& now) { now.*pieces = std::max(1, *(now.*pieces) / 2); },
+          [pieces](study::StepQuestion& now) { now.*pieces = 2 * *(now.*pieces); }};
+}
+
+using StepWays = std::vector<StepWay>;
+
+StepWay way_of(std::string collectives, const study::StepQuestion& question) {
+  return {to_string(question), std::move(collectives), question};
+}
+
+// RCCL, engines with commands queued as the step goes and beforehand, and the others, each for all collectives that
+// were not chosen one by one.
+StepWays ways_by_one(const study::StepQuestion& question) {
+  StepWays ways;
+  for (const auto& [name, backend] : sim::choices_of<models::Backend>()) {
+    const bool by_engines = backend == models::Backend::sdma;
+    StepWay way = way_of(std::string(name), question);
+    way.question.collectives = backend;
+    way.question.prelaunch = false;
+    if (!by_engines) way.question.variant = models::SdmaVariant::pcpy;
+    ways.push_back(way);
+    if (!by_engines) continue;
+    way.collectives += ", prelaunched";
+    way.question.prelaunch = true;
+    ways.push_back(way);
+  }
+  return ways;
+}
+
+study::StepQuestion with_none_chosen(study::StepQuestion question) {
+  question.chosen.clear();
+  return question;
+}
+
+std::vector<study::StepDecision> decisions_of(const study::StepQuestion& question,
+                                              std::span<const study::StepCollective> collectives,
+                                              const models::PlatformSpec& platform) {
+  std::vector<study::StepDecision> decisions;
+  // Each carrier for all, from which single collectives may then go another way.
+  study::StepDecision& by_one = decisions.emplace_back();
+  for (std::size_t way = 0; way < ways_by_one(question).size(); ++way) {
+    by_one.emplace_back([way, collectives](study::StepQuestion& now) {
+      now = with_all_chosen(ways_by_one(with_none_chosen(now))[way].question, collectives);
+    });
+  }
+  if (question.pieces) {
+    decisions.push_back(pieces_decision(&study::StepQuestion::pieces));
+    decisions.push_back(pieces_decision(&study::StepQuestion::ffn_pieces));
+  }
+  for (const study::StepCollective& collective : collectives)
+    decisions.push_back(carrier_decision(collective, platform));
+  decisions.push_back({[](study::StepQuestion& now) { now.prelaunch = !now.prelaunch; }});
+  return decisions;
+}
+
+// Without what would be so anyway.
+study::StepQuestion plainly(study::StepQuestion question, std::span<const study::StepCollective> collectives) {
+  for (const study::StepCollective& collective : collectives) {
+    const study::CollectiveCarrier usual{question.carrier_of(collective.parts.front().kind)};
+    const auto chosen = question.chosen.find(collective.name);
+    if (chosen != question.chosen.end() && chosen->second == usual) question.chosen.erase(chosen);
+  }
+  if (question.ffn_pieces == question.pieces) question.ffn_pieces.reset();
+  return question;
+}
+
+std::vector<std::pair<std::string, StepWays>> rules_for(const study::StepQuestion& tuned) {
+  const StepWays by_one = ways_by_one(with_none_chosen(tuned));
+  const StepWays by_rccl{by_one[0]};
+  const StepWays by_engines{by_one[1], by_one[2]};
+  StepWay usual = way_of("tuned", tuned);
+  for (auto& [name, carrier] : usual.question.chosen) carrier.channels.reset();
+  std::vector<std::pair<std::string, StepWays>> rules{{"all by rccl", by_rccl},
+                                                      {"all by engines", by_engines},
+                                                      {"the best carrier for all", by_one},
+                                                      {"tuned carriers, the library's channels", {usual}}};
+  if (!tuned.pieces) return rules;
+  StepWay whole = by_rccl.front();
+  whole.question.pieces.reset();
+  whole.question.ffn_pieces.reset();
+  rules.push_back({"all-reduces behind whole products, by rccl", {whole}});
+  if (tuned.ffn_pieces == tuned.pieces) return rules;
+  StepWays alike;
+  for (const int pieces : {*tuned.pieces, *tuned.ffn_pieces}) {
+    alike.push_back(way_of(fmt::format("{} in each", pieces), tuned));
+    alike.back().question.pieces = pieces;
+    alike.back().question.ffn_pieces.reset();
+  }
+  rules.emplace_back("tuned carriers, as many pieces in each half", alike);
+  return rules;
+}
+
+std::vector<StepRule> losses_of_rules(const study::StepQuestion& tuned, sim::Time time_of_tuned,
+                                      StepTimetable& timetable) {
+  const double best = timetable.time(tuned);
+  std::vector<StepRule> rules;
+  for (const auto& [name, ways] : rules_for(tuned)) {
+    std::vector<study::StepQuestion> questions;
+    for (const StepWay& way : ways) questions.push_back(way.question);
+    const std::vector<double> times = timetable.times(questions);
+    const auto fastest = std::ranges::min_element(times);
+    if (*fastest == impossible_time) continue;
+    // Few layers tell steps apart no better than that some rule may seem the faster.
+    const double regret = std::max(0.0, *fastest / best - 1.0);
+    const sim::Seconds time = (1.0 + regret) * sim::to_seconds(time_of_tuned);
+    rules.push_back(
+        {name, ways[static_cast<std::size_t>(fastest - times.begin())].collectives, sim::to_time(time), regret});
+  }
+  return rules;
+}
+
+// Of all parts of a name: how often one of its layers has it, and how long all of it takes then.
+void add_times(TunedCollective& tuned, const study::StepResult& result, study::Testbed& testbed) {
+  const double parts = static_cast<double>(tuned.collective.parts.size());
+  double all = 0.0;
+  double count = 0.0;
+  for (const auto& [name, share] : result.operations) {
+    if (!communicates(share.kind) || study::collective_name(name) != tuned.collective.name) continue;
+    all += share.time;
+    count += share.count;
+  }
+  tuned.times = count / parts;
+  if (count > 0.0) tuned.time = sim::to_time(sim::Seconds(all / tuned.times));
+  for (models::CollectiveSpec part : tuned.collective.parts) {
+    part.graph = models::by_kernels(part.backend);
+    tuned.alone += testbed.alone(part);
+  }
+}
+
+// What else carries it in the table: RCCL and engines, and its own carrier with the library's channels.
+std::array<study::StepQuestion, 3> carried_otherwise(const study::StepQuestion& question,
+                                                     const study::StepCollective& collective) {
+  const models::Backend own = question.carrier_of(collective.name, collective.parts.front().kind).backend;
+  std::array<study::StepQuestion, 3> others{question, question, question};
+  others[0].chosen[collective.name] = {models::Backend::rccl};
+  others[1].chosen[collective.name] = {models::Backend::sdma};
+  others[2].chosen[collective.name] = {own};
+  return others;
+}
+
+TunedCollective tuned_collective(const study::StepCollective& collective, const study::StepQuestion& question,
+                                 const models::PlatformSpec& platform, StepTimetable& timetable) {
+  const models::CollectiveSpec& spec = collective.parts.front();
+  TunedCollective tuned{collective, question.carrier_of(collective.name, spec.kind)};
+  if (const auto kernels = models::kernel_part(spec, platform.gpu.sdma)) {
+    tuned.channels = models::channels_of(*kernels, platform);
+  }
+  const double best = timetable.time(question);
+  const auto loses = [&](const study::StepQuestion& other) -> std::optional<double> {
+    const double time = timetable.time(other);
+    return time == impossible_time ? std::nullopt : std::optional(time / best - 1.0);
+  };
+  const auto [by_rccl, by_engines, with_usual_channels] = carried_otherwise(question, collective);
+  tuned.by_rccl = loses(by_rccl);
+  tuned.by_engines = loses(by_engines);
+  if (tuned.channels) tuned.usual_channels = loses(with_usual_channels);
+  return tuned;
+}
+
+std::vector<int> divisors_of(int number) {
+  std::vector<int> divisors;
+  for (int divisor = 1; divisor <= number; ++divisor) {
+    if (number % divisor == 0) divisors.push_back(divisor);
+  }
+  return divisors;
+}
+
+// A stage has work while others have it, too, where there are at least as many micro-batches as stages: so many are
+// tried, and twice, four times ... as many, one, and those of the question. Without stages micro-batches save memory,
+// and as few are tried as fit.
+std::vector<int> micro_batches_of(const study::StepQuestion& split, int asked, const models::PlatformSpec& platform) {
+  std::vector<int> counts{1};
+  const auto add = [&](std::int64_t count) {
+    if (split.batch % count == 0 && std::ranges::count(counts, count) == 0) counts.push_back(static_cast<int>(count));
+  };
+  add(asked);
+  if (split.pp > 1) {
+    for (std::int64_t count = split.pp; count <= split.batch; count *= 2) add(count);
+  } else if (split.trains()) {
+    study::StepQuestion fewer = split;
+    const auto fits = [&] { return memory_of(fewer).total() <= platform.gpu.memory.hbm_capacity; };
+    while (!fits() && fewer.micro < split.batch) fewer.micro *= 2;
+    if (fits()) add(fewer.micro);
+  }
+  return counts;
+}
+
+// Every split of as many GPUs and sequences.
+std::vector<study::StepQuestion> splits_of(const study::StepQuestion& question, const models::PlatformSpec& platform,
+                                           StepWays& untried) {
+  const std::int64_t sequences = question.tokens_in_all(question.batch);
+  const int gpus = question.gpus();
+  std::vector<study::StepQuestion> splits;
+  const auto add = [&](const study::Split& shared) {
+    study::StepQuestion split = question;
+    static_cast<study::Split&>(split) = shared;
+    split.pieces.reset();
+    split.ffn_pieces.reset();
+    if (sequences % split.dp != 0) {
+      StepWay& none = untried.emplace_back(way_of("all", split));
+      none.why_not = fmt::format("{} replicas do not share {} sequences evenly", split.dp, sequences);
+      return;
+    }
+    split.batch = sequences / split.dp;
+    for (const int micro : micro_batches_of(split, question.micro, platform)) {
+      split.micro = micro;
+      split.shard = split.replicas() == 1 || split.has_turns() ? study::Shard::none : question.shard;
+      splits.push_back(split);
+    }
+  };
+  for (const int pp : divisors_of(gpus)) {
+    for (const int cp : divisors_of(gpus / pp)) {
+      for (const int tp : divisors_of(gpus / pp / cp)) {
+        const int dp = gpus / pp / cp / tp;
+        for (const int ep : divisors_of(question.model.experts > 0 ? tp * dp : 1)) {
+          add({.tp = tp, .ep = ep, .dp = dp, .cp = cp, .pp = pp});
+        }
+      }
+    }
+  }
+  return splits;
+}
+
+// The carriers that differ for this step, with and without commands queued beforehand.
+StepWays carried(const study::StepQuestion& split) {
+  const bool communicates =
+      split.pp > 1 || split.tp * split.ep * split.cp > 1 || (split.replicas() > 1 && split.trains());
+  if (!communicates) return {way_of("none", split)};
+  StepWays ways = ways_by_one(split);
+  StepWay& of_each_kind = ways.emplace_back(way_of("auto", split));
+  of_each_kind.question.collectives = study::Carrier(std::nullopt);
+  of_each_kind.question.prelaunch = false;
+  if (split.stage_gpus() > 1) return ways;
+  // Stages of one GPU only send: by kernels, or by engines as they compute.
+  std::erase_if(ways, [](const StepWay& way) { return way.collectives != "rccl" && way.collectives != "sdma"; });
+  return ways;
+}
+
+// Tokens gathered and reduced whole or in pieces, instead of all-reduces.
+void add_pieces(StepWays& ways) {
+  for (std::size_t whole = ways.size(); whole-- > 0;) {
+    const study::StepQuestion& way = ways[whole].question;
+    if (way.tp == 1 || way.cp > 1 || way.has_turns() || way.phase != study::Phase::prefill) continue;
+    if (way.model.experts > 0 && way.half != study::Half::attention) continue;
+    for (const int pieces : {1, 2, 4, 8}) {
+      StepWay cut = ways[whole];
+      cut.collectives += pieces == 1 ? ", in one piece" : fmt::format(", in {} pieces", pieces);
+      cut.question.pieces = pieces;
+      ways.push_back(std::move(cut));
+    }
+  }
+}
+
+bool has_collectives(const study::StepResult& result) {
+  return std::ranges::any_of(result.operations,
+                             [](const auto& one) { return collective_of(one.second.kind).has_value(); });
+}
+
+// The fastest of the choices that a rule admits.
+void add_rule(StepTuning& tuning, std::string name, const std::function<bool(const StepWay&)>& admits) {
+  const auto found = std::ranges::find_if(tuning.choices, admits);
+  if (found == tuning.choices.end()) return;
+  const sim::Time time = found->result->time;
+  tuning.rules.push_back({std::move(name), fmt::format("{} by {}", found->split, found->collectives), time,
+                          sim::to_seconds(time) / sim::to_seconds(tuning.choices.front().result->time) - 1.0});
+}
+
+// Products lose about so much at most beside kernels that carry collectives: what is hidden of these by others is no
+// longer than that.
+constexpr double most_lost_beside = 1.2;
+
+double in_milliseconds(sim::Time time) { return sim::to_microseconds(time) / 1e3; }
+
+void simulate(StepWays& ways, const study::StepMachine& machine, const study::Progress& progress, int jobs) {
+  const auto simulate_one = [&](std::size_t place) {
+    StepWay& way = ways[place];
+    try {
+      way.result = ask(machine, way.question);
+    } catch (const sim::ConfigError& error) {
+      way.why_not = error.faults().front().what;
+    }
+  };
+  study::for_each_index(ways.size(), simulate_one, progress, jobs);
+}
+
+// Of every split all that may carry it, of which the first is simulated before it is known whether others are worth it.
+std::vector<StepWays> ways_of_splits(const models::PlatformSpec& platform, const study::StepQuestion& question,
+                                     StepWays& untried) {
+  std::vector<StepWays> splits;
+  for (const study::StepQuestion& split : splits_of(question, platform, untried)) {
+    if (const std::vector<sim::Fault> faults = faults_of(split, platform); !faults.empty()) {
+      untried.emplace_back(way_of("all", split)).why_not = faults.front().what;
+      continue;
+    }
+    add_pieces(splits.emplace_back(carried(split)));
+  }
+  return splits;
+}
+
+// Of the question's own split and of those that may be the fastest all but the first way, which was simulated. No
+// carrier takes less than a step does without what it exposes.
+StepWays others_of(const std::vector<StepWays>& splits, const StepWays& first, const study::StepQuestion& own,
+                   StepWays& untried) {
+  const StepWay* best = nullptr;
+  for (const StepWay& way : first) {
+    if (way.result && (best == nullptr || way.result->time < best->result->time)) best = &way;
+  }
+  StepWays others;
+  for (std::size_t place = 0; place < splits.size(); ++place) {
+    const StepWays& ways = splits[place];
+    const StepWay& way = first[place];
+    const std::optional<study::StepResult>& seen = way.result;
+    const bool is_own = static_cast<const study::Split&>(way.question) == static_cast<const study::Split&>(own);
+    const bool may_be_best =
+        best == nullptr || !seen ||
+        sim::to_seconds(seen->time - seen->exposed) <= most_lost_beside * sim::to_seconds(best->result->time);
+    if (is_own || may_be_best) {
+      others.insert(others.end(), ways.begin() + 1, ways.end());
+    } else if (ways.size() > 1) {
+      untried.emplace_back(way_of("all but " + way.collectives, way.question)).why_not = fmt::format(
+          "without what it exposes by {} it takes {:.3f} ms, and {} takes {:.3f} ms in all", way.collectives,
+          in_milliseconds(seen->time - seen->exposed), best->split, in_milliseconds(best->result->time));
+    }
+  }
+  return others;
+}
+
+}  // namespace
+
+LayerTuning tune_layer(const study::StepMachine& machine, const study::StepResult& start, std::string split,
+                       const study::Progress& progress, int jobs) {
+  const models::PlatformSpec& platform = machine.platform;
+  study::StepQuestion question = start.question;
+  if (!question.collectives.backend) question.collectives = models::Backend::rccl;
+  const std::vector<study::StepCollective> collectives = collectives_of(question, machine);
+  question = with_all_chosen(question, collectives);
+  if (question.pieces) question.ffn_pieces = question.pieces;
+  const std::vector<study::StepDecision> decisions = decisions_of(question, collectives, platform);
+  StepTimetable timetable(machine, jobs);
+  std::size_t asked = 0;
+  const std::size_t decided_of = 1 + decisions.size();
+  const auto times = [&](const std::vector<study::StepQuestion>& questions) {
+    std::vector<double> seconds = timetable.times(questions);
+    if (progress) progress(++asked, decided_of);
+    return seconds;
+  };
+  study::StepQuestion tuned = descend(question, decisions, times, least_step_gain);
+  LayerTuning tuning{std::move(split), start.time, ask(machine, plainly(tuned, collectives)), {}, {}};
+  // Where layers do not repeat at once, what seemed faster may not be.
+  if (tuning.result.time > start.time) {
+    tuned = question;
+    tuning.result = ask(machine, plainly(tuned, collectives));
+  }
+  const std::vector<study::StepCollective> tuned_collectives = collectives_of(tuned, machine);
+  std::vector<study::StepQuestion> shown;
+  for (const study::StepCollective& collective : tuned_collectives) {
+    std::ranges::move(carried_otherwise(tuned, collective), std::back_inserter(shown));
+  }
+  static_cast<void>(timetable.times(shown));  // at once, by many threads
+  study::Testbed testbed(study::launching(platform, models::LaunchMode::graph));
+  for (const study::StepCollective& collective : tuned_collectives) {
+    TunedCollective one = tuned_collective(collective, tuned, platform, timetable);
+    add_times(one, tuning.result, testbed);
+    tuning.collectives.push_back(std::move(one));
+  }
+  tuning.rules = losses_of_rules(tuned, tuning.result.time, timetable);
+  return tuning;
+}
+
+StepTuning tune(const study::StepMachine& machine, const study::StepQuestion& question, const study::Progress& progress,
+                int jobs) {
+  StepTuning tuning;
+  const std::vector<StepWays> splits = ways_of_splits(machine.platform, question, tuning.untried);
+  StepWays ways;
+  for (const StepWays& split : splits) ways.push_back(split.front());
+  simulate(ways, machine, progress, jobs);
+  StepWays others = others_of(splits, ways, question, tuning.untried);
+  simulate(others, machine, progress, jobs);
+  std::ranges::move(others, std::back_inserter(ways));
+  for (StepWay& way : ways) (way.result ? tuning.choices : tuning.untried).push_back(std::move(way));
+  if (tuning.choices.empty()) {
+    std::vector<sim::Fault> faults = faults_of(question, machine.platform);
+    if (faults.empty()) faults.push_back({"step", "", tuning.untried.front().why_not});
+    throw sim::ConfigError(std::move(faults));
+  }
+  std::ranges::stable_sort(tuning.choices, {}, [](const StepWay& way) { return way.result->time; });
+  const std::string own = to_string(question);
+  add_rule(tuning, fmt::format("{}, by rccl", own),
+           [&](const StepWay& choice) { return choice.split == own && choice.collectives == "rccl"; });
+  add_rule(tuning, fmt::format("{}, by the best carrier", own),
+           [&](const StepWay& choice) { return choice.split == own; });
+  for (const char* const name : {"rccl", "sdma", "one_shot"}) {
+    add_rule(tuning, fmt::format("the best split, by {}", name),
+             [&](const StepWay& choice) { return choice.collectives == name; });
+  }
+  const StepWay& best = tuning.choices.front();
+  const auto fastest_of_own = std::ranges::find(tuning.choices, own, &StepWay::split);
+  for (const StepWay* const start : {&best, fastest_of_own == tuning.choices.end() ? &best : &*fastest_of_own}) {
+    const bool is_known = !tuning.layers.empty() && tuning.layers.front().split == start->split;
+    if (is_known || !has_collectives(*start->result)) continue;
+    tuning.layers.push_back(tune_layer(machine, *start->result, start->split, progress, jobs));
+  }
+  return tuning;
+}
+
+}  // namespace c3sim::tune

@@ -1,0 +1,393 @@
+#include "tune/tuning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "sim/unit.h"
+#include "study/fault_list.h"
+#include "study/program/operation.h"
+#include "study/uncertainty/latin_hypercube.h"
+
+namespace c3sim::tune {
+
+namespace {
+
+using models::CollectiveKind;
+
+constexpr sim::Bytes smallest_array(1024.0);
+constexpr sim::Bytes largest_tuned(17179869184.0);  // 16 GiB
+constexpr std::size_t most_decisions = 100'000;
+
+std::vector<sim::Bytes> ladder() {
+  std::vector<sim::Bytes> sizes;
+  for (sim::Bytes bytes = smallest_array; bytes <= largest_tuned; bytes *= 2.0) sizes.push_back(bytes);
+  return sizes;
+}
+
+// Whole multiples of what kernels like, as shapes of layers are.
+std::int64_t between(std::int64_t low, std::int64_t high, double share) {
+  constexpr std::int64_t unit = 256;
+  const double value =
+      std::exp(std::lerp(std::log(static_cast<double>(low)), std::log(static_cast<double>(high)), share));
+  return std::max(low, static_cast<std::int64_t>(std::llround(value / unit)) * unit);
+}
+
+// Further sizes, log-uniform in the range of those that were asked for.
+void add_drawn(std::vector<Decision>& decisions, const TuningQuestion& question, bool with_arrays) {
+  if (question.gemms.empty()) return;
+  constexpr std::uint64_t seed = 1;
+  const study::LatinHypercube shares(static_cast<std::size_t>(question.drawn), seed);
+  const std::vector<double> sizes = shares.dimension("bytes");
+  std::vector<models::GemmShape> gemms(sizes.size());
+  for (const auto& [name, extent] :
+       {std::pair("m", &models::GemmShape::m), {"n", &models::GemmShape::n}, {"k", &models::GemmShape::k}}) {
+    const auto of = [extent = extent](const study::NamedGemm& gemm) { return gemm.shape.*extent; };
+    const auto [low, high] = std::ranges::minmax(question.gemms, {}, of);
+    const std::vector<double> drawn = shares.dimension(name);
+    for (std::size_t i = 0; i < gemms.size(); ++i) gemms[i].*extent = between(of(low), of(high), drawn[i]);
+  }
+  for (std::size_t i = 0; i < gemms.size(); ++i) {
+    const std::string name = fmt::format("drawn {}", i + 1);
+    Decision decision{.name = name, .group = name, .sizes = {.gemm = gemms[i]}, .is_drawn = true};
+    if (with_arrays) {
+      const auto [low, high] = std::ranges::minmax(question.sizes);
+      decision.sizes.bytes =
+          sim::Bytes(std::round(std::exp(std::lerp(std::log(low.value()), std::log(high.value()), sizes[i]))));
+    }
+    decisions.push_back(std::move(decision));
+  }
+}
+
+// About every GEMM, beside every array or by itself.
+std::vector<Decision> decisions_about_gemms(const TuningQuestion& question, bool with_arrays) {
+  std::vector<Decision> decisions;
+  for (const study::NamedGemm& gemm : question.gemms) {
+    const Decision alone{.name = gemm.name, .group = models::to_string(gemm.shape), .sizes = {.gemm = gemm.shape}};
+    if (!with_arrays) decisions.push_back(alone);
+    for (const sim::Bytes bytes : with_arrays ? question.sizes : std::vector<sim::Bytes>()) {
+      Decision& pair = decisions.emplace_back(alone);
+      pair.name += " and " + sim::to_string(bytes);
+      pair.sizes.bytes = bytes;
+    }
+  }
+  add_drawn(decisions, question, with_arrays);
+  return decisions;
+}
+
+std::vector<Decision> sizes_alone() {
+  std::vector<Decision> decisions;
+  for (const sim::Bytes bytes : ladder()) {
+    const std::string name = sim::to_string(bytes);
+    decisions.push_back({.name = name, .group = name, .sizes = {.bytes = bytes}});
+  }
+  return decisions;
+}
+
+std::vector<Decisions> kinds_of(const TuningQuestion& question, const models::PlatformSpec& platform) {
+  std::vector<Decisions> kinds;
+  for (const CollectiveKind kind : question.collectives) {
+    if (!question.gemms.empty()) {
+      kinds.emplace_back(pair_alternatives(kind, platform), decisions_about_gemms(question, true));
+    }
+    kinds.emplace_back(collective_alternatives(kind, platform), sizes_alone());
+  }
+  if (!question.schedules) return kinds;
+  for (const auto collective :
+       {study::DependentSchedule::Collective::gather, study::DependentSchedule::Collective::scatter}) {
+    kinds.emplace_back(schedule_alternatives(collective), decisions_about_gemms(question, false));
+  }
+  return kinds;
+}
+
+// What rules without a fit choose, by their names.
+using Rules = std::vector<std::pair<std::string, std::vector<std::size_t>>>;
+
+Rules rules_of(study::Testbed& testbed, const Decisions& decisions) {
+  const Alternatives& alternatives = decisions.alternatives();
+  if (alternatives.subject() != Alternatives::Subject::pair) {  // what is done without a choice
+    return {{alternatives.all().front().name, std::vector<std::size_t>(decisions.all().size(), 0)}};
+  }
+  Rules rules;
+  for (const study::Strategy strategy : study::all_strategies()) {
+    std::vector<std::size_t> chosen;
+    for (const Decision& decision : decisions.all()) {
+      const std::optional<std::size_t> one = alternatives.by_strategy(testbed, decision.sizes, strategy);
+      if (one) chosen.push_back(*one);
+    }
+    if (chosen.size() == decisions.all().size()) rules.emplace_back(to_string(strategy), std::move(chosen));
+  }
+  return rules;
+}
+
+TunedDecisions tuned(study::Testbed& testbed, Decisions decisions, double error, int jobs) {
+  Rules rules = rules_of(testbed, decisions);
+  const TreeCases cases = decisions.tree_cases();
+  TunedDecisions tuned{std::move(decisions), fit_tree(cases), {}};
+  tuned.constant = best_constant(tuned.decisions.all());
+  rules.emplace(rules.begin(), "always " + tuned.decisions.alternatives().all()[tuned.constant].name,
+                std::vector<std::size_t>(cases.features.size(), tuned.constant));
+  std::vector<std::size_t> by_tree = unseen_by_tree(cases);
+  if (!by_tree.empty()) {
+    rules.emplace_back("nearest seen", unseen_by_nearest(cases));
+    rules.emplace_back("tree", std::move(by_tree));
+  }
+  for (auto& [name, chosen] : rules) {
+    tuned.decisions.attempt(testbed, chosen, jobs);
+    tuned.rules.push_back(record_of(name, tuned.decisions.all(), chosen, error));
+  }
+  return tuned;
+}
+
+// Of a collective alone: the time of the best by kernels and by engines.
+struct Rivals {
+  sim::Bytes bytes;
+  double kernels = 0.0, engines = 0.0;
+
+  double advantage() const { return std::log(kernels / engines); }  // of engines
+};
+
+// Where the advantage of engines crosses a level between two sizes, by a line through them over the logarithm of size.
+sim::Bytes crossing(const Rivals& one, const Rivals& other, double level) {
+  const double share = (level - one.advantage()) / (other.advantage() - one.advantage());
+  return sim::Bytes(std::exp(std::lerp(std::log(one.bytes.value()), std::log(other.bytes.value()), share)));
+}
+
+// The size from which on the advantage stays above the level; none where it does not at the largest size.
+std::optional<sim::Bytes> from_where_above(const std::vector<Rivals>& rivals, double level) {
+  if (rivals.empty() || rivals.back().advantage() <= level) return {};
+  std::size_t first = rivals.size() - 1;
+  while (first > 0 && rivals[first - 1].advantage() > level) --first;
+  if (first == 0) return rivals.front().bytes;
+  return crossing(rivals[first - 1], rivals[first], level);
+}
+
+std::vector<EngineThreshold::Range> undecided(const std::vector<Rivals>& rivals, double error) {
+  std::vector<EngineThreshold::Range> ranges;
+  const auto is_open = [&](std::size_t i) { return std::abs(rivals[i].advantage()) < error; };
+  // Where the advantage leaves the error between a size that is decided and its neighbour that is not.
+  const auto edge = [&](std::size_t decided, std::size_t open) {
+    return crossing(rivals[decided], rivals[open], rivals[decided].advantage() > 0.0 ? error : -error);
+  };
+  for (std::size_t i = 0; i < rivals.size(); ++i) {
+    if (is_open(i)) {
+      if (i == 0 || !is_open(i - 1)) ranges.push_back({i == 0 ? rivals[0].bytes : edge(i - 1, i), {}});
+      if (i + 1 == rivals.size() || !is_open(i + 1)) {
+        ranges.back().to = i + 1 == rivals.size() ? rivals[i].bytes : edge(i + 1, i);
+      }
+    } else if (i > 0 && !is_open(i - 1) && rivals[i].advantage() * rivals[i - 1].advantage() < 0.0) {
+      ranges.push_back({edge(i - 1, i), edge(i, i - 1)});  // both sides of a steep crossing
+    }
+  }
+  return ranges;
+}
+
+std::vector<Rivals> rivals_of(const Alternatives& alternatives, const std::vector<Decision>& decisions,
+                              bool prelaunch) {
+  std::vector<Rivals> all;
+  for (const Decision& decision : decisions) {
+    Rivals rivals{decision.sizes.bytes, std::numeric_limits<double>::infinity(),
+                  std::numeric_limits<double>::infinity()};
+    for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
+      const study::C3Trial& trial = alternatives.all()[i].trial;
+      const bool by_engines = on_copy_engines(trial.strategy);
+      const Attempted& attempt = decision.attempts[i];
+      if (!attempt.is_possible || (by_engines && trial.scenario.prelaunch != prelaunch)) continue;
+      double& best = by_engines ? rivals.engines : rivals.kernels;
+      best = std::min(best, sim::to_seconds(attempt.known()).value());
+    }
+    if (std::isfinite(rivals.engines)) all.push_back(rivals);
+  }
+  return all;
+}
+
+void add_thresholds(Tuning& tuning, const Decisions& decisions) {
+  const Alternatives& alternatives = decisions.alternatives();
+  if (alternatives.subject() != Alternatives::Subject::collective) return;
+  for (const bool prelaunch : {false, true}) {
+    const std::vector<Rivals> rivals = rivals_of(alternatives, decisions.all(), prelaunch);
+    if (rivals.empty()) continue;
+    EngineThreshold threshold{alternatives.kind(), prelaunch, from_where_above(rivals, 0.0)};
+    threshold.undecided = undecided(rivals, std::log1p(tuning.question.error));
+    tuning.thresholds.push_back(threshold);
+  }
+}
+
+// Collectives in the words of RCCL's tuner, and what is predicted for them. A reduction to one GPU is not simulated: it
+// moves what a broadcast moves, the other way.
+constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> tuned_kinds{
+    {{"broadcast", CollectiveKind::broadcast},
+     {"reduce", CollectiveKind::broadcast},
+     {"allgather", CollectiveKind::all_gather},
+     {"reducescatter", CollectiveKind::reduce_scatter},
+     {"allreduce", CollectiveKind::all_reduce}}};
+
+struct KernelChoice {
+  std::string_view protocol;
+  int channels = 0;
+  bool operator==(const KernelChoice&) const = default;
+};
+
+models::CollectiveSpec by_library(CollectiveKind kind, sim::Bytes bytes, const models::PlatformSpec& platform,
+                                  std::optional<int> channels = {}) {
+  const study::Scenario scenario{.name = {}, .gemm = {}, .collective = kind, .bytes = bytes, .channels = channels};
+  return scenario.collective_by(models::Backend::rccl, platform);
+}
+
+// The fewest channels that are as good as the best, which leaves CUs to others.
+KernelChoice kernel_choice(study::Testbed& testbed, CollectiveKind kind, sim::Bytes bytes) {
+  const models::PlatformSpec& platform = testbed.platform();
+  const int most = platform.rccl.channels(kind, {});
+  std::vector<int> counts;
+  for (int count = 1; count < most; count *= 2) counts.push_back(count);
+  counts.push_back(most);
+  std::vector<double> times;
+  for (const int count : counts) {
+    times.push_back(sim::to_seconds(testbed.alone(by_library(kind, bytes, platform, count))).value());
+  }
+  const double best = std::ranges::min(times);
+  const auto fewest =
+      std::ranges::find_if(times, [best](double time) { return time <= (1.0 + Decision::as_good) * best; });
+  const int channels = counts[static_cast<std::size_t>(fewest - times.begin())];
+  return {testbed.protocol_of(by_library(kind, bytes, platform, channels)), channels};
+}
+
+// From 0 bytes to as many as a tuner can be asked of: no size is left without a line. Choices change midway between
+// sizes, as ratios go.
+void add_lines(Tuning& tuning, study::Testbed& testbed) {
+  constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
+  std::map<CollectiveKind, std::vector<KernelChoice>> choices;
+  const std::vector<sim::Bytes> sizes = ladder();
+  for (const auto& [name, kind] : tuned_kinds) {
+    std::vector<KernelChoice>& own = choices[kind];
+    for (std::size_t i = own.size(); i < sizes.size(); ++i) own.push_back(kernel_choice(testbed, kind, sizes[i]));
+    std::uint64_t low = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const bool is_last = i + 1 == sizes.size();
+      if (!is_last && own[i] == own[i + 1]) continue;
+      const std::uint64_t high =
+          is_last ? largest : static_cast<std::uint64_t>(std::sqrt(sizes[i].value() * sizes[i + 1].value()));
+      tuning.lines.push_back({name, low, high, own[i].protocol, own[i].channels});
+      low = high + 1;
+    }
+  }
+}
+
+// The largest in which a size is not below 1.
+const sim::Unit& unit_for(sim::Bytes bytes) {
+  const sim::Unit* largest = sim::unit_of("B");
+  for (const sim::Unit& unit : sim::binary_units) {
+    if (bytes.value() >= unit.factor) largest = &unit;
+  }
+  return *largest;
+}
+
+constexpr std::size_t most_sizes = 1000;
+constexpr std::int64_t most_drawn = 10'000;
+constexpr double largest_error = 1.0;
+
+std::vector<sim::Bytes> read_sizes(sim::Section& root) {
+  std::vector<sim::Bytes> sizes;
+  const std::vector<std::string> texts = root.texts("bytes");
+  if (texts.size() > most_sizes) root.fault("bytes", "at most " + std::to_string(most_sizes) + " sizes are accepted");
+  for (const std::string& text : texts) {
+    const sim::ParsedQuantity parsed = sim::parse_quantity(text, sim::Dimension::bytes);
+    if (!parsed.ok()) {
+      root.fault("bytes", parsed.error);
+    } else if (parsed.value < 1.0 || sim::Bytes(parsed.value) > study::largest_array) {
+      root.fault("bytes",
+                 "'" + text + "' is out of bounds: 1B to " + sim::to_string(study::largest_array) + " are accepted");
+    } else {
+      sizes.emplace_back(parsed.value);
+    }
+  }
+  return sizes;
+}
+
+}  // namespace
+
+std::vector<sim::Fault> faults_of(const TuningQuestion& question, const study::Testbed& testbed) {
+  study::FaultList faults;
+  faults.add_if(question.collectives.empty() && !question.schedules, "collectives",
+                "there is nothing to tune: collectives, or schedules, are needed");
+  faults.add_if(question.schedules && question.gemms.empty(), "gemms",
+                "schedules are of GEMMs: at least one is needed");
+  faults.add_if(question.gemms.size() > study::most_gemms, "gemms", "1 to {} GEMMs are accepted", study::most_gemms);
+  faults.add_if(!question.gemms.empty() && !question.collectives.empty() && question.sizes.empty(), "bytes",
+                "sizes of the arrays beside the GEMMs are needed");
+  const std::size_t drawn = question.gemms.empty() ? 0 : static_cast<std::size_t>(question.drawn);
+  const std::size_t pairs = drawn + question.gemms.size() * question.sizes.size() * question.collectives.size();
+  faults.add_if(pairs > most_decisions, "bytes", "GEMMs, sizes and collectives make {} pairs: at most {} are accepted",
+                pairs, most_decisions);
+  for (const study::NamedGemm& gemm : question.gemms) {
+    const std::string why = testbed.why_impossible(gemm.shape);
+    faults.add_if(!why.empty(), "gemms", "{}: {}", gemm.name, why);
+  }
+  for (const CollectiveKind kind : question.collectives) {
+    for (const sim::Bytes bytes : question.sizes) {
+      const std::string why = testbed.why_impossible(by_library(kind, bytes, testbed.platform()));
+      faults.add_if(!why.empty(), "bytes", "{}", why);
+    }
+  }
+  return faults.take();
+}
+
+Tuning tune(study::Testbed& testbed, const TuningQuestion& question, const study::Progress& progress, int jobs) {
+  Tuning tuning{.question = question};
+  std::vector<Decisions> kinds = kinds_of(question, testbed.platform());
+  std::size_t all = 0;
+  for (const Decisions& kind : kinds) all += kind.all().size();
+  std::size_t before = 0;
+  for (Decisions& kind : kinds) {
+    const study::Progress of_all = [&](std::size_t done, std::size_t) {
+      if (progress) progress(before + done, all);
+    };
+    kind.attempt(testbed, question.measured, of_all, jobs);
+    before += kind.all().size();
+    add_thresholds(tuning, kind);
+    tuning.kinds.push_back(tuned(testbed, std::move(kind), question.error, jobs));
+  }
+  if (!question.collectives.empty()) add_lines(tuning, testbed);
+  tuning.ranks = testbed.platform().gpus;
+  return tuning;
+}
+
+std::string rounded(sim::Bytes bytes) {
+  const sim::Unit& unit = unit_for(bytes);
+  return fmt::format("{:.3g} {}", bytes.value() / unit.factor, unit.name);
+}
+
+sim::Bytes to_two_digits(sim::Bytes bytes) {
+  const double unit = unit_for(bytes).factor;
+  return sim::Bytes(std::stod(fmt::format("{:.2g}", bytes.value() / unit)) * unit);
+}
+
+std::vector<std::size_t> within_error(const Decision& decision, double error) {
+  std::vector<std::size_t> alike;
+  for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
+    if (decision.attempts[i].is_possible && decision.regret(i) <= error) alike.push_back(i);
+  }
+  std::ranges::stable_sort(alike, {}, [&](std::size_t i) { return decision.attempts[i].known(); });
+  return alike;
+}
+
+TuningQuestion read_tuning_question(sim::Section root, const study::Testbed& testbed) {
+  TuningQuestion question;
+  question.name = root.name("name");
+  if (root.has("gemms")) question.gemms = study::read_gemms(root.section("gemms"));
+  if (root.has("collectives")) {
+    question.collectives = root.choices<CollectiveKind>("collectives", sim::choices_of<CollectiveKind>());
+  }
+  if (root.has("bytes")) question.sizes = read_sizes(root);
+  question.schedules = root.flag("schedules", false);
+  question.drawn = static_cast<int>(root.integer("drawn", 0, most_drawn, 0));
+  question.error = root.number("error", 0.0, largest_error, TuningQuestion::usual_error);
+  for (const sim::Fault& fault : faults_of(question, testbed)) root.fault(fault.where, fault.what);
+  return question;
+}
+
+}  // namespace c3sim::tune
