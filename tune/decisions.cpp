@@ -42,14 +42,14 @@ constexpr std::span of_gemms = std::span(of_pairs).subspan(2);
 
 constexpr int fewest_channels = 8;
 
-// Powers of two below the library's own choice.
+// Returns the powers of two from fewest_channels up to, but not including, the library's own choice.
 std::vector<int> channel_counts(models::CollectiveKind kind, const models::PlatformSpec& platform) {
   std::vector<int> counts;
   for (int count = fewest_channels; count < platform.rccl.channels(kind, {}); count *= 2) counts.push_back(count);
   return counts;
 }
 
-// By engines, of every variant that there is for the collective.
+// Returns the scenario by engines, once for each copy plan that can do its collective, with and without prelaunch.
 std::vector<study::Scenario> scenarios_by_engines(const study::Scenario& scenario) {
   std::vector<study::Scenario> scenarios;
   for (const models::SdmaPlan& plan : models::sdma_plans()) {
@@ -63,7 +63,7 @@ std::vector<study::Scenario> scenarios_by_engines(const study::Scenario& scenari
   return scenarios;
 }
 
-// `kernels` is what it is called where kernels carry the collective.
+// `kernels` is the name of the trial where kernels carry the collective.
 std::string name_of(const study::C3Trial& trial, std::string_view kernels) {
   const study::Scenario& scenario = trial.scenario;
   std::string name(kernels);
@@ -102,7 +102,7 @@ Alternative pair_alternative(const study::C3Trial& trial) {
     return testbed.why_impossible(collective_of(trial, sizes, testbed.platform())).empty() &&
            testbed.why_impossible(sizes.gemm).empty();
   };
-  // Each operation alone, on the CUs that it gets: what is beside it can only cost it time.
+  // The bound lets each operation run alone on its CUs: concurrent work can only slow it down.
   const auto bound = [=](study::Testbed& testbed, const Sizes& sizes) {
     const study::Schedule schedule = schedule_of(trial, sizes, testbed.platform());
     const sim::Time one = testbed.alone_by_turns(schedule[0].work, schedule[0].mask);
@@ -124,7 +124,7 @@ Alternative collective_alternative(const study::C3Trial& trial) {
   };
   const auto time = [=](study::Testbed& testbed, const Sizes& sizes) {
     models::CollectiveSpec spec = collective_of(trial, sizes, testbed.platform());
-    spec.host_threads.reset();  // as the platform has it: there is no GEMM whose thread drives the engines
+    spec.host_threads.reset();  // the platform's default: no GEMM's thread drives the engines here
     return testbed.alone(spec);
   };
   return {name_of(trial, "kernels"), trial, is_possible, time, time};
@@ -135,7 +135,7 @@ Alternative schedule_alternative(const study::DependentSchedule& schedule) {
     return testbed.why_impossible(sizes.gemm).empty() &&
            why_impossible(schedule, sizes.gemm, testbed.platform()).empty();
   };
-  // Pieces may be multiplied by better kernels than the whole is, but not beyond the peak.
+  // Pieces may run by better kernels than the whole GEMM, so the bound is the peak rate.
   const auto bound = [](study::Testbed& testbed, const Sizes& sizes) {
     return sim::to_time(sizes.gemm.flops() / sim::FlopsPerSecond(testbed.platform().gpu.peak_flops()));
   };
@@ -152,9 +152,9 @@ bool are_same(const Sizes& one, const Sizes& other) { return one.gemm == other.g
 using Members = std::vector<std::size_t>;
 
 constexpr std::size_t most_folds = 10;
-constexpr double least_gain = 0.001;  // of a case's cost, for each case
+constexpr double least_gain = 0.001;  // a split must lower the cost by this for each case
 
-// The alternative that costs least, the first of equals.
+// Returns the alternative that costs least; the first one wins ties.
 std::size_t cheapest(std::span<const double> costs) {
   return static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin());
 }
@@ -170,10 +170,10 @@ std::vector<double> sums_of(const TreeCases& cases, std::span<const std::size_t>
 struct Found {
   double cost = std::numeric_limits<double>::infinity();
   std::size_t feature = 0;
-  double low = 0.0, high = 0.0;  // of the cases on both sides of it
+  double low = 0.0, high = 0.0;  // the feature's values at the nearest cases of both sides
 };
 
-// The split after which both sides together cost least.
+// Returns the split that minimizes the summed cost of the best alternatives of its two sides.
 Found best_split(const TreeCases& cases, std::span<const std::size_t> members) {
   Found best;
   const std::vector<double> all = sums_of(cases, members);
@@ -217,8 +217,8 @@ std::size_t grow(std::vector<DecisionTree::Node>& nodes, const TreeCases& cases,
   return place;
 }
 
-// Calls test(train, held) for every fold of the members; not at all where there is but one. Groups are dealt to folds
-// in the order in which they appear.
+// Calls test(train, held) for every fold of the members; never if there is only one fold. Groups are dealt to folds in
+// the order in which they appear.
 void for_each_fold(const TreeCases& cases, std::span<const std::size_t> members,
                    const std::function<void(const Members& train, const Members& held)>& test) {
   std::map<std::string, std::size_t> groups;
@@ -262,7 +262,7 @@ double distance(std::span<const double> one, std::span<const double> other) {
   return sum;
 }
 
-// `fit` makes a rule, which chooses for a case, of those that it may see.
+// `fit` returns a rule fitted to the given cases; the rule maps a case to an alternative.
 template <class Fit>
 std::vector<std::size_t> unseen(const TreeCases& cases, const Fit& fit) {
   std::vector<std::size_t> chosen;
@@ -344,7 +344,7 @@ std::optional<std::size_t> Alternatives::of_trial(const study::C3Trial& trial) c
   study::C3Trial own{.scenario = {.name = {}, .gemm = {}, .collective = kind_, .bytes = {}},
                      .strategy = trial.strategy};
   if (const std::optional<study::Strategy> bare = without_reservation(trial.strategy)) {
-    if (!scenario.reserved) return {};  // how much was kept, and what a search found, only the table can say
+    if (!scenario.reserved) return {};  // tables alone know how many CUs were kept, or what a search found
     if (*scenario.reserved > 0) own.scenario.reserved = scenario.reserved;
     if (*scenario.reserved == 0) own.strategy = *bare;
   }
@@ -405,7 +405,7 @@ void Decisions::attempt(study::Testbed& testbed, const std::vector<MeasuredChoic
       progress, jobs);
 }
 
-// Those of the least bounds first, as they rule most others out.
+// Simulates alternatives in order of their bounds, as those with the least bounds rule most others out.
 void Decisions::attempt(study::Testbed& testbed, Decision& decision,
                         const std::vector<MeasuredChoice>& measured) const {
   const std::size_t count = alternatives_.all().size();

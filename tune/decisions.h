@@ -1,5 +1,5 @@
-// Kinds of decisions: what there is to choose from, how long each choice takes, and which rules would choose well. Each
-// decision is tried under the alternatives that its bounds leave.
+// A decision chooses one of several alternatives for a GEMM, a collective or both. This file offers the alternatives of
+// each kind of decision, the times that they take, and decision trees that choose by sizes alone.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@
 
 namespace c3sim::tune {
 
-// A decision is about a GEMM, an array, or both. Rules on static sizes look at quantities that follow from these alone,
-// on whatever machine (FiCCO, arXiv 2512.10236, calls them operator sizes).
+// The sizes that a decision is about: a GEMM, an array, or both. Rules on static sizes use only features that follow
+// from the sizes on any machine (FiCCO, arXiv 2512.10236, calls them operator sizes).
 struct Sizes {
   models::GemmShape gemm{1, 1, 1};
   sim::Bytes bytes{1.0};
@@ -30,48 +30,48 @@ struct Sizes {
 struct SizeFeature {
   std::string_view name;        // "flops_per_byte"
   std::string_view about;       // "operations of the GEMM per byte of the array"
-  std::string_view expression;  // of m, n, k and bytes, as C++ and people read it
+  std::string_view expression;  // in m, n, k and bytes, valid as C++ and readable by people
   double (*of)(const Sizes& sizes);
 };
 
-// One of what there is to choose from, at whatever sizes.
+// One way to run the operations of a decision, whatever their sizes are.
 struct Alternative {
   std::string name;
-  // It holds the alternative as tables of measured pairs name it, but without sizes: a strategy of ConCCL, and
-  // channels, reserved CUs and what engines do where the library does not choose these. CUs that are reserved beside
-  // engines are kept from the GEMM alone. For a collective alone it says what carries that, and for a dependent
-  // schedule nothing.
+  // `trial` describes the alternative without sizes, as tables of measured pairs do: it holds a strategy of ConCCL and,
+  // where the library does not choose them, channels, reserved CUs and the copy plan of the engines. CUs reserved while
+  // engines run are kept from the GEMM alone. For a collective alone `trial` says what carries the collective; for a
+  // dependent schedule it is empty.
   study::C3Trial trial;
   std::function<bool(const study::Testbed& testbed, const Sizes& sizes)> is_possible;  // whether the platform can do it
-  // Where it is possible: what it cannot be faster than, and how long it takes; from the launch of the first operation
-  // until the host knows of the last end.
+  // `bound` is a time that a possible alternative cannot beat, and `time` is how long it takes. Both run from the
+  // launch of the first operation until the host knows that the last one has ended.
   std::function<sim::Time(study::Testbed&testbed, const Sizes&sizes)> bound, time;
 };
 
-// The alternatives of one kind of decision on one platform, the same for every size. The first is what is done without
-// a choice: the library's kernels, or one after the other.
+// Holds the alternatives of one kind of decision on one platform, the same for every size. The first alternative is
+// what runs without a choice: the library's kernels, or GEMM and collective one after the other.
 class Alternatives {
  public:
   enum class Subject { collective, pair, schedule };
 
-  // `kind`: of the collective, where there is an independent one.
+  // `kind` is the kind of the collective, where the collective is independent of the GEMM.
   Alternatives(Subject subject, std::string key, std::string about, std::span<const SizeFeature> features,
                models::CollectiveKind kind = {})
       : subject_(subject), key_(std::move(key)), about_(std::move(about)), features_(features), kind_(kind) {}
 
   Subject subject() const { return subject_; }
   const std::string& key() const { return key_; }      // an identifier: "all_gather_beside_gemm"
-  const std::string& about() const { return about_; }  // in words
+  const std::string& about() const { return about_; }  // a description in words
   std::span<const SizeFeature> features() const { return features_; }
   models::CollectiveKind kind() const { return kind_; }
   const std::vector<Alternative>& all() const { return all_; }
   void add(Alternative alternative) { all_.push_back(std::move(alternative)); }
 
-  // Of pairs, the alternative that a strategy of ConCCL is: its heuristics decide by the sizes, conccl_rp by the GEMM.
-  // None where it is not among the alternatives.
+  // Returns the alternative of a pair that `strategy` of ConCCL amounts to: the heuristic decides by the sizes,
+  // conccl_rp by the GEMM. Returns none where the strategy is not among the alternatives.
   std::optional<std::size_t> by_strategy(study::Testbed& testbed, const Sizes& sizes, study::Strategy strategy) const;
   study::C3Trial trial_of(const Sizes& sizes, std::size_t alternative) const;
-  // The other way round, whatever the sizes; none where the trial is not among the alternatives.
+  // Returns the alternative that a trial of any size is; none where the trial is not among the alternatives.
   std::optional<std::size_t> of_trial(const study::C3Trial& trial) const;
 
  private:
@@ -83,28 +83,28 @@ class Alternatives {
   std::vector<Alternative> all_;
 };
 
-// A collective that has the node to itself.
+// Returns the alternatives for a collective that has the node to itself.
 Alternatives collective_alternatives(models::CollectiveKind kind, const models::PlatformSpec& platform);
-// A GEMM beside a collective.
+// Returns the alternatives for a GEMM that runs concurrently with an independent collective.
 Alternatives pair_alternatives(models::CollectiveKind kind, const models::PlatformSpec& platform);
-// A GEMM whose operand is gathered, or whose result is scattered: the schedules of study/program/dependent.h.
+// Returns the schedules of study/program/dependent.h for a GEMM whose operand is gathered or whose result is scattered.
 Alternatives schedule_alternatives(study::DependentSchedule::Collective collective);
 
-// A rule on features that says which alternative to choose: a decision tree that costs least where it was fitted, when
-// each wrong choice costs what it costs (cost-sensitive CART; Breiman et al. 1984 split by the misclassified instead).
+// A DecisionTree chooses an alternative from features. It minimizes the summed cost of its choices over the cases that
+// it was fitted to (cost-sensitive CART; Breiman et al. 1984 minimize the number of misclassified cases instead).
 class DecisionTree {
  public:
-  // Where the path divides: at the threshold and below it on the one side, above on the other. Of the cases of the fit
-  // the nearest lie at `low`, which is not above the threshold, and at `high`, which is: they tell no more of it.
+  // Cases at or below the threshold go to `below`, others to `above`. The nearest cases of the fit lie at `low`, which
+  // is at most the threshold, and at `high`, which is above it; between the two the fit says nothing.
   struct Split {
     std::size_t feature = 0;
     double threshold = 0.0;
     double low = 0.0, high = 0.0;
-    std::size_t below = 0, above = 0;  // places of nodes
+    std::size_t below = 0, above = 0;  // indices into nodes()
   };
   struct Node {
-    std::size_t alternative = 0;  // that costs least of all cases that come here
-    std::size_t cases = 0;        // that came here in the fit
+    std::size_t alternative = 0;  // the cheapest over all cases that reach this node
+    std::size_t cases = 0;        // of the fit that reach this node
     std::optional<Split> split{};
   };
 
@@ -117,8 +117,8 @@ class DecisionTree {
   std::vector<Node> nodes_;
 };
 
-// What trees are fitted to: of every case its features, all above 0, what each alternative costs, and the group of
-// cases that are alike, all of which a test has seen or none.
+// TreeCases holds what trees are fitted to: for every case its features, all above 0, the cost of each alternative, and
+// the group of similar cases that cross-validation keeps together in one fold.
 struct TreeCases {
   std::vector<std::vector<double>> features;
   std::vector<std::vector<double>> costs;
@@ -127,83 +127,80 @@ struct TreeCases {
 
 inline constexpr int deepest_tree = 8;
 
-// Returns a number of the fewest digits that lies from `low` up to, but without, `high`, both above 0, and near their
-// geometric mean.
+// Returns a number with the fewest digits in [low, high), near the geometric mean of the two; both are above 0.
 double round_between(double low, double high);
 
-// Of at most so many splits from the root to a leaf, each of which takes one case in a thousand of a whole cost away. A
-// threshold is round_between two cases.
+// Fits a tree with at most `depth` splits from the root to a leaf. Each split lowers the cost by more than 0.001 per
+// case, and its threshold is round_between two cases.
 DecisionTree fit_tree(const TreeCases& cases, std::span<const std::size_t> members, int depth);
 
-// The same of all cases, with the depth at which trees cost least in groups that they have not seen.
+// Fits a tree to all cases, with the depth that costs least in cross-validation over the groups.
 DecisionTree fit_tree(const TreeCases& cases);
 
-// What a rule chooses for cases that it has not seen: groups are dealt to at most ten folds, and of each fold the
-// choice is that of a rule made from the others (`fit_tree`, its depth chosen among these; or the alternative that is
-// best for the nearest case by the sum of squares of logarithms of ratios of features). Empty where all are of one
-// group.
+// Return what a rule chooses for each case in cross-validation: groups are dealt to at most ten folds, and the rule for
+// a fold is made from the other folds. The rule is fit_tree, or the alternative that is best for the nearest case by
+// the sum of squared logarithms of ratios of features. The result is empty where all cases are in one group.
 std::vector<std::size_t> unseen_by_tree(const TreeCases& cases);
 std::vector<std::size_t> unseen_by_nearest(const TreeCases& cases);
 
-// Of one alternative.
+// Attempted holds what is known about one alternative of one decision.
 struct Attempted {
   bool is_possible = true;
-  sim::Time bound{0};               // it takes at least so long
-  std::optional<sim::Time> time{};  // none where its bound rules it out
-  bool is_measured = false;         // rather than predicted
+  sim::Time bound{0};               // a lower bound of the time
+  std::optional<sim::Time> time{};  // none where the bound rules the alternative out
+  bool is_measured = false;         // whether `time` was measured rather than predicted
 
-  // What is known: the time, or the bound.
+  // Returns the time, or its lower bound where the time is not known.
   sim::Time known() const { return time.value_or(bound); }
 };
 
-// One decision.
 struct Decision {
   std::string name;   // "8192x57344x8192 and 896MiB"
-  std::string group;  // decisions of one GEMM, or of one size
+  std::string group;  // the same for all decisions of one GEMM, or of one size
   Sizes sizes;
-  bool is_drawn = false;              // rather than asked for: for rules alone
+  bool is_drawn = false;              // drawn at random to fit rules, rather than asked for
   std::vector<Attempted> attempts{};  // by alternative
 
-  // Up to this regret a choice is as good as the best: nobody would measure a difference.
+  // A choice whose regret is at most `as_good` counts as good as the best: nobody would measure a difference.
   static constexpr double as_good = 0.01;
 
-  std::size_t best() const;      // the fastest of what was tried
-  std::size_t plainest() const;  // the first in order of those that are as good
-  // What a possible alternative takes longer than the best, relative to that; by its bound where it was ruled out.
+  std::size_t best() const;      // the alternative with the shortest known time
+  std::size_t plainest() const;  // the first alternative that is as good as the best
+  // Returns the extra time of a possible alternative relative to the best; by its bound if it was ruled out.
   double regret(std::size_t alternative) const;
-  // What it costs a rule to choose it: its regret, nothing where it is as good as the best, and as much as twice the
-  // time of the best where it is impossible.
+  // Returns what choosing the alternative costs a rule: its regret, 0 where it is as good as the best, and 1, as if it
+  // took twice the time of the best, where it is impossible.
   double cost(std::size_t alternative) const;
 };
 
-// A measured time of an alternative.
+// MeasuredChoice is the measured time of one alternative at given sizes.
 struct MeasuredChoice {
   std::string kind;  // Alternatives::key()
   Sizes sizes;
-  std::string alternative;  // its name
+  std::string alternative;  // Alternative::name
   sim::Time time{0};
 };
 
 class Decisions {
  public:
-  // An alternative whose bound is beyond the best time by this share is ruled out: it is not simulated unless a rule
-  // chooses it.
+  // An alternative whose bound exceeds the best time by more than this share is ruled out: it is not simulated unless a
+  // rule chooses it.
   static constexpr double ruled_out_beyond = 0.1;
 
   Decisions(Alternatives alternatives, std::vector<Decision> decisions)
       : alternatives_(std::move(alternatives)), decisions_(std::move(decisions)) {}
 
-  // Tries what bounds do not rule out; measured times stand for predicted ones.
+  // Simulates the alternatives that bounds do not rule out. Measured times replace predicted ones.
   void attempt(study::Testbed& testbed, const std::vector<MeasuredChoice>& measured, const study::Progress& progress,
                int jobs);
-  // Tries one alternative for each decision, ruled out or not.
+  // Simulates one alternative of each decision, whether or not its bound rules it out.
   void attempt(study::Testbed& testbed, const std::vector<std::size_t>& chosen, int jobs);
 
   const Alternatives& alternatives() const { return alternatives_; }
   const std::vector<Decision>& all() const { return decisions_; }
-  // By Decision::cost: among choices that are as good plain ones win.
+  // Returns cases whose costs are Decision::cost, so that fits prefer the earliest of alternatives that are as good.
   TreeCases tree_cases() const;
-  // Of all alternatives of all decisions, how many are possible, and how many of these were tried.
+  // Count the alternatives of all decisions that are possible, and those of them whose time is known.
   std::size_t possible() const { return count(&Attempted::is_possible); }
   std::size_t tried() const {
     return count([](const Attempted& one) { return one.time.has_value(); });
@@ -217,20 +214,20 @@ class Decisions {
   std::vector<Decision> decisions_;
 };
 
-// How good a rule is on decisions.
+// RuleRecord tells how well a rule chooses on given decisions.
 struct RuleRecord {
   std::string rule;
   std::size_t decisions = 0;
-  std::size_t possible = 0;  // of these, those in which the platform can do what the rule chooses: all else is of them
-  std::size_t right = 0;     // choices as good as the best
+  std::size_t possible = 0;      // decisions in which the rule's choice is possible; all else counts these alone
+  std::size_t right = 0;         // choices as good as the best
   std::size_t within_error = 0;  // choices that predictions cannot tell from the best
-  double mean_regret = 0.0;      // what its choices take longer than the best, relative to that
+  double mean_regret = 0.0;      // extra time of the choices over the best, relative to the best
   double worst_regret = 0.0;
 };
 RuleRecord record_of(std::string rule, const std::vector<Decision>& decisions, const std::vector<std::size_t>& chosen,
                      double error);
 
-// The one alternative that loses least when it is always chosen, known in hindsight.
+// Returns the alternative that costs least over all decisions if it is always chosen, known in hindsight.
 std::size_t best_constant(const std::vector<Decision>& decisions);
 
 }  // namespace c3sim::tune

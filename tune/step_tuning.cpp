@@ -19,10 +19,10 @@ namespace c3sim::tune {
 
 namespace {
 
-constexpr double least_step_gain = 5e-4;  // of a step: what predictions of few layers do not tell apart
+constexpr double least_step_gain = 5e-4;  // share of the step's time that predictions of few layers do not resolve
 constexpr double impossible_time = std::numeric_limits<double>::infinity();
 
-// Steps on one platform, each asked once.
+// Simulates steps on one machine, each question once.
 class StepTimetable {
  public:
   StepTimetable(const study::StepMachine& machine, int jobs) : machine_(machine), jobs_(jobs) {}
@@ -57,7 +57,7 @@ study::StepDecision carrier_decision(const study::StepCollective& collective, co
   return decision;
 }
 
-// Half and twice as many, as all halves alike have been tried.
+// The decision halves or doubles the number of pieces. tune() has tried equal numbers for both halves of a layer.
 study::StepDecision pieces_decision(std::optional<int> study::StepQuestion::*pieces) {
   return {[pieces](study::StepQuestion& now) { now.*pieces = std::max(1, *(now.*pieces) / 2); },
           [pieces](study::StepQuestion& now) { now.*pieces = 2 * *(now.*pieces); }};
@@ -69,8 +69,8 @@ StepWay way_of(std::string collectives, const study::StepQuestion& question) {
   return {to_string(question), std::move(collectives), question};
 }
 
-// RCCL, engines with commands queued as the step goes and beforehand, and the others, each for all collectives that
-// were not chosen one by one.
+// Returns one way for each backend, and one for engines with commands queued beforehand. The backend carries all
+// collectives that `chosen` does not name.
 StepWays ways_by_one(const study::StepQuestion& question) {
   StepWays ways;
   for (const auto& [name, backend] : sim::choices_of<models::Backend>()) {
@@ -97,7 +97,7 @@ std::vector<study::StepDecision> decisions_of(const study::StepQuestion& questio
                                               std::span<const study::StepCollective> collectives,
                                               const models::PlatformSpec& platform) {
   std::vector<study::StepDecision> decisions;
-  // Each carrier for all, from which single collectives may then go another way.
+  // The first decision gives all collectives one carrier, from which later decisions may move single collectives.
   study::StepDecision& by_one = decisions.emplace_back();
   for (std::size_t way = 0; way < ways_by_one(question).size(); ++way) {
     by_one.emplace_back([way, collectives](study::StepQuestion& now) {
@@ -114,7 +114,7 @@ std::vector<study::StepDecision> decisions_of(const study::StepQuestion& questio
   return decisions;
 }
 
-// Without what would be so anyway.
+// Returns the question without choices that equal its defaults.
 study::StepQuestion plainly(study::StepQuestion question, std::span<const study::StepCollective> collectives) {
   for (const study::StepCollective& collective : collectives) {
     const study::CollectiveCarrier usual{question.carrier_of(collective.parts.front().kind)};
@@ -161,7 +161,7 @@ std::vector<StepRule> losses_of_rules(const study::StepQuestion& tuned, sim::Tim
     const std::vector<double> times = timetable.times(questions);
     const auto fastest = std::ranges::min_element(times);
     if (*fastest == impossible_time) continue;
-    // Few layers tell steps apart no better than that some rule may seem the faster.
+    // Estimates from few layers are so coarse that a rule may seem faster than the tuned step.
     const double regret = std::max(0.0, *fastest / best - 1.0);
     const sim::Seconds time = (1.0 + regret) * sim::to_seconds(time_of_tuned);
     rules.push_back(
@@ -170,7 +170,7 @@ std::vector<StepRule> losses_of_rules(const study::StepQuestion& tuned, sim::Tim
   return rules;
 }
 
-// Of all parts of a name: how often one of its layers has it, and how long all of it takes then.
+// Adds how often the collective runs in the step, and how long all of its parts take together.
 void add_times(TunedCollective& tuned, const study::StepResult& result, study::Testbed& testbed) {
   const double parts = static_cast<double>(tuned.collective.parts.size());
   double all = 0.0;
@@ -188,7 +188,7 @@ void add_times(TunedCollective& tuned, const study::StepResult& result, study::T
   }
 }
 
-// What else carries it in the table: RCCL and engines, and its own carrier with the library's channels.
+// Returns the questions whose losses TunedCollective shows, in the order of its three shares.
 std::array<study::StepQuestion, 3> carried_otherwise(const study::StepQuestion& question,
                                                      const study::StepCollective& collective) {
   const models::Backend own = question.carrier_of(collective.name, collective.parts.front().kind).backend;
@@ -226,9 +226,9 @@ std::vector<int> divisors_of(int number) {
   return divisors;
 }
 
-// A stage has work while others have it, too, where there are at least as many micro-batches as stages: so many are
-// tried, and twice, four times ... as many, one, and those of the question. Without stages micro-batches save memory,
-// and as few are tried as fit.
+// Pipeline stages can work at once where there are at least as many micro-batches as stages. For pipelines, counts of
+// 1, `asked`, and 1, 2, 4 ... times the number of stages are tried. Without stages micro-batches only save memory, so
+// the least number that fits is tried in addition to 1 and `asked`.
 std::vector<int> micro_batches_of(const study::StepQuestion& split, int asked, const models::PlatformSpec& platform) {
   std::vector<int> counts{1};
   const auto add = [&](std::int64_t count) {
@@ -246,7 +246,7 @@ std::vector<int> micro_batches_of(const study::StepQuestion& split, int asked, c
   return counts;
 }
 
-// Every split of as many GPUs and sequences.
+// Returns every split with the same numbers of GPUs and sequences.
 std::vector<study::StepQuestion> splits_of(const study::StepQuestion& question, const models::PlatformSpec& platform,
                                            StepWays& untried) {
   const std::int64_t sequences = question.tokens_in_all(question.batch);
@@ -282,7 +282,7 @@ std::vector<study::StepQuestion> splits_of(const study::StepQuestion& question, 
   return splits;
 }
 
-// The carriers that differ for this step, with and without commands queued beforehand.
+// Returns the ways to carry the split's collectives that differ for this step, with and without prelaunched commands.
 StepWays carried(const study::StepQuestion& split) {
   const bool communicates =
       split.pp > 1 || split.tp * split.ep * split.cp > 1 || (split.replicas() > 1 && split.trains());
@@ -292,12 +292,12 @@ StepWays carried(const study::StepQuestion& split) {
   of_each_kind.question.collectives = study::Carrier(std::nullopt);
   of_each_kind.question.prelaunch = false;
   if (split.stage_gpus() > 1) return ways;
-  // Stages of one GPU only send: by kernels, or by engines as they compute.
+  // Stages of one GPU only send, by kernels or by engines.
   std::erase_if(ways, [](const StepWay& way) { return way.collectives != "rccl" && way.collectives != "sdma"; });
   return ways;
 }
 
-// Tokens gathered and reduced whole or in pieces, instead of all-reduces.
+// Adds ways that gather and reduce tokens, whole or in pieces, instead of doing all-reduces.
 void add_pieces(StepWays& ways) {
   for (std::size_t whole = ways.size(); whole-- > 0;) {
     const study::StepQuestion& way = ways[whole].question;
@@ -317,7 +317,7 @@ bool has_collectives(const study::StepResult& result) {
                              [](const auto& one) { return collective_of(one.second.kind).has_value(); });
 }
 
-// The fastest of the choices that a rule admits.
+// Adds a rule that takes the fastest choice that `admits` accepts.
 void add_rule(StepTuning& tuning, std::string name, const std::function<bool(const StepWay&)>& admits) {
   const auto found = std::ranges::find_if(tuning.choices, admits);
   if (found == tuning.choices.end()) return;
@@ -326,8 +326,8 @@ void add_rule(StepTuning& tuning, std::string name, const std::function<bool(con
                           sim::to_seconds(time) / sim::to_seconds(tuning.choices.front().result->time) - 1.0});
 }
 
-// Products lose about so much at most beside kernels that carry collectives: what is hidden of these by others is no
-// longer than that.
+// The most by which kernels of concurrent collectives slow down GEMMs. A carrier that leaves them alone saves no more
+// than that.
 constexpr double most_lost_beside = 1.2;
 
 double in_milliseconds(sim::Time time) { return sim::to_microseconds(time) / 1e3; }
@@ -344,7 +344,7 @@ void simulate(StepWays& ways, const study::StepMachine& machine, const study::Pr
   study::for_each_index(ways.size(), simulate_one, progress, jobs);
 }
 
-// Of every split all that may carry it, of which the first is simulated before it is known whether others are worth it.
+// Returns all ways to carry each split. The first of a split is simulated before the others are known to be worth it.
 std::vector<StepWays> ways_of_splits(const models::PlatformSpec& platform, const study::StepQuestion& question,
                                      StepWays& untried) {
   std::vector<StepWays> splits;
@@ -358,8 +358,8 @@ std::vector<StepWays> ways_of_splits(const models::PlatformSpec& platform, const
   return splits;
 }
 
-// Of the question's own split and of those that may be the fastest all but the first way, which was simulated. No
-// carrier takes less than a step does without what it exposes.
+// Returns the other ways, without the first one that was simulated, of the question's own split and of splits that may
+// be the fastest. No carrier makes a step faster than its time without exposed communication.
 StepWays others_of(const std::vector<StepWays>& splits, const StepWays& first, const study::StepQuestion& own,
                    StepWays& untried) {
   const StepWay* best = nullptr;
@@ -407,7 +407,7 @@ LayerTuning tune_layer(const study::StepMachine& machine, const study::StepResul
   };
   study::StepQuestion tuned = descend(question, decisions, times, least_step_gain);
   LayerTuning tuning{std::move(split), start.time, ask(machine, plainly(tuned, collectives)), {}, {}};
-  // Where layers do not repeat at once, what seemed faster may not be.
+  // What seemed faster on few layers may be slower where layers do not repeat at once.
   if (tuning.result.time > start.time) {
     tuned = question;
     tuning.result = ask(machine, plainly(tuned, collectives));

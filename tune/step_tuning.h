@@ -1,5 +1,5 @@
-// What to choose for a whole step: how its GPUs share out the model, and what moves data between them; of the best way
-// and of the question's own also collective by collective: what carries each, by how many channels, in how many pieces.
+// Tunes a whole step of a model: how its GPUs share out the model and what moves data between them. For the best way
+// and for the question's own split it also tunes each collective: its carrier, its channels and its pieces.
 #pragma once
 
 #include <numeric>
@@ -19,19 +19,19 @@
 
 namespace c3sim::tune {
 
-// A collective as it was chosen, where it stands, and how long all parts of one take: pieces, buckets.
+// A collective as tuning chose it. Times are of all of its parts (pieces or buckets) together.
 struct TunedCollective {
   study::StepCollective collective;
   study::CollectiveCarrier carrier;
-  std::optional<int> channels{};  // of its kernels; none: engines alone carry it
-  double times = 0.0;             // so often in the step
-  sim::Time time{0};              // beside what runs at the same time, as kernels of steps: launched from a graph
+  std::optional<int> channels{};  // of the kernels; none: engines alone carry the collective
+  double times = 0.0;             // how often the collective runs in the step
+  sim::Time time{0};              // within the step, launched from a graph with other work running
   sim::Time alone{0};             // with the node to itself, from its launch until the host knows of its end
-  // What the step loses, as shares of its time, where this one is carried in another way and all others stay; none
-  // where it cannot be.
-  std::optional<double> by_rccl{};         // with the library's channels
-  std::optional<double> by_engines{};      // alike
-  std::optional<double> usual_channels{};  // by the same, with the library's channels
+  // The three shares say how much longer the step takes where this collective alone is carried in another way; a share
+  // is absent where that way is impossible.
+  std::optional<double> by_rccl{};         // by RCCL with the library's channels
+  std::optional<double> by_engines{};      // by SDMA engines
+  std::optional<double> usual_channels{};  // by its own carrier with the library's channels
 
   double bytes() const {
     const auto& parts = collective.parts;
@@ -40,43 +40,43 @@ struct TunedCollective {
   }
 };
 
-// A rule that needs no tuning, and what it loses against what was chosen.
+// A rule that needs no tuning, and how much longer a step by the rule takes than the tuned one.
 struct StepRule {
   std::string name;
-  std::string choice;   // "sdma, prelaunched", of splits "tp 8 by sdma"
-  sim::Time time{0};    // of the step by that rule
-  double regret = 0.0;  // share of the time of what was chosen; 0 where the rule does not lose
+  std::string choice;   // "sdma, prelaunched"; for splits "tp 8 by sdma"
+  sim::Time time{0};    // of a step that follows the rule
+  double regret = 0.0;  // extra time relative to the tuned step; 0 where the rule is no slower
 };
 
-// What to choose for the collectives of a step whose GPUs share out the model in one way.
+// What tuning chose for the collectives of a step with a given split of the model over the GPUs.
 struct LayerTuning {
   std::string split;  // "tp 8"
   sim::Time before{0};
   study::StepResult result;  // no slower than before
   std::vector<TunedCollective> collectives;
-  std::vector<StepRule> rules;  // for all collectives at once, by steps of few layers
+  std::vector<StepRule> rules;  // each for all collectives at once, compared on steps of few layers
 };
 
-// From where `start` is, by one decision after the other: what carries all collectives; the pieces of each half of a
-// layer, where there are any; what carries each, in the order of the step; whether commands of engines are queued
-// beforehand. The step must have a collective.
+// Tunes one decision after the other, from the question of `start`: one carrier for all collectives; the pieces of each
+// half of a layer, where there are any; the carrier of each collective, in the order of the step; whether commands of
+// engines are queued beforehand. The step must have a collective.
 LayerTuning tune_layer(const study::StepMachine& machine, const study::StepResult& start, std::string split,
                        const study::Progress& progress = {}, int jobs = 0);
 
-// A way to do the same step: the same GPUs, sequences and tokens.
+// StepWay is a way to do the step with the question's numbers of GPUs, sequences and tokens.
 struct StepWay {
   std::string split;        // "tp 4, dp 2"
-  std::string collectives;  // "rccl", "sdma, prelaunched"; of ways that were not simulated also "all", "all but rccl"
+  std::string collectives;  // "rccl", "sdma, prelaunched"; of ways not simulated also "all", "all but rccl"
   study::StepQuestion question;
-  std::optional<study::StepResult> result{};  // none where it was not simulated
-  std::string why_not{};                      // why it was not, in a sentence
+  std::optional<study::StepResult> result{};  // none where the way was not simulated
+  std::string why_not{};                      // the reason in a sentence
 };
 
 struct StepTuning {
-  std::vector<StepWay> choices;     // that were simulated, the fastest first
-  std::vector<StepRule> rules;      // against the fastest
-  std::vector<LayerTuning> layers;  // from the fastest way, and the fastest of the question's own split
-  std::vector<StepWay> untried;     // that were not
+  std::vector<StepWay> choices;     // simulated ways, the fastest first
+  std::vector<StepRule> rules;      // compared with the fastest choice
+  std::vector<LayerTuning> layers;  // from the fastest choice, and from the fastest of the question's own split
+  std::vector<StepWay> untried;     // ways that were not simulated
 };
 
 // Tries every split of the question's GPUs over tensors, replicas, sequences and stages of a pipeline, of its experts
@@ -87,11 +87,11 @@ struct StepTuning {
 StepTuning tune(const study::StepMachine& machine, const study::StepQuestion& question,
                 const study::Progress& progress = {}, int jobs = 0);
 
-// With the commands that ask for tuned steps; `beside` is what these say of the model and the platform.
+// Returns tables with the commands that ask for tuned steps; `beside` holds the options for model and platform.
 study::Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform,
                          const study::Given& beside = {});
-// The same with the question: in the title what was asked, in each row the words that ask for it, and how far it is
-// backed.
+// Returns tables that also name the question in the title, and give for each row the words that ask for the way and the
+// fidelity of its prediction.
 study::Results to_tables(const StepTuning& tuning, const study::StepQuestion& question, const study::Platform& platform,
                          std::span<const study::ElementwiseOperator> operators, const study::Given& beside = {});
 

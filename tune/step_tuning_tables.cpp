@@ -19,7 +19,7 @@ std::optional<double> in_percent(std::optional<double> share) {
   return share ? std::optional(100.0 * *share) : std::nullopt;
 }
 
-// What was chosen within a split, as a row of a table over several.
+// A row about one choice within a split, for tables over several splits.
 template <class One>
 struct OfSplit {
   std::string split;
@@ -34,7 +34,7 @@ std::vector<OfSplit<One>> rows_of(const std::vector<LayerTuning>& layers, std::v
   return rows;
 }
 
-// "layer" and "layer_rules".
+// Returns tables "layer" and "layer_rules".
 std::vector<study::NamedTable> layer_tables(const std::vector<LayerTuning>& layers) {
   using C = const OfSplit<TunedCollective>&;
   const study::ResultTable collectives = study::table_of<OfSplit<TunedCollective>>(
@@ -67,7 +67,7 @@ std::vector<study::NamedTable> layer_tables(const std::vector<LayerTuning>& laye
       {"layer_rules", "What simple rules for all collectives lose", rules}};
 }
 
-// The command that asks for the step.
+// Returns the command that asks for the step.
 std::string command_for(const study::StepQuestion& question, const study::Given& beside) {
   study::Given given = spelled(study::StepWords{question, {}});
   for (const auto& [name, texts] : beside) given[name] = texts;
@@ -148,7 +148,7 @@ study::Results to_tables(const StepTuning& tuning, const study::StepQuestion& qu
   }
   study::ResultTable& table = results.tables.front().table;
   table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
-  // People read what all ways have in common in the title, and what differs in the names of the ways.
+  // For people, the title says what all ways have in common, and the names of the ways say where they differ.
   const study::ResultTable asked = with_question(table, words, "regret_percent");
   table = columns_of(asked, [&](study::Column column, std::size_t) {
     const std::size_t known = place_of(table.columns(), column.key);

@@ -29,7 +29,7 @@ std::vector<sim::Bytes> ladder() {
   return sizes;
 }
 
-// Whole multiples of what kernels like, as shapes of layers are.
+// Interpolates log-linearly between low and high and rounds to a multiple of 256, as shapes of layers are.
 std::int64_t between(std::int64_t low, std::int64_t high, double share) {
   constexpr std::int64_t unit = 256;
   const double value =
@@ -37,7 +37,7 @@ std::int64_t between(std::int64_t low, std::int64_t high, double share) {
   return std::max(low, static_cast<std::int64_t>(std::llround(value / unit)) * unit);
 }
 
-// Further sizes, log-uniform in the range of those that were asked for.
+// Adds decisions with random sizes, log-uniform in the range of those that were asked for.
 void add_drawn(std::vector<Decision>& decisions, const TuningQuestion& question, bool with_arrays) {
   if (question.gemms.empty()) return;
   constexpr std::uint64_t seed = 1;
@@ -63,7 +63,7 @@ void add_drawn(std::vector<Decision>& decisions, const TuningQuestion& question,
   }
 }
 
-// About every GEMM, beside every array or by itself.
+// Returns decisions about every GEMM, with every array or by itself.
 std::vector<Decision> decisions_about_gemms(const TuningQuestion& question, bool with_arrays) {
   std::vector<Decision> decisions;
   for (const study::NamedGemm& gemm : question.gemms) {
@@ -104,12 +104,12 @@ std::vector<Decisions> kinds_of(const TuningQuestion& question, const models::Pl
   return kinds;
 }
 
-// What rules without a fit choose, by their names.
+// Maps names of rules that need no fit to what they choose, by decision.
 using Rules = std::vector<std::pair<std::string, std::vector<std::size_t>>>;
 
 Rules rules_of(study::Testbed& testbed, const Decisions& decisions) {
   const Alternatives& alternatives = decisions.alternatives();
-  if (alternatives.subject() != Alternatives::Subject::pair) {  // what is done without a choice
+  if (alternatives.subject() != Alternatives::Subject::pair) {  // without a choice the first alternative is taken
     return {{alternatives.all().front().name, std::vector<std::size_t>(decisions.all().size(), 0)}};
   }
   Rules rules;
@@ -143,7 +143,7 @@ TunedDecisions tuned(study::Testbed& testbed, Decisions decisions, double error,
   return tuned;
 }
 
-// Of a collective alone: the time of the best by kernels and by engines.
+// The best times of a collective alone by kernels and by engines, in seconds.
 struct Rivals {
   sim::Bytes bytes;
   double kernels = 0.0, engines = 0.0;
@@ -151,13 +151,13 @@ struct Rivals {
   double advantage() const { return std::log(kernels / engines); }  // of engines
 };
 
-// Where the advantage of engines crosses a level between two sizes, by a line through them over the logarithm of size.
+// Returns the size at which the engines' advantage crosses `level`, interpolated linearly over the logarithm of size.
 sim::Bytes crossing(const Rivals& one, const Rivals& other, double level) {
   const double share = (level - one.advantage()) / (other.advantage() - one.advantage());
   return sim::Bytes(std::exp(std::lerp(std::log(one.bytes.value()), std::log(other.bytes.value()), share)));
 }
 
-// The size from which on the advantage stays above the level; none where it does not at the largest size.
+// Returns the size from which the advantage stays above `level`; none where it is not above at the largest size.
 std::optional<sim::Bytes> from_where_above(const std::vector<Rivals>& rivals, double level) {
   if (rivals.empty() || rivals.back().advantage() <= level) return {};
   std::size_t first = rivals.size() - 1;
@@ -169,7 +169,7 @@ std::optional<sim::Bytes> from_where_above(const std::vector<Rivals>& rivals, do
 std::vector<EngineThreshold::Range> undecided(const std::vector<Rivals>& rivals, double error) {
   std::vector<EngineThreshold::Range> ranges;
   const auto is_open = [&](std::size_t i) { return std::abs(rivals[i].advantage()) < error; };
-  // Where the advantage leaves the error between a size that is decided and its neighbour that is not.
+  // Interpolates where the advantage crosses the error, between a size that is decided and its undecided neighbour.
   const auto edge = [&](std::size_t decided, std::size_t open) {
     return crossing(rivals[decided], rivals[open], rivals[decided].advantage() > 0.0 ? error : -error);
   };
@@ -180,7 +180,7 @@ std::vector<EngineThreshold::Range> undecided(const std::vector<Rivals>& rivals,
         ranges.back().to = i + 1 == rivals.size() ? rivals[i].bytes : edge(i + 1, i);
       }
     } else if (i > 0 && !is_open(i - 1) && rivals[i].advantage() * rivals[i - 1].advantage() < 0.0) {
-      ranges.push_back({edge(i - 1, i), edge(i, i - 1)});  // both sides of a steep crossing
+      ranges.push_back({edge(i - 1, i), edge(i, i - 1)});  // a steep crossing: one range spans both sides
     }
   }
   return ranges;
@@ -217,8 +217,8 @@ void add_thresholds(Tuning& tuning, const Decisions& decisions) {
   }
 }
 
-// Collectives in the words of RCCL's tuner, and what is predicted for them. A reduction to one GPU is not simulated: it
-// moves what a broadcast moves, the other way.
+// Maps collectives in the words of RCCL's tuner to the kinds predicted for them. A reduction to one GPU is not
+// simulated: it moves the same bytes as a broadcast in the opposite direction.
 constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> tuned_kinds{
     {{"broadcast", CollectiveKind::broadcast},
      {"reduce", CollectiveKind::broadcast},
@@ -238,7 +238,7 @@ models::CollectiveSpec by_library(CollectiveKind kind, sim::Bytes bytes, const m
   return scenario.collective_by(models::Backend::rccl, platform);
 }
 
-// The fewest channels that are as good as the best, which leaves CUs to others.
+// Chooses the fewest channels that are as good as the best, to leave CUs to other kernels.
 KernelChoice kernel_choice(study::Testbed& testbed, CollectiveKind kind, sim::Bytes bytes) {
   const models::PlatformSpec& platform = testbed.platform();
   const int most = platform.rccl.channels(kind, {});
@@ -256,8 +256,8 @@ KernelChoice kernel_choice(study::Testbed& testbed, CollectiveKind kind, sim::By
   return {testbed.protocol_of(by_library(kind, bytes, platform, channels)), channels};
 }
 
-// From 0 bytes to as many as a tuner can be asked of: no size is left without a line. Choices change midway between
-// sizes, as ratios go.
+// Adds lines that cover every size from 0 bytes to the largest that a tuner can be asked for. Choices change at the
+// geometric mean of neighbouring sizes.
 void add_lines(Tuning& tuning, study::Testbed& testbed) {
   constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
   std::map<CollectiveKind, std::vector<KernelChoice>> choices;
@@ -277,7 +277,7 @@ void add_lines(Tuning& tuning, study::Testbed& testbed) {
   }
 }
 
-// The largest in which a size is not below 1.
+// Returns the largest unit in which the size is at least 1.
 const sim::Unit& unit_for(sim::Bytes bytes) {
   const sim::Unit* largest = sim::unit_of("B");
   for (const sim::Unit& unit : sim::binary_units) {

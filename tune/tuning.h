@@ -1,4 +1,4 @@
-// What to choose for GEMMs and collectives on one platform, and how good simple rules would be: offline tuning.
+// Offline tuning: what to choose for GEMMs and collectives on one platform, and how good simple rules would be.
 #pragma once
 
 #include <optional>
@@ -16,46 +16,46 @@
 namespace c3sim::tune {
 
 struct TuningQuestion {
-  // How far predictions of concurrent runs are off at the median: docs/accuracy.md.
+  // The median error of predicted concurrent runs, according to docs/accuracy.md.
   static constexpr double usual_error = 0.05;
 
   std::string name = "tuning";
   std::vector<study::NamedGemm> gemms;
-  std::vector<models::CollectiveKind> collectives;  // beside every GEMM, and alone
-  std::vector<sim::Bytes> sizes;                    // beside every GEMM
-  bool schedules = false;                           // of GEMMs that depend on a collective, too
-  // So many further decisions of each kind, of shapes and sizes drawn between the least and the greatest of those
-  // above: rules are fitted to them as well.
+  std::vector<models::CollectiveKind> collectives;  // tuned with every GEMM, and alone
+  std::vector<sim::Bytes> sizes;                    // of the arrays that run with every GEMM
+  bool schedules = false;                           // whether GEMMs that depend on a collective are tuned, too
+  // The number of further decisions of each kind about GEMMs. Their shapes and sizes are drawn between the least and
+  // the greatest of those above, and rules are fitted to them as well.
   int drawn = 0;
-  double error = usual_error;  // within which two predictions do not tell who is faster
+  double error = usual_error;  // two predictions that differ by less do not tell which is faster
   std::vector<MeasuredChoice> measured{};
 };
 
-// Decisions of one kind, the rule fitted to them, and how good it and others are.
+// Decisions of one kind, the tree fitted to them, and how well the tree and other rules choose.
 struct TunedDecisions {
   Decisions decisions;
   DecisionTree tree;
-  // "best" in hindsight, then simple rules; last, where there is more than one GEMM or size, "tree" and "nearest" on
-  // those that they have not seen.
+  // The first rule always chooses the best constant. Simple rules follow; "nearest seen" and "tree" come last, judged
+  // by cross-validation, where there is more than one GEMM or size.
   std::vector<RuleRecord> rules;
-  std::size_t constant = 0;  // what the best of rules that always choose the same chooses
+  std::size_t constant = 0;  // the alternative that is best if it is always chosen
 };
 
-// From which size on a collective alone is faster by copy engines than by kernels.
+// The array size from which a collective alone is faster by copy engines than by kernels.
 struct EngineThreshold {
   models::CollectiveKind kind = models::CollectiveKind::all_gather;
-  bool prelaunch = false;          // engines' commands are queued beforehand
-  std::optional<sim::Bytes> from;  // up to the largest size; none: kernels are faster there
-  // Ranges in which the two differ by less than the error of predictions.
+  bool prelaunch = false;          // whether commands of engines are queued beforehand
+  std::optional<sim::Bytes> from;  // holds up to the largest size; none: kernels are faster at that size
+  // Ranges of sizes in which engines and kernels differ by less than the error of predictions.
   struct Range {
     sim::Bytes from, to;
   };
   std::vector<Range> undecided{};
 };
 
-// A line of RCCL's own CSV tuner: what it is to do of sizes from `low` to `high`, both included.
+// A line of RCCL's own CSV tuner: its choice for sizes from `low` to `high`, both included.
 struct TunerLine {
-  std::string_view collective;  // in its words: "allgather"
+  std::string_view collective;  // in RCCL's words: "allgather"
   std::uint64_t low = 0, high = 0;
   std::string_view protocol;  // "ll", "ll128", "simple"
   int channels = 0;
@@ -66,22 +66,21 @@ struct Tuning {
   std::vector<TunedDecisions> kinds{};
   std::vector<EngineThreshold> thresholds{};
   std::vector<TunerLine> lines{};
-  int ranks = 0;  // that the lines are for
+  int ranks = 0;  // GPUs of the node that the lines are for
 };
 
-// What is wrong with a question on this platform, by the words of its file: "gemms", "bytes".
+// Returns what is wrong with a question on this platform, by the words of the question's file: "gemms", "bytes".
 std::vector<sim::Fault> faults_of(const TuningQuestion& question, const study::Testbed& testbed);
 
-// `progress` is told of decisions. The answer does not depend on `jobs`.
+// Tunes each decision and reports each to `progress`. The answer does not depend on `jobs`.
 Tuning tune(study::Testbed& testbed, const TuningQuestion& question, const study::Progress& progress = {},
             int jobs = 1);
 
-// "18.2 MiB": of a size that is no more than a guess. And 18 MiB: what to write where a number of bytes is due.
+// Return a size to few digits: rounded() as text, "18.2 MiB"; to_two_digits() as the 18 MiB that files state.
 std::string rounded(sim::Bytes bytes);
 sim::Bytes to_two_digits(sim::Bytes bytes);
 
-// Alternatives that take at most so much longer than the best that predictions cannot tell them apart, the fastest
-// first.
+// Returns the alternatives whose regret is at most `error`, the fastest first: predictions cannot tell them apart.
 std::vector<std::size_t> within_error(const Decision& decision, double error);
 
 // The file of a question for tuning:
@@ -95,15 +94,15 @@ std::vector<std::size_t> within_error(const Decision& decision, double error);
 //   drawn: 200            # further shapes and sizes between those above that rules are fitted to; 0 unless given
 //   error: 0.05           # within which two predictions do not tell who is faster; 0.05 unless given
 
-// What is wrong is recorded; the caller has read `platform` and finishes the configuration.
+// Reads such a file and records what is wrong. The caller has read `platform` and finishes the configuration.
 TuningQuestion read_tuning_question(sim::Section root, const study::Testbed& testbed);
 
-// Tells what tuning found in tables "choices" (every decision), "rules" (how good simple rules are), "thresholds"
-// (engines or kernels), "tuner" (lines for RCCL) and "measure" (what predictions cannot tell, and the command that
-// would), and tuning_files().
+// Returns tables "choices" and "alone" (every decision with and without a GEMM), "rules" (how good simple rules are),
+// "thresholds" (engines or kernels), "tuner" (lines for RCCL) and "measure" (what predictions leave open, with the
+// commands that would decide), and the files of tuning_files().
 study::Results tuning_results(const Tuning& tuning, const models::PlatformSpec& platform);
 
-// Writes what tuning found into files that other programs read:
+// Returns files for other programs:
 // decisions.yaml   the rules on static sizes, leaf by leaf
 // decisions.h      the same as C++17 functions without any include
 // rccl_tuner_gfx942.csv (of another fabric than MI300X's: nccl_tuner.csv)   lines for the library's own CSV tuner
@@ -111,10 +110,10 @@ study::Results tuning_results(const Tuning& tuning, const models::PlatformSpec& 
 // measure.sh       the runs that would decide what predictions leave open, of pairs those in plan.csv
 std::vector<study::TextFile> tuning_files(const Tuning& tuning, const models::PlatformSpec& platform);
 
-// Commands that measure what predictions leave open, and what each would decide.
+// A command that measures what predictions leave open, and what its result would decide.
 struct OpenQuestion {
   std::string about;    // "all_gather alone, 16 MiB to 40 MiB: by kernels"
-  std::string command;  // of rccl-tests, TransferBench or c3sim-measure
+  std::string command;  // runs rccl-tests, TransferBench or c3sim-measure
 };
 std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::PlatformSpec& platform);
 

@@ -16,8 +16,8 @@ namespace c3sim::tune {
 
 namespace {
 
-constexpr std::size_t most_names = 4;     // of alternatives that are as good
-constexpr std::size_t longest_text = 64;  // rows of a table that a terminal shows
+constexpr std::size_t most_names = 4;     // names shown of alternatives that are as good
+constexpr std::size_t longest_text = 64;  // a terminal shows tables of at most this many rows
 
 std::string names_of(const Alternatives& alternatives, const std::vector<std::size_t>& places) {
   std::vector<std::string> names;
@@ -33,7 +33,7 @@ bool is_of_gemms(const Alternatives& alternatives) {
   return alternatives.subject() != Alternatives::Subject::collective;
 }
 
-// Of a collective alone as of itself; of what runs beside or around a GEMM never better than extrapolated.
+// Returns the fidelity of a choice: that of the collective if it runs alone, else extrapolated at best.
 study::Fidelity fidelity_of_choice(const Alternatives& alternatives, std::size_t place, const Sizes& sizes,
                                    const models::PlatformSpec& platform) {
   const study::C3Trial trial = alternatives.trial_of(sizes, place);
@@ -46,7 +46,7 @@ study::Fidelity fidelity_of_choice(const Alternatives& alternatives, std::size_t
   return alternatives.subject() == Alternatives::Subject::pair ? weaker(weakest, of_collective()) : weakest;
 }
 
-// Of decisions about collectives alone, or of the others.
+// Returns the choices for collectives alone, or those for all other kinds of decisions.
 study::ResultTable choice_table(const Tuning& tuning, const models::PlatformSpec& platform, bool alone) {
   study::ResultTable table({{"kind", "decision", ""},
                             {"gemm", "gemm", ""},
@@ -145,7 +145,7 @@ study::ResultTable question_table(const Tuning& tuning, const models::PlatformSp
                                         {{"command", "what would decide", ""}, &OpenQuestion::command}});
 }
 
-// The mean regret of every rule: of one kind of decisions after the other.
+// Charts the mean and the worst regret of every rule of one kind of decisions.
 study::Chart regret_chart(const TunedDecisions& kind) {
   study::BarChart chart{.id = "regret_" + kind.decisions.alternatives().key(),
                         .title = "What rules lose: " + kind.decisions.alternatives().about(),
@@ -159,7 +159,7 @@ study::Chart regret_chart(const TunedDecisions& kind) {
   return chart;
 }
 
-// The best by each means over size: time of a collective alone, or speedup beside a GEMM.
+// Charts the best by kernels and by engines over size: the time of a collective alone, or the speedup with a GEMM.
 study::Chart means_chart(const TunedDecisions& kind) {
   const Alternatives& alternatives = kind.decisions.alternatives();
   const bool alone = !is_of_gemms(alternatives);
@@ -218,14 +218,14 @@ std::vector<std::string> sentences(const Tuning& tuning) {
 
 using models::CollectiveKind;
 
-// What a rule was fitted to of m, n, k or bytes.
+// The range of m, n, k or bytes over the cases that a rule was fitted to.
 struct Range {
   std::string_view parameter;
-  std::size_t values = 0;  // different ones
+  std::size_t values = 0;  // number of distinct values
   double least = 0.0, greatest = 0.0;
 };
 
-// Of the parameters among the features: those that are their own expression.
+// Returns the ranges of features that are parameters, that is, whose expression is their own name.
 std::vector<Range> ranges_of(const TunedDecisions& kind) {
   std::vector<Range> ranges;
   for (const char* const name : {"m", "n", "k", "bytes"}) {
@@ -239,7 +239,7 @@ std::vector<Range> ranges_of(const TunedDecisions& kind) {
   return ranges;
 }
 
-// A leaf of a tree in words: "bytes <= 33554432", "flops_per_byte > 12000".
+// A leaf of a tree with the conditions that lead to it: "bytes <= 33554432", "flops_per_byte > 12000".
 struct Leaf {
   std::vector<std::string> conditions;
   std::string choose;
@@ -251,7 +251,7 @@ std::string title_of(const Tuning& tuning, const models::PlatformSpec& platform)
                      platform.gpus);
 }
 
-// Of a node and what is below it, where these conditions hold; the first node is the root.
+// Returns the leaves at or below node `from`, which is reached under `conditions`. Node 0 is the root.
 std::vector<Leaf> leaves_of(const TunedDecisions& kind, std::size_t from = 0,
                             const std::vector<std::string>& conditions = {}) {
   const Alternatives& alternatives = kind.decisions.alternatives();
@@ -293,7 +293,7 @@ std::string rules_in_yaml(const Tuning& tuning, const models::PlatformSpec& plat
   return text;
 }
 
-// The type of a decision's answers: "all_gather_beside_gemm" gives "AllGatherBesideGemm".
+// Returns the enumeration's name for a key: "all_gather_beside_gemm" gives "AllGatherBesideGemm".
 std::string type_name(const std::string& key) {
   std::string name;
   bool begins = true;
@@ -304,7 +304,7 @@ std::string type_name(const std::string& key) {
   return name;
 }
 
-// Adds the body of a function, indented, from a node of its tree on.
+// Appends the body of a function for the subtree at node `place`, indented.
 void add_code(const TunedDecisions& kind, std::size_t place, const std::string& type, std::string& code, int depth) {
   const DecisionTree::Node& node = kind.tree.nodes()[place];
   const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
@@ -322,7 +322,7 @@ void add_code(const TunedDecisions& kind, std::size_t place, const std::string& 
   add_code(kind, node.split->above, type, code, depth);
 }
 
-// Declares those features that the tree looks at and that are no parameters.
+// Declares the features that the tree uses and that are not parameters of the function.
 std::string derived_features(const TunedDecisions& kind) {
   std::set<std::size_t> used;
   for (const DecisionTree::Node& node : kind.tree.nodes()) {
@@ -372,7 +372,7 @@ std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platf
   return text + "\n}  // namespace c3sim_decisions\n";
 }
 
-// Comments are skipped by the reader, which takes lines of up to 256 characters.
+// RCCL's tuner skips comments. It reads lines of up to 256 characters.
 std::string tuner_file(const Tuning& tuning, const models::PlatformSpec& platform) {
   std::string text = fmt::format(
       "# {}\n"
@@ -426,7 +426,7 @@ std::string plan_row(const study::C3Trial& trial) {
                      engines ? (scenario.prelaunch ? "yes" : "no") : "");
 }
 
-// A pair whose fastest alternatives predictions cannot tell apart, and those of them that nobody has measured, as rows
+// A pair whose fastest alternatives predictions cannot tell apart. `rows` lists those that nobody has measured, as rows
 // of the plan of c3sim-measure.
 struct OpenPair {
   std::string about;
@@ -453,7 +453,7 @@ std::vector<OpenPair> open_pairs(const Tuning& tuning) {
   return all;
 }
 
-// What the test takes: whole elements for every GPU.
+// Rounds to whole pages, at least one, so that every GPU gets whole elements.
 std::int64_t in_pages(double bytes) {
   constexpr double page = 4096.0;
   return static_cast<std::int64_t>(std::max(1.0, std::round(bytes / page)) * page);
@@ -500,7 +500,7 @@ std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::Pla
           {about + ": by kernels", fmt::format("{} -b {} -e {} -f 2 -g {}", rccl_test(one.kind), in_pages(from.value()),
                                                in_pages(to.value()), platform.gpus)});
       if (one.kind != CollectiveKind::all_gather && one.kind != CollectiveKind::all_to_all) continue;
-      // What engines do of it: one copy to each peer, all at once.
+      // Engines do an all-to-all as one copy to each peer, all at once.
       questions.push_back({about + ": by engines",
                            fmt::format("USE_DMA_EXEC=1 NUM_GPU_DEVICES={} ./TransferBench a2a {}", platform.gpus,
                                        in_pages(std::sqrt(from.value() * to.value()) / platform.gpus))});
