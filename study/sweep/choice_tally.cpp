@@ -17,7 +17,7 @@ namespace {
 
 bool is_better(const Cost& one, const Cost& other) { return one.value < other.value; }
 
-// As a share of the better one; of what is to be large, costs are below 0.
+// Returns the extra cost as a share of the better cost; costs of maximized quantities are negative.
 std::optional<double> regret(double cost, double best) {
   if (cost == best) return 0.0;
   if (cost * best <= 0.0) return {};
@@ -119,7 +119,7 @@ std::string ChoiceTally::sentence(std::size_t choice) const {
   if (makes_no_difference) return fmt::format("{} makes no difference that counts.", axis.name);
   std::vector<std::size_t> order(records.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // Those that do best most often, of these the ones that lose least, in whole percent: then the file's own order.
+  // Sorts by how often a value is best, how rarely it has no answer, its regret in whole percent, and the file's order.
   std::ranges::stable_sort(order, {}, [&](std::size_t v) {
     const Record& one = records[v];
     return std::tuple(-static_cast<double>(one.best), static_cast<double>(cases - one.answered),

@@ -1,5 +1,5 @@
-// How the choices of a study do over all its cases: what a point costs, which costs nobody can tell apart, and how far
-// behind the best each choice leaves whoever makes it.
+// Compares the values of each choice of a study over all of its cases: in how many cases a value is best or ties with
+// the best, and how far behind the best it leaves a point where it does worst.
 #pragma once
 
 #include <cstddef>
@@ -14,38 +14,38 @@
 
 namespace c3sim::study {
 
-// What a point costs, less being better, and where that lies with 90 % probability, if that was asked for.
+// The cost of a point: less is better. `low` and `high`, if asked for, enclose it with 90 % probability.
 struct Cost {
   double value = 0.0;
   std::optional<double> low{};
   std::optional<double> high{};
 };
 
-// Whether nobody could tell a point from the best: by their intervals, of which each holds the other's value, or by 1
-// %.
+// Returns whether a cost is indistinguishable from the best: they differ by at most 1 %, or each lies in the other's
+// interval.
 bool tie(const Cost& one, const Cost& best);
 
-// How each value of each axis that is a choice does over all cases: in how many the best point with it is the best of
-// all, or no further off than answers can be told apart, and how far behind it is where it does worst.
+// A ChoiceTally counts, for each value of each axis that is a choice, in how many cases the best point with that value
+// ties with the best of all, and how far behind it is in the case where it does worst.
 class ChoiceTally {
  public:
-  // The study outlives it.
+  // The study must outlive the tally.
   explicit ChoiceTally(const SweepStudy& study);
 
-  // A point that has an answer and meets the constraints.
+  // Adds a point that has an answer and meets the constraints.
   void add(const Point& point, const Cost& cost);
 
-  // One row for each value of each choice; no row without two cases or two values.
+  // Returns one row for each value of each choice.
   NamedTable table() const;
-  // One for each choice.
+  // Returns one sentence for each choice.
   std::vector<std::string> sentences() const;
 
  private:
   struct Record {
     std::size_t answered = 0;  // cases in which any point with this value has an answer
-    std::size_t best = 0;      // of these, in which none is better
-    std::size_t alone = 0;     // of these, in which no other value does as well
-    // How much worse than the best it is, as a share of it; none where a sign changes between the two.
+    std::size_t best = 0;      // of the answered cases, those in which the value is best or ties with the best
+    std::size_t alone = 0;     // of the best cases, those in which no other value does as well
+    // `worst` is the largest regret; `has_share` is false where a cost and the best differ in sign.
     double worst = 0.0;
     std::string worst_case;
     bool has_share = true;
@@ -55,8 +55,8 @@ class ChoiceTally {
   std::string sentence(std::size_t axis) const;
 
   const SweepStudy& study_;
-  std::vector<std::size_t> choices_;  // places of axes
-  // By choice and case the best cost of each value.
+  std::vector<std::size_t> choices_;  // indices of axes
+  // Holds, by choice and case, the best cost of each value.
   std::vector<std::map<SweepStudy::Case, std::vector<std::optional<Cost>>>> least_;
 };
 

@@ -13,19 +13,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds look_around(20);  // between looks at whether the run was interrupted
+constexpr std::chrono::milliseconds look_around(20);  // between checks for an interruption
 
-// Gives each point that the store has not got to one thread, and stores the answers. Any thread may call.
+// A Deal gives each point that the store lacks to one thread, and stores the answers. Any thread may call it.
 class Deal {
  public:
-  // The store and the distribution outlive the deal.
+  // The store and the distribution must outlive the deal.
   Deal(SweepStore& store, const Distribution& distribution)
       : store_(store),
         distribution_(distribution),
         share_(distribution.shard.share_of(distribution.size)),
         answered_(std::min(store.size(), share_)) {}
 
-  // Up to `most` points that nobody has taken. Empty: none are left.
+  // Returns up to `most` points that nobody has taken; empty where none are left.
   std::vector<std::uint64_t> take(std::size_t most) {
     const std::lock_guard lock(mutex_);
     std::vector<std::uint64_t> taken;
@@ -45,15 +45,15 @@ class Deal {
     answered_ += answers.size();
     if (distribution_.progress) distribution_.progress(answered_, share_);
   }
-  // Before any thread is there.
+  // Reports the initial progress before any thread starts.
   void begin() const {
     if (distribution_.progress && answered_ < share_) distribution_.progress(answered_, share_);
   }
-  // Whether every point has its answer; asked once, when no thread is left.
+  // Returns whether every point has its answer. It is called once, when no thread is left.
   bool complete() { return unanswered_ == 0 && next() == distribution_.size; }
 
  private:
-  // The next point of the shard that the store has not got, or the number of points.
+  // Returns the next point of the shard that the store lacks, or the number of points.
   std::uint64_t next() {
     constexpr std::size_t looked_up_at_once = 4096;
     while (frontier_ < distribution_.size) {
@@ -69,21 +69,21 @@ class Deal {
 
   SweepStore& store_;
   const Distribution& distribution_;
-  const std::uint64_t share_;  // points that the shard has
+  const std::uint64_t share_;  // number of points of the shard
   std::mutex mutex_;
   std::uint64_t answered_;
-  std::uint64_t unanswered_ = 0;         // points that threads have taken
-  std::uint64_t frontier_ = 0;           // below it, every point was taken or is in the store
-  std::uint64_t looked_up_ = 0;          // below it, it is known which points are in the store ...
-  std::vector<std::uint64_t> in_store_;  // ... the last of which are these
+  std::uint64_t unanswered_ = 0;         // points taken by threads and not stored yet
+  std::uint64_t frontier_ = 0;           // every point below it was taken or is in the store
+  std::uint64_t looked_up_ = 0;          // `in_store_` covers the points up to this one ...
+  std::vector<std::uint64_t> in_store_;  // ... from the last look-up on
 };
 
-// What each thread does, until there is nothing to take or somebody stops all.
+// Runs in each thread until no point is left or a thread stops all.
 void answer_points(const Distribution& distribution, Deal& deal, std::atomic<bool>& stopped) {
   constexpr std::size_t most_at_once = 256;
   try {
     const Answerer answer = distribution.make_answerer();
-    std::size_t at_once = 1;  // about a twentieth of a second's work, on which results do not depend
+    std::size_t at_once = 1;  // points for about a twentieth of a second; results do not depend on it
     while (!stopped) {
       const std::vector<std::uint64_t> points = deal.take(at_once);
       if (points.empty()) break;
@@ -118,7 +118,7 @@ bool run(const Distribution& distribution, SweepStore& store) {
     while (crew.wait_for(look_around) != std::future_status::ready) {
       if (distribution.interrupted && distribution.interrupted()) stopped = true;
     }
-  } catch (...) {  // thrown again once all threads have ended
+  } catch (...) {  // rethrown once all threads have ended
     stopped = true;
     crew.wait();
     throw;

@@ -1,5 +1,5 @@
-// The points of a study over the threads of a process, and their answers into a store. What a point is, and what
-// answers it, is a function: this knows nothing of either.
+// Distributes the points of a study over the threads of a process and stores their answers. What a point is, and what
+// answers it, is up to the caller's functions.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@
 
 namespace c3sim::study {
 
-// Answers points one after the other; each thread makes one of its own. What it answers depends on the index alone.
+// An Answerer answers points one after the other; each thread makes its own. Answers depend on the index alone.
 using Answerer = std::function<PointAnswer(std::uint64_t index)>;
 using MakeAnswerer = std::function<Answerer()>;
 
-// One of several equal parts of a study, which machines answer without knowing of each other: every `of`-th point.
+// A StudyShard is every `of`-th point of a study, which a machine answers independently of other shards.
 struct StudyShard {
   std::uint64_t number = 1;  // from 1
   std::uint64_t of = 1;
 
   bool has(std::uint64_t index) const { return index % of == number - 1; }
-  // How many of the first `size` points it has.
+  // Returns how many of the first `size` points the shard has.
   std::uint64_t share_of(std::uint64_t size) const { return (size + of - number) / of; }
 };
 
 struct Distribution {
   MakeAnswerer make_answerer;
-  std::uint64_t size = 0;  // points, from 0
-  StudyShard shard{};      // the points that are answered
-  int jobs = 1;            // threads; 0: as many as the machine has cores
+  std::uint64_t size = 0;  // number of points, counted from 0
+  StudyShard shard{};      // limits the points that are answered
+  int jobs = 1;            // number of threads; 0: one per core
   Progress progress{};
-  std::function<bool()> interrupted{};  // looked at many times a second
+  std::function<bool()> interrupted{};  // asked many times a second
 };
 
-// Answers what the store has not got, each point once, whether or not it fails. False where it was interrupted: what
-// was finished by then is in the store. An exception of an answerer comes out once the other threads have stopped.
+// Answers each point that the store lacks once, even if it fails. Returns false if interrupted; the store then has what
+// was finished. Rethrows an answerer's exception once the other threads have stopped.
 bool run(const Distribution& distribution, SweepStore& store);
 
 }  // namespace c3sim::study

@@ -24,12 +24,12 @@ namespace c3sim::study {
 
 namespace {
 
-// A testbed remembers what it was asked; a fresh one keeps memory flat. By then all that points share has paid.
+// A testbed caches what it simulated. A fresh one after this many questions bounds memory, and most is still shared.
 constexpr std::size_t most_questions = 256;
 
 constexpr auto platform_word = "platform";
 
-// "platform.gpus" is a parameter whose name questions have as a word of their own.
+// Strips "platform.", which tells parameters such as "platform.gpus" from words of questions.
 std::string path_of(const std::string& name) {
   const std::string prefix = platform_word + std::string(".");
   return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
@@ -40,7 +40,7 @@ std::string whole_text(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// A plain question, that none of its words has been told.
+// A plain question whose words all have their defaults.
 using PlainQuestion =
     std::variant<C3Trial, GemmTrial, CollectiveTrial, CopyTrial, KernelWords, StepWords, ServeQuestion>;
 PlainQuestion untold(Ask ask) {
@@ -49,8 +49,8 @@ PlainQuestion untold(Ask ask) {
   return as_in_ask[static_cast<std::size_t>(ask)];
 }
 
-// The file that a word names, as the question will look for it; none of other words. Throws sim::ConfigError where
-// there is no such model.
+// Returns the path of the file that a word names, as the question will look it up; none for words that name no file.
+// Throws sim::ConfigError where there is no such model.
 std::optional<std::filesystem::path> file_of(const PlainQuestion& question, const Assignment& word) {
   if (std::holds_alternative<StepWords>(question) || std::holds_alternative<ServeQuestion>(question)) {
     if (word.name == "model" && !names_experts(word.value)) return model_file(word.value, config_folders());
@@ -61,7 +61,7 @@ std::optional<std::filesystem::path> file_of(const PlainQuestion& question, cons
   return {};
 }
 
-// What is wrong with the word, or nothing.
+// Sets a word of the question. Returns what is wrong with the word; empty where nothing is.
 std::string tell(PlainQuestion& question, const Assignment& word) {
   const auto tell_plain = [&word](auto& plain) -> std::string {
     std::vector<std::string> known;
@@ -92,7 +92,7 @@ std::string why_no_parameter(sim::Config experiment, const Assignment& word, con
   } catch (const sim::ConfigError& error) {
     return told(error.faults().front());
   }
-  // Beside other values it may be possible where it is not by itself, but a word that stands for nothing never is.
+  // The value may be possible only together with other values, but unknown words are always a fault.
   try {
     static_cast<void>(read_machine(experiment));
     static_cast<void>(read_experiment(experiment, Testbed(platform)));
@@ -103,8 +103,8 @@ std::string why_no_parameter(sim::Config experiment, const Assignment& word, con
   return {};
 }
 
-// What one run of the experiment measures with these values of its parameters. The machine that it names is the
-// caller's business.
+// Returns what one run of the experiment measures with these parameters. The caller has chosen the machine, so the one
+// that the experiment names is read and ignored.
 Results answer_experiment(Testbed& testbed, sim::Config config, std::span<const Assignment> words) {
   std::vector<std::string> parameters;
   for (const Assignment& word : words) parameters.push_back(word.name + "=" + word.value);
@@ -113,7 +113,7 @@ Results answer_experiment(Testbed& testbed, sim::Config config, std::span<const 
   return measured(testbed, read_experiment(config, testbed));
 }
 
-// The step's own figures, by kind of kernel among them.
+// Returns only the first table of a step's answer, the figures of the step as a whole.
 Results answer_step(Testbed& testbed, const StepWords& words) {
   StepQuestion question = words;
   question.take(read_model_of(words));
@@ -153,12 +153,12 @@ void Platforms::add(const std::string& name) {
   if (platforms_.contains(name)) return;
   const std::vector<std::filesystem::path>& folders = base().config_folders;
   Beside asked = base().asked;
-  asked.profiles.clear();  // of the base's own GEMMs
+  asked.profiles.clear();  // they measure the base's own GEMMs
   Platform platform = read_platform(find_platform(name, platform_word, folders), base().assignments, folders);
   keep(name, beside(std::move(platform), std::move(asked)));
 }
 
-// Tables of kernels are read with the platform.
+// Tables of kernels are read together with the platform.
 void Platforms::keep(const std::string& name, Platform platform) {
   if (const auto file = operators_file(platform.config_folders)) files_.push_back(*file);
   platforms_.emplace(name, std::move(platform));
@@ -206,7 +206,7 @@ std::string Platforms::text() const {
   std::string text;
   for (const auto& [name, platform] : platforms_) {
     text += "# " + name + "\n" + platform.resolved;
-    // A point may ask for any of the platform's libraries.
+    // A point may use any of the platform's libraries.
     for (const std::string& library : platform.spec.gpu.gemm.libraries) text += platform.kernels.text(library);
     if (const auto file = operators_file(platform.config_folders)) text += whole_text(*file);
   }
@@ -226,7 +226,7 @@ Testbed& MachineCache::machine(std::span<const Assignment> assignments) {
 const Ensemble& MachineCache::ensemble(std::span<const Assignment> assignments, const Sampling& sampling) {
   if (!ensemble_ || !std::ranges::equal(assignments, assignments_of_ensemble_)) {
     const Platform& platform = platforms_.named(assignments);
-    constexpr int jobs = 1;  // points are asked on many threads
+    constexpr int jobs = 1;  // many threads ask points already
     ensemble_ =
         std::make_unique<Ensemble>(platform, sampling, jobs, Progress{}, Platforms::texts(platform, assignments));
     assignments_of_ensemble_.assign(assignments.begin(), assignments.end());
@@ -278,7 +278,7 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
   PlainQuestion question = untold(ask_);
   Given given;
   for (const Assignment& word : words) given[word.name] = {word.value};
-  // In the order of their table: a word may follow from those before it unless it is told, too.
+  // Words are set in the order of their table, as the default of a word may follow from earlier words.
   for (const std::string& name : this->words()) {
     if (!given.contains(name)) continue;
     const std::string fault = tell(question, {name, given[name].front()});
@@ -289,7 +289,7 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
           [&](const auto& plain) {
             std::vector<sim::Fault> faults;
             const Question asked{trial_in(plain, given, faults)};
-            for (sim::Fault& fault : faults) fault.path = fault.where;  // points tell the word that is at fault
+            for (sim::Fault& fault : faults) fault.path = fault.where;  // points name the word that is at fault
             if (!faults.empty()) throw sim::ConfigError(std::move(faults));
             return to_tables(asked, study::ask(testbed, asked), testbed.platform());
           },

@@ -1,4 +1,4 @@
-// What is asked of every point of a sweep, and the machines that are asked.
+// A PointQuestion is what a sweep asks of every point; Platforms and MachineCache provide the machines that answer it.
 #pragma once
 
 #include <cstddef>
@@ -21,49 +21,49 @@
 
 namespace c3sim::study {
 
-// The platforms by name that a study starts from; the empty name is that of the study itself.
+// Platforms holds the platforms that a study starts from, by name; the empty name is that of the study's own platform.
 class Platforms {
  public:
   explicit Platforms(Platform base) { keep("", std::move(base)); }
 
-  // Reads a further one, unless it is there, with the assignments of the base. Throws sim::ConfigError.
+  // Reads another platform, unless it is known, with the assignments of the base. Throws sim::ConfigError.
   void add(const std::string& name);
   const Platform& base() const { return platforms_.at(""); }
-  // The one that an assignment to `platform` names, or the base where there is none.
+  // Returns the platform that an assignment to `platform` names, or the base where there is no such assignment.
   const Platform& named(std::span<const Assignment> assignments) const;
-  // What the other assignments are to reassign(), scales as what they come to on this platform. Throws
-  // sim::ConfigError where something is scaled that is no number of it.
+  // Returns the other assignments as reassign() takes them, with scales replaced by the scaled values of this platform.
+  // Throws sim::ConfigError where a scale names no parameter whose value is a number.
   static std::vector<std::string> texts(const Platform& platform, std::span<const Assignment> assignments);
-  // The named platform with the others. Throws sim::ConfigError.
+  // Returns the named platform with the other assignments made. Throws sim::ConfigError.
   models::PlatformSpec with(std::span<const Assignment> assignments) const;
-  // All that answers depend on, in words.
+  // Returns a text of everything in the platforms that answers depend on.
   std::string text() const;
-  // Of the files that this is in, the first that cannot be read now; empty where all can.
+  // Returns the first file that points read and that cannot be read now; empty where all can be.
   std::string missing_file() const;
 
  private:
   void keep(const std::string& name, Platform platform);
 
   std::map<std::string, Platform> platforms_;
-  std::vector<std::filesystem::path> files_;  // that points read, as they were there when the platforms were
+  std::vector<std::filesystem::path> files_;  // files that points read and that existed when the platforms were read
 };
 
-// Whether an assignment changes the machine rather than what is asked of it.
+// Returns whether an assignment changes the machine rather than the question.
 bool is_of_platform(const Assignment& assignment);
-// The parameter of a platform that an assignment names; none where there is none.
+// Returns the parameter of a platform that an assignment names, or a null pointer where there is none.
 const sim::Parameter* parameter_of(const Platform& platform, const Assignment& assignment);
-// Whether it gives the platform what it has today.
+// Returns whether the assignment sets a parameter to the value that the platform has today.
 bool is_as_today(const Platform& platform, const Assignment& assignment);
 
-// The machines that points ask: a platform with a point's assignments. The last one is kept, as neighbouring points
-// often share it. Used by one thread.
+// A MachineCache makes the machine of a point: a platform with the point's assignments. It keeps the last machine, as
+// neighbouring points often share it. One thread uses it.
 class MachineCache {
  public:
   explicit MachineCache(const Platforms& platforms) : platforms_(platforms) {}
 
-  // Valid until the next call.
+  // Returns a machine that is valid until the next call.
   Testbed& machine(std::span<const Assignment> assignments);
-  // The machines that one with these assignments may be: what is assigned is known. Valid until the next call.
+  // Returns the machines that this one may be; assigned values are certain. Valid until the next call.
   const Ensemble& ensemble(std::span<const Assignment> assignments, const Sampling& sampling);
   const Platforms& platforms() const { return platforms_; }
 
@@ -76,8 +76,8 @@ class MachineCache {
   std::unique_ptr<Ensemble> ensemble_;
 };
 
-// What is asked of every point of a sweep, by words: those of the command line without dashes ("gemm", "bytes"). A
-// question takes words and a machine, and answers with named quantities; sweeps know no more of it.
+// The question asked of every point. Its words are the options of the command line without dashes ("gemm", "bytes"). A
+// question takes words and a machine and answers with named quantities; sweeps know nothing else about it.
 enum class Ask { c3, gemm, collective, copy, kernel, step, serve, run };
 constexpr auto all_names(Ask) {
   return sim::names("c3", "gemm", "collective", "copy", "kernel", "step", "serve", "run");
@@ -86,23 +86,23 @@ using sim::to_string;
 
 class PointQuestion {
  public:
-  // `experiment`: the file that `run` plays, not yet read.
+  // `experiment` is the file that `run` plays, not yet read.
   explicit PointQuestion(Ask ask, std::optional<sim::Config> experiment = {});
 
   Ask ask() const { return ask_; }
-  // The words that it takes, or those of them that it needs so much. A word of an experiment is the name of one of its
-  // parameters.
+  // Returns the words that the question takes and needs at least as much as `least`; none for an experiment,
+  // whose words are its parameters.
   std::vector<std::string> words(Needed least = Needed::never) const;
-  // What is wrong with a word or the text that it is given, on any machine, and what would be accepted; or empty. Of an
-  // experiment, the name of the parameter, and whether all parameters can be evaluated with it on this platform.
+  // Returns what is wrong with a word or its text on any machine, or nothing. For an experiment it checks that the
+  // parameter exists and that all parameters can be evaluated with it on `platform`.
   std::string why_not(const Assignment& word, const models::PlatformSpec& platform) const;
-  // What stands in the file that the word names, of a model or of requests; empty where it names none.
+  // Returns the text of the model or request file that the word names; empty where it names none.
   std::string text_of_file(const Assignment& word) const;
 
-  // The answer on this machine. Throws sim::ConfigError where the machine cannot do what is asked.
+  // Returns the answer on this machine. Throws sim::ConfigError where the machine cannot do what is asked.
   Results answer(Testbed& testbed, std::span<const Assignment> words) const;
-  // The quantities of such an answer and their values: its numbers, and how far they can be trusted. What only repeats
-  // a word is left out; of several rows, quantities are named after the first column: "up_projection.end_us".
+  // Extracts the quantities of an answer: its numbers and its fidelity. Columns that only repeat a word are left out.
+  // In a table of several rows, the first column becomes part of a quantity's name: "up_projection.end_us".
   struct Quantities {
     std::vector<Column> columns;
     std::vector<Cell> cells;

@@ -34,7 +34,7 @@ constexpr auto serve_examples =
 
 constexpr double most_rate = 1e6;
 
-// "ttft=500ms,tpot=50ms"
+// Parses and writes limits such as "ttft=500ms,tpot=50ms".
 Value limits_of(ServiceLimits& limits) {
   using Part = std::pair<std::string_view, std::optional<sim::Time> ServiceLimits::*>;
   static constexpr std::array<Part, 3> parts{
@@ -63,7 +63,7 @@ Value limits_of(ServiceLimits& limits) {
   return {"ttft=TIME,tpot=TIME,e2e=TIME", read, text};
 }
 
-// "8x600s+20x600s"
+// Parses and writes stages of load such as "8x600s+20x600s".
 Value stages_of(std::vector<LoadStage>& stages) {
   const auto read = [&stages](const Reading& in) {
     stages.clear();
@@ -87,7 +87,7 @@ Value stages_of(std::vector<LoadStage>& stages) {
   return {"RATExTIME+...", read, text};
 }
 
-// A word that says of the step of every batch what it says of a step.
+// Returns a word of `c3sim step` that means the same for the step of every batch.
 Word<ServeQuestion> of_step(std::string_view name) {
   const Word<StepWords>& word = *std::ranges::find(words_of(StepWords{}), name, &Word<StepWords>::name);
   return {word.name, [of = word.of](ServeQuestion& question) { return of(question.step); }, word.help};
@@ -195,7 +195,7 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
 
 namespace {
 
-constexpr auto load_axis = "rate";  // what curves are drawn over
+constexpr auto load_axis = "rate";  // the x axis of curves
 
 struct ServedPoint : ServeResult {
   Point point;
@@ -209,7 +209,7 @@ std::vector<std::size_t> varying(const ServeStudy& study) {
   return places;
 }
 
-// A column for each axis that varies, of rows that know their point.
+// Returns a column for each axis that varies, for rows that have a `point`.
 template <class Row>
 std::vector<Shown<Row>> shown_of_axes(const ServeStudy& study) {
   std::vector<Shown<Row>> shown;
@@ -220,7 +220,7 @@ std::vector<Shown<Row>> shown_of_axes(const ServeStudy& study) {
   return shown;
 }
 
-// The labels of a point but for that of one axis.
+// Returns the labels of a point except that of the axis `but`.
 std::string name_of(const ServeStudy& study, const ServedPoint& point, std::string_view but) {
   std::string name;
   for (const std::size_t a : varying(study)) {
@@ -229,7 +229,7 @@ std::string name_of(const ServeStudy& study, const ServedPoint& point, std::stri
   return name;
 }
 
-// What the batches of a question are: prompts of the mean length, and decoding behind them. On GPUs apart both do one.
+// Returns the weaker fidelity of two steps: decoding, and the prefill of a prompt of mean length.
 Fidelity serving_fidelity(const ServeQuestion& question, const Platform& platform,
                           std::span<const ElementwiseOperator> operators) {
   StepQuestion step = question.step;
@@ -241,7 +241,7 @@ Fidelity serving_fidelity(const ServeQuestion& question, const Platform& platfor
   return weaker(weakest, fidelity_of(step, platform, operators));
 }
 
-// A row for each point: what varies, what was asked beside it, the answer.
+// Returns a row for each point: the varying axes, the other words of the question, and the answer.
 ResultTable table_of(const ServeStudy& study, const std::vector<ServedPoint>& points, const Platform& platform) {
   const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
   std::vector<Shown<ServedPoint>> shown = shown_of_axes<ServedPoint>(study);
@@ -292,7 +292,7 @@ std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPo
   return charts;
 }
 
-// What waited, ran and lay in the cache while each point was served.
+// Shows the requests that wait and run and the cache in use while each point is served.
 NamedTable over_time(const ServeStudy& study, const std::vector<ServedPoint>& points) {
   struct Row {
     const Point& point;
@@ -333,14 +333,14 @@ NamedTable over_time(const ServeStudy& study, const std::vector<ServedPoint>& po
 
 double per_second_of(const Latencies& times) { return 1.0 / sim::to_seconds(times.mean()).value(); }
 
-// What each case gains over the first one, at its best: by the times of both, or tokens a second.
+// Returns the largest gain of each case over the first one: in mean latencies and in output tokens a second.
 std::optional<ResultTable> gains_of(const ServeStudy& study, const std::vector<ServedPoint>& points) {
   const SweepAxis& cases = study.axes().front();
   if (cases.name != "case" || !cases.varies()) return {};
   struct Gain {
     const char* key;
     const char* heading;
-    double (*of)(const Served& served);  // the more, the better
+    double (*of)(const Served& served);  // more is better
   };
   constexpr std::array<Gain, 3> gains{
       {{"ttft_gain", "first token", [](const Served& served) { return per_second_of(served.first_token); }},
@@ -370,7 +370,7 @@ std::optional<ResultTable> gains_of(const ServeStudy& study, const std::vector<S
   return table;
 }
 
-// All faults of all points, each once, where the reader finds what they are about.
+// Records each fault of all points once, where the reader finds the word that is at fault.
 void check(ServeStudy& study, ServeMachine& machine) {
   std::map<std::string, std::string> told;
   for (std::size_t point = 0; point < study.size(); ++point) {
@@ -399,7 +399,7 @@ Results answer_serve(Request& request) {
   const std::string name = root.text("name");
   const std::string about = root.text("about", name);
   const Given asked = request.given();
-  request.take("trace");  // elsewhere, a file that is written; here, requests that are read
+  request.take("trace");  // as an option of other commands it is an output file, here a file of requests
   const Platform platform = request.platform(arguments, root.text("platform", "mi300x"));
   ServeStudy study(root, asked, file, arguments);
   arguments.check();
@@ -409,7 +409,7 @@ Results answer_serve(Request& request) {
   arguments.check();
   config.finish();
 
-  // Of each point so many batches, some hundreds of the study.
+  // About 200 batches are simulated over the whole study, 1 to 8 for each point.
   const std::size_t simulated = std::clamp<std::size_t>(200 / study.size(), 1, 8);
   std::vector<ServedPoint> points;
   for (std::size_t index = 0; index < study.size(); ++index) {

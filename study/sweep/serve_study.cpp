@@ -17,11 +17,11 @@ std::vector<std::string> word_names() {
   return names;
 }
 
-// A text for a word, by itself.
+// The text of a word, read without any other word.
 struct ReadText {
   std::string text;
-  std::string why_not{};  // what is wrong with it; empty where nothing is
-  std::string meaning{};  // what is read of it, which is the same of "2" and "2.0"; the text where nothing can be
+  std::string why_not{};  // what is wrong with the text; empty where nothing is
+  std::string meaning{};  // the canonical text, equal for "2" and "2.0"; `text` where it is wrong
 
   bool operator==(const ReadText& other) const { return meaning == other.meaning; }
 };
@@ -56,7 +56,7 @@ void ServeStudy::choose_how_requests_arrive(std::vector<SweepAxis>& axes) {
     const auto concurrency = axis_of("concurrency");
     const auto rate = axis_of(by_rate);
     if (concurrency == axes.end() || rate == axes.end()) continue;
-    // No concurrency, 0, is by rate.
+    // A concurrency of 0 means that requests arrive by rate.
     if (concurrency->place_of("0") < concurrency->values.size()) continue;
     if (given_.contains("concurrency") != given_.contains(by_rate)) {
       axes.erase(given_.contains(by_rate) ? concurrency : rate);
@@ -94,7 +94,7 @@ std::optional<SweepAxis> ServeStudy::read_axis(const std::string& word) {
   const auto said = given_.find(word);
   if (said != given_.end()) {
     texts.clear();
-    // What has an equals sign goes on with the value before it: "ttft=500ms,tpot=50ms" is one.
+    // A part with an equals sign continues the value before it: "ttft=500ms,tpot=50ms" is one value.
     for (const std::string_view text : split(said->second.back(), ',')) {
       if (!texts.empty() && text.find('=') != std::string_view::npos) {
         texts.back().append(",").append(text);
@@ -131,7 +131,7 @@ std::string ServeStudy::typed(const std::string& word) const { return given_.con
 
 ServeQuestion ServeStudy::question(const Point& point) const {
   Given words;
-  for (std::size_t axis = axes().size(); axis-- > 0;) {  // cases come first, and so last here
+  for (std::size_t axis = axes().size(); axis-- > 0;) {  // cases come first, so that they are set last and override
     for (const Assignment& word : point.values[axis].assignments) {
       if (axes()[axis].name != cases || !given_.contains(word.name)) words[word.name] = {word.value};
     }

@@ -1,5 +1,5 @@
-// What `c3sim serve` is asked of: words of a ServeQuestion in a file, each with a value or a list of them, and cases,
-// which say several words at once. All that they span is a point each.
+// Reads the file of `c3sim serve`: words of a ServeQuestion, each with a value or a list of values, and cases, which
+// set several words at once. Every combination of values and cases is a point.
 //
 //   name: prefixes
 //   about: What do cached prefixes bring?
@@ -28,29 +28,29 @@ namespace c3sim::study {
 
 class ServeStudy {
  public:
-  // `given`, what the command line says, stands instead of what the file does. What is wrong is recorded with `root`,
-  // or with `arguments`, of the command line. All of these outlive it.
+  // Options of the command line, `given`, override the file. Faults are recorded with `root`, or with `arguments` if
+  // they are in an option. All arguments must outlive the study.
   ServeStudy(sim::Section root, const Given& given, const std::filesystem::path& file, Arguments& arguments);
 
-  // Each is of a word, or "case": cases first, the rate last, which changes fastest.
+  // Each axis has the name of a word, or "case". Cases come first; the rate comes last and changes fastest.
   const std::vector<SweepAxis>& axes() const { return points_.axes(); }
   std::size_t size() const { return points_.size(); }
   Point point(std::size_t index) const { return points_.point(index); }
-  // Its question, in which a case stands over what the file says of all, and the command line over both.
+  // Returns the question of a point, in which a case overrides what the file says for all, and options override both.
   ServeQuestion question(const Point& point) const;
-  // Records a fault of a word where it was said.
+  // Records a fault with the file or the command line, wherever the word was given.
   void fault(const std::string& word, const std::string& what);
 
  private:
   SweepAxis read_cases();
-  // Requests arrive by rate or by concurrency: of both, what the command line says stands, and two in one place are a
-  // fault.
+  // Removes the axis of rate or of concurrency that the command line overrides: requests arrive by one of the two. Both
+  // given in the same place is a fault.
   void choose_how_requests_arrive(std::vector<SweepAxis>& axes);
-  // Returns nothing where nobody says the word.
+  // Returns none where neither the file nor the command line gives the word.
   std::optional<SweepAxis> read_axis(const std::string& word);
-  // A word as whoever said it wrote it: "--rate", or "rate" of the file.
+  // Returns the word as its author wrote it: "--rate" for an option, "rate" in the file.
   std::string typed(const std::string& word) const;
-  // Files lie beside the one that names them.
+  // Returns a file's path, which is relative to the file that names it.
   std::string placed(const std::string& word, const std::string& text) const;
 
   sim::Section root_;

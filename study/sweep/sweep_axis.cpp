@@ -17,15 +17,15 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr std::size_t most_values = 10'000;  // of one axis
-constexpr double largest_whole = 0x1p53;     // that a double counts
+constexpr std::size_t most_values = 10'000;  // on one axis
+constexpr double largest_whole = 0x1p53;     // the largest count that a double holds exactly
 
-// The unit that columns of a dimension have, as in every table of results.
+// Units of columns by dimension, as in every table of results.
 constexpr std::array<std::string_view, 10> shown_units{"",  "B", "GB/s", "us",      "MHz",
                                                        "W", "J", "pJ/B", "pJ/flop", "TFLOP/s"};
 std::string_view shown_unit(sim::Dimension dimension) { return shown_units[static_cast<std::size_t>(dimension)]; }
 
-// Without the last digits of what decimal fractions are in binary.
+// Rounds to 12 digits, which removes the error of decimal fractions in binary.
 double to_digits(double number) { return std::stod(fmt::format("{:.12g}", number)); }
 
 std::string number_text(double number, const WrittenNumber& like) {
@@ -83,7 +83,7 @@ std::vector<std::string> divided(sim::Section& section, const AxisRange& interva
   return values;
 }
 
-// Whether an interval lies between the ends; why not is recorded.
+// Returns whether the ends make an interval; records a fault if not.
 bool enclose(sim::Section& section, const std::optional<WrittenNumber>& low, const std::optional<WrittenNumber>& high,
              bool logarithmic) {
   if (!low || !high) return false;
@@ -108,7 +108,7 @@ void read_interval(sim::Section& section, SweepAxis& axis) {
   std::map<std::string_view, Way> ways{{"step", stepped}, {"times", multiplied}, {"steps", divided}};
   std::erase_if(ways, [&](const auto& way) { return !section.has(way.first); });
   if (!enclose(section, low, high, interval.logarithmic)) {
-    for (const auto& [key, way] : ways) section.text(key);  // known, and of no meaning without both ends
+    for (const auto& [key, way] : ways) section.text(key);  // marks the key as known
     return;
   }
   interval.low = *low;
@@ -157,7 +157,7 @@ void check_values(sim::Section& section, std::string_view key, const SweepAxis& 
   }
 }
 
-// {of: PARAMETER, times: [1, 0.5]}, or with `name` and a list of parameters.
+// Reads {of: PARAMETER, times: [1, 0.5]}, or a list of parameters with a `name`.
 SweepAxis read_scales(sim::Section& section) {
   SweepAxis axis;
   const std::vector<std::string> parameters = section.texts("of");
@@ -173,7 +173,7 @@ SweepAxis read_scales(sim::Section& section) {
       continue;
     }
     AxisValue& value = axis.values.emplace_back(AxisValue{factor, {}});
-    if (read_number(factor)->number == 1.0) continue;  // the machine as it is
+    if (read_number(factor)->number == 1.0) continue;  // a factor of 1 leaves the machine as it is
     for (const std::string& parameter : parameters) value.assignments.push_back({parameter, factor, true});
   }
   if (axis.values.empty() && section.is_sound("times")) section.fault("times", "at least one factor is due");
@@ -192,7 +192,7 @@ std::optional<sim::Dimension> dimension_of(const SweepAxis& axis) {
   return common;
 }
 
-// What has cases is read by name.
+// Reads an axis with `cases`, which has a name of its own.
 SweepAxis read_cases(sim::Section& section) {
   SweepAxis axis;
   axis.name = section.name("name");
@@ -202,7 +202,7 @@ SweepAxis read_cases(sim::Section& section) {
   return axis;
 }
 
-// A list of values, or an interval.
+// Reads an axis with a list of values or an interval.
 SweepAxis read_values(sim::Section& section) {
   SweepAxis axis;
   axis.name = section.text("of");
@@ -218,8 +218,8 @@ SweepAxis read_values(sim::Section& section) {
   return axis;
 }
 
-// A 64-bit number that looks random and depends on all bits of its input: the finaliser of SplitMix64 (Steele, Lea and
-// Flood, OOPSLA 2014).
+// Returns a 64-bit number that looks random and depends on all bits of `x`: the finaliser of SplitMix64 (Steele, Lea
+// and Flood, OOPSLA 2014).
 std::uint64_t mixed(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -286,14 +286,14 @@ std::optional<std::string> scaled_text(std::string_view text, double factor) {
   if (!number) return {};
   if (number->dimension == sim::Dimension::bytes) return fmt::format("{:.0f} B", std::round(number->base * factor));
   std::string digits = fmt::format("{:.12g}", number->number * factor);
-  std::erase(digits, '+');  // of an exponent
+  std::erase(digits, '+');  // the sign of an exponent
   return number->unit.empty() ? digits : digits + ' ' + number->unit;
 }
 
 std::string AxisRange::text_of(double base) const { return number_text(to_digits(base / low.unit_worth()), low); }
 
 std::string AxisRange::at(double u) const {
-  const double last = low.is_whole && high.is_whole && u < 1.0 ? 1.0 : 0.0;  // whole numbers all have the same chance
+  const double last = low.is_whole && high.is_whole && u < 1.0 ? 1.0 : 0.0;  // gives all whole numbers the same chance
   const double from = low.base;
   const double to = high.base + (logarithmic ? 0.0 : last);
   double value = logarithmic ? from * std::pow(to / from, u) : from + u * (to - from);

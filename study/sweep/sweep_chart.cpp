@@ -14,12 +14,12 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr std::size_t most_curves = 12;  // that a reader can tell apart
+constexpr std::size_t most_curves = 12;  // as many as a reader can tell apart
 constexpr std::size_t most_panels = 12;
-constexpr std::size_t most_marks = 24;  // of a series; of more different x, neighbours share one
+constexpr std::size_t most_marks = 24;  // in a series; with more distinct x, neighbouring points share a mark
 constexpr std::size_t fewest_together = fewest_draws;
 
-// The x from which on a curve stays within 1 % of where it ends.
+// Returns the x from which on a curve stays within 1 % of its last value.
 double settled_at(const std::vector<ScatterPoint>& curve) {
   const double end = curve.back().y;
   double settled = curve.back().x;
@@ -41,7 +41,7 @@ ScatterPoint mark_of(const std::vector<double>& xs, const std::vector<double>& y
   return mark;
 }
 
-// Whether the values of an axis are listed from the greatest to the least.
+// Returns whether the values of an axis are listed from the greatest to the least.
 bool is_descending(const SweepStudy& study, const std::string& x) {
   for (const SweepAxis& axis : study.points.axes()) {
     if (axis.column().key != x || axis.values.size() < 2) continue;
@@ -121,7 +121,7 @@ std::vector<ScatterPoint> SweepChart::marks_of(std::vector<Place> places) {
     xs.push_back(places[i].x);
     ys.push_back(places[i].y);
     const bool is_last = i + 1 == places.size();
-    // Points of the same x are never parted.
+    // Points with the same x share a mark.
     if (!is_last && (xs.size() < together || places[i + 1].x == places[i].x)) continue;
     marks.push_back(mark_of(xs, ys));
     xs.clear();
@@ -130,7 +130,7 @@ std::vector<ScatterPoint> SweepChart::marks_of(std::vector<Place> places) {
   return marks;
 }
 
-// In the order of the axes, each ascending; of medians at most as many as a reader can tell apart.
+// Returns curves in the order of the axes, each with ascending x. Too many curves of medians become one.
 std::vector<ScatterSeries> SweepChart::curves(const IsOnFront& is_on_front) const {
   if (of_medians_ && places_.size() > most_curves) {
     std::vector<Place> all;
@@ -172,7 +172,7 @@ std::string SweepChart::name_of(const Values& which, const std::vector<std::size
   return name;
 }
 
-// Axes of cases, as long as there are no more panels than a reader looks at.
+// Returns the case axes, as long as a reader can look at the number of panels.
 std::vector<std::size_t> SweepChart::panel_axes() const {
   std::vector<std::size_t> axes;
   std::size_t panels = 1;
@@ -184,7 +184,7 @@ std::vector<std::size_t> SweepChart::panel_axes() const {
   return axes;
 }
 
-// Of the others the one over whose values the mean of y differs most, relative to the mean of its panel.
+// Returns the other axis whose values change the mean of y most, relative to the mean of the panel.
 std::optional<std::size_t> SweepChart::axis_of_most_effect(const std::vector<std::size_t>& of_panels) const {
   std::optional<std::size_t> found;
   double most = -1.0;
@@ -219,7 +219,7 @@ std::vector<ScatterChart> SweepChart::panels(const ScatterChart& frame, const Is
   for (std::size_t i = 0; i < shared_.size(); ++i) {
     if (std::ranges::count(of_panels, i) == 0 && i != colour) rest.push_back(i);
   }
-  // The best by what is looked for, or the least y.
+  // Compares costs in the first objective, or y where there is no objective.
   const auto is_better = [](const Place& one, const Place& other) {
     return one.cost && other.cost ? *one.cost < *other.cost : one.y < other.y;
   };

@@ -45,7 +45,7 @@ StudyLimits limits_of(const Request& request, Arguments& arguments) {
   return limits;
 }
 
-// "2/64".
+// Reads a shard such as "2/64".
 StudyShard shard_of(const Request& request, Arguments& arguments) {
   const std::string& text = request.text("shard");
   if (text.empty()) return {};
@@ -60,7 +60,7 @@ StudyShard shard_of(const Request& request, Arguments& arguments) {
   return {static_cast<std::uint64_t>(number.value), static_cast<std::uint64_t>(of.value)};
 }
 
-// Folders whose points are merged into that of --out.
+// Returns the folders whose points are merged into the folder of --out.
 std::vector<std::filesystem::path> merged_folders(const Request& request, Arguments& arguments) {
   std::vector<std::filesystem::path> folders;
   for (const std::string& name : request.texts("merge")) {
@@ -81,7 +81,7 @@ std::optional<sim::Config> experiment_of(Request& request, sim::Section& root) {
   return experiment_config(file);
 }
 
-// All that stands in the files that words of the study name: models, requests. An answer of other files is another's.
+// Returns the text of all files that words of the study name, models and requests; the study's digest covers it.
 std::string texts_of_files(const SweepStudy& study) {
   std::string texts;
   for (const SweepAxis& axis : study.points.axes()) {
@@ -117,7 +117,7 @@ Results written(Request& request, const SweepStudy& study, const SweepStore& sto
   return request.finish(platforms.base(), std::move(results), store.lock());
 }
 
-// Adds the points of these folders to the store. Throws sim::ConfigError where they are of another study.
+// Adds the points of these folders to the store. Throws sim::ConfigError where they belong to another study.
 void merge(const std::vector<std::filesystem::path>& folders, const StoreKey& key, SweepStore& store) {
   constexpr std::size_t at_once = 4096;
   for (const std::filesystem::path& folder : folders) {
@@ -158,7 +158,7 @@ Results kept(Request& request, const SweepStudy& study, const StoreKey& key, Dis
                                 store.size(), distribution.size, folder.string(), store.failures())};
   } catch (const std::system_error& error) {
     if (folder.empty() || error.code() == std::errc::interrupted) throw;
-    // A full disk, most often.
+    // The most frequent reason is a full disk.
     throw sim::ConfigError({{folder.string(), "",
                              fmt::format("{}; what was finished before is kept, and once that is mended the same "
                                          "command with --resume goes on",

@@ -17,15 +17,15 @@ bool is_no_worse(const std::vector<Cost>& one, const std::vector<Cost>& other) {
   return std::ranges::equal(one, other, std::less_equal<>(), &Cost::value, &Cost::value);
 }
 
-constexpr std::size_t rows_at_once = 1000;  // of a CSV file
+constexpr std::size_t rows_at_once = 1000;  // written to a CSV file
 
-// The member of the least cost in an objective.
+// Returns the member with the least cost in an objective.
 const ParetoFront::Member& best_of(const ParetoFront& front, std::size_t objective) {
   return *std::ranges::min_element(front.members(), {},
                                    [=](const auto& member) { return member.costs[objective].value; });
 }
 
-// What each platform says of one thing: once where all say the same, else by name.
+// Joins what platforms say of a parameter: one text where all agree, else each with the platform's name.
 std::string said_by(const std::vector<const Platform*>& platforms, const std::vector<std::string>& texts) {
   if (std::ranges::count(texts, texts.front()) == std::ssize(texts)) return texts.front();
   std::string text;
@@ -46,8 +46,8 @@ void ParetoFront::add(std::vector<Cost> costs, std::uint64_t index) {
 
 class SweepResults::Summary {
  public:
-  static constexpr std::uint64_t most_rows = 1000;          // of a table for people; the file of points has all
-  static constexpr std::uint64_t most_charted = 1'000'000;  // points that are kept for a chart
+  static constexpr std::uint64_t most_rows = 1000;          // of a table for people; points.csv has all
+  static constexpr std::uint64_t most_charted = 1'000'000;  // a study with more points has no charts
 
   Summary(const SweepStudy& study, const SweepStore& store, const Platforms& platforms)
       : study_(study),
@@ -88,7 +88,7 @@ class SweepResults::Summary {
       const Standing standing = standing_of(answer);
       if (standing != Standing::behind) on_fronts_.push_back(answer.index);
       if (standing == Standing::as_good) ++as_good_;
-      // A flat optimum may have millions of points as good as the best.
+      // A flat optimum may have millions of points that tie with the best, so only some are shown.
       const bool is_shown =
           standing == Standing::member || (standing == Standing::as_good && shown_.size() < most_rows);
       if (points_ <= most_rows || is_shown) shown_.push_back(answer);
@@ -124,9 +124,9 @@ class SweepResults::Summary {
   std::uint64_t failures() const { return failed_; }
 
  private:
-  // Of a point among those of its case: nobody can tell one that is as good from a member of their front.
+  // The standing of a point in its case: it is a member of the front, ties with a member, or lies behind the front.
   enum class Standing { member, as_good, behind };
-  // The points that nobody can tell from the best in one objective, that one among them.
+  // The points that tie with the best point in one objective, including the best point.
   struct Ties {
     static constexpr std::size_t most_named = 3;
     std::vector<std::uint64_t> first{};
@@ -143,12 +143,12 @@ class SweepResults::Summary {
 
   bool is_on_front(std::uint64_t index) const { return std::ranges::binary_search(on_fronts_, index); }
 
-  // An axis is no answer, and its values are told apart exactly.
+  // Returns whether an objective is an axis. Its values are exact, so that they tie only if they are equal.
   bool is_of_axis(const Objective& objective) const {
     return place_of(columns_, objective.of) + study_.quantities.size() < columns_.size();
   }
 
-  // Whether a point stands among the best of its case; notes with which bests of single objectives it ties.
+  // Returns the standing of a point in its case, and notes the objectives in which it ties with the best.
   Standing standing_of(const PointAnswer& answer) {
     if (answer.failed || !answer.fault.empty() || study_.objectives.empty() || !meets(answer.cells)) {
       return Standing::behind;
@@ -178,14 +178,14 @@ class SweepResults::Summary {
     return is_as_good ? Standing::as_good : Standing::behind;
   }
 
-  // What the objective has less of where it is better; none where the point has no number of it.
+  // Returns the value of the objective, negated if it is maximized; none where the point has no number for it.
   std::optional<double> cost_of(const Objective& objective, const std::vector<Cell>& cells) const {
     std::optional<double> cost = number_of(cells[place_of(columns_, objective.of)]);
     if (cost && !objective.minimize) *cost = -*cost;
     return cost;
   }
 
-  // The same in each objective of which the point has a number, with where it lies.
+  // Returns the costs, with intervals, in all objectives for which the point has a number.
   std::vector<Cost> costs_of(const std::vector<Cell>& cells) const {
     std::vector<Cost> costs;
     for (const Objective& objective : study_.objectives) {
@@ -195,7 +195,7 @@ class SweepResults::Summary {
     return costs;
   }
 
-  // One end of where that lies; none where no interval was asked for.
+  // Returns one end of the interval of a cost; none where no intervals were asked for.
   std::optional<double> bound_of(const Objective& objective, const std::vector<Cell>& cells, bool low) const {
     const SweepStudy::Bounds* const bounds = study_.bounds_of(objective.of);
     if (bounds == nullptr) return {};
@@ -224,7 +224,7 @@ class SweepResults::Summary {
     return columns;
   }
 
-  // What a point chose.
+  // Returns the values of a point on the axes that are choices.
   std::string choice_of(std::uint64_t index) const {
     const Point point = study_.points.point(index);
     std::vector<std::string> chosen;
@@ -235,7 +235,7 @@ class SweepResults::Summary {
     return fmt::format("{}", fmt::join(chosen, ", "));
   }
 
-  // In the order of the study, whose first values are those of today: the best is not named before them.
+  // Returns the choices of tied points in the study's order, so that today's values, which come first, are named first.
   std::string choices_of(const Ties& ties) const {
     std::vector<std::string> axes;
     for (std::size_t a = 0; a < study_.points.axes().size(); ++a) {
@@ -245,7 +245,7 @@ class SweepResults::Summary {
     for (const std::uint64_t index : ties.first) {
       std::string choice = choice_of(index);
       const bool is_first = index == ties.first.front();
-      if (!is_first && axes.size() == 1) choice.erase(0, axes.front().size() + 1);  // what it is of is said
+      if (!is_first && axes.size() == 1) choice.erase(0, axes.front().size() + 1);  // the axis was named already
       text += (is_first ? "" : "; ") + choice;
     }
     if (ties.points > ties.first.size()) text += fmt::format("; {} more", ties.points - ties.first.size());
@@ -265,7 +265,7 @@ class SweepResults::Summary {
     return named;
   }
 
-  // One row for each case and each quantity that is an objective; the least value of an axis is no news.
+  // Returns one row for each case and each objective except axes, whose least value is no news.
   NamedTable best() const {
     ResultTable table({{"case", "case", ""},
                        {"objective", "objective", ""},
@@ -287,7 +287,7 @@ class SweepResults::Summary {
     return {"best", "The best points", std::move(table)};
   }
 
-  // Parameters that were varied or set, and what is known of them today, on each platform.
+  // Returns the parameters that were varied or set, and what is known of them today on each platform.
   NamedTable inputs() const {
     const std::vector<const Platform*> platforms = platforms_asked();
     std::vector<Column> columns{{"parameter", "parameter", ""}};
@@ -303,7 +303,7 @@ class SweepResults::Summary {
       columns.push_back({key, key == std::string_view("asked") ? "asked for" : key, ""});
     }
     ResultTable table(std::move(columns));
-    std::map<std::string, std::vector<std::string>> asked;  // by path
+    std::map<std::string, std::vector<std::string>> asked;  // values by parameter path
     for (const SweepAxis& axis : study_.points.axes()) {
       for (const AxisValue& value : axis.extremes()) {
         for (const Assignment& assignment : value.assignments) {
@@ -337,8 +337,8 @@ class SweepResults::Summary {
     return {"inputs", "What was varied, and what is known of it today", std::move(table)};
   }
 
-  // How much better the best of each case is than the first choice of every axis. That the only case there is has its
-  // best at the first choice says nothing beyond the table of the best points.
+  // Says how much better the best of each case is than the first choice. Returns nothing for a single case whose best
+  // is the first choice, as the table of the best points says so.
   std::string gain_sentence() const {
     if (fronts_.empty() || points_ > most_rows) return {};
     const Objective& objective = study_.objectives.front();
@@ -363,8 +363,7 @@ class SweepResults::Summary {
                        fronts_.size() > 1 ? ", by case" : "");
   }
 
-  // Of each value of an axis the machines on which all that it sets is as it is today, so that it changes nothing
-  // there.
+  // Names each value of an axis that sets only what a machine has today, so that it changes nothing there.
   std::vector<std::string> unchanged_sentences() const {
     std::vector<std::string> sentences;
     const std::vector<const Platform*> platforms = platforms_asked();
@@ -440,8 +439,7 @@ class SweepResults::Summary {
     return sentences;
   }
 
-  // Those that points ask, by name.
-  // Those that values of axes name, and the study's own unless an axis always names another.
+  // Returns the platforms that values of axes name, and the study's own unless an axis always names another.
   std::vector<const Platform*> platforms_asked() const {
     std::vector<const Platform*> asked;
     bool is_base_asked = true;
@@ -473,12 +471,12 @@ class SweepResults::Summary {
   std::string first_fault_;
   std::string first_failure_;
   std::map<SweepStudy::Case, ParetoFront> fronts_;
-  std::vector<std::uint64_t> on_fronts_;                // their members and those that are as good, ascending
-  std::uint64_t as_good_ = 0;                           // of these
+  std::vector<std::uint64_t> on_fronts_;                // members of fronts and points that tie with them, ascending
+  std::uint64_t as_good_ = 0;                           // those of on_fronts_ that only tie
   std::map<SweepStudy::Case, std::vector<Ties>> ties_;  // by objective
   std::map<std::string, std::uint64_t> fidelities_;
-  std::vector<PointAnswer> shown_;  // the rows of the table
-  std::vector<SweepChart> charts_;  // by chart of the study; none of too many points
+  std::vector<PointAnswer> shown_;  // rows of the table of points
+  std::vector<SweepChart> charts_;  // by chart of the study; empty for too many points
 };
 
 SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, const Platforms& platforms)

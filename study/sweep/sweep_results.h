@@ -1,5 +1,5 @@
-// What a finished study says: which points meet its constraints, which are best, how much a change buys, and how far
-// that can be trusted.
+// Summarizes a finished study: which points meet its constraints, which are best, how much each choice gains, and how
+// far answers can be trusted.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace c3sim::study {
 
-// The points of a stream that no other beats in every objective. Memory grows with the front, not with the stream.
+// Collects the points of a stream that no other point beats in every objective. Memory grows with the front only.
 class ParetoFront {
  public:
   struct Member {
@@ -24,8 +24,8 @@ class ParetoFront {
     std::uint64_t index = 0;
   };
 
-  // A point joins unless a member is as good in all objectives; those that it beats leave. Of points with the same
-  // costs the first stays.
+  // Adds a point unless a member is at least as good in all objectives, and removes members that the point is at least
+  // as good as. The first of several points with equal costs stays.
   void add(std::vector<Cost> costs, std::uint64_t index);
 
   std::span<const Member> members() const { return members_; }
@@ -36,19 +36,19 @@ class ParetoFront {
 
 class SweepResults {
  public:
-  // Goes through the store once. All of it outlives this.
+  // Reads the whole store. All arguments must outlive the results.
   SweepResults(const SweepStudy& study, const SweepStore& store, const Platforms& platforms);
   ~SweepResults();
 
-  // A table of all points, or, of more than 1000, of those on fronts alone; charts of all, of medians where points were
-  // drawn or are more than that, and none of more than a million; the best points of each case; how each choice does
-  // over all of them; the parameters that were varied, with what each platform has and its source; sentences that sum
-  // it up.
+  // Returns a table of all points, or only of those on fronts if there are more than 1000; charts, of medians if points
+  // were drawn or are more than 1000, and none for more than a million points; the best points of each case; how each
+  // choice does over all cases; the varied parameters with each platform's value and its source; and summarizing
+  // sentences.
   Results results() const;
-  // Every point: its index, its columns, whether it meets the constraints and is on the front or as good as a point on
-  // it, where there are any, and why it has no answer.
+  // Writes every point: index, columns, whether it meets the constraints, whether it is on the front or ties with a
+  // point on it, and why it has no answer. Columns that do not apply to the study are left out.
   void write_csv(std::ostream& out) const;
-  // How many points failed: they are no answers, and are asked again when the study is resumed.
+  // Returns how many points failed. They have no answers and are asked again when the study is resumed.
   std::uint64_t failures() const;
 
  private:

@@ -1,5 +1,5 @@
-// Where finished points are kept: one SQLite file in the result folder, written ahead (WAL), so that a run which is
-// killed at any moment has lost nothing that was added. It knows columns and cells, and nothing of what they mean.
+// Keeps finished points in one SQLite file in the result folder. Write-ahead logging (WAL) makes sure that a run killed
+// at any moment loses no point that was added. The store knows columns and cells, but not what they mean.
 #pragma once
 
 #include <cstdint>
@@ -19,35 +19,35 @@ struct sqlite3_stmt;
 
 namespace c3sim::study {
 
-// What a file of points is for: files of another study are refused.
+// Identifies the study of a file of points. Files of other studies are refused.
 struct StoreKey {
-  std::string digest;           // of all that answers depend on
-  std::string study;            // its name, for people
-  std::vector<Column> columns;  // of every point, behind its index
+  std::string digest;           // of everything that answers depend on
+  std::string study;            // the study's name, for people
+  std::vector<Column> columns;  // of every point, after its index
 };
 
 class SweepStore {
  public:
   static constexpr auto file_name = points_file_name;
 
-  // Opens the file in `folder`, which is made where it is missing; a nameless file that the system takes back where
-  // `folder` is empty. Throws sim::ConfigError where the file is of another study, or none of ours, or another run is
-  // at work in the folder, and std::system_error where the file system refuses.
+  // Opens the file in `folder`, which is created if it is missing; an empty `folder` means a temporary file that is
+  // deleted when closed. Throws sim::ConfigError where the file belongs to another study or another program, or another
+  // run uses the folder, and std::system_error where the file system refuses.
   SweepStore(const std::filesystem::path& folder, const StoreKey& key);
   ~SweepStore();
   SweepStore(const SweepStore&) = delete;
   SweepStore& operator=(const SweepStore&) = delete;
 
-  std::uint64_t size() const;      // points that are in it
-  std::uint64_t failures() const;  // points that failed since it was opened, and are not in it
-  // Of the folder; none where there is none.
+  std::uint64_t size() const;      // number of points with an answer
+  std::uint64_t failures() const;  // number of points that failed since the store was opened
+  // Returns the lock on the folder, or a null pointer where there is no folder.
   const FolderLock* lock() const { return lock_.get(); }
-  // Adds answers in one transaction: all of them, or none. One that is there stays as it is. Points that failed are
-  // remembered until the store is closed, so that who opens it next asks them again. Throws std::system_error.
+  // Adds all answers in one transaction, or none. A point that the store has stays as it is. Failed points are
+  // forgotten when the store closes, so that they are asked again. Throws std::system_error.
   void add(std::span<const PointAnswer> answers);
-  // The indices in the store from `first` on, ascending, at most `most` of them.
+  // Returns up to `most` indices in the store, ascending, from `first` on.
   std::vector<std::uint64_t> indices(std::uint64_t first, std::size_t most) const;
-  // All points in the order of their indices, one at a time, with those that failed.
+  // Visits all points, including failed ones, in the order of their indices.
   void for_each(const std::function<void(const PointAnswer& answer)>& visit) const;
 
  private:
@@ -60,7 +60,7 @@ class SweepStore {
   void execute(const std::string& sql) const;
   [[noreturn]] void fail(int result) const;
 
-  std::string name_;  // of the file, for people
+  std::string name_;  // the file's name, for people
   std::unique_ptr<FolderLock> lock_;
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
   std::unique_ptr<Statement> insertion_;

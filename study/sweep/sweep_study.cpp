@@ -15,7 +15,7 @@ namespace c3sim::study {
 namespace {
 
 constexpr std::size_t most_axes = 64;
-constexpr std::uint64_t points_tried = 10'000;  // for the first that has an answer
+constexpr std::uint64_t points_tried = 10'000;  // until one has an answer
 
 std::vector<Assignment> assignments_of(const Point& point, bool of_platform) {
   std::vector<Assignment> chosen;
@@ -37,8 +37,8 @@ std::string first_of(const sim::ConfigError& error) {
   return fault.path.empty() ? fault.what : fault.path + ": " + fault.what;
 }
 
-// What is wrong with a value of an axis by itself, where the rest of the machine is as it is. Words mean nothing where
-// it is not known what is asked.
+// Returns what is wrong with a value on a machine that is otherwise unchanged. Words are not checked where the question
+// is unknown.
 std::string why_not(const AxisValue& value, Platforms& platforms, const PointQuestion* question) {
   std::vector<Assignment> of_platform;
   for (const Assignment& assignment : value.assignments) {
@@ -62,7 +62,7 @@ std::string why_not(const AxisValue& value, Platforms& platforms, const PointQue
   }
 }
 
-// The key by which a fault of an axis is found in the file.
+// Returns the key in the file at which faults of an axis are reported.
 std::string_view key_of(sim::Section& section) {
   for (const char* const key : {"values", "value", "cases", "from", "times"}) {
     if (section.has(key)) return key;
@@ -70,8 +70,8 @@ std::string_view key_of(sim::Section& section) {
   return "of";
 }
 
-// Each value by itself, a fault that many have once. Of very many, which someone has not written one by one, some on
-// the whole way from the first to the last: a platform for each would take longer than what is asked of it.
+// Checks each value by itself, and reports a fault of neighbouring values once. Of a long list, which is generated, it
+// checks up to about 256 values over the whole range: a platform for each would take longer than the study.
 void check_values(sim::Section& section, const SweepAxis& axis, Platforms& platforms, const PointQuestion* question) {
   constexpr std::size_t most_checked = 256;
   std::string told;
@@ -112,7 +112,7 @@ void check_words(sim::Section& root, const std::vector<SweepAxis>& axes, const P
   for (const std::string& word : question.words(Needed::at_points)) {
     const bool told = std::ranges::any_of(axes, [&](const SweepAxis& axis) {
       const auto values = axis.extremes();
-      if (values.empty()) return axis.name == word;  // which is at fault itself
+      if (values.empty()) return axis.name == word;  // the axis has a fault of its own
       return std::ranges::all_of(values, [&](const AxisValue& value) {
         return std::ranges::count(value.assignments, word, &Assignment::name) > 0;
       });
@@ -141,9 +141,9 @@ void check_count(sim::Section& root, const PointSequence& points, const PointSam
              fmt::format("{} points, of which {} are accepted: --most-points takes more", count, limits.most_points));
 }
 
-// Throws sim::ConfigError where the machine cannot do what is asked, or what it is made of cannot be read; `reads`
-// tells whether that could be: machines are made of files, and experiments and kernels name operators, but other plain
-// questions read nothing.
+// Returns the quantities of a point. Throws sim::ConfigError where the machine cannot do what is asked or cannot be
+// read. `reads` is then whether a missing file may be the reason: machines are made of files, and experiments and
+// kernels name operators, but other plain questions read no file.
 PointQuestion::Quantities quantities_at(const SweepStudy& study, MachineCache& machines, const Point& point,
                                         bool& reads) {
   reads = true;
@@ -152,7 +152,7 @@ PointQuestion::Quantities quantities_at(const SweepStudy& study, MachineCache& m
   return study.question.quantities_of(study.question.answer(machine, assignments_of(point, false)));
 }
 
-// The cell of a quantity that it has; none where it has none of that key.
+// Returns the cell of a quantity, or a null pointer where the point has no such quantity.
 const Cell* cell_of(const PointQuestion::Quantities& quantities, const std::string& key) {
   const std::size_t place = place_of(quantities.columns, key);
   return place == quantities.cells.size() ? nullptr : &quantities.cells[place];
@@ -163,7 +163,7 @@ std::optional<double> value_of(const PointQuestion::Quantities& quantities, cons
   return cell == nullptr ? std::nullopt : number_of(*cell);
 }
 
-// What nobody fitted to is no surer than the platform's validation of such work.
+// Returns the kind of the work. Intervals are no narrower than the measured prediction error of that kind.
 Unfitted unfitted_of(const SweepStudy& study, const PointQuestion::Quantities& found) {
   switch (study.question.ask()) {
     case Ask::step:
@@ -179,7 +179,7 @@ Unfitted unfitted_of(const SweepStudy& study, const PointQuestion::Quantities& f
   }
 }
 
-// The same question of every machine that the point's may be. What is no machine, or cannot do it, is left out.
+// Asks the question of every machine that the point's may be. Draws that are impossible are left out.
 void add_intervals(PointAnswer& answer, const SweepStudy& study, MachineCache& machines, const Point& point,
                    const PointQuestion::Quantities& found) {
   constexpr std::array<std::string_view, 4> follow_time{"us", "tokens/s", "GB/s", "TFLOP/s"};
@@ -211,7 +211,7 @@ void add_intervals(PointAnswer& answer, const SweepStudy& study, MachineCache& m
   }
 }
 
-// The quantities of the first point that has an answer.
+// Returns the quantities of the first point that has an answer.
 std::vector<Column> find_quantities(sim::Section& root, const SweepStudy& study, const Platforms& platforms) {
   MachineCache machines(platforms);
   std::string reason;
@@ -231,7 +231,7 @@ std::vector<Column> find_quantities(sim::Section& root, const SweepStudy& study,
   return {};
 }
 
-// A number in the unit of a column.
+// Reads a number in the unit of a column.
 std::optional<double> read_bound(sim::Section& section, std::string_view key, const Column* known) {
   if (!section.has(key)) return {};
   const std::string text = section.text(key);
@@ -246,15 +246,15 @@ std::optional<double> read_bound(sim::Section& section, std::string_view key, co
   return unit == nullptr ? bound->base : bound->base / unit->worth();
 }
 
-// The column of that name, by its key or the name of its axis; none where there is none.
+// Returns the column with this key, or of the axis with this name; a null pointer where there is none.
 const Column* column_named(const std::string& name, const std::vector<Column>& columns) {
   const auto found =
       std::ranges::find_if(columns, [&](const Column& each) { return each.key == name || each.heading == name; });
   return found == columns.end() ? nullptr : &*found;
 }
 
-// The column that a constraint, an objective or a chart names. None where no column is known, as a fault of the axes
-// leaves it.
+// Returns the column that a constraint, an objective or a chart names, or a null pointer. Reports an unknown name
+// unless a fault of the axes left no columns.
 const Column* find_column(sim::Section& section, std::string_view key, const std::vector<Column>& columns) {
   const std::string name = section.text(key);
   const Column* const found = column_named(name, columns);
@@ -265,7 +265,7 @@ const Column* find_column(sim::Section& section, std::string_view key, const std
   return found;
 }
 
-// "time_p5_us" of "time_us", as commands name the ends of intervals.
+// Returns the key of one end of an interval as commands name it: "time_p5_us" for "time_us".
 std::string bound_key(const Column& quantity, std::string_view end) {
   std::string suffix = '_' + quantity.unit;
   std::ranges::replace(suffix, '/', 'p');
@@ -274,9 +274,9 @@ std::string bound_key(const Column& quantity, std::string_view end) {
   return fmt::format("{}_{}{}", stem, end, has_unit ? suffix : "");
 }
 
-// Columns for the intervals of what goals and charts are about, or of the first quantity where there are none.
+// Adds columns for the intervals of quantities in goals and charts, or of the first quantity where there are none.
 void add_bounds(sim::Section& root, SweepStudy& study) {
-  constexpr std::int64_t most_draws = 1000;  // of every point
+  constexpr std::int64_t most_draws = 1000;  // for every point
   if (!root.has("uncertainty")) return;
   study.uncertainty = Sampling{};
   study.uncertainty->draws = static_cast<std::size_t>(root.integer("uncertainty", fewest_draws, most_draws));
@@ -295,12 +295,12 @@ void add_bounds(sim::Section& root, SweepStudy& study) {
   }
 }
 
-// None where the quantities were not found.
+// Returns no columns where the quantities were not found.
 std::vector<Column> known_columns(const SweepStudy& study) {
   return study.quantities.empty() ? std::vector<Column>{} : study.columns();
 }
 
-// The axes that are cases.
+// Reads which axes are cases.
 void read_cases(sim::Section& root, SweepStudy& study) {
   if (!root.has("cases")) return;
   const std::vector<SweepAxis>& axes = study.points.axes();
@@ -336,16 +336,16 @@ void read_goals(sim::Section& root, SweepStudy& study) {
   }
 }
 
-// What tables show: the named quantities, which come first; or, of an experiment of many operations, its makespan and
-// what the goals and charts are about. Files for programs have all.
+// Chooses the columns of tables: those of `columns`, sorted first; or, for an experiment with many quantities, the
+// first one (its makespan) and those of goals and charts. Files for programs have all columns.
 void choose_columns(sim::Section& root, SweepStudy& study) {
-  constexpr std::size_t most_shown = 7;  // of an experiment that names no columns: those of two operations
+  constexpr std::size_t most_shown = 7;  // for an experiment without `columns`: the quantities of two operations
   std::vector<std::string> wanted;
   if (root.has("columns")) {
     const std::vector<std::string> names = root.texts("columns");
     if (names.empty() && root.is_sound("columns")) root.fault("columns", "at least one quantity is due");
     for (const std::string& name : names) {
-      if (study.quantities.empty()) return;  // as a fault of the axes leaves it
+      if (study.quantities.empty()) return;  // a fault of the axes left no quantities
       const Column* const column = column_named(name, study.quantities);
       if (column == nullptr) {
         root.fault("columns",
@@ -367,7 +367,7 @@ void choose_columns(sim::Section& root, SweepStudy& study) {
   for (Column& column : study.quantities) column.in_text = std::ranges::count(wanted, column.key) > 0;
 }
 
-// `only: [context=1024]`
+// Reads the points that a chart shows: `only: [context=1024]`.
 std::map<std::string, std::string> read_only(sim::Section& section, const SweepStudy& study) {
   std::map<std::string, std::string> only;
   if (!section.has("only")) return only;
@@ -456,7 +456,7 @@ SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::option
   const std::string name = root.name("name");
   const std::string about = root.text("about", "");
   const Ask ask = root.choice<Ask>("ask", sim::choices_of<Ask>());
-  root.text("experiment", "");  // which the caller has read
+  root.text("experiment", "");  // the caller has read it
   if (ask == Ask::run && !experiment) root.fault("experiment", "the file of an experiment is due, which 'run' plays");
   const bool is_clear = root.is_sound("ask") && root.is_sound("experiment");
   PointQuestion question(ask, std::move(experiment));
@@ -476,8 +476,8 @@ SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::option
   return study;
 }
 
-// A file that is gone for a moment looks like a machine that cannot be. So no fault counts unless all files are there
-// before and after the attempt that made it.
+// A file that is gone for a moment looks like an impossible machine. So a fault counts as an answer only if all files
+// can be read before and after the attempt that made it.
 PointAnswer answer_point(const SweepStudy& study, MachineCache& machines, std::uint64_t index) {
   const Point point = study.points.point(index);
   PointAnswer answer{index, study.axis_cells(point), {}};

@@ -1,10 +1,10 @@
-// A study of many points: what they differ in, what is asked of each, and what is looked for among the answers.
+// Reads the file of a sweep: the axes that points differ in, the question asked of each, and the goals of the study.
 //
 //   name: sdma_engines
 //   about: How many SDMA engines are worth having?
 //   platform: mi300x
-//   ask: collective                        # c3, gemm, collective, copy, serve; run: with `experiment: FILE`
-//   axes:
+//   ask: collective                        # c3, gemm, collective, copy, kernel, step, serve; run: with `experiment:
+//   FILE` axes:
 //     - {of: gpu.sdma.engines, values: [4, 6, 9, 16, 32, 64]}
 //     - {of: collective, value: all_gather}
 //     - {of: backend, value: sdma}
@@ -13,11 +13,11 @@
 //   constraints: [{of: time_us, at_most: 20 ms}]
 //   objectives: [{minimize: time_us}, {minimize: gpu.sdma.engines}]
 //   charts: [{x: gpu.sdma.engines, y: time_us}]
-//   columns: [time_us, busbw_GBps]         # that tables show, in this order; of all quantities if it is left out
-//   uncertainty: 100                       # draws, for the intervals of what goals and charts are about
+//   columns: [time_us, busbw_GBps]         # quantities in tables, in this order; all if it is left out
+//   uncertainty: 100                       # draws for the intervals of quantities in goals and charts
 //
-// An axis is of a word of the question, of a parameter of the platform by its path, or of `platform` itself. Axes of
-// the platform come first, so that neighbouring points share a machine.
+// `of` names a word of the question, a parameter of the platform by its path, or `platform` itself. Axes of the
+// platform are sorted first, so that neighbouring points share a machine.
 #pragma once
 
 #include <map>
@@ -31,7 +31,7 @@
 
 namespace c3sim::study {
 
-// Of a quantity or an axis by the key of its column, in the unit of that.
+// `of` is the column key of a quantity or an axis; bounds are in the unit of that column.
 struct Constraint {
   std::string of;
   std::optional<double> at_least{};
@@ -45,7 +45,7 @@ struct ChartAxes {
   std::string x, y;
   bool logarithmic_x = false;
   bool logarithmic_y = false;
-  // The points that it shows: those that have of an axis, by its key, the value of such a label. None: all.
+  // The chart shows only points that have these values: labels by column key of the axis. Empty: it shows all points.
   std::map<std::string, std::string> only{};
 };
 
@@ -54,43 +54,42 @@ struct SweepStudy {
   std::string about;
   PointSequence points;
   PointQuestion question;
-  std::vector<Column> quantities;  // of every answer; those that tables show first
-  std::vector<std::size_t> cases;  // places of axes: objectives compare points that share their values on these
+  std::vector<Column> quantities;  // of every answer; those that tables show come first
+  std::vector<std::size_t> cases;  // indices of axes: objectives compare points with equal values on them
   std::vector<Constraint> constraints;
   std::vector<Objective> objectives;
   std::vector<ChartAxes> charts;
-  std::optional<Sampling> uncertainty{};  // how machines are drawn that intervals are over
+  std::optional<Sampling> uncertainty{};  // how the machines for intervals are drawn
 
-  // The columns, among the quantities, of where a quantity lies with 90 % probability.
+  // Bounds names the quantity columns that enclose a quantity with 90 % probability.
   struct Bounds {
-    std::string of, low, high;  // their keys
+    std::string of, low, high;  // column keys
   };
   std::vector<Bounds> bounds{};
   const Bounds* bounds_of(const std::string& quantity) const;
 
-  // The columns of axes that vary, then those of quantities, and the cells of a point in the former.
+  // Return the columns of varying axes, followed by those of quantities, and a point's cells in the axis columns.
   std::vector<Column> columns() const;
   std::vector<Cell> axis_cells(const Point& point) const;
-  // What a point is a case of, as places among the values of the axes that are cases; and its name: "all_gather,
-  // 16MiB".
+  // A Case is the indices of a point's values on the axes that are cases; its name is such as "all_gather, 16MiB".
   using Case = std::vector<std::size_t>;
   Case case_of(const Point& point) const;
   std::string name_of(const Case& which) const;
-  // Whether an axis, by its place, is something to choose: it varies and is no case.
+  // Returns whether an axis, by its index, is something to choose: it varies and is no case.
   bool is_choice(std::size_t axis) const;
-  // Whether a point has the first value of each of these: what others are compared with.
+  // Returns whether a point has the first value of every choice, with which other points are compared.
   bool is_first_choice(const Point& point) const;
 };
 
-// Reads a study for this machine; what is wrong is recorded with the section. Every value of every axis is tried, by
-// itself, on the machine. The caller has read `platform` and finishes the configuration.
+// Reads a study and records faults with the section. Tries values of every axis by themselves on the machine. The
+// caller has read `platform` and finishes the configuration.
 struct StudyLimits {
-  std::uint64_t most_points = 100'000;  // refused beyond
+  std::uint64_t most_points = 100'000;  // more points are refused
 };
 SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::optional<sim::Config> experiment,
                             const StudyLimits& limits);
 
-// The answer to one point on one of the caller's machines.
+// Returns the answer to one point on one of the caller's machines.
 PointAnswer answer_point(const SweepStudy& study, MachineCache& machines, std::uint64_t index);
 
 }  // namespace c3sim::study
