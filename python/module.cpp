@@ -1,5 +1,5 @@
-// c3sim._core: every command as an object that Python asks. What Python programs see is made of it in
-// c3sim/__init__.py.
+// c3sim._core offers every command as an object that Python can ask. The public interface is built
+// on it in c3sim/__init__.py.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 using study::Command;
 
-// Ctrl-C: Python knows what to raise.
+// Thrown on Ctrl-C, when Python's error indicator is already set.
 struct Interrupted {};
 
 bool interrupted() {
@@ -32,8 +32,8 @@ void check_interrupted() {
   if (interrupted()) throw Interrupted();
 }
 
-// Work asks thousands of times a second. Python is asked some hundred times alone: its lock may be held by another
-// thread, for which the work would wait each time.
+// Work asks for interruptions thousands of times a second, but Python is asked only every 10 ms: another thread may
+// hold its lock, and the work would wait for it each time.
 class Look {
  public:
   void operator()() {
@@ -54,13 +54,13 @@ study::Listener listener_of(std::vector<std::string>& warnings) {
           .interruptible = [] { return interrupted; }};
 }
 
-// Texts of the user's files may hold anything: as JSON has them.
+// Converts text of the user's files, which may not be UTF-8; invalid bytes are replaced, as in JSON.
 py::object text_of(const std::string& text) {
   return py::reinterpret_steal<py::object>(
       PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace"));
 }
 
-// Python's own values of what --format json has, and of what else an answer is.
+// Returns an answer as Python values: the tables of --format json, and warnings, notes, text and whether checks hold.
 py::object answer_of(const study::Results& results, const std::vector<std::string>& warnings, bool holds) {
   nlohmann::ordered_json tables = nlohmann::ordered_json::object();
   for (const study::NamedTable& named : results.tables) tables[named.key] = named.table.to_json();
@@ -70,7 +70,7 @@ py::object answer_of(const study::Results& results, const std::vector<std::strin
   return py::module_::import("json").attr("loads")(study::json_text(answer));
 }
 
-// What the command line would say of it before anything is read; empty where it says nothing.
+// Returns what the command line would refuse before it reads any file; empty where it would accept the options.
 std::string refused(const Command& command, const study::Given& given) {
   for (const auto& [name, texts] : given) {
     const bool known = std::ranges::count(command.options, name, &study::Option::name) > 0;
@@ -80,12 +80,12 @@ std::string refused(const Command& command, const study::Given& given) {
   return command.missing(given);
 }
 
-// Names of files may be no UTF-8.
+// Raises InputError. The text may contain names of files that are not UTF-8.
 void raise_input_error(const std::string& why) {
   PyErr_SetObject(py::module_::import("c3sim._core").attr("InputError").ptr(), text_of(why).ptr());
 }
 
-// Answers are Python's own values, of no --format.
+// Returns all commands without --format, as answers are Python values.
 std::vector<Command> commands() {
   std::vector<Command> commands = validate::all_commands();
   for (Command& command : commands) {
@@ -111,7 +111,7 @@ py::object ask(const Command& command, const study::Given& given, study::Platfor
   } catch (const Interrupted&) {
     throw py::error_already_set();
   } catch (const std::system_error& error) {
-    if (PyErr_Occurred() != nullptr) throw py::error_already_set();  // what is finished of a study is kept
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();  // Ctrl-C; a study keeps its finished points
     PyErr_SetString(PyExc_OSError, error.what());
     throw py::error_already_set();
   }

@@ -326,8 +326,7 @@ void add_rule(StepTuning& tuning, std::string name, const std::function<bool(con
                           sim::to_seconds(time) / sim::to_seconds(tuning.choices.front().result->time) - 1.0});
 }
 
-// The most by which kernels of concurrent collectives slow down GEMMs. A carrier that leaves them alone saves no more
-// than that.
+// Kernels of concurrent collectives slow down GEMMs by at most this factor, so other carriers save no more than that.
 constexpr double most_lost_beside = 1.2;
 
 double in_milliseconds(sim::Time time) { return sim::to_microseconds(time) / 1e3; }
@@ -407,7 +406,7 @@ LayerTuning tune_layer(const study::StepMachine& machine, const study::StepResul
   };
   study::StepQuestion tuned = descend(question, decisions, times, least_step_gain);
   LayerTuning tuning{std::move(split), start.time, ask(machine, plainly(tuned, collectives)), {}, {}};
-  // What seemed faster on few layers may be slower where layers do not repeat at once.
+  // A choice that seemed faster on few layers may be slower where layers do not repeat at once.
   if (tuning.result.time > start.time) {
     tuned = question;
     tuning.result = ask(machine, plainly(tuned, collectives));
@@ -417,7 +416,7 @@ LayerTuning tune_layer(const study::StepMachine& machine, const study::StepResul
   for (const study::StepCollective& collective : tuned_collectives) {
     std::ranges::move(carried_otherwise(tuned, collective), std::back_inserter(shown));
   }
-  static_cast<void>(timetable.times(shown));  // at once, by many threads
+  static_cast<void>(timetable.times(shown));  // fills the timetable in parallel
   study::Testbed testbed(study::launching(platform, models::LaunchMode::graph));
   for (const study::StepCollective& collective : tuned_collectives) {
     TunedCollective one = tuned_collective(collective, tuned, platform, timetable);

@@ -26,7 +26,7 @@ struct TunedCollective {
   std::optional<int> channels{};  // of the kernels; none: engines alone carry the collective
   double times = 0.0;             // how often the collective runs in the step
   sim::Time time{0};              // within the step, launched from a graph with other work running
-  sim::Time alone{0};             // with the node to itself, from its launch until the host knows of its end
+  sim::Time alone{0};             // with the node to itself, from launch until the host knows of the end
   // The three shares say how much longer the step takes where this collective alone is carried in another way; a share
   // is absent where that way is impossible.
   std::optional<double> by_rccl{};         // by RCCL with the library's channels
@@ -48,11 +48,11 @@ struct StepRule {
   double regret = 0.0;  // extra time relative to the tuned step; 0 where the rule is no slower
 };
 
-// What tuning chose for the collectives of a step with a given split of the model over the GPUs.
+// The choices of tuning for the collectives of a step with a given split of the model over the GPUs.
 struct LayerTuning {
   std::string split;  // "tp 8"
   sim::Time before{0};
-  study::StepResult result;  // no slower than before
+  study::StepResult result;  // after tuning; no slower than `before`
   std::vector<TunedCollective> collectives;
   std::vector<StepRule> rules;  // each for all collectives at once, compared on steps of few layers
 };
@@ -79,10 +79,10 @@ struct StepTuning {
   std::vector<StepWay> untried;     // ways that were not simulated
 };
 
-// Tries every split of the question's GPUs over tensors, replicas, sequences and stages of a pipeline, of its experts
-// over tensors and replicas, and of its sequences into micro-batches. Each split is tried by RCCL and, where it could
-// be the fastest, by everything else that may carry its collectives and in pieces that a prefill's products may gather
-// and reduce. Throws sim::ConfigError with the question's own faults where no way is possible. `jobs` is the number of
+// Tries every split of the question's GPUs over tensors, replicas, sequences and pipeline stages, of its experts over
+// tensors and replicas, and of its sequences into micro-batches. RCCL carries each split first. Splits that may be the
+// fastest are also tried with all other carriers, and prefills with GEMMs whose tokens are gathered and reduced in
+// pieces. Throws sim::ConfigError with the question's own faults where no way is possible. `jobs` is the number of
 // threads; 0 takes one per core.
 StepTuning tune(const study::StepMachine& machine, const study::StepQuestion& question,
                 const study::Progress& progress = {}, int jobs = 0);

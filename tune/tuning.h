@@ -83,16 +83,16 @@ sim::Bytes to_two_digits(sim::Bytes bytes);
 // Returns the alternatives whose regret is at most `error`, the fastest first: predictions cannot tell them apart.
 std::vector<std::size_t> within_error(const Decision& decision, double error);
 
-// The file of a question for tuning:
+// An example of a file that asks for tuning:
 //
 //   name: llm_layers
 //   platform: mi300x
-//   gemms: {up: 8192x57344x8192, down: 8192x8192x28672}     # of one GPU, in BLAS order
-//   collectives: [all_gather, all_to_all]                   # beside every GEMM, and alone
-//   bytes: [64MiB, 512MiB]                                  # of the array of one GPU, beside every GEMM
-//   schedules: true       # of the GEMMs with a dependent all-gather or reduce-scatter, too; false unless given
-//   drawn: 200            # further shapes and sizes between those above that rules are fitted to; 0 unless given
-//   error: 0.05           # within which two predictions do not tell who is faster; 0.05 unless given
+//   gemms: {up: 8192x57344x8192, down: 8192x8192x28672}     # sizes on one GPU, in BLAS order
+//   collectives: [all_gather, all_to_all]                   # tuned with every GEMM, and alone
+//   bytes: [64MiB, 512MiB]                                  # sizes of the array of one GPU
+//   schedules: true       # also tune GEMMs with a dependent all-gather or reduce-scatter; default: false
+//   drawn: 200            # number of random cases between the sizes above, to fit rules to; default: 0
+//   error: 0.05           # smaller differences of predictions decide nothing; default: 0.05
 
 // Reads such a file and records what is wrong. The caller has read `platform` and finishes the configuration.
 TuningQuestion read_tuning_question(sim::Section root, const study::Testbed& testbed);
@@ -104,10 +104,10 @@ study::Results tuning_results(const Tuning& tuning, const models::PlatformSpec& 
 
 // Returns files for other programs:
 // decisions.yaml   the rules on static sizes, leaf by leaf
-// decisions.h      the same as C++17 functions without any include
-// rccl_tuner_gfx942.csv (of another fabric than MI300X's: nccl_tuner.csv)   lines for the library's own CSV tuner
+// decisions.h      the rules as C++17 functions without any include
+// rccl_tuner_gfx942.csv (nccl_tuner.csv unless the fabric is a mesh)   lines for the library's own CSV tuner
 // environment.sh   thresholds between kernels and engines
-// measure.sh       the runs that would decide what predictions leave open, of pairs those in plan.csv
+// measure.sh       the runs that would decide what predictions leave open; plan.csv lists those of pairs
 std::vector<study::TextFile> tuning_files(const Tuning& tuning, const models::PlatformSpec& platform);
 
 // A command that measures what predictions leave open, and what its result would decide.

@@ -17,7 +17,7 @@ namespace c3sim::study {
 
 namespace {
 
-// Sums over the scenarios of one collective and class. A gain is a speedup less one.
+// Sums over the scenarios of one collective and class; a gain is a speedup minus one.
 struct Group {
   double gain = 0.0;
   double ideal_gain = 0.0;
@@ -57,9 +57,9 @@ std::vector<T> read_some(sim::Section& section, std::string_view key) {
   return chosen;
 }
 
-// By what the paper gives, the first that it gives of one.
+// Reads published figures. The first of several entries for the same strategy counts.
 void read_published(C3Study& study, sim::Section section) {
-  section.text("source");  // for readers of the file; a published figure without one is a fault
+  section.text("source");  // for people; published figures without a source are a fault
   const auto figure = [](sim::Section& of, std::string_view key) {
     return of.has(key) ? std::optional(of.number(key, -10.0, 10.0)) : std::nullopt;
   };
@@ -80,14 +80,14 @@ void read_published(C3Study& study, sim::Section section) {
   }
 }
 
-// Why the platform cannot run the scenario under a strategy, which the reason names; empty if it can.
+// Returns why the platform cannot run the scenario under a strategy; empty if it can. The text names the strategy.
 std::string why_impossible(const Scenario& scenario, Strategy strategy, const Testbed& testbed) {
   const std::string reason = testbed.why_impossible(collective_of(scenario, strategy, testbed.platform()));
   if (reason.empty()) return {};
   return std::string(to_string(strategy)) + ": " + reason;
 }
 
-// A pair that no strategy can run is a fault; what only some cannot run is left out with a warning, once for all pairs.
+// Records a fault if no strategy can run a pair; warns of strategies that cannot, once for all pairs.
 void check_pair(C3Study& study, const StudyPair& pair, sim::Section& section, const Testbed& testbed) {
   if (const std::string reason = testbed.why_impossible(pair.gemm); !reason.empty()) section.fault("gemm", reason);
   for (const models::CollectiveKind kind : study.collectives) {
@@ -110,7 +110,7 @@ std::optional<double> percent(std::optional<double> share) {
   return share ? std::optional(*share * 100.0) : std::nullopt;
 }
 
-// Of any strategy or collective where none is named: isolated times do not depend on it, nor that of the GEMM on this.
+// Finds a result. Isolated times do not depend on the strategy, nor those of the GEMM on the collective.
 const C3Result* find_result(std::span<const StudyResult> results, const StudyPair& pair,
                             std::optional<CollectiveKind> kind, std::optional<Strategy> strategy = {}) {
   const auto found = std::ranges::find_if(results, [&](const StudyResult& result) {
@@ -126,7 +126,7 @@ bool belongs_to(PaperFigure figure, Strategy strategy) {
   return on_copy_engines(strategy) == (figure == PaperFigure::copy_engines);
 }
 
-// Of a class, whose ideal that is, or over the classes.
+// Converts published figures for one class, with its ideal, or for the mean over the classes.
 std::optional<Published> published_speedup(const PublishedC3& published, bool of_class, double ideal) {
   const auto at = [ideal](double fraction) { return 1.0 + fraction * (ideal - 1.0); };
   if (!of_class && published.speedup) return Published{*published.speedup, *published.speedup};
@@ -135,7 +135,7 @@ std::optional<Published> published_speedup(const PublishedC3& published, bool of
                    : std::nullopt;
 }
 
-// The ideal comes last; no value where the selection has no scenario. Over the classes where none is named.
+// Returns a bar for one class or the mean over the classes. The ideal is last. Absent values have no scenario.
 Bar speedup_bar(const C3Study& study, std::span<const StudyResult> results, std::span<const Strategy> strategies,
                 CollectiveKind kind, std::optional<LengthClass> length_class) {
   Bar bar;
@@ -160,13 +160,13 @@ Cell fraction_cell(const C3Result& result) {
   return NoNumber{"no gain to be had"};
 }
 
-// Beyond what launches and notices of the host come to.
+// Returns whether a result is slower than serial by more than launches and notices of the host take.
 bool loses(const C3Result& result) {
   constexpr double worth_a_word = 0.995;
   return result.strategy != Strategy::serial && result.speedup() < worth_a_word;
 }
 
-// Without columns of published figures in which nothing stands, as in a study of one's own.
+// Removes columns of published figures that are empty, as in a study without a paper.
 ResultTable without_empty_published(const ResultTable& table) {
   return columns_of(table, [&](const Column& column, std::size_t place) {
     const auto is_empty = [place](const std::vector<Cell>& row) { return row[place] == Cell(); };
@@ -210,7 +210,7 @@ PublishedC3 published_of(const C3Study& study, Strategy strategy, std::optional<
 }
 
 std::vector<C3Result> run_all(Testbed& testbed, std::span<const C3Trial> trials, const Progress& progress, int jobs) {
-  // Of c3_best, where all that it is the best of are asked for anyway: their places.
+  // Returns the indices of the trials that a c3_best trial is the best of; none unless all of them are given.
   const auto made_of = [&](const C3Trial& trial) {
     std::vector<std::size_t> places;
     if (trial.strategy != Strategy::c3_best) return places;
@@ -316,7 +316,7 @@ ResultTable c3_table(std::span<const C3Result> results) {
       {only_in_data("scenario"), [](R r) { return r.scenario.name; }},
       {only_in_data("gemm"), [](R r) { return r.scenario.gemm; }},
       {only_in_data("collective"), [](R r) { return r.scenario.collective; }},
-      // Whole bytes below 2^53.
+      // Bytes are whole and below 2^53.
       {only_in_data("bytes"), [](R r) { return static_cast<std::int64_t>(r.scenario.bytes.value()); }},
       {{"strategy", "strategy", ""}, &C3Result::strategy},
       {{"makespan_us", "makespan", "us"}, &C3Result::makespan},
@@ -378,7 +378,7 @@ ResultTable class_table(const C3Study& study, std::span<const StudyResult> resul
     }
   }
   using R = const Row&;
-  // Nothing of what no scenario belongs to.
+  // Returns no value where the mean has no scenario.
   const auto of_mean = [results](R r, std::optional<LengthClass> length_class, auto value) {
     const Average mean = average(results, {r.strategy, r.kind, length_class});
     return mean.scenarios > 0 ? std::optional(std::invoke(value, mean)) : std::nullopt;

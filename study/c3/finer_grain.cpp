@@ -20,8 +20,8 @@ DependentSchedule serial_of(const DependentSchedule& schedule, models::Backend b
   return {.collective = schedule.collective, .backend = backend};
 }
 
-// The collective of a serial schedule in one go: what is left of that without the GEMM, which comes last where its
-// operand is gathered, and first where its result is scattered.
+// Returns the time of the collective of a serial schedule alone. The GEMM, which is removed, comes last where its
+// operand is gathered and first where its result is scattered.
 sim::Time collective_alone(Testbed& testbed, const DependentSchedule& serial, const models::GemmShape& shape) {
   Schedule transfers = operations_of(serial, shape, testbed.platform());
   if (serial.collective == Collective::gather) {
@@ -49,7 +49,7 @@ double distance(const models::GemmShape& a, const models::GemmShape& b) {
   return square(a.m, b.m) + square(a.n, b.n) + square(a.k, b.k);
 }
 
-// The results of each GEMM and collective.
+// Groups results by GEMM and collective.
 std::vector<std::vector<const FinerGrainResult*>> by_gemm(const std::vector<FinerGrainResult>& results) {
   std::vector<std::vector<const FinerGrainResult*>> groups;
   for (const FinerGrainResult& result : results) {

@@ -12,10 +12,10 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr double roofline_efficiency = 0.7;  // ConCCL section V-C: the mean of observed peak efficiencies
+constexpr double roofline_efficiency = 0.7;  // the mean of observed peak efficiencies, ConCCL section V-C
 
-// Representatives: the first compute-bound and the first memory-bound GEMM of ConCCL's Table I, and sizes on either
-// side of the 32 MB below which its Figure 9 finds collectives bound by latency.
+// Representatives are the first compute-bound and the first memory-bound GEMM of ConCCL's Table I, and sizes on both
+// sides of the 32 MB below which its Figure 9 finds collectives latency-bound.
 constexpr models::GemmShape compute_bound{8192, 8192, 8192};
 constexpr models::GemmShape memory_bound{8192, 57344, 8192};
 constexpr sim::Bytes latency_bound_size(1048576.0);       // 1 MiB
@@ -25,8 +25,8 @@ double stretch(Testbed& testbed, const Work& work, models::CuMask mask) {
   return sim::to_seconds(testbed.alone(work, mask)) / sim::to_seconds(testbed.alone(work));
 }
 
-// What all strategies of a scenario are measured against. A split of the CUs is held against the whole GPU: the GEMM
-// has all CUs, and the collective as many channels as the library gives it.
+// Fills in the isolated times that a result is compared with. They are of the whole GPU even if the strategy splits
+// CUs: the GEMM has all CUs, and the collective the library's number of channels.
 C3Result with_yardsticks(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
   Scenario alone = scenario;
   if (splits_cus(strategy)) alone.channels.reset();
@@ -51,8 +51,8 @@ Operation collective_operation(const Scenario& scenario, Strategy strategy, cons
   return {.name = "collective", .work = collective, .mask = mask, .stream = "communication", .after = {}};
 }
 
-// One after the other in one run, where either has the clock that both leave it; alone in loops of their own they have
-// another.
+// Runs GEMM and collective in one run, so that each has the clock that results from both. Alone in loops of their own
+// they would have different clocks.
 C3Result run_serially(Testbed& testbed, const Scenario& scenario) {
   C3Result result = with_yardsticks(testbed, scenario, Strategy::serial);
   result.schedule = {gemm_of(scenario, {}), collective_operation(scenario, Strategy::serial, testbed.platform(), {})};
@@ -66,7 +66,7 @@ C3Result run_serially(Testbed& testbed, const Scenario& scenario) {
   return result;
 }
 
-// With the last GPU so late.
+// Runs GEMM and collective with the last GPU late by `lateness`.
 void run_with(Testbed& testbed, C3Result& result, LaunchOrder order, const CuPartition& cus, sim::Time lateness) {
   result.schedule = {
       gemm_of(result.scenario, cus.gemm),
@@ -85,10 +85,10 @@ void run_with(Testbed& testbed, C3Result& result, LaunchOrder order, const CuPar
   result.means = timeline.means;
 }
 
-// Without barriers a GPU is as likely to come first as last, and waits for half of what it might on average. Nobody has
-// measured when each GPU starts.
+// Without barriers a GPU is as likely to be first as last, so that on average it waits for half of the possible
+// lateness. Nobody has measured when each GPU starts.
 constexpr double mean_wait = 0.5;
-constexpr int most_rounds = 8;  // until it settles how long they wait
+constexpr int most_rounds = 8;  // after which an unsettled wait is given up
 
 C3Result run_together(Testbed& testbed, const Scenario& scenario, Strategy strategy, LaunchOrder order,
                       CuPartition cus) {
@@ -96,8 +96,8 @@ C3Result run_together(Testbed& testbed, const Scenario& scenario, Strategy strat
   result.reserved_cus = cus.reserved;
   run_with(testbed, result, order, cus, {});
   if (scenario.barrier == Barrier::each || on_copy_engines(strategy)) return result;
-  // What a GPU waits for depends on how long its GEMM takes, which depends on the CUs that wait. A wave more or less
-  // may keep the two from settling.
+  // The wait of a GPU depends on the time of its GEMM, which depends on the CUs that the wait occupies. A change by one
+  // wave may keep both from settling.
   constexpr double settled = 0.01;
   sim::Seconds lateness;
   result.settled = false;
@@ -112,12 +112,12 @@ C3Result run_together(Testbed& testbed, const Scenario& scenario, Strategy strat
   return result;
 }
 
-// The first of equally fast ones wins, which is the smallest reservation and the simplest strategy.
+// Keeps the first of equally fast results, which has the smallest reservation and the simplest strategy.
 void keep_faster(C3Result& best, const C3Result& candidate) {
   if (best.makespan == sim::Time::zero() || candidate.makespan < best.makespan) best = candidate;
 }
 
-// How the CUs are shared out: the ways to try, of which the fastest counts.
+// Returns the partitions of the CUs to try; the fastest one counts.
 std::vector<CuPartition> partitions(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
   const models::PlatformSpec& platform = testbed.platform();
   std::vector<CuPartition> tried;
@@ -128,9 +128,9 @@ std::vector<CuPartition> partitions(Testbed& testbed, const Scenario& scenario, 
     for (const int cus : counts) tried.push_back(reserve(platform, cus));
   }
   if (strategy == Strategy::conccl_rp) {
-    // ConCCL section VI-F: taking CUs away pays for memory-bound GEMMs alone, and eight of them, one per XCD, is best.
-    // They are for the GEMM's sake: where engines cannot do all of the collective (they do not reduce), its kernels may
-    // use every CU. On those eight alone the reduce-scatter of an all-reduce takes twice its time.
+    // ConCCL section VI-F: only memory-bound GEMMs gain from losing CUs, and eight CUs, one per XCD, are best. The
+    // collective's kernels, which reduce where engines cannot, may still use every CU: on those eight alone the
+    // reduce-scatter of an all-reduce takes twice its time.
     const int by_rule = testbed.is_memory_bound(scenario.gemm) ? platform.gpu.memory.xcds : 0;
     tried.push_back(reserve(platform, scenario.reserved.value_or(by_rule)));
     tried.back().collective = {};

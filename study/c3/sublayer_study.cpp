@@ -30,7 +30,7 @@ models::PlatformSpec machine_for(models::PlatformSpec platform, const FusedStrat
   return platform;
 }
 
-// Pieces are a power of two, which divides most numbers of tokens.
+// The number of pieces is a power of two, which divides most numbers of tokens.
 models::FusedSpec fused_by(const FusedStrategy& strategy, const models::GemmShape& shape,
                            const models::PlatformSpec& platform) {
   models::FusedSpec fused = strategy.fused;
@@ -49,14 +49,14 @@ Schedule one_after_another(const std::vector<Work>& works) {
   return schedule;
 }
 
-// The reduce-scatter of what is fused, of no product: all of its tiles are stored at once.
+// Returns the time of a fused reduce-scatter without a GEMM: all of its tiles are stored at once.
 sim::Time without_product(models::PlatformSpec platform, models::FusedSpec fused) {
   platform.gpu.memory.tracker.entries = fused.gemm.m * fused.gemm.n;
   fused.gemm.k = 1;
   return Testbed(std::move(platform)).alone(fused);
 }
 
-// On machines of its own.
+// Runs one sub-layer on machines of its own.
 SublayerResult run_sublayer(const models::PlatformSpec& platform, const SublayerStudy& study, const Sublayer& sublayer,
                             std::int64_t tokens) {
   Testbed today(node_of(platform, sublayer.gpus));
@@ -95,7 +95,7 @@ SublayerResult run_sublayer(const models::PlatformSpec& platform, const Sublayer
 
 using One = SublayerResult;
 
-// All that published figures may be computed from: times in seconds, bytes at HBM.
+// Returns the columns from which published figures may be computed: times in seconds, bytes at HBM.
 std::vector<Shown<One>> facts_of(const SublayerStudy& study) {
   const auto seconds = [](auto of) {
     return [of](const One& one) { return sim::to_seconds(std::invoke(of, one)).value(); };
@@ -196,7 +196,7 @@ ResultTable table_of_sublayers(const SublayerStudy& study, const std::vector<Sub
   return table_of(results, shown);
 }
 
-// The lowest and the highest over the numbers of tokens.
+// Shows the lowest and the highest figure over the numbers of tokens.
 ResultTable table_of_published(const SublayerStudy& study, const std::vector<SublayerResult>& results) {
   const ResultTable facts = table_of(results, facts_of(study));
   ResultTable table({{"metric", "metric", ""},
@@ -251,7 +251,7 @@ SublayerStudy read_sublayer_study(sim::Section root, const Testbed& testbed) {
   const models::GpuSpec& gpu = testbed.platform().gpu;
   study.splits = root.integers("cus_apart", 1, gpu.cus() - gpu.memory.xcds);
   sim::Section published = root.section("published");
-  published.text("source");  // for readers of the file
+  published.text("source");  // for people
   sim::Section metrics = published.section("metrics");
   const ResultTable facts = table_of(std::vector<One>(), facts_of(study));
   for (const std::string& name : metrics.keys()) {

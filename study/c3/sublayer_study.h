@@ -1,6 +1,6 @@
-// The study of T3 (arXiv 2401.16677): sub-layers of transformers under tensor parallelism, each a GEMM whose result is
-// added up over the GPUs, by schedules that fuse the two and by ones that share out the CUs; and what the paper
-// says of the same. The all-gather that makes an all-reduce of it follows alone, by kernels, as in the paper.
+// The study of T3 (arXiv 2401.16677): sub-layers of transformers under tensor parallelism. Each is a GEMM whose result
+// is reduce-scattered, by fused schedules and by ones that split the CUs, compared with the paper's figures. As in the
+// paper, the all-gather that completes an all-reduce follows alone, by kernels.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@
 
 namespace c3sim::study {
 
-// The product of a sub-layer on one of so many GPUs: hidden x tokens x contraction * hidden / gpus.
+// The GEMM of a sub-layer on one of `gpus` GPUs has the shape hidden x tokens x (contraction * hidden / gpus).
 struct Sublayer {
   std::string model;
   std::string name;
-  bool large = false;  // of the models that the paper has at its largest number of GPUs only
+  bool large = false;  // whether the paper has the model only at its largest number of GPUs
   std::int64_t hidden = 0;
   std::int64_t contraction = 1;
   int gpus = 0;
@@ -28,25 +28,25 @@ struct Sublayer {
   models::GemmShape shape(std::int64_t tokens) const { return {hidden, tokens, contraction * hidden / gpus}; }
 };
 
-// A schedule that fuses, on a machine that has what it needs.
+// A FusedStrategy is a schedule that fuses GEMM and reduce-scatter, on a machine with the hardware that it needs.
 struct FusedStrategy {
   std::string name;
-  models::FusedSpec fused;  // of no GEMM yet
-  std::int64_t tiles = 1;   // of a piece, about: at most so many, and more than half
+  models::FusedSpec fused;  // without its GEMM
+  std::int64_t tiles = 1;   // target number of tiles in a piece; pieces are a power of two
   models::NearMemory near_memory = models::NearMemory::none;
   models::Arbitration arbitration = models::Arbitration::off;
 };
 
 struct SublayerStudy {
   std::string name;
-  std::vector<std::int64_t> tokens;  // that a step takes, which the paper does not say
+  std::vector<std::int64_t> tokens;  // tokens of a step, which the paper does not state
   std::vector<Sublayer> sublayers;
   std::vector<FusedStrategy> strategies;
-  std::vector<int> splits;  // CUs that an all-reduce gets beside a GEMM on the others
+  std::vector<int> splits;  // CUs for an all-reduce while the GEMM has all others
   struct Published {
     std::string metric;
     double value;
-    TableFigure figure;  // of the same; see facts_of in the source for its columns
+    TableFigure figure;  // the predicted figure; facts_of in the source lists its columns
   };
   std::vector<Published> published;
 };
@@ -54,13 +54,13 @@ struct SublayerStudy {
 struct SublayerResult {
   Sublayer sublayer;
   std::int64_t tokens = 0;
-  // Alone.
+  // The five times are of operations alone.
   sim::Time gemm{0};
   sim::Time reduce_scatter{0};
   sim::Time all_gather{0};
   sim::Time all_reduce{0};
-  sim::Time near_memory_reduce_scatter{0};  // by engines whose writes memory adds, of a product that takes no time
-  // One after the other, by kernels.
+  sim::Time near_memory_reduce_scatter{0};  // fused with a GEMM that takes no time
+  // `sequential` is the time of all three operations one after the other, by kernels.
   sim::Time sequential{0};
   models::MovedBytes moved{};
   struct Fused {
@@ -75,23 +75,23 @@ struct SublayerResult {
   std::vector<Split> splits;
 
   double speedup(sim::Time time) const { return sim::to_seconds(sequential) / sim::to_seconds(time); }
-  // GEMM and reduce-scatter at once with nothing lost.
+  // Returns the speedup if GEMM and reduce-scatter ran concurrently without losses.
   double ideal_speedup() const {
     return sim::to_seconds(gemm + reduce_scatter + all_gather) /
            sim::to_seconds(std::max(gemm, reduce_scatter) + all_gather);
   }
 };
 
-// name, tokens, models: {NAME: {hidden, gpus: [8, 16], large}}, sublayers: {NAME: contraction}, fused: {NAME:
-// {trigger, path, stores, tiles, near_memory, arbitration}}, cus_apart: [8, 16], published: {source, metrics: {NAME:
-// {paper, and a figure of study/report/table_figure.h, by tokens}}}. What is wrong is recorded; the caller finishes the
-// configuration.
+// Reads a file: name, tokens, models: {NAME: {hidden, gpus: [8, 16], large}}, sublayers: {NAME: contraction}, fused:
+// {NAME: {trigger, path, stores, tiles, near_memory, arbitration}}, cus_apart: [8, 16], published: {source, metrics:
+// {NAME: {paper, and a figure of study/report/table_figure.h, by tokens}}}. Faults are recorded; the caller finishes
+// the configuration.
 SublayerStudy read_sublayer_study(sim::Section root, const Testbed& testbed);
 
 std::vector<SublayerResult> run_sublayer_study(const models::PlatformSpec& platform, const SublayerStudy& study,
                                                const Progress& progress = {}, int jobs = 1);
 
-// Tables "results", "published" and "bytes".
+// Returns tables "results", "published" and "bytes".
 Results sublayer_results(const SublayerStudy& study, const std::vector<SublayerResult>& results, std::string platform);
 
 }  // namespace c3sim::study

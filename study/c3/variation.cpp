@@ -15,7 +15,7 @@ namespace c3sim::study {
 
 namespace {
 
-// No answer where there is no platform.
+// Returns the answer of each platform; none for an absent platform.
 std::vector<std::optional<Fractions>> ask_each(std::span<const std::optional<models::PlatformSpec>> platforms,
                                                const FractionsOf& question, const Progress& progress) {
   std::vector<std::optional<Fractions>> answers(platforms.size());
@@ -39,7 +39,7 @@ std::optional<models::PlatformSpec> with(const Platform& platform, const std::st
   }
 }
 
-// What tells of errors is no part of the machine.
+// Excludes parameters that describe errors of predictions, as the machine does not have them.
 bool is_uncertain(const sim::Parameter& parameter) {
   constexpr std::array<std::string_view, 4> of_errors{"fitted_to[", "correlations[", "concurrent_spread.",
                                                       "unfitted_errors."};
@@ -50,12 +50,12 @@ bool is_uncertain(const sim::Parameter& parameter) {
 }
 
 struct Told {
-  std::string unit;  // of changes: "points"
+  std::string unit;  // unit of changes: "points"
   int decimals;
   std::string title;
 };
 
-// Changes as they are to be shown. What moves nothing that these decimals show is counted and left out.
+// Shows changes with the given decimals. Parameters whose changes all round to 0 are counted and left out.
 NamedTable table_of_changes(std::span<const std::string> names, const SensitivityAnswer& answer, const Told& told) {
   const std::string unit = told.unit == "percent" ? "%" : told.unit;
   std::vector<Shown<Sensitivity>> shown{

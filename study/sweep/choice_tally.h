@@ -21,8 +21,7 @@ struct Cost {
   std::optional<double> high{};
 };
 
-// Returns whether a cost is indistinguishable from the best: they differ by at most 1 %, or each lies in the other's
-// interval.
+// Returns whether a cost ties with the best: they differ by at most 1 %, or each lies in the other's interval.
 bool tie(const Cost& one, const Cost& best);
 
 // A ChoiceTally counts, for each value of each axis that is a choice, in how many cases the best point with that value

@@ -115,7 +115,7 @@ struct SweepAxis {
 //   {name: latency_share, of: [host.doorbell, host.word_check], times: [1, 0.5, 0]}    factors on several parameters
 //   {name: commands, cases: [{name: today}, {name: batched, set: ["gpu.sdma.batched_doorbell=true"]},
 //                            {name: slow, set: ["host.doorbell *= 2"]}]}     twice the value of today
-// What is wrong is recorded with the section.
+// Faults are recorded with the section.
 SweepAxis read_axis(sim::Section section);
 
 // PointSequence enumerates the points of a study. A point depends on its index alone, so that any worker can make

@@ -31,7 +31,7 @@ class SweepChart {
 
   // Adds a point that has an answer. `cost` is its cost in the first objective, if there is one.
   void add(const PointAnswer& point, std::optional<double> cost);
-  // Returns one chart with a series for each curve. Where a reader could not tell so many curves apart, returns a chart
+  // Returns one chart with a series for each curve. Where a reader could not tell the curves apart, returns a chart
   // for each case; its series are the values of the axis with the largest effect, each with the best points over all
   // other axes. Returns none where no point has numbers on both axes. Points on the front are marked.
   using IsOnFront = std::function<bool(std::uint64_t index)>;

@@ -42,8 +42,7 @@ class SweepResults {
 
   // Returns a table of all points, or only of those on fronts if there are more than 1000; charts, of medians if points
   // were drawn or are more than 1000, and none for more than a million points; the best points of each case; how each
-  // choice does over all cases; the varied parameters with each platform's value and its source; and summarizing
-  // sentences.
+  // choice does over all cases; the varied parameters with each platform's value and its source; and a summary.
   Results results() const;
   // Writes every point: index, columns, whether it meets the constraints, whether it is on the front or ties with a
   // point on it, and why it has no answer. Columns that do not apply to the study are left out.

@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int application_id = 0x63337377;  // "c3sw": SQLite files that sweeps made
-constexpr std::size_t most_columns = 1900;  // SQLite has 2000
+constexpr int application_id = 0x63337377;  // "c3sw", which marks SQLite files made by sweeps
+constexpr std::size_t most_columns = 1900;  // SQLite's own limit is 2000
 
 std::string sql_name(std::string_view name) {
   std::string text = "\"";
@@ -47,7 +47,7 @@ std::error_code reason_of(int result, int system_error) {
 
 }  // namespace
 
-// A prepared statement of the store, to be run again and again.
+// A Statement is an SQL statement of the store that is prepared once and run many times.
 class SweepStore::Statement {
  public:
   Statement(const SweepStore& store, const std::string& sql) : store_(store) {
@@ -71,7 +71,7 @@ class SweepStore::Statement {
                                }},
                cell);
   }
-  // Whether there is a row.
+  // Returns whether there is a row.
   bool step() {
     const int result = sqlite3_step(statement_);
     if (result != SQLITE_ROW && result != SQLITE_DONE) store_.fail(result);
@@ -149,8 +149,8 @@ void SweepStore::open(const fs::path& folder) {
   database_.reset(opened);
   if (result != SQLITE_OK) fail(result);
   sqlite3_extended_result_codes(opened, 1);
-  sqlite3_busy_timeout(opened, 10'000);  // of people who look at it
-  // A killed program loses nothing; when the machine itself goes down, the last moments may be missing, never torn.
+  sqlite3_busy_timeout(opened, 10'000);  // while people read the file
+  // A killed program loses nothing. If the machine fails, the last transactions may be missing, but none is torn.
   execute("PRAGMA journal_mode = WAL");
   execute("PRAGMA synchronous = NORMAL");
 }
@@ -187,7 +187,7 @@ void SweepStore::execute(const std::string& sql) const {
 
 void SweepStore::fail(int result) const {
   if ((result & 0xff) == SQLITE_NOTADB || (result & 0xff) == SQLITE_CORRUPT) {
-    // .recover of Debian 12's sqlite3 fails; a dump goes on behind what cannot be read, and takes all back at its end.
+    // .recover of Debian 12's sqlite3 fails. A dump skips what it cannot read, but ends with a ROLLBACK.
     refuse(name_,
            fmt::format("is not a file of points that c3sim made, or is damaged: another folder is accepted. Most of a "
                        "damaged one is saved by sqlite3 {} .dump | sed 's/^ROLLBACK.*/COMMIT;/' | sqlite3 saved.sqlite",
@@ -202,7 +202,7 @@ std::uint64_t SweepStore::count(const std::string& from) const {
   return static_cast<std::uint64_t>(found.integer(0));
 }
 
-// One that failed in one process may have an answer of another.
+// Selects failed points without an answer: a point that failed in one process may have an answer from another.
 constexpr auto failed_alone = "failed WHERE point NOT IN (SELECT point FROM points)";
 
 std::uint64_t SweepStore::size() const { return count("points"); }
@@ -224,7 +224,7 @@ void SweepStore::add(std::span<const PointAnswer> answers) {
   } catch (...) {
     insertion_->reset();
     failure_->reset();
-    sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);  // what it fails at is known already
+    sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);  // the first error is the one to report
     throw;
   }
 }
