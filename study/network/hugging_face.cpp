@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The names of keys that a value mentions, as "$(4 * n_embd)" mentions n_embd.
+// Returns the keys that a value mentions: "$(4 * n_embd)" mentions n_embd.
 std::set<std::string> names_in(const Json& told) {
   std::set<std::string> names;
   std::string name;
@@ -42,7 +42,7 @@ std::set<std::string> names_in(const Json& told) {
   return names;
 }
 
-// The object of a text. A key that it has twice would be read as one of the two.
+// Parses the object of a config.json; a key that it has twice, of which the parser would take one, is a fault.
 Json parse(std::string_view text, const std::string& file) {
   std::vector<sim::Fault> faults;
   std::set<std::string> keys;
@@ -67,7 +67,7 @@ Json parse(std::string_view text, const std::string& file) {
   return object;
 }
 
-// configs/architectures.json.
+// Architectures reads configs/architectures.json, which says how keys of a config.json map to a ModelSpec.
 class Architectures {
  public:
   explicit Architectures(std::span<const std::filesystem::path> config_folders) {
@@ -83,7 +83,7 @@ class Architectures {
     for (const Json& one : table_.at("architectures")) types.push_back(one.at("type").get<std::string>());
     return types;
   }
-  // With all that those it is like have; null where there is none of that type.
+  // Returns the architecture of a type, merged over the one that its key `like` names; null if the type is not known.
   Json of(const std::string& type) const {
     for (const Json& one : table_.at("architectures")) {
       if (one.at("type") != type) continue;
@@ -104,8 +104,8 @@ class Architectures {
                                [&](const Json& one) { return has(one.value("ignores", Json::array()), key); });
   }
   static bool has(const Json& list, const std::string& key) { return std::ranges::find(list, Json(key)) != list.end(); }
-  // The type that a class of the object is named after and whose name goes on where that of the object ends: a
-  // MiniMaxM2ForCausalLM that calls itself minimax is a minimax_m2. Empty where there is none.
+  // Returns the type that a class of the object is named after and whose name begins with the model_type `said`: a
+  // MiniMaxM2ForCausalLM whose model_type is minimax is a minimax_m2. Empty if there is none.
   std::string of_class(const Json& object, const std::string& said) const {
     const Json classes = object.value("architectures", Json::array());
     if (!classes.is_array()) return "";
@@ -120,9 +120,9 @@ class Architectures {
     }
     return "";
   }
-  // The type most of whose keys the object has, of those that have experts as it does and all of whose extents it
-  // says. Without experts that is the plainest, the first of the table, unless another one has two keys more. Empty
-  // where none fits.
+  // Returns the type that knows most keys of the object, among those that have experts if and only if the object does
+  // and whose extents the object gives all. Without experts, the first type that fits wins unless another knows two
+  // keys more. Empty if none fits.
   std::string nearest(const Json& object) const {
     if (object.value("is_encoder_decoder", Json()) == true) return "";
     bool has_experts = false;
@@ -152,7 +152,7 @@ class Architectures {
   }
 
  private:
-  // What is told of the number of experts, of all layers or of some; null where there are none.
+  // Returns the value for the number of experts, of all layers or of a variant; null if there are none.
   static Json experts_of(const Json& architecture) {
     const Json network = architecture.value("network", Json::object());
     if (network.contains("experts")) return network["experts"];
@@ -162,7 +162,7 @@ class Architectures {
     }
     return nullptr;
   }
-  // Whether the object has each of the keys without which nothing can be read, or has what one of them follows from.
+  // Returns whether the object has every key without which nothing can be read, or a key that its default follows from.
   static bool says_extents(const Json& object, const Json& architecture) {
     const Json network = architecture.value("network", Json::object());
     const Json defaults = architecture.value("defaults", Json::object());
@@ -179,7 +179,7 @@ class Architectures {
   Json table_;
 };
 
-// The object, read as an architecture has it: a source of values for read_network(). What is wrong is gathered.
+// A ConfigJson reads the object as an architecture prescribes, for read_network(), and collects faults and remarks.
 class ConfigJson {
  public:
   ConfigJson(Json object, const Json& architecture, std::string file)
@@ -189,8 +189,7 @@ class ConfigJson {
         nulls_(architecture.value("nulls", Json::array())),
         file_(std::move(file)) {}
 
-  // Takes keys out of the object, which is then as if it had never had them. Those that say how large the model is are
-  // due.
+  // Removes the given keys from the object. A key that says how large the model is becomes a fault instead.
   void leave_out(std::span<const std::string> ignores, const Json& variants) {
     const std::set<std::string> due = keys_of_extents(variants);
     for (const std::string& key : ignores) {
@@ -232,7 +231,7 @@ class ConfigJson {
     fault(key, fmt::format("{} is not accepted: a number from {} to {} is", in_short(value), least, most));
     return fallback;
   }
-  // What is told by a number is so unless it is zero.
+  // A number counts as true unless it is zero.
   bool flag(std::string_view field, bool fallback) {
     const auto [key, value] = resolve(network_.value(std::string(field), Json()));
     if (value.is_null()) return fallback;
@@ -267,7 +266,7 @@ class ConfigJson {
     return found == choices.end() ? fallback : found->second;
   }
 
-  // Layers that have something else, by a list of them as an architecture has it.
+  // Reads the variants that an architecture lists: layers that differ, by index pattern or by layer_types.
   std::vector<LayerVariant> variants(const Json& told, const ModelSpec& model) {
     std::vector<LayerVariant> variants;
     for (const Json& one : told) {
@@ -278,7 +277,7 @@ class ConfigJson {
         for (std::size_t layer = 0; layer < types.size(); ++layer) {
           if (types[layer] == one["layer_types"]) variant.layers.push_back(static_cast<std::int64_t>(layer));
         }
-        resolve(one.value("every", Json()));  // which is known, and says the same
+        resolve(one.value("every", Json()));  // marks the key as read; its value repeats layer_types
       } else {
         const auto pattern = [&](const char* key, std::int64_t least) {
           return one.contains(key) ? integer_of(one[key], key, least, most_layers, 0) : 0;
@@ -294,7 +293,7 @@ class ConfigJson {
     return variants;
   }
 
-  // Of keys that, where they are there, must say one of these and nothing else.
+  // Records a fault for each of these keys whose value is not one of those accepted. Absent keys are accepted.
   void require(const Json& only) {
     for (const auto& [key, accepted] : only.items()) {
       const Json value = of_key(key);
@@ -304,11 +303,11 @@ class ConfigJson {
       fault(key, fmt::format("{} changes what is computed: {} is accepted", in_short(value), in_short(same.front())));
     }
   }
-  // Of classes of models: each is named after the type, or as the architecture has it.
+  // Records a fault for each class in "architectures" that is named after neither the type nor `named`.
   void check_architectures(std::string type, const std::string& named) {
     if (!named.empty()) type = named;
     std::erase(type, '_');
-    // A part of text may have a class of its family's name: a gemma3_text is a Gemma3ForCausalLM.
+    // The text part of a model may have a class with the family's name: a gemma3_text is a Gemma3ForCausalLM.
     const std::string family = type.ends_with("text") ? type.substr(0, type.size() - 4) : type;
     const Json said = of_key("architectures");
     if (!said.is_array()) return;
@@ -324,9 +323,9 @@ class ConfigJson {
   void remark(std::string_view key, const std::string& what) {
     remarks_.push_back(fmt::format("{}: {}: {}", file_, key, what));
   }
-  // The key that a network file's is read from.
+  // Returns the key of the config.json that a field of a network file is read from.
   std::string key_of(const std::string& field) { return resolve(network_.value(field, Json())).first; }
-  // What it says, or what its absence stands for, as null does but where that means none.
+  // Returns the value of a key, or its default if the key is absent or null, unless null means none for this key.
   Json of_key(const std::string& key) {
     read_.push_back(key);
     const auto found = object_.find(key);
@@ -339,24 +338,24 @@ class ConfigJson {
   }
 
   bool is_read(const std::string& key) const { return std::ranges::find(read_, key) != read_.end(); }
-  // A key that nobody reads and that tells nothing of what is computed.
+  // Remarks on a key that was not read and has no influence on the computation.
   void pass_over(const std::string& key) {
     if (!says(key) || is_read(key)) return;
     remark(key, in_short(of_key(key)) + " is ignored: it changes nothing here");
   }
-  // A key that nobody reads, where it is there: it must say what is computed anyway.
+  // Requires that a key, if it is present and was not read, states what is computed anyway.
   void require_unread(const std::string& key, const Json& same) {
     if (says(key) && !is_read(key)) require(Json::object({{key, Json::array({same})}}));
   }
 
-  // Throws where anything was found, keys among it that nobody read and that change what is computed, for all that is
-  // known: those that are switched off do not, nor do those that tell nothing of another architecture.
+  // Returns the remarks. Throws sim::ConfigError if there are faults, among them each unread key that may change the
+  // computation: keys that are switched off, or that other architectures ignore, are only remarked on.
   std::vector<std::string> finish(const Json& own, const Architectures& all) {
     for (const auto& [key, value] : object_.items()) {
       if (is_read(key) || all.ignores_everywhere(key) || Architectures::has(own, key)) continue;
       const bool is_off = value.is_null() || value == false || value == 0 || value == 0.0 || value == "" ||
                           ((value.is_array() || value.is_object()) && value.empty());
-      // Factors of the sums behind attention and behind the feed-forward half, as MiniMax has them.
+      // MiniMax scales the sums after attention and after the feed-forward half by these factors.
       const bool is_factor = key.starts_with("layernorm_") && (key.ends_with("_alpha") || key.ends_with("_beta"));
       if (is_off || is_factor || all.ignores_somewhere(key)) {
         remark(key, fmt::format("{} is ignored: {}", in_short(value),
@@ -371,7 +370,7 @@ class ConfigJson {
   }
 
  private:
-  // The keys that extents are told by, but that of the window, and the pattern of layers that have other extents.
+  // Returns the keys of extents, except the window's, and of the pattern of layers with other extents.
   std::set<std::string> keys_of_extents(const Json& variants) const {
     std::set<std::string> names{"model_type"};
     for (const Extent& extent : extents()) {
@@ -391,7 +390,7 @@ class ConfigJson {
     return names;
   }
 
-  // What is told of a field: a value, "$(key)" or "$(arithmetic of keys)". With the key, of arithmetic the first.
+  // Resolves a literal, "$(key)" or "$(arithmetic of keys)"; returns the value with its key, the first of arithmetic.
   std::pair<std::string, Json> resolve(const Json& told) {
     if (!told.is_string() || !sim::has_expression(told.get<std::string>())) return {"", told};
     const std::string text = told.get<std::string>();
@@ -421,7 +420,7 @@ class ConfigJson {
   std::vector<std::string> remarks_;
 };
 
-// What the file says of how weights and cache are quantized.
+// Takes the formats of weights and cache from the key quantization_config.
 void take_quantization(ConfigJson& keys, ReadModel& read) {
   constexpr auto key = "quantization_config";
   const Json said = keys.of_key(key);
@@ -441,7 +440,7 @@ std::int64_t window_of(const ModelSpec& model, std::int64_t layer) {
   return window;
 }
 
-// A list of what each layer sees must be of as many layers, of kinds that are known, and what is computed for each.
+// Checks that layer_types lists one known kind per layer, and for each layer the kind that is computed.
 void check_layer_types(ConfigJson& keys, const ModelSpec& model) {
   constexpr auto key = "layer_types";
   if (!keys.says(key)) return;
@@ -481,12 +480,12 @@ void check_layer_types(ConfigJson& keys, const ModelSpec& model) {
   }
 }
 
-// Keys that any architecture may have beside its own. They are accepted where they say what is computed anyway.
+// Checks keys that any architecture may have in addition to its own: they must state what is computed anyway.
 void check_common_keys(ConfigJson& keys, const ModelSpec& model) {
   check_layer_types(keys, model);
   keys.require_unread("use_qk_norm", model.query_norm != QueryNorm::none);
   if (keys.says("sliding_window_size")) keys.require_unread("sliding_window_size", keys.of_key("sliding_window"));
-  // MiniMax has these of dense layers and of shared experts; where each layer has experts, the first is of none.
+  // MiniMax has these keys for dense layers and shared experts; the first is unused if each layer has experts.
   const std::vector<LayerKind> kinds = model.kinds(model.layers);
   if (std::ranges::all_of(kinds, [](const LayerKind& kind) { return kind.model.experts > 0; })) {
     keys.pass_over("mlp_intermediate_size");
@@ -495,7 +494,7 @@ void check_common_keys(ConfigJson& keys, const ModelSpec& model) {
   struct Due {
     std::string key;
     Json value;
-    std::string otherwise;  // what is said of another value
+    std::string otherwise;  // the fault for any other value
   };
   for (const Due& due :
        {Due{"attn_type_list", std::vector<int>(static_cast<std::size_t>(model.layers), 1),
@@ -512,7 +511,7 @@ void check_common_keys(ConfigJson& keys, const ModelSpec& model) {
   }
 }
 
-// What to do where an architecture is not known.
+// Returns the hint of a message about an unknown architecture: the nearest one, or nothing.
 std::string advice(const Architectures& all, const Json& object) {
   const std::string nearest = all.nearest(object);
   if (nearest.empty()) return "";
@@ -543,7 +542,7 @@ ReadModel read_hugging_face(std::string_view text, const std::string& file,
   const Architectures all(config_folders);
   Json object = parse(text, file);
   std::vector<std::string> left_out;
-  // Of models of several kinds of input, the one of text.
+  // Multimodal models are read by their text part only.
   if (const auto part = object.find("text_config"); part != object.end() && part->is_object()) {
     Json inner = *part;
     for (const char* const outer : {"quantization_config", "tie_word_embeddings", "is_encoder_decoder"}) {

@@ -21,7 +21,7 @@ namespace c3sim::study {
 
 namespace {
 
-// Of a list of variants: which layers each is, of so many, and what these have instead.
+// Reads the variants of a network file: the layers of each, and the extents that differ.
 std::vector<LayerVariant> read_variants(sim::Section& root, const ModelSpec& model) {
   std::vector<LayerVariant> variants;
   for (sim::Section& one : root.list("variants")) {
@@ -68,7 +68,7 @@ std::int64_t parameters_of_kinds(const ModelSpec& model, bool used) {
   return sum;
 }
 
-// "experts:7168x2048x33x9"
+// Parses experts alone, as in "experts:7168x2048x33x9".
 ModelSpec read_experts(const std::string& name) {
   const std::vector<std::int64_t> extents = sim::parse_extents(std::string_view(name).substr(experts_prefix.size()));
   ModelSpec model;
@@ -103,7 +103,7 @@ bool begins_with(std::string_view name, std::string_view beginning) {
          (name.size() == beginning.size() || name[beginning.size()] == '-');
 }
 
-// What the table says; a row without a model counts.
+// Returns the row of the table with the longest matching beginning, even if it has no model.
 std::optional<HeldModel> told_of(std::string_view name, std::span<const std::filesystem::path> config_folders) {
   const std::optional<std::filesystem::path> file = sim::first_file(config_folders, "models/repositories.csv");
   if (!file) return {};
@@ -112,7 +112,7 @@ std::optional<HeldModel> told_of(std::string_view name, std::span<const std::fil
   sim::CsvLexer lexer(text);
   std::size_t longest = 0;
   sim::CsvRow row;
-  lexer.next(row);  // what columns are called
+  lexer.next(row);  // skips the header
   while (lexer.next(row)) {
     if (row.cells.size() < 2 || row.cells[0].text.size() <= longest || !begins_with(name, row.cells[0].text)) continue;
     longest = row.cells[0].text.size();
@@ -121,10 +121,10 @@ std::optional<HeldModel> told_of(std::string_view name, std::span<const std::fil
   return told;
 }
 
-// The file of that name in the first of the folders of models that has one.
+// Returns the first file of this name in the model folders.
 std::optional<std::filesystem::path> named_model_file(std::string_view name,
                                                       std::span<const std::filesystem::path> config_folders) {
-  if (name.find('\0') != std::string_view::npos) return {};  // the file system would read up to there
+  if (name.find('\0') != std::string_view::npos) return {};  // the file system would cut the name here
   return sim::first_file(config_folders, "models/" + std::string(name) + ".yaml");
 }
 
@@ -195,7 +195,7 @@ std::int64_t ModelSpec::whole_parameters() const {
   std::int64_t norms = (norm == Norm::layer ? 4 : 2) * hidden * (after_norms ? 2 : 1);
   if (query_norm == QueryNorm::heads) norms += 2 * head_dim;
   if (query_norm == QueryNorm::all) norms += query_features() + kv_features();
-  // Projections to ranks, and their norms.
+  // These are the projections to ranks, and their norms.
   const std::int64_t latent = is_latent() ? latent_features() * hidden + query_rank + kv_rank : 0;
   const std::int64_t behind_sums = biases ? (experts == 0 ? 2 : 1) * hidden + experts : 0;
   return norms + latent + experts * hidden + behind_sums;
@@ -227,7 +227,7 @@ std::vector<sim::Fault> contradictions(const ModelSpec& model, bool says_head_di
   faults.add_if(model.heads % model.kv_heads != 0, "kv_heads",
                 "{} heads do not share {} heads of keys and values evenly: a divisor of {} is accepted", model.heads,
                 model.kv_heads, model.heads);
-  // Experts of a layer, and those that a token uses. Kinds of layers without experts use none, whatever was said.
+  // Each pair is a layer's number of experts and that of a token. Layers without experts use none, whatever was said.
   std::vector<std::pair<std::int64_t, std::int64_t>> uses;
   const bool has_experts = model.experts > 0 || std::ranges::any_of(model.variants, [](const LayerVariant& variant) {
                              return variant.experts.value_or(0) > 0;

@@ -1,5 +1,5 @@
-// A transformer as data: its extents, and what its layers consist of. It is read from configs/models, or from a
-// config.json of Hugging Face as configs/architectures.json says.
+// A ModelSpec describes a transformer as data: its extents and the makeup of its layers. The functions read one from a
+// file of configs/models, or from a config.json of Hugging Face as configs/architectures.json prescribes.
 #pragma once
 
 #include <algorithm>
@@ -22,19 +22,19 @@ namespace c3sim::study {
 
 enum class Norm { layer, rms };
 constexpr auto all_names(Norm) { return sim::names("layer", "rms"); }
-// What the feed-forward half has between its products; the last two multiply a gate by a value.
+// A Feed is the activation between the products of the feed-forward half; geglu and swiglu multiply a gate by a value.
 enum class Feed { gelu, relu, geglu, swiglu };
 constexpr auto all_names(Feed) { return sim::names("gelu", "relu", "geglu", "swiglu"); }
-enum class Positions { rotary, learned, none };  // how a token knows where it stands
+enum class Positions { rotary, learned, none };  // how attention learns the position of a token
 constexpr auto all_names(Positions) { return sim::names("rotary", "learned", "none"); }
-// Norms of queries and of keys before attention: of each head, or of all features of a token.
+// A QueryNorm says how queries and keys are normed before attention: not, per head, or over all features of a token.
 enum class QueryNorm { none, heads, all };
 constexpr auto all_names(QueryNorm) { return sim::names("none", "heads", "all"); }
 
-// What some of the layers have otherwise than the model says.
+// A LayerVariant lists layers that differ from the model, and the values that differ in these layers.
 struct LayerVariant {
-  std::string name;                  // before the names of its operations
-  std::vector<std::int64_t> layers;  // by index, in order
+  std::string name;                  // prefix of the names of its operations
+  std::vector<std::int64_t> layers;  // indices of the layers, in ascending order
   std::optional<std::int64_t> window{};
   std::optional<std::int64_t> ffn{};
   std::optional<std::int64_t> experts{};
@@ -51,38 +51,38 @@ struct ModelSpec {
   std::int64_t layers = 1;
   std::int64_t hidden = 1;  // features of a token
   std::int64_t heads = 1;
-  std::int64_t kv_heads = 1;    // of keys and values; heads are a multiple
-  std::int64_t head_dim = 1;    // of queries and keys
-  std::int64_t value_dim = 0;   // of values; 0: as many as of keys
-  std::int64_t query_rank = 0;  // features that queries are projected to and up from; 0: they are projected at once
-  // Features that keys and values are projected to together and up from (latent attention: DeepSeek-V2, arXiv
-  // 2405.04434), which are cached in their place; 0: none. Beside them each token has a key's last features, which turn
-  // with its position and which all heads share.
+  std::int64_t kv_heads = 1;    // heads of keys and values; `heads` is a multiple of it
+  std::int64_t head_dim = 1;    // features of a head's queries and keys
+  std::int64_t value_dim = 0;   // features of a head's values; 0: head_dim
+  std::int64_t query_rank = 0;  // rank that queries are projected to and up from; 0: queries are projected directly
+  // `kv_rank` is the rank that keys and values are jointly projected to and up from in latent attention (DeepSeek-V2,
+  // arXiv 2405.04434); 0 means other attention. The cache holds these features. `rotary_dim` is the number of last
+  // features of a key, which carry the rotary position, are shared by all heads and are cached as well.
   std::int64_t kv_rank = 0;
   std::int64_t rotary_dim = 0;
-  std::int64_t ffn = 1;  // features between the products of the feed-forward half, of one expert
+  std::int64_t ffn = 1;  // features between the products of the feed-forward half, or of one expert
   std::int64_t vocabulary = 1;
-  std::int64_t positions = 0;  // that it knows; 0: no bound
-  std::int64_t window = 0;     // that a token sees at most, itself the last of them; 0: all
+  std::int64_t positions = 0;  // longest sequence that the model supports; 0: unlimited
+  std::int64_t window = 0;     // most tokens that a token attends to, including itself; 0: all
   Positions position = Positions::rotary;
   Norm norm = Norm::rms;
   Feed feed = Feed::swiglu;
   QueryNorm query_norm = QueryNorm::none;
-  bool causal = true;              // a token sees those before it alone
-  bool biases = false;             // of all products
-  bool qkv_biases = false;         // of the first alone
-  bool after_norms = false;        // what each half of a layer gives is normed, too
-  bool sinks = false;              // each head has a score that no value belongs to
-  bool soft_cap = false;           // scores of attention pass a hyperbolic tangent
-  bool head_soft_cap = false;      // scores of words do
-  bool tied = false;               // the last product has the weights of the embedding
-  double dropout = 0.0;            // share of the results of each half of a layer that training leaves out
-  double attention_dropout = 0.0;  // the same of the scores of attention
+  bool causal = true;              // a token attends to itself and to earlier tokens only
+  bool biases = false;             // all products have biases
+  bool qkv_biases = false;         // the product that makes queries, keys and values has biases
+  bool after_norms = false;        // the result of each half of a layer is normed, too
+  bool sinks = false;              // each head has an attention score that belongs to no value
+  bool soft_cap = false;           // attention scores pass through a hyperbolic tangent
+  bool head_soft_cap = false;      // scores of words pass through a hyperbolic tangent
+  bool tied = false;               // the last product uses the weights of the embedding
+  double dropout = 0.0;            // share of the results of each half of a layer that training drops
+  double attention_dropout = 0.0;  // share of the attention scores that training drops
   double scored = 1.0;             // share of the tokens whose output training scores
-  std::int64_t experts = 0;        // of a layer, 0: one feed-forward half for all tokens
-  std::int64_t experts_used = 0;   // by a token
-  std::int64_t shared_ffn = 0;     // features of the experts that all tokens use, of all these together
-  bool experts_alone = false;      // nothing else of it is known, so that no other half of a layer can be asked for
+  std::int64_t experts = 0;        // experts of a layer; 0: one feed-forward half for all tokens
+  std::int64_t experts_used = 0;   // experts that a token uses
+  std::int64_t shared_ffn = 0;     // sum of the features of the shared experts, which all tokens use
+  bool experts_alone = false;      // only experts of the model are known; no other part of a layer can be simulated
   std::vector<LayerVariant> variants{};
 
   auto operator<=>(const ModelSpec&) const = default;
@@ -91,47 +91,47 @@ struct ModelSpec {
   std::int64_t values() const { return value_dim == 0 ? head_dim : value_dim; }
   std::int64_t query_features() const { return heads * head_dim; }
   std::int64_t kv_features() const { return kv_heads * head_dim; }
-  // Features of a token that are projected to attention's ranks at once: queries' unless they are projected whole.
+  // Returns the features of a token that the first projections of latent attention give: both ranks and the rotary key.
   std::int64_t latent_features() const { return query_rank + kv_rank + rotary_dim; }
-  // Features of a head that latent attention makes of the cached ones: the rest of its key, and its value.
+  // Returns the features of a head that latent attention makes of the cached ones: the rest of its key, and its value.
   std::int64_t latent_head() const { return head_dim - rotary_dim + values(); }
-  // Of so many tokens, those that the last one sees, and whose keys and values are kept.
+  // Returns how many of the given number of tokens the last one attends to; their keys and values are cached.
   std::int64_t seen(std::int64_t tokens) const { return window == 0 ? tokens : std::min(tokens, window); }
-  // Features of a token that a layer keeps for the tokens behind it.
+  // Returns the features of a token that a layer caches for later tokens.
   std::int64_t cached_features() const { return is_latent() ? kv_rank + rotary_dim : kv_heads * (head_dim + values()); }
   bool gates() const { return feed == Feed::swiglu || feed == Feed::geglu; }
-  // Features that the first product of the feed-forward half gives: gates and values.
+  // Returns the features that the first product of the feed-forward half gives: values, and gates if it has them.
   std::int64_t first_ffn() const { return (gates() ? 2 : 1) * ffn; }
   std::int64_t first_shared_ffn() const { return (gates() ? 2 : 1) * shared_ffn; }
 
-  // The layers that are alike, of the first so many, those of the first layer first. With `from` and `to` those of
-  // these that lie between, by the same kinds in the same order, of which there may be none.
+  // Returns the kinds of layers among the first `of_layers` layers, in the order of their first layers. With `from` and
+  // `to`, each kind counts only its layers in [from, to), possibly none; kinds and their order stay the same.
   std::vector<LayerKind> kinds(std::int64_t of_layers) const;
   std::vector<LayerKind> kinds(std::int64_t of_layers, std::int64_t from, std::int64_t to) const;
 
-  // Weights of a layer's products, norms and biases, where all are as the model says; those of all layers, and of the
-  // embeddings and the head.
+  // Returns the number of weights of a layer without variants: those of products, norms and biases. end_parameters()
+  // are those of the embeddings, the last norm and the head, parameters() those of the whole model.
   std::int64_t layer_parameters() const;
-  std::int64_t expert_parameters() const;  // of these, of experts but the shared ones
-  std::int64_t shared_parameters() const;  // of these, of the shared ones
-  // GPUs that share out products have these in whole: norms, the router, the projections to ranks and biases behind a
-  // sum.
+  std::int64_t expert_parameters() const;  // the part in experts, without shared ones
+  std::int64_t shared_parameters() const;  // the part in shared experts
+  // Returns the part that tensor parallelism replicates on every GPU: norms, the router, the projections to ranks and
+  // the biases that are added after an all-reduce.
   std::int64_t whole_parameters() const;
   std::int64_t end_parameters() const;
   std::int64_t parameters() const;
-  std::int64_t used_parameters() const;  // by a token: of its experts alone
+  std::int64_t used_parameters() const;  // those that one token uses: of experts, only its own
 };
 
 struct LayerKind {
-  ModelSpec model;     // of layers that are all alike
-  std::string prefix;  // before the names of their operations: "", or "dense_"
+  ModelSpec model;     // a model all of whose layers are of this kind
+  std::string prefix;  // prefix of the names of its operations: "", or "dense_"
   std::int64_t layers = 0;
 };
 
-// How numbers lie in memory, part by part; none: as products have them.
+// Formats says in which format each kind of data lies in memory; nullopt means the format of the products.
 struct Formats {
   std::optional<models::Dtype> weights{};
-  std::optional<models::Dtype> activations{};  // of the stream between products, and what GPUs exchange of it
+  std::optional<models::Dtype> activations{};  // the stream between products, and what GPUs exchange of it
   std::optional<models::Dtype> cache{};        // keys and values
   std::optional<models::Dtype> gradients{};
 
@@ -143,55 +143,55 @@ inline constexpr std::array<std::pair<std::string_view, std::optional<models::Dt
      {"activations", &Formats::activations},
      {"cache", &Formats::cache},
      {"gradients", &Formats::gradients}}};
-// That of products and those of parts that are told apart: "bf16,weights=int4,cache=fp8".
+// Returns the format of products, then the formats of Formats that are set: "bf16,weights=int4,cache=fp8".
 std::string to_string(models::Dtype products, const Formats& parts);
 
 struct ReadModel {
   ModelSpec model;
-  std::optional<models::Dtype> products{};  // what its file says that they are computed in
-  Formats formats{};                        // and how its numbers lie
-  std::vector<std::string> ignored{};       // what of it is left out or taken for something else, in sentences
+  std::optional<models::Dtype> products{};  // format of products, if the file says one
+  Formats formats{};                        // formats in memory
+  std::vector<std::string> ignored{};       // sentences about what the file says that is left out or approximated
 };
 
-// A path of a .yaml or .json file, the name of one of configs/models, or experts alone as benchmarks of fused experts
-// have them: "experts:7168x2048x33x9", features of a token and of an expert between its products, experts, and those
-// that a token uses. Of a config.json keys that `ignored_keys` names, separated by commas, are left out, and the
-// architecture is that of `like`, where it is given: a model_type or another config.json. Throws sim::ConfigError with
-// all that is wrong with it: unknown, missing and contradictory keys, heads that do not divide.
+// Reads a model: the path of a .yaml or .json file, the name of a file of configs/models, or experts alone as in
+// benchmarks of fused experts: "experts:7168x2048x33x9", which are features of a token, features between the products
+// of an expert, experts, and experts that a token uses. `ignored_keys` are keys of a config.json to leave out,
+// separated by commas; `like` is a model_type or another config.json, whose architecture is assumed. Throws
+// sim::ConfigError with all that is wrong: unknown, missing and contradictory keys, heads that do not divide.
 ReadModel read_model_file(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders,
                           const std::string& ignored_keys = {}, const std::string& like = {});
 inline ModelSpec read_model(const std::string& name_or_path, std::span<const std::filesystem::path> config_folders) {
   return read_model_file(name_or_path, config_folders).model;
 }
 
-// Whether it is of experts alone, which no file describes.
+// A name with this prefix stands for experts alone and is no file.
 inline constexpr std::string_view experts_prefix = "experts:";
 inline bool names_experts(std::string_view name) { return name.starts_with(experts_prefix); }
 
-// Where it is read from. Throws sim::ConfigError where it is no path and no model is named so.
+// Returns the file that a model is read from. Throws sim::ConfigError if the text is no path and names no model.
 std::filesystem::path model_file(const std::string& name_or_path,
                                  std::span<const std::filesystem::path> config_folders);
 
-// What a repository of Hugging Face holds, as results of serving name it: "meta-llama/Llama-3.1-70B-Instruct".
+// A HeldModel is the model of a Hugging Face repository, such as "meta-llama/Llama-3.1-70B-Instruct".
 struct HeldModel {
-  std::string model;    // its name in the folder of models
-  std::string weights;  // the format that its weights are published in, "fp8"; empty: one of two bytes
+  std::string model;    // its name in configs/models
+  std::string weights;  // the format that its weights are published in, such as "fp8"; empty: one of two bytes
 };
 
-// What models/repositories.csv of the first folder that has this file says of the longest beginning of the name that it
-// knows; behind the owner, letters large or small. Nothing where it knows none, or says that no model is known. A
-// repository that is called as a file of one of the folders of models is that model, whatever the table says.
+// Looks a repository up in the first models/repositories.csv of the folders: the row with the longest matching
+// beginning of the name counts, without owner and regardless of case. Returns nothing if no row matches or the row has
+// no model. A repository with the exact name of a file of configs/models is that model, whatever the table says.
 std::optional<HeldModel> held_by_repository(std::string_view repository,
                                             std::span<const std::filesystem::path> config_folders);
 
 std::vector<std::string> model_names(std::span<const std::filesystem::path> config_folders);
 
-// The same of the text of a Hugging Face config.json; `file` stands for it in positions.
+// Reads a model as read_model_file() does from the text of a config.json; `file` is its name in messages.
 ReadModel read_hugging_face(std::string_view text, const std::string& file,
                             std::span<const std::filesystem::path> config_folders,
                             std::span<const std::string> ignores = {}, const std::string& like = {});
 
-// The extents that a network file tells, by its keys; what may differ from layer to layer.
+// An Extent is a number of a network file: its key, its member, its limits, and its LayerVariant member if it varies.
 struct Extent {
   std::string_view key;
   std::int64_t ModelSpec::*value;
@@ -201,14 +201,14 @@ struct Extent {
 };
 std::span<const Extent> extents();
 
-// Indices of the first layers, or of each so many-th, of so many; 0: none of these.
+// Returns the indices of the first `first` of `layers` layers, and of each `every`-th; 0 stands for none.
 std::vector<std::int64_t> layers_of_pattern(std::int64_t layers, std::int64_t first, std::int64_t every);
 
-// What contradicts itself, each in one sentence that says what would be accepted; `where` is the key of a .yaml file
-// that it is about. The size of a head follows from that of all where it is not said.
+// Returns the contradictions of a model, each in one sentence that says what would be accepted; `where` is the key of a
+// .yaml file. `says_head_dim`: the file has the size of a head, which otherwise follows from hidden / heads.
 std::vector<sim::Fault> contradictions(const ModelSpec& model, bool says_head_dim);
 
-// Up to which extents may be.
+// These are the upper limits of the extents.
 inline constexpr std::int64_t most_features = 1 << 20;
 inline constexpr std::int64_t most_head_features = 4096;
 inline constexpr std::int64_t most_layers = 10'000;

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What a quantization_config says by a name, itself or in the part that modelopt has for it; null where it does not.
+// Returns the value of a name in a quantization_config or in modelopt's part "quantization"; null if it has none.
 Json said_by(const Json& said, const std::string& name) {
   if (!said.is_object()) return nullptr;
   if (said.contains(name)) return said[name];
@@ -28,12 +28,12 @@ std::string word_by(const Json& said, const std::string& name) {
   return word.is_string() ? boost::to_lower_copy(word.get<std::string>()) : "";
 }
 
-// How weights are quantized, by all the names that tools have for it.
+// A Quantization says how weights are quantized, in the union of the terms of all tools.
 struct Quantization {
-  std::string method;     // empty where none is named
-  std::string algorithm;  // of several that the method has, or how it packs; may be empty
+  std::string method;     // empty if none is named
+  std::string algorithm;  // one of the method's algorithms, or its packing; may be empty
   std::set<std::int64_t> bits{};
-  std::set<std::string> types{};  // int, float
+  std::set<std::string> types{};  // "int", "float"
 
   bool is_packed() const { return method == "compressed-tensors" || method.starts_with("modelopt"); }
   bool has(std::int64_t of_bits, const std::string& type) const {
@@ -42,7 +42,7 @@ struct Quantization {
   bool names(std::string_view part) const {
     return method.find(part) != std::string::npos || algorithm.find(part) != std::string::npos;
   }
-  // "'modelopt' with nvfp4, float, 4 bits"
+  // Describes the quantization for a message: "'modelopt' with nvfp4, float, 4 bits".
   std::string in_words(const Json& said) const {
     std::vector<std::string> parts;
     if (!algorithm.empty() && algorithm != method) parts.push_back(algorithm.substr(0, shown_of_json));
@@ -89,13 +89,13 @@ Quantization quantization_of(const Json& said) {
       of.types.insert("int");
     }
   }
-  // As class AwqConfig of transformers has it.
+  // Class AwqConfig of transformers has this default.
   if (of.method == "awq" && said_by(said, "bits").is_null() && said_by(said, "w_bit").is_null()) of.bits.insert(4);
   return of;
 }
 
-// Whether keys and values are kept in fp8: by a scheme of compressed-tensors, which is an object, or of AutoFP8, which
-// is a word, or by an algorithm of modelopt. Other formats of theirs are faults.
+// Returns whether keys and values are cached in fp8: by an object of compressed-tensors, a word of AutoFP8, or an
+// algorithm of modelopt. Other cache formats are faults, too.
 bool says_fp8_cache(const Json& said, std::vector<std::string>& faults) {
   bool is_fp8 = false;
   for (const char* const name : {"kv_cache_scheme", "kv_cache_quant_algo"}) {

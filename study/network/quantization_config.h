@@ -1,4 +1,4 @@
-// What the key quantization_config of a config.json of Hugging Face says, by the names that tools have for it: AutoFP8,
+// Reads the key quantization_config of a config.json of Hugging Face, which tools write in different ways: AutoFP8,
 // compressed-tensors, modelopt, gptq, awq, mxfp4.
 #pragma once
 
@@ -12,19 +12,19 @@
 
 namespace c3sim::study {
 
-// The beginning of a value, as messages show it.
+// Messages show this many characters of a value.
 inline constexpr std::size_t shown_of_json = 60;
 inline std::string in_short(const nlohmann::ordered_json& value) { return value.dump().substr(0, shown_of_json); }
 
 struct QuantizationConfig {
-  std::optional<models::Dtype> products{};  // none: as the file has them elsewhere
+  std::optional<models::Dtype> products{};  // format of products, if it says one
   Formats formats{};
   std::vector<std::string> faults{};   // what is not accepted, and what would be
   std::vector<std::string> remarks{};  // what is left out
 };
 
-// Of fp8 products are computed so, of weights of four bits in bf16 once these are unpacked. The stream between them
-// stays as it is, and so does the cache unless it is said to be of fp8.
+// With fp8 weights, products are computed in fp8; weights of four bits are unpacked and multiplied in bf16. Activations
+// keep their format, and so does the cache unless the configuration says fp8.
 QuantizationConfig read_quantization(const nlohmann::ordered_json& said);
 
 }  // namespace c3sim::study

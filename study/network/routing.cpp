@@ -17,7 +17,7 @@ namespace c3sim::study {
 namespace {
 
 constexpr double steepest = 8.0;
-constexpr double rounding = 0.01;  // that shares may add up to more or less than all
+constexpr double rounding = 0.01;  // tolerance of sums of shares
 
 std::optional<double> number_in(std::string_view text) {
   double value = 0.0;
@@ -26,7 +26,7 @@ std::optional<double> number_in(std::string_view text) {
   return value;
 }
 
-// That a token chooses each expert, of as many as it uses: in proportion to the shares, and certain at most.
+// Returns the probability that a token chooses each expert: proportional to the shares, at most 1, `used` in sum.
 std::vector<double> chances(std::vector<double> shares, std::int64_t used) {
   std::vector<double> chance(shares.size(), 0.0);
   double left = static_cast<double>(used);
@@ -47,7 +47,7 @@ std::vector<double> chances(std::vector<double> shares, std::int64_t used) {
   return chance;
 }
 
-// Experts that likelihoods give are dealt to ranks in turn, those of a list lie on them in its order.
+// Returns the probabilities by rank. Experts by `power` are dealt to ranks in turn; those of a list lie in its order.
 std::vector<std::vector<double>> chances_of_ranks(const Routing& routing, std::int64_t experts, std::int64_t used,
                                                   int ranks) {
   const auto count = static_cast<std::size_t>(experts);
@@ -106,7 +106,7 @@ std::string why_impossible(const Routing& routing, std::int64_t used) {
 
 double ranks_of_token(const Routing& routing, std::int64_t experts, std::int64_t used, int ranks) {
   if (routing.shares.empty() && routing.power == 0.0) {
-    // None of a rank's experts is among those drawn one after the other.
+    // `none` is the probability that all draws, without replacement, miss the experts of one rank.
     double none = 1.0;
     const std::int64_t others = experts - experts / ranks;
     for (std::int64_t drawn = 0; drawn < used; ++drawn) {

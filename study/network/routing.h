@@ -1,5 +1,5 @@
-// How tokens choose experts: how many of a GPU's experts have any, and how many tokens come to the GPU that most come
-// to.
+// Models how tokens choose experts: how many experts of a GPU receive tokens, and how many tokens the most loaded GPU
+// receives.
 #pragma once
 
 #include <compare>
@@ -9,32 +9,32 @@
 
 namespace c3sim::study {
 
-// How likely experts are to be chosen. Each token chooses by itself, as many experts as the model has it use.
+// A Routing says how likely each expert is to be chosen. Each token chooses independently of the others.
 struct Routing {
-  double power = 0.0;            // the n-th most likely is so in proportion to n to the power of -power; 0: all alike
-  bool dealt = false;            // not by likelihood: to one expert after the other, as many benchmarks deal tokens
-  std::vector<double> shares{};  // of each expert, in the order of the GPUs that have them; empty: by power
-  std::string told{};            // as it was read
+  double power = 0.0;            // the n-th most likely expert has a share proportional to n^-power; 0: all are equal
+  bool dealt = false;            // experts get tokens in turn rather than by likelihood, as in many benchmarks
+  std::vector<double> shares{};  // of each expert, in the order of the GPUs that hold them; empty: by `power`
+  std::string told{};            // the text that it was read from
 
   auto operator<=>(const Routing&) const = default;
 };
 
-// Of the rank that most tokens come to, of `ranks` that share out the experts: those that likelihoods give are dealt to
-// ranks in turn, those of a list lie on them in its order.
+// A RoutedLoad is the load of the rank that receives most tokens. Experts by `power` are dealt to the ranks in turn;
+// those of a list lie on the ranks in its order.
 struct RoutedLoad {
-  double over_even = 1.0;  // copies of tokens over those that it would have if all ranks had as many
-  double busy = 0.0;       // its experts that have any token, as expected
+  double over_even = 1.0;  // its copies of tokens relative to an even distribution over ranks
+  double busy = 0.0;       // expected number of its experts with at least one token
 };
 RoutedLoad load_of(const Routing& routing, std::int64_t experts, std::int64_t used, int ranks, std::int64_t tokens);
 
-// Why tokens that use so many experts, each another, cannot choose them so; empty if they can.
+// Returns why tokens cannot choose `used` different experts with these shares; empty if they can.
 std::string why_impossible(const Routing& routing, std::int64_t used);
 
-// Of so many ranks those that have any of the experts that a token uses, as expected.
+// Returns the expected number of ranks, out of `ranks`, that hold any of the experts that a token uses.
 double ranks_of_token(const Routing& routing, std::int64_t experts, std::int64_t used, int ranks);
 
-// "even", "dealt", "power:ALPHA", or a file with a share of tokens, or a count, on each line, one for each expert.
-// Throws sim::ConfigError, with the line, for what is none of these.
+// Reads "even", "dealt", "power:ALPHA", or a file with a share or a count of tokens on each line, one for each expert.
+// Throws sim::ConfigError with the line if the text is none of these.
 Routing read_routing(const std::string& text);
 
 }  // namespace c3sim::study

@@ -10,8 +10,8 @@ namespace c3sim::study {
 
 namespace {
 
-// Elements that a layer leaves for its gradient, for each token: what norms, products, attention, dropout and the
-// activation were given, and its result.
+// Returns the elements per token that a layer keeps for its gradient: the inputs of norms, products, attention, dropout
+// and the activation, and the layer's result.
 double kept_by_layer(const StepQuestion& question) {
   const ModelSpec& model = question.model;
   const double hidden = static_cast<double>(model.hidden);
@@ -27,7 +27,7 @@ double kept_by_layer(const StepQuestion& question) {
 }
 
 sim::Bytes activations_of(const StepQuestion& question, int stage) {
-  // A stage begins as many micro-batches as there are stages from it on before the gradients of the first of them.
+  // Stage s starts pp - s micro-batches before it computes the first gradient.
   const double held = question.trains() ? std::min(question.pp - stage, question.micro) : 1;
   const double tokens = static_cast<double>(question.new_tokens()) / question.micro;
   const double layers = held * static_cast<double>(question.layers_of(stage));
@@ -55,12 +55,12 @@ std::vector<AlikeWeights> alike_weights(const StepQuestion& question) {
   const ModelSpec& model = question.model;
   const double of_experts = static_cast<double>(model.expert_parameters()) / (question.ep * question.expert_tp());
   const double in_whole = static_cast<double>(model.whole_parameters());
-  // Of keys and values each GPU has one head at least.
+  // Each GPU has at least one head of keys and values, so that heads are repeated if tp exceeds their number.
   const bool repeats = !model.is_latent();
   const double repeated = repeats ? static_cast<double>(model.hidden * (model.head_dim + model.values()) *
                                                         (question.tp * question.kv_heads() - model.kv_heads))
                                   : 0.0;
-  // Shared experts are in whole where GPUs that share out products have tokens of their own there.
+  // Shared experts are replicated if the tp GPUs route different tokens.
   const double shared = static_cast<double>(model.shared_parameters());
   const double shared_out =
       static_cast<double>(model.layer_parameters() - model.expert_parameters()) - shared - in_whole + repeated;
@@ -93,7 +93,7 @@ StepMemory memory_of_stage(const StepQuestion& question, int stage) {
   const bool is_end = stage == 0 || stage == question.pp - 1;
   const double ends = (is_end ? end_share(question) : 0.0) * end_weights(question) / (shares ? question.replicas() : 1);
   double of_layers = 0.0;
-  double gathered = 0.0;  // of the largest layer
+  double gathered = 0.0;  // of the largest layer, with full sharding
   double cached = 0.0;    // features of all tokens and layers
   for (const auto& [of_kind, prefix, count] : question.groups(most_layers, stage)) {
     if (count == 0) continue;
@@ -112,8 +112,8 @@ StepMemory memory_of_stage(const StepQuestion& question, int stage) {
   const double kept = ends + of_layers;
   const sim::Bytes element = question.weight_element();
   StepMemory memory;
-  // Automatic mixed precision keeps weights in single precision, and casts them product by product; shards are gathered
-  // for two layers at a time.
+  // Automatic mixed precision keeps weights in single precision and casts them product by product. With full sharding,
+  // two layers at a time are gathered.
   memory.weights =
       question.trains() && !shares ? kept * single_precision : of_layers * element + ends * question.end_element();
   memory.weights += std::min(2.0, static_cast<double>(question.layers_of(stage))) * gathered * element;

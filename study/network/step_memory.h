@@ -1,4 +1,4 @@
-// What a step keeps in the memory of one GPU.
+// Computes what a step keeps in the memory of one GPU.
 #pragma once
 
 #include <string>
@@ -11,28 +11,28 @@ namespace c3sim::study {
 struct StepMemory {
   sim::Bytes weights;
   sim::Bytes gradients;
-  sim::Bytes states;       // of the optimizer: two moments, and weights in single precision where they are not
-  sim::Bytes activations;  // that the gradient needs, or those of one layer
+  sim::Bytes states;       // optimizer: two moments, and a copy of weights that are not in single precision
+  sim::Bytes activations;  // those kept for the gradient, or in inference those of one layer
   sim::Bytes cache;        // keys and values of all tokens
 
   sim::Bytes total() const { return weights + gradients + states + activations + cache; }
 };
 
-// Weights of a layer on one GPU that as many GPUs have alike: these add up their gradients, and share them out where
-// they are sharded.
+// AlikeWeights are weights of a layer that `holders` GPUs hold alike: these GPUs add up the gradients, and each keeps a
+// share of the weights if they are sharded.
 struct AlikeWeights {
-  std::string of;  // before names: "" of all, or "expert_"
+  std::string of;  // prefix of names: "" for all weights, or "expert_"
   double count = 0.0;
   int holders = 1;
 };
-// Those of experts apart, where other GPUs have them alike than have the rest.
+// Returns one entry for a layer on one GPU, or a second one for experts if other GPUs hold them alike.
 std::vector<AlikeWeights> alike_weights(const StepQuestion& question);
-double layer_weights(const StepQuestion& question);  // the sum
-// Of embedding and head, 0 where the step has layers alone.
+double layer_weights(const StepQuestion& question);  // the sum of alike_weights()
+// Returns the weights of embedding and head on one GPU; 0 if the step has only layers.
 double end_weights(const StepQuestion& question);
-double head_weights(const StepQuestion& question);  // of these, of the head alone
+double head_weights(const StepQuestion& question);  // the part in the head
 
-// Of these, what a stage has that begins or ends the model: embedding and head, or the one matrix that is both.
+// Returns a stage's share of end_weights() if it is the first or last: half, or all with one stage or tied weights.
 double end_share(const StepQuestion& question);
 
 StepMemory memory_of(const StepQuestion& question);

@@ -64,7 +64,7 @@ models::Backend StepQuestion::carrier_of(models::CollectiveKind kind) const {
   models::Backend wanted = collectives.backend.value_or(models::Backend::rccl);
   const bool is_by_peers = dispatch != Dispatch::all_to_all && kind == models::CollectiveKind::all_to_all;
   if (is_by_peers && wanted != models::Backend::sdma) wanted = models::Backend::one_shot;
-  // Engines of today do not add: what only adds up stays with kernels.
+  // SDMA engines of today do not add, so that a reduce-scatter stays with kernels.
   const bool adds = wanted == models::Backend::sdma && kind == models::CollectiveKind::reduce_scatter;
   const bool able = std::ranges::count(models::abilities_of(wanted).kinds, kind) > 0;
   return able && !adds ? wanted : models::Backend::rccl;
@@ -77,7 +77,7 @@ CollectiveCarrier StepQuestion::carrier_of(std::string_view collective, models::
 
 namespace {
 
-// vLLM's choice (csrc/custom_all_reduce.cuh, and the 8 MiB of its buffers), which SGLang took over.
+// Follows vLLM's choice (csrc/custom_all_reduce.cuh, and its 8 MiB of buffers), which SGLang adopted.
 models::Backend all_reduce_of(sim::Bytes bytes, int gpus) {
   constexpr double kib = 1024.0;
   if (bytes > sim::Bytes(8192.0 * kib)) return models::Backend::rccl;

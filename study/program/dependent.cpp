@@ -19,7 +19,7 @@ using models::GemmShape;
 using Collective = DependentSchedule::Collective;
 using Grain = DependentSchedule::Grain;
 
-constexpr std::int64_t pieces_of_a_shard = 8;  // as measured and as FiCCO has it on 8 GPUs
+constexpr std::int64_t pieces_of_a_shard = 8;  // as FiCCO uses and measures it on 8 GPUs
 
 std::string make_name(const DependentSchedule& one) {
   const bool of_tokens = one.axis == CutAxis::tokens;
@@ -47,7 +47,7 @@ std::string make_name(const DependentSchedule& one) {
 struct Catalogue {
   std::vector<DependentSchedule> schedules;
   std::vector<std::string> names;
-  std::size_t untriggered = 0;  // those before the triggered ones
+  std::size_t untriggered = 0;  // number of schedules before the triggered ones
 
   void add(const DependentSchedule& schedule) {
     names.push_back(make_name(schedule));
@@ -117,7 +117,7 @@ models::FusedSpec fused_of(const DependentSchedule& schedule, const GemmShape& s
           .pieces = pieces_of_a_shard};
 }
 
-// A schedule while it is being written down.
+// A Plan builds the operations of a schedule one by one.
 class Plan {
  public:
   Plan(const DependentSchedule& asked, const GemmShape& shape, const models::PlatformSpec& platform)
@@ -163,7 +163,6 @@ class Plan {
     }
   }
 
-  // The GPU's own shard is multiplied last.
   void scatter() {
     Places arrivals;
     for (const GemmShape& all : steps()) {
@@ -182,8 +181,7 @@ class Plan {
     reduce(std::move(arrivals));
   }
 
-  // What is gathered or scattered in each step, of all shards together; nothing of no extent, where there are fewer
-  // elements than pieces.
+  // Returns the part of all shards that each step gathers or scatters; empty parts are left out.
   std::vector<GemmShape> steps() const {
     if (asked_.grain != Grain::finer) return {shape_};
     std::vector<GemmShape> steps;
@@ -198,18 +196,18 @@ class Plan {
     return steps;
   }
 
-  // One shard's part of what a step has.
+  // Returns one shard's part of a step.
   GemmShape part_of(GemmShape all) const {
     all.n /= gpus_;
     return all;
   }
-  // What the GEMM of a step multiplies at once: all, or all but the own shard's part.
+  // Returns what the GEMM of a step multiplies at once: all shards, or all except the own one.
   GemmShape at_once(GemmShape all) const {
     if (asked_.own_shard_apart) all.n -= part_of(all).n;
     return all;
   }
   bool by_kernels() const { return asked_.backend == Backend::rccl; }
-  // Whether the part of each peer has a GEMM of its own.
+  // Returns whether the part of each peer has its own GEMM.
   bool by_peers() const { return asked_.grain == Grain::shard || !asked_.fused; }
 
   std::size_t add(std::string stream, Work work, Places after) {
@@ -220,14 +218,14 @@ class Plan {
     return schedule_.size() - 1;
   }
 
-  // On every GPU, behind what was multiplied before and whatever else is named. Of nothing there is nothing to do.
+  // Adds a GEMM on every GPU after the last GEMM and after `after`. An empty piece adds nothing.
   void multiply(const GemmShape& piece, Places after = {}) {
     if (piece.m == 0 || piece.n == 0 || piece.k == 0) return;
     if (last_gemm_) after.push_back(*last_gemm_);
     last_gemm_ = add("compute", piece, std::move(after));
   }
 
-  // A part of the array by one collective, behind the collectives before it.
+  // Adds a collective over a part of the array, after the last collective.
   std::size_t collective(models::CollectiveKind kind, sim::Bytes bytes, Places after = {}) {
     models::CollectiveSpec spec;
     spec.kind = kind;
@@ -239,8 +237,8 @@ class Plan {
     return *last_collective_;
   }
 
-  // Every GPU copies so many bytes from the peer that lies `distance` behind it, or to that one; copies of one distance
-  // follow each other, and whole shards all do.
+  // Adds a copy on every GPU, from (gather) or to (scatter) the peer at `distance`. Copies of one distance follow each
+  // other; whole shards all do.
   std::size_t copy(int distance, sim::Bytes bytes, Places after = {}) {
     const bool pull = asked_.collective == Collective::gather;
     const models::SdmaCopySpec spec{.from = pull ? distance : 0,
@@ -254,7 +252,7 @@ class Plan {
     return last_copy_[lane] = add(fmt::format("peer {}", distance), spec, std::move(after));
   }
 
-  // What arrived from all peers is added to what every GPU has itself.
+  // Adds a kernel on every GPU that sums up its shard from all GPUs.
   void reduce(Places after) {
     const sim::Bytes shard = scattered_bytes(part_of(shape_));
     const double sums = shard.value() / GemmShape::element_bytes * (gpus_ - 1);
@@ -268,7 +266,7 @@ class Plan {
   Schedule schedule_;
   std::optional<std::size_t> last_gemm_;
   std::optional<std::size_t> last_collective_;
-  std::map<int, std::size_t> last_copy_;  // by distance, or, of whole shards, at 0
+  std::map<int, std::size_t> last_copy_;  // by distance; whole shards all use 0
 };
 
 sim::Bytes elements(std::int64_t rows, std::int64_t columns) {

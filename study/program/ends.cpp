@@ -7,16 +7,16 @@ namespace c3sim::study {
 
 namespace {
 
-// Rows of the head's product: in decode and prefill the last token of a sequence tells the next, training scores all or
-// a share of them.
+// Returns the rows of the head's product: the last token of each sequence in decode and prefill, all tokens or a share
+// of them in training.
 std::int64_t scored_tokens(const StepQuestion& question) {
   if (question.phase != Phase::train) return question.batch + question.decoding;
   const double share = question.model.scored * static_cast<double>(question.new_tokens()) / question.cp;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::llround(share)));
 }
 
-// GPUs that share out the vocabulary tell each other, of each row, the largest score and then the sum and the score of
-// the word that is right, as Megatron-LM's fused vocabulary-parallel loss does: no GPU has all scores.
+// No GPU has all scores of a row. As in Megatron-LM's fused vocabulary-parallel loss, GPUs all-reduce the largest score
+// of each row, then the sum and the score of the correct word.
 void write_loss(StepWriter& writer, std::int64_t rows, double scores) {
   const int tp = writer.question().tp;
   const auto add_up = [&](const std::string& of, std::int64_t numbers) {
@@ -34,8 +34,8 @@ void write_embedding(StepWriter& writer) {
   const ModelSpec& model = writer.model();
   const double elements = elements_of(writer.tokens(), model.hidden);
   writer.operate("embedding", Kind::embedding, "embedding", elements);
-  // Each GPU has words of its own: of tokens that are other words it gives zeros. Serving engines add these up as well;
-  // of inference it is left out, as one of the many all-reduces of a step.
+  // Each GPU has a part of the vocabulary and gives zeros for other tokens. Serving engines all-reduce the result, too,
+  // but in inference this all-reduce is left out as one of many of a step.
   if (writer.question().phase == Phase::train) {
     writer.collective("embedding_all_reduce", models::CollectiveKind::all_reduce, elements * writer.element(),
                       writer.question().tp);

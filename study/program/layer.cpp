@@ -17,7 +17,7 @@ Experts experts_of(const StepWriter& writer) {
   const ModelSpec& model = writer.model();
   const StepQuestion& question = writer.question();
   const std::int64_t sent = question.tokens_to_route(question.new_tokens()) * model.experts_used;
-  // Where GPUs share out an expert, each has the tokens that came to all of them.
+  // GPUs that share out an expert each process the tokens sent to any of them.
   const std::int64_t even = question.ep == 1 ? sent : question.expert_tp() * sent;
   const RoutedLoad load = load_of(question.routing, model.experts, model.experts_used, question.ep,
                                   even * question.ep / model.experts_used);
@@ -29,7 +29,7 @@ Experts experts_of(const StepWriter& writer) {
 
 namespace {
 
-// Copies that a GPU sends for each that an expert is given: high throughput sends a token once to each rank.
+// Returns how many copies a GPU sends per copy that an expert receives: high throughput sends a token once per rank.
 double sent_for_copy(const StepWriter& writer) {
   const StepQuestion& question = writer.question();
   if (question.dispatch != Dispatch::high_throughput) return 1.0;
@@ -42,7 +42,7 @@ double features_of(const StepWriter& writer, double tokens) {
   return tokens * static_cast<double>(writer.model().hidden);
 }
 
-// Features that products take in a smaller format are sent so, with a scale of four bytes for each 128.
+// Features that products take in a smaller format are sent in it, with a scale of four bytes per 128 features.
 sim::Bytes element_sent(const StepWriter& writer) {
   constexpr sim::Bytes of_scale{4.0 / 128.0};
   const StepQuestion& question = writer.question();
@@ -80,7 +80,7 @@ void write_dispatch(StepWriter& writer, const std::string& name, const Experts& 
   writer.collective(name + "_all_gather", models::CollectiveKind::all_gather,
                     features_of(writer, static_cast<double>(experts.copies)) * element_sent(writer),
                     question.expert_tp());
-  // A copy for each expert on this GPU, in the order of these.
+  // The kernel makes one copy for each expert on this GPU, sorted by expert.
   if (by_counts) {
     writer.operate(name + "_expand", Kind::copy, "copy", features_of(writer, static_cast<double>(experts.copies)),
                    element_sent(writer));
@@ -94,12 +94,12 @@ void write_combine(StepWriter& writer, const std::string& name, const Experts& e
                     features_of(writer, static_cast<double>(experts.copies)) * writer.element(), question.expert_tp());
   const double sent = sent_for_copy(writer) * experts.over_even * static_cast<double>(experts.sent);
   const double returned = features_of(writer, sent);
-  // Weighted sums over this GPU's experts, one for each token that came.
+  // The kernel makes a weighted sum over this GPU's experts for each token that it received.
   if (question.dispatch == Dispatch::high_throughput) {
     writer.operate(name + "_reduce", Kind::elementwise, "triad", returned);
   }
   writer.collective(name, models::CollectiveKind::all_to_all, returned * writer.element(), question.ep);
-  // And over what came back, two read at a time.
+  // The kernel sums up the results of all ranks, reading two at a time.
   if (question.dispatch != Dispatch::all_to_all) {
     writer.operate(name + "_sum", Kind::elementwise, "add", 0.5 * returned / experts.over_even);
   }
@@ -107,14 +107,14 @@ void write_combine(StepWriter& writer, const std::string& name, const Experts& e
 
 namespace {
 
-// Kernels with which PyTorch sorts tokens by expert before their products and gathers the results behind them, in the
-// order of a profiler's trace (torch.topk, argsort, cumsum, _grouped_mm and index_add; H100, PyTorch 2.11): each a pass
-// over a number for each token and expert, for each copy of a token, for each copy and expert, or for each feature.
+// PyTorch sorts tokens by expert before their products and gathers the results after them by these kernels, in the
+// order of a profiler's trace (torch.topk, argsort, cumsum, _grouped_mm and index_add; H100, PyTorch 2.11). Each kernel
+// is a pass over one number per token and expert, per copy of a token, per copy and expert, or per feature.
 constexpr auto usual_piece = static_cast<std::int64_t>(models::StreamSpec::piece_of_row);
 enum class Over { choices, copies, flags, features, tokens };
 enum class Element { stream, single, indices };
-// Selecting and sorting take so many passes one behind the other, each as long as a row of 1024; `by_number`: as many
-// as PyTorch's sort has for so many keys.
+// Selecting and sorting take `passes` sequential passes, each as long as a row of 1024; `by_number` stands for as many
+// as PyTorch's sort needs for the number of keys.
 constexpr int one_pass = 0;
 constexpr int by_number = -1;
 struct ExpertPass {
@@ -145,10 +145,10 @@ constexpr std::array before_experts{
     ExpertPass{"origins", Kind::elementwise, "scale", Over::copies, Element::indices},
     ExpertPass{"permute", Kind::embedding, "copy", Over::features},
     ExpertPass{"up_arguments", Kind::gemm, "scale", Over::copies, Element::indices},
-    // A grouped kernel sets up descriptors of its experts' matrices before its first tile: those of 8 experts and one
-    // token take 23 us each, where their bytes take 17 (kernels.csv and products.csv, H100).
+    // A grouped kernel sets up descriptors of its experts' matrices before its first tile: 8 experts with one token
+    // take 23 us per product, of which their bytes account for 17 (kernels.csv and products.csv, H100).
     ExpertPass{"up_descriptors", Kind::gemm, "route", Over::copies, Element::single, 4}};
-constexpr std::size_t routing_passes = 4;  // of these, which choose experts
+constexpr std::size_t routing_passes = 4;  // number of first passes, which choose experts
 constexpr std::array between_products{
     ExpertPass{"down_arguments", Kind::gemm, "scale", Over::copies, Element::indices},
     ExpertPass{"down_descriptors", Kind::gemm, "route", Over::copies, Element::single, 4}};
@@ -160,10 +160,10 @@ constexpr std::array behind_experts{
     ExpertPass{"weigh", Kind::elementwise, "mul_broadcast", Over::features},
     ExpertPass{"unpermute", Kind::embedding, "index_add", Over::features}};
 
-// In rows of 1024 that are reduced one behind the other. PyTorch sorts up to 32 keys by a bitonic network (3.8 us) and
-// up to 4096 by radix in one workgroup, whose passes grow with the items of its threads (8.6 us up to 128, 26.8 us for
-// 512, 29.6 us for 2048); more by eight kernels of CUB with memsets between them (63 us, and 20 gaps; kernels.csv of
-// two H100s, one GPU).
+// Returns the passes of PyTorch's sort, in rows of 1024 reduced one after the other. It sorts up to 32 keys by a
+// bitonic network (3.8 us) and up to 4096 by radix in one workgroup, whose passes grow with the items per thread (8.6
+// us up to 128, 26.8 us for 512, 29.6 us for 2048); more keys take eight kernels of CUB with memsets between them (63
+// us, and 20 gaps; kernels.csv of two H100s, one GPU).
 int passes_of_sort(std::int64_t keys) {
   if (keys <= 32) return 3;
   if (keys <= 128) return 7;
@@ -171,17 +171,17 @@ int passes_of_sort(std::int64_t keys) {
 }
 
 // Serving systems choose experts by one kernel, a wave of which holds all scores of a token (vLLM's topk_softmax).
-// Their call for experts launches two more beside its products and the activation (vLLM's fused_experts:
-// moe_align_block_size before, moe_sum behind) and copies no tokens.
+// Their call for experts launches two more kernels around its products and activation (vLLM's fused_experts:
+// moe_align_block_size before, moe_sum after) and copies no tokens.
 constexpr std::array before_fused{
     ExpertPass{"router_select", Kind::softmax, "route", Over::choices, Element::single, 1},
     ExpertPass{"sort", Kind::softmax, "route", Over::copies, Element::single, 6}};
-constexpr std::size_t fused_routing_passes = 1;  // of these, which choose experts
+constexpr std::size_t fused_routing_passes = 1;  // number of first passes, which choose experts
 constexpr std::array behind_fused{ExpertPass{"sum", Kind::elementwise, "sum_copies", Over::features}};
 
-// Tensor-parallel products whose GPUs share out the tokens between them, in pieces (FiCCO, arXiv 2512.10236; for a GEMM
-// by itself study/program/dependent.h): the tokens of all GPUs are gathered piece by piece while products of those
-// before are computed, and results are reduced and scattered piece by piece while the next are.
+// With `pieces`, GPUs of tensor parallelism share out the tokens between products (FiCCO, arXiv 2512.10236; for a lone
+// GEMM study/program/dependent.h): tokens of all GPUs are gathered piece by piece during the products of earlier
+// pieces, and results are reduce-scattered piece by piece during the next products.
 constexpr auto piece_stream = "pieces";
 
 std::string piece_name(const std::string& of, int piece) { return fmt::format("{}_{}", of, piece); }
@@ -192,8 +192,8 @@ Written move(StepWriter& writer, const std::string& name, models::CollectiveKind
                            piece_stream);
 }
 
-// In so many pieces of whole tokens. What comes before is the shard of the stream that a GPU has; gathers and
-// reductions take turns on a stream of their own.
+// Writes a product in `pieces` pieces of whole tokens. The operation before it makes the GPU's shard of the stream;
+// gathers and reductions take turns on their own stream.
 void write_gathered_product(StepWriter& writer, const std::string& name, std::int64_t out, std::int64_t in,
                             int pieces) {
   const Written shard = writer.last();
@@ -201,13 +201,13 @@ void write_gathered_product(StepWriter& writer, const std::string& name, std::in
     const std::int64_t tokens = piece_of(writer.tokens(), pieces, piece);
     const Written gather =
         move(writer, piece_name(name + "_gather", piece), models::CollectiveKind::all_gather, tokens, in);
-    if (piece == 0) writer.wait(shard);  // the others lie behind it
+    if (piece == 0) writer.wait(shard);  // later gathers follow on the same stream
     writer.gemm(piece_name(name, piece), out, in, tokens);
     writer.wait(gather);
   }
 }
 
-// Returns what scatters the pieces, for which whoever needs the whole result waits.
+// Returns the scatters of the pieces, all of which an operation on the whole result must wait for.
 std::vector<Written> write_scattered_product(StepWriter& writer, const std::string& name, std::int64_t out,
                                              std::int64_t in, int pieces) {
   std::vector<Written> scatters;
@@ -241,7 +241,7 @@ class Forward {
  private:
   bool compiled() const { return writer_.question().kernels == Kernels::compiled; }
   const char* norm() const { return model_.norm == Norm::rms ? "rmsnorm" : "layernorm"; }
-  // The stream is normed before each half of a layer.
+  // Writes the norm before each half of a layer.
   void normalise_stream(const std::string& of) {
     if (writer_.question().compiles_sums()) {
       writer_.add_and_normalise(of, writer_.tokens());
@@ -276,17 +276,17 @@ class Forward {
   void normalise_rows(const std::string& of, double elements, std::optional<sim::Bytes> element, std::int64_t row) {
     writer_.operate(of, Kind::norm, compiled() ? "compiled_norm" : norm(), elements, element, row);
   }
-  // Of the input of a product, where that is multiplied in a smaller format.
+  // Writes the quantisation of a product's input if the product uses a smaller format.
   void quantise(const std::string& of, std::int64_t rows, std::int64_t features) {
     if (!writer_.question().quantises()) return;
     writer_.operate(of + "_quantise", Kind::copy, "quantise", elements_of(rows, features), {}, features);
   }
-  // Quantises what a norm or an activation has made. A compiler fuses both (vLLM's passes fuse_norm_quant and
-  // fuse_act_quant), so that compiled steps have no kernel of its own for it.
+  // Quantises the result of a norm or an activation. A compiler fuses both (vLLM's passes fuse_norm_quant and
+  // fuse_act_quant), so that compiled steps have no separate kernel.
   void quantise_behind_rows(const std::string& of, std::int64_t rows, std::int64_t features) {
     if (!compiled()) quantise(of, rows, features);
   }
-  // The product, and before it what casts its operands.
+  // Writes a product, and before it the kernels that cast its operands.
   void product(const std::string& of, std::int64_t out, std::int64_t in) {
     if (of == "out") {
       quantise(of, tokens_, in);
@@ -321,7 +321,7 @@ class Forward {
     if (model_.dropout > 0.0 && writer_.question().phase == Phase::train) {
       writer_.operate(of + "_dropout", Kind::elementwise, "dropout", elements);
     }
-    if (writer_.question().compiles_sums()) return;  // with the norm of the next half
+    if (writer_.question().compiles_sums()) return;  // the norm of the next half adds the residual
     writer_.operate(of + "_residual", Kind::elementwise, writer_.question().wide_stream() ? "add_mixed" : "add",
                     elements);
     for (const Written& piece : std::exchange(scattered_, {})) writer_.wait(piece);
@@ -352,8 +352,8 @@ class Forward {
     writer_.decoding_attention("attention");
   }
 
-  // A compiler makes one kernel of the norms of queries and keys, one that turns both by their positions, and one that
-  // writes keys and values of new tokens into the cache.
+  // A compiler makes one kernel of the norms of queries and keys, one of their rotary embeddings, and one that writes
+  // keys and values of new tokens into the cache.
   void turn_and_cache(std::int64_t queries, std::int64_t keys) {
     if (model_.query_norm != QueryNorm::none) {
       const bool by_head = model_.query_norm == QueryNorm::heads;
@@ -369,12 +369,12 @@ class Forward {
   void copy_and_normalise(std::int64_t queries, std::int64_t keys) {
     if (model_.query_norm != QueryNorm::none) {
       const bool by_head = model_.query_norm == QueryNorm::heads;
-      // PyTorch's norms are given arrays of their own rather than parts of the product's result.
+      // PyTorch copies parts of the product's result to separate arrays for its norms.
       for (const auto& [of, features] : {std::pair("query_norm", queries), {"key_norm", keys}}) {
         if (tokens_ > 1)
           writer_.operate(std::string(of) + "_copy", Kind::copy, "copy_strided", elements_of(tokens_, features));
         normalise_features(of, features, by_head ? model_.head_dim : features);
-        // Whole sequences go on to attention head by head.
+        // Attention over whole sequences takes its inputs head by head.
         if (writer_.question().phase != Phase::decode)
           writer_.operate(std::string(of) + "_heads", Kind::copy, "copy_strided", elements_of(tokens_, features));
       }
@@ -387,9 +387,9 @@ class Forward {
     }
   }
 
-  // Queries, keys and values by way of few features. A token that decodes multiplies its queries by the weights that
-  // would make keys of the cached features, and what it gathers of these by those that would make values (the absorbed
-  // form); many tokens of a sequence have keys and values made, once, of all that it sees.
+  // Writes attention through low-rank projections. A token that decodes multiplies its queries by the weights that
+  // would make keys of the cached features, and its attention result by those that would make values (the absorbed
+  // form); prefill and training make keys and values of all tokens once.
   void latent_attention() {
     const StepQuestion& question = writer_.question();
     const std::int64_t heads = writer_.share(model_.heads);
@@ -417,7 +417,7 @@ class Forward {
     if (absorbing > 0) writer_.gemm("value_up", model_.values(), model_.kv_rank, absorbing, heads);
   }
 
-  // Keys and values of the parts of a sequence that other GPUs have.
+  // Gathers keys and values of the parts of a sequence that lie on other GPUs.
   void share_keys() {
     const double elements = elements_of(writer_.question().new_tokens(), writer_.question().cached_features());
     writer_.collective("keys_all_gather", models::CollectiveKind::all_gather, elements * writer_.element(),
@@ -445,7 +445,7 @@ class Forward {
     add_up("down");
   }
 
-  // Kernels over peer memory gather, weight and add up by themselves.
+  // Returns whether kernels over peer memory exchange tokens; they gather, weight and add up themselves.
   bool by_peers() const { return writer_.question().ep > 1 && writer_.question().dispatch != Dispatch::all_to_all; }
 
   void experts() {
@@ -465,8 +465,7 @@ class Forward {
     add_up("down", false);
   }
 
-  // Experts that are all that is known of a model are a framework's call for them; those of a layer are its exchanges
-  // and products.
+  // Models of experts alone run a framework's call; Half::experts of a layer is its exchanges and products only.
   void experts_by_one_call() {
     const std::int64_t routed = writer_.tokens_to_route();
     const Experts experts = experts_of(writer_);
@@ -475,8 +474,8 @@ class Forward {
     if (model_.experts_alone) operate(behind_fused, routed, experts.sent);
   }
 
-  // Kernels that run before a layer's products of experts, between them and behind them. Kernels over peer memory that
-  // exchange tokens leave those that choose experts alone.
+  // PassesOfExperts are kernels before, between and after the products of experts. If kernels over peer memory exchange
+  // tokens, only those that choose experts remain.
   struct PassesOfExperts {
     std::span<const ExpertPass> before, between, behind;
   };
@@ -507,7 +506,7 @@ class Forward {
                     passes > 0 ? passes * usual_piece : model_.experts);
   }
 
-  // Where GPUs share out tokens before the router, each has all of the shared experts for its share of these.
+  // Returns the tokens for which a GPU computes shared experts: its share if the tp GPUs route different tokens.
   std::int64_t shared_tokens() const { return writer_.routes_shares() ? writer_.tokens_to_route() : tokens_; }
   void shared_experts() {
     const std::int64_t ffn = writer_.shared_ffn();
@@ -519,7 +518,7 @@ class Forward {
     writer_.gemm("shared_down", model_.hidden, ffn, tokens);
   }
 
-  // Tokens go to the GPUs of their experts and come back, to each in even parts; experts of a GPU are one kernel.
+  // Writes the exchanges and products of experts: tokens are spread evenly over busy experts, which are one kernel.
   void exchange_and_multiply(const Experts& experts, const std::function<void()>& between = {},
                              const std::function<void()>& beside = {}) {
     const std::int64_t first = model_.first_ffn() / model_.ffn * experts.ffn;
@@ -536,7 +535,7 @@ class Forward {
   StepWriter& writer_;
   const ModelSpec& model_;
   std::int64_t tokens_;
-  std::vector<Written> scattered_;  // that the sum behind a product in pieces waits for
+  std::vector<Written> scattered_;  // scatters that the sum after a product in pieces waits for
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A layer as PyTorch launches it: each of its operations a kernel, matrix products by the library, attention fused.
+// Writes a layer as PyTorch launches it: one kernel per operation, matrix products by the library, fused attention.
 #pragma once
 
 #include <functional>
@@ -8,24 +8,24 @@
 
 namespace c3sim::study {
 
-// The operations of a layer forward, in their order; returns the last. `again`: they are done once more, as their
+// Writes the forward pass of a layer and returns its last operation. `again`: the pass is a recomputation, because its
 // results were not kept.
 Written write_forward(StepWriter& writer, bool again = false);
 
-// Copies of tokens, each of which goes to as many experts: those that a GPU sends, and those that its experts are given
-// on the GPU that most come to; its experts that have any, and tokens of each, of which all of these have as many.
+// Experts counts copies of tokens, one per expert that a token uses: `sent` by a GPU; `copies` received by the most
+// loaded GPU, for its `busy` experts with `tokens` each.
 struct Experts {
-  double over_even = 1.0;  // copies that are given over those that are sent
+  double over_even = 1.0;  // copies that the most loaded GPU receives, relative to an even distribution
   std::int64_t sent = 0;
   std::int64_t copies = 0;
   std::int64_t busy = 0;
   std::int64_t tokens = 0;
-  std::int64_t ffn = 0;  // features of a GPU between the products of an expert
+  std::int64_t ffn = 0;  // features of an expert between its products, on a GPU
 };
 Experts experts_of(const StepWriter& writer);
 
-// Copies of tokens on their way to the GPUs of their experts: to each rank, and to all GPUs of it, which share out each
-// expert. And back, added up over these GPUs. Nothing where each GPU has a share of every expert. `beside`, if given,
+// write_dispatch() sends copies of tokens to the ranks of their experts and to all GPUs that share out these experts;
+// write_combine() sends results back, summed over these GPUs. Without expert parallelism both write nothing. `beside`
 // writes what is computed while tokens travel.
 void write_dispatch(StepWriter& writer, const std::string& name, const Experts& experts,
                     const std::function<void()>& beside = {});

@@ -23,7 +23,7 @@ std::string words(const models::CollectiveSpec& spec) {
   if (spec.channels) text += fmt::format(" on {} channels", *spec.channels);
   if (spec.cus) text += fmt::format(" on {} CUs", *spec.cus);
   if (spec.algorithm) text += fmt::format(" by {}", models::to_string(*spec.algorithm));
-  // All others are added alike.
+  // All other types are reduced at the same cost.
   const bool is_rare = spec.dtype == models::ElementType::int8 || spec.dtype == models::ElementType::fp8;
   if (is_rare) text += fmt::format(" of {}", models::to_string(spec.dtype));
   const std::string gpus = spec.gpus == 0 ? "all" : fmt::to_string(spec.gpus);
@@ -116,7 +116,7 @@ models::CollectiveSpec on_gpus_of(const models::PlatformSpec& platform, models::
 
 namespace {
 
-// Empty where the library has as many as were asked for.
+// Returns the warning about a collective; empty if the library has the channels asked for.
 std::string fewer_channels(const models::CollectiveSpec& collective, const models::PlatformSpec& platform) {
   const auto kernels = models::kernel_part(collective, platform.gpu.sdma);
   if (!kernels || !kernels->channels) return {};
@@ -145,7 +145,7 @@ sim::Bytes bytes_of_piece(sim::Bytes whole, const Piece& piece) {
   return sim::Bytes(static_cast<double>(piece_of(static_cast<std::int64_t>(whole.value()), piece.count, piece.index)));
 }
 
-// What is counted out to the pieces; nothing of work that is not cut.
+// Units are what pieces divide; their count is 0 if work cannot be cut.
 struct Units {
   double count = 0.0;
   const char* name = "bytes for each GPU";

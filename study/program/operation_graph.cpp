@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t most_dependencies = 1'000'000;
 
-// The indices of a node as far as those of another one have the same names, which is all that the two can differ in.
+// Returns the node's indices that the other node has, too, as changed by `shift` and `only`.
 Indices common(const Indices& indices, const Indices& others, const Wait& wait) {
   Indices shared;
   for (const auto& [name, value] : indices) {
@@ -25,7 +25,7 @@ Indices common(const Indices& indices, const Indices& others, const Wait& wait) 
   return shared;
 }
 
-// Why a range would never be there; empty if it will.
+// Returns why a range will never be stored; empty if it will.
 std::string why_unwritten(const GraphNode& waits, const GraphNode& kernel, const StoredRange& range) {
   const std::string ever = fmt::format(", for which {} would wait for ever", waits.operation.name);
   const std::string& name = kernel.operation.name;
@@ -63,7 +63,7 @@ void OperationGraph::add(GraphNode node, const std::vector<Wait>& waits) {
 }
 
 void OperationGraph::join(const std::string& stream, const std::vector<int>& gpus, std::size_t first) {
-  std::set<std::size_t> last;  // that none behind them waits for
+  std::set<std::size_t> last;  // nodes that no later one waits for
   for (std::size_t place = first; place < nodes_.size(); ++place) {
     last.insert(place);
     for (const std::size_t earlier : nodes_[place].inner) last.erase(earlier);
@@ -128,8 +128,8 @@ std::vector<sim::Fault> OperationGraph::add_waits() {
   return faults;
 }
 
-// Of those that wait for none that is left, the one that was added first goes first. What waits for itself is never
-// free: whoever goes from one of those that are left to one that it waits for comes round.
+// Sorts topologically; among nodes without missing dependencies the one added first goes first. Nodes of a cycle always
+// miss one, so that a walk from one missing dependency to the next ends in the cycle.
 std::optional<sim::Fault> OperationGraph::sort() {
   std::vector<std::size_t> missing(nodes_.size());
   std::vector<std::vector<std::size_t>> waiting(nodes_.size());
@@ -196,7 +196,7 @@ Schedule OperationGraph::schedule() const {
 
 namespace {
 
-// A copy whose commands a queue may hold before its turn; a runtime's calls are made in theirs.
+// Returns whether an operation is a copy whose commands a queue may hold in advance, unlike a runtime's call.
 bool is_copy(const Operation& operation) {
   const auto* const copy = std::get_if<models::SdmaCopySpec>(&operation.work);
   return copy != nullptr && !copy->submit;
@@ -205,8 +205,7 @@ bool is_copy(const Operation& operation) {
 }  // namespace
 
 std::vector<bool> queued(const Schedule& schedule) {
-  std::map<std::vector<std::size_t>, int>
-      alike;  // kernels that do not say how they are launched, by what they wait for
+  std::map<std::vector<std::size_t>, int> alike;  // counts kernels without `launch` by their dependencies
   for (const Operation& operation : schedule) {
     if (is_kernel(operation.work) && !operation.launch) ++alike[operation.after];
   }
@@ -232,7 +231,7 @@ std::vector<bool> queued(const Schedule& schedule) {
 
 namespace {
 
-// By whole: those that any of its pieces waits for.
+// Returns for each whole those that any of its pieces waits for.
 std::vector<std::set<std::size_t>> waits_of_wholes(const OperationGraph& graph, std::size_t wholes) {
   const std::vector<GraphNode>& nodes = graph.nodes();
   std::vector<std::set<std::size_t>> waits(wholes);
@@ -252,21 +251,21 @@ std::set<int> all_gpus(const OperationGraph& graph) {
 
 }  // namespace
 
-// A piece waits for a piece at least of all that its whole waits for: wholes in the order of their first pieces wait
-// for none that is later.
+// A piece waits for at least one piece of each whole that its whole waits for, so that the order of first pieces is
+// topological for the wholes.
 Schedule on_one_stream(const OperationGraph& graph, const std::vector<Schedule>& wholes) {
   const std::vector<std::set<std::size_t>> waits = waits_of_wholes(graph, wholes.size());
   const std::set<int> everyone = all_gpus(graph);
   Schedule schedule;
-  std::vector<std::optional<std::size_t>> ends(wholes.size());  // by whole: its last place
-  std::map<int, std::size_t> last_on;                           // by GPU: the last place of its stream
+  std::vector<std::optional<std::size_t>> ends(wholes.size());  // last operation of each whole
+  std::map<int, std::size_t> last_on;                           // last operation of each GPU
   for (const GraphNode& node : graph.nodes()) {
     if (ends[node.whole]) continue;
     std::set<std::size_t> after;
     for (const std::size_t earlier : waits[node.whole]) {
       if (ends[earlier]) after.insert(*ends[earlier]);
     }
-    // What packets wait for they do not tell, so that they run after whatever is listed before them.
+    // Packets do not say what they wait for, so that they run after everything listed before them.
     const bool is_packets = std::holds_alternative<models::SdmaPacketList>(node.operation.work);
     const std::set<int> gpus = is_packets ? everyone : std::set<int>(node.gpus.begin(), node.gpus.end());
     for (const int gpu : gpus) {

@@ -1,4 +1,4 @@
-// Element-wise operators by name: what each reads, writes and computes, from configs/operators.yaml.
+// Reads element-wise operators from configs/operators.yaml: what each reads, writes and computes.
 #pragma once
 
 #include <cstdint>
@@ -14,39 +14,39 @@
 
 namespace c3sim::study {
 
-// For each element of the result: elements read and written, vector operations done.
+// Numbers are per element of the result: elements read and written, vector operations.
 struct ElementwiseOperator {
   std::string name;
   double reads = 0.0;
   double writes = 0.0;
   double flops = 0.0;
-  bool reduces = false;  // rows to numbers that their elements wait for
-  double width = 1.0;    // elements of a row that it reduces while the framework's norms reduce one
-  bool strided = false;  // the place of each element is worked out
+  bool reduces = false;  // it reduces rows to numbers that their elements wait for
+  double width = 1.0;    // elements of a row that it reduces in the time of one in the framework's norms
+  bool strided = false;  // it computes the address of each element
 };
 
-inline constexpr sim::Bytes usual_element{2.0};  // of bf16
+inline constexpr sim::Bytes usual_element{2.0};  // bf16
 inline constexpr std::int64_t usual_row = models::ElementwiseSpec{}.row;
 
 models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t elements, sim::Bytes element,
                                   std::int64_t row = usual_row);
 
-// Where they are: in the first of these folders that has an operators.yaml.
+// Returns the first operators.yaml of these folders.
 std::optional<std::filesystem::path> operators_file(std::span<const std::filesystem::path> config_folders);
-// Those of the first of these folders that has an operators.yaml; none if none has. Throws sim::ConfigError with all
-// that is wrong in it.
+// Reads the first operators.yaml of these folders; returns none if there is none. Throws sim::ConfigError with all that
+// is wrong in the file.
 std::vector<ElementwiseOperator> read_operators(std::span<const std::filesystem::path> config_folders);
 
-// Null where there is none of that name.
+// Returns null if no operator has this name.
 const ElementwiseOperator* find_operator(std::span<const ElementwiseOperator> operators, std::string_view name);
-// The same, which every operators.yaml must have. Throws sim::ConfigError where it has not.
+// Returns an operator that every operators.yaml must have. Throws sim::ConfigError if it is missing.
 const ElementwiseOperator& required_operator(std::span<const ElementwiseOperator> operators, std::string_view name);
-// What to say then: the nearest name, or all of them.
+// Returns the hint for an unknown name: the nearest name, or all names.
 std::string operator_hint(std::span<const ElementwiseOperator> operators, std::string_view name);
 
-// "8192x28672" or "1000000"; 0 for anything else, and beyond 2^48.
+// Parses "8192x28672" or "1000000"; returns 0 for anything else, and beyond 2^48.
 std::int64_t parse_elements(std::string_view text);
-// Elements of a row: the last factor of such a text, a usual row where it has but one.
+// Returns the elements of a row: the last factor of such a text, or usual_row for a single number.
 std::int64_t row_of(std::string_view elements);
 inline constexpr std::string_view elements_accepted =
     "a count of at most 2^48 or a product of counts is accepted, such as 8192x28672";

@@ -51,7 +51,7 @@ class Pipeline {
   }
 
   int first_gpu(int stage) const { return stage * question_.stage_gpus(); }
-  // What was written since the last one.
+  // Moves the operations written since the last call to a block.
   void block(StepWriter& writer, int stage, std::optional<Turn> turn, const std::string& suffix,
              std::int64_t repeats = 0, std::optional<LayersOfStage> of_stage = {}) {
     std::vector<StepOperation> written = writer.take();
@@ -64,7 +64,7 @@ class Pipeline {
     blocks_.push_back({repeats, std::move(written), suffix, std::move(gpus), stage, turn, of_stage});
   }
 
-  // The layers, kind by kind, the first of them apart: it waits for what is sent to the stage.
+  // Writes the layers kind by kind. The first layer has its own block: it waits for what is sent to the stage.
   void write_layers(int stage, Turn turn, const char* awaited) {
     const auto& [groups, updated, most_behind] = stages_[static_cast<std::size_t>(stage)];
     std::vector<std::size_t> kinds(groups.size());
@@ -126,10 +126,10 @@ class Pipeline {
     block(writer_, stage, turn, suffix(stage, turn));
   }
 
-  // Of the GPUs of a stage, where there are several.
+  // Returns a suffix for a GPU of a stage that has several.
   std::string of_rank(int rank) const { return question_.stage_gpus() == 1 ? "" : fmt::format("_gpu{}", rank); }
 
-  // Behind what was written last: by each GPU, to its like in the other stage.
+  // Sends from each GPU to the same rank of the other stage, after the last operation written.
   void send(const std::string& name, int from, int to, Turn turn) {
     const StepBlock last = blocks_.back();
     for (int rank = 0; rank < question_.stage_gpus(); ++rank) {
@@ -155,7 +155,7 @@ class Pipeline {
     return models::RemoteKernelSpec{from, {to}, models::RemoteAccess::store, bytes, channels};
   }
 
-  const StepQuestion question_;  // of a micro-batch
+  const StepQuestion question_;  // of one micro-batch
   StepMachine machine_;
   StepWriter writer_;
   std::span<const StageLayers> stages_;

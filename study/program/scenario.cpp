@@ -6,7 +6,7 @@ namespace c3sim::study {
 
 namespace {
 
-// `most`: the largest count that is accepted. All accepted counts are multiples of the XCDs.
+// Returns why a count of CUs is impossible; `most` is the largest accepted, and all are multiples of the XCDs.
 std::string why_no_count(const models::PlatformSpec& platform, int cus, int most) {
   const int xcds = platform.gpu.memory.xcds;
   if (cus >= xcds && cus <= most && cus % xcds == 0) return {};
@@ -25,7 +25,7 @@ std::string why_no_mask(const models::PlatformSpec& platform, int cus) {
 
 models::CuMask first_cus(const models::PlatformSpec& platform, int cus) {
   const int per_xcd = cus / platform.gpu.memory.xcds;
-  // All CUs are no mask, so that asking for them and asking for nothing are the same question.
+  // All CUs give no mask, so that asking for all and asking for no mask are the same question.
   return per_xcd == platform.gpu.cus_per_xcd ? models::CuMask{} : models::CuMask{0, per_xcd};
 }
 

@@ -1,5 +1,5 @@
-// What C3 is about: one GEMM per GPU and one collective over all GPUs, independent of each other, and the ways to run
-// them at once that ConCCL (arXiv 2412.14335) compares.
+// A Scenario is one GEMM per GPU and an independent collective over all GPUs; a Strategy is a way to run both at once,
+// as compared by ConCCL (arXiv 2412.14335).
 #pragma once
 
 #include <array>
@@ -20,14 +20,14 @@ namespace c3sim::study {
 
 enum class Strategy {
   serial,     // GEMM, then RCCL
-  c3_base,    // GEMM launched first, RCCL right behind
+  c3_base,    // GEMM launched first, RCCL right after it
   c3_sp,      // RCCL launched first
   c3_rp,      // c3_base with CUs reserved for RCCL, the GEMM on the others: the best of scenario.splits
   c3_sp_rp,   // c3_sp with CUs reserved for RCCL, the best of scenario.splits
   c3_best,    // the fastest of the four above
   heuristic,  // launch order and reservation as study/c3/strategy.h decides them, without a sweep
-  conccl,     // the collective on SDMA engines, one copy per peer, both launched at once
-  conccl_rp,  // conccl, and one CU of every XCD kept from GEMMs that are memory-bound, or scenario.reserved from any
+  conccl,     // the collective on SDMA engines, one copy per peer, launched at once with the GEMM
+  conccl_rp,  // conccl, with one CU of every XCD kept from memory-bound GEMMs, or scenario.reserved from any GEMM
 };
 
 constexpr auto all_names(Strategy) {
@@ -38,20 +38,20 @@ inline std::span<const Strategy> all_strategies() {
   static constexpr auto all = sim::all_of<Strategy>();
   return all;
 }
-// Those that c3_best is the best of.
+// Returns the strategies that c3_best chooses from.
 inline std::span<const Strategy> all_kernel_strategies() {
   using enum Strategy;
   static constexpr std::array kernels{c3_base, c3_sp, c3_rp, c3_sp_rp};
   return kernels;
 }
 
-// Which reservations of CUs c3_rp and c3_sp_rp try: those of the paper, or none and every other that there is.
+// Splits says which CU reservations c3_rp and c3_sp_rp try: those of the paper, or all possible ones and none.
 enum class Splits { paper, fine };
 constexpr auto all_names(Splits) { return sim::names("paper", "fine"); }
 
-// Whether the GPUs of a benchmark wait for each other before each step. Without, they drift apart as their GEMMs
-// differ, and a collective that is over before its GEMM does not hold them together: its channels wait on their CUs for
-// those of GPUs that are late, by up to what is left of the GEMM.
+// A Barrier says whether the GPUs of a benchmark wait for each other before each step. Without barriers, GPUs drift
+// apart as their GEMMs differ, and a collective that ends before its GEMM does not keep them together: its channels
+// wait on their CUs for those of late GPUs, by up to the rest of the GEMM.
 enum class Barrier { each, none };
 constexpr auto all_names(Barrier) { return sim::names("each", "none"); }
 
@@ -60,19 +60,19 @@ struct Scenario {
   models::GemmShape gemm;
   models::CollectiveKind collective = models::CollectiveKind::all_gather;
   sim::Bytes bytes;               // the whole array of one GPU
-  std::optional<int> channels{};  // of the collective's kernels, instead of the library's choice
-  // CUs that c3_rp, c3_sp_rp and conccl_rp keep from the GEMM, 0 for none, instead of what each of them finds.
+  std::optional<int> channels{};  // of the collective's kernels; nullopt: the library's choice
+  // CUs that c3_rp, c3_sp_rp and conccl_rp keep from the GEMM, 0 for none; nullopt: each strategy finds its own.
   std::optional<int> reserved{};
-  Splits splits = Splits::paper;  // that the sweep tries
-  sim::Time delay{0};             // what is launched second is launched so long after the first
+  Splits splits = Splits::paper;  // reservations that a sweep tries
+  sim::Time delay{0};             // time between the first launch and the second
   Barrier barrier = Barrier::each;
-  models::Backend kernels = models::Backend::rccl;          // whose carry the collective, but where all is serial
-  models::SdmaVariant variant = models::SdmaVariant::pcpy;  // of the collective where engines carry it ...
-  bool prelaunch = false;                                   // ... with commands queued beforehand
+  models::Backend kernels = models::Backend::rccl;          // whose kernels carry the collective, except in `serial`
+  models::SdmaVariant variant = models::SdmaVariant::pcpy;  // of a collective by engines
+  bool prelaunch = false;                                   // engine commands are queued in advance
 
   auto operator<=>(const Scenario&) const = default;
 
-  // The collective as kernels or copies of the whole node.
+  // Returns the collective of the whole node by this backend.
   models::CollectiveSpec collective_by(models::Backend backend, const models::PlatformSpec& platform) const {
     models::CollectiveSpec spec;
     spec.kind = collective;
@@ -85,7 +85,7 @@ struct Scenario {
       spec.variant = variant;
       spec.prelaunch = prelaunch;
     }
-    // Whoever launches a GPU's GEMM also drives its engines.
+    // The thread that launches a GPU's GEMM also drives its engines.
     spec.host_threads = models::HostThreads::per_gpu;
     return spec;
   }
@@ -93,38 +93,38 @@ struct Scenario {
 
 enum class LaunchOrder { gemm_first, collective_first };
 
-// Splitting the CUs of every GPU between a collective and a GEMM by the CU masks of their streams. A mask holds as many
-// CUs of each XCD.
+// A CuPartition divides the CUs of every GPU between a collective and a GEMM by the CU masks of their streams. A mask
+// holds equally many CUs of each XCD.
 struct CuPartition {
-  models::CuMask collective;  // default: every CU, for both
+  models::CuMask collective;  // both masks default to every CU
   models::CuMask gemm;
   int reserved = 0;  // CUs per GPU that the GEMM may not use
 };
 
-// Why no stream can be given `cus` CUs of each GPU, in one sentence that says what would be accepted; empty if one can.
+// Returns why no stream can have `cus` CUs of each GPU, and what would be accepted; empty if one can.
 std::string why_no_mask(const models::PlatformSpec& platform, int cus);
-// The first `cus` CUs, which why_no_mask allows.
+// Returns the first `cus` CUs, which why_no_mask() must allow.
 models::CuMask first_cus(const models::PlatformSpec& platform, int cus);
 
-// The same for a partition, which must leave the GEMM at least one CU of every XCD; 0, none, always can be.
+// Returns why `cus` CUs cannot be reserved, as the GEMM must keep at least one CU of every XCD; 0 is always possible.
 std::string why_no_reservation(const models::PlatformSpec& platform, int cus);
-// The reservations to try, none of which is 0 for the paper: its powers of two from 8 to 128 (ConCCL section V-B) that
-// why_no_reservation allows. The fine ones are 0 and all that it allows.
+// Returns the reservations to try: for the paper powers of two from 8 to 128 (ConCCL section V-B) that
+// why_no_reservation() allows; for Splits::fine 0 and all that it allows.
 std::vector<int> cu_reservations(const models::PlatformSpec& platform, Splits splits = Splits::paper);
-// The first `cus` CUs for the collective, the others for the GEMM; of 0, every CU for both.
+// Gives the first `cus` CUs to the collective and the others to the GEMM; 0 gives every CU to both.
 CuPartition reserve(const models::PlatformSpec& platform, int cus);
 
-// A GEMM that the file of a study lists by its name.
+// A NamedGemm is an entry of the list of GEMMs in a study's file.
 struct NamedGemm {
   std::string name;
-  models::GemmShape shape;  // of one GPU
+  models::GemmShape shape;  // per GPU
 
   bool operator==(const NamedGemm&) const = default;
 };
 
 inline constexpr std::size_t most_gemms = 1000;
 
-// `gemms: {NAME: MxNxK}`, in the order of the file; what is wrong is recorded with the section.
+// Reads `gemms: {NAME: MxNxK}` in the order of the file; faults are recorded with the section.
 std::vector<NamedGemm> read_gemms(sim::Section section);
 
 }  // namespace c3sim::study

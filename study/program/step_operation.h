@@ -1,5 +1,5 @@
-// An operation of a step and what kind it is; blocks of them that run one after another, each repeated, as an
-// experiment file has them.
+// A StepOperation is one operation of a step with its kind; a StepBlock is a list of them that run one after another,
+// may be repeated, and becomes a block of an experiment file.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace c3sim::study {
 
-// What a kernel of a step does, as results tell them apart.
+// A Kind classifies the kernels of a step for results.
 enum class Kind {
   gemm,
   attention,
@@ -39,27 +39,27 @@ constexpr auto all_names(Kind) {
 }
 using sim::to_string;
 inline constexpr auto all_kinds = sim::all_of<Kind>();
-Kind kind_of(models::CollectiveKind kind);  // a step has no broadcasts: one is a failed check
-// None of kinds that are no collectives.
+Kind kind_of(models::CollectiveKind kind);  // checks that it is no broadcast, which steps do not have
+// Returns nothing for kinds that are no collectives.
 std::optional<models::CollectiveKind> collective_of(Kind kind);
 inline bool communicates(Kind kind) { return kind == Kind::send || collective_of(kind).has_value(); }
 
-// What runs steps: a machine, and the kernels that operators come to (configs/operators.yaml). Both outlive it.
+// A StepMachine is what runs steps: a platform, and the operators of configs/operators.yaml. Both must outlive it.
 struct StepMachine {
   const models::PlatformSpec& platform;
   std::span<const ElementwiseOperator> operators;
 };
 
 struct StepOperation {
-  std::string name;  // of its own within the step
+  std::string name;  // unique within the step
   Kind kind;
   Work work;
   std::string stream;
   std::vector<Wait> after{};
-  bool again = false;  // it was done before, and is done again as its results were not kept
+  bool again = false;  // a recomputation, because the first results were not kept
 };
 
-// What a stage of a pipeline does next: a micro-batch forward, or its gradient.
+// A Turn is a pass of a stage of a pipeline: a micro-batch forward, or its gradient.
 struct Turn {
   bool forward = true;
   int micro = 0;
@@ -67,14 +67,14 @@ struct Turn {
   bool operator==(const Turn&) const = default;
 };
 
-// Which layers of a stage a block is of: of the kind of that place among the model's, the first layer of a turn or
-// others.
+// LayersOfStage says which layers of a stage a block contains: those of the model's kind at index `kind`, either the
+// first layer of a turn or others.
 struct LayersOfStage {
   std::size_t kind = 0;
   bool first = false;
-  bool behind_first = false;  // others of the kind that the turn's first layer is of
+  bool behind_first = false;  // others, of the same kind as the turn's first layer
 
-  // Of a stage with so many layers of the kind, those that this block shows.
+  // Returns how many of the stage's `layers` layers of the kind this block stands for.
   std::int64_t shown_of(std::int64_t layers) const {
     if (first) return std::min<std::int64_t>(1, layers);
     return behind_first ? std::max<std::int64_t>(0, layers - 1) : layers;
@@ -82,17 +82,17 @@ struct LayersOfStage {
 };
 
 struct StepBlock {
-  std::int64_t layers = 0;  // it is repeated by the index "layer"; 0: it runs once
+  std::int64_t layers = 0;  // repetitions, with the index "layer"; 0: it runs once
   std::vector<StepOperation> operations;
-  std::string suffix{};     // of the names of its operations, where a step has several blocks of the same ones
-  std::vector<int> gpus{};  // that do it, or from which to which it is sent; empty: all
-  int stage = 0;            // whose it is, or who sends it
+  std::string suffix{};     // suffix of operation names, if a step has several similar blocks
+  std::vector<int> gpus{};  // GPUs that run it, or sender and receiver; empty: all
+  int stage = 0;            // the stage that runs or sends it
   std::optional<Turn> turn{};
-  std::optional<LayersOfStage> of_stage{};  // of a pipeline's layers
+  std::optional<LayersOfStage> of_stage{};  // only for layers of a pipeline
 
   bool is_on(int gpu) const { return gpus.empty() || std::ranges::count(gpus, gpu) > 0; }
   bool is_sent() const { return operations.front().kind == Kind::send; }
-  // How much of it the mean GPU does, of so many in the step.
+  // Returns the share of the step's `of_gpus` GPUs that run this block; a send counts as one GPU's.
   double share(int of_gpus) const {
     if (gpus.empty()) return 1.0;
     return (is_sent() ? 1.0 : static_cast<double>(gpus.size())) / of_gpus;

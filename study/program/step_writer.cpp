@@ -98,7 +98,7 @@ Written StepWriter::operate(const std::string& name, Kind kind, const std::strin
   const auto count = static_cast<std::int64_t>(std::max(1.0, std::ceil(elements)));
   models::ElementwiseSpec spec =
       kernel_of(required_operator(machine_.operators, operation), count, element.value_or(this->element()), row);
-  spec.strided = spec.strided && tokens() > 1;  // a part of a single row lies in one piece
+  spec.strided = spec.strided && tokens() > 1;  // parts of a single row are contiguous
   return add(name, kind, spec);
 }
 

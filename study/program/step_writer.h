@@ -1,4 +1,4 @@
-// Puts operations of a step one behind the other, in the extents of a question.
+// A StepWriter appends the operations of a step, with the extents of a question.
 #pragma once
 
 #include <optional>
@@ -12,66 +12,64 @@
 namespace c3sim::study {
 
 inline constexpr auto compute_stream = "compute";
-inline constexpr auto exchange_stream = "exchange";  // of what communicates beside what computes
+inline constexpr auto exchange_stream = "exchange";  // for communication concurrent with computation
 
 inline double elements_of(std::int64_t rows, std::int64_t columns) {
   return static_cast<double>(rows) * static_cast<double>(columns);
 }
 
-// The same carrier, with the channels that kernels of all collectives are given where it has none of its own.
+// Returns the carrier with StepQuestion::channels if it uses kernels and has no number of its own.
 CollectiveCarrier with_channels(CollectiveCarrier carrier, models::CollectiveKind kind, const StepQuestion& question,
                                 const models::SdmaSpec& engines);
 
-// An operation that was written, for others to wait for; none where there was nothing to write.
+// A Written names an operation that others can wait for; empty if nothing was written.
 struct Written {
   std::string name{};
 };
 
 class StepWriter {
  public:
-  // `prefix` is put before the names of all operations.
   StepWriter(const StepQuestion& question, const StepMachine& machine, std::string prefix = "")
       : question_(question), machine_(machine), prefix_(std::move(prefix)) {}
 
   const StepQuestion& question() const { return question_; }
   const ModelSpec& model() const { return question_.model; }
-  std::int64_t tokens() const { return question_.tokens_of_gpu(question_.new_tokens()); }  // of a GPU
+  std::int64_t tokens() const { return question_.tokens_of_gpu(question_.new_tokens()); }  // per GPU
   std::int64_t tokens_to_route() const { return question_.tokens_to_route(question_.new_tokens()); }
-  // Whether GPUs that share out products have results of experts for a share of their tokens each.
+  // Returns whether the tp GPUs have results of experts for different tokens.
   bool routes_shares() const { return question_.ep > 1 && question_.tp > 1; }
-  // Of the stream between layers.
+  // Returns the element of the stream between layers.
   sim::Bytes stream_element() const { return question_.wide_stream() ? single_precision : element(); }
-  // Whether norms are what PyTorch makes of them where their weights are in another format than what they norm: kernel
-  // by kernel, in single precision.
+  // Returns whether a norm is a series of single-precision kernels, as in PyTorch if its weights have another format
+  // than its input.
   bool composes_norms() const { return question_.mixes() && !question_.wide_stream() && model().norm == Norm::rms; }
-  // Of a GPU: its share of features that tensor parallelism shares out evenly.
+  // Returns a GPU's share of features that tensor parallelism divides evenly.
   std::int64_t share(std::int64_t features) const { return features / question_.tp; }
-  // Tokens of a GPU between products: its share where GPUs that share out products share them out, else all.
+  // Returns the tokens of a GPU between products: its share if tensor parallelism shares out tokens, otherwise all.
   double tokens_between() const { return static_cast<double>(tokens()) / (question_.pieces ? question_.tp : 1); }
-  // Of a GPU: features of the shared experts, all where GPUs that share out products have tokens of their own there.
+  // Returns the features of shared experts on a GPU: all of them if the tp GPUs route different tokens.
   std::int64_t shared_ffn() const { return routes_shares() ? model().shared_ffn : share(model().shared_ffn); }
-  // Of a GPU: its words of a vocabulary, which is filled up where it does not come out even, as frameworks do.
+  // Returns the words of a GPU; the vocabulary is padded to equal shares, as in frameworks.
   std::int64_t words() const { return (model().vocabulary + question_.tp - 1) / question_.tp; }
-  sim::Bytes element() const { return size_of(question_.activation_format()); }  // of what goes between products
-  // What a product of a batch of tokens has for each of them: features out of features, both of one GPU; so many
-  // products in one kernel.
+  sim::Bytes element() const { return size_of(question_.activation_format()); }  // of data between products
+  // Appends a GEMM from `in` to `out` features of one GPU for each token; one kernel computes `products` of them.
   Written gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
                std::int64_t products = 1) {
     return product(name, {.m = out, .n = tokens, .k = in, .products = products});
   }
-  // The same of so many experts. What serving systems compile has kernels of its own for these.
+  // Appends the products of `experts` experts. Compiled steps use special kernels for them, as serving systems do.
   Written gemm_of_experts(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
                           std::int64_t experts) {
     return product(
         name,
         {.m = out, .n = tokens, .k = in, .products = experts, .of_experts = question_.kernels == Kernels::compiled});
   }
-  // One whose operands are as the stream is, whatever format others are multiplied in.
+  // Appends a product in the format of the stream, whatever format other products use.
   Written plain_gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens) {
     return add(name, Kind::gemm,
                models::GemmShape{.m = out, .n = tokens, .k = in, .dtype = question_.activation_format()});
   }
-  // Its gradients: that of the weights, and that of what it had been given.
+  // These append the gradients of a product: that of its weights, and that of its input.
   Written weight_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
                           std::int64_t products = 1) {
     return product(name,
@@ -82,46 +80,47 @@ class StepWriter {
     return product(name,
                    {.m = in, .n = tokens, .k = out, .products = products, .layout = models::Layout::input_gradient});
   }
-  // The result of the product just written is to be added up over the GPUs of tensor parallelism: where carriers fuse,
-  // each GPU keeps the sums of a shard of the tokens.
+  // Prepares the last product's result to be added up over the GPUs of tensor parallelism: carriers that fuse make it a
+  // fused GEMM, after which each GPU holds the sums of a shard of tokens.
   void reduce_last();
-  // Adds it up: `elements` on each GPU; where they are `reduced` already, what is left is to gather them.
+  // Adds up `elements` on each GPU by an all-reduce, or only gathers them if they are `reduced` by a fused product.
   void add_up(const std::string& name, double elements, bool reduced);
-  // Shares of the tokens, which GPUs that share out products have given to experts, to all of these GPUs.
+  // Gathers, on the tp GPUs, the tokens that these GPUs sent to experts in shares.
   void gather_tokens(const std::string& name);
-  // Of a sequence that GPUs share out each has a part near its start and one near its end, which together see as much
-  // as any two such parts: two kernels.
-  // `absorbed`: of latent attention, all heads see the cached features themselves; else what heads make of them.
+  // Appends attention, with context parallelism as two kernels: each GPU has a part near the start of a sequence and
+  // one near its end, which together attend to as much as any other such pair. `absorbed`: all heads of latent
+  // attention read the cached features themselves rather than keys and values made of them.
   void attention(const std::string& name, bool backward, bool absorbed = false);
-  // The sequences that decode beside a prefill.
+  // Appends attention of the sequences that decode in the step of a prefill.
   void decoding_attention(const std::string& name, bool absorbed = false);
-  // An operator of configs/operators.yaml; `element`: of its arrays, that of the question unless given; `row`: elements
-  // of those that it reduces.
+  // Appends an operator of configs/operators.yaml. `element` is the size of its elements, by default that of the
+  // stream; `row` is the number of elements in a row that it reduces.
   Written operate(const std::string& name, Kind kind, const std::string& operation, double elements,
                   std::optional<sim::Bytes> element = {}, std::int64_t row = usual_row);
-  // Writes a compiler's kernel that adds to the stream of so many tokens and norms the sum.
+  // Appends a compiler's kernel that adds to the stream and norms the sum.
   Written add_and_normalise(const std::string& name, std::int64_t tokens) {
     return operate(name, Kind::norm, "compiled_norm_add", elements_of(tokens, model().hidden), {}, model().hidden);
   }
-  // Over so many GPUs, bytes of one GPU's whole array; nothing for one GPU.
+  // Appends a collective over `gpus` GPUs; `bytes` are the whole array of one GPU. For one GPU it appends nothing.
   Written collective(const std::string& name, models::CollectiveKind kind, sim::Bytes bytes, int gpus,
                      const std::string& stream = compute_stream);
-  // Of the operation that is written next.
+  // Makes the next operation wait for `on`.
   void next_waits_for(const Written& on) { awaited_ = on; }
-  // Where the last operation is queued, and what it waits for beside its stream.
+  // Queues the last operation on another stream.
   void queue_on(const std::string& stream) { operations_.back().stream = stream; }
-  // For one of its own layer, or of a layer `shift` before (-) or behind it; and of all layers.
+  // Makes the last operation wait for `on` of its own layer, or of the layer at `shift` (negative: earlier);
+  // wait_for_all() makes it wait for `on` of all layers.
   void wait(const Written& on, std::int64_t shift = 0) { wait({operations_.back().name}, on, shift); }
   void wait_for_all(const Written& on) {
     if (!on.name.empty()) operations_.back().after.push_back({on.name});
   }
-  // What was written before waits for what was written behind it, of a layer before.
+  // Makes operation `who`, written earlier, wait for `on` of the layer at `shift`, which may be written after it.
   void wait(const Written& who, const Written& on, std::int64_t shift);
-  void wait_first(Wait wait) { operations_.front().after.push_back(std::move(wait)); }  // of those since take()
+  void wait_first(Wait wait) { operations_.front().after.push_back(std::move(wait)); }  // the first since take()
   Written last() const { return {operations_.back().name}; }
-  // Whether what is written next was done before, which its names say.
+  // Says whether the next operations are recomputations, which changes their names.
   void do_again(bool again) { again_ = again; }
-  // The operations since the last call.
+  // Returns the operations since the last call.
   std::vector<StepOperation> take() { return std::exchange(operations_, {}); }
 
  private:

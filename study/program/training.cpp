@@ -18,19 +18,19 @@ namespace {
 
 constexpr auto weight_stream = "weights";
 constexpr auto gradient_stream = "gradients";
-// Collectives of one communicator take turns, whatever streams they are queued on: the weights of the layer before, and
-// then the gradients of this one.
+// Collectives of one communicator take turns, whatever their streams: first the gather of the layer before, then the
+// reduction of this layer's gradients.
 constexpr auto reduction = "reduce_gradients";
 constexpr auto end_reduction = "reduce_ends";
 constexpr auto head_reduction = "reduce_head";
-// Of gradients, which PyTorch's DistributedDataParallel fills with whole tensors as they come until there are so many
-// bytes (bucket_cap_mb); the first is complete sooner.
+// PyTorch's DistributedDataParallel fills a bucket with whole gradients as they come until it has this many bytes
+// (bucket_cap_mb); the first bucket is smaller.
 constexpr double mebibyte = 1 << 20;
 constexpr sim::Bytes bucket{25.0 * mebibyte};
 constexpr sim::Bytes first_bucket{1.0 * mebibyte};
 
-// What PyTorch's autograd makes of an RMS norm that it composed (a profiler's trace of training on one GPU, PyTorch
-// 2.11): of what was given to it, and of its weights. In single precision; "row_": of one number of each row.
+// PyTorch's autograd runs these kernels for a composed RMS norm (a profiler's trace of training on one GPU, PyTorch
+// 2.11): gradients of its input and weights, in single precision. Those with "row_" handle one number per row.
 constexpr std::array<std::pair<const char*, const char*>, 14> composed_norm{{{"times_normed", "mul"},
                                                                              {"times_weights", "mul_broadcast"},
                                                                              {"weight_sums", "column_sums"},
@@ -46,7 +46,7 @@ constexpr std::array<std::pair<const char*, const char*>, 14> composed_norm{{{"t
                                                                              {"square", "mul"},
                                                                              {"sum", "add"}}};
 
-// Gradients of the products, norms and activations of a layer, the last first.
+// Backward writes the gradients of a layer's products, norms and activations, the last first.
 class Backward {
  public:
   explicit Backward(StepWriter& writer)
@@ -61,7 +61,7 @@ class Backward {
  private:
   double stream_elements() const { return elements_of(tokens_, model_.hidden); }
 
-  // Both gradients of a product, and the cast of that of the weights.
+  // Writes both gradients of a product, and the cast of the weight gradient.
   void product(const std::string& of, std::int64_t out, std::int64_t in, std::int64_t tokens,
                std::int64_t products = 1) {
     const Written input = writer_.input_gradient(of + "_input_gradient", out, in, tokens, products);
@@ -122,7 +122,7 @@ class Backward {
     normalise("ffn_norm");
   }
 
-  // The way back of the tokens' copies.
+  // Writes the gradient of the experts, and the way back of the tokens' copies.
   void experts() {
     const Experts experts = experts_of(writer_);
     const std::int64_t routed = writer_.tokens_to_route();
@@ -199,8 +199,8 @@ class Backward {
     writer_.operate(of + "_weight_gradient", Kind::elementwise, "norm_weights", elements);
   }
 
-  // Gradients of queries, keys and values to that of one product. Without rotary positions, which leave heads apart,
-  // models have all three interleaved by heads, so that elements are moved one by one, and moved again.
+  // Joins the gradients of queries, keys and values to one array. Models without rotary positions interleave all three
+  // by heads, so that elements are moved one by one, and permuted once more.
   void join(double elements) {
     const bool apart = model_.position == Positions::rotary;
     writer_.operate("qkv_join", Kind::copy, apart ? "copy" : "copy_strided", elements);
@@ -214,9 +214,9 @@ class Backward {
   std::vector<ProductGradients> gradients_;
 };
 
-// A pass of an optimizer over all weights, by kernels that take many tensors at once, and its operation.
+// A Pass is one kernel of an optimizer over many tensors at once: its name and its operator.
 using Pass = std::pair<std::string_view, const char*>;
-// PyTorch's foreach AdamW: decay, both moments, the root of the second, and the weights; gradients are set to zero.
+// PyTorch's foreach AdamW has these passes: decay, both moments, the root of the second, the weights, zeroed gradients.
 constexpr std::array<Pass, 9> adam_passes{{{"decay", "scale"},
                                            {"first_moment", "add"},
                                            {"second_moment_decay", "scale"},
@@ -226,15 +226,15 @@ constexpr std::array<Pass, 9> adam_passes{{{"decay", "scale"},
                                            {"epsilon", "scale"},
                                            {"weights", "triad"},
                                            {"zero", "fill"}}};
-// LAMB (You et al., arXiv 1904.00962): the update is scaled by the norms of weights and update, tensor by tensor.
-// What Adam adds to the weights is written apart for it, and added last.
+// LAMB (You et al., arXiv 1904.00962) scales the update by the norms of weights and update, tensor by tensor. Adam's
+// update is written to a separate array and added last.
 constexpr std::array<Pass, 5> lamb_passes{{{"weight_norm", "squares"},
                                            {"update_norm", "squares"},
                                            {"update_decay", "add"},
                                            {"trust", "scale"},
                                            {"apply", "add"}}};
 
-// Gradients of a layer that are added up at once, complete behind the gradient of the product `behind`.
+// A Bucket holds gradients of a layer that are reduced together, once the gradient of product `behind` is complete.
 struct Bucket {
   std::string name;
   double weights = 0.0;
@@ -247,15 +247,15 @@ struct Tensor {
   double weights = 0.0;
 };
 
-// Those of one expert, the last first.
+// Returns the tensors of one expert, the last first.
 std::vector<Tensor> tensors_of_expert(const ModelSpec& model, int shares) {
   const double each = elements_of(model.ffn, model.hidden) / shares;
   std::vector<Tensor> tensors{{"down", each}, {"up", each}};
-  if (model.first_ffn() > model.ffn) tensors.push_back({"up", each});  // gates are a tensor of their own
+  if (model.first_ffn() > model.ffn) tensors.push_back({"up", each});  // gates are a separate tensor
   return tensors;
 }
 
-// Of weights that the same GPUs have alike, in the order in which their gradients come.
+// Returns the tensors of weights that the same GPUs hold alike, in the order in which their gradients are complete.
 std::vector<Tensor> tensors_of(const StepQuestion& question, const AlikeWeights& alike, bool has_experts) {
   const ModelSpec& model = question.model;
   const bool is_dense = model.experts == 0;
@@ -287,14 +287,14 @@ std::vector<Tensor> tensors_of(const StepQuestion& question, const AlikeWeights&
     attention.push_back({"qkv", hidden * queries});
   }
   tensors.insert(tensors.end(), attention.begin(), attention.end());
-  double left = alike.count;  // of norms and biases
+  double left = alike.count;  // norms and biases
   for (const Tensor& tensor : tensors) left -= tensor.weights;
   tensors.back().weights += left;
   return tensors;
 }
 
-// Buckets of a layer: what would be left over for the next layer is a bucket, too. The first one of all is as large as
-// the others but where it is the head's, as each layer has the same.
+// Returns the buckets of a layer. A remainder, which would go to the next layer, is a bucket, too. All layers have the
+// same buckets, so that the smaller first bucket exists only for the head.
 std::vector<Bucket> buckets_of(const StepQuestion& question) {
   const std::vector<AlikeWeights> all = alike_weights(question);
   std::vector<Bucket> buckets;
@@ -314,7 +314,7 @@ std::vector<Bucket> buckets_of(const StepQuestion& question) {
   return buckets;
 }
 
-// Of the head, which is a tensor of its own, whether its gradient is a bucket while layers have theirs.
+// Returns whether the head's gradient, which is one tensor, is reduced as the first bucket while layers compute theirs.
 bool reduces_head(const StepQuestion& question) {
   return question.trains() && !question.layers && !question.has_turns() && question.shard == Shard::none &&
          question.replicas() > 1 && !question.model.tied &&
@@ -359,7 +359,7 @@ std::vector<Written> write_reduction(StepWriter& writer, const std::vector<Gathe
                                              alike.count * question.gradient_element(), alike.holders,
                                              gradient_stream));
       writer.wait(copied);
-      // Collectives of one communicator take turns: the weights of the layer that comes next, and then these.
+      // Collectives of one communicator take turns: the gather of the next layer, then this reduction.
       for (const Gather& one : gathers) {
         if (one.of != alike.of) continue;
         if (alike.of.empty()) writer.wait(one.gather, 1);

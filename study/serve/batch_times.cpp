@@ -9,20 +9,20 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr std::int64_t any_context = 1 << 20;  // of a model without a bound
-constexpr int few_layers = 2;                  // of each kind are simulated, and others taken to be as the last of them
+constexpr std::int64_t any_context = 1 << 20;  // of a model without a limit
+constexpr int few_layers = 2;  // simulated layers of each kind; further ones are taken to be like the last
 
 double attention_time(const StepResult& result) { return sim::to_seconds(result.time_of(Kind::attention)).value(); }
 
 std::int64_t whole(double count) { return std::llround(count); }
 
-// So many cached tokens, no more than leave the new ones a place in the model.
+// Sets the cached tokens, at most as many as leave room for the new ones in the model.
 void set_context(StepQuestion& question, std::int64_t tokens) {
   const std::int64_t places = question.model.positions;
   question.context = places > 0 ? std::min(tokens, places - question.tokens) : tokens;
 }
 
-// From one to the other, both included, so many values to each doubling.
+// Returns values from `low` to `high`, both included, with `per_octave` values to each doubling.
 std::vector<std::int64_t> axis_of(std::int64_t low, std::int64_t high, int per_octave) {
   std::vector<std::int64_t> values{low};
   for (int step = 1; values.back() < high; ++step) {
@@ -32,7 +32,7 @@ std::vector<std::int64_t> axis_of(std::int64_t low, std::int64_t high, int per_o
   return values;
 }
 
-// Between two values of an axis: the lower one's place, and how far behind it.
+// An AxisPlace lies between two values of an axis: the index of the lower one, and the fraction of the way beyond it.
 struct AxisPlace {
   std::size_t at = 0;
   double beyond = 0.0;
@@ -57,7 +57,7 @@ Batch of_replica(Batch batch, int replicas) {
     batch.decoding = decoding;
   }
   if (batch.chunks > 0) {
-    // As many tokens as the others, or one chunk where there are fewer chunks than replicas.
+    // The busiest replica has an equal share of the tokens, or one chunk if there are fewer chunks than replicas.
     const double share = 1.0 / static_cast<double>(std::min<std::int64_t>(batch.chunks, replicas));
     batch.chunk_tokens = static_cast<std::int64_t>(std::ceil(static_cast<double>(batch.chunk_tokens) * share));
     batch.chunk_pairs *= share;
@@ -66,7 +66,7 @@ Batch of_replica(Batch batch, int replicas) {
   return batch;
 }
 
-// Of each replica.
+// The step is that of each replica.
 StepQuestion step_of(StepQuestion question, const Batch& of_all) {
   const Batch batch = of_replica(of_all, question.dp);
   const double decoding = static_cast<double>(std::max<std::int64_t>(1, batch.decoding));
@@ -106,7 +106,7 @@ void BatchTimes::Cost::add(double share, const Cost& of) {
   joules += share * of.joules;
 }
 
-// Each corner about the place has a share.
+// Sums up the corners around the place by their weights.
 BatchTimes::Cost BatchTimes::Grid::at(const std::array<double, 3>& place,
                                       const std::function<Cost(const Point&)>& ask) {
   std::array<AxisPlace, 3> places;
@@ -129,7 +129,7 @@ BatchTimes::Cost BatchTimes::Grid::at(const std::array<double, 3>& place,
   return sum;
 }
 
-// All but attention, of no context. Prompts longer than the model has places are several.
+// Returns the cost of everything except attention, without context. Prompts longer than the model supports are split.
 BatchTimes::Cost BatchTimes::others(bool decodes, std::int64_t tokens) const {
   StepQuestion question = question_;
   question.phase = decodes ? Phase::decode : Phase::prefill;
@@ -147,10 +147,10 @@ BatchTimes::Cost BatchTimes::attention(Phase phase, std::int64_t sequences, std:
   question.phase = phase;
   question.batch = sequences;
   question.tokens = tokens;
-  set_context(question, context);  // the corner of both longest ends has no place in the model
+  set_context(question, context);  // the point with most tokens and longest context exceeds the model
   question.layers = static_cast<int>(question.layer_count());
-  // Nothing of the other half runs beside attention, unless two batches take turns, and kinds of layers that differ in
-  // that half attend alike.
+  // Attention runs with nothing of the feed-forward half, unless two batches alternate; kinds of layers that differ
+  // only in that half have the same attention.
   if (question.overlap == Overlap::none) {
     const auto is_of_attention = [](const LayerVariant& variant) { return variant.window.has_value(); };
     question.half = Half::attention;

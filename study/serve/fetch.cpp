@@ -7,7 +7,7 @@
 namespace c3sim::study {
 
 BlockCopies block_copies(const StepQuestion& question, std::int64_t block_tokens) {
-  const int parts = question.model.is_latent() ? 1 : 2;  // keys and values, or what both are made of
+  const int parts = question.model.is_latent() ? 1 : 2;  // keys and values, or the latent features of both
   const double features = static_cast<double>(block_tokens * question.cached_features()) / parts;
   return {parts * question.layer_count(), features * size_of(question.cache_format())};
 }
@@ -21,7 +21,7 @@ models::Submission submission_of(Fetch fetch) {
   return by_one_call ? models::Submission::batch : models::Submission::each;
 }
 
-// A machine whose runtime does what a way of fetching needs.
+// Returns the platform with the runtime that a way of fetching needs.
 models::PlatformSpec runtime_for(models::PlatformSpec platform, Fetch fetch) {
   models::CopyCallsSpec& calls = platform.host.copies;
   if (fetch == Fetch::back_to_back || fetch == Fetch::prelaunched) {
@@ -60,7 +60,7 @@ double FetchTimes::seconds(std::int64_t blocks) {
 FetchSlowdown FetchTimes::beside(bool has_prompts) {
   const auto [known, is_new] = beside_.try_emplace(has_prompts);
   if (!is_new || fetch_ == Fetch::kernel) return known->second;
-  constexpr double long_enough = 5e-3;  // beside launches
+  constexpr double long_enough = 5e-3;  // seconds, long compared with launches
   std::int64_t blocks = 1;
   while (seconds(blocks) < long_enough) blocks *= 2;
   const Operation fetch = operation_of(copy_of(blocks));

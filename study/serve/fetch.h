@@ -1,5 +1,5 @@
-// How long blocks of keys and values take from a store into the cache of a group of GPUs, all of which fetch their
-// share at once.
+// Estimates how long blocks of keys and values take from a store to the cache of a group of GPUs, all of which fetch
+// their shares concurrently.
 #pragma once
 
 #include <cstdint>
@@ -11,32 +11,32 @@
 
 namespace c3sim::study {
 
-// Copies of one GPU, for each block of tokens: keys and values of each layer apart, as they lie in memory.
+// BlockCopies are the copies of one GPU for each block of tokens: keys and values of each layer are separate in memory.
 struct BlockCopies {
-  std::int64_t of_block = 1;  // copies
-  sim::Bytes bytes;           // of each
+  std::int64_t of_block = 1;  // number of copies
+  sim::Bytes bytes;           // bytes of each copy
 };
 BlockCopies block_copies(const StepQuestion& question, std::int64_t block_tokens);
 
-// By how much a batch and a fetch are slower while both run.
+// A FetchSlowdown says by which factor a batch and a fetch are slower while both run.
 struct FetchSlowdown {
   double batch = 1.0;
   double fetch = 1.0;
 };
 
-// Simulated at counts of blocks that double, from the host or a peer to a GPU, and linear between. Back to back: one
-// call writes the commands of all copies behind one another. Prelaunched: they lie ready, and wait for a word. Single:
-// all of it lies in one piece.
+// FetchTimes simulates fetches of 1, 2, 4, ... blocks from the host or a peer to a GPU and interpolates linearly. With
+// back_to_back, one call writes the commands of all copies in a row; with prelaunched, they are ready and wait for a
+// word in memory; with single, all data is contiguous.
 //
-// Fetches and the batches beside them slow each other down, as a representative pair does: copies that take some
-// milliseconds, and a kernel as long, of products where a batch has prompts, else one that streams through memory.
+// The slowdown of concurrent fetches and batches is that of a representative pair: copies of some milliseconds, and a
+// kernel of the same length, a product if the batch has prompts, otherwise one that streams through memory.
 class FetchTimes {
  public:
   FetchTimes(const models::PlatformSpec& platform, Fetch fetch, Store store, BlockCopies copies);
 
   sim::Time of(std::int64_t blocks);
   FetchSlowdown beside(bool has_prompts);
-  // Why this platform cannot fetch so; empty where it can.
+  // Returns why this platform cannot fetch in this way; empty if it can.
   std::string why_impossible() const { return testbed_.why_impossible(copy_of(1)); }
 
  private:

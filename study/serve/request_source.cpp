@@ -56,7 +56,7 @@ class Drawn : public RequestSource {
   }
 
  private:
-  // Whether requests arrive once more. At the end of a stage as large a part of a wait is left for the next.
+  // Advances to the next arrival: a wait beyond a stage goes on at the next rate. Returns false after the last stage.
   bool arrive() {
     double wait = waits() * static_cast<double>(question_.burst);
     if (question_.stages.empty()) {
@@ -77,7 +77,7 @@ class Drawn : public RequestSource {
     return false;
   }
 
-  // To the next arrival, over the mean of one request.
+  // Returns the wait until the next arrival, relative to the mean of one request.
   double waits() {
     if (question_.arrivals == Arrivals::at_once) return 0.0;
     return question_.arrivals == Arrivals::even ? 1.0 : -std::log(between_0_and_1(times_));
@@ -91,7 +91,7 @@ class Drawn : public RequestSource {
       return std::max<std::int64_t>(1, std::llround(share * of_mean));
     }
     if (question_.spread == 0.0) return mean;
-    // Of a log-normal of mean 1 whose standard deviation is the spread.
+    // The length is log-normal with mean 1 and the spread as standard deviation.
     const double variance = std::log1p(question_.spread * question_.spread);
     const double drawn =
         of_mean * std::exp(std::sqrt(variance) * normal_quantile(between_0_and_1(lengths_)) - variance / 2.0);
@@ -105,14 +105,14 @@ class Drawn : public RequestSource {
   std::int64_t drawn_ = 0;
   double arrival_ = 0.0;
   std::size_t stage_ = 0;
-  double begun_ = 0.0;  // that stage
+  double begun_ = 0.0;  // seconds at which `stage_` began
 };
 
-// What traces call the columns of ours.
+// A TraceForm maps the columns of a kind of trace to ours.
 constexpr std::size_t needed = 3;
 struct TraceForm {
   std::array<std::string_view, 5> columns;
-  bool is_public = false;  // arrivals are dates or seconds since any, and other columns say what is not asked
+  bool is_public = false;  // arrivals are dates or seconds from any origin, and other columns are allowed
 };
 constexpr std::array trace_forms{
     TraceForm{{"arrival_s", "prompt_tokens", "output_tokens", "prefix", "prefix_tokens"}},
@@ -121,7 +121,7 @@ constexpr std::array trace_forms{
 };
 constexpr double latest = 8e6;  // seconds: three months
 
-// Seconds since 1970 of "2023-11-16 18:15:46.6805900" and the like, perhaps with what is added to UTC behind it.
+// Returns the seconds since 1970 of a date such as "2023-11-16 18:15:46.6805900", with an optional offset from UTC.
 std::optional<double> seconds_of_date(const std::string& text) {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, end = 0;
   double second = 0.0;
@@ -145,7 +145,7 @@ std::optional<double> seconds_of_date(const std::string& text) {
          minute * minute_s + second - offset;
 }
 
-// Requests of a file, as far as they do not depend on its form.
+// Traced handles requests of a file independently of its form.
 class Traced : public RequestSource {
  public:
   Traced(const std::filesystem::path& file, std::int64_t longest)
@@ -180,14 +180,14 @@ class Traced : public RequestSource {
   }
 
  protected:
-  // The next request of the file, at line at_.
+  // Reads the next request of the file and sets `at_` to its line.
   virtual std::optional<ServeRequest> read() = 0;
   virtual std::string arrival_name() const = 0;
 
   [[noreturn]] void fail(const std::string& column, const std::string& what) const {
     throw sim::ConfigError({{at_ == 0 ? name_ : fmt::format("{}:{}", name_, at_), column, what}});
   }
-  // Of a trace that counts from any moment, from its first request.
+  // Returns seconds since the first request, for traces that count from any origin.
   double since_first(double seconds) {
     if (!first_) first_ = seconds;
     return seconds - *first_;
@@ -297,13 +297,13 @@ class TracedRows : public Traced {
   const TraceForm* form_ = &trace_forms.front();
   sim::CsvLexer lexer_;
   sim::CsvRow row_;
-  std::vector<std::size_t> order_;  // columns of ours, as the file has them; behind them for others
+  std::vector<std::size_t> order_;  // index of each column of the file among ours; past the end for others
 };
 
 class TracedRecords : public Traced {
  public:
   TracedRecords(const std::filesystem::path& file, std::int64_t longest) : Traced(file, longest), rest_(text()) {
-    // How many requests begin as each id says.
+    // `uses_` counts the requests that have each id.
     for (std::optional<Json> record = next_record(); record; record = next_record()) {
       for (const std::int64_t id : ids_of(*record)) ++uses_[id];
     }

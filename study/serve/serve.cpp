@@ -14,7 +14,7 @@ namespace c3sim::study {
 
 namespace {
 
-// The steps of the groups of GPUs that a question has, the last of which ends requests.
+// Returns the steps of the groups of GPUs of a replica; the last group ends requests.
 std::vector<StepQuestion> steps_of(const ServeQuestion& question) {
   std::vector<StepQuestion> steps{question.step};
   if (question.apart > 0) {
@@ -26,7 +26,7 @@ std::vector<StepQuestion> steps_of(const ServeQuestion& question) {
   return steps;
 }
 
-// As many as fit of all batches, each as likely (reservoir sampling).
+// DrawnBatches draws up to `most` of all batches with equal probability (reservoir sampling).
 class DrawnBatches {
  public:
   DrawnBatches(std::int64_t seed, std::size_t most) : generator_(static_cast<std::uint64_t>(seed)), most_(most) {}
@@ -47,7 +47,7 @@ class DrawnBatches {
   std::vector<std::pair<Batch, std::size_t>> batches_;
 };
 
-// What contradicts itself of drafts, and of how requests arrive and how long they are.
+// Records contradictions in drafts, arrivals and lengths of requests.
 void check_requests(const ServeQuestion& question, FaultList& faults) {
   faults.add_if(question.draft.empty() && question.acceptance > 0.0, "acceptance",
                 "is of a draft: a model, or {}, is due as draft beside it", draft_for_nothing);
@@ -63,7 +63,7 @@ void check_requests(const ServeQuestion& question, FaultList& faults) {
                 "draws lengths evenly, and spread log-normally: one of both is accepted");
   faults.add_if(question.concurrency > 0 && !question.stages.empty(), "stages",
                 "are rates at which requests arrive: a concurrency has each arrive when another ends");
-  double arriving = 0.0;  // as many as the rates of all stages bring in their times
+  double arriving = 0.0;  // expected number of requests in all stages
   for (const LoadStage& stage : question.stages) arriving += stage.rate * sim::to_seconds(stage.time).value();
   faults.add_if(!question.stages.empty() && arriving < 1.0, "stages", "bring {:.3g} requests: at least one is due",
                 arriving);
@@ -86,7 +86,7 @@ std::optional<StepQuestion> ServeMachine::draft_of(const ServeQuestion& question
   return step;
 }
 
-// Blocks of the cache that one GPU has room for: those of its replica, of the model that drafts as well.
+// Returns the cache blocks for which one GPU has room, those of the drafting model included.
 std::int64_t ServeMachine::cache_blocks(const ServeQuestion& question, const StepQuestion& of_group) {
   StepQuestion step = of_group;
   step.phase = Phase::prefill;
@@ -105,7 +105,7 @@ std::int64_t ServeMachine::cache_blocks(const ServeQuestion& question, const Ste
   return std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(room / block)));
 }
 
-// Tokens of the longest request that model and caches have room for.
+// Returns the tokens of the longest request for which model and caches have room.
 std::int64_t ServeMachine::longest_request(const ServeQuestion& question) {
   const std::int64_t places = question.step.model.positions;
   std::int64_t longest = places > 0 ? places : std::int64_t{1} << 40;
@@ -173,7 +173,7 @@ BatchTimes& ServeMachine::batch_times(const StepQuestion& step, const ServeQuest
   return *times;
 }
 
-// With what a model that drafts takes before: prompts as they come, and a token of each sequence for each of a draft.
+// Returns costs that include a drafting model's: prompts, and for each token of a draft a step of decoding sequences.
 BatchCosts ServeMachine::costs_of(const ServeQuestion& question, const StepQuestion& step) {
   BatchTimes& times = batch_times(step, question);
   const std::optional<StepQuestion> draft = draft_of(question, step);
@@ -283,7 +283,7 @@ double ServeResult::busy() const {
   return all > 0.0 ? seconds / all : 0.0;
 }
 
-// Of the groups that compute prompts, the first of each replica.
+// The first group of each replica computes prompts.
 double ServeResult::reused() const {
   const std::size_t of_replica = served.groups.size() / served.of_replicas.size();
   std::int64_t tokens = 0;

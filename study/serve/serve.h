@@ -1,5 +1,4 @@
-// A model that serves requests on one node: how long they wait for their tokens, how many the node serves, what it
-// draws.
+// Simulates a model that serves requests on one node: latencies, throughput and energy.
 #pragma once
 
 #include <array>
@@ -25,13 +24,13 @@ namespace c3sim::study {
 struct ServeResult {
   ServeQuestion question;  // with its model
   Served served;
-  sim::Joules energy;        // of all GPUs, while they wait, too
-  double cache_use = 0.0;    // share of the blocks of the groups that end requests, mean over time
-  double most_in_use = 0.0;  // of one of them at its most
+  sim::Joules energy;        // of all GPUs, including idle time
+  double cache_use = 0.0;    // share of the cache blocks in use in groups that end requests, mean over time
+  double most_in_use = 0.0;  // the largest share in use in one of these groups
   std::int64_t cache_tokens = 0;
-  RequestCounts requests;            // that were not served as they were asked
+  RequestCounts requests;            // of requests that were not served as asked
   std::vector<std::string> remarks;  // on the file of the model
-  // Of batches drawn from all that were computed, simulated themselves: how far off interpolating is, as a share.
+  // These are relative errors of interpolated times of randomly chosen batches against their simulations.
   std::vector<double> errors;
 
   double busy() const;    // share of the time that GPUs computed
@@ -40,21 +39,21 @@ struct ServeResult {
   double largest_error() const;
 };
 
-// The machine that questions are asked of: models, and what a batch and a fetch take, are kept from one to the next.
+// A ServeMachine answers questions; it keeps models and the times of batches and fetches from one to the next.
 class ServeMachine {
  public:
   explicit ServeMachine(const models::PlatformSpec& platform, BatchGrid grid = BatchGrid::fine);
 
-  // What contradicts itself or has no room, each with the word that says it. Reads the model: throws sim::ConfigError
-  // where there is none.
+  // Returns contradictions and lack of room, each with the key to blame. Reads the model: throws sim::ConfigError if
+  // there is none.
   std::vector<sim::Fault> faults_of(ServeQuestion question);
-  // So many of the batches are simulated themselves, to tell how far off others are. Throws sim::ConfigError with the
-  // question's faults, or those of the file of requests that it names.
+  // Simulates serving; `simulated` randomly chosen batches are also simulated in full, for the errors of interpolation.
+  // Throws sim::ConfigError with faults of the question or of its file of requests.
   ServeResult ask(ServeQuestion question, std::size_t simulated = 8);
 
  private:
   const ReadModel& model_of(const StepWords& words);
-  // The same step of the model that drafts; nothing where none does.
+  // Returns the same step of the model that drafts; nothing if none does.
   std::optional<StepQuestion> draft_of(const ServeQuestion& question, StepQuestion step);
   std::int64_t cache_blocks(const ServeQuestion& question, const StepQuestion& step);
   std::int64_t longest_request(const ServeQuestion& question);
@@ -67,18 +66,18 @@ class ServeMachine {
   const models::PlatformSpec& platform_;
   BatchGrid grid_;
   std::vector<ElementwiseOperator> operators_;
-  std::map<std::array<std::string, 3>, ReadModel> models_;  // by name, ignored keys and what it is read as
+  std::map<std::array<std::string, 3>, ReadModel> models_;  // by name, ignored keys and `like`
   std::map<std::tuple<StepQuestion, std::int64_t, std::int64_t>, std::unique_ptr<BatchTimes>> batch_times_;
   std::map<std::tuple<Fetch, Store, std::int64_t, sim::Bytes>, std::unique_ptr<FetchTimes>> fetch_times_;
 };
 
-// The same of one question, on a machine of its own.
+// Answers one question on a new machine.
 ServeResult ask(const Testbed& testbed, const ServeQuestion& question);
 Results to_tables(const ServeResult& result, const models::PlatformSpec& platform);
 
-// The columns of an answer, and what each shows of it.
+// Returns the columns of an answer.
 std::vector<Shown<ServeResult>> shown_of_serving();
-// What a reader should know of these answers.
+// Returns notes on the accuracy of these answers and on requests not served as asked.
 std::vector<std::string> serve_notes(std::span<const ServeResult> results);
 
 }  // namespace c3sim::study

@@ -101,9 +101,9 @@ Results to_tables(const ServeResult& result, const models::PlatformSpec& platfor
 
 namespace {
 
-// What was promised, of how many requests it was kept, and up to which rate of those that were asked.
+// Returns the share of requests within the limits, and the largest rate asked for at which it is high enough.
 std::vector<std::string> notes_of_limits(std::span<const ServeResult> results) {
-  constexpr double most_of_them = 0.9;  // of the requests, that a rate is told to serve: DistServe (arXiv 2401.09670)
+  constexpr double most_of_them = 0.9;  // least share of requests within limits: DistServe (arXiv 2401.09670)
   std::vector<std::string> notes;
   const ServeResult* best = nullptr;
   bool any = false;
@@ -149,7 +149,7 @@ std::vector<std::string> serve_notes(std::span<const ServeResult> results) {
                   "themselves, are {:.1f} % off in the mean, {:.1f} % at most.",
                   batches, batches == 0 ? 0.0 : in_percent * mean / static_cast<double>(batches), in_percent * most),
       fmt::format("Quantiles are within {:g} % of those of all requests.", in_percent * Latencies::largest_error)};
-  std::vector<std::string> told;  // once of points that serve the same trace
+  std::vector<std::string> told;  // once per trace, which several points may serve
   const auto tell = [&](std::string note) {
     if (std::ranges::find(told, note) == told.end()) told.push_back(std::move(note));
   };

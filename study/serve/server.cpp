@@ -115,11 +115,11 @@ void Server::step() {
   pass_until(now_ + group_.spec.pause);
 }
 
-// What a batch of that length takes beside what is being fetched, which it keeps back meanwhile.
+// Returns the time of a batch that takes `length` alone, slowed down by concurrent fetches, which are delayed in turn.
 sim::Time Server::beside_fetches(sim::Time begin, sim::Time length, const Batch& batch) {
   if (fetched_until_ <= begin || !group_.beside) return length;
   const FetchSlowdown slower = group_.beside(batch);
-  // Both run until the shorter has ended, slowed down as it is.
+  // Both run concurrently until the shorter one has ended, slowed down as it is.
   const double alone = sim::to_seconds(fetched_until_ - begin).value();
   const double computes = sim::to_seconds(length).value();
   const double both = std::min(slower.fetch * alone, slower.batch * computes);
@@ -145,7 +145,7 @@ void Server::pass_until(sim::Time time) {
   now_ = time;
 }
 
-// Sequences whose keys and values have come.
+// Accounts for sequences whose fetches have ended.
 void Server::land() {
   for (Sequence& sequence : running_) {
     if (sequence.fetched == 0 || sequence.ready > now_) continue;
@@ -155,7 +155,7 @@ void Server::land() {
   }
 }
 
-// Gives it blocks for what is found and fetched of it, and for what is computed at once.
+// Takes blocks for the cached and fetched parts of a sequence, and for what is computed at once.
 bool Server::take_in(Sequence& sequence, std::int64_t budget) {
   const ServeRequest& request = sequence.request;
   const std::int64_t all = request.prompt + sequence.made;
@@ -169,7 +169,7 @@ bool Server::take_in(Sequence& sequence, std::int64_t budget) {
   const std::int64_t stored = group_.spec.fetches && hit == 0 ? store_.blocks(request.prefix) : 0;
   const std::int64_t fetched = std::min(beginning(request), stored * group_.spec.block);
   if (hit > 0) cache_.prefixes().pin(request.prefix);
-  // What is fetched and what is behind it is taken at once, so that it has room when it has come.
+  // A fetch takes all blocks of its sequence at once, so that there is room for the rest when it has ended.
   const std::int64_t due = fetched > 0 ? all : hit + std::min({budget, group_.spec.chunk, all - hit});
   const std::int64_t own = blocks_of(due) - hit / group_.spec.block;
   if (!cache_.take(own)) {
@@ -200,7 +200,7 @@ void Server::fetch(Sequence& sequence, std::int64_t tokens) {
   sequence.ready = fetched_until_;
 }
 
-// Whether it has blocks for so many tokens more, or, as it came last of all, has lost those that it had.
+// Takes blocks for `tokens` more tokens of a sequence, preempting later ones; returns false if it was itself preempted.
 bool Server::grow(std::size_t place, std::int64_t tokens) {
   const auto lacks = [this, place, tokens] {
     const Sequence& sequence = running_[place];
@@ -228,7 +228,7 @@ void Server::preempt() {
 std::int64_t Server::share_of(const Sequence& sequence, std::int64_t budget) const {
   if (sequence.fetched > 0) return 0;
   if (!sequence.decodes()) return std::min({budget, group_.spec.chunk, sequence.to_compute()});
-  // No more is drafted than can still be wanted.
+  // No token is drafted beyond the end of the output.
   return std::min({budget, 1 + group_.spec.draft, sequence.request.output - sequence.made});
 }
 
@@ -247,7 +247,7 @@ void Server::add(Batch& batch, std::size_t place, std::int64_t tokens) {
       static_cast<double>(tokens) * (static_cast<double>(sequence.cached) + static_cast<double>(tokens) / 2.0);
 }
 
-// Who has come, as far as budget, places and blocks last.
+// Admits sequences that have arrived, as far as budget, places and blocks last.
 void Server::let_in(Batch& batch, std::int64_t budget) {
   const sim::Time seen = group_.spec.ahead && !batch.is_empty() ? composed_ : now_;
   while (budget > 0 && static_cast<std::int64_t>(running_.size()) < group_.spec.sequences && !blocked_) {
@@ -297,7 +297,7 @@ void Server::advance() {
   running_.resize(stay);
 }
 
-// How many of so many drafted tokens are right before the first that is not.
+// Returns how many drafted tokens are accepted before the first that is not.
 std::int64_t Server::accepted(std::int64_t drafted) {
   std::int64_t right = 0;
   while (right < drafted && between_0_and_1(drawn_) < group_.spec.acceptance) ++right;
@@ -306,8 +306,8 @@ std::int64_t Server::accepted(std::int64_t drafted) {
   return right;
 }
 
-// Tokens of it have been computed. With the last of its prompt it has one of its output; those of a draft that are
-// right are of its output as well, and the one behind them comes with them.
+// Accounts for computed tokens; returns whether the sequence leaves. The last token of a prompt gives the first of the
+// output; accepted tokens of a draft are output, too, and so is the token after them.
 bool Server::leaves_with(Sequence& sequence, std::int64_t tokens) {
   const bool decodes = sequence.decodes();
   const std::int64_t right = decodes ? 1 + accepted(tokens - 1) : tokens;
@@ -325,7 +325,7 @@ bool Server::leaves_with(Sequence& sequence, std::int64_t tokens) {
   return true;
 }
 
-// So many more of its tokens are in the cache. Where its beginning is now complete, others may have it too.
+// Marks more tokens of a sequence as cached. Once its beginning is complete, other sequences may share it.
 void Server::cache(Sequence& sequence, std::int64_t tokens) {
   const std::int64_t begins = beginning(sequence.request);
   const bool complete = sequence.cached < begins && begins <= sequence.cached + tokens;

@@ -1,9 +1,9 @@
-// A group of GPUs that serves requests by continuous batching, as vLLM's scheduler does (Kwon et al., arXiv 2309.06180;
-// Agrawal et al., arXiv 2403.02310; vllm/v1/core/sched/scheduler.py): each batch goes through the sequences that run,
-// in the order in which they were let in. One whose prompt has been computed gets a token, or has its draft of several
-// verified; others get what is left of the budget of tokens for their prompt. Blocks of the cache are taken as tokens
-// need them. Where there are none, the sequence that came last loses its own and is computed again; in a batch in which
-// nobody did, those who wait are let in while budget, places and blocks last.
+// A Server is a group of GPUs that serves requests by continuous batching, as vLLM's scheduler does (Kwon et al., arXiv
+// 2309.06180; Agrawal et al., arXiv 2403.02310; vllm/v1/core/sched/scheduler.py). Each batch goes through the running
+// sequences in the order of admission. A sequence whose prompt is computed gets a token, or has a draft verified;
+// others get what is left of the budget of tokens for their prompts. Cache blocks are taken as tokens need them. If
+// there are none, the last admitted sequence is preempted: it loses its blocks and is computed again. If a batch
+// preempts nobody, waiting sequences are admitted while budget, places and blocks last.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ namespace c3sim::study {
 
 struct Sequence {
   ServeRequest request;
-  sim::Time ready{0};  // when it comes, or when what is fetched for it will have come
+  sim::Time ready{0};  // its arrival at this server, or the end of its fetch
   sim::Time first_token{0};
-  std::int64_t made = 0;     // tokens of its output
-  std::int64_t cached = 0;   // tokens, of the prompt and of its output, whose keys and values the cache has
-  std::int64_t fetched = 0;  // tokens whose keys and values are on their way
-  std::int64_t blocks = 0;   // of its own
-  std::int64_t shared = 0;   // tokens of its beginning in blocks that others may use too
-  // In the cache of the group that computed its prompt, until they have been fetched.
+  std::int64_t made = 0;     // tokens of its output so far
+  std::int64_t cached = 0;   // tokens of prompt and output whose keys and values are cached
+  std::int64_t fetched = 0;  // tokens whose keys and values are being fetched
+  std::int64_t blocks = 0;   // blocks that it owns
+  std::int64_t shared = 0;   // tokens of its beginning in blocks that others may share
+  // The group that computed its prompt holds these blocks until they have been fetched.
   std::int64_t held_blocks = 0;
   bool holds_prefix = false;
 
@@ -40,69 +40,69 @@ struct Sequence {
 
 struct ServerSpec {
   std::int64_t budget = 8192;
-  std::int64_t chunk = std::int64_t{1} << 40;  // tokens of one sequence in a batch
+  std::int64_t chunk = std::int64_t{1} << 40;  // most tokens of one sequence in a batch
   std::int64_t sequences = 256;
-  std::int64_t block = 16;  // tokens
-  std::int64_t blocks = 1;  // of the cache
-  sim::Time pause{0};       // between batches
-  bool ahead = false;       // a batch is put together while the one before it is computed, and has who had come by then
-  std::int64_t draft = 0;   // tokens that are drafted for each further one
-  double acceptance = 0.0;  // the share of tokens of a draft, each behind accepted ones, that are accepted
-  std::uint64_t seed = 0;   // which of them are, is drawn from it
-  bool keeps = false;       // beginnings
-  bool fetches = false;     // beginnings from the store
-  bool batch_waits = false;  // for fetches
+  std::int64_t block = 16;   // tokens of a block
+  std::int64_t blocks = 1;   // blocks of the cache
+  sim::Time pause{0};        // between batches
+  bool ahead = false;        // a batch is composed during the one before it, from what had arrived at its start
+  std::int64_t draft = 0;    // tokens that are drafted after each next token
+  double acceptance = 0.0;   // probability that a token of a draft is accepted if those before are
+  std::uint64_t seed = 0;    // of the random numbers for accepted tokens
+  bool keeps = false;        // beginnings stay in the cache
+  bool fetches = false;      // beginnings come from the store
+  bool batch_waits = false;  // a batch waits for fetches
   std::int64_t store_blocks = 0;
-  // Beginnings that the store has from the start, of so many tokens each, as far as it has room.
+  // The store initially holds `stored` beginnings of `stored_tokens` tokens each, as far as they fit.
   std::int64_t stored = 0;
   std::int64_t stored_tokens = 0;
 };
 
 struct ServerCounts {
   std::int64_t batches = 0;
-  std::int64_t tokens = 0;   // computed
-  std::int64_t reused = 0;   // of beginnings that the cache had
-  std::int64_t fetched = 0;  // of beginnings and prompts that were fetched
+  std::int64_t tokens = 0;   // tokens computed
+  std::int64_t reused = 0;   // tokens of beginnings found in the cache
+  std::int64_t fetched = 0;  // tokens of beginnings and prompts that were fetched
   std::int64_t preempted = 0;
   std::int64_t drafted = 0;   // tokens of drafts that were verified
-  std::int64_t accepted = 0;  // of these
+  std::int64_t accepted = 0;  // of `drafted`
   std::int64_t most_blocks = 0;
-  double block_seconds = 0.0;  // blocks in use over time
-  sim::Time busy{0};           // with batches
+  double block_seconds = 0.0;  // blocks in use, integrated over time
+  sim::Time busy{0};           // time in batches
   sim::Joules energy;          // of batches
 };
 
-// What a group has to do for some time.
+// A ServerLoad is the load of a group over some time.
 struct ServerLoad {
-  double waiting = 0.0;  // sequences that have come and are not let in, those that lost their blocks included
+  double waiting = 0.0;  // sequences that have arrived and are not admitted, including preempted ones
   double running = 0.0;
-  double cache = 0.0;  // blocks of its cache in use; over the time of a whole run, their share of all
+  double cache = 0.0;  // cache blocks in use; over a whole run, their share of all blocks
 
   auto operator<=>(const ServerLoad&) const = default;
 };
 
-// Who is told of what a server does. A sequence with its first token leaves where `first_token` says so; its blocks are
-// held until release().
+// ServerEvents are callbacks of a server. If `first_token` returns true, the sequence leaves the server, which holds
+// its blocks until release().
 struct ServerEvents {
   std::function<bool(const Sequence& sequence, sim::Time at)> first_token;
   std::function<void(const Sequence& sequence, sim::Time at)> finished;
   std::function<void(const Sequence& sequence, sim::Time at)> fetched;  // from another group
   std::function<void(const Batch& batch)> batch;
-  std::function<void(sim::Time from, sim::Time to, const ServerLoad& load)> passed;  // some time
+  std::function<void(sim::Time from, sim::Time to, const ServerLoad& load)> passed;  // time has passed
 };
 
-// Beginnings by their number with the blocks that they take, in the order of their last use.
+// Prefixes are beginnings of prompts with their numbers of blocks, in the order of their last use.
 class Prefixes {
  public:
   bool has(std::int64_t prefix) const { return entries_.contains(prefix); }
-  std::int64_t blocks(std::int64_t prefix) const;  // 0 where it is not there
+  std::int64_t blocks(std::int64_t prefix) const;  // 0 if it is absent
   std::int64_t all_blocks() const { return all_blocks_; }
-  // Used just now; added with so many blocks where it is not there.
+  // Marks a beginning as just used; adds it with `blocks` blocks if it is absent.
   void use(std::int64_t prefix, std::int64_t blocks);
-  // Holds it until it is let go as often.
+  // Keeps a beginning from being dropped until let_go() is called as often as pin().
   void pin(std::int64_t prefix) { ++entries_.at(prefix).users; }
   void let_go(std::int64_t prefix) { --entries_.at(prefix).users; }
-  // Drops the least recently used that nobody holds; its blocks, 0 where all are held.
+  // Drops the least recently used beginning that is not pinned, and returns its blocks; 0 if all are pinned.
   std::int64_t drop();
 
  private:
@@ -111,24 +111,24 @@ class Prefixes {
     std::int64_t users = 0;
     std::list<std::int64_t>::iterator place;
   };
-  std::unordered_map<std::int64_t, Entry> entries_;  // found by number, gone through in order of use alone
+  std::unordered_map<std::int64_t, Entry> entries_;  // for lookup only: iteration is by `by_use_`
   std::list<std::int64_t> by_use_;                   // the least recent first
   std::int64_t all_blocks_ = 0;
 };
 
-// The paged cache of keys and values that a group of GPUs has, in blocks of tokens: those that sequences own, and
-// beginnings of prompts that several may use at once, which stay while nobody needs the room.
+// A BlockCache is the paged cache of keys and values of a group of GPUs: blocks that sequences own, and beginnings of
+// prompts that several sequences may share, which stay until the room is needed.
 class BlockCache {
  public:
   explicit BlockCache(std::int64_t blocks) : blocks_(blocks), free_(blocks) {}
 
   std::int64_t blocks() const { return blocks_; }
   std::int64_t used() const { return blocks_ - free_; }
-  std::int64_t kept() const { return prefixes_.all_blocks(); }  // of beginnings
-  // Blocks for a sequence, beginnings that nobody holds making room; whether there were so many.
+  std::int64_t kept() const { return prefixes_.all_blocks(); }  // blocks of beginnings
+  // Takes blocks for a sequence, dropping beginnings that are not pinned; returns whether there were enough.
   bool take(std::int64_t blocks);
   void give(std::int64_t blocks);
-  // Blocks that a sequence has taken become those of a beginning, which it holds from now on.
+  // Turns blocks of a sequence into those of a beginning, and pins it for the sequence.
   void keep(std::int64_t prefix, std::int64_t blocks);
   Prefixes& prefixes() { return prefixes_; }
 
@@ -138,40 +138,40 @@ class BlockCache {
   Prefixes prefixes_;
 };
 
-// What a server is, and what it takes for what it does.
+// A ServingGroup is the specification of a server and the costs of its work.
 struct ServingGroup {
   ServerSpec spec;
   BatchCosts costs;
-  // What a fetch of so many tokens takes, by itself, of beginnings or of prompts that the group before it has computed;
-  // they follow one another. And what it and a batch cost each other, if anything.
+  // `fetch_time` is the time of a fetch alone, from the store or from the group that computed the prompt; fetches
+  // follow one another. `beside` is the slowdown of concurrent fetches and batches, if there is any.
   std::function<sim::Time(std::int64_t tokens)> fetch_time;
   std::function<FetchSlowdown(const Batch& batch)> beside{};
 };
 
 class Server {
  public:
-  // The next sequence, that comes no earlier than the one before; asked for again where there was none yet.
+  // Returns the next sequence, which arrives no earlier than the one before; if there is none yet, it is asked again.
   using Incoming = std::function<std::optional<Sequence>()>;
 
   Server(ServingGroup group, Incoming incoming, ServerEvents events);
 
-  // When it can go on; nothing where it waits for somebody else, or is done.
+  // Returns when it can go on; nothing if it waits for another server, or is done.
   std::optional<sim::Time> next();
-  // Goes on there: lets in who has come, and computes a batch if there is one.
+  // Goes on at that time: admits sequences that have arrived, and computes a batch if there is one.
   void step();
-  // What is held for a sequence that has left, which others wait for.
+  // Frees what is held for a sequence that has left, once another group has fetched it.
   void release(const Sequence& sequence, sim::Time at);
 
   const ServerCounts& counts() const { return counts_; }
   sim::Time now() const { return now_; }
-  // Whether no block is anybody's but those of beginnings that nobody holds.
+  // Returns whether no sequence runs, and all blocks are free or belong to beginnings.
   bool is_empty() const { return running_.empty() && cache_.used() == cache_.kept(); }
-  // Sequences that it has asked for, and not let in or put out again.
+  // Returns the sequences received and not admitted, including preempted ones.
   std::int64_t waiting() const { return static_cast<std::int64_t>(preempted_.size()) + (head_ ? 1 : 0); }
 
  private:
   std::int64_t blocks_of(std::int64_t tokens) const { return (tokens + group_.spec.block - 1) / group_.spec.block; }
-  // Whole blocks of the beginning; the last token of a prompt is always computed, as it gives the first of the output.
+  // Returns the tokens of the beginning in whole blocks, except the prompt's last, which gives the first output.
   std::int64_t beginning(const ServeRequest& request) const;
   const Sequence* head();
   void pass_until(sim::Time time);
@@ -179,7 +179,7 @@ class Server {
   bool take_in(Sequence& sequence, std::int64_t budget);
   void fetch(Sequence& sequence, std::int64_t tokens);
   sim::Time beside_fetches(sim::Time begin, sim::Time length, const Batch& batch);
-  // What a sequence is given of what is left of the budget.
+  // Returns the tokens of a sequence in a batch with this budget left.
   std::int64_t share_of(const Sequence& sequence, std::int64_t budget) const;
   bool grow(std::size_t place, std::int64_t tokens);
   void preempt();
@@ -198,15 +198,15 @@ class Server {
   BlockCache cache_;
   Prefixes store_;
   ServerCounts counts_;
-  std::optional<Sequence> head_;      // that has not been taken in
-  std::deque<Sequence> preempted_;    // who come before it
-  std::vector<Sequence> running_;     // in the order in which they were taken in
-  std::vector<std::int64_t> shares_;  // of each, tokens in this batch
-  std::mt19937_64 drawn_;             // of accepted drafts
-  sim::Time composed_{0};             // when the last batch began
+  std::optional<Sequence> head_;      // received and not admitted
+  std::deque<Sequence> preempted_;    // admitted again before `head_`
+  std::vector<Sequence> running_;     // in the order of admission
+  std::vector<std::int64_t> shares_;  // by running sequence: its tokens in this batch
+  std::mt19937_64 drawn_;             // random numbers for accepted drafts
+  sim::Time composed_{0};             // start of the last batch
   sim::Time now_{0};
-  sim::Time fetched_until_{0};  // by all fetches so far
-  sim::Time stall_{0};          // that the next batch waits for fetches
+  sim::Time fetched_until_{0};  // end of all fetches so far
+  sim::Time stall_{0};          // time that the next batch waits for fetches
   bool blocked_ = false;        // the cache had no room for the next sequence
 };
 

@@ -18,7 +18,7 @@ namespace c3sim::study {
 
 namespace {
 
-// Between the middle and either end of a place lies the largest error.
+// Returns the logarithmic width of a place, whose ends differ from its middle by the largest error.
 double step() { return std::log1p(Latencies::largest_error) * 2.0; }
 
 constexpr int no_time = std::numeric_limits<int>::min();
@@ -29,8 +29,8 @@ void add_times(ServerLoad& sum, double factor, const ServerLoad& load) {
   sum.cache += factor * load.cache;
 }
 
-// Which replica each request goes to. What one has to do is the requests that it was given and that have not ended when
-// the next arrives.
+// Routes assigns requests to replicas. The load of a replica is the number of its requests that have not ended when the
+// next request arrives.
 class Routes {
  public:
   Routes(Router router, std::size_t replicas)
@@ -48,7 +48,7 @@ class Routes {
     ++given_[place];
     return place;
   }
-  // A server tells the ends of a batch when it begins it: they count from then on.
+  // Records the end of a request, which a server reports at the start of the batch. It counts from time `at` on.
   void ended(std::size_t replica, sim::Time at) { ends_[replica].push_back(at); }
   const std::vector<std::int64_t>& given() const { return given_; }
 
@@ -58,7 +58,7 @@ class Routes {
     if (router_ == Router::round_robin) return next_++ % given_.size();
     const auto least_loaded = std::ranges::min_element(under_way_) - under_way_.begin();
     if (router_ == Router::least_loaded || request.prefix < 0) return static_cast<std::size_t>(least_loaded);
-    // Where others that begin so have gone, as their keys and values may lie there.
+    // The replica of earlier requests with this beginning may have its keys and values.
     return homes_.try_emplace(request.prefix, static_cast<std::size_t>(least_loaded)).first->second;
   }
 
@@ -152,7 +152,7 @@ class Serving {
     return first;
   }
 
-  // Whether a request arrived before that server goes on, and has a replica now.
+  // Routes the next request if it arrives before that server goes on; returns whether it did.
   bool route_before(Server* server) {
     if (!arriving_) arriving_ = source_.next();
     if (!arriving_) return false;
@@ -169,8 +169,8 @@ class Serving {
     return true;
   }
 
-  // A server tells its load from where it stands on: what came before that has waited since, what comes behind it not
-  // yet.
+  // Corrects the load, which a server reports from its own time on: adds a request that has waited since an earlier
+  // arrival, or removes one that has not arrived yet.
   void count_waiting(sim::Time arrival, sim::Time now) {
     served_.load.add(std::min(arrival, now), std::max(arrival, now), {.waiting = arrival < now ? 1.0 : -1.0});
   }
@@ -210,12 +210,12 @@ class Serving {
   RequestSource& source_;
   const ServeQuestion& question_;
   const SeesBatch& sees_batch_;
-  std::size_t of_replica_;  // groups of each
+  std::size_t of_replica_;  // groups of each replica
   Routes routes_;
-  std::vector<std::deque<Sequence>> routed_;  // to each replica, and not asked for yet
-  std::vector<std::deque<Sequence>> handed_;  // within it, from the first group to the second
-  std::optional<ServeRequest> arriving_;      // the next one, which has no replica yet
-  std::priority_queue<sim::Time, std::vector<sim::Time>, std::greater<>> places_;  // when the next ones may arrive
+  std::vector<std::deque<Sequence>> routed_;  // by replica: requests that no server has received yet
+  std::vector<std::deque<Sequence>> handed_;  // by replica: sequences between the first and the second group
+  std::optional<ServeRequest> arriving_;      // the next request, which has no replica yet
+  std::priority_queue<sim::Time, std::vector<sim::Time>, std::greater<>> places_;  // when the next requests may arrive
   std::vector<std::unique_ptr<Server>> servers_;
   std::int64_t arrived_ = 0;
   Served served_;

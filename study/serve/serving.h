@@ -1,5 +1,5 @@
-// Requests over time on replicas, each of one group of GPUs, or of two, one of which computes prompts and hands over
-// what it has cached. A router gives each request to a replica when it arrives.
+// Serves requests on replicas, each of one group of GPUs, or of two: one computes prompts and hands its cache over to
+// the other. A router assigns each request to a replica when it arrives.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 
 namespace c3sim::study {
 
-// Is told of every batch, and of which group of a replica it is.
+// A SeesBatch is called for every batch, with the index of its group within the replica.
 using SeesBatch = std::function<void(const Batch& batch, std::size_t group)>;
 
-// Quantiles of any number of times in little memory: counts of times that lie within 0.1 % of each other.
+// Latencies gives quantiles of any number of times in little memory: it counts times that agree within 0.1 %.
 class Latencies {
  public:
-  static constexpr double largest_error = 0.0005;  // of a quantile, relative
+  static constexpr double largest_error = 0.0005;  // relative error of a quantile
 
   void add(sim::Time time);  // 0 at least
   std::int64_t count() const { return count_; }
-  sim::Time mean() const;                  // exact; 0 of none
-  sim::Time quantile(double share) const;  // the least that so many times do not exceed (0 < share <= 1); 0 of none
+  sim::Time mean() const;                  // exact; 0 if there are no times
+  sim::Time quantile(double share) const;  // least time that a share (above 0) of all does not exceed; 0 if none
 
  private:
   std::map<int, std::int64_t> counts_;  // by place on a logarithmic scale; some 15 thousand for a microsecond to a day
@@ -33,43 +33,43 @@ class Latencies {
   double sum_ = 0.0;  // seconds
 };
 
-// What waited, ran and lay in the cache over the time of a whole run, in little memory: means over intervals of equal
-// length, which doubles as often as there would be more of them than can be shown.
+// LoadOverTime gives the load over a whole run in little memory: means over intervals of equal length, which doubles
+// whenever there would be more than `most` intervals.
 class LoadOverTime {
  public:
   static constexpr std::size_t most = 256;  // intervals
 
-  // For so long there was that, beside what else is added for the same time.
+  // Adds a load to all that is added for the same time.
   void add(sim::Time from, sim::Time to, const ServerLoad& load);
   sim::Time interval() const { return interval_; }
-  // The means over the intervals from the start, the last of which the run may have left half empty.
+  // Returns the means over the intervals from the start. The run may end within the last one.
   std::vector<ServerLoad> samples() const;
 
  private:
   sim::Time interval_ = std::chrono::milliseconds(1);
-  std::vector<ServerLoad> sums_;  // times seconds
+  std::vector<ServerLoad> sums_;  // load times seconds
 };
 
 struct Served {
   std::int64_t requests = 0;
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
-  Latencies first_token;                  // from the arrival
-  Latencies per_token;                    // of each request, from its first token to its last over those between
-  Latencies whole;                        // from the arrival to the last token
-  std::int64_t kept = 0;                  // requests that took no longer than the limits
-  sim::Time begin{0};                     // the first arrival
-  sim::Time end{0};                       // the last token
-  std::vector<ServerCounts> groups;       // those of a replica behind those of the one before
-  std::vector<std::int64_t> of_replicas;  // requests that each was given
-  LoadOverTime load;                      // of all groups that end requests together; the cache in the mean
+  Latencies first_token;  // from the arrival
+  Latencies per_token;    // of each request: time from its first token to its last, per token after the first
+  Latencies whole;        // from the arrival to the last token
+  std::int64_t kept = 0;  // requests within all limits
+  sim::Time begin{0};     // the first arrival
+  sim::Time end{0};       // the last token
+  std::vector<ServerCounts> groups;       // replica by replica
+  std::vector<std::int64_t> of_replicas;  // number of requests of each replica
+  LoadOverTime load;                      // sum over all groups that end requests; mean of their cache use
 
   sim::Time duration() const { return end - begin; }
   double per_second(std::int64_t count) const;
 };
 
-// All requests of the source, one after another: each is finished, and every block is free in the end. Of the question
-// replicas of the groups, router, concurrency, limits and frontend count.
+// Serves all requests of a source to the end, after which every block is free. Of `question` only replicas, router,
+// concurrency, limits and frontend count.
 Served serve(RequestSource& source, const std::vector<ServingGroup>& groups, const ServeQuestion& question = {},
              const SeesBatch& sees_batch = {});
 

@@ -25,15 +25,15 @@ namespace {
 
 constexpr int simulated_stages = 3;  // the first, one for all between, the last
 constexpr int simulated_micro = 3;
-constexpr int replaced = 2;  // so often turns are placed again
+constexpr int replaced = 2;  // number of times that turns are placed again
 
-// Launched by hosts that are never late.
+// Returns the platform with hosts that launch in no time.
 models::PlatformSpec without_launches(models::PlatformSpec platform) {
   platform.host.kernel_launch = platform.host.collective_launch = platform.host.graph_launch = sim::Time(0);
   return platform;
 }
 
-// Turns of a simulated stage that take as long as each other; the first gradient is added to nothing.
+// A KindOfTurn groups turns of a stage that take equally long; the first gradient has no sum to be added to.
 enum class KindOfTurn { forward, first_gradient, gradient, update };
 using TurnKey = std::pair<int, KindOfTurn>;
 
@@ -43,7 +43,7 @@ TurnKey key_of(int stage, const std::optional<Turn>& turn) {
   return {stage, turn->micro == 0 ? KindOfTurn::first_gradient : KindOfTurn::gradient};
 }
 
-// Of so many simulated stages the one that a stage of the whole step is like: the first, the last, or one between.
+// Returns the simulated stage that stands for a stage of the whole step: the first, the last, or one in between.
 int simulated_stage(int stage, int stages, int simulated) {
   if (stage == 0) return 0;
   return stage + 1 == stages ? simulated - 1 : 1;
@@ -52,43 +52,43 @@ int simulated_stage(int stage, int stages, int simulated) {
 double in_seconds(sim::Time time) { return sim::to_seconds(time).value(); }
 sim::Time share_of(double share, sim::Time time) { return sim::to_time(share * sim::to_seconds(time)); }
 
-// A run of some stages, without a pause, launched by hosts that are never late.
+// A SeenPipeline is a run of some stages, without a pause, launched by hosts that are never late.
 struct SeenPipeline {
   PartOfStep part;
   int stages = 1;
-  std::vector<std::vector<std::int64_t>> layers{};  // of each stage of the whole step, of each kind
-  std::vector<PowerMeter> meters{};                 // of the first stages
-  sim::Time origin{0};                              // of what was metered, by the clock of its node
+  std::vector<std::vector<std::int64_t>> layers{};  // by stage of the whole step, then by kind
+  std::vector<PowerMeter> meters{};                 // of the first GPU of each metered stage
+  sim::Time origin{0};                              // start of the metered run by the clock of its node
   Timeline timeline{};                              // with factors
-  Timeline metered{};                               // as simulated, and seen by meters
+  Timeline metered{};                               // as simulated and metered, without factors
 
-  // The simulated stage that one of the whole step is like.
+  // Returns the simulated stage that stands for a stage of the whole step.
   int simulated(int stage) const { return simulated_stage(stage, static_cast<int>(layers.size()), stages); }
 };
 
-// What a turn takes, with all layers.
+// A WholeTurn is the cost of a turn with all its layers.
 struct WholeTurn {
-  int seen = 0;  // so many of which it is the mean
+  int seen = 0;  // number of simulated turns of which it is the mean
   Pace pace{};
-  PowerMeter::Drawn drawn{};  // a turn that factors make longer than it is simulated is at rest for the rest of it
+  PowerMeter::Drawn drawn{};  // if factors lengthen a turn, the GPU is at rest for the added time
   BusySeconds busy{};
 };
 
-// What turns take and draw, read off of a run of a few of them: each kind of turn beside nothing that is sent, a send
-// beside no turn, and what they lose to each other where both are under way.
+// TurnReadings are times and energies read from a run of a few turns: each kind of turn without concurrent sends, a
+// send without concurrent turns, and the slowdown of each by the other.
 struct TurnReadings {
-  std::map<TurnKey, WholeTurn> turns;  // of the stages of the whole step
-  sim::Time send{0};                   // beside nothing
+  std::map<TurnKey, WholeTurn> turns;  // by stage of the whole step
+  sim::Time send{0};                   // without concurrent turns
   sim::Time send_launch{0};
   std::map<int, sim::Time> sends_before_update;  // by simulated stage
-  double turn_slope = 0.0;                       // time that a turn loses for each moment that a send is beside it
-  double send_slope = 0.0;                       // the same of a send and the turns of either stage
+  double turn_slope = 0.0;                       // time that a turn loses per unit of time of concurrent sends
+  double send_slope = 0.0;  // time that a send loses per unit of time of concurrent turns of either stage
 
   sim::Time lost_by_turn(sim::Time beside_sends) const { return share_of(turn_slope, beside_sends); }
   sim::Time send_beside(sim::Time its_turns) const { return send + share_of(send_slope, its_turns); }
 };
 
-// What the host that launches kernels takes for an operation, that of a collective by engines which adds among them.
+// Returns the host's time to launch an operation, or the kernel that adds in a collective by engines.
 sim::Time launch_of_host(const Work& work, const models::PlatformSpec& platform) {
   const models::HostSpec& host = platform.host;
   const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
@@ -98,7 +98,7 @@ sim::Time launch_of_host(const Work& work, const models::PlatformSpec& platform)
   return kernels->graph ? host.graph_launch : host.kernel_launch + host.collective_launch;
 }
 
-// What was seen of turns that are alike, of `count` of them together.
+// SeenTurns are sums over `count` turns of one kind.
 struct SeenTurns {
   struct Block {
     std::optional<LayersOfStage> of_stage{};
@@ -108,12 +108,12 @@ struct SeenTurns {
   };
   std::vector<Block> blocks;
   int count = 0;
-  sim::Time beside{0};  // sends
+  sim::Time beside{0};  // overlap of the turns with sends
 };
 
 class TurnReader {
  public:
-  // Of a machine whose hosts are never late, and of the one that launches the whole step.
+  // `unlaunched` is the machine of the run, whose hosts are never late; `launched` is the machine of the whole step.
   TurnReader(const SeenPipeline& run, const models::PlatformSpec& unlaunched, const models::PlatformSpec& launched)
       : run_(run),
         unlaunched_(unlaunched),
@@ -143,12 +143,12 @@ class TurnReader {
   }
 
  private:
-  // Where the latest turn of a stage has come to.
+  // A Reading is the position within the latest turn of a stage.
   struct Reading {
     const StepBlock* block = nullptr;
-    std::size_t blocks = 0;      // of this turn
-    std::size_t operations = 0;  // of this block
-    sim::Time metered{0};        // the end of the last one, in the run that was metered
+    std::size_t blocks = 0;      // index of the block within the turn
+    std::size_t operations = 0;  // operations read so far in the block
+    sim::Time metered{0};        // end of the last operation in the metered run
   };
 
   void read_send(std::size_t place) {
@@ -161,7 +161,7 @@ class TurnReader {
     sender->sent = {sender->at.end, std::max(sender->sent.end, spans_[place].end)};
   }
 
-  // What a stage sends one way waits for what it sent before.
+  // Makes each send of a stage wait for the one before it in the same direction.
   static void queue_sends(std::vector<TimedTurn>& turns) {
     sim::Time sent_forward{0};
     sim::Time sent_back{0};
@@ -173,7 +173,7 @@ class TurnReader {
     }
   }
 
-  // Each takes from the end of the one before it in its turn to its own.
+  // Counts an operation from the end of the one before it in its turn to its own end.
   void read_operation(std::size_t place) {
     const auto [operation, block] = places_[place];
     const Work& work = run_.part.schedule[place].work;
@@ -213,7 +213,7 @@ class TurnReader {
     return drawn;
   }
 
-  // What the simulated turns took, and of that what they lost to each other's sends.
+  // Counts turns and their overlap with sends, and fits how much both slow each other down.
   void learn_slopes() {
     std::map<TurnKey, std::vector<Slope::Sample>> turns;
     std::vector<TimedTurn> senders;
@@ -241,8 +241,8 @@ class TurnReader {
     learn_sends(senders, beside_sends);
   }
 
-  // All send as much: the one that took least is taken to have been alone, and what the others took more to be lost to
-  // turns beside them.
+  // All senders send the same number of bytes: the fastest send is taken to have run alone, and the extra time of the
+  // others to be lost to concurrent turns.
   void learn_sends(const std::vector<TimedTurn>& senders, sim::Time beside_them) {
     if (senders.empty()) return;
     const auto length = [](const TimedTurn& sender) { return sender.sent.length(); };
@@ -254,7 +254,7 @@ class TurnReader {
     if (beside_them > sim::Time(0)) readings_.send_slope = in_seconds(lost) / in_seconds(beside_them);
   }
 
-  // The mean of those seen, beside nothing that is sent, with so many layers of each kind.
+  // Returns the mean of the turns seen, without concurrent sends and with `layers` layers of each kind.
   WholeTurn whole_of(const SeenTurns& seen, const std::vector<std::int64_t>& layers) const {
     WholeTurn whole{.seen = seen.count};
     for (const SeenTurns::Block& block : seen.blocks) {
@@ -327,7 +327,7 @@ class PipelineRun {
     return readings_.turns.at(key_of(static_cast<int>(stage), turn.turn));
   }
 
-  // Of the first stage, whose energy is told, and of all where governors hold the mean of whichever draws most.
+  // Meters the first stage, whose energy is reported, or all stages if governors limit the one that draws most.
   Attach meter() {
     run_.meters.assign(clock_settles(unlaunched_.platform()) ? static_cast<std::size_t>(few_.pp) : 1, {});
     return [this](models::Node& node, sim::Time origin) {
@@ -346,7 +346,7 @@ class PipelineRun {
     compose();
   }
 
-  // By what the governors of the whole step would hold, as simulated: factors tell on times alone.
+  // Finds the clock's ceiling under the governors of the whole step as simulated: factors change times only.
   void settle() {
     testbed_.settle([this](sim::Hertz ceiling) { return at_ceiling(ceiling); });
     if (!unlaunched_.factor()) return;
@@ -378,7 +378,7 @@ class PipelineRun {
     return record.highest_mean(sim::Time(0), question_.pause + end_, power().window + power().period);
   }
 
-  // A turn whose host is late is at rest for the rest of it.
+  // Returns what a turn draws; while it waits for a late host, the GPU is at rest.
   PowerMeter::Drawn drawn_in(std::size_t stage, const TimedTurn& turn) const {
     PowerMeter::Drawn drawn = whole(stage, turn).drawn;
     drawn += run_.meters.front().at_rest(sim::to_seconds(waits_in(turn)));
@@ -396,8 +396,8 @@ class PipelineRun {
     return drawn;
   }
 
-  // The turns of all stages, one after the other. What runs beside each is known when they are placed, so that they are
-  // placed again with what they lose to that.
+  // Lays out the turns of all stages. The overlap of turns and sends is known once they are placed, so that they are
+  // placed again with the time that they lose to each other.
   void compose() {
     readings_ = TurnReader(run_, unlaunched_.platform(), testbed_.platform()).read();
     stages_.assign(static_cast<std::size_t>(question_.pp), {});
@@ -425,7 +425,7 @@ class PipelineRun {
     if (readings_.turns.contains({stage, KindOfTurn::update})) add({});
   }
 
-  // What a stage sends behind its last gradient is beside the update, whose kernels leave it no CUs for long.
+  // Returns whether a send follows the last gradient, so that the update's kernels leave it no CUs for long.
   bool is_before_update(int stage, const TimedTurn& turn) const {
     const bool is_last = turn.turn && !turn.turn->forward && turn.turn->micro == question_.micro - 1;
     return turn.sends && is_last && readings_.sends_before_update.contains(run_.simulated(stage));
@@ -442,7 +442,7 @@ class PipelineRun {
     }
   }
 
-  // By name: each simulated operation stands for as many as it is like.
+  // Counts operations by name: each simulated operation stands for all that are like it.
   StepTotals count() const {
     const models::PlatformSpec& platform = unlaunched_.platform();
     std::map<TurnKey, int> turns;
@@ -462,8 +462,8 @@ class PipelineRun {
     return totals;
   }
 
-  // Times that the whole step, whose stages have so many turns of each kind, has what a block shows, for each of its
-  // simulated turns.
+  // Returns how many runs of a block in the whole step each simulated run of it stands for; `turns` counts the turns of
+  // each kind.
   double turns_like(const StepBlock& block, const std::map<TurnKey, int>& turns) const {
     const KindOfTurn kind = key_of(block.stage, block.turn).second;
     double like = 0.0;
@@ -477,9 +477,9 @@ class PipelineRun {
     return like;
   }
 
-  // Of the mean stage. In a turn its kernels run, which take longer for what it loses to sends, or they wait for the
-  // host that launches them, or lie apart. What is sent is exposed in the time between turns, and in a turn for the
-  // same share of both: that without kernels.
+  // Adds busy times of the mean stage. During a turn its kernels run, slowed down by sends, or it waits for its host,
+  // or nothing runs. Sends are exposed between turns; during turns they are exposed for the same share of time in which
+  // no kernel runs.
   void add_busy_times(StepTotals& totals) const {
     const double share = 1.0 / question_.pp;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
@@ -512,7 +512,7 @@ class PipelineRun {
   Testbed& testbed_;
   Testbed unlaunched_;
   SeenPipeline run_;
-  TurnReadings readings_;  // of it
+  TurnReadings readings_;  // of `run_`
   TimedStages stages_;     // of the whole step
   sim::Time end_{0};
 };

@@ -1,6 +1,5 @@
-// A step of micro-batches, from what a few of them show: a run of the first stage, one between and the last, with a few
-// layers and micro-batches, says what each kind of turn takes; how the turns of all stages follow each other is then
-// a matter of their order (study/step/turn_times.h).
+// Computes a step of a pipeline from a run of a few layers and micro-batches on the first stage, one in between and the
+// last. The run gives the time of each kind of turn; study/step/turn_times.h puts the turns of all stages together.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +16,20 @@
 
 namespace c3sim::study {
 
-inline constexpr std::int64_t layers_of_stage = 2;  // that are simulated
+inline constexpr std::int64_t layers_of_stage = 2;  // simulated layers of each kind per stage
 
-// Of a question that has several stages or micro-batches, those that are simulated; and what of them is, with few
-// layers of each kind, the stage between with those of all kinds that any stage between has.
+// few_of_pipeline() returns the question that is simulated for one with several stages or micro-batches;
+// few_pipeline_blocks() returns its blocks, in which the stage in between has all kinds of layers of such stages.
 StepQuestion few_of_pipeline(const StepQuestion& question);
 std::vector<StepBlock> few_pipeline_blocks(const StepQuestion& question, const StepMachine& machine);
 
 struct PipelineStep {
-  StepTotals totals;     // of all stages, micro-batches and layers
-  OperationGraph graph;  // what was simulated
-  Timeline timeline;     // of it, launched by hosts that are never late
+  StepTotals totals;     // all stages, micro-batches and layers
+  OperationGraph graph;  // of the simulated part
+  Timeline timeline;     // of the simulated part, launched by hosts that are never late
 };
 
-// Of a question that has several stages or micro-batches; `testbed` launches as it says.
+// Computes a step with several stages or micro-batches; `testbed` determines how it is launched.
 PipelineStep pipeline_step(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
                            Testbed& testbed);
 

@@ -21,7 +21,7 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr double same_period = 5e-4;  // of a layer: what differs by less takes as long
+constexpr double same_period = 5e-4;  // relative difference of two periods of a layer that count as equal
 
 class StepRun {
  public:
@@ -30,15 +30,15 @@ class StepRun {
         operators_(machine.operators),
         testbed_(launching(machine.platform, question.launch()), factor) {}
 
-  // Of so many layers, in seconds.
+  // Returns the seconds of a step with this many layers.
   double time(std::int64_t layers) { return seen_of(layers).time; }
-  // Of all layers and micro-batches; of the layers so many are simulated at least.
+  // Returns the totals over all layers and micro-batches; at least `simulated` layers are simulated.
   StepTotals look(std::int64_t simulated) {
     if (!question_.has_turns() || simulated == in_whole) return of_all_layers(simulated);
     from_pipeline_ = pipeline_step(question_, operators_, testbed_);
     return from_pipeline_->totals;
   }
-  // The first of its layers, stages and micro-batches, as launched.
+  // Runs the first layers, stages and micro-batches, launched as asked, for the timeline.
   void show(std::int64_t layers, StepResult& result) {
     const StepQuestion shown = question_.has_turns() ? few_of_pipeline(question_) : question_;
     result.layers_shown = layers;
@@ -56,7 +56,7 @@ class StepRun {
     const Schedule schedule = result.graph.schedule();
     result.spans = on_queues(schedule, testbed_.run(schedule), testbed_.platform());
   }
-  // As if each layer beyond a few, or some more, took as long as the last of these.
+  // Returns approximate seconds, taking each layer beyond a few, or beyond some more, to be like the last of them.
   double about() {
     if (question_.has_turns()) return pipeline_step(question_, operators_, testbed_).totals.time;
     const std::int64_t layers = std::ranges::max(layers_of_kinds());
@@ -70,9 +70,9 @@ class StepRun {
   std::vector<std::string> warnings() const { return testbed_.warnings(); }
 
  private:
-  enum class Of { all, layers };  // of a step, or its layers and their update, without what is before and behind them
+  enum class Of { all, layers };  // layers: only layers and their update
 
-  // Of a pipeline, which is simulated in whole here, those of its longest stage.
+  // Returns the layers of each kind; a pipeline, all of which is simulated here, has those of its longest stage.
   std::vector<std::int64_t> layers_of_kinds() const {
     if (question_.has_turns()) return {question_.stage_layers()};
     std::vector<std::int64_t> counts;
@@ -80,7 +80,7 @@ class StepRun {
     return counts;
   }
 
-  // Of the periods of two layers, in all that the time is made up of.
+  // Returns whether the periods of two layers agree in the time and in all of its parts.
   static bool alike(const StepTotals& one, const StepTotals& before, const StepTotals& other,
                     const StepTotals& before_other) {
     const double tolerance = same_period * std::abs(one.time - before.time);
@@ -103,8 +103,8 @@ class StepRun {
     return metered(layers);
   }
 
-  // All layers, from few of each kind and, of each that has more, what one fewer of it would take. None where, if that
-  // is asked, the last of a kind is not as any further one.
+  // Extrapolates to all layers: each further layer of a kind adds the difference to one fewer of this kind. If asked to
+  // check, returns nothing unless the last layer of each kind is like any further one.
   std::optional<StepTotals> from_few(std::int64_t few, const std::function<StepTotals(FewLayers)>& look,
                                      bool asks_whether_they_repeat) {
     const std::vector<std::int64_t> counts = layers_of_kinds();
@@ -119,9 +119,9 @@ class StepRun {
     return all;
   }
 
-  // Whether the last of so many layers took as long as any further one will. Training goes through them twice: what
-  // gets ahead in one pass, such as the host, is used up in the other, sooner the less there is before and behind the
-  // layers, so that layers alone show it at once.
+  // Returns whether the last of `few` layers took as long as any further one will. Training goes through the layers
+  // twice: a lead gained in one pass, such as the host's, is lost in the other, and the less there is before and after
+  // the layers, the sooner; so a run of layers alone shows it at once.
   bool repeats(std::int64_t few, std::size_t kind, const StepTotals& of_few, const StepTotals& of_less) {
     if (few < 3) return true;
     if (!question_.trains() || question_.layers) return alike(of_few, of_less, of_less, seen_of({few, kind, 2}));
@@ -140,10 +140,10 @@ class StepRun {
     return tell(played, testbed_.run(played.schedule));
   }
 
-  // With what a meter saw of power and clock.
+  // Adds the power and clock that a meter measures.
   StepTotals metered(FewLayers layers) {
     const PartOfStep played = part(layers);
-    // Where runs are not each as from rest, what is metered is the last of them; factors are on no run that is watched.
+    // If runs are not all alike, the last one is metered. A metered run has no factors.
     const bool many = clock_settles(testbed_.platform()) || rounds_differ(testbed_.platform());
     const Timeline* const known = many || testbed_.factor() ? &testbed_.run(played.schedule) : nullptr;
     PowerMeter meter;
@@ -158,7 +158,7 @@ class StepRun {
     return seen;
   }
 
-  // Of the mean stage. None begins before the hosts have paused, which is no part of the step.
+  // Returns totals of the mean stage. The pause of the hosts before the step does not count.
   StepTotals tell(const PartOfStep& of, const Timeline& timeline) const {
     StepTotals seen;
     struct Stage {
@@ -199,7 +199,7 @@ class StepRun {
   std::optional<PipelineStep> from_pipeline_;
 };
 
-// Infinite where the machine cannot do what is asked.
+// Returns infinity if the machine cannot do what is asked.
 double seconds_or_never(const std::function<double()>& seconds) {
   try {
     return seconds();
@@ -208,7 +208,7 @@ double seconds_or_never(const std::function<double()>& seconds) {
   }
 }
 
-// What each kind of collective is best carried by, but for those that were chosen.
+// Chooses the fastest backend for each kind of collective, except those already chosen.
 StepQuestion with_chosen_carriers(const StepMachine& machine, const StepQuestion& question) {
   const std::int64_t few = std::min<std::int64_t>(2, question.stage_layers());
   const std::vector<StepCollective> collectives = collectives_of(question, machine);
@@ -225,7 +225,7 @@ StepQuestion with_chosen_carriers(const StepMachine& machine, const StepQuestion
   return descend(with_all_chosen(question, collectives), decisions_by_kind(question, collectives), times);
 }
 
-// Of kernels or launches that no row of fitted_to is about, by the parameters of their own.
+// Returns the fidelity of kernels or launches without rows in fitted_to, judged by their parameters alone.
 Fidelity by_parameters(const Platform& platform, std::string_view of) {
   const bool is_measured = std::ranges::any_of(platform.parameters, [of](const sim::Parameter& parameter) {
     return parameter.path.starts_with(of) && (parameter.kind == "measured" || parameter.kind == "fitted");
@@ -292,7 +292,7 @@ Fidelity fidelity_of(const StepQuestion& question, const Platform& platform,
       [&](const models::CollectiveSpec& collective) { return fidelity_of(collective, platform.spec); },
       [&](const models::SdmaCopySpec& copy) { return fidelity_of(copy, platform.spec); },
       [&](const models::AttentionShape&) { return by_parameters(platform, "gpu.attention."); },
-      [&](const models::FusedSpec&) { return Fidelity::assumed; },  // no machine of today has them
+      [&](const models::FusedSpec&) { return Fidelity::assumed; },  // no existing machine has them
       [&](const auto&) { return by_parameters(platform, "gpu.streams."); }};
   for (const StepBlock& block : step_blocks(question, 1, {platform.spec, operators})) {
     for (const StepOperation& one : block.operations) weakest = weaker(weakest, std::visit(of_work, one.work));

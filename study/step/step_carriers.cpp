@@ -14,7 +14,7 @@ namespace c3sim::study {
 
 namespace {
 
-// What it waits for in its layer, or else what is before it on its stream.
+// Returns the operation of the same layer that it waits for, or otherwise the one before it on its stream.
 std::string awaited_by(const StepOperation& one, std::span<const StepOperation> before) {
   for (const Wait& wait : one.after) {
     if (wait.shift == 0) return std::string(collective_name(wait.on));
@@ -63,7 +63,7 @@ std::vector<sim::Fault> faults_of_carriers(const StepQuestion& question, const S
   }
   const Testbed testbed(machine.platform);
   bool has_kernels = false;
-  std::string why_not_channels;  // of the first that cannot have them
+  std::string why_not_channels;  // of the first collective that cannot have them
   for (const StepCollective& collective : collectives) {
     const models::CollectiveSpec& spec = collective.parts.front();
     has_kernels = has_kernels || models::kernel_part(spec, machine.platform.gpu.sdma).has_value();

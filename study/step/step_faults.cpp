@@ -16,7 +16,7 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr std::int64_t most_turns = 1024;  // of all stages: each is placed and, by --write, written
+constexpr std::int64_t most_turns = 1024;  // of all stages: each is placed and, with --write, written
 constexpr std::int64_t most_decoded = 4;   // new tokens of a sequence in decode
 
 void check_even(FaultList& faults, const std::string& where, int parts, std::int64_t whole, std::string_view of) {
@@ -184,7 +184,7 @@ void check_carrier(const StepQuestion& question, FaultList& faults) {
   check(question.prelaunch, "prelaunch", "what is queued before the step");
 }
 
-// An extent that memory grows with.
+// An Extent is a number of the question that memory grows with.
 struct Extent {
   const char* option;
   std::int64_t StepQuestion::*count;
@@ -195,7 +195,7 @@ constexpr std::array extents_of_memory{
     Extent{"tokens", &StepQuestion::tokens, 1}, Extent{"decoding", &StepQuestion::decoding, 1},
     Extent{"decoding_context", &StepQuestion::decoding_context, 1}};
 
-// What an extent is a multiple of, so that those who share it out have even parts.
+// Returns the number that an extent must be a multiple of, so that it divides evenly.
 std::int64_t multiple_of(const StepQuestion& question, std::int64_t StepQuestion::*extent) {
   if (extent == &StepQuestion::batch) {
     return std::lcm(question.micro, question.overlap == Overlap::two_batches ? 2 : 1);
@@ -204,7 +204,7 @@ std::int64_t multiple_of(const StepQuestion& question, std::int64_t StepQuestion
   return is_shared_out && question.phase != Phase::decode ? 2L * question.cp : 1;
 }
 
-// The question with sequences no longer than decode has new tokens and the model knows places.
+// Returns the question with sequences cut to what decode accepts and the model supports.
 StepQuestion within_places(StepQuestion question) {
   const std::int64_t places = question.model.positions;
   const std::int64_t asked = question.tokens;
@@ -219,7 +219,7 @@ StepQuestion within_places(StepQuestion question) {
   return question;
 }
 
-// What is wrong with the extents of a question, whether or not they fit into memory.
+// Returns the faults of a question except lack of memory.
 std::vector<sim::Fault> faults_of_extents(const StepQuestion& question, const models::PlatformSpec& platform) {
   FaultList faults;
   check_parallelism(question, platform, faults);
@@ -227,8 +227,8 @@ std::vector<sim::Fault> faults_of_extents(const StepQuestion& question, const mo
   return faults.take();
 }
 
-// The question with the most of an extent that fits; none where not even the least does, or where something else is in
-// the way of less.
+// Returns the question with the largest value of this extent that fits into memory; nothing if even the least does not
+// fit, or if a smaller value causes other faults.
 std::optional<StepQuestion> with_what_fits(const StepQuestion& question, const Extent& extent,
                                            const models::PlatformSpec& platform) {
   const std::int64_t step = multiple_of(question, extent.count);
@@ -252,7 +252,7 @@ std::optional<StepQuestion> with_what_fits(const StepQuestion& question, const E
   return less;
 }
 
-// Extents that are other than those asked for, as options of the command line.
+// Lists the changed extents as options of the command line.
 std::string changed_extents(const StepQuestion& asked, const StepQuestion& changed) {
   std::vector<std::string> options;
   for (const Extent& extent : extents_of_memory) {

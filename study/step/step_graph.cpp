@@ -20,7 +20,7 @@ namespace c3sim::study {
 
 namespace {
 
-// What a half has until it has to wait for what it communicates: blocks that follow each other.
+// A Stretch is what a half computes until it has to wait for its communication, as consecutive blocks.
 using Stretch = std::vector<StepBlock>;
 
 class OneHalf {
@@ -50,7 +50,7 @@ class OneHalf {
     stretch.back().operations.push_back(std::move(one));
   }
 
-  // Whatever waits for what a layer has beside its own computing already says so itself.
+  // Communication on other streams already states its dependencies.
   void move_beside(StepOperation& one) {
     if (one.stream != compute_stream) return;
     one.stream = exchange_stream;
@@ -66,10 +66,10 @@ class OneHalf {
 
   int number_;
   int layer_ = 0;
-  std::string suffix_;  // of the layer
+  std::string suffix_;  // suffix of the layer
   std::vector<Stretch> stretches_;
-  std::string computed_;  // the last operation that computes, as others wait for it
-  std::string awaited_;   // the last one that communicates, until something waits for it
+  std::string computed_;  // name of the last computation
+  std::string awaited_;   // name of the last communication that nothing waits for yet
 };
 
 std::vector<StepBlock> blocks_of_two_batches(std::span<LayerGroup> groups, const StepMachine& machine) {
@@ -109,7 +109,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
       blocks.push_back({repeats, std::move(written)});
     }
   };
-  // Layers that are alike lie behind each other, wherever the model has them: that tells on no sum.
+  // Layers of a kind follow each other wherever the model has them; this does not change any sum.
   std::vector<LayerGroup> groups = question.groups(layers);
   std::erase_if(groups, [](const LayerGroup& group) { return group.layers == 0; });
   const auto each = [&](auto& order, const auto& write) {
@@ -161,7 +161,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
 
 namespace {
 
-// Every micro-batch has the same products: one is written.
+// Every micro-batch has the same products, so that one is written.
 sim::Flops products_of_all_gpus(const StepQuestion& question, const StepMachine& machine) {
   StepQuestion once = question;
   once.micro = 1;

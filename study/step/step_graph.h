@@ -1,4 +1,4 @@
-// A step as operations on streams, and so many of its layers as a schedule that a machine can run.
+// Writes a step as operations on streams, and part of its layers as a schedule that a machine can run.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@
 
 namespace c3sim::study {
 
-// The step of a question that has no faults, with so many layers of each kind, of each stage. Throws sim::ConfigError
-// where the configurations lack an operator.
+// Writes the step of a question without faults, with at most `layers` of each kind per stage. Throws sim::ConfigError
+// if the configurations lack an operator.
 std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layers, const StepMachine& machine);
 
-// Operations of the products of all GPUs together, and of one GPU that does it all by itself. What is done again, as
-// results were not kept, does not count. A split repeats the difference: a router's products, heads of keys and values,
-// tokens that are filled up.
+// ProductFlops counts floating-point operations of the products of all GPUs, and of one GPU that runs the whole step.
+// Recomputation does not count. The difference is what a split repeats: a router's products, heads of keys and values,
+// padding tokens.
 struct ProductFlops {
   sim::Flops of_all_gpus;
   sim::Flops on_one;
@@ -28,18 +28,18 @@ struct ProductFlops {
 };
 ProductFlops product_flops(const StepQuestion& question, const StepMachine& machine);
 
-// Expanded, on all GPUs of the platform; resolved. A framework launches it: all that begins with a kernel is queued.
-// Before it hosts pause, which is an operation of that name.
+// Expands blocks to a resolved graph on all GPUs of the platform. As launched by a framework, everything that begins
+// with a kernel is queued. A pause of the hosts comes first, as an operation of that name.
 inline constexpr auto pause_name = "pause";
 OperationGraph graph_of(std::span<const StepBlock> blocks, const models::PlatformSpec& platform, sim::Time pause = {});
 
-// So many layers of a step, all of whose operations the machine can do.
+// A PartOfStep is a step with some of its layers, all of whose operations the machine can do.
 struct PartOfStep {
   std::vector<StepBlock> blocks;
   OperationGraph graph;
   Schedule schedule;
 
-  // What each node of the graph is of; none of what is before the step.
+  // A Place is the origin of a node of the graph; it is empty for the pause before the step.
   struct Place {
     const StepOperation* operation = nullptr;
     const StepBlock* block = nullptr;
@@ -47,17 +47,17 @@ struct PartOfStep {
   std::vector<Place> places() const;
 };
 
-// `leaves_out`, if given, says which blocks are not in it. Throws sim::ConfigError with what the machine cannot do.
+// Returns a step with these layers, without what `leaves_out` selects. Throws sim::ConfigError for impossible work.
 PartOfStep part_of(const StepQuestion& question, std::span<const ElementwiseOperator> operators, const Testbed& testbed,
                    FewLayers layers, const std::function<bool(const StepBlock&)>& leaves_out = {});
-// Of these blocks, behind a pause.
+// Returns the part made of these blocks, after a pause.
 PartOfStep part_of(std::vector<StepBlock> blocks, sim::Time pause, const Testbed& testbed);
 
-// Two batches of sequences whose computing and communicating alternate: while one communicates, the other computes.
-// `layers` are, kind by kind, the operations of a layer for half of the sequences, and how many layers of the kind
-// follow each other. Of all these in their order, for both halves. What communicates is queued on a stream of its own
-// behind what computed it, and what computes next of the same half waits for it; the halves take turns on the stream
-// that computes where one has to wait. Names of operations end in _1 and _2.
+// Writes two halves of the sequences whose computation and communication alternate: while one half communicates, the
+// other computes. `layers` are, for each kind in order, the operations of a layer for one half, and the number of such
+// layers. Communication is queued on its own stream after the computation that it depends on, and the next computation
+// of the same half waits for it; the halves take turns on the compute stream when one has to wait. Names of operations
+// end in _1 and _2.
 std::vector<StepBlock> two_batches(std::span<const StepBlock> layers);
 
 }  // namespace c3sim::study

@@ -25,7 +25,7 @@ namespace {
 
 constexpr double percent = 100.0;
 
-// Operations of the model that a GPU did over those that its matrix units could have done at the highest clock.
+// Returns the model's operations on a GPU relative to what its matrix units could do at the highest clock.
 double model_flops_utilisation(const StepResult& result, const models::PlatformSpec& platform) {
   const double peak = platform.gpu.peak_flops(result.question.dtype);
   return result.flops.value() / (peak * sim::to_seconds(result.time).value());
@@ -61,12 +61,12 @@ ResultTable answer_of(const StepResult& result, const models::PlatformSpec& plat
   return table_of(std::span(&result, 1), shown);
 }
 
-// The longest at peak of one resource, as a share of the time.
+// Returns the time of the longest resource at peak, as a percentage of the time.
 double share_of_peak(const Limits& limits, double seconds) {
   return seconds > 0.0 ? percent * limits.longest().value() / seconds : 0.0;
 }
 
-// The same work twice over; none of work that a step has not.
+// Returns work of twice the size; nothing for kinds of work that steps do not have.
 std::optional<Work> twice(const Work& work) {
   const auto doubled = [](auto spec, auto... members) {
     ((spec.*members = 2.0 * (spec.*members)), ...);
@@ -91,9 +91,9 @@ std::optional<Work> twice(const Work& work) {
       work);
 }
 
-// What bounds operations. One that comes near no peak takes longer for what runs beside it, whose CUs it waits for and
-// with which it shares the rest; or alone, too: by a latency where twice the work would take hardly longer, and else by
-// how well it uses what takes longest at peak.
+// Bounds says what bounds operations. One far from every peak is either slowed down by concurrent work, or slow alone,
+// too: bound by a latency if twice the work takes hardly longer, otherwise by its poor use of the resource that takes
+// longest at peak.
 class Bounds {
  public:
   Bounds(const StepResult& result, const models::PlatformSpec& platform)
@@ -119,7 +119,7 @@ class Bounds {
     return bound_of(share.limits, share.limits.longest());
   }
 
-  // Of several together; where these come near no peak, of the one that takes longest.
+  // Returns the bound of several operations together, or of the longest one if together they are far from every peak.
   std::string of(const std::vector<const StepShare*>& shares) {
     Limits limits;
     double time = 0.0;
@@ -133,8 +133,8 @@ class Bounds {
   }
 
  private:
-  static constexpr double beside_others = 1.5;         // times as long as alone
-  static constexpr double least_share_of_twice = 0.6;  // that a piece of work takes of the time of two
+  static constexpr double beside_others = 1.5;         // concurrent work is the bound from this slowdown on
+  static constexpr double least_share_of_twice = 0.6;  // a latency bounds work that takes this share of twice the work
 
   void add(const Work& work) { works_.try_emplace(to_string(work), work); }
   double seconds_alone(const Work& work) {
@@ -142,7 +142,7 @@ class Bounds {
   }
 
   Testbed testbed_;
-  std::map<std::string, Work> works_;  // by what StepShare calls them
+  std::map<std::string, Work> works_;  // by StepShare::work
 };
 
 ResultTable kinds_of(const StepResult& result, Bounds& bounds) {
@@ -174,7 +174,7 @@ ResultTable kinds_of(const StepResult& result, Bounds& bounds) {
   return table;
 }
 
-// The ten dearest.
+// Lists the ten operations with the longest times.
 ResultTable operations_of(const StepResult& result, Bounds& bounds) {
   constexpr std::size_t most = 10;
   constexpr double microseconds = 1e6;
@@ -196,7 +196,7 @@ ResultTable operations_of(const StepResult& result, Bounds& bounds) {
   return table;
 }
 
-// Operations that more GPUs than one do.
+// Lists the operations of products that a split repeats on several GPUs.
 ResultTable repeated_of(const StepResult& result, const ProductFlops& products) {
   constexpr double tera = 1e12;
   ResultTable table({{"split", "split", ""},
@@ -210,7 +210,6 @@ ResultTable repeated_of(const StepResult& result, const ProductFlops& products) 
   return table;
 }
 
-// A bar for each kind of kernel.
 BarChart kind_chart(const StepResult& result) {
   BarChart chart{.id = "kinds_us",
                  .title = "Kernels of one GPU by kind",
@@ -243,7 +242,7 @@ std::string carrier_in(const StepQuestion& question, const std::string& collecti
   return to_string(with_channels(question.carrier_of(collective, kind), kind, question, engines));
 }
 
-// Who carries which collectives, in words: of a kind, or, where these differ, one by one.
+// Describes what carries collectives: kind by kind, or one by one if carriers differ within a kind.
 std::string carriers_of(const StepResult& result, const models::SdmaSpec& engines) {
   std::vector<std::string> words;
   for (const Kind kind : {Kind::all_reduce, Kind::all_gather, Kind::reduce_scatter, Kind::all_to_all}) {
@@ -269,7 +268,6 @@ std::string carriers_of(const StepResult& result, const models::SdmaSpec& engine
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-// What readers look for first.
 std::vector<Headline> headlines_of(const StepResult& result, const models::PlatformSpec& platform) {
   constexpr double giga = 1e9;
   return {{"time", time_in_words(sim::to_seconds(result.time))},

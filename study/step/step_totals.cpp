@@ -12,9 +12,9 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr double least_share = 0.4;  // of the time, that what bounds it takes at peak
+constexpr double least_share = 0.4;  // share of the time that the bounding resource takes at peak
 
-// At the highest clock.
+// Returns the time at the highest clock.
 sim::Seconds of_vectors(sim::Flops flops, const models::GpuSpec& gpu) {
   const double rate = gpu.vector_flops_per_cycle_per_cu * gpu.cus() * gpu.power.highest_clock.value();
   return sim::Seconds(rate > 0.0 ? flops.value() / rate : 0.0);
@@ -22,7 +22,7 @@ sim::Seconds of_vectors(sim::Flops flops, const models::GpuSpec& gpu) {
 
 }  // namespace
 
-// A span ends when the host knows of it, `notice` after its kernels.
+// A span ends when the host is notified, `notice` after its kernels.
 std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span, const models::PlatformSpec& platform) {
   const sim::Time notice = platform.host.kernel_notice;
   const auto& [name, kind, work, stream, after, again] = operation;
@@ -136,7 +136,7 @@ void StepTotals::extend(const StepTotals& of_few, const StepTotals& of_one_less,
   for (auto& [name, share] : operations) {
     const StepShare& few = of_few.operations.at(name);
     const StepShare& less = of_one_less.operations.at(name);
-    // What is of no such layer takes as long: what differs is by what happens to run beside it.
+    // An operation outside such layers takes as long as before: differences come from concurrent work.
     if (few.count == less.count && few.limits.longest() == less.limits.longest()) continue;
     more(share.count, few.count, less.count);
     more(share.time, few.time, less.time);

@@ -1,6 +1,5 @@
-// What a step takes of one GPU, as sums over what its operations show, all of which grow with the number of layers by
-// as much for each, once there are enough; and what the hardware allows these at least, resource by resource, and so
-// what bounds them.
+// Sums up the operations of a step on one GPU, and the least time that the hardware allows them by resource, which
+// tells what bounds them. Once a run has enough layers, each further layer adds the same to every sum.
 #pragma once
 
 #include <map>
@@ -15,7 +14,7 @@
 
 namespace c3sim::study {
 
-// What of an operation is told apart: of a product that is fused with a collective the two, which overlap.
+// A StepPart is an operation, or one of the two overlapping parts of a product fused with a collective.
 struct StepPart {
   std::string name;
   Kind kind;
@@ -26,10 +25,10 @@ struct StepPart {
 };
 std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span, const models::PlatformSpec& platform);
 
-// Times at peak rates. Of a collective, that of the busiest link.
+// Limits are times at peak rates. That of a collective is the time of the busiest link.
 struct Limits {
-  sim::Seconds arithmetic;  // of matrix units, or of vector units where these do the work
-  sim::Seconds memory;      // of HBM, each byte moved once
+  sim::Seconds arithmetic;  // of matrix units, or of vector units for element-wise work
+  sim::Seconds memory;      // of HBM, with each byte moved once
   sim::Seconds links;
 
   sim::Seconds longest() const;
@@ -39,11 +38,11 @@ struct Limits {
 
 Limits limits_of(const Work& work, const models::PlatformSpec& platform);
 
-// "arithmetic", "HBM" or "links", by which takes longest at peak; "latency" where that is less than two fifths of
-// `time`.
+// Returns "arithmetic", "HBM" or "links", whichever takes longest at peak, or "latency" if this is less than two fifths
+// of `time`.
 std::string bound_of(const Limits& limits, sim::Seconds time);
 
-// All of a name: the same in every layer.
+// A StepShare sums up all operations of one name, which are the same in every layer.
 struct StepShare {
   Kind kind{};
   std::string work;
@@ -52,29 +51,29 @@ struct StepShare {
   Limits limits;
 };
 
-// For how long a GPU is busy with what, in seconds.
+// BusySeconds says how long a GPU is busy with each kind of activity.
 struct BusySeconds {
   double compute = 0.0;
   double communication = 0.0;
-  double exposed = 0.0;  // communication, without a kernel beside it
-  double host = 0.0;     // without a kernel, while the host had not launched what could begin
+  double exposed = 0.0;  // communication without a concurrent kernel
+  double host = 0.0;     // nothing runs, while the host had not launched what could begin
 
   BusySeconds& operator+=(const BusySeconds& more);
   BusySeconds operator*(double share) const;
 };
-// `launching`: while the host had not launched what could begin.
+// `launching` are the times while the host had not launched what could begin.
 BusySeconds busy_seconds(const BusyTimes& compute, const BusyTimes& communication, const BusyTimes& launching = {});
 
 struct StepTotals : BusySeconds {
-  double time = 0.0;  // seconds, as all times here
+  double time = 0.0;  // seconds
   std::map<std::string, StepShare> operations;
   double energy = 0.0;  // joules
   double cycles = 0.0;  // of the engine clock
   double flops = 0.0;
 
-  // An operation, or a part of one, of which one GPU has such a share.
+  // Counts an operation or a part of one that runs on the given share of GPUs.
   void count(const StepPart& part, double share, const models::PlatformSpec& platform);
-  // By so many further layers of a kind, each of which adds what the last of these in `of_few` added to `of_one_less`.
+  // Adds `by` layers of a kind, each of which adds `of_few` minus `of_one_less`, which has one layer fewer.
   void extend(const StepTotals& of_few, const StepTotals& of_one_less, double by);
 };
 

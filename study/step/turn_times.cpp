@@ -35,10 +35,10 @@ class TurnPlacer {
     std::size_t next = 0;
     sim::Time gpu_free{0};
     sim::Time host_free{0};
-    sim::Time sent_forward{0};  // the last of them
+    sim::Time sent_forward{0};  // end of the last send in this direction
     sim::Time sent_back{0};
   };
-  using Arrival = std::tuple<std::size_t, bool, int>;  // at a stage: activations or gradients, of a micro-batch
+  using Arrival = std::tuple<std::size_t, bool, int>;  // stage, whether activations arrive, micro-batch
 
   bool can_begin(std::size_t stage) const {
     if (states_[stage].next == stages_[stage].size()) return false;

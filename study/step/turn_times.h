@@ -1,7 +1,7 @@
-// When the turns of a pipeline's stages, and what they send, begin and end: a turn begins when the one before it on its
-// stage has ended and what it waits for is there; what it sends follows it on a stream of its own, beside the next
-// turn; the host of a stage launches turn after turn and gets as far ahead as it can. And how much longer turns take
-// for what runs beside them.
+// Computes when the turns of a pipeline's stages and their sends begin and end. A turn begins when the previous turn of
+// its stage has ended and its input has arrived; its send runs on another stream, concurrently with the next turn. The
+// host of a stage launches turn after turn as far ahead as it can. A Slope fits how much concurrent work slows turns
+// down.
 #pragma once
 
 #include <cstddef>
@@ -14,62 +14,62 @@
 
 namespace c3sim::study {
 
-// How long operations that follow each other take.
+// A Pace is the time of consecutive operations.
 struct Pace {
-  sim::Time gpu{0};   // launched long before
-  sim::Time host{0};  // of the host to launch them
-  sim::Time both{0};  // from when the host begins to launch the first of them, on a GPU that has nothing else to do
+  sim::Time gpu{0};   // on the GPU, if launched long before
+  sim::Time host{0};  // of the host, to launch them
+  sim::Time both{0};  // from the start of the first launch to the end, on an otherwise idle GPU
 
   Pace then(const Pace& next) const;
   Pace repeated(std::int64_t times) const;
 };
 
-// When a turn, or what it sends, is under way.
+// A TurnStay is the interval of a turn or of its send.
 struct TurnStay {
   sim::Time begin{0};
   sim::Time end{0};
 
   sim::Time length() const { return end - begin; }
-  // For how long both are under way.
+  // Returns how long both intervals overlap.
   sim::Time beside(const TurnStay& other) const;
 };
 
 struct TimedTurn {
-  std::optional<Turn> turn{};  // none: the update behind them
-  bool waits = false;          // for the stage before it, of a gradient for the one behind it
-  bool sends = false;          // to the stage behind it, of a gradient to the one before it
+  std::optional<Turn> turn{};  // nullopt: the update after all turns
+  bool waits = false;          // for its input from the previous stage, or a gradient from the next
+  bool sends = false;          // to the next stage, or a gradient to the previous one
   Pace pace{};
-  sim::Time lost{0};         // more, for what runs beside it
-  sim::Time send{0};         // from the end of the turn until the other stage has what it waits for
+  sim::Time lost{0};         // added time because of concurrent sends
+  sim::Time send{0};         // from the start of the send to the arrival at the other stage
   sim::Time send_launch{0};  // of the host
-  // Set by place:
+  // place() sets these:
   TurnStay at{};
   TurnStay sent{};
 };
 using TimedStages = std::vector<std::vector<TimedTurn>>;
 
-// Each turn as early as it can be. Those of a stage are in its order; one without end is a failed check. Returns when
-// the last one ends.
+// Places each turn as early as possible, in the order of its stage, and returns the end of the last one. Turns that
+// never can begin fail a check.
 sim::Time place(TimedStages& stages);
 
-// What is sent by a stage and to it, and its turns.
+// sends_of() returns the sends from and to a stage, turns_of() its turns.
 std::vector<TurnStay> sends_of(const TimedStages& stages, std::size_t stage);
 std::vector<TurnStay> turns_of(const TimedStages& stages, std::size_t stage);
-// For how long they are under way beside one, each for itself.
+// Returns the sum of the overlaps of one interval with each of the others.
 sim::Time beside(const TurnStay& one, const std::vector<TurnStay>& others);
-// For how long what a turn of the stage sends is beside a turn of either stage.
+// Returns how long a turn's send overlaps turns of its stage or of the receiving stage.
 sim::Time beside_send(const TimedStages& stages, std::size_t stage, const TimedTurn& sender);
 
-// How much longer something takes for each moment that others are beside it: of those that are alike otherwise, by the
-// line through what was seen that is nearest to it. Lengths are relative to the mean, others to the length.
+// A Slope is the extra time per time of overlap with others, fitted by least squares over groups of samples otherwise
+// alike. Lengths are relative to the group's mean, overlaps to the sample's length.
 class Slope {
  public:
   struct Sample {
-    double length = 0.0;  // seconds, as is the time that others were beside it
+    double length = 0.0;  // seconds, as is the overlap with others
     double beside = 0.0;
   };
   void add(const std::vector<Sample>& alike);
-  // From 0 to 1; 0 where nothing was seen that differs.
+  // Returns 0 to 1; 0 if all samples have the same overlap.
   double value() const;
 
  private:
