@@ -70,8 +70,8 @@ std::vector<sim::Fault> faults_of(const Question<KernelTrial>& question, const T
 std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testbed& testbed);
 
 // Answers the question. Throws sim::ConfigError with the question's faults, if it has any; arrays beyond the HBM of a
-// GPU are a fault. A collective of 0 GPUs runs on all GPUs, and a scenario without a name gets one. `progress` is
-// called after each result.
+// GPU are a fault. A collective of 0 GPUs runs on all GPUs, and a scenario without a name gets one. `progress` counts
+// results.
 Answer<WorkResult> ask(Testbed& testbed, const Question<GemmTrial>& question, const Progress& progress = {});
 Answer<WorkResult> ask(Testbed& testbed, const Question<CollectiveTrial>& question, const Progress& progress = {});
 Answer<WorkResult> ask(Testbed& testbed, const Question<CopyTrial>& question, const Progress& progress = {});

@@ -39,8 +39,8 @@ struct Sampling {
 // farther times of concurrent work were off (`concurrent_spread`). It does not cover values without an error.
 class Ensemble {
  public:
-  // Reads the machines on `jobs` threads, or one per core if `jobs` is 0. `progress` is called after each draw.
-  // `assigned` holds further assignments, as for reassign(), that are the same on every machine.
+  // Reads the machines on `jobs` threads, or one per core if `jobs` is 0. `progress` counts draws. `assigned` holds
+  // further assignments, as for reassign(), that are the same on every machine.
   Ensemble(const Platform& platform, const Sampling& sampling, int jobs = 0, const Progress& progress = {},
            const std::vector<std::string>& assigned = {});
 
