@@ -13,13 +13,13 @@ namespace c3sim::study {
 
 namespace {
 
-// The file that this code lies in: a library that something else has loaded, such as Python's module, or the program.
+// Returns the file of this code: a library that another program has loaded, such as the Python module, or the program.
 std::filesystem::path own_file(std::error_code& failed) {
   Dl_info about{};
   void* library = nullptr;
   const bool found = dladdr1(reinterpret_cast<const void*>(&config_folders), &about, &library, RTLD_DL_LINKMAP) != 0 &&
                      library != nullptr;
-  const char* const name = found ? static_cast<const link_map*>(library)->l_name : "";  // empty of a program
+  const char* const name = found ? static_cast<const link_map*>(library)->l_name : "";  // empty for a program
   return *name != '\0' ? std::filesystem::path(name) : std::filesystem::read_symlink("/proc/self/exe", failed);
 }
 

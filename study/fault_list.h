@@ -1,4 +1,4 @@
-// What is wrong with a question, one rule after the other.
+// A FaultList collects the faults of a question, one rule after the other.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace c3sim::study {
 
 class FaultList {
  public:
-  // Where a rule is broken: the word that asks for it, and, as fmt writes these values, what would be accepted.
+  // Adds a fault if a rule is broken: `where` is the word that breaks it, `what` with `values` says what is accepted.
   template <class... Values>
   void add_if(bool is_broken, std::string where, fmt::format_string<const Values&...> what, const Values&... values) {
     if (is_broken) faults_.push_back({std::move(where), "", fmt::format(what, values...)});

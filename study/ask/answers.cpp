@@ -21,7 +21,7 @@ namespace {
 // Sizes are whole bytes below 2^53.
 std::int64_t whole_bytes(sim::Bytes bytes) { return static_cast<std::int64_t>(bytes.value()); }
 
-// Where all results have them.
+// Adds mean clock and power if all results have them.
 void add_means(ResultTable& table, const auto& results) {
   std::vector<Cell> clocks;
   std::vector<Cell> powers;
@@ -85,7 +85,7 @@ void add_fidelity(ResultTable& table, const auto& results, const models::Platfor
   table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
 }
 
-// By strategy, between one after the other and the shorter one for nothing.
+// Draws a bar per strategy, with the time of both one after the other and the ideal, that of the longer one alone.
 BarChart strategy_chart(std::span<const C3Result> results, std::span<const Intervals> intervals) {
   BarChart chart{
       .id = "makespan_us", .title = "Makespan by strategy", .value_axis = "makespan [us]", .series = {"makespan"}};
@@ -106,14 +106,14 @@ BarChart strategy_chart(std::span<const C3Result> results, std::span<const Inter
 
 Column for_programs(std::string key) { return {key, key, "", 2, false}; }
 
-// The CUs that a collective's kernels take of each GPU; copy engines take none.
+// Returns the CUs that a collective's kernels take of each GPU; copy engines take none.
 std::int64_t cus_of(const models::CollectiveSpec& spec, const models::PlatformSpec& platform) {
   const auto kernels = models::kernel_part(spec, platform.gpu.sdma);
   if (!kernels) return 0;
   return kernels->cus.value_or(models::channels_of(*kernels, platform));
 }
 
-// The engines of one GPU that copy, in the first step.
+// Returns the number of engines of one GPU that copy in the first step.
 std::int64_t engines_of(const models::CollectiveSpec& spec, const models::SdmaSpec& sdma) {
   std::set<int> engines;
   for (const models::EngineProgram& program :
@@ -123,7 +123,7 @@ std::int64_t engines_of(const models::CollectiveSpec& spec, const models::SdmaSp
   return static_cast<std::int64_t>(engines.size());
 }
 
-// Of the run of a collective: "b2b prelaunched 1MiB".
+// Names the run of a collective: "b2b prelaunched 1MiB".
 std::string run_name(const models::CollectiveSpec& spec) {
   std::string name;
   if (spec.backend == models::Backend::sdma) name = fmt::format("{} ", models::to_string(spec.variant));

@@ -1,6 +1,6 @@
-// The answers to the plain questions (study/ask/questions.h) as tables, and what was asked beside them: each word of a
-// question as a column, so that rows of several answers can be told apart. The columns are a contract with whoever
-// reads CSV or JSON.
+// Turns the answers to the plain questions (study/ask/questions.h) into tables, and adds each word of a question to a
+// table as a column, so that rows of several answers can be told apart. Programs that read CSV or JSON rely on the keys
+// of the columns.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@
 
 namespace c3sim::study {
 
-// One row per result. `platform`: the one that was asked. Text shows the phases of a copy only if asked to.
+// Return a table with one row per result of `platform`. Text shows the phases of a copy only if the question does.
 Results to_tables(const Question<C3Trial>& question, const Answer<C3Result>& answer,
                   const models::PlatformSpec& platform);
 Results to_tables(const Question<GemmTrial>& question, const Answer<WorkResult>& answer,
@@ -28,30 +28,30 @@ Results to_tables(const Question<CopyTrial>& question, const Answer<WorkResult>&
 Results to_tables(const Question<KernelTrial>& question, const Answer<WorkResult>& answer,
                   const models::PlatformSpec& platform);
 
-// How far a result is backed. Kernels, which no row of a platform's `fitted_to` is about, are assumed; what runs at
-// once is extrapolated at best, as nothing was fitted to it, whatever it is made of.
+// Returns how far measurements back a result. Kernels that are no GEMM are `assumed`, since no row of a platform's
+// `fitted_to` is about them. Concurrent work is `extrapolated` at best, since nothing was fitted to it.
 Fidelity fidelity_of(const WorkResult& result, const models::PlatformSpec& platform);
 Fidelity fidelity_of(const C3Result& result, const models::PlatformSpec& platform);
 
-// A column of times, as programs and as people call it.
+// A NamedTime names a column of times: `key` is for programs, `heading` for people.
 struct NamedTime {
   std::string key;
   std::string heading;
 };
-// Of each time and row its interval, for people in one column and for programs in two; nothing where there are none.
+// Adds the interval of each time in each row: one column for people, two for programs; adds none if there are none.
 void add_intervals(ResultTable& table, std::span<const Intervals> intervals,
                    const std::vector<NamedTime>& times = {{"time", "time"}});
 
 struct AskedWord {
   std::string name;
   std::string text;
-  std::string untold;  // its text where nobody says it
-  Cell cell;           // the same as a truth, a number, or a text
+  std::string untold;  // the text if the question does not say the word
+  Cell cell;           // `text` as a truth value, a number or a text
 
   bool is_told() const { return text != untold; }
 };
 
-// Of a text in the form that a word has: "COUNT", "NUMBER", or empty of one that is said alone.
+// Returns the text of a word as a cell: a truth value for a word without a value, a number for "COUNT" and "NUMBER".
 Cell cell_of_word(const Value& value, const std::string& text);
 
 template <class Question>
@@ -67,13 +67,13 @@ std::vector<AskedWord> asked_words(Question question) {
   return asked;
 }
 
-// The table with a column for each word that it has none of, behind the column with that key; of each row the words of
-// its own question, all of the same kind. Programs get all of them, people those that all rows share and that were
-// told.
+// Returns the table with a column for each word that it lacks, after the column with the key `behind`. `of_rows` holds
+// the words of each row's question; all questions are of one kind. Programs get all of these columns, and people those
+// with a word that was said, and said alike, for all rows.
 ResultTable with_question(const ResultTable& table, const std::vector<std::vector<AskedWord>>& of_rows,
                           std::string_view behind);
 
-// "tp 8, graph": what was told, but for words that are known already.
+// Returns the words that were said, except those in `known`: "tp 8, graph".
 std::string told_in_words(const std::vector<AskedWord>& asked, const std::vector<std::string_view>& known);
 
 }  // namespace c3sim::study

@@ -15,7 +15,7 @@ namespace c3sim::study {
 
 namespace {
 
-// A whole number without a sign.
+// Parses a whole number without a sign.
 std::optional<int> parse_count(std::string_view text) {
   const sim::Parsed<std::int64_t> number = sim::parse_integer(text);
   const bool fits = number.ok() && !text.starts_with('-') && number.value <= std::numeric_limits<int>::max();

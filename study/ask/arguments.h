@@ -1,4 +1,4 @@
-// Reads the texts of command-line arguments and gathers what is wrong with them, so that all faults are told at once.
+// Reads the texts of command-line arguments and collects their faults, so that all faults are reported at once.
 #pragma once
 
 #include <algorithm>
@@ -17,52 +17,51 @@
 
 namespace c3sim::study {
 
-// `option` is the name that the person typed ("--bytes"): the place of the fault. A reader that finds one records it
-// and returns something harmless.
+// Arguments reads option values and collects faults. `option` is the name as the user typed it ("--bytes"), at which a
+// fault is reported. A reader that finds a fault records it and returns a harmless value.
 class Arguments {
  public:
-  static constexpr std::size_t most_points = 1000;  // of a list or range
+  static constexpr std::size_t most_points = 1000;  // the most values of a list or range
 
   models::GemmShape gemm(std::string_view option, std::string_view text);
   sim::Bytes size(std::string_view option, std::string_view text, sim::Limits<sim::Bytes> limits = array_sizes);
-  // Sizes and ranges of them, separated by commas, each once: "1KiB:2GiB:x2" starts at the first and multiplies by the
-  // (whole) factor up to the second.
+  // Reads sizes and ranges, separated by commas, each size kept once. The range "1KiB:2GiB:x2" starts at its first size
+  // and multiplies by its whole factor up to its second size.
   std::vector<sim::Bytes> sizes(std::string_view option, std::string_view text);
-  // "100us", from 0 to an hour.
+  // Reads a time from 0 to an hour, such as "100us".
   sim::Time time(std::string_view option, std::string_view text);
-  // In base units, of which `accepted` spells those that are, for people: "0 to 10000000 GB/s".
+  // Returns the quantity in base units. `accepted` spells the limits for people: "0 to 10000000 GB/s".
   double quantity(std::string_view option, std::string_view text, sim::Dimension dimension, sim::Limits<double> limits,
                   std::string_view accepted);
   int integer(std::string_view option, std::string_view text, int low, int high);
   double number(std::string_view option, std::string_view text, double low, double high);
-  // Whole numbers separated by commas, each once.
+  // Reads whole numbers separated by commas, each kept once.
   std::vector<int> integers(std::string_view option, std::string_view text, int low, int high);
-  // "gpu0", or "0", up to the last of `gpus`, or "host" (models::host_device).
+  // Reads "gpu0" or "0", where the number is below `gpus`, or "host", for which it returns models::host_device.
   int device(std::string_view option, std::string_view text, int gpus);
 
   template <class T>
   T choice(std::string_view option, std::string_view text,
            const std::vector<sim::Choice<T>>& choices = sim::choices_of<T>());
-  // Names separated by commas, each once; "all" stands for all of them.
+  // Reads names separated by commas; a repeated name is a fault. "all" stands for every choice.
   template <class T>
   std::vector<T> choice_list(std::string_view option, std::string_view text,
                              const std::vector<sim::Choice<T>>& choices = sim::choices_of<T>());
 
-  // The values of a list without those that stand before them, too; of which the answer's warnings are to tell by what
-  // `text_of` calls them.
+  // Returns the values without repetitions. Adds a warning that spells each repeated value as `text_of` does.
   template <class T, class TextOf>
   std::vector<T> each_once(std::string_view option, std::vector<T> values, const TextOf& text_of);
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   void fault(std::string_view option, std::string what);
-  // Faults of a question, which name options without their dashes; throws what has been found so far, if anything.
+  // Adds the faults of a question, which name options without their dashes, and then calls check().
   void check_with(const std::vector<sim::Fault>& faults_of_question);
   // Throws sim::ConfigError with the faults found so far, if there are any.
   void check() const;
   const std::vector<sim::Fault>& faults() const { return faults_; }
 
  private:
-  // The parts between commas; none where they are too many.
+  // Returns the parts between commas, or none and a fault if there are more than `most_points`.
   std::vector<std::string_view> split_few(std::string_view option, std::string_view text, std::string_view what);
   void append_range(std::string_view option, std::string_view text, std::vector<sim::Bytes>& sizes);
   void warn_of_repeated(std::string_view option, const std::vector<std::string>& texts);
@@ -71,7 +70,7 @@ class Arguments {
   std::vector<std::string> warnings_;
 };
 
-// The names of choices as help and completion show them: "table|csv|json".
+// Returns the names of choices as help and completion show them: "table|csv|json".
 template <class T>
 std::string names_of(const std::vector<sim::Choice<T>>& choices = sim::choices_of<T>()) {
   std::string names;
@@ -79,7 +78,7 @@ std::string names_of(const std::vector<sim::Choice<T>>& choices = sim::choices_o
   return names;
 }
 
-// The parts between the separators; an empty text has one, empty part.
+// Returns the parts between the separators; an empty text has one part, which is empty.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
 using sim::in_quotes;

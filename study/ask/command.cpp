@@ -10,7 +10,7 @@ namespace c3sim::study {
 
 namespace {
 
-// The first of the examples in a command's notes; empty where there are none.
+// Returns the first example in a command's notes, or an empty text if there is none.
 std::string example_in(const std::string& notes) {
   constexpr std::string_view before = "Examples:\n";
   const std::size_t at = notes.find(before);

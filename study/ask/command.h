@@ -1,5 +1,5 @@
-// A command of c3sim: what it can be told, and the function that answers it. The command line (cli/) and Python
-// (python/) offer each of them; neither knows more of them than this.
+// A Command describes a command of c3sim by its options and the function that answers it. The command line (cli/) and
+// Python (python/) offer every command from this description alone.
 #pragma once
 
 #include <functional>
@@ -15,24 +15,24 @@ namespace c3sim::study {
 
 struct Command {
   std::string name;
-  std::string about;  // a line
-  std::string notes;  // examples first of all
+  std::string about;  // one line of help
+  std::string notes;  // further help, with examples
   std::vector<Option> options;
   std::function<Results(Request& request)> answer;  // throws sim::ConfigError
-  std::size_t text_width = 0;                       // of its tables, where no terminal says how wide it is
+  std::size_t text_width = 0;                       // width of text tables if there is no terminal; 0: unlimited
 
-  // All that it cannot do without and that was not said, with the example that has it; empty where nothing is missing.
+  // Returns a message with all required options that are missing and an example; empty if no option is missing.
   std::string missing(const Given& given) const;
-  // Throws sim::ConfigError where an option was given nothing, as --out "": no option takes that for a value.
+  // Throws sim::ConfigError if an option was given an empty text, as in --out "", since no option accepts one.
   void check(const Given& given) const;
-  // The option as it was typed is none; `known` are options beside those of the command.
+  // Returns a message that no option is named `typed`, and which is nearest; `known` adds names to the command's own.
   std::string unknown(const std::string& typed, std::vector<std::string> known = {"--help"}) const;
 };
 
-// The step that the options of c3sim step ask for, with its model. What is missing or no value `arguments` gathers.
+// Reads the options of c3sim step and their model. `arguments` collects faults, and `remarks` what a model ignores.
 StepQuestion read_step(const Request& request, Arguments& arguments, std::vector<std::string>* remarks = nullptr);
-// The step as an experiment that c3sim run takes, and that takes as long. `machine_lines` say which platform it is for;
-// that of the platform's name where there are none. Throws sim::ConfigError where it is more than run takes.
+// Returns the step as an experiment that c3sim run takes and that lasts as long. `machine_lines` describe its machine;
+// without them, the experiment names the platform. Throws sim::ConfigError if the step exceeds the limits of run.
 std::string experiment_text(const StepQuestion& question, const StepMachine& machine,
                             const std::string& machine_lines = {});
 

@@ -1,4 +1,4 @@
-// The words of a kernel, and the kernel that they say.
+// Defines the words of a kernel, and makes the kernel that they describe.
 #include <array>
 
 #include "study/ask/words.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view attention_name = "attention";
 
-// Where help shows something else than the value would.
+// Gives a value another form for help to show.
 Value shown_as(std::string form, Value value) {
   value.form = std::move(form);
   return value;

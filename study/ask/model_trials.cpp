@@ -1,4 +1,4 @@
-// Trials of whole models, as study/ask/trial.h declares them: a step as programs time it, and requests over time as a
+// Implements the trials of whole models in study/ask/trial.h: a step as programs time it, and requests over time as a
 // benchmark client measures them.
 #include <algorithm>
 #include <numeric>
@@ -25,7 +25,7 @@ Figures observe(Testbed& testbed, const StepTrial& trial) {
           {Figure::clock, result.clock.value()}};
 }
 
-// The first of its faults, or why its model is not read.
+// Returns the first fault of the question, or why its model cannot be read.
 std::string why_impossible(ServeMachine& machine, const ServeTrial& trial) {
   try {
     const std::vector<sim::Fault> faults = machine.faults_of(trial.question);
@@ -35,7 +35,7 @@ std::string why_impossible(ServeMachine& machine, const ServeTrial& trial) {
   }
 }
 
-// Times to the first token, per further token and to the last one, and tokens a second.
+// Returns times to the first token, per further token and to the last one, and requests and tokens per second.
 Figures observe(ServeMachine& machine, const ServeTrial& trial) {
   constexpr double p90 = 0.9;
   constexpr double p99 = 0.99;

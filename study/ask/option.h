@@ -1,4 +1,4 @@
-// What a command can be told, as data: the command line, its completion and help, sweeps and Python are made from it.
+// Describes the options of a command as data, from which command line, completion, help, sweeps and Python are made.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace c3sim::study {
 
-// How an option is said on the command line.
+// `Said` says how an option is written on the command line.
 enum class Said {
   once,         // --bytes 64MiB
   alone,        // --phases
@@ -18,7 +18,7 @@ enum class Said {
   again,        // --set a=1 --set b=2
   listed,       // --measured a.csv,b.csv
   in_place,     // FILE, without a name
-  all_in_place  // FILE ..., as many as there are
+  all_in_place  // FILE ..., any number of files
 };
 
 constexpr auto all_names(Said) {
@@ -26,28 +26,28 @@ constexpr auto all_names(Said) {
 }
 
 struct Option {
-  std::string name;  // in Python: "host_threads"; on the command line --host-threads, or by its place HOST_THREADS
+  std::string name;  // as in Python: "host_threads"; the command line has --host-threads, or HOST_THREADS if in place
   std::string form;  // what its value looks like: "MxNxK"; words of lower case are the values themselves: "rccl|sdma"
   std::string help;
   Said said = Said::once;
   bool required = false;
-  std::string alone = {};  // the value of maybe_alone where none is given
+  std::string alone = {};  // for maybe_alone: the value if none is given
   std::string also = {};   // a second name
 
   bool has_name() const { return said != Said::in_place && said != Said::all_in_place; }
-  // As it is typed, and as faults name it: "--host-threads", "FILE".
+  // Returns the option as it is typed and as faults name it: "--host-threads", "FILE".
   std::string typed() const;
 };
-// The same of an option with a name.
+// Returns the name of an option as it is typed: "--host-threads" for "host_threads".
 std::string typed_name(std::string name);
 
-// What was said: by the name of the option its texts, "yes" of what is said alone.
+// `Given` maps the name of each option that was given to its texts; the text of an option without a value is "yes".
 using Given = std::map<std::string, std::vector<std::string>, std::less<>>;
 inline constexpr std::string_view yes = "yes";
 
-// The command line that says it, behind "c3sim", as a shell reads it: "copy --from gpu0 --to gpu1 --bytes 1MiB".
+// Returns the command line after "c3sim", quoted for a shell: "copy --from gpu0 --to gpu1 --bytes 1MiB".
 std::string command_line(std::string_view command, const std::vector<Option>& options, const Given& given);
-// A word of a command line, in quotes where a shell asks for them.
+// Returns a word of a command line, in quotes if a shell needs them.
 std::string shell_word(const std::string& word);
 
 }  // namespace c3sim::study

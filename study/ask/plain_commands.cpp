@@ -1,4 +1,4 @@
-// The commands that ask a plain question (study/ask/questions.h): words, options that all have, and what they ask.
+// Defines the commands that ask a plain question (study/ask/questions.h): their help, options and answers.
 #include <fmt/format.h>
 
 #include <array>

@@ -35,7 +35,7 @@ bool matches(const sim::Parameter& parameter, const std::string& filter) {
   return boost::algorithm::icontains(texts, filter, std::locale::classic());
 }
 
-// "396 ± 1.2 GB/s", or each with its unit where these differ.
+// Returns "396 ± 1.2 GB/s", or both numbers with their units if these differ.
 std::string with_error(const sim::Parameter& parameter) {
   const auto unit = [](const std::string& text) {
     const std::size_t last_digit = text.find_last_of("0123456789.");
@@ -68,12 +68,12 @@ ResultTable parameter_table(const std::vector<sim::Parameter>& parameters, const
                                      {{"error", "standard error", "", 2, false}, &Parameter::error}});
 }
 
-// What a file says of itself: its name, its base, and how it was fitted.
+// Returns whether a parameter describes the file itself: its name, its base, or how it was fitted.
 bool is_of_the_file(std::string_view path) {
   return path == "name" || path == "base" || path.starts_with("fitted_to") || path.starts_with("correlations");
 }
 
-// By paths that name the rows of lists, so that the same library is compared wherever each file has it.
+// Maps paths that name the rows of lists to parameters, so that a library is compared wherever each file has it.
 std::map<std::string, const sim::Parameter*> by_named_path(const std::vector<sim::Parameter>& parameters) {
   std::vector<const sim::Parameter*> all;
   for (const sim::Parameter& parameter : parameters) {
@@ -85,7 +85,7 @@ std::map<std::string, const sim::Parameter*> by_named_path(const std::vector<sim
   return by_path;
 }
 
-// A row for each parameter whose values differ or that only one of the two has, those of `first` ahead.
+// Returns a row for each parameter that differs or that only one platform has; those of `first` come first.
 ResultTable difference_table(const Platform& first, const Platform& second, const std::string& filter, bool sources) {
   const std::string& name = first.spec.name;
   const std::string& other_name = second.spec.name;

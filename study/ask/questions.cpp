@@ -22,7 +22,7 @@ using models::SdmaVariant;
 
 Schedule only(Work work, models::CuMask mask = {}) { return {operation_of(std::move(work), mask, "0")}; }
 
-// Several blocks are asked for one by one unless the question says otherwise.
+// A runtime copies several blocks one by one unless the question says otherwise.
 models::SdmaCopySpec copy_of(const CopyTrial& trial) {
   models::SdmaCopySpec copy = trial.spec;
   if (copy.copies > 1 && !copy.submit) copy.submit = models::Submission::each;
@@ -44,7 +44,7 @@ void require(const Question<Asked>& question, const Testbed& testbed) {
   if (!faults.empty()) throw sim::ConfigError(std::move(faults));
 }
 
-// What of a question is possible, and why the rest is not, each reason once.
+// `Possible` holds the points of a question that are possible, and why the rest is not, each reason once.
 template <class Asked>
 struct Possible {
   std::vector<Asked> points;
@@ -85,7 +85,7 @@ Possible<CollectiveSpec> possible_collectives(const Question<CollectiveTrial>& q
   return possible<CollectiveSpec>(asked, [&](const CollectiveSpec& spec) { return testbed.why_impossible(spec); });
 }
 
-// Those that are possible may be fewer than were asked for, but some.
+// Adds the reasons as faults, unless the question accepts fewer points than it has and some are possible.
 template <class Asked>
 void require_some(std::vector<sim::Fault>& faults, const Possible<Asked>& of, bool those_possible) {
   if (those_possible && !of.points.empty()) return;
@@ -95,7 +95,7 @@ void require_some(std::vector<sim::Fault>& faults, const Possible<Asked>& of, bo
   }
 }
 
-// Back-to-back copies to all peers share engines; there is nothing to share among more engines than peers.
+// Returns a warning if there are more engines than peers, since back-to-back copies to the peers share engines.
 std::string idle_engines(const CollectiveSpec& spec) {
   const int peers = spec.gpus - 1;
   if (spec.backend != models::Backend::sdma || spec.engines <= peers) return {};
@@ -103,7 +103,7 @@ std::string idle_engines(const CollectiveSpec& spec) {
                      peers, spec.engines - peers);
 }
 
-// Options of kernels where all runs on copy engines, and the other way round. An all-reduce may have parts on both.
+// Adds faults for options of kernels if engines do it all, and the reverse. Parts of an all-reduce may run on both.
 void check_parts(const CollectiveTrial& trial, const Testbed& testbed, std::vector<sim::Fault>& faults) {
   const CollectiveSpec spec = on_gpus_of(testbed.platform(), trial.spec);
   const models::SdmaSpec& sdma = testbed.platform().gpu.sdma;
@@ -128,7 +128,7 @@ std::string name_of(const Scenario& scenario) {
                      sim::to_string(scenario.bytes));
 }
 
-// Operands that are warm lie in the last level of the caches, all of them.
+// Adds a fault if operands cannot be warm: all of them lie in the last level of the caches then.
 void check_operands(std::optional<Operands> operands, sim::Bytes set, const models::PlatformSpec& platform,
                     std::vector<sim::Fault>& faults) {
   if (operands != Operands::warm) return;
@@ -172,7 +172,7 @@ void check_before(const GemmTrial& trial, const Testbed& testbed, std::vector<si
 
 std::vector<sim::Fault> faults_of(const Question<GemmTrial>& question, const Testbed& testbed) {
   std::vector<sim::Fault> faults;
-  const GemmTrial& first = question.points.front();  // the others differ in their CUs
+  const GemmTrial& first = question.points.front();  // the other points differ only in `cus`
   add(faults, "gemm", why_no_gemm(first.shape, testbed));
   for (const GemmTrial& point : question.points) {
     if (point.cus) add(faults, "cus", why_no_mask(testbed.platform(), *point.cus));
@@ -211,14 +211,14 @@ std::vector<sim::Fault> faults_of(const Question<CopyTrial>& question, const Tes
   std::vector<sim::Fault> faults;
   for (const CopyTrial& point : question.points) {
     add(faults, "to", testbed.why_impossible(copy_of(point)));
-    if (!faults.empty()) break;  // the sizes are hardly ever at fault: once is enough
+    if (!faults.empty()) break;  // one is enough: sizes are hardly ever at fault
   }
   return faults;
 }
 
 std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testbed& testbed) {
   std::vector<sim::Fault> faults;
-  const Scenario& scenario = question.points.front().scenario;  // the others differ in their strategies
+  const Scenario& scenario = question.points.front().scenario;  // the other points differ only in `strategy`
   add(faults, "reserve", why_no_reservation(testbed.platform(), scenario.reserved.value_or(0)));
   add(faults, "gemm", why_no_gemm(scenario.gemm, testbed));
   const sim::Bytes room = testbed.platform().gpu.memory.hbm_capacity;
@@ -261,7 +261,7 @@ Answer<WorkResult> run(Testbed& testbed, std::vector<WorkResult> asked, const Pr
   return {.results = std::move(asked)};
 }
 
-// A kernel on so many CUs: a mask of every GPU's, or, of one that reaches into other GPUs, a workgroup on each.
+// Returns the kernel on the CUs of the trial: by a mask on every GPU, or as a workgroup on each if it is remote.
 WorkResult work_of(const KernelTrial& trial, const models::PlatformSpec& platform) {
   const int cus = trial.cus.value_or(platform.gpu.cus());
   const bool in_caches = trial.operands == Operands::warm;
@@ -298,7 +298,7 @@ std::vector<sim::Fault> faults_of(const Question<KernelTrial>& question, const T
     if (reason.empty()) reason = why_too_many_waves(asked.work, platform, asked.schedule.front().mask);
     add(faults, remote ? "peers" : attention ? "heads" : "read", std::move(reason));
     if (faults.empty() && !remote) check_operands(point.operands, bytes_of(point.kernel), platform, faults);
-    if (!faults.empty()) break;  // the number of CUs is hardly ever at fault: once is enough
+    if (!faults.empty()) break;  // one is enough: the number of CUs is hardly ever at fault
   }
   return faults;
 }

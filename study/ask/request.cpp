@@ -20,10 +20,10 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr std::size_t most_slowdowns = 40;  // that a chart holds
+constexpr std::size_t most_slowdowns = 40;  // in one chart
 constexpr int most_jobs = 1024;
 
-// A pipe, a terminal and the process's own output take what several options write, and lose nothing by it.
+// Returns whether several options may write the file: a pipe, a terminal or the process's own output loses nothing.
 bool is_special(const std::filesystem::path& file) {
   if (file.string().starts_with("/dev/") || file.string().starts_with("/proc/")) return true;
   std::error_code absent;
@@ -145,7 +145,7 @@ std::vector<std::filesystem::path> Request::files(std::string_view option) const
 }
 
 int Request::jobs(Arguments& arguments) const {
-  if (!says("jobs")) return 0;  // for_each_index takes it for one per core
+  if (!says("jobs")) return 0;  // for_each_index() takes 0 for one per core
   return arguments.integer("--jobs", text("jobs"), 1, most_jobs);
 }
 
@@ -290,7 +290,7 @@ void Request::check_not_in(Arguments& arguments, std::string_view option, const 
 void Request::check_replaced(Arguments& arguments) const {
   const std::vector<std::string> of_folder{"results.json", "results.csv", "report.md", "page.html", "platform.yaml"};
   check_output_folder(arguments, "--out", out_folder(), of_folder);
-  std::string_view other;  // that names a file, too
+  std::string_view other;  // the option before, which names a file, too
   for (const std::string_view option : {"write", "trace"}) {
     if (!says(option)) continue;
     const std::filesystem::path file = text(option);
@@ -346,7 +346,7 @@ Platform Request::platform(Arguments& arguments, const std::string& preset, Besi
     return platform;
   } catch (const sim::ConfigError&) {
     check_replaced(arguments);
-    arguments.check();  // what is wrong with the command line is told first
+    arguments.check();  // faults of the command line are reported first
     throw;
   }
 }
@@ -354,7 +354,7 @@ Platform Request::platform(Arguments& arguments, const std::string& preset, Besi
 Results Request::finish(const Platform& platform, Results results, const FolderLock* held) const {
   results.warnings.insert(results.warnings.begin(), platform.warnings.begin(), platform.warnings.end());
   if (const std::filesystem::path folder = out_folder(); !folder.empty()) {
-    Arguments arguments;  // by now all that is read has been
+    Arguments arguments;  // all inputs have been read by now
     for (const std::string& name : files_of_earlier_answer(folder)) check_not_read(arguments, "--out", folder / name);
     arguments.check();
     results.files.push_back({"platform.yaml", platform.resolved});
@@ -384,8 +384,8 @@ Results Request::finish(Testbed& testbed, const Platform& platform, Results resu
   return finish(platform, std::move(results));
 }
 
-// The files of the configuration, and every table of kernels where tables are looked for
-// (models/platform/gemm_kernels.h).
+// The result covers the files of the configuration, and all tables of kernels in the folders where tables are looked
+// for (models/platform/gemm_kernels.h).
 PlatformShelf::Written PlatformShelf::written(const Platform& platform) {
   Written written;
   std::error_code absent;

@@ -1,5 +1,5 @@
-// A question as somebody asked it: what was said of each option, the platform that this names, and what is done with
-// the answer beside showing it. Nothing of it outlives the question, so any number may be asked at once.
+// A Request is a question as a user asked it: the texts of its options, the platform that they name, and the files that
+// its answer is written to. A request leaves no state behind, so any number of them may be answered at once.
 #pragma once
 
 #include <filesystem>
@@ -25,18 +25,18 @@
 
 namespace c3sim::study {
 
-// Keeps platforms as they were read, for whoever asks more than one question: reading one takes longer than many an
-// answer. Any thread may ask. It gives what read_platform() would: where a file has changed since, all is read again.
+// A PlatformShelf keeps platforms for programs that ask many questions, since reading one often takes longer than the
+// answer. It is thread-safe. If a file has changed, it reads the platform again, as read_platform() would.
 class PlatformShelf {
  public:
-  static constexpr std::size_t most = 256;  // that are kept; beyond, it starts anew
+  static constexpr std::size_t most = 256;  // platforms; a full shelf is emptied
 
-  // As read_platform(), which throws for it.
+  // Returns and throws what read_platform() does.
   Platform read(const std::filesystem::path& file, std::span<const std::string> assignments,
                 std::span<const std::filesystem::path> config_folders);
 
  private:
-  // When each file that a platform was read from was last written.
+  // `Written` maps each file that a platform was read from to the time of its last change.
   using Written = std::map<std::filesystem::path, std::filesystem::file_time_type>;
   struct Kept {
     Platform platform;
@@ -48,13 +48,13 @@ class PlatformShelf {
   std::map<std::vector<std::string>, Kept> kept_;  // by file, assignments and folders
 };
 
-// Options of commands that name a platform, of those that read one and may save results, of those that simulate, of
-// those that know mechanisms, of those that write a file, of those that predict C3, of those that tell what a quantity
-// owes to parameters, of those that use threads and of those that give intervals.
+// Return the options of commands that, in this order: name a platform, read one and may save results, simulate, ask for
+// one operation, switch off mechanisms, write files, predict C3, report how a quantity depends on parameters, use
+// threads, and give intervals.
 std::vector<Option> base_options();
 std::vector<Option> platform_options();
 std::vector<Option> run_options();
-std::vector<Option> timing_option();  // of commands that ask for one operation
+std::vector<Option> timing_option();
 std::vector<Option> without_option();
 std::vector<Option> overwrite_option();
 std::vector<Option> c3_options();
@@ -63,22 +63,22 @@ std::vector<Option> jobs_option();
 std::vector<Option> uncertainty_options();
 std::vector<Option> operator+(std::vector<Option> some, const std::vector<Option>& more);
 
-// Who waits for the answer. Any of these may be empty.
+// A Listener holds the callbacks of whoever waits for the answer. Any of them may be empty.
 struct Listener {
-  std::function<void()> begins = {};                // options have been read: it may take a while
+  std::function<void()> begins = {};                // called when options are read and the answer may take a while
   Progress progress = {};                           // may throw, which ends the answer
-  std::function<void(std::string_view)> warn = {};  // of what is not part of the answer
+  std::function<void(std::string_view)> warn = {};  // called with warnings that are not part of the answer
   std::function<std::function<bool()>()> interruptible =
-      {};  // a wish to end is told by what it returns, while that lives
+      {};  // returns a function that, while it lives, says whether the user wants to end
 };
 
-// A sentence for each assignment ("gpu.sdma.engines=32") that a later one of the same name stands instead of.
+// Returns a sentence for each assignment ("gpu.sdma.engines=32") that a later one of the same name replaces.
 std::vector<std::string> overridden(const std::vector<std::string>& assignments, std::string_view option);
 
-// It lives on the thread that answers it: all files that this thread reads meanwhile are the command's.
+// A Request lives on the thread that answers it: all files that this thread reads meanwhile count as its inputs.
 class Request {
  public:
-  // `shelf`, if any, is where platforms are kept from one question to the next.
+  // `shelf` may be null; it keeps platforms from one question to the next.
   Request(Given given, Origin origin, Listener listener, PlatformShelf* shelf = nullptr)
       : given_(std::move(given)), origin_(std::move(origin)), listener_(std::move(listener)), shelf_(shelf) {
     origin_.overwrites = says("overwrite");
@@ -86,53 +86,53 @@ class Request {
 
   const Given& given() const { return given_; }
   bool says(std::string_view option) const { return !text(option).empty(); }
-  // What was said last; empty where nothing was.
+  // Returns the last text that was given, or an empty text.
   const std::string& text(std::string_view option) const;
   const std::vector<std::string>& texts(std::string_view option) const;
   std::vector<std::filesystem::path> files(std::string_view option) const;
 
-  // How many threads simulate, 0 for one per core; what comes out is the same.
+  // Returns the number of threads that simulate, 0 for one per core; results do not depend on it.
   int jobs(Arguments& arguments) const;
   std::optional<Sampling> sampling(Arguments& arguments) const;
-  // How the answer is to be written.
   Format format(Arguments& arguments) const;
 
-  // Checks the shared options and reads the platform that was asked for: by "platform", or `preset` without it. Throws
-  // sim::ConfigError where it cannot be read; all else that is wrong `arguments` gathers, for the caller to throw with
-  // what the platform has bounds for, before anything is written. The protocol is that of "protocol", or of `asked`
-  // without it. Values that `assigned` gives to parameters lie under those of "set".
+  // Checks the shared options and reads the platform that "platform" names, or `preset` without it. Throws
+  // sim::ConfigError if it cannot be read. `arguments` collects all other faults, so that the caller can throw them,
+  // with those that depend on the platform, before anything is written. The protocol is that of "protocol", or of
+  // `asked` without it. Values of "set" take precedence over those in `assigned`.
   Platform platform(Arguments& arguments, const std::string& preset = "mi300x", Beside asked = {},
                     std::vector<std::string> assigned = {});
-  // Only finds the file. Throws sim::ConfigError where there is none.
+  // Finds the file without reading it. Throws sim::ConfigError if there is none.
   std::filesystem::path platform_file(const std::string& preset = "mi300x");
-  // As asked for by "platform" and by "set" and "library".
+  // Return what "platform" names, and the assignments of "set" and "library".
   std::optional<std::string> platform_name() const;
   std::vector<std::string> assignments() const;
   void check_options(Arguments& arguments) const;
-  // Of "without".
+  // Returns the mechanisms that "without" names.
   models::Mechanisms mechanisms_left_out(Arguments& arguments) const;
 
-  // Remembers a file that the command reads, or is about to: whatever it may write must be another. What is read by
-  // sim/config/ is remembered without being told.
+  // Records a file that the command reads or is about to read, so that it cannot also be written. Files that
+  // sim/config/ reads are recorded automatically.
   void reads(const std::filesystem::path& file) { inputs_.add(file); }
-  // Faults where the file of an option is one that is read, however it is spelled or linked.
+  // Adds a fault if the file of an option is one that the command reads, however it is spelled or linked.
   void check_not_read(Arguments& arguments, std::string_view option, const std::filesystem::path& file) const;
-  // The same, and where one stands there that c3sim did not write, unless "overwrite" says that it may go.
+  // Adds a fault as check_not_read() does, and, without "overwrite", if c3sim did not write the file or it was edited.
   void check_output(Arguments& arguments, std::string_view option, const std::filesystem::path& file) const;
-  // Writes a text to the file of an option, which is checked once more: by now all that is read has been.
+  // Checks the file of an option once more, since all inputs are known by now, and writes the text to it.
   void write(std::string_view option, std::string_view text) const;
-  // The same of a folder that is to get files of these names, none of which may be somebody else's: save().
+  // Adds a fault if save() could not put files of these names into the folder: a file that c3sim did not write is
+  // there, an input would be replaced, or another run holds the folder.
   void check_output_folder(Arguments& arguments, std::string_view option, const std::filesystem::path& folder,
                            const std::vector<std::string>& names) const;
-  // Faults where the file of an option is another option's folder, one of these files in it, or one that an answer left
-  // there.
+  // Adds a fault if the file of an option is another option's folder, one of the files `names` in it, or a file that an
+  // earlier answer left there.
   void check_not_in(Arguments& arguments, std::string_view option, const std::filesystem::path& file,
                     std::string_view folder_option, const std::filesystem::path& folder,
                     const std::vector<std::string>& names) const;
   const Origin& origin() const { return origin_; }
-  // The folder of "out"; empty without it.
+  // Returns the folder of "out", or an empty path.
   std::filesystem::path out_folder() const { return text("out"); }
-  // Of a command that has read an option of its own, which others mean something else by.
+  // Removes an option that the command has read itself, since other commands give its name another meaning.
   void take(std::string_view option) { given_.erase(std::string(option)); }
 
   const Progress& progress() const { return listener_.progress; }
@@ -143,12 +143,12 @@ class Request {
     return listener_.interruptible ? listener_.interruptible() : [] { return false; };
   }
 
-  // The answer with what "explain" adds, and with "trace" and "out" written.
+  // Returns the answer with the tables of "explain", after writing the files of "trace" and "out".
   Results finish(Testbed& testbed, const Platform& platform, Results results) const;
-  // The same for an answer that no simulation gave, by a command that may hold the lock of its folder.
+  // Returns an answer that no simulation gave. `held` is the lock of its folder, if the command holds that.
   Results finish(const Platform& platform, Results results, const FolderLock* held = nullptr) const;
 
-  // The answer is given, but what was checked does not hold; or it is, and nothing can be done with it.
+  // fail_check() marks an answer whose checks do not hold; fault_behind() sets a fault to report after the answer.
   void fail_check() { check_failed_ = true; }
   bool check_failed() const { return check_failed_; }
   void fault_behind(sim::Fault fault) { behind_ = std::move(fault); }
@@ -158,8 +158,8 @@ class Request {
 
  private:
   Platform read(const std::string& preset, const std::vector<std::string>& assigned, Beside asked);
-  void check_outputs(Arguments& arguments) const;   // are what they are to be
-  void check_replaced(Arguments& arguments) const;  // and nobody else's
+  void check_outputs(Arguments& arguments) const;   // adds a fault if --trace is a folder or --out a file
+  void check_replaced(Arguments& arguments) const;  // adds a fault if a file of somebody else would be replaced
 
   Given given_;
   Origin origin_;

@@ -23,7 +23,7 @@ constexpr auto schema_examples =
 
 Json reference(const std::string& definition) { return {{"$ref", "#/definitions/" + definition}}; }
 
-// One of these names, or of the choices so named.
+// Return a schema that accepts one of these names, or the name of one of these choices.
 Json one_of(const std::vector<std::string_view>& names) { return {{"enum", names}}; }
 Json one_of(const auto& choices) {
   std::vector<std::string_view> names;
@@ -31,7 +31,7 @@ Json one_of(const auto& choices) {
   return one_of(names);
 }
 
-// What a file may say of it.
+// Returns the schema of what a file may say for the value.
 Json schema_of(const Value& value) {
   if (!value.schema.empty()) return Json::parse(value.schema);
   if (value.said == Said::alone) return {{"type", "boolean"}};
@@ -42,7 +42,7 @@ Json schema_of(const Value& value) {
   return one_of(names);
 }
 
-// Adds the words of the question to a section; those that it must have, if it must.
+// Adds the words of the question to a section; the section must have the needed ones if `required`.
 template <class Question>
 void add_words(Json& section, bool required = true) {
   section["type"] = "object";
@@ -59,7 +59,7 @@ void add_words(Json& section, bool required = true) {
   }
 }
 
-// Each number, flag and choice of a file may be an expression instead.
+// Lets each number, flag and choice of a file be an expression instead.
 void permit_expressions(Json& schema) {
   for (Json& part : schema) {
     if (part.is_structured()) permit_expressions(part);

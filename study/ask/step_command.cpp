@@ -43,7 +43,7 @@ constexpr auto step_examples =
     "Kernels are those that PyTorch launches; --batch is of each replica (--dp). With --layers there is no embedding "
     "and no head.";
 
-// Carriers that were chosen stay as they are.
+// Adds intervals of the step's times. All draws have the carriers that were chosen.
 void add_intervals(Results& results, const StepResult& result, const Platform& platform, const Sampling& sampling,
                    std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
   const Ensemble ensemble(platform, sampling, jobs, progress);
@@ -67,7 +67,7 @@ void add_intervals(Results& results, const StepResult& result, const Platform& p
   for (std::string& warning : ensemble.warnings()) results.warnings.push_back(std::move(warning));
 }
 
-// What an experiment says of the machine that this command was asked of.
+// Returns the lines by which an experiment describes the machine that this command was asked of.
 std::string machine_lines(const Request& request) {
   const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
   std::string lines = fmt::format("platform: {}\n", quoted(request.platform_name().value_or("mi300x")));
@@ -78,11 +78,11 @@ std::string machine_lines(const Request& request) {
   return lines;
 }
 
-// While its GPU waits for the host, launches are on the critical path: a longer call makes the step as much longer. The
-// host of a step that waits for a tenth of its time is behind in the long run.
+// Returns whether the GPU waits for the host for more than a tenth of the time. While it waits, launches are on the
+// critical path, and a longer call makes the step longer by as much.
 bool bound_by_host(const StepResult& result) { return 10 * result.host > result.time; }
 
-// How much of the time the host decides, and what the platform file says of it.
+// Says how long the GPU waits for the host, and what the platform file says of the host's calls.
 std::string word_of_host(const StepResult& result, const Platform& platform) {
   bool is_assumed = false;
   std::vector<std::string> values;
@@ -109,7 +109,7 @@ std::vector<Work> works_of(const StepQuestion& question, const StepMachine& mach
   return works;
 }
 
-// The answer with its question, as columns and in the title, and with how far it is backed.
+// Adds the words of the question, as columns and to the title, and the fidelity of the answer.
 void add_question(Results& results, const StepResult& result, const StepWords& asked, const Platform& platform,
                   std::span<const ElementwiseOperator> operators) {
   const std::vector<AskedWord> words = asked_words(asked);
@@ -138,7 +138,7 @@ Results answer_step(Request& request) {
   arguments.check_with(faults_of_carriers(question, machine));
   const std::string lines = machine_lines(request);
   const bool writes = request.says("write");
-  // What run would refuse is refused before it takes its time.
+  // A step that run would refuse is refused before it is simulated.
   if (writes) experiment_text(question, machine, lines);
   const StepResult result = ask(machine, question, {}, writes ? in_whole : simulated_layers);
   if (writes) {

@@ -13,7 +13,7 @@ namespace c3sim::study {
 
 namespace {
 
-// Under the key of its kind; a GEMM's words are those of the operation itself.
+// Write work under the key of its kind. A GEMM's words are keys of the operation itself.
 std::string in_file(const models::GemmShape& shape) { return in_section(shape); }
 template <class Question>
 std::string under_key(const Work& work, const Question& said, const Question& untold = {}) {
@@ -27,8 +27,7 @@ std::string in_file(const auto& work) {
   return {};  // a step has no other work
 }
 
-// What a wait is in a file: the name, and of a layer before its own "@layer-2". Of its own layer there is nothing to
-// say.
+// Returns a wait as a file has it: the name, with "@layer-2" if the operation that it waits for is of an earlier layer.
 std::string words(const Wait& wait) {
   return wait.shift == 0 ? wait.on : fmt::format("{}@{}{:+}", wait.on, wait.index, wait.shift);
 }
@@ -43,7 +42,7 @@ std::string line_of(const StepOperation& one, const StepBlock& block) {
                      std::visit([](const auto& work) { return in_file(work); }, one.work));
 }
 
-// As the reader of experiments counts them.
+// Counts operations as the reader of experiments does.
 std::size_t operations_in(const std::vector<StepBlock>& blocks) {
   std::size_t count = 1;
   for (const StepBlock& block : blocks) {

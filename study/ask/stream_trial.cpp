@@ -10,14 +10,14 @@ using sim::operator""_us;
 
 namespace {
 
-// How long a stream and the copies beside it last: many copies, and long beside a launch.
+// Returns how long a stream and its copies last: as long as many copies, and much longer than a launch.
 sim::Seconds duration_beside(sim::Seconds copy) { return std::max(sim::Seconds(1e-3), 12.0 * copy); }
 
 sim::Seconds time_of_kernel(const Span& span, const models::PlatformSpec& platform) {
   return sim::to_seconds(span.end - span.start - platform.host.around_kernel());
 }
 
-// The same kernel, as long as it takes so long alone.
+// Scales the kernel so that it takes this time alone.
 models::ElementwiseSpec lasting(models::ElementwiseSpec kernel, sim::Seconds time, Testbed& testbed) {
   const sim::Time alone = testbed.alone(kernel) - testbed.platform().host.around_kernel();
   const double longer = time / sim::to_seconds(alone);
@@ -33,10 +33,10 @@ models::ElementwiseSpec lasting(const StreamTrial& stream, sim::Seconds time, Te
   return lasting(kernel_of(probe), time, testbed);
 }
 
-// How much later than the hog the other is launched: it has all its places by then.
+// The other work is launched this much later than the hog, whose workgroups are all placed by then.
 constexpr sim::Time behind_hog = 50_us;
 
-// A hog of some length.
+// Returns a hog of arbitrary length.
 models::ElementwiseSpec hog_of(const HogTrial& trial) {
   constexpr sim::Bytes probe{1e8};
   if (trial.hog == Hog::stream) {
@@ -44,7 +44,7 @@ models::ElementwiseSpec hog_of(const HogTrial& trial) {
     arrays.bytes = probe;
     return kernel_of(arrays);
   }
-  constexpr double operations_of_byte = 1e5;  // so many that its bytes are none
+  constexpr double operations_of_byte = 1e5;  // enough to make its bytes negligible
   constexpr sim::Bytes next_to_nothing{1e5};
   return {next_to_nothing,
           {},
@@ -65,7 +65,7 @@ Operation later(const Work& beside) {
 
 Schedule behind(const models::ElementwiseSpec& hog, const Work& beside) { return {operation_of(hog), later(beside)}; }
 
-// Adds copies behind one another, and returns where the first is.
+// Adds back-to-back copies, and returns the place of the first.
 std::size_t add_copies(Schedule& schedule, int from, int to, sim::Bytes bytes, int count) {
   const std::size_t first = schedule.size();
   const models::SdmaCopySpec copy{.from = from, .to = to, .bytes = bytes, .host_threads = models::HostThreads::per_gpu};
@@ -76,7 +76,7 @@ std::size_t add_copies(Schedule& schedule, int from, int to, sim::Bytes bytes, i
   return first;
 }
 
-// From the end of one copy to that of another, of those that end within [begin, end].
+// Returns the rate from the first to the last end of a copy within [begin, end].
 sim::BytesPerSecond rate_within(std::span<const Span> copies, sim::Bytes each, sim::Time begin, sim::Time end) {
   const auto first = std::ranges::find_if(copies, [&](const Span& copy) { return copy.end >= begin; });
   const auto last = std::find_if(first, copies.end(), [&](const Span& copy) { return copy.end > end; });
@@ -131,11 +131,11 @@ Figures observe(Testbed& testbed, const StreamAndCollectiveTrial& trial) {
           {Figure::collective_time, sim::to_seconds(collective.end - collective.start).value()}};
 }
 
-// The hog lasts as long as what is timed, as measuring programs stop it then: one that went on would lower the mean
-// power that governors hold. How long that is, runs tell one after the other, of which the first has a hog that lasts
-// longer than any delay it may cause; in company it does less in the same time than alone.
+// The hog lasts as long as what is timed, as measuring programs stop it then: a longer hog would lower the mean power
+// that governors hold. Successive runs find its length: in the first, the hog outlasts any delay that it may cause, and
+// in company it does less in the same time than alone.
 Figures observe(Testbed& testbed, const HogTrial& trial) {
-  constexpr double certainly = 4.0;  // times as long as alone
+  constexpr double certainly = 4.0;  // this many times the time alone
   constexpr double near = 0.01;
   constexpr int most_runs = 6;
   const Work beside = beside_of(trial, testbed.platform());
@@ -165,7 +165,7 @@ Figures observe(Testbed& testbed, const StreamAndCopiesTrial& trial) {
     const models::ElementwiseSpec kernel = lasting(*trial.stream, lasts, testbed);
     for (const int gpu : {0, 1}) schedule.emplace_back(operation_of(kernel)).gpus = {gpu};
   }
-  // Copies that outlast a stream which they slow down to half its rate.
+  // These copies outlast a stream that they slow down to half its rate.
   const int copies = static_cast<int>(std::ceil(2.0 * (lasts / least)));
   const std::size_t out = add_copies(schedule, 0, 1, trial.bytes, copies);
   const std::size_t back = trial.both_ways ? add_copies(schedule, 1, 0, trial.bytes, copies) : out;

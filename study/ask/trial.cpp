@@ -54,12 +54,12 @@ Schedule schedule_of_fused(const FusedTrial& trial, const models::PlatformSpec& 
   return schedule;
 }
 
-// What the testbed is to play; empty for trials that are no schedule.
+// Returns what the testbed plays; empty for trials that are no schedule.
 Schedule schedule_of(const Trial& trial, const Testbed& testbed) {
   const models::PlatformSpec& platform = testbed.platform();
   return std::visit(
       sim::Overloaded{
-          // Workgroups with nothing to do.
+          // An empty kernel has workgroups with nothing to do.
           [](const EmptyKernelTrial&) { return Schedule{operation_of(models::ElementwiseSpec{})}; },
           [&](const GemmTrial& gemm) { return schedule_of_gemm(gemm, testbed); },
           [](const models::AttentionShape& shape) { return Schedule{operation_of(shape)}; },
@@ -106,10 +106,10 @@ Figures of_rest(const models::PlatformSpec& platform) {
   return figures;
 }
 
-// Beside nothing else one thread of one workgroup is run that loads a line after the other at random, again and again.
-// What streams beside it is no operation: this tests the formula of the latency under load, of which the network makes
-// use (sim/loaded_latency.h). The levels that have no latency of their own in the model have none here: nothing is said
-// of what the L2 holds beside a stream.
+// Without a stream, runs one thread of one workgroup that loads one random line after another. A stream is no
+// operation: with one, the latency follows from the formula of latency under load that the network uses
+// (sim/loaded_latency.h), which this tests. Returns no figure for a level without a latency of its own in the model,
+// nor for a working set within the L2 while a stream runs.
 Figures of_loads(Testbed& testbed, const LoadTrial& trial) {
   const models::MemorySpec& memory = testbed.platform().gpu.memory;
   if (trial.beside <= sim::BytesPerSecond(0.0)) {
@@ -148,8 +148,8 @@ bool needs_meter(const std::set<Figure>& asked) {
   return asks_for_any(asked, {Figure::power, Figure::clock, Figure::efficiency});
 }
 
-// Both operations of a run one after the other, in the order in which the run launches them; of engines' collectives
-// the library's kernels stand in, as GEMMs take what they take after these.
+// Runs both operations one after the other, in the order in which the trial launches them. The library's kernels stand
+// in for a collective by engines, since the GEMM's time in turn is its time after these kernels.
 void add_in_turn(Figures& figures, Testbed& testbed, const C3Trial& trial) {
   const models::PlatformSpec& platform = testbed.platform();
   const bool gemm_first = trial.strategy == Strategy::c3_base || trial.strategy == Strategy::c3_rp;
@@ -169,7 +169,7 @@ void add_in_turn(Figures& figures, Testbed& testbed, const C3Trial& trial) {
   figures[Figure::collective_stretch_in_turn] = figures[Figure::collective_time] / collective;
 }
 
-// Whose kernel is timed is the GEMM's.
+// kernel_time is that of the GEMM.
 Figures of_c3(Testbed& testbed, const C3Trial& trial, const std::set<Figure>& asked) {
   const C3Result result = run_strategy(testbed, trial.scenario, trial.strategy);
   const sim::Seconds time = sim::to_seconds(result.makespan);
@@ -198,9 +198,9 @@ void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSp
   figures[Figure::kernel_time] = (time - around_kernel(platform)).value();
 }
 
-// The run is played once more with its memory metered: what the GEMM asks of the L2s follows from its plan, what passes
-// on from there, and what the Infinity Cache serves of that, is counted. Nothing is said of a GEMM that follows others:
-// counters would tell of all of them.
+// Plays the run once more with its memory metered. What the GEMM asks of the L2s follows from its plan; the meter
+// counts what passes on from there, and what the Infinity Cache serves of that. Adds nothing for a GEMM that follows
+// other operations, since counters would cover all of them.
 void add_traffic(Figures& figures, const Testbed& testbed, const GemmTrial& trial) {
   const Schedule schedule = schedule_of_gemm(trial, testbed);
   if (schedule.size() > 1) return;
@@ -220,7 +220,7 @@ void add_traffic(Figures& figures, const Testbed& testbed, const GemmTrial& tria
   figures[Figure::cache_hit_share] = missed > 0.0 ? 1.0 - of_hbm / missed : 0.0;
 }
 
-// Of the time of the kernel itself, at the clock that it had.
+// Returns the share of the matrix peak that the kernel itself reaches at the clock that it had.
 double efficiency(const GemmTrial& trial, const models::PlatformSpec& platform, sim::Hertz clock, sim::Seconds time) {
   const double rate = platform.gpu.gemm.precision(trial.shape.dtype).value().flops_per_cycle_per_cu;
   const double peak = rate * trial.cus.value_or(platform.gpu.cus()) * clock.value();
@@ -233,7 +233,7 @@ void add_phases(Figures& figures, const models::SdmaCopySpec& copy, const models
   figures[Figure::schedule_share] = share(phases.schedule);
   figures[Figure::copy_share] = share(phases.copy);
   figures[Figure::completion_share] = share(phases.completion);
-  // While the engine moves bytes: what benchmarks call its rate.
+  // Benchmarks call this the rate of an engine: bytes over the time in which it moves them.
   figures[Figure::rate] = (copy.all_bytes() / sim::to_seconds(phases.copy)).value();
 }
 
@@ -258,13 +258,13 @@ void add_rates(Figures& figures, const RemoteTrial& trial, const models::Platfor
   figures[Figure::rate] = peers * figures[Figure::link_rate];
 }
 
-// What rounds the rows of the second operand, which lie along the contraction, from bf16 to fp8.
+// Returns the kernel that rounds the rows of the second operand, along the contraction, from bf16 to fp8.
 models::ElementwiseSpec quantising_kernel(const models::GemmShape& shape, const Testbed& testbed) {
   const ElementwiseOperator& quantise = required_operator(testbed.operators(), "quantise");
   return kernel_of(quantise, shape.n * shape.k, usual_element, shape.k);
 }
 
-// GEMMs one after the other, each with what quantises its operand, and a pause before each group of them.
+// Returns GEMMs one after the other, each with its quantising kernel, if any, and a pause between groups of them.
 Schedule repeated(const GemmTrial& gemm, std::size_t times, const Testbed& testbed) {
   const Schedule once = schedule_of_gemm(gemm, testbed);
   const std::size_t kernels = kernels_of(gemm);
@@ -280,7 +280,7 @@ Schedule repeated(const GemmTrial& gemm, std::size_t times, const Testbed& testb
   return schedule;
 }
 
-// Of the n-th GEMM of such a schedule, with what quantises its operand.
+// Returns the span of the n-th GEMM of such a schedule, with its quantising kernel.
 Span span_of(std::span<const Span> operations, const GemmTrial& gemm, std::size_t nth) {
   const std::size_t kernels = kernels_of(gemm);
   return {.start = operations[nth * kernels].start, .end = operations[(nth + 1) * kernels - 1].end, .phases = {}};
@@ -297,14 +297,14 @@ Figures of_one_in_series(const Span& span, const GemmTrial& trial, const models:
   return figures;
 }
 
-// The n-th is the same however many follow: as many are simulated as serve many n.
+// Simulates as many GEMMs as serve many n: the n-th is the same however many follow.
 Figures of_nth(Testbed& testbed, const GemmTrial& trial) {
   const auto nth = static_cast<std::size_t>(*trial.nth);
   const Timeline& run = run_of_series(testbed, trial, std::bit_ceil(nth + 1));
   return of_one_in_series(span_of(run.operations, trial, nth), trial, testbed.platform());
 }
 
-// As many groups as the governor takes many steps over, so that the second half is periodic.
+// Returns a number of groups over which the governor takes many steps, so that the second half is periodic.
 std::size_t times_until_periodic(const models::PowerSpec& power, sim::Time once) {
   constexpr double least = 8.0;
   constexpr double most = 512.0;
@@ -371,14 +371,14 @@ Figures of_gemm(Testbed& testbed, const GemmTrial& trial, const std::set<Figure>
   return figures;
 }
 
-// Of all that is played once from a schedule.
+// Returns the figures of a trial whose schedule is played once.
 Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked) {
   const models::PlatformSpec& platform = testbed.platform();
   const Timeline& timeline = testbed.run(schedule_of(trial, testbed));
   const sim::Seconds time = sim::to_seconds(timeline.makespan());
   Figures figures{{Figure::time, time.value()}};
   if (needs_meter(asked)) add_means(figures, timeline.means.power, timeline.means.clock);
-  // On each GPU, launched from the host.
+  // A trial of one kernel on each GPU, launched by the host, has a kernel_time.
   const auto is_one_kernel = [&] { figures[Figure::kernel_time] = (time - around_kernel(platform)).value(); };
   std::visit(
       sim::Overloaded{
@@ -416,8 +416,8 @@ std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial&
 
 }  // namespace
 
-// Last of all the GEMM, which the host launches when it knows of the end of what came before; a kernel that quantises
-// its operand is launched then, and the GEMM is queued behind that.
+// Puts the GEMM last. The host launches it when it knows that what came before has ended; a kernel that quantises its
+// operand is launched then instead, and the GEMM is queued after that kernel.
 Schedule schedule_of_gemm(const GemmTrial& trial, const Testbed& testbed) {
   const models::PlatformSpec& platform = testbed.platform();
   Schedule schedule;
@@ -454,7 +454,7 @@ bool is_concurrent(const Trial& trial) {
 
 namespace {
 
-// What the operations of the schedule do not tell.
+// Returns why the trial is impossible beyond what the operations of its schedule tell.
 std::string reason_against(const Testbed& testbed, const Trial& trial) {
   const models::PlatformSpec& platform = testbed.platform();
   return std::visit(

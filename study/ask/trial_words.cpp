@@ -115,13 +115,13 @@ std::string words(const HogTrial& trial) {
 std::string parallelism(const StepQuestion& question) {
   std::string text = question.pieces ? fmt::format(", in {} pieces", *question.pieces) : "";
   if (question.ffn_pieces) text += fmt::format(", {} of the feed-forward half", *question.ffn_pieces);
-  // The replicas that experts need are not told beside them.
+  // The replicas that experts need follow from the split, and are not named.
   Split split = question;
   if (split.dp == split.least_dp()) split.dp = 1;
   return split == Split{.shard = split.shard} ? text : text + ", " + to_string(split);
 }
 
-// "decode of llama3-8b, 8 x 1 tokens, 1024 cached, 4 layers, tp 2".
+// Returns "decode of llama3-8b, 8 x 1 tokens, 1024 cached, 4 layers, tp 2".
 std::string words(const StepTrial& trial) {
   const StepQuestion& question = trial.question;
   std::string text = fmt::format("{} of {}, {} x {} tokens", to_string(question.phase), question.model.name,
@@ -167,7 +167,7 @@ std::string arrivals_of(const ServeQuestion& question) {
   return text;
 }
 
-// What is not told in words is told as the command line has it.
+// The other words are spelled as on the command line.
 std::string words(const ServeTrial& trial) {
   const ServeQuestion& question = trial.question;
   std::string text = "serving " + question.step.model_name + ":";
@@ -191,13 +191,13 @@ std::string said(std::string_view command, const Question& question) {
   return command_line(command, options_of<Question>(), spelled(question));
 }
 
-// What no command asks for.
+// Returns an empty text for trials that no command asks for.
 template <class T>
 std::string command(const T&) {
   return {};
 }
 
-// Whether the command has an option for all that is said of the collective before.
+// Returns whether c3sim gemm has an option for all that is said of the collective before.
 bool gemm_takes(const models::CollectiveSpec& collective) {
   models::CollectiveSpec told = collective_of_all();
   told.kind = collective.kind;
@@ -230,7 +230,7 @@ std::string command(CollectiveTrial trial) {
     spec.engines = 1;
     spec.host_threads = {};
   } else if (spec.kind != models::CollectiveKind::all_reduce) {
-    // Engines alone have no CUs and are launched from no graph; of an all-reduce kernels add up.
+    // Engines take no CUs and are launched from no graph. In an all-reduce, kernels do the sums.
     spec.cus = {};
     spec.channels = {};
     spec.graph = false;

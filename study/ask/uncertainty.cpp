@@ -16,7 +16,7 @@ namespace c3sim::study {
 
 namespace {
 
-// In seconds, as Intervals has them.
+// Returns times in seconds, in the order of Intervals.
 std::vector<double> times_of(const WorkResult& result) { return {sim::to_seconds(result.time).value()}; }
 std::vector<double> times_of(const C3Result& result) {
   std::vector<double> times;
@@ -25,7 +25,7 @@ std::vector<double> times_of(const C3Result& result) {
   return times;
 }
 
-// The same, asked of another machine.
+// Returns the results of the same questions on another machine.
 std::vector<WorkResult> again(Testbed& testbed, std::vector<WorkResult> results) {
   for (WorkResult& result : results)
     result.time = testbed.run(result.schedule, result.between).time_of_last(result.timed);
@@ -37,7 +37,7 @@ std::vector<C3Result> again(Testbed& testbed, const std::vector<C3Result>& resul
   return run_all(testbed, trials);
 }
 
-// As what a result of the platform itself was held against measurements.
+// Returns how a result of the platform itself is compared with measurements.
 Unfitted unfitted(const WorkResult& result, const models::PlatformSpec& platform) {
   return fidelity_of(result, platform) == Fidelity::calibrated ? Unfitted::none : Unfitted::alone;
 }
@@ -51,7 +51,7 @@ void add(Answer<Result>& answer, const Ensemble& ensemble, const models::Platfor
     for (const Result& result : again(testbed, answer.results)) times.push_back(times_of(result));
     return times;
   };
-  const auto drawn = ensemble.ask_each(ask, jobs, progress);  // by draw, by result
+  const auto drawn = ensemble.ask_each(ask, jobs, progress);  // by draw, then by result
   for (std::size_t result = 0; result < answer.results.size(); ++result) {
     Intervals& intervals = answer.intervals.emplace_back();
     const std::vector<double> own = times_of(answer.results[result]);
@@ -78,7 +78,7 @@ void add_intervals(Answer<C3Result>& answer, const Ensemble& ensemble, const mod
 
 namespace {
 
-// The place of the quantity's column.
+// Returns the place of the quantity's column.
 std::size_t place_in(const ResultTable& table, const std::string& quantity) {
   std::vector<std::string> known;
   for (std::size_t c = 0; c < table.columns().size(); ++c) {
@@ -97,7 +97,7 @@ std::vector<double> column_of(const ResultTable& table, std::size_t place) {
   return values;
 }
 
-// What tells the rows apart, before what they measure.
+// Names the rows by what tells them apart, in the columns before the first one that was measured.
 std::vector<std::string> names_of(const ResultTable& table, const std::string& quantity) {
   const auto& rows = table.rows();
   if (rows.size() == 1) return {quantity};

@@ -1,5 +1,5 @@
-// How sure an answer is, by asking the question again of other machines: of every one that the platform may be, for
-// intervals, and of those at the ends of each parameter's range, for how far the answer moves.
+// Says how certain an answer is by asking the question of other machines: of all draws of what the platform may be, for
+// intervals, and of machines at both ends of each parameter's range, for sensitivities.
 #pragma once
 
 #include <functional>
@@ -12,18 +12,18 @@
 
 namespace c3sim::study {
 
-// Adds the intervals of the results' times, and the ensemble's warnings, to an answer of the platform itself. What a
-// strategy searches for (c3_rp and the like: CUs to reserve; c3_best: a strategy) it searches for anew on every
-// machine. What the platform was not fitted to is no surer than its own validation says. `jobs` threads, one per core
-// where that is 0; the intervals do not depend on it.
+// Adds the intervals of the results' times, and the ensemble's warnings, to an answer of the platform itself.
+// Strategies that search (c3_rp and the like for CUs to reserve, c3_best for a strategy) search anew on every machine.
+// Results that the platform was not fitted to get intervals at least as wide as its validation error. Uses `jobs`
+// threads, or one per core if `jobs` is 0; the intervals do not depend on it.
 void add_intervals(Answer<WorkResult>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
                    const Progress& progress = {}, int jobs = 0);
 void add_intervals(Answer<C3Result>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
                    const Progress& progress = {}, int jobs = 0);
 
-// The table of one quantity, by its key among the numbers of the first table of what `ask` answers: of every row its
-// change, in percent, at both ends of each range, parameters that move it most first. Several threads ask at once.
-// Throws sim::ConfigError where the answer has no such quantity.
+// Returns how much a quantity changes in each row, in percent, at both ends of each parameter's range; parameters that
+// move it most come first. `quantity` is the key of a numeric column in the first table that `ask` returns. Several
+// threads call `ask` at once. Throws sim::ConfigError if there is no such column.
 NamedTable sensitivity_of(const std::string& quantity, const Platform& platform,
                           const std::function<Results(Testbed& testbed)>& ask, const Progress& progress = {});
 

@@ -30,7 +30,7 @@ int all_gpus_of(const models::PlatformSpec& platform) { return platform.gpus; }
 int last_gpu(const models::PlatformSpec& platform) { return platform.gpus - 1; }
 int last_engine(const models::PlatformSpec& platform) { return platform.gpu.sdma.engines - 1; }
 
-// Its extents: what they are of is a word of its own.
+// Reads the extents alone, since format, layout and the like are words of their own.
 Value value_of(models::GemmShape& shape) {
   const auto set = [&shape](models::GemmShape extents) {
     extents.dtype = shape.dtype;

@@ -1,4 +1,4 @@
-// A place in a question that a text is read into, and spelled from again: what makes an option of a member of a struct.
+// A Value reads a text into a member of a struct and writes the member back as a text, so that it can be an option.
 #pragma once
 
 #include <algorithm>
@@ -13,30 +13,29 @@
 
 namespace c3sim::study {
 
-// A text to be read.
 struct Reading {
-  Arguments& arguments;     // which gather faults
-  std::string_view option;  // as it was typed: the place of faults
+  Arguments& arguments;     // collect the faults
+  std::string_view option;  // as typed; faults name it
   std::string_view text;
-  const models::PlatformSpec* platform{};  // that bounds numbers; none: any that there may be
+  const models::PlatformSpec* platform{};  // bounds numbers; null: the bounds of all platforms
 };
 
 struct Value {
   std::string form;  // Option::form
   std::function<void(const Reading&)> read;
-  std::function<std::string()> text;  // that reads back as the same; empty where there is nothing to say
+  std::function<std::string()> text;  // reads back as the same value; empty if there is nothing to say
   Said said = Said::once;
   std::string alone = {};     // Option::alone
-  bool of_platform = false;   // its bounds are a platform's
-  std::string accepted = {};  // what is due where it is missing: "1B to 1TiB are accepted"; empty where the form says
-  std::string schema = {};    // what files may say, as a JSON schema; empty where the form says
-  // The texts of all that a text says which may say several, each to be read by itself; none of what says one thing.
+  bool of_platform = false;   // whether a platform bounds it
+  std::string accepted = {};  // what is accepted if it is missing: "1B to 1TiB are accepted"; empty if the form says so
+  std::string schema = {};    // JSON schema for files; empty if it follows from the form
+  // Returns the texts of all values that one text names, each to be read by itself; null if a text names one value.
   std::function<std::vector<std::string>(const Reading&)> several = {};
 };
 inline constexpr std::string_view all_that_there_are = "all";
 
-// The largest that a whole number may be: what the platform has, or, where there is none, models::most_channels; or the
-// same everywhere.
+// `Highest` bounds a whole number from above: by what the platform has, by models::most_channels if no platform is
+// given, or by the same number everywhere.
 struct Highest {
   Highest(int most) : elsewhere(most) {}
   Highest(int (*has)(const models::PlatformSpec&)) : of(has) {}
@@ -53,9 +52,9 @@ int last_engine(const models::PlatformSpec& platform);
 
 Value value_of(models::GemmShape& shape);
 Value value_of(sim::Bytes& size, sim::Limits<sim::Bytes> limits = array_sizes);
-Value value_of_each(sim::Bytes& size);  // sizes and ranges of them
+Value value_of_each(sim::Bytes& size);  // also takes lists and ranges
 Value value_of(sim::Time& time);
-// "500ms", "10s": in the largest of s, ms and us that it is a whole number of, or else in us.
+// Returns "10s" or "500ms" if the time is a whole number of these units, or else a number of microseconds.
 std::string time_text(sim::Time time);
 Value value_of(bool& flag);
 Value word_of(std::string& word, std::string form);
@@ -74,7 +73,7 @@ std::string name_of(const std::optional<T>& value, const std::vector<sim::Choice
   const auto found = std::ranges::find(choices, value, &sim::Choice<T>::second);
   return found == choices.end() ? "" : std::string(found->first);
 }
-// `Place`: a T, or an optional one.
+// `Place` is a T or an optional T.
 template <class Place, class T>
 Value chosen(Place& value, const std::vector<sim::Choice<T>>& choices) {
   return {names_of(choices),
@@ -92,7 +91,7 @@ Value value_of(std::optional<T>& value, const std::vector<sim::Choice<T>>& choic
   return detail::chosen(value, choices);
 }
 
-// One of them at a time; "all" stands for every one.
+// Takes several choices, each read by itself; "all" stands for every choice.
 template <class T>
 Value value_of_each(T& value) {
   Value each = value_of(value);

@@ -22,7 +22,7 @@ int engines_to_peers(const models::PlatformSpec& platform) {
   return platform.gpu.sdma.engines - platform.gpu.sdma.host_engines;
 }
 
-// Whether commands are queued beforehand, or both ways, one after the other.
+// Reads whether commands are queued beforehand; "both" asks for one point of each.
 Value prelaunch_of_each(bool& prelaunch) {
   Value value = value_of(prelaunch);
   value.form = "no|yes|both";
@@ -37,7 +37,7 @@ Value prelaunch_of_each(bool& prelaunch) {
   return value;
 }
 
-// "out_all_reduce=sdma,down_all_reduce=rccl/16"
+// Reads what carries collectives, by their names: "out_all_reduce=sdma,down_all_reduce=rccl/16".
 Value chosen_of(CollectiveCarriers& chosen) {
   const auto read = [&chosen](const Reading& in) {
     chosen.clear();
@@ -70,7 +70,7 @@ Value chosen_of(CollectiveCarriers& chosen) {
   return {.form = "COLLECTIVE=CARRIER", .read = read, .text = text};
 }
 
-// Ranks that share out experts. It is read behind tp and before dp, which has as many replicas as it needs unless told.
+// Reads the ranks that share out experts, after tp and before dp, whose default is the fewest replicas that they need.
 Value experts_over(Split& split, int most_gpus) {
   Value value = whole_of(split.ep, 1, most_gpus);
   value.read = [&split, read_ranks = std::move(value.read)](const Reading& in) {

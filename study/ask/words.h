@@ -1,7 +1,7 @@
-// The one table of what questions and the work of experiments can be told (study/ask/words.cpp, of work alone
-// study/ask/work_words.cpp). The command line, completion, Python, the words of sweeps, fields of tables, operations of
-// experiments with their JSON schema and the command that reproduces a row all follow from it: a new option is a line
-// there, and its use in the model.
+// Declares the one table of what users can say in questions and in the work of experiments. Its entries are in
+// study/ask/words.cpp, those of work alone in study/ask/work_words.cpp. The command line, completion, Python, words of
+// sweeps, fields of tables, operations of experiments with their JSON schema, and the command that reproduces a row are
+// all made from this table: a new option is one entry there, and its use in the model.
 #pragma once
 
 #include <fmt/format.h>
@@ -25,15 +25,15 @@ namespace c3sim::study {
 
 enum class Needed {
   never,
-  at_points,  // where one answer is wanted: without it there are several
+  at_points,  // needed for a single answer; without it there are several
   always
 };
 
 enum class Whom {
   everybody,
   commands,
-  tables,  // of measurements
-  files    // operations of experiments
+  tables,  // tables of measurements
+  files    // operations in experiment files
 };
 
 template <class Question>
@@ -44,22 +44,22 @@ struct Word {
   Needed needed = Needed::never;
   Whom whom = Whom::everybody;
   std::string_view also = {};
-  std::string_view in_files = {};  // its name there, if that is another
+  std::string_view in_files = {};  // name in experiment files, if different
 
   std::string_view key() const { return in_files.empty() ? name : in_files; }
   bool is_of_files() const { return whom == Whom::everybody || whom == Whom::files; }
 };
 
-// A kernel that goes through arrays, by the name of its operator.
+// A NamedKernel is a kernel that goes through arrays, with the name of its operator.
 struct NamedKernel {
   std::string name, elements;
   sim::Bytes element = usual_element;
   int workgroups = 0;
 };
-// What is wrong with its words is added to `faults`; the kernel is then worthless.
+// Adds faults of the words to `faults`; if there are any, the returned kernel is meaningless.
 models::ElementwiseSpec kernel_of(const NamedKernel& asked, std::vector<sim::Fault>& faults);
 
-// What is said of a kernel, before it is known which kind it is of.
+// KernelWords holds what was said of a kernel before its kind is known.
 struct KernelWords {
   models::ElementwiseSpec elementwise{};
   NamedKernel named{};
@@ -71,7 +71,7 @@ struct KernelWords {
   std::optional<Operands> operands{};
 };
 
-// "fp8", or part by part, "weights=fp8,cache=fp8", with or without that of products before it.
+// Reads "fp8", or formats by part, "weights=fp8,cache=fp8", to which the format of products may be added.
 Value dtypes_of(StepQuestion& question);
 
 template <class Question>
@@ -84,8 +84,8 @@ const Words<C3Trial>& words_of(const C3Trial& question);
 const Words<StepWords>& words_of(const StepWords& question);
 const Words<ServeQuestion>& words_of(const ServeQuestion& question);  // study/sweep/serve_command.cpp
 
-// The trial that such words ask for, where `given` was said; what is wrong with it is added to `faults`, as faults_of()
-// has them.
+// Returns the trial that the words ask for; `given` tells which words were said. Adds faults to `faults`, in which
+// `where` is an option as in faults_of().
 KernelTrial trial_in(const KernelWords& asked, const Given& given, std::vector<sim::Fault>& faults);
 template <class Asked>
 const Asked& trial_in(const Asked& asked, const Given&, std::vector<sim::Fault>&) {
@@ -99,18 +99,18 @@ auto question_in(const Question<Asked>& asked, const Given& given, std::vector<s
   return Question(std::move(points), asked.those_possible);
 }
 
-// What is said of work by files alone.
-inline constexpr models::AttentionShape untold_attention{.kv_heads = 0, .keys = 0};  // as many as of queries
+// These words describe work in experiment files.
+inline constexpr models::AttentionShape untold_attention{.kv_heads = 0, .keys = 0};  // 0: as many as queries
 const Words<models::GemmShape>& words_of(const models::GemmShape& shape);
 const Words<models::AttentionShape>& words_of(const models::AttentionShape& shape);
 const Words<models::ElementwiseSpec>& words_of(const models::ElementwiseSpec& kernel);
 const Words<NamedKernel>& words_of(const NamedKernel& kernel);
 const Words<models::RemoteKernelSpec>& words_of(const models::RemoteKernelSpec& kernel);
-const Words<models::FusedSpec>& words_of(const models::FusedSpec& fused);  // by tables of measurements, too
+const Words<models::FusedSpec>& words_of(const models::FusedSpec& fused);  // also for tables of measurements
 const Words<models::SdmaPacketList>& words_of(const models::SdmaPacketList& list);
 const Words<StoredRange>& words_of(const StoredRange& range);
 
-// Those that are not of files or tables alone.
+// Returns the words that commands take, without those of tables or files alone.
 template <class Question>
 Words<Question> words_said(const Question& question) {
   Words<Question> words = words_of(question);
@@ -135,9 +135,9 @@ std::vector<Option> options_of() {
   return options;
 }
 
-// Reads what was given of the words whose bounds are those of `platform`, or, without one, of the others. Some words
-// may say several things: each is then asked with all that the other words say, and those of later words come one after
-// the other. Of these words, one that is needed at points says all unless given.
+// Reads the given words that the platform bounds or, if `platform` is null, all others. If a word names several values,
+// the question gets a point for each combination of values, those of later words varying slowest. A word that is needed
+// at points and was not given names all its values.
 template <class Asked>
 void read_words(Question<Asked>& question, const Given& given, Arguments& arguments,
                 const models::PlatformSpec* platform) {
@@ -156,7 +156,7 @@ void read_words(Question<Asked>& question, const Given& given, Arguments& argume
     }
     std::vector<Asked> points;
     for (const std::string& one : texts) {
-      Arguments same;  // faults, which the first point has told
+      Arguments same;  // holds faults that the first point has reported
       bool first = true;
       for (Asked point : question.points) {
         word.of(point).read({std::exchange(first, false) ? arguments : same, typed, one, platform});
@@ -167,7 +167,7 @@ void read_words(Question<Asked>& question, const Given& given, Arguments& argume
   }
 }
 
-// Reads a question whose words say one thing each.
+// Reads a question in which each word names one value.
 template <class Asked>
 void read_words(Asked& asked, const Given& given, Arguments& arguments, const models::PlatformSpec* platform) {
   Question<Asked> one(asked);
@@ -175,7 +175,7 @@ void read_words(Asked& asked, const Given& given, Arguments& arguments, const mo
   asked = std::move(one.points.front());
 }
 
-// Reads what a section of a file says; what it leaves out stays as it is.
+// Reads the words in a section of a file; words that the section leaves out keep their values.
 template <class Question>
 void read_words(Question& question, sim::Section section, const models::PlatformSpec& platform) {
   for (const Word<Question>& word : words_of(question)) {
@@ -188,7 +188,7 @@ void read_words(Question& question, sim::Section section, const models::Platform
   }
 }
 
-// What a section of a file says of it beyond what it is unless told: "gemm: 8192x8192x8192, dtype: fp8".
+// Returns the words in which `question` and `untold` differ, as files say them: "gemm: 8192x8192x8192, dtype: fp8".
 template <class Question>
 std::string in_section(Question question, Question untold = {}) {
   std::string text;
@@ -203,7 +203,7 @@ std::string in_section(Question question, Question untold = {}) {
   return text;
 }
 
-// What is said of the question beyond what it is unless told: what reads back as the same.
+// Returns all needed words and those in which the question differs from a default one; they read back as the same.
 template <class Question>
 Given spelled(Question question) {
   Given given;

@@ -1,4 +1,4 @@
-// What operations of experiments can be told of work that no question has the words of.
+// Defines the words of operations in experiment files for work that no question describes.
 #include "study/ask/words.h"
 
 namespace c3sim::study {
@@ -15,7 +15,7 @@ constexpr sim::Limits<sim::Bytes> element_sizes{sim::Bytes(1.0), sim::Bytes(64.0
 constexpr std::string_view operation_dtype_help = "format of its elements; bf16 unless given";
 constexpr std::string_view workgroups_help = "of 1024 threads; one that fills it on every CU unless given";
 
-// In tables an all-reduce is fused in its first half alone.
+// The schema has no broadcast, which is never fused. A table's all_reduce fuses its reduce-scatter alone.
 Value fused_kind_of(models::CollectiveKind& kind) {
   Value value = value_of(kind);
   value.schema = R"({"enum": ["reduce_scatter", "all_reduce", "all_to_all", "all_gather"]})";

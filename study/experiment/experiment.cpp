@@ -19,21 +19,21 @@ namespace c3sim::study {
 
 namespace {
 
-// A table with more rows is for programs.
+// Text omits a table with more rows.
 constexpr std::size_t most_rows_in_text = 64;
 // A chart with more bars is no help.
 constexpr std::size_t most_bars = 24;
-// Of more, a person sees the first and the last.
+// Of a list with more names, text shows only the first and the last.
 constexpr std::size_t most_names_in_text = 6;
 
-// A run, and what it is held against.
+// `Ran` is a run, and what it is compared with.
 struct Ran {
   Schedule schedule;
   Timeline timeline;
-  std::vector<Span> on_queue;  // by place
-  bool overlaps = false;       // whether any operations could
+  std::vector<Span> on_queue;  // by place in the schedule
+  bool overlaps = false;       // whether any operations could overlap
   sim::Time makespan{0};
-  std::optional<sim::Time> serial;  // on one stream; none where packets wait there for ever
+  std::optional<sim::Time> serial;  // makespan on one stream; none if packets would wait there forever
 
   Cell speedup() const {
     if (!overlaps) return NoNumber{"nothing can overlap"};
@@ -74,17 +74,17 @@ Ran run(Testbed& testbed, const Experiment& experiment) {
   return ran;
 }
 
-// Operations of the expanded graph that are seen as one: of one name in the file, or of one stream.
+// `Together` sums up operations of the expanded graph: those of one name in the file, or those of one stream.
 struct Together {
   std::string name;
   std::size_t count = 0;
-  sim::Time start{0};  // the first
-  sim::Time end{0};    // the last
-  sim::Time time{0};   // sum of all, on their queues
+  sim::Time start{0};  // of the first to start
+  sim::Time end{0};    // of the last to end
+  sim::Time time{0};   // sum over all, on their queues
   std::optional<sim::Time> alone{sim::Time(0)};
   BusyTimes busy;  // when any of them was under way
 
-  // `one`: as the host sees it; `on_queue`: as its queue does.
+  // `one` is the operation as the host sees it, and `on_queue` as its queue does.
   void add(const Span& one, const Span& on_queue, std::optional<sim::Time> by_itself) {
     start = count++ == 0 ? one.start : std::min(start, one.start);
     end = std::max(end, one.end);
@@ -101,7 +101,7 @@ Together& named(std::vector<Together>& all, const std::string& name) {
   return all.back();
 }
 
-// None of no time.
+// Returns nothing if `under` is missing or zero.
 std::optional<double> ratio(sim::Time over, std::optional<sim::Time> under) {
   if (!under || under == sim::Time::zero()) return {};
   return sim::to_seconds(over) / sim::to_seconds(*under);
@@ -159,7 +159,7 @@ std::string words_of_mask(const models::CuMask& mask, const models::PlatformSpec
   return fmt::format("{} to {}", mask.begin * xcds, mask.end * xcds);
 }
 
-// "l0.down ... l79.down, 80 in all".
+// Returns all names, or, if there are many, "l0.down ... l79.down, 80 in all".
 std::string named_or_counted(const std::vector<std::string>& names) {
   if (names.size() <= most_names_in_text) return fmt::to_string(fmt::join(names, " "));
   return fmt::format("{} ... {}, {} in all", names.front(), names.back(), names.size());
@@ -176,7 +176,7 @@ std::vector<Chart> charts_of(const Experiment& experiment, const Ran& ran, int g
   return charts;
 }
 
-// A kernel that is queued begins before the host knows that the one before it has ended.
+// Explains that a queued kernel begins before the host knows that the one before it has ended.
 std::string word_of_ends(const models::PlatformSpec& platform) {
   return fmt::format(
       "The end of a kernel is when the host knows of it, {:.2f} us after its GPUs were done: what is queued behind it "

@@ -1,6 +1,6 @@
-// An experiment: operations on streams of GPUs, and what they do when they run. Experiment files are read by
-// study/experiment/experiment_reader.h, points of sweeps over their parameters answered by
-// study/sweep/point_question.h.
+// An Experiment is a graph of operations on streams of GPUs, which this file runs and reports on.
+// study/experiment/experiment_reader.h reads experiment files, and study/sweep/point_question.h answers points of
+// sweeps over their parameters.
 #pragma once
 
 #include <string>
@@ -15,28 +15,27 @@ namespace c3sim::study {
 struct Experiment {
   std::string name;
   OperationGraph graph;
-  // What the operations were cut from, by GraphNode::whole: each by itself, of a dependent pair the one after the
-  // other, with collectives by RCCL. What the experiment is held against: study/program/operation_graph.h.
+  // `wholes` has the operations before cutting, by GraphNode::whole: each by itself, a dependent pair one after the
+  // other, with collectives by RCCL. The experiment is compared with them (study/program/operation_graph.h).
   std::vector<Schedule> wholes;
-  // A framework launches it, op by op or from a graph: it ends when its GPUs are done, as a step does, rather than when
-  // the host knows of that.
+  // A framework launches the operations, one by one or from a graph. The run then ends when its GPUs are done, as a
+  // step does, rather than when the host knows of that.
   bool by_framework = false;
 };
 
-// What would run, without running it: one row per operation of the expanded graph.
+// Returns what would run, without running it: one row per operation of the expanded graph.
 Results describe_experiment(const Testbed& testbed, const Experiment& experiment);
 
-// One row per operation ("results"): when it ran, how long its queue was busy with it, and how much longer than alone
-// (study/play/queue_time.h); the same of each operation of the file, where any stands for several ("operations"), and
-// of each stream ("streams"). The makespan ("overlap") stands beside that of the same operations uncut on one stream,
-// with their collectives by RCCL (study/program/operation_graph.h), which is what the speedup is over; there is none
-// where no operations of the experiment could overlap, nor where packets would wait for ever on one stream. Throws
-// NeverEnds where packets wait for ever.
+// Runs the experiment. "results" has one row per operation: when it ran, how long it kept its queue busy, and how much
+// longer than alone (study/play/queue_time.h). "operations" has the operations of the file if any of them stands for
+// several, and "streams" the streams if there are several. "overlap" compares the makespan with that of the same
+// operations uncut on one stream, with collectives by RCCL (study/program/operation_graph.h). There is no speedup if no
+// operations could overlap or if packets would wait forever on one stream. Throws NeverEnds if packets wait forever.
 Results run_experiment(Testbed& testbed, const Experiment& experiment);
 
 // Returns what one run measures, as a table of one row: "makespan_us", then "serial_us" and "speedup" as above. Each
-// operation of the file adds, for all that it stands for, "NAME.start_us" (of the first), "NAME.end_us" (of the last)
-// and "NAME.time_us" (the sum of all on their queues). A cell is empty where there is no number.
+// operation of the file adds, over all that it stands for, "NAME.start_us" (the first start), "NAME.end_us" (the last
+// end) and "NAME.time_us" (the sum of times on queues). A cell is empty if there is no number.
 Results measured(Testbed& testbed, const Experiment& experiment);
 
 }  // namespace c3sim::study

@@ -26,8 +26,8 @@ constexpr int most_repetitions = 10'000;
 constexpr int most_pieces = 1024;
 constexpr std::size_t most_files = 64;
 
-// A file beside the including one or below it, or a shipped experiment of that name: whoever is sent an experiment
-// opens no other file with it.
+// Finds a file next to the including one or below it, or a shipped experiment of that name. No other path is accepted,
+// so that an experiment from somebody else opens no other file.
 std::filesystem::path included(const sim::Config::Base& base, const std::filesystem::path& file) {
   const std::filesystem::path name = std::filesystem::path(base.name).lexically_normal();
   if (name.is_absolute() || *name.begin() == "..") {
@@ -59,8 +59,8 @@ void include(sim::Config& config, const std::filesystem::path& file, std::vector
   }
 }
 
-// The operation before it is cut, as a stream of its own would have it: on all CUs, its collective by RCCL; what is
-// fused, one behind the other.
+// Returns the operation before cutting, as a stream of its own would have it: on all CUs, with its collective by RCCL,
+// and with fused operations one after the other.
 Schedule wholes_of(const GraphNode& node, const Testbed& testbed) {
   if (const auto* const fused = std::get_if<models::FusedSpec>(&node.operation.work)) {
     const models::CollectiveSpec collective = models::collective_of(*fused, testbed.platform().gpus);
@@ -84,7 +84,7 @@ Schedule wholes_of(const GraphNode& node, const Testbed& testbed) {
   return {std::move(whole)};
 }
 
-// One schedule, or of those of shards and finer pieces the one that the machine does fastest.
+// A NamedSchedule is one schedule or, if its flag is set, the machine's fastest of those by shards and finer pieces.
 using NamedSchedule = std::pair<DependentSchedule, bool>;
 std::vector<sim::Choice<NamedSchedule>> named_schedules() {
   using Collective = DependentSchedule::Collective;
@@ -177,7 +177,7 @@ class ExperimentReader {
     return axes;
   }
 
-  // Calls `body` for every value of the indices, the first changing slowest.
+  // Calls `body` for every combination of the indices' values, the first index changing slowest.
   template <class Body>
   void repeat(const std::vector<Axis>& axes, const Body& body, std::size_t depth = 0) {
     if (depth == axes.size()) return body();
@@ -227,7 +227,7 @@ class ExperimentReader {
     return told_apart.empty() ? name : fmt::format("{}[{}]", name, fmt::join(told_apart, ","));
   }
 
-  // "down", "down@layer-1": the one of the layer before, or "down@layer=3": that of layer 3.
+  // Reads "down"; "down@layer-1", the operation of the layer before; or "down@layer=3", that of layer 3.
   std::optional<Wait> read_wait(sim::Section& section, const char* key, const std::string& text) {
     Wait wait;
     const std::size_t at = text.find('@');
@@ -288,13 +288,13 @@ class ExperimentReader {
     if (section.has("dependent")) return read_dependent(section, std::move(node), stream, waits);
     Operation& operation = node.operation;
     operation = operation_in(section, platform_);
-    // A framework launches all kernels as it comes to them, and does not wait for any.
+    // A framework launches each kernel when it comes to it, and does not wait for any.
     const bool queues = experiment_.by_framework && may_be_queued(operation.work, platform_.gpu.sdma);
     if (queues && !operation.launch) operation.launch = Launch::queued;
     operation.stream = std::move(stream);
     const Work work = operation.work;
     node.gpus = gpus_of(operation, platform_);
-    // What follows from a value that is wrong is no fault of its own.
+    // What follows from a wrong value is not reported as a further fault.
     if (!section.is_sound(kind_of(work).key)) return;
     std::string reason = testbed_.why_impossible(work);
     if (reason.empty()) reason = why_too_many_waves(work, platform_, operation.mask);
@@ -330,7 +330,7 @@ class ExperimentReader {
     const std::size_t first = experiment_.graph.size();
     node.gpus = all_gpus(platform_);
     node.whole = experiment_.wholes.size();
-    // By RCCL, unless another schedule is asked for.
+    // The uncut pair runs one after the other, with its collective by RCCL.
     experiment_.wholes.push_back(operations_of({.collective = schedule.collective}, shape.shape, platform_));
     std::size_t place = 0;
     for (Operation& operation : operations_of(schedule, shape.shape, platform_)) {
@@ -351,7 +351,7 @@ class ExperimentReader {
   Experiment experiment_;
   Indices indices_;
   std::map<std::string, sim::Section> listed_;  // operations of the file by name
-  std::size_t counted_ = 0;                     // repetitions, of operations and of lists of them
+  std::size_t counted_ = 0;                     // repetitions of operations and of lists
 };
 
 }  // namespace

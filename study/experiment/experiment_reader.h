@@ -15,17 +15,17 @@
 
 namespace c3sim::study {
 
-// The file with those that it includes (`include: FILE`, or a list of them, beside it, below it or among the
-// experiments of config_folders(); others are faults), over which it lies: maps merge, lists are replaced, and of what
-// is included the first counts. Throws sim::ConfigError, for files that include each other in a circle too.
+// Reads a file and lays it over those that it includes (`include: FILE`, or a list): files next to it, below it or
+// among the experiments of config_folders(); others are faults. Maps merge, lists are replaced, and an earlier include
+// precedes a later one. Throws sim::ConfigError, also for files that include each other in a circle.
 sim::Config experiment_config(const std::filesystem::path& file);
 
-// Gives parameters other values, "tokens=16384" each, and declares all of them. What is wrong is recorded with the
-// configuration. To be called once, before the configuration is read; copies from before may get other values.
+// Gives parameters other values, such as "tokens=16384", and declares all parameters. The configuration records faults.
+// Call it once, before the configuration is read; copies made before may get other values.
 void set_parameters(sim::Config& config, std::span<const std::string> assignments);
 
-// What an experiment says of the machine: a platform, values of it (`set: [gpu.sdma.engines=32]`), a protocol and how
-// kernels are launched (as the platform's own program does unless said otherwise).
+// An ExperimentMachine is what an experiment says of its machine: a platform, values for it (`set:
+// [gpu.sdma.engines=32]`), a protocol, and how kernels are launched (by default as the platform's own program does).
 struct ExperimentMachine {
   std::string platform;
   std::vector<std::string> assignments;
@@ -35,15 +35,15 @@ struct ExperimentMachine {
   Beside beside() const { return {.protocol = protocol, .launch = launch}; }
   auto operator<=>(const ExperimentMachine&) const = default;
 };
-// Throws sim::ConfigError with what is wrong so far.
+// Throws sim::ConfigError with all faults found so far.
 ExperimentMachine read_machine(sim::Config& config);
 
-// Gives expressions the machine's `gpus` and `cus` and evaluates all parameters. Throws sim::ConfigError with what is
-// wrong so far.
+// Defines `gpus` and `cus` of the machine in expressions and evaluates all parameters. Throws sim::ConfigError with all
+// faults found so far.
 void resolve_parameters(sim::Config& config, const models::PlatformSpec& platform);
 
-// Reads the operations for the platform of the testbed; the machine has been read. Throws sim::ConfigError with all
-// that is wrong with the configuration.
+// Reads the operations for the platform of the testbed, after read_machine(). Throws sim::ConfigError with all faults
+// of the configuration.
 Experiment read_experiment(sim::Config& config, const Testbed& testbed);
 
 }  // namespace c3sim::study

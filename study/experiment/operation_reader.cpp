@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t word_values = 2'147'483'647;  // a FENCE writes 32 bits
 
-// What the table of words has of it (study/ask/words.h).
+// Reads the question's words (study/ask/words.h) from a section.
 template <class Question>
 Question told(sim::Section section, const models::PlatformSpec& platform, Question question = {}) {
   read_words(question, section, platform);
@@ -118,7 +118,7 @@ Work read_work(sim::Section& operation, const models::PlatformSpec& platform) {
   return operation.has("gemm") ? told<models::GemmShape>(operation, platform) : models::GemmShape{1, 1, 1};
 }
 
-// Whether CUs do any of the work.
+// Returns whether CUs do any of the work.
 bool uses_cus(const Work& work, const models::PlatformSpec& platform) {
   const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
   return collective == nullptr ? is_kernel(work) : models::kernel_part(*collective, platform.gpu.sdma).has_value();

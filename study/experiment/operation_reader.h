@@ -1,5 +1,4 @@
-// What one operation of an experiment says of itself, read for a platform: its work, and where it may run. What is
-// wrong is recorded with the section.
+// Reads one operation of an experiment for a platform: its work, and where it may run. The section records faults.
 #pragma once
 
 #include <vector>
@@ -10,13 +9,13 @@
 
 namespace c3sim::study {
 
-// The work under the one key that names its kind (KindOfWork::key), and where it may run: `priority: low|normal|high`
-// and `cus: [first, end]`, of kernels alone, and `gpus: [0, 1]`, empty where it names none, or all. How it is launched:
-// `launch: queued|host`, of what begins with a kernel.
+// Reads the work under the one key that names its kind (KindOfWork::key). Kernels may have `priority: low|normal|high`
+// and `cus: [first, end]`, work that begins with a kernel `launch: queued|host`, and work that names no GPUs itself
+// `gpus: [0, 1]`; Operation::gpus stays empty if all GPUs are named, or none.
 Operation operation_in(sim::Section section, const models::PlatformSpec& platform);
 
 std::vector<int> all_gpus(const models::PlatformSpec& platform);
-// The GPUs whose streams an operation is queued on: those that do it, and of a copy both its ends.
+// Returns the GPUs whose streams an operation is queued on: those that run it, and both ends of a copy.
 std::vector<int> gpus_of(const Operation& operation, const models::PlatformSpec& platform);
 
 }  // namespace c3sim::study

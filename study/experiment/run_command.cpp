@@ -50,7 +50,7 @@ Results answer_paper_study(const Request& request, sim::Config& config, Testbed&
   return answer;
 }
 
-// Of an experiment that lists operations: its makespan, unless something else is named.
+// Varies an experiment that lists operations: its makespan, unless another quantity is named.
 NamedTable sensitivity_of_run(const Request& request, const sim::Config& config, const Platform& platform) {
   const std::string& asked = request.text("sensitivity");
   const auto again = [config](Testbed& testbed) {

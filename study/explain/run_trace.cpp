@@ -26,16 +26,16 @@ namespace c3sim::study {
 
 namespace {
 
-// For how long a link or an engine moved data at one rate.
+// A Stretch is a time for which a link or an engine moved data at one rate.
 struct Stretch {
   sim::Time since{0};
   sim::Time until{0};
   sim::BytesPerSecond rate;
-  std::string bounded_by;  // what held its oldest transfer back: "link gpu0.link_to_gpu1"
+  std::string bounded_by;  // what bounded its oldest transfer: "link gpu0.link_to_gpu1"
 };
 using Traffic = std::map<std::string, std::vector<Stretch>>;  // by name of the resource, in order of time
 
-// What holds an activity of a node back: its own rate or latency, or a resource of some kind.
+// A Bottleneck is what holds an activity of a node back: its own rate or latency, or a resource of some kind.
 struct Bottleneck {
   sim::RateLimit::Kind limit = sim::RateLimit::Kind::cap;
   models::ResourceKind resource{};  // where the limit is a resource
@@ -54,14 +54,14 @@ std::string_view to_string(const Bottleneck& bottleneck) {
   return "";
 }
 
-// What holds a live activity back at the rates now held.
+// Returns what holds a live activity back at its current rate.
 Bottleneck bottleneck_of(const sim::ResourceNetwork& network, sim::ResourceNetwork::ActivityId activity) {
   const sim::RateLimit limit = network.limit(activity);
   if (limit.kind != sim::RateLimit::Kind::resource) return {limit.kind};
   return {limit.kind, models::kind_of(network, limit.resource)};
 }
 
-// The same in words, with the name of the resource, if it is one: "link gpu0.link_to_gpu1".
+// Returns the bottleneck in words, with the name of the resource if it is one: "link gpu0.link_to_gpu1".
 std::string bottleneck_words(const sim::ResourceNetwork& network, sim::ResourceNetwork::ActivityId activity) {
   const sim::RateLimit limit = network.limit(activity);
   std::string text(to_string(bottleneck_of(network, activity)));
@@ -80,7 +80,7 @@ void append(std::vector<Stretch>& stretches, Stretch next) {
   stretches.push_back(std::move(next));
 }
 
-// Notes what links and engines move whenever rates were held for a while.
+// A TrafficWatch records what links and engines move in each interval of constant rates.
 class TrafficWatch {
  public:
   TrafficWatch(models::Node& node, sim::Time origin, Traffic& links, Traffic& engines)
@@ -110,7 +110,7 @@ class TrafficWatch {
   Traffic& engines_;
 };
 
-// One run, played again. Times count from the start of the simulation; what is timed lies between `origin` and `end`.
+// A RunRecord replays one run. Times count from the start of the simulation, and [origin, end] is the timed part.
 class RunRecord {
  public:
   RunRecord(const Testbed& testbed, const NamedRun& run, const Attach& attach = {}) {
@@ -127,7 +127,7 @@ class RunRecord {
   const Timeline& timeline() const { return timeline_; }
   const sim::StepLog& steps() const { return steps_; }
   const Traffic& links() const { return links_; }
-  // What held a step back that moved data, for most of its time; empty for other steps.
+  // Returns what bounded, for most of its time, a step that moved data; empty for other steps.
   std::string bounded_by(const sim::StepLog::Step& step) const {
     std::map<std::string, sim::Time> held;
     for (const Traffic* const traffic : {&engines_, &links_}) {
@@ -152,7 +152,7 @@ class RunRecord {
 
 using Step = sim::StepLog::Step;
 
-// The path of a run from its origin to its end, without holes.
+// Returns the path of a run from its origin to its end, with holes filled by steps of kind "not recorded".
 std::vector<Step> path_of(const RunRecord& record) {
   std::vector<Step> path;
   sim::Time reached = record.origin();
@@ -181,7 +181,7 @@ struct StepKind {
   sim::Time time{0};
 };
 
-// In order of first appearance.
+// Sums up the steps of each kind, in order of first appearance.
 std::vector<StepKind> kinds_of(const std::vector<Step>& path) {
   std::vector<StepKind> parts;
   for (const Step& step : path) {
@@ -196,14 +196,14 @@ std::vector<StepKind> kinds_of(const std::vector<Step>& path) {
 using models::ActivityTag;
 using sim::ResourceNetwork;
 
-// What does the work of an operation, or a part of it.
+// A Worker does the work of an operation, or a part of it.
 enum class Worker { gemm, rccl, sdma, elementwise, attention, remote, host, peer_loads };
 constexpr auto all_names(Worker) {
   return sim::names("GEMM", "RCCL", "SDMA", "element-wise kernel", "attention", "remote access", "host",
                     "kernel over peer memory");
 }
 
-// A collective may be done by kernels and by engines, one after the other, and so may what is fused.
+// Kernels and engines may each do a part of a collective, or of what is fused, so the tenant decides.
 Worker worker_of(const Work& work, models::Tenant tenant) {
   if (tenant == models::Tenant::sdma) return Worker::sdma;
   return std::visit(
@@ -221,12 +221,12 @@ Worker worker_of(const Work& work, models::Tenant tenant) {
       work);
 }
 
-// What one kind of worker does for one operation, by its place in the schedule.
+// A Part is what one kind of worker does for one operation, given by its place in the schedule.
 using Part = std::pair<Worker, std::size_t>;
 
 struct Held {
   double seconds = 0.0;
-  std::map<Part, double> load;  // of the bottleneck, by whose it is, times how long
+  std::map<Part, double> load;  // on the bottleneck, times its duration, by the part that causes it
 };
 
 class Watch {
@@ -261,14 +261,14 @@ class Watch {
   const std::map<std::pair<Part, Bottleneck>, Held>& held() const { return held_; }
 
  private:
-  // The HBMs that each activity uses.
+  // Memories maps each activity to the HBMs that it uses.
   using Memories = std::map<ResourceNetwork::ActivityId, std::vector<sim::ResourceId>>;
 
   Part part_of(std::uint32_t tag) const {
     const ActivityTag whose = ActivityTag::of(tag);
     return {worker_of(schedule_[whose.operation].work, whose.tenant), whose.operation};
   }
-  // What holds the activity back together with others: a full resource, or the HBMs whose load makes it wait.
+  // Returns what holds the activity back together with others: a full resource, or the HBMs whose load makes it wait.
   std::vector<sim::ResourceId> contended(ResourceNetwork::ActivityId activity, const Memories& memories) const {
     const sim::RateLimit limit = network_.limit(activity);
     if (limit.kind == sim::RateLimit::Kind::resource) return {limit.resource};
@@ -283,7 +283,7 @@ class Watch {
   std::map<std::pair<Part, Bottleneck>, Held> held_;
 };
 
-// The kind of work, with the operation's name where the schedule has several of that kind.
+// Returns the kind of worker, with the operation's name if the schedule has several of that kind.
 std::string words(const Part& part, const Schedule& schedule, const std::set<Part>& all) {
   const std::string kind(sim::to_string(part.first));
   const auto same = std::ranges::count(all, part.first, &Part::first);
@@ -309,7 +309,7 @@ void add_rows(ResultTable& table, const NamedRun& run, const Watch& watch) {
   }
 }
 
-// Writes the utilisations of a node whenever they have changed.
+// UtilisationCounters writes the utilisations of a node whenever they have changed.
 class UtilisationCounters {
  public:
   UtilisationCounters(models::Node& node, sim::Time origin, sim::TraceSink& sink, sim::TraceSink::Track track)
@@ -350,7 +350,7 @@ class UtilisationCounters {
   std::map<std::string, double> shown_;
 };
 
-// The tracks of one run: a slice that begins before the last one of its track has ended goes to the next of that name.
+// Tracks has the tracks of one run. A slice that would overlap another goes to a further track of that name.
 class Tracks {
  public:
   Tracks(sim::TraceSink& sink, std::string group) : sink_(sink), group_(std::move(group)) {}
@@ -376,12 +376,12 @@ class Tracks {
   std::map<std::string, std::vector<Lane>> lanes_;
 };
 
-// Steps that were timed, by track, then in order of time.
+// Returns the timed steps, by track, then in order of time.
 std::vector<sim::StepLog::Step> timed_steps(const RunRecord& record) {
   std::vector<sim::StepLog::Step> steps;
   for (sim::StepLog::StepId id = 1; id <= record.steps().size(); ++id) {
     sim::StepLog::Step step = record.steps().step(id);
-    // What goes over a link is drawn from its traffic.
+    // Transfers over a link are drawn from its traffic.
     if (step.end < record.origin() || record.links().contains(step.track)) continue;
     step.begin = std::max(step.begin, record.origin());
     steps.push_back(std::move(step));

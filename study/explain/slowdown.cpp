@@ -20,7 +20,7 @@ std::vector<sim::Time> durations(Testbed& testbed, std::span<const NamedRun> run
   return times;
 }
 
-// Rounds wait for each other, a loop does not.
+// Replaces the protocol of rounds: rounds wait for each other, a loop does not.
 models::PlatformSpec looping(models::PlatformSpec platform) {
   if (platform.host.protocol == models::Protocol::rounds) platform.host.protocol = models::Protocol::steady;
   return platform;
@@ -41,7 +41,7 @@ double Slowdown::percent(sim::Time part) const { return 100.0 * (sim::to_seconds
 
 std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std::span<const NamedRun> runs) {
   const auto left_out = left_out_in_turn(all_mechanisms);
-  std::vector<std::vector<sim::Time>> times(left_out.size());  // by machine, of all operations
+  std::vector<std::vector<sim::Time>> times(left_out.size());  // by machine, then by operation
   for_each_index(left_out.size(), [&](std::size_t machine) {
     models::PlatformSpec without = platform;
     for (const models::Mechanism mechanism : left_out[machine]) without.without.add(mechanism);
@@ -52,7 +52,7 @@ std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std:
   std::vector<std::vector<sim::Time>> parts = parts_of(times);
   Testbed in_loop(looping(platform));
   std::vector<Slowdown> slowdowns;
-  std::size_t place = 0;  // among the operations of all runs
+  std::size_t place = 0;  // of an operation among those of all runs
   for (const NamedRun& run : runs) {
     for (const Operation& operation : run.schedule) {
       const std::size_t index = place++;

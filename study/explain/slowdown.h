@@ -1,5 +1,5 @@
-// Why the operations of a run are slower than in a loop of their own: their slowdown split over what the GPU remembers
-// of work before and over the mechanisms of interference, by runs on machines that are without some of them.
+// Says why operations of a run are slower than in a loop of their own. Splits the slowdown over what the GPU remembers
+// of earlier work and over mechanisms of interference, by runs on machines without some of these.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace c3sim::study {
 
-// Mechanisms overlap: where either of two would hold work back, switching off one of them alone gains little. So they
-// are switched off one after the other until none is left, in the order of models::Mechanism and in reverse, and the
-// part of each is the mean of what its two steps gain (for two mechanisms, the Shapley value). Parts may be negative:
-// who no longer waits may come to meet others.
+// Mechanisms overlap: where either of two would hold work back, switching off one alone gains little. So they are
+// switched off one after the other until none is left, in the order of models::Mechanism and in reverse, and the part
+// of each is the mean of what its two steps gain (for two mechanisms, the Shapley value). Parts may be negative: work
+// that no longer waits may meet other work that slows it down.
 
-// What machines are to be without for that: [k] the first k mechanisms, [all.size() + k] the last k. The last of the
-// first series, without all, ends the second one too.
+// Returns the mechanisms that each machine lacks: machine k lacks the first k, and machine all.size() + k the last k.
+// Machine all.size(), which lacks all mechanisms, ends both series.
 std::vector<std::span<const models::Mechanism>> left_out_in_turn(std::span<const models::Mechanism> all);
-// Of each quantity the part that each mechanism has in it, in their order; `quantities` tells of each of those
-// machines, in their order, every quantity.
+// Returns, for each quantity, the part that each mechanism has in it, in their order. `quantities` holds every quantity
+// of each machine, in the order of left_out_in_turn().
 template <class Quantity>
 std::vector<std::vector<Quantity>> parts_of(const std::vector<std::vector<Quantity>>& quantities) {
-  const std::size_t all = quantities.size() / 2;  // mechanisms
+  const std::size_t all = quantities.size() / 2;  // number of mechanisms
   const auto without_last = [all](std::size_t k) { return k == 0 || k == all ? k : all + k; };
   std::vector<std::vector<Quantity>> parts(quantities.front().size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -39,26 +39,26 @@ std::vector<std::vector<Quantity>> parts_of(const std::vector<std::vector<Quanti
   return parts;
 }
 
-// How much slower one operation of a run is, and by which mechanisms.
+// A Slowdown says how much slower one operation of a run is, and which mechanisms slow it down.
 struct Slowdown {
   std::string run;
   std::string operation;
-  sim::Time alone{0};            // in a loop, with the node, and all of its CUs, to itself
+  sim::Time alone{0};            // in a loop that has the node and all its CUs to itself
   sim::Time together{0};         // from its start to its end in the run
   std::vector<sim::Time> parts;  // by mechanism
 
-  // What is left without any mechanism: the order of launches.
+  // Returns the slowdown that is left without any mechanism, which the order of launches causes.
   sim::Time rest() const;
-  double percent(sim::Time part) const;  // of the time alone
+  double percent(sim::Time part) const;  // of `alone`
 };
 
-// Of all operations of the runs, one after the other, but for delays and for those that wait for others and so have no
-// time alone. Takes each run 2 * mechanisms times.
+// Splits the slowdown of every operation of the runs, in order, except delays and operations that wait for others,
+// which have no time alone. Plays each run 2 * mechanisms times.
 std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std::span<const NamedRun> runs);
 
-// One row per operation; percent of its time alone.
+// Returns one row per operation; percentages are of its time alone.
 ResultTable slowdown_table(std::span<const Slowdown> slowdowns);
-// One bar per operation, stacked of its parts.
+// Draws one bar per operation, stacked from its parts.
 BarChart slowdown_chart(std::span<const Slowdown> slowdowns, const std::string& title);
 
 }  // namespace c3sim::study

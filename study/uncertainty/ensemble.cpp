@@ -19,16 +19,16 @@ namespace c3sim::study {
 
 namespace {
 
-// Of a logarithm that is normal about 0, such that the factor has this relative standard deviation.
+// Returns the quantile `share` of a factor, log-normal about 1, whose relative standard deviation is `spread`.
 double factor_of(double spread, double share) {
   return std::exp(std::sqrt(std::log1p(spread * spread)) * normal_quantile(share));
 }
 
 constexpr std::string_view bytes_unit = "B";
-// An error of so many ranges: within one, such a normal distribution is flat to a millionth.
+// With an error of this many ranges, a normal distribution is flat within one range to a millionth.
 constexpr double as_good_as_uniform = 1000.0;
 
-// In base units. The text was read before.
+// Returns the number in base units. The text is valid, since it was read before.
 double number_of(const std::string& text, const std::string& unit) {
   const sim::Unit* const known = sim::unit_of(unit);
   const std::string_view bare = sim::trimmed(text);
@@ -80,8 +80,8 @@ double Ensemble::error_alone(const Member& member, const Work& work) const {
   return factor_of(spread.relative, hypercube_.dimension("error of " + spread.of)[member.draw]);
 }
 
-// Beside others for a share of its time, so much of its logarithm. Kernels and channels beside each other share CUs,
-// caches and memory: what the model misses of that is one number, and slows both.
+// Raises each error to the share of time for which the work runs next to others. Kernels and channels that run at once
+// share CUs, caches and memory: what the model misses of that is one number, and slows both.
 double Ensemble::error_beside(const Member& member, const Work& work, const Company& company) const {
   const models::ConcurrentSpread& spread = member.platform.concurrent_spread;
   const auto error = [&](const char* who, double relative, double share) {
@@ -134,7 +134,7 @@ Posterior::Posterior(const Platform& platform) : correlations_(platform.spec.cor
     if (!parameter.error.empty()) {
       parameters_.push_back({parameter.path, parameter.unit, number(parameter.value), number(parameter.error),
                              number(parameter.low), number(parameter.high)});
-    } else if (is_probed) {  // nobody has probed it: anywhere within its range
+    } else if (is_probed) {  // nobody has probed it: it lies anywhere within its range
       const double low = number(parameter.low);
       const double high = number(parameter.high);
       parameters_.push_back(
@@ -143,7 +143,7 @@ Posterior::Posterior(const Platform& platform) : correlations_(platform.spec.cor
   }
 }
 
-// The value below which such a share of the parameter's distribution lies.
+// Returns an assignment of the value below which this share of the parameter's distribution lies.
 std::string Posterior::assignment(const Uncertain& parameter, double share) {
   const auto below = [&parameter](double end) { return normal_share((end - parameter.value) / parameter.error); };
   const double at_low = below(parameter.low);
@@ -156,7 +156,7 @@ std::string Posterior::assignment(const Uncertain& parameter, double share) {
   }
   value = std::clamp(value, parameter.low, parameter.high);
   if (parameter.unit == bytes_unit) return fmt::format("{}={:.0f} B", parameter.path, value);
-  // Nine digits, beyond what anybody measures, hide what mathematical libraries make of the last ones.
+  // Nine digits, more than anybody measures, hide how mathematical libraries differ in the last ones.
   std::string number = fmt::format("{:.9g}", value);
   std::erase(number, '+');  // of an exponent
   return fmt::format("{}={}{}{}", parameter.path, number, parameter.unit.empty() ? "" : " ", parameter.unit);

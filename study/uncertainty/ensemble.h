@@ -1,5 +1,5 @@
-// The machines that a platform may be, each as likely as the others: draws of the posterior of its parameters, and of
-// the model's own error, which no parameter explains.
+// An Ensemble draws the machines that a platform may be, each as likely as the others: from the posterior of its
+// parameters, and from the model's own error, which no parameter explains.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace c3sim::study {
 
-// Work that a platform was not fitted to, by how its predictions are held against measurements.
+// `Unfitted` is work that a platform was not fitted to, by how its predictions are compared with measurements.
 enum class Unfitted {
   alone,   // kernels, collectives and copies that have the node to themselves
   beside,  // computation and communication at once
@@ -29,35 +29,33 @@ enum class Unfitted {
 constexpr auto all_names(Unfitted) { return sim::names("alone", "beside", "steps", "none"); }
 using sim::to_string;
 
-// How an ensemble is drawn.
 struct Sampling {
   std::size_t draws = 100;
   std::uint64_t seed = 1;
 };
 
-// What an interval over an ensemble covers: errors of parameters that the platform file states, with their
-// correlations, how far times of isolated work were off in the fit, by kind of work and size (`spread` of fitted_to),
-// and how much farther off times were of what ran at once with others (`concurrent_spread`). What it does not: values
-// without an error.
+// An interval over an ensemble covers the errors of parameters that the platform file states, with their correlations;
+// how far times of isolated work were off in the fit, by kind of work and size (`spread` of fitted_to); and how much
+// farther times of concurrent work were off (`concurrent_spread`). It does not cover values without an error.
 class Ensemble {
  public:
-  // Read on so many threads; one per core where that is 0. `progress` is told of draws. `assigned` are assignments as
-  // reassign() takes them, which are the same on every machine.
+  // Reads the machines on `jobs` threads, or one per core if `jobs` is 0. `progress` counts draws. `assigned` holds
+  // further assignments, as for reassign(), that are the same on every machine.
   Ensemble(const Platform& platform, const Sampling& sampling, int jobs = 0, const Progress& progress = {},
            const std::vector<std::string>& assigned = {});
 
-  // Whether the file tells of no error: then there is nothing to draw, and no member.
+  // Returns whether the file states no error, so that there is nothing to draw and the ensemble has no member.
   bool is_certain() const { return members_.empty() && impossible_.empty(); }
-  // How far off predictions of such work were where it was measured (`unfitted_errors` of the file), as a
-  // logarithm; 0 where the file does not say. at_least() makes intervals no narrower.
+  // Returns how far predictions of such work were off in validation (`unfitted_errors` of the file), as a logarithm; 0
+  // if the file does not say. at_least() widens intervals to it.
   double error_of(Unfitted work) const { return unfitted_[static_cast<std::size_t>(work)]; }
-  // Draws that are platforms; those that the rest of the file rules out are none.
+  // Returns the number of draws that are platforms; the rest of the file rules out the others.
   std::size_t size() const { return members_.size(); }
-  // A machine at rest, which the ensemble must outlive. The duration of each operation is that of the drawn parameters
-  // times a factor, log-normal about 1, that is the same for all operations of one kind and size: how far the model is
-  // off of that.
+  // Returns a machine at rest, which the ensemble must outlive. A drawn factor, log-normal about 1, multiplies the
+  // duration that each operation has with the drawn parameters. The factor is the same for all operations of one kind
+  // and size, and stands for the model's own error.
   std::unique_ptr<Testbed> member(std::size_t index) const;
-  // What `ask` says of each member, in their order, on `jobs` threads as for_each_index() has them.
+  // Returns what `ask` answers for each member, in order, on `jobs` threads as in for_each_index().
   template <class Ask>
   auto ask_each(const Ask& ask, int jobs, const Progress& progress = {}) const {
     std::vector<std::invoke_result_t<Ask, Testbed&>> answers(size());
@@ -66,7 +64,7 @@ class Ensemble {
     return answers;
   }
 
-  // Why there is no interval, or fewer draws than asked for; empty where all is well.
+  // Returns why there is no interval, or fewer draws than asked for; empty if neither is so.
   std::vector<std::string> warnings() const;
 
  private:
@@ -82,30 +80,30 @@ class Ensemble {
   std::size_t draws_;
   LatinHypercube hypercube_;
   std::vector<Member> members_;
-  std::vector<std::string> impossible_;  // why, by draw that is no platform
+  std::vector<std::string> impossible_;  // reasons why draws are no platform
   std::array<double, sim::all_of<Unfitted>().size()> unfitted_{};
 };
 
-// What a platform may be, given what its file tells of the errors of its parameters: the posterior of a fit, as far as
-// standard errors and correlations describe it.
+// A Posterior is the distribution of a platform's parameters that follows from a fit, as far as the standard errors and
+// correlations in the platform file describe it.
 
-// Each parameter with an error is normal about its value, cut off at the ends of its range; those of a group correlate
-// (models/platform/correlation_group.h). One with alternatives has its value or one of them, all equally likely. One of
-// kind `probed` without an error, as nobody has probed it, lies anywhere within its range. All others are taken to be
-// known.
+// Each parameter with an error is normal about its value, cut off at the ends of its range, and correlates with others
+// of its group (models/platform/correlation_group.h). A parameter with alternatives has its value or one of them, all
+// equally likely. A parameter of kind `probed` without an error has not been probed and lies anywhere within its range.
+// All others are taken to be known.
 class Posterior {
  public:
   explicit Posterior(const Platform& platform);
 
-  // Whether all parameters are known.
+  // Returns whether all parameters are known.
   bool empty() const { return parameters_.empty() && assumed_.empty(); }
 
-  // Assignments of every parameter that is not known ("fabric.link_rate=48.1 GB/s" in base units), by draw: a Latin
-  // hypercube sample (study/uncertainty/latin_hypercube.h), the same for the same seed.
+  // Returns assignments of all parameters that are not known, by draw, in base units ("fabric.link_rate=4.81e10 B/s"):
+  // a Latin hypercube sample (study/uncertainty/latin_hypercube.h), the same for the same seed.
   std::vector<std::vector<std::string>> draws(std::size_t count, std::uint64_t seed) const;
 
  private:
-  // In base units.
+  // `Uncertain` has all numbers in base units.
   struct Uncertain {
     std::string path;
     std::string unit;

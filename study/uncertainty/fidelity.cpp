@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view copies = "copy";
 constexpr std::string_view gemms = "gemm";
 
-// Names of the work of one backend begin with that of the backend.
+// The name of a collective's work begins with that of its backend.
 std::string_view maker_of(const models::CollectiveSpec& collective) { return models::to_string(collective.backend); }
 std::string work_name(const models::CollectiveSpec& collective) {
   return std::string(maker_of(collective)) + '_' + std::string(models::to_string(collective.kind));
@@ -37,12 +37,12 @@ Fidelity look_up(const models::PlatformSpec& platform, const std::string& work, 
   return best;
 }
 
-// By how large a factor the range misses a size, as a logarithm; 0 where it holds it.
+// Returns the logarithm of the factor by which the range misses a size; 0 if it holds the size.
 double distance(const models::FittedRange& range, sim::Bytes bytes) {
   return std::max({0.0, std::log(range.smallest / bytes), std::log(bytes / range.largest)});
 }
 
-// Of rows that are equally near the widest.
+// Returns the largest spread of those rows of the work that are nearest in size, or of the maker if there are none.
 double nearest_spread(const models::PlatformSpec& platform, std::string_view work, std::string_view maker,
                       sim::Bytes bytes) {
   double nearest = std::numeric_limits<double>::infinity();

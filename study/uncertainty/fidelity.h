@@ -1,4 +1,4 @@
-// How far a prediction of isolated work is backed by measurements, and how far it was off of them.
+// Says how far measurements back a prediction of isolated work, and how far the prediction was off.
 #pragma once
 
 #include <string>
@@ -13,35 +13,35 @@ enum class Fidelity {
   calibrated,    // the platform was fitted to measurements of this work, over a range that holds this size
   extrapolated,  // fitted to the same engines or library at other sizes, on other GPU counts or doing other work, or
                  // asked of a machine with other parameters
-  assumed,       // no measurement of what does the work is behind it
+  assumed,       // no measurement covers the engines or library that do the work
 };
 
 constexpr auto all_names(Fidelity) { return sim::names("calibrated", "extrapolated", "assumed"); }
 using sim::to_string;
 
-// Of a copy, a collective or a GEMM that has the node to itself. The sizes of a GEMM are those of its three matrices: a
-// thin one is far from what was measured, however long.
+// Return the fidelity of a copy, a collective or a GEMM that has the node to itself. The sizes of a GEMM are those of
+// its three matrices: a thin GEMM is far from what was measured, however long.
 Fidelity fidelity_of(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform);
 Fidelity fidelity_of(const models::CollectiveSpec& collective, const models::PlatformSpec& platform);
 Fidelity fidelity_of(const models::GemmShape& shape, int cus, const models::PlatformSpec& platform);
 
-// The name under which a platform lists such work in `fitted_to`: "copy", "rccl_all_gather". Empty where it is done in
-// another way than what is fitted: by another engine, on fewer CUs or GPUs.
+// Return the name of such work in `fitted_to` of a platform: "copy", "rccl_all_gather". The name is empty if the work
+// differs from what is fitted: if it uses another engine, or fewer CUs or GPUs.
 std::string fitted_name_of(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform);
 std::string fitted_name_of(const models::CollectiveSpec& collective, const models::PlatformSpec& platform);
 
-// Of a result that two others make up. What runs at once is never better than extrapolated: it was not fitted to.
+// Returns the fidelity of a result that two others make up.
 Fidelity weaker(Fidelity one, Fidelity other);
 
-// The model's own error of a piece of work.
+// A Spread is the model's own error for a piece of work.
 struct Spread {
-  std::string of;         // "copy of 64MiB": work of which the model is off by the same factor
+  std::string of;         // "copy of 64MiB": the model is off by one factor for all such work
   double relative = 0.0;  // standard deviation of measured over predicted time; 0 where the platform does not say
 };
 
-// By the row of fitted_to that has the work's name and holds its size, or else the one with the nearest size, as ratios
-// go. Work that no row is named after errs like the worst of what the same engines or library do. Of a GEMM the largest
-// matrix by that counts.
+// Returns the spread of the row of fitted_to that has the work's name and holds its size, or else of the row with the
+// nearest size, as ratios go. Work that no row is named after has the largest spread of the same engines or library.
+// The size of a GEMM is that of its smallest matrix.
 Spread spread_of(const Work& work, const models::PlatformSpec& platform);
 
 }  // namespace c3sim::study

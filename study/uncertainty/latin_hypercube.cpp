@@ -11,8 +11,8 @@ namespace c3sim::study {
 
 namespace {
 
-// The standard says which numbers this generator and its seeding give; of its distributions and of std::shuffle it does
-// not.
+// The C++ standard says which numbers this generator and its seeding give, but not what its distributions and
+// std::shuffle give.
 std::mt19937_64 generator_of(std::uint64_t seed, std::string_view name) {
   std::vector<std::uint32_t> words{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
   for (const char c : name) words.push_back(static_cast<unsigned char>(c));
@@ -20,7 +20,7 @@ std::mt19937_64 generator_of(std::uint64_t seed, std::string_view name) {
   return std::mt19937_64(sequence);
 }
 
-// Normal scores of the columns, one in each.
+// Returns the normal scores of each column.
 Eigen::MatrixXd scores_of(const std::vector<std::vector<double>>& columns) {
   Eigen::MatrixXd scores(columns.front().size(), columns.size());
   for (Eigen::Index c = 0; c < scores.cols(); ++c) {
@@ -30,7 +30,7 @@ Eigen::MatrixXd scores_of(const std::vector<std::vector<double>>& columns) {
   return scores;
 }
 
-// The numbers in the order of the scores.
+// Puts the numbers in the order of the scores.
 void reorder(std::vector<double>& numbers, const Eigen::VectorXd& scores) {
   std::vector<Eigen::Index> order(numbers.size());
   std::iota(order.begin(), order.end(), Eigen::Index{0});
@@ -53,7 +53,7 @@ std::vector<double> LatinHypercube::dimension(std::string_view name) const {
   for (std::size_t stratum = 0; stratum < draws_; ++stratum) {
     numbers[stratum] = (static_cast<double>(stratum) + between_0_and_1(generator)) / static_cast<double>(draws_);
   }
-  // Fisher and Yates. The remainder favours some places by less than one in 2^40.
+  // Fisher and Yates's shuffle: the remainder favours some places by less than one in 2^40.
   for (std::size_t left = draws_; left > 1; --left) std::swap(numbers[left - 1], numbers[generator() % left]);
   return numbers;
 }
@@ -65,7 +65,7 @@ void correlate(std::vector<std::vector<double>>& columns, const std::vector<std:
   for (Eigen::Index row = 0; row < dimensions; ++row) {
     target.row(row) = Eigen::Map<const Eigen::RowVectorXd>(matrix[static_cast<std::size_t>(row)].data(), dimensions);
   }
-  // Fewer draws than dimensions cannot be freed of what correlates by chance.
+  // With fewer draws than dimensions, chance correlation cannot be removed.
   const Eigen::LLT<Eigen::MatrixXd> by_chance(scores.transpose() * scores);
   if (by_chance.info() == Eigen::Success) {
     scores = by_chance.matrixL().solve(scores.transpose()).transpose().eval();

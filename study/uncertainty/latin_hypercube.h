@@ -1,5 +1,5 @@
-// Latin hypercube sampling: of each dimension, every one of as many equally likely strata as there are draws is drawn
-// from once, and which strata meet is left to chance (McKay, Beckman and Conover, Technometrics 21 (1979) 239).
+// Implements Latin hypercube sampling: each dimension has as many equally likely strata as there are draws, each
+// stratum is drawn once, and strata meet at random (McKay, Beckman and Conover, Technometrics 21 (1979) 239).
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ class LatinHypercube {
  public:
   LatinHypercube(std::size_t draws, std::uint64_t seed) : draws_(draws), seed_(seed) {}
 
-  // Numbers between 0 and 1, ends excluded, by draw. They depend on the draws, the seed and the name alone, so that a
-  // dimension may join at any time and leaves the others as they are; on any machine they are the same.
+  // Returns a number between 0 and 1, ends excluded, for each draw. The numbers depend on the draws, the seed and the
+  // name alone, so that a new dimension leaves the others as they are; they are the same on any machine.
   std::vector<double> dimension(std::string_view name) const;
 
  private:
@@ -23,16 +23,16 @@ class LatinHypercube {
   std::uint64_t seed_;
 };
 
-// Above 0 and below 1: the middle of one of 2^52 equal parts.
+// Returns a number above 0 and below 1: the middle of one of 2^52 equal parts.
 double between_0_and_1(std::mt19937_64& generator);
 
-// Puts the numbers of each column into another order, so that the normal scores of the columns correlate nearly as the
-// matrix (positive definite, 1 on the diagonal) says; the numbers, and with them the strata, stay. The order is that of
-// scores mixed by the Cholesky factor of the matrix, once their own correlation by chance is taken out of them (Iman
-// and Conover, Communications in Statistics B11 (1982) 311). The numbers lie between 0 and 1.
+// Reorders each column so that the normal scores of the columns correlate nearly as the matrix (positive definite, 1 on
+// the diagonal) says; the numbers, between 0 and 1, and with them the strata, stay. Scores that are freed of their
+// chance correlation and mixed by the Cholesky factor of the matrix give the order (Iman and Conover, Communications in
+// Statistics B11 (1982) 311).
 void correlate(std::vector<std::vector<double>>& columns, const std::vector<std::vector<double>>& matrix);
 
-// Of the standard normal distribution: how much lies below a value, and below which value so much (0 < share < 1) lies.
+// Return the share of a standard normal distribution below a value, and the value below which a share (0 to 1) lies.
 double normal_share(double value);
 double normal_quantile(double share);
 
