@@ -21,7 +21,8 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr double same_period = 5e-4;  // relative difference of two periods of a layer that count as equal
+constexpr double same_period = 5e-4;    // relative difference of two periods of a layer that count as equal
+constexpr double settled_power = 2e-3;  // relative distance from the cap at which governors have settled
 
 class StepRun {
  public:
@@ -98,9 +99,16 @@ class StepRun {
     const auto look = [this](FewLayers of) { return metered(of); };
     for (std::int64_t few = simulated; few < layers; few *= 4) {
       if (few > simulated && 2 * few > layers) break;
-      if (const std::optional<StepTotals> all = from_few(few, look, true)) return *all;
+      if (const std::optional<StepTotals> all = from_few(few, look, true); all && keeps_cap(*all)) return *all;
     }
     return metered(layers);
+  }
+
+  // Returns whether the mean power is at most the cap. It is not if only the longer of two runs was held by the cap, as
+  // layers that would exceed it differ from what surrounds them: such layers draw more in the difference than ever.
+  bool keeps_cap(const StepTotals& totals) const {
+    const double cap = testbed_.platform().gpu.power.cap.value();
+    return totals.energy <= (1.0 + settled_power) * cap * totals.time;
   }
 
   // Extrapolates to all layers: each further layer of a kind adds the difference to one fewer of this kind. If asked to

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <iterator>
 #include <numeric>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "sim/check.h"
@@ -234,10 +236,29 @@ std::vector<PartOfStep::Place> PartOfStep::places() const {
   return places;
 }
 
+namespace {
+
+// Removes blocks, and what other operations wait for in them.
+void leave_out(std::vector<StepBlock>& blocks, const std::function<bool(const StepBlock&)>& leaves_out) {
+  std::set<std::string> removed;
+  for (const StepBlock& block : blocks) {
+    if (!leaves_out(block)) continue;
+    for (const StepOperation& one : block.operations) removed.insert(one.name + block.suffix);
+  }
+  std::erase_if(blocks, leaves_out);
+  for (StepBlock& block : blocks) {
+    for (StepOperation& one : block.operations) {
+      std::erase_if(one.after, [&](const Wait& wait) { return removed.contains(wait.on); });
+    }
+  }
+}
+
+}  // namespace
+
 PartOfStep part_of(const StepQuestion& question, std::span<const ElementwiseOperator> operators, const Testbed& testbed,
                    FewLayers layers, const std::function<bool(const StepBlock&)>& leaves_out) {
   std::vector<StepBlock> blocks = step_blocks(question, layers, {testbed.platform(), operators});
-  if (leaves_out) std::erase_if(blocks, leaves_out);
+  if (leaves_out) leave_out(blocks, leaves_out);
   return part_of(std::move(blocks), question.pause, testbed);
 }
 

@@ -48,6 +48,21 @@ TEST(Step, OfManyLayersFollowsFromTheirPeriod) {
   }
 }
 
+// Layers of it would draw more than the cap, and what surrounds them less: of two short runs one is held by the cap.
+TEST(Step, OfManyLayersDrawsNoMoreThanItsCap) {
+  const models::PlatformSpec h100 = read_platform(C3SIM_SOURCE_DIR "/configs/platforms/h100.yaml", {}).spec;
+  const StepResult few =
+      ask({h100, step_operators()}, step_of("--model llama3-8b --phase prefill --tokens 128 --graph"));
+  EXPECT_LE(few.power.value(), 1.005 * h100.gpu.power.cap.value());
+}
+
+// The head's gradient is reduced before the first layer's, and the optimizer waits for both: layers are looked at
+// alone, without the head, to see whether they repeat.
+TEST(Step, OfReplicasThatUpdateTheirHeadFollowsFromItsPeriod) {
+  const StepQuestion question = step_of("--model llama3-8b --phase train --tokens 256 --dp 2 --optimizer adam --graph");
+  EXPECT_GT(ask_mi300x(question).time, ask_mi300x(changed(question, "--optimizer none")).time);
+}
+
 // The host of the second gets ahead in the forward pass and loses that in the backward one: four layers with what is
 // before and behind them do not tell, layers alone do.
 TEST(Step, FullOfShardedTrainingFollowsFromItsPeriodOrIsSimulatedWhole) {
