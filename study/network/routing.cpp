@@ -72,13 +72,12 @@ RoutedLoad load_of(const Routing& routing, std::int64_t experts, std::int64_t us
     return {1.0, static_cast<double>(std::min(experts, tokens * used)) / ranks};
   }
   RoutedLoad load;
-  double most = -1.0;
+  double most = 0.0;
   for (const std::vector<double>& of_rank : chances_of_ranks(routing, experts, used, ranks)) {
-    const double copies = std::accumulate(of_rank.begin(), of_rank.end(), 0.0);
-    if (copies <= most) continue;
-    most = copies;
-    load.busy = 0.0;
-    for (const double chance : of_rank) load.busy += 1.0 - std::pow(1.0 - chance, static_cast<double>(tokens));
+    most = std::max(most, std::accumulate(of_rank.begin(), of_rank.end(), 0.0));
+    double busy = 0.0;
+    for (const double chance : of_rank) busy += 1.0 - std::pow(1.0 - chance, static_cast<double>(tokens));
+    load.busy = std::max(load.busy, busy);
   }
   const bool is_even = routing.shares.empty() && routing.power == 0.0;
   if (!is_even) load.over_even = most * ranks / static_cast<double>(used);

@@ -19,11 +19,12 @@ struct Routing {
   auto operator<=>(const Routing&) const = default;
 };
 
-// A RoutedLoad is the load of the rank that receives most tokens. Experts by `power` are dealt to the ranks in turn;
-// those of a list lie on the ranks in its order.
+// A RoutedLoad is the load that all ranks wait for: the most copies of tokens, which take arithmetic, and the most
+// experts, whose weights are read, though another rank may have these. Experts by `power` are dealt to the ranks in
+// turn; those of a list lie on the ranks in its order.
 struct RoutedLoad {
-  double over_even = 1.0;  // its copies of tokens relative to an even distribution over ranks
-  double busy = 0.0;       // expected number of its experts with at least one token
+  double over_even = 1.0;  // copies of the rank with the most, relative to an even distribution over ranks
+  double busy = 0.0;       // expected number of experts with at least one token, of the rank with the most
 };
 RoutedLoad load_of(const Routing& routing, std::int64_t experts, std::int64_t used, int ranks, std::int64_t tokens);
 

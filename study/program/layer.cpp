@@ -24,7 +24,14 @@ Experts experts_of(const StepWriter& writer) {
   const auto copies = static_cast<std::int64_t>(std::ceil(load.over_even * static_cast<double>(even)));
   const std::int64_t busy =
       std::clamp<std::int64_t>(std::llround(load.busy), 1, std::min(model.experts / question.ep, copies));
-  return {load.over_even, sent, copies, busy, (copies + busy - 1) / busy, model.ffn / question.expert_tp()};
+  const std::int64_t tokens = std::min((copies + busy - 1) / busy, even * question.ep / model.experts_used);
+  return {load.over_even,
+          sent,
+          copies,
+          busy,
+          tokens,
+          static_cast<double>(even) / static_cast<double>(busy * tokens),
+          model.ffn / question.expert_tp()};
 }
 
 namespace {
@@ -524,11 +531,13 @@ class Forward {
     const std::int64_t first = model_.first_ffn() / model_.ffn * experts.ffn;
     write_dispatch(writer_, "dispatch", experts, beside);
     if (!by_peers()) quantise("up", experts.copies, model_.hidden);
+    writer_.count_products(experts.of_model);
     writer_.gemm_of_experts("up", first, model_.hidden, experts.tokens, experts.busy);
     activate(elements_of(experts.copies, experts.ffn));
     quantise("down", experts.copies, experts.ffn);
     if (between) between();
     writer_.gemm_of_experts("down", model_.hidden, experts.ffn, experts.tokens, experts.busy);
+    writer_.count_products(1.0);
     write_combine(writer_, "combine", experts);
   }
 

@@ -20,7 +20,8 @@ struct Experts {
   std::int64_t copies = 0;
   std::int64_t busy = 0;
   std::int64_t tokens = 0;
-  std::int64_t ffn = 0;  // features of an expert between its products, on a GPU
+  double of_model = 1.0;  // copies of the mean GPU over those that its products have
+  std::int64_t ffn = 0;   // features of an expert between its products, on a GPU
 };
 Experts experts_of(const StepWriter& writer);
 

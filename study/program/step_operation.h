@@ -56,7 +56,9 @@ struct StepOperation {
   Work work;
   std::string stream;
   std::vector<Wait> after{};
-  bool again = false;  // a recomputation, because the first results were not kept
+  // Model FLOPs over the FLOPs of its product: 0 of a recomputation; the busiest rank's experts have more than the
+  // mean.
+  double of_model = 1.0;
 };
 
 // A Turn is a pass of a stage of a pipeline: a micro-batch forward, or its gradient.

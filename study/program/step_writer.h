@@ -120,6 +120,8 @@ class StepWriter {
   Written last() const { return {operations_.back().name}; }
   // Says whether the next operations are recomputations, which changes their names.
   void do_again(bool again) { again_ = again; }
+  // Says which part of the FLOPs of the next operations the model has: see StepOperation.
+  void count_products(double of_model) { of_model_ = of_model; }
   // Returns the operations since the last call.
   std::vector<StepOperation> take() { return std::exchange(operations_, {}); }
 
@@ -134,6 +136,7 @@ class StepWriter {
   std::string prefix_;
   std::vector<StepOperation> operations_;
   Written awaited_;
+  double of_model_ = 1.0;
   bool again_ = false;
 };
 

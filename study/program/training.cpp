@@ -129,9 +129,11 @@ class Backward {
     const double elements = elements_of(experts.sent, model_.hidden);
     writer_.operate("unpermute_gradient", Kind::copy, "copy", elements);
     write_dispatch(writer_, "combine_gradient", experts);
+    writer_.count_products(experts.of_model);
     product("down", model_.hidden, experts.ffn, experts.tokens, experts.busy);
     activation(elements_of(experts.copies, experts.ffn));
     product("up", model_.first_ffn() / model_.ffn * experts.ffn, model_.hidden, experts.tokens, experts.busy);
+    writer_.count_products(1.0);
     write_combine(writer_, "dispatch_gradient", experts);
     writer_.operate("permute_gradient", Kind::elementwise, "add", elements);
     writer_.operate("router_choice_gradient", Kind::softmax, "route", elements_of(routed, model_.experts), {},

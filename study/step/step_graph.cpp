@@ -173,10 +173,9 @@ sim::Flops products_of_all_gpus(const StepQuestion& question, const StepMachine&
     const auto layers = static_cast<double>(std::max<std::int64_t>(1, block.layers));
     const double times = question.micro * layers * block.share(once.gpus()) * once.gpus();
     for (const StepOperation& one : block.operations) {
-      if (one.again) continue;
       const auto* const fused = std::get_if<models::FusedSpec>(&one.work);
       const auto* const product = fused != nullptr ? &fused->gemm : std::get_if<models::GemmShape>(&one.work);
-      if (product != nullptr) flops += times * product->flops();
+      if (product != nullptr) flops += times * one.of_model * product->flops();
     }
   }
   return flops;

@@ -25,19 +25,20 @@ sim::Seconds of_vectors(sim::Flops flops, const models::GpuSpec& gpu) {
 // A span ends when the host is notified, `notice` after its kernels.
 std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span, const models::PlatformSpec& platform) {
   const sim::Time notice = platform.host.kernel_notice;
-  const auto& [name, kind, work, stream, after, again] = operation;
+  const auto& [name, kind, work, stream, after, of_model] = operation;
   const auto* const fused = std::get_if<models::FusedSpec>(&work);
   const sim::Time start = span.began.value_or(span.start);
   if (fused == nullptr) {
     const sim::Time end = is_kernel(work) ? span.end - notice : span.end;
-    return {{name, kind, work, std::min(start, end), end, again}};
+    return {{name, kind, work, std::min(start, end), end, of_model}};
   }
   const models::CollectiveSpec collective = models::collective_of(*fused, platform.gpus);
   const Kind kind_of_collective = kind_of(collective.kind);
   const std::string name_of_collective = name + "_" + std::string(to_string(kind_of_collective));
   const sim::Time end = models::ends_with_kernel(*fused, platform) ? span.end - notice : span.end;
-  return {{name, kind, fused->gemm, start, span.gemm_end.value_or(span.end) - notice, again},
-          {name_of_collective, kind_of_collective, collective, span.exchange_start.value_or(span.start), end, again}};
+  return {
+      {name, kind, fused->gemm, start, span.gemm_end.value_or(span.end) - notice, of_model},
+      {name_of_collective, kind_of_collective, collective, span.exchange_start.value_or(span.start), end, of_model}};
 }
 
 sim::Seconds Limits::longest() const { return std::max({arithmetic, memory, links}); }
@@ -121,9 +122,9 @@ void StepTotals::count(const StepPart& part, double share, const models::Platfor
   limits *= share;
   all.limits += limits;
   time = std::max(time, sim::to_seconds(part.end).value());
-  if (part.again) return;
-  if (const auto* gemm = std::get_if<models::GemmShape>(&part.work)) flops += share * gemm->flops().value();
-  if (const auto* shape = std::get_if<models::AttentionShape>(&part.work)) flops += share * shape->flops().value();
+  const double counted = share * part.of_model;
+  if (const auto* gemm = std::get_if<models::GemmShape>(&part.work)) flops += counted * gemm->flops().value();
+  if (const auto* shape = std::get_if<models::AttentionShape>(&part.work)) flops += counted * shape->flops().value();
 }
 
 void StepTotals::extend(const StepTotals& of_few, const StepTotals& of_one_less, double by) {

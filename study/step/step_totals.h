@@ -21,7 +21,7 @@ struct StepPart {
   Work work;
   sim::Time start{0};  // on its GPUs
   sim::Time end{0};
-  bool again = false;
+  double of_model = 1.0;  // see StepOperation
 };
 std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span, const models::PlatformSpec& platform);
 

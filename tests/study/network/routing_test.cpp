@@ -37,6 +37,14 @@ TEST(Routing, IsAsLongAsTheRankWithMostTokens) {
   EXPECT_NEAR(load_of({.shares = {9, 1, 1}}, 3, 2, 1, 1).busy, 2.0, 1e-9);
 }
 
+// Three experts of the first rank have 3/4 of the copies, the second reads the weights of four.
+TEST(Routing, WaitsForTheRankThatReadsMostWeights) {
+  const Routing routing{.shares = {1, 1, 1, 0, 0.25, 0.25, 0.25, 0.25}, .told = "file"};
+  const RoutedLoad load = load_of(routing, 8, 1, 2, 1'000'000);
+  EXPECT_NEAR(load.over_even, 1.5, 1e-9);
+  EXPECT_NEAR(load.busy, 4.0, 1e-9);
+}
+
 std::string fault_of_routing(const std::string& text) {
   return config_fault([&text] { read_routing(text); });
 }

@@ -56,6 +56,14 @@ TEST(Step, OfManyLayersDrawsNoMoreThanItsCap) {
   EXPECT_LE(few.power.value(), 1.005 * h100.gpu.power.cap.value());
 }
 
+// A skewed routing gives one rank more copies of tokens, and a token's FLOPs stay the model's.
+TEST(Step, OfSkewedRoutingHasTheFlopsOfItsModel) {
+  const StepQuestion even = step_of("--model mixtral-8x7b --layers 2 --phase decode --ep 8 --batch 16 --graph");
+  const StepResult skewed = ask_mi300x(changed(even, "--routing power:1"));
+  EXPECT_GT(skewed.time, ask_mi300x(even).time);
+  EXPECT_NEAR(skewed.flops / ask_mi300x(even).flops, 1.0, 1e-9);
+}
+
 // The head's gradient is reduced before the first layer's, and the optimizer waits for both: layers are looked at
 // alone, without the head, to see whether they repeat.
 TEST(Step, OfReplicasThatUpdateTheirHeadFollowsFromItsPeriod) {
