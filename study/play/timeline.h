@@ -23,7 +23,7 @@ struct Span {
   // launch: everything else was over before.
   std::optional<sim::Time> began{};
   bool launched_late = false;
-  // For a GEMM fused with a collective: when its first piece could be sent, and when the GEMM had ended.
+  // `exchange_start` is when the first piece of a fused GEMM could be sent, `gemm_end` when that GEMM had ended.
   std::optional<sim::Time> exchange_start{};
   std::optional<sim::Time> gemm_end{};
 };
