@@ -115,7 +115,7 @@ class ResourceNetwork {
     ActivityId id = 0;  // 0: none
     ClassId activity_class = 0;
     std::uint32_t tag = 0;
-    std::uint32_t entry = 0;  // how often it has entered a class
+    std::uint32_t entry = 0;  // grows when it enters or leaves a class
     double mark = 0.0;
     EventAction on_done;
   };

@@ -19,7 +19,7 @@ class ServiceClock {
   };
 
   std::uint32_t members() const { return members_; }
-  double rate() const { return rate_; }  // of one member, units per second
+  double rate() const { return rate_; }  // units per second of one member
   double service(Time now) const { return service_ + rate_ * to_seconds(now - since_).value(); }
   // Returns the units that all members, present and past, have progressed. A member that has finished counts exactly
   // its amount, although its end is rounded up to a picosecond.

@@ -20,7 +20,7 @@ class StepLog {
 
   struct Step {
     std::string track;    // who performed it: "host.thread0", "gpu0.sdma2.queue0"
-    std::string kind;     // "fetch"
+    std::string kind;     // what it did: "fetch"
     std::string subject;  // what it handled: "packet 0 COPY_LINEAR"; may be empty
     Time begin{0};
     Time end{0};
