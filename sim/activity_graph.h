@@ -1,5 +1,5 @@
-// Which activities meet at which resources. Equal activities form a class; classes and resources form a bipartite
-// graph, whose connected parts do not concern each other.
+// An ActivityGraph knows which activities meet at which resources. Equal activities form a class. Classes and resources
+// form a bipartite graph, whose connected parts do not affect each other.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,27 @@ struct ResourceSpec {
   std::string name;
   double capacity = 0.0;  // units per second, > 0, finite
   LoadedLatency latency;
-  std::uint32_t kind = 0;  // what it is, as whoever adds it numbers kinds
+  std::uint32_t kind = 0;  // the caller's number for the kind of resource
 };
 
 struct ActivitySpec {
-  double amount = 0.0;  // units of progress until done, >= 0; none takes no time
+  double amount = 0.0;  // units of progress until done, >= 0; an amount of 0 takes no time
   std::vector<Usage> usages;
   double weight = 1.0;
   double cap = std::numeric_limits<double>::infinity();  // units per second, > 0
-  // Little's law: if in_flight > 0 the rate is also capped at in_flight units over the latency, which is fixed_latency
-  // plus the loaded latency of each resource of latency_path.
+  // Little's law: if in_flight > 0, it also caps the rate at in_flight units per latency, the sum of fixed_latency and
+  // the loaded latencies of the resources in latency_path.
   double in_flight = 0.0;
   Time fixed_latency{0};
   std::vector<ResourceId> latency_path;
-  std::uint32_t tag = 0;  // who this is, for explanations and traces
+  std::uint32_t tag = 0;  // identifies the activity's owner in explanations and traces
 };
 
-// What holds an activity back: its cap, its latency limit, or a resource that is full.
+// A RateLimit is what holds an activity back: its cap, its latency limit or a full resource.
 struct RateLimit {
   enum class Kind { cap, latency, resource };
   Kind kind = Kind::cap;
-  ResourceId resource = 0;  // of Kind::resource
+  ResourceId resource = 0;  // the full resource, for Kind::resource
   bool operator==(const RateLimit&) const = default;
 };
 
@@ -53,8 +53,8 @@ class ActivityGraph {
   // A class touches the resources that it uses and those whose load its latency limit depends on.
   struct Touch {
     ResourceId resource;
-    double coefficient;      // 0: for its latency only
-    std::uint32_t position;  // in Resource::users
+    double coefficient;      // 0: the class depends only on its latency
+    std::uint32_t position;  // index in Resource::users
   };
   struct User {
     ClassId activity_class;
@@ -63,23 +63,23 @@ class ActivityGraph {
   struct Resource {
     ResourceSpec spec;
     std::vector<User> users;
-    std::uint32_t using_classes = 0;  // the users with a coefficient
-    double served_before = 0.0;       // by classes that are gone
+    std::uint32_t using_classes = 0;  // the number of users with a coefficient above 0
+    double served_before = 0.0;       // units served to retired classes
     Time busy_before{0};
     Time busy_since{0};
-    double searched_utilisation = 0.0;  // where the last search for loaded latencies ended
-    std::uint64_t walk = 0;             // the last walk that came by
+    double searched_utilisation = 0.0;  // at which the last search for loaded latencies ended
+    std::uint64_t walk = 0;             // the last graph walk that visited it
   };
   struct ActivityClass {
     ActivitySpec spec;
     std::vector<Touch> touches;
     ServiceClock clock;
-    double fixed_cap = 0.0;            // whatever the load
-    double cap_in_force = 0.0;         // fixed_cap or the present latency limit, whichever is less
-    bool depends_on_load = false;      // has a latency limit that varies, besides
-    bool changed = false;              // since the last solve
-    std::uint32_t solved_members = 0;  // at the last solve
-    std::uint64_t solved = 0;          // which solve that was
+    double fixed_cap = 0.0;            // the cap that holds at any load
+    double cap_in_force = 0.0;         // the lesser of fixed_cap and the present latency limit
+    bool depends_on_load = false;      // whether a latency limit that varies also caps it
+    bool changed = false;              // whether members changed since the last solve
+    std::uint32_t solved_members = 0;  // the number of members at the last solve
+    std::uint64_t solved = 0;          // the number of the last solve
     std::uint32_t part = 0;
     std::uint32_t place_in_part = 0;
     std::uint64_t walk = 0;
@@ -91,23 +91,23 @@ class ActivityGraph {
   std::span<const double> capacities() const { return capacities_; }
   void set_capacity(ResourceId id, double capacity) { capacities_[id] = capacity; }
 
-  // The class of activities like `spec`, whatever their amounts and tags; made if there is none.
+  // Returns the class of activities like `spec`, whatever their amounts and tags, and makes it if there is none.
   ClassId class_of(const ActivitySpec& spec, Time now);
   ActivityClass& activity_class(ClassId id) { return classes_[id]; }
   const ActivityClass& activity_class(ClassId id) const { return classes_[id]; }
-  // Forgets a class without members. Its id, and its memory, will serve another.
+  // Removes a class without members. Its id and memory will be reused for another class.
   void retire(ClassId id, Time now);
 
-  // The classes connected with this one, itself among them; for a resource, with its users. Valid until a class is
-  // made. After classes have been retired a part may hold several that are connected no more, but never for long: once
-  // as many have gone as are left, it is taken apart.
+  // Return the classes connected with a class, itself included, or with the users of a resource. The result is valid
+  // until a class is made. A part may hold classes that are no longer connected, because others were retired. Once more
+  // classes have departed than are left, it is split up.
   std::span<const ClassId> part_of_class(ClassId id);
   std::span<const ClassId> part_of_resource(ResourceId id);
 
  private:
   struct Part {
     std::vector<ClassId> classes;
-    std::size_t departures = 0;  // since it was known to be connected
+    std::size_t departures = 0;  // number of retired classes since the part was known to be connected
   };
   bool fits(const ActivityClass& candidate, const ActivitySpec& spec) const;
   ClassId make_class(const ActivitySpec& spec, Time now);
@@ -118,7 +118,7 @@ class ActivityGraph {
   std::uint32_t new_part();
   void add_to_part(std::uint32_t part, ClassId id);
 
-  std::deque<Resource> resources_;  // names stay where they are
+  std::deque<Resource> resources_;  // a deque, so that names keep their addresses
   std::vector<double> capacities_;
   std::vector<ActivityClass> classes_;
   std::vector<ClassId> retired_;

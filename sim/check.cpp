@@ -5,7 +5,7 @@
 namespace c3sim::sim {
 
 namespace {
-// The last folder and the name of a source file: the same wherever the project was built.
+// Returns the last folder and the name of a source file, which do not depend on where the project was built.
 std::string_view within_project(std::string_view file) {
   const auto name = file.rfind('/');
   if (name == std::string_view::npos || name == 0) return file;

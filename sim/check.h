@@ -1,4 +1,4 @@
-// Checks of our own assumptions, on in every build. A failed one is a bug of c3sim and never the user's fault.
+// SIM_CHECK verifies c3sim's own assumptions in every build. A failed check is a bug of c3sim, not of its user.
 #pragma once
 
 #include <exception>
@@ -7,15 +7,15 @@
 
 namespace c3sim::sim {
 
-// A failed SIM_CHECK. Simulator::run adds when and in which process it happened as the error passes through.
+// InternalError reports a failed SIM_CHECK. Simulator::run adds the simulated time and the process to its message.
 class InternalError : public std::exception {
  public:
   InternalError(std::string_view expression, std::string_view file, int line);
 
-  // Notes the simulated time and the running process (empty: none ran). The first note, the innermost, stays.
+  // Adds the simulated time and the running process (empty: none) to the message. Only the first call counts.
   void locate(std::string_view at, std::string_view process);
 
-  // "check failed: at >= now_ (sim/simulator.cpp:31) at 2200000ps in process 'gpu0.sdma3'"
+  // Returns, for example, "check failed: at >= now_ (sim/simulator.cpp:31) at 2200000ps in process 'gpu0.sdma3'".
   const char* what() const noexcept override { return message_.c_str(); }
   const std::string& expression() const { return expression_; }
 
@@ -25,7 +25,7 @@ class InternalError : public std::exception {
   bool located_ = false;
 };
 
-// Whether this build checks invariants whose check costs about as much as the work (C3SIM_DEBUG_CHECKS: dev and asan).
+// `debug_checks` enables checks that cost about as much as the work checked (C3SIM_DEBUG_CHECKS: presets dev and asan).
 #ifdef C3SIM_DEBUG_CHECKS
 inline constexpr bool debug_checks = true;
 #else
@@ -38,7 +38,6 @@ namespace detail {
 
 }  // namespace c3sim::sim
 
-// Throws sim::InternalError unless `condition` holds. Say why in the expression: SIM_CHECK(at >= now && "time runs
-// on").
+// Throws sim::InternalError unless `condition` holds. Add a reason like this: SIM_CHECK(at >= now && "time runs on").
 #define SIM_CHECK(condition) \
   (static_cast<bool>(condition) ? void(0) : ::c3sim::sim::detail::check_failed(#condition, __FILE__, __LINE__))

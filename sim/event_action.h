@@ -1,4 +1,4 @@
-// EventAction: what an event does when it runs. Small, allocation-free and copied bit by bit.
+// An EventAction is what an event does when it runs. It is small, allocates nothing and is copied bit by bit.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace c3sim::sim {
 
-// A callable of at most two words. A lambda may capture `this` and one pointer,
-// index or reference more. Coroutines are not resumed by handle but by the action that Simulator::suspend returns.
+// An EventAction holds a callable of at most two words: a lambda may capture `this` and one pointer, index or
+// reference. It takes no coroutine handle, as coroutines are resumed by the action that Simulator::suspend returns.
 class EventAction {
  public:
   EventAction() = default;  // does nothing

@@ -5,7 +5,7 @@ namespace c3sim::sim {
 namespace {
 constexpr std::size_t arity = 4;
 
-// 1 if `a` is due before `b`, else 0. No branch depends on it: its outcome is as good as random.
+// Returns 1 if `a` is due before `b`, else 0. The code has no branch, because a processor could not predict it.
 std::size_t before(const ScheduledEvent& a, const ScheduledEvent& b) {
   const auto sooner = static_cast<std::size_t>(a.at < b.at);
   const auto same_time = static_cast<std::size_t>(a.at == b.at);
@@ -24,7 +24,7 @@ void EventHeap::pop() {
   const std::size_t size = events_.size();
   if (size == 0) return;
 
-  // The hole goes down to a leaf along the earliest children, and `last` then goes up from there, seldom far: it was a
+  // The hole sinks to a leaf along the earliest children, and `last` then rises from there, seldom far, as it was a
   // leaf itself. Comparing it on the way down would cost a branch per level.
   std::size_t hole = 0;
   std::size_t child = 1;
@@ -46,7 +46,7 @@ void EventHeap::pop() {
   sift_up(hole, last);
 }
 
-// Puts `event` into the hole or, while an ancestor is due later, into that one's place.
+// Moves the hole up past all ancestors that are due after `event` and puts `event` there.
 void EventHeap::sift_up(std::size_t hole, const ScheduledEvent& event) {
   while (hole > 0) {
     const std::size_t parent = (hole - 1) / arity;

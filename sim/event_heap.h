@@ -1,5 +1,5 @@
-// Events with the order they are due in: a heap of plain records, of which each node has four children. It is half as
-// deep as a binary one, and siblings lie in neighbouring cache lines.
+// An EventHeap orders events by due time. Each node has four children, so that it is half as deep as a binary heap and
+// siblings lie in neighbouring cache lines.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace c3sim::sim {
 
 struct ScheduledEvent {
   Time at;
-  std::uint64_t sequence;  // of scheduling; different for every event
+  std::uint64_t sequence;  // the order of scheduling; different for every event
   EventAction action;
 };
 
@@ -21,10 +21,10 @@ class EventHeap {
  public:
   bool empty() const { return events_.empty(); }
   std::size_t size() const { return events_.size(); }
-  // The event that is due first, of those due at one time the one scheduled first; there must be one.
+  // Returns the event due first, of several at one time the one scheduled first. The heap must not be empty.
   const ScheduledEvent& first() const { return events_.front(); }
   void push(const ScheduledEvent& event);
-  // Removes the first; there must be one.
+  // Removes the first event. The heap must not be empty.
   void pop();
 
  private:

@@ -7,7 +7,7 @@
 namespace c3sim::sim {
 
 namespace {
-// Events to a slot, on average: many enough to make up for the handling of a slot, few enough for a shallow heap.
+// The mean number of events per slot is high enough to amortise handling a slot and low enough for a shallow heap.
 constexpr std::size_t events_per_slot = 64;
 
 std::uint64_t tick(const ScheduledEvent& event) { return static_cast<std::uint64_t>(event.at.count()); }
@@ -54,7 +54,7 @@ void EventQueue::push_later(const ScheduledEvent& event) {
   }
 }
 
-// Moves the events of the first slot that has any to the near heap.
+// Moves the events of the next nonempty slot to the near heap.
 void EventQueue::refill_near() {
   while (near_.empty()) {
     if (next_slot_ == slots_used_) spread_far();
@@ -66,7 +66,7 @@ void EventQueue::refill_near() {
   }
 }
 
-// Lays new slots from the first to the last of the far events, of which there must be one, and moves these there.
+// Lays new slots from the first to the last far event and moves all far events there. far_ must not be empty.
 void EventQueue::spread_far() {
   const auto [first, last] = std::minmax_element(
       far_.begin(), far_.end(), [](const ScheduledEvent& a, const ScheduledEvent& b) { return a.at < b.at; });

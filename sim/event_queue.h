@@ -1,5 +1,5 @@
-// Pending events in order of (time, sequence of scheduling): first in, first out among equals, and nothing else
-// decides. An event costs no allocation once the queue has reached its size.
+// An EventQueue holds pending events in order of (time, sequence of scheduling); nothing else decides. An event costs
+// no allocation once the queue has reached its size.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@ class EventQueue {
  public:
   bool empty() const { return present_.empty() && near_.empty(); }
   std::size_t size() const { return present_.size() + near_.size() + later_; }
-  // When the next event is due; there must be one.
+  // Returns when the next event is due. The queue must not be empty.
   Time next_time() const { return present_.empty() ? near_.first().at : present_time_; }
-  // Adds an event, not before the last one popped.
+  // Adds an event at `at`, which is not before the last event popped.
   void push(Time at, EventAction action);
-  // Removes the next event; there must be one.
+  // Removes and returns the next event. The queue must not be empty.
   Event pop();
 
  private:
-  using Tick = std::uint64_t;  // picoseconds, with room above Time::max() for the end of the last slot
+  using Tick = std::uint64_t;  // in picoseconds; unsigned, as the end of the last slot may exceed Time::max()
 
   void push_later(const ScheduledEvent& event);
   void refill_near();
@@ -41,10 +41,10 @@ class EventQueue {
   Time present_time_{0};
   std::deque<EventAction> present_;
 
-  // Of the others only those due before near_end_ are kept in order, in a heap small enough for the first-level cache.
-  // The next ones lie in slots of 2^slot_shift_ picoseconds each, those from slots_end_ on in far_, unsorted. When the
-  // near heap runs empty it takes in the next slot; when the slots run out the far events are spread over new ones (a
-  // ladder queue with one rung: Tang, Goh and Thng, ACM TOMACS 15(3), 2005). The near heap is empty only if all are.
+  // Of the other events, only those due before near_end_ are sorted, in a heap small enough for the first-level cache.
+  // Later ones lie unsorted in slots of 2^slot_shift_ picoseconds, and from slots_end_ on in far_. When the near heap
+  // runs empty, it takes in the next slot; when the slots run out, the far events are spread over new slots (a ladder
+  // queue with one rung: Tang, Goh and Thng, ACM TOMACS 15(3), 2005). The near heap is empty only if all are.
   EventHeap near_;
   std::vector<std::vector<ScheduledEvent>> slots_;
   std::vector<ScheduledEvent> far_;
@@ -54,7 +54,7 @@ class EventQueue {
   unsigned slot_shift_ = 0;
   std::size_t next_slot_ = 0;
   std::size_t slots_used_ = 0;
-  std::size_t later_ = 0;  // events in slots and far
+  std::size_t later_ = 0;  // number of events in slots_ and far_
   std::uint64_t next_sequence_ = 0;
 };
 

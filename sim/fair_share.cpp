@@ -7,12 +7,12 @@
 
 namespace c3sim::sim {
 
-// Textbook filling closes one bottleneck per round. Here every resource that is the tightest one for each of its
-// unsettled classes is closed in the same round: levels only rise as others are closed, so none of its classes can be
-// stopped earlier elsewhere. A symmetric network takes one round, a random one a few, only a chain one per resource.
+// Textbook filling closes one bottleneck per round. This solver closes in one round every resource that is the tightest
+// for each of its unsettled classes: levels only rise as others close, so that no other resource stops these classes
+// earlier. A symmetric network takes one round, a random one a few, and only a chain one per resource.
 //
-// The loops below are the engine's innermost. Which class settles when is as good as random to a processor, so that
-// they select between values where they could branch.
+// The loops below are the innermost of the engine. They select values instead of branching, because a processor cannot
+// predict which class settles when.
 void FairShareSolver::share(std::span<const FlowClass> classes, std::span<double> rates) {
   open(classes);
   while (unsettled_count_ > 0) {
@@ -45,7 +45,7 @@ void FairShareSolver::add_up_claims(std::span<const double> capacities, std::spa
   }
 }
 
-// A resource used but once only caps that class. What is left in shared_ and edges_ is what classes compete for.
+// A resource with a single usage only caps its class. shared_ and edges_ hold the resources that classes compete for.
 void FairShareSolver::connect(std::span<const double> capacities, std::span<const FlowClass> classes) {
   add_up_claims(capacities, classes);
   constexpr double unbounded = std::numeric_limits<double>::infinity();
@@ -82,7 +82,7 @@ void FairShareSolver::connect(std::span<const double> capacities, std::span<cons
   for (const Shared& shared : std::span(shared_).first(shared_count_)) claims[shared.resource] = {};
 }
 
-// Classes that stop at a cap before any of their resources could fill are settled on the way.
+// Settles classes that stop at a cap before any of their resources could fill.
 void FairShareSolver::open(std::span<const FlowClass> classes) {
   for (Shared& shared : std::span(shared_).first(shared_count_)) {
     shared.remaining = shared.capacity;
@@ -102,7 +102,7 @@ void FairShareSolver::open(std::span<const FlowClass> classes) {
   unsettled_count_ = static_cast<std::size_t>(left - unsettled_.data());
 }
 
-// In exact arithmetic levels never fall; rounding must not make them.
+// std::max keeps levels from falling by rounding; in exact arithmetic they never fall.
 void FairShareSolver::raise_levels() {
   for (Shared& shared : std::span(shared_).first(shared_count_)) {
     if (shared.demand > 0.0) shared.level = std::max(shared.level, shared.remaining / shared.demand);
@@ -122,7 +122,7 @@ void FairShareSolver::find_tightest() {
   }
 }
 
-// A resource that is the tightest for all of its classes is so for this one: they have the same level.
+// A class settles at its cap or with a resource that is the tightest for all of its classes, which share that level.
 void FairShareSolver::settle() {
   std::uint32_t* left = unsettled_.data();
   for (const std::uint32_t i : std::span(unsettled_).first(unsettled_count_)) {
@@ -136,8 +136,8 @@ void FairShareSolver::settle() {
   unsettled_count_ = static_cast<std::size_t>(left - unsettled_.data());
 }
 
-// Multiplies where a branch would be wrong half of the time. Demands are added up afresh from those who go on: taking
-// away what settled would leave the rounding of large demands behind in small ones.
+// Multiplies by 0 or 1 where a branch would be mispredicted half of the time. Demands are summed afresh over unsettled
+// classes, as subtracting settled ones would leave rounding errors of large demands in small ones.
 inline void FairShareSolver::settle_edges(const Flow& flow, bool settled) {
   const auto taken = static_cast<double>(settled);
   const double going_on = 1.0 - taken;

@@ -11,13 +11,13 @@ namespace c3sim::sim {
 
 namespace {
 constexpr std::size_t granule = 64;
-constexpr std::size_t classes = 32;  // pooled blocks have up to 2 KiB; larger frames are rare and stand alone
+constexpr std::size_t classes = 32;  // pooled blocks have up to 2 KiB; larger frames are rare and come from the heap
 constexpr std::size_t chunk_bytes = 65536;
 }  // namespace
 
-// What every frame is preceded by. Its size keeps the frame aligned like memory from operator new.
+// A Header precedes every frame. Its alignment keeps the frame aligned like memory from operator new.
 struct alignas(__STDCPP_DEFAULT_NEW_ALIGNMENT__) FramePool::Header {
-  Arena* arena;  // null: the frame stands alone
+  Arena* arena;  // null: the frame came from allocate_alone()
   std::size_t size_class;
   Header* next_free;
 };
@@ -28,7 +28,7 @@ struct FramePool::Arena {
   std::vector<std::unique_ptr<Chunk>> chunks;
   std::size_t chunk_used = chunk_bytes;
   std::size_t live = 0;
-  bool orphaned = false;  // the pool is gone: the last frame released takes the arena along
+  bool orphaned = false;  // the pool is gone: releasing the last frame deletes the arena
 
   Header* take(std::size_t size_class) {
     ++live;

@@ -1,5 +1,5 @@
-// Memory for coroutine frames: a freed frame is kept for the next one of its size, so a process that starts many short
-// tasks allocates nothing after its first. One pool per simulator; a frame may outlive its pool.
+// A FramePool provides memory for coroutine frames and keeps freed frames for later ones of the same size, so that a
+// process of many short tasks allocates nothing after the first. Each simulator has one; frames may outlive it.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ class FramePool {
   FramePool(const FramePool&) = delete;
   FramePool& operator=(const FramePool&) = delete;
 
-  // Memory for a frame of `bytes`, aligned for any ordinary type.
+  // Returns memory for a frame of `bytes`, aligned for any ordinary type.
   void* allocate(std::size_t bytes);
-  // The same from the heap, for a coroutine that knows no simulator.
+  // Returns memory from the heap, for a coroutine that knows no simulator.
   static void* allocate_alone(std::size_t bytes);
-  // Gives a frame back to wherever it came from, also after its pool is gone.
+  // Gives a frame back to where it came from, even after its pool is gone.
   static void release(void* frame) noexcept;
 
-  // Frames of this pool not yet released; those that stand alone do not count.
+  // Returns the number of frames of this pool not yet released, without those from allocate_alone().
   std::size_t live_frames() const;
 
  private:

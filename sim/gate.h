@@ -1,6 +1,6 @@
-// Gate and Latch: announce to any number of processes that something has happened. Those that wait go on, in order of
-// arrival, through the event queue at the instant it happens. They must outlive the processes that wait at them; their
-// names appear in the message of a Deadlock.
+// A Gate or a Latch announces to any number of processes that something has happened. Waiting processes go on at that
+// instant, in order of arrival, through the event queue. Gates and latches must outlive the processes that wait at
+// them; a Deadlock's message shows their names.
 #pragma once
 
 #include <coroutine>
@@ -15,21 +15,21 @@
 
 namespace c3sim::sim {
 
-// Closed until it is opened, once and for ever.
+// A Gate is closed until it is opened, once and for ever.
 class Gate {
  public:
   Gate(Simulator& simulator, std::string name) : simulator_(simulator), name_(std::move(name)) {}
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  // Lets everyone through who waits; opening an open gate does nothing.
+  // Lets all waiting processes go on. Opening an open gate does nothing.
   void open() {
     is_open_ = true;
     for (const EventAction& go_on : waiters_) simulator_.schedule(simulator_.now(), go_on);
     waiters_.clear();
   }
   bool is_open() const { return is_open_; }
-  // co_await gate.wait(): goes on at once if the gate is open, otherwise when it opens.
+  // co_await gate.wait() goes on at once if the gate is open, otherwise when it opens.
   auto wait() {
     struct Passage {
       Gate& gate;
@@ -49,7 +49,7 @@ class Gate {
   std::deque<EventAction> waiters_;
 };
 
-// A gate that opens when it has been counted down to zero: how one process waits for several.
+// A Latch is a gate that opens when it has been counted down to zero, so that one process can wait for several.
 class Latch {
  public:
   Latch(Simulator& simulator, std::string name, std::uint64_t count)

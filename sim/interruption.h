@@ -1,5 +1,5 @@
-// Asks whoever waits for an answer whether it is still wanted, for work that takes long and simulates little or nothing
-// meanwhile. What is simulated asks by itself (sim/simulator.h).
+// Lets long work that simulates little or nothing ask whether its answer is still wanted. Simulations ask by themselves
+// (class Interruption in sim/simulator.h).
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace c3sim::sim {
 
-// Calls what the Interruption of this thread asks, where there is one: what that throws ends the work.
+// Calls the function of this thread's innermost Interruption, if there is one. An exception from it ends the work.
 void ask_interruption();
-// Whether this thread has one.
+// Returns whether this thread has an Interruption.
 bool is_interruptible();
 
-// A loop over millions of short steps notes each of them, which costs next to nothing: one in a thousand asks.
+// A loop over millions of short steps calls note() in each, which is cheap: one call in 1024 calls ask_interruption().
 class ShortSteps {
  public:
   void note() {
@@ -25,7 +25,7 @@ class ShortSteps {
   std::uint32_t noted_ = 0;
 };
 
-// The same call, each of which is a short step: a sort of millions asks by the projection that it is given.
+// Wraps `call` so that each call counts as a short step, for comparisons and projections of sorts of millions.
 template <class Call>
 auto as_short_steps(Call call) {
   return [call = std::move(call), steps = ShortSteps()](auto&&... of) mutable -> decltype(auto) {

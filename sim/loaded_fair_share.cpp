@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint32_t known_latency = UINT32_MAX;
 constexpr double nearly_full = 0.999;
 
-// Of a resource, for a unit of progress of one member.
+// Returns the units of a resource that a unit of progress of one member takes.
 double asked_of(const FlowClass& flow, ResourceId resource) {
   double asked = 0.0;
   for (const Usage& usage : flow.usages) asked += usage.resource == resource ? usage.coefficient : 0.0;
@@ -67,12 +67,12 @@ void LoadedFairShare::recall_or_search(ActivityGraph& graph, std::span<const Act
   }
 }
 
-// All that a search depends on and that can change: where it begins, the classes with what they ask for, and the
-// capacities.
+// Describes all that a search depends on and that may change: its starting point, the classes with their demands, and
+// the capacities.
 void LoadedFairShare::describe(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
   description_.clear();
   const auto add = [this](double number) { description_.push_back(std::bit_cast<std::uint64_t>(number)); };
-  for (const double utilisation : search_.point()) add(utilisation);  // first, as what tells states apart soonest
+  for (const double utilisation : search_.point()) add(utilisation);  // first, because states differ most often here
   for (std::size_t i = 0; i < part.size(); ++i) {
     const ActivitySpec& spec = graph.activity_class(part[i]).spec;
     description_.push_back(spec.usages.size());
@@ -91,11 +91,11 @@ void LoadedFairShare::describe(const ActivityGraph& graph, std::span<const Activ
   }
 }
 
-// False if it did not converge.
+// Returns false if the search did not converge.
 bool LoadedFairShare::search_latencies(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
   solver_.connect(graph.capacities(), flows_);
   find_backlog_makers(graph, part);
-  constexpr int soon = 20;  // until then waits that lead to and fro between two states are none
+  constexpr int soon = 20;  // solves after which waits are averaged with the previous ones, lest they alternate
   for (int solves = 1;; ++solves) {
     set_latency_caps(graph, part);
     solve_once();
@@ -175,7 +175,7 @@ void LoadedFairShare::measure_utilisations(const ActivityGraph& graph) {
   }
 }
 
-// Who keeps most under way at each resource that has a backlog.
+// Finds, for each resource with a backlog, the class with most units in flight there.
 void LoadedFairShare::find_backlog_makers(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) {
   backlogs_.assign(unknowns_.size(), {});
   most_under_way_.assign(unknowns_.size(), 0.0);
@@ -193,7 +193,7 @@ void LoadedFairShare::find_backlog_makers(const ActivityGraph& graph, std::span<
   }
 }
 
-// Whether a resource other than this one holds the class back.
+// Returns whether a resource other than this one holds the class back.
 bool LoadedFairShare::full_elsewhere(std::size_t i, ResourceId resource) const {
   if (held_by_cap(i)) return false;
   return std::ranges::any_of(flows_[i].usages, [&](const Usage& usage) {
@@ -203,7 +203,7 @@ bool LoadedFairShare::full_elsewhere(std::size_t i, ResourceId resource) const {
   });
 }
 
-// The wait at which those who wait ask for all that the others leave.
+// Returns the wait at which the waiting classes ask for exactly what the others leave.
 double LoadedFairShare::backlog_at(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part,
                                    std::size_t unknown) {
   const ResourceId resource = unknowns_[unknown];
@@ -233,7 +233,7 @@ double LoadedFairShare::backlog_at(const ActivityGraph& graph, std::span<const A
     return asked > left;
   };
   if (waiting_.empty() || left <= 0.0 || !too_much(0.0)) return 0.0;
-  double low = 0.0, high = under_way / left;  // at which even without any other latency there is no more than that
+  double low = 0.0, high = under_way / left;  // `high` would be the wait without other latency
   constexpr int halvings = 50;
   for (int i = 0; i < halvings; ++i) (too_much(0.5 * (low + high)) ? low : high) = 0.5 * (low + high);
   return high;
@@ -247,8 +247,8 @@ void LoadedFairShare::measure_backlogs(const ActivityGraph& graph, std::span<con
   }
 }
 
-// The latency caps at the utilisations that the rates cause are those that the rates were found with, or hold nobody
-// back.
+// Returns whether the rates agree with the latency caps that they cause: no rate exceeds its cap, and no cap that holds
+// a rate back is too low.
 bool LoadedFairShare::consistent(const ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part) const {
   for (std::size_t i = 0; i < part.size(); ++i) {
     const ActivityClass& one = graph.activity_class(part[i]);

@@ -1,11 +1,11 @@
-// Fair rates of one connected part of an ActivityGraph, together with the loaded latencies that they cause and that cap
-// some of them.
+// A LoadedFairShare computes the fair rates of one connected part of an ActivityGraph, together with the loaded
+// latencies that these rates cause and that cap some of them.
 //
-// A full resource with a backlog serves requests in the order in which they come, so that each waits the same time Q
-// behind those under way. An activity that keeps F units under way and finds the resource n times on its way comes to
-// F / (L + n Q), L without the wait, and Q is what makes all of these together what the resource can serve, as in a
-// closed network of queues (Denning and Buzen, ACM Computing Surveys 10(3), 1978). Who keeps most under way there makes
-// the queue, and takes what the others leave.
+// A full resource with a backlog serves requests in order of arrival, so that each waits the same time Q for those in
+// flight there. An activity with F units in flight that passes the resource n times has the rate F / (L + n Q), where L
+// is its latency without the wait. Q makes the sum of these rates what the resource can serve, as in a closed network
+// of queues (Denning and Buzen, ACM Computing Surveys 10(3), 1978). The activity with most units in flight makes the
+// queue and takes what the others leave.
 #pragma once
 
 #include <cstddef>
@@ -21,18 +21,18 @@ namespace c3sim::sim {
 
 class LoadedFairShare {
  public:
-  // Work done so far, for benchmarks and tests.
+  // Effort counts the work done so far, for benchmarks and tests.
   struct Effort {
     std::uint64_t parts = 0;
-    std::uint64_t solves = 0;       // a part without varying latency limits takes one
+    std::uint64_t solves = 0;       // a part without latency limits that vary takes one
     std::uint64_t classes = 0;      // summed over solves
     std::uint64_t unconverged = 0;  // parts whose latencies were still off by more than `tolerance` after max_solves
-    std::uint64_t recalled = 0;     // parts that were found as they had been before: no solve
+    std::uint64_t recalled = 0;     // parts solved before in the same state, without a new solve
   };
   static constexpr int max_solves = 100;
-  static constexpr double tolerance = 1e-6;  // of a latency cap
+  static constexpr double tolerance = 1e-6;  // relative to a latency cap
 
-  // The rates of one member of each class of the part, in the part's order; valid until the next call. Leaves the
+  // Returns the rate of one member of each class of the part, in the part's order; valid until the next call. Sets the
   // latency caps in the graph.
   std::span<const double> solve(ActivityGraph& graph, std::span<const ActivityGraph::ClassId> part);
   const Effort& effort() const { return effort_; }
@@ -59,40 +59,40 @@ class LoadedFairShare {
   FairShareSolver solver_;
   std::vector<FlowClass> flows_;
   std::vector<double> rates_;
-  // The search for latencies: its unknowns are the utilisations of the resources on which some latency limit depends.
+  // The unknowns of the search are the utilisations of the resources on whose load some latency limit depends.
   FixedPointSearch search_;
   std::vector<ResourceId> unknowns_;
-  std::vector<std::uint32_t> unknown_index_;  // by resource, its place in unknowns_ if it is one
-  std::vector<double> utilisations_;          // those that the rates cause
-  std::vector<Seconds> latencies_;            // of the unknowns' resources, at the utilisations last looked at
-  // Of the unknowns' resources.
+  std::vector<std::uint32_t> unknown_index_;  // index in unknowns_ by resource, or known_latency
+  std::vector<double> utilisations_;          // of the unknowns at the present rates
+  std::vector<Seconds> latencies_;            // of the unknowns at the utilisations last evaluated
+  // A Backlog is the queue at the resource of an unknown.
   struct Backlog {
-    double seconds = 0.0;   // that a request waits, as the rates last found cause it
-    std::size_t maker = 0;  // who does not wait, by its place in the part
+    double seconds = 0.0;   // how long a request waits at the present rates
+    std::size_t maker = 0;  // the class that does not wait, by its place in the part
   };
   std::vector<Backlog> backlogs_;
   std::vector<double> most_under_way_;
-  // Of the classes that wait at one resource.
+  // A Waiting is a class that waits at one resource.
   struct Waiting {
-    double under_way;  // units of the resource
-    double latency;    // without the wait, over how often the resource is on the way
+    double under_way;  // units of the resource in flight
+    double latency;    // without the wait
     double visits;
-    double most;  // units of the resource per second
+    double most;  // the highest rate, in units of the resource per second
   };
   std::vector<Waiting> waiting_;
   Effort effort_;
 
-  // A machine that goes through wave after wave comes back to the same few states, to the last bit. What a search found
-  // is kept with all that it depended on.
+  // A machine that runs wave after wave returns to the same few states, bit by bit. The results of a search are kept
+  // with all that it depended on.
   using Words = std::vector<std::uint64_t>;
   struct Found {
     Words description;
     std::vector<double> rates;
     std::vector<double> caps;
-    std::vector<double> searched;  // where the search ended
+    std::vector<double> searched;  // utilisations at which the search ended
     bool converged;
   };
-  static constexpr std::size_t most_kept = 64;  // few enough to look through; then all are forgotten
+  static constexpr std::size_t most_kept = 64;  // few enough for a linear search; when full, all are dropped
   Words description_;
   std::vector<Found> found_;
 };

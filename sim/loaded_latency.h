@@ -1,27 +1,27 @@
-// How long a request takes through a resource that others load.
+// LoadedLatency tells how long a request takes through a resource that other requests load.
 #pragma once
 
 #include "sim/units.h"
 
 namespace c3sim::sim {
 
-// Latency at utilisation u, counted as u / full_at, at most 1: unloaded * (1 + factor * u^exponent / (1 - min(u,
-// ceiling))) + busy * u. The first part is the mean wait of a queue (Kleinrock, Queueing Systems I, section 5.7: u / (1
-// - u) of a service time, up to a factor), cut off where finite buffers hold requests back at their source: increasing,
-// continuous, finite at u = 1. The second part is what a request waits on average that comes at any moment, where a
-// share u of the time goes to requests that came together and take 2 busy to serve. Where a resource is full, requests
-// wait besides for what others keep under way there: that is no function of its load, and LoadedFairShare finds it.
+// The latency is unloaded * (1 + factor * u^exponent / (1 - min(u, ceiling))) + busy * u, where u is utilisation /
+// full_at, at most 1. The first part is the mean wait of a queue (Kleinrock, Queueing Systems I, section 5.7: u / (1 -
+// u) of a service time, up to a factor), cut off where finite buffers hold requests back at their source; it is
+// increasing, continuous and finite at u = 1. The second part is the mean wait of a request that arrives at a random
+// moment, while batches, each taking 2 busy to serve, occupy a share u of the time. A full resource adds a wait that
+// depends on what others keep in flight rather than on its load: LoadedFairShare computes it.
 struct LoadedLatency {
   Time unloaded{0};
-  double factor = 0.0;    // >= 0; 0: latency does not depend on load
+  double factor = 0.0;    // >= 0; 0: no queueing term
   double exponent = 2.0;  // >= 1
   double ceiling = 0.95;  // in [0, 1)
   Time busy{0};           // >= 0
-  double full_at = 1.0;   // in (0, 1]; below 1: a capacity wider than what latency follows
-  bool backlog = false;   // whether requests wait behind what is under way once the resource is full
+  double full_at = 1.0;   // in (0, 1]; below 1: latency reaches its maximum before the capacity is reached
+  bool backlog = false;   // whether requests queue behind those in flight once the resource is full
 
   bool depends_on_load() const { return (unloaded > Time(0) && factor > 0.0) || busy > Time(0) || backlog; }
-  // `utilisation` is in [0, 1].
+  // Returns the latency at a `utilisation` in [0, 1].
   Seconds at(double utilisation) const;
 };
 

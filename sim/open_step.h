@@ -1,4 +1,4 @@
-// A step of a run while it is under way.
+// An OpenStep measures a step of a run from its beginning to its end and records it in the simulator's StepLog.
 #pragma once
 
 #include <string_view>
@@ -11,15 +11,15 @@ namespace c3sim::sim {
 
 class Simulator;
 
-// A step under way, from its construction on; without a recording simulator it does nothing.
+// The step begins when the OpenStep is constructed. Without a StepLog in the simulator it does nothing.
 class OpenStep {
  public:
   explicit OpenStep(const Simulator& simulator);
 
-  bool recorded() const { return log_ != nullptr; }  // whether words for it are worth making
-  // It ends now; what the running process does next follows from it.
+  bool recorded() const { return log_ != nullptr; }  // false: callers need not build texts
+  // Records the step as ended now. What the running process does next follows from the step.
   void end(std::string_view track, std::string_view kind, std::string_view subject = {});
-  // It ends now, without having let anything begin: for pictures alone.
+  // Records the step as ended now for display only: no later step follows from it.
   void show(std::string_view track, std::string_view kind, std::string_view subject = {});
 
  private:
@@ -31,7 +31,7 @@ class OpenStep {
   StepLog::StepId after_;
 };
 
-// Runs `action` `duration` from now as the end of a step that nobody attends to: a signal under way.
+// Runs `action` after `duration` and records that time as a step, such as a signal in flight that no process waits on.
 void schedule_step(Simulator& simulator, Time duration, EventAction action, std::string_view track,
                    std::string_view kind, std::string_view subject = {});
 

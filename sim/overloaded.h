@@ -1,4 +1,4 @@
-// One visitor of a variant made of several lambdas, one or more for each alternative.
+// Overloaded makes one visitor of a variant from several lambdas.
 #pragma once
 
 namespace c3sim::sim {
@@ -8,6 +8,6 @@ struct Overloaded : Fs... {
   using Fs::operator()...;
 };
 template <class... Fs>
-Overloaded(Fs...) -> Overloaded<Fs...>;  // clang 14 deduces none for aggregates
+Overloaded(Fs...) -> Overloaded<Fs...>;  // clang 14 has no implicit deduction guide for aggregates
 
 }  // namespace c3sim::sim

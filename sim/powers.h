@@ -1,11 +1,11 @@
-// Powers and roots of the usual exponents: cheaper than std::pow, and the same on every machine to the last bit.
+// power() and root() compute usual powers and roots cheaper than std::pow, with the same bits on every machine.
 #pragma once
 
 #include <cmath>
 
 namespace c3sim::sim {
 
-// Whole exponents up to 8 are multiplied out.
+// Multiplies out whole exponents up to 8 and leaves all others to std::pow.
 inline double power(double base, double exponent) {
   if (exponent != std::floor(exponent) || exponent > 8.0) return std::pow(base, exponent);
   double product = 1.0;
@@ -13,7 +13,7 @@ inline double power(double base, double exponent) {
   return product;
 }
 
-// The second and the fourth root are square roots.
+// Computes the second and the fourth root as square roots and leaves all others to std::pow.
 inline double root(double value, double degree) {
   if (degree == 2.0) return std::sqrt(value);
   if (degree == 4.0) return std::sqrt(std::sqrt(value));

@@ -10,9 +10,9 @@
 namespace c3sim::sim {
 
 namespace {
-// An id is the number of the start, then the slot: ids of later activities are larger, and the slot is found at once.
+// An id consists of the number of the start and the slot: ids grow with time, and find() needs no search.
 constexpr int slot_bits = 24;
-constexpr std::uint64_t no_slot = (1u << slot_bits) - 1;  // of an activity with nothing to do
+constexpr std::uint64_t no_slot = (1u << slot_bits) - 1;  // the slot of an activity with nothing to do
 constexpr std::uint64_t slot_of(ResourceNetwork::ActivityId id) { return id & no_slot; }
 }  // namespace
 
@@ -31,7 +31,7 @@ ResourceId ResourceNetwork::add_resource(ResourceSpec spec, const Apart& apart) 
   SIM_CHECK(apart.share.empty() || apart.share.size() == parts);
   ResourceSpec meter = spec;
   if (apart.bandwidth) {
-    // As wide as all tenants could ever need, and as slow as `spec` is at the same load: it holds nobody back.
+    // The meter holds nobody back: it is as wide as all tenants could need, and as slow as `spec` at the same load.
     meter.capacity *= static_cast<double>(tenants_);
     meter.latency.full_at = 1.0 / static_cast<double>(tenants_);
     meter.latency.backlog = false;
@@ -54,7 +54,7 @@ const ResourceNetwork::Division* ResourceNetwork::division_of(ResourceId whole) 
 ResourceId ResourceNetwork::whole(ResourceId resource) const {
   const auto next = std::ranges::upper_bound(divisions_, resource, {}, &Division::whole);
   if (next == divisions_.begin()) return resource;
-  const Division& before = *std::prev(next);  // its parts were added right behind it
+  const Division& before = *std::prev(next);  // its parts were added right after it
   return resource <= before.parts.back() ? before.whole : resource;
 }
 
@@ -153,7 +153,7 @@ double ResourceNetwork::remaining(ActivityId activity) const {
   return std::max(0.0, found->mark - clock.service(simulator_.now()));
 }
 
-// What defines a bottleneck in a max-min fair allocation: a full resource on which nobody gets more for his weight.
+// In a max-min fair allocation a bottleneck is a full resource on which no other user has a higher rate per weight.
 RateLimit ResourceNetwork::limit(ActivityId activity) const {
   constexpr double nearly = 1.0 - 1e-9;
   const Activity* found = find(activity);
@@ -244,7 +244,7 @@ ResourceNetwork::Activity& ResourceNetwork::live_activity(ActivityId id) {
   return activities_[slot_of(id)];
 }
 
-// False for a mark that an activity left behind as it was reshaped.
+// Returns false for a mark that an activity left behind when it was reshaped.
 bool ResourceNetwork::is_current(const ServiceClock::Mark& mark, ClassId activity_class) const {
   const Activity* activity = find(mark.activity);
   return activity != nullptr && activity->activity_class == activity_class && activity->entry == mark.entry;
@@ -271,7 +271,7 @@ void ResourceNetwork::note_change(ClassId activity_class) {
   if (!std::exchange(graph_.activity_class(activity_class).changed, true)) changed_classes_.push_back(activity_class);
 }
 
-// Before the first change of an instant.
+// Must be called before each change: the first change of an instant calls observers and schedules settle().
 void ResourceNetwork::about_to_change() {
   const Time now = simulator_.now();
   if (now > held_since_) {
@@ -333,12 +333,12 @@ void ResourceNetwork::solve(std::span<const ClassId> part) {
     one.solved_members = one.clock.members();
     if (rates[i] == one.clock.rate()) continue;
     one.clock.set_rate(simulator_.now(), rates[i]);
-    if (!one.changed) refresh_due(part[i]);  // else once all is solved
+    if (!one.changed) refresh_due(part[i]);  // changed classes follow when all parts are solved
   }
   if constexpr (debug_checks) check_rates(part);
 }
 
-// No activity beats its cap, no resource serves more than it can.
+// Checks that no rate exceeds its cap and no load its capacity.
 void ResourceNetwork::check_rates(std::span<const ClassId> part) const {
   constexpr double rounding = 1.0 + 1e-9;
   for (const ClassId id : part) {
@@ -402,7 +402,7 @@ void ResourceNetwork::complete_members(ClassId activity_class) {
     }
     clock.drop_first();
   }
-  refresh_due(activity_class);  // a mark that was left, by an activity reshaped when it was due, is due no more
+  refresh_due(activity_class);  // an activity reshaped when it was due has left a mark that is no longer due
 }
 
 }  // namespace c3sim::sim

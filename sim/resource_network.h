@@ -1,10 +1,10 @@
-// Shared resources in simulated time: activities progress at the fair rates of sim/fair_share.h, solved again only when
-// and where something changes. All changes of one instant fold into one solve, after the ordinary events of that
-// instant.
+// A ResourceNetwork shares resources in simulated time. Activities progress at the fair rates of sim/fair_share.h,
+// which are solved again only when and where something changes: once for all changes of an instant, after its ordinary
+// events.
 //
-// Latency limits: the rates held are the weighted max-min fair allocation under caps of which each latency cap is
-// in_flight over the latency at just the utilisations that this allocation causes. Where several states satisfy this,
-// it is the one that the search, begun at the utilisations held before, comes to.
+// Latency limits: the rates are the weighted max-min fair allocation in which each latency cap is in_flight divided by
+// the latency at the utilisations that this allocation causes. Where several states satisfy this, the network takes the
+// one that the search finds from the previous utilisations.
 #pragma once
 
 #include <coroutine>
@@ -28,7 +28,7 @@ class ResourceNetwork {
   using ResourceId = sim::ResourceId;
   using ActivityId = std::uint64_t;  // never reused within a run; grows with every start
 
-  // One activity's part in the load of a resource.
+  // A Share is one activity's part in the load of a resource.
   struct Share {
     ActivityId activity;
     std::uint32_t tag;
@@ -36,7 +36,7 @@ class ResourceNetwork {
   };
   static constexpr int max_regulations = 32;
 
-  // Whose an activity is, by its tag: a number below that of all tenants.
+  // A TenantOf returns the tenant of an activity by its tag, a number below the number of tenants.
   using TenantOf = std::size_t (*)(std::uint32_t tag);
   explicit ResourceNetwork(Simulator& simulator, std::size_t tenants = 1, TenantOf tenant_of = nullptr)
       : simulator_(simulator), tenants_(tenants), tenant_of_(tenant_of) {}
@@ -45,40 +45,40 @@ class ResourceNetwork {
 
   ResourceId add_resource(ResourceSpec spec) { return graph_.add_resource(std::move(spec)); }
 
-  // A resource of which tenants have something each as if alone with it. Besides the whole, which meters what all ask
-  // for together, each tenant then has a part of its own, or several have one together, and whatever an activity asks
-  // of the resource it asks of the whole and of its tenant's part; bandwidth, latency and load are each a matter of the
-  // one or of the other.
+  // Apart tells what tenants have of a resource each as if alone with it: bandwidth, latency, load. Such a resource is
+  // added as a whole, which meters the sum of all demand, and parts, one for each tenant or shared by several. An
+  // activity uses the whole and its tenant's part alike; each of the three is taken from the part if it is apart, else
+  // from the whole.
   struct Apart {
     bool bandwidth = false;
     bool latency = false;
-    bool load = false;                   // for load_of
-    std::vector<std::size_t> part = {};  // by tenant, the one it has, from 0 on; each one of its own where empty
-    std::vector<double> share = {};      // of the capacity, by part, where bandwidth is apart; all of it where empty
+    bool load = false;                   // whether load_of tells tenants' loads apart
+    std::vector<std::size_t> part = {};  // part numbers by tenant, from 0 on; empty: one part for each tenant
+    std::vector<double> share = {};      // fraction of the capacity by part, if bandwidth is apart; empty: all of it
     bool anything() const { return bandwidth || latency || load; }
   };
   ResourceId add_resource(ResourceSpec spec, const Apart& apart);
-  // What a tenant's part is a part of; any other resource is whole.
+  // Returns the whole of which the resource is a part; a resource that is no part is its own whole.
   ResourceId whole(ResourceId resource) const;
-  // The tenant's part of a resource that is apart; any other is whole.
+  // Returns the tenant's part of a whole; for a resource without parts, the resource itself.
   ResourceId part(std::size_t tenant, ResourceId resource) const;
-  // What the tenant asks of a resource whose load is apart; of any other, what all do.
+  // Returns the tenant's load of a resource whose load is apart; for any other resource, the load of all.
   double load_of(std::size_t tenant, ResourceId resource) const;
   void set_capacity(ResourceId resource, double units_per_second);
 
-  // Runs `on_done` as an event once the amount is done: the picosecond that follows, or now if there is nothing to do.
+  // Starts an activity. `on_done` runs as an event at the first picosecond with the amount done; now, if it is 0.
   ActivityId start(const ActivitySpec& spec, EventAction on_done);
-  // co_await network.run(spec): ends when the amount is done.
+  // co_await network.run(spec) ends when the amount is done.
   auto run(ActivitySpec spec);
-  // Progress so far is kept; the rest goes on under the new usages, weight, cap, latency path and tag. spec.amount is
-  // ignored. The activity must be live.
+  // Continues a live activity under `spec`, for example with other usages or another cap. Its progress is kept, and
+  // spec.amount is ignored.
   void reshape(ActivityId activity, const ActivitySpec& spec);
   void set_cap(ActivityId activity, double cap);
 
   // A regulator is called after every solve with the rates in place and may change capacities and caps; it returns
   // whether it did. Solve and regulators repeat until none does, at most max_regulations times an instant.
   void add_regulator(std::function<bool()> regulator) { regulators_.push_back(std::move(regulator)); }
-  // Solves and regulates at the end of this instant, though no activity changes: for regulators whose aim has.
+  // Solves and regulates at the end of this instant without a changed activity, for regulators with a new target.
   void regulate_anew() { about_to_change(); }
   // An observer is called once for every stretch of time over which rates were held, at its end and before anything
   // changes: it finds all activities live and the state below as it was.
@@ -89,23 +89,23 @@ class ResourceNetwork {
   double rate(ActivityId activity) const;
   double remaining(ActivityId activity) const;
   RateLimit limit(ActivityId activity) const;    // the activity must be live
-  std::uint32_t tag(ActivityId activity) const;  // likewise
+  std::uint32_t tag(ActivityId activity) const;  // the activity must be live
 
   const std::string& name(ResourceId resource) const { return graph_.resource(resource).spec.name; }
   std::uint32_t kind(ResourceId resource) const { return graph_.resource(resource).spec.kind; }
-  // All resources but the parts of what is apart, in the order in which they were added.
+  // Returns all resources except parts, in the order in which they were added.
   std::vector<ResourceId> whole_resources() const;
   double capacity(ResourceId resource) const { return graph_.capacities()[resource]; }
-  double load(ResourceId resource) const;  // units per second used now
-  // Load over capacity; of a resource whose bandwidth is apart, that of the tenant who has least left.
+  double load(ResourceId resource) const;  // units per second in use now
+  // Returns load over capacity; for a resource whose bandwidth is apart, the highest among its parts.
   double utilisation(ResourceId resource) const;
-  Seconds latency(ResourceId resource) const;            // at this utilisation
-  double served(ResourceId resource) const;              // units so far
-  Time busy(ResourceId resource) const;                  // for how long so far some activity used it
+  Seconds latency(ResourceId resource) const;            // at the present load
+  double served(ResourceId resource) const;              // units served so far
+  Time busy(ResourceId resource) const;                  // how long some activity has used it so far
   std::vector<Share> shares(ResourceId resource) const;  // oldest activity first
 
   const LoadedFairShare::Effort& effort() const { return fair_share_.effort(); }
-  // Instants at which regulators still asked for changes when they reached their bound.
+  // Returns the number of instants at which regulators reached max_regulations and still asked for changes.
   std::uint64_t unregulated() const { return unregulated_; }
   Simulator& simulator() { return simulator_; }
 
@@ -115,13 +115,13 @@ class ResourceNetwork {
     ActivityId id = 0;  // 0: none
     ClassId activity_class = 0;
     std::uint32_t tag = 0;
-    std::uint32_t entry = 0;  // how often it has entered a class
+    std::uint32_t entry = 0;  // grows when it enters or leaves a class
     double mark = 0.0;
     EventAction on_done;
   };
   struct Run;
 
-  // A resource that is apart, and its parts.
+  // A Division is a resource that is apart, with its parts.
   struct Division {
     ResourceId whole;
     Apart apart;
@@ -130,7 +130,7 @@ class ResourceNetwork {
   };
   const Division* division_of(ResourceId whole) const;
   double filled(ResourceId resource) const { return load(resource) / capacity(resource); }
-  // With the parts of what is apart among its usages, and those latencies that it sees.
+  // Returns `spec` with usages of its tenant's parts added and with latencies taken from parts where latency is apart.
   ActivitySpec divided(ActivitySpec spec) const;
   void reshape_as_it_is(ActivityId activity, const ActivitySpec& spec);
 
@@ -162,18 +162,18 @@ class ResourceNetwork {
   std::vector<std::function<bool()>> regulators_;
   std::vector<std::function<void(Time, Time)>> observers_;
 
-  std::vector<Activity> activities_;  // by slot, the low bits of an id
+  std::vector<Activity> activities_;  // indexed by slot, the low bits of an id
   std::vector<std::uint32_t> free_slots_;
   std::uint64_t started_ = 0;
 
-  std::vector<Time> due_;  // by class: when its next member is done at the rates held
+  std::vector<Time> due_;  // by class: the time at which its next member is done at the present rates
   Time held_since_{0};
-  bool settling_ = false;    // asked for, at the end of this instant
+  bool settling_ = false;    // whether settle() is scheduled for the end of this instant
   std::uint64_t solve_ = 0;  // counts rounds of solving what changed
   std::vector<ClassId> changed_classes_;
   std::vector<ResourceId> changed_resources_;
-  // The completion event that counts; one scheduled before it that lies later finds another generation and does
-  // nothing.
+  // Only the completion event of the present generation counts; one scheduled before for a later time finds another
+  // generation and does nothing.
   Time next_completion_ = Time::max();
   std::uint64_t generation_ = 0;
   std::vector<ActivityId> done_;

@@ -1,6 +1,6 @@
-// Semaphore: a number of permits that processes wait for and give back. First come, first served: a large request at
-// the head of the line is not overtaken by a small one behind it. Who is served goes on through the event queue at that
-// instant. It must outlive the processes that use it; its name appears in the message of a Deadlock.
+// A Semaphore has permits that processes wait for and give back, first come, first served: a small request does not
+// overtake a large one. A served process goes on at that instant through the event queue. The semaphore must outlive
+// the processes that use it; a Deadlock's message shows its name.
 #pragma once
 
 #include <coroutine>
@@ -21,7 +21,7 @@ class Semaphore {
   Semaphore(const Semaphore&) = delete;
   Semaphore& operator=(const Semaphore&) = delete;
 
-  // co_await semaphore.acquire(n): waits until n permits are free and everyone before has been served, then takes them.
+  // co_await semaphore.acquire(n) waits until all earlier requests are served and n permits are free, then takes them.
   auto acquire(std::uint64_t permits = 1) {
     struct Acquire {
       Semaphore& semaphore;
@@ -35,7 +35,7 @@ class Semaphore {
     };
     return Acquire{*this, permits};
   }
-  // The same without waiting: false if it would have to wait.
+  // Takes the permits if that needs no wait; otherwise returns false.
   bool try_acquire(std::uint64_t permits = 1) {
     if (!waiters_.empty() || permits > available_) return false;
     available_ -= permits;

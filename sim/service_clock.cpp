@@ -52,7 +52,7 @@ void ServiceClock::drop_first() {
 
 Time ServiceClock::when(double mark) const {
   const double to_go = mark - service_;
-  // What is left to go within the rounding of the clock itself is nothing: it must not cost a picosecond more.
+  // A remainder within the rounding error of the clock counts as zero, as it must not cost an extra picosecond.
   if (to_go <= 4 * std::numeric_limits<double>::epsilon() * service_) return since_;
   const Time wait = to_time(Seconds(to_go / rate_));
   return wait < Time::max() - since_ ? since_ + wait : Time::max();

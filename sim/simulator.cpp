@@ -32,8 +32,8 @@ Deadlock::Deadlock(Time at, std::vector<Blocked> blocked)
 
 namespace {
 thread_local const Interruption* interruption = nullptr;
-thread_local const std::function<void()>* asked_now = nullptr;  // of the same
-// Events of this thread since somebody was asked, whatever simulators ran them: thousands of short runs ask, too.
+thread_local const std::function<void()>* asked_now = nullptr;  // the `ask` of `interruption`, or null
+// Counts this thread's events since `ask` was last called, over all simulators: thousands of short runs ask, too.
 thread_local std::uint64_t events_unasked = 0;
 constexpr std::uint64_t events_between_asking = 4096;
 }  // namespace
@@ -60,7 +60,7 @@ struct Simulator::Process {
   Task<> body;
   std::coroutine_handle<> suspended_at;  // null while it runs
   Wait wait;
-  std::uint64_t waits = 0;  // begun so far: tells the action that ends this one from a stray one
+  std::uint64_t waits = 0;  // number of waits begun; distinguishes the action that ends this wait from a stray one
   std::list<Process>::iterator self{};
 };
 

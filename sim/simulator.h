@@ -1,5 +1,5 @@
-// One simulation: the clock, the event queue and the processes that run on them. Knows nothing of what it simulates.
-// Events run in order of (time, sequence of scheduling), so the same input gives the same run everywhere.
+// A Simulator is one simulation: its clock, event queue and processes. It knows nothing of what it simulates. Events
+// run in order of (time, sequence of scheduling), so that the same input gives the same run everywhere.
 #pragma once
 
 #include <coroutine>
@@ -23,14 +23,14 @@ namespace c3sim::sim {
 
 class StepLog;
 
-// What a suspended process waits for, in words for an error message: "an item of channel" "gpu0.doorbells". Both texts
-// are kept by reference and must live as long as the wait.
+// A Wait says in an error message what a suspended process waits for: "an item of channel" "gpu0.doorbells". Both texts
+// are references and must live as long as the wait.
 struct Wait {
   std::string_view what;
   std::string_view name;
 };
 
-// The run ended although processes still wait: nothing is left that could wake them.
+// Deadlock reports a run that ended while processes still wait, as nothing is left that could wake them.
 class Deadlock : public std::runtime_error {
  public:
   struct Blocked {
@@ -44,8 +44,8 @@ class Deadlock : public std::runtime_error {
   std::vector<Blocked> blocked_;
 };
 
-// While it lives, all runs on its thread call `ask` every few thousand events, so that somebody who no longer wants the
-// answer can say so: what `ask` throws ends the run. One begun while another lives stands in for it.
+// While an Interruption lives, runs on its thread call `ask` every few thousand events. An exception from `ask` ends
+// the run, for callers who no longer want the answer. Of nested ones only the innermost is asked.
 class Interruption {
  public:
   explicit Interruption(std::function<void()> ask);
@@ -69,30 +69,30 @@ class Simulator {
   Time now() const { return now_; }
   // Runs `action` at `at` (not before now), after everything already scheduled for that instant.
   void schedule(Time at, EventAction action);
-  // Runs `action` before time advances, once no scheduled event is left at this instant. If it schedules events for
-  // this instant, those run first; only then does the next such action run, also one that these events asked for.
+  // Runs `action` before time advances, once no scheduled event is left at this instant. Events that it schedules for
+  // this instant run first; only then does the next such action run, including one that these events asked for.
   void at_end_of_instant(EventAction action);
 
   // Starts a process that nobody awaits, through an event at this instant. An exception that leaves it ends run() with
   // that exception.
   void spawn(std::string name, Task<> process);
-  // Runs until no event is left. Throws Deadlock if spawned processes are then still waiting. May be called again,
-  // after an exception too: it goes on where the last run ended.
+  // Runs until no event is left. Throws Deadlock if spawned processes still wait then. Called again, also after an
+  // exception, it goes on where the last run ended.
   void run();
 
-  // co_await simulator.delay(d): the awaiting process goes on `duration` (>= 0) later, after everything already
-  // scheduled for that instant.
+  // co_await simulator.delay(d) resumes the process `duration` (>= 0) later, after everything already scheduled for
+  // that instant.
   auto delay(Time duration);
 
-  // For await_suspend of awaitables: notes what the running process waits for and returns the action that lets it go on
-  // at `waiter`. The action is run once, as an event.
+  // Serves await_suspend of awaitables: notes what the running process waits for and returns the action that resumes it
+  // at `waiter`. The action runs once, as an event.
   EventAction suspend(std::coroutine_handle<> waiter, Wait wait);
 
-  // From now on the steps of the run are noted in `log`, which must outlive it. See sim/step_log.h.
+  // Records the steps of the run in `log`, which must outlive it, from now on. See sim/step_log.h.
   void record(StepLog& log) { step_log_ = &log; }
-  StepLog* step_log() const { return step_log_; }  // null: nobody records
+  StepLog* step_log() const { return step_log_; }  // null: nothing is recorded
 
-  // Events run so far, those at the end of an instant included.
+  // Returns the number of events run so far, including those at the end of an instant.
   std::uint64_t events_executed() const { return events_executed_; }
   FramePool& frame_pool() { return frame_pool_; }
 
@@ -103,7 +103,7 @@ class Simulator {
   bool run_next_event();
   void require_all_finished() const;
 
-  FramePool frame_pool_;  // first, as everything else may own frames
+  FramePool frame_pool_;  // declared first: all other members may own frames
   EventQueue queue_;
   std::deque<EventAction> end_of_instant_;
   std::list<Process> processes_;  // unfinished, in order of spawning

@@ -1,6 +1,6 @@
-// What a run consisted of, step by step, and what let each step begin: for pictures of a run and for its critical path.
-// An event carries the step that led to it: what wakes a process (a delay, a permit, a word, a latch) hands its own
-// last step on, so that models say only where a step begins and ends.
+// A StepLog records the steps of a run and which step let each one begin, for pictures of the run and its critical
+// path. Events carry the step that led to them: a process is woken with the last step of what woke it (a delay, a
+// permit, a word, a latch). Models therefore say only where a step begins and ends.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ class StepLog {
   static constexpr StepId none = 0;
 
   struct Step {
-    std::string track;    // who was at it: "host.thread0", "gpu0.sdma2.queue0"
-    std::string kind;     // "fetch"
-    std::string subject;  // of what: "packet 0 COPY_LINEAR"; may be empty
+    std::string track;    // who performed it: "host.thread0", "gpu0.sdma2.queue0"
+    std::string kind;     // what it did: "fetch"
+    std::string subject;  // what it handled: "packet 0 COPY_LINEAR"; may be empty
     Time begin{0};
     Time end{0};
-    StepId after = none;  // whose end let it begin, or none: nothing that is recorded
+    StepId after = none;  // the step whose end let it begin; none: no recorded step
   };
 
   StepLog() = default;
@@ -35,12 +35,12 @@ class StepLog {
   const Step& step(StepId id) const { return steps_[id - 1]; }
   std::size_t size() const { return steps_.size(); }  // ids are 1 to size()
 
-  // The last step that ended at `end` or, if none did, before it; and what let it begin, back to the first step that
-  // began at `begin` or before. Oldest first; where each step begins when the one before ends, they fill the time.
+  // Returns the last step that ended by `end` and, before it, the chain of steps that let it begin, oldest first, as
+  // far as they ended after `begin`. Where each step begins when the previous one ends, they fill the time.
   std::vector<StepId> critical_path(Time begin, Time end) const;
 
-  // For the simulator and for open steps: the step that led to the event now running, and an action that will find the
-  // present one so.
+  // These are for Simulator and OpenStep. current() is the step that led to the running event; carry() returns an
+  // action that runs `action` with the present current() restored.
   StepId current() const { return current_; }
   void set_current(StepId step) { current_ = step; }
   EventAction carry(EventAction action);
@@ -54,7 +54,7 @@ class StepLog {
 
   std::vector<Step> steps_;
   StepId current_ = none;
-  std::deque<Carried> carried_;  // by slot
+  std::deque<Carried> carried_;  // indexed by slot
   std::vector<std::size_t> free_slots_;
 };
 

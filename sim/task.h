@@ -1,6 +1,6 @@
-// Task<T>: a piece of a process that takes simulated time and ends with a T. Lazy: it starts when it is awaited, once,
-// by its single owner; its result or exception comes out of the co_await. Destroying an unfinished task destroys its
-// frame. A coroutine that returns a Task takes its parameters by value, apart from models that outlive the run.
+// A Task<T> is a part of a process that takes simulated time and returns a T. It starts when its single owner awaits
+// it, which may happen once; co_await returns its result or throws its exception. Destroying an unfinished task
+// destroys its frame. Coroutines that return a Task take parameters by value, except models that outlive the run.
 #pragma once
 
 #include <coroutine>
@@ -19,8 +19,8 @@ class Task;
 
 namespace detail {
 
-// Frames come from the pool of the simulator found among the coroutine's first two parameters (for a member coroutine
-// the first is its object): something with frame_pool(), which is a Simulator, or with simulator().
+// Returns the frame pool of the simulator that a coroutine's parameter is (frame_pool()) or has (simulator()), else
+// null. The first two parameters of a coroutine are tried; the first one of a member coroutine is its object.
 template <class Parameter>
 FramePool* frame_pool_of(Parameter& parameter) {
   if constexpr (requires { static_cast<FramePool&>(parameter.frame_pool()); }) {
@@ -32,7 +32,7 @@ FramePool* frame_pool_of(Parameter& parameter) {
   }
 }
 
-// Inlined always, as GCC takes a templated operator new for a mismatch of the operator delete
+// The operator is always inlined, as GCC otherwise takes a templated operator new for a mismatch of the operator delete
 // (-Wmismatched-new-delete).
 struct FrameAllocation {
   static void* operator new(std::size_t bytes) { return FramePool::allocate_alone(bytes); }
@@ -64,7 +64,7 @@ struct TaskPromiseBase : FrameAllocation {
     if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
   }
 
-  std::coroutine_handle<> awaiting;  // who goes on when this ends; null until it has suspended once, and for a process
+  std::coroutine_handle<> awaiting;  // resumed at the end; null before the first suspension and in a process
   std::exception_ptr failure;
 };
 
@@ -96,7 +96,7 @@ class [[nodiscard]] Task {
  public:
   using promise_type = detail::TaskPromise<T>;
 
-  Task() = default;  // no coroutine
+  Task() = default;  // has no coroutine
   explicit Task(std::coroutine_handle<promise_type> coroutine) : coroutine_(coroutine) {}
   Task(Task&& other) noexcept : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
   Task& operator=(Task&& other) noexcept {
@@ -107,22 +107,22 @@ class [[nodiscard]] Task {
     if (coroutine_) coroutine_.destroy();
   }
 
-  // co_await std::move(task), or of the call that makes it.
+  // Callers write co_await std::move(task) or co_await on the call that returns the task.
   auto operator co_await() && {
     SIM_CHECK(coroutine_ && !coroutine_.done() && "a task is awaited once");
     return Awaiter{coroutine_};
   }
 
-  // For whoever starts a task outside any coroutine.
+  // Returns the coroutine for code that starts a task outside of any coroutine.
   std::coroutine_handle<promise_type> coroutine() const { return coroutine_; }
 
  private:
   struct Awaiter {
     std::coroutine_handle<promise_type> started;
     bool await_ready() noexcept { return false; }
-    // The task is started by a plain call and resumes the awaiting coroutine by symmetric transfer only if it suspended
-    // in between. Starting it by symmetric transfer, too, would grow the stack with every await of a loop whose tasks
-    // end at once: GCC 12 makes the transfer a tail call neither below -O2 nor under AddressSanitizer.
+    // A plain call starts the task, and the task resumes the awaiting coroutine by symmetric transfer only if it
+    // suspended in between. Starting it by symmetric transfer as well would grow the stack in loops over tasks that end
+    // at once: GCC 12 makes the transfer a tail call neither below -O2 nor under AddressSanitizer.
     bool await_suspend(std::coroutine_handle<> awaiting) {
       started.resume();
       if (started.done()) return false;

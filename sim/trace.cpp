@@ -27,7 +27,7 @@ std::string json_string(std::string_view text) {
   return quoted + '"';
 }
 
-// Exact, which a double would not be after two hours of simulated time.
+// Returns an exact text. A double would not be exact after two hours of simulated time.
 std::string microseconds(Time time) {
   SIM_CHECK(time >= Time::zero());
   return fmt::format("{}.{:06}", time.count() / picoseconds_per_microsecond,

@@ -1,5 +1,5 @@
-// What happened when, for people to look at: slices on named tracks and counters over time. Models write to a
-// TraceSink; PerfettoTrace writes what ui.perfetto.dev and chrome://tracing open.
+// A TraceSink takes what happened when, as slices on named tracks and counters over time, for people to look at.
+// PerfettoTrace writes files that ui.perfetto.dev and chrome://tracing open.
 #pragma once
 
 #include <cstdint>
@@ -23,23 +23,23 @@ class TraceSink {
   TraceSink& operator=(const TraceSink&) = delete;
   virtual ~TraceSink() = default;
 
-  // A new line of the picture, `name`, among those of `group`: "sdma3" of "gpu0".
+  // Adds a track, a line of the picture, and returns it: `name` "sdma3" in `group` "gpu0".
   virtual Track add_track(std::string_view group, std::string_view name) = 0;
-  // Something that lasted from `begin` to `end` (not before `begin`). Slices of a track follow or contain one another.
+  // Adds a slice from `begin` to `end` (not before `begin`). Slices of one track follow or contain one another.
   virtual void slice(Track track, std::string_view name, Time begin, Time end) = 0;
-  // The curve `name` of the track's group has the (finite) `value` from `at` on.
+  // Sets the counter `name` of the track's group to `value`, which is finite, from `at` on.
   virtual void counter(Track track, std::string_view name, Time at, double value) = 0;
 };
 
-// Writes the Chrome JSON trace format, times in microseconds with all picoseconds. The same calls give the same bytes.
-// The text is complete when the writer is destroyed.
+// PerfettoTrace writes the Chrome JSON trace format with times in microseconds, exact to the picosecond. Equal calls
+// give equal bytes. The text is complete when the writer is destroyed.
 class PerfettoTrace : public TraceSink {
  public:
-  // What each of its texts begins with, and no other program's.
+  // Every text of this writer begins so, which tells it from those of other programs.
   static constexpr std::string_view beginning =
       R"({"otherData":{"written_by":"c3sim"},"displayTimeUnit":"ns","traceEvents":[)";
 
-  explicit PerfettoTrace(std::ostream& out);  // outlives the writer
+  explicit PerfettoTrace(std::ostream& out);  // `out` must outlive the writer
   ~PerfettoTrace() override;
 
   Track add_track(std::string_view group, std::string_view name) override;
@@ -53,7 +53,7 @@ class PerfettoTrace : public TraceSink {
 
   std::ostream& out_;
   std::map<std::string, std::uint32_t, std::less<>> groups_;  // numbered from 1
-  std::vector<std::uint32_t> group_of_track_;                 // tracks, too, are numbered from 1
+  std::vector<std::uint32_t> group_of_track_;                 // indexed by track number less 1
   bool empty_ = true;
 };
 

@@ -1,5 +1,4 @@
-// The units in which quantities are written, each with what it measures and what one of it is worth: the one table of
-// them.
+// This file is the project's only table of units: it lists each unit with its dimension and its value in base units.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 
 namespace c3sim::sim {
 
-// The dimensions a text can be asked to have.
+// A Dimension is what a text can be required to measure.
 enum class Dimension {
   number,
   bytes,
@@ -23,8 +22,8 @@ enum class Dimension {
   flops_per_second
 };
 
-// A number in `name` is worth number * factor / divisor in base units: bytes, seconds, joules, flops and what they make
-// up. Both are exact doubles, so that at most one rounding follows that of the number itself.
+// A number in unit `name` is number * factor / divisor in base units: bytes, seconds, joules, flops and combinations of
+// them. Both factors are exact doubles, so that the conversion rounds at most once.
 struct Unit {
   std::string_view name;
   Dimension dimension;
@@ -34,7 +33,7 @@ struct Unit {
   constexpr double worth() const { return factor / divisor; }
 };
 
-// By dimension, in the order in which they are told; all names differ.
+// Lists all units by dimension, in the order in which messages list them. All names differ.
 inline constexpr std::array all_units = [] {
   using enum Dimension;
   return std::array{
@@ -59,7 +58,7 @@ inline constexpr std::array all_units = [] {
       Unit{"PFLOP/s", flops_per_second, 1e15}};
 }();
 
-// Null where no unit has the name.
+// Returns the unit with that name, or null if there is none.
 constexpr const Unit* unit_of(std::string_view name) {
   for (const Unit& unit : all_units) {
     if (unit.name == name) return &unit;
@@ -67,7 +66,7 @@ constexpr const Unit* unit_of(std::string_view name) {
   return nullptr;
 }
 
-// What one of a unit is worth, of which there is one of that name.
+// Returns the value of one `name` in base units. The unit must exist.
 constexpr double worth_of(std::string_view name) { return unit_of(name)->worth(); }
 
 constexpr std::span<const Unit> units_of(Dimension dimension) {
@@ -76,7 +75,7 @@ constexpr std::span<const Unit> units_of(Dimension dimension) {
   return {first, std::find_if_not(first, all_units.end(), of_dimension)};
 }
 
-// KiB and larger ones.
+// Holds KiB, MiB, GiB and TiB.
 inline constexpr std::span<const Unit> binary_units = units_of(Dimension::bytes).last(4);
 
 }  // namespace c3sim::sim

@@ -1,5 +1,4 @@
-// Quantities with a dimension and simulated time. Texts become quantities in sim/config/quantity_text.h; nothing else
-// in the project converts.
+// Defines quantities with a dimension and simulated time. Only sim/config/quantity_text.h converts texts to quantities.
 #pragma once
 
 #include <chrono>
@@ -9,17 +8,17 @@
 
 namespace c3sim::sim {
 
-// Simulated time: a whole number of picoseconds, good for 107 days.
+// Time is simulated time as a whole number of picoseconds, which lasts for 107 days.
 using Time = std::chrono::duration<std::int64_t, std::pico>;
 
-// A real number of bytes^B * flops^F * joules^J * seconds^T. Additive within a dimension;
-// products and quotients carry the right dimension; a dimensionless result is a plain double.
+// A Quantity is a real number of bytes^B * flops^F * joules^J * seconds^T. Quantities of one dimension can be added.
+// Products and quotients have the right dimension; a dimensionless result is a plain double.
 template <int B, int F, int J, int T>
 class Quantity {
  public:
   constexpr Quantity() = default;
   constexpr explicit Quantity(double value) : value_(value) {}
-  // The magnitude in base units: bytes, flops, joules, seconds and their products.
+  // Returns the magnitude in base units: bytes, flops, joules, seconds and their products.
   constexpr double value() const { return value_; }
 
   constexpr auto operator<=>(const Quantity&) const = default;
@@ -81,8 +80,8 @@ using Watts = Quantity<0, 0, 1, -1>;
 using JoulesPerByte = Quantity<-1, 0, 1, 0>;
 using JoulesPerFlop = Quantity<0, -1, 1, 0>;
 
-// Rounds up to the next picosecond, as a computed duration is never free; what is whole but for rounding errors of the
-// computation stays as it is. Saturates at Time::max().
+// Rounds up to the next picosecond, so that no computed duration is free. A whole number that is off only by rounding
+// errors of the computation stays that number. Saturates at Time::max().
 Time to_time(Seconds duration);
 constexpr Seconds to_seconds(Time time) { return Seconds(static_cast<double>(time.count()) * 1e-12); }
 constexpr double to_microseconds(Time time) { return static_cast<double>(time.count()) / 1e6; }
@@ -95,10 +94,10 @@ constexpr BytesPerSecond operator""_GBps(long double v) { return BytesPerSecond(
 constexpr Time operator""_ns(unsigned long long v) { return Time(static_cast<std::int64_t>(v) * 1'000); }
 constexpr Time operator""_us(unsigned long long v) { return Time(static_cast<std::int64_t>(v) * 1'000'000); }
 
-// The shortest text that parse_quantity reads back as the same whole number of bytes, with B, KiB, MiB, GiB or TiB:
-// 939524096 -> "896MiB", 1000 -> "1000B".
+// Returns the shortest text that parse_quantity reads back as the same whole number of bytes, in B, KiB, MiB, GiB or
+// TiB: 939524096 -> "896MiB", 1000 -> "1000B".
 std::string to_string(Bytes bytes);
-// At most three significant digits, with the fitting unit: "12.3us", "2ms".
+// Returns at most three significant digits with the fitting unit, "12.3us" or "2ms"; above 999 s, whole seconds.
 std::string to_string(Time time);
 
 }  // namespace c3sim::sim

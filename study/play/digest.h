@@ -1,5 +1,5 @@
-// SHA-256 of a text, as 64 hexadecimal digits: what a prediction is published by before it is measured, and what says
-// that a folder of results belongs to a study.
+// sha256() returns the SHA-256 of a text as 64 hexadecimal digits. Predictions are published with it before they are
+// measured, and it tells whether a folder of results belongs to a study and is unchanged.
 #pragma once
 
 #include <string>

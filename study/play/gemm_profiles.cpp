@@ -24,7 +24,7 @@ sim::Task<> run_alone(models::Node& node, models::GemmShape shape, sim::Time& en
   end = node.simulator().now();
 }
 
-// Of the kernel, without the host's launch.
+// Returns the simulated time of the kernel alone, without its launch by the host.
 sim::Time time_alone(const models::PlatformSpec& platform, const models::GemmShape& shape) {
   sim::Simulator simulator;
   models::Node node(simulator, platform, models::Symmetry::all_alike);
@@ -34,16 +34,16 @@ sim::Time time_alone(const models::PlatformSpec& platform, const models::GemmSha
   return end;
 }
 
-// With the matrix pipes of all CUs busy all the time, at the highest clock that they have when busy.
+// Returns the time with all matrix pipes always busy, at the highest clock that the GPU reaches under matrix work.
 sim::Seconds time_at_peak(const models::PlatformSpec& platform, const models::GemmShape& shape) {
   const double clock = platform.gpu.power.matrix_clock / platform.gpu.power.highest_clock;
   return shape.flops() / sim::FlopsPerSecond(platform.gpu.peak_flops() * clock);
 }
 
-// Sets the efficiency of a profile so that its kernel takes the measured time, or, where it cannot, returns the least
-// that it can take. The estimate deals tiles to CUs in whole waves, the last of which may be almost empty; a kernel
-// that divides its work better shows an efficiency above 1, up to the one that has no CU idle at any time. The time
-// falls as the efficiency rises, in proportion where nothing else binds, so that the ratio of times is the next step.
+// Sets the efficiency of a profile so that its kernel takes the measured time; returns the least possible time if it
+// cannot. The estimate deals tiles to CUs in whole waves, whose last may be almost empty. A kernel that divides its
+// work better has an efficiency above 1, at most that with no CU ever idle. The time is inversely proportional to the
+// efficiency unless something else binds, so that the ratio of times gives the next step.
 std::optional<sim::Time> match_time(models::GemmProfile& profile, models::PlatformSpec platform, sim::Time measured) {
   constexpr int most_steps = 60;
   constexpr double close_enough = 1e-5;
@@ -67,8 +67,8 @@ std::optional<sim::Time> match_time(models::GemmProfile& profile, models::Platfo
   return {};
 }
 
-// The bytes of a level; a fault if they are fewer than must pass it, or more than passed the level before. Of a level
-// that is missing, those of the level before, so that the next one is not blamed.
+// Returns the bytes of a level. Fewer than must pass the level or more than passed the previous level are a fault. A
+// missing level returns those of the previous level, so that no fault is reported for the next one.
 sim::Bytes read_level(sim::Section row, std::string_view key, sim::Bytes least, sim::Bytes level_before) {
   const sim::Bytes bytes = row.quantity(key, traffic);
   if (!row.has(key)) return level_before;

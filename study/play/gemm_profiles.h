@@ -1,4 +1,4 @@
-// Measured GEMMs: what a profiler saw of kernels that had a GPU to themselves stands in for the estimate of the same.
+// Reads measured GEMMs: a profile of a kernel that had a GPU to itself replaces the model's estimate for that GEMM.
 #pragma once
 
 #include <vector>
@@ -18,9 +18,9 @@ namespace c3sim::study {
 //       hbm: 0.9 GB
 //       source: rocprofv3, ROCm 6.4
 //
-// and finds for each the matrix efficiency at which the kernel, simulated alone on the platform, takes that time.
-// Throws sim::ConfigError with all faults: levels that are missing, fewer bytes than the product must move, more at a
-// level than at the one before it, a time in which the platform could not move the bytes or do the work.
+// Finds for each profile the matrix efficiency at which the kernel, simulated alone on the platform, takes its time.
+// Throws sim::ConfigError with all faults: missing levels, fewer bytes than the product must move, more bytes at a
+// level than at the previous one, a time in which the platform could not move the bytes or do the work.
 std::vector<models::GemmProfile> read_gemm_profiles(sim::Config config, const models::PlatformSpec& platform);
 
 }  // namespace c3sim::study

@@ -20,8 +20,8 @@ int threads_of(int jobs) {
 
 namespace {
 
-// What ends the runs of a thread whose answers nobody wants any more. It is no std::exception, so that no caller takes
-// it for an error.
+// NoLongerWanted ends the simulations of a thread whose results nobody wants any more. It is no std::exception, so that
+// no caller takes it for an error.
 struct NoLongerWanted {};
 
 constexpr std::chrono::milliseconds between_asking(20);
@@ -36,7 +36,7 @@ void for_each_index(std::size_t count, const std::function<void(std::size_t inde
   std::mutex reporting;
   std::size_t done = 0;
   std::vector<std::exception_ptr> failures(count);
-  std::exception_ptr interruption;  // of the caller's thread, while others still work
+  std::exception_ptr interruption;  // thrown by the caller's interruption while other threads still work
   std::exception_ptr unwanted;
   const auto stop = [&] {
     next = count;
@@ -46,13 +46,13 @@ void for_each_index(std::size_t count, const std::function<void(std::size_t inde
     for (std::size_t index = next++; index < count; index = next++) {
       try {
         work(index);
-      } catch (const NoLongerWanted&) {  // of the caller's caller, or told by another thread, whose exception counts
+      } catch (const NoLongerWanted&) {  // an outer loop or another thread stopped: its exception counts
         const std::lock_guard lock(reporting);
         unwanted = std::current_exception();
         stop();
-      } catch (const std::exception&) {  // to be thrown again by the caller's thread
+      } catch (const std::exception&) {  // the caller's thread throws it again
         failures[index] = std::current_exception();
-      } catch (...) {  // no error, as where a run is interrupted: somebody no longer wants the answer
+      } catch (...) {  // no error: the run was interrupted, as nobody wants the answer any more
         failures[index] = std::current_exception();
         stop();
       }
@@ -61,7 +61,7 @@ void for_each_index(std::size_t count, const std::function<void(std::size_t inde
       if (stopped) return;
       try {
         if (progress) progress(done, count);
-      } catch (...) {  // somebody no longer wants the answer
+      } catch (...) {  // nobody wants the answer any more
         failures[index] = std::current_exception();
         stop();
       }
@@ -88,7 +88,7 @@ void for_each_index(std::size_t count, const std::function<void(std::size_t inde
       });
     }
     take_turns();
-    // Whoever waits for the answer is asked by the caller's thread alone, which has no more to do.
+    // Only the caller's thread asks its sim::Interruption; it has no work of its own left.
     std::unique_lock lock(ending);
     while (sim::is_interruptible() && !stopped && !ended.wait_for(lock, between_asking, [&] { return working == 0; })) {
       try {

@@ -17,7 +17,7 @@ void apply(const Beside& asked, models::PlatformSpec& spec) {
   spec.gpu.gemm.profiles = asked.profiles;
 }
 
-// The sections that assignments change, where nothing outside of them depends on any; else none.
+// Returns the sections that assignments change, or none if an assignment may also affect values outside its section.
 std::vector<std::string_view> sections_of(std::span<const std::string> assignments) {
   std::vector<std::string_view> sections;
   for (const std::string& assignment : assignments) {
@@ -36,7 +36,7 @@ models::PlatformSpec read_with(const Platform& platform, std::span<const std::st
       models::PlatformSpec spec = platform.spec;
       spec.read_again(part, platform.kernels);
       return spec;
-    } catch (const sim::ConfigError&) {  // of which the whole says more: what would be accepted
+    } catch (const sim::ConfigError&) {  // reading the whole platform below gives the better message
     }
   }
   sim::Config config = platform.config;
@@ -70,7 +70,7 @@ Platform read_platform(const std::filesystem::path& file, std::span<const std::s
   std::vector<std::string> warnings;
   warnings.reserve(faults.size());
   for (const sim::Fault& warning : faults) warnings.push_back(warning.where + ": " + warning.what);
-  // Further assignments change none of these.
+  // Further assignments need neither correlations nor the ranges and sources of parameters.
   unread.leave_out("correlations");
   unread.keep_values_only();
   return {std::move(spec),     std::move(unread),

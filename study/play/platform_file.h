@@ -1,4 +1,4 @@
-// Finds and reads platform files: by their path, or by their name in the folders of platforms that are searched.
+// Finds and reads platform files, by path or by name in the folders of platforms.
 #pragma once
 
 #include <filesystem>
@@ -13,46 +13,46 @@
 
 namespace c3sim::study {
 
-// What is asked of a platform beside its file.
+// Beside holds what a question changes about a platform in addition to its file and assignments.
 struct Beside {
   models::Mechanisms without = {};
-  std::optional<models::Protocol> protocol = {};   // in place of the file's
-  bool kernel_time = false;                        // what a profiler tells
-  std::optional<models::LaunchMode> launch = {};   // what the file says of launches is of those of a program by itself
-  std::vector<models::GemmProfile> profiles = {};  // of GEMMs
+  std::optional<models::Protocol> protocol = {};   // replaces that of the file
+  bool kernel_time = false;                        // whether times are kernel times, as a profiler reports them
+  std::optional<models::LaunchMode> launch = {};   // replaces the file's launch costs, those of a plain program
+  std::vector<models::GemmProfile> profiles = {};  // replace estimates of their GEMMs
 };
 
-// A platform as asked for, with what the person who asked may want to see of it.
+// A Platform is a platform as asked for, with all that a question may want to report about it.
 struct Platform {
-  const models::PlatformSpec spec;         // const, as what beside() is not told of reassign() cannot know
-  sim::Config config;                      // not yet read, for further assignments; no correlations, no sources
-  std::vector<sim::Parameter> parameters;  // as read, assignments included
-  std::string resolved;                    // one file of all that it stands on, with the assignments in it
-  std::vector<std::string> warnings;       // assignments that leave the range of their parameter
-  std::vector<std::filesystem::path> config_folders;  // it was read with
-  models::GemmKernelTables kernels;                   // of its libraries, for all that is made of it
-  std::vector<std::string> assignments;               // it was read with
+  const models::PlatformSpec spec;  // const: reassign() makes it anew and would lose changes other than by beside()
+  sim::Config config;               // unread, for further assignments; without correlations and sources
+  std::vector<sim::Parameter> parameters;  // values as read, with assignments
+  std::string resolved;                    // the file and all that it builds on as one file, with assignments
+  std::vector<std::string> warnings;       // assignments outside the range of their parameter
+  std::vector<std::filesystem::path> config_folders;  // the folders used to read it
+  models::GemmKernelTables kernels;                   // the tables of its libraries' kernels
+  std::vector<std::string> assignments;               // the assignments used to read it
   Beside asked = {};
 };
 
-// A text with a '/' or an ending of ".yaml" or ".yml" is a path; any other is a name, and NAME.yaml is looked for in
-// the folder "platforms" of each configuration folder, the first that has it. Throws sim::ConfigError with `where` as
-// the place of the fault and the nearest known name.
+// A text with a '/' or with the ending ".yaml" or ".yml" is a path. Any other text is a name: the function returns the
+// first NAME.yaml in the folders "platforms" of `config_folders`. Throws sim::ConfigError with the place `where` and
+// the nearest known name.
 std::filesystem::path find_platform(const std::string& name_or_path, const std::string& where,
                                     std::span<const std::filesystem::path> config_folders);
 
 using models::platform_names;
 
-// Reads a platform file and what it stands on (models/platform/platform_config.h), with assignments such as
-// "gpu.sdma.engines=32". Throws sim::ConfigError with all its faults.
+// Reads a platform file and the files it builds on (models/platform/platform_config.h), with assignments such as
+// "gpu.sdma.engines=32". Throws sim::ConfigError with all faults.
 Platform read_platform(const std::filesystem::path& file, std::span<const std::string> assignments,
                        std::span<const std::filesystem::path> config_folders = {});
 
-// The platform with what is asked beside its file.
+// Returns the platform with `asked` applied.
 Platform beside(Platform platform, Beside asked);
 
-// The same platform, what is asked beside its file included, with further assignments; these come last. No file is
-// read. Throws sim::ConfigError where one of them, or the whole with them, is at fault.
+// Returns the specification of the platform, with its `asked`, after further assignments, which come last. Reads no
+// file. Throws sim::ConfigError if an assignment or the resulting platform is at fault.
 models::PlatformSpec reassign(const Platform& platform, std::span<const std::string> assignments);
 
 }  // namespace c3sim::study

@@ -28,7 +28,7 @@ bool governed_by(const models::PlatformSpec& platform, models::GovernorPolicy po
   return platform.gpu.power.governor == policy && !platform.gpu.power.acts_at_once();
 }
 
-// That the operation asks for.
+// Returns the host threads that the operation asks for.
 std::optional<models::HostThreads> threads_of(const Operation& operation) {
   if (const auto* const spec = std::get_if<models::CollectiveSpec>(&operation.work)) return spec->host_threads;
   if (const auto* const copy = std::get_if<models::SdmaCopySpec>(&operation.work)) return copy->host_threads;
@@ -52,14 +52,14 @@ models::PlatformSpec platform_for(models::PlatformSpec platform, const Schedule&
   return platform;
 }
 
-// Once or again and again.
+// Returns whether the schedule is one GEMM, once or repeatedly.
 bool is_one_gemm(const Schedule& schedule) {
   return std::ranges::all_of(schedule, [&](const Operation& operation) {
     return std::holds_alternative<models::GemmShape>(operation.work) && operation.work == schedule.front().work;
   });
 }
 
-// One GPU may stand for all if no operation tells them apart.
+// Returns whether one GPU may stand for all, because the operation does not distinguish between GPUs.
 bool is_alike(const Operation& operation, const models::PlatformSpec& platform) {
   if (!operation.gpus.empty()) return false;
   if (const auto* const spec = std::get_if<models::CollectiveSpec>(&operation.work)) {
@@ -69,7 +69,7 @@ bool is_alike(const Operation& operation, const models::PlatformSpec& platform) 
     return copy->everywhere && platform.host.threads == models::HostThreads::per_gpu;
   }
   if (const auto* const fused = std::get_if<models::FusedSpec>(&operation.work)) {
-    // Of a mesh's links a ring uses one way only, and acknowledgements go the other.
+    // On a mesh, a ring's data use one direction of a link only, and acknowledgements the other.
     const bool both_ways = fused->path == models::FusedPath::direct;
     return fused->gpus_of(platform.gpus) == platform.gpus &&
            (both_ways || platform.fabric.topology == models::Topology::fabric_switch);
@@ -91,14 +91,14 @@ bool on_one_queue(const models::SdmaCopySpec& a, const models::SdmaCopySpec& b) 
          std::tie(b.from, b.to, b.pull, b.everywhere, b.engine);
 }
 
-// Of each fused product, by place: the lowest lane that none has of those before it which may run beside it.
+// Returns by place, for each fused product, the lowest lane free of earlier fused products that may run concurrently.
 std::map<std::size_t, int> lanes_of_fused(const Schedule& schedule) {
   std::vector<std::size_t> fused;
   for (std::size_t place = 0; place < schedule.size(); ++place) {
     if (std::holds_alternative<models::FusedSpec>(schedule[place].work)) fused.push_back(place);
   }
   if (fused.size() == 1) return {{fused.front(), 0}};
-  // By place in the schedule: which of the fused products have ended when the operation begins.
+  // Holds, for each place in the schedule, which fused products have ended when its operation begins.
   std::vector<boost::dynamic_bitset<>> ended(fused.empty() ? 0 : schedule.size(),
                                              boost::dynamic_bitset<>(fused.size()));
   std::map<std::size_t, int> lanes;
@@ -120,7 +120,7 @@ std::map<std::size_t, int> lanes_of_fused(const Schedule& schedule) {
   return lanes;
 }
 
-// A schedule while it is being played on a node of its own.
+// A Play plays one schedule on a node of its own.
 class Play {
  public:
   Play(const models::PlatformSpec& platform, const Schedule& schedule, Attach attach, sim::StepLog* steps,
@@ -178,7 +178,7 @@ class Play {
     return timeline_;
   }
 
-  // Queues are told who will use them. A collective and a fused product have told theirs.
+  // Tells queues which operations will use them. Collectives and fused products have told theirs already.
   void expect_commands(std::size_t place) {
     const std::span<models::SdmaComplex* const> engines = node_.copy_engines();
     if (const auto* const list = std::get_if<models::SdmaPacketList>(&schedule_[place].work)) {
@@ -204,7 +204,7 @@ class Play {
     if (named < waiting.size()) text += fmt::format(", and {} more wait", waiting.size() - named);
     return NeverEnds({{"operations", {}, std::move(text)}});
   }
-  // What an operation waits for that never ends.
+  // Returns what an operation that never ends waits for.
   std::string missing(std::size_t place, const sim::Deadlock& deadlock) {
     for (const std::size_t earlier : schedule_[place].after) {
       if (!polls_for(place, earlier) && !known_[earlier].is_open())
@@ -225,12 +225,12 @@ class Play {
       }
     }
     if (queue == nullptr) return "its turn in the queue of an engine";
-    // The process that serves a queue has its name.
+    // The process that serves a queue is named after the queue.
     const auto served = std::ranges::find(deadlock.blocked(), queue->name(), &sim::Deadlock::Blocked::process);
     return served == deadlock.blocked().end() ? queue->name() : served->waits_for;
   }
 
-  // What a governor would make of the run just made, if it came again and again: of the GPU that draws most.
+  // Returns what a governor would hold if this run repeated, for the GPU that draws most.
   SteadyRun as_repeated() {
     SteadyRun run;
     const models::PowerSpec& power = platform_.gpu.power;
@@ -246,11 +246,11 @@ class Play {
     return run;
   }
 
-  // What governors remember of the run just made.
+  // Returns what governors remember of this run.
   const std::vector<models::GovernorState>& governors() const { return governors_; }
 
  private:
-  // Of operations that follow each other in a stream, none begins before the host could launch it.
+  // Extends a kernel timed in a stream to the interval at which the host can launch the next one.
   void wait_for_next_launch() {
     const models::HostSpec& host = platform_.host;
     if (host.protocol != models::Protocol::stream || host.kernel_time || schedule_.size() != 1) return;
@@ -262,13 +262,13 @@ class Play {
     timeline_.operations.front().end = std::max(timeline_.operations.front().end, interval);
   }
 
-  // Whether a GEMM's operands are where the one before it has left them.
+  // Returns whether a GEMM finds its operands in caches, left there by the GEMM before it.
   bool has_operands_in_caches(Between between) const {
     if (platform_.without.has(models::Mechanism::cold) && !is_shot(platform_)) return true;
     return between == Between::nothing && is_one_gemm(schedule_);
   }
 
-  // Whether their loops run through this round of several.
+  // Returns whether governors' loops act during this run, because governors remember earlier rounds.
   bool governors_remember() const { return rounds_differ(platform_) || !timeline_.governors.empty(); }
 
   void govern(const Brought& brought) {
@@ -292,7 +292,7 @@ class Play {
     }
   }
 
-  // A machine whose runs use the links again and again.
+  // Keeps links awake, as on a machine whose runs use them again and again.
   void keep_links_awake() {
     for (const int gpu : node_.all_simulated()) {
       for (const models::Tenant tenant : {models::Tenant::gemm, models::Tenant::rccl}) {
@@ -301,13 +301,13 @@ class Play {
     }
   }
 
-  // When the host knows that all has ended.
+  // Notes the states of governors when the host knows that all operations have ended.
   sim::Task<> look_at_governors() {
     for (sim::Gate& known : known_) co_await known.wait();
     for (const int gpu : node_.all_simulated()) governors_.push_back(node_.gpu(gpu).governor_state());
   }
 
-  // What is queued beforehand is not timed: the clock of the timeline starts when all of it is in place.
+  // Commands queued beforehand are not timed: the clock of the timeline starts when all of them are in place.
   sim::Task<> prepare() {
     for (auto& [place, collective] : collectives_) co_await collective.prepare();
     for (auto& [place, fused] : fused_) co_await fused.prepare();
@@ -338,8 +338,8 @@ class Play {
     if (--left_ == 0) node_.end_work();
   }
 
-  // A queued kernel begins when its GPUs are done with those before it, and the host with what is no kernel; a queued
-  // copy when the word that its engine polls says that those before it have ended.
+  // Lets a queued operation begin: a kernel when its GPUs have finished earlier kernels and the host knows of the end
+  // of other work, a copy when the word that its engine polls says that the earlier operations have ended.
   sim::Task<> let_begin(std::size_t place) {
     for (const std::size_t earlier : schedule_[place].after) {
       if (polls_for(place, earlier)) continue;
@@ -351,7 +351,7 @@ class Play {
     turns_[place].write(1);
   }
 
-  // What the engine of a queued copy polls; none if the order of its queue sees to its turn.
+  // Returns the word that the engine of a queued copy polls, or null if the order of its queue suffices.
   models::MemoryWord* turn(std::size_t place) {
     const auto is_before_it = [&](std::size_t earlier) {
       const models::SdmaCopySpec* const copy = copy_of(schedule_[earlier]);
@@ -361,7 +361,7 @@ class Play {
     return polls ? &turns_[place] : nullptr;
   }
 
-  // Whose place in the schedule is, as the tag of all that it asks for.
+  // Returns the tag of all that the operation at `place` asks for.
   static std::uint32_t tag(std::size_t place) { return static_cast<std::uint32_t>(place); }
   models::Stream stream(std::size_t place) {
     const Operation& operation = schedule_[place];
@@ -389,7 +389,7 @@ class Play {
     const std::optional<StoredRange>& stored = schedule_[place].stored;
     return stored && stored->by == earlier;
   }
-  // A range that the operation waits for: there when each GPU of the kernel has stored its own.
+  // Adds the range that an operation waits for. It is complete when each GPU of the kernel has stored its own part.
   void add_range(std::size_t place) {
     const std::optional<StoredRange>& stored = schedule_[place].stored;
     if (!stored) return;
@@ -412,7 +412,7 @@ class Play {
       simulator_.schedule(simulator_.now() + range.trigger.notice, [there = &range.there] { there->count_down(); });
     }
   }
-  // Tiles; of kernels that are no GEMMs each CU stores one.
+  // Returns the number of tiles stored at once; for kernels other than GEMMs, one per CU.
   std::int64_t stored_at_once(std::size_t place) const {
     const Operation& kernel = schedule_[place];
     const models::GpuSpec& gpu = platform_.gpu;
@@ -453,7 +453,7 @@ class Play {
     }
     co_await done.wait();
   }
-  // Those of all GPUs that it stands for.
+  // Returns the copies of all GPUs that `copy` stands for.
   std::vector<models::SdmaCopySpec> copies_of(const models::SdmaCopySpec& copy) const {
     if (!copy.everywhere) return {copy};
     std::vector<models::SdmaCopySpec> copies;
@@ -505,28 +505,28 @@ class Play {
   Attach attach_;
   sim::Simulator simulator_;
   models::Node node_;
-  models::NamedWords words_;                                  // of packets written by hand
+  models::NamedWords words_;                                  // words of hand-written packets
   std::map<std::size_t, models::CollectiveRun> collectives_;  // by place
   std::map<std::size_t, models::FusedGemm> fused_;            // by place
   sim::Gate prepared_;
   std::size_t left_ = schedule_.size();  // operations that have not ended
-  // By place: it may begin; its GPUs are done with it; the host knows.
+  // ready_ opens when the operation may begin, ended_ when its GPUs are done, known_ when the host knows of its end.
   std::deque<sim::Gate> ready_, ended_, known_;
-  std::deque<models::MemoryWord> turns_;  // by place, of queued copies
+  std::deque<models::MemoryWord> turns_;  // by place: the word that the engine of a queued copy polls
   struct RangeOfStores {
     RangeOfStores(sim::Simulator& simulator, std::string name, std::size_t gpus, models::Trigger by,
                   std::int64_t at_once)
         : there(simulator, std::move(name), gpus), trigger(by), counted(by.counted(at_once)) {}
     sim::Latch there;
     models::Trigger trigger;
-    double counted;        // of what is stored while the kernel runs
-    std::set<int> seen{};  // GPUs on which it is there
+    double counted;        // fraction of the stores that count while the kernel runs
+    std::set<int> seen{};  // GPUs on which the range is complete
   };
-  std::map<std::size_t, RangeOfStores> stored_;  // by the place of who waits
+  std::map<std::size_t, RangeOfStores> stored_;  // by the place of the waiting operation
   sim::Time origin_{0};
   PowerMeter meter_;
   std::vector<models::GovernorState> governors_;
-  std::deque<models::PowerRecord> records_;  // of simulated GPUs, where a mean is held under the cap
+  std::deque<models::PowerRecord> records_;  // of simulated GPUs, if their governors hold a mean under the cap
   Timeline timeline_;
 };
 

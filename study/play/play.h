@@ -1,4 +1,4 @@
-// One run of a schedule on a node of its own, and what the runs around it leave and find.
+// Plays a schedule once on a fresh node, given what the run before left, and returns what it leaves for the next run.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@
 
 namespace c3sim::study {
 
-// Whether runs begin from rest.
+// Returns whether each run begins from rest.
 bool is_shot(const models::PlatformSpec& platform);
-// Whether the clock settles as one run follows another.
+// Returns whether the clock settles at one ceiling when runs follow each other.
 bool clock_settles(const models::PlatformSpec& platform);
-// Whether governors remember from one round what tells in the next.
+// Returns whether rounds differ because governors remember earlier rounds.
 bool rounds_differ(const models::PlatformSpec& platform);
 
-// What the run before left: a ceiling of the clock, or what governors remember; as a rule they are at rest.
+// Brought is what the run before left: a ceiling of the clock or governor states. By default governors are at rest.
 struct Brought {
   Between between = Between::nothing;
   std::optional<sim::Hertz> ceiling{};
@@ -35,29 +35,29 @@ struct Brought {
 
 struct Played {
   Timeline timeline;
-  SteadyRun as_repeated;  // what a governor would make of it, if it came again and again: of the GPU that draws most
-  std::vector<models::GovernorState> governors;  // what they remember of it
+  SteadyRun as_repeated;  // what a governor would hold if the run repeated, for the GPU that draws most
+  std::vector<models::GovernorState> governors;  // their memory at the end of the run
 };
 
-// Called once commands queued beforehand are in place, at `origin` of the node's clock.
+// An Attach is called when commands queued beforehand are in place, at time `origin` of the node's clock.
 using Attach = std::function<void(models::Node& node, sim::Time origin)>;
 
-// A schedule that never ends, as packets written by hand wait for what nobody writes. Says what each operation waits
-// for that has not ended.
+// NeverEnds reports a schedule whose hand-written packets wait for words that nobody writes. It says what each
+// unfinished operation waits for.
 class NeverEnds : public sim::ConfigError {
  public:
   using sim::ConfigError::ConfigError;
 };
 
-// An operation that asks for other threads of the host than one before it, although all of a run have the same, and
-// what is wrong with that.
+// other_threads() finds the first operation that asks for other host threads than an earlier one, which no run can
+// have, and says what is wrong.
 struct OtherThreads {
   std::size_t place = 0;
   std::string what;
 };
 std::optional<OtherThreads> other_threads(const Schedule& schedule);
 
-// All of it possible work, by the same threads. `steps`, if given, gets every step from the start of the simulation.
+// Plays a schedule of possible work by the same host threads. `steps`, if given, records all steps of the simulation.
 Played play_once(const models::PlatformSpec& platform, const Schedule& schedule, const Brought& brought,
                  Attach attach = {}, sim::StepLog* steps = nullptr);
 

@@ -72,19 +72,19 @@ sim::Hertz PowerMeter::clock_at_work(sim::Seconds time, sim::Seconds at_rest) co
 }
 
 namespace {
-constexpr double close = 5e-4;  // relative distance of mean power from the cap that is near enough
+constexpr double close = 5e-4;  // relative distance of mean power from the cap that counts as meeting it
 constexpr int most_runs = 16;
 }  // namespace
 
-// The step of the governor's loop is a secant through the run and what is known of its shape: what is drawn above rest
-// grows with the cube of the clock. From the second run on the slope between two runs takes the place of that.
+// Each step is a secant through the last run, as in the governor's loop: power above rest is assumed to grow with the
+// cube of the clock. From the second run on, the slope between two runs replaces that assumption.
 bool settle_clock(const models::PowerSpec& spec, const std::function<SteadyRun(sim::Hertz ceiling)>& run) {
   SteadyRun seen = run(spec.highest_clock);
   if (seen.power <= (1.0 + close) * spec.cap) return true;
   double low = spec.lowest_clock.value();
   double high = spec.highest_clock.value();
   double clock = seen.clock_at_work.value();
-  double slope = 1.0;  // of the logarithm of the step over that of the clock, less its sign
+  double slope = 1.0;  // minus d log(step to cap) / d log(clock)
   for (int runs = 1; runs < most_runs; ++runs) {
     const double step = std::log(spec.step_to_cap(seen.power));
     double next = clock * std::exp(step / slope);

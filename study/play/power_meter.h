@@ -1,4 +1,5 @@
-// Board power and clock of one of a node's GPUs, means over a run.
+// Measures mean board power and clock of a GPU over a run (PowerMeter) and finds the clock of repeated runs
+// (settle_clock).
 #pragma once
 
 #include <functional>
@@ -10,21 +11,21 @@
 
 namespace c3sim::study {
 
-// Attach it to an idle node before anything runs on it; it must outlive the run.
+// A PowerMeter is attached to an idle node before anything runs there. It must outlive the run.
 class PowerMeter {
  public:
   void attach(models::Node& node);
-  // The same for a run of which only the end shows what counts: nothing before `from`, once that is told.
+  // record() keeps a run of which only the end may count; count_from() then counts its time from `from` on.
   void record(models::Node& node, int gpu = 0);
   void count_from(sim::Time from);
 
-  // Over so long a run, whatever was not metered of it being idle.
+  // Return means over a run of length `time`. Time that was not metered counts as idle.
   sim::Watts mean_power(sim::Seconds time) const;
   sim::Hertz mean_clock(sim::Seconds time) const;
-  // The same of a run that was at rest for a part of it, without that part.
+  // Returns the mean clock without the part `at_rest` of the run, during which the GPU was at rest.
   sim::Hertz clock_at_work(sim::Seconds time, sim::Seconds at_rest) const;
 
-  // Of a recorded run between two moments of the node's clock; of a GPU at rest for so long.
+  // Drawn is what a GPU draws: between two times of the node's clock in a recorded run, or during `time` at rest.
   struct Drawn {
     sim::Joules energy;
     double cycles = 0.0;
@@ -54,21 +55,21 @@ class PowerMeter {
   double cycles_ = 0.0;
 };
 
-// Where the clock settles when one run follows another without end and a governor holds the mean of board power under
-// the cap: at one ceiling for the whole run, as the governor's window is long against it. It is the fixed point of its
-// loop (models/machine/clock_loop.h) but for the dead band. A run longer than the governor's memory, its window and
-// period, has it hold the highest mean over so long a stretch.
+// settle_clock() finds where the clock settles when runs follow each other without end and a governor holds the mean of
+// board power under the cap: at one ceiling for the whole run, if the governor's window is long against it. Except for
+// its dead band, the governor's loop has the same fixed point (models/machine/clock_loop.h). For a run longer than
+// window plus period, the governor holds the highest mean over a stretch of that length.
 
-// What was seen of a run under a ceiling.
+// A SteadyRun is what a governor sees of a run under a ceiling.
 struct SteadyRun {
-  sim::Watts power;          // the mean that the governor would hold
-  sim::Hertz clock_at_work;  // of matrix work, at the last
+  sim::Watts power;          // the mean that the governor holds
+  sim::Hertz clock_at_work;  // the last clock at which matrix work ran
   sim::Watts peak{0.0};      // the highest mean over the governor's window
 };
 
-// Tries ceilings, the highest clock first, until mean power meets the cap or the highest clock leaves it below; the
-// last one tried is where the clock settles. A few runs; one where nothing comes near the cap. False where it did not
-// settle: neither does mean power meet the cap, nor is it known at which clock it passes it.
+// Tries ceilings, the highest clock first, until mean power meets the cap or the highest clock leaves it below. The
+// clock settles at the last ceiling tried. Takes a few runs, or one if power stays below the cap. Returns false if mean
+// power neither met the cap nor crossed it at a known clock.
 bool settle_clock(const models::PowerSpec& spec, const std::function<SteadyRun(sim::Hertz ceiling)>& run);
 
 }  // namespace c3sim::study

@@ -12,7 +12,7 @@ namespace c3sim::study {
 
 namespace {
 
-// From the call that launches a kernel, by a host that has nothing else to do, to when the kernel may begin.
+// Returns the time from an idle host's call that launches a kernel until the kernel may begin.
 sim::Time launch_of(const Work& work, const models::HostSpec& host, bool at_rest) {
   const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
   sim::Time launch = host.kernel_launch;
@@ -42,7 +42,7 @@ sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_q
   const sim::Time alone = testbed.alone(operation.work, operation.mask, operation.gpus, between);
   if (is_kernel(operation.work)) return alone - launch_of(operation.work, host, true) - host.kernel_notice;
   if (!is_queued) return alone;
-  // A queued copy: its commands are there before its turn comes.
+  // The commands of a queued copy are in place before its turn comes.
   Operation second = operation_of(operation.work);
   second.after = {0};
   const Span& span = testbed.run({operation_of(operation.work), std::move(second)}).operations.back();
@@ -53,11 +53,11 @@ namespace {
 
 using sim::operator""_MiB;
 
-// What the overlap cost one of them is its time beyond that alone.
+// Attributes all time of `one` beyond `alone` to the overlap with `other`.
 double slowdown_of(const Span& one, const Span& other, sim::Time alone) {
   const sim::Time both = std::min(one.end, other.end) - std::max(one.start, other.start);
   const sim::Time apart = one.end - one.start - both;
-  const sim::Time done_beside = alone - apart;  // of its work, in its time alone
+  const sim::Time done_beside = alone - apart;  // the part of its work done during the overlap, in time alone
   if (both <= sim::Time(0) || done_beside <= sim::Time(0)) return 1.0;
   return std::max(1.0, sim::to_seconds(both) / sim::to_seconds(done_beside));
 }
@@ -73,12 +73,12 @@ std::array<double, 2> slowdowns_of_pair(Testbed& testbed, const Operation& first
   return {slowdown_of(spans[0], spans[1], first_alone), slowdown_of(spans[1], spans[0], second_alone)};
 }
 
-// Times grow with the depth of the product and with the bytes, so nearly in proportion that a second guess, from the
-// time of the first, meets any length.
+// Times are so nearly proportional to the depth of the product, or to the bytes, that a second guess scaled by the time
+// of the first meets any length.
 Work kernel_as_long(Testbed& testbed, Neighbour beside, sim::Time length) {
   const auto sized = [beside](double size) -> Work {
     constexpr std::int64_t side = 8192;
-    constexpr double step = 64.0;  // of the depth
+    constexpr double step = 64.0;  // multiple to which the depth is rounded
     constexpr double deepest = 1048576.0;
     if (beside == Neighbour::matrix) {
       const double depth = std::clamp(step * std::round(size / step), step, deepest);

@@ -1,6 +1,6 @@
-// How long operations keep their queues busy: a kernel from when its turn has come, launched, to when its GPUs are done
-// with it, without what the host takes to launch it and to notice its end; all else from when the host begins with it
-// to when the host knows of its end.
+// Computes how long operations keep their queues busy. A kernel counts from its turn, once launched, until its GPUs
+// have finished it, without the host's launch and notice. Any other work counts from when the host begins it until the
+// host knows of its end.
 #pragma once
 
 #include <array>
@@ -11,22 +11,22 @@
 
 namespace c3sim::study {
 
-// By place, of a run on that platform. What a kernel waits for a host that is busy is part of its time.
+// Returns spans by place for a run on `platform`. The time that a kernel waits for a busy host is included.
 std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, const models::PlatformSpec& platform);
 
-// The same of one operation with the node to itself; of one that is queued beforehand, behind another.
+// Returns the time of an operation alone on the node, or, if `is_queued`, of one that is queued after another.
 sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_queued,
                          Between between = Between::nothing);
 
-// Begins two operations together. Returns for the first and for the second the time that it takes beside the other over
-// the time that as much of its work takes alone; 1 where the other was over before.
+// Begins two operations together. Returns the slowdown of each during the overlap: its time there over the time that
+// the same part of its work takes alone; 1 without overlap.
 std::array<double, 2> slowdowns_of_pair(Testbed& testbed, const Operation& first, const Operation& second,
                                         Between between = Between::nothing);
 
-// Matrix products, and kernels that stream through memory.
+// A Neighbour is a kernel of matrix products or one that streams through memory.
 enum class Neighbour { matrix, memory };
 
-// A kernel of that sort that takes as long alone: a GEMM of 8192 x 8192, or an element-wise one that reads and writes.
+// Returns a kernel of that kind that takes `length` alone: a GEMM with an 8192 x 8192 result or an element-wise kernel.
 Work kernel_as_long(Testbed& testbed, Neighbour beside, sim::Time length);
 
 }  // namespace c3sim::study

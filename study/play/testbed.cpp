@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t rounds_counted = 6;
 
-// Without what it would remember of work before, nor what its protocol does not time.
+// Removes effects that `without` switches off and costs of the host that its protocol does not time.
 models::PlatformSpec as_it_remembers(models::PlatformSpec platform) {
   platform.host = platform.host.as_timed();
   models::PowerSpec& power = platform.gpu.power;
@@ -40,7 +40,7 @@ std::string why_no_format(const models::GemmShape& shape, const models::GpuSpec&
                      models::to_string(shape.dtype), known);
 }
 
-// Engines that the host drives follow no kernels of a stream by themselves.
+// Copy engines driven by the host do not follow the kernels of a stream by themselves.
 std::string why_not_timed(const Work& work, const models::HostSpec& host) {
   const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
   const auto* const copy = std::get_if<models::SdmaCopySpec>(&work);
@@ -73,10 +73,10 @@ Timeline Testbed::play(const Schedule& schedule, Between between) const {
   return play_once(platform_, schedule, {.between = between}).timeline;
 }
 
-// Rounds until what governors remember no longer knows of the first, then as many as meet their steps at several
-// places, of which the mean is returned.
+// Plays rounds until governors have forgotten the first, then counts several rounds, which meet the governors' steps at
+// different points, and returns their mean.
 Timeline Testbed::play_rounds(const Schedule& schedule, Between between) const {
-  constexpr double settled = 16.0;  // time constants of the governor's filter, in which it forgets
+  constexpr double settled = 16.0;  // time constants of the governor's filter after which it has forgotten
   const models::PowerSpec& power = platform_.gpu.power;
   Brought brought{.between = between};
   const models::GovernorState first = power.governor == models::GovernorPolicy::power_limit
@@ -259,7 +259,7 @@ std::string Testbed::why_impossible(const Work& work) const {
         kind);
   };
   if (std::string reason = why_not_timed(work, platform_.host); !reason.empty()) return reason;
-  // Counts of work that fits no memory may not fit an integer either.
+  // Counts of work that exceeds memory might overflow an integer, so that memory is checked first.
   if (std::string reason = why_no_room(work, platform_); !reason.empty()) return reason;
   std::string reason = why_no_kind(work);
   return reason.empty() ? why_too_many_waves(work, platform_) : reason;
@@ -311,7 +311,7 @@ void TestbedPool::for_each(std::size_t count, const Work& work, const Progress& 
   const auto ask = [&](std::size_t index) {
     Testbed& testbed = take();
     work(testbed, index);
-    give_back(testbed);  // after an exception none is asked again
+    give_back(testbed);  // not reached after an exception: that testbed is not used again
   };
   for_each_index(count, ask, progress, jobs);
 }

@@ -1,4 +1,4 @@
-// When the operations of a schedule began and ended.
+// A Timeline tells when the operations of a schedule began and ended, and what was metered in that run.
 #pragma once
 
 #include <algorithm>
@@ -14,54 +14,54 @@
 
 namespace c3sim::study {
 
-// From the launch of an operation to the host's knowledge of its end, counted from the start of the run.
+// A Span lasts from the launch of an operation until the host knows of its end. Times count from the start of the run.
 struct Span {
   sim::Time start{0};
   sim::Time end{0};
-  std::optional<models::SdmaCopyPhases> phases;  // of copies
-  // A kernel's, within it: when the first of its GPUs began it, and whether all that it had to wait for there was over
-  // before the host had launched it.
+  std::optional<models::SdmaCopyPhases> phases;  // only of copies
+  // `began` is when the first GPU began the kernel. `launched_late` tells that this GPU waited only for the host's
+  // launch: everything else was over before.
   std::optional<sim::Time> began{};
   bool launched_late = false;
-  // Within it, of a GEMM that is fused with a collective: when the first piece could travel, when the GEMM had ended.
+  // `exchange_start` is when the first piece of a fused GEMM could be sent, `gemm_end` when that GEMM had ended.
   std::optional<sim::Time> exchange_start{};
   std::optional<sim::Time> gemm_end{};
 };
 
-// Of the first GPU, over a run from its first launch to its last end, as simulated.
+// Means are simulated means of the first GPU over a run, from its first launch to its last end.
 struct Means {
   sim::Hertz clock;
-  sim::Hertz clock_at_work;  // without what a host takes around a kernel
+  sim::Hertz clock_at_work;  // without the host's time around a kernel
   sim::Watts power;
 };
 
 struct Timeline {
   std::vector<Span> operations;  // by place in the schedule
   std::uint64_t unsettled = 0;   // instants at which the search for rates and clocks was given up
-  bool clock_settled = true;     // or the search for where it does was given up
-  // What governors brought along: the ceiling of the clock, where that has settled at one, or, by simulated GPU, what
-  // they remembered when the run began.
+  bool clock_settled = true;     // false: the search for a settled clock was given up
+  // `ceiling` is the settled ceiling of the clock, if there is one. `governors` are, by simulated GPU, the states of
+  // governors that remember earlier runs, at the start of the run.
   std::optional<sim::Hertz> ceiling;
   std::vector<models::GovernorState> governors;
-  std::optional<models::MovedBytes> moved{};  // by one GPU, where its memory is metered
+  std::optional<models::MovedBytes> moved{};  // by the first GPU, if memory is metered
   Means means{};
-  // The latest end.
+  // Returns the latest end.
   sim::Time makespan() const {
     sim::Time latest{0};
     for (const Span& span : operations) latest = std::max(latest, span.end);
     return latest;
   }
-  // Of the last so many operations, from the start of the first of them.
+  // Returns the time from the start of the first of the last `count` operations to the end of the last.
   sim::Time time_of_last(std::size_t count = 1) const {
     return operations.back().end - operations[operations.size() - count].start;
   }
 };
 
-// When something was at work: what runs twice at once counts once. Sets of moments, with the algebra of Boost.Icl:
-// `+` either, `&` both, `-` the one without the other.
-using BusyTimes = boost::icl::interval_set<std::int64_t>;  // picoseconds: disjoint and in order
+// BusyTimes are the times at which something was busy; concurrent work counts once. They combine by the set algebra of
+// Boost.Icl: `+` (either), `&` (both), `-` (one without the other).
+using BusyTimes = boost::icl::interval_set<std::int64_t>;  // in picoseconds; disjoint and in order
 
-// From one moment to the other; nothing where that is no time.
+// Adds the time from `begin` to `end`, which may be empty.
 inline void add_busy(BusyTimes& times, sim::Time begin, sim::Time end) {
   times.add(BusyTimes::interval_type::right_open(begin.count(), end.count()));
 }

@@ -20,7 +20,7 @@ sim::Bytes largest_packet(const models::SdmaPacketList& list) {
   return largest;
 }
 
-// What work consists of that is as large as any other of its kind, and how many there are.
+// EqualParts names the equal parts that make up work and counts them.
 struct EqualParts {
   const char* name = nullptr;
   double count = 1.0;
@@ -43,7 +43,7 @@ EqualParts equal_parts_of(const Work& work) {
                     work);
 }
 
-// Workgroups, and how many of them the CUs hold at once: of small ones one for each CU is assumed.
+// Waves holds the workgroups of work and how many run at once: small ones are assumed to run one per CU.
 struct Waves {
   double workgroups = 0.0;
   int at_once = 1;
@@ -101,8 +101,7 @@ std::string why_no_room(const Work& work, const models::PlatformSpec& platform) 
 }
 
 std::string why_too_many_waves(const Work& work, const models::PlatformSpec& platform, models::CuMask mask) {
-  // Each wave is simulated, which takes about four microseconds; measured by rounds it is simulated at least seven
-  // times.
+  // Simulating a wave takes about four microseconds. A measurement in rounds simulates it at least seven times.
   const double most = rounds_differ(platform) ? 1 << 14 : 1 << 17;
   const Waves waves = waves_of(work, platform.gpu, mask);
   if (waves.count() <= most) return {};
