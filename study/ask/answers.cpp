@@ -26,9 +26,10 @@ void add_means(ResultTable& table, const auto& results) {
   std::vector<Cell> clocks;
   std::vector<Cell> powers;
   for (const auto& result : results) {
-    if (!result.means) return;
-    clocks.emplace_back(result.means->clock.value() * 1e-6);
-    powers.emplace_back(result.means->power.value());
+    const std::optional<Means> means = result.means;
+    if (!means) return;
+    clocks.emplace_back(means->clock.value() * 1e-6);
+    powers.emplace_back(means->power.value());
   }
   if (clocks.empty()) return;
   table.add_column({"clock_MHz", "clock", "MHz", 0}, std::move(clocks));
@@ -164,7 +165,7 @@ Results to_tables(const Question<C3Trial>&, const Answer<C3Result>& answer, cons
   add_means(table, answer.results);
   std::vector<Cell> energies;
   for (const C3Result& result : answer.results) {
-    energies.emplace_back((result.means->power * sim::to_seconds(result.makespan)).value());
+    energies.emplace_back((result.means.power * sim::to_seconds(result.makespan)).value());
   }
   if (!energies.empty()) table.add_column({"energy_J", "energy", "J", 3, false}, std::move(energies));
   add_fidelity(table, answer.results, platform);

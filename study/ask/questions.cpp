@@ -365,7 +365,6 @@ Answer<C3Result> ask(Testbed& testbed, const Question<C3Trial>& question, const 
   }
   Answer<C3Result> answer;
   answer.results = run_all(testbed, trials, progress, jobs);
-  for (C3Result& result : answer.results) result.means = means_of(testbed, result);
   answer.warnings = reservation_warnings(testbed, answer.results);
   std::ranges::move(settling_warnings(answer.results), std::back_inserter(answer.warnings));
   for (const C3Result& result : answer.results) {

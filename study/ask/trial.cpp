@@ -151,19 +151,11 @@ bool needs_meter(const std::set<Figure>& asked) {
 // Runs both operations one after the other, in the order in which the trial launches them. The library's kernels stand
 // in for a collective by engines, since the GEMM's time in turn is its time after these kernels.
 void add_in_turn(Figures& figures, Testbed& testbed, const C3Trial& trial) {
-  const models::PlatformSpec& platform = testbed.platform();
   const bool gemm_first = trial.strategy == Strategy::c3_base || trial.strategy == Strategy::c3_rp;
-  const auto place_of_gemm = static_cast<std::size_t>(gemm_first ? 0 : 1);
-  Schedule in_turn{operation_of(trial.scenario.gemm),
-                   operation_of(collective_of(trial.scenario, Strategy::serial, platform))};
-  if (!gemm_first) std::swap(in_turn[0], in_turn[1]);
-  in_turn[1].after = {0};
-  const std::vector<Span>& spans = testbed.run(in_turn).operations;
-  const auto time_of = [&spans](std::size_t place) {
-    return sim::to_seconds(spans[place].end - spans[place].start).value();
-  };
-  const double gemm = time_of(place_of_gemm);
-  const double collective = time_of(1 - place_of_gemm);
+  const C3Result in_turn =
+      run_in_turn(testbed, trial.scenario, gemm_first ? LaunchOrder::gemm_first : LaunchOrder::collective_first);
+  const double gemm = sim::to_seconds(in_turn.gemm - in_turn.gemm_start).value();
+  const double collective = sim::to_seconds(in_turn.collective - in_turn.collective_start).value();
   figures[Figure::over_longer_in_turn] = figures[Figure::time] / std::max(gemm, collective);
   figures[Figure::gemm_stretch_in_turn] = figures[Figure::gemm_time] / gemm;
   figures[Figure::collective_stretch_in_turn] = figures[Figure::collective_time] / collective;
@@ -187,8 +179,7 @@ Figures of_c3(Testbed& testbed, const C3Trial& trial, const std::set<Figure>& as
                    {Figure::over_longer_in_turn, Figure::gemm_stretch_in_turn, Figure::collective_stretch_in_turn}))
     add_in_turn(figures, testbed, trial);
   if (!needs_meter(asked)) return figures;
-  const Means means =
-      means_of(testbed.as_simulated(), run_strategy(testbed.as_simulated(), trial.scenario, trial.strategy));
+  const Means means = run_strategy(testbed.as_simulated(), trial.scenario, trial.strategy).means;
   add_means(figures, means.power, means.clock);
   return figures;
 }

@@ -51,29 +51,19 @@ Operation collective_operation(const Scenario& scenario, Strategy strategy, cons
   return {.name = "collective", .work = collective, .mask = mask, .stream = "communication", .after = {}};
 }
 
-// Runs GEMM and collective in one run, so that each has the clock that results from both. Alone in loops of their own
-// they would have different clocks.
-C3Result run_serially(Testbed& testbed, const Scenario& scenario) {
-  C3Result result = with_yardsticks(testbed, scenario, Strategy::serial);
-  result.schedule = {gemm_of(scenario, {}), collective_operation(scenario, Strategy::serial, testbed.platform(), {})};
-  result.schedule.back().after = {0};
-  const Timeline& timeline = testbed.run(result.schedule);
-  result.gemm = timeline.operations[0].end;
-  result.collective_start = timeline.operations[1].start;
-  result.collective = timeline.operations[1].end;
-  result.makespan = timeline.makespan();
-  result.means = timeline.means;
-  return result;
-}
-
-// Runs GEMM and collective with the last GPU late by `lateness`.
-void run_with(Testbed& testbed, C3Result& result, LaunchOrder order, const CuPartition& cus, sim::Time lateness) {
+// Runs GEMM and collective in this order, concurrently or one after the other, with the last GPU late by `lateness`.
+void run_with(Testbed& testbed, C3Result& result, LaunchOrder order, const CuPartition& cus, sim::Time lateness,
+              bool in_turn = false) {
   result.schedule = {
       gemm_of(result.scenario, cus.gemm),
       collective_operation(result.scenario, result.strategy, testbed.platform(), cus.collective, lateness)};
   const bool gemm_first = order == LaunchOrder::gemm_first;
   if (!gemm_first) std::swap(result.schedule.front(), result.schedule.back());
-  result.schedule.back().delay = result.scenario.delay;
+  if (in_turn) {
+    result.schedule.back().after = {0};
+  } else {
+    result.schedule.back().delay = result.scenario.delay;
+  }
   const Timeline& timeline = testbed.run(result.schedule);
   const Span& gemm = timeline.operations[gemm_first ? 0 : 1];
   const Span& collective = timeline.operations[gemm_first ? 1 : 0];
@@ -213,8 +203,14 @@ models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy
   return scenario.collective_by(strategy == Strategy::serial ? models::Backend::rccl : scenario.kernels, platform);
 }
 
+C3Result run_in_turn(Testbed& testbed, const Scenario& scenario, LaunchOrder order) {
+  C3Result result = with_yardsticks(testbed, scenario, Strategy::serial);
+  run_with(testbed, result, order, {}, {}, true);
+  return result;
+}
+
 C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy) {
-  if (strategy == Strategy::serial) return run_serially(testbed, scenario);
+  if (strategy == Strategy::serial) return run_in_turn(testbed, scenario, LaunchOrder::gemm_first);
   if (strategy == Strategy::c3_best) {
     std::vector<C3Result> candidates;
     for (const Strategy one : all_kernel_strategies()) candidates.push_back(run_strategy(testbed, scenario, one));
@@ -226,10 +222,6 @@ C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strat
     keep_faster(best, run_together(testbed, scenario, strategy, order, cus));
   }
   return best;
-}
-
-Means means_of(const Testbed& testbed, const C3Result& result) {
-  return result.means ? *result.means : testbed.watch(result.schedule, {}).means;
 }
 
 std::vector<std::string> settling_warnings(std::span<const C3Result> results) {

@@ -19,8 +19,8 @@ struct C3Result {
   int reserved_cus = 0;                // CUs of a GPU that the GEMM may not use
   bool settled = true;                 // whether the search for the wait for late GPUs converged (Barrier::none)
 
-  Schedule schedule;             // the operations that were run
-  std::optional<Means> means{};  // clock and power over the run; every run sets them
+  Schedule schedule;  // the operations that were run
+  Means means{};      // clock and power over the run
 
   sim::Time makespan{0};
   sim::Time gemm_start{0};        // when the GEMM was launched within the run
@@ -73,8 +73,9 @@ models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy
 
 // Runs a scenario. Strategies that reserve CUs reserve none if the platform is too small for any of cu_reservations.
 C3Result run_strategy(Testbed& testbed, const Scenario& scenario, Strategy strategy);
-// Returns the means of the run of a result; runs it again if they were not recorded.
-Means means_of(const Testbed& testbed, const C3Result& result);
+// Runs GEMM and collective one after the other. In one run each has the clock that results from both; alone in loops
+// of their own they would have different clocks.
+C3Result run_in_turn(Testbed& testbed, const Scenario& scenario, LaunchOrder order);
 // Returns the result of c3_best from those of all_kernel_strategies, given in that order.
 C3Result best_kernel_strategy(std::span<const C3Result> candidates);
 
