@@ -1,4 +1,4 @@
-// Quantities with a dimension and simulated time. Texts become quantities in sim/config/quantity_text.h; nothing else
+// Quantities with a dimension and simulated time. Texts become quantities in sim/config/config_text.h; nothing else
 // in the project converts.
 #pragma once
 

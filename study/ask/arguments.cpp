@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "sim/config/quantity_text.h"
+#include "sim/config/config_text.h"
 #include "study/ask/option.h"
 
 namespace c3sim::study {
