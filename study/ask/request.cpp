@@ -385,7 +385,7 @@ Results Request::finish(Testbed& testbed, const Platform& platform, Results resu
 }
 
 // The files of the configuration, and every table of kernels where tables are looked for
-// (models/platform/gemm_kernels.h).
+// (models/platform/gemm_spec.h).
 PlatformShelf::Written PlatformShelf::written(const Platform& platform) {
   Written written;
   std::error_code absent;
