@@ -115,8 +115,9 @@ std::vector<PlatformText::Edit> PlatformText::edits_of(const Replacement& replac
   const auto part = [leaf](std::string_view key) -> const sim::ConfigEntry* {
     const sim::ConfigEntry* const entry = leaf == nullptr || !leaf->is_parameter() ? nullptr : leaf->find(key);
     if (entry == nullptr || entry->node.kind != sim::ConfigNode::Kind::scalar) return nullptr;
+    // Of a value that is written plainly over a parameter, nothing is in the file but the value itself.
     const sim::ConfigPosition at = entry->node.position;
-    return at.file == 0 && at.assignment == 0 ? entry : nullptr;
+    return at.file == 0 && at.assignment == 0 && at != entry->position ? entry : nullptr;
   };
   const sim::ConfigEntry* const value = part("value");
   const sim::ConfigEntry* const source = part("source");
