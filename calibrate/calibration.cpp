@@ -13,7 +13,6 @@
 #include "calibrate/fit/step_residuals.h"
 #include "calibrate/fit/task.h"
 #include "calibrate/fit_guard.h"
-#include "models/platform/list_names.h"
 #include "study/report/statistics.h"
 
 namespace c3sim::calibrate {
@@ -123,16 +122,13 @@ void list_kept(const PlatformText& platform, Calibration& calibration) {
 }
 
 // Rows of lists are called by their names, so that one more row makes none of them another.
-std::vector<std::string> rows_of(const Calibration& calibration, const std::vector<sim::Parameter>& parameters) {
-  std::vector<const sim::Parameter*> in_place;
-  for (const sim::Parameter& parameter : parameters) in_place.push_back(&parameter);
-  const models::ListNames lists(in_place);
+std::vector<std::string> rows_of(const Calibration& calibration, const PlatformText& platform) {
   std::vector<std::string> rows;
   for (const Correlation& one : calibration.correlations) {
     rows.push_back(
         fmt::format("  - {{first: \"{}\", second: \"{}\", correlation: {{value: {:.2f}, source: \"{}\", kind: fitted, "
                     "range: [-1, 1]}}}}\n",
-                    lists.by_name(one.first), lists.by_name(one.second), one.value,
+                    platform.by_name(one.first), platform.by_name(one.second), one.value,
                     std::ranges::find(calibration.parameters, one.first, &FittedParameter::path)->source));
   }
   return rows;
@@ -220,7 +216,7 @@ Calibration calibrate(const std::filesystem::path& path, std::span<const Reading
   std::vector<std::string> spread_rows;
   for (const Spread& spread : calibration.spreads) spread_rows.push_back(spread.row());
   fitted.replace_list("fitted_to", spread_rows);
-  fitted.replace_list("correlations", rows_of(calibration, after));
+  fitted.replace_list("correlations", rows_of(calibration, fitted));
   calibration.text = fitted.text();
   return calibration;
 }

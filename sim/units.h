@@ -1,4 +1,4 @@
-// Defines quantities with a dimension and simulated time. Only sim/config/quantity_text.h converts texts to quantities.
+// Defines quantities with a dimension and simulated time. Only sim/config/config_text.h converts texts to quantities.
 #pragma once
 
 #include <chrono>

@@ -36,6 +36,20 @@ std::size_t end_of(std::string_view text, std::size_t begin, const std::string& 
   return at + 1;
 }
 
+// Sections one within the other, from so far to the right on; the innermost key has the list below it, which is YAML,
+// or, where that is empty, the value beside it.
+std::string lines_of(const std::vector<std::string>& keys, std::size_t indented, const std::string& list,
+                     const std::string& value) {
+  std::string lines;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    lines += (i == 0 ? "" : "\n") + std::string(indented + 2 * i, ' ') + keys[i] + ":";
+  }
+  if (list.empty()) return lines + " " + value + "\n";
+  const std::string further(indented + 2 * keys.size(), ' ');
+  lines += boost::replace_all_copy("\n" + list, "\n", "\n" + further);
+  return lines.substr(0, lines.size() - further.size());  // nothing follows the last line break
+}
+
 }  // namespace
 
 SpelledNumber split_unit(std::string_view text) {
@@ -89,79 +103,89 @@ models::PlatformSpec PlatformText::spec(std::span<const std::string> assignments
   return models::PlatformSpec::read(config, kernels_);
 }
 
-std::size_t PlatformText::offset_of(int line, int column) const {
+std::size_t PlatformText::offset_of(sim::ConfigPosition position) const {
   std::size_t begin = 0;
-  for (int above = 1; above < line; ++above) begin = text_.find('\n', begin) + 1;
-  return begin + static_cast<std::size_t>(column - 1);
+  for (int above = 1; above < position.line; ++above) begin = text_.find('\n', begin) + 1;
+  return begin + static_cast<std::size_t>(position.column - 1);
 }
 
 std::vector<PlatformText::Edit> PlatformText::edits_of(const Replacement& replacement) const {
-  const std::vector<sim::Config::Part> parts = config_.parts_of(replacement.parameter.path);
-  const auto part = [&parts](std::string_view key) { return std::ranges::find(parts, key, &sim::Config::Part::key); };
-  if (part("value") == parts.end() || part("source") == parts.end()) {
+  const sim::ConfigNode* const leaf = config_.node_at(replacement.parameter.path);
+  // A part that the file itself has; null where it has none.
+  const auto part = [leaf](std::string_view key) -> const sim::ConfigEntry* {
+    const sim::ConfigEntry* const entry = leaf == nullptr || !leaf->is_parameter() ? nullptr : leaf->find(key);
+    if (entry == nullptr || entry->node.kind != sim::ConfigNode::Kind::scalar) return nullptr;
+    // Of a value that is written plainly over a parameter, nothing is in the file but the value itself.
+    const sim::ConfigPosition at = entry->node.position;
+    return at.file == 0 && at.assignment == 0 && at != entry->position ? entry : nullptr;
+  };
+  const sim::ConfigEntry* const value = part("value");
+  const sim::ConfigEntry* const source = part("source");
+  if (value == nullptr || source == nullptr) {
     throw sim::ConfigError({{place(replacement.parameter), replacement.parameter.path,
                              "a parameter that is fitted is written as {value: ..., source: ..., ...}"}});
   }
-  const auto edit = [&](const sim::Config::Part& of, std::string by) {
-    const std::size_t begin = offset_of(of.line, of.column);
-    return Edit{begin, end_of(text_, begin, of.text), std::move(by)};
+  const auto edit = [&](const sim::ConfigEntry& of, std::string by) {
+    const std::size_t begin = offset_of(of.node.position);
+    return Edit{begin, end_of(text_, begin, of.node.text), std::move(by)};
   };
-  std::vector<Edit> edits{edit(*part("value"), replacement.value),
-                          edit(*part("source"), fmt::format("\"{}\"", replacement.source))};
-  if (!replacement.kind.empty() && part("kind") != parts.end()) {
-    edits.push_back(edit(*part("kind"), replacement.kind));
+  std::vector<Edit> edits{edit(*value, replacement.value), edit(*source, fmt::format("\"{}\"", replacement.source))};
+  if (const sim::ConfigEntry* const kind = part("kind"); kind != nullptr && !replacement.kind.empty()) {
+    edits.push_back(edit(*kind, replacement.kind));
   } else if (!replacement.kind.empty()) {
     edits.back().by += ", kind: " + replacement.kind;
   }
-  const auto error = part("error");
-  if (error != parts.end() && !replacement.error.empty()) {
+  const sim::ConfigEntry* const error = part("error");
+  if (error != nullptr && !replacement.error.empty()) {
     edits.push_back(edit(*error, replacement.error));
-  } else if (error != parts.end()) {  // with its key, from the end of what stands before it
-    const Edit before = edit(*std::prev(error), "");
-    edits.push_back({before.end, edit(*error, "").end, ""});
+  } else if (error != nullptr) {  // with its key, and the comma or line break before that
+    const std::size_t before = text_.find_last_not_of(" \n", offset_of(error->position) - 1);
+    const std::size_t end = edit(*error, "").end;
+    const bool is_first = text_[before] == '{';
+    edits.push_back(
+        {before + (text_[before] == ',' ? 0 : 1), is_first ? text_.find_first_not_of(", \n", end) : end, ""});
   } else if (!replacement.error.empty()) {
-    const bool on_one_line = part("value")->line == part("source")->line;
-    const std::string apart =
-        on_one_line ? ", " : "\n" + std::string(static_cast<std::size_t>(part("value")->column) - 8, ' ');
-    edits.front().by += apart + "error: " + replacement.error;
+    const bool on_one_line = value->position.line == source->position.line;
+    const auto indented = static_cast<std::size_t>(value->position.column - 1);
+    edits.front().by += (on_one_line ? ", " : "\n" + std::string(indented, ' ')) + "error: " + replacement.error;
   }
   return edits;
 }
 
-// Says what the parameter is already, in the file itself: what it stands on knows its range, its kind and the rest.
+// Says what the parameter is already, in the file itself: what it stands on knows its range, its kind and the rest. It
+// gets a place in the innermost section of the file's own on the way to it, and with it the sections in between; a list
+// of sections with the value in it is written whole.
 void PlatformText::make_place(const sim::Parameter& parameter) {
-  const std::optional<sim::Config::Gap> gap = config_.gap_at(parameter.path);
-  if (!gap) return;
-  const std::size_t begin = offset_of(gap->line, gap->column);
+  std::string_view path = parameter.path;
+  if (config_.node_at(path) == nullptr) return;
+  const sim::ConfigNode* node = &config_.tree();
+  sim::ConfigPosition section;
+  std::vector<std::string> keys;  // that the section lacks, the last one that of the value or the list
+  while (node->kind == sim::ConfigNode::Kind::map && !node->is_parameter()) {
+    const std::string_view key = path.substr(0, path.find_first_of(".["));
+    path.remove_prefix(std::min(key.size() + 1, path.size()));
+    const sim::ConfigEntry& entry = *node->find(key);
+    if (entry.position.file > 0 && keys.empty()) section = node->position;
+    if (entry.position.file > 0) keys.emplace_back(key);
+    node = &entry.node;
+  }
+  if (keys.empty()) return;
   const std::string value = fmt::format("{{value: {}, source: \"\"}}", parameter.value);
+  const std::size_t begin = offset_of(section);
   if (text_[begin] == '{') {
-    if (!gap->list.empty()) {
-      throw sim::ConfigError({{fmt::format("{}:{}:{}", path_.string(), gap->line, gap->column), parameter.path,
+    if (node->is_section_list()) {
+      throw sim::ConfigError({{fmt::format("{}:{}:{}", path_.string(), section.line, section.column), parameter.path,
                                "is in a list of the file that this one stands on, which has no place between { and }: "
                                "a section with its keys below each other is accepted"}});
     }
-    std::string entry = value;
-    for (auto key = gap->keys.rbegin(); key != gap->keys.rend(); ++key) {
-      const bool is_innermost = key == gap->keys.rbegin();
-      entry = is_innermost ? fmt::format("{}: {}", *key, entry) : fmt::format("{}: {{{}}}", *key, entry);
-    }
+    std::string entry = fmt::format("{}: {}", keys.back(), value);
+    for (auto key = keys.rbegin() + 1; key != keys.rend(); ++key) entry = fmt::format("{}: {{{}}}", *key, entry);
     const bool is_empty = text_[text_.find_first_not_of(" \n", begin + 1)] == '}';
     text_.insert(begin + 1, entry + (is_empty ? "" : ", "));
     return read_text();
   }
-  const auto indented = static_cast<std::size_t>(gap->column - 1);
-  std::string lines;
-  for (std::size_t i = 0; i < gap->keys.size(); ++i) {
-    lines += std::string(indented + 2 * i, ' ') + gap->keys[i] + ":";
-    if (i + 1 < gap->keys.size()) lines += "\n";
-  }
-  if (gap->list.empty()) {
-    lines += " " + value + "\n";
-  } else {
-    const std::string further(indented + 2 * gap->keys.size(), ' ');
-    const std::string list = boost::replace_all_copy("\n" + gap->list, "\n", "\n" + further);
-    lines += list.substr(0, list.size() - further.size());  // nothing follows the last line break
-  }
+  const auto indented = static_cast<std::size_t>(section.column - 1);
+  const std::string lines = lines_of(keys, indented, node->is_section_list() ? to_yaml(*node) : "", value);
   if (indented == 0) {
     text_ += (text_.ends_with('\n') ? "\n" : "\n\n") + lines;
   } else {
@@ -197,16 +221,18 @@ void PlatformText::replace(std::span<const Replacement> replacements) {
 }
 
 void PlatformText::replace_list(const std::string& key, const std::vector<std::string>& rows) {
-  const std::vector<std::pair<std::string, int>> keys = config_.top_keys();
-  const auto found = std::ranges::find(keys, key, &std::pair<std::string, int>::first);
+  const std::vector<sim::ConfigEntry>& all = config_.tree().entries;
+  const auto is_own = [](const sim::ConfigEntry& entry) { return entry.position.file == 0; };
+  auto found = std::ranges::find(all, key, &sim::ConfigEntry::key);
+  if (found != all.end() && !is_own(*found)) found = all.end();
   const std::string list = rows.empty() ? "" : fmt::format("{}:\n{}", key, fmt::join(rows, ""));
-  if (found == keys.end()) {
+  if (found == all.end()) {
     if (!rows.empty()) text_ += (text_.ends_with('\n') ? "\n" : "\n\n") + list;
   } else {
     // What stands before the next key, comments and blank lines included, is that key's.
-    const auto next = std::next(found);
-    std::size_t end = next == keys.end() ? text_.size() : offset_of(next->second, 1);
-    const std::size_t begin = offset_of(found->second, 1);
+    const auto next = std::find_if(std::next(found), all.end(), is_own);
+    std::size_t end = next == all.end() ? text_.size() : offset_of({.line = next->position.line, .column = 1});
+    const std::size_t begin = offset_of({.line = found->position.line, .column = 1});
     while (end > begin) {
       const std::size_t line = text_.rfind('\n', end - 2) + 1;
       if (text_[line] != '#' && text_[line] != '\n') break;

@@ -37,6 +37,8 @@ class PlatformText {
   // As they stand now, those of files that it stands on included.
   std::vector<sim::Parameter> parameters() const;
   static std::string place(const sim::Parameter& parameter);  // file:line
+  // The path of a parameter by the names of rows of lists, where they have some.
+  std::string by_name(std::string_view path) const { return config_.by_name(path); }
 
   // The platform with assignments such as "gpu.power.idle=95 W". Throws sim::ConfigError.
   models::PlatformSpec spec(std::span<const std::string> assignments = {}) const;
@@ -63,7 +65,7 @@ class PlatformText {
     std::size_t end = 0;
     std::string by;
   };
-  std::size_t offset_of(int line, int column) const;
+  std::size_t offset_of(sim::ConfigPosition position) const;
   std::vector<Edit> edits_of(const Replacement& replacement) const;
   void read_text();
   void make_place(const sim::Parameter& parameter);

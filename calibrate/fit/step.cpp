@@ -1,9 +1,9 @@
-#include "calibrate/fit/step.h"
-
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <optional>
+
+#include "calibrate/fit/task.h"
 
 namespace c3sim::calibrate {
 
@@ -108,12 +108,6 @@ const models::CollectiveSpec* collective(const Measurement& m, std::span<const F
   return trial != nullptr && sizes.have(trial->spec.bytes) ? &trial->spec : nullptr;
 }
 
-// Collectives that follow each other in a stream, whose launches hide: what is left is the library's own.
-bool is_in_stream(const Measurement& m, models::CollectiveKind kind, Sizes sizes) {
-  const auto* const spec = collective(m, durations, sizes);
-  return spec != nullptr && spec->backend == Backend::rccl && spec->kind == kind && !spec->channels && m.is_in_stream();
-}
-
 // Of a variant over parallel copies.
 bool is_engine_gain(const Measurement& m, Sizes sizes) { return collective(m, gain, sizes) != nullptr; }
 bool is_powered_collective(const Measurement& m, Sizes sizes) { return collective(m, power, sizes) != nullptr; }
@@ -124,16 +118,22 @@ bool is_engine_collective(const Measurement& m, Sizes sizes) {
 }
 
 // On as many channels as the library likes, or on a set number, up to so many.
-bool is_kernel_collective(const Measurement& m, Sizes sizes) {
+bool is_kernel_collective(const Measurement& m, Sizes sizes, std::optional<int> most_channels = {}) {
   const auto* const spec = collective(m, durations, sizes);
-  return spec != nullptr && spec->backend == Backend::rccl && !spec->channels;
+  if (spec == nullptr || spec->backend != Backend::rccl) return false;
+  return most_channels ? spec->channels && *spec->channels <= *most_channels : !spec->channels;
 }
-bool is_limited_collective(const Measurement& m, int most = std::numeric_limits<int>::max(), Sizes sizes = {}) {
-  const auto* const spec = collective(m, durations, sizes);
-  return spec != nullptr && spec->backend == Backend::rccl && spec->channels && *spec->channels <= most;
+bool is_limited_collective(const Measurement& m) {
+  return is_kernel_collective(m, {}, std::numeric_limits<int>::max());
 }
 // Enough bytes on so few channels that nothing but these holds the data up.
-bool is_bound_by_channels(const Measurement& m) { return is_limited_collective(m, 8, {.from = 512_MiB}); }
+bool is_bound_by_channels(const Measurement& m) { return is_kernel_collective(m, {.from = 512_MiB}, 8); }
+
+// Collectives that follow each other in a stream, whose launches hide: what is left is the library's own.
+bool is_in_stream(const Measurement& m, models::CollectiveKind kind, Sizes sizes) {
+  return is_kernel_collective(m, sizes) && std::get<study::CollectiveTrial>(m.trial).spec.kind == kind &&
+         m.is_in_stream();
+}
 
 }  // namespace
 

@@ -245,14 +245,10 @@ Unknown Unknown::of(const sim::Parameter& parameter) {
   return {parameter, low.unit, low.number, high.number, ""};
 }
 
-std::string Unknown::at(double share) const {
-  if (parameter.unit == "B") return whole_bytes(number_at(share), unit);
-  return spell(number_at(share), unit, simulated_digits);
-}
-
-std::string Unknown::at(double share, double error) const {
-  if (parameter.unit == "B") return whole_bytes(number_at(share), unit);
-  return spell_within(number_at(share), error * (high - low), unit);
+std::string Unknown::at(double share, std::optional<double> error) const {
+  const double number = low + share * (high - low);
+  if (parameter.unit == "B") return whole_bytes(number, unit);
+  return error ? spell_within(number, *error * (high - low), unit) : spell(number, unit, simulated_digits);
 }
 
 std::string Unknown::error_text(double error) const {

@@ -61,11 +61,9 @@ struct Unknown {
   // Throws sim::ConfigError where the range has not the unit of the value; of bytes it may have another.
   static Unknown of(const sim::Parameter& parameter);
 
-  double number_at(double share) const { return low + share * (high - low); }
   // "396.1 GB/s", with as many digits as a simulation tells apart, or as the error, in shares of the range, leaves.
   // Bytes are whole.
-  std::string at(double share) const;
-  std::string at(double share, double error) const;
+  std::string at(double share, std::optional<double> error = {}) const;
   std::string error_text(double error) const;
 };
 

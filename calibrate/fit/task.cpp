@@ -5,6 +5,7 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/replace.hpp>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -29,7 +30,8 @@ std::map<std::optional<Library>, std::string> paths_of(const Target& target, con
   for (const Measurement* const measurement : task.measurements) settings.insert(measurement->assignments);
   for (const std::vector<std::string>& assignments : settings) {
     for (const Library& one : libraries_of(platform.spec(assignments).gpu)) {
-      if (one.list == target.list()) paths[one] = fmt::format("{}[{}]{}", one.list, one.place, target.of_entry());
+      if (one.list != target.list()) continue;
+      paths[one] = boost::replace_first_copy(std::string(target.path), Target::entry, fmt::format("[{}]", one.place));
     }
   }
   return paths;
@@ -203,12 +205,9 @@ void write(const Task& task, PlatformText& platform, bool with_errors) {
   std::vector<PlatformText::Replacement> replacements;
   for (std::size_t i = 0; i < task.unknowns.size(); ++i) {
     const Unknown& unknown = task.unknowns[i];
-    PlatformText::Replacement& one = replacements.emplace_back();
-    one.parameter = unknown.parameter;
-    one.source = task.source();
-    if (with_errors) one.error = unknown.error_text(task.errors.unknowns[i].standard);
-    one.value = with_errors ? unknown.at(task.solution.point[i], task.errors.unknowns[i].standard)
-                            : unknown.at(task.solution.point[i]);
+    const std::optional<double> error = with_errors ? std::optional(task.errors.unknowns[i].standard) : std::nullopt;
+    replacements.push_back({unknown.parameter, unknown.at(task.solution.point[i], error),
+                            error ? unknown.error_text(*error) : "", task.source()});
   }
   platform.replace(replacements);
 }

@@ -1,19 +1,47 @@
-// A step as far as a platform and measurements go, and its fit.
+// Which isolated measurements identify which parameters, on any machine, step by step; a step as far as a platform and
+// measurements go, and its fit.
 #pragma once
 
 #include <Eigen/Core>
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/fit/platform_text.h"
 #include "calibrate/fit/robust_fit.h"
-#include "calibrate/fit/step.h"
 #include "calibrate/fit/step_residuals.h"
 #include "calibrate/readers/measurement.h"
 
 namespace c3sim::calibrate {
+
+// What a step can find. A path with `*` in place of the index of a list stands for the entry that a measurement uses:
+// gpu.gemm.libraries.*.efficiency is that of the library whose GEMM was measured.
+struct Target {
+  std::string_view path;
+  std::string_view shown_by;  // the measurements that tell it from the others of its step
+
+  static constexpr std::string_view entry = ".*";
+  // "gpu.gemm.libraries"; empty of what is of no list.
+  std::string_view list() const {
+    const std::size_t end = path.find(entry);
+    return end == std::string_view::npos ? std::string_view() : path.substr(0, end);
+  }
+};
+
+struct Step {
+  std::string_view name;  // of its group of measurements: what the `source` of its parameters will say
+  std::vector<Target> targets;
+  bool (*takes)(const Measurement&);
+  std::size_t valleys = 2;  // starting points that are followed down: more where the machine chooses among ways
+  // Whether it takes rows of role probe, which no other step does, and finds every parameter of kind `probed`.
+  bool is_of_probes = false;
+};
+
+// In the order in which they are fitted: what is launched after its launch, collectives after the links they use. A
+// parameter that several steps could find is found by the first that has measurements.
+std::span<const Step> steps();
 
 struct Task {
   const Step* step = nullptr;

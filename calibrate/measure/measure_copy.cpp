@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "calibrate/measure/kind.h"
+#include "calibrate/measure/plan.h"
 #include "calibrate/measure/words.h"
 
 namespace c3sim::measure {

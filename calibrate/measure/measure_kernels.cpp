@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstddef>
 
-#include "calibrate/measure/kind.h"
+#include "calibrate/measure/plan.h"
 #include "calibrate/measure/words.h"
 
 namespace c3sim::measure {

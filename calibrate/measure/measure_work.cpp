@@ -6,7 +6,7 @@
 #include <optional>
 #include <thread>
 
-#include "calibrate/measure/kind.h"
+#include "calibrate/measure/plan.h"
 #include "calibrate/measure/words.h"
 
 namespace c3sim::measure {

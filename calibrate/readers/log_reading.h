@@ -13,7 +13,7 @@
 
 #include "calibrate/readers/log_text.h"
 #include "calibrate/readers/measurement.h"
-#include "sim/config/csv_lexer.h"
+#include "sim/config/csv_file.h"
 #include "sim/interruption.h"
 
 namespace c3sim::calibrate {

@@ -15,7 +15,6 @@
 #include "sim/config/config_text.h"
 #include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
-#include "sim/config/quantity_text.h"
 #include "sim/interruption.h"
 
 namespace c3sim::calibrate {

@@ -1,5 +1,8 @@
 #include "models/platform/correlation_group.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
@@ -9,7 +12,6 @@
 #include <string_view>
 #include <utility>
 
-#include "models/platform/list_names.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::models {
@@ -28,14 +30,13 @@ class PairReader {
  public:
   explicit PairReader(sim::Config& config) : root_(config.root()), files_(config.files()) {
     if (!root_.has("correlations")) return;
-    const ListNames lists(config.parameters_in_place());
     for (sim::Section row : root_.list("correlations")) {
-      const std::string first = lists.by_place(row.text("first"));
-      const std::string second = lists.by_place(row.text("second"));
+      const std::string first = config.by_place(row.text("first"));
+      const std::string second = config.by_place(row.text("second"));
       pairs_.push_back({row, first, second, row.number("correlation", -1.0, 1.0)});
     }
     for (const sim::Parameter* const parameter : config.parameters_in_place()) {
-      if (!parameter->error.empty()) with_error_.push_back(lists.by_name(parameter->path));
+      if (!parameter->error.empty()) with_error_.push_back(config.by_name(parameter->path));
       parameters_.emplace(parameter->path, parameter);
     }
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
@@ -139,12 +140,6 @@ Eigen::MatrixXd matrix_of(const std::vector<std::string>& group, const std::vect
   return matrix;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 }  // namespace
 
 std::vector<CorrelationGroup> CorrelationGroup::read(sim::Config& config) {
@@ -154,7 +149,8 @@ std::vector<CorrelationGroup> CorrelationGroup::read(sim::Config& config) {
     const Eigen::MatrixXd matrix = matrix_of(parameters, pairs);
     if (matrix.llt().info() != Eigen::Success) {
       config.root().fault("correlations",
-                          "no errors correlate like this (the matrix is not positive definite): " + joined(parameters));
+                          fmt::format("no errors correlate like this (the matrix is not positive definite): {}",
+                                      fmt::join(parameters, ", ")));
       continue;
     }
     CorrelationGroup group{std::move(parameters), {}};

@@ -7,6 +7,7 @@ namespace c3sim::models {
 
 inline constexpr int host_device = -1;
 
-std::string device_name(int device);  // "gpu0", or "host"
+// "gpu0", or "host".
+inline std::string device_name(int device) { return device == host_device ? "host" : "gpu" + std::to_string(device); }
 
 }  // namespace c3sim::models

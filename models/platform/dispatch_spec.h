@@ -2,7 +2,6 @@
 #pragma once
 
 #include "sim/config/choice.h"
-#include "sim/config/config_section.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
@@ -28,8 +27,6 @@ struct DispatchSpec {
   // Of an XCD. Workgroups are dealt to them in turn, to each as often as it has CUs, and one that is due at a shader
   // engine without room holds up those behind it (Otterness and Anderson, RTNS 2021, section 4).
   int shader_engines = 1;
-
-  static DispatchSpec read(sim::Section section);
 };
 
 }  // namespace c3sim::models

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "sim/config/choice.h"
-#include "sim/config/config_section.h"
 #include "sim/loaded_latency.h"
 #include "sim/units.h"
 
@@ -34,8 +33,6 @@ struct FabricSpec {
   sim::BytesPerSecond peak_rate_out() const {
     return topology == Topology::fabric_switch ? peak_link_rate : (gpus - 1) * peak_link_rate;
   }
-
-  static FabricSpec read(sim::Section section, int gpus);
 };
 
 }  // namespace c3sim::models

@@ -41,23 +41,18 @@ std::string to_string(const GemmShape& shape) {
   return shape.layout == Layout::forward ? extents : fmt::format("{}, {}", extents, to_string(shape.layout));
 }
 
-ParsedGemmShape parse_gemm_shape(std::string_view text) {
-  ParsedGemmShape parsed;
-  const auto fail = [&] {
-    parsed.shape = {1, 1, 1};  // of which nothing else is wrong
-    parsed.error =
-        fmt::format("'{}' is no GEMM shape: write MxNxK with three whole numbers from 1 to {}, such as 8192x57344x8192",
-                    text.substr(0, 80), GemmShape::largest_extent);
-    return parsed;
-  };
+sim::Parsed<GemmShape> parse_gemm_shape(std::string_view text) {
   const std::vector<std::int64_t> extents = sim::parse_extents(text);
-  if (extents.size() < 3 || extents.size() > 4) return fail();
-  if (std::ranges::max(extents) > GemmShape::largest_extent) return fail();
-  parsed.shape.m = extents[0];
-  parsed.shape.n = extents[1];
-  parsed.shape.k = extents[2];
-  if (extents.size() == 4) parsed.shape.products = extents[3];
-  return parsed;
+  const bool has_so_many = extents.size() == 3 || extents.size() == 4;
+  if (!has_so_many || std::ranges::max(extents) > GemmShape::largest_extent) {
+    return {
+        {1, 1, 1},
+        fmt::format("'{}' is no GEMM shape: write MxNxK with three whole numbers from 1 to {}, such as 8192x57344x8192",
+                    text.substr(0, 80), GemmShape::largest_extent)};
+  }
+  GemmShape shape{extents[0], extents[1], extents[2]};
+  if (extents.size() == 4) shape.products = extents[3];
+  return {shape, {}};
 }
 
 }  // namespace c3sim::models

@@ -9,6 +9,7 @@
 
 #include "models/platform/dtype.h"
 #include "sim/config/choice.h"
+#include "sim/config/config_text.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
@@ -45,12 +46,8 @@ struct GemmShape {
 
 std::string to_string(const GemmShape& shape);  // "8192x57344x8192", "4096x4096x1024x8 fp32"
 
-struct ParsedGemmShape {
-  GemmShape shape;
-  std::string error;  // empty when parsed; else one sentence naming what would be accepted
-  bool ok() const { return error.empty(); }
-};
 // Reads "MxNxK", or "MxNxKxPRODUCTS": whole numbers from 1 to 2^24 each (so that no count overflows).
-ParsedGemmShape parse_gemm_shape(std::string_view text);
+// Where the text is none, the shape is one of which nothing else is wrong.
+sim::Parsed<GemmShape> parse_gemm_shape(std::string_view text);
 
 }  // namespace c3sim::models

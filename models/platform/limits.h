@@ -1,6 +1,8 @@
 // The widest values that a platform parameter may take: anything beyond is a slip of the pen, not a machine.
 #pragma once
 
+#include <string_view>
+
 #include "sim/config/config_section.h"
 #include "sim/units.h"
 
@@ -16,3 +18,17 @@ inline constexpr sim::Limits<sim::JoulesPerByte> energy_per_byte{sim::JoulesPerB
 inline constexpr sim::Limits<sim::JoulesPerFlop> energy_per_flop{sim::JoulesPerFlop(0.0), sim::JoulesPerFlop(1e-9)};
 
 }  // namespace c3sim::models::limits
+
+namespace c3sim::models {
+
+// How sharply a roofline bends (models::Bend). 0, the slower of two counts alone, unless the file says otherwise; no
+// bend is wider than of one behind the other.
+inline double read_knee(sim::Section& section, std::string_view key) {
+  const double knee = section.number(key, 0.0, 100.0, 0.0);
+  if (knee > 0.0 && knee < 1.0) {
+    section.fault(key, "lies between 0 and 1: 0, a roofline without a bend, is accepted, or numbers from 1");
+  }
+  return knee;
+}
+
+}  // namespace c3sim::models

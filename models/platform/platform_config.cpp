@@ -55,17 +55,11 @@ sim::Config over_bases(sim::Config config, const fs::path& file, Folders config_
   return config;
 }
 
-std::optional<fs::path> defaults_file(const fs::path& file, Folders config_folders) {
-  if (std::optional<fs::path> defaults = named_file(defaults_name, config_folders)) return defaults;
-  if (fs::path beside = file.parent_path() / file_name(defaults_name); is_file(beside)) return beside;
-  return {};
-}
-
 sim::Config over_all(sim::Config config, const fs::path& file, Folders config_folders) {
   config = over_bases(std::move(config), file, config_folders, {});
-  if (const std::optional<fs::path> defaults = defaults_file(file, config_folders)) {
-    config.stand_on(sim::Config::from_file(*defaults, sim::Sources::required));
-  }
+  const fs::path beside = file.parent_path() / file_name(defaults_name);
+  const fs::path defaults = named_file(defaults_name, config_folders).value_or(beside);
+  if (is_file(defaults)) config.stand_on(sim::Config::from_file(defaults, sim::Sources::required));
   return config;
 }
 

@@ -7,18 +7,40 @@
 #include <string_view>
 #include <vector>
 
-#include "models/platform/concurrent_spread.h"
 #include "models/platform/correlation_group.h"
 #include "models/platform/fabric_spec.h"
-#include "models/platform/fitted_range.h"
 #include "models/platform/gpu_spec.h"
 #include "models/platform/host_spec.h"
 #include "models/platform/interference.h"
 #include "models/platform/rccl_spec.h"
 #include "models/platform/shot_spec.h"
 #include "sim/config/config.h"
+#include "sim/units.h"
 
 namespace c3sim::models {
+
+// Which isolated work a platform's parameters were fitted to, and over which sizes: what a prediction can lean on.
+struct FittedRange {
+  std::string work;  // "copy", "sdma_all_gather", "rccl_all_reduce"
+  sim::Bytes smallest;
+  sim::Bytes largest;
+  // Relative standard deviation of measured over predicted times of this work: the model's own error, which no
+  // parameter explains. 0 where the file does not say.
+  double spread = 0.0;
+};
+
+// How far operations were off their predictions when they ran at once with others: relative standard deviations beyond
+// those alone, learnt from measured concurrent runs. No prediction follows from them, only how wide its interval is.
+struct ConcurrentSpread {
+  double kernels_beside_channels = 0.0;  // GEMMs and element-wise kernels beside a collective by kernels
+  double kernels_beside_engines = 0.0;   // beside copies by engines
+  double channels_beside_kernels = 0.0;
+  double engines_beside_kernels = 0.0;
+
+  bool any() const {
+    return kernels_beside_channels + kernels_beside_engines + channels_beside_kernels + engines_beside_kernels > 0.0;
+  }
+};
 
 struct PlatformSpec {
   std::string name;

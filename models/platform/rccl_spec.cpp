@@ -11,18 +11,14 @@ namespace c3sim::models {
 
 namespace {
 // What a generation of the software says of its kernels.
-struct Channels {
-  int channels = 0;
-  CuResources channel;
-};
 struct Generation {
-  std::array<Channels, sim::all_of<CollectiveKind>().size()> of;  // by CollectiveKind
+  std::array<RcclChannels, sim::all_of<CollectiveKind>().size()> of;  // by CollectiveKind
   int mesh = 0;
   std::map<int, int> of_subsets;
 };
 
-Channels read_channels(sim::Section section, const CuResources& cu) {
-  Channels channels;
+RcclChannels read_channels(sim::Section section, const CuResources& cu) {
+  RcclChannels channels;
   channels.channels = static_cast<int>(section.integer("channels", 1, most_channels));
   channels.channel = CuResources::read(section);
   check_fits(section, channels.channel, cu);
@@ -74,10 +70,8 @@ RcclTuner read_tuner(sim::Section section) {
 
 NvlsSpec read_nvls(sim::Section section, const CuResources& cu) {
   NvlsSpec spec;
+  static_cast<RcclChannels&>(spec) = read_channels(section, cu);
   spec.enabled = section.flag("enabled");
-  const Channels channels = read_channels(section, cu);
-  spec.channels = channels.channels;
-  spec.channel = channels.channel;
   spec.chunk = section.quantity("chunk", limits::capacity);
   spec.start = section.time("start", limits::latency);
   spec.round_latency = section.time("round_latency", limits::latency);
@@ -88,10 +82,9 @@ NvlsSpec read_nvls(sim::Section section, const CuResources& cu) {
   return spec;
 }
 
-RcclCollectiveSpec read_collective(sim::Section section, const Channels& channels, double crowding) {
+RcclCollectiveSpec read_collective(sim::Section section, const RcclChannels& channels, double crowding) {
   RcclCollectiveSpec spec;
-  spec.channels = channels.channels;
-  spec.channel = channels.channel;
+  static_cast<RcclChannels&>(spec) = channels;
   spec.steps_per_peer = section.number("steps_per_peer", 0.0, 1e3);
   spec.loop_bytes = section.number("loop_bytes", 0.1, 100.0);
   spec.sender_reads = section.number("sender_reads", 0.0, 16.0);

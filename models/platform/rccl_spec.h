@@ -36,11 +36,15 @@ struct RcclTunedProtocol {
   sim::BytesPerSecond rate;
 };
 
+// The workgroups of a kernel of the library, in the generation in use.
+struct RcclChannels {
+  int channels = 0;     // the library's choice, and the most that it makes
+  CuResources channel;  // what each needs of its CU
+};
+
 // Multicast and reduction in the switch: what a GPU loads comes as the sum over all, what it stores goes to all.
-struct NvlsSpec {
-  bool enabled = true;  // whether the library may take it by itself
-  int channels = 0;
-  CuResources channel;
+struct NvlsSpec : RcclChannels {
+  bool enabled = true;           // whether the library may take it by itself
   sim::Bytes chunk;              // the most that a channel handles at once, of all parts together
   sim::Time start{0};            // once
   sim::Time round_latency{0};    // of a round beside its bytes: flags from stage to stage
@@ -53,11 +57,7 @@ struct NvlsSpec {
 using RcclTuner = std::array<RcclTunedProtocol, rccl_protocols.size()>;
 
 // One collective of the library.
-struct RcclCollectiveSpec {
-  // Of the generation in use.
-  int channels = 0;     // workgroups of its kernel: the library's choice, and the most that it makes
-  CuResources channel;  // what each needs of its CU
-
+struct RcclCollectiveSpec : RcclChannels {
   double steps_per_peer = 0.0;  // dependent steps before data flows at full rate, for each other GPU
   // That the copy loop of a channel handles per byte of a part: of what arrives and, around a ring, of the GPU's own.
   double loop_bytes = 0.0;

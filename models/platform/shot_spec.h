@@ -2,7 +2,6 @@
 #pragma once
 
 #include "models/platform/cu_resources.h"
-#include "sim/config/config_section.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
@@ -14,8 +13,6 @@ struct ShotSpec {
   sim::Time loop_latency{0};   // of a pass beyond the way to the peer and back and the peer's memory
   sim::Time flag_latency{0};   // until every GPU has seen the flags of all others, set at the same time
   sim::Time fence_latency{0};  // until what was stored before can be loaded by others
-
-  static ShotSpec read(sim::Section section, const CuResources& cu);
 };
 
 }  // namespace c3sim::models

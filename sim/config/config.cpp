@@ -250,15 +250,20 @@ void collect_leaves(ConfigNode& node, const std::string& path, std::vector<Named
   }
 }
 
+// The name of a row of a list; empty where it has none.
+std::string_view name_of(const ConfigNode& row) {
+  const ConfigEntry* entry = row.find("name");
+  if (entry != nullptr && entry->node.is_parameter()) entry = entry->node.find("value");
+  return entry == nullptr ? std::string_view() : std::string_view(entry->node.text);
+}
+
 // The row of a list that a word in brackets means: its place, or its name where no other row has the same. As many as
 // there are rows if it means none.
 std::size_t row_named(const ConfigNode& list, std::string_view word) {
   std::size_t found = list.items.size();
   for (std::size_t i = 0; i < list.items.size(); ++i) {
     if (word == std::to_string(i)) return i;
-    const ConfigEntry* entry = list.items[i].find("name");
-    if (entry != nullptr && entry->node.is_parameter()) entry = entry->node.find("value");
-    if (entry == nullptr || entry->node.kind != Kind::scalar || entry->node.text != word) continue;
+    if (word.empty() || name_of(list.items[i]) != word) continue;
     if (found < list.items.size()) return list.items.size();
     found = i;
   }
@@ -380,44 +385,33 @@ Config Config::from_text(std::string_view text, std::string name, Sources source
   return Config(std::move(reading));
 }
 
-std::vector<Config::Base> Config::take_includes(std::string_view key) {
+// The scalars of a list, or the one that a key has, as names of files.
+std::vector<Config::Base> Config::take_files(std::string_view key, bool many) {
   ConfigEntry* const entry = reading_->root.find(key);
   if (entry == nullptr) return {};
   const std::string path(key);
-  const std::optional<ConfigLeaf> leaf = read_leaf(*reading_, *entry, path, LeafRole::label);
-  std::vector<Base> includes;
-  const auto add = [&](const ConfigNode& name) {
-    if (name.kind == Kind::scalar && !name.text.empty()) {
-      includes.push_back({name.text, reading_->place(name.position)});
-    } else {
-      reading_->fault(name.position, path, "the name of a file is due here");
+  std::vector<Base> files;
+  if (const std::optional<ConfigLeaf> leaf = read_leaf(*reading_, *entry, path, LeafRole::label)) {
+    const bool is_list = many && leaf->value->kind == Kind::list;
+    for (const ConfigNode& name : is_list ? std::span(leaf->value->items) : std::span(leaf->value, 1)) {
+      if (name.kind == Kind::scalar && !name.text.empty()) {
+        files.push_back({name.text, reading_->place(many ? name.position : entry->position)});
+      } else {
+        reading_->fault(name.position, path, "the name of a file is due here");
+      }
     }
-  };
-  if (leaf && leaf->value->kind == Kind::list) {
-    for (const ConfigNode& name : leaf->value->items) add(name);
-  } else if (leaf) {
-    add(*leaf->value);
+    if (!many) reading_->base = leaf->parameter;
   }
   leave_out(key);
   check();
-  return includes;
+  return files;
 }
 
+std::vector<Config::Base> Config::take_includes(std::string_view key) { return take_files(key, true); }
+
 Config::Base Config::take_base(std::string_view key) {
-  ConfigEntry* const entry = reading_->root.find(key);
-  if (entry == nullptr) return {};
-  const std::string path(key);
-  const std::optional<ConfigLeaf> leaf = read_leaf(*reading_, *entry, path, LeafRole::label);
-  Base base{{}, reading_->place(entry->position)};
-  if (leaf && leaf->value->kind == Kind::scalar && !leaf->value->text.empty()) {
-    base.name = leaf->value->text;
-    reading_->base = leaf->parameter;
-  } else if (leaf) {
-    reading_->fault(leaf->value->position, path, "the name of a file is due here");
-  }
-  leave_out(key);
-  check();
-  return base;
+  const std::vector<Base> files = take_files(key, false);
+  return files.empty() ? Base() : files.front();
 }
 
 void Config::leave_out(std::string_view key) {
@@ -529,45 +523,37 @@ std::vector<Fault> Config::warnings() const {
   return warnings;
 }
 
-std::vector<Config::Part> Config::parts_of(std::string_view path) const {
-  const ConfigNode* const leaf = leaf_at(reading_->root, path);
-  std::vector<Part> parts;
-  if (leaf == nullptr || !leaf->is_parameter()) return parts;
-  for (const ConfigEntry& entry : leaf->entries) {
-    const ConfigPosition at = entry.node.position;
-    if (entry.node.kind != Kind::scalar || at.file != 0 || at.assignment != 0) continue;
-    parts.push_back({entry.key, entry.node.text, at.line, at.column});
-  }
-  return parts;
-}
-
-std::optional<Config::Gap> Config::gap_at(std::string_view path) const {
-  if (leaf_at(reading_->root, path) == nullptr) return {};
-  const ConfigNode* node = &reading_->root;
-  Gap gap;
-  while (node->kind == Kind::map && !node->is_parameter()) {
-    const std::string_view key = path.substr(0, path.find_first_of(".["));
-    path.remove_prefix(std::min(key.size() + 1, path.size()));
-    const ConfigEntry& entry = *node->find(key);
-    if (gap.keys.empty() && entry.position.file > 0) {
-      gap.line = node->position.line;
-      gap.column = node->position.column;
+std::string Config::respelled(std::string_view path, bool by_name) const {
+  const ConfigNode* node = &reading_->root;  // null where nothing is known of what follows
+  std::string spelled;
+  while (!path.empty()) {
+    const std::size_t close = path.find(']');
+    if (path.front() != '[' || close == std::string_view::npos) {
+      const std::size_t begin = path.front() == '.' ? 1 : 0;
+      const std::string_view key = path.substr(begin, path.find_first_of(".[", 1) - begin);
+      const ConfigEntry* const entry = node == nullptr ? nullptr : node->find(key);
+      node = entry == nullptr ? nullptr : &entry->node;
+      spelled += path.substr(0, begin + key.size());
+      path.remove_prefix(begin + key.size());
+      continue;
     }
-    if (entry.position.file > 0) gap.keys.emplace_back(key);
-    node = &entry.node;
+    std::string word(path.substr(1, close - 1));
+    path.remove_prefix(close + 1);
+    const ConfigNode* const list = node != nullptr && node->is_section_list() ? node : nullptr;
+    const std::size_t row = list == nullptr ? 0 : row_named(*list, word);
+    node = list == nullptr || row == list->items.size() ? nullptr : &list->items[row];
+    if (node != nullptr) {
+      const std::string name(name_of(*node));
+      word = by_name && row_named(*list, name) == row ? name : std::to_string(row);
+    }
+    spelled += "[" + word + "]";
   }
-  if (gap.keys.empty()) return {};
-  if (node->is_section_list()) gap.list = to_yaml(*node);
-  return gap;
+  return spelled;
 }
 
-std::vector<std::pair<std::string, int>> Config::top_keys() const {
-  std::vector<std::pair<std::string, int>> keys;
-  for (const ConfigEntry& entry : reading_->root.entries) {
-    if (entry.position.file == 0) keys.emplace_back(entry.key, entry.position.line);
-  }
-  return keys;
-}
+const ConfigNode& Config::tree() const { return reading_->root; }
+
+const ConfigNode* Config::node_at(std::string_view path) const { return leaf_at(reading_->root, path); }
 
 std::vector<const Parameter*> Config::parameters_in_place() const {
   std::vector<const Parameter*> parameters;

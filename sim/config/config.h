@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "sim/config/config_error.h"
-#include "sim/config/config_parameter.h"
 #include "sim/config/config_section.h"
 
 namespace c3sim::sim {
@@ -89,32 +88,22 @@ class Config {
   std::vector<Parameter> parameters() const;
   // The same where they lie, until more is read.
   std::vector<const Parameter*> parameters_in_place() const;
-  // Where the parts of the parameter at that path stand in the file, for whoever edits its text: in their order, those
-  // that are texts or numbers. None where it is written plainly, or in a file that this one stands on.
-  struct Part {
-    std::string key;   // "value", "source"
-    std::string text;  // without quotes
-    int line = 0;      // of the text, quotes included, from 1
-    int column = 0;    // in bytes, from 1
-  };
-  std::vector<Part> parts_of(std::string_view path) const;
-  // Where the file itself says nothing of a value that it stands on: the innermost section of its own on the way to the
-  // path, and the keys below that it lacks, the last of which is that of the value, or of the list of sections with the
-  // value in it, which is written whole or not at all. Nothing where the file has the value, or nothing has.
-  struct Gap {
-    int line = 0;  // where that section begins, from 1
-    int column = 0;
-    std::vector<std::string> keys;
-    std::string list;  // as YAML; empty where the last key is that of the value
-  };
-  std::optional<Gap> gap_at(std::string_view path) const;
-  // The keys at the top, those of the file itself, with their lines.
-  std::vector<std::pair<std::string, int>> top_keys() const;
+  // Paths of what stands in lists whose rows have names: by these, as in gpu.gemm.libraries[rocblas].efficiency, where
+  // they tell the rows apart, or by places, as parameters have them. By its place, gpu.gemm.libraries[0].efficiency, a
+  // path means something else as soon as a row is put before it. As it is where a word is no row of its list.
+  std::string by_name(std::string_view path) const { return respelled(path, true); }
+  std::string by_place(std::string_view path) const { return respelled(path, false); }
+  // For whoever edits the text of the file: all of it as written, files that it stands on included, and of that the
+  // value, list or parameter at a path; null where there is none.
+  const ConfigNode& tree() const;
+  const ConfigNode* node_at(std::string_view path) const;
   // The configuration as set(), to be written next to every result: reading it gives the same parameters.
   std::string resolved() const;
 
  private:
   explicit Config(std::unique_ptr<ConfigReading> reading);
+  std::vector<Base> take_files(std::string_view key, bool many);
+  std::string respelled(std::string_view path, bool by_name) const;
 
   std::unique_ptr<ConfigReading> reading_;  // apart, so that sections stay valid when the Config is moved
 };

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "sim/config/config_error.h"
-#include "sim/config/config_parameter.h"
 #include "sim/config/config_tree.h"
 #include "sim/config/expression.h"
 

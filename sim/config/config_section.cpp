@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <type_traits>
 
 #include "sim/config/config_reading.h"
@@ -12,24 +11,40 @@
 
 namespace c3sim::sim {
 
-// How numbers of one dimension are spelled.
-template <class T>
-struct NumberForm {
-  std::string_view unit;  // for listings
-  std::function<Parsed<T>(std::string_view)> parse;
-  std::function<std::string(T)> format;  // of limits, in messages
-};
-
 namespace {
 
 using Kind = ConfigNode::Kind;
+
+// How numbers are spelled: whole ones, times, and those of a dimension in its base unit.
+template <class T>
+Parsed<T> parsed_number(std::string_view text, Dimension dimension) {
+  if constexpr (std::is_same_v<T, std::int64_t>) {
+    return parse_integer(text);
+  } else if constexpr (std::is_same_v<T, Time>) {
+    const ParsedQuantity seconds = parse_quantity(text, dimension);
+    return {to_time(Seconds(seconds.value)), seconds.error};
+  } else {
+    return dimension == Dimension::number ? parse_number(text) : parse_quantity(text, dimension);
+  }
+}
+
+template <class T>
+std::string number_text(T value, Dimension dimension) {
+  if constexpr (std::is_same_v<T, std::int64_t>) {
+    return std::to_string(value);
+  } else if constexpr (std::is_same_v<T, Time>) {
+    return to_string(value);
+  } else {
+    return dimension == Dimension::bytes ? to_string(Bytes(value)) : quantity_text(value, dimension);
+  }
+}
 
 // Reads the numbers of one leaf and records what is wrong with them.
 template <class T>
 class NumberReader {
  public:
-  NumberReader(ConfigReading& reading, const ConfigLeaf& leaf, Limits<T> limits, const NumberForm<T>& form)
-      : reading_(reading), leaf_(leaf), limits_(limits), form_(form) {
+  NumberReader(ConfigReading& reading, const ConfigLeaf& leaf, Limits<T> limits, Dimension dimension)
+      : reading_(reading), leaf_(leaf), limits_(limits), dimension_(dimension) {
     read_range();
     read_error();
   }
@@ -68,29 +83,29 @@ class NumberReader {
 
   void read_error() {
     if (leaf_.error == nullptr) return;
-    if (leaf_.error->kind != ConfigNode::Kind::scalar) {
-      return fault(*leaf_.error, "error: a single number is due here");
+    if (std::is_integral_v<T> && leaf_.error->kind == ConfigNode::Kind::scalar) {
+      return fault(*leaf_.error, "a whole number has no error");
     }
-    if constexpr (std::is_integral_v<T>) return fault(*leaf_.error, "a whole number has no error");
-    const Parsed<T> parsed = form_.parse(trimmed(leaf_.error->text));
-    if (!parsed.error.empty()) return fault(*leaf_.error, "error: " + parsed.error);
-    if (parsed.value <= T{}) fault(*leaf_.error, "error: '" + leaf_.error->text + "' must be above 0");
+    const std::optional<T> error = parsed(*leaf_.error, "error: ");
+    if (error && *error <= T{}) fault(*leaf_.error, "error: '" + leaf_.error->text + "' must be above 0");
+  }
+
+  std::optional<T> parsed(const ConfigNode& node, const std::string& role) {
+    const bool is_single = node.kind == ConfigNode::Kind::scalar;
+    const Parsed<T> number =
+        is_single ? parsed_number<T>(trimmed(node.text), dimension_) : Parsed<T>{{}, "a single number is due here"};
+    if (number.ok()) return number.value;
+    fault(node, role + number.error);
+    return std::nullopt;
   }
 
   std::optional<T> read_within(const ConfigNode& node, const std::string& role) {
-    if (node.kind != ConfigNode::Kind::scalar) {
-      fault(node, role + "a single number is due here");
-      return std::nullopt;
-    }
-    const Parsed<T> parsed = form_.parse(trimmed(node.text));
-    if (!parsed.error.empty()) {
-      fault(node, role + parsed.error);
-      return std::nullopt;
-    }
-    if (limits_.low <= parsed.value && parsed.value <= limits_.high) return parsed.value;
-    const std::string accepted =
-        limits_.low == limits_.high ? "be " + form_.format(limits_.low)
-                                    : "lie between " + form_.format(limits_.low) + " and " + form_.format(limits_.high);
+    const std::optional<T> number = parsed(node, role);
+    if (!number || (limits_.low <= *number && *number <= limits_.high)) return number;
+    const std::string low = number_text(limits_.low, dimension_);
+    const std::string accepted = limits_.low == limits_.high
+                                     ? "be " + low
+                                     : "lie between " + low + " and " + number_text(limits_.high, dimension_);
     fault(node, role + "'" + node.text + "' must " + accepted);
     return std::nullopt;
   }
@@ -98,39 +113,15 @@ class NumberReader {
   ConfigReading& reading_;
   const ConfigLeaf& leaf_;
   Limits<T> limits_;
-  const NumberForm<T>& form_;
+  Dimension dimension_;
   std::optional<Limits<T>> range_;
   bool ok_ = true;
 };
 
-NumberForm<double> plain_form() {
-  return {"", parse_number, [](double value) { return fmt::format("{:g}", value); }};
-}
-
-NumberForm<std::int64_t> integer_form() {
-  return {"", parse_integer, [](std::int64_t value) { return std::to_string(value); }};
-}
-
-NumberForm<Time> time_form() {
-  const auto parse = [](std::string_view text) {
-    const ParsedQuantity seconds = parse_quantity(text, Dimension::time);
-    return Parsed<Time>{to_time(Seconds(seconds.value)), seconds.error};
-  };
-  return {notation_of(Dimension::time).base, parse, [](Time value) { return to_string(value); }};
-}
-
-// In base units.
-NumberForm<double> quantity_form(Dimension dimension) {
-  return {notation_of(dimension).base, [dimension](std::string_view text) { return parse_quantity(text, dimension); },
-          [dimension](double value) {
-            return dimension == Dimension::bytes ? to_string(Bytes(value)) : quantity_text(value, dimension);
-          }};
-}
-
 // The last that is done with a leaf.
-void record(ConfigReading& reading, ConfigLeaf& leaf, std::string_view unit) {
+void record(ConfigReading& reading, ConfigLeaf& leaf, Dimension dimension = Dimension::number) {
   if (!reading.records_parameters) return;
-  leaf.parameter.unit = unit;
+  leaf.parameter.unit = notation_of(dimension).base;
   reading.parameters.insert_or_assign(leaf.position, std::move(leaf.parameter));
 }
 
@@ -160,13 +151,12 @@ std::vector<T> read_list(NumberReader<T>& reader, const ConfigNode& node) {
 
 // Those of a leaf that is a list; none where anything is wrong with it.
 template <class T>
-std::vector<T> read_numbers(ConfigReading* reading, std::optional<ConfigLeaf> found, Limits<T> limits,
-                            const NumberForm<T>& form) {
+std::vector<T> read_numbers(ConfigReading* reading, std::optional<ConfigLeaf> found, Limits<T> limits) {
   if (!found) return {};
-  NumberReader<T> reader(*reading, *found, limits, form);
+  NumberReader<T> reader(*reading, *found, limits, Dimension::number);
   std::vector<T> numbers = read_list(reader, *found->value);
   if (!reader.ok()) return {};
-  record(*reading, *found, form.unit);
+  record(*reading, *found);
   return numbers;
 }
 
@@ -247,33 +237,29 @@ std::vector<Section> Section::list(std::string_view key) {
 }
 
 template <class T>
-T Section::number_of(std::string_view key, Limits<T> limits, std::optional<T> fallback, const NumberForm<T>& form) {
+T Section::number_of(std::string_view key, Limits<T> limits, std::optional<T> fallback, Dimension dimension) {
   std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, !fallback.has_value());
   const T harmless = fallback.value_or(limits.low);
   if (!found || scalar_text(*reading_, *found) == nullptr) return harmless;
-  NumberReader<T> reader(*reading_, *found, limits, form);
+  NumberReader<T> reader(*reading_, *found, limits, dimension);
   const std::optional<T> number = reader.read(*found->value);
   if (!reader.ok()) return harmless;
-  record(*reading_, *found, form.unit);
+  record(*reading_, *found, dimension);
   return *number;
 }
 
 double Section::in_base_units(std::string_view key, Limits<double> limits, std::optional<double> fallback,
                               Dimension dimension) {
-  return number_of<double>(key, limits, fallback, quantity_form(dimension));
+  return number_of(key, limits, fallback, dimension);
 }
 
 Time Section::time(std::string_view key, Limits<Time> limits, std::optional<Time> fallback) {
-  return number_of<Time>(key, limits, fallback, time_form());
-}
-
-double Section::number(std::string_view key, double low, double high, std::optional<double> fallback) {
-  return number_of<double>(key, {low, high}, fallback, plain_form());
+  return number_of(key, limits, fallback, Dimension::time);
 }
 
 std::int64_t Section::integer(std::string_view key, std::int64_t low, std::int64_t high,
                               std::optional<std::int64_t> fallback) {
-  return number_of<std::int64_t>(key, {low, high}, fallback, integer_form());
+  return number_of<std::int64_t>(key, {low, high}, fallback, Dimension::number);
 }
 
 std::size_t Section::choose(std::string_view key, const std::vector<std::string>& options, bool required,
@@ -294,7 +280,7 @@ std::size_t Section::choose(std::string_view key, const std::vector<std::string>
     reading_->fault(found->position, found->parameter.path,
                     "alternative '" + alternative + "' is not one of its words");
   }
-  record(*reading_, *found, "");
+  record(*reading_, *found);
   return static_cast<std::size_t>(option - options.begin());
 }
 
@@ -312,7 +298,7 @@ std::string Section::label(std::string_view key, std::optional<std::string> fall
     reading_->fault(found->value->position, found->parameter.path, not_a_name(*text));
     return fallback.value_or("");
   }
-  record(*reading_, *found, "");
+  record(*reading_, *found);
   return *text;
 }
 
@@ -325,18 +311,17 @@ std::string Section::name(std::string_view key, std::optional<std::string> fallb
 }
 
 std::vector<double> Section::numbers(std::string_view key, double low, double high) {
-  return read_numbers<double>(reading_, leaf(key, LeafRole::number, true), {low, high}, plain_form());
+  return read_numbers<double>(reading_, leaf(key, LeafRole::number, true), {low, high});
 }
 
 std::vector<int> Section::integers(std::string_view key, int low, int high) {
-  return to_ints(read_numbers<std::int64_t>(reading_, leaf(key, LeafRole::number, true), {low, high}, integer_form()));
+  return to_ints(read_numbers<std::int64_t>(reading_, leaf(key, LeafRole::number, true), {low, high}));
 }
 
 std::vector<std::vector<int>> Section::integer_matrix(std::string_view key, int low, int high) {
   std::optional<ConfigLeaf> found = leaf(key, LeafRole::number, true);
   if (!found) return {};
-  const NumberForm<std::int64_t> form = integer_form();
-  NumberReader<std::int64_t> reader(*reading_, *found, {low, high}, form);
+  NumberReader<std::int64_t> reader(*reading_, *found, {low, high}, Dimension::number);
   if (found->value->kind != Kind::list)
     reader.fault(*found->value, "a list of lists is due here, as in [[0, 1], [1, 0]]");
   std::vector<std::vector<int>> rows;
@@ -347,7 +332,7 @@ std::vector<std::vector<int>> Section::integer_matrix(std::string_view key, int 
     }
   }
   if (!reader.ok()) return {};
-  record(*reading_, *found, form.unit);
+  record(*reading_, *found);
   return rows;
 }
 
@@ -365,7 +350,7 @@ std::vector<std::string> Section::names(std::string_view key) {
     if (!is_name(item.text)) return fault(item, not_a_name(item.text));
     names.push_back(item.text);
   }
-  record(*reading_, *found, "");
+  record(*reading_, *found);
   return names;
 }
 
@@ -381,7 +366,7 @@ std::vector<std::string> Section::texts(std::string_view key) {
       reading_->fault(item.position, found->parameter.path, "a single text is due here");
     }
   }
-  record(*reading_, *found, "");
+  record(*reading_, *found);
   return texts;
 }
 

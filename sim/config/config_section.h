@@ -15,7 +15,6 @@
 #include "sim/config/config_text.h"
 #include "sim/config/config_tree.h"
 #include "sim/config/nearest_name.h"
-#include "sim/config/quantity_text.h"
 #include "sim/units.h"
 
 namespace c3sim::sim {
@@ -23,8 +22,6 @@ namespace c3sim::sim {
 struct ConfigLeaf;
 struct ConfigReading;
 enum class LeafRole;
-template <class T>
-struct NumberForm;
 
 // A view into a Config, which must outlive it. An accessor never throws for the user's faults: it records them for
 // Config::finish() and returns something harmless (the low limit, the first option, an empty text or list, a section
@@ -49,7 +46,9 @@ class Section {
     return Q(in_base_units(key, {limits.low.value(), limits.high.value()}, absent, dimension_of(limits.low)));
   }
 
-  double number(std::string_view key, double low, double high, std::optional<double> fallback = {});
+  double number(std::string_view key, double low, double high, std::optional<double> fallback = {}) {
+    return in_base_units(key, {low, high}, fallback, Dimension::number);
+  }
   std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high,
                        std::optional<std::int64_t> fallback = {});
   bool flag(std::string_view key, std::optional<bool> fallback = {});  // true or false
@@ -98,7 +97,7 @@ class Section {
   std::size_t choose(std::string_view key, const std::vector<std::string>& options, bool required, std::size_t absent);
   std::string label(std::string_view key, std::optional<std::string> fallback, bool is_identifier);
   template <class T>
-  T number_of(std::string_view key, Limits<T> limits, std::optional<T> fallback, const NumberForm<T>& form);
+  T number_of(std::string_view key, Limits<T> limits, std::optional<T> fallback, Dimension dimension);
   double in_base_units(std::string_view key, Limits<double> limits, std::optional<double> fallback,
                        Dimension dimension);
 

@@ -1,22 +1,71 @@
-// A file of comma-separated values whose cells know where they stand, so that every fault names file, line and column.
+// Comma-separated values whose cells know where they stand, so that every fault names file, line and column: cut into
+// rows one at a time, of a text of any length, and as a file that is held as a whole.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sim/config/config_error.h"
 #include "sim/config/config_text.h"
-#include "sim/config/csv_lexer.h"
 
 namespace c3sim::sim {
 
+struct CsvCell {
+  std::string_view text;  // without the blanks or quotes around it
+  int line = 1;           // of its first byte, from 1
+  int column = 1;
+};
+
+struct CsvRow {
+  int line = 0;  // of its first byte, from 1
+  std::vector<CsvCell> cells;
+  bool is_ended = true;  // whether an end of line follows: without one, it may have been cut off
+  // The first quote that is not as it should be: where, the cell that it is in, what is wrong.
+  struct BadQuote {
+    int line, column;
+    std::size_t cell;
+    std::string_view what;
+  };
+  std::optional<BadQuote> bad_quote{};
+};
+
+// A cell in double quotes may hold commas, line ends and doubled quotes (RFC 4180). Lines that begin with '#' are
+// comments, and like blank ones no rows.
+class CsvLexer {
+ public:
+  // The text must outlive the lexer; a byte order mark before it is no part of it.
+  explicit CsvLexer(std::string_view text);
+
+  // Goes on to the next row; false where none is left. Cells are good until the next call.
+  bool next(CsvRow& row);
+  // How many lines have been begun.
+  int line() const { return line_; }
+
+ private:
+  void begin_line();
+  CsvCell cell(CsvRow& row);
+  std::string_view quoted(CsvRow& row);
+  void skip_behind_quote(CsvRow& row);
+  int column() const { return static_cast<int>(at_ - line_start_) + 1; }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::size_t line_start_ = 0;
+  std::size_t line_end_ = 0;  // of its last byte that is no line end, plus 1
+  std::size_t next_line_ = 0;
+  int line_ = 0;
+  std::deque<std::string> rewritten_;  // cells of the row that held doubled quotes
+};
+
 // The first line that is no comment names the columns; every line after it is a row with as many cells, as
-// sim/config/csv_lexer.h cuts it. UTF-8.
+// CsvLexer cuts it. UTF-8.
 //
 // What is wrong with a row is recorded, and its other rows stay readable: check() throws all of it at once. A reader of
 // cells returns something harmless then (an empty text, the low limit).

@@ -60,18 +60,9 @@ class Parser {
 
   // What stands between "$(" and ")"; a word only where it stands alone.
   NamedValue closed_value() {
+    NamedValue value = sum();
     skip_blanks();
-    if (at_ < text_.size() && is_name_letter(text_[at_]) && !calls_function()) {
-      const std::size_t begin = at_;
-      NamedValue named = look_up(begin, take_name());
-      skip_blanks();
-      if (std::holds_alternative<std::string>(named) && peek() == ')') {
-        ++at_;
-        return named;
-      }
-      at_ = begin;
-    }
-    const Amount value = sum();
+    if (peek() != ')') value = amount(value);
     close();
     return value;
   }
@@ -106,15 +97,6 @@ class Parser {
     while (is_name_letter(peek()) || is_digit(peek())) ++at_;
     return text_.substr(begin, at_ - begin);
   }
-  bool calls_function() {
-    const std::size_t begin = at_;
-    take_name();
-    skip_blanks();
-    const bool calls = peek() == '(';
-    at_ = begin;
-    return calls;
-  }
-
   NamedValue look_up(std::size_t begin, std::string_view name) const {
     try {
       return look_up_(name);
@@ -125,44 +107,58 @@ class Parser {
     }
   }
 
-  Amount sum() {
-    Amount left = product();
+  // Nothing can be computed with a word.
+  Amount amount(const NamedValue& value) const {
+    if (const auto* const number = std::get_if<Amount>(&value)) return *number;
+    throw ExpressionError(word_at_, fmt::format("{} is the word '{}', with which nothing can be computed", word_name_,
+                                                std::get<std::string>(value)));
+  }
+
+  NamedValue sum() {
+    NamedValue value = product();
     for (;;) {
       skip_blanks();
       const std::size_t place = at_;
       const char sign = peek();
-      if (sign != '+' && sign != '-') return left;
+      if (sign != '+' && sign != '-') return value;
+      Amount left = amount(value);
       ++at_;
-      const Amount right = product();
+      const Amount right = amount(product());
       require_alike(place, left, right, sign == '+' ? "added to" : "subtracted from");
       left.value += sign == '+' ? right.value : -right.value;
+      value = left;
     }
   }
 
-  Amount product() {
-    Amount left = signed_primary();
+  NamedValue product() {
+    NamedValue value = signed_primary();
     for (;;) {
       skip_blanks();
       const std::size_t place = at_;
       const char sign = peek();
-      if (sign != '*' && sign != '/' && sign != '%') return left;
+      if (sign != '*' && sign != '/' && sign != '%') return value;
+      const Amount left = amount(value);
       ++at_;
-      const Amount right = signed_primary();
-      if (sign != '*' && right.value == 0.0) throw ExpressionError(place, "a division by zero");
-      if (sign == '%') {
-        require_alike(place, left, right, "a divisor of");
-        left.value -= right.value * std::floor(left.value / right.value);
-        continue;
-      }
-      left.value = sign == '*' ? left.value * right.value : left.value / right.value;
-      for (std::size_t i = 0; i < left.powers.size(); ++i) {
-        left.powers[i] += sign == '*' ? right.powers[i] : -right.powers[i];
-      }
-      // Beyond any dimension that a file asks for, and far below what an int holds.
-      constexpr int highest = 8;
-      const auto beyond = [](int power) { return std::abs(power) > highest; };
-      if (std::ranges::any_of(left.powers, beyond)) throw ExpressionError(place, "a power of a unit beyond 8");
+      value = multiplied(place, sign, left, amount(signed_primary()));
     }
+  }
+
+  static Amount multiplied(std::size_t place, char sign, Amount left, const Amount& right) {
+    if (sign != '*' && right.value == 0.0) throw ExpressionError(place, "a division by zero");
+    if (sign == '%') {
+      require_alike(place, left, right, "a divisor of");
+      left.value -= right.value * std::floor(left.value / right.value);
+      return left;
+    }
+    left.value = sign == '*' ? left.value * right.value : left.value / right.value;
+    for (std::size_t i = 0; i < left.powers.size(); ++i) {
+      left.powers[i] += sign == '*' ? right.powers[i] : -right.powers[i];
+    }
+    // Beyond any dimension that a file asks for, and far below what an int holds.
+    constexpr int highest = 8;
+    const auto beyond = [](int power) { return std::abs(power) > highest; };
+    if (std::ranges::any_of(left.powers, beyond)) throw ExpressionError(place, "a power of a unit beyond 8");
+    return left;
   }
 
   static void require_alike(std::size_t place, const Amount& left, const Amount& right, std::string_view verb) {
@@ -171,21 +167,23 @@ class Parser {
         place, fmt::format("what has {} cannot be {} what has {}", words(right.powers), verb, words(left.powers)));
   }
 
-  Amount signed_primary() {
+  NamedValue signed_primary() {
     bool negative = false;
     while (take('-')) negative = !negative;
-    Amount value = primary();
-    if (negative) value.value = -value.value;
-    return value;
+    NamedValue value = primary();
+    if (!negative) return value;
+    Amount opposite = amount(value);
+    opposite.value = -opposite.value;
+    return opposite;
   }
 
-  Amount primary() {
+  NamedValue primary() {
     skip_blanks();
     const std::size_t begin = at_;
     if (is_digit(peek())) return number();
     if (take('(')) {
       enter(begin);
-      const Amount value = sum();
+      const Amount value = amount(sum());
       close();
       --level_;
       return value;
@@ -194,33 +192,27 @@ class Parser {
       if (at_ == text_.size()) throw ExpressionError(at_, "the expression ends where a value is due");
       throw ExpressionError(at_, fmt::format("'{}' where a number, a name or '(' is due", character()));
     }
-    if (calls_function()) return call();
-    const std::string_view name = take_name();
-    const NamedValue named = look_up(begin, name);
-    if (const auto* const amount = std::get_if<Amount>(&named)) return *amount;
-    throw ExpressionError(begin, fmt::format("{} is the word '{}', with which nothing can be computed", name,
-                                             std::get<std::string>(named)));
+    word_at_ = begin;
+    word_name_ = take_name();
+    return take('(') ? call(begin, word_name_) : look_up(begin, word_name_);
   }
 
   void enter(std::size_t place) {
     if (++level_ > most_levels) throw ExpressionError(place, "more than 64 parentheses within each other");
   }
 
-  Amount call() {
-    const std::size_t begin = at_;
-    const std::string_view name = take_name();
+  Amount call(std::size_t begin, std::string_view name) {
     const auto function = std::ranges::find(functions, name, &Function::name);
     if (function == functions.end()) {
       const std::string hint = name_hint(name, functions, &Function::name);
       throw ExpressionError(begin, fmt::format("no function is named '{}'{}", name, hint));
     }
-    take('(');
     enter(begin);
-    Amount value = sum();
+    Amount value = amount(sum());
     std::size_t arguments = 1;
     value.value = function->fold(value.value, value.value);
     while (take(',')) {
-      const Amount next = sum();
+      const Amount next = amount(sum());
       if (++arguments > function->most) {
         throw ExpressionError(begin, fmt::format("{} takes {} value", name, function->most));
       }
@@ -272,6 +264,8 @@ class Parser {
   std::size_t at_;
   const LookUp& look_up_;
   int level_ = 0;
+  std::size_t word_at_ = 0;  // of the last name
+  std::string_view word_name_;
 };
 
 // The text of a value, which stands at this place.

@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "sim/config/config_text.h"
 #include "sim/config/config_tree.h"
-#include "sim/config/quantity_text.h"
 
 namespace c3sim::sim {
 

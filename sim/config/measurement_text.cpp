@@ -9,7 +9,6 @@
 #include <fstream>
 #include <functional>
 #include <new>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -152,38 +151,48 @@ Unpacking::Bytes whole(std::string_view bytes) {
   return [bytes]() mutable { return std::exchange(bytes, {}); };
 }
 
-// A file that was opened, and its size where that is known: of a pipe it is not.
-struct OpenFile {
-  std::ifstream file;
-  std::optional<std::uintmax_t> size{};
+// The bytes of a file, block by block.
+class FileBytes {
+ public:
+  explicit FileBytes(const std::filesystem::path& path) : name_(path.string()) {
+    std::error_code unknown;
+    if (std::filesystem::is_directory(path, unknown)) fail(name_, "it is a folder: a file of measurements is accepted");
+    note_read(path);
+    size_ = std::filesystem::file_size(path, unknown);
+    if (unknown) size_ = 0;
+    file_.open(path, std::ios::binary);
+    if (!file_) fail(name_, std::generic_category().message(errno));
+  }
+
+  std::uintmax_t size() const { return size_; }  // 0 where nobody knows it, as of a pipe
+  // Good until the next call; empty behind the end.
+  std::string_view next() {
+    file_.read(block_.data(), static_cast<std::streamsize>(block_.size()));
+    if (file_.bad()) fail(name_, "the disk reports an error");
+    return {block_.data(), static_cast<std::size_t>(file_.gcount())};
+  }
+
+ private:
+  std::string name_;
+  std::uintmax_t size_ = 0;
+  std::ifstream file_;
+  std::string block_ = std::string(std::size_t{1} << 18, '\0');
 };
-OpenFile open(const std::filesystem::path& path) {
-  const std::string name = path.string();
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) fail(name, "it is a folder: a file of measurements is accepted");
-  note_read(path);
-  const std::uintmax_t size = std::filesystem::file_size(path, ignored);
-  OpenFile opened{std::ifstream(path, std::ios::binary)};
-  if (!opened.file) fail(name, std::generic_category().message(errno));
-  if (!ignored) opened.size = size;
-  return opened;
-}
 
 std::string read_bytes(const std::filesystem::path& path) {
-  const std::string name = path.string();
-  const std::string too_large = "larger than 1 GiB: a file of measurements is accepted up to that size";
-  OpenFile opened = open(path);
-  std::ifstream& file = opened.file;
-  if (opened.size.value_or(0) > largest_measurement_text) fail(name, too_large);
+  const auto accept = [&path](std::uintmax_t size) {
+    if (size <= largest_measurement_text) return;
+    fail(path.string(), "larger than 1 GiB: a file of measurements is accepted up to that size");
+  };
+  FileBytes file(path);
+  accept(file.size());
   std::string text;
-  text.reserve(opened.size.value_or(0));
-  std::string block(std::size_t{1} << 20, '\0');
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0) {
+  text.reserve(file.size());
+  for (std::string_view piece = file.next(); !piece.empty(); piece = file.next()) {
     ask_interruption();
-    text.append(block, 0, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > largest_measurement_text) fail(name, too_large);
+    text += piece;
+    accept(text.size());
   }
-  if (file.bad()) fail(name, "the disk reports an error");
   return text;
 }
 
@@ -217,20 +226,13 @@ std::string read_measurement_text(const std::filesystem::path& path) {
 class MeasurementStream::Source {
  public:
   explicit Source(const std::filesystem::path& path)
-      : name_(path.string()), file_(open(path).file), unpacking_([this] { return block(); }, name_, largest) {}
+      : name_(path.string()), bytes_(path), unpacking_([this] { return bytes_.next(); }, name_, largest) {}
 
   std::string_view next() { return unpacking_.next(); }
 
  private:
-  std::string_view block() {
-    file_.read(block_.data(), static_cast<std::streamsize>(block_.size()));
-    if (file_.bad()) fail(name_, "the disk reports an error");
-    return {block_.data(), static_cast<std::size_t>(file_.gcount())};
-  }
-
   std::string name_;
-  std::ifstream file_;
-  std::string block_ = std::string(std::size_t{1} << 18, '\0');
+  FileBytes bytes_;
   Unpacking unpacking_;
 };
 

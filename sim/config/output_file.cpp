@@ -1,6 +1,7 @@
 #include "sim/config/output_file.h"
 
 #include <fcntl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,19 +89,12 @@ int own_output(const struct stat& there) {
 
 // The errno of a failure; 0 where all was copied.
 int copy_all(int from, int to) {
-  std::array<char, 1 << 16> block{};
+  constexpr std::size_t block = std::size_t{1} << 30;
   off_t at = 0;
-  while (true) {
-    const ssize_t count = ::pread(from, block.data(), block.size(), at);
-    if (count == 0) return 0;
-    if (count < 0) return errno;
-    for (ssize_t done = 0; done < count;) {
-      const ssize_t written = ::write(to, block.data() + done, static_cast<std::size_t>(count - done));
-      if (written < 0) return errno;
-      done += written;
-    }
-    at += count;
+  ssize_t copied = 0;
+  while ((copied = ::sendfile(to, from, &at, block)) > 0) {
   }
+  return copied < 0 ? errno : 0;
 }
 
 // As the file that it is to replace. An owner may not be given away by all; the mode comes last, as a new owner ends

@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "sim/config/quantity_text.h"
+#include "sim/config/config_text.h"
 #include "study/ask/option.h"
 
 namespace c3sim::study {
@@ -58,9 +58,9 @@ void Arguments::check() const {
 }
 
 models::GemmShape Arguments::gemm(std::string_view option, std::string_view text) {
-  const models::ParsedGemmShape parsed = models::parse_gemm_shape(text);
+  const sim::Parsed<models::GemmShape> parsed = models::parse_gemm_shape(text);
   if (!parsed.ok()) fault(option, parsed.error);
-  return parsed.shape;
+  return parsed.value;
 }
 
 double Arguments::quantity(std::string_view option, std::string_view text, sim::Dimension dimension,

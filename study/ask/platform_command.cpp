@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "models/platform/list_names.h"
 #include "sim/config/expression.h"
 #include "study/ask/command.h"
 #include "study/config_folders.h"
@@ -74,14 +73,11 @@ bool is_of_the_file(std::string_view path) {
 }
 
 // Maps paths that name the rows of lists to parameters, so that a library is compared wherever each file has it.
-std::map<std::string, const sim::Parameter*> by_named_path(const std::vector<sim::Parameter>& parameters) {
-  std::vector<const sim::Parameter*> all;
-  for (const sim::Parameter& parameter : parameters) {
-    if (!is_of_the_file(parameter.path)) all.push_back(&parameter);
-  }
-  const models::ListNames names(all);
+std::map<std::string, const sim::Parameter*> by_named_path(const Platform& platform) {
   std::map<std::string, const sim::Parameter*> by_path;
-  for (const sim::Parameter* const parameter : all) by_path.emplace(names.by_name(parameter->path), parameter);
+  for (const sim::Parameter& parameter : platform.parameters) {
+    if (!is_of_the_file(parameter.path)) by_path.emplace(platform.config.by_name(parameter.path), &parameter);
+  }
   return by_path;
 }
 
@@ -99,8 +95,8 @@ ResultTable difference_table(const Platform& first, const Platform& second, cons
                      {"about", "about", "", 2, !sources}});
   sim::Parameter none;
   none.value = "-";
-  const std::map<std::string, const sim::Parameter*> of_first = by_named_path(first.parameters);
-  const std::map<std::string, const sim::Parameter*> of_second = by_named_path(second.parameters);
+  const std::map<std::string, const sim::Parameter*> of_first = by_named_path(first);
+  const std::map<std::string, const sim::Parameter*> of_second = by_named_path(second);
   const auto add = [&](const std::string& path, const sim::Parameter* here, const sim::Parameter* there) {
     if (here != nullptr && there != nullptr && sim::is_same_value(here->value, there->value)) return;
     if (!((here != nullptr && matches(*here, filter)) || (there != nullptr && matches(*there, filter)))) return;

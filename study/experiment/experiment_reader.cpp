@@ -316,24 +316,24 @@ class ExperimentReader {
   void read_dependent(sim::Section& section, GraphNode node, const std::string& stream,
                       const std::vector<Wait>& waits) {
     sim::Section asked = section.section("dependent");
-    const models::ParsedGemmShape shape = models::parse_gemm_shape(asked.text("gemm"));
+    const sim::Parsed<models::GemmShape> shape = models::parse_gemm_shape(asked.text("gemm"));
     auto [schedule, fastest] = asked.choice<NamedSchedule>("schedule", named_schedules());
     if (!asked.is_sound("gemm")) return;
     if (!shape.ok()) return asked.fault("gemm", shape.error);
     for (const KindOfWork& other : kinds_of_work()) {
       if (section.has(other.key)) section.fault(other.key, "'dependent' is this operation's work already");
     }
-    std::string reason = why_impossible(schedule, shape.shape, platform_);
-    if (reason.empty()) reason = testbed_.why_impossible(Work(shape.shape));
+    std::string reason = why_impossible(schedule, shape.value, platform_);
+    if (reason.empty()) reason = testbed_.why_impossible(Work(shape.value));
     if (!reason.empty()) return asked.fault("gemm", std::move(reason));
-    if (fastest) schedule = fastest_finer(platform_, schedule.collective, shape.shape);
+    if (fastest) schedule = fastest_finer(platform_, schedule.collective, shape.value);
     const std::size_t first = experiment_.graph.size();
     node.gpus = all_gpus(platform_);
     node.whole = experiment_.wholes.size();
     // The uncut pair runs one after the other, with its collective by RCCL.
-    experiment_.wholes.push_back(operations_of({.collective = schedule.collective}, shape.shape, platform_));
+    experiment_.wholes.push_back(operations_of({.collective = schedule.collective}, shape.value, platform_));
     std::size_t place = 0;
-    for (Operation& operation : operations_of(schedule, shape.shape, platform_)) {
+    for (Operation& operation : operations_of(schedule, shape.value, platform_)) {
       if (place > 0 && !count_one(section)) return;
       node.inner.clear();
       for (const std::size_t earlier : operation.after) node.inner.push_back(first + earlier);

@@ -11,7 +11,7 @@
 
 #include "sim/config/config.h"
 #include "sim/config/config_text.h"
-#include "sim/config/csv_lexer.h"
+#include "sim/config/csv_file.h"
 #include "sim/config/files_read.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"

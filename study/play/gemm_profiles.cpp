@@ -85,9 +85,9 @@ sim::Bytes read_level(sim::Section row, std::string_view key, sim::Bytes least, 
 
 models::GemmProfile read_profile(sim::Section row, const models::MemorySpec& memory) {
   models::GemmProfile profile;
-  const models::ParsedGemmShape gemm = models::parse_gemm_shape(row.text("gemm"));
+  const sim::Parsed<models::GemmShape> gemm = models::parse_gemm_shape(row.text("gemm"));
   if (!gemm.ok() && row.has("gemm")) row.fault("gemm", gemm.error);
-  profile.shape = gemm.shape;
+  profile.shape = gemm.value;
   const sim::Bytes compulsory = profile.shape.compulsory_bytes();
   const sim::Bytes beyond_l2 = compulsory - static_cast<double>(memory.xcds) * memory.l2_capacity;
   profile.l2 = read_level(row, "l2", compulsory, traffic.high);

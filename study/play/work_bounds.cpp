@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "models/kernels/gemm_plan.h"
-#include "sim/config/quantity_text.h"
+#include "sim/config/config_text.h"
 #include "sim/overloaded.h"
 #include "study/play/play.h"
 

@@ -58,9 +58,9 @@ CuPartition reserve(const models::PlatformSpec& platform, int cus) {
 std::vector<NamedGemm> read_gemms(sim::Section section) {
   std::vector<NamedGemm> gemms;
   for (const std::string& name : section.keys()) {
-    const models::ParsedGemmShape parsed = models::parse_gemm_shape(section.text(name));
+    const sim::Parsed<models::GemmShape> parsed = models::parse_gemm_shape(section.text(name));
     if (!parsed.ok() && section.is_sound(name)) section.fault(name, parsed.error);
-    gemms.push_back({name, parsed.shape});
+    gemms.push_back({name, parsed.value});
   }
   return gemms;
 }

@@ -18,11 +18,10 @@
 
 #include "sim/config/config_error.h"
 #include "sim/config/config_text.h"
-#include "sim/config/csv_lexer.h"
+#include "sim/config/csv_file.h"
 #include "sim/config/files_read.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
-#include "sim/config/quantity_text.h"
 #include "study/uncertainty/latin_hypercube.h"
 
 namespace c3sim::study {

@@ -12,7 +12,7 @@
 
 #include "sim/config/choice.h"
 #include "sim/config/config_section.h"
-#include "sim/config/quantity_text.h"
+#include "sim/config/config_text.h"
 #include "study/report/result_table.h"
 
 namespace c3sim::study {

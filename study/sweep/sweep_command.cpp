@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <system_error>
 
+#include "sim/config/config_text.h"
 #include "sim/config/output_file.h"
-#include "sim/config/quantity_text.h"
 #include "study/ask/command.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/play/digest.h"

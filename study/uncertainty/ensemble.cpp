@@ -11,7 +11,6 @@
 #include "sim/check.h"
 #include "sim/config/config_error.h"
 #include "sim/config/config_text.h"
-#include "sim/config/quantity_text.h"
 #include "sim/interruption.h"
 #include "study/uncertainty/fidelity.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <regex>
 
-#include "calibrate/fit/step.h"
+#include "calibrate/fit/task.h"
 #include "sim/config/csv_file.h"
 #include "study/play/platform_file.h"
 #include "tests/testing.h"

@@ -1,7 +1,7 @@
 // Arbitrary text as a quantity of any dimension: it is parsed into a finite number that is not negative, or explained.
 #include <cmath>
 
-#include "sim/config/quantity_text.h"
+#include "sim/config/config_text.h"
 #include "sim/units.h"
 #include "tests/fuzz/fuzz.h"
 

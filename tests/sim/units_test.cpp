@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "sim/check.h"
-#include "sim/config/quantity_text.h"
+#include "sim/config/config_text.h"
 
 namespace c3sim::sim {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 #include <system_error>
 
+#include "calibrate/measure/backends/gpu_calls.h"
 #include "calibrate/measure/gpu.h"
-#include "calibrate/measure/library.h"
 
 namespace c3sim::measure {
 

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 
 #include "calibrate/measure/backends/boards.h"
 #include "calibrate/measure/backends/gpu_calls.h"
@@ -48,12 +49,6 @@ GpuError cuda_fault(const Library& driver, const std::string& call, int result) 
 GpuError hip_fault(const Library& driver, const std::string& call, int result) {
   return {severity_of(result), "{}: {}", call, driver.need<const char*(int)>("hipGetErrorName")(result)};
 }
-
-struct Libraries {
-  std::vector<std::string> folders;  // to look in for them first
-  Library collectives;
-  GemmLibrary gemms;
-};
 
 class VendorGpu : public Gpu {
  public:
@@ -143,16 +138,16 @@ class VendorGpu : public Gpu {
 
   std::unique_ptr<Gemm> prepare_gemm(GemmShape shape, Matrices matrices, std::optional<int> cus) override {
     if (workspace_.memory == nullptr) workspace_.memory = allocate(workspace_.bytes, Home::gpu);
-    return libraries_.gemms.prepare(shape, matrices, cus, workspace_);
+    return libraries_.prepare_gemm(shape, matrices, cus, workspace_);
   }
   std::unique_ptr<Communicator> join(const GroupName& group, int rank, int members, int channels) override {
-    return join_group(libraries_.collectives, group, rank, members, channels);
+    return libraries_.join(group, rank, members, channels);
   }
 
  protected:
   // Once the device is described.
   void load_kernels() {
-    const std::vector<char> code = compile_kernels(calls_.vendor(), libraries_.folders, device_.architecture);
+    const std::vector<char> code = libraries_.compile_kernels(device_.architecture);
     calls_.load_module(&module_, code.data());
   }
   Stream create_plain_stream() {
@@ -431,9 +426,7 @@ class VendorRuntime : public Runtime {
   VendorRuntime(Vendor vendor, const std::vector<std::string>& folders)
       : calls_(vendor, vendor == Vendor::nvidia ? Library::find({"libcuda.so.1"}, folders, cuda_fault)
                                                 : Library::find_newest("libamdhip64.so", folders, hip_fault)),
-        libraries_{.folders = folders,
-                   .collectives = find_collectives(vendor, folders),
-                   .gemms = GemmLibrary(vendor, folders)} {
+        libraries_(vendor, folders) {
     if (vendor == Vendor::amd) {
       engines_.emplace(folders);
       return;
@@ -445,7 +438,7 @@ class VendorRuntime : public Runtime {
     int count = 0;
     return calls_.device_count.unless(GpuCalls::no_device, &count) ? count : 0;
   }
-  GroupName name_group() override { return measure::name_group(libraries_.collectives); }
+  GroupName name_group() override { return libraries_.name_group(); }
   std::unique_ptr<Gpu> open(int gpu) override {
     if (engines_) return std::make_unique<AmdGpu>(calls_, libraries_, *engines_, gpu);
     return std::make_unique<NvidiaGpu>(calls_, libraries_, boards_, gpu);
@@ -464,24 +457,11 @@ class VendorRuntime : public Runtime {
     all.push_back(
         engines_ ? fmt::format("HIP {}.{}.{}", version / 10'000'000, version % 10'000'000 / 100'000, version % 100'000)
                  : fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10));
-    if (libraries_.gemms) all.push_back(libraries_.gemms.name());
-    if (libraries_.collectives) {
-      const char* const multicast = std::getenv("NCCL_NVLS_ENABLE");
-      const std::string collectives = version_of_collectives(libraries_.collectives);
-      all.push_back(engines_ ? "RCCL " + collectives
-                             : fmt::format("NCCL {} with NCCL_NVLS_ENABLE={}", collectives,
-                                           multicast == nullptr ? "" : multicast));
-    }
+    std::ranges::copy(libraries_.versions(), std::back_inserter(all));
     return all;
   }
   std::vector<std::string> missing() const override {
-    std::vector<std::string> all;
-    if (!libraries_.gemms) {
-      all.push_back(fmt::format("{} was not found: no GEMMs", engines_ ? "libhipblaslt" : "libcublasLt"));
-    }
-    if (!libraries_.collectives) {
-      all.push_back(fmt::format("{} was not found: no collectives by kernels", engines_ ? "librccl" : "libnccl"));
-    }
+    std::vector<std::string> all = libraries_.missing();
     if (!engines_ && !boards_) all.emplace_back("libnvidia-ml was not found: no power and no clocks");
     if (engines_ && !engines_->can_choose()) {
       all.emplace_back("libhsa-runtime64 lets no program choose a copy engine: no engines one by one");

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <climits>
+#include <cstdlib>
+#include <utility>
 
 #include "calibrate/measure/words.h"
 
@@ -93,34 +95,6 @@ GpuError collective_fault(const Library& library, const std::string& call, int r
   return {GpuError::Kind::failed, "{}: {}", call, describe(result)};
 }
 
-}  // namespace
-
-Library find_collectives(Vendor vendor, const std::vector<std::string>& folders) {
-  if (vendor == Vendor::amd) return Library::find_newest("librccl.so", folders, collective_fault);
-  return Library::find({"libnccl.so.2", "libnccl.so"}, folders, collective_fault);
-}
-
-std::string version_of_collectives(const Library& library) {
-  int code = 0;
-  if (!library.succeeds("ncclGetVersion", &code)) return "of unknown version";
-  // From 2.9 on two digits for each part.
-  if (code >= 10000) return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
-  return fmt::format("{}.{}.{}", code / 1000, code / 100 % 10, code % 100);
-}
-
-GroupName name_group(const Library& library) {
-  GroupName name;  // which is laid out and passed as ncclUniqueId is, a struct of as many characters
-  library.call("ncclGetUniqueId", &name);
-  return name;
-}
-
-std::unique_ptr<Communicator> join_group(const Library& library, const GroupName& group, int rank, int members,
-                                         int channels) {
-  return std::make_unique<Member>(library, group, rank, members, channels);
-}
-
-namespace {
-
 // All of them think in columns: a matrix of rows is to them its transpose, and C^T = B^T A^T.
 
 // cuBLASLt, and hipBLASLt as ROCm 6 and 7 have it: the same calls with other names and numbers.
@@ -208,37 +182,87 @@ class LtGemm : public Gemm {
   std::array<std::uint64_t, 32> choice_{};
 };
 
+Library find_collectives(Vendor vendor, const std::vector<std::string>& folders) {
+  if (vendor == Vendor::amd) return Library::find_newest("librccl.so", folders, collective_fault);
+  return Library::find({"libnccl.so.2", "libnccl.so"}, folders, collective_fault);
+}
+
+Library find_gemms(Vendor vendor, const std::vector<std::string>& folders) {
+  if (vendor == Vendor::amd) return Library::find_newest("libhipblaslt.so", folders, lt_fault<hipblas.not_supported>);
+  return Library::find({"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}, folders,
+                       lt_fault<cublas.not_supported>);
+}
+
+std::string version_of_collectives(const Library& library) {
+  int code = 0;
+  if (!library.succeeds("ncclGetVersion", &code)) return "of unknown version";
+  // From 2.9 on two digits for each part.
+  if (code >= 10000) return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
+  return fmt::format("{}.{}.{}", code / 1000, code / 100 % 10, code % 100);
+}
+
+std::string version_of_cublas(const Library& library) {
+  const auto ask = library.look_up<std::size_t()>("cublasLtGetVersion");
+  if (ask == nullptr) return "of unknown version";
+  const std::size_t version = ask();
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
 }  // namespace
 
-GemmLibrary::GemmLibrary(Vendor vendor, const std::vector<std::string>& folders)
+Libraries::Libraries(Vendor vendor, std::vector<std::string> folders)
     : vendor_(vendor),
-      library_(vendor == Vendor::nvidia
-                   ? Library::find({"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}, folders,
-                                   lt_fault<cublas.not_supported>)
-                   : Library::find_newest("libhipblaslt.so", folders, lt_fault<hipblas.not_supported>)) {}
+      folders_(std::move(folders)),
+      collectives_(find_collectives(vendor, folders_)),
+      gemms_(find_gemms(vendor, folders_)) {}
 
-std::string GemmLibrary::name() const {
-  if (vendor_ == Vendor::amd) return "hipBLASLt";
-  const auto ask = library_.look_up<std::size_t()>("cublasLtGetVersion");
-  if (ask == nullptr) return "cuBLASLt of unknown version";
-  const std::size_t version = ask();
-  return fmt::format("cuBLASLt {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+std::vector<std::string> Libraries::versions() const {
+  const bool amd = vendor_ == Vendor::amd;
+  std::vector<std::string> all;
+  if (gemms_) all.push_back(amd ? "hipBLASLt" : "cuBLASLt " + version_of_cublas(gemms_));
+  if (collectives_) {
+    const char* const multicast = std::getenv("NCCL_NVLS_ENABLE");
+    const std::string version = version_of_collectives(collectives_);
+    all.push_back(
+        amd ? "RCCL " + version
+            : fmt::format("NCCL {} with NCCL_NVLS_ENABLE={}", version, multicast == nullptr ? "" : multicast));
+  }
+  return all;
 }
 
-std::unique_ptr<Gemm> GemmLibrary::prepare(GemmShape shape, Matrices matrices, std::optional<int> cus,
-                                           Workspace workspace) const {
-  if (vendor_ == Vendor::nvidia) return std::make_unique<LtGemm>(library_, cublas, shape, matrices, cus, workspace);
+std::vector<std::string> Libraries::missing() const {
+  const bool amd = vendor_ == Vendor::amd;
+  std::vector<std::string> all;
+  if (!gemms_) all.push_back(fmt::format("{} was not found: no GEMMs", amd ? "libhipblaslt" : "libcublasLt"));
+  if (!collectives_) {
+    all.push_back(fmt::format("{} was not found: no collectives by kernels", amd ? "librccl" : "libnccl"));
+  }
+  return all;
+}
+
+GroupName Libraries::name_group() const {
+  GroupName name;  // which is laid out and passed as ncclUniqueId is, a struct of as many characters
+  collectives_.call("ncclGetUniqueId", &name);
+  return name;
+}
+
+std::unique_ptr<Communicator> Libraries::join(const GroupName& group, int rank, int members, int channels) const {
+  return std::make_unique<Member>(collectives_, group, rank, members, channels);
+}
+
+std::unique_ptr<Gemm> Libraries::prepare_gemm(GemmShape shape, Matrices matrices, std::optional<int> cus,
+                                              Workspace workspace) const {
+  if (vendor_ == Vendor::nvidia) return std::make_unique<LtGemm>(gemms_, cublas, shape, matrices, cus, workspace);
   // CUs of AMD's are limited by the stream's mask.
-  return std::make_unique<LtGemm>(library_, hipblas, shape, matrices, std::nullopt, workspace);
+  return std::make_unique<LtGemm>(gemms_, hipblas, shape, matrices, std::nullopt, workspace);
 }
 
-std::vector<char> compile_kernels(Vendor vendor, const std::vector<std::string>& folders,
-                                  const std::string& architecture) {
-  const bool nvidia = vendor == Vendor::nvidia;
-  Library compiler = nvidia ? Library::find({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, folders)
-                            : Library::find_newest("libhiprtc.so", folders);
+std::vector<char> Libraries::compile_kernels(const std::string& architecture) const {
+  const bool nvidia = vendor_ == Vendor::nvidia;
+  Library compiler = nvidia ? Library::find({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, folders_)
+                            : Library::find_newest("libhiprtc.so", folders_);
   // hipRTC was a part of the runtime once.
-  if (!nvidia && !compiler) compiler = Library::find_newest("libamdhip64.so", folders);
+  if (!nvidia && !compiler) compiler = Library::find_newest("libamdhip64.so", folders_);
   const auto call = [&](const char* name, auto... parameters) {
     return compiler.result((nvidia ? "nvrtc" : "hiprtc") + std::string(name), parameters...);
   };

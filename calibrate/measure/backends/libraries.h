@@ -12,35 +12,32 @@
 
 namespace c3sim::measure {
 
-// NCCL or RCCL, which have one interface.
-Library find_collectives(Vendor vendor, const std::vector<std::string>& folders);
-std::string version_of_collectives(const Library& library);  // "2.28.9"
-GroupName name_group(const Library& library);
-std::unique_ptr<Communicator> join_group(const Library& library, const GroupName& group, int rank, int members,
-                                         int channels);
-
 struct Workspace {  // on the device
   void* memory = nullptr;
   std::size_t bytes = 0;
 };
 
-// GEMMs by cuBLASLt (with as many SMs as asked for, where it follows) or hipBLASLt.
-class GemmLibrary {
+class Libraries {
  public:
-  // One without a library has no name, and prepares nothing: GpuError.
-  GemmLibrary(Vendor vendor, const std::vector<std::string>& folders);
-  explicit operator bool() const { return bool(library_); }
-  std::string name() const;  // "cuBLASLt 13.1.0", "hipBLASLt"
-  std::unique_ptr<Gemm> prepare(GemmShape shape, Matrices matrices, std::optional<int> cus, Workspace workspace) const;
+  // `folders` are looked in first.
+  Libraries(Vendor vendor, std::vector<std::string> folders);
+  std::vector<std::string> versions() const;  // of those that are there: "cuBLASLt 13.1.0", "hipBLASLt", "RCCL 2.28.9"
+  std::vector<std::string> missing() const;
+
+  // By NCCL or RCCL, which have one interface.
+  GroupName name_group() const;
+  std::unique_ptr<Communicator> join(const GroupName& group, int rank, int members, int channels) const;
+  // By cuBLASLt (with as many SMs as asked for, where it follows) or hipBLASLt.
+  std::unique_ptr<Gemm> prepare_gemm(GemmShape shape, Matrices matrices, std::optional<int> cus,
+                                     Workspace workspace) const;
+  // A module of device/kernels.cu for that architecture ("sm_90", "gfx942"), compiled where it runs by NVRTC or hipRTC.
+  // GpuError with the compiler's log.
+  std::vector<char> compile_kernels(const std::string& architecture) const;
 
  private:
   Vendor vendor_;
-  Library library_;
+  std::vector<std::string> folders_;
+  Library collectives_, gemms_;
 };
-
-// A module of device/kernels.cu for that architecture ("sm_90", "gfx942"), compiled where it runs by NVRTC or hipRTC.
-// GpuError with the compiler's log.
-std::vector<char> compile_kernels(Vendor vendor, const std::vector<std::string>& folders,
-                                  const std::string& architecture);
 
 }  // namespace c3sim::measure

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "calibrate/measure/backends/boards.h"
-#include "calibrate/measure/kind.h"
 #include "calibrate/measure/plan.h"
 #include "calibrate/readers/reader.h"
 #include "sim/config/config_error.h"

@@ -7,7 +7,7 @@
 
 #include "calibrate/measure/gpu.h"
 #include "calibrate/measure/lab.h"
-#include "calibrate/measure/session.h"
+#include "calibrate/measure/program.h"
 #include "calibrate/measure/words.h"
 #include "tests/testing.h"
 

@@ -25,14 +25,14 @@ TEST(GemmShapeText, IsRefusedWithAQuoteOfTheTextWhereItIsNoShape) {
   EXPECT_EQ(
       parse_gemm_shape("8192").error,
       "'8192' is no GEMM shape: write MxNxK with three whole numbers from 1 to 16777216, such as 8192x57344x8192");
-  const ParsedGemmShape parsed = parse_gemm_shape(std::string(100'000, '7'));
+  const sim::Parsed<GemmShape> parsed = parse_gemm_shape(std::string(100'000, '7'));
   EXPECT_FALSE(parsed.ok());
   EXPECT_LT(parsed.error.size(), 300u) << "a long text is quoted in part";
 }
 
 TEST(GemmShapeText, ExtentsFromOneToTheLargestAreAccepted) {
-  EXPECT_EQ(parse_gemm_shape("64x32x16x8").shape.products, 8);
-  EXPECT_EQ(parse_gemm_shape("64x32x16x8").shape.flops(), 8.0 * parse_gemm_shape("64x32x16").shape.flops());
+  EXPECT_EQ(parse_gemm_shape("64x32x16x8").value.products, 8);
+  EXPECT_EQ(parse_gemm_shape("64x32x16x8").value.flops(), 8.0 * parse_gemm_shape("64x32x16").value.flops());
   EXPECT_FALSE(parse_gemm_shape("64x32x16x8x2").ok());
   EXPECT_TRUE(parse_gemm_shape("1x1x1").ok());
   EXPECT_TRUE(parse_gemm_shape("16777216x16777216x16777216").ok());
@@ -42,9 +42,9 @@ TEST(GemmShapeText, ExtentsFromOneToTheLargestAreAccepted) {
 RC_GTEST_PROP(GemmShapeText, WhatIsWrittenIsReadAsTheSame, ()) {
   const auto extent = rc::gen::inRange<std::int64_t>(1, (1 << 24) + 1);
   const GemmShape shape{*extent, *extent, *extent};
-  const ParsedGemmShape parsed = parse_gemm_shape(to_string(shape));
+  const sim::Parsed<GemmShape> parsed = parse_gemm_shape(to_string(shape));
   RC_ASSERT(parsed.ok());
-  RC_ASSERT(parsed.shape == shape);
+  RC_ASSERT(parsed.value == shape);
 }
 
 // Half a byte of a weight and its share of a scale of two bytes for 128; activations stay at two bytes.

@@ -17,7 +17,6 @@
 
 #include "sim/config/config_error.h"
 #include "sim/config/csv_file.h"
-#include "sim/config/csv_lexer.h"
 #include "sim/config/measurement_text.h"
 #include "tests/config_fault.h"
 #include "tests/gzip.h"

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "sim/config/quantity_text.h"
+#include "sim/config/config_text.h"
 #include "study/ask/trial.h"
 #include "study/report/figure.h"
 #include "tests/study/random_trial.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "sim/config/quantity_text.h"
+#include "sim/config/config_text.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
 

@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "sim/config/config_error.h"
-#include "sim/config/csv_lexer.h"
+#include "sim/config/csv_file.h"
 #include "sim/config/measurement_text.h"
 #include "study/network/model_spec.h"
 #include "tests/config_folders.h"
