@@ -55,6 +55,7 @@ struct ProfiledWork {
   WorkKind kind = WorkKind::memory;
   bool begins_before_launch = false;  // clocks that do not agree: nothing is known of when it could have begun
   sim::Time length() const { return end - begin; }
+  bool computes() const { return kind == WorkKind::matrix || kind == WorkKind::memory; }
   Place launch() const { return begins_before_launch ? Place() : asked; }
 };
 

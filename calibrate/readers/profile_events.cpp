@@ -151,8 +151,7 @@ class Gatherer {
     join_waits();
     origins_ = {};
     calls_ = {};
-    for (const ProfiledWork& work : profile_.work) {
-      steps_.note();
+    for (const ProfiledWork& work : sim::in_short_steps(profile_.work)) {
       if (work.kind != WorkKind::collective) continue;
       const std::string_view named = kinds_.of(EventKind::kernel, profile_.name_of(work)).communicates;
       CommunicationClass& one = profile_.communication[named.empty() ? "as told" : std::string(named)];
@@ -340,8 +339,7 @@ class Gatherer {
   void join_launches() {
     sort_calls();
     std::vector<bool> launches(calls_.size(), false);
-    for (std::size_t i = 0; i < profile_.work.size(); ++i) {
-      steps_.note();
+    for (const std::size_t i : sim::short_steps(profile_.work.size())) {
       ProfiledWork& work = profile_.work[i];
       const std::int64_t correlation = origins_[i].correlation;
       if (correlation != 0) work.asked = call_of(correlation);
@@ -366,13 +364,11 @@ class Gatherer {
     std::ranges::stable_sort(order, {}, sim::as_short_steps([&](Place i) { return calls_[*i].call.begin; }));
     std::vector<Place> place(calls_.size());
     profile_.calls.reserve(order.size());
-    for (const Place i : order) {
-      steps_.note();
+    for (const Place i : sim::in_short_steps(order)) {
       place[*i] = profile_.calls.size();
       profile_.calls.push_back(calls_[*i].call);
     }
-    for (ProfiledWork& work : profile_.work) {
-      steps_.note();
+    for (ProfiledWork& work : sim::in_short_steps(profile_.work)) {
       if (work.asked) work.asked = place[*work.asked];
     }
   }
@@ -393,8 +389,7 @@ class Gatherer {
   }
 
   void join_waits() {
-    for (const Waiting& one : waits_) {
-      steps_.note();
+    for (const Waiting& one : sim::in_short_steps(waits_)) {
       const Place recorded = call_of(one.recorded_by);
       if (!recorded) {
         misunderstand("a wait for an event that nobody recorded in the trace", one.line);
@@ -412,8 +407,7 @@ class Gatherer {
   void count_overlaps() {
     constexpr sim::Time let_in = std::chrono::microseconds(20);
     std::vector<sim::Time> busy_until(profile_.streams.size(), sim::Time::min());
-    for (const ProfiledWork& work : profile_.work) {
-      steps_.note();
+    for (const ProfiledWork& work : sim::in_short_steps(profile_.work)) {
       sim::Time& until = busy_until[work.stream];
       if (until > work.begin + let_in) {
         misunderstand(
@@ -438,7 +432,6 @@ class Gatherer {
   // By "External id" of their operators, places in Profile::collectives and in Profile::products.
   std::unordered_map<std::int64_t, std::size_t> collectives_, products_;
   std::vector<Waiting> waits_;
-  sim::ShortSteps steps_;
 };
 
 }  // namespace

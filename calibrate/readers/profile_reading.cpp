@@ -39,9 +39,7 @@ std::vector<Company> company_of(const std::vector<Stay>& stays) {
     company[one].computes |= stays[other].computes;
   };
   std::vector<std::size_t> active;
-  sim::ShortSteps steps;
-  for (const std::size_t here : order) {
-    steps.note();
+  for (const std::size_t here : sim::in_short_steps(order)) {
     const Stay& stay = stays[here];
     std::erase_if(active, [&](std::size_t one) { return stays[one].gpu != stay.gpu || stays[one].end <= stay.begin; });
     for (const std::size_t one : active) {
@@ -141,12 +139,11 @@ class RunReader {
   void gather_runs() {
     const auto seconds = [this](sim::Time at) { return sim::to_seconds(at - profile_.begin()).value(); };
     std::map<std::size_t, std::size_t> by_product;
-    for (std::size_t place = 0; place < profile_.work.size(); ++place) {
-      steps_.note();
+    for (const std::size_t place : sim::short_steps(profile_.work.size())) {
       const ProfiledWork& work = profile_.work[place];
       if (work.length() <= sim::Time(0)) continue;
       const Stay stay{static_cast<int>(profile_.streams[work.stream].device), seconds(work.begin), seconds(work.end),
-                      work.kind == WorkKind::matrix || work.kind == WorkKind::memory};
+                      work.computes()};
       if (work.product) {
         const auto [known, is_first] = by_product.try_emplace(*work.product, runs_.size());
         if (!is_first) {
@@ -162,8 +159,7 @@ class RunReader {
   }
 
   void find_alone() {
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      steps_.note();
+    for (const std::size_t i : sim::short_steps(runs_.size())) {
       Subject& subject = subjects_[runs_[i].subject];
       if (!company_[i].is_there) subject.alone.push_back(i);
       if (!company_[i].is_there || is_told_[i]) continue;
@@ -188,8 +184,7 @@ class RunReader {
   void add_alone(const Subject& subject) {
     std::vector<TracedRun> runs;
     double all = 0.0;
-    for (const std::size_t run : subject.alone) {
-      steps_.note();
+    for (const std::size_t run : sim::in_short_steps(subject.alone)) {
       runs.push_back({runs_[run].work, runs_[run].length()});
       all += runs_[run].length();
     }
@@ -221,8 +216,7 @@ class RunReader {
       std::vector<double> delays;
     };
     std::map<std::tuple<models::GemmShape, models::CollectiveSpec, bool, bool>, Pair> pairs;
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      steps_.note();
+    for (const std::size_t i : sim::short_steps(runs_.size())) {
       const auto* const gemm = runs_[i].trial == nullptr ? nullptr : std::get_if<study::GemmTrial>(runs_[i].trial);
       const Company& company = company_[i];
       if (gemm == nullptr || company.others != 1) continue;
@@ -261,8 +255,7 @@ class RunReader {
   std::vector<Measurement> played_again() {
     std::map<models::CollectiveKind, std::vector<TracedRun>> beside;
     int gpus = 0;
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      steps_.note();
+    for (const std::size_t i : sim::short_steps(runs_.size())) {
       const models::CollectiveSpec* const collective = collective_of(i);
       if (collective == nullptr || !company_[i].computes) continue;
       beside[collective->kind].push_back({runs_[i].work, runs_[i].length()});
@@ -296,7 +289,6 @@ class RunReader {
   std::vector<Subject> subjects_;
   std::map<std::size_t, std::size_t> kernels_;  // subjects by the place of their name
   std::map<KnownWork, std::size_t> works_;      // by what is known
-  sim::ShortSteps steps_;
 };
 
 }  // namespace
@@ -388,9 +380,7 @@ namespace {
 using Collectives = std::map<models::CollectiveSpec, std::vector<ProfiledWork*>>;
 void add_collectives(Profile& profile, std::vector<Collectives>& all) {
   std::map<std::int64_t, Collectives> by_device;
-  sim::ShortSteps steps;
-  for (ProfiledWork& work : profile.work) {
-    steps.note();
+  for (ProfiledWork& work : sim::in_short_steps(profile.work)) {
     Collectives& own = by_device[profile.streams[work.stream].device];
     if (const models::CollectiveSpec* const spec = profile.collective_of(work)) own[*spec].push_back(&work);
   }
@@ -446,7 +436,6 @@ void tell_waits(std::span<Profile* const> profiles) {
   std::vector<Collectives> all;
   for (Profile* const profile : profiles) add_collectives(*profile, all);
   if (all.size() < 2) return;
-  sim::ShortSteps steps;
   for (const auto& [spec, first] : all.front()) {
     const auto of_rank = [&spec = spec](Collectives& one) -> std::vector<ProfiledWork*>& { return one[spec]; };
     const std::size_t runs = first.size();
@@ -456,8 +445,7 @@ void tell_waits(std::span<Profile* const> profiles) {
       for (const ProfiledWork* const one : first) profiles.front()->misunderstood[why].add(one->line, sim::Time(0));
       continue;
     }
-    for (std::size_t i = 0; i < first.size(); ++i) {
-      steps.note();
+    for (const std::size_t i : sim::short_steps(first.size())) {
       sim::Time least = sim::Time::max();
       for (Collectives& one : all) least = std::min(least, of_rank(one)[i]->length());
       for (Collectives& one : all) of_rank(one)[i]->least = least;

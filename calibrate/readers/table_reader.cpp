@@ -79,8 +79,7 @@ class LookupRows {
       const auto found = known->second.find(joined(wanted, word));
       return found == known->second.end() ? std::nullopt : std::optional(found->second);
     }
-    for (std::size_t row = 0; row < table.rows(); ++row) {
-      steps.note();
+    for (const std::size_t row : sim::short_steps(table.rows())) {
       const bool is_it = std::ranges::all_of(wanted, [&](const auto& condition) {
         const std::string_view cell = cell_of(row, condition.first);
         return std::ranges::any_of(condition.second, [&](const std::string& word) { return is_met(cell, word); });
