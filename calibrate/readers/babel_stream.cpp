@@ -8,7 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/log_reading.h"
 
 namespace c3sim::calibrate {

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "calibrate/readers/log_text.h"
+#include "calibrate/readers/log_reading.h"
 #include "sim/config/config.h"
 #include "sim/interruption.h"
 #include "study/work/config_folders.h"

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/profile_events.h"
 #include "sim/config/measurement_text.h"

@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/log_reading.h"
 #include "sim/config/config_text.h"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "calibrate/readers/json_records.h"
-#include "calibrate/readers/log_formats.h"
+#include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/rccl_tests.h"
 
 namespace c3sim::calibrate {

@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "calibrate/readers/log_text.h"
-#include "calibrate/readers/table_reader.h"
+#include "calibrate/readers/log_reading.h"
+#include "calibrate/readers/table_format.h"
 #include "calibrate/readers/trial_fields.h"
 #include "sim/config/nearest_name.h"
 #include "study/ask/arguments.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/readers/log_text.h"
+#include "calibrate/readers/log_reading.h"
 #include "sim/interruption.h"
 
 namespace c3sim::calibrate {

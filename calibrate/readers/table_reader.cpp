@@ -1,5 +1,3 @@
-#include "calibrate/readers/table_reader.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "calibrate/readers/table_format.h"
 #include "calibrate/readers/trial_fields.h"
 #include "sim/config/config_text.h"
 #include "sim/config/expression.h"

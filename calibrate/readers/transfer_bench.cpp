@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/readers/log_formats.h"
+#include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/transfer.h"
 
 namespace c3sim::calibrate {

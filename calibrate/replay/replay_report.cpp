@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "calibrate/readers/log_reading.h"
-#include "calibrate/readers/log_text.h"
 #include "calibrate/replay/occupancy.h"
 #include "sim/interruption.h"
 #include "study/report/table_of.h"
