@@ -210,11 +210,8 @@ constexpr std::string_view a2a_title = "All-To-All benchmark";
 
 // "     Transfer 00  | 47.774 GB/s | ...", cut short or not.
 bool is_transfer(const LogCell& line) {
-  constexpr std::string_view word = "Transfer ";
-  const LogCell text = trimmed(line);
-  if (!text.text.starts_with(word)) return false;
-  const std::string_view number = trimmed(text.from(word.size())).text;
-  return !number.empty() && sim::is_digit(number.front());
+  static const LogPattern form(R"(^\s*Transfer\s+\d)");
+  return form.is_in(line.text);
 }
 
 const LogCell* before(const LogCells& words, std::string_view name) {
