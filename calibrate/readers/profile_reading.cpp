@@ -330,26 +330,20 @@ std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files)
 
 namespace {
 
-// A trace of PyTorch's profiler, or the JSON of rocprofv3; labels are those beside it.
-template <auto read>
+// A trace by itself, with the labels beside it.
 Reading read_trace(std::string_view text, const std::string& path) {
-  try {
-    return reading_of(read(text, path, Labels::beside(path)), path);
-  } catch (const sim::ConfigError& error) {
-    Reading reading;
-    reading.faults = error.faults();
-    return reading;
-  }
-}
-
-// A trace of rocprofv3, of kernels or copies, by itself, with the labels beside it.
-Reading read_rocprof_trace(std::string_view text, const std::string& path) {
-  LogReading log(path);
+  LogReading log(path);  // of rows
   Reading reading;
+  const bool is_csv = rows_of_rocprof(text).has_value();
   try {
-    reading = reading_of(read_rocprof_run({&text, 1}, log, Labels::beside(path)), path);
-  } catch (const sim::ConfigError&) {
-    log.fault({}, "", "no work on a GPU: rows of dispatches or copies are accepted below their columns");
+    const Labels labels = Labels::beside(path);
+    reading = reading_of(is_csv                  ? read_rocprof_run({&text, 1}, log, labels)
+                         : is_rocprof_json(text) ? read_rocprof_json(text, path, labels)
+                                                 : read_kineto(text, path, labels),
+                         path);
+  } catch (const sim::ConfigError& error) {
+    if (!is_csv) reading.faults = error.faults();
+    if (is_csv) log.fault({}, "", "no work on a GPU: rows of dispatches or copies are accepted below their columns");
   }
   const Reading told = std::move(log).take();
   reading.faults.insert(reading.faults.begin(), told.faults.begin(), told.faults.end());
@@ -360,18 +354,18 @@ Reading read_rocprof_trace(std::string_view text, const std::string& path) {
 
 const LogFormat rocprof_kernel_trace{
     "rocprofv3 kernel trace", "times of kernels by name, from rocprofv3 --kernel-trace",
-    [](std::string_view text) { return rows_of_rocprof(text) == EventKind::kernel; }, read_rocprof_trace};
+    [](std::string_view text) { return rows_of_rocprof(text) == EventKind::kernel; }, read_trace};
 
 const LogFormat rocprof_copy_trace{"rocprofv3 memory copy trace", "times of copies, from rocprofv3 --memory-copy-trace",
                                    [](std::string_view text) { return rows_of_rocprof(text) == EventKind::copy; },
-                                   read_rocprof_trace};
+                                   read_trace};
 
 const LogFormat torch_trace{"PyTorch profiler", "matrix products and collectives, from export_chrome_trace", is_kineto,
-                            read_trace<read_kineto>};
+                            read_trace};
 
 const LogFormat rocprof_json{"rocprofv3 JSON",
                              "times of kernels and copies by name, from rocprofv3 --output-format json",
-                             is_rocprof_json, read_trace<read_rocprof_json>};
+                             is_rocprof_json, read_trace};
 
 namespace {
 
