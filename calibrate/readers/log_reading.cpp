@@ -240,19 +240,7 @@ void LogReading::leave_out(int line, std::string why, std::string what, double s
 
 void LogReading::add(Measurement measurement) {
   measurement.file = reading_.name;
-  for (const Seen& seen : measurement.seen) measurement.asked.push_back(seen.figure);
   reading_.measurements.push_back(std::move(measurement));
-}
-
-void LogReading::add(int line, std::string group, study::Trial trial, const Seen& seen,
-                     std::vector<std::string> assignments) {
-  Measurement measurement;
-  measurement.line = line;
-  measurement.group = std::move(group);
-  measurement.assignments = std::move(assignments);
-  measurement.trial = std::move(trial);
-  measurement.seen.push_back(seen);
-  add(std::move(measurement));
 }
 
 template <class T, class Beyond>

@@ -135,9 +135,6 @@ class LogReading {
   // Once, of several cells that follow each other. `what` and `seconds` are those of the omission.
   void leave_out(int line, std::string why, std::string what = {}, double seconds = 0.0);
   void add(Measurement measurement);  // all but its file is set
-  // The same of one figure; `assignments` are those of the platform.
-  void add(int line, std::string group, study::Trial trial, const Seen& seen,
-           std::vector<std::string> assignments = {});
   void add(NamedRuns runs) { reading_.named.push_back(std::move(runs)); }
   void set_gpu(std::string_view name);  // the first that is not empty counts
   // What to beware of in the whole file, each once.

@@ -152,9 +152,7 @@ class Gatherer {
     for (const ProfiledWork& work : sim::in_short_steps(profile_.work)) {
       if (work.kind != WorkKind::collective) continue;
       const std::string_view named = kinds_.of(EventKind::kernel, profile_.name_of(work)).communicates;
-      CommunicationClass& one = profile_.communication[named.empty() ? "as told" : std::string(named)];
-      ++one.kernels;
-      one.time += work.length();
+      profile_.communication[named.empty() ? "as told" : std::string(named)].add(work.line, work.length());
       if (profile_.collective_of(work) != nullptr) continue;
       misunderstand("a collective that is not simulated: " + profile_.known[*work.collective].why_not, work.line,
                     work.length());

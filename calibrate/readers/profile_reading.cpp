@@ -83,14 +83,11 @@ Percentiles percentiles_of_runs(const std::vector<TracedRun>& runs) {
 Measurement of_runs(int line, std::string group, study::Trial trial, study::Figure figure,
                     std::vector<TracedRun> runs) {
   const auto [median, low, high] = percentiles_of_runs(runs);
-  Measurement one;
-  one.line = line;
+  Measurement one = measurement_of(line, std::move(group), std::move(trial),
+                                   {.figure = figure, .value = median, .low = low, .high = high});
   one.role = Role::predict;
-  one.group = std::move(group);
-  one.trial = std::move(trial);
   one.holds_waits = true;
   one.runs = std::move(runs);
-  one.seen.push_back({.figure = figure, .value = median, .low = low, .high = high});
   return one;
 }
 

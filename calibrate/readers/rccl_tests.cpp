@@ -155,10 +155,10 @@ void record(const RcclRow& row, const RcclTest& test, LogReading& log) {
   } else {
     assignments.emplace_back(test.graph > 0 ? "host.protocol=graph" : "host.protocol=stream");
   }
-  log.add(row.line,
-          fmt::format("{}, rccl-tests{}{}", models::to_string(spec.kind), test.graph > 0 ? ", graph" : "",
-                      test.blocking > 0 ? ", one by one" : ""),
-          study::CollectiveTrial{spec}, seen, std::move(assignments));
+  log.add(measurement_of(row.line,
+                         fmt::format("{}, rccl-tests{}{}", models::to_string(spec.kind),
+                                     test.graph > 0 ? ", graph" : "", test.blocking > 0 ? ", one by one" : ""),
+                         study::CollectiveTrial{spec}, seen, std::move(assignments)));
 }
 
 models::ElementType element_type_called(std::string_view type) {

@@ -271,7 +271,7 @@ std::map<std::string, std::size_t> kept_as_traced(const Run& run, Contention& af
   return kept;
 }
 
-std::string counted(const std::string& why, const Misunderstood& what) {
+std::string counted(const std::string& why, const CountedEvents& what) {
   const std::string time =
       what.time > sim::Time(0) ? fmt::format(", {:.1f} us", to_microseconds(what.time)) : std::string();
   return fmt::format("{} events{}: {}.", what.events, time, why);
@@ -473,22 +473,17 @@ study::ResultTable gap_table(const Profile& profile, const std::vector<StepWork>
        {{"why", "why then", ""}, [&](const IdleGap& gap) { return why_ended(profile, gap); }}});
 }
 
-study::ResultTable communication_table(const Profile& profile) {
-  using Row = std::pair<const std::string, CommunicationClass>;
-  return table_of_file<Row>(profile, profile.communication,
-                            {{{"class", "kernels that communicate", ""}, &Row::first},
-                             {{"kernels", "kernels", ""}, [](const Row& row) { return row.second.kernels; }},
-                             {{"time_us", "which took", "us", 1}, [](const Row& row) { return row.second.time; }}});
-}
-
-study::ResultTable misunderstood_table(const Profile& profile) {
-  using Row = std::pair<const std::string, Misunderstood>;
-  const auto time = [](const Row& row) {
-    return row.second.time > sim::Time(0) ? study::Cell(to_microseconds(row.second.time)) : study::Cell();
+// What was counted, by sort. Of sorts that took no time it may be that nobody knows it.
+study::ResultTable table_of_counts(const Profile& profile, const std::map<std::string, CountedEvents>& counts,
+                                   study::Column sort, study::Column count, bool tells_no_time) {
+  using Row = std::pair<const std::string, CountedEvents>;
+  const auto time = [tells_no_time](const Row& row) {
+    const bool is_told = tells_no_time || row.second.time > sim::Time(0);
+    return is_told ? study::Cell(to_microseconds(row.second.time)) : study::Cell();
   };
-  return table_of_file<Row>(profile, profile.misunderstood,
-                            {{{"why", "what is not understood", ""}, &Row::first},
-                             {{"events", "events", ""}, [](const Row& row) { return row.second.events; }},
+  return table_of_file<Row>(profile, counts,
+                            {{std::move(sort), &Row::first},
+                             {std::move(count), [](const Row& row) { return row.second.events; }},
                              {{"time_us", "which took", "us", 1}, time}});
 }
 
@@ -498,9 +493,13 @@ std::vector<study::NamedTable> profile_tables(const Profile& profile) {
   const std::vector<StepWork> steps = steps_of(profile);
   std::vector<study::NamedTable> tables{
       {"steps", profile.file + ": what its GPU did", step_table(profile, steps)},
-      {"communication", profile.file + ": what communicates, by its names", communication_table(profile)},
+      {"communication", profile.file + ": what communicates, by its names",
+       table_of_counts(profile, profile.communication, {"class", "kernels that communicate", ""},
+                       {"kernels", "kernels", ""}, true)},
       {"idle_gaps", profile.file + ": the longest idle gaps, and what ended them", gap_table(profile, steps)},
-      {"not_understood", profile.file + ": what a replay cannot use", misunderstood_table(profile)}};
+      {"not_understood", profile.file + ": what a replay cannot use",
+       table_of_counts(profile, profile.misunderstood, {"why", "what is not understood", ""}, {"events", "events", ""},
+                       false)}};
   for (study::NamedTable& table : tables) table.in_text = !table.table.rows().empty();
   return tables;
 }
