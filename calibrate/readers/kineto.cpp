@@ -203,12 +203,10 @@ std::optional<TraceEvent> event_of(const JsonRecord& record) {
 }  // namespace
 
 bool is_kineto(std::string_view text) {
-  text = sim::without_byte_order_mark(text);
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return false;
-  if (text[begin] == '{') return has_text(text, "\"traceEvents\"");
+  if (!is_json(text)) return false;
+  const std::size_t begin = text.find_first_of("{[");
   const std::string_view first = text.substr(begin, text.find('}'));  // of a list of events
-  return text[begin] == '[' && first.find("\"ph\"") != std::string_view::npos;
+  return text[begin] == '{' ? has_text(text, "\"traceEvents\"") : first.find("\"ph\"") != std::string_view::npos;
 }
 
 Profile read_kineto(std::string_view text, const std::string& name, const Labels& labels) {
