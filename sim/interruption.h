@@ -2,8 +2,10 @@
 // (class Interruption in sim/simulator.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 namespace c3sim::sim {
@@ -33,5 +35,43 @@ auto as_short_steps(Call call) {
     return std::invoke(call, std::forward<decltype(of)>(of)...);
   };
 }
+
+// A range whose elements are as many short steps: for (const Work& one : in_short_steps(all)). Iterators have what such
+// a loop needs.
+template <class Range>
+struct InShortSteps {
+  struct Iterator {
+    decltype(std::begin(std::declval<Range&>())) at;
+    ShortSteps steps{};
+    decltype(auto) operator*() const { return *at; }
+    void operator++() {
+      steps.note();
+      ++at;
+    }
+    bool operator!=(const decltype(std::end(std::declval<Range&>()))& end) const { return at != end; }
+  };
+
+  Range range;
+  auto begin() { return Iterator{std::begin(range)}; }
+  auto end() { return std::end(range); }
+};
+template <class Range>
+InShortSteps<Range> in_short_steps(Range&& range) {
+  return {std::forward<Range>(range)};
+}
+
+// The numbers from 0 up to `count`, which is none of them.
+struct Numbers {
+  struct Iterator {
+    std::size_t at;
+    std::size_t operator*() const { return at; }
+    void operator++() { ++at; }
+    bool operator!=(const Iterator& end) const { return at != end.at; }
+  };
+  std::size_t count;
+  Iterator begin() const { return {0}; }
+  Iterator end() const { return {count}; }
+};
+inline InShortSteps<Numbers> short_steps(std::size_t count) { return {{count}}; }
 
 }  // namespace c3sim::sim

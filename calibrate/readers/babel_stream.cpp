@@ -8,7 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/log_reading.h"
 
 namespace c3sim::calibrate {
@@ -72,9 +71,10 @@ void record(const StreamRow& row, LogReading& log) {
   if (bytes.value() < 1.0 || bytes > study::largest_array) {
     return log.leave_out(row.name.line, "arrays of a size that has no model");
   }
-  log.add(row.name.line, fmt::format("BabelStream {}", kernel->name),
-          study::StreamTrial{kernel->read, kernel->written, bytes},
-          {.figure = study::Figure::rate, .value = value, .low = value * *least / *most, .high = value});
+  log.add(
+      measurement_of(row.name.line, fmt::format("BabelStream {}", kernel->name),
+                     study::StreamTrial{kernel->read, kernel->written, bytes},
+                     {.figure = study::Figure::rate, .value = value, .low = value * *least / *most, .high = value}));
 }
 
 bool are_table_heads(const LogCell& line) {

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/log_reading.h"
 
 namespace c3sim::calibrate {
@@ -147,15 +146,12 @@ class BenchReader {
                                       rate.text.substr(0, 40), follows / giga));
       }
     }
-    Measurement measurement;
-    measurement.line = line;
-    measurement.group = fmt::format("GEMM of {}, {}", bench_.library, layout());
-    measurement.assignments.emplace_back(bench_.kernels_of(layout()));
     study::GemmTrial trial{shape};
     if (table_.text(table_.find("rotating_buffer"), "0") != "0") trial.operands = study::Operands::rotating;
-    measurement.trial = trial;
-    measurement.seen.push_back({.figure = study::Figure::kernel_time, .value = time});
-    found_.emplace_back(std::move(measurement), is_winner_);
+    found_.emplace_back(measurement_of(line, fmt::format("GEMM of {}, {}", bench_.library, layout()), trial,
+                                       {.figure = study::Figure::kernel_time, .value = time},
+                                       {std::string(bench_.kernels_of(layout()))}),
+                        is_winner_);
   }
 
   // A winner is printed a second time, behind all that were tried; it alone is what the library would do.

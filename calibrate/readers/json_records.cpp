@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/iterator/iterator_facade.hpp>
 #include <charconv>
 #include <cstddef>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -43,23 +43,15 @@ struct JsonPlace {
 };
 
 // Reads on from a place and moves it.
-class JsonIterator {
+class JsonIterator : public boost::iterator_facade<JsonIterator, const char, boost::single_pass_traversal_tag> {
  public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
   explicit JsonIterator(JsonPlace* place) : place_(place) {}  // null: the end of any text
-  reference operator*() const { return place_->text[place_->at]; }
-  JsonIterator& operator++() {
-    place_->advance();
-    return *this;
-  }
-  bool operator==(const JsonIterator& other) const { return is_end() == other.is_end(); }
 
  private:
+  friend class boost::iterator_core_access;
+  const char& dereference() const { return place_->text[place_->at]; }
+  void increment() { place_->advance(); }
+  bool equal(const JsonIterator& other) const { return is_end() == other.is_end(); }
   bool is_end() const { return place_ == nullptr || place_->is_end(); }
 
   JsonPlace* place_;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "calibrate/readers/log_text.h"
+#include "calibrate/readers/log_reading.h"
 
 namespace c3sim::calibrate {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -18,20 +17,13 @@ namespace {
 
 // Of microseconds as they are written.
 std::optional<TraceMoment> moment_of(std::string_view text) {
-  TraceMoment moment;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), moment.whole);
-  if (error != std::errc{} || moment.whole < 0) return {};
-  std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  if (rest.empty()) return moment;
-  if (rest.front() != '.' || rest.size() < 2) return {};
-  rest.remove_prefix(1);
-  constexpr std::size_t digits = 6;
-  for (std::size_t i = 0; i < rest.size(); ++i) {
-    if (rest[i] < '0' || rest[i] > '9') return {};
-    if (i < digits) moment.fraction = moment.fraction * 10 + (rest[i] - '0');
-  }
-  for (std::size_t i = rest.size(); i < digits; ++i) moment.fraction *= 10;
-  return moment;
+  constexpr std::size_t digits = 6;  // of picoseconds in a microsecond
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const std::optional<std::int64_t> whole = integer_of(text.substr(0, point));
+  std::string fraction(point < text.size() ? text.substr(point + 1) : "0");
+  if (!whole || *whole < 0 || fraction.empty() || !std::ranges::all_of(fraction, sim::is_digit)) return {};
+  fraction.resize(digits, '0');
+  return TraceMoment{*whole, *integer_of(fraction)};
 }
 
 // The elements of each of the lists in a list, and last those that stand in none of them.
@@ -211,12 +203,10 @@ std::optional<TraceEvent> event_of(const JsonRecord& record) {
 }  // namespace
 
 bool is_kineto(std::string_view text) {
-  text = sim::without_byte_order_mark(text);
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return false;
-  if (text[begin] == '{') return has_text(text, "\"traceEvents\"");
+  if (!is_json(text)) return false;
+  const std::size_t begin = text.find_first_of("{[");
   const std::string_view first = text.substr(begin, text.find('}'));  // of a list of events
-  return text[begin] == '[' && first.find("\"ph\"") != std::string_view::npos;
+  return text[begin] == '{' ? has_text(text, "\"traceEvents\"") : first.find("\"ph\"") != std::string_view::npos;
 }
 
 Profile read_kineto(std::string_view text, const std::string& name, const Labels& labels) {

@@ -1,18 +1,212 @@
 #include "calibrate/readers/log_reading.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
-#include <cstddef>
+#include <array>
+#include <charconv>
 #include <filesystem>
 #include <tuple>
 
 #include "sim/config/nearest_name.h"
-#include "sim/interruption.h"
 #include "study/program/operation.h"
 #include "study/report/statistics.h"
 
 namespace c3sim::calibrate {
+
+namespace {
+
+using re2::RE2;
+
+constexpr std::size_t most_shown = 40;
+constexpr std::string_view blanks = " \t\r\v\f";
+
+// How many of the first bytes are digits.
+std::size_t digits_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::find_if_not(text, sim::is_digit) - text.begin());
+}
+
+template <class T>
+sim::Parsed<T> parse_printed(std::string_view text, std::string_view accepted) {
+  constexpr std::size_t longest = 40;
+  const std::string_view unsigned_text = text.substr(text.starts_with('+') || text.starts_with('-') ? 1 : 0);
+  const std::string_view number = text.starts_with('-') ? text : unsigned_text;
+  const bool is_begun = digits_of(unsigned_text) > 0 || unsigned_text.starts_with('.');  // unlike "nan" and "+-1"
+  const char* const end = number.data() + number.size();
+  sim::Parsed<T> parsed;
+  const auto [read_to, error] = std::from_chars(number.data(), end, parsed.value);
+  if (text.size() > longest || !is_begun || error != std::errc() || read_to != end) {
+    parsed.error = fmt::format("{} is not {}", shown(text), accepted);
+  }
+  return parsed;
+}
+
+}  // namespace
+
+LogLines::LogLines(std::string_view text) : rest_(sim::without_byte_order_mark(text)) {}
+
+bool LogLines::next() {
+  if (rest_.empty()) return false;
+  steps_.note();
+  const std::size_t end = rest_.find('\n');
+  is_ended_ = end != std::string_view::npos;
+  line_.text = rest_.substr(0, end);
+  rest_.remove_prefix(is_ended_ ? end + 1 : rest_.size());
+  if (line_.text.ends_with('\r')) line_.text.remove_suffix(1);
+  ++line_.line;
+  return true;
+}
+
+LogPattern::LogPattern(const char* expression) : expression_(std::make_shared<const RE2>(expression, RE2::Latin1)) {}
+
+bool LogPattern::is_valid() const { return expression_->ok(); }
+
+bool LogPattern::is_in(std::string_view text) const { return RE2::PartialMatch(text, *expression_); }
+
+LogCells LogPattern::groups(const LogCell& text) const {
+  std::vector<re2::StringPiece> pieces(static_cast<std::size_t>(expression_->NumberOfCapturingGroups()) + 1);
+  LogCells cells;
+  if (!expression_->Match(text.text, 0, text.text.size(), RE2::UNANCHORED, pieces.data(),
+                          static_cast<int>(pieces.size()))) {
+    return cells;
+  }
+  for (const re2::StringPiece& piece : pieces) {
+    const bool takes_part = piece.data() != nullptr;
+    cells.push_back(takes_part ? text.from(static_cast<std::size_t>(piece.data() - text.text.data()), piece.size())
+                               : text.from(0, 0));
+  }
+  return cells;
+}
+
+std::string LogPattern::erased_from(std::string text) const {
+  RE2::GlobalReplace(&text, *expression_, "");
+  return text;
+}
+
+bool has_text(std::string_view text, std::string_view part) {
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  for (std::size_t at = 0; at < text.size(); at += piece) {
+    sim::ask_interruption();
+    if (text.substr(at, piece + part.size() - 1).find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+// ESC [ parameters letter; ESC ] words BEL, or ESC \ behind them; ESC and one letter. None goes on past its line.
+std::string without_escapes(std::string text) {
+  if (text.find('\x1b') == std::string::npos) return text;
+  static const LogPattern escape(R"(\x1b(?:\[[ -?]*[@-\x7f]?|\][^\a\x1b\n]*(?:\a|\x1b\\)?|[ -Z\\^-\x7f])?)");
+  return escape.erased_from(std::move(text));
+}
+
+LogCell trimmed(const LogCell& cell) {
+  const std::size_t begin = cell.text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return cell.from(0, 0);
+  return cell.from(begin, cell.text.find_last_not_of(blanks) - begin + 1);
+}
+
+LogCells words_of(const LogCell& line, std::string_view also_separate) {
+  const std::string separators = std::string(blanks) + std::string(also_separate);
+  LogCells words;
+  for (std::size_t at = 0; (at = line.text.find_first_not_of(separators, at)) != std::string_view::npos;) {
+    const std::size_t end = std::min(line.text.find_first_of(separators, at), line.text.size());
+    words.push_back(line.from(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+LogCells fields_of(const LogCell& line, std::string_view separator) {
+  LogCells fields;
+  for (std::size_t at = 0, end = 0; end != std::string_view::npos; at = end + separator.size()) {
+    end = line.text.find(separator, at);
+    fields.push_back(trimmed(line.from(at, std::min(end, line.text.size()) - at)));
+  }
+  return fields;
+}
+
+namespace {
+
+// The end of the tag before which nothing but blanks stands; 0 where there is none.
+std::size_t end_of(const LogPattern& tag, std::string_view line) {
+  const std::size_t begin = line.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return 0;
+  const LogCells found = tag.groups({line.substr(begin)});
+  return found.empty() ? 0 : begin + found.front().text.size();
+}
+
+// Whether more than half of the first lines that are not blank begin with it.
+bool is_in_front(const LogPattern& tag, std::string_view text) {
+  constexpr std::size_t looked_at = 400;
+  std::size_t lines = 0;
+  std::size_t tagged = 0;
+  for (LogLines each(text); lines < looked_at && each.next();) {
+    const std::string_view line = each.line().text.substr(0, longest_log_line);
+    if (line.find_first_not_of(blanks) == std::string_view::npos) continue;
+    ++lines;
+    tagged += end_of(tag, line) > 0 ? 1 : 0;
+  }
+  return lines > 1 && 2 * tagged > lines;
+}
+
+}  // namespace
+
+std::string without_tags(std::string text) {
+  static const std::array tags{
+      LogPattern(R"(^\[[^\]\s]*\d+,\d+\]<std(?:out|err|diag)>:)"),
+      LogPattern(R"(^\[\d+\] )"),
+      LogPattern(R"(^\d+: )"),
+      LogPattern(R"(^\[?(?i:rank|default|proc|process)[ _-]?\d+\]?[:|])"),
+      LogPattern(R"(^\[pod/[^\]\s]+\])"),
+      LogPattern(R"(^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.,]*(?:Z|[+-]\d\d:?\d\d)? )"),
+      LogPattern(R"(^[A-Za-z][\w.-]*\s+\| )"),
+      LogPattern(R"(^[A-Za-z0-9][\w.-]*:(?: |$))"),
+  };
+  constexpr int most_layers = 3;
+  for (int layer = 0; layer < most_layers; ++layer) {
+    const auto tag = std::ranges::find_if(tags, [&text](const LogPattern& one) { return is_in_front(one, text); });
+    if (tag == tags.end()) return text;
+    sim::ShortSteps lines;
+    for (std::size_t begin = text.size() - sim::without_byte_order_mark(text).size(); begin < text.size();) {
+      lines.note();
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      const std::size_t size = end_of(*tag, std::string_view(text).substr(begin, end - begin));
+      std::fill_n(text.begin() + static_cast<std::ptrdiff_t>(begin), size, ' ');
+      begin = end + 1;
+    }
+  }
+  return text;
+}
+
+sim::Parsed<double> parse_printed_number(std::string_view text) {
+  return parse_printed<double>(text, "a decimal number such as 16.61 or 1e-3");
+}
+
+sim::Parsed<std::int64_t> parse_printed_integer(std::string_view text) {
+  return parse_printed<std::int64_t>(text, "a whole decimal number such as 16");
+}
+
+std::string printable(std::string_view text) {
+  std::string result(text.substr(0, most_shown));
+  std::ranges::replace_if(
+      result, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return result;
+}
+
+std::string shown(std::string_view text) { return "'" + printable(text) + (text.size() > most_shown ? "...'" : "'"); }
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
+std::string plain_name(std::string_view text) {
+  std::string name = lower_case(text);
+  std::erase_if(name, [](char c) { return !sim::is_digit(c) && !sim::is_letter(c); });
+  return name;
+}
 
 LogReading::LogReading(std::string name, std::string_view text) : name_(std::move(name)), lines_(text) {
   reading_.name = std::filesystem::path(name_).filename().string();
@@ -46,19 +240,7 @@ void LogReading::leave_out(int line, std::string why, std::string what, double s
 
 void LogReading::add(Measurement measurement) {
   measurement.file = reading_.name;
-  for (const Seen& seen : measurement.seen) measurement.asked.push_back(seen.figure);
   reading_.measurements.push_back(std::move(measurement));
-}
-
-void LogReading::add(int line, std::string group, study::Trial trial, const Seen& seen,
-                     std::vector<std::string> assignments) {
-  Measurement measurement;
-  measurement.line = line;
-  measurement.group = std::move(group);
-  measurement.assignments = std::move(assignments);
-  measurement.trial = std::move(trial);
-  measurement.seen.push_back(seen);
-  add(std::move(measurement));
 }
 
 template <class T, class Beyond>

@@ -83,6 +83,19 @@ struct Measurement {
   }
 };
 
+// Of one figure; `assignments` are those of the platform.
+inline Measurement measurement_of(int line, std::string group, study::Trial trial, const Seen& seen,
+                                  std::vector<std::string> assignments = {}) {
+  Measurement one;
+  one.line = line;
+  one.group = std::move(group);
+  one.assignments = std::move(assignments);
+  one.trial = std::move(trial);
+  one.seen.push_back(seen);
+  one.asked.push_back(seen.figure);
+  return one;
+}
+
 // A row that says nothing to compare with, and why.
 struct Omission {
   std::string where;     // file:line

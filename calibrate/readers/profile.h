@@ -55,6 +55,7 @@ struct ProfiledWork {
   WorkKind kind = WorkKind::memory;
   bool begins_before_launch = false;  // clocks that do not agree: nothing is known of when it could have begun
   sim::Time length() const { return end - begin; }
+  bool computes() const { return kind == WorkKind::matrix || kind == WorkKind::memory; }
   Place launch() const { return begins_before_launch ? Place() : asked; }
 };
 
@@ -92,14 +93,9 @@ struct MarkedStep {
   sim::Time begin{0}, end{0};
 };
 
-// Kernels that communicate, of one class of configs/communication.yaml, or of a list of labels.
-struct CommunicationClass {
-  std::size_t kernels = 0;
-  sim::Time time{0};
-};
-
-// Events that say nothing that can be used, by the reason.
-struct Misunderstood {
+// Events of one sort: kernels that communicate, of one class of configs/communication.yaml or of a list of labels, or
+// what says nothing that can be used, for one reason.
+struct CountedEvents {
   std::size_t events = 0;
   int line = 0;          // of the first
   sim::Time time{0};     // that they took, as far as they say
@@ -125,9 +121,9 @@ struct Profile {
   std::size_t unnamed_waits = 0;    // calls that make a stream wait, of which it does not tell the stream
   std::vector<ProfiledStep> steps;  // of the host, by begin; empty: it tells of none
   std::vector<MarkedStep> marked_steps;
-  std::map<std::string, CommunicationClass> communication;  // by the name of the class
-  std::map<std::string, Misunderstood> misunderstood;
-  std::string cut_off;  // why the end of the text could not be read; empty: it could
+  std::map<std::string, CountedEvents> communication;  // by the name of the class
+  std::map<std::string, CountedEvents> misunderstood;  // by the reason
+  std::string cut_off;                                 // why the end of the text could not be read; empty: it could
 
   const std::string& name_of(const ProfiledWork& one) const { return names[*one.name]; }
   // Null where it is no product of an operator.

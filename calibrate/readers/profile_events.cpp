@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "calibrate/readers/log_text.h"
+#include "calibrate/readers/log_reading.h"
 #include "sim/config/config.h"
 #include "sim/interruption.h"
 #include "study/config_folders.h"
@@ -121,24 +121,22 @@ class Gatherer {
   }
 
   void take(const TraceEvent& event) {
+    if (event.kind == EventKind::program_operator) return take_operator(event);
+    const std::optional<Span> span = span_of(event);
+    if (!span) return;
     switch (event.kind) {
-      case EventKind::kernel:
-      case EventKind::copy:
-      case EventKind::fill:
-        return take_work(event);
       case EventKind::call:
-        return take_call(event);
+        return take_call(event, *span);
       case EventKind::stream_wait:
-        return take_wait(event);
-      case EventKind::program_operator:
-        return take_operator(event);
+        return take_wait(event, *span);
       case EventKind::step:
-        if (const std::optional<Span> span = span_of(event))
-          profile_.steps.push_back({event.name, span->begin, span->end});
+        profile_.steps.push_back({event.name, span->begin, span->end});
         return;
       case EventKind::marked_step:
-        if (const std::optional<Span> span = span_of(event); span && event.device)
-          profile_.marked_steps.push_back({event.name, *event.device, span->begin, span->end});
+        if (event.device) profile_.marked_steps.push_back({event.name, *event.device, span->begin, span->end});
+        return;
+      default:
+        return take_work(event, *span);
     }
   }
 
@@ -151,13 +149,10 @@ class Gatherer {
     join_waits();
     origins_ = {};
     calls_ = {};
-    for (const ProfiledWork& work : profile_.work) {
-      steps_.note();
+    for (const ProfiledWork& work : sim::in_short_steps(profile_.work)) {
       if (work.kind != WorkKind::collective) continue;
       const std::string_view named = kinds_.of(EventKind::kernel, profile_.name_of(work)).communicates;
-      CommunicationClass& one = profile_.communication[named.empty() ? "as told" : std::string(named)];
-      ++one.kernels;
-      one.time += work.length();
+      profile_.communication[named.empty() ? "as told" : std::string(named)].add(work.line, work.length());
       if (profile_.collective_of(work) != nullptr) continue;
       misunderstand("a collective that is not simulated: " + profile_.known[*work.collective].why_not, work.line,
                     work.length());
@@ -185,9 +180,13 @@ class Gatherer {
     std::int64_t external = 0;
     int channels = 0;  // workgroups, of which a channel is one; 0: none that could be
   };
+  // What it asks for: places in Profile::known and in Profile::products.
+  struct Operator {
+    Place collective{}, product{};
+  };
   struct Waiting {
     std::int64_t device, stream, of_stream, asked_by, recorded_by;
-    Span span;
+    sim::Time begin;
     int line;
   };
 
@@ -209,25 +208,23 @@ class Gatherer {
   }
 
   void take_operator(const TraceEvent& event) {
-    if (event.external.value_or(0) == 0) return;
-    if (event.collective) collectives_[*event.external] = place_of(*event.collective);
-    if (event.product) products_[*event.external] = add_product(*event.product);
+    if (event.external.value_or(0) == 0 || (!event.collective && !event.product)) return;
+    Operator& known = operators_[*event.external];
+    if (event.collective) known.collective = place_of(*event.collective);
+    if (event.product) known.product = add_product(*event.product);
   }
 
-  void take_work(const TraceEvent& event) {
-    const std::optional<Span> span = span_of(event);
-    if (!span) return;
-    if (!event.device || !event.stream) {
-      return lose("work on a GPU without its device and stream", event.line, span->end - span->begin);
-    }
+  void take_work(const TraceEvent& event, const Span& span) {
+    if (!event.device || !event.stream)
+      return lose("work on a GPU without its device and stream", event.line, span.end - span.begin);
     ProfiledWork& work = profile_.work.emplace_back();
     work.name = name_place(event.name);
     work.line = event.line;
     work.kind = kinds_.of(event.kind, event.name).kind;
     if (const study::Trial* const label = label_of(work.name)) work.kind = kind_of_labelled(*label, work.kind);
     work.stream = static_cast<std::uint32_t>(stream_of(*event.device, *event.stream));
-    work.begin = span->begin;
-    work.end = span->end;
+    work.begin = span.begin;
+    work.end = span.end;
     if (event.collective) {
       work.kind = WorkKind::collective;
       work.collective = place_of(*event.collective);
@@ -238,25 +235,22 @@ class Gatherer {
         {event.correlation.value_or(0), event.external.value_or(0), is_count ? static_cast<int>(grid) : 0});
   }
 
-  void take_call(const TraceEvent& event) {
-    const std::optional<Span> span = span_of(event);
-    if (!span || !event.correlation) return;
+  void take_call(const TraceEvent& event, const Span& span) {
+    if (!event.correlation) return;
     const std::optional<HostCallKind> kind = kind_of_call(event.name);
     if (kind == HostCallKind::wait_for_event) ++profile_.unnamed_waits;
     calls_.push_back(
-        {{span->begin, span->end, kind ? name_place(event.name) : Place(), kind.value_or(HostCallKind::launch)},
+        {{span.begin, span.end, kind ? name_place(event.name) : Place(), kind.value_or(HostCallKind::launch)},
          *event.correlation,
          event.external.value_or(0)});
   }
 
   // Written with the profiler's option enable_cuda_sync_events.
-  void take_wait(const TraceEvent& event) {
-    const std::optional<Span> span = span_of(event);
-    if (!span) return;
+  void take_wait(const TraceEvent& event, const Span& span) {
     if (!event.stream || !event.wait_stream || !event.recorded_by)
       return misunderstand("a wait of a stream without what it waits for", event.line);
     waits_.push_back({event.device.value_or(0), *event.stream, *event.wait_stream, event.correlation.value_or(0),
-                      *event.recorded_by, *span, event.line});
+                      *event.recorded_by, span.begin, event.line});
   }
 
   void misunderstand(const std::string& why, int line, sim::Time time = sim::Time(0)) {
@@ -306,16 +300,11 @@ class Gatherer {
     const bool communicates = work.kind == WorkKind::collective;
     if (work.collective) return;
     for (const std::int64_t external : externals) {
-      const auto collective = collectives_.find(external);
-      const auto product = products_.find(external);
-      if (communicates && collective != collectives_.end()) {
-        work.collective = collective->second;
-        return;
-      }
-      if (!communicates && product != products_.end()) {
-        work.product = product->second;
-        return;
-      }
+      const auto known = operators_.find(external);
+      if (known == operators_.end()) continue;
+      if (communicates) work.collective = known->second.collective;
+      if (!communicates) work.product = known->second.product;
+      if (work.collective || work.product) return;
     }
     const study::Trial* const label = label_of(work.name);
     if (communicates) {
@@ -340,8 +329,7 @@ class Gatherer {
   void join_launches() {
     sort_calls();
     std::vector<bool> launches(calls_.size(), false);
-    for (std::size_t i = 0; i < profile_.work.size(); ++i) {
-      steps_.note();
+    for (const std::size_t i : sim::short_steps(profile_.work.size())) {
       ProfiledWork& work = profile_.work[i];
       const std::int64_t correlation = origins_[i].correlation;
       if (correlation != 0) work.asked = call_of(correlation);
@@ -366,13 +354,11 @@ class Gatherer {
     std::ranges::stable_sort(order, {}, sim::as_short_steps([&](Place i) { return calls_[*i].call.begin; }));
     std::vector<Place> place(calls_.size());
     profile_.calls.reserve(order.size());
-    for (const Place i : order) {
-      steps_.note();
+    for (const Place i : sim::in_short_steps(order)) {
       place[*i] = profile_.calls.size();
       profile_.calls.push_back(calls_[*i].call);
     }
-    for (ProfiledWork& work : profile_.work) {
-      steps_.note();
+    for (ProfiledWork& work : sim::in_short_steps(profile_.work)) {
       if (work.asked) work.asked = place[*work.asked];
     }
   }
@@ -393,8 +379,7 @@ class Gatherer {
   }
 
   void join_waits() {
-    for (const Waiting& one : waits_) {
-      steps_.note();
+    for (const Waiting& one : sim::in_short_steps(waits_)) {
       const Place recorded = call_of(one.recorded_by);
       if (!recorded) {
         misunderstand("a wait for an event that nobody recorded in the trace", one.line);
@@ -402,7 +387,7 @@ class Gatherer {
       }
       const Place asked = call_of(one.asked_by);
       profile_.waits.push_back({stream_of(one.device, one.stream), stream_of(one.device, one.of_stream),
-                                asked ? calls_[*asked].call.begin : one.span.begin, calls_[*recorded].call.begin});
+                                asked ? calls_[*asked].call.begin : one.begin, calls_[*recorded].call.begin});
     }
     std::ranges::stable_sort(profile_.waits, {}, &StreamWait::at);
     profile_.unnamed_waits -= std::min(profile_.unnamed_waits, waits_.size());
@@ -412,8 +397,7 @@ class Gatherer {
   void count_overlaps() {
     constexpr sim::Time let_in = std::chrono::microseconds(20);
     std::vector<sim::Time> busy_until(profile_.streams.size(), sim::Time::min());
-    for (const ProfiledWork& work : profile_.work) {
-      steps_.note();
+    for (const ProfiledWork& work : sim::in_short_steps(profile_.work)) {
       sim::Time& until = busy_until[work.stream];
       if (until > work.begin + let_in) {
         misunderstand(
@@ -433,12 +417,10 @@ class Gatherer {
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> streams_;
   WorkKinds kinds_;
   std::vector<Call> calls_;
-  std::vector<Place> by_correlation_;  // calls
-  std::vector<Origin> origins_;        // by work
-  // By "External id" of their operators, places in Profile::collectives and in Profile::products.
-  std::unordered_map<std::int64_t, std::size_t> collectives_, products_;
+  std::vector<Place> by_correlation_;                     // calls
+  std::vector<Origin> origins_;                           // by work
+  std::unordered_map<std::int64_t, Operator> operators_;  // by "External id"
   std::vector<Waiting> waits_;
-  sim::ShortSteps steps_;
 };
 
 }  // namespace

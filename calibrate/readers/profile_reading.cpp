@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/profile_events.h"
 #include "sim/config/measurement_text.h"
@@ -39,9 +38,7 @@ std::vector<Company> company_of(const std::vector<Stay>& stays) {
     company[one].computes |= stays[other].computes;
   };
   std::vector<std::size_t> active;
-  sim::ShortSteps steps;
-  for (const std::size_t here : order) {
-    steps.note();
+  for (const std::size_t here : sim::in_short_steps(order)) {
     const Stay& stay = stays[here];
     std::erase_if(active, [&](std::size_t one) { return stays[one].gpu != stay.gpu || stays[one].end <= stay.begin; });
     for (const std::size_t one : active) {
@@ -86,14 +83,11 @@ Percentiles percentiles_of_runs(const std::vector<TracedRun>& runs) {
 Measurement of_runs(int line, std::string group, study::Trial trial, study::Figure figure,
                     std::vector<TracedRun> runs) {
   const auto [median, low, high] = percentiles_of_runs(runs);
-  Measurement one;
-  one.line = line;
+  Measurement one = measurement_of(line, std::move(group), std::move(trial),
+                                   {.figure = figure, .value = median, .low = low, .high = high});
   one.role = Role::predict;
-  one.group = std::move(group);
-  one.trial = std::move(trial);
   one.holds_waits = true;
   one.runs = std::move(runs);
-  one.seen.push_back({.figure = figure, .value = median, .low = low, .high = high});
   return one;
 }
 
@@ -141,12 +135,11 @@ class RunReader {
   void gather_runs() {
     const auto seconds = [this](sim::Time at) { return sim::to_seconds(at - profile_.begin()).value(); };
     std::map<std::size_t, std::size_t> by_product;
-    for (std::size_t place = 0; place < profile_.work.size(); ++place) {
-      steps_.note();
+    for (const std::size_t place : sim::short_steps(profile_.work.size())) {
       const ProfiledWork& work = profile_.work[place];
       if (work.length() <= sim::Time(0)) continue;
       const Stay stay{static_cast<int>(profile_.streams[work.stream].device), seconds(work.begin), seconds(work.end),
-                      work.kind == WorkKind::matrix || work.kind == WorkKind::memory};
+                      work.computes()};
       if (work.product) {
         const auto [known, is_first] = by_product.try_emplace(*work.product, runs_.size());
         if (!is_first) {
@@ -162,8 +155,7 @@ class RunReader {
   }
 
   void find_alone() {
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      steps_.note();
+    for (const std::size_t i : sim::short_steps(runs_.size())) {
       Subject& subject = subjects_[runs_[i].subject];
       if (!company_[i].is_there) subject.alone.push_back(i);
       if (!company_[i].is_there || is_told_[i]) continue;
@@ -188,8 +180,7 @@ class RunReader {
   void add_alone(const Subject& subject) {
     std::vector<TracedRun> runs;
     double all = 0.0;
-    for (const std::size_t run : subject.alone) {
-      steps_.note();
+    for (const std::size_t run : sim::in_short_steps(subject.alone)) {
       runs.push_back({runs_[run].work, runs_[run].length()});
       all += runs_[run].length();
     }
@@ -221,8 +212,7 @@ class RunReader {
       std::vector<double> delays;
     };
     std::map<std::tuple<models::GemmShape, models::CollectiveSpec, bool, bool>, Pair> pairs;
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      steps_.note();
+    for (const std::size_t i : sim::short_steps(runs_.size())) {
       const auto* const gemm = runs_[i].trial == nullptr ? nullptr : std::get_if<study::GemmTrial>(runs_[i].trial);
       const Company& company = company_[i];
       if (gemm == nullptr || company.others != 1) continue;
@@ -261,8 +251,7 @@ class RunReader {
   std::vector<Measurement> played_again() {
     std::map<models::CollectiveKind, std::vector<TracedRun>> beside;
     int gpus = 0;
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      steps_.note();
+    for (const std::size_t i : sim::short_steps(runs_.size())) {
       const models::CollectiveSpec* const collective = collective_of(i);
       if (collective == nullptr || !company_[i].computes) continue;
       beside[collective->kind].push_back({runs_[i].work, runs_[i].length()});
@@ -296,7 +285,6 @@ class RunReader {
   std::vector<Subject> subjects_;
   std::map<std::size_t, std::size_t> kernels_;  // subjects by the place of their name
   std::map<KnownWork, std::size_t> works_;      // by what is known
-  sim::ShortSteps steps_;
 };
 
 }  // namespace
@@ -339,26 +327,20 @@ std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files)
 
 namespace {
 
-// A trace of PyTorch's profiler, or the JSON of rocprofv3; labels are those beside it.
-template <auto read>
+// A trace by itself, with the labels beside it.
 Reading read_trace(std::string_view text, const std::string& path) {
-  try {
-    return reading_of(read(text, path, Labels::beside(path)), path);
-  } catch (const sim::ConfigError& error) {
-    Reading reading;
-    reading.faults = error.faults();
-    return reading;
-  }
-}
-
-// A trace of rocprofv3, of kernels or copies, by itself, with the labels beside it.
-Reading read_rocprof_trace(std::string_view text, const std::string& path) {
-  LogReading log(path);
+  LogReading log(path);  // of rows
   Reading reading;
+  const bool is_csv = rows_of_rocprof(text).has_value();
   try {
-    reading = reading_of(read_rocprof_run({&text, 1}, log, Labels::beside(path)), path);
-  } catch (const sim::ConfigError&) {
-    log.fault({}, "", "no work on a GPU: rows of dispatches or copies are accepted below their columns");
+    const Labels labels = Labels::beside(path);
+    reading = reading_of(is_csv                  ? read_rocprof_run({&text, 1}, log, labels)
+                         : is_rocprof_json(text) ? read_rocprof_json(text, path, labels)
+                                                 : read_kineto(text, path, labels),
+                         path);
+  } catch (const sim::ConfigError& error) {
+    if (!is_csv) reading.faults = error.faults();
+    if (is_csv) log.fault({}, "", "no work on a GPU: rows of dispatches or copies are accepted below their columns");
   }
   const Reading told = std::move(log).take();
   reading.faults.insert(reading.faults.begin(), told.faults.begin(), told.faults.end());
@@ -369,18 +351,18 @@ Reading read_rocprof_trace(std::string_view text, const std::string& path) {
 
 const LogFormat rocprof_kernel_trace{
     "rocprofv3 kernel trace", "times of kernels by name, from rocprofv3 --kernel-trace",
-    [](std::string_view text) { return rows_of_rocprof(text) == EventKind::kernel; }, read_rocprof_trace};
+    [](std::string_view text) { return rows_of_rocprof(text) == EventKind::kernel; }, read_trace};
 
 const LogFormat rocprof_copy_trace{"rocprofv3 memory copy trace", "times of copies, from rocprofv3 --memory-copy-trace",
                                    [](std::string_view text) { return rows_of_rocprof(text) == EventKind::copy; },
-                                   read_rocprof_trace};
+                                   read_trace};
 
 const LogFormat torch_trace{"PyTorch profiler", "matrix products and collectives, from export_chrome_trace", is_kineto,
-                            read_trace<read_kineto>};
+                            read_trace};
 
 const LogFormat rocprof_json{"rocprofv3 JSON",
                              "times of kernels and copies by name, from rocprofv3 --output-format json",
-                             is_rocprof_json, read_trace<read_rocprof_json>};
+                             is_rocprof_json, read_trace};
 
 namespace {
 
@@ -388,9 +370,7 @@ namespace {
 using Collectives = std::map<models::CollectiveSpec, std::vector<ProfiledWork*>>;
 void add_collectives(Profile& profile, std::vector<Collectives>& all) {
   std::map<std::int64_t, Collectives> by_device;
-  sim::ShortSteps steps;
-  for (ProfiledWork& work : profile.work) {
-    steps.note();
+  for (ProfiledWork& work : sim::in_short_steps(profile.work)) {
     Collectives& own = by_device[profile.streams[work.stream].device];
     if (const models::CollectiveSpec* const spec = profile.collective_of(work)) own[*spec].push_back(&work);
   }
@@ -446,7 +426,6 @@ void tell_waits(std::span<Profile* const> profiles) {
   std::vector<Collectives> all;
   for (Profile* const profile : profiles) add_collectives(*profile, all);
   if (all.size() < 2) return;
-  sim::ShortSteps steps;
   for (const auto& [spec, first] : all.front()) {
     const auto of_rank = [&spec = spec](Collectives& one) -> std::vector<ProfiledWork*>& { return one[spec]; };
     const std::size_t runs = first.size();
@@ -456,8 +435,7 @@ void tell_waits(std::span<Profile* const> profiles) {
       for (const ProfiledWork* const one : first) profiles.front()->misunderstood[why].add(one->line, sim::Time(0));
       continue;
     }
-    for (std::size_t i = 0; i < first.size(); ++i) {
-      steps.note();
+    for (const std::size_t i : sim::short_steps(first.size())) {
       sim::Time least = sim::Time::max();
       for (Collectives& one : all) least = std::min(least, of_rank(one)[i]->length());
       for (Collectives& one : all) of_rank(one)[i]->least = least;

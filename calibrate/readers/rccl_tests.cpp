@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/log_reading.h"
 #include "sim/config/config_text.h"
 
@@ -156,10 +155,10 @@ void record(const RcclRow& row, const RcclTest& test, LogReading& log) {
   } else {
     assignments.emplace_back(test.graph > 0 ? "host.protocol=graph" : "host.protocol=stream");
   }
-  log.add(row.line,
-          fmt::format("{}, rccl-tests{}{}", models::to_string(spec.kind), test.graph > 0 ? ", graph" : "",
-                      test.blocking > 0 ? ", one by one" : ""),
-          study::CollectiveTrial{spec}, seen, std::move(assignments));
+  log.add(measurement_of(row.line,
+                         fmt::format("{}, rccl-tests{}{}", models::to_string(spec.kind),
+                                     test.graph > 0 ? ", graph" : "", test.blocking > 0 ? ", one by one" : ""),
+                         study::CollectiveTrial{spec}, seen, std::move(assignments)));
 }
 
 models::ElementType element_type_called(std::string_view type) {
@@ -215,22 +214,18 @@ bool are_heads(const LogCells& words) {
 }
 
 std::optional<Heads> heads_of(const LogCells& words) {
-  Heads heads{.before = Heads::never_blank};
-  for (const std::string_view optional : {"redop", "root"}) {
-    if (names(words, heads.before, optional)) ++heads.before;
-  }
-  while (names(words, heads.columns() + 1, "algbw") && names(words, heads.columns() + 2, "busbw")) {
-    const std::string_view time = words[heads.columns()].text;
-    const bool of_errors = names(words, heads.columns() + 3, "error");
-    if (time != "time" && time != "cputime") return {};
-    if (!of_errors && !names(words, heads.columns() + 3, "#wrong")) return {};
-    heads.of_host_time = time == "cputime";
-    heads.of_errors = of_errors;
-    ++heads.runs;
-  }
-  heads.with_time_of_day = names(words, heads.columns(), "timestamp");
-  const std::size_t all = heads.columns() + (heads.with_time_of_day ? 1 : 0);
-  if (heads.runs < 1 || heads.runs > 2 || all != words.size()) return {};
+  static const LogPattern form(
+      "^size count type( redop)?( root)?((?: (?:time|cputime) algbw busbw (?:#wrong|error)){1,2})( timestamp)?$");
+  std::string line;
+  for (const LogCell& word : words) line += (line.empty() ? "" : " ") + std::string(word.text);
+  const LogCells found = form.groups({line});
+  if (found.empty()) return {};
+  const LogCells runs = words_of(found[3]);
+  Heads heads{.before = Heads::never_blank, .runs = runs.size() / Heads::per_run};
+  for (const std::size_t optional : {1, 2}) heads.before += found[optional].text.empty() ? 0 : 1;
+  heads.of_host_time = runs[runs.size() - Heads::per_run].text == "cputime";
+  heads.of_errors = runs.back().text == "error";
+  heads.with_time_of_day = !found[4].text.empty();
   return heads;
 }
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "calibrate/readers/json_records.h"
-#include "calibrate/readers/log_formats.h"
+#include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/rccl_tests.h"
 
 namespace c3sim::calibrate {
@@ -24,7 +24,7 @@ namespace {
 // A row, and the test that it is of, where the record says so itself.
 struct Result {
   RcclRow row;
-  std::optional<RcclTest> test;
+  std::optional<RcclTest> test{};
   LogCell at;
 };
 
@@ -42,7 +42,7 @@ class JsonReader {
         if (!cell.text.empty())
           record.values.push_back({table.names()[i], std::string(cell.text), cell.line, cell.column});
       }
-      take_one_run(record);
+      take_row(record, true);
     }
     record_results();
     return std::move(log_).take("no result: rows are accepted below their columns");
@@ -59,8 +59,9 @@ class JsonReader {
     const auto has_run = [&record](const std::string& run) {
       return record.has(run + ".time") || record.has(run + ".cputime");
     };
-    if (record.is_whole && record.has("inplace")) return take_one_run(record);
-    if (record.is_whole && (has_run("outofplace") || has_run("inplace"))) return take_both_runs(record);
+    const bool is_one_run = record.has("inplace");
+    if (record.is_whole && (is_one_run || has_run("outofplace") || has_run("inplace")))
+      return take_row(record, is_one_run);
     if (record.path.empty()) return take_settings(record);
     if (record.is_whole && record.has("rank")) take_device(record);
   }
@@ -99,54 +100,50 @@ class JsonReader {
     }
   }
 
-  void take_both_runs(const JsonRecord& record) {
+  // The times of both runs, or of the one that it says it is: two such records that agree are one row.
+  void take_row(const JsonRecord& record, bool is_one_run) {
     const std::size_t faults_before = log_.faults();
-    Result result{.row = row_of(record), .test = {}, .at = record.at};
-    if (!read_size(record, result.row)) return;
-    read_run(record, "outofplace", result.row.out_of_place, result.row);
-    read_run(record, "inplace", result.row.in_place, result.row);
+    Result result{.row = {.line = record.at.line, .dtype = element_type_called(record.text("type"))}, .at = record.at};
+    RcclRow& row = result.row;
+    if (!is_one_run) {
+      if (!read_size(record, row)) return;
+      read_run(record, "outofplace.", row.out_of_place, row);
+      read_run(record, "inplace.", row.in_place, row);
+    } else {
+      result.test = test_of(record);
+      const std::optional<bool> in_place = read_in_place(record);
+      if (!read_size(record, row) || !in_place) return;
+      const auto time = *in_place ? &RcclRow::in_place : &RcclRow::out_of_place;
+      read_run(record, "", row.*time, row);
+      if (log_.faults() == faults_before && is_second_run(record, row, time)) return;
+    }
     if (log_.faults() == faults_before) results_.push_back(std::move(result));
   }
 
-  static RcclRow row_of(const JsonRecord& record) {
-    return {.line = record.at.line, .dtype = element_type_called(record.text("type"))};
-  }
-
-  void take_one_run(const JsonRecord& record) {
-    const std::size_t faults_before = log_.faults();
-    Result result{.row = row_of(record), .test = test_of(record), .at = record.at};
-    const std::optional<bool> in_place = read_in_place(record);
-    if (!read_size(record, result.row) || !in_place) return;
-    RcclRow& row = result.row;
-    const auto time_of = [&](RcclRow& one) -> std::optional<double>& {
-      return *in_place ? one.in_place : one.out_of_place;
-    };
-    read_run(record, "", time_of(row), row);
-    if (log_.faults() != faults_before) return;
-
+  // Whether it is the other run of a row that is known: then its time is added to that.
+  bool is_second_run(const JsonRecord& record, const RcclRow& row, std::optional<double> RcclRow::*time) {
     std::string pair;
     for (const std::string_view key :
          {"numcycle", "collective", "name", "ranks", "gpusperrank", "gpus", "size", "type", "redop"}) {
       pair += std::string(record.text(key)) + '\n';
     }
     const auto [other, is_first] = unpaired_.try_emplace(std::move(pair), results_.size());
-    if (is_first || time_of(results_[other->second].row)) {
+    if (is_first || results_[other->second].row.*time) {
       other->second = results_.size();
-      results_.push_back(std::move(result));
-      return;
+      return false;
     }
     RcclRow& first = results_[other->second].row;
-    time_of(first) = time_of(row);
+    first.*time = row.*time;
     first.wrong = std::max(first.wrong, row.wrong);
+    return true;
   }
 
-  void read_run(const JsonRecord& record, const std::string& run, std::optional<double>& time, RcclRow& row) {
-    const std::string prefix = run.empty() ? "" : run + ".";
+  // `prefix` is that of its keys.
+  void read_run(const JsonRecord& record, const std::string& prefix, std::optional<double>& time, RcclRow& row) {
     for (const std::string_view key : {"nwrong", "wrong"}) {
-      const JsonValue* const wrong = record.find(prefix + std::string(key));
-      if (wrong == nullptr) continue;
-      const std::string path = record.path_of(prefix + std::string(key));
-      row.wrong = std::max(row.wrong, wrong_elements(wrong->cell(), path, log_));
+      const std::string path = prefix + std::string(key);
+      if (const JsonValue* const wrong = record.find(path))
+        row.wrong = std::max(row.wrong, wrong_elements(wrong->cell(), record.path_of(path), log_));
     }
     row.of_host_time |= record.has(prefix + "cputime");
     const JsonValue* const said = record.find(prefix + (row.of_host_time ? "cputime" : "time"));

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "calibrate/readers/log_formats.h"
+#include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/roles.h"
-#include "calibrate/readers/table_reader.h"
+#include "calibrate/readers/table_format.h"
 
 namespace c3sim::calibrate {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calibrate/readers/json_records.h"
-#include "calibrate/readers/log_formats.h"
+#include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/profile_events.h"
 
 namespace c3sim::calibrate {
@@ -41,97 +41,54 @@ class Agents {
   std::map<std::string, std::int64_t, std::less<>> known_;
 };
 
-// What the rows of a trace are: dispatches of kernels, copies or calls of the runtime.
-class RocprofRows {
- public:
-  RocprofRows(std::string_view text, LogReading& log, Agents& agents, const TakeEvent& take)
-      : log_(log),
-        rows_(text, log),
-        agents_(agents),
-        take_(take),
-        begin_(rows_.require("Start_Timestamp")),
-        end_(rows_.require("End_Timestamp")) {}
-
-  void read(EventKind kind) {
-    if (kind == EventKind::kernel) return read_kernels();
-    if (kind == EventKind::copy) return read_copies();
-    const Column function = rows_.require("Function");
-    const Column correlation = rows_.require("Correlation_Id");
-    take_rows(kind, {}, [&](TraceEvent& event) {
-      event.name = rows_.text(function);
-      event.correlation = integer_of(rows_.text(correlation));
-    });
-  }
-
- private:
-  using Column = LogTable::Column;
-
-  void read_kernels() {
-    const Column agent = rows_.require("Agent_Id");
-    const Column kernel = rows_.require("Kernel_Name");
-    const Column stream = rows_.find(rows_.find("Stream_Id") ? "Stream_Id" : "Queue_Id");
-    const Column correlation = rows_.find("Correlation_Id");
-    const Column lanes = rows_.find("Workgroup_Size_X");
-    const Column grid = rows_.find("Grid_Size_X");
-    take_rows(EventKind::kernel, kernel, [&](TraceEvent& event) {
-      event.name = rows_.text(kernel);
-      event.device = agents_.device_of(rows_.text(agent));
-      event.stream = integer_of(rows_.text(stream, "0"));
-      event.correlation = integer_of(rows_.text(correlation, "0"));
-      event.grid = workgroups_of(rows_.text(grid), rows_.text(lanes));
-    });
-  }
-
-  // Copies of one kind between the same two agents have one name: "MEMORY_COPY_DEVICE_TO_DEVICE 4 to 5". Each is of the
-  // GPU that it leaves, or that it comes to from the host.
-  void read_copies() {
-    const Column direction = rows_.require("Direction");
-    const Column from = rows_.require("Source_Agent_Id");
-    const Column to = rows_.require("Destination_Agent_Id");
-    const Column stream = rows_.find("Stream_Id");
-    const Column correlation = rows_.find("Correlation_Id");
-    take_rows(EventKind::copy, {}, [&](TraceEvent& event) {
-      const bool from_host = rows_.cell(direction).holds("HOST_TO");
-      event.name = fmt::format("{} {} to {}", rows_.text(direction), rows_.text(from), rows_.text(to));
-      event.device = agents_.device_of(rows_.text(from_host ? to : from));
-      event.stream = integer_of(rows_.text(stream, "-1"));
-      event.correlation = integer_of(rows_.text(correlation, "0"));
-    });
-  }
-
-  // Every row whose name, if it must have one, is told, and that ends behind its begin; of others a fault.
-  template <class Fill>
-  void take_rows(EventKind kind, Column name, const Fill& fill) {
+// Hands over the rows of a trace, which are dispatches of kernels, copies or calls of the runtime. Copies of one kind
+// between the same two agents have one name, "MEMORY_COPY_DEVICE_TO_DEVICE 4 to 5"; each is of the GPU that it leaves,
+// or that it comes to from the host. A row without a name, or that does not end behind its begin, is a fault.
+void take_rows(std::string_view text, EventKind kind, LogReading& log, Agents& agents, const TakeEvent& take) {
+  CsvTable rows(text, log);
+  const bool is_kernel = kind == EventKind::kernel;
+  const bool is_copy = kind == EventKind::copy;
+  const bool is_call = !is_kernel && !is_copy;
+  const auto begin_at = rows.require("Start_Timestamp");
+  const auto end_at = rows.require("End_Timestamp");
+  const auto agent = is_kernel ? rows.require("Agent_Id") : std::nullopt;
+  const auto name = rows.require(is_kernel ? "Kernel_Name" : is_copy ? "Direction" : "Function");
+  const auto from = is_copy ? rows.require("Source_Agent_Id") : agent;
+  const auto to = is_copy ? rows.require("Destination_Agent_Id") : agent;
+  const auto correlation = is_call ? rows.require("Correlation_Id") : rows.find("Correlation_Id");
+  const auto stream = rows.find(is_kernel && !rows.find("Stream_Id") ? "Queue_Id" : "Stream_Id");
+  const auto grid = rows.find("Grid_Size_X");
+  const auto lanes = rows.find("Workgroup_Size_X");
+  while (rows.next()) {
     constexpr double latest = 9e18;  // of 63 bits
-    while (rows_.next()) {
-      if (name && rows_.text(name).empty()) {
-        log_.fault(rows_.cell(name), "Kernel_Name", "is missing: the name of a kernel is accepted");
-        continue;
-      }
-      const auto begin = log_.number(rows_.cell(begin_), 0.0, latest, "Start_Timestamp");
-      const auto end = log_.number(rows_.cell(end_), 0.0, latest, "End_Timestamp");
-      if (!begin || !end) continue;
-      if (*end <= *begin) {
-        log_.fault(rows_.cell(end_), "End_Timestamp",
-                   fmt::format("{} is no later than Start_Timestamp {}", shown(rows_.cell(end_).text),
-                               shown(rows_.cell(begin_).text)));
-        continue;
-      }
-      TraceEvent event{.kind = kind,
-                       .line = rows_.line(),
-                       .begin = moment_of(static_cast<std::int64_t>(*begin)),
-                       .duration = moment_of(static_cast<std::int64_t>(*end - *begin))};
-      fill(event);
-      take_(event);
+    if (is_kernel && rows.text(name).empty()) {
+      log.fault(rows.cell(name), "Kernel_Name", "is missing: the name of a kernel is accepted");
+      continue;
     }
+    const auto begin = log.number(rows.cell(begin_at), 0.0, latest, "Start_Timestamp");
+    const auto end = log.number(rows.cell(end_at), 0.0, latest, "End_Timestamp");
+    if (!begin || !end) continue;
+    if (*end <= *begin) {
+      log.fault(rows.cell(end_at), "End_Timestamp",
+                fmt::format("{} is no later than Start_Timestamp {}", shown(rows.cell(end_at).text),
+                            shown(rows.cell(begin_at).text)));
+      continue;
+    }
+    TraceEvent event{.kind = kind,
+                     .line = rows.line(),
+                     .name = std::string(rows.text(name)),
+                     .begin = moment_of(static_cast<std::int64_t>(*begin)),
+                     .duration = moment_of(static_cast<std::int64_t>(*end - *begin)),
+                     .correlation = integer_of(rows.text(correlation, "0"))};
+    if (is_copy) event.name += fmt::format(" {} to {}", rows.text(from), rows.text(to));
+    if (!is_call) {
+      event.device = agents.device_of(rows.text(is_copy && rows.cell(name).holds("HOST_TO") ? to : from));
+      event.stream = integer_of(rows.text(stream, is_copy ? "-1" : "0"));
+    }
+    if (is_kernel) event.grid = workgroups_of(rows.text(grid), rows.text(lanes));
+    take(event);
   }
-
-  LogReading& log_;
-  CsvTable rows_;
-  Agents& agents_;
-  const TakeEvent& take_;
-  Column begin_, end_;
-};
+}
 
 // Dispatches are serialised and slowed down for counting, so that their times are not looked at.
 Reading read_counters(std::string_view text, const std::string& name) {
@@ -175,7 +132,7 @@ Profile read_rocprof_run(std::span<const std::string_view> texts, LogReading& lo
   const std::size_t before = log.faults();
   Profile profile = profile_of(log.name(), labels, [&](const TakeEvent& take) {
     for (const std::string_view text : texts)
-      RocprofRows(text, log, agents, take).read(rows_of_rocprof(text).value_or(EventKind::call));
+      take_rows(text, rows_of_rocprof(text).value_or(EventKind::call), log, agents, take);
     return TraceHead{};
   });
   for (std::size_t i = before; i < log.faults(); ++i)

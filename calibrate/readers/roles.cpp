@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "calibrate/readers/log_text.h"
-#include "calibrate/readers/table_reader.h"
+#include "calibrate/readers/log_reading.h"
+#include "calibrate/readers/table_format.h"
 #include "calibrate/readers/trial_fields.h"
 #include "sim/config/nearest_name.h"
 #include "study/ask/arguments.h"
@@ -200,18 +200,14 @@ void Labels::apply(Reading& reading) const {
       leave_out(seen ? "its figures are beyond reason" : "a counter that no figure stands for");
       continue;
     }
-    Measurement measurement;
+    Measurement measurement =
+        measurement_of(runs.line, fmt::format("trace: {}", study::kind_of(*trial)), *trial, *seen);
     measurement.file = reading.name;
-    measurement.line = runs.line;
-    measurement.group = fmt::format("trace: {}", study::kind_of(*trial));
     // What its GPU waited for others is part of its time: no fit reads that.
     if (std::holds_alternative<study::CollectiveTrial>(*trial)) {
       measurement.role = Role::predict;
       measurement.holds_waits = true;
     }
-    measurement.trial = *trial;
-    measurement.asked = {seen->figure};
-    measurement.seen.push_back(*seen);
     reading.measurements.push_back(std::move(measurement));
   }
 }

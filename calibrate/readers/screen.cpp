@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/readers/log_text.h"
+#include "calibrate/readers/log_reading.h"
 #include "sim/interruption.h"
 
 namespace c3sim::calibrate {
@@ -105,9 +105,7 @@ using Repeated = std::map<const Measurement*, const Measurement*>;
 Repeated repeated_in(const std::vector<Entry>& entries) {
   std::set<Entry, SaysLess> firsts;
   Repeated first_of;
-  sim::ShortSteps steps;
-  for (const Entry& entry : entries) {
-    steps.note();
+  for (const Entry& entry : sim::in_short_steps(entries)) {
     const auto [first, is_new] = firsts.insert(entry);
     if (!is_new) first_of.emplace(entry.measurement, first->measurement);
   }

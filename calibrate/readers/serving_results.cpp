@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "calibrate/readers/json_records.h"
-#include "calibrate/readers/log_formats.h"
 #include "calibrate/readers/log_reading.h"
 #include "study/ask/words.h"
 #include "study/config_folders.h"

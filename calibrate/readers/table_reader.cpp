@@ -1,5 +1,3 @@
-#include "calibrate/readers/table_reader.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "calibrate/readers/table_format.h"
 #include "calibrate/readers/trial_fields.h"
 #include "sim/config/config_text.h"
 #include "sim/config/expression.h"
@@ -53,72 +52,17 @@ std::optional<std::string> expand(const Template& form, const CellOf& cell_of) {
 // No figure of a run, but bounded like one.
 constexpr study::FigureForm tiles_of_a_gemm{{}, "", "", sim::Dimension::number, "", 1.0, 1.0, 1e9};
 
-// The words that each column of a lookup's conditions may have.
-using WantedWords = std::vector<std::pair<std::string, std::vector<std::string>>>;
-
-// Which rows of tables lookups mean. Goes through a table once for all rows that look something up in it, not once for
-// each of a million. One object serves one form, and tables that outlive it.
-class LookupRows {
- public:
-  // The first row whose cells are what is wanted; `wanted` are the conditions of the lookup, filled in.
-  template <class CellOf>
-  std::optional<std::size_t> first(const sim::CsvFile& table, const Lookup& lookup, const WantedWords& wanted,
-                                   const CellOf& cell_of) {
-    if (std::ranges::any_of(wanted, [](const auto& condition) { return condition.second.empty(); })) return {};
-    const auto has_one_word = [](const Condition& condition) { return condition.words.size() == 1; };
-    sim::ShortSteps steps;
-    if (std::ranges::all_of(wanted, is_one_plain_word) && std::ranges::all_of(lookup.where, has_one_word)) {
-      const auto [known, is_new] = known_.try_emplace(&lookup);
-      for (std::size_t row = 0; is_new && row < table.rows(); ++row) {
-        steps.note();
-        const auto cell = [&](const auto& condition) { return cell_of(row, condition.first); };
-        known->second.try_emplace(joined(wanted, cell), row);
-      }
-      const auto word = [](const auto& condition) { return std::string_view(condition.second.front()); };
-      const auto found = known->second.find(joined(wanted, word));
-      return found == known->second.end() ? std::nullopt : std::optional(found->second);
-    }
-    for (std::size_t row = 0; row < table.rows(); ++row) {
-      steps.note();
-      const bool is_it = std::ranges::all_of(wanted, [&](const auto& condition) {
-        const std::string_view cell = cell_of(row, condition.first);
-        return std::ranges::any_of(condition.second, [&](const std::string& word) { return is_met(cell, word); });
-      });
-      if (is_it) return row;
-    }
-    return {};
-  }
-
- private:
-  static bool is_one_plain_word(const WantedWords::value_type& wanted) {
-    const std::vector<std::string>& words = wanted.second;
-    return words.size() == 1 && !is_pattern(words.front()) && !compared_with(words.front());
-  }
-  template <class TextOf>
-  static std::string joined(const WantedWords& wanted, const TextOf& text_of) {
-    constexpr char between_cells = '\x1f';  // no cell holds it
-    std::string all;
-    for (const auto& condition : wanted) all.append(text_of(condition)) += between_cells;
-    return all;
-  }
-
-  std::map<const Lookup*, std::unordered_map<std::string, std::size_t>> known_;  // first rows by their cells
-};
-
-// One row, or one cell of a wide row, while it is being read.
+// Reads a table row by row, and of a wide row one cell after the other.
 class RowReader {
  public:
-  RowReader(const sim::CsvFile& file, std::size_t row, const TableFormat& format, const OtherTables& others,
-            LookupRows& rows, bool measured_only, Reading& reading)
-      : file_(file),
-        row_(row),
-        format_(format),
-        others_(others),
-        rows_(rows),
-        measured_only_(measured_only),
-        reading_(reading) {}
+  RowReader(const sim::CsvFile& file, const TableFormat& format, const OtherTables& others, bool measured_only,
+            Reading& reading)
+      : file_(file), format_(format), others_(others), measured_only_(measured_only), reading_(reading) {}
 
-  void read() {
+  void read(std::size_t row) {
+    row_ = row;
+    faults_before_row_ = reading_.faults.size();
+    found_.clear();
     if (format_.each.empty()) return read_cell();
     for (const auto& [column, label] : format_.each) {
       if (!file_.has(column)) continue;
@@ -189,6 +133,9 @@ class RowReader {
     return meaning == nullptr ? cell : std::string_view(*meaning);
   }
 
+  // The words that each column of a lookup's conditions may have.
+  using WantedWords = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
   std::optional<std::string> found(const Lookup& lookup) const {
     const sim::CsvFile* const table = lookup.file.empty() ? &file_ : others_ ? others_(lookup.file) : nullptr;
     if (table == nullptr) return {};
@@ -199,15 +146,46 @@ class RowReader {
       for (const Template& form : condition.words) {
         if (std::optional<std::string> word = expand_own(form)) wanted.back().second.push_back(std::move(*word));
       }
+      if (wanted.back().second.empty()) return {};
     }
-    const std::optional<std::size_t> row = rows_.first(
-        *table, lookup, wanted,
-        [&](std::size_t one, const std::string& column) -> std::string_view { return cell_of(*table, one, column); });
+    const std::optional<std::size_t> row = first_row(*table, lookup, wanted);
     if (!row) return {};
     return expand(lookup.column, [&](const std::string& column) -> std::optional<std::string_view> {
       if (!table->has(column)) return {};
       return cell_of(*table, *row, column);
     });
+  }
+
+  // The first row of a table whose cells are what is wanted. Where that is one plain word of each column, the table is
+  // gone through once for all rows that look something up in it, not once for each of a million.
+  std::optional<std::size_t> first_row(const sim::CsvFile& table, const Lookup& lookup,
+                                       const WantedWords& wanted) const {
+    const auto is_plain = [](const std::string& word) { return !is_pattern(word) && !compared_with(word); };
+    const bool is_by_words = std::ranges::all_of(
+        wanted, [&](const auto& one) { return one.second.size() == 1 && is_plain(one.second.front()); });
+    const bool has_one_word_each =
+        std::ranges::all_of(lookup.where, [](const Condition& one) { return one.words.size() == 1; });
+    if (!is_by_words || !has_one_word_each) {
+      for (const std::size_t row : sim::short_steps(table.rows())) {
+        const bool is_it = std::ranges::all_of(wanted, [&](const auto& condition) {
+          const std::string_view cell = cell_of(table, row, condition.first);
+          return std::ranges::any_of(condition.second, [&](const std::string& word) { return is_met(cell, word); });
+        });
+        if (is_it) return row;
+      }
+      return {};
+    }
+    const auto joined = [&wanted](const auto& text_of) {
+      constexpr char between_cells = '\x1f';  // no cell holds it
+      std::string all;
+      for (const auto& condition : wanted) all.append(text_of(condition)) += between_cells;
+      return all;
+    };
+    const auto [known, is_new] = first_rows_.try_emplace(&lookup);
+    for (const std::size_t row : sim::short_steps(is_new ? table.rows() : 0))
+      known->second.try_emplace(joined([&](const auto& one) { return cell_of(table, row, one.first); }), row);
+    const auto first = known->second.find(joined([](const auto& one) { return one.second.front(); }));
+    return first == known->second.end() ? std::nullopt : std::optional(first->second);
   }
 
   std::optional<std::string> expand_own(const Template& form) const {
@@ -372,17 +350,18 @@ class RowReader {
   }
 
   const sim::CsvFile& file_;
-  std::size_t row_;
   const TableFormat& format_;
   const OtherTables& others_;
-  LookupRows& rows_;
   bool measured_only_;
   Reading& reading_;
-  std::size_t faults_before_row_ = reading_.faults.size();
+  std::size_t row_ = 0;
+  std::size_t faults_before_row_ = 0;
   bool is_at_fault_ = false;  // what is being read of the row
   const std::string* wide_column_ = nullptr;
   const std::string* label_ = nullptr;
   mutable std::map<const Lookup*, std::optional<std::string>> found_;  // texts that cells of lookups are part of
+  // By their cells, of tables that outlive this object.
+  mutable std::map<const Lookup*, std::unordered_map<std::string, std::size_t>> first_rows_;
 };
 
 }  // namespace
@@ -426,10 +405,10 @@ Reading read_table(const sim::CsvFile& file, const TableFormat& format, const Ot
   reading.name = std::filesystem::path(file.name()).filename().string();
   reading.format = format.name;
   reading.faults = file.faults();
-  LookupRows lookup_rows;
+  RowReader reader(file, format, others, rows == Rows::measured, reading);
   for (std::size_t row = 0; row < file.rows(); ++row) {
     sim::ask_interruption();
-    RowReader(file, row, format, others, lookup_rows, rows == Rows::measured, reading).read();
+    reader.read(row);
   }
   return reading;
 }

@@ -87,9 +87,10 @@ Move move_of(const Transfer& transfer) {
 void add(const Transfer& transfer, const study::Trial& trial, std::string group, LogReading& reading,
          std::vector<std::string> assignments = {}) {
   const bool is_copy = std::holds_alternative<study::CopyTrial>(trial);
-  reading.add(transfer.line, std::move(group), trial,
-              {.figure = is_copy ? study::Figure::rate : study::Figure::link_rate, .value = transfer.rate},
-              std::move(assignments));
+  reading.add(
+      measurement_of(transfer.line, std::move(group), trial,
+                     {.figure = is_copy ? study::Figure::rate : study::Figure::link_rate, .value = transfer.rate},
+                     std::move(assignments)));
 }
 
 bool are_opposite(const RemoteTrial& one, const RemoteTrial& other) {

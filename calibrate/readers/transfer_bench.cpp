@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "calibrate/readers/log_formats.h"
+#include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/transfer.h"
 
 namespace c3sim::calibrate {
@@ -53,12 +55,12 @@ class TransferMatrix {
     const LogCells words = words_in(heads);
     std::size_t at = 1;
     std::string what;
-    while (const std::optional<TransferMemory> device = read_device(words, at)) {
-      const bool is_new = std::ranges::find(columns_, *device) == columns_.end();
+    for (std::size_t next = at; const std::optional<TransferMemory> device = read_device(words, next);) {
+      const bool is_new = !has_column(*device);
       columns_.push_back(*device);
+      at = is_new ? next : next - 1;  // to the column that is at fault
       if (is_new) continue;
       what = "this column is named twice";
-      --at;  // to the column that is at fault
       break;
     }
     sums_ = words.size() - at;
@@ -72,51 +74,37 @@ class TransferMatrix {
   }
 
   static bool are_heads(const LogCell& line) {
-    const LogCells words = words_in(line);
-    if (words.empty()) return false;
-    const LogCell& first = words.front();
-    return first.text.starts_with("SRC") && first.holds("\\") && first.holds("DST");
+    static const LogPattern heads(R"(^[\s,|\xe2\x94\x82]*SRC\S*\\\S*DST)");
+    return heads.is_in(line.text);
   }
 
-  // Whether the line is a row of it. Where it may be cut off, it must not end in a number that lacks decimals.
+  // Whether the line is a row of it.
   bool read_row(const LogCell& line) {
+    static const LogPattern label("^[CG]PU(?:\\d|$)");  // unlike "GPU->GPU", above averages
+    static const LogPattern arrows("^(?:->|<-|<->)$");
     const LogCells words = words_in(line);
-    if (columns_.empty() || words.empty()) return false;
-    const std::string_view label = words.front().text;
-    if (!label.starts_with("CPU") && !label.starts_with("GPU")) return false;
-    if (label.size() > 3 && !sim::is_digit(label[3])) return false;  // "GPU->GPU", above averages
-    const auto fault = [this](const LogCell& at, std::string_view path, std::string what) {
-      log_.fault(at, path, std::move(what));
-      return true;
-    };
+    if (columns_.empty() || words.empty() || !label.is_in(words.front().text)) return false;
     std::size_t at = 0;
     const std::optional<TransferMemory> source = read_device(words, at);
     if (!source) return true;
-    if (std::ranges::find(columns_, *source) == columns_.end()) {
-      return fault(words.front(), "",
-                   "this source is no destination: rows and columns of the same devices are accepted");
-    }
-    constexpr std::array<std::string_view, 3> arrows{"->", "<-", "<->"};
-    std::string_view arrow;
-    if (at < words.size() && std::ranges::find(arrows, words[at].text) != arrows.end()) arrow = words[at++].text;
-    if (arrow == "<->") return true;  // the sum of both directions
-    const std::size_t cells = columns_.size() + sums_;
-    if (words.size() - at != cells) {
-      return fault(words.front(), "",
-                   fmt::format("{} cells where the columns are {}: cut short?", words.size() - at, cells));
-    }
-    for (std::size_t i = at; i + 1 < words.size(); ++i) decimals_ = std::max(decimals_, decimals(words[i].text));
-    const std::string_view last = words.back().text;
-    if (log_.is_cut() && !is_unmeasured(last) && decimals(last) < decimals_) {
-      return fault(words.back(), "", shown(last) + " is cut off: an end of line is accepted behind it");
-    }
-    if (!form_.why_not.empty()) {
+    const bool has_arrow = at < words.size() && arrows.is_in(words[at].text);
+    const std::string_view arrow = has_arrow ? words[at++].text : std::string_view();
+    const std::size_t due = columns_.size() + sums_;
+    if (!has_column(*source)) {
+      log_.fault(words.front(), "", "this source is no destination: rows and columns of the same devices are accepted");
+    } else if (arrow == "<->") {  // the sum of both directions
+    } else if (words.size() - at != due) {
+      log_.fault(words.front(), "",
+                 fmt::format("{} cells where the columns are {}: cut short?", words.size() - at, due));
+    } else if (is_cut(std::span(words).subspan(at))) {
+      log_.fault(words.back(), "", shown(words.back().text) + " is cut off: an end of line is accepted behind it");
+    } else if (!form_.why_not.empty()) {
       log_.leave_out(line.line, form_.why_not);
     } else if (!form_.bytes) {
-      return fault(words.front(), "bytes",
-                   "is missing: 'Bytes Per Direction N', or '- Copying N bytes', is accepted above the table");
+      log_.fault(words.front(), "bytes",
+                 "is missing: 'Bytes Per Direction N', or '- Copying N bytes', is accepted above the table");
     } else {
-      read_cells(*source, words, at, arrow == "<-");
+      read_cells(*source, std::span(words).subspan(at), words.front(), arrow == "<-");
     }
     return true;
   }
@@ -125,19 +113,21 @@ class TransferMatrix {
   void end() {
     drop_half();
     const auto gpus = static_cast<int>(std::ranges::count(columns_, TransferMemory::Kind::gpu, &TransferMemory::kind));
-    const std::vector<Transfer> all = std::exchange(all_, {});
-    if (!misses_some_) return record_of_all(all, gpus, tool_, log_);
-    for (const Transfer& transfer : all) {
+    if (!misses_some_) return record_of_all(all_, gpus, tool_, log_);
+    for (const Transfer& transfer : all_) {
       log_.leave_out(transfer.line, "some GPUs did not copy to all others: no trial stands for that");
     }
   }
 
  private:
-  // Of a table of both ways it waits for the row of the other direction.
-  struct Row {
-    LogCell place;
-    std::vector<std::optional<Transfer>> transfers;  // by column
-  };
+  // Whether no end of line follows, and the last number lacks decimals that others have.
+  bool is_cut(std::span<const LogCell> cells) {
+    for (const LogCell& cell : cells.first(cells.size() - 1)) decimals_ = std::max(decimals_, decimals(cell.text));
+    const std::string_view last = cells.back().text;
+    return log_.is_cut() && !is_unmeasured(last) && decimals(last) < decimals_;
+  }
+
+  bool has_column(const TransferMemory& device) const { return std::ranges::find(columns_, device) != columns_.end(); }
 
   // "GPU 00", in one word or two.
   std::optional<TransferMemory> read_device(const LogCells& words, std::size_t& at) {
@@ -162,54 +152,54 @@ class TransferMatrix {
     return {line, {from}, {to}, executor, *form_.bytes, rate};
   }
 
-  void read_cells(const TransferMemory& source, const LogCells& words, std::size_t at, bool is_reversed) {
-    Row row{words.front(), std::vector<std::optional<Transfer>>(columns_.size())};
+  // Each cell is a test of its own, but for tables of all to all, and of both ways, whose rows wait for those of the
+  // other direction.
+  void read_cells(const TransferMemory& source, std::span<const LogCell> cells, const LogCell& place,
+                  bool is_reversed) {
+    std::map<std::size_t, Transfer> row;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const TransferMemory& other = columns_[i];
-      const LogCell& cell = words[at + i];
-      if (is_unmeasured(cell.text)) {
+      if (is_unmeasured(cells[i].text)) {
         if (source == other) continue;
         misses_some_ = true;
-        log_.leave_out(cell.line, "not measured");
-      } else if (const auto rate = log_.figure(cell, study::Figure::link_rate, "GB/s")) {
-        row.transfers[i] = transfer(is_reversed ? other : source, is_reversed ? source : other, *rate, cell.line);
+        log_.leave_out(place.line, "not measured");
+      } else if (const auto rate = log_.figure(cells[i], study::Figure::link_rate, "GB/s")) {
+        row[i] = transfer(is_reversed ? other : source, is_reversed ? source : other, *rate, place.line);
       }
     }
-    keep(std::move(row), is_reversed);
+    if (form_.pattern == TransferPattern::both_ways) return keep_both_ways(std::move(row), place, is_reversed);
+    for (auto& [column, cell] : row) {
+      if (form_.pattern == TransferPattern::one_way) record(std::span(&cell, 1), tool_, log_);
+      if (form_.pattern == TransferPattern::all) all_.push_back(std::move(cell));
+    }
   }
 
-  void keep(Row row, bool is_reversed) {
-    if (form_.pattern == TransferPattern::both_ways && !is_reversed) {
+  void keep_both_ways(std::map<std::size_t, Transfer> row, const LogCell& place, bool is_reversed) {
+    if (!is_reversed) {
       drop_half();
       forward_ = std::move(row);
+      place_of_forward_ = place;
       return;
     }
-    for (std::size_t i = 0; i < row.transfers.size(); ++i) {
-      std::optional<Transfer>& cell = row.transfers[i];
-      if (form_.pattern == TransferPattern::all) {
-        if (cell) all_.push_back(std::move(*cell));
-      } else if (form_.pattern == TransferPattern::one_way) {
-        if (cell) record(std::span(&*cell, 1), tool_, log_);
-      } else if (!forward_) {
-        return log_.fault(row.place, "", "the row of the other direction ('->') is accepted above it");
-      } else if (cell && forward_->transfers[i]) {
-        record(std::array{*forward_->transfers[i], *cell}, tool_, log_);
-      }
+    if (!place_of_forward_) return log_.fault(place, "", "the row of the other direction ('->') is accepted above it");
+    for (const auto& [column, cell] : row) {
+      if (forward_.contains(column)) record(std::array{forward_.at(column), cell}, tool_, log_);
     }
-    forward_.reset();
+    place_of_forward_.reset();
   }
 
   void drop_half() {
-    if (forward_) log_.fault(forward_->place, "", "the row of the other direction ('<-') is missing");
-    forward_.reset();
+    if (place_of_forward_) log_.fault(*place_of_forward_, "", "the row of the other direction ('<-') is missing");
+    place_of_forward_.reset();
   }
 
   TransferMatrixForm form_;
   LogReading& log_;
   std::string_view tool_;
   std::vector<TransferMemory> columns_;
-  std::size_t sums_ = 0;  // columns behind those of the devices
-  std::optional<Row> forward_;
+  std::size_t sums_ = 0;                     // columns behind those of the devices
+  std::map<std::size_t, Transfer> forward_;  // by column, of a row that waits for that of the other direction
+  std::optional<LogCell> place_of_forward_;
   std::vector<Transfer> all_;
   bool misses_some_ = false;
   std::size_t decimals_ = 2;  // that every rate has
@@ -220,11 +210,8 @@ constexpr std::string_view a2a_title = "All-To-All benchmark";
 
 // "     Transfer 00  | 47.774 GB/s | ...", cut short or not.
 bool is_transfer(const LogCell& line) {
-  constexpr std::string_view word = "Transfer ";
-  const LogCell text = trimmed(line);
-  if (!text.text.starts_with(word)) return false;
-  const std::string_view number = trimmed(text.from(word.size())).text;
-  return !number.empty() && sim::is_digit(number.front());
+  static const LogPattern form(R"(^\s*Transfer\s+\d)");
+  return form.is_in(line.text);
 }
 
 const LogCell* before(const LogCells& words, std::string_view name) {

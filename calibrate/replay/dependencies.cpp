@@ -149,9 +149,7 @@ class Builder {
     result_.nodes.reserve(all.size() + 1);
     result_.after.reserve(all.size() + 1, 0);
     add(Node{.begin = begin_, .end = begin_}, {});
-    sim::ShortSteps steps;
-    for (const Item& item : all) {
-      steps.note();
+    for (const Item& item : sim::in_short_steps(all)) {
       if (item.work) {
         add_work(*item.work);
       } else {
@@ -172,15 +170,12 @@ class Builder {
   std::vector<Item> items() const {
     std::vector<Item> items;
     std::vector<sim::Time> last_end(profile_.calls.size(), sim::Time::min());
-    sim::ShortSteps steps;
-    for (std::size_t place = 0; place < profile_.work.size(); ++place) {
-      steps.note();
+    for (const std::size_t place : sim::short_steps(profile_.work.size())) {
       const ProfiledWork& work = profile_.work[place];
       items.push_back({.at = work.begin, .work = place});
       if (const Place launch = work.launch()) last_end[*launch] = std::max(last_end[*launch], work.end);
     }
-    for (std::size_t call = 0; call < profile_.calls.size(); ++call) {
-      steps.note();
+    for (const std::size_t call : sim::short_steps(profile_.calls.size())) {
       const HostCall& one = profile_.calls[call];
       const bool waits_for_own = last_end[call] > sim::Time::min() && last_end[call] <= one.end;
       if (one.kind == HostCallKind::synchronise || waits_for_own) items.push_back({.at = one.end, .call = call});
@@ -221,8 +216,7 @@ class Builder {
   // The kernel of another stream that began last of those that run when the node begins.
   std::optional<Bound> seen_room(const Node& node, std::size_t stream, sim::Time behind) {
     const Filling::Kernel* const last = filling(stream).last(stream, node.begin, behind);
-    if (last == nullptr) return {};
-    return Bound{Reason::room, last->node, last->begin};
+    return last == nullptr ? std::nullopt : std::optional(Bound{Reason::room, last->node, last->begin});
   }
 
   // Of events that the trace tells with their streams: the last work that was launched on the other stream before the
@@ -233,9 +227,9 @@ class Builder {
     const std::vector<const StreamWait*>& waits = waits_[work.stream];
     for (std::size_t& next = next_wait_[work.stream]; next < waits.size() && waits[next]->at <= launched; ++next) {
       const std::vector<Launched>& before = queue_[waits[next]->of_stream];
-      const auto behind = std::ranges::lower_bound(before, waits[next]->recorded_at, {}, &Launched::launch);
+      const auto behind = std::ranges::lower_bound(before, waits[next]->recorded_at, {}, &Launched::first);
       if (behind == before.begin()) continue;
-      const std::size_t node = std::prev(behind)->node;
+      const std::size_t node = std::prev(behind)->second;
       const sim::Time end = result_.nodes[node].end;
       if (end <= work.begin) bounds.push_back({Reason::event, node, end});
     }
@@ -273,18 +267,14 @@ class Builder {
     }
     if (bounds.empty()) bounds.push_back({Reason::launch, 0, node.begin});
     const std::size_t at = result_.nodes.size();
-    const auto fills = [this](std::size_t one) {
-      const WorkKind kind = profile_.work[one].kind;
-      return kind == WorkKind::matrix || kind == WorkKind::memory;
-    };
-    if (!is_new && fills(*result_.nodes[before.node].work)) {
+    if (!is_new && profile_.work[*result_.nodes[before.node].work].computes()) {
       const Node& last = result_.nodes[before.node];
       gpu.end({last.begin, last.end, work.stream, place, before.node});
     }
-    if (fills(of_work)) gpu.begin({node.begin, node.end, work.stream, place, at});
+    if (work.computes()) gpu.begin({node.begin, node.end, work.stream, place, at});
     lanes.set(place, {at, node.end});
     if (work.launch() && !profile_.waits.empty())
-      queue_[work.stream].push_back({profile_.calls[*work.launch()].begin, at});
+      queue_[work.stream].emplace_back(profile_.calls[*work.launch()].begin, at);
     ends_.emplace(node.end, at);
     while (ends_.begin()->first + event_reach < work.begin) ends_.erase(ends_.begin());
     add(node, bounds);
@@ -316,46 +306,35 @@ class Builder {
   // The bound that held work back tells how promptly work of its reason begins; the others are taken to be as prompt as
   // such are in the median, and no less than the trace shows.
   void settle_lags() {
-    std::array<std::vector<double>, static_cast<std::size_t>(Reason::count)> lags;
-    // The first of the latest bounds.
-    const auto held_by = [](std::span<const After> after) {
-      return static_cast<std::size_t>(std::ranges::min_element(after, {}, &After::lag) - after.begin());
+    // Hands over all that any node waits for, with the node and whether it held it back: the first of the latest
+    // bounds.
+    const auto for_each = [this](const auto& take) {
+      auto reason = reasons_.begin();
+      for (const std::size_t i : sim::short_steps(result_.nodes.size())) {
+        const std::span<After> after = result_.after[i];
+        const auto held = std::ranges::min_element(after, {}, &After::lag);
+        for (auto one = after.begin(); one != after.end(); ++one, ++reason)
+          take(result_.nodes[i], *one, static_cast<std::size_t>(*reason), one == held);
+      }
     };
-    sim::ShortSteps steps;
-    std::size_t first = 0;  // wait of a node
-    for (std::size_t i = 1; i < result_.nodes.size(); ++i) {
-      steps.note();
-      const std::span<const After> after = std::as_const(result_.after)[i];
-      const std::size_t held = held_by(after);
-      lags[static_cast<std::size_t>(reasons_[first + held])].push_back(static_cast<double>(after[held].lag.count()));
-      first += after.size();
-    }
-    std::array<sim::Time, static_cast<std::size_t>(Reason::count)> typical{};
+    std::array<std::vector<double>, static_cast<std::size_t>(Reason::count)> lags;
+    for_each([&lags](const Node&, const After& after, std::size_t reason, bool held) {
+      if (held) lags[reason].push_back(static_cast<double>(after.lag.count()));
+    });
+    std::array<sim::Time, lags.size()> typical{};
     for (std::size_t reason = 0; reason < lags.size(); ++reason) {
       if (!lags[reason].empty()) typical[reason] = sim::Time(static_cast<std::int64_t>(study::median(lags[reason])));
     }
-    first = 0;
-    for (std::size_t i = 1; i < result_.nodes.size(); ++i) {
-      steps.note();
-      const std::span<After> after = result_.after[i];
-      const std::size_t held = held_by(after);
-      for (std::size_t j = 0; j < after.size(); ++j) {
-        const Node& other = result_.nodes[after[j].node];
-        const sim::Time slack = after[j].lag;
-        const sim::Time distance = result_.nodes[i].begin - slack - (after[j].of_begin ? other.begin : other.end);
-        after[j].lag =
-            distance + (j == held ? slack : std::min(slack, typical[static_cast<std::size_t>(reasons_[first + j])]));
-      }
-      first += after.size();
-    }
+    for_each([&](const Node& node, After& after, std::size_t reason, bool held) {
+      const Node& other = result_.nodes[after.node];
+      const sim::Time distance = node.begin - after.lag - (after.of_begin ? other.begin : other.end);
+      after.lag = distance + (held ? after.lag : std::min(after.lag, typical[reason]));
+    });
   }
 
   Filling& filling(std::size_t stream) { return filling_[profile_.streams[stream].device]; }
 
-  struct Launched {
-    sim::Time launch{0};
-    std::size_t node = 0;
-  };
+  using Launched = std::pair<sim::Time, std::size_t>;  // when, and the node
 
   const Profile& profile_;
   const sim::Time begin_;

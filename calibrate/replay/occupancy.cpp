@@ -20,10 +20,8 @@ using Intervals = std::vector<Interval>;
 void unite(Intervals& all) {
   if (!std::ranges::is_sorted(all, {}, &Interval::begin))
     std::ranges::sort(all, {}, sim::as_short_steps(&Interval::begin));
-  sim::ShortSteps steps;
   std::size_t kept = 0;
-  for (const Interval& one : all) {
-    steps.note();
+  for (const Interval& one : sim::in_short_steps(all)) {
     if (one.end <= one.begin) continue;
     if (kept > 0 && one.begin <= all[kept - 1].end) {
       all[kept - 1].end = std::max(all[kept - 1].end, one.end);
@@ -45,9 +43,7 @@ template <class Take>
 void for_each_common(const Intervals& some, const Intervals& all, const Take& take) {
   if (some.empty()) return;
   auto at = std::ranges::upper_bound(all, some.front().begin, {}, &Interval::end);
-  sim::ShortSteps steps;
-  for (const Interval& one : some) {
-    steps.note();
+  for (const Interval& one : sim::in_short_steps(some)) {
     while (at != all.end() && at->end <= one.begin) ++at;
     for (auto inner = at; inner != all.end() && inner->begin < one.end; ++inner) {
       take(Interval{std::max(inner->begin, one.begin), std::min(inner->end, one.end)});
@@ -82,9 +78,7 @@ struct Doings {
 
 Doings doings_of(std::span<const Stretch> stretches) {
   Doings all;
-  sim::ShortSteps steps;
-  for (const Stretch& one : stretches) {
-    steps.note();
+  for (const Stretch& one : sim::in_short_steps(stretches)) {
     all.add(one);
   }
   all.settle();
@@ -117,9 +111,7 @@ std::vector<Occupancy> occupancies_of(const StretchesByGpu& stretches, std::size
     const Doings whole = doings_of(of_gpu);
     const Intervals busy = whole.either();
     std::map<std::size_t, Doings> by_step;
-    sim::ShortSteps short_steps;
-    for (const Stretch& one : of_gpu) {
-      short_steps.note();
+    for (const Stretch& one : sim::in_short_steps(of_gpu)) {
       if (one.step) by_step[*one.step].add(one);
     }
     for (auto& [step, own] : by_step) {
@@ -211,9 +203,7 @@ std::vector<StepWork> steps_of(const Profile& profile) {
   std::vector<StepWork> steps;
   std::map<std::pair<std::size_t, std::int64_t>, std::size_t> known;
   StepOfWork step_of(profile);
-  sim::ShortSteps short_steps;
-  for (std::size_t place = 0; place < profile.work.size(); ++place) {
-    short_steps.note();
+  for (const std::size_t place : sim::short_steps(profile.work.size())) {
     const ProfiledWork& work = profile.work[place];
     const StepPlace step = profile.steps.empty() ? StepPlace(std::size_t{0}) : step_of.of(work);
     if (!step) continue;
@@ -242,9 +232,7 @@ std::vector<IdleGap> idle_gaps(const Profile& profile, const std::vector<StepWor
   std::vector<IdleGap> gaps;
   std::vector<bool> has_begun(steps.size(), false);
   std::map<std::int64_t, sim::Time> busy_until;  // by GPU
-  sim::ShortSteps short_steps;
-  for (std::size_t place = 0; place < profile.work.size(); ++place) {
-    short_steps.note();
+  for (const std::size_t place : sim::short_steps(profile.work.size())) {
     const ProfiledWork& work = profile.work[place];
     const auto [until, is_first] = busy_until.try_emplace(profile.streams[work.stream].device, work.end);
     const Place step = step_of[place];

@@ -119,11 +119,9 @@ std::vector<Computing> computing(const Profile& profile, std::int64_t device) {
     std::int8_t by = 0;
   };
   std::vector<Change> changes;
-  sim::ShortSteps steps;
-  for (const ProfiledWork& work : profile.work) {
-    steps.note();
+  for (const ProfiledWork& work : sim::in_short_steps(profile.work)) {
     if (profile.streams[work.stream].device != device) continue;
-    if (work.kind != WorkKind::matrix && work.kind != WorkKind::memory) continue;
+    if (!work.computes()) continue;
     const std::uint8_t kind = work.kind == WorkKind::matrix ? 0 : 1;
     changes.push_back({work.begin, kind, 1});
     changes.push_back({work.end, kind, -1});
@@ -131,8 +129,7 @@ std::vector<Computing> computing(const Profile& profile, std::int64_t device) {
   std::ranges::sort(changes, {}, sim::as_short_steps(&Change::at));
   std::vector<Computing> all{{sim::Time::min(), false, false}};
   std::array<int, besides> run{};
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    steps.note();
+  for (const std::size_t i : sim::short_steps(changes.size())) {
     run[changes[i].kind] += changes[i].by;
     if (i + 1 < changes.size() && changes[i + 1].at == changes[i].at) continue;
     const Computing now{changes[i].at, run[0] > 0, run[1] > 0};
@@ -206,8 +203,7 @@ class Player {
       : pieces_(run.pieces), alone_(alone), active_(tenants) {
     now_ = pieces_.front().begin;
     first_.assign(pieces_.size() + 1, 0);
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      steps_.note();
+    for (const std::size_t i : sim::short_steps(pieces_.size())) {
       for (const After& after : run.after[i]) ++first_[after.node + 1];
     }
     std::partial_sum(first_.begin(), first_.end(), first_.begin());
@@ -215,8 +211,7 @@ class Player {
     std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
     waits_for_.resize(pieces_.size());
     played_.resize(pieces_.size(), {sim::Time::min(), sim::Time::min()});
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      steps_.note();
+    for (const std::size_t i : sim::short_steps(pieces_.size())) {
       waits_for_[i] = static_cast<std::uint32_t>(run.after[i].size());
       for (const After& after : run.after[i]) followers_[next[after.node]++] = After(i, after.lag, after.of_begin);
       if (waits_for_[i] == 0) starts_.push({pieces_[i].begin, i});
@@ -325,9 +320,7 @@ class Cutting {
       one.bytes = one.bytes / static_cast<double>(count_);
       result_.collectives.push_back(one);
     }
-    sim::ShortSteps steps;
-    for (std::size_t i = 0; i < run_.pieces.size(); ++i) {
-      steps.note();
+    for (const std::size_t i : sim::short_steps(run_.pieces.size())) {
       first_[i] = result_.pieces.size();
       for (std::size_t part = 0; part < parts_of(i); ++part) add(i, part);
     }
@@ -401,9 +394,7 @@ Run take_apart(const Profile& profile, const Dependencies& dependencies, Content
       std::ranges::count(profile.work, WorkKind::collective, &ProfiledWork::kind));  // which become two pieces each
   run.pieces.reserve(dependencies.nodes.size() + collectives);
   run.after.reserve(dependencies.nodes.size() + collectives, dependencies.after.waits() + collectives);
-  sim::ShortSteps steps;
-  for (std::size_t i = 0; i < dependencies.nodes.size(); ++i) {
-    steps.note();
+  for (const std::size_t i : sim::short_steps(dependencies.nodes.size())) {
     const Node& node = dependencies.nodes[i];
     first[i] = run.pieces.size();
     Piece piece{.begin = node.begin, .end = node.end, .work = node.work};
@@ -456,9 +447,7 @@ Run split(const Run& run, int count) {
     }
   };
   // Behind a collective's data, and before its wait for other GPUs.
-  sim::ShortSteps steps;
-  for (std::size_t i = 0; i < pieces; ++i) {
-    steps.note();
+  for (const std::size_t i : sim::short_steps(pieces)) {
     if (run.pieces[i].kind == PieceKind::moving) {
       is_cut[i] = true;
       waits_at_end(i - 1,
@@ -476,9 +465,7 @@ std::vector<Played> play(const Run& run, Contention& contention, Without without
   const Tenants tenants = tenants_of(run.collectives, contention);
   std::vector<sim::Time> alone;
   alone.reserve(run.pieces.size());
-  sim::ShortSteps steps;
-  for (const Piece& piece : run.pieces) {
-    steps.note();
+  for (const Piece& piece : sim::in_short_steps(run.pieces)) {
     const Tenant* const tenant = piece.collective ? tenants[*piece.collective] : nullptr;
     const bool waits = piece.kind == PieceKind::waiting && without.waits;
     const bool is_left_out = without.communication ? piece.communicates() : waits;

@@ -87,7 +87,7 @@ struct Run {
   std::vector<Piece> pieces;
   Waits after;                                         // of each piece, places of pieces
   std::vector<models::CollectiveSpec> collectives;     // each once
-  std::map<std::string, Misunderstood> not_simulated;  // collectives that the machine cannot have, by the reason
+  std::map<std::string, CountedEvents> not_simulated;  // collectives that the machine cannot have, by the reason
   sim::Time unexplained{0};  // of collectives, in all: waits for other GPUs, and what the model does not know
   sim::Time beyond{0};       // in all: what the model gives collectives beyond their traced times
 };

@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "calibrate/readers/log_reading.h"
-#include "calibrate/readers/log_text.h"
 #include "calibrate/replay/occupancy.h"
 #include "sim/interruption.h"
 #include "study/report/table_of.h"
@@ -36,9 +35,7 @@ struct Version {
 // Of its work, in the steps to which that belongs where these are told.
 StretchesByGpu stretches_of(const Version& version, const std::vector<Place>& step_of = {}) {
   StretchesByGpu stretches;
-  sim::ShortSteps steps;
-  for (std::size_t i = 0; i < version.run->pieces.size(); ++i) {
-    steps.note();
+  for (const std::size_t i : sim::short_steps(version.run->pieces.size())) {
     const Piece& piece = version.run->pieces[i];
     if (!piece.work) continue;
     const auto [begin, end] = version.at(i);
@@ -125,6 +122,17 @@ study::ResultTable step_table(const Profile& profile, const Versions& versions) 
   return table_of(rows, shown);
 }
 
+// What a row, which is an occupancy, tells of itself.
+template <class Row>
+std::vector<study::Shown<Row>> shown_of_occupancy() {
+  return {{{"span_us", "first to last", "us", 1}, &Row::span},
+          {{"compute_us", "compute", "us", 1}, &Row::compute},
+          {{"communication_us", "communication", "us", 1}, &Row::communication},
+          {{"exposed_us", "exposed", "us", 1}, &Row::exposed},
+          {{"overlapped_us", "overlapped", "us", 1}, &Row::overlapped},
+          {{"idle_us", "idle", "us", 1}, &Row::idle}};
+}
+
 study::ResultTable part_table(const Versions& versions) {
   struct Row : Occupancy {
     std::string version;
@@ -133,13 +141,9 @@ study::ResultTable part_table(const Versions& versions) {
   for (const Version* const one : {&versions.traced, &versions.replayed, &versions.predicted}) {
     rows.push_back({one->whole, one->name});
   }
-  return study::table_of<Row>(rows, {{{"version", "", ""}, &Row::version},
-                                     {{"span_us", "first to last", "us", 1}, &Row::span},
-                                     {{"compute_us", "compute", "us", 1}, &Row::compute},
-                                     {{"communication_us", "communication", "us", 1}, &Row::communication},
-                                     {{"exposed_us", "exposed", "us", 1}, &Row::exposed},
-                                     {{"overlapped_us", "overlapped", "us", 1}, &Row::overlapped},
-                                     {{"idle_us", "idle", "us", 1}, &Row::idle}});
+  std::vector<study::Shown<Row>> shown = shown_of_occupancy<Row>();
+  shown.insert(shown.begin(), {{"version", "", ""}, &Row::version});
+  return table_of(rows, shown);
 }
 
 // Of all of a sort the middle, and of their traced times the least, too: of one that came last there was no wait.
@@ -151,9 +155,7 @@ study::ResultTable collective_table(const Profile& profile, const Run& run, cons
   };
   std::vector<Sort> sorts;
   for (const models::CollectiveSpec& collective : run.collectives) sorts.push_back({collective});
-  sim::ShortSteps steps;
-  for (std::size_t i = 0; i < run.pieces.size(); ++i) {
-    steps.note();
+  for (const std::size_t i : sim::short_steps(run.pieces.size())) {
     const Piece& piece = run.pieces[i];
     if (!piece.collective) continue;
     const ProfiledWork& work = profile.work[*piece.work];
@@ -233,9 +235,7 @@ study::TimelineChart timeline(const Profile& profile, const Versions& versions) 
       rows.push_back({fmt::format("{}: {}", version->name, name), {}});
     }
     const double whole = to_microseconds(version->whole.span);
-    sim::ShortSteps steps;
-    for (std::size_t i = 0; i < version->run->pieces.size(); ++i) {
-      steps.note();
+    for (const std::size_t i : sim::short_steps(version->run->pieces.size())) {
       const Piece& piece = version->run->pieces[i];
       const Played played = version->at(i);
       if (!piece.work || played.end <= played.begin) continue;
@@ -244,8 +244,7 @@ study::TimelineChart timeline(const Profile& profile, const Versions& versions) 
               series(piece), [&] { return printable(profile.name_of(work)); });
     }
     study::TimelineRow& exposed = rows.emplace_back(study::TimelineRow{version->name + ": exposed", {}});
-    for (const Stretch& one : exposed_communication(of_all_gpus(stretches_of(*version)))) {
-      steps.note();
+    for (const Stretch& one : sim::in_short_steps(exposed_communication(of_all_gpus(stretches_of(*version))))) {
       add_bar(exposed, whole, to_microseconds(one.begin - zero), to_microseconds(one.end - zero),
               chart.series.size() - 1, [] { return "exposed"; });
     }
@@ -272,7 +271,7 @@ std::map<std::string, std::size_t> kept_as_traced(const Run& run, Contention& af
   return kept;
 }
 
-std::string counted(const std::string& why, const Misunderstood& what) {
+std::string counted(const std::string& why, const CountedEvents& what) {
   const std::string time =
       what.time > sim::Time(0) ? fmt::format(", {:.1f} us", to_microseconds(what.time)) : std::string();
   return fmt::format("{} events{}: {}.", what.events, time, why);
@@ -409,15 +408,11 @@ study::Results replay_results(const Profile& profile, Contention& before, Conten
 
 namespace {
 
-using sim::to_microseconds;
-
 // By step.
 std::vector<Occupancy> occupancies_of_steps(const Profile& profile, const std::vector<StepWork>& steps) {
   const std::vector<Place> step_of = places_in(steps, profile);
   StretchesByGpu stretches;
-  sim::ShortSteps short_steps;
-  for (std::size_t place = 0; place < profile.work.size(); ++place) {
-    short_steps.note();
+  for (const std::size_t place : sim::short_steps(profile.work.size())) {
     const ProfiledWork& work = profile.work[place];
     stretches[profile.streams[work.stream].device].push_back(
         {work.begin, work.end, work.kind == WorkKind::collective, step_of[place]});
@@ -425,29 +420,29 @@ std::vector<Occupancy> occupancies_of_steps(const Profile& profile, const std::v
   return occupancies_of(stretches, steps.size());
 }
 
+// Of one file, which a column for programs names.
+template <class Row, class Rows>
+study::ResultTable table_of_file(const Profile& profile, const Rows& rows, std::vector<study::Shown<Row>> shown) {
+  shown.insert(shown.begin(), {{"file", "file", "", 2, false}, [&profile](const Row&) { return profile.file; }});
+  return study::table_of(rows, shown);
+}
+
 study::ResultTable step_table(const Profile& profile, const std::vector<StepWork>& steps) {
-  study::ResultTable table({{"file", "file", "", 2, false},
-                            {"step", "step", ""},
-                            {"gpu", "GPU", ""},
-                            {"span_us", "first to last", "us", 1},
-                            {"busy_us", "busy", "us", 1},
-                            {"compute_us", "compute", "us", 1},
-                            {"communication_us", "communication", "us", 1},
-                            {"exposed_us", "exposed", "us", 1},
-                            {"overlapped_us", "overlapped", "us", 1},
-                            {"idle_us", "idle", "us", 1},
-                            {"host_gaps_us", "for the host", "us", 1}});
-  const std::vector<Occupancy> occupancies = occupancies_of_steps(profile, steps);
-  std::vector<sim::Time> for_host(steps.size(), sim::Time(0));
-  for (const IdleGap& gap : idle_gaps(profile, steps))
-    for_host[gap.step] += gap.by_host ? gap.end - gap.begin : sim::Time(0);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const Occupancy& all = occupancies[i];
-    table.add_row({profile.file, steps[i].name, steps[i].device, to_microseconds(all.span), to_microseconds(all.busy),
-                   to_microseconds(all.compute), to_microseconds(all.communication), to_microseconds(all.exposed()),
-                   to_microseconds(all.overlapped), to_microseconds(all.idle()), to_microseconds(for_host[i])});
+  struct Row : Occupancy {
+    const StepWork& step;
+    sim::Time for_host{0};
+  };
+  std::vector<Row> rows;
+  for (const Occupancy& one : occupancies_of_steps(profile, steps)) rows.push_back({one, steps[rows.size()]});
+  for (const IdleGap& gap : idle_gaps(profile, steps)) {
+    if (gap.by_host) rows[gap.step].for_host += gap.end - gap.begin;
   }
-  return table;
+  std::vector<study::Shown<Row>> shown = shown_of_occupancy<Row>();
+  shown.insert(shown.begin() + 1, {{"busy_us", "busy", "us", 1}, &Row::busy});
+  shown.insert(shown.begin(), {{{"step", "step", ""}, [](const Row& row) { return row.step.name; }},
+                               {{"gpu", "GPU", ""}, [](const Row& row) { return row.step.device; }}});
+  shown.push_back({{"host_gaps_us", "for the host", "us", 1}, &Row::for_host});
+  return table_of_file(profile, rows, std::move(shown));
 }
 
 std::string why_ended(const Profile& profile, const IdleGap& gap) {
@@ -461,48 +456,35 @@ std::string why_ended(const Profile& profile, const IdleGap& gap) {
 
 study::ResultTable gap_table(const Profile& profile, const std::vector<StepWork>& steps) {
   constexpr std::size_t most = 5;
-  study::ResultTable table({{"file", "file", "", 2, false},
-                            {"step", "step", ""},
-                            {"gpu", "GPU", ""},
-                            {"begin_us", "begins at", "us", 1},
-                            {"gap_us", "idle", "us", 1},
-                            {"ended_by", "ended by", ""},
-                            {"why", "why then", ""}});
   std::vector<IdleGap> gaps = idle_gaps(profile, steps);
   std::ranges::stable_sort(gaps, std::ranges::greater(), [](const IdleGap& gap) { return gap.end - gap.begin; });
-  for (std::size_t i = 0; i < std::min(most, gaps.size()); ++i) {
-    const IdleGap& gap = gaps[i];
-    const StepWork& step = steps[gap.step];
+  gaps.resize(std::min(most, gaps.size()));
+  const auto ended_by = [&profile](const IdleGap& gap) {
     const ProfiledWork& work = profile.work[gap.ended_by];
-    table.add_row(
-        {profile.file, step.name, step.device, to_microseconds(gap.begin - profile.begin()),
-         to_microseconds(gap.end - gap.begin),
-         fmt::format("{} on stream {}", printable(profile.name_of(work)), profile.streams[work.stream].stream),
-         why_ended(profile, gap)});
-  }
-  return table;
+    return fmt::format("{} on stream {}", printable(profile.name_of(work)), profile.streams[work.stream].stream);
+  };
+  return table_of_file<IdleGap>(
+      profile, gaps,
+      {{{"step", "step", ""}, [&](const IdleGap& gap) { return steps[gap.step].name; }},
+       {{"gpu", "GPU", ""}, [&](const IdleGap& gap) { return steps[gap.step].device; }},
+       {{"begin_us", "begins at", "us", 1}, [&](const IdleGap& gap) { return gap.begin - profile.begin(); }},
+       {{"gap_us", "idle", "us", 1}, [](const IdleGap& gap) { return gap.end - gap.begin; }},
+       {{"ended_by", "ended by", ""}, ended_by},
+       {{"why", "why then", ""}, [&](const IdleGap& gap) { return why_ended(profile, gap); }}});
 }
 
-study::ResultTable communication_table(const Profile& profile) {
-  study::ResultTable table({{"file", "file", "", 2, false},
-                            {"class", "kernels that communicate", ""},
-                            {"kernels", "kernels", ""},
-                            {"time_us", "which took", "us", 1}});
-  for (const auto& [name, one] : profile.communication)
-    table.add_row({profile.file, name, static_cast<std::int64_t>(one.kernels), to_microseconds(one.time)});
-  return table;
-}
-
-study::ResultTable misunderstood_table(const Profile& profile) {
-  study::ResultTable table({{"file", "file", "", 2, false},
-                            {"why", "what is not understood", ""},
-                            {"events", "events", ""},
-                            {"time_us", "which took", "us", 1}});
-  for (const auto& [why, what] : profile.misunderstood) {
-    table.add_row({profile.file, why, static_cast<std::int64_t>(what.events),
-                   what.time > sim::Time(0) ? study::Cell(to_microseconds(what.time)) : study::Cell()});
-  }
-  return table;
+// What was counted, by sort. Of sorts that took no time it may be that nobody knows it.
+study::ResultTable table_of_counts(const Profile& profile, const std::map<std::string, CountedEvents>& counts,
+                                   study::Column sort, study::Column count, bool tells_no_time) {
+  using Row = std::pair<const std::string, CountedEvents>;
+  const auto time = [tells_no_time](const Row& row) {
+    const bool is_told = tells_no_time || row.second.time > sim::Time(0);
+    return is_told ? study::Cell(to_microseconds(row.second.time)) : study::Cell();
+  };
+  return table_of_file<Row>(profile, counts,
+                            {{std::move(sort), &Row::first},
+                             {std::move(count), [](const Row& row) { return row.second.events; }},
+                             {{"time_us", "which took", "us", 1}, time}});
 }
 
 }  // namespace
@@ -511,9 +493,13 @@ std::vector<study::NamedTable> profile_tables(const Profile& profile) {
   const std::vector<StepWork> steps = steps_of(profile);
   std::vector<study::NamedTable> tables{
       {"steps", profile.file + ": what its GPU did", step_table(profile, steps)},
-      {"communication", profile.file + ": what communicates, by its names", communication_table(profile)},
+      {"communication", profile.file + ": what communicates, by its names",
+       table_of_counts(profile, profile.communication, {"class", "kernels that communicate", ""},
+                       {"kernels", "kernels", ""}, true)},
       {"idle_gaps", profile.file + ": the longest idle gaps, and what ended them", gap_table(profile, steps)},
-      {"not_understood", profile.file + ": what a replay cannot use", misunderstood_table(profile)}};
+      {"not_understood", profile.file + ": what a replay cannot use",
+       table_of_counts(profile, profile.misunderstood, {"why", "what is not understood", ""}, {"events", "events", ""},
+                       false)}};
   for (study::NamedTable& table : tables) table.in_text = !table.table.rows().empty();
   return tables;
 }

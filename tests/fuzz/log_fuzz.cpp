@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "calibrate/readers/log_text.h"
+#include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/reader.h"
 #include "sim/config/measurement_text.h"
 #include "tests/calibrate/readers/log_bounds.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/readers/table_reader.h"
+#include "calibrate/readers/table_format.h"
 #include "sim/config/config.h"
 #include "tests/fuzz/fuzz.h"
 

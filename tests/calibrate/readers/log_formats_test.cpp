@@ -1,11 +1,10 @@
 // Logs of tools: which texts are taken for one, what the samples of tests/data say, and what becomes of damaged ones.
 // What readers say of single lines stands in tests/data/samples/logs.samples.
-#include "calibrate/readers/log_formats.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
 
+#include "calibrate/readers/log_reading.h"
 #include "sim/config/measurement_text.h"
 #include "tests/calibrate/readers/log_sample.h"
 #include "tests/samples.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "calibrate/readers/log_text.h"
+#include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/reader.h"
 #include "tests/calibrate/readers/log_bounds.h"
 #include "tests/text_file.h"

@@ -1,9 +1,8 @@
-#include "calibrate/readers/log_text.h"
-
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 
+#include "calibrate/readers/log_reading.h"
 #include "tests/testing.h"
 
 namespace c3sim::calibrate {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "calibrate/readers/table_reader.h"
+#include "calibrate/readers/table_format.h"
 #include "sim/config/config.h"
 
 namespace c3sim::calibrate {

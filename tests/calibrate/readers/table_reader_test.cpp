@@ -1,7 +1,6 @@
 // Templates of forms, and lookups of other tables. What else forms make of rows stands in
 // tests/data/samples/tables.samples.
-#include "calibrate/readers/table_reader.h"
-
+#include "calibrate/readers/table_format.h"
 #include "tests/calibrate/readers/read_table.h"
 #include "tests/testing.h"
 
