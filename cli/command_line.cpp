@@ -74,12 +74,6 @@ complete -c c3sim -a '(c3sim completion words --line (commandline -cp | string c
 using Commands = std::vector<study::Command>;
 using Texts = std::vector<std::string>;
 
-// The command that a command line names, and what it says of it.
-struct Asked {
-  const study::Command* command = nullptr;
-  const study::Given* given = nullptr;
-};
-
 std::string names_of(const study::Option& option) {
   return option.typed() + (option.also.empty() ? "" : ",--" + option.also);
 }
@@ -239,9 +233,7 @@ std::string unknown_word(const std::string& word, const study::Command* command,
                      : typed + " is not expected of " + command->name;
   }
   if (is_option) return typed + " is no option" + sim::name_hint(word, std::vector<std::string>{"--help", "--version"});
-  std::vector<std::string> known;
-  for (const study::Command& each : commands) known.push_back(each.name);
-  return typed + " is no command" + sim::name_hint(word, known);
+  return typed + " is no command" + sim::name_hint(word, commands, &study::Command::name);
 }
 
 // As a shell reads it: for whoever wants the same answer again.
@@ -258,15 +250,15 @@ std::string short_help(const Commands& commands) {
   return text;
 }
 
-Asked asked_of(const CLI::App& app, const Commands& commands, const std::vector<study::Given>& given) {
+// The command that the line names; null where it names none.
+const study::Command* asked_of(const CLI::App& app, const Commands& commands) {
   const std::vector<CLI::App*> named = app.get_subcommands();
-  if (named.empty()) return {};
-  const auto command = std::ranges::find(commands, named.front()->get_name(), &study::Command::name);
-  return {&*command, &given[static_cast<std::size_t>(command - commands.begin())]};
+  return named.empty() ? nullptr : &*std::ranges::find(commands, named.front()->get_name(), &study::Command::name);
 }
 
 ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, const Commands& commands,
-                            const Asked& asked, std::ostream& out, std::ostream& err) {
+                            const study::Given& given, std::ostream& out, std::ostream& err) {
+  const study::Command* const asked = asked_of(app, commands);
   const std::vector<std::string> unknown = app.remaining(true);
   if (error.get_exit_code() == 0 && unknown.empty()) {  // --help and --version
     app.exit(error, out, err);
@@ -274,11 +266,11 @@ ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, c
     err << "error: stdout: " << std::make_error_code(std::errc::io_error).message() << '\n';
     return ExitCode::users_fault;
   }
-  for (const std::string& word : unknown) err << "error: " << unknown_word(word, asked.command, commands) << '\n';
+  for (const std::string& word : unknown) err << "error: " << unknown_word(word, asked, commands) << '\n';
   if (unknown.empty()) {
     std::string text;
     if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-      text = asked.command == nullptr ? short_help(commands) : asked.command->missing(*asked.given);
+      text = asked == nullptr ? short_help(commands) : asked->missing(given);
     }
     err << (text.empty() ? fmt::format("error: {}\n", error.what()) : text);
   }
@@ -294,7 +286,8 @@ struct Terminal {
   std::size_t out_columns;
 };
 
-ExitCode answer(const Asked& asked, const study::Origin& origin, const Terminal& terminal) {
+ExitCode answer(const study::Command& asked, const study::Given& given, const study::Origin& origin,
+                const Terminal& terminal) {
   std::optional<ProgressLine> line;  // from when options are read until the answer
   const auto warn = [&](std::string_view sentence) {
     const std::string text = fmt::format("warning: {}\n", sentence);
@@ -314,13 +307,13 @@ ExitCode answer(const Asked& asked, const study::Origin& origin, const Terminal&
       line->report(done, of);
     };
   }
-  asked.command->check(*asked.given);
-  study::Request request(*asked.given, origin, std::move(listener));
-  const study::Results results = asked.command->answer(request);
+  asked.check(given);
+  study::Request request(given, origin, std::move(listener));
+  const study::Results results = asked.answer(request);
   line.reset();
   for (const std::string& warning : results.warnings) warn(warning);
   study::Arguments checked;
-  const std::size_t width = terminal.out_columns > 0 ? terminal.out_columns : asked.command->text_width;
+  const std::size_t width = terminal.out_columns > 0 ? terminal.out_columns : asked.text_width;
   study::write(results, request.format(checked), terminal.out, width);
   if (!terminal.out.flush()) throw std::system_error(std::make_error_code(std::errc::io_error), "stdout");
   request.check_behind();
@@ -334,17 +327,17 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
   CLI::App app(about_c3sim, "c3sim");
   Commands commands = validate::all_commands();
   commands.push_back(completion_command(commands));
-  std::vector<study::Given> given(commands.size());
+  study::Given given;  // by the options of the one command that is asked
   try {
     app.set_version_flag("--version", "c3sim " C3SIM_VERSION);
     app.footer(footer);
     app.require_subcommand(1);
-    for (std::size_t i = 0; i < commands.size(); ++i) add_subcommand(app, commands[i], given[i]);
+    for (const study::Command& command : commands) add_subcommand(app, command, given);
     app.parse(argc, argv);
-    return answer(asked_of(app, commands, given), {C3SIM_VERSION, command_text(argc, argv)},
+    return answer(*asked_of(app, commands), given, {C3SIM_VERSION, command_text(argc, argv)},
                   {out, err, progress, out_columns});
   } catch (const CLI::ParseError& error) {
-    return report_parse_error(app, error, commands, asked_of(app, commands, given), out, err);
+    return report_parse_error(app, error, commands, given, out, err);
   } catch (const study::NeverEnds& error) {
     err << error.what() << '\n';
     return ExitCode::check_failed;

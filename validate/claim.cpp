@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "calibrate/readers/trial_fields.h"
 #include "sim/config/config.h"
 #include "sim/config/csv_file.h"
 #include "sim/config/expression.h"
@@ -62,7 +63,6 @@ std::vector<Claim> read_claims(const std::filesystem::path& file) {
   for (std::size_t row = 0; row < table.rows(); ++row) {
     Claim claim;
     claim.id = table.text(row, "id");
-    claim.paper = table.text(row, "paper");
     claim.text = table.text(row, "metric");
     claim.published = table.text(row, "value");
     claim.low = table.number(row, "low", -1e6, 1e6);
@@ -71,7 +71,6 @@ std::vector<Claim> read_claims(const std::filesystem::path& file) {
     const std::string_view role = table.text(row, "role");
     if (role != "calibrate" && role != "predict") table.fault(row, "role", "calibrate or predict is accepted");
     claim.role = role == "calibrate" ? calibrate::Role::calibrate : calibrate::Role::predict;
-    claim.where = file.filename().string() + ":" + std::to_string(table.line(row));
     claims.push_back(std::move(claim));
   }
   table.check();
@@ -112,8 +111,16 @@ void add_intervals(std::vector<Claim>& claims, std::span<const std::string> pape
 namespace {
 
 using calibrate::Fields;
+using Tables = std::vector<study::NamedTable>;
 
-constexpr std::string_view of_cases = "cases";  // the study that nobody has to run
+// A row for every combination of the axes, with what is seen of trials: of several the least that is possible.
+struct TrialStudy {
+  std::string name;
+  std::string trial;  // a kind of calibrate/readers/trial_fields.h
+  std::vector<study::SweepAxis> over{};
+  study::Figure see = study::Figure::time;  // of all trials
+  std::vector<std::pair<std::string, std::vector<Fields>>> columns{};
+};
 
 Fields read_fields(sim::Section section) {
   Fields fields;
@@ -121,21 +128,8 @@ Fields read_fields(sim::Section section) {
   return fields;
 }
 
-ClaimStudy read_study(const std::string& name, sim::Section section) {
-  ClaimStudy study;
-  study.name = name;
-  study.run = section.text("run", "");
-  study.serve = section.text("serve", "");
-  if (section.has("trial")) {
-    std::vector<sim::Choice<std::string_view>> kinds;
-    for (const std::string_view kind : calibrate::trial_kinds()) kinds.emplace_back(kind, kind);
-    study.trial = section.choice<std::string_view>("trial", kinds);
-  }
-  if ((study.run.empty() ? 0 : 1) + (study.serve.empty() ? 0 : 1) + (study.trial.empty() ? 0 : 1) != 1) {
-    section.fault("run", "a study has one of run, serve and trial");
-  }
-  if (!study.serve.empty()) study.cases = section.texts("cases");
-  if (study.trial.empty()) return study;
+TrialStudy read_trials(const std::string& name, std::string_view trial, sim::Section& section) {
+  TrialStudy study{name, std::string(trial)};
   for (const sim::Section& axis : section.list("over")) study.over.push_back(study::read_axis(axis));
   std::vector<sim::Choice<study::Figure>> figures;
   for (const study::FigureForm& form : study::all_figures()) figures.emplace_back(form.key, form.figure);
@@ -144,7 +138,7 @@ ClaimStudy read_study(const std::string& name, sim::Section section) {
   for (const std::string& key : columns.keys()) {
     auto& [column, trials] = study.columns.emplace_back(key, std::vector<Fields>());
     if (columns.holds_list(key)) {
-      for (const sim::Section& trial : columns.list(key)) trials.push_back(read_fields(trial));
+      for (const sim::Section& each : columns.list(key)) trials.push_back(read_fields(each));
     } else {
       trials.push_back(read_fields(columns.section(key)));
     }
@@ -153,8 +147,8 @@ ClaimStudy read_study(const std::string& name, sim::Section section) {
 }
 
 // The tables of an experiment, or of the study of a paper that it holds.
-std::vector<study::NamedTable> tables_of_run(const ClaimStudy& study, const ClaimInputs& inputs) {
-  sim::Config config = study::experiment_config(inputs.experiments / study.run);
+Tables tables_of_run(const std::string& experiment, const ClaimInputs& inputs) {
+  sim::Config config = study::experiment_config(inputs.experiments / experiment);
   study::set_parameters(config, {});
   study::read_machine(config);
   study::resolve_parameters(config, inputs.testbed.platform());
@@ -163,9 +157,10 @@ std::vector<study::NamedTable> tables_of_run(const ClaimStudy& study, const Clai
   return paper.run(inputs.testbed, false, {}, 1).tables;
 }
 
-// A row for each point, with the figures of every case: "each_tokens_per_s".
-study::ResultTable table_of_serving(const ClaimStudy& study, const ClaimInputs& inputs) {
-  const std::filesystem::path file = inputs.experiments.parent_path() / "serve" / study.serve;
+// Of some cases of a study of serving: a row for each point, with the figures of every case: "each_tokens_per_s".
+study::ResultTable table_of_serving(const std::string& name_of_study, const std::vector<std::string>& of_cases,
+                                    const ClaimInputs& inputs) {
+  const std::filesystem::path file = inputs.experiments.parent_path() / "serve" / name_of_study;
   sim::Config config = sim::Config::from_file(file);
   study::Arguments no_command_line;
   const study::Given nothing;
@@ -179,7 +174,7 @@ study::ResultTable table_of_serving(const ClaimStudy& study, const ClaimInputs& 
     columns.push_back({map.axes()[axis].name, map.axes()[axis].name, ""});
   }
   std::vector<std::size_t> firsts;  // points of the cases
-  for (const std::string& name : study.cases) {
+  for (const std::string& name : of_cases) {
     const std::size_t place = cases.place_of(name);
     if (place == cases.values.size())
       throw sim::ConfigError({{file.string(), "cases", "none is named '" + name + "'"}});
@@ -205,7 +200,7 @@ study::ResultTable table_of_serving(const ClaimStudy& study, const ClaimInputs& 
 }
 
 // What a trial shows; nothing where the machine cannot run it. Words that only others ask for are left out.
-std::optional<double> seen_of(const ClaimStudy& study, const Fields& row, const Fields& own, study::Testbed& testbed) {
+std::optional<double> seen_of(const TrialStudy& study, const Fields& row, const Fields& own, study::Testbed& testbed) {
   const std::vector<std::string_view> known = calibrate::fields_of(study.trial);
   Fields fields;
   for (const auto& [name, word] : row) {
@@ -225,7 +220,7 @@ std::optional<double> seen_of(const ClaimStudy& study, const Fields& row, const 
   return study::observe(testbed, trial, {study.see}).at(study.see);
 }
 
-study::ResultTable table_of_trials(const ClaimStudy& study, const ClaimInputs& inputs) {
+study::ResultTable table_of_trials(const TrialStudy& study, const ClaimInputs& inputs) {
   const study::PointSequence points(study.over, {});
   std::vector<study::Column> columns;
   for (const study::SweepAxis& axis : study.over) columns.push_back({axis.name, axis.name, ""});
@@ -251,7 +246,7 @@ study::ResultTable table_of_trials(const ClaimStudy& study, const ClaimInputs& i
   return table;
 }
 
-std::vector<study::NamedTable> tables_of_cases(std::span<const Case> cases) {
+Tables tables_of_cases(std::span<const Case> cases) {
   std::vector<Case> predicted;
   std::ranges::copy_if(cases, std::back_inserter(predicted), [](const Case& one) { return one.predicted.has_value(); });
   const auto is_points = [](const Case& one) { return one.form().error == study::ErrorKind::points; };
@@ -266,12 +261,27 @@ std::vector<study::NamedTable> tables_of_cases(std::span<const Case> cases) {
                                                                             }}})}};
 }
 
-std::vector<study::NamedTable> tables_of(const ClaimStudy& study, const ClaimInputs& inputs) {
-  if (study.name == of_cases) return tables_of_cases(inputs.cases);
-  if (!study.run.empty()) return tables_of_run(study, inputs);
-  if (!study.trial.empty()) return {{"results", "", table_of_trials(study, inputs)}};
-  if (inputs.drawn) return {};
-  return {{"results", "", table_of_serving(study, inputs)}};
+ClaimStudy read_study(const std::string& name, sim::Section section) {
+  const std::string run = section.text("run", "");
+  const std::string serve = section.text("serve", "");
+  std::vector<sim::Choice<std::string_view>> kinds;
+  for (const std::string_view kind : calibrate::trial_kinds()) kinds.emplace_back(kind, kind);
+  const std::string_view trial =
+      section.has("trial") ? section.choice<std::string_view>("trial", kinds) : std::string_view();
+  if ((run.empty() ? 0 : 1) + (serve.empty() ? 0 : 1) + (trial.empty() ? 0 : 1) != 1) {
+    section.fault("run", "a study has one of run, serve and trial");
+  }
+  const std::vector<std::string> cases = serve.empty() ? std::vector<std::string>() : section.texts("cases");
+  if (!trial.empty()) {
+    return [study = read_trials(name, trial, section)](const ClaimInputs& inputs) -> Tables {
+      return {{"results", "", table_of_trials(study, inputs)}};
+    };
+  }
+  if (!run.empty()) return [run](const ClaimInputs& inputs) { return tables_of_run(run, inputs); };
+  return [serve, cases](const ClaimInputs& inputs) -> Tables {
+    if (inputs.drawn) return {};
+    return {{"results", "", table_of_serving(serve, cases, inputs)}};
+  };
 }
 
 }  // namespace
@@ -281,11 +291,11 @@ std::string paper_of(const std::string& claim) { return claim.substr(0, claim.fi
 ClaimBook::ClaimBook(const std::filesystem::path& file) {
   sim::Config config = sim::Config::from_file(file);
   sim::Section root = config.root();
-  studies_.emplace_back().name = of_cases;
+  studies_.emplace_back("cases", [](const ClaimInputs& inputs) { return tables_of_cases(inputs.cases); });
   sim::Section studies = root.section("studies");
-  for (const std::string& name : studies.keys()) studies_.push_back(read_study(name, studies.section(name)));
+  for (const std::string& name : studies.keys()) studies_.emplace_back(name, read_study(name, studies.section(name)));
   std::vector<sim::Choice<std::string_view>> known;
-  for (const ClaimStudy& study : studies_) known.emplace_back(study.name, study.name);
+  for (const auto& [name, study] : studies_) known.emplace_back(name, name);
   for (sim::Section section : root.list("claims")) {
     const Predictor predictor{std::string(section.choice<std::string_view>("study", known)),
                               study::read_table_figure(section)};
@@ -302,13 +312,13 @@ std::vector<std::string> ClaimBook::papers() const {
 
 ClaimValues ClaimBook::predict(std::span<const std::string> papers, const ClaimInputs& inputs) const {
   ClaimValues values;
-  std::map<std::string, std::vector<study::NamedTable>> tables;  // by study
+  std::map<std::string, Tables> tables;  // by study
   for (const auto& [id, predictor] : predictors_) {
     if (std::ranges::find(papers, paper_of(id)) == papers.end()) continue;
     auto known = tables.find(predictor.study);
     if (known == tables.end()) {
-      const ClaimStudy& study = *std::ranges::find(studies_, predictor.study, &ClaimStudy::name);
-      known = tables.emplace(predictor.study, tables_of(study, inputs)).first;
+      const auto study = std::ranges::find(studies_, predictor.study, [](const auto& one) { return one.first; });
+      known = tables.emplace(predictor.study, study->second(inputs)).first;
     }
     const auto table = std::ranges::find(known->second, predictor.figure.table, &study::NamedTable::key);
     if (table != known->second.end()) values[id] = study::figure_of(predictor.figure, table->table);
@@ -372,10 +382,8 @@ void judge_claims(Gap& gap, std::span<const Claim> claims) {
 }
 
 void judge_cases(Gap& gap, std::span<const Case> cases) {
-  std::vector<const Case*> meant;
-  for (const Case& one : cases) {
-    if (one.predicted && gap.deviation.is_about(one)) meant.push_back(&one);
-  }
+  const std::vector<const Case*> meant =
+      cases_that(cases, [&gap](const Case& one) { return one.predicted.has_value() && gap.deviation.is_about(one); });
   if (meant.empty()) return;
   const Metrics metrics = metrics_of(meant);
   gap.tested = true;

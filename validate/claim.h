@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -10,13 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/readers/trial_fields.h"
 #include "sim/config/choice.h"
 #include "study/play/testbed.h"
 #include "study/report/results.h"
 #include "study/report/statistics.h"
 #include "study/report/table_figure.h"
-#include "study/sweep/sweep_axis.h"
 #include "study/uncertainty/ensemble.h"
 #include "validate/evaluation.h"
 
@@ -25,18 +24,6 @@ namespace c3sim::validate {
 // What claims of papers are predicted by, as data: studies, and of each claim a figure of one of their tables. See
 // validate/claims.yaml.
 
-// Tables to be had by running something; one of `run`, `serve`, `trial` says what, or the name `cases`.
-struct ClaimStudy {
-  std::string name;
-  std::string run;                          // file of an experiment
-  std::string serve;                        // file of a study of serving ...
-  std::vector<std::string> cases;           // ... and which of its cases
-  std::string trial;                        // a kind of calibrate/readers/trial_fields.h
-  std::vector<study::SweepAxis> over;       // a row for every combination of their values
-  study::Figure see = study::Figure::time;  // of all trials
-  std::vector<std::pair<std::string, std::vector<calibrate::Fields>>> columns;  // of several the least that is possible
-};
-
 // A machine, the folder of experiments beside which that of serving lies, and cases of the suite that are predicted.
 struct ClaimInputs {
   study::Testbed& testbed;
@@ -44,6 +31,9 @@ struct ClaimInputs {
   std::span<const Case> cases;
   bool drawn = false;  // one machine of an ensemble: studies of serving, which take seconds, are left out
 };
+
+// Tables to be had by running something, or of the cases.
+using ClaimStudy = std::function<std::vector<study::NamedTable>(const ClaimInputs& inputs)>;
 
 // By id of a claim: one value, or the lowest and the highest.
 using ClaimValues = std::map<std::string, std::vector<double>>;
@@ -59,7 +49,7 @@ class ClaimBook {
   ClaimValues predict(std::span<const std::string> papers, const ClaimInputs& inputs) const;
 
  private:
-  std::vector<ClaimStudy> studies_;
+  std::vector<std::pair<std::string, ClaimStudy>> studies_;
   struct Predictor {
     std::string study;
     study::TableFigure figure;
@@ -71,14 +61,12 @@ class ClaimBook {
 std::string paper_of(const std::string& claim);
 
 struct Claim {
-  std::string id;  // "conccl.c3_base.fraction"; up to the first point, the paper
-  std::string paper;
+  std::string id;         // "conccl.c3_base.fraction"; up to the first point, the paper
   std::string text;       // what is claimed, in words
   std::string published;  // as printed: "0.24..0.46"
   double low = 0.0;
   double high = 0.0;
   calibrate::Role role = calibrate::Role::unlisted;
-  std::string where;              // file:line
   std::vector<double> predicted;  // one value, or the lowest and the highest; empty where nothing predicts it
   std::vector<std::optional<study::Interval>> intervals;  // of each of these; empty where nobody asked for them
 

@@ -62,16 +62,26 @@ void add(CostOfRun& run, const Case& one) {
     if (!alone) return;
     run.wall = Beside{one.measured - alone->measured, *one.predicted - alone->predicted};
     run.parts = one.cost_parts;
-    run.wall_unprobed = one.cost_unprobed;
+    if (one.cost_unprobed) run.unprobed = Beside{run.wall->measured, *one.cost_unprobed};
   }
 }
 
-std::vector<Beside> walls_of(const std::vector<CostOfRun>& runs) {
-  std::vector<Beside> walls;
+// Of the runs of which it is known.
+std::vector<Beside> known(const std::vector<CostOfRun>& runs, std::optional<Beside> CostOfRun::*figure) {
+  std::vector<Beside> known;
   for (const CostOfRun& run : runs) {
-    if (run.wall) walls.push_back(*run.wall);
+    if (run.*figure) known.push_back(*(run.*figure));
   }
-  return walls;
+  return known;
+}
+
+Beside sum_of(const std::vector<Beside>& some) {
+  Beside sum;
+  for (const Beside& one : some) {
+    sum.measured += one.measured;
+    sum.predicted += one.predicted;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -88,27 +98,15 @@ std::string Cost::name() const {
   return is_of_a_group() ? group : "table " + table;
 }
 
-Beside Cost::wall() const {
-  Beside sum;
-  for (const Beside& wall : walls_of(runs)) {
-    sum.measured += wall.measured;
-    sum.predicted += wall.predicted;
-  }
-  return sum;
-}
+Beside Cost::wall() const { return sum_of(known(runs, &CostOfRun::wall)); }
 
-std::size_t Cost::walls() const { return walls_of(runs).size(); }
+std::size_t Cost::walls() const { return known(runs, &CostOfRun::wall).size(); }
 
 std::optional<double> Cost::ratio() const { return ratio_of(wall()); }
 
 std::optional<double> Cost::ratio_unprobed() const {
-  Beside sum{wall().measured, 0.0};
-  for (const CostOfRun& run : runs) {
-    if (!run.wall) continue;
-    if (!run.wall_unprobed) return {};
-    sum.predicted += *run.wall_unprobed;
-  }
-  return ratio_of(sum);
+  const std::vector<Beside> unprobed = known(runs, &CostOfRun::unprobed);
+  return unprobed.size() == walls() ? ratio_of(sum_of(unprobed)) : std::nullopt;
 }
 
 std::vector<double> Cost::parts() const {
@@ -124,18 +122,14 @@ std::optional<study::Interval> Cost::ratio_interval() const {
   constexpr std::size_t fewest = 3;
   constexpr int draws = 1000;
   constexpr std::uint64_t seed = 1;
-  const std::vector<Beside> walls = walls_of(runs);
+  const std::vector<Beside> walls = known(runs, &CostOfRun::wall);
   if (walls.size() < fewest) return {};
   std::mt19937_64 generator(seed);
   std::vector<double> ratios;
   for (int draw = 0; draw < draws; ++draw) {
-    Beside sum;
-    for (std::size_t i = 0; i < walls.size(); ++i) {
-      const Beside& wall = walls[generator() % walls.size()];
-      sum.measured += wall.measured;
-      sum.predicted += wall.predicted;
-    }
-    if (const std::optional<double> ratio = ratio_of(sum)) ratios.push_back(*ratio);
+    std::vector<Beside> sample(walls.size());
+    std::ranges::generate(sample, [&] { return walls[generator() % walls.size()]; });
+    if (const std::optional<double> ratio = ratio_of(sum_of(sample))) ratios.push_back(*ratio);
   }
   // Where many samples cost nothing there is no ratio to speak of.
   if (ratios.size() < draws * 9 / 10) return {};
@@ -143,15 +137,10 @@ std::optional<study::Interval> Cost::ratio_interval() const {
 }
 
 std::optional<Beside> Cost::mean_stretch(std::optional<Beside> CostOfRun::*operation) const {
-  Beside sum;
-  int count = 0;
-  for (const CostOfRun& run : runs) {
-    if (!(run.*operation)) continue;
-    sum.measured += (run.*operation)->measured;
-    sum.predicted += (run.*operation)->predicted;
-    ++count;
-  }
-  if (count == 0) return {};
+  const std::vector<Beside> stretches = known(runs, operation);
+  if (stretches.empty()) return {};
+  const auto count = static_cast<double>(stretches.size());
+  const Beside sum = sum_of(stretches);
   return Beside{sum.measured / count, sum.predicted / count};
 }
 
@@ -161,9 +150,9 @@ std::vector<Cost> costs_of(std::span<const Case> cases) {
   std::map<std::tuple<std::string, calibrate::Role, std::string, std::string>, std::map<Run, CostOfRun>> groups;
   for (const Case& one : cases) {
     if (!runs_at_once(one)) continue;
-    const std::string table = one.where.substr(0, one.where.rfind(':'));
-    for (const auto& [of_table, of_group] : {std::pair(std::string(), std::string()),
-                                             std::pair(std::string(), one.group), std::pair(table, std::string())}) {
+    for (const auto& [of_table, of_group] :
+         {std::pair(std::string(), std::string()), std::pair(std::string(), one.group),
+          std::pair(one.file(), std::string())}) {
       CostOfRun& run = groups[{one.suite, one.role, of_table, of_group}][{one.where, one.trial, one.machine}];
       run.where = one.where;
       run.what = study::to_string(one.trial);
@@ -187,22 +176,12 @@ std::vector<Cost> costs_of(std::span<const Case> cases) {
 
 namespace {
 
-bool tells_a_cost(const Case& one) { return one.figure == study::Figure::time && cost_alone_of(one).has_value(); }
-
-// Copies of the cases that meet the condition, and which they are.
-struct Some {
-  std::vector<Case> cases;
-  std::vector<std::size_t> places;
-};
-
-Some some_of(const std::vector<Case>& cases, const std::function<bool(const Case&)>& meets) {
-  Some some;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (!meets(cases[i])) continue;
-    some.cases.push_back(cases[i]);
-    some.places.push_back(i);
+std::vector<Case*> telling_costs(std::vector<Case>& cases) {
+  std::vector<Case*> telling;
+  for (Case& one : cases) {
+    if (one.figure == study::Figure::time && cost_alone_of(one)) telling.push_back(&one);
   }
-  return some;
+  return telling;
 }
 
 // Of machines without these mechanisms.
@@ -215,27 +194,29 @@ Platforms without(const Platforms& platforms, std::span<const models::Mechanism>
   };
 }
 
-// Beyond the longer of the two alone, by prediction.
-std::vector<double> predicted_costs(Some some, const Platforms& platforms, int jobs,
+// Beyond the longer of the two alone, by prediction for other platforms.
+std::vector<double> predicted_costs(const std::vector<Case*>& cases, const Platforms& platforms, int jobs,
                                     const study::Progress& progress = {}) {
-  predict(some.cases, platforms, jobs, progress);
+  std::vector<Case> copies;
+  for (const Case* const one : cases) copies.push_back(*one);
+  predict(copies, platforms, jobs, progress);
   std::vector<double> costs;
-  for (const Case& one : some.cases) costs.push_back(one.predicted.value_or(0.0) - cost_alone_of(one)->predicted);
+  for (const Case& one : copies) costs.push_back(one.predicted.value_or(0.0) - cost_alone_of(one)->predicted);
   return costs;
 }
 
 }  // namespace
 
 void split_costs(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress) {
-  const Some some = some_of(cases, tells_a_cost);
+  const std::vector<Case*> telling = telling_costs(cases);
   std::vector<std::vector<double>> costs;  // by machine
   const auto machines = study::left_out_in_turn(models::sharing_mechanisms);
   for (const std::span<const models::Mechanism> left_out : machines) {
-    costs.push_back(predicted_costs(some, without(platforms, left_out), jobs));
+    costs.push_back(predicted_costs(telling, without(platforms, left_out), jobs));
     if (progress) progress(costs.size(), machines.size());
   }
   const std::vector<std::vector<double>> parts = study::parts_of(costs);
-  for (std::size_t i = 0; i < parts.size(); ++i) cases[some.places[i]].cost_parts = parts[i];
+  for (std::size_t i = 0; i < parts.size(); ++i) telling[i]->cost_parts = parts[i];
 }
 
 void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress) {
@@ -249,9 +230,9 @@ void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int 
     machine.changes.insert(machine.changes.begin(), values.begin(), values.end());
     return platforms(machine);
   };
-  const Some some = some_of(cases, tells_a_cost);
-  const std::vector<double> costs = predicted_costs(some, unprobed, jobs, progress);
-  for (std::size_t i = 0; i < costs.size(); ++i) cases[some.places[i]].cost_unprobed = costs[i];
+  const std::vector<Case*> telling = telling_costs(cases);
+  const std::vector<double> costs = predicted_costs(telling, unprobed, jobs, progress);
+  for (std::size_t i = 0; i < costs.size(); ++i) telling[i]->cost_unprobed = costs[i];
 }
 
 namespace {
@@ -261,6 +242,12 @@ using study::ResultTable;
 using study::Shown;
 using study::table_of;
 
+// Either side of a pair, where there is one.
+template <class Pair>
+Cell side_of(const std::optional<Pair>& pair, double Pair::*side, double scale = 1.0) {
+  return pair ? Cell((*pair).*side * scale) : Cell();
+}
+
 // Returns the columns that all tables of costs have. Times in microseconds show so many `decimals`, and `behind_walls`
 // stands between what the runs cost and how much longer their operations take.
 std::vector<Shown<Cost>> shown_costs(std::vector<Shown<Cost>> first, int decimals,
@@ -269,12 +256,8 @@ std::vector<Shown<Cost>> shown_costs(std::vector<Shown<Cost>> first, int decimal
   const auto wall = [](double Beside::*side) {
     return [side](C cost) { return cost.walls() > 0 ? Cell(cost.wall().*side * 1e6) : Cell(); };
   };
-  // Either side of a pair of measured and predicted, as a share.
   const auto stretch = [](std::optional<Beside> CostOfRun::*operation, double Beside::*side) {
-    return [operation, side](C cost) {
-      const std::optional<Beside> mean = cost.mean_stretch(operation);
-      return mean ? Cell((*mean).*side * percent) : Cell();
-    };
+    return [operation, side](C cost) { return side_of(cost.mean_stretch(operation), side, percent); };
   };
   first.push_back({{"cost_us", "cost, measured", "us", decimals}, wall(&Beside::measured)});
   first.push_back({{"predicted_cost_us", "predicted", "us", decimals}, wall(&Beside::predicted)});
@@ -292,10 +275,7 @@ std::vector<Shown<Cost>> shown_costs(std::vector<Shown<Cost>> first, int decimal
 
 ResultTable cost_table(std::span<const Case> cases) {
   const auto end = [](double study::Interval::*side) {
-    return [side](const Cost& cost) {
-      const std::optional<study::Interval> interval = cost.ratio_interval();
-      return interval ? Cell((*interval).*side) : Cell();
-    };
+    return [side](const Cost& cost) { return side_of(cost.ratio_interval(), side); };
   };
   std::vector<Shown<Cost>> ratios{{{"ratio", "ratio", "", 2}, &Cost::ratio},
                                   {{"ratio_low", "90 % from", "", 2}, end(&study::Interval::low)},

@@ -29,8 +29,8 @@ struct CostOfRun {
   std::optional<Beside> wall{};  // beyond the longer of the two alone; negative where company makes a run shorter
   std::optional<Beside> gemm{};  // of its time alone, how much longer it took: 0.25 where it took 1.25 times as long
   std::optional<Beside> collective{};
-  std::optional<double> wall_unprobed{};  // by prediction without probes, where it was asked for
-  std::vector<double> parts{};            // of the predicted wall, by mechanism, where they were asked for
+  std::optional<Beside> unprobed{};  // the wall, predicted without probes, where that was asked for
+  std::vector<double> parts{};       // of the predicted wall, by mechanism, where they were asked for
 };
 
 // The longer of the two operations of a run alone, by its protocol; none of runs that are not at once, or where either

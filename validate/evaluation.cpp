@@ -7,12 +7,10 @@
 #include <cmath>
 #include <memory>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "calibrate/readers/profile_reading.h"
 #include "calibrate/replay/replay_report.h"
-#include "models/collectives/kernel_collective.h"
 #include "study/ask/option.h"
 #include "study/c3/strategy.h"
 #include "study/report/statistics.h"
@@ -49,7 +47,7 @@ std::string command_of(const Case& one) {
   const std::string command = study::command_of(one.trial);
   std::string text;
   if (command.empty()) {
-    const std::string of = one.suite.empty() ? one.where.substr(0, one.where.rfind(':')) : one.suite;
+    const std::string of = one.suite.empty() ? one.file() : one.suite;
     text = fmt::format("c3sim validate {} --case {}", study::shell_word(of), study::shell_word(one.id));
   } else {
     text = "c3sim " + command;
@@ -286,18 +284,6 @@ namespace {
 
 using study::Figure;
 
-// Of two operations at once, which was launched first, and what the second waited.
-struct Launch {
-  bool gemm_first = false;
-  double delay = 0.0;  // seconds
-};
-
-Launch launch_of(const study::Trial& trial) {
-  const auto* const c3 = std::get_if<study::C3Trial>(&trial);
-  if (c3 == nullptr) return {};
-  return {!study::launches_collective_first(c3->strategy), sim::to_seconds(c3->scenario.delay).value()};
-}
-
 // Times of both, of the GEMM and of the collective under a rule.
 struct Times {
   double both, gemm, collective;
@@ -305,13 +291,15 @@ struct Times {
 
 // Each takes as long as alone; where they run one after the other, the second waits for the end of the first.
 enum class OverlapRule { perfect_overlap, one_after_the_other };
-Times times_under(OverlapRule rule, const Launch& launch, double gemm, double collective) {
-  const double first = launch.gemm_first ? gemm : collective;
-  const double second = launch.gemm_first ? collective : gemm;
-  const double begin = rule == OverlapRule::perfect_overlap ? launch.delay : std::max(first, launch.delay);
-  const double of_second = begin - launch.delay + second;
-  return {std::max(first, begin + second), launch.gemm_first ? gemm : of_second,
-          launch.gemm_first ? of_second : collective};
+Times times_under(OverlapRule rule, const study::Trial& trial, double gemm, double collective) {
+  const auto* const c3 = std::get_if<study::C3Trial>(&trial);
+  const bool gemm_first = c3 != nullptr && !study::launches_collective_first(c3->strategy);
+  const double delay = c3 == nullptr ? 0.0 : sim::to_seconds(c3->scenario.delay).value();  // of the second launch
+  const double first = gemm_first ? gemm : collective;
+  const double second = gemm_first ? collective : gemm;
+  const double begin = rule == OverlapRule::perfect_overlap ? delay : std::max(first, delay);
+  const double of_second = begin - delay + second;
+  return {std::max(first, begin + second), gemm_first ? gemm : of_second, gemm_first ? of_second : collective};
 }
 
 std::optional<double> figure_of(Figure figure, const Times& times, double gemm, double collective) {
@@ -339,7 +327,7 @@ void add_overlap_rules(Case& one) {
   const double collective = one.alone.collective.value_or(0.0);
   const bool knows_both = one.alone.gemm && one.alone.collective;
   const auto under = [&](OverlapRule rule) {
-    return figure_of(one.figure, times_under(rule, launch_of(one.trial), gemm, collective), gemm, collective);
+    return figure_of(one.figure, times_under(rule, one.trial, gemm, collective), gemm, collective);
   };
   if (knows_both || (one.alone.gemm && !needs_collective(one.figure))) {
     one.baselines.perfect = under(OverlapRule::perfect_overlap);
@@ -404,48 +392,6 @@ std::optional<double> add_step_rules(Case& one, const study::StepTrial& trial, c
   return one.baselines.serial;
 }
 
-using GroupKey = std::tuple<std::string, std::string, std::string, Figure>;
-
-GroupKey key_of(const Case& one) { return {one.suite, operation_of(one), strategy_of(one), one.figure}; }
-
-// Sums of logarithms of measured over what the factor multiplies.
-struct Logs {
-  double sum = 0.0;
-  double count = 0.0;
-};
-
-std::optional<double> geometric_mean(Logs logs) {
-  if (logs.count <= 0.0) return {};
-  return std::exp(logs.sum / logs.count);
-}
-
-void add_constants(std::vector<Case>& cases, const std::vector<std::optional<double>>& multiplied) {
-  std::map<GroupKey, Logs> of_all;
-  std::map<GroupKey, Logs> of_calibrate;
-  const auto add = [](Logs& logs, double ratio, double times) {
-    logs.sum += times * std::log(ratio);
-    logs.count += times;
-  };
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (!multiplied[i]) continue;
-    const double ratio = cases[i].measured / *multiplied[i];
-    add(of_all[key_of(cases[i])], ratio, 1.0);
-    if (cases[i].role == calibrate::Role::calibrate) add(of_calibrate[key_of(cases[i])], ratio, 1.0);
-  }
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (!multiplied[i]) continue;
-    std::optional<double> factor = geometric_mean(of_calibrate[key_of(cases[i])]);
-    if (!factor) {
-      Logs others = of_all[key_of(cases[i])];
-      add(others, cases[i].measured / *multiplied[i], -1.0);
-      factor = others.count > 0.5 ? geometric_mean(others) : std::nullopt;
-    }
-    if (factor) cases[i].baselines.constant = *factor * *multiplied[i];
-  }
-}
-
-}  // namespace
-
 std::string operation_of(const Case& one) {
   if (!study::is_concurrent(one.trial)) return std::string(study::kind_of(one.trial));
   if (one.figure == Figure::gemm_time || one.figure == Figure::gemm_stretch) return "GEMM";
@@ -461,25 +407,66 @@ std::string strategy_of(const Case& one) {
   return {};
 }
 
+// Sums of logarithms of measured over what the factor multiplies.
+struct Logs {
+  double sum = 0.0;
+  double count = 0.0;
+
+  void add(double log, double times = 1.0) {
+    sum += times * log;
+    count += times;
+  }
+};
+
+// Makes constants of what the factor multiplies, which stands in their place.
+void fit_constants(std::vector<Case>& cases) {
+  std::map<GroupKey, std::vector<Case*>> groups;
+  for (Case& one : cases) {
+    if (one.baselines.constant) groups[alike_to_rules(one)].push_back(&one);
+  }
+  const auto log_of = [](const Case& one) { return std::log(one.measured / *one.baselines.constant); };
+  for (const auto& [key, alike] : groups) {
+    Logs all;
+    Logs to_be_fitted;
+    for (const Case* const one : alike) {
+      all.add(log_of(*one));
+      if (one->role == calibrate::Role::calibrate) to_be_fitted.add(log_of(*one));
+    }
+    for (Case* const one : alike) {
+      Logs logs = to_be_fitted.count > 0.0 ? to_be_fitted : all;
+      if (to_be_fitted.count <= 0.0) logs.add(log_of(*one), -1.0);
+      std::optional<double>& constant = one->baselines.constant;
+      constant = logs.count > 0.5 ? std::optional(std::exp(logs.sum / logs.count) * *constant) : std::nullopt;
+    }
+  }
+}
+
+}  // namespace
+
+GroupKey alike_to_rules(const Case& one) {
+  return {.suite = suite_title(one.suite),
+          .name = operation_of(one),
+          .strategy = strategy_of(one),
+          .figure = std::string(one.form().heading)};
+}
+
 void add_baselines(std::vector<Case>& cases, const Platforms& platforms) {
   std::map<Machine, models::PlatformSpec> specs;
-  std::vector<std::optional<double>> multiplied;
-  multiplied.reserve(cases.size());
   for (Case& one : cases) {
     auto found = specs.find(one.machine);
     if (found == specs.end()) found = specs.emplace(one.machine, platforms(one.machine).spec).first;
     if (const auto* const step = std::get_if<study::StepTrial>(&one.trial)) {
-      multiplied.push_back(add_step_rules(one, *step, found->second));
+      one.baselines.constant = add_step_rules(one, *step, found->second);
     } else if (study::is_concurrent(one.trial)) {
       add_overlap_rules(one);
-      multiplied.push_back(one.baselines.perfect);
+      one.baselines.constant = one.baselines.perfect;
     } else {
-      multiplied.push_back(at_peak(one, found->second));
+      one.baselines.constant = at_peak(one, found->second);
     }
     add_waves(one, found->second);
-    if (!one.why_not_scored.empty()) multiplied.back() = std::nullopt;
+    if (!one.why_not_scored.empty()) one.baselines.constant.reset();
   }
-  add_constants(cases, multiplied);
+  fit_constants(cases);
 }
 
 }  // namespace c3sim::validate

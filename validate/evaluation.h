@@ -79,6 +79,7 @@ struct Case {
   Baselines baselines;
   std::string decision, alternative;  // see calibrate::Measurement
 
+  std::string file() const { return where.substr(0, where.rfind(':')); }
   const study::FigureForm& form() const { return study::form_of(figure); }
   // Predicted over measured less one, or the difference of shares. The case is predicted.
   double error() const { return error_of(*predicted); }
@@ -120,14 +121,26 @@ std::vector<std::string> add_intervals(std::vector<Case>& cases, const Platforms
 // What simple rules would have predicted: a simulator that does not beat them is not worth its name.
 
 // Gives every case its baselines. Those of concurrent runs start from what was measured of each operation alone, which
-// is more than a simulator knows. The constant factor of a case is the geometric mean over the cases of its suite that
-// have the same kind of trial, strategy and figure: those with role calibrate; where there are none, all but the case
+// is more than a simulator knows. The constant factor of a case is the geometric mean over the cases that are
+// alike to rules: those with role calibrate; where there are none, all but the case
 // itself, so that the rule has even seen predictions.
 void add_baselines(std::vector<Case>& cases, const Platforms& platforms);
 
-// Which operation of a case a figure is about: "both", "GEMM", "collective", or the kind of an isolated trial.
-std::string operation_of(const Case& one);
-// Under which strategy it ran: "c3_sp", "shard_overlap"; empty where it ran alone.
-std::string strategy_of(const Case& one);
+// What the cases of a group have in common; what is empty they may differ in.
+struct GroupKey {
+  std::string suite;  // by its title
+  std::string name;   // of the group, or of the operation that a figure is about
+  std::string strategy{};
+  std::string figure{};  // heading
+  int table = -1;        // of Validation::tables
+  calibrate::Role role = calibrate::Role::unlisted;
+
+  auto operator<=>(const GroupKey&) const = default;
+};
+
+// What a rule treats alike: cases of a suite with the same operation, strategy and figure. The operation is "both",
+// "GEMM", "collective", or the kind of an isolated trial; the strategy, "c3_sp" or "shard_overlap", is empty of what
+// ran alone.
+GroupKey alike_to_rules(const Case& one);
 
 }  // namespace c3sim::validate

@@ -25,6 +25,10 @@ constexpr double least_move = 1e-3;
 constexpr double least_difference = 1e-2;  // of errors, for better and worse
 constexpr std::string_view first_words = "# predictions of all suites; sha256 of what follows: ";
 
+[[noreturn]] void fail(const std::filesystem::path& file, std::string what) {
+  throw sim::ConfigError({{file.string(), "", std::move(what)}});
+}
+
 // Subjects of cases end in ": " and a figure.
 const study::FigureForm* figure_of(const std::string& subject) {
   const std::size_t colon = subject.rfind(": ");
@@ -60,11 +64,9 @@ Predictions predictions_of(std::span<const Case> cases, std::span<const Claim> c
     const auto [known, is_new] = predictions.emplace(subject_of(one), *one.predicted);
     SIM_CHECK(is_new || known->second == *one.predicted);
   }
-  const auto key_of = [](const Case& one) -> std::optional<std::string> {
-    if (one.golden != Golden::statistics || !one.is_scored()) return {};
-    return fmt::format("{}: {}", one.suite, one.group);
-  };
-  for (const auto& [group, of_group] : grouped(cases, key_of)) {
+  const auto is_told_by_group = [](const Case& one) { return one.golden == Golden::statistics && one.is_scored(); };
+  const auto group_of = [](const Case& one) { return fmt::format("{}: {}", one.suite, one.group); };
+  for (const auto& [group, of_group] : grouped(cases_that(cases, is_told_by_group), group_of)) {
     const Metrics metrics = metrics_of(of_group);
     predictions.emplace(group + ", median error", metrics.median);
     predictions.emplace(group + ", nine in ten within", metrics.p90);
@@ -90,15 +92,14 @@ std::string to_golden(const Predictions& predictions) {
 }
 
 Predictions read_golden(const std::filesystem::path& file) {
-  const auto fail = [&file](std::string what) { throw sim::ConfigError({{file.string(), "", std::move(what)}}); };
   const std::string text = sim::read_measurement_text(file);
   const std::size_t end = text.find('\n');
   if (!text.starts_with(first_words) || end == std::string::npos) {
-    fail("no file of predictions: c3sim validate --update-goldens and --out write them");
+    fail(file, "no file of predictions: c3sim validate --update-goldens and --out write them");
   }
   const std::string digest = text.substr(first_words.size(), end - first_words.size());
   if (digest != study::sha256(std::string_view(text).substr(end + 1)))
-    fail("was changed by hand: its digest is another");
+    fail(file, "was changed by hand: its digest is another");
   sim::CsvFile table = sim::CsvFile::from_text(text, file.string());
   table.require({"subject", "predicted"});
   table.check();
@@ -143,10 +144,6 @@ std::vector<Move> moves_between(const Predictions& before, std::span<const Case>
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-[[noreturn]] void fail(const std::filesystem::path& file, std::string what) {
-  throw sim::ConfigError({{file.string(), "", std::move(what)}});
-}
 
 std::string digest_of(Json content) {
   content.erase("sha256");

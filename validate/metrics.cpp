@@ -10,7 +10,6 @@
 #include <tuple>
 
 #include "study/report/statistics.h"
-#include "study/report/table_of.h"
 
 namespace c3sim::validate {
 
@@ -30,10 +29,6 @@ std::vector<double> ranks_of(std::span<const double> values) {
     begin = end;
   }
   return ranks;
-}
-
-bool is_of_one_figure(std::span<const Case* const> cases) {
-  return std::ranges::all_of(cases, [&](const Case* one) { return one->figure == cases.front()->figure; });
 }
 
 double share_within(const std::vector<double>& magnitudes, double limit) {
@@ -63,7 +58,8 @@ Said ask(std::span<const Case* const> cases, const Rule& rule) {
 
 void add_sums(Metrics& metrics, const Said& said) {
   constexpr std::size_t fewest_ranked = 5;
-  if (!is_of_one_figure(said.cases)) return;
+  const auto is_another = [&said](const Case* one) { return one->figure != said.cases.front()->figure; };
+  if (std::ranges::any_of(said.cases, is_another)) return;
   double difference = 0.0;
   for (std::size_t i = 0; i < said.cases.size(); ++i) difference += std::abs(said.predicted[i] - said.measured[i]);
   const double measured = std::accumulate(said.measured.begin(), said.measured.end(), 0.0);
@@ -72,6 +68,14 @@ void add_sums(Metrics& metrics, const Said& said) {
 }
 
 }  // namespace
+
+std::vector<const Case*> cases_that(std::span<const Case> cases, const std::function<bool(const Case&)>& meet) {
+  std::vector<const Case*> some;
+  for (const Case& one : cases) {
+    if (meet(one)) some.push_back(&one);
+  }
+  return some;
+}
 
 std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b) {
   const std::vector<double> ranks_a = ranks_of(a);
@@ -175,88 +179,44 @@ std::vector<UnfittedError> unfitted_errors(std::span<const Case> cases) {
   return errors;
 }
 
-study::ResultTable table_of(std::span<const UnfittedError> errors) {
-  using E = const UnfittedError&;
-  return study::table_of<UnfittedError>(
-      errors, std::vector<study::Shown<UnfittedError>>{
-                  {{"platform", "platform", ""}, &UnfittedError::platform},
-                  {{"work", "work", ""}, &UnfittedError::work},
-                  {{"cases", "cases", ""}, &UnfittedError::cases},
-                  {{"of_all", "of all work", ""}, &UnfittedError::of_all},
-                  {{"median", "median", "", 3}, &UnfittedError::median},
-                  {{"nine_in_ten", "nine in ten", "", 3}, [](E one) { return one.nine_in_ten; }}});
-}
-
 namespace {
 
-// Costs are times, or one over speeds; those of repeated measurements are added up.
+// Its cost as measured and as predicted: a time, or one over a speed; of repeated measurements the mean.
 struct Alternative {
   std::string name;
-  double measured_sum = 0.0;
-  double predicted_sum = 0.0;
-  int repetitions = 0;
-
-  double measured() const { return measured_sum / repetitions; }
-  double predicted() const { return predicted_sum / repetitions; }
+  double measured = 0.0;
+  double predicted = 0.0;
 };
-
-// Alternatives of one decision, in the order in which they appear.
-struct Decision {
-  std::vector<Alternative> alternatives;
-  bool is_complete = true;  // all of them are predicted
-};
+using Decision = std::vector<Alternative>;
 
 // Whether more of a figure is better.
-bool is_speed(study::Figure figure) {
-  using enum study::Figure;
+bool is_speed(Figure figure) {
+  using enum Figure;
   return figure == over_parallel_copies || figure == rate || figure == link_rate || figure == bus_bandwidth ||
          figure == flop_rate;
 }
 
 // One figure decides: the time, or what stands for it.
-bool decides(const Case& one) {
-  return !one.decision.empty() && (one.figure == study::Figure::time || is_speed(one.figure));
-}
+bool decides(const Case& one) { return !one.decision.empty() && (one.figure == Figure::time || is_speed(one.figure)); }
 
-// Decisions of a table, by what they are about and by figure.
-using Asked = std::map<std::string, std::map<study::Figure, Decision>>;
-
-void add_to(Decision& decision, const Case& one) {
-  auto alternative = std::ranges::find(decision.alternatives, one.alternative, &Alternative::name);
-  if (alternative == decision.alternatives.end()) {
-    alternative = decision.alternatives.insert(alternative, Alternative{.name = one.alternative});
+// The mean over cases with a prediction.
+Alternative alternative_of(const std::string& name, const std::vector<const Case*>& cases) {
+  std::vector<double> measured;
+  std::vector<double> predicted;
+  for (const Case* const one : cases) {
+    const bool speed = is_speed(one->figure);
+    measured.push_back(speed ? 1.0 / one->measured : one->measured);
+    predicted.push_back(speed ? 1.0 / *one->predicted : *one->predicted);
   }
-  if (!one.predicted) {
-    decision.is_complete = false;
-    return;
-  }
-  const bool speed = is_speed(one.figure);
-  alternative->measured_sum += speed ? 1.0 / one.measured : one.measured;
-  alternative->predicted_sum += speed ? 1.0 / *one.predicted : *one.predicted;
-  ++alternative->repetitions;
+  return {name, study::mean(measured), study::mean(predicted)};
 }
 
-const Alternative& best_measured(const Decision& decision) {
-  return *std::ranges::min_element(decision.alternatives, {}, &Alternative::measured);
-}
-
-const Alternative& best_predicted(const Decision& decision) {
-  return *std::ranges::min_element(decision.alternatives, {}, &Alternative::predicted);
-}
-
-// The one of that name, or the first.
-const Alternative& named(const Decision& decision, const std::string& name) {
-  const auto found = std::ranges::find(decision.alternatives, name, &Alternative::name);
-  return found == decision.alternatives.end() ? decision.alternatives.front() : *found;
-}
-
-// Of decisions that are complete.
 template <class Choose>
 Record record_of(const std::vector<Decision>& decisions, const Choose& choose) {
   Record record;
   for (const Decision& decision : decisions) {
-    const double best = best_measured(decision).measured();
-    const double regret = choose(decision).measured() / best - 1.0;
+    const double best = std::ranges::min(decision, {}, &Alternative::measured).measured;
+    const double regret = choose(decision).measured / best - 1.0;
     if (regret == 0.0) ++record.right;
     record.mean_regret += regret / static_cast<double>(decisions.size());
     record.worst_regret = std::max(record.worst_regret, regret);
@@ -264,46 +224,59 @@ Record record_of(const std::vector<Decision>& decisions, const Choose& choose) {
   return record;
 }
 
-// Where several figures of the same alternatives were measured the first of them decides, the time before all.
-Choices judge(const Asked& asked) {
-  Choices choices;
-  std::vector<Decision> complete;
+// Fills in how well predictions choose, and the alternative that does best where it is always chosen.
+void judge(Choices& choices, const std::vector<Decision>& decisions) {
+  choices.decisions = static_cast<int>(decisions.size());
+  choices.predicted =
+      record_of(decisions, [](const Decision& one) { return std::ranges::min(one, {}, &Alternative::predicted); });
   std::set<std::string> names;
-  for (const auto& [about, by_figure] : asked) {
-    const auto decision =
-        std::ranges::find_if(by_figure, [](const auto& entry) { return entry.second.alternatives.size() >= 2; });
-    if (decision == by_figure.end()) continue;
-    if (!decision->second.is_complete) {
-      ++choices.incomplete;
-      continue;
-    }
-    complete.push_back(decision->second);
-    for (const Alternative& alternative : complete.back().alternatives) names.insert(alternative.name);
+  for (const Decision& decision : decisions) {
+    for (const Alternative& alternative : decision) names.insert(alternative.name);
   }
-  choices.decisions = static_cast<int>(complete.size());
-  choices.predicted = record_of(complete, best_predicted);
   for (const std::string& name : names) {
-    const Record record =
-        record_of(complete, [&](const Decision& decision) -> const Alternative& { return named(decision, name); });
+    const Record record = record_of(decisions, [&](const Decision& decision) {
+      const auto found = std::ranges::find(decision, name, &Alternative::name);
+      return found == decision.end() ? decision.front() : *found;
+    });
     if (!choices.always.empty() && record.mean_regret >= choices.trivial.mean_regret) continue;
     choices.always = name;
     choices.trivial = record;
   }
-  return choices;
+}
+
+// Cases of one decision by figure: where several figures of the same alternatives were measured the first of them
+// decides, the time before all.
+using Asked = std::map<Figure, std::vector<const Case*>>;
+
+void add_decision(const Asked& asked, Choices& choices, std::vector<Decision>& decisions) {
+  for (const auto& [figure, cases] : asked) {
+    const auto alternatives = grouped(cases, &Case::alternative);
+    if (alternatives.size() < 2) continue;
+    if (!std::ranges::all_of(cases, [](const Case* one) { return one->predicted.has_value(); })) {
+      ++choices.incomplete;
+      return;
+    }
+    Decision& decision = decisions.emplace_back();
+    for (const auto& [name, members] : alternatives) decision.push_back(alternative_of(name, members));
+    return;
+  }
 }
 
 }  // namespace
 
 std::vector<Choices> choices_of(std::span<const Case> cases) {
-  std::map<std::pair<std::string, std::string>, Asked> tables;  // by suite and file
-  for (const Case& one : cases) {
-    const std::string file = one.where.substr(0, one.where.rfind(':'));
-    if (decides(one)) add_to(tables[{one.suite, file}][one.decision][one.figure], one);
+  // By suite and file, and by what is to be decided.
+  std::map<std::pair<std::string, std::string>, std::map<std::string, Asked>> tables;
+  for (const Case* const one : cases_that(cases, decides)) {
+    tables[{one->suite, one->file()}][one->decision][one->figure].push_back(one);
   }
   std::vector<Choices> all;
-  for (const auto& [key, asked] : tables) {
-    Choices choices = judge(asked);
-    std::tie(choices.suite, choices.group) = key;
+  for (const auto& [table, by_decision] : tables) {
+    Choices choices;
+    std::tie(choices.suite, choices.group) = table;
+    std::vector<Decision> decisions;
+    for (const auto& [about, asked] : by_decision) add_decision(asked, choices, decisions);
+    judge(choices, decisions);
     if (choices.decisions + choices.incomplete > 0) all.push_back(std::move(choices));
   }
   return all;

@@ -11,25 +11,23 @@
 #include <utility>
 #include <vector>
 
-#include "study/report/result_table.h"
 #include "study/uncertainty/ensemble.h"
 #include "validate/evaluation.h"
 
 namespace c3sim::validate {
 
-// The cases that have the same key, in the order in which keys first appear; a case of which `key_of` returns none is
-// in no group.
+std::vector<const Case*> cases_that(std::span<const Case> cases, const std::function<bool(const Case&)>& meet);
+
+// The cases that have the same key, in the order in which keys first appear.
 template <class KeyOf>
-auto grouped(std::span<const Case> cases, const KeyOf& key_of) {
-  using Key = typename std::invoke_result_t<const KeyOf&, const Case&>::value_type;
+auto grouped(std::span<const Case* const> cases, const KeyOf& key_of) {
+  using Key = std::decay_t<std::invoke_result_t<const KeyOf&, const Case&>>;
   std::vector<std::pair<Key, std::vector<const Case*>>> groups;
   std::map<Key, std::size_t> places;
-  for (const Case& one : cases) {
-    const std::optional<Key> key = key_of(one);
-    if (!key) continue;
-    const auto [place, is_new] = places.emplace(*key, groups.size());
-    if (is_new) groups.push_back({*key, {}});
-    groups[place->second].second.push_back(&one);
+  for (const Case* const one : cases) {
+    const auto [place, is_new] = places.emplace(std::invoke(key_of, *one), groups.size());
+    if (is_new) groups.push_back({place->first, {}});
+    groups[place->second].second.push_back(one);
   }
   return groups;
 }
@@ -77,8 +75,6 @@ struct UnfittedError {
 // Of times with the role of predictions that are scored, by platform, each of the three kinds of work. None of a
 // platform with fewer than ten.
 std::vector<UnfittedError> unfitted_errors(std::span<const Case> cases);
-
-study::ResultTable table_of(std::span<const UnfittedError> errors);
 
 // Decisions among measured alternatives: would one who believed the predictions have chosen well, and better than one
 // who always chooses the same?

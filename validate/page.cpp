@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
+#include <utility>
 
+#include "study/report/result_table.h"
 #include "validate/cost.h"
 #include "validate/report.h"
 
@@ -19,44 +22,25 @@ std::string id_of(std::string text) {
   return text;
 }
 
-// What a validation says of one suite.
-Validation part_of(const Validation& validation, const std::string& suite) {
-  const auto is_own = [&suite](const auto& one) { return one.suite == suite; };
-  Validation part;
-  std::ranges::copy_if(validation.cases, std::back_inserter(part.cases), is_own);
-  std::ranges::copy_if(validation.choices, std::back_inserter(part.choices), is_own);
-  std::ranges::copy_if(validation.left_out, std::back_inserter(part.left_out), is_own);
-  part.uncertainty = validation.uncertainty;
-  return part;
-}
-
-// Those that can be drawn on logarithmic axes, by the unit that they are measured in.
-std::map<std::string, std::vector<const Case*>> by_unit(const std::vector<Case>& cases) {
+// Those of a suite that can be drawn on logarithmic axes, by the unit that they are measured in.
+std::map<std::string, std::vector<const Case*>> by_unit(const std::vector<Case>& cases, const std::string& suite) {
   std::map<std::string, std::vector<const Case*>> units;
   for (const Case& one : cases) {
-    if (!one.is_scored() || one.measured <= 0.0 || *one.predicted <= 0.0) continue;
+    if (one.suite != suite || !one.is_scored() || one.measured <= 0.0 || *one.predicted <= 0.0) continue;
     units[std::string(one.form().unit)].push_back(&one);
   }
   return units;
 }
 
 // The groups with most cases have a series each; what is left shares the last.
-std::vector<std::string> groups_with_series(const std::vector<const Case*>& cases) {
-  std::map<std::string, std::size_t> sizes;
-  for (const Case* const one : cases) ++sizes[one->group];
-  std::vector<std::string> groups;
-  for (const auto& [group, size] : sizes) groups.push_back(group);
-  std::ranges::stable_sort(groups, std::ranges::greater{}, [&](const std::string& group) { return sizes.at(group); });
-  if (groups.size() > most_series) groups.resize(most_series - 1);
-  return groups;
-}
-
 template <class PointOf>
 std::vector<study::ScatterSeries> scatter(const std::vector<const Case*>& cases, const PointOf& point_of) {
-  const std::vector<std::string> groups = groups_with_series(cases);
+  auto groups = grouped(cases, &Case::group);
+  std::ranges::sort(groups, {}, [](const auto& group) { return std::pair(-std::ssize(group.second), group.first); });
+  if (groups.size() > most_series) groups.resize(most_series - 1);
   std::vector<study::ScatterSeries> series;
   for (const Case* const one : cases) {
-    const bool has_own = std::ranges::find(groups, one->group) != groups.end();
+    const bool has_own = std::ranges::count(groups, one->group, [](const auto& group) { return group.first; }) > 0;
     const std::string name = has_own ? one->group : "other groups";
     auto found = std::ranges::find(series, name, &study::ScatterSeries::name);
     if (found == series.end()) found = series.insert(series.end(), {name, {}});
@@ -68,12 +52,6 @@ std::vector<study::ScatterSeries> scatter(const std::vector<const Case*>& cases,
 study::Chart predicted_over_measured(const std::string& suite, const std::string& unit,
                                      const std::vector<const Case*>& cases) {
   const double per_unit = cases.front()->form().per_unit;
-  double from = cases.front()->measured / per_unit;
-  double to = from;
-  for (const Case* const one : cases) {
-    from = std::min({from, one->measured / per_unit, *one->predicted / per_unit});
-    to = std::max({to, one->measured / per_unit, *one->predicted / per_unit});
-  }
   study::ScatterChart chart;
   chart.id = id_of(fmt::format("{}_{}", suite, unit.empty() ? "ratio" : unit));
   chart.title = unit.empty() ? "Predicted over measured, ratios" : fmt::format("Predicted over measured, {}", unit);
@@ -87,6 +65,10 @@ study::Chart predicted_over_measured(const std::string& suite, const std::string
     }
     return point;
   });
+  std::vector<double> values;
+  for (const Case* const one : cases)
+    values.insert(values.end(), {one->measured / per_unit, *one->predicted / per_unit});
+  const auto [from, to] = std::ranges::minmax(values);
   if (to > from) chart.guides.push_back({"as measured", from, from, to, to});
   return chart;
 }
@@ -107,17 +89,17 @@ study::Chart error_by_size(const std::string& suite, const std::vector<const Cas
     return point;
   });
   const auto [least, most] = std::ranges::minmax(cases, {}, [](const Case* one) { return study::size_of(one->trial); });
-  const double from = study::size_of(least->trial);
-  const double to = study::size_of(most->trial);
-  chart.guides.push_back({"no error", from, 0.0, to, 0.0});  // which is to be in view, whatever is measured
+  // It is to be in view, whatever is measured.
+  chart.guides.push_back({"no error", study::size_of(least->trial), 0.0, study::size_of(most->trial), 0.0});
   chart.caption = "Bars show how far repetitions of the measurement lie apart, where that is known.";
   return chart;
 }
 
-void add_charts(const std::vector<Case>& of_suite, const std::string& suite, study::Section& section) {
+void add_charts(const std::vector<Case>& all, const std::string& of_suite, study::Section& section) {
+  const std::string suite = suite_title(of_suite);
   std::vector<const Case*> by_bytes;
   std::vector<const Case*> by_operations;
-  for (const auto& [unit, cases] : by_unit(of_suite)) {
+  for (const auto& [unit, cases] : by_unit(all, of_suite)) {
     section.charts.push_back(predicted_over_measured(suite, unit, cases));
     for (const Case* const one : cases) {
       if (study::size_of(one->trial) <= 0.0) continue;
@@ -128,23 +110,27 @@ void add_charts(const std::vector<Case>& of_suite, const std::string& suite, stu
   if (!by_operations.empty()) section.charts.push_back(error_by_size(suite, by_operations, "size", "flop"));
 }
 
-const study::NamedTable* table_named(const study::Results& results, std::string_view key) {
-  const auto found = std::ranges::find(results.tables, key, &study::NamedTable::key);
-  return found == results.tables.end() ? nullptr : &*found;
+// The rows of a table that are of one suite.
+study::ResultTable rows_of(const study::ResultTable& table, const std::string& suite) {
+  const std::size_t place = study::place_of(table.columns(), "suite");
+  study::ResultTable own(table.columns());
+  for (const std::vector<study::Cell>& row : table.rows()) {
+    if (study::word_of(row[place]) == suite) own.add_row(row);
+  }
+  return own;
 }
 
-study::Section section_of(const Validation& validation, const Heading& heading) {
+study::Section section_of(const Validation& validation, const study::Results& results, const Heading& heading) {
   const std::string name = suite_title(heading.name);
-  const Validation part = part_of(validation, heading.name);
-  const study::Results results = report(part);
   study::Section section{.id = id_of("suite_" + name), .heading = heading.title};
   section.paragraphs = {fmt::format("{} Platform {}.", heading.question, heading.platform)};
   for (const char* const key : {"groups", "baselines", "choices", "left_out", "left_out_rows"}) {
-    const study::NamedTable* const named = table_named(results, key);
-    if (named->table.rows().empty()) continue;
-    section.tables.push_back({.id = section.id + "_" + key, .caption = named->title, .table = named->table});
+    const study::NamedTable& named = *results.table(key);
+    study::ResultTable own = rows_of(named.table, name);
+    if (own.rows().empty()) continue;
+    section.tables.push_back({.id = section.id + "_" + key, .caption = named.title, .table = std::move(own)});
   }
-  add_charts(part.cases, name, section);
+  add_charts(validation.cases, heading.name, section);
   return section;
 }
 
@@ -186,14 +172,6 @@ study::Chart cost_chart(const Validation& validation) {
   return chart;
 }
 
-void add_table_section(const study::Results& results, const char* key, const char* id, study::Page& page) {
-  const study::NamedTable* const table = table_named(results, key);
-  if (table == nullptr || table->table.rows().empty()) return;
-  page.sections.push_back({.id = id, .heading = table->title});
-  page.sections.back().tables.push_back(
-      {.id = std::string(id) + "_table", .table = table->table, .every_column = true});
-}
-
 // What a reader asks for first stands first; a page holds thousands of rows, so what rules predict is left to the
 // files.
 study::PageTable case_table(const Validation& validation) {
@@ -222,31 +200,204 @@ study::Page page_of(const Validation& validation, const study::Results& results,
                            "differences in points. Rows with role calibrate may have been fitted to, rows with role "
                            "predict never were.",
                            version, results.platform)};
-  page.sections.push_back({.id = "suites", .heading = "Errors by suite"});
-  page.sections.back().tables.push_back(
-      {.id = "suites_table", .table = table_named(results, "suites")->table, .every_column = true});
-  for (const sim::Fault& fault : validation.faults) {
-    page.sections.back().paragraphs.push_back(fmt::format("Left out: {}: {}", fault.where, fault.what));
+  for (const std::string key :
+       {"suites", "tables", "simulators", "costs", "cost_parts", "cost_runs", "moves", "claims", "deviations"}) {
+    const study::NamedTable* const named = results.table(key);
+    if (named == nullptr || (named->table.rows().empty() && key != "suites")) continue;
+    study::Section& section = page.sections.emplace_back(study::Section{.id = key, .heading = named->title});
+    section.tables.push_back({.id = key + "_table", .table = named->table, .every_column = true});
+    if (key == "costs") section.charts.push_back(cost_chart(validation));
+    if (key == "claims") section.charts.push_back(claim_chart(validation));
   }
-  add_table_section(results, "tables", "tables", page);
-  add_table_section(results, "simulators", "simulators", page);
-  add_table_section(results, "costs", "costs", page);
-  if (page.sections.back().id == "costs") page.sections.back().charts.push_back(cost_chart(validation));
-  add_table_section(results, "cost_parts", "cost_parts", page);
-  add_table_section(results, "cost_runs", "cost_runs", page);
-  add_table_section(results, "moves", "moves", page);
-  add_table_section(results, "claims", "claims", page);
-  if (page.sections.back().id == "claims") page.sections.back().charts.push_back(claim_chart(validation));
-  add_table_section(results, "deviations", "deviations", page);
+  for (const sim::Fault& fault : validation.faults) {
+    page.sections.front().paragraphs.push_back(fmt::format("Left out: {}: {}", fault.where, fault.what));
+  }
   std::set<std::string> told;
   for (const Heading& heading : validation.suites) {
     if (!told.insert(heading.name).second) continue;
-    study::Section section = section_of(validation, heading);
+    study::Section section = section_of(validation, results, heading);
     if (!section.tables.empty()) page.sections.push_back(std::move(section));
   }
   page.sections.push_back({.id = "cases", .heading = "Cases"});
   page.sections.back().tables.push_back(case_table(validation));
   return page;
+}
+
+namespace {
+
+std::string in_percent(double share, int decimals = 1) { return fmt::format("{:.{}f}", 100.0 * share, decimals); }
+
+// A row for each group, with these columns before what it amounts to, and those behind.
+std::string table_of_groups(const std::vector<Group>& groups, std::vector<study::Shown<Group>> shown,
+                            const std::vector<study::Shown<Group>>& behind = {}) {
+  using G = const Group&;
+  const auto if_predicted = [](auto words) {
+    return [words](G group) { return group.predicted > 0 ? words(group) : std::string(); };
+  };
+  const auto add = [&](const char* heading, auto words) { shown.push_back({{heading, heading, ""}, words}); };
+  add("cases", [](G group) {
+    const std::size_t missing = group.cases - group.predicted;
+    return missing == 0 ? fmt::format("{}", group.cases) : fmt::format("{} ({} not predicted)", group.cases, missing);
+  });
+  add("median, %", if_predicted([](G group) { return in_percent(group.median); }));
+  add("p90", if_predicted([](G group) { return in_percent(group.p90); }));
+  add("worst", if_predicted([](G group) { return in_percent(group.worst); }));
+  add("bias", if_predicted([](G group) { return fmt::format("{:+.1f}", 100.0 * group.bias); }));
+  add("within 5 / 10 / 15 %", if_predicted([](G group) {
+        return fmt::format("{} / {} / {}", in_percent(group.within_5, 0), in_percent(group.within_10, 0),
+                           in_percent(group.within_15, 0));
+      }));
+  add("outside band", if_predicted([](G group) { return fmt::format("{}", group.predicted - group.within_band); }));
+  shown.insert(shown.end(), behind.begin(), behind.end());
+  std::ostringstream text;
+  study::table_of(groups, shown).write_markdown(text);
+  return text.str();
+}
+
+// None of a user's file.
+const Heading* heading_of(const Validation& validation, const std::string& suite) {
+  const auto found = std::ranges::find(validation.suites, suite, &Heading::name);
+  return found == validation.suites.end() ? nullptr : &*found;
+}
+
+std::string heading_text(const Validation& validation, const std::string& suite) {
+  const Heading* const heading = heading_of(validation, suite);
+  return heading == nullptr ? suite : heading->title;
+}
+
+// A suite's groups follow each other.
+std::string groups_section(const Validation& validation) {
+  std::string text;
+  const std::vector<Group> groups = groups_by_figure(validation);
+  for (auto begin = groups.begin(); begin != groups.end();) {
+    const std::string& suite = begin->suite;
+    const auto end = std::find_if(begin, groups.end(), [&suite](const Group& group) { return group.suite != suite; });
+    text += fmt::format("\n### {}: {}\n\n", suite, study::markdown_text(heading_text(validation, suite)));
+    text += table_of_groups({begin, end}, {{{"group", "group", ""}, &Group::name},
+                                           {{"figure", "figure", ""}, &Group::figure},
+                                           {{"role", "role", ""}, &Group::role}});
+    begin = end;
+  }
+  return text;
+}
+
+// A table of the report, as the terminal has it or with all columns.
+std::string section(const study::Results& results, std::string_view key, bool all = false) {
+  std::ostringstream text;
+  results.table(key)->table.write_markdown(text, all);
+  return text.str();
+}
+
+// The section is empty where no suite has runs that other simulators predicted.
+std::string beside_simulators(const study::Results& results) {
+  if (results.table("simulators")->table.rows().empty()) return {};
+  return fmt::format(R"(
+## Beside other simulators
+
+What simulators of serving said of runs that were measured, run by one of their authors as they are shipped, and what c3sim
+says of the same. Median errors, in percent; of each simulator over the values that it has, whose number stands beside.
+Part of the load of these runs, which their source does not tell, was inferred from them (decision 273), so that c3sim's
+column is no prediction, as the others' are. BLIS_trained and LLMServingSim have no value of the rows that are shown.
+
+{})",
+                     section(results, "simulators"));
+}
+
+}  // namespace
+
+std::string accuracy_table(const Validation& validation) {
+  // Predictions first, and of those and of the rest the MI300X.
+  std::vector<Group> groups = groups_by_suite(validation);
+  const auto rank = [&](const Group& group) {
+    const Heading* const suite = heading_of(validation, group.suite);
+    const bool other_machine = suite == nullptr || !suite->platform.starts_with("mi300x");
+    return std::pair(group.role != calibrate::Role::predict, other_machine);
+  };
+  std::ranges::stable_sort(groups, {}, rank);
+  const auto best_rule = [](const Group& group) {
+    const std::vector<Contest> contests = contests_on(group);
+    if (contests.empty()) return std::string();
+    const auto hardest = std::ranges::min_element(contests, {}, &Contest::theirs);
+    return fmt::format("{} {} (c3sim {}) of {}", hardest->rule, in_percent(hardest->theirs), in_percent(hardest->ours),
+                       hardest->cases);
+  };
+  const auto title = [&](const Group& group) { return heading_text(validation, group.suite); };
+  const std::string table =
+      table_of_groups(groups, {{{"suite", "suite", ""}, title}, {{"role", "role", ""}, &Group::role}},
+                      {{{"rule", "best simple rule, median %", ""}, best_rule}});
+  return table + "\n" + verdict(validation) + "\n";
+}
+
+std::string accuracy_page(const Validation& validation) {
+  constexpr auto page = R"(# Accuracy
+
+Every prediction beside its measurement, as `c3sim validate` has it; `--report DIR` writes the page with every single
+case. This file is made by `scripts/update_docs.sh`. Errors are predicted over measured less one, in percent; of shares
+they are points. Parameters may be fitted to rows with role calibrate; rows with role predict are never looked at by a
+fit. Rows with role probe ran at once with other work: the last stage of a fit may read them, and no other.
+
+{}
+## Tables of others
+
+Each is predicted by the protocol that it was measured by. How far off c3sim is by size or class stands by group below,
+suite public. Repetitions differ by half the width of what they gave, in the median of rows that were measured more than
+once.
+
+{}{}
+## What running at once costs
+
+The cost of a run is what it takes beyond the longer of its two operations alone; an operation is longer than alone by so
+many percent. Alone is by the protocol of the run, measured and predicted alike: where both were also run one after the other in the
+same loop, as they were there, for in a loop of its own a GEMM may have another clock. Walls hide this cost where one operation is much the longer, so it is added up over the runs of a group, and of
+a table. The ratio is predicted over measured cost; nine of ten samples drawn from the group's runs with replacement lie in the range
+beside it.
+
+{}
+## By group
+{}
+## Beside simple rules
+
+Perfect overlap: both operations at once take as long as the longer alone. One after the other: the sum. Constant
+factor: over perfect overlap, or of isolated work over its time at peak rates, fitted to the rows with role calibrate,
+or, where there are none, to all rows but the one in question. Whole waves: a GEMM takes
+ceil(tiles / (CUs - channels)) / ceil(tiles / CUs) of its time alone. The rules start from what was measured alone,
+c3sim from nothing. Median errors.
+
+{}
+## Choices
+
+Would one who believed the predictions have chosen the best measured alternative? Regret is what the choice loses against it.
+The trivial rule is the best of those that always choose the same, known in hindsight.
+
+{}
+## Claims of papers
+
+{}
+## Rows that are not compared
+
+{})";
+  const study::Results results = report(validation);
+  return fmt::format(page, accuracy_table(validation), section(results, "tables", true), beside_simulators(results),
+                     section(results, "costs"), groups_section(validation), section(results, "baselines"),
+                     section(results, "choices"), section(results, "claims"), section(results, "left_out"));
+}
+
+std::string deviations_page(const Validation& validation) {
+  std::string text = R"(# Deviations
+
+Where c3sim is known to be wrong, how much, why, and what would decide. This file is made by `scripts/update_docs.sh`
+from `validate/deviations.yaml` and the figures of today; a test fails when a gap closes.
+)";
+  for (const Gap& gap : validation.gaps) {
+    const Deviation& deviation = gap.deviation;
+    const std::string about = deviation.suite.empty() ? fmt::format("claims {}", fmt::join(deviation.claims, ", "))
+                                                      : fmt::format("suite {}, {}", deviation.suite, deviation.group);
+    text +=
+        fmt::format("\n## {}. {}\n\n{}: {}.\n\nCause: {}\n\nWhat would decide: {}\n", deviation.number,
+                    study::markdown_text(deviation.title), study::markdown_text(about), study::markdown_text(gap.size),
+                    study::markdown_text(deviation.cause), study::markdown_text(deviation.decides));
+  }
+  return text;
 }
 
 }  // namespace c3sim::validate

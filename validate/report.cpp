@@ -41,20 +41,52 @@ constexpr std::array rules{NamedRule{"perfect overlap", "perfect", &Baselines::p
                            NamedRule{"constant factor", "constant", &Baselines::constant},
                            NamedRule{"whole waves", "waves", &Baselines::waves}};
 
-std::vector<Group> groups_of(const Validation& validation, bool by_figure) {
-  using Key = std::tuple<std::string, std::string, std::string, calibrate::Role>;
-  const auto key_of = [by_figure](const Case& one) -> std::optional<Key> {
-    if (!one.why_not_scored.empty()) return {};
-    if (!by_figure) return Key{suite_title(one.suite), "", "", one.role};
-    return Key{suite_title(one.suite), one.group, one.form().heading, one.role};
-  };
+template <class KeyOf>
+std::vector<Group> groups_of(const std::vector<const Case*>& cases, const KeyOf& key_of) {
   std::vector<Group> groups;
-  for (auto& [key, members] : grouped(validation.cases, key_of)) {
-    const auto& [suite, name, figure, role] = key;
-    groups.push_back({metrics_of(members), suite, name, figure, role, std::move(members)});
+  for (auto& [key, members] : grouped(cases, key_of)) {
+    groups.push_back({key, metrics_of(members), std::move(members)});
   }
   return groups;
 }
+
+// Those that may have an error.
+std::vector<const Case*> compared(const Validation& validation) {
+  return cases_that(validation.cases, [](const Case& one) { return one.why_not_scored.empty(); });
+}
+
+}  // namespace
+
+std::vector<Group> groups_by_suite(const Validation& validation) {
+  return groups_of(compared(validation), [](const Case& one) {
+    return GroupKey{.suite = suite_title(one.suite), .name = "", .role = one.role};
+  });
+}
+
+std::vector<Group> groups_by_figure(const Validation& validation) {
+  return groups_of(compared(validation), [](const Case& one) {
+    return GroupKey{.suite = suite_title(one.suite),
+                    .name = one.group,
+                    .figure = std::string(one.form().heading),
+                    .role = one.role};
+  });
+}
+
+std::vector<Contest> contests_on(const Group& group) {
+  std::vector<Contest> contests;
+  for (const NamedRule& rule : rules) {
+    std::vector<const Case*> both;
+    std::ranges::copy_if(group.members, std::back_inserter(both), [&](const Case* one) {
+      return one->predicted.has_value() && (one->baselines.*rule.value).has_value();
+    });
+    if (both.empty()) continue;
+    const Metrics theirs = metrics_of(both, [&rule](const Case& one) { return one.baselines.*rule.value; });
+    contests.push_back({group, rule.name, both.size(), metrics_of(both).median, theirs.median});
+  }
+  return contests;
+}
+
+namespace {
 
 // In percent, of a group of which anything is predicted.
 auto of_predicted(double Metrics::*member) {
@@ -94,7 +126,7 @@ ResultTable table_of_groups(const Validation& validation, bool by_figure) {
                                                   : Cell();
                      }});
   }
-  return table_of(groups_of(validation, by_figure), shown);
+  return table_of(by_figure ? groups_by_figure(validation) : groups_by_suite(validation), shown);
 }
 
 // Why a case has no verdict, or what it is.
@@ -105,17 +137,9 @@ std::string verdict_of(const Case& one) {
   return one.is_within_band() ? "within band" : "outside band";
 }
 
-std::vector<const Case*> cases_that(const Validation& validation, const std::function<bool(const Case&)>& meet) {
-  std::vector<const Case*> some;
-  for (const Case& one : validation.cases) {
-    if (meet(one)) some.push_back(&one);
-  }
-  return some;
-}
-
 ResultTable worst_table(const Validation& validation) {
   constexpr std::size_t most = 10;
-  std::vector<const Case*> cases = cases_that(validation, &Case::is_scored);
+  std::vector<const Case*> cases = cases_that(validation.cases, &Case::is_scored);
   std::ranges::stable_sort(cases, std::ranges::greater{}, [](const Case* one) { return std::abs(one->error()); });
   if (cases.size() > most) cases.resize(most);
   return table_of(cases, shown_of_cases(validation, Readers::people));
@@ -124,7 +148,7 @@ ResultTable worst_table(const Validation& validation) {
 // Shown beside what is predicted, without an error.
 ResultTable unscored_table(const Validation& validation) {
   const auto is_unscored = [](const Case& one) { return !one.why_not_scored.empty(); };
-  return table_of(cases_that(validation, is_unscored), shown_of_cases(validation, Readers::people));
+  return table_of(cases_that(validation.cases, is_unscored), shown_of_cases(validation, Readers::people));
 }
 
 std::string deviation_of(const Validation& validation, const Claim& claim) {
@@ -151,23 +175,6 @@ ResultTable claim_table(const Validation& validation) {
                                              {{"verdict", "verdict", ""}, verdict},
                                              {{"deviation", "deviation", ""}, deviation},
                                              {{"interval", "90 % interval", ""}, interval_words}});
-}
-
-ResultTable baseline_table(const Validation& validation) {
-  constexpr double rounding = 1e-9;  // of an error
-  using C = const Contest&;
-  return table_of<Contest>(contests_of(validation),
-                           {{{"suite", "suite", ""}, &Contest::suite},
-                            {{"operation", "operation", ""}, &Contest::operation},
-                            {{"strategy", "strategy", ""}, &Contest::strategy},
-                            {{"figure", "figure", ""}, &Contest::figure},
-                            {{"rule", "rule", ""}, &Contest::rule},
-                            {{"cases", "cases", ""}, &Contest::cases},
-                            {{"median_error_pct", "c3sim, median", "%", 1}, [](C c) { return c.ours * percent; }},
-                            {{"rule_median_error_pct", "rule, median", "%", 1}, [](C c) { return c.theirs * percent; }},
-                            {{"factor", "c3sim's error is smaller by", "x", 2},
-                             [](C c) { return c.ours > rounding ? Cell(c.theirs / c.ours) : Cell(); }},
-                            {{"better", "better", ""}, [](C c) { return c.won() ? "yes" : "no"; }}});
 }
 
 ResultTable choice_table(const Validation& validation) {
@@ -198,25 +205,6 @@ ResultTable gap_table(const Validation& validation) {
                         {{"decides", "what would decide", "", 2, false}, [](G gap) { return gap.deviation.decides; }}});
 }
 
-// By table that its suite says something about, and by role.
-std::vector<Group> groups_by_table(const Validation& validation) {
-  using Key = std::pair<int, calibrate::Role>;
-  const auto key_of = [&validation](const Case& one) -> std::optional<Key> {
-    // The part of a validation that is of one suite has cases, and no tables.
-    const bool is_described = one.table >= 0 && std::cmp_less(one.table, validation.tables.size());
-    if (!is_described || !one.why_not_scored.empty()) return {};
-    return Key{one.table, one.role};
-  };
-  auto by_key = grouped(validation.cases, key_of);
-  std::ranges::sort(by_key, {}, &decltype(by_key)::value_type::first);
-  std::vector<Group> groups;
-  for (auto& [key, members] : by_key) {
-    const DescribedTable& table = validation.tables[static_cast<std::size_t>(key.first)];
-    groups.push_back({metrics_of(members), table.suite, "", "", key.second, std::move(members), &table});
-  }
-  return groups;
-}
-
 // The median, over the cases measured more than once, of half the width of what repetitions gave.
 std::optional<double> noise_of(std::span<const Case* const> cases) {
   std::vector<double> widths;
@@ -228,48 +216,38 @@ std::optional<double> noise_of(std::span<const Case* const> cases) {
 
 ResultTable described_table(const Validation& validation) {
   using G = const Group&;
-  const auto about = [](std::string TableAbout::*member) { return [member](G g) { return g.table->about.*member; }; };
+  std::vector<const Case*> cases = compared(validation);
+  std::erase_if(cases, [](const Case* one) { return one->table < 0; });
+  std::vector<Group> groups = groups_of(cases, [](const Case& one) {
+    return GroupKey{.suite = one.suite, .name = "", .table = one.table, .role = one.role};
+  });
+  std::ranges::sort(groups, {}, [](G group) { return std::pair(group.table, group.role); });
+  const auto of = [&validation](G g) -> const DescribedTable& {
+    return validation.tables[static_cast<std::size_t>(g.table)];
+  };
+  const auto about = [of](std::string TableAbout::*member) { return [=](G g) { return of(g).about.*member; }; };
   return table_of<Group>(
-      groups_by_table(validation),
-      {{{"suite", "suite", "", 2, false}, [](G g) { return suite_title(g.suite); }},
-       {{"what", "what was measured", ""}, about(&TableAbout::what)},
-       {{"machine", "machine", ""}, about(&TableAbout::machine)},
-       {{"protocol", "protocol", "", 2, false}, about(&TableAbout::protocol)},
-       {{"role", "role", ""}, &Group::role},
-       {{"cases", "values", ""}, &Group::cases},
-       {{"noise_pct", "repetitions differ by", "%", 1}, [](G g) { return cell(noise_of(g.members), percent); }},
-       {{"median_error_pct", "median", "%", 1}, of_predicted(&Metrics::median)},
-       {{"p90_error_pct", "p90", "%", 1}, of_predicted(&Metrics::p90)},
-       {{"bias_pct", "bias", "%", 1}, of_predicted(&Metrics::bias)},
-       {{"others", "others publish", ""}, about(&TableAbout::others)},
-       {{"fitted", "fitted to it", "", 2, false},
-        [](G g) { return g.role == calibrate::Role::calibrate ? g.table->about.fitted : std::string(); }},
-       {{"command", "command", "", 2, false},
-        [](G g) { return fmt::format("c3sim validate {} --case {}", g.suite, g.table->file); }}});
+      groups, {{{"suite", "suite", "", 2, false}, [](G g) { return suite_title(g.suite); }},
+               {{"what", "what was measured", ""}, about(&TableAbout::what)},
+               {{"machine", "machine", ""}, about(&TableAbout::machine)},
+               {{"protocol", "protocol", "", 2, false}, about(&TableAbout::protocol)},
+               {{"role", "role", ""}, &Group::role},
+               {{"cases", "values", ""}, &Group::cases},
+               {{"noise_pct", "repetitions differ by", "%", 1}, [](G g) { return cell(noise_of(g.members), percent); }},
+               {{"median_error_pct", "median", "%", 1}, of_predicted(&Metrics::median)},
+               {{"p90_error_pct", "p90", "%", 1}, of_predicted(&Metrics::p90)},
+               {{"bias_pct", "bias", "%", 1}, of_predicted(&Metrics::bias)},
+               {{"others", "others publish", ""}, about(&TableAbout::others)},
+               {{"fitted", "fitted to it", "", 2, false},
+                [of](G g) { return g.role == calibrate::Role::calibrate ? of(g).about.fitted : std::string(); }},
+               {{"command", "command", "", 2, false},
+                [of](G g) { return fmt::format("c3sim validate {} --case {}", g.suite, of(g).file); }}});
 }
 
-constexpr auto all = "all";
-
-// Means and quantiles of one kind of time are told together.
-std::string_view family_of(Figure figure) {
-  switch (figure) {
-    case Figure::first_token:
-    case Figure::first_token_median:
-    case Figure::first_token_p90:
-    case Figure::first_token_p99:
-      return study::form_of(Figure::first_token).heading;
-    case Figure::per_token:
-    case Figure::per_token_median:
-    case Figure::per_token_p99:
-      return study::form_of(Figure::per_token).heading;
-    case Figure::end_to_end:
-    case Figure::end_to_end_median:
-    case Figure::end_to_end_p90:
-    case Figure::end_to_end_p99:
-      return study::form_of(Figure::end_to_end).heading;
-    default:
-      return study::form_of(figure).heading;
-  }
+// Means and quantiles of one kind of time, such as "first token, p90", are told together.
+std::string family_of(const Case& one) {
+  const std::string_view heading = one.form().heading;
+  return std::string(heading.substr(0, heading.find(',')));
 }
 
 std::string model_of(const Case& one) {
@@ -277,50 +255,62 @@ std::string model_of(const Case& one) {
   return serving == nullptr ? one.group : serving->question.step.model_name;
 }
 
-struct Errors {
-  std::vector<double> ours;
-  std::map<std::string, std::vector<double>> theirs;
-
-  void add(const Case& one) {
-    ours.push_back(std::abs(one.error()));
-    for (const auto& [name, value] : one.others) theirs[name].push_back(std::abs(one.error_of(value)));
+// The magnitudes of the errors of another simulator, of the cases that it predicts.
+std::vector<double> errors_of(const std::string& simulator, std::span<const Case* const> cases) {
+  std::vector<double> errors;
+  for (const Case* const one : cases) {
+    const auto said = one->others.find(simulator);
+    if (said != one->others.end()) errors.push_back(std::abs(one->error_of(said->second)));
   }
-};
+  return errors;
+}
 
 // Other simulators beside c3sim: for each figure that others predicted, of all cases, of each model and of each load,
 // median errors, in percent. That of another simulator is over the cases that it predicts, beside how many these are;
 // c3sim's over all.
 ResultTable simulators_table(const Validation& validation) {
   // By figure, then what the row is of: everything first.
-  std::map<std::tuple<std::string, int, std::string>, Errors> rows;
+  using Row = std::pair<const std::tuple<std::string, int, std::string>, std::vector<const Case*>>;
+  std::map<Row::first_type, Row::second_type> rows;
   std::set<std::string> names;
   for (const Case& one : validation.cases) {
     if (one.others.empty() || !one.is_scored()) continue;
-    const std::string family(family_of(one.figure));
-    rows[{family, 0, all}].add(one);
-    rows[{family, 1, model_of(one)}].add(one);
-    rows[{family, 2, one.group}].add(one);
+    rows[{family_of(one), 0, "all"}].push_back(&one);
+    rows[{family_of(one), 1, model_of(one)}].push_back(&one);
+    rows[{family_of(one), 2, one.group}].push_back(&one);
     for (const auto& [name, value] : one.others) names.insert(name);
   }
-  std::vector<Column> columns{
-      {"figure", "figure", ""}, {"of", "of", ""}, {"cases", "values", ""}, {"c3sim_pct", "c3sim", "%", 1}};
+  const auto median_of = [](const std::vector<double>& errors) {
+    return errors.empty() ? Cell() : Cell(percent * study::median(errors));
+  };
+  const auto ours = [median_of](const Row& row) {
+    std::vector<double> errors;
+    for (const Case* const one : row.second) errors.push_back(std::abs(one->error()));
+    return median_of(errors);
+  };
+  std::vector<Shown<Row>> shown{{{"figure", "figure", ""}, [](const Row& row) { return std::get<0>(row.first); }},
+                                {{"of", "of", ""}, [](const Row& row) { return std::get<2>(row.first); }},
+                                {{"cases", "values", ""}, [](const Row& row) { return row.second.size(); }},
+                                {{"c3sim_pct", "c3sim", "%", 1}, ours}};
   for (const std::string& name : names) {
-    columns.push_back({name + "_pct", name, "%", 1});
-    columns.push_back({name + "_cases", "of", ""});
+    const auto theirs = [name](const Row& row) { return errors_of(name, row.second); };
+    shown.push_back({{name + "_pct", name, "%", 1}, [=](const Row& row) { return median_of(theirs(row)); }});
+    shown.push_back({{name + "_cases", "of", ""}, [=](const Row& row) {
+                       const std::size_t known = theirs(row).size();
+                       return known == 0 ? Cell() : study::cell_of(known);
+                     }});
   }
-  ResultTable table(std::move(columns));
-  for (const auto& [key, errors] : rows) {
-    std::vector<Cell> cells{std::get<0>(key), std::get<2>(key), static_cast<std::int64_t>(errors.ours.size()),
-                            percent * study::median(errors.ours)};
-    for (const std::string& name : names) {
-      const auto known = errors.theirs.find(name);
-      const bool none = known == errors.theirs.end();
-      cells.push_back(none ? Cell() : Cell(percent * study::median(known->second)));
-      cells.push_back(none ? Cell() : Cell(static_cast<std::int64_t>(known->second.size())));
-    }
-    table.add_row(std::move(cells));
-  }
-  return table;
+  return table_of<Row>(rows, shown);
+}
+
+ResultTable unfitted_table(const Validation& validation) {
+  return table_of<UnfittedError>(unfitted_errors(validation.cases),
+                                 {{{"platform", "platform", ""}, &UnfittedError::platform},
+                                  {{"work", "work", ""}, &UnfittedError::work},
+                                  {{"cases", "cases", ""}, &UnfittedError::cases},
+                                  {{"of_all", "of all work", ""}, &UnfittedError::of_all},
+                                  {{"median", "median", "", 3}, &UnfittedError::median},
+                                  {{"nine_in_ten", "nine in ten", "", 3}, &UnfittedError::nine_in_ten}});
 }
 
 Cell took(double seconds) { return seconds > 0.0 ? Cell(seconds * 1e6) : Cell(); }
@@ -350,22 +340,25 @@ ResultTable left_out_row_table(const Validation& validation) {
              {{"why", "why", ""}, [](const Omitted& row) { return row.second.why; }}});
 }
 
-// With every rule that predicts any of the cases.
-std::vector<Contest> contests_on(const std::vector<const Case*>& cases, const Contest& named = {}) {
+ResultTable baseline_table(const Validation& validation) {
+  constexpr double rounding = 1e-9;  // of an error
+  using C = const Contest&;
+  std::vector<Group> groups = groups_of(compared(validation), alike_to_rules);
+  std::ranges::sort(groups, {}, [](const Group& group) -> const GroupKey& { return group; });
   std::vector<Contest> contests;
-  for (const NamedRule& rule : rules) {
-    std::vector<const Case*> both;
-    std::ranges::copy_if(cases, std::back_inserter(both), [&](const Case* one) {
-      return one->predicted.has_value() && (one->baselines.*rule.value).has_value();
-    });
-    if (both.empty()) continue;
-    Contest& contest = contests.emplace_back(named);
-    contest.rule = rule.name;
-    contest.cases = both.size();
-    contest.ours = metrics_of(both).median;
-    contest.theirs = metrics_of(both, [&rule](const Case& one) { return one.baselines.*rule.value; }).median;
-  }
-  return contests;
+  for (const Group& group : groups) std::ranges::move(contests_on(group), std::back_inserter(contests));
+  return table_of<Contest>(contests,
+                           {{{"suite", "suite", ""}, &Contest::suite},
+                            {{"operation", "operation", ""}, &Contest::name},
+                            {{"strategy", "strategy", ""}, &Contest::strategy},
+                            {{"figure", "figure", ""}, &Contest::figure},
+                            {{"rule", "rule", ""}, &Contest::rule},
+                            {{"cases", "cases", ""}, &Contest::cases},
+                            {{"median_error_pct", "c3sim, median", "%", 1}, [](C c) { return c.ours * percent; }},
+                            {{"rule_median_error_pct", "rule, median", "%", 1}, [](C c) { return c.theirs * percent; }},
+                            {{"factor", "c3sim's error is smaller by", "x", 2},
+                             [](C c) { return c.ours > rounding ? Cell(c.theirs / c.ours) : Cell(); }},
+                            {{"better", "better", ""}, [](C c) { return c.ours < c.theirs ? "yes" : "no"; }}});
 }
 
 // How often intervals hold what was measured, and how wide they are; empty where none were asked for.
@@ -400,9 +393,6 @@ std::string left_out_words(const Validation& validation) {
 }
 
 }  // namespace
-
-std::vector<Group> groups_by_suite(const Validation& validation) { return groups_of(validation, false); }
-std::vector<Group> groups_by_figure(const Validation& validation) { return groups_of(validation, true); }
 
 std::vector<Shown<Case>> shown_of_cases(const Validation& validation, Readers readers) {
   const auto in_unit = [](auto of) {
@@ -441,29 +431,6 @@ std::vector<Shown<Case>> shown_of_cases(const Validation& validation, Readers re
     shown.push_back({{"interval_high", "to", ""}, end(&study::Interval::high)});
   }
   return shown;
-}
-
-std::vector<Contest> contests_of(const Validation& validation) {
-  using Key = std::tuple<std::string, std::string, std::string, std::string>;
-  const auto key_of = [](const Case& one) -> std::optional<Key> {
-    if (!one.why_not_scored.empty()) return {};
-    return Key{suite_title(one.suite), operation_of(one), strategy_of(one), one.form().heading};
-  };
-  auto groups = grouped(validation.cases, key_of);
-  std::ranges::sort(groups, {}, &decltype(groups)::value_type::first);
-  std::vector<Contest> contests;
-  for (const auto& [key, cases] : groups) {
-    Contest contest;
-    std::tie(contest.suite, contest.operation, contest.strategy, contest.figure) = key;
-    std::ranges::move(contests_on(cases, contest), std::back_inserter(contests));
-  }
-  return contests;
-}
-
-std::optional<Contest> hardest_contest(const Group& group) {
-  const std::vector<Contest> contests = contests_on(group.members);
-  const auto hardest = std::ranges::min_element(contests, {}, &Contest::theirs);
-  return hardest == contests.end() ? std::nullopt : std::optional(*hardest);
 }
 
 ResultTable move_table(std::span<const Move> moves) {
@@ -531,8 +498,7 @@ study::Results report(const Validation& validation) {
   add("claims", "Claims of papers", claim_table(validation));
   add("deviations", "Known deviations", gap_table(validation));
   add("worst", "Worst cases", worst_table(validation));
-  add("unfitted", "How far off times were that nothing was fitted to, by platform",
-      table_of(unfitted_errors(validation.cases)), false);
+  add("unfitted", "How far off times were that nothing was fitted to, by platform", unfitted_table(validation), false);
   add("unscored", "Shown, not scored", unscored_table(validation));
   // Behind the results, which it would drown.
   const bool of_user = !validation.suites.empty() && validation.suites.front().name.empty();

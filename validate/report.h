@@ -18,29 +18,21 @@ namespace c3sim::validate {
 
 // Cases that are told as one, and what they amount to: of a suite, of a group and figure within one, or of a table that
 // the suite says something about; calibrate and predict apart.
-struct Group : Metrics {
-  std::string suite;
-  std::string name;    // of the group; empty: the whole suite
-  std::string figure;  // heading; empty: all
-  calibrate::Role role = calibrate::Role::unlisted;
+struct Group : GroupKey, Metrics {
   std::vector<const Case*> members;
-  const DescribedTable* table = nullptr;
 };
 std::vector<Group> groups_by_suite(const Validation& validation);
 std::vector<Group> groups_by_figure(const Validation& validation);
 
 // How the simulator and a rule fare on the cases that both predict.
-struct Contest {
-  std::string suite, operation, strategy, figure;
+struct Contest : GroupKey {
   std::string rule;  // "perfect overlap", "one after the other", "constant factor", "whole waves"
   std::size_t cases = 0;
   double ours = 0.0;  // median errors
   double theirs = 0.0;
-  bool won() const { return ours < theirs; }
 };
-std::vector<Contest> contests_of(const Validation& validation);
-// The rule that comes closest to the group's measurements, where any applies.
-std::optional<Contest> hardest_contest(const Group& group);
+// With every rule that predicts any of the group's cases.
+std::vector<Contest> contests_on(const Group& group);
 
 // What tables of cases show, in their order: for people, or for programs, which get what rules predict and a command,
 // too; intervals where they were asked for.

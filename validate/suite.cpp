@@ -79,16 +79,20 @@ Suite read_suite(sim::Config config, std::string name, const calibrate::Reader& 
   return suite;
 }
 
-std::vector<Suite> read_suites(const Library& library, const calibrate::Reader& reader) {
+std::vector<std::filesystem::path> suite_files(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   std::error_code absent;
-  for (const auto& entry : std::filesystem::directory_iterator(library.suites, absent)) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder, absent)) {
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   }
   std::ranges::sort(files);
+  return files;
+}
+
+std::vector<Suite> read_suites(const Library& library, const calibrate::Reader& reader) {
   const std::vector<std::string> papers = ClaimBook(library.claims).papers();
   std::vector<Suite> suites;
-  for (const std::filesystem::path& file : files) {
+  for (const std::filesystem::path& file : suite_files(library.suites)) {
     suites.push_back(read_suite(sim::Config::from_file(file), file.stem().string(), reader, papers));
   }
   return suites;

@@ -82,6 +82,9 @@ struct Suite : Heading {
 Suite read_suite(sim::Config config, std::string name, const calibrate::Reader& reader,
                  std::span<const std::string> papers);
 
+// The files of the suites in a folder, in alphabetical order; none where there is no such folder.
+std::vector<std::filesystem::path> suite_files(const std::filesystem::path& folder);
+
 // The suites of the library, in alphabetical order.
 std::vector<Suite> read_suites(const Library& library, const calibrate::Reader& reader);
 

@@ -22,13 +22,9 @@ std::string text_number(double value, int decimals) {
 }
 
 std::string text_cell(const Cell& cell, int decimals) {
-  return std::visit(
-      sim::Overloaded{[](std::monostate) { return std::string(); },
-                      [](bool value) { return std::string(value ? "yes" : "no"); },
-                      [](std::int64_t value) { return fmt::format("{}", value); },
-                      [decimals](double value) { return text_number(value, decimals); },
-                      [](const std::string& value) { return value; }, [](const NoNumber& none) { return none.why; }},
-      cell);
+  if (const auto* const number = std::get_if<double>(&cell)) return text_number(*number, decimals);
+  if (const auto* const none = std::get_if<NoNumber>(&cell)) return none->why;
+  return word_of(cell);
 }
 
 // A spreadsheet takes what begins so for a formula, unless a quotation mark before it says that it is a text.
@@ -49,13 +45,9 @@ std::string csv_text(std::string_view text) {
 }
 
 std::string csv_cell(const Cell& cell) {
-  return std::visit(sim::Overloaded{[](std::monostate) { return std::string(); },
-                                    [](bool value) { return std::string(value ? "true" : "false"); },
-                                    [](std::int64_t value) { return fmt::format("{}", value); },
-                                    [](double value) { return fmt::format("{}", value); },
-                                    [](const std::string& value) { return csv_text(value); },
-                                    [](const NoNumber&) { return std::string(); }},
-                    cell);
+  if (const auto* const text = std::get_if<std::string>(&cell)) return csv_text(*text);
+  if (const auto* const yes = std::get_if<bool>(&cell)) return *yes ? "true" : "false";
+  return word_of(cell);
 }
 
 nlohmann::ordered_json json_cell(const Cell& cell) {
@@ -157,7 +149,10 @@ std::string csv_name(const Column& column) {
   return column.group.empty() ? column.key : column.group + '.' + column.key;
 }
 
-std::string line(const std::vector<std::string>& cells) { return fmt::format("| {} |\n", fmt::join(cells, " | ")); }
+// Of cells in Markdown already.
+std::string markdown_line(const std::vector<std::string>& cells) {
+  return fmt::format("| {} |\n", fmt::join(cells, " | "));
+}
 
 }  // namespace
 
@@ -257,7 +252,8 @@ void ResultTable::write_markdown(std::ostream& out, bool all) const {
       cells[r].push_back(markdown_text(text_cell(shown.of(rows_[r][c]), column.decimals)));
     }
   }
-  out << markdown_table(headings, cells);
+  out << markdown_line(headings) << markdown_line(std::vector<std::string>(headings.size(), "---"));
+  for (const std::vector<std::string>& row : cells) out << markdown_line(row);
 }
 
 nlohmann::ordered_json ResultTable::to_json() const {
@@ -282,13 +278,6 @@ std::string markdown_text(std::string_view text) {
     result += c == '\n' || c == '\r' ? ' ' : c;
   }
   return result;
-}
-
-std::string markdown_table(const std::vector<std::string>& headings,
-                           const std::vector<std::vector<std::string>>& rows) {
-  std::string text = line(headings) + line(std::vector<std::string>(headings.size(), "---"));
-  for (const std::vector<std::string>& row : rows) text += line(row);
-  return text;
 }
 
 }  // namespace c3sim::study

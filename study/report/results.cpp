@@ -52,6 +52,11 @@ void write_markdown(const Results& results, std::ostream& out) {
 
 }  // namespace
 
+const NamedTable* Results::table(std::string_view key) const {
+  const auto found = std::ranges::find(tables, key, &NamedTable::key);
+  return found == tables.end() ? nullptr : &*found;
+}
+
 void write(const Results& results, Format format, std::ostream& out, std::size_t text_width) {
   if (!results.text.empty()) {
     out << results.text;

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/config/choice.h"
@@ -56,6 +57,9 @@ struct Results {
   std::vector<Chart> charts{};        // of the answer as a whole, at the top of its page
   std::string text = {};              // that is the answer, as it is: a schema, a script
   std::vector<Headline> headlines{};  // what it comes to, for the top of its page
+
+  // The table of that key; null where there is none.
+  const NamedTable* table(std::string_view key) const;
 };
 
 // Text: every table to be read, under its title, in lines of at most `text_width` where that is given and can be. CSV:

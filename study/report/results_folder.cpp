@@ -149,10 +149,9 @@ std::string_view command_of(std::string_view line) {
 }
 
 // What another command than this left in the folder, in words; empty where none did.
-std::string left_by_another(const fs::path& directory, const Origin& origin) {
+std::string left_by_another(const fs::path& directory, const std::optional<Index>& index, const Origin& origin) {
   constexpr std::size_t most_named = 5;
   const std::string_view own = command_of(origin.command);
-  const std::optional<Index> index = index_of(directory);
   std::error_code ignored;
   if (!index) {
     const bool is_sweeps = own != "sweep" && fs::exists(directory / points_file_name, ignored);
@@ -172,16 +171,14 @@ std::string content_of(const fs::path& path) {
 }
 
 // Which of the files have changed since c3sim wrote them. Answers of versions without digests have none to tell it by.
-std::vector<sim::Fault> edited_in(const fs::path& directory) {
-  const std::optional<Index> index = index_of(directory);
-  if (!index) return {};
+std::vector<sim::Fault> edited_in(const fs::path& directory, const Index& index) {
   std::vector<sim::Fault> faults;
   std::error_code absent;
-  for (const std::string& name : index->files) {
-    const auto written = index->digests.find(name);
-    if (written == index->digests.end() || !fs::is_regular_file(directory / name, absent)) continue;
+  for (const std::string& name : index.files) {
+    const auto written = index.digests.find(name);
+    if (written == index.digests.end() || !fs::is_regular_file(directory / name, absent)) continue;
     const bool is_index = name == index_name;
-    if (sha256(is_index ? index->undigested : content_of(directory / name)) == written->second) continue;
+    if (sha256(is_index ? index.undigested : content_of(directory / name)) == written->second) continue;
     faults.push_back({(directory / name).string(), "",
                       "has been edited since c3sim wrote it: another folder is accepted, or --overwrite, which "
                       "replaces it"});
@@ -202,22 +199,22 @@ std::vector<sim::Fault> in_the_way(const fs::path& directory, const std::vector<
   if (fs::status(directory, failed).type() == fs::file_type::none) {
     return {{directory.string(), "", "cannot be used: " + failed.message()}};
   }
-  if (const std::string other = left_by_another(directory, origin); !other.empty()) {
+  const std::optional<Index> before = index_of(directory);
+  if (const std::string other = left_by_another(directory, before, origin); !other.empty()) {
     return {{directory.string(), "",
              fmt::format("holds {}, which another command does not replace: another folder is accepted, or this one "
                          "once these files are gone",
                          other)}};
   }
-  const std::vector<std::string> before = files_of_earlier_answer(directory);
   std::vector<sim::Fault> faults;
   for (const std::string& name : names) {
     const bool is_there = fs::symlink_status(directory / name, failed).type() != fs::file_type::not_found;
-    if (!is_there || holds(before, name)) continue;
+    if (!is_there || (before && holds(before->files, name))) continue;
     faults.push_back({(directory / name).string(), "",
                       "is there, and no results.json says that c3sim wrote it: another folder is accepted, or the "
                       "same without this file"});
   }
-  if (!origin.overwrites) std::ranges::move(edited_in(directory), std::back_inserter(faults));
+  if (before && !origin.overwrites) std::ranges::move(edited_in(directory, *before), std::back_inserter(faults));
   return faults;
 }
 

@@ -60,13 +60,11 @@ TEST(ClaimFile, IsRead) {
                                "conccl.ideal.mean,ConCCL,\"mean, of all\",1.6,1.55,1.65,predict\n"));
   ASSERT_THAT(claims, SizeIs(1));
   EXPECT_EQ(claims[0].id, "conccl.ideal.mean");
-  EXPECT_EQ(claims[0].paper, "ConCCL");
   EXPECT_EQ(claims[0].text, "mean, of all");
   EXPECT_EQ(claims[0].published, "1.6");
   EXPECT_EQ(claims[0].low, 1.55);
   EXPECT_EQ(claims[0].high, 1.65);
   EXPECT_EQ(claims[0].role, calibrate::Role::predict);
-  EXPECT_EQ(claims[0].where, "claims.csv:2");
   EXPECT_THAT(claims[0].predicted, IsEmpty());
 }
 

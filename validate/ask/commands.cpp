@@ -23,13 +23,23 @@ std::vector<study::Option> validation_options() {
               study::Said::again}};
 }
 
+namespace {
+
+// What is held against measurements, beside a folder of configurations.
+std::filesystem::path validate_beside(const std::filesystem::path& configs) {
+  std::error_code absent;
+  return std::filesystem::weakly_canonical(configs, absent).parent_path() / "validate";
+}
+
+}  // namespace
+
 Library library_of(const study::Request& request, study::Arguments& arguments) {
   request.check_options(arguments);
   const models::Mechanisms without = request.mechanisms_left_out(arguments);
   arguments.check();
   std::error_code absent;
   for (const std::filesystem::path& configs : study::config_folders()) {
-    const std::filesystem::path data = std::filesystem::weakly_canonical(configs, absent).parent_path() / "validate";
+    const std::filesystem::path data = validate_beside(configs);
     if (!std::filesystem::is_directory(configs / "formats", absent)) continue;
     if (!std::filesystem::is_directory(data, absent)) continue;
     const auto platforms = [without](const Machine& machine) {
@@ -53,15 +63,10 @@ Library library_of(const study::Request& request, study::Arguments& arguments) {
 
 std::vector<std::string> suite_names() {
   std::vector<std::string> names;
-  std::error_code absent;
   for (const std::filesystem::path& configs : study::config_folders()) {
-    const std::filesystem::path data = std::filesystem::weakly_canonical(configs, absent).parent_path() / "validate";
-    for (const auto& entry : std::filesystem::directory_iterator(data / "suites", absent)) {
-      if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
-    }
     if (!names.empty()) break;
+    for (const auto& file : suite_files(validate_beside(configs) / "suites")) names.push_back(file.stem().string());
   }
-  std::ranges::sort(names);
   return names;
 }
 
@@ -72,10 +77,10 @@ study::Platform platform_named(const std::string& name, const std::vector<std::s
 
 SuitesAndFiles suites_and_files(const Library& library, const std::vector<std::string>& names) {
   SuitesAndFiles sorted;
-  const std::vector<Suite> known = read_suites(library, calibrate::Reader(library.formats));
+  const std::vector<std::filesystem::path> known = suite_files(library.suites);
   for (const std::string& name : names) {
     std::error_code absent;
-    const bool is_suite = std::ranges::find(known, name, &Suite::name) != known.end();
+    const bool is_suite = std::ranges::count(known, library.suites / (name + ".yaml")) > 0;
     const bool is_file = name.find_first_of("/.") != std::string::npos || std::filesystem::exists(name, absent);
     if (!is_suite && is_file) {
       sorted.files.emplace_back(name);

@@ -98,18 +98,16 @@ class Comparison {
     std::error_code absent;
     const bool report_is_file =
         std::filesystem::exists(report_folder_, absent) && !std::filesystem::is_directory(report_folder_, absent);
+    constexpr auto anew = "predicts anew: --score holds the predictions of a file against measurements";
     const std::vector<std::tuple<bool, const char*, std::string>> refused{
         {predicts && list_, "--predict", "--list goes alone"},
         {!out_.empty() && !predicts, "--out", "goes with --predict: --report names a folder for results"},
         {predicts && out_.empty(), "--predict", "asks for --out FILE, where the predictions go"},
         {scores && other_machine, "--score",
          "the file says of which platform it is: no --platform, no --set, no --without"},
-        {scores && mechanisms_, "--mechanisms",
-         "predicts anew: --score holds the predictions of a file against measurements"},
-        {scores && unprobed_, "--unprobed",
-         "predicts anew: --score holds the predictions of a file against measurements"},
-        {scores && options_.uncertainty, "--uncertainty",
-         "predicts anew: --score holds the predictions of a file against measurements"},
+        {scores && mechanisms_, "--mechanisms", anew},
+        {scores && unprobed_, "--unprobed", anew},
+        {scores && options_.uncertainty, "--uncertainty", anew},
         {update_goldens_ && !as_shipped, "--update-goldens",
          "is of all suites as they are shipped: no SUITE|FILE, --case, --platform, --set, --without, --against or "
          "--score is accepted beside it"},
@@ -169,11 +167,11 @@ class Comparison {
   }
 
   static study::Results listed(const Library& library) {
-    study::ResultTable table(
-        {{"suite", "suite", ""}, {"title", "title", ""}, {"question", "question", ""}, {"platform", "platform", ""}});
-    for (const Suite& suite : read_suites(library, calibrate::Reader(library.formats))) {
-      table.add_row({suite.name, suite.title, suite.question, suite.platform});
-    }
+    study::ResultTable table = study::table_of<Suite>(read_suites(library, calibrate::Reader(library.formats)),
+                                                      {{{"suite", "suite", ""}, &Suite::name},
+                                                       {{"title", "title", ""}, &Suite::title},
+                                                       {{"question", "question", ""}, &Suite::question},
+                                                       {{"platform", "platform", ""}, &Suite::platform}});
     return {"", {{"suites", "", std::move(table)}}, {}, {}};
   }
 
