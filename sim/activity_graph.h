@@ -64,6 +64,7 @@ class ActivityGraph {
     ResourceSpec spec;
     std::vector<User> users;
     std::uint32_t using_classes = 0;  // the users with a coefficient
+    bool changed = false;             // since the last solve
     double served_before = 0.0;       // by classes that are gone
     Time busy_before{0};
     Time busy_since{0};
