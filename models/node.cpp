@@ -7,13 +7,13 @@
 
 namespace c3sim::models {
 
-Node::Node(sim::Simulator& simulator, const PlatformSpec& spec, Symmetry symmetry)
+Node::Node(sim::Simulator& simulator, const PlatformSpec& spec, const HostSpec& host, Symmetry symmetry)
     : simulator_(simulator),
       spec_(spec),
       network_(simulator, tenants,
                [](std::uint32_t tag) { return static_cast<std::size_t>(ActivityTag::of(tag).tenant); }),
       fabric_(spec.fabric, network_, symmetry == Symmetry::none ? spec.gpus : 1, spec.without),
-      host_(spec.host, simulator, spec.gpus) {
+      host_(host, simulator, spec.gpus) {
   const int simulated = symmetry == Symmetry::none ? spec.gpus : 1;
   for (int gpu = 0; gpu < simulated; ++gpu) {
     gpus_.push_back(std::make_unique<Gpu>(gpu, spec.gpu, network_, fabric_.ports(gpu), spec.without));

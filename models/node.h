@@ -24,7 +24,10 @@ enum class Symmetry {
 
 class Node {
  public:
-  Node(sim::Simulator& simulator, const PlatformSpec& spec, Symmetry symmetry = Symmetry::none);
+  Node(sim::Simulator& simulator, const PlatformSpec& spec, Symmetry symmetry = Symmetry::none)
+      : Node(simulator, spec, spec.host, symmetry) {}
+  // With a host that does not drive it as that of the platform would.
+  Node(sim::Simulator& simulator, const PlatformSpec& spec, const HostSpec& host, Symmetry symmetry);
 
   sim::Simulator& simulator() { return simulator_; }
   sim::ResourceNetwork& network() { return network_; }

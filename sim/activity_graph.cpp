@@ -8,6 +8,10 @@
 
 namespace c3sim::sim {
 
+namespace {
+constexpr std::size_t most_usual = 8;  // classes at a resource that is in use
+}
+
 ResourceId ActivityGraph::add_resource(ResourceSpec spec) {
   SIM_CHECK(spec.capacity > 0.0 && std::isfinite(spec.capacity));
   capacities_.push_back(spec.capacity);
@@ -34,8 +38,9 @@ ActivityGraph::ClassId ActivityGraph::class_of(const ActivitySpec& spec, Time no
 
 bool ActivityGraph::fits(const ActivityClass& candidate, const ActivitySpec& spec) const {
   const ActivitySpec& like = candidate.spec;
-  return like.usages == spec.usages && like.weight == spec.weight && like.cap == spec.cap &&
-         like.in_flight == spec.in_flight && like.fixed_latency == spec.fixed_latency &&
+  // Caps and weights first, as what tells classes apart soonest.
+  return like.cap == spec.cap && like.weight == spec.weight && like.in_flight == spec.in_flight &&
+         like.fixed_latency == spec.fixed_latency && like.usages == spec.usages &&
          like.latency_path == spec.latency_path;
 }
 
@@ -55,6 +60,7 @@ ActivityGraph::ClassId ActivityGraph::make_class(const ActivitySpec& spec, Time 
   made.clock.reset(now);
   made.changed = made.depends_on_load = false;
   made.solved_members = 0;
+  made.touches.reserve(spec.usages.size() + spec.latency_path.size());
   add_to_part(new_part(), id);
   for (const Usage& usage : spec.usages) {
     SIM_CHECK(usage.coefficient > 0.0 && std::isfinite(usage.coefficient));
@@ -86,6 +92,7 @@ void ActivityGraph::touch(ClassId id, ResourceId resource, double coefficient, T
   ActivityClass& toucher = classes_[id];
   if (!touched.users.empty()) join(toucher.part, classes_[touched.users.front().activity_class].part);
   if (coefficient > 0.0 && touched.using_classes++ == 0) touched.busy_since = now;
+  if (touched.users.capacity() == 0) touched.users.reserve(most_usual);
   touched.users.push_back({id, static_cast<std::uint32_t>(toucher.touches.size())});
   toucher.touches.push_back({resource, coefficient, static_cast<std::uint32_t>(touched.users.size() - 1)});
 }

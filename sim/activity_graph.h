@@ -64,6 +64,7 @@ class ActivityGraph {
     ResourceSpec spec;
     std::vector<User> users;
     std::uint32_t using_classes = 0;  // the number of users with a coefficient above 0
+    bool changed = false;             // since the last solve
     double served_before = 0.0;       // units served to retired classes
     Time busy_before{0};
     Time busy_since{0};

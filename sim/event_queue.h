@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "sim/event_action.h"
 #include "sim/event_heap.h"
 #include "sim/units.h"
+#include "sim/waiting_line.h"
 
 namespace c3sim::sim {
 
@@ -39,7 +39,7 @@ class EventQueue {
   // Events pushed for the instant of the last pop wait in line: whatever else is due at that instant was pushed earlier
   // and goes first.
   Time present_time_{0};
-  std::deque<EventAction> present_;
+  WaitingLine<EventAction> present_;
 
   // Of the other events, only those due before near_end_ are sorted, in a heap small enough for the first-level cache.
   // Later ones lie unsorted in slots of 2^slot_shift_ picoseconds, and from slots_end_ on in far_. When the near heap

@@ -11,8 +11,8 @@ namespace c3sim::sim {
 
 namespace {
 constexpr std::size_t granule = 64;
-constexpr std::size_t classes = 32;  // pooled blocks have up to 2 KiB; larger frames are rare and come from the heap
-constexpr std::size_t chunk_bytes = 65536;
+constexpr std::size_t classes = 32;         // pooled blocks have up to 2 KiB; larger frames are rare and come from the heap
+constexpr std::size_t chunk_bytes = 32768;  // glibc goes through all of its free memory when 65536 or more are freed
 }  // namespace
 
 // A Header precedes every frame. Its alignment keeps the frame aligned like memory from operator new.
@@ -38,7 +38,7 @@ struct FramePool::Arena {
     }
     const std::size_t bytes = (size_class + 1) * granule;
     if (chunk_used + bytes > chunk_bytes) {
-      chunks.push_back(std::make_unique<Chunk>());
+      chunks.push_back(std::make_unique_for_overwrite<Chunk>());
       chunk_used = 0;
     }
     void* const block = chunks.back()->data() + chunk_used;

@@ -5,9 +5,9 @@
 
 #include <coroutine>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/check.h"
 #include "sim/event_action.h"
@@ -46,7 +46,7 @@ class Gate {
   Simulator& simulator_;
   std::string name_;
   bool is_open_ = false;
-  std::deque<EventAction> waiters_;
+  std::vector<EventAction> waiters_;
 };
 
 // A Latch is a gate that opens when it has been counted down to zero, so that one process can wait for several.

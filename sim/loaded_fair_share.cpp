@@ -51,8 +51,10 @@ void LoadedFairShare::recall_or_search(ActivityGraph& graph, std::span<const Act
   if (known == found_.end()) {
     const bool converged = search_latencies(graph, part);
     if (found_.size() == most_kept) found_.clear();
+    if (found_.empty()) found_.reserve(most_kept);
     found_.push_back({description_, rates_, {}, {search_.point().begin(), search_.point().end()}, converged});
     known = std::prev(found_.end());
+    known->caps.reserve(flows_.size());
     for (const FlowClass& flow : flows_) known->caps.push_back(flow.cap);
   } else {
     ++effort_.recalled;

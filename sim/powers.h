@@ -7,9 +7,11 @@ namespace c3sim::sim {
 
 // Multiplies out whole exponents up to 8 and leaves all others to std::pow.
 inline double power(double base, double exponent) {
-  if (exponent != std::floor(exponent) || exponent > 8.0) return std::pow(base, exponent);
+  if (exponent > 8.0 || exponent < 0.0) return std::pow(base, exponent);
+  const int factors = static_cast<int>(exponent);
+  if (exponent != factors) return std::pow(base, exponent);
   double product = 1.0;
-  for (double factors = 0.0; factors < exponent; ++factors) product *= base;
+  for (int i = 0; i < factors; ++i) product *= base;
   return product;
 }
 

@@ -21,7 +21,7 @@ void ResourceNetwork::set_capacity(ResourceId resource, double units_per_second)
   if (capacity(resource) == units_per_second) return;
   about_to_change();
   graph_.set_capacity(resource, units_per_second);
-  changed_resources_.push_back(resource);
+  note_change_of_resource(resource);
 }
 
 ResourceId ResourceNetwork::add_resource(ResourceSpec spec, const Apart& apart) {
@@ -46,7 +46,7 @@ ResourceId ResourceNetwork::add_resource(ResourceSpec spec, const Apart& apart) 
   return divisions_.back().whole;
 }
 
-const ResourceNetwork::Division* ResourceNetwork::division_of(ResourceId whole) const {
+const ResourceNetwork::Division* ResourceNetwork::find_division(ResourceId whole) const {
   const auto found = std::ranges::lower_bound(divisions_, whole, {}, &Division::whole);
   return found != divisions_.end() && found->whole == whole ? &*found : nullptr;
 }
@@ -135,10 +135,10 @@ void ResourceNetwork::set_cap(ActivityId activity, double cap) {
   const Activity& capped = live_activity(activity);
   const ActivitySpec& present = graph_.activity_class(capped.activity_class).spec;
   if (present.cap == cap) return;
-  ActivitySpec spec = present;
-  spec.cap = cap;
-  spec.tag = capped.tag;
-  reshape_as_it_is(activity, spec);
+  recapped_ = present;
+  recapped_.cap = cap;
+  recapped_.tag = capped.tag;
+  reshape_as_it_is(activity, recapped_);
 }
 
 double ResourceNetwork::rate(ActivityId activity) const {
@@ -271,6 +271,10 @@ void ResourceNetwork::note_change(ClassId activity_class) {
   if (!std::exchange(graph_.activity_class(activity_class).changed, true)) changed_classes_.push_back(activity_class);
 }
 
+void ResourceNetwork::note_change_of_resource(ResourceId resource) {
+  if (!std::exchange(graph_.resource(resource).changed, true)) changed_resources_.push_back(resource);
+}
+
 // Must be called before each change: the first change of an instant calls observers and schedules settle().
 void ResourceNetwork::about_to_change() {
   const Time now = simulator_.now();
@@ -307,11 +311,14 @@ void ResourceNetwork::solve_changed() {
   for (const ClassId id : changed_classes_) {
     const ActivityGraph::ActivityClass& one = graph_.activity_class(id);
     if (one.clock.members() > 0) continue;
-    for (const ActivityGraph::Touch& touch : one.touches) changed_resources_.push_back(touch.resource);
+    for (const ActivityGraph::Touch& touch : one.touches) note_change_of_resource(touch.resource);
     graph_.retire(id, simulator_.now());
     due_[id] = Time::max();
   }
-  for (const ResourceId id : changed_resources_) solve(graph_.part_of_resource(id));
+  for (const ResourceId id : changed_resources_) {
+    graph_.resource(id).changed = false;
+    solve(graph_.part_of_resource(id));
+  }
   for (const ClassId id : changed_classes_) {
     ActivityGraph::ActivityClass& one = graph_.activity_class(id);
     one.changed = false;

@@ -128,7 +128,8 @@ class ResourceNetwork {
     std::vector<ResourceId> parts;
     ResourceId part_of(std::size_t tenant) const { return parts[apart.part.empty() ? tenant : apart.part[tenant]]; }
   };
-  const Division* division_of(ResourceId whole) const;
+  const Division* division_of(ResourceId whole) const { return divisions_.empty() ? nullptr : find_division(whole); }
+  const Division* find_division(ResourceId whole) const;
   double filled(ResourceId resource) const { return load(resource) / capacity(resource); }
   // Returns `spec` with usages of its tenant's parts added and with latencies taken from parts where latency is apart.
   ActivitySpec divided(ActivitySpec spec) const;
@@ -141,6 +142,7 @@ class ResourceNetwork {
   void enter(Activity& activity, const ActivitySpec& spec, double amount);
   double leave(Activity& activity);
   void note_change(ClassId activity_class);
+  void note_change_of_resource(ResourceId resource);
 
   void about_to_change();
   void settle();
@@ -177,6 +179,7 @@ class ResourceNetwork {
   Time next_completion_ = Time::max();
   std::uint64_t generation_ = 0;
   std::vector<ActivityId> done_;
+  ActivitySpec recapped_;  // scratch of set_cap(), which is asked too often to allocate
   std::uint64_t unregulated_ = 0;
 };
 

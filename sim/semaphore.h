@@ -5,12 +5,12 @@
 
 #include <coroutine>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <utility>
 
 #include "sim/event_action.h"
 #include "sim/simulator.h"
+#include "sim/waiting_line.h"
 
 namespace c3sim::sim {
 
@@ -59,7 +59,7 @@ class Semaphore {
   Simulator& simulator_;
   std::string name_;
   std::uint64_t available_;
-  std::deque<Waiter> waiters_;
+  WaitingLine<Waiter> waiters_;
 };
 
 }  // namespace c3sim::sim

@@ -5,7 +5,6 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <list>
 #include <stdexcept>
@@ -18,6 +17,7 @@
 #include "sim/frame_pool.h"
 #include "sim/task.h"
 #include "sim/units.h"
+#include "sim/waiting_line.h"
 
 namespace c3sim::sim {
 
@@ -105,7 +105,7 @@ class Simulator {
 
   FramePool frame_pool_;  // declared first: all other members may own frames
   EventQueue queue_;
-  std::deque<EventAction> end_of_instant_;
+  WaitingLine<EventAction> end_of_instant_;
   std::list<Process> processes_;  // unfinished, in order of spawning
   Process* running_ = nullptr;
   StepLog* step_log_ = nullptr;

@@ -1,7 +1,7 @@
 #include "models/collectives/kernel_collective.h"
 
 #include <algorithm>
-#include <memory>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,7 +36,7 @@ class KernelCollective {
         arrivals_(static_cast<std::size_t>(program_.channels), 0),
         placed_late_(static_cast<std::size_t>(program_.channels), false) {
     for (int channel = 0; channel < program_.channels; ++channel) {
-      moved_.push_back(std::make_unique<sim::Gate>(node.simulator(), "the data of a channel"));
+      moved_.emplace_back(node.simulator(), "the data of a channel");
     }
     expect_deliveries(spec.kind, spec, gpus_, ledger_);
   }
@@ -58,7 +58,7 @@ class KernelCollective {
   sim::Task<> move_data(std::vector<int> channels);
   sim::Task<> move_step(const ChannelStep& step, double share, bool placed_late);
   sim::ActivitySpec describe(const Flow& flow) const;
-  void book(const ChannelStep& step, const std::vector<int>& channels);
+  void book(const ChannelStep& step, std::vector<int> channels);
   void follow_clock(int gpu);
   std::size_t rank(int gpu) const { return static_cast<std::size_t>(gpu - spec_.first); }
   std::string track(int gpu) const { return device_name(gpu) + '.' + name_; }
@@ -73,16 +73,16 @@ class KernelCollective {
   int gpus_;     // of those that take part, the simulated ones
   int running_;  // of those, how many have not ended
   sim::Latch finished_;
-  std::vector<sim::OpenStep> kernels_;             // by rank, from their launch on
-  std::vector<int> arrivals_;                      // by channel: GPUs that have placed it
-  std::vector<bool> placed_late_;                  // by channel: whether any GPU placed it amid a GEMM
-  std::vector<int> ready_;                         // channels placed everywhere, not yet moving
-  std::vector<std::unique_ptr<sim::Gate>> moved_;  // by channel
-  DeliveryLedger ledger_;                          // of the simulated GPUs
-  std::optional<StreamFill> caches_;               // while data moves
-  std::vector<Flow> flows_;                        // under way
-  int moving_ = 0;                                 // groups of channels
-  std::optional<sim::Time> last_gpu_;              // when it is there, known once the first channels wait for it
+  std::vector<sim::OpenStep> kernels_;  // by rank, from their launch on
+  std::vector<int> arrivals_;           // by channel: GPUs that have placed it
+  std::vector<bool> placed_late_;       // by channel: whether any GPU placed it amid a GEMM
+  std::vector<int> ready_;              // channels placed everywhere, not yet moving
+  std::deque<sim::Gate> moved_;         // by channel
+  DeliveryLedger ledger_;               // of the simulated GPUs
+  std::optional<StreamFill> caches_;    // while data moves
+  std::vector<Flow> flows_;             // under way
+  int moving_ = 0;                      // groups of channels
+  std::optional<sim::Time> last_gpu_;   // when it is there, known once the first channels wait for it
 };
 
 sim::Task<> KernelCollective::run() {
@@ -140,7 +140,7 @@ sim::Task<> KernelCollective::run_channels(int gpu, const Cohort& cohort) {
     ready_.push_back(placement.workgroup);
   }
   for (const Cohort::Placement& placement : placements) {
-    co_await moved_[static_cast<std::size_t>(placement.workgroup)]->wait();
+    co_await moved_[static_cast<std::size_t>(placement.workgroup)].wait();
   }
   node_.gpu(gpu).governor(Tenant::rccl).add_busy_workgroups(-cohort.size());
 }
@@ -175,7 +175,7 @@ sim::Task<> KernelCollective::move_data(std::vector<int> channels) {
     co_await node_.simulator().delay(program_.last_flags);
     flags.end(name_, "last flags");
   }
-  for (const int channel : channels) moved_[static_cast<std::size_t>(channel)]->open();
+  for (const int channel : channels) moved_[static_cast<std::size_t>(channel)].open();
 }
 
 sim::Task<> KernelCollective::move_step(const ChannelStep& step, double share, bool placed_late) {
@@ -201,12 +201,15 @@ sim::Task<> KernelCollective::move_step(const ChannelStep& step, double share, b
   std::erase_if(flows_, [this](const Flow& flow) { return !node_.network().live(flow.activity); });
 }
 
-void KernelCollective::book(const ChannelStep& step, const std::vector<int>& channels) {
-  for (const Delivery& whole : step.deliveries) {
-    for (const int channel : channels) {
-      ledger_.deliver(share_of(whole.destination, channel, channel + 1, program_.channels),
-                      share_of(whole.source, channel, channel + 1, program_.channels));
-    }
+void KernelCollective::book(const ChannelStep& step, std::vector<int> channels) {
+  std::ranges::sort(channels);
+  for (std::size_t first = 0, end; first < channels.size(); first = end) {
+    end = first + 1;  // of channels that are neighbours, whose shares are one
+    while (end < channels.size() && channels[end] == channels[end - 1] + 1) ++end;
+    const auto share = [&](const BufferRange& whole) {
+      return share_of(whole, channels[first], channels[end - 1] + 1, program_.channels);
+    };
+    for (const Delivery& whole : step.deliveries) ledger_.deliver(share(whole.destination), share(whole.source));
   }
 }
 

@@ -40,7 +40,7 @@ double l2_bytes_per_cycle(const GpuSpec& gpu) { return gpu.l2_bytes_per_cycle() 
 double row_conflicts(const GemmLibrary& library, const GemmShape& shape) {
   const double rows = static_cast<double>(shape.k) * shape.element();
   const double apart = library.conflicting_rows.value();
-  return apart > 0.0 && std::fmod(rows, apart) == 0.0 ? library.row_conflicts : 1.0;
+  return apart > 0.0 && std::floor(rows / apart) * apart == rows ? library.row_conflicts : 1.0;
 }
 
 Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, double first_loads) {
@@ -141,7 +141,9 @@ GemmPlan plan_with(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelS
   };
   const Cycles full = cycles_of_pieces(gpu, plan, plan.per_cu, first_loads);
   plan.efficiency = efficiency(plan.per_cu, full);
-  plan.alone_share = efficiency(1, cycles_of_pieces(gpu, plan, 1, first_loads)) / plan.efficiency;
+  if (plan.per_cu > 1) {
+    plan.alone_share = efficiency(1, cycles_of_pieces(gpu, plan, 1, first_loads)) / plan.efficiency;
+  }
   plan.cycles = longer * full.steps() + full.around;
   plan.around = full.around / plan.cycles;
   if (longer > 1.0 || full.loading > full.multiplying) {

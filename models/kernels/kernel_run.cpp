@@ -205,29 +205,36 @@ KernelRun::Standing KernelRun::stand(std::vector<std::size_t> footprints) const 
   const auto for_each_cu = [&](std::size_t footprint, const auto& visit) {
     for (const Cohort::Run& run : footprints_[footprint].runs) {
       std::size_t cu = static_cast<std::size_t>(run.xcd) * cus_per_xcd + static_cast<std::size_t>(run.cu);
-      for (int i = 0; i < run.count; ++i, cu += static_cast<std::size_t>(run.cu_step)) visit(cu, run.xcd);
+      for (int i = 0; i < run.count; ++i, cu += static_cast<std::size_t>(run.cu_step)) visit(cu);
     }
   };
   Standing standing;
   standing.residents.assign(static_cast<std::size_t>(gpu_.spec().memory.xcds), 0);
   std::vector<int> on_cu(static_cast<std::size_t>(gpu_.spec().cus()), 0);
+  int busy = 0;  // CUs
+  int most = 0;  // workgroups on one of them
   for (const std::size_t footprint : footprints) {
-    for_each_cu(footprint, [&](std::size_t cu, int xcd) {
-      ++on_cu[cu];
-      ++standing.residents[static_cast<std::size_t>(xcd)];
+    for_each_cu(footprint, [&](std::size_t cu) {
+      const int before = on_cu[cu]++;
+      busy += before == 0 ? 1 : 0;
+      most = std::max(most, before + 1);
     });
+    for (std::size_t xcd = 0; xcd < standing.residents.size(); ++xcd) {
+      standing.residents[xcd] += footprints_[footprint].per_xcd[xcd];
+    }
   }
-  const int workgroups = std::accumulate(on_cu.begin(), on_cu.end(), 0);
-  const auto busy = std::ranges::count_if(on_cu, [](int here) { return here > 0; });
-  standing.per_cu = static_cast<double>(workgroups) / static_cast<double>(busy);
+  const int workgroups = std::accumulate(standing.residents.begin(), standing.residents.end(), 0);
+  standing.per_cu = static_cast<double>(workgroups) / busy;
+  // Of a CU's pipes, what each has of so many workgroups.
+  std::vector<double> pipes(static_cast<std::size_t>(most) + 1, kernel_.alone);
+  for (std::size_t here = 2; here < pipes.size(); ++here) pipes[here] = 1.0 / static_cast<double>(here);
 
+  standing.portions.reserve(footprints.size());
   for (const std::size_t footprint : footprints) {
     Portion& portion = standing.portions.emplace_back();
     portion.busiest_share = footprints_[footprint].busiest_share();
-    for_each_cu(footprint, [&](std::size_t cu, int) {
-      portion.pipes += on_cu[cu] == 1 ? kernel_.alone : 1.0 / on_cu[cu];
-      portion.requests += 1.0;
-    });
+    for_each_cu(footprint, [&](std::size_t cu) { portion.pipes += pipes[static_cast<std::size_t>(on_cu[cu])]; });
+    portion.requests = footprints_[footprint].size();
     portion.share = portion.requests / workgroups;
   }
   standing.footprints = std::move(footprints);

@@ -4,8 +4,7 @@
 
 namespace c3sim::models {
 
-std::size_t CuRoom::split(int cu) {
-  std::size_t place = 0;
+std::size_t CuRoom::split(int cu, std::size_t place) {
   while (place < stretches_.size() && stretches_[place].end <= cu) ++place;
   if (place == stretches_.size() || stretches_[place].begin == cu) return place;
   Stretch before = stretches_[place];
@@ -16,8 +15,8 @@ std::size_t CuRoom::split(int cu) {
 
 // Only at the two ends of what changed can neighbours have become alike.
 void CuRoom::add(int begin, int end, const CuResources& each) {
-  const std::size_t first = split(begin);
-  const std::size_t last = split(end);
+  const std::size_t first = split(begin, 0);
+  const std::size_t last = split(end, first);
   for (std::size_t place = first; place < last; ++place) stretches_[place].room += each;
   for (const std::size_t place : {last, first}) {
     if (place == 0 || place >= stretches_.size()) continue;

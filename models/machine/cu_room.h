@@ -25,8 +25,8 @@ class CuRoom {
   void add(int begin, int end, const CuResources& each);
 
  private:
-  // The place of the stretch that begins with `cu`; one is split for that where needed.
-  std::size_t split(int cu);
+  // The place, from `place` on, of the stretch that begins with `cu`; one is split for that where needed.
+  std::size_t split(int cu, std::size_t place);
 
   std::vector<Stretch> stretches_;
 };

@@ -283,13 +283,14 @@ void Dispatcher::deal_in_turn(Queue& queue, std::size_t xcd, const CuMask& allow
     return;
   }
   for (const Place& place : places_) {
+    if (place.fits == 0) continue;
     for (int cu = place.begin; cu < place.end; ++cu) room[engine_of(cu)] += place.fits;
   }
   for (int& turn = queue.turn[xcd]; left > 0; --left) {
     const std::size_t engine = engine_of(allowed.begin + turn);
     if (due_[engine] == room[engine]) return;
     ++due_[engine];
-    turn = (turn + 1) % (allowed.end - allowed.begin);
+    if (++turn == allowed.end - allowed.begin) turn = 0;
   }
 }
 

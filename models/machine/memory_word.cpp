@@ -29,15 +29,10 @@ MemoryWord::MemoryWord(sim::Simulator& simulator, std::string name, std::int64_t
 void MemoryWord::write(std::int64_t value) {
   value_ = value;
   written_at_ = simulator_.now();
-  std::deque<Watcher> waiting;
   for (const Watcher& watcher : watchers_) {
-    if (meets(watcher.condition)) {
-      simulator_.schedule(simulator_.now(), watcher.go_on);
-    } else {
-      waiting.push_back(watcher);
-    }
+    if (meets(watcher.condition)) simulator_.schedule(simulator_.now(), watcher.go_on);
   }
-  watchers_ = std::move(waiting);
+  std::erase_if(watchers_, [this](const Watcher& watcher) { return meets(watcher.condition); });
 }
 
 }  // namespace c3sim::models

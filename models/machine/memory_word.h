@@ -5,9 +5,9 @@
 #include <compare>
 #include <coroutine>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/simulator.h"
 
@@ -64,7 +64,7 @@ class MemoryWord {
   std::string name_;
   std::int64_t value_;
   sim::Time written_at_{0};
-  std::deque<Watcher> watchers_;
+  std::vector<Watcher> watchers_;
 };
 
 }  // namespace c3sim::models

@@ -17,15 +17,16 @@ constexpr double clock_tolerance = 1e-3;
 // A rate this close to its clock-bound cap moves with the clock.
 constexpr double at_cap = 0.999;
 
-// Where `excess`, which rises with x and comes with its slope, comes to 0, looked for from `near` on: `high` if it is
-// not above 0 there, `low` if it is nowhere below.
-template <typename Excess>
-double highest_without_excess(const Excess& excess, double near, double low, double high) {
-  if (excess(high).first <= 0.0) return high;
-  if (excess(low).first >= 0.0) return low;
+// Where `excess`, which rises with x, comes to 0, looked for from `near` on: `high` if it is not above 0 there, `low`
+// if it is nowhere below.
+template <typename Excess, typename ExcessAndSlope>
+double highest_without_excess(const Excess& excess, const ExcessAndSlope& with_slope, double near, double low,
+                              double high) {
+  if (excess(high) <= 0.0) return high;
+  if (excess(low) >= 0.0) return low;
   std::uintmax_t evaluations = 100;
   constexpr int digits = 40;  // of the mantissa
-  return boost::math::tools::newton_raphson_iterate(excess, std::clamp(near, low, high), low, high, digits,
+  return boost::math::tools::newton_raphson_iterate(with_slope, std::clamp(near, low, high), low, high, digits,
                                                     evaluations);
 }
 }  // namespace
@@ -38,9 +39,8 @@ double Bend::of(double rate) const {
   return slower / sim::root(1.0 + sim::power(shorter, knee), knee);
 }
 
-double PowerGovernor::Work::slope(sim::Hertz clock) const {
-  const double pipes = per_cycle * clock.value();
-  return per_cycle * sim::power(bend.of(pipes) / pipes, bend.knee + 1.0);
+double PowerGovernor::Work::slope(sim::Hertz clock, double cap) const {
+  return per_cycle * sim::power(cap / (per_cycle * clock.value()), bend.knee + 1.0);
 }
 
 PowerGovernor::PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& network, const Memory& memory,
@@ -84,16 +84,14 @@ void PowerGovernor::remove_work(sim::ResourceNetwork::ActivityId activity) {
 
 bool PowerGovernor::does_matrix_work() const { return std::ranges::any_of(work_, &Work::matrix); }
 
-std::vector<double> PowerGovernor::rates_beside_clock() const {
-  std::vector<double> rates;
-  for (const Work& work : work_) {
+void PowerGovernor::note_rates_beside_clock() {
+  for (Work& work : work_) {
     const double rate = network_.rate(work.activity);
-    rates.push_back(rate >= at_cap * work.cap_now ? std::numeric_limits<double>::infinity() : rate);
+    work.beside = rate >= at_cap * work.cap_now ? std::numeric_limits<double>::infinity() : rate;
   }
-  return rates;
 }
 
-sim::Watts PowerGovernor::traffic_power() const {
+sim::Watts PowerGovernor::traffic_power(bool links_carry) const {
   const auto watts = [this](sim::ResourceNetwork::ResourceId resource, sim::JoulesPerByte energy) {
     return sim::BytesPerSecond(network_.load_of(static_cast<std::size_t>(tenant_), resource)) * energy;
   };
@@ -103,7 +101,7 @@ sim::Watts PowerGovernor::traffic_power() const {
   }
   if (memory_.adders()) sum += watts(*memory_.adders(), spec_.update_energy);
   for (const auto link : links_) sum += watts(link, spec_.link_energy);
-  if (links_carry() || network_.simulator().now() < awake_until_) sum += spec_.links_awake;
+  if (links_carry || network_.simulator().now() < awake_until_) sum += spec_.links_awake;
   return sum;
 }
 
@@ -131,35 +129,37 @@ double PowerGovernor::matrix_energy_at(sim::Hertz clock) const {
   return std::pow(clock / spec_.reference_clock, spec_.voltage_exponent);
 }
 
-double PowerGovernor::watts_at(sim::Hertz clock, const std::vector<double>& rates, sim::Watts traffic) const {
+double PowerGovernor::watts_at(sim::Hertz clock, sim::Watts traffic) const {
   double watts = (spec_.idle + traffic).value() + watts_by_clock() * clock.value();
   const double dearer = matrix_energy_at(clock);
-  auto rate = rates.begin();
   for (const Work& work : work_) {
-    watts += work.energy * (work.matrix ? dearer : 1.0) * std::min(work.cap(clock), *rate++);
+    watts += work.energy * (work.matrix ? dearer : 1.0) * std::min(work.cap(clock), work.beside);
   }
   return watts;
 }
 
-double PowerGovernor::slope_at(sim::Hertz clock, const std::vector<double>& rates) const {
+PowerGovernor::Drawn PowerGovernor::drawn_at(sim::Hertz clock, sim::Watts traffic) const {
   double slope = watts_by_clock();
+  double watts = (spec_.idle + traffic).value() + slope * clock.value();
   const double dearer = matrix_energy_at(clock);
-  auto rate = rates.begin();
   for (const Work& work : work_) {
     const double energy = work.energy * (work.matrix ? dearer : 1.0);
     const double of_clock = work.cap(clock);
-    const bool bound_by_clock = of_clock < *rate;
-    const double at = energy * std::min(of_clock, *rate++);
-    slope += (bound_by_clock ? energy * work.slope(clock) : 0.0) +
+    const double at = energy * std::min(of_clock, work.beside);
+    watts += at;
+    slope += (of_clock < work.beside ? energy * work.slope(clock, of_clock) : 0.0) +
              (work.matrix ? spec_.voltage_exponent * at / clock.value() : 0.0);
   }
-  return slope;
+  return {watts, slope};
 }
 
 sim::Watts PowerGovernor::power() const {
-  std::vector<double> rates;
-  for (const Work& work : work_) rates.push_back(network_.rate(work.activity));
-  return sim::Watts(watts_at(clock_, rates, traffic_power()));
+  double watts = (spec_.idle + traffic_power(links_carry())).value() + watts_by_clock() * clock_.value();
+  const double dearer = matrix_energy_at(clock_);
+  for (const Work& work : work_) {
+    watts += work.energy * (work.matrix ? dearer : 1.0) * std::min(work.cap(clock_), network_.rate(work.activity));
+  }
+  return sim::Watts(watts);
 }
 
 sim::Hertz PowerGovernor::highest_now() const {
@@ -178,9 +178,9 @@ void PowerGovernor::set_ceiling(sim::Hertz ceiling) {
 
 bool PowerGovernor::regulate() {
   note_links();
-  const std::vector<double> rates = rates_beside_clock();
-  const sim::Watts traffic = traffic_power();
-  const auto watts_over = [&](double hertz) { return watts_at(sim::Hertz(hertz), rates, traffic) - limit_.value(); };
+  note_rates_beside_clock();
+  const sim::Watts traffic = traffic_power(links_carried_);
+  const auto watts_over = [&](double hertz) { return watts_at(sim::Hertz(hertz), traffic) - limit_.value(); };
   const double lowest = spec_.lowest_clock.value();
   const double highest = highest_now().value();
   // Most of the time the clock is where it belongs: two looks tell.
@@ -193,9 +193,10 @@ bool PowerGovernor::regulate() {
   const double excess = watts_over(clock_.value());
   const double part = 1.0 / overshoot(excess);
   const auto watts_over_and_slope = [&](double hertz) {
-    return std::pair(watts_over(hertz), slope_at(sim::Hertz(hertz), rates));
+    const Drawn drawn = drawn_at(sim::Hertz(hertz), traffic);
+    return std::pair(drawn.watts - limit_.value(), drawn.slope);
   };
-  double next = highest_without_excess(watts_over_and_slope, clock_.value(), lowest, highest);
+  double next = highest_without_excess(watts_over, watts_over_and_slope, clock_.value(), lowest, highest);
   last_step_.reset();
   if (next > lowest && next < highest) {
     next = clock_.value() + part * (next - clock_.value());

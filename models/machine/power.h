@@ -81,24 +81,29 @@ class PowerGovernor {
     double energy;  // of a unit at the reference clock, in joules
     Bend bend;
     double cap_now = 0.0;  // at the clock that the governor has set
+    double beside =
+        0.0;  // the rate that it has, when last regulated, if the clock does not hold it back; else infinity
 
     double cap(sim::Hertz clock) const { return bend.of(per_cycle * clock.value()); }
-    // How that rises with the clock.
-    double slope(sim::Hertz clock) const;
+    // How the cap, which it is at this clock, rises with the clock.
+    double slope(sim::Hertz clock, double cap) const;
+  };
+  struct Drawn {
+    double watts;
+    double slope;  // how that rises with the clock, in W/Hz
   };
   void set_work(Work work);
   bool does_matrix_work() const;
-  // Of the work that the clock does not hold back, the rates that it has now; of all other, infinity.
-  std::vector<double> rates_beside_clock() const;
+  void note_rates_beside_clock();
   // What workgroups and the clock tree draw, in W/Hz.
   double watts_by_clock() const;
   // The energy of matrix operations at a clock over that at the reference clock.
   double matrix_energy_at(sim::Hertz clock) const;
-  // Board power (W) where work goes at these rates or at the clock's, whichever are lower.
-  double watts_at(sim::Hertz clock, const std::vector<double>& rates, sim::Watts traffic) const;
-  // How that rises with the clock (W/Hz).
-  double slope_at(sim::Hertz clock, const std::vector<double>& rates) const;
-  sim::Watts traffic_power() const;
+  // Board power (W) where work goes as at this clock, or at the rate that it has beside the clock if that is lower.
+  double watts_at(sim::Hertz clock, sim::Watts traffic) const;
+  Drawn drawn_at(sim::Hertz clock, sim::Watts traffic) const;
+  // `links_carry`: whether links carry anything.
+  sim::Watts traffic_power(bool links_carry) const;
   bool links_carry() const;
   void note_links();
   void set_clock(sim::Hertz clock);

@@ -12,10 +12,19 @@ SdmaComplex::SdmaComplex(const SdmaSpec& spec, int gpu, sim::ResourceNetwork& ne
       gpu_(gpu),
       path_(spec, memories, pulls, fabric),
       pulls_(pulls.begin(), pulls.end()),
-      own_thread_(network.simulator(), device_name(gpu) + ".submitter", spec.gpu_submission) {
+      own_thread_(network.simulator(), device_name(gpu) + ".submitter", spec.gpu_submission),
+      network_(network),
+      engines_(static_cast<std::size_t>(spec.engines)) {
   for (int index = 0; index < spec.engines; ++index) {
-    engines_.push_back(std::make_unique<SdmaEngine>(spec, gpu, index, network, path_));
+    identities_.push_back(SdmaEngine::add_to(network, spec, gpu, index));
   }
+}
+
+SdmaEngine& SdmaComplex::engine(int index) {
+  const std::size_t place = static_cast<std::size_t>(index);
+  std::unique_ptr<SdmaEngine>& engine = engines_[place];
+  if (!engine) engine = std::make_unique<SdmaEngine>(spec_, identities_[place], network_, path_);
+  return *engine;
 }
 
 SubmittingThread& SdmaComplex::submitter(Host& host) {

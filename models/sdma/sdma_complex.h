@@ -21,7 +21,7 @@ class SdmaComplex {
   const SdmaSpec& spec() const { return spec_; }
   int gpu() const { return gpu_; }
   PullService& pulls_of(int gpu) { return *pulls_[static_cast<std::size_t>(gpu)]; }
-  SdmaEngine& engine(int index) { return *engines_[static_cast<std::size_t>(index)]; }
+  SdmaEngine& engine(int index);
 
   // Who writes packets for these engines, and what a doorbell of theirs takes to arrive.
   SubmittingThread& submitter(Host& host);
@@ -37,7 +37,9 @@ class SdmaComplex {
   SdmaDataPath path_;
   std::vector<PullService*> pulls_;
   SubmittingThread own_thread_;
-  std::vector<std::unique_ptr<SdmaEngine>> engines_;
+  sim::ResourceNetwork& network_;
+  std::vector<SdmaDataPath::Engine> identities_;      // by index
+  std::vector<std::unique_ptr<SdmaEngine>> engines_;  // by index; null until asked for: most are never used
 };
 
 }  // namespace c3sim::models

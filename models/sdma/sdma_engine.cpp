@@ -25,19 +25,21 @@ SdmaEngine::ServedQueue::ServedQueue(SdmaEngine& engine, const std::string& name
             [&engine, this] { engine.start_service(*this); }),
       transfers_under_way(engine.simulator_, "transfers under way in " + name, 0) {}
 
-SdmaEngine::SdmaEngine(const SdmaSpec& spec, int gpu, int index, sim::ResourceNetwork& network,
+SdmaEngine::SdmaEngine(const SdmaSpec& spec, SdmaDataPath::Engine identity, sim::ResourceNetwork& network,
                        const SdmaDataPath& path)
     : spec_(spec),
-      identity_{gpu, index, 0},
+      identity_(identity),
       simulator_(network.simulator()),
       network_(network),
       path_(path),
-      name_(engine_name(gpu, index)),
+      name_(network.name(identity.payload)),
       front_end_(simulator_, "front end of " + name_, 1),
       data_mover_(simulator_, "data mover of " + name_, 1),
-      queues_(static_cast<std::size_t>(spec.queues_per_engine)) {
+      queues_(static_cast<std::size_t>(spec.queues_per_engine)) {}
+
+SdmaDataPath::Engine SdmaEngine::add_to(sim::ResourceNetwork& network, const SdmaSpec& spec, int gpu, int index) {
   const sim::BytesPerSecond rate = index < spec.host_engines ? spec.host_payload_rate : spec.payload_rate;
-  identity_.payload = add_resource(network, ResourceKind::engine, name_, rate.value());
+  return {gpu, index, add_resource(network, ResourceKind::engine, engine_name(gpu, index), rate.value())};
 }
 
 SdmaQueue& SdmaEngine::queue(int number) {

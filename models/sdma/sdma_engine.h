@@ -19,9 +19,13 @@ namespace c3sim::models {
 
 class SdmaEngine {
  public:
-  SdmaEngine(const SdmaSpec& spec, int gpu, int index, sim::ResourceNetwork& network, const SdmaDataPath& path);
+  SdmaEngine(const SdmaSpec& spec, SdmaDataPath::Engine identity, sim::ResourceNetwork& network,
+             const SdmaDataPath& path);
   SdmaEngine(const SdmaEngine&) = delete;
   SdmaEngine& operator=(const SdmaEngine&) = delete;
+
+  // The engine as the network knows it, with the resource that its payload takes.
+  static SdmaDataPath::Engine add_to(sim::ResourceNetwork& network, const SdmaSpec& spec, int gpu, int index);
 
   int gpu() const { return identity_.gpu; }
   int index() const { return identity_.index; }

@@ -46,10 +46,11 @@ models::HostThreads host_threads(const models::PlatformSpec& platform, const Sch
   return platform.host.threads;
 }
 
-models::PlatformSpec platform_for(models::PlatformSpec platform, const Schedule& schedule) {
-  platform.host.threads = host_threads(platform, schedule);
-  if (!is_shot(platform)) platform.host.wake_up = sim::Time::zero();
-  return platform;
+models::HostSpec host_for(const models::PlatformSpec& platform, const Schedule& schedule) {
+  models::HostSpec host = platform.host;
+  host.threads = host_threads(platform, schedule);
+  if (!is_shot(platform)) host.wake_up = sim::Time::zero();
+  return host;
 }
 
 // Returns whether the schedule is one GEMM, once or repeatedly.
@@ -60,13 +61,13 @@ bool is_one_gemm(const Schedule& schedule) {
 }
 
 // Returns whether one GPU may stand for all, because the operation does not distinguish between GPUs.
-bool is_alike(const Operation& operation, const models::PlatformSpec& platform) {
+bool is_alike(const Operation& operation, const models::PlatformSpec& platform, models::HostThreads threads) {
   if (!operation.gpus.empty()) return false;
   if (const auto* const spec = std::get_if<models::CollectiveSpec>(&operation.work)) {
-    return models::is_symmetric(*spec, platform.gpus, platform.host.threads);
+    return models::is_symmetric(*spec, platform.gpus, threads);
   }
   if (const auto* const copy = std::get_if<models::SdmaCopySpec>(&operation.work)) {
-    return copy->everywhere && platform.host.threads == models::HostThreads::per_gpu;
+    return copy->everywhere && threads == models::HostThreads::per_gpu;
   }
   if (const auto* const fused = std::get_if<models::FusedSpec>(&operation.work)) {
     // On a mesh, a ring's data use one direction of a link only, and acknowledgements the other.
@@ -77,8 +78,9 @@ bool is_alike(const Operation& operation, const models::PlatformSpec& platform) 
   return kind_of(operation.work).on_any_gpus;
 }
 
-models::Symmetry symmetry_of(const models::PlatformSpec& platform, const Schedule& schedule) {
-  const auto alike = [&](const Operation& operation) { return is_alike(operation, platform); };
+models::Symmetry symmetry_of(const models::PlatformSpec& platform, const Schedule& schedule,
+                             models::HostThreads threads) {
+  const auto alike = [&](const Operation& operation) { return is_alike(operation, platform, threads); };
   return std::ranges::all_of(schedule, alike) ? models::Symmetry::all_alike : models::Symmetry::none;
 }
 
@@ -125,12 +127,13 @@ class Play {
  public:
   Play(const models::PlatformSpec& platform, const Schedule& schedule, Attach attach, sim::StepLog* steps,
        const Brought& brought)
-      : platform_(platform_for(platform, schedule)),
+      : platform_(platform),
+        host_(host_for(platform, schedule)),
         schedule_(schedule),
         queued_(queued(schedule)),
         repeats_operands_(has_operands_in_caches(brought.between)),
         attach_(std::move(attach)),
-        node_(simulator_, platform_, symmetry_of(platform_, schedule)),
+        node_(simulator_, platform_, host_, symmetry_of(platform_, schedule, host_.threads)),
         words_(simulator_),
         prepared_(simulator_, "commands to be queued beforehand") {
     if (steps != nullptr) simulator_.record(*steps);
@@ -252,13 +255,12 @@ class Play {
  private:
   // Extends a kernel timed in a stream to the interval at which the host can launch the next one.
   void wait_for_next_launch() {
-    const models::HostSpec& host = platform_.host;
-    if (host.protocol != models::Protocol::stream || host.kernel_time || schedule_.size() != 1) return;
+    if (host_.protocol != models::Protocol::stream || host_.kernel_time || schedule_.size() != 1) return;
     const Operation& operation = schedule_.front();
     if (!is_kernel(operation.work)) return;
     const auto* const collective = std::get_if<models::CollectiveSpec>(&operation.work);
-    sim::Time interval = collective != nullptr ? host.collective_interval : host.launch_interval;
-    if (collective != nullptr && host.threads == models::HostThreads::one) interval *= collective->gpus;
+    sim::Time interval = collective != nullptr ? host_.collective_interval : host_.launch_interval;
+    if (collective != nullptr && host_.threads == models::HostThreads::one) interval *= collective->gpus;
     timeline_.operations.front().end = std::max(timeline_.operations.front().end, interval);
   }
 
@@ -498,7 +500,8 @@ class Play {
     return models::run_remote_kernel(node_, spec, stream(place));
   }
 
-  models::PlatformSpec platform_;
+  const models::PlatformSpec& platform_;
+  models::HostSpec host_;  // as the schedule has it
   const Schedule& schedule_;
   std::vector<bool> queued_;  // by place
   bool repeats_operands_;
