@@ -74,7 +74,7 @@ struct Dispatcher::Queue {
   CohortBody body;
   std::vector<int> pending;          // workgroups dealt to an XCD and not yet placed, by XCD
   int pool = 0;                      // pieces of work that any XCD may take
-  std::vector<Cohort::Run> staying;  // workgroups that have done a piece at this instant and stay for the next
+  std::vector<Cohort::Run> staying;  // workgroups that finished a piece at this instant and stay for the next
   std::vector<int> turn;             // in which place of the order of CUs the next workgroup is due, by XCD
   bool settled = false;              // no further workgroup comes
   sim::Time asked{0};                // when the kernel came
