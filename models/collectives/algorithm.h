@@ -17,14 +17,12 @@ class Node;
 // Returns what the kernels of a collective do on CUs of the mask. `spec` must be possible and by kernels.
 ChannelProgram channel_program(Node& node, const CollectiveSpec& spec, const CuMask& mask);
 
-// Returns the steps of a collective on engines: an all-reduce is a reduce-scatter and an all-gather, every other one
-// step.
+// Returns the steps of a collective on engines: reduce-scatter and all-gather for an all-reduce, else the collective.
 std::vector<CollectiveKind> sdma_steps(CollectiveKind kind);
 
-// Returns the programs of one step, in the order in which a thread submits them: GPU by GPU. A reduction is pulled:
-// engines of the GPU that owns a chunk read its peers' addends and add them, each beginning with another part of the
-// chunk, so that no two add to the same bytes at once. `spec` must be possible. The array is padded to a multiple of
-// the number of GPUs.
+// Returns the programs of one step of a possible `spec`, in the order in which a thread submits them: GPU by GPU. A
+// reduction is pulled: engines of the GPU that owns a chunk read its peers' addends and add them, each beginning with
+// another part, so that no two add to the same bytes at once. The array is padded to a multiple of the number of GPUs.
 std::vector<EngineProgram> sdma_programs(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma);
 
 }  // namespace c3sim::models

@@ -1,6 +1,5 @@
 // A ChannelProgram describes a collective by kernels as data: one kernel on every GPU, whose workgroups are channels,
-// and what these move, step by step. Each algorithm lays one out in a file of its own; algorithm.h chooses one,
-// kernel_collective.h runs it.
+// and what these move, step by step. Each algorithm has a file; algorithm.h chooses, kernel_collective.h runs it.
 #pragma once
 
 #include <optional>

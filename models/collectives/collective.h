@@ -1,5 +1,4 @@
-// CollectiveRun runs a collective operation over the GPUs of a node, by kernels (RCCL, one and two shots) or by copy
-// engines (SDMA).
+// CollectiveRun runs a collective over the GPUs of a node, by kernels (RCCL, one and two shots) or copy engines (SDMA).
 #pragma once
 
 #include <memory>

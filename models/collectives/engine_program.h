@@ -22,8 +22,7 @@ struct EngineProgram {
 // An EngineLayout collects the programs of one step in the order in which a thread submits them: GPU by GPU.
 class EngineLayout {
  public:
-  // `side_by_side` is the number of a GPU's copies that run concurrently. If they copy one shard, HBM is read once for
-  // all.
+  // `side_by_side` is the number of a GPU's concurrent copies. If they copy one shard, HBM is read once for all.
   EngineLayout(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma, int side_by_side);
 
   std::vector<int> senders() const;  // the GPUs whose engines have something to do

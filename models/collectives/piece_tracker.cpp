@@ -42,8 +42,7 @@ void PieceTracker::arrived(Piece& piece) {
 }
 
 // The tracker has an entry for each tile that is being stored, and for each that waits for arrivals. Data that arrives
-// before its tile is stored finds an entry or is held back by its sender; the delay of the sender's engine is not
-// modelled.
+// before its tile is stored finds an entry or is held back by its sender; the sender's delay is not modelled.
 void PieceTracker::count(Piece& piece, std::int64_t more) {
   if (trigger_.queues) return hold(piece, more);
   if (piece.waits()) {

@@ -1,7 +1,6 @@
 // All algorithms of the library's kernels share the choice of a protocol and what a byte of payload needs of the
-// machine. The library takes the protocol with the least time: for rings and trees by its own tuner's constants, if
-// known, otherwise by the model of an idle node at the highest clock, so that a protocol gives way to the next where
-// both take the same time.
+// machine. The library takes the fastest protocol: for rings and trees by its own tuner's constants, if known, else by
+// the model of an idle node at the highest clock, so that protocols give way to each other where they are equally fast.
 #pragma once
 
 #include <optional>

@@ -8,8 +8,7 @@
 
 namespace c3sim::models {
 
-// Returns what `from` sends to `to` over the whole collective. The source of each byte is where it originally comes
-// from.
+// Returns what `from` sends to `to` over the whole collective. The source of each byte is where it was originally.
 std::vector<Delivery> rccl_transfers(const CollectiveSpec& spec, int from, int to);
 sim::Bytes payload_between(const CollectiveSpec& spec, int from, int to);
 

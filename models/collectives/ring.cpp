@@ -32,8 +32,7 @@ class Rings {
         channels_(node.spec().rccl.channels(spec)),
         share_ports_(node.spec().fabric.topology == Topology::fabric_switch) {}
 
-  // Returns the channels of the ring that uses this link. If channels do not divide evenly, the first rings have one
-  // more.
+  // Returns the channels of the ring that uses this link. The first rings have one more if channels are left over.
   double channels_towards(int from, int to) const {
     const int rings = spec_.gpus - 1;
     if (share_ports_) return static_cast<double>(channels_) / rings;

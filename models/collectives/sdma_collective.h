@@ -18,8 +18,7 @@
 
 namespace c3sim::models {
 
-// Returns why these engines cannot run the collective, in one sentence that says what would be accepted; empty if they
-// can.
+// Returns why engines cannot run the collective, in one sentence that says what would be accepted; empty if they can.
 std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& sdma, int gpus);
 
 class SdmaCollective {
@@ -30,8 +29,8 @@ class SdmaCollective {
   SdmaCollective(const SdmaCollective&) = delete;
   SdmaCollective& operator=(const SdmaCollective&) = delete;
 
-  // Does what is not timed: with prelaunch, queues everything behind POLLs and ends when all engines wait at them, or
-  // at once if other operations come first in its queues. Without prelaunch, does nothing.
+  // Does what is not timed: with prelaunch, queues everything behind POLLs and ends when all engines wait at them. If
+  // other operations come first in its queues, it ends earlier, and what cannot be queued yet follows by itself.
   sim::Task<> prepare();
   // Runs the timed part, once and after prepare(): submits everything, or with prelaunch releases it; ends when the
   // waiters know of all completions. Returns the time that it took.

@@ -12,8 +12,7 @@ class Node;
 
 class StreamFill {
  public:
-  // PerPayload has the bytes filled at each level per byte of payload; payload counts at the full rate of a GPU's
-  // links.
+  // PerPayload has the bytes filled at each level per byte of payload, which flows at the full rate of a GPU's links.
   struct PerPayload {
     double l2 = 0.0;
     double cache = 0.0;

@@ -71,9 +71,8 @@ struct Load {
   double steps = 0.0;
 };
 
-// Returns the load of the busiest CU if the tiles of all heads, sorted by length, are dealt to CUs in turn. That is the
-// first CU, as lengths differ little from one tile to the next. It gets the tiles 0, cus, 2 cus ...: ceil(n / cus) of
-// the first n tiles.
+// Returns the load of the busiest CU if the tiles of all heads, longest first, are dealt to CUs in turn. It is the
+// first CU, as lengths differ little from one tile to the next: it gets ceil(n / cus) of the first n tiles.
 Load heaviest_in_turn(std::int64_t heads, const std::vector<double>& steps_of_tiles, int cus) {
   const auto of_first_cu = [cus](std::int64_t tiles) { return (tiles + cus - 1) / cus; };
   Load load;

@@ -14,8 +14,7 @@
 
 namespace c3sim::models {
 
-// AttentionShape is the part of one GPU. Query heads share keys and values in groups: `heads` is a multiple of
-// `kv_heads`.
+// AttentionShape is the part of one GPU. Groups of query heads share a key head: `heads` is a multiple of `kv_heads`.
 struct AttentionShape {
   std::int64_t batch = 1;  // sequences
   std::int64_t heads = 1;  // query heads
@@ -60,8 +59,7 @@ std::string why_impossible(const AttentionShape& shape, const GpuSpec& gpu);
 // `gpu` must have an AttentionSpec.
 Kernel attention_kernel(const GpuSpec& gpu, const AttentionShape& shape, const Stream& stream = {});
 
-// Runs it on `gpus`, or on all if that is empty, from the host's first instruction to its knowledge that all have
-// finished.
+// Runs it on `gpus` (all if empty) from the host's first instruction to its knowledge that all have finished.
 sim::Task<> run_attention(Node& node, AttentionShape shape, Stream stream = {}, std::vector<int> gpus = {});
 
 }  // namespace c3sim::models

@@ -53,7 +53,7 @@ struct Demand {
   bool waits_for_own = true;   // includes the GPU's own memory; false if it only takes what comes from a peer
   bool waits_for_peer = true;  // includes the peer's memory; false if stores are posted
   sim::Time step_latency{0};
-  // These are the shares of loads that go beyond the L2s and beyond the Infinity Cache; others do not wait for what is
+  // These are the shares of loads that go beyond the L2s and the Infinity Cache; other loads do not wait for levels
   // below.
   double loads_beyond_l2 = 1.0;
   double loads_beyond_cache = 1.0;

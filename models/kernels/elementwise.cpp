@@ -41,8 +41,7 @@ sim::Bytes in_flight_of_workgroup(const ElementwiseSpec& spec, const GpuSpec& gp
   return of_cu / (spec.workgroups > 0 ? on_a_cu : 1);
 }
 
-// Returns the rate at which an undisturbed kernel fills caches: what HBM delivers, or what is under way over the
-// latency.
+// Returns the rate at which an undisturbed kernel fills caches: that of HBM, or what is under way over the latency.
 sim::BytesPerSecond fill_rate(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   if (spec.workgroups == 0) return gpu.memory.hbm_rate;
   const sim::Seconds latency = sim::to_seconds(gpu.streams.latency + gpu.memory.cache_latency + gpu.memory.hbm_latency);
@@ -59,8 +58,7 @@ double issued_per_cycle(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   return bytes / (gpu.streams.pass_cycles + moving);
 }
 
-// Returns a demand whose progress counts in bytes read or written. Each byte passes an L2, and HBM if no cache holds
-// it.
+// Returns a demand whose progress counts in bytes read or written. Each passes an L2, and HBM if no cache holds it.
 Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu, int workgroups) {
   Demand demand;
   if (spec.bytes() <= sim::Bytes(0.0)) return demand;  // an empty kernel, which begins and ends

@@ -41,8 +41,7 @@ std::string why_impossible(const ElementwiseSpec& spec, const GpuSpec& gpu);
 // if workgroups are few, and is its weight when others use the memory.
 Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const Stream& stream = {});
 
-// Runs it on `gpus`, or on all if that is empty, from the host's first instruction to its knowledge that all have
-// finished.
+// Runs it on `gpus` (all if empty) from the host's first instruction to its knowledge that all have finished.
 sim::Task<> run_elementwise(Node& node, ElementwiseSpec spec, Stream stream = {}, std::vector<int> gpus = {});
 
 }  // namespace c3sim::models

@@ -47,8 +47,7 @@ Demand demand_of(const GemmTrafficModel& model, const GpuSpec& gpu, const Stream
 }
 
 // Shares out the last wave as Stream-K does (Osama et al., arXiv 2301.03598): after whole waves of tiles, all
-// workgroups get even parts of the contractions of the tiles left. A part has first loads, and an output that is added
-// up.
+// workgroups get even parts of the contractions left. A part has first loads, and an output that is added up.
 void share_last(Kernel& kernel, const GpuSpec& gpu, const GemmPlan& plan) {
   const int cus = gpu.memory.xcds * kernel.shape.stream.mask.cus(gpu.cus_per_xcd);
   const int workgroups = static_cast<int>(gpu.slots(cus, plan.kernel.workgroup));

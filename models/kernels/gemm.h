@@ -19,8 +19,7 @@ bool is_memory_bound(const GemmPlan& plan, const Gpu& gpu);
 // Returns the GEMM as a kernel of one GPU. `gpu` must outlive its run.
 Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& stream = {});
 
-// Runs the same GEMM on `gpus`, or on all if that is empty, from the host's first instruction to its knowledge that all
-// have finished.
+// Runs it on `gpus` (all if empty) from the host's first instruction to its knowledge that all have finished.
 sim::Task<> run_gemm(Node& node, GemmShape shape, Stream stream = {}, std::vector<int> gpus = {});
 
 }  // namespace c3sim::models

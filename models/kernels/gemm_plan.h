@@ -1,5 +1,5 @@
-// A GemmPlan says which kernel of the library a shape gets, how it cuts the product into pieces of work, and how long a
-// CU takes for one.
+// A GemmPlan says which library kernel a shape gets, how it cuts the product into pieces, and how long a CU takes for
+// one.
 #pragma once
 
 #include <cstdint>

@@ -28,8 +28,8 @@ struct Kernel {
   // The rates at which it fills the caches undisturbed decide how much of them it holds (see CacheSharing).
   sim::BytesPerSecond l2_fill;
   sim::BytesPerSecond cache_fill;
-  // Says whether the demand is evaluated anew when the clock moves. Matrix work needs none of this: the governor itself
-  // moves its bound.
+  // Says whether a move of the clock re-evaluates the demand. Matrix work does not need it: the governor moves its
+  // bound.
   bool follows_clock = false;
   std::function<Demand(int stream, const Footing& footing)> demand;
 };

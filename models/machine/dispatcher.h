@@ -64,8 +64,7 @@ class Dispatcher {
   DispatchSpec spec_;
   int cus_per_xcd_;
   CuResources cu_;
-  // The shader engine of each CU. Neighbouring CUs belong to different engines; if the CUs do not divide evenly, the
-  // last engines have one more.
+  // Maps CUs to shader engines. Neighbours belong to different ones; the last engines have one more if CUs are left.
   std::vector<std::size_t> engines_;
   std::vector<bool> apart_;  // by view: counts only its own workgroups, on all CUs
   std::string name_;

@@ -1,5 +1,4 @@
-// A Gpu puts together the memory system, dispatcher, clock and power of one GPU. Copy engines reach into other GPUs, so
-// the Node has them.
+// A Gpu has the memory system, dispatcher, clock and power of one GPU. The Node has the engines, which reach all GPUs.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,4 @@
-// Host has the threads that drive the GPUs, and charges what the runtime takes to launch kernels and to learn of their
-// end.
+// Host has the threads that drive the GPUs, and charges the runtime's costs of launching kernels and seeing their end.
 #pragma once
 
 #include <memory>

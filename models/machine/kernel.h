@@ -26,16 +26,14 @@ struct KernelSpec {
   double time_spread = 0.0;  // standard deviation over mean of a workgroup's time on different CUs
 };
 
-// A Cohort holds workgroups of one kernel that were placed at the same instant on one GPU. They run alike and retire
-// together.
+// A Cohort is workgroups of one kernel that were placed at the same instant on one GPU and retire together.
 struct Cohort {
   struct Placement {
     int workgroup;
     int xcd;
     int cu;
   };
-  // A Run is a set of workgroups on equidistant CUs of one XCD: number workgroup + i * workgroup_step is on CU
-  // cu + i * cu_step.
+  // A Run is workgroups on CUs of one XCD at equal distances: workgroup + i * workgroup_step is on cu + i * cu_step.
   struct Run {
     int xcd;
     int cu;

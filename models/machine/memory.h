@@ -53,8 +53,7 @@ class Memory {
   void set_clock(double share) const;
   bool l2_follows_clock() const { return spec_.l2_follows_clock; }
 
-  // Returns the weight of a collective in the sharing of bandwidth: its bytes in flight, or far more if memories serve
-  // collectives first.
+  // Returns a collective's weight for bandwidth: its bytes in flight, or far more if memories serve collectives first.
   double collective_weight(double in_flight) const;
 
   // Sets the share of HBM that the platform's arbitration leaves to communication; returns whether it changed.

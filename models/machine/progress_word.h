@@ -1,5 +1,4 @@
-// A kernel counts its progress in a word that engines and other kernels poll. Triggers, fused operations and pipelines
-// are built on it.
+// A kernel counts its progress in a word that engines and other kernels poll, as in fused operations and pipelines.
 #pragma once
 
 #include "models/machine/memory_word.h"

@@ -35,8 +35,7 @@ constexpr auto all_names(ResourceKind) {  // for output
 }
 using sim::to_string;
 
-// Returns the mechanism by which tenants slow each other down at such a resource. Without one they share the resource
-// on every machine.
+// Returns the mechanism by which tenants slow each other down there; none if they share the resource on every machine.
 std::optional<Mechanism> mechanism_of(ResourceKind kind);
 
 // Returns how tenants divide such a resource: each has its own bandwidth if `without` names the kind's mechanism.

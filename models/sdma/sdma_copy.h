@@ -51,8 +51,7 @@ struct SdmaCopyPhases {
 // Returns why the copy cannot be made, in one sentence that says what would be accepted; empty if it can.
 std::string why_impossible(const SdmaCopySpec& spec, const SdmaSpec& sdma, int gpus);
 
-// Returns the queue for the commands of a copy without a runtime. `engines` are those of all GPUs of the node, by
-// index.
+// Returns the queue of a copy that is not made by a runtime. `engines` are those of all GPUs of the node, by index.
 SdmaQueue& queue_of(std::span<SdmaComplex* const> engines, const SdmaCopySpec& spec);
 
 // Runs the copy, which must be possible and which `engines` must outlive. Its commands are queued at once. If there is

@@ -37,8 +37,7 @@ class SdmaDataPath {
   PullService& pulls_of(int gpu) const { return *pulls_[static_cast<std::size_t>(gpu)]; }
   void add_memory(UsageList& usages, int device, const Traffic& traffic) const;
   sim::Time memory_latency(int device) const;
-  // Returns the latency of a byte's hops, one after the other: there and back for a write or remote read, both for a
-  // swap.
+  // Returns the latency of a byte's hops, one after the other: there and back for a write or read, twice for a swap.
   sim::Time travel(const TransferCommand& transfer) const;
   double engine_cost(const TransferCommand& transfer, const Engine& engine) const;
 

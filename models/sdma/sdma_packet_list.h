@@ -53,8 +53,7 @@ class NamedWords {
 // Returns the queue of the list. `engines` are those of all GPUs of the node, by index.
 SdmaQueue& queue_of(std::span<SdmaComplex* const> engines, const SdmaPacketList& list);
 
-// Queues the packets and a completion packet with one doorbell; ends when the waiter knows of the completion. The list
-// must be possible.
+// Queues a possible list and a completion packet with one doorbell; ends when the waiter knows of the completion.
 sim::Task<> run_packet_list(Host& host, std::span<SdmaComplex* const> engines, SdmaPacketList list, NamedWords& words,
                             std::uint32_t operation = 0);
 

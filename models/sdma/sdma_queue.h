@@ -1,12 +1,10 @@
 // An SdmaQueue is a ring of packets in memory between a submitting thread and an engine. Written packets wait for a
-// doorbell; a thread that finds the ring full rings for what it has written and waits until the engine has freed
-// enough.
+// doorbell; a thread that finds the ring full rings for what it has written and waits until the engine has freed room.
 //
 // An engine takes the packets of a queue in order, so a thread that writes between others' packets, or puts a POLL in
 // front of what the POLL waits for, stops the queue for ever. Two rules prevent this. The commands of one submission
-// are written together. Commands that wait for other operations are written after all earlier operations of the
-// schedule have written theirs. The earliest unfinished operation then never has another operation's POLL in front of
-// it.
+// are written together. Commands that wait for other operations are written after those of all earlier operations of
+// the schedule. No other operation's POLL is then in front of the earliest unfinished operation.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +60,7 @@ class SdmaQueue {
   // Returns whether all earlier operations that the user's commands would have to wait for have written theirs.
   bool is_turn_of(QueueUser user) const;
   sim::Task<> ring_doorbell(SubmittingThread& thread, sim::Time latency);
-  // Tells the engine, `latency` from now, of all that is written now; the caller has rung a doorbell for several
-  // queues.
+  // Tells the engine after `latency` of all that is written now; the caller has rung a doorbell for several queues.
   void announce(sim::Time latency);
 
   // The engine calls this and the functions below. Returns whether the engine knows of a command that it has not taken.
