@@ -1,5 +1,5 @@
-// In one shot every GPU loads all that it needs from the others. An all-reduce moves the whole array from each peer, n
-// / 2 times what a ring of n GPUs does, but waits only once: it is for small arrays.
+// In one shot every GPU loads all that it needs from the others. An all-reduce moves the whole array from each peer:
+// over n GPUs n/2 times as much as a ring, but it waits only once, which suits small arrays.
 #pragma once
 
 #include "models/collectives/channel_program.h"

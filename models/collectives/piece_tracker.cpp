@@ -11,7 +11,7 @@ void PieceTracker::add(std::int64_t tiles, std::string name) {
   piece.word = std::make_unique<MemoryWord>(simulator_, std::move(name), 0);
 }
 
-// Tiles count towards pieces in the order in which workgroups are placed: they retire in that order, except the last.
+// Tiles count towards pieces in the order in which workgroups are placed: all but the last wave retire so.
 std::vector<std::pair<std::int64_t, std::int64_t>> PieceTracker::computed(std::int64_t done, bool all) {
   std::vector<std::pair<std::int64_t, std::int64_t>> counted;
   for (; unfinished_ < pieces_.size(); ++unfinished_) {
