@@ -13,8 +13,7 @@ namespace {
 // This is what systems do today without signals from within the kernel: the next command in the stream begins after it.
 Trigger at_kernel_end(const PlatformSpec&) { return {.at_end = true}; }
 
-// Kernels can already signal from within: each workgroup makes its stores visible and adds to a word that an engine
-// polls.
+// Kernels can already signal from within: each workgroup makes its stores visible and adds to a polled word.
 Trigger by_flag(const PlatformSpec& platform) {
   return {.fence = platform.shots.fence_latency, .notice = platform.gpu.sdma.gpu_submission.word_write};
 }

@@ -21,7 +21,7 @@ constexpr auto all_names(Submission) { return sim::names("each", "batch", "graph
 using sim::to_string;
 inline constexpr std::int64_t most_blocks = 1 << 24;
 
-// At least one end of a copy is a GPU. The engine belongs to the source if that is a GPU and `pull` is not set.
+// At least one end of a copy is a GPU. The engine belongs to the source if that is a GPU, unless another GPU pulls.
 struct SdmaCopySpec {
   int from = 0;  // a GPU, or host_device
   int to = 1;    // a GPU, or host_device
