@@ -1,4 +1,4 @@
-// A node: its GPUs, the fabric between them and the host that drives them. The place where the machine is put together.
+// A Node puts the machine together: its GPUs, the fabric between them and the host that drives them.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@
 
 namespace c3sim::models {
 
-// How many GPUs are simulated one by one.
+// Symmetry says how many GPUs are simulated.
 enum class Symmetry {
-  none,       // all of them
-  all_alike,  // one: all GPUs do the same at the same time, so that what one sends, another sends to it
+  none,       // all GPUs
+  all_alike,  // one: all GPUs do the same at the same time, so that one receives exactly what it sends
 };
 
 class Node {
@@ -33,16 +33,16 @@ class Node {
   sim::ResourceNetwork& network() { return network_; }
   const PlatformSpec& spec() const { return spec_; }
   int gpus() const { return spec_.gpus; }
-  // GPUs that are there: 0 to simulated() - 1.
+  // Returns the number of simulated GPUs, which are 0 to simulated() - 1.
   int simulated() const { return static_cast<int>(gpus_.size()); }
   std::vector<int> all_simulated() const;
-  // The GPU, or the one that stands for it.
+  // Returns the GPU, or the simulated one that stands for it.
   Gpu& gpu(int index) { return *gpus_[static_cast<std::size_t>(index < simulated() ? index : 0)]; }
   Fabric& fabric() { return fabric_; }
   Host& host() { return host_; }
-  // The SDMA engines of each simulated GPU.
+  // Returns the SDMA engines of each simulated GPU.
   std::span<SdmaComplex* const> copy_engines() const { return copy_engines_; }
-  // All that was asked of it has ended: what is left is links that go to sleep, which no meter counts.
+  // Records that all work has ended. Links that go to sleep afterwards count in no meter.
   void end_work() { work_ended_ = simulator_.now(); }
   sim::Time work_ended() const { return work_ended_; }
 

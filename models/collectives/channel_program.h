@@ -1,6 +1,5 @@
-// What a collective by kernels does, as data: one kernel on every GPU, whose workgroups are channels, and what these
-// move, step by step. Each algorithm lays one out in a file of its own; algorithm.h names them, kernel_collective.h
-// carries them out.
+// A ChannelProgram describes a collective by kernels as data: one kernel on every GPU, whose workgroups are channels,
+// and what these move, step by step. Each algorithm has a file; algorithm.h chooses, kernel_collective.h runs it.
 #pragma once
 
 #include <optional>
@@ -15,44 +14,44 @@
 
 namespace c3sim::models {
 
-// What the channels of one GPU store into the memory of another, or load from there.
+// A ChannelTransfer is what the channels of one GPU store into the memory of another, or load from there.
 struct ChannelTransfer {
-  int gpu = 0;  // whose channels they are
+  int gpu = 0;  // the channels' GPU
   int peer = 0;
-  double channels = 0.0;  // that are at it
+  double channels = 0.0;  // number of channels that take part
   sim::Bytes payload;
 };
 
-// Channels that go round by round, in step at first, leave the links without work at the ends of rounds.
+// ChannelRounds describe channels that go round by round, in step at first: links are idle at the ends of rounds.
 struct ChannelRounds {
-  sim::Bytes payload;        // of a channel, in all rounds
-  sim::BytesPerSecond link;  // of payload, that the link to a peer lets through while it has work
-  sim::Seconds idle;         // of the links, in all rounds
+  sim::Bytes payload;        // per channel, in all rounds
+  sim::BytesPerSecond link;  // rate of payload that the link to a peer lets through while it has work
+  sim::Seconds idle;         // idle time of the links, in all rounds
 
-  // The most that so many channels send to a peer, on average.
+  // Returns the highest mean rate at which `channels` channels send to a peer.
   sim::BytesPerSecond rate(double channels) const {
     const sim::Bytes all = channels * payload;
     return all / (all / link + idle);
   }
 };
 
-// For each channel a step begins once all GPUs have done the step before.
+// Each channel begins a ChannelStep once all GPUs have done its step before.
 struct ChannelStep {
-  sim::Time latency{0};  // until data flows at full rate: hops that wait for each other, flags
-  Demand demand;         // of a byte of payload, to whichever peer
+  sim::Time latency{0};  // until data flows at full rate: dependent hops, flags
+  Demand demand;         // per byte of payload, for any peer
   std::optional<ChannelRounds> rounds{};
   std::vector<ChannelTransfer> transfers;
   std::vector<Delivery> deliveries;  // complete at the end of the step; each channel has its share of every one
 };
 
 struct ChannelProgram {
-  int channels = 0;           // of each GPU
-  CuResources channel;        // what one needs of its CU
-  std::string_view protocol;  // "ll"; empty where there is but one
+  int channels = 0;           // per GPU
+  CuResources channel;        // what a channel needs of its CU
+  std::string_view protocol;  // "ll"; empty if there is only one
   StreamFill::PerPayload fills;
-  std::vector<ChannelStep> steps;  // with the transfers of the simulated GPUs and the deliveries by them
-  sim::Time last_flags{0};         // until each GPU knows that all others are done with its memory
-  double late_placement = 1.0;     // of the rate of links, what channels get through that are placed amid a GEMM
+  std::vector<ChannelStep> steps;  // transfers and deliveries of the simulated GPUs only
+  sim::Time last_flags{0};         // until each GPU knows that no other needs its memory any more
+  double late_placement = 1.0;     // share of the links' rate that channels placed while a GEMM runs get through
 };
 
 }  // namespace c3sim::models

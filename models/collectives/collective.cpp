@@ -109,7 +109,7 @@ sim::Task<> CollectiveRun::prepare() {
 sim::Task<> CollectiveRun::run() {
   if (kernels_) co_await run_kernel_collective(node_, *kernels_, stream_);
   if (!engines_) co_return;
-  // Engines read each byte and write it, below the L2s.
+  // Engines read and write each byte below the L2s.
   const double fills = 2.0 * (1.0 - node_.spec().gpu.sdma.cache_hits);
   StreamFill caches(node_, engines_->spec().first, std::min(engines_->spec().gpus, node_.simulated()), {0.0, fills});
   co_await engines_->run();

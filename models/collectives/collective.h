@@ -1,5 +1,4 @@
-// Collective operations over the GPUs of a node, by kernels (RCCL, one and two shots) or by copy engines (SDMA): one
-// call, whatever runs it.
+// CollectiveRun runs a collective over the GPUs of a node, by kernels (RCCL, one and two shots) or copy engines (SDMA).
 #pragma once
 
 #include <memory>
@@ -16,15 +15,15 @@ class Node;
 class SdmaCollective;
 struct PlatformSpec;
 
-// Why `spec` cannot run on `node`'s platform (a variant the collective has not, too many GPUs ...), in one sentence
-// that says what would be accepted; empty if it can.
+// Returns why `spec` cannot run on the platform of `node` (an unknown variant, too many GPUs ...), in one sentence that
+// says what would be accepted; empty if it can.
 std::string why_impossible(const CollectiveSpec& spec, const Node& node);
-// The same of a number of channels that its kernels are asked to have.
+// Returns why the collective's kernels cannot have `channels` channels, in the same form.
 std::string why_no_channels(const CollectiveSpec& spec, int channels, const PlatformSpec& platform);
-// Workgroups of its kernels on each GPU; `spec` is by kernels.
+// Returns the number of workgroups of its kernels on each GPU; `spec` must be by kernels.
 int channels_of(const CollectiveSpec& spec, const PlatformSpec& platform);
 
-// A collective about to run, with CUs of the mask if it has kernels. Must be possible, and outlive its run.
+// A CollectiveRun must be possible and outlive its run. Its kernels use CUs of the stream's mask.
 class CollectiveRun {
  public:
   CollectiveRun(Node& node, const CollectiveSpec& spec, const Stream& stream = {});
@@ -32,16 +31,16 @@ class CollectiveRun {
   CollectiveRun(const CollectiveRun&) = delete;
   CollectiveRun& operator=(const CollectiveRun&) = delete;
 
-  // What is not timed: with prelaunch, queues the commands and ends when all engines wait at their POLLs.
+  // Does what is not timed: with prelaunch, queues the commands and ends when all engines wait at their POLLs.
   sim::Task<> prepare();
-  // From the host's first instruction to its knowledge that all GPUs have finished.
+  // Runs the timed part, from the host's first instruction to its knowledge that all GPUs have finished.
   sim::Task<> run();
 
  private:
   Node& node_;
   std::optional<CollectiveSpec> kernels_;
   Stream stream_;
-  std::unique_ptr<SdmaCollective> engines_;  // may be null
+  std::unique_ptr<SdmaCollective> engines_;  // null if engines move nothing
 };
 
 }  // namespace c3sim::models

@@ -1,5 +1,5 @@
-// Direct exchange: each GPU sends to every other what that one is due. How the library's kernels do an all-to-all. As
-// many channels as a peer has are idle: those of a GPU's part for itself.
+// In a direct exchange each GPU sends every other its part; the library's kernels do an all-to-all so. The channels of
+// a GPU's part for itself, as many as each peer has, are idle.
 #pragma once
 
 #include "models/collectives/channel_program.h"

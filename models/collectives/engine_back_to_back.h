@@ -1,4 +1,4 @@
-// All copies of a GPU back to back on the engines that it is given (DMA-Latte, arXiv 2511.06605: b2b).
+// This queues all copies of a GPU back to back on the engines that it is given (DMA-Latte, arXiv 2511.06605: b2b).
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Copies side by side, each on the engine that is recommended for its peer (DMA-Latte, arXiv 2511.06605: pcpy), or
+// This makes concurrent copies, each on the engine recommended for its peer (DMA-Latte, arXiv 2511.06605: pcpy), or
 // broadcasts to several peers each (bcst).
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace c3sim::models {
 
-// One copy for each `width` peers.
+// Lays out one copy for every `width` peers.
 std::vector<EngineProgram> engine_copies(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma,
                                          int width);
 

@@ -1,5 +1,5 @@
-// What a collective on copy engines queues on which engine. Each algorithm lays its programs out in a file of its own;
-// algorithm.h names them, sdma_collective.h carries them out.
+// EnginePrograms say what a collective on copy engines queues on which engine. Each algorithm lays its programs out in
+// a file of its own; algorithm.h chooses one, sdma_collective.h runs it.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace c3sim::models {
 
-// Transfers that share one submission to a queue and one completion.
+// The transfers of an EngineProgram share one submission to a queue and one completion.
 struct EngineProgram {
   int gpu = 0;
   int engine = 0;
@@ -19,19 +19,18 @@ struct EngineProgram {
   std::vector<TransferCommand> transfers;
 };
 
-// The programs of one step, as they are laid out: in the order in which a thread submits them, GPU by GPU.
+// An EngineLayout collects the programs of one step in the order in which a thread submits them: GPU by GPU.
 class EngineLayout {
  public:
-  // `side_by_side`: copies to the peers of a GPU that are not queued behind each other. Where they are of one shard,
-  // HBM is read once for all.
+  // `side_by_side` is the number of a GPU's concurrent copies. If they copy one shard, HBM is read once for all.
   EngineLayout(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma, int side_by_side);
 
   std::vector<int> senders() const;  // the GPUs whose engines have something to do
-  // Starting behind itself, so that no GPU is everyone's first target.
+  // Returns the other GPUs, starting with the next one, so that no GPU is everyone's first target.
   std::vector<int> peers_of(int gpu) const;
-  // What an engine of `gpu` does for its pair with `peer`: pushes what that one is due, or pulls what it adds.
+  // Returns the transfer that an engine of `gpu` makes with `peer`: it pushes the peer's part, or pulls an addend.
   TransferCommand transfer(int gpu, int peer) const;
-  // On the engine that is recommended for that peer.
+  // Adds a program on the engine that is recommended for that peer.
   void add(int gpu, int peer, std::vector<TransferCommand> transfers);
 
   std::vector<EngineProgram> take() && { return std::move(programs_); }

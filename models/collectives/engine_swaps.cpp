@@ -8,7 +8,7 @@ std::vector<EngineProgram> engine_swaps(CollectiveKind step, const CollectiveSpe
   EngineLayout layout(step, spec, sdma, 1);
   for (const int gpu : layout.senders()) {
     for (int distance = 1; 2 * distance <= spec.gpus; ++distance) {
-      // Pairs of opposite GPUs would be met from both ends.
+      // Otherwise pairs of opposite GPUs would swap twice, once from each end.
       if (2 * distance == spec.gpus && gpu >= distance) continue;
       const int peer = (gpu + distance) % spec.gpus;
       TransferCommand command = layout.transfer(gpu, peer);

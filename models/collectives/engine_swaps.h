@@ -1,5 +1,5 @@
-// Exchanges in place, one per pair of GPUs, run by one of the two: each GPU runs at most half of its peers, rounded up
-// (DMA-Latte, arXiv 2511.06605: swap).
+// This exchanges in place, with one swap per pair of GPUs that one of the two runs. Each GPU runs those with at most
+// half of its peers, rounded up (DMA-Latte, arXiv 2511.06605: swap).
 #pragma once
 
 #include <vector>

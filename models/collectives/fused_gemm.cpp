@@ -39,7 +39,7 @@ FusedGemm::FusedGemm(Node& node, FusedSpec spec, Stream stream, int lane)
   for (int index = 0; index < std::min(gpus_, node.simulated()); ++index) add_side(index, storing);
   for (const auto& side : sides_) {
     std::map<int, int> used_queues;
-    // What waits for others' addends comes behind all of one's own, should they share a queue.
+    // Transfers that wait for others' addends come after all of the GPU's own, in case they share a queue.
     for (const bool sums : {false, true}) {
       for (int distance = 1; distance < gpus_; ++distance) add_commands(*side, distance, sums, used_queues);
     }
@@ -88,7 +88,7 @@ sim::Task<> FusedGemm::prepare() {
   }
 }
 
-// The commands for one peer.
+// Adds the commands for the peer at one distance.
 void FusedGemm::add_commands(Side& side, int distance, bool sums, std::map<int, int>& used_queues) {
   SdmaComplex& complex = *node_.copy_engines()[static_cast<std::size_t>(side.gpu)];
   const int peer = (side.gpu + distance) % gpus_;
@@ -113,7 +113,7 @@ void FusedGemm::add_commands(Side& side, int distance, bool sums, std::map<int, 
   const std::string name = complex.engine(engine).name();
   side.completions.push_back(std::make_unique<CompletionSignal>(node_.host(), complex, name));
   side.completions.back()->append_to(commands);
-  // The last of its queues: in the first come commands that must not wait behind these.
+  // The last queues are used: the first ones get other commands, which must not wait behind these.
   const int queues = complex.spec().queues_per_engine;
   const int in_lane = spec_.all_reduces() ? 2 : 1;
   SdmaQueue& queue = complex.engine(engine).queue(queues - 1 - (lane_ * in_lane + used_queues[engine]++) % queues);
@@ -123,7 +123,7 @@ void FusedGemm::add_commands(Side& side, int distance, bool sums, std::map<int, 
 
 Stream FusedGemm::stream_on(Side& side) {
   Stream stream = stream_;
-  stream.ended = nullptr;  // the GPU is not done with all of it when the kernel is
+  stream.ended = nullptr;  // the operation goes on after the kernel's end
   if (!spec_.gathers()) {
     stream.progress = [this](const KernelProgress& progress) { retire(progress); };
     stream.fence = trigger_.fence;
@@ -137,7 +137,7 @@ Stream FusedGemm::stream_on(Side& side) {
   stream.polled.word = side.gathered.get();
   stream.polled.until = {Comparison::at_least, groups};
   if (trigger_.at_end) return stream;
-  // More than there are tiles where the last of these are shared out.
+  // Workgroups outnumber tiles if the last tiles are shared out.
   const int workgroups = gemm_kernel(node_.spec().gpu, spec_.gemm, stream).shape.workgroups;
   const std::int64_t own = workgroups / gpus_;
   stream.polled.first = static_cast<int>(own);
@@ -212,7 +212,7 @@ void FusedGemm::arrive(int gpu, const FusedTransfer& transfer) {
   side.arrivals->count_down();
 }
 
-// What the GEMM stores into the peer's memory when tiles end. Its stores are posted: they hold no CU.
+// Moves what the GEMM stores into the peer's memory when tiles end. The stores are posted: they hold no CU.
 sim::Task<> FusedGemm::store(Side& side, StoredPiece& stored, std::int64_t tiles) {
   const TransferCommand command = command_of(side.gpu, *stored.transfer);
   PieceTracker::Piece& piece = side.pieces.piece(stored.transfer->piece);

@@ -11,7 +11,7 @@ namespace c3sim::models {
 
 namespace {
 
-constexpr std::int64_t most_pieces = 8;  // of a shard, as FiCCO has it (arXiv 2512.10236)
+constexpr std::int64_t most_pieces = 8;  // per shard, as in FiCCO (arXiv 2512.10236)
 
 }  // namespace
 

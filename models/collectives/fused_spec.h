@@ -1,4 +1,4 @@
-// A GEMM and its collective as one, as it is asked for.
+// A FusedSpec describes a GEMM that is fused with its collective.
 #pragma once
 
 #include <compare>
@@ -15,7 +15,7 @@
 namespace c3sim::models {
 
 enum class FusedPath {
-  direct,  // each GPU sends to every other what that one is due; a round has a piece for each
+  direct,  // each GPU sends every other its part; a round has a piece for each
   ring     // from neighbour to neighbour, shard after shard
 };
 constexpr auto all_names(FusedPath) { return sim::names("direct", "ring"); }
@@ -23,13 +23,13 @@ using sim::to_string;
 
 struct FusedSpec {
   GemmShape gemm;
-  // Or all_reduce or all_to_all of its result; all_gather of its operand B.
+  // reduce_scatter, all_reduce or all_to_all moves the GEMM's result; all_gather moves its operand B.
   CollectiveKind kind = CollectiveKind::reduce_scatter;
   FusedPath path = FusedPath::direct;
   TriggerChoice trigger{};
-  bool stores = false;      // the first hop of its result is stored by the GEMM itself, not copied by engines
-  std::int64_t pieces = 1;  // of each shard
-  int gpus = 0;             // the first of the node take part; 0: all of it
+  bool stores = false;      // the GEMM itself stores its result at the first hop; engines do not copy it
+  std::int64_t pieces = 1;  // pieces of each shard
+  int gpus = 0;             // the first GPUs of the node take part; 0: all
 
   int gpus_of(int node) const { return gpus > 0 ? gpus : node; }
   bool gathers() const { return kind == CollectiveKind::all_gather; }
@@ -40,24 +40,25 @@ struct FusedSpec {
 
 std::string to_string(const FusedSpec& spec);  // "gemm 8x8x8 fused with ring reduce_scatter, flag, 4 pieces a shard"
 
-// The collective by itself, by the library's kernels, on a node of so many GPUs.
+// Returns the same collective by itself, by the library's kernels, on a node of `gpus` GPUs.
 CollectiveSpec collective_of(const FusedSpec& spec, int gpus);
 
-// A product whose result is reduced and scattered over the first GPUs of a node, as T3 has it: by a tracker, in 8
-// pieces a shard as FiCCO, or as many as a small one has tiles for; directly on a mesh, and where memory adds, on the
-// one port of a switch, around, the first hop stored by the product itself.
+// Returns a product whose result is reduced and scattered over the first `gpus` GPUs of a node with T3's tracker, in 8
+// pieces a shard as in FiCCO, or fewer if it has too few tiles. On a mesh pieces go directly to peers. With memory that
+// adds behind a switch they go around a ring, and the product itself stores the first hop.
 FusedSpec by_tracker(const GemmShape& shape, int gpus, const PlatformSpec& platform);
 
-// Whether a kernel is the last of it, whose end hosts notice later than its GPUs: the product itself, or what adds up.
+// Returns whether a kernel (the product, or the one that adds up) ends the operation, so that hosts notice the end
+// later than the GPUs.
 bool ends_with_kernel(const FusedSpec& spec, const PlatformSpec& platform);
 
-// Bytes of an element of its result where results are added up: fewer than 16 bits are kept in 16.
+// Returns the bytes of an element of the result for sums: elements of fewer than 16 bits are kept in 16.
 double sum_element(const FusedSpec& spec);
 
-// Of the array that is gathered or scattered over so many GPUs.
+// Returns the size of a GPU's shard of the array that is gathered or scattered over `gpus` GPUs.
 sim::Bytes shard_bytes(const FusedSpec& spec, int gpus);
 
-// Why the node cannot run it, in one sentence that says what would be accepted; empty if it can.
+// Returns why the node cannot run it, in one sentence that says what would be accepted; empty if it can.
 std::string why_impossible(const FusedSpec& spec, const PlatformSpec& platform);
 
 }  // namespace c3sim::models

@@ -26,7 +26,7 @@ class KernelCollective {
         spec_(spec),
         stream_(stream),
         name_(to_string(spec.backend)),
-        // Of those that are queued, all parts have been launched long before.
+        // All parts of a queued collective were launched long before.
         lateness_(spec.lateness + (stream.ready == nullptr ? spec.gpus - 1 : 0) * node.spec().host.collective_skew),
         program_(channel_program(node, spec, stream.mask)),
         gpus_(std::min(spec.gpus, node.simulated())),
@@ -44,7 +44,7 @@ class KernelCollective {
   sim::Task<> run();
 
  private:
-  // What a share of all channels moves.
+  // A Flow is what a share of all channels moves in one transfer.
   struct Flow {
     const ChannelStep* step;
     const ChannelTransfer* transfer;
@@ -68,21 +68,21 @@ class KernelCollective {
   CollectiveSpec spec_;
   Stream stream_;
   std::string name_;
-  sim::Time lateness_;  // of the last GPU
+  sim::Time lateness_;  // how late the last GPU is
   ChannelProgram program_;
-  int gpus_;     // of those that take part, the simulated ones
-  int running_;  // of those, how many have not ended
+  int gpus_;     // simulated GPUs that take part
+  int running_;  // number of these that have not ended
   sim::Latch finished_;
   std::vector<sim::OpenStep> kernels_;  // by rank, from their launch on
   std::vector<int> arrivals_;           // by channel: GPUs that have placed it
   std::vector<bool> placed_late_;       // by channel: whether any GPU placed it amid a GEMM
   std::vector<int> ready_;              // channels placed everywhere, not yet moving
   std::deque<sim::Gate> moved_;         // by channel
-  DeliveryLedger ledger_;               // of the simulated GPUs
+  DeliveryLedger ledger_;               // deliveries by the simulated GPUs
   std::optional<StreamFill> caches_;    // while data moves
-  std::vector<Flow> flows_;             // under way
-  int moving_ = 0;                      // groups of channels
-  std::optional<sim::Time> last_gpu_;   // when it is there, known once the first channels wait for it
+  std::vector<Flow> flows_;             // flows under way
+  int moving_ = 0;                      // groups of channels that move data
+  std::optional<sim::Time> last_gpu_;   // when the last GPU comes, known once the first channels wait for it
 };
 
 sim::Task<> KernelCollective::run() {
@@ -225,7 +225,7 @@ sim::ActivitySpec KernelCollective::describe(const Flow& flow) const {
   return activity;
 }
 
-// A copy loop takes its cycles: what slows the GEMM's clock slows the channels beside it.
+// Copy loops take cycles of the engine clock: what slows the clock of a GEMM slows concurrent channels, too.
 void KernelCollective::follow_clock(int gpu) {
   for (const Flow& flow : flows_) {
     if (flow.transfer->gpu == gpu && node_.network().live(flow.activity)) {

@@ -15,18 +15,18 @@ namespace c3sim::models {
 
 namespace {
 
-constexpr double stages = 3.0;  // of a round
+constexpr double stages = 3.0;  // per round
 
-// The kinds of elements that a switch adds (NCCL 2.28, ncclNvlsSupported).
+// The switch adds these kinds of elements (NCCL 2.28, ncclNvlsSupported).
 constexpr std::array added_in_switch{ElementType::bf16, ElementType::fp16, ElementType::fp32, ElementType::int32};
 
-// A round of all channels.
+// A Round is one of all channels.
 struct Round {
-  sim::Bytes array;  // that it is of
-  sim::Bytes out;    // of a GPU's port, as much the other way
+  sim::Bytes array;  // bytes of the array
+  sim::Bytes out;    // bytes that leave a GPU's port; as many arrive
 };
 
-// Of one part. The smaller the array, the smaller the chunks, for several rounds to overlap (NCCL 2.28,
+// Returns the chunk of one part. It is smaller for small arrays, so that several rounds overlap (NCCL 2.28,
 // src/enqueue.cc).
 sim::Bytes chunk_of(const CollectiveSpec& spec, const NvlsSpec& library, double parts) {
   sim::Bytes chunk = 1.0 / spec.gpus * library.chunk;
@@ -36,8 +36,8 @@ sim::Bytes chunk_of(const CollectiveSpec& spec, const NvlsSpec& library, double 
   return chunk;
 }
 
-// A GPU's port sends one part of its addends for every GPU, its own included, and the results of its own part. It
-// receives the sums of its own part and all results.
+// In a round a GPU's port sends one part of its addends for every GPU, its own included, and the results of its own
+// part. It receives the sums of its own part and all results.
 Round round_of(const CollectiveSpec& spec, const NvlsSpec& library) {
   const double parts = static_cast<double>(nvls_channels(spec, library)) * spec.gpus;
   const sim::Bytes array = std::min(spec.bytes, parts * chunk_of(spec, library, parts));

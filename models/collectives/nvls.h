@@ -1,7 +1,7 @@
-// Multicast and reduction in the switch (NVLS): a GPU that loads an address of all GPUs gets the sum, and what it
-// stores there reaches all. How NCCL's kernels do all-reduces over many GPUs behind NVSwitch. Each GPU has a part of
-// the array to add up; its channels go round by round through three stages, one round behind the other: own addends
-// into buffers, sums out of the switch and back into it, results out of the buffers.
+// NVLS is multicast and reduction in the switch: a GPU that loads a multicast address gets the sum over all GPUs, and a
+// store there reaches all. NCCL's kernels do all-reduces over many GPUs behind NVSwitch so. Each GPU adds up a part of
+// the array; its channels go round by round through three pipelined stages: own addends into buffers, sums out of the
+// switch and back into it, results out of the buffers.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ struct PlatformSpec;
 struct NvlsSpec;
 class Node;
 
-// Why the collective cannot be done like that, in one sentence that says what would be accepted; empty if it can.
+// Returns why the collective cannot use NVLS, in one sentence that says what would be accepted; empty if it can.
 std::string why_no_nvls(const CollectiveSpec& spec, const PlatformSpec& platform);
-// Whether the library does: where it is asked to, or where it is free and its tuner expects more of it than of rings.
+// Returns whether the library uses NVLS: if it is asked to, or if it may choose and its tuner expects less time.
 bool takes_nvls(const CollectiveSpec& spec, const PlatformSpec& platform);
 int nvls_channels(const CollectiveSpec& spec, const NvlsSpec& library);
 

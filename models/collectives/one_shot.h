@@ -1,5 +1,5 @@
-// One shot: every GPU loads what it needs of all others, and that is all. An all-reduce moves the whole array from each
-// peer, twice what a ring of two GPUs does and more the more GPUs there are, but waits once: for small arrays.
+// In one shot every GPU loads all that it needs from the others. An all-reduce moves the whole array from each peer:
+// over n GPUs n/2 times as much as a ring, but it waits only once, which suits small arrays.
 #pragma once
 
 #include "models/collectives/channel_program.h"

@@ -9,7 +9,8 @@
 namespace c3sim::models {
 namespace {
 
-// Of a byte from one peer. Of all peers' bytes one has a byte of the own part beside it, read and stored.
+// Returns the demand of a byte from one peer. One of all peers' bytes goes with a byte of the GPU's own part, which is
+// read and stored.
 Demand demand_of(Node& node, PeerLoads loads, int peers) {
   const double own = 1.0 / peers;
   Demand demand;
@@ -47,7 +48,7 @@ ChannelStep peer_load_step(Node& node, const CollectiveSpec& spec, PeerLoads loa
   const ShotSpec& shots = node.spec().shots;
   const int peers = spec.gpus - 1;
   const int gpus = std::min(spec.gpus, node.simulated());
-  // Workgroups beyond those that one pass takes have nothing to load.
+  // Workgroups beyond the first pass have nothing to load.
   const double part_of_lanes = loads == PeerLoads::dealt ? 1.0 / peers : 1.0;
   const double workgroups = std::min(part_of_lanes * peer_load_workgroups(spec, shots), from_each / shots.pass);
   ChannelStep step;

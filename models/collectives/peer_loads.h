@@ -1,6 +1,6 @@
-// Kernels that load from all peers at once: what algorithms of one and of two shots are made of. Arrays lie where peers
-// can reach them; a workgroup loads, lane by lane, the same places of all of them. Flags say when the arrays are there
-// and when they are no longer needed. As vLLM's custom all-reduce does (csrc/custom_all_reduce.cuh).
+// One-shot and two-shot algorithms are built from kernels that load from all peers at once. Arrays lie where peers can
+// reach them; a workgroup loads, lane by lane, the same places of all of them. Flags say when the arrays are ready and
+// when they are no longer needed. vLLM's custom all-reduce works so (csrc/custom_all_reduce.cuh).
 #pragma once
 
 #include "models/collectives/channel_program.h"
@@ -11,18 +11,18 @@ namespace c3sim::models {
 
 class Node;
 
-// Workgroups of such a kernel on one GPU: enough for one pass over the array, up to those that it may have.
+// Returns the workgroups of such a kernel on one GPU: enough for one pass over the array, up to the permitted number.
 int peer_load_workgroups(const CollectiveSpec& spec, const ShotSpec& shots);
 
-// A kernel without steps yet.
+// Returns a program that has no steps yet.
 ChannelProgram peer_load_program(Node& node, const CollectiveSpec& spec);
 
 enum class PeerLoads {
   reduced,   // every lane loads from all peers at once, adds to the own part and stores the sum
-  gathered,  // every lane loads from all peers at once and stores each part where it goes
-  dealt      // gathered by lanes that are dealt to the peers
+  gathered,  // every lane loads from all peers at once and stores each part in its place
+  dealt      // as gathered, but the lanes are dealt to the peers
 };
-// A step in which every GPU loads so much from each of its peers and so delivers what a collective of that kind is due.
+// Returns a step in which every GPU loads `from_each` from each of its peers, which makes the deliveries of `kind`.
 ChannelStep peer_load_step(Node& node, const CollectiveSpec& spec, PeerLoads loads, CollectiveKind kind,
                            sim::Bytes from_each);
 

@@ -11,8 +11,7 @@ void PieceTracker::add(std::int64_t tiles, std::string name) {
   piece.word = std::make_unique<MemoryWord>(simulator_, std::move(name), 0);
 }
 
-// Tiles are counted to their pieces in the order in which workgroups are placed: they retire in that order but for the
-// last of them.
+// Tiles count towards pieces in the order in which workgroups are placed: all but the last wave retire so.
 std::vector<std::pair<std::int64_t, std::int64_t>> PieceTracker::computed(std::int64_t done, bool all) {
   std::vector<std::pair<std::int64_t, std::int64_t>> counted;
   for (; unfinished_ < pieces_.size(); ++unfinished_) {
@@ -42,9 +41,8 @@ void PieceTracker::arrived(Piece& piece) {
   admit(freed);
 }
 
-// The tracker has an entry for each tile that is being stored, and for each that waits for what arrives. What arrives
-// before finds an entry or is held back by its sender until the tile is stored here: that this holds up the sender's
-// engine is left out.
+// The tracker has an entry for each tile that is being stored, and for each that waits for arrivals. Data that arrives
+// before its tile is stored finds an entry or is held back by its sender; the sender's delay is not modelled.
 void PieceTracker::count(Piece& piece, std::int64_t more) {
   if (trigger_.queues) return hold(piece, more);
   if (piece.waits()) {
@@ -60,8 +58,8 @@ void PieceTracker::count(Piece& piece, std::int64_t more) {
   }
 }
 
-// Of the tiles that are being stored as many have their turn as there are entries for, whatever is held back: that the
-// GEMM's stores are held up with these is left out.
+// Admits as many of the tiles being stored as there are entries for; the others are held. The delay of the GEMM's own
+// stores is not modelled.
 void PieceTracker::hold(Piece& piece, std::int64_t more) {
   const std::int64_t room = std::clamp<std::int64_t>(trigger_.entries - entries_, 0, storing_);
   held_.emplace_back(&piece, more);

@@ -1,6 +1,6 @@
-// The pieces of what one GPU of a fused GEMM computes and receives, and when it becomes known of each that it is
-// complete. A piece is a word in memory that counts tiles which the GPU has computed and, where it passes on what
-// arrives, transfers that have arrived. What a word costs and how many tiles can be followed at once is the trigger's.
+// A PieceTracker tells when the pieces that one GPU of a fused GEMM computes and receives are complete. Each piece has
+// a word in memory that counts tiles computed by the GPU and, if it passes on what arrives, transfers that have
+// arrived. The Trigger says what a word costs and how many tiles can be tracked at once.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +19,24 @@ namespace c3sim::models {
 class PieceTracker {
  public:
   struct Piece {
-    std::int64_t tiles = 0;              // that the GPU computes
-    int due = 0;                         // transfers that arrive in all
-    bool passes_on = false;              // what arrives goes further
-    sim::Time there = sim::Time::max();  // since when it may travel
+    std::int64_t tiles = 0;              // tiles that the GPU computes
+    int due = 0;                         // number of transfers that arrive in all
+    bool passes_on = false;              // the GPU sends on what arrives
+    sim::Time there = sim::Time::max();  // when the piece became ready to travel
     std::unique_ptr<MemoryWord> word;
 
     bool waits() const { return passes_on && arrived < due; }
     bool has_arrived() const { return arrived == due; }
-    // When all of it is there: its tiles, and of what it passes on all that arrives.
+    // Returns the condition on the word for all tiles and, with `arrives_first`, all transfers.
     Condition complete(bool arrives_first) const { return {Comparison::at_least, tiles + (arrives_first ? due : 0)}; }
 
    private:
     friend class PieceTracker;
-    std::int64_t own = 0;       // tiles that have been computed
-    int arrived = 0;            // transfers
-    bool untracked = false;     // no entry was left: it counts when the kernel has ended
+    std::int64_t own = 0;       // tiles computed so far
+    int arrived = 0;            // transfers arrived so far
+    bool untracked = false;     // found no entry: its tiles count when the kernel has ended
     std::int64_t withheld = 0;  // tiles that count only when the kernel has ended
-    std::int64_t entries = 0;   // of tiles that wait for what arrives
+    std::int64_t entries = 0;   // entries of tiles that wait for arrivals
   };
 
   // `storing` tiles are being stored at any one time while the kernel runs.
@@ -49,10 +49,10 @@ class PieceTracker {
   Piece& piece(std::int64_t index) { return pieces_[static_cast<std::size_t>(index)]; }
   const std::vector<Piece>& pieces() const { return pieces_; }
 
-  // `done` tiles of the kernel have been computed, which may be all of them. Returns how many more that are of which
-  // piece.
+  // Tells that `done` tiles of the kernel, `all` of them or not, have been computed. Returns pairs of a piece's index
+  // and the number of its tiles that are new.
   std::vector<std::pair<std::int64_t, std::int64_t>> computed(std::int64_t done, bool all);
-  // One more transfer has arrived for a piece.
+  // Tells that one more transfer has arrived for a piece.
   void arrived(Piece& piece);
 
  private:
@@ -65,10 +65,10 @@ class PieceTracker {
   Trigger trigger_;
   std::int64_t storing_;
   std::vector<Piece> pieces_;
-  std::size_t unfinished_ = 0;  // the first piece with tiles that are not computed
-  std::int64_t before_ = 0;     // tiles of the pieces before it
-  std::int64_t entries_ = 0;    // of all pieces
-  // Tiles that wait for entries, and what those being stored have left over of a turn, in parts of one tile.
+  std::size_t unfinished_ = 0;  // index of the first piece with tiles that are not computed
+  std::int64_t before_ = 0;     // tiles of the pieces before `unfinished_`
+  std::int64_t entries_ = 0;    // entries of all pieces
+  // held_ has tiles that wait for entries. turn_ is the fraction of a tile that hold() has left over, in 1 / storing_.
   std::deque<std::pair<Piece*, std::int64_t>> held_;
   std::int64_t turn_ = 0;
 };

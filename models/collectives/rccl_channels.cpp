@@ -11,22 +11,22 @@
 namespace c3sim::models {
 namespace {
 
-// Which of the library's protocols it is.
+// Returns the name of one of the library's protocols.
 RcclProtocol name_of(const RcclSpec& library, const RcclProtocolSpec& protocol) {
   return rccl_protocols[static_cast<std::size_t>(&protocol - library.protocols.data())];
 }
 
-// Channels side by side wait for each other, whatever of a link they load.
+// Returns the latency of a channel's copy loop. Concurrent channels delay each other even on unloaded links.
 sim::Time latency_of_loop(const RcclSpec& library, double crowding, int channels) {
   const double crowd = 1.0 + crowding * channels * channels;
   return sim::to_time(crowd * sim::to_seconds(library.workgroup_latency));
 }
 
-// What one GPU sends another in an exchange for NCCL to take LL; all else goes by Simple (NCCL 2.28,
+// In an exchange NCCL uses LL up to this payload between two GPUs, and Simple beyond it (NCCL 2.28,
 // NCCL_P2P_LL_THRESHOLD).
 constexpr sim::Bytes exchanged_by_ll(16 << 10);
 
-// The protocols' times in an idle node.
+// A Tuner chooses the protocol and computes its times in an idle node.
 class Tuner {
  public:
   Tuner(Node& node, const CollectiveSpec& spec, const CuMask& mask, const ChannelDealing& dealing)
@@ -48,13 +48,13 @@ class Tuner {
     };
     return *std::ranges::min_element(library.protocols, {}, time);
   }
-  // Payload over bytes on the link.
+  // Returns payload over bytes on the link.
   double efficiency_of(const RcclProtocolSpec& protocol) const {
     const std::optional<double>& own = node_.spec().rccl.collective(spec_.kind).link_efficiency;
     return is_simple(protocol) ? own.value_or(protocol.link_efficiency) : protocol.link_efficiency;
   }
   std::optional<ChannelRounds> rounds_of(const RcclProtocolSpec& protocol) const;
-  // Until data flows at full rate, and while it flows no more.
+  // Returns the time until data flows at full rate plus the idle time of the links.
   sim::Time latency_of(const RcclProtocolSpec& protocol) const {
     return start_of(protocol) + sim::to_time(idle_links(protocol));
   }
@@ -72,11 +72,11 @@ class Tuner {
   sim::Seconds time_of(const RcclProtocolSpec& protocol) const;
   sim::Seconds tuned_time(const RcclProtocolSpec& protocol) const;
   struct Chunk {
-    sim::Bytes bytes;    // that a channel handles of a part at once
-    double share = 1.0;  // of the part
-    sim::Seconds last;   // that it takes to copy out what it has of the last part, on an idle node
+    sim::Bytes bytes;    // bytes of a part that a channel handles at once
+    double share = 1.0;  // share of the part
+    sim::Seconds last;   // time to copy the last part's chunk out of the buffer, on an idle node
   };
-  // By Simple, of a collective that has any.
+  // Returns the chunk of the protocol Simple; none for other protocols or collectives without chunks.
   std::optional<Chunk> chunk_of(const RcclProtocolSpec& protocol) const;
   sim::Seconds idle_links(const RcclProtocolSpec& protocol) const;
   sim::BytesPerSecond full_rate(const RcclProtocolSpec& protocol) const;
@@ -86,10 +86,10 @@ class Tuner {
   const CollectiveSpec& spec_;
   const ChannelDealing& dealing_;
   int channels_;
-  int slots_;  // for channels, on the CUs of the mask
+  int slots_;  // channels that fit on the CUs of the mask
 };
 
-// Of the busiest link. Channels that find no room come after the others.
+// Returns the time of the busiest link. Channels that find no room on the CUs come after the others.
 sim::Seconds Tuner::time_of(const RcclProtocolSpec& protocol) const {
   sim::Seconds time;
   for (int left = channels_; left > 0; left -= slots_) {
@@ -131,9 +131,9 @@ std::optional<ChannelRounds> Tuner::rounds_of(const RcclProtocolSpec& protocol) 
                        (2.0 * std::sqrt(rounds) - 1.0) * chunk->last};
 }
 
-// Channels of other algorithms begin together, too. So no link has anything to do while they copy the last chunk out of
-// their buffers, but for what their loops take longer than the links anyway; and down a chain each GPU first waits for
-// a whole chunk. Where channels go in step, that is in their rounds.
+// Returns the time without work on the links for algorithms whose channels do not go in step; for others rounds_of()
+// has it. Channels begin together, so all copy the last chunk out of their buffers while no link has work, less the
+// time by which their loops are slower than the links; and down a chain each GPU first waits for a whole chunk.
 sim::Seconds Tuner::idle_links(const RcclProtocolSpec& protocol) const {
   if (goes_in_step()) return {};
   const std::optional<Chunk> chunk = chunk_of(protocol);
@@ -147,12 +147,12 @@ sim::Seconds Tuner::idle_links(const RcclProtocolSpec& protocol) const {
   return filling + std::max(chunk->last - hidden, sim::Seconds{});
 }
 
-// Of the link, by what its protocol sends beside payload and what other peers take of a port.
+// Returns the rate of payload on the busiest link, given the overhead of the protocol and other peers' share of a port.
 sim::BytesPerSecond Tuner::full_rate(const RcclProtocolSpec& protocol) const {
   const RcclSpec& library = node_.spec().rccl;
   const FabricSpec& fabric = node_.spec().fabric;
   const double sharers = fabric.topology == Topology::fabric_switch ? spec_.gpus - 1 : 1;
-  // What comes the other way is acknowledged over this one.
+  // Payload in the opposite direction is acknowledged over this link.
   const double acknowledged = fabric.reverse_share * (dealing_.busiest.back / dealing_.busiest.payload);
   const double written = library.access == RcclAccess::store ? fabric.write_cost : 1.0;
   sim::BytesPerSecond full = efficiency_of(protocol) / written / (1.0 + acknowledged) / sharers * fabric.link_rate;
@@ -163,7 +163,7 @@ sim::BytesPerSecond Tuner::full_rate(const RcclProtocolSpec& protocol) const {
   return full;
 }
 
-// What so many channels send over that link: Little's law, with the latency that their load makes of the link's.
+// Returns the rate of `channels` channels over the busiest link, by Little's law with the latency of the loaded link.
 sim::BytesPerSecond Tuner::link_rate(const RcclProtocolSpec& protocol, double channels) const {
   const RcclSpec& library = node_.spec().rccl;
   const bool pulls = library.access == RcclAccess::load;
@@ -173,7 +173,7 @@ sim::BytesPerSecond Tuner::link_rate(const RcclProtocolSpec& protocol, double ch
   const sim::Bytes under_way = channels / dealing_.loop_bytes * library.workgroup_in_flight;
   const sim::Seconds loop = sim::to_seconds(
       latency_of_loop(library, library.collective(spec_.kind).crowding, std::min(channels_, slots_)) + 2 * memory);
-  double load = 0.0;  // the highest that the channels make
+  double load = 0.0;  // the highest load that the channels can cause
   for (double step = 0.5; step > 1e-6; step *= 0.5) {
     if (under_way / (loop + link.at(load + step)) >= (load + step) * full) load += step;
   }
@@ -181,7 +181,7 @@ sim::BytesPerSecond Tuner::link_rate(const RcclProtocolSpec& protocol, double ch
   return std::min(under_way / (loop + link.at(load)), rounds ? rounds->rate(channels) : full);
 }
 
-// One unit is a byte of payload.
+// Returns the demand of a channel per byte of payload.
 Demand demand_of(const RcclSpec& library, CollectiveKind kind, double link_efficiency, const ChannelDealing& dealing,
                  int channels) {
   const RcclCollectiveSpec& collective = library.collective(kind);

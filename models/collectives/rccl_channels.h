@@ -1,7 +1,6 @@
-// What all algorithms of the library's kernels have in common: which protocol they take, and what a byte of payload
-// asks of the machine. The library takes the protocol whose time is least: around a ring by its own tuner's constants,
-// where these are known, else by the model of an idle node at the highest clock, so that a protocol gives way to the
-// next where both take the same time.
+// All algorithms of the library's kernels share the choice of a protocol and what a byte of payload needs of the
+// machine. The library takes the fastest protocol: for rings and trees by its own tuner's constants, if known, else by
+// the model of an idle node at the highest clock, so that protocols give way to each other where they are equally fast.
 #pragma once
 
 #include <optional>
@@ -15,31 +14,31 @@ namespace c3sim::models {
 
 class Node;
 
-// Channels of a ring or a tree go round by round: in each, no more than a chunk of every part of the array.
+// RingRounds are for channels of a ring or a tree, which move at most a chunk of every part of the array in a round.
 struct RingRounds {
-  double tuned_hops = 0.0;            // that the library's tuner counts
-  double parts = 1.0;                 // of the array
-  bool in_step = false;               // all channels end a round together, and begin the next one so
-  double filling_hops = 0.0;          // that wait for a whole chunk before they have anything to send
-  std::optional<sim::Bytes> chunk{};  // by Simple, instead of the collective's
+  double tuned_hops = 0.0;            // hops that the library's tuner counts
+  double parts = 1.0;                 // parts of the array
+  bool in_step = false;               // all channels end a round, and begin the next, together
+  double filling_hops = 0.0;          // hops that wait for a whole chunk before they can send
+  std::optional<sim::Bytes> chunk{};  // chunk of the protocol Simple; overrides the collective's
 };
 
-// How an algorithm deals data and channels to the links.
+// ChannelDealing says how an algorithm deals data and channels to the links.
 struct ChannelDealing {
   RcclAlgorithm algorithm = RcclAlgorithm::ring;
-  double hops = 0.0;        // that wait for each other before data flows at full rate
-  double loop_bytes = 0.0;  // that the copy loop of a channel handles per byte of payload
+  double hops = 0.0;        // dependent hops before data flows at full rate
+  double loop_bytes = 0.0;  // bytes that the copy loop of a channel handles per byte of payload
   std::optional<RingRounds> rounds;
-  // The link that takes longest.
+  // The busiest link takes longest.
   struct Link {
     sim::Bytes payload;
-    sim::Bytes back;  // what comes the other way
+    sim::Bytes back;  // payload in the opposite direction
     double channels = 0.0;
   } busiest;
-  std::vector<ChannelTransfer> transfers;  // of the simulated GPUs
+  std::vector<ChannelTransfer> transfers;  // those of the simulated GPUs
 };
 
-// `spec` by the library's kernels on CUs of the mask, in one step.
+// Returns the program of `spec` by the library's kernels on CUs of the mask; it has one step.
 ChannelProgram rccl_program(Node& node, const CollectiveSpec& spec, const CuMask& mask, ChannelDealing dealing);
 
 }  // namespace c3sim::models

@@ -1,4 +1,4 @@
-// What RCCL moves from GPU to GPU in a collective, whatever its channels and protocol.
+// This says what RCCL moves from GPU to GPU in a collective, whatever its channels and protocol.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace c3sim::models {
 
-// What `from` sends to `to` over the whole collective, the source of each byte being where it comes from originally.
+// Returns what `from` sends to `to` over the whole collective. The source of each byte is where it was originally.
 std::vector<Delivery> rccl_transfers(const CollectiveSpec& spec, int from, int to);
 sim::Bytes payload_between(const CollectiveSpec& spec, int from, int to);
 

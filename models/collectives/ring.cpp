@@ -10,8 +10,8 @@
 namespace c3sim::models {
 namespace {
 
-// That a channel handles for each byte that arrives. A ring brings a channel all parts of the array but its GPU's own,
-// which it sends first, and it sends all of them on but the last. A broadcast is one stream.
+// Returns the bytes that a channel's copy loop handles for each byte that arrives. A ring brings a channel all parts of
+// the array except its GPU's own, which it sends first; it sends on all except the last. A broadcast is one stream.
 double loop_bytes_per_arrival(const RcclCollectiveSpec& collective, CollectiveKind kind, double gpus) {
   const double last = collective.chunk ? collective.last_loop_bytes : collective.loop_bytes;
   switch (kind) {
@@ -32,7 +32,7 @@ class Rings {
         channels_(node.spec().rccl.channels(spec)),
         share_ports_(node.spec().fabric.topology == Topology::fabric_switch) {}
 
-  // The first rings have a channel more where these do not come out even.
+  // Returns the channels of the ring that uses this link. The first rings have one more if channels are left over.
   double channels_towards(int from, int to) const {
     const int rings = spec_.gpus - 1;
     if (share_ports_) return static_cast<double>(channels_) / rings;
@@ -43,8 +43,7 @@ class Rings {
   sim::Bytes payload(int from, int to) const {
     return (spec_.gpus - 1) * channels_towards(from, to) / channels_ * payload_between(spec_, from, to);
   }
-  // The links of all GPUs are alike, but in a broadcast, where those of the source carry less than those between
-  // others.
+  // Returns the busiest link. Links of all GPUs are alike, except in a broadcast, where those of the source carry less.
   ChannelDealing::Link busiest_link(double reverse_share) const {
     ChannelDealing::Link busiest;
     const auto load = [reverse_share](const ChannelDealing::Link& link) {
@@ -73,7 +72,7 @@ ChannelProgram ring(Node& node, const CollectiveSpec& spec, const CuMask& mask) 
   ChannelDealing dealing;
   dealing.hops = collective.steps_per_peer * (spec.gpus - 1);
   dealing.loop_bytes = loop_bytes_per_arrival(collective, spec.kind, spec.gpus);
-  // A broadcast goes down a chain, whose hops the tuner takes for one.
+  // A broadcast goes down a chain, for which the tuner counts one hop.
   const bool chain = spec.kind == CollectiveKind::broadcast;
   RingRounds& rounds = dealing.rounds.emplace();
   rounds.tuned_hops = chain ? 1.0 : dealing.hops;

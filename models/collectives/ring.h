@@ -1,5 +1,5 @@
-// Rings: channels form rings over all GPUs, and data goes around them. In a mesh each ring has a link of every GPU for
-// itself. How the library's kernels do all but exchanges.
+// Channels form rings over all GPUs, and data goes around them. In a mesh each ring has a link of every GPU for itself.
+// The library's kernels use rings by default for all collectives except exchanges.
 #pragma once
 
 #include "models/collectives/channel_program.h"

@@ -27,7 +27,7 @@ void add_once(std::vector<Thread*>& threads, Thread& thread) {
 
 bool does(const SdmaPlan& plan, CollectiveKind kind) { return std::ranges::count(plan.kinds, kind) > 0; }
 
-// "pcpy, bcst or b2b".
+// Returns a list such as "pcpy, bcst or b2b".
 std::string plans_for(CollectiveKind kind) {
   std::vector<std::string_view> names;
   for (const SdmaPlan& plan : sdma_plans()) {
@@ -40,11 +40,11 @@ std::string plans_for(CollectiveKind kind) {
 using Place = std::array<int, 3>;  // GPU, engine and queue
 Place place_of(const EngineProgram& program) { return {program.gpu, program.engine, program.queue}; }
 
-// Everything queued behind a POLL must fit in its ring: the thread that would wait for room is the one that releases
-// it.
+// Returns why prelaunch is impossible. Everything queued behind a POLL must fit in its ring: the thread that would wait
+// for room is the one that releases the POLL.
 std::string why_not_prelaunched(const CollectiveSpec& spec, const SdmaSpec& sdma) {
   const PacketFormat& packets = sdma.packets;
-  // The host, which this does not know, may sleep until a TRAP wakes it.
+  // The host's way of waiting is not known here: it may sleep until a TRAP wakes it.
   const sim::Bytes completion =
       (sdma.completion == SdmaCompletion::atomic ? packets.atomic : packets.fence) + packets.trap;
   std::map<Place, sim::Bytes> queued;
@@ -148,7 +148,7 @@ sim::Task<> SdmaCollective::prepare() {
     return queued.queue->empty() && queued.queue->is_turn_of(user_);
   });
   for (Step& step : steps_) co_await submit(step);
-  // Later steps may share queues with the first one, and this one with other collectives, and then wait behind them.
+  // Later steps may share queues with the first step, which itself may come after other collectives in its queues.
   if (comes_first) co_await steps_.front().polling->wait();
 }
 
@@ -180,7 +180,8 @@ sim::Task<> SdmaCollective::submit(Step& step) {
   co_await submitted.wait();
 }
 
-// What a ring has no room for now is written as room comes free, while the thread goes on with the next program.
+// Submits the programs of one thread. What a ring has no room for is written as room comes free, while the thread goes
+// on with the next program.
 sim::Task<> SdmaCollective::submit_by(Step& step, SubmittingThread& thread, sim::Latch& submitted) {
   for (std::size_t i = 0; i < step.programs.size(); ++i) {
     QueuedProgram& queued = step.programs[i];
@@ -213,7 +214,7 @@ sim::Task<> SdmaCollective::wait_for_completions(Step& step) {
   co_await seen.wait();
 }
 
-// Spins over the words in the order of submission: a word that comes early is looked at in its turn.
+// Waits for the words in the order of submission: a word that is written early is read in its turn.
 sim::Task<> SdmaCollective::wait_by(Step& step, const SubmittingThread& thread, sim::Latch& seen) {
   for (QueuedProgram& queued : step.programs) {
     if (&engines_of(queued).waiter(host_) != &thread) continue;

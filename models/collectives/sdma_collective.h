@@ -1,5 +1,5 @@
-// A collective on SDMA engines, from the first packet written to the last completion word seen. Checks what it moved:
-// every run holds each destination byte to having been written exactly once, from the right place.
+// An SdmaCollective runs a collective on SDMA engines, from the first packet written to the last completion word seen.
+// Each run checks that every destination byte has been written exactly once, from the right place.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,22 @@
 
 namespace c3sim::models {
 
-// Why these engines cannot run the collective, in one sentence that says what would be accepted; empty if they can.
+// Returns why engines cannot run the collective, in one sentence that says what would be accepted; empty if they can.
 std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& sdma, int gpus);
 
 class SdmaCollective {
  public:
-  // `engines` are those of all GPUs of the node, by index, or of the one that stands for all. why_impossible_on_sdma
+  // `engines` are those of all GPUs of the node, by index, or of the one that stands for all. why_impossible_on_sdma()
   // must be empty for `spec`.
   SdmaCollective(const CollectiveSpec& spec, Host& host, std::span<SdmaComplex* const> engines, QueueUser user = {});
   SdmaCollective(const SdmaCollective&) = delete;
   SdmaCollective& operator=(const SdmaCollective&) = delete;
 
-  // Before the clock runs: with prelaunch, queues everything behind POLLs and ends when all engines wait at them. What
-  // comes behind other operations in its queues follows these later, by itself. Without prelaunch, does nothing.
+  // Does what is not timed: with prelaunch, queues everything behind POLLs and ends when all engines wait at them. If
+  // other operations come first in its queues, it ends earlier, and what cannot be queued yet follows by itself.
   sim::Task<> prepare();
-  // The timed part, once and after prepare(): submits everything, or with prelaunch releases it; ends when whoever
-  // waits knows of all completions. Returns the time that it took.
+  // Runs the timed part, once and after prepare(): submits everything, or with prelaunch releases it; ends when the
+  // waiters know of all completions. Returns the time that it took.
   sim::Task<sim::Time> run();
 
   const CollectiveSpec& spec() const { return spec_; }
@@ -43,21 +43,21 @@ class SdmaCollective {
   struct QueuedProgram {
     int gpu = 0;
     SdmaQueue* queue = nullptr;
-    std::vector<SdmaCommand> commands;  // until they are submitted
+    std::vector<SdmaCommand> commands;  // empty once submitted
     std::unique_ptr<CompletionSignal> completion;
   };
   struct Step {
     std::vector<QueuedProgram> programs;
-    std::vector<EngineProgram> mirrored;  // of GPUs that one which is simulated stands for
-    std::unique_ptr<MemoryWord> release;  // what the POLLs wait for
-    std::unique_ptr<sim::Latch> polling;  // queues that have not come to their first POLL
+    std::vector<EngineProgram> mirrored;  // programs of GPUs that are not simulated
+    std::unique_ptr<MemoryWord> release;  // the word that POLLs wait for
+    std::unique_ptr<sim::Latch> polling;  // counts queues that have not come to their first POLL
     DeliveryLedger ledger;
   };
 
   void add_step(CollectiveKind kind);
   void add_program(Step& step, EngineProgram program, bool first_in_queue);
   SdmaComplex& engines_of(const QueuedProgram& queued) { return *engines_[static_cast<std::size_t>(queued.gpu)]; }
-  // All submitting threads at once, each its own programs in order, and all threads that wait for them.
+  // Has all submitting threads at once submit their programs, each its own in order.
   sim::Task<> submit(Step& step);
   sim::Task<> submit_by(Step& step, SubmittingThread& thread, sim::Latch& submitted);
   sim::Task<> ring_for_gpu(Step& step, int gpu, SubmittingThread& thread);
@@ -68,7 +68,7 @@ class SdmaCollective {
   QueueUser user_;
   Host& host_;
   std::vector<SdmaComplex*> engines_;
-  std::deque<Step> steps_;  // stay where they are: commands refer to them
+  std::deque<Step> steps_;  // keep their addresses: commands refer to them
 };
 
 }  // namespace c3sim::models

@@ -1,4 +1,4 @@
-// The share of its GPUs' caches that a collective holds while its data streams through them.
+// A StreamFill holds a collective's share of its GPUs' caches while data streams through them.
 #pragma once
 
 #include <utility>
@@ -12,13 +12,13 @@ class Node;
 
 class StreamFill {
  public:
-  // Bytes filled at each level per byte of payload, at the rate at which the links of a GPU can carry payload.
+  // PerPayload has the bytes filled at each level per byte of payload, which flows at the full rate of a GPU's links.
   struct PerPayload {
     double l2 = 0.0;
     double cache = 0.0;
   };
-  StreamFill(Node& node, int first, int gpus, PerPayload fills);  // the simulated GPUs that take part
-  // To be called once. Not left to the destructor: a run that fails is taken down after its node.
+  StreamFill(Node& node, int first, int gpus, PerPayload fills);  // `gpus` simulated GPUs from `first` on
+  // Gives up the share; must be called once. The destructor does not: a run that fails is destroyed after its node.
   void leave();
 
  private:

@@ -13,7 +13,7 @@ namespace c3sim::models {
 
 namespace {
 
-// By Simple, of each channel. The shorter the array of a channel, the smaller the chunks, so that a chain of `depth`
+// Returns the chunk of a channel by the protocol Simple. It is smaller for a short array, so that a chain of `depth`
 // hops fills sooner (NCCL 2.28, src/enqueue.cc).
 sim::Bytes chunk_of(sim::Bytes of_channel, double depth) {
   sim::Bytes chunk(512 << 10);

@@ -1,5 +1,5 @@
-// All-reduce along a tree, which inside one node is a chain: sums go down to its first GPU, results come back up, chunk
-// behind chunk. A GPU in its middle sends the array twice, where around a ring it sends 2 (n - 1) / n of it.
+// A tree is a chain inside one node: in an all-reduce sums go down to its first GPU and results come back up, chunk by
+// chunk. A GPU in the middle sends the array twice; around a ring it sends 2 (n - 1) / n of it.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ namespace c3sim::models {
 class Node;
 struct PlatformSpec;
 
-// Whether the library's kernels take a tree: because it is asked for, or because the library's tuner expects less time
-// of it than of rings. Whether the switch is faster yet, nvls.h says.
+// Returns whether the library's kernels would take a tree rather than rings: it is asked for, or the library's tuner
+// expects less time of it. takes_nvls() says whether NVLS is faster still.
 bool takes_tree(const CollectiveSpec& spec, const PlatformSpec& platform);
 
-// Why there is none, in one sentence that says what would be accepted; empty if there is.
+// Returns why there is no tree, in one sentence that says what would be accepted; empty if there is.
 std::string why_no_tree(const CollectiveSpec& spec, const PlatformSpec& platform);
 
-// Every GPU stands for one in the middle of the chain.
+// Returns the program; every GPU has the load of one in the middle of the chain.
 ChannelProgram tree(Node& node, const CollectiveSpec& spec, const CuMask& mask);
 
 }  // namespace c3sim::models

@@ -6,7 +6,7 @@
 
 namespace c3sim::models {
 
-// The last flags of a two-shot kernel are the first of whatever loads the buffer of sums next.
+// No last flags are needed: the first flags of the next kernel that uses the buffer of sums serve as these.
 ChannelProgram two_shot(Node& node, const CollectiveSpec& spec) {
   const sim::Bytes part = chunk(spec, 0, input_buffer, 0).bytes;
   ChannelProgram program = peer_load_program(node, spec);

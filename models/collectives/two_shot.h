@@ -1,5 +1,5 @@
-// Two shots: every GPU loads its part of the array from all others and adds them up; once all have, it loads the sums
-// of the others. An all-reduce that moves no more than a ring, and waits twice.
+// In two shots every GPU loads its part of the array from all others and adds up; once all have done so, it loads the
+// others' sums. Such an all-reduce moves no more than a ring, and waits twice.
 #pragma once
 
 #include "models/collectives/channel_program.h"

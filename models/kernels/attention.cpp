@@ -14,13 +14,13 @@ double count(std::int64_t a, std::int64_t b) { return static_cast<double>(a) * s
 
 std::int64_t tiles_of(std::int64_t extent, int tile) { return (extent + tile - 1) / tile; }
 
-// Scores that are not masked, of one head of one sequence.
+// Returns the number of unmasked scores of one head of one sequence.
 double scores(const AttentionShape& shape) {
   const double all = count(shape.queries, shape.keys);
   if (!shape.causal) return all;
   const std::int64_t cached = shape.keys - shape.queries;
   if (shape.window == 0 || shape.window >= shape.keys) return all - count(shape.queries, shape.queries - 1) / 2.0;
-  // The first queries see all before them, up to as many as the window holds.
+  // The first queries see all keys before them, until the window is full.
   const std::int64_t filling = std::clamp<std::int64_t>(shape.window - cached, 0, shape.queries);
   return count(filling, cached) + count(filling, filling + 1) / 2.0 + count(shape.queries - filling, shape.window);
 }
@@ -33,7 +33,7 @@ double elements_of_results(const AttentionShape& shape) {
   return count(shape.batch * shape.queries, shape.heads * shape.values());
 }
 
-// Elements of a key and its value, as far as memory has both.
+// Returns the elements that memory holds for a key and its value.
 double stored(const AttentionShape& shape) {
   return static_cast<double>(shape.head_dim + (shape.shared_values ? 0 : shape.values()));
 }
@@ -44,15 +44,15 @@ double elements_of_cache(const AttentionShape& shape) {
 
 sim::Bytes element_of_cache(const AttentionShape& shape) { return size_of(shape.cache.value_or(shape.dtype)); }
 
-// Elements along which the products of a score are multiplied: queries with keys and scores with values; of the
-// gradient both again, those of queries and keys, and those of scores and values.
+// Returns the multiplications per score: head_dim for queries with keys and values() for scores with values. The
+// gradient has three products over head_dim and two over values().
 double multiplied_elements(const AttentionShape& shape) {
   return shape.backward ? static_cast<double>(3 * shape.head_dim + 2 * shape.values())
                         : static_cast<double>(shape.head_dim + shape.values());
 }
 
-// Steps along the keys of the tiles of queries of one head, the longest first: the order in which a kernel that stays
-// on its CUs deals them in turn, so that no CU ends with a long one.
+// Returns the steps along the keys for each tile of queries of one head, the longest first. A kernel that stays on its
+// CUs deals the tiles in this order, so that no CU ends with a long one.
 std::vector<double> steps_of_tiles(const AttentionShape& shape, const AttentionSpec& spec) {
   const std::int64_t tiles = tiles_of(shape.queries, spec.tile_queries);
   std::vector<double> steps;
@@ -65,14 +65,14 @@ std::vector<double> steps_of_tiles(const AttentionShape& shape, const AttentionS
   return steps;
 }
 
+// A Load is the work of one CU.
 struct Load {
   double tiles = 0.0;
   double steps = 0.0;
 };
 
-// Of the CU that has most to do where the tiles of all heads, those of equal length behind each other, are dealt to CUs
-// in turn. The lengths of one head's tiles differ by little from one to the next, so that the first CU is the one: it
-// gets the tiles 0, cus, 2 cus ..., of which as many lie before the n-th as n / cus rounded up.
+// Returns the load of the busiest CU if the tiles of all heads, longest first, are dealt to CUs in turn. It is the
+// first CU, as lengths differ little from one tile to the next: it gets ceil(n / cus) of the first n tiles.
 Load heaviest_in_turn(std::int64_t heads, const std::vector<double>& steps_of_tiles, int cus) {
   const auto of_first_cu = [cus](std::int64_t tiles) { return (tiles + cus - 1) / cus; };
   Load load;
@@ -86,10 +86,10 @@ Load heaviest_in_turn(std::int64_t heads, const std::vector<double>& steps_of_ti
   return load;
 }
 
-// The same where a CU takes the next tile whenever it has finished one (Graham's list scheduling, longest first). Of so
-// many tiles that the last ones count for little, all CUs have as much to do.
+// Returns the load of the last CU to finish if each takes the next tile when it has finished one (Graham's list
+// scheduling, longest first). With very many tiles all CUs get the mean load.
 Load last_to_finish(std::int64_t heads, const std::vector<double>& steps_of_tiles, int cus, double tile_in_steps) {
-  constexpr std::int64_t many = 32;  // of each CU
+  constexpr std::int64_t many = 32;  // tiles per CU
   const auto tiles = heads * static_cast<std::int64_t>(steps_of_tiles.size());
   if (tiles > many * cus) {
     const double of_a_head = std::accumulate(steps_of_tiles.begin(), steps_of_tiles.end(), 0.0);
@@ -97,7 +97,7 @@ Load last_to_finish(std::int64_t heads, const std::vector<double>& steps_of_tile
   }
   const auto length = [tile_in_steps](const Load& load) { return load.tiles * tile_in_steps + load.steps; };
   const auto later = [length](const Load& a, const Load& b) { return length(a) > length(b); };
-  std::vector<Load> loads(static_cast<std::size_t>(cus));  // a heap with the first to be free in front
+  std::vector<Load> loads(static_cast<std::size_t>(cus));  // a heap; the CU that is free first is in front
   for (const double steps : steps_of_tiles) {
     for (std::int64_t head = 0; head < heads; ++head) {
       std::ranges::pop_heap(loads, later);
@@ -109,7 +109,7 @@ Load last_to_finish(std::int64_t heads, const std::vector<double>& steps_of_tile
   return std::ranges::max(loads, {}, length);
 }
 
-// Of a score: a product before and one behind a hyperbolic tangent, a transcendental, which counts four.
+// A soft cap takes per score two products and a hyperbolic tangent, which counts as four operations.
 constexpr double soft_cap_flops = 6.0;
 
 double dropout_flops(const AttentionShape& shape, const AttentionSpec& spec, bool by_vectors) {
@@ -117,7 +117,7 @@ double dropout_flops(const AttentionShape& shape, const AttentionSpec& spec, boo
   return shape.backward ? spec.dropout_backward_flops : spec.dropout_flops;
 }
 
-// Cycles of a CU for a step of a tile: its products, and behind them the vector operations on its scores.
+// Returns the cycles of a CU for a step of a tile: its products, followed by the vector operations on its scores.
 double cycles_of_step(const AttentionShape& shape, const GpuSpec& gpu) {
   const AttentionSpec& spec = *gpu.attention;
   const PrecisionSpec precision = gpu.gemm.precision(shape.multiplied()).value();
@@ -132,7 +132,7 @@ double cycles_of_step(const AttentionShape& shape, const GpuSpec& gpu) {
   return products / (precision.flops_per_cycle_per_cu * efficiency) + vector / gpu.vector_flops_per_cycle_per_cu;
 }
 
-// Keys and values of new tokens are read and written into the cache, by a kernel of the call before attention itself.
+// Returns the time of the kernel that copies keys and values of new tokens into the cache before attention itself.
 sim::Time time_of_appending(const AttentionShape& shape, const GpuSpec& gpu) {
   const double share = gpu.attention->append_share;
   if (share == 0.0 || shape.backward) return sim::Time(0);
@@ -140,8 +140,8 @@ sim::Time time_of_appending(const AttentionShape& shape, const GpuSpec& gpu) {
   return sim::to_time(2.0 * elements * size_of(shape.dtype) / (share * gpu.memory.hbm_rate));
 }
 
-// Cycles that a tile takes beside its steps: its first products, the division by the sums, and the share of its queries
-// and results for which its CU waits, while HBM passes those of all CUs at once.
+// Returns the cycles of a tile outside its steps: its first products, the division by the sums, and the wait for the
+// exposed share of its queries and results, which HBM moves for all CUs at once.
 double cycles_beside_steps(const AttentionShape& shape, const GpuSpec& gpu) {
   const AttentionSpec& spec = *gpu.attention;
   const double bytes =
@@ -150,7 +150,7 @@ double cycles_beside_steps(const AttentionShape& shape, const GpuSpec& gpu) {
   return spec.tile_cycles + spec.exposed * bytes / bytes_per_cycle;
 }
 
-// Progress counts in cycles of a CU. Keys and values come from the L2, where tiles of one head share them.
+// Returns a kernel whose progress counts in cycles of a CU. Tiles of one head share keys and values in the L2.
 Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   const AttentionSpec& spec = *gpu.attention;
   const std::int64_t heads = shape.batch * shape.heads;
@@ -180,8 +180,8 @@ Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   return kernel;
 }
 
-// The cache is read once; its stream is what counts. Matrix units multiply it by whole tiles of queries, whose rows are
-// most of them empty, which costs energy.
+// Returns a kernel that streams the cache once, which bounds its rate. Matrix units multiply the cache by whole tiles
+// of queries, most of whose rows are empty, which costs energy.
 Kernel decoding_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   const AttentionSpec& spec = *gpu.attention;
   const double bytes = (shape.read() + shape.written()).value();
@@ -219,7 +219,7 @@ std::int64_t AttentionShape::keys_read() const {
   return causal && window > 0 ? std::min(keys, window + queries - 1) : keys;
 }
 
-// The gradient needs results and their gradients, too.
+// The gradient also reads the results and their gradients.
 sim::Bytes AttentionShape::read() const {
   const double of_queries = elements_of_queries(*this) + (backward ? 2.0 * elements_of_results(*this) : 0.0);
   return of_queries * size_of(dtype) + elements_of_cache(*this) * element_of_cache(*this);

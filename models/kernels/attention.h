@@ -1,5 +1,5 @@
-// Attention as one kernel of a GPU: softmax(Q K^T / sqrt(d)) V without the scores ever leaving the CUs (Dao et al.,
-// arXiv 2205.14135), its gradient, and the same of a few queries against a cache.
+// This models attention as one kernel of a GPU: softmax(Q K^T / sqrt(d)) V without the scores ever leaving the CUs (Dao
+// et al., arXiv 2205.14135), its gradient, and attention of a few queries to a cache of keys and values (decoding).
 #pragma once
 
 #include <compare>
@@ -14,52 +14,52 @@
 
 namespace c3sim::models {
 
-// On each of its GPUs. Heads that share keys and values are grouped: `heads` is a multiple of `kv_heads`.
+// AttentionShape is the part of one GPU. Groups of query heads share a key head: `heads` is a multiple of `kv_heads`.
 struct AttentionShape {
   std::int64_t batch = 1;  // sequences
-  std::int64_t heads = 1;  // of queries
+  std::int64_t heads = 1;  // query heads
   std::int64_t kv_heads = 1;
-  std::int64_t queries = 1;   // of each sequence
-  std::int64_t keys = 1;      // of each sequence, cached ones included
+  std::int64_t queries = 1;   // per sequence
+  std::int64_t keys = 1;      // per sequence, cached ones included
   std::int64_t head_dim = 1;  // elements of a query or key, and of a value unless value_dim says otherwise
-  bool causal = true;         // the last query sees all keys, each one before it one key less
-  bool backward = false;      // gradients of queries, keys and values, scores computed again
-  bool dropout = false;       // some scores, drawn at random, do not count
+  bool causal = true;         // the last query sees all keys, each query before it one key less
+  bool backward = false;      // computes gradients of queries, keys and values, and the scores again
+  bool dropout = false;       // random scores are dropped
   Dtype dtype = Dtype::bf16;
-  std::int64_t value_dim = 0;    // elements of a value; 0: as many as of a key
-  std::int64_t window = 0;       // keys that a query sees at most where each sees those before it; 0: all
+  std::int64_t value_dim = 0;    // elements of a value; 0: head_dim
+  std::int64_t window = 0;       // if causal, the most keys that a query sees; 0: all
   bool shared_values = false;    // a value is the beginning of its key, as in latent attention: the cache has it once
   bool soft_cap = false;         // scores pass a hyperbolic tangent
-  std::optional<Dtype> cache{};  // format of keys and values in memory; none: that of the products
-  sim::Bytes set{0.0};  // arrays gone through turn after turn, of which caches hold what they can; 0: others every time
+  std::optional<Dtype> cache{};  // format of keys and values in memory; none: `dtype`
+  sim::Bytes set{0.0};           // size of the arrays that repeated runs cycle through; 0: they find nothing in caches
 
   static constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
   std::int64_t values() const { return value_dim == 0 ? head_dim : value_dim; }
-  std::int64_t keys_read() const;  // of each sequence: those that any of its queries sees
-  // Products of queries with keys that count, and of scores with values; those of the gradient are five for two.
+  std::int64_t keys_read() const;  // keys of a sequence that any of its queries sees
+  // Returns the operations of the unmasked products of queries with keys and of scores with values. The gradient has
+  // five such products instead of two.
   sim::Flops flops() const;
-  // What must be read and written: queries, keys, values and results, and of the gradient theirs.
+  // These return what must be read and written: queries, keys, values and results, and their gradients if `backward`.
   sim::Bytes read() const;
   sim::Bytes written() const;
   sim::Bytes arrays() const { return read() + written(); }
-  // Whether a workgroup has too few queries for a tile, so that it goes through the cache with all that share a head of
-  // keys at once.
+  // Returns whether there are too few queries for a tile, so that a workgroup goes through the cache for all query
+  // heads of a key head at once.
   bool decodes() const { return !backward && queries <= 4 && (shared_values || queries * (heads / kv_heads) <= 64); }
-  // What its products are computed in. Libraries have no kernel for tf32: they take that for single precision.
+  // Returns the format of the products. Libraries have no kernel for tf32 and use that for single precision.
   Dtype multiplied() const { return dtype == Dtype::tf32 ? Dtype::fp32 : dtype; }
   auto operator<=>(const AttentionShape&) const = default;
 };
 
 std::string to_string(const AttentionShape& shape);  // "8 x 1 queries, 1024 keys, 32 heads (8) of 128"
 
-// Why no machine runs it, in one sentence that says what would be accepted; empty if one does.
+// Returns why the GPU cannot run it, in one sentence that says what would be accepted; empty if it can.
 std::string why_impossible(const AttentionShape& shape, const GpuSpec& gpu);
 
 // `gpu` must have an AttentionSpec.
 Kernel attention_kernel(const GpuSpec& gpu, const AttentionShape& shape, const Stream& stream = {});
 
-// On these GPUs, or on every one where none is named: from the host's first instruction to its knowledge that all GPUs
-// have finished.
+// Runs it on `gpus` (all if empty) from the host's first instruction to its knowledge that all have finished.
 sim::Task<> run_attention(Node& node, AttentionShape shape, Stream stream = {}, std::vector<int> gpus = {});
 
 }  // namespace c3sim::models

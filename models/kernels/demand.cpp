@@ -30,15 +30,15 @@ void add_peer(UsageList& usages, Node& node, int gpu, const PeerDemand& peer) {
   }
 }
 
-// The latency of a copy loop beyond that of the path, of whose resources each adds its own and what its load makes of
-// it. Cycles become longer with what slows the clock, and shorter above the rated one, wherever the loop spends them.
+// Returns the latency of a copy loop beyond that of the path, whose resources add their own loaded latency. The share
+// of the loop that is cycles becomes longer below the rated clock, and shorter above it.
 sim::Time fixed_latency(const Demand& demand, sim::Time path, const PowerGovernor& governor) {
   const double longer = demand.cycles * (governor.slowdown() - 1.0);
   return std::max(sim::Time(0),
                   demand.step_latency + sim::to_time(longer * sim::to_seconds(demand.step_latency + path)));
 }
 
-// That the memory of the GPU lets through of the whole kernel, in units per second.
+// Returns the units per second that the memory of the GPU lets through of the whole kernel.
 double let_through(const Demand& demand, const MemorySpec& memory) {
   const Traffic& beyond = demand.own.beyond_l2;
   const double misses = 1.0 - beyond.cache_hits;
@@ -93,13 +93,12 @@ sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const P
   if (!demand.waits) return activity;
   activity.in_flight = under_way;
   sim::Time path{0};
-  sim::Time spared{0};  // of the path's unloaded latency, which its resources add, what not all loads see
+  sim::Time spared{0};  // part of the unloaded latency, which the path's resources add, that not all loads see
   if (demand.waits_for_own) {
     path += own.latency(0.0);
     activity.latency_path = own.latency_path();
     if (demand.loads_beyond_cache < 1.0) {
-      // A level that some loads never see adds its latency for those that do; the load of levels that none sees is
-      // nobody's.
+      // A level adds its latency for the share of loads that see it. Levels that no load sees leave the path.
       const double cached = demand.loads_beyond_l2 - demand.loads_beyond_cache;
       path = sim::to_time(cached * sim::to_seconds(own.latency(1.0)) +
                           demand.loads_beyond_cache * sim::to_seconds(own.latency(0.0)));

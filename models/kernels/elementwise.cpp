@@ -11,22 +11,22 @@ namespace c3sim::models {
 
 namespace {
 
-constexpr int on_a_cu = 2;  // of the workgroups whose number is given
+constexpr int on_a_cu = 2;  // workgroups that fit a CU, if the spec gives their number
 
 CuResources part_of(const CuResources& cu) { return {cu.lds / on_a_cu, cu.registers / on_a_cu, cu.waves / on_a_cu}; }
 
-// None is longer than the array.
+// Returns the length of a row in pieces of StreamSpec::piece_of_row elements. No row is longer than the array.
 double length_of_row(const ElementwiseSpec& spec) {
   return std::min(static_cast<double>(spec.row) / spec.width, spec.bytes().value()) / StreamSpec::piece_of_row;
 }
 
-// No row takes less than a part of a piece does, however short it is.
+// Returns the pieces of a row that the time of its reduction counts: `least_row` at least, however short the row is.
 double pieces_of_row(const ElementwiseSpec& spec, const StreamSpec& streams) {
   return spec.reduces ? std::max(streams.least_row, length_of_row(spec)) : 0.0;
 }
 
-// Of rows of a piece or more what is under way grows with them. Of shorter ones a CU has no more than it holds
-// workgroups, a row each, whose elements of two bytes are read and written.
+// Returns what a CU has under way. It grows with the length of rows of a piece or more. With shorter rows a CU has one
+// row per workgroup that fits, whose two-byte elements are read and written.
 sim::Bytes rows_under_way(const ElementwiseSpec& spec, const StreamSpec& streams) {
   const double length = length_of_row(spec);
   if (length >= 1.0) return length * streams.rows;
@@ -41,7 +41,7 @@ sim::Bytes in_flight_of_workgroup(const ElementwiseSpec& spec, const GpuSpec& gp
   return of_cu / (spec.workgroups > 0 ? on_a_cu : 1);
 }
 
-// Of the GPU undisturbed: what HBM delivers, or what is under way over the latency.
+// Returns the rate at which an undisturbed kernel fills caches: that of HBM, or what is under way over the latency.
 sim::BytesPerSecond fill_rate(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   if (spec.workgroups == 0) return gpu.memory.hbm_rate;
   const sim::Seconds latency = sim::to_seconds(gpu.streams.latency + gpu.memory.cache_latency + gpu.memory.hbm_latency);
@@ -49,7 +49,7 @@ sim::BytesPerSecond fill_rate(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   return std::min(gpu.memory.hbm_rate, spec.workgroups * in_flight_of_workgroup(spec, gpu) / latency);
 }
 
-// Bytes that a CU can load and store in a cycle: a wave's pass has instructions besides.
+// Returns the bytes that a CU can load and store in a cycle; a wave's pass also takes other instructions.
 double issued_per_cycle(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   constexpr double lanes = 64.0;
   if (spec.threads == 0 || gpu.streams.pass_cycles <= 0.0) return std::numeric_limits<double>::infinity();
@@ -58,13 +58,13 @@ double issued_per_cycle(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   return bytes / (gpu.streams.pass_cycles + moving);
 }
 
-// Progress counts in bytes read or written; every one passes an L2, and goes to HBM where no cache holds it.
+// Returns a demand whose progress counts in bytes read or written. Each passes an L2, and HBM if no cache holds it.
 Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu, int workgroups) {
   Demand demand;
   if (spec.bytes() <= sim::Bytes(0.0)) return demand;  // an empty kernel, which begins and ends
   const double reads = spec.read / spec.bytes();
   demand.own = {1.0, {reads, 1.0 - reads, 0.0}, {}};
-  // No more than it has, once.
+  // Without a `set` a workgroup never has more under way than its share of the arrays.
   demand.in_flight = in_flight_of_workgroup(spec, gpu);
   if (spec.set <= sim::Bytes(0.0)) demand.in_flight = std::min(demand.in_flight, spec.bytes() / workgroups);
   demand.waits = true;
@@ -79,7 +79,7 @@ Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu, int workgroups
     demand.step_latency -= gpu.streams.latency;
   }
   if (spec.threads > 0 && !spec.chases) {
-    // Each pass of a wave's loop is one behind the other: what it stores it has loaded, and stores end in the L2.
+    // Passes of a wave's loop follow each other: each stores what it has loaded, and stores end in the L2.
     if (reads <= 0.0) {
       demand.waits_for_own = false;
       demand.step_latency = gpu.streams.latency + gpu.memory.l2_latency;
@@ -135,7 +135,7 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const
   if (spec.strided) kernel.start_up += gpu.streams.indexing;
   kernel.work = spec.bytes().value() / kernel.shape.workgroups;
   kernel.streaming = counted ? 1.0 / on_a_cu : 1.0;
-  // Whatever it touches it fills.
+  // The kernel fills caches with everything that it touches.
   kernel.l2_fill = fill_rate(spec, gpu);
   kernel.cache_fill = kernel.l2_fill;
   kernel.demand = [demand = demand_of(spec, gpu, kernel.shape.workgroups)](int, const Footing&) { return demand; };

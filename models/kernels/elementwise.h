@@ -1,5 +1,5 @@
-// A kernel that goes through arrays once: reads some bytes, writes some, and does some vector operations on the way.
-// With no operations it is the streaming benchmark that memory rates are measured with.
+// An element-wise kernel goes through arrays once: it reads some bytes, writes some, and does some vector operations on
+// the way. With no operations it is the streaming benchmark that memory rates are measured with.
 #pragma once
 
 #include <compare>
@@ -12,21 +12,21 @@
 
 namespace c3sim::models {
 
-// On each of its GPUs.
+// ElementwiseSpec is the work of one GPU.
 struct ElementwiseSpec {
   sim::Bytes read;
   sim::Bytes written;
   sim::Flops flops;
-  int workgroups = 0;         // of half a CU each, 1024 threads where a CU holds 2048; 0: one that fills it on every CU
-  bool reduces = false;       // a row at a time: it is read, reduced to numbers and written, as norms do
-  std::int64_t row = 4096;    // elements of one, where it reduces
-  double width = 1.0;         // elements of a row that it reduces while norms of a framework reduce one
-  sim::Bytes under_way{0.0};  // by such a workgroup, as far as its CU can; 0: what kernels of libraries have
-  int threads = 0;            // of a workgroup, each with `access` under way; 0: what kernels of libraries have
-  sim::Bytes access{0.0};     // that a thread loads and stores in a pass of its loop
-  sim::Bytes set{0.0};   // arrays that it goes through turn after turn, of which caches hold what they can; 0: once
-  bool chases = false;   // the address of each load is what the one before it has brought
-  bool strided = false;  // the place of each element is worked out, as in parts of arrays
+  int workgroups = 0;         // each takes half a CU, 1024 of 2048 threads; 0: a workgroup that fills it on every CU
+  bool reduces = false;       // reads, reduces and writes a row at a time, as norms do
+  std::int64_t row = 4096;    // elements of a row, if it reduces
+  double width = 1.0;         // speed of reducing a row, relative to a framework's norms
+  sim::Bytes under_way{0.0};  // per workgroup, at most what its CU can; 0: as library kernels
+  int threads = 0;            // per workgroup, each with `access` under way; 0: as library kernels
+  sim::Bytes access{0.0};     // bytes that a thread loads and stores in a pass of its loop
+  sim::Bytes set{0.0};        // size of the arrays that repeated runs cycle through; 0: they find nothing in caches
+  bool chases = false;        // each load needs the result of the one before as its address
+  bool strided = false;       // the address of each element is computed, as in slices of arrays
 
   sim::Bytes bytes() const { return read + written; }
   auto operator<=>(const ElementwiseSpec&) const = default;
@@ -34,15 +34,14 @@ struct ElementwiseSpec {
 
 std::string to_string(const ElementwiseSpec& spec);  // "2GiB read, 1GiB written, 1.07e+09 operations"
 
-// Why no machine runs it, in one sentence that says what would be accepted; empty if one does.
+// Returns why the GPU cannot run it, in one sentence that says what would be accepted; empty if it can.
 std::string why_impossible(const ElementwiseSpec& spec, const GpuSpec& gpu);
 
-// Nothing of the arrays is in a cache, unless it has a `set`. What a workgroup has under way bounds its rate where they
-// are few, and is its weight where others use the memory.
+// Returns the kernel. It finds nothing in caches unless it has a `set`. What a workgroup has under way bounds its rate
+// if workgroups are few, and is its weight when others use the memory.
 Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const Stream& stream = {});
 
-// On these GPUs, or on every one where none is named: from the host's first instruction to its knowledge that all GPUs
-// have finished.
+// Runs it on `gpus` (all if empty) from the host's first instruction to its knowledge that all have finished.
 sim::Task<> run_elementwise(Node& node, ElementwiseSpec spec, Stream stream = {}, std::vector<int> gpus = {});
 
 }  // namespace c3sim::models

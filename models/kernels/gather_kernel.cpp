@@ -10,9 +10,9 @@ namespace c3sim::models {
 
 namespace {
 
-constexpr int blocks_on_a_cu = 4;  // workgroups, of 512 threads where a CU has 2048
+constexpr int blocks_on_a_cu = 4;  // workgroups of 512 threads on a CU of 2048
 
-// Progress counts in bytes; what is under way is loads.
+// Returns a demand whose progress counts in bytes. What is under way are loads.
 Demand demand_of(Node& node, const SdmaCopySpec& spec) {
   const bool pulled = spec.from == host_device;
   Demand demand;

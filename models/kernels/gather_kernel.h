@@ -1,5 +1,5 @@
-// A kernel that copies scattered blocks, a workgroup for each: what systems that serve models use for small ones. It
-// loads from the host over PCIe, or stores to the host or to a peer, on the GPU that is an end of the copy.
+// A gather kernel copies scattered blocks with a workgroup for each; serving systems use it for small blocks. It runs
+// on a GPU that is an end of the copy, and loads from the host over PCIe, or stores to the host or to a peer.
 #pragma once
 
 #include "models/node.h"
@@ -7,8 +7,8 @@
 
 namespace c3sim::models {
 
-// A call of the runtime, then workgroups that each keep so much under way (CopyCallsSpec::workgroup_in_flight) for as
-// long as a load takes. The copy is possible, its submission `kernel`.
+// Runs a call of the runtime, then workgroups that each keep CopyCallsSpec::workgroup_in_flight under way for the
+// latency of a load. The copy must be possible and its submission `kernel`.
 sim::Task<SdmaCopyPhases> run_gather_kernel(Node& node, SdmaCopySpec spec, Stream stream = {});
 
 }  // namespace c3sim::models

@@ -25,11 +25,11 @@ bool is_memory_bound(const GemmPlan& plan, const Gpu& gpu) {
 
 namespace {
 
-// Progress counts in operations.
+// Returns a demand whose progress counts in operations.
 Demand demand_of(const GemmTrafficModel& model, const GpuSpec& gpu, const Stream& stream, const Footing& footing) {
   GemmTraffic traffic = model.on(footing);
   if (stream.adds_result || stream.stored_elsewhere > 0.0) {
-    // No cache keeps what memory adds to, nor what is not stored here: what hits is read.
+    // No cache keeps what memory adds to, nor what is stored elsewhere: only reads hit.
     Traffic& beyond = traffic.beyond_l2;
     beyond.cache_hits = std::min(1.0, beyond.cache_hits * (beyond.reads + beyond.writes) / beyond.reads);
     beyond.writes *= 1.0 - stream.stored_elsewhere;
@@ -46,8 +46,8 @@ Demand demand_of(const GemmTrafficModel& model, const GpuSpec& gpu, const Stream
   return demand;
 }
 
-// Stream-K (Osama et al., arXiv 2301.03598): whole waves of tiles, then the contractions of those that are left, end to
-// end, in even parts for all workgroups. A part has first loads, and an output that is added up.
+// Shares out the last wave as Stream-K does (Osama et al., arXiv 2301.03598): after whole waves of tiles, all
+// workgroups get even parts of the contractions left. A part has first loads, and an output that is added up.
 void share_last(Kernel& kernel, const GpuSpec& gpu, const GemmPlan& plan) {
   const int cus = gpu.memory.xcds * kernel.shape.stream.mask.cus(gpu.cus_per_xcd);
   const int workgroups = static_cast<int>(gpu.slots(cus, plan.kernel.workgroup));
@@ -79,10 +79,10 @@ Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& str
   kernel.work = plan.piece_flops();
   kernel.alone = plan.alone_share;
   if (library.shares_last) share_last(kernel, gpu, plan);
-  // Its traffic on the whole GPU at the matrix rate of the rated clock.
+  // The kernel fills caches with its traffic on the whole GPU at the matrix rate of the rated clock.
   const double rate = plan.efficiency * gpu.peak_flops(shape.dtype) * (gpu.power.rated_clock / gpu.power.highest_clock);
   kernel.l2_fill = sim::BytesPerSecond(rate * model.undisturbed().beyond_l2_bytes());
-  GemmPlan cold = plan;  // what it finds in the Infinity Cache it holds there
+  GemmPlan cold = plan;  // what the kernel finds in the Infinity Cache counts as held, like what it fills
   cold.warm = false;
   kernel.cache_fill = sim::BytesPerSecond(rate * traffic_of(cold, gpu).undisturbed().hbm_bytes());
   kernel.demand = [model, &gpu, stream](int, const Footing& footing) { return demand_of(model, gpu, stream, footing); };

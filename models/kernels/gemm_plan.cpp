@@ -10,21 +10,19 @@ namespace c3sim::models {
 
 namespace {
 
-// Vector operations that make a number of the product's format of one of a packed weight: shift, mask, conversion and
-// the scale.
+// A packed weight takes four vector operations to become a number of the product's format: shift, mask, convert, scale.
 constexpr double unpacking = 4.0;
 
 std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// Of the operands, what the Infinity Cache cannot hold.
+// Returns the share of the operands that the Infinity Cache cannot hold.
 double missing_operands(const MemorySpec& memory, const GemmShape& shape) {
   return 1.0 - std::min(1.0, memory.cache_capacity / shape.operand_bytes());
 }
 
-// Cycles of a CU while `together` workgroups that share it do a piece each. In a step along k its matrix pipes are busy
-// for so long, or its port with their operands, or the L2 with its share of what all CUs load; and a step takes some
-// time, however little is done in it.
-// First loads and output come on top, twice where the parts of a tile are added up.
+// These are cycles of a CU while `together` workgroups that share it do a piece each. A step along k lasts as long as
+// its matrix pipes are busy, its port with their operands, or the L2 with its share of what all CUs load; it has a
+// least duration. First loads and output come on top, twice if the parts of a tile are added up.
 struct Cycles {
   double multiplying = 0.0;
   double loading = 0.0;
@@ -33,10 +31,10 @@ struct Cycles {
   double steps() const { return std::max(multiplying, loading); }
 };
 
-// That a CU gets while all of them load.
+// Returns the bytes per cycle that a CU gets from the L2s while all CUs load.
 double l2_bytes_per_cycle(const GpuSpec& gpu) { return gpu.l2_bytes_per_cycle() / gpu.cus(); }
 
-// Rows of both operands lie k elements apart.
+// Returns the factor by which conflicts between rows, which lie k elements apart in both operands, slow the L2.
 double row_conflicts(const GemmLibrary& library, const GemmShape& shape) {
   const double rows = static_cast<double>(shape.k) * shape.element();
   const double apart = library.conflicting_rows.value();
@@ -60,12 +58,12 @@ Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, 
   if (plan.shape.weights && gpu.vector_flops_per_cycle_per_cu > 0.0) {
     multiplying += together * unpacking * tile_m * depth / gpu.vector_flops_per_cycle_per_cu;
   }
-  // What its L2 sends to a cluster of CUs at once comes into each of them.
+  // Data that the L2 sends once to a cluster of CUs enters each of them.
   const double port = gpu.streams.bytes_per_cycle;
   const double panels = plan.shape.element() * (plan.shape.weight_ratio() * tile_m + tile_n);
   const double arriving = port > 0.0 ? together * panels * depth / port : 0.0;
   const double missing = first_loads + (1.0 - first_loads) * missing_operands(gpu.memory, plan.shape);
-  // Where nothing is loaded ahead it is the wait that takes longer, else the step.
+  // Cold operands lengthen the whole step, or only the wait if nothing is loaded ahead.
   const double longer = 1.0 + library.cold_operands * missing;
   const double step_longer = library.loads_ahead ? longer : 1.0;
   const double steps = std::ceil(plan.piece_k() / depth);
@@ -75,14 +73,14 @@ Cycles cycles_of_pieces(const GpuSpec& gpu, const GemmPlan& plan, int together, 
           together * library.tile_overhead * tile_m * tile_n * (plan.kernel.split_k > 1 ? 2.0 : 1.0)};
 }
 
-// Whether the kernel was tuned for this very size. Kernels for bf16 serve fp16 as they are (kernels_for).
+// Returns whether the kernel was tuned for this very size. Kernels for bf16 serve fp16 as they are (kernels_for).
 bool is_tuned_for(const GemmKernelSpec& kernel, const GemmShape& shape) {
   GemmShape size = shape.as_forward();
   if (size.dtype == Dtype::fp16 && kernel.tuned_for.dtype == Dtype::bf16) size.dtype = Dtype::bf16;
   return kernel.tuned_for == size;
 }
 
-// How the kernel cuts the product.
+// Returns how the kernel cuts the product; the plan has no times yet.
 GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel) {
   const GemmLibrary& library = gpu.gemm.library_of(shape);
   GemmPlan plan;
@@ -100,7 +98,7 @@ GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& k
   return plan;
 }
 
-// Times that the CUs are filled.
+// Returns how many times the CUs are filled.
 double rounds(const GpuSpec& gpu, const GemmPlan& plan) {
   return static_cast<double>(ceil_divide(plan.pieces(), std::int64_t{gpu.cus()} * plan.per_cu));
 }
@@ -110,8 +108,8 @@ double start_up_cycles(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
   return sim::to_seconds(start_up_of(library, kernel)).value() * gpu.power.rated_clock.value();
 }
 
-// So much longer than modelled a step of this kernel was measured to take at the size that it was tuned for, as far as
-// steps make up the time there; beyond a factor of two and a half something else is the reason.
+// Returns how much longer than modelled a step of this kernel was measured to take at its tuned size, as far as steps
+// make up the time there. The factor is bounded: beyond 2.5 something else is the reason.
 double longer_than_modelled(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
   if (kernel.tuned_efficiency == 0.0) return 1.0;
   const GemmPlan plan = cut(gpu, kernel.tuned_for, kernel);
@@ -123,14 +121,14 @@ double longer_than_modelled(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
   return std::pow(std::clamp(measured / modelled, 0.8, 2.5), each.steps() / (each.steps() + each.around));
 }
 
-// That a piece of every workgroup of a CU takes to pass the L2, with nothing in its way.
+// Returns the cycles in which a piece of every workgroup of a CU passes the L2 undisturbed.
 double cycles_through_l2(const GpuSpec& gpu, const GemmPlan& plan) {
   return plan.per_cu * plan.piece_l2_bytes() / l2_bytes_per_cycle(gpu);
 }
 
-// `longer` is by how much a step of the kernel takes longer than modelled. What is below one is the matrix pipes'; what
-// is above one are loads that hinder each other in the L2, as addresses a power of two apart do. Where the L2 holds a
-// kernel back it does so in first loads and output, too.
+// Plans the product with a kernel whose steps take `longer` times as long as modelled. A factor below one is due to the
+// matrix pipes; one above is due to loads that hinder each other in the L2, as addresses a power of two apart do. An L2
+// that holds a kernel back does so in first loads and output, too.
 GemmPlan plan_with(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel, double longer,
                    double first_loads) {
   GemmPlan plan = cut(gpu, shape, kernel);
@@ -156,7 +154,7 @@ double distance(const GemmShape& a, const GemmShape& b) {
   return std::hypot(static_cast<double>(a.m - b.m), static_cast<double>(a.n - b.n), static_cast<double>(a.k - b.k));
 }
 
-// For each byte once: what the Infinity Cache holds of the operands it serves.
+// Returns the time in which memory moves each byte once; of a warm product the Infinity Cache serves what it holds.
 double seconds_through_memory(const GpuSpec& gpu, const GemmPlan& plan) {
   const MemorySpec& memory = gpu.memory;
   const double operands = plan.shape.operand_bytes().value();
@@ -167,7 +165,7 @@ double seconds_through_memory(const GpuSpec& gpu, const GemmPlan& plan) {
   return memory.has_cache() ? std::max(of_hbm, memory.cache_bytes(reads, writes) / memory.cache_rate.value()) : of_hbm;
 }
 
-// The time of the whole product with all CUs to itself, in cycles of the rated clock. A wave of workgroups takes what
+// Returns the time of the product with all CUs to itself, in cycles of the rated clock. A wave of workgroups takes what
 // the matrix pipes need for its pieces, the L2s for the bytes of these, or the memory for each byte once, and has to be
 // launched. In a last wave that is not full fewer workgroups share a CU. The parts of a contraction pass through both.
 double cycles(const GpuSpec& gpu, const GemmPlan& plan, double longer, double first_loads) {
@@ -176,7 +174,7 @@ double cycles(const GpuSpec& gpu, const GemmPlan& plan, double longer, double fi
   const double through_memory = seconds_through_memory(gpu, plan) / pieces * clock;
   const double through_l2 = plan.l2_conflicts * plan.piece_l2_bytes() / gpu.l2_bytes_per_cycle();
   const double launch = sim::to_seconds(gpu.dispatch.workgroup_launch).value() * clock;
-  // Where a CU has several, those of later waves are launched while their neighbours work.
+  // If a CU has several workgroups, those of later waves are launched while their neighbours work.
   const double later_launch = plan.per_cu > 1 ? 0.0 : launch;
   const auto wave = [&](std::int64_t workgroups) {
     const auto together = static_cast<int>(ceil_divide(workgroups, gpu.cus()));
@@ -197,7 +195,7 @@ double cycles(const GpuSpec& gpu, const GemmPlan& plan, double longer, double fi
   return sum;
 }
 
-// By a rule of thumb: whole waves, or the memory for each byte once.
+// Returns the cycles by a rule of thumb: those of whole waves, or of the memory for each byte once.
 double roughly_cycles(const GpuSpec& gpu, const GemmPlan& plan) {
   const double through_memory = seconds_through_memory(gpu, plan);
   return start_up_cycles(gpu, plan.kernel) +
@@ -205,14 +203,14 @@ double roughly_cycles(const GpuSpec& gpu, const GemmPlan& plan) {
                   through_memory * gpu.power.rated_clock.value());
 }
 
-// Steps whose operands its local memory holds: the stages of its pipeline.
+// Returns the stages of the kernel's pipeline: the steps whose operands its local memory holds.
 std::int64_t stages_of(const GemmShape& shape, const GemmKernelSpec& kernel) {
   const double step = shape.element() * static_cast<double>(kernel.tile_m + kernel.tile_n) * kernel.depth;
   return static_cast<std::int64_t>(kernel.workgroup.lds / step);
 }
 
-// Columns of the narrowest tile that holds all of the product's. Of a wider one more would be padding, which takes room
-// in the CU from what is loaded, and energy.
+// Returns the width of the narrowest tile that holds all columns of the product. A wider one has more padding, which
+// takes energy, and room in the CU from what is loaded.
 int narrowest_that_holds(std::span<const GemmKernelSpec> kernels, const GemmShape& shape) {
   int narrowest = std::ranges::max(kernels, {}, &GemmKernelSpec::tile_n).tile_n;
   for (const GemmKernelSpec& kernel : kernels) {
@@ -226,13 +224,13 @@ struct Choice {
   double cycles = 0.0;
 };
 
-// Of these kernels, as tuned or, if the library does so and tiles leave CUs without work, with the contraction split
-// further. The one that is fastest by the rule of thumb is taken, of tiles no wider than needed and splits that keep
-// `least_busy` of the CUs at work; but any other that takes clearly less counts instead, so that no product takes
+// Chooses one of these kernels, as tuned or, if the library does so and tiles leave CUs without work, with the
+// contraction split further. The rule of thumb decides among tiles no wider than needed and splits that keep
+// `least_busy` of the CUs at work; any other kernel that takes clearly less time is preferred, so that no product takes
 // longer than a larger one. A product of few columns gets what the library was seen to give it in any case.
 Choice fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmKernelSpec> kernels,
                double first_loads) {
-  constexpr double clearly = 0.97;  // about what modelled times of large products are off by
+  constexpr double clearly = 0.97;  // modelled times of large products are off by about 3%
   const GemmLibrary& library = gpu.gemm.library_of(shape);
   std::optional<Choice> usual;
   std::optional<Choice> best;
@@ -248,7 +246,7 @@ Choice fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmK
       const GemmPlan plan = plan_with(gpu, shape, kernel, longer, first_loads);
       const auto pieces = static_cast<double>(plan.pieces());
       more_would_work = library.splits && pieces < gpu.cus() && std::int64_t{2} * kernel.split_k <= steps;
-      // Parts that are all through by when the pipeline is full gain nothing.
+      // Parts that have ended when the pipeline is full gain nothing.
       const bool parts_fill_pipeline = steps / (std::int64_t{2} * kernel.split_k) > stages_of(shape, kernel);
       const bool asks_for_more = pieces < library.least_busy * gpu.cus() && parts_fill_pipeline;
       const bool usually = kernel.tile_n <= needed && !(more_would_work && asks_for_more);
@@ -266,8 +264,7 @@ Choice fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmK
   return few_columns || best->cycles >= clearly * usual->cycles ? *usual : *best;
 }
 
-// The kernel of a larger size that the library was tuned for takes the product as well, padded to that size. So none
-// takes longer than such a size.
+// Returns a plan that takes no longer than any larger tuned size, whose kernel takes the product as well, padded.
 GemmPlan no_slower_than_larger(const GpuSpec& gpu, Choice choice, std::span<const GemmKernelSpec> kernels,
                                double first_loads) {
   const GemmShape shape = choice.plan.shape;
@@ -284,7 +281,7 @@ GemmPlan no_slower_than_larger(const GpuSpec& gpu, Choice choice, std::span<cons
   return choice.plan;
 }
 
-// Those for a number format; those for bf16 where the table has none for it; all where it has neither.
+// Returns the kernels for a number format, or those for bf16 if the table has none, or all if it has neither.
 std::span<const GemmKernelSpec> kernels_for(const GemmLibrary& library, Dtype dtype) {
   const std::span<const GemmKernelSpec> all = library.kernels;
   for (const Dtype wanted : {dtype, Dtype::bf16}) {
@@ -345,7 +342,7 @@ GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, double first_load
     plan.profile = profile;
     plan.efficiency = profile.efficiency;
     plan.l2_conflicts = 1.0;
-    plan.warm = false;  // what caches held is in the bytes that it tells
+    plan.warm = false;  // the profile's bytes show what caches held
   }
   return plan;
 }

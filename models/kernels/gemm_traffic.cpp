@@ -8,8 +8,8 @@ namespace c3sim::models {
 
 namespace {
 
-// Panels of A and B that `tiles` touch when the library keeps them in a block: of its grouped rows, or as square, in
-// elements, as the grid of tiles allows. In elements of n plus as many as those of m have bytes.
+// Returns the extent of the panels of A and B that `tiles` touch when the library keeps them in a block: of its grouped
+// rows, or as square in elements as the grid of tiles allows. Elements of A count by their size relative to those of B.
 double block_extent(const GemmPlan& plan, double tiles) {
   const double tile_m = plan.kernel.tile_m;
   const double tile_n = plan.kernel.tile_n;
@@ -23,8 +23,8 @@ double block_extent(const GemmPlan& plan, double tiles) {
   return rows * tile_m * plan.shape.weight_ratio() + columns * tile_n;
 }
 
-// The same of `residents` workgroups. Those that split a contraction read different parts of the panels; those of one
-// CU run apart, so that what one reads the other has read long ago, or will. Several products share nothing.
+// Returns the extent of the panels that `residents` workgroups touch. Those that split a contraction read different
+// parts; those of one CU run at different times, so that they do not share reads; several products share nothing.
 double panel_extent(const GemmPlan& plan, double residents, double per_cu) {
   double apart = plan.kernel.split_k * per_cu;
   if (plan.shape.products > 1) {
@@ -34,8 +34,8 @@ double panel_extent(const GemmPlan& plan, double residents, double per_cu) {
   return apart * block_extent(plan, residents / apart);
 }
 
-// The share of re-reads that still find their line. Readers lie anywhere in the window that they span, so a line of it
-// is as likely to be there as the cache is to hold it.
+// Returns the share of re-reads that still find their line. Readers lie anywhere in the window that they span, so the
+// cache holds a line of it with probability capacity / window.
 double reuse(double window_bytes, double capacity_bytes) { return std::min(1.0, capacity_bytes / window_bytes); }
 
 }  // namespace
@@ -45,7 +45,7 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
   const double k = plan.piece_k();
   const double panel_width = plan.loaded();
 
-  // L2: what one resident fetches, others of its XCD may find, if they come before it is pushed out.
+  // Workgroups of an XCD may find in its L2 what one of them has fetched, if they come before it is evicted.
   const double l2_window_k = std::min(k, static_cast<double>(plan.l2_drift));
   const double l2_capacity = footing.l2_share * memory.l2_capacity.value();
   double all = 0.0;
@@ -60,7 +60,7 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
     all += count;
   }
 
-  // Infinity Cache: what one XCD fetched, the others may find; and panels of earlier waves, if all operands fit.
+  // XCDs may find in the Infinity Cache what another has fetched, and panels of earlier waves if all operands fit.
   const double gpu_extent = panel_extent(plan, all, footing.per_cu);
   const double gpu_unique = std::min(gpu_extent, beyond);
   const double capacity = footing.cache_share * memory.cache_capacity.value();
@@ -74,13 +74,13 @@ GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, con
   const double wave_misses = gpu_unique * (first_touch + (1.0 - first_touch) * (1.0 - kept_across_waves));
   const double misses = wave_misses + (beyond - gpu_unique) * (1.0 - kept_across_xcds);
 
-  const double panel_reads = element * k * beyond / all;  // of one piece, beyond the L2s
+  const double panel_reads = element * k * beyond / all;  // of one piece, from beyond the L2s
   const double flops = plan.piece_flops();
   GemmTraffic traffic;
   traffic.l2 = plan.piece_l2_bytes() / flops;
   traffic.beyond_l2.reads = (panel_reads + plan.piece_reads()) / flops;
   traffic.beyond_l2.writes = plan.piece_writes() / flops;
-  // Lines of the result that are still there are overwritten there.
+  // Lines of the result that the cache still holds are overwritten there.
   const double kept = panel_reads * (1.0 - misses / beyond) + held * plan.piece_writes();
   traffic.beyond_l2.cache_hits = kept / (panel_reads + plan.piece_reads() + plan.piece_writes());
   return traffic;

@@ -1,5 +1,5 @@
-// What a GEMM moves at each level of the memory hierarchy. It follows from how many resident tiles share a panel of A
-// or B, and how far they have drifted apart along k when they read it.
+// This estimates what a GEMM moves at each level of the memory hierarchy, from how many resident tiles share a panel of
+// A or B, and how far they have drifted apart along k when they read it.
 #pragma once
 
 #include "models/kernels/demand.h"
@@ -8,7 +8,7 @@
 
 namespace c3sim::models {
 
-// Bytes per operation of resident workgroups at each level.
+// GemmTraffic holds bytes per operation of resident workgroups at each level.
 struct GemmTraffic {
   double l2 = 0.0;
   Traffic beyond_l2;
@@ -19,18 +19,18 @@ struct GemmTraffic {
 
 GemmTraffic estimate_traffic(const GemmPlan& plan, const MemorySpec& memory, const Footing& footing);
 
-// The traffic of one plan on one machine. Without a profile: estimate(footing). With a profile: the measured bytes x
-// estimate(footing) / estimate(undisturbed).
+// GemmTrafficModel gives the traffic of one plan on one machine: estimate(footing) without a profile, measured bytes x
+// estimate(footing) / estimate(undisturbed) with one.
 class GemmTrafficModel {
  public:
-  // With all CUs to itself, the kernel has `slots_per_xcd` workgroups on each XCD, `per_cu` of them on a CU.
+  // A kernel with all CUs to itself has `slots_per_xcd` workgroups on each XCD, `per_cu` of them on a CU.
   GemmTrafficModel(const GemmPlan& plan, const MemorySpec& memory, int slots_per_xcd, double per_cu);
 
   const GemmPlan& plan() const { return plan_; }
-  // With all CUs and caches to itself.
+  // Returns the traffic of a kernel with all CUs and caches to itself.
   const GemmTraffic& undisturbed() const { return undisturbed_; }
   GemmTraffic on(const Footing& footing) const;
-  // Of all loads of operands beyond the L2s, the share that is the first of its line.
+  // Returns the share of all loads of operands beyond the L2s that are the first of their line.
   double first_loads() const;
 
  private:
@@ -38,7 +38,7 @@ class GemmTrafficModel {
 
   GemmPlan plan_;
   const MemorySpec& memory_;
-  GemmTraffic estimated_;  // undisturbed
+  GemmTraffic estimated_;  // the estimate of the undisturbed kernel
   GemmTraffic undisturbed_;
 };
 

@@ -20,7 +20,7 @@ namespace c3sim::models {
 
 namespace {
 
-// Of all its workgroups, units of progress.
+// Returns the units of progress of all workgroups of the cohort.
 double work_of(const Cohort& cohort, const Kernel& kernel) {
   int last = 0;
   for (const Cohort::Run& run : cohort.runs) {
@@ -29,7 +29,7 @@ double work_of(const Cohort& cohort, const Kernel& kernel) {
   return (cohort.size() - last) * kernel.work + last * kernel.last_work;
 }
 
-// One kernel on one GPU.
+// A KernelRun runs one kernel on one GPU.
 class KernelRun {
  public:
   KernelRun(Node& node, int gpu, Kernel kernel)
@@ -44,18 +44,17 @@ class KernelRun {
  private:
   struct Wave {
     std::size_t footprint;
-    double amount;  // of each of its streams
+    double amount;  // units of progress of each stream
     sim::Latch& done;
-    std::vector<sim::ResourceNetwork::ActivityId> streams;  // none before it is described for the first time
+    std::vector<sim::ResourceNetwork::ActivityId> streams;  // empty until the wave is first described
   };
-  // What resident waves have of the GPU. Waves come again and again to the same CUs, so it is worked out once for all
-  // that do so in the same order.
+  // A Standing says what resident waves have of the GPU. It is kept, as waves come again to the same CUs in that order.
   struct Standing {
-    std::vector<std::size_t> footprints;  // of the waves, by age
+    std::vector<std::size_t> footprints;  // indices of the waves' footprints, by age
     std::vector<int> residents;           // workgroups on each XCD
-    double per_cu = 0.0;                  // of CUs that have any, on average
+    double per_cu = 0.0;                  // mean number of workgroups on CUs that have any
     std::vector<Portion> portions;        // by wave
-    double l2_share = -1.0;               // of the caches, for which the demands are
+    double l2_share = -1.0;               // share of the L2s that `demands` are for
     double cache_share = -1.0;
     std::vector<Demand> demands;  // by stream
   };
@@ -74,9 +73,9 @@ class KernelRun {
   Gpu& gpu_;
   Kernel kernel_;
   ActivityTag tag_;
-  std::list<Wave> waves_;           // resident ones, by age
-  std::vector<Cohort> footprints_;  // cohorts of which no two are on the same CUs
-  // Places of footprints and standings, by hashes of the CUs and of the waves' footprints.
+  std::list<Wave> waves_;           // resident waves, by age
+  std::vector<Cohort> footprints_;  // one cohort for each set of CUs
+  // These find indices of footprints by a hash of their CUs, and standings by a hash of their waves' footprints.
   std::unordered_multimap<std::size_t, std::size_t> known_footprints_;
   std::unordered_multimap<std::size_t, Standing> standings_;
   CacheSharing::Handle cache_;
@@ -111,8 +110,7 @@ sim::Task<> KernelRun::run_wave(const Cohort& cohort) {
   describe_waves();
 }
 
-// What a wave moves depends on who is resident and on the caches, how fast it may go on what its workgroups have of
-// their CUs.
+// Describes all resident waves. What a wave moves depends on residents and caches, its speed on its share of CUs.
 void KernelRun::describe_waves() {
   if (waves_.empty()) return;
   const CacheSharing& sharing = gpu_.cache_sharing();
@@ -142,7 +140,7 @@ void KernelRun::describe(Wave& wave, std::size_t stream, const Demand& demand, c
     network.reshape(wave.streams[stream], activity);
   }
   PowerGovernor& governor = gpu_.governor(tag_.tenant);
-  // What is under way bounds benchmarks by threads, sharply: arithmetic hides behind it.
+  // In benchmarks by threads the bytes under way bound the rate sharply: arithmetic hides behind the wait for them.
   constexpr double sharp = 64.0;
   const Bend bend = demand.queue_knee > 0.0 ? Bend{activity.cap, sharp} : bend_of(demand, gpu_.spec().memory, portion);
   if (demand.matrix_per_cycle > 0.0) {
@@ -192,7 +190,7 @@ KernelRun::Standing& KernelRun::standing() {
   return standings_.emplace(hash_of_waves(), stand(std::move(footprints)))->second;
 }
 
-// All but the footprints of waves that are resident.
+// Forgets all standings, and all footprints except those of resident waves.
 void KernelRun::forget_standings() {
   standings_.clear();
   known_footprints_.clear();
@@ -242,8 +240,8 @@ KernelRun::Standing KernelRun::stand(std::vector<std::size_t> footprints) const 
 }
 
 struct Progress {
-  sim::Latch ended;     // on the GPUs
-  sim::Latch finished;  // as the host knows
+  sim::Latch ended;     // counts GPUs on which the kernel has not ended
+  sim::Latch finished;  // counts GPUs whose end the host does not know yet
 };
 
 sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, Progress& progress) {

@@ -15,14 +15,14 @@ namespace {
 
 double peers_of(const RemoteKernelSpec& spec) { return static_cast<double>(spec.peers.size()); }
 
-// Of each peer, what is still in the L2s when the last workgroup ends.
+// Returns how many of each peer's bytes are still in the L2s when the last workgroup ends.
 sim::Bytes dirty_at_the_end(Node& node, const RemoteKernelSpec& spec) {
   if (spec.access != RemoteAccess::store) return sim::Bytes(0.0);
   return node.gpu(spec.gpu).memory().dirty_in_l2(peers_of(spec) * spec.bytes) / peers_of(spec);
 }
 
-// Progress counts in bytes, each read where it is and written where it goes; workgroups deal theirs evenly to the
-// peers.
+// Returns a demand whose progress counts in bytes, each read at one GPU and written at the other. Workgroups deal what
+// they have under way evenly to the peers.
 Demand demand_of(const RcclSpec& loop, const RemoteKernelSpec& spec, std::size_t stream) {
   Demand demand;
   PeerDemand& peer = demand.peer.emplace();
@@ -40,7 +40,7 @@ Demand demand_of(const RcclSpec& loop, const RemoteKernelSpec& spec, std::size_t
   return demand;
 }
 
-// Lines that the kernel left in the L2s follow at the rate at which these write back.
+// Writes back the lines that the kernel has left in the L2s, at their write-back rate.
 sim::Task<> write_back(Node& node, const RemoteKernelSpec& spec, sim::Bytes dirty, std::uint32_t operation) {
   sim::Latch written(node.simulator(), "lines left in the L2s", spec.peers.size());
   const Portion portion{node.gpu(spec.gpu).memory().evenly_spread(), 0.0, static_cast<double>(spec.workgroups)};

@@ -1,5 +1,5 @@
-// Whose an activity of the resource network is: the operation that asked for it, and which kind of tenant it is to a
-// GPU. Travels as the activity's tag, so that explanations, traces and counterfactual machines ask and need not guess.
+// An ActivityTag says which operation asked for an activity of the resource network, and which kind of tenant it is to
+// a GPU. It travels with the activity, so that explanations, traces and counterfactual machines need not guess.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace c3sim::models {
 
 struct ActivityTag {
-  std::uint32_t operation = 0;  // its place in the schedule
+  std::uint32_t operation = 0;  // index in the schedule
   Tenant tenant = Tenant::stream;
 
   constexpr std::uint32_t packed() const {

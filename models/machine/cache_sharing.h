@@ -1,5 +1,5 @@
-// Who holds how much of the caches of one GPU. Under least-recently-used replacement a stream's share of a cache
-// follows its share of the fills, so every kernel declares how fast it fills each level while it runs undisturbed.
+// CacheSharing divides the caches of one GPU among its kernels. Under least-recently-used replacement a stream's share
+// of a cache follows its share of the fills, so every kernel declares how fast it fills each level while undisturbed.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,14 @@ class CacheSharing {
   };
   using Handle = std::list<Client>::iterator;
 
-  // `without`: the levels of which every client holds all. `set_apart`: the part of the Infinity Cache that belongs to
+  // Every client holds all of the levels in `without`. `set_apart` is the share of the Infinity Cache that belongs to
   // collectives, which never ask for their share.
   explicit CacheSharing(Mechanisms without = {}, double set_apart = 0.0) : without_(without), set_apart_(set_apart) {}
 
   Handle enter(Client client);
   void leave(Handle client);
 
-  // The share of the capacity that the client holds, 0..1.
+  // Both return the share of the capacity that the client holds, 0..1.
   double l2_share(Handle client) const { return share(client, &Client::l2_fill, Mechanism::l2); }
   double cache_share(Handle client) const {
     return set_apart_ > 0.0 ? 1.0 - set_apart_ : share(client, &Client::cache_fill, Mechanism::infinity_cache);

@@ -34,7 +34,7 @@ void ClockLoop::note(sim::Time since, sim::Time until) {
   noted_until_ = until;
 }
 
-// Rates and power may still change at this instant: what is foreseen too early is foreseen again when it is due.
+// Rates and power may still change at this instant. A start foreseen too early is foreseen anew when it is due.
 void ClockLoop::foresee_start() {
   const sim::Watts over = governor_.power() - spec_.cap;
   if (over <= sim::Watts(0.0)) return;
@@ -46,7 +46,7 @@ void ClockLoop::foresee_start() {
 }
 
 void ClockLoop::start_if_due(sim::Time due) {
-  if (due != start_due_) return;  // one that is due earlier was foreseen since
+  if (due != start_due_) return;  // an earlier start was foreseen since
   start_due_ = sim::Time::max();
   const sim::Time now = simulator_.now();
   const sim::Joules excess = excess_ + (governor_.power() - spec_.cap) * sim::to_seconds(now - noted_until_);
@@ -79,7 +79,7 @@ void ClockLoop::step() {
     return;
   }
   if (std::abs(off) > spec_.dead_band) {
-    // Downwards from where the clock has come to be under the burst limit.
+    // A step down begins at the clock that the burst limit already allows.
     const sim::Hertz from = off > 0.0 ? std::min(governor_.ceiling(), governor_.clock_at_work()) : governor_.ceiling();
     governor_.set_ceiling(std::clamp(spec_.step_to_cap(mean) * from, spec_.lowest_clock, spec_.highest_clock));
   }

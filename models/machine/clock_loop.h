@@ -1,7 +1,7 @@
-// The loop by which firmware holds mean board power under the cap: once a load has drawn `start_energy` more than the
-// cap would have let it, it looks every `period` at the mean over the last `window` and, where that is further than
-// `dead_band` from the cap, moves the clock's ceiling by the law of PowerSpec::step_to_cap. It ends when nothing is
-// left to do. Measured on the H200 (validate/reference/h200x4/governor_series.csv).
+// ClockLoop is the loop by which firmware holds mean board power under the cap. It starts once a load has drawn
+// `start_energy` more than the cap allows. Every `period` it reads the mean over the last `window` and, if that is
+// further than `dead_band` from the cap, moves the clock's ceiling by PowerSpec::step_to_cap. It ends when power is
+// within the cap at the highest clock. Measured on the H200 (validate/reference/h200x4/governor_series.csv).
 #pragma once
 
 #include <optional>
@@ -14,17 +14,17 @@ namespace c3sim::models {
 
 class ClockLoop {
  public:
-  // What it remembers, at a time that counts as 0.
+  // The loop's memory; its times count from the moment of state().
   struct State {
     sim::Hertz ceiling;
-    sim::Joules excess;                    // over the cap since the load began
-    PowerRecord record;                    // of the last window
-    std::optional<sim::Time> next_step{};  // none: it does not step
+    sim::Joules excess;                    // energy drawn over the cap since the load began
+    PowerRecord record;                    // power of the last window
+    std::optional<sim::Time> next_step{};  // none: the loop has not started
   };
-  // Of a GPU that has been at rest for long.
+  // Returns the state of a GPU that has been at rest for long.
   static State at_rest(const PowerSpec& spec);
 
-  // Acts on the governor from now on.
+  // The loop acts on the governor from now on.
   ClockLoop(const PowerSpec& spec, sim::ResourceNetwork& network, PowerGovernor& governor, const State& state);
   ClockLoop(const ClockLoop&) = delete;
   ClockLoop& operator=(const ClockLoop&) = delete;
@@ -44,8 +44,8 @@ class ClockLoop {
   PowerGovernor& governor_;
   PowerRecord record_;
   sim::Time noted_until_;
-  sim::Joules excess_;                      // over the cap since the load began
-  sim::Time start_due_ = sim::Time::max();  // when that will be the start energy at the power drawn now
+  sim::Joules excess_;                      // energy drawn over the cap since the load began
+  sim::Time start_due_ = sim::Time::max();  // when the excess reaches the start energy at the power drawn now
   std::optional<sim::Time> next_step_;
 };
 

@@ -1,4 +1,4 @@
-// Which CUs of every XCD a stream may use: the range [begin, end) of CU indices, the same on each XCD.
+// A CuMask says which CUs a stream may use: those with an index in [begin, end), the same on each XCD.
 #pragma once
 
 #include <compare>
@@ -10,7 +10,7 @@ struct CuMask {
   int end = 0;  // begin == end: every CU
 
   bool all() const { return begin == end; }
-  // Of an XCD that has so many.
+  // Returns how many of the `cus_per_xcd` CUs of an XCD the mask allows.
   int cus(int cus_per_xcd) const { return all() ? cus_per_xcd : end - begin; }
   auto operator<=>(const CuMask&) const = default;
 };

@@ -13,7 +13,7 @@ std::size_t CuRoom::split(int cu, std::size_t place) {
   return place + 1;
 }
 
-// Only at the two ends of what changed can neighbours have become alike.
+// Neighbouring stretches can become equal only at the two ends of the changed range.
 void CuRoom::add(int begin, int end, const CuResources& each) {
   const std::size_t first = split(begin, 0);
   const std::size_t last = split(end, first);

@@ -1,5 +1,4 @@
-// What the CUs of one XCD have free, kept by stretches of neighbours that have as much: there are few, however many
-// CUs.
+// A CuRoom holds what the CUs of one XCD have free, as stretches of neighbours with equal room, which are few.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +18,13 @@ class CuRoom {
     int end;
     CuResources room;  // on each of the CUs
   };
-  std::span<const Stretch> stretches() const { return stretches_; }  // by CU
+  std::span<const Stretch> stretches() const { return stretches_; }  // ordered by CU
 
-  // So much more of each of the CUs in [begin, end) is free; what is taken is less than nothing.
+  // Adds `each` to the room on each CU in [begin, end); it is negative when workgroups are placed.
   void add(int begin, int end, const CuResources& each);
 
  private:
-  // The place, from `place` on, of the stretch that begins with `cu`; one is split for that where needed.
+  // Returns the index, from `place` on, of the stretch that begins with `cu`; splits one if needed.
   std::size_t split(int cu, std::size_t place);
 
   std::vector<Stretch> stretches_;

@@ -14,8 +14,8 @@ bool continues(const Delivery& before, const Delivery& after) {
   return adjacent(before.destination, after.destination) && adjacent(before.source, after.source);
 }
 
-// Sorted by source device first, so that the pieces of one copy lie side by side even where reductions from several
-// sources share a destination; joined where they continue each other.
+// Joins deliveries that continue each other. Sorting by source device first makes the pieces of one copy neighbours,
+// even if reductions from several sources share a destination.
 std::vector<Delivery> joined(std::vector<Delivery> deliveries) {
   std::sort(deliveries.begin(), deliveries.end(), [](const Delivery& a, const Delivery& b) {
     if (a.source.device != b.source.device) return a.source.device < b.source.device;

@@ -1,5 +1,5 @@
-// The book of a collective: which bytes are due where, and which have been written. Holds the simulated copies to what
-// a real one would be checked for: every destination byte arrives once, from the right place.
+// A DeliveryLedger records which bytes a collective owes to which buffer, and which have been written. It checks the
+// simulated copies as a real collective would be checked: every destination byte arrives once, from the right place.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,7 @@ namespace c3sim::models {
 // A contiguous range of one buffer of one device.
 struct BufferRange {
   int device = 0;
-  int buffer = 0;  // numbered by whoever lays out the buffers
+  int buffer = 0;  // a number that the layout of the collective's buffers defines
   sim::Bytes begin;
   sim::Bytes bytes;
 
@@ -31,8 +31,8 @@ class DeliveryLedger {
  public:
   void expect(const BufferRange& destination, const BufferRange& source);
   void deliver(const BufferRange& destination, const BufferRange& source);  // may be empty
-  // Fails a SIM_CHECK unless exactly what was expected has been delivered, each byte once; pieces in any order and of
-  // any size. Several sources for one destination byte are right only where they were expected (a reduction).
+  // Fails a SIM_CHECK unless exactly the expected bytes have been delivered, each once, in pieces of any size and
+  // order. A destination byte may have several sources only if they were expected (a reduction).
   void require_complete() const;
 
  private:

@@ -65,7 +65,7 @@ double Cohort::busiest_share() const {
   return static_cast<double>(*std::max_element(per_xcd.begin(), per_xcd.end())) / static_cast<double>(size());
 }
 
-// A kernel in its queue: what each XCD still has to place of it, and the cohort now being put together.
+// A Queue is a queued kernel with what each XCD still has to place of it, and the cohorts that are being put together.
 struct Dispatcher::Queue {
   Queue(KernelSpec kernel_spec, CohortBody cohort_body, sim::Simulator& simulator, std::string name)
       : kernel(std::move(kernel_spec)), body(std::move(cohort_body)), done(simulator, std::move(name)) {}
@@ -74,17 +74,17 @@ struct Dispatcher::Queue {
   CohortBody body;
   std::vector<int> pending;          // workgroups dealt to an XCD and not yet placed, by XCD
   int pool = 0;                      // pieces of work that any XCD may take
-  std::vector<Cohort::Run> staying;  // workgroups that have done a piece at this instant and stay for the next
-  std::vector<int> turn;             // in which place of the order of CUs the next workgroup is due, by XCD
+  std::vector<Cohort::Run> staying;  // workgroups that finished a piece at this instant and stay for the next
+  std::vector<int> turn;             // index among the allowed CUs of the one where the next workgroup is due, by XCD
   bool settled = false;              // no further workgroup comes
-  sim::Time asked{0};                // when the kernel came
+  sim::Time asked{0};                // when the kernel was queued
   std::vector<int> placed;           // workgroups placed so far, by XCD
   int unfinished = 0;                // workgroups that have not retired
   int most_at_once = 0;              // workgroups that were on CUs together
   std::vector<Cohort> forming;       // workgroups that come to the same CU at the same instant are in different cohorts
   sim::Gate done;
 
-  // After placing: hands over the cohorts that were put together. While workgroups are left, every CU that falls free
+  // Hands over, after placing, the cohorts that were put together. While workgroups are left, every CU that falls free
   // is refilled, so the order in which CUs fall free does not matter. Only the last wave is split by lateness: its CUs
   // get no further workgroup, since all that is left fits on CUs that were busy before.
   std::vector<Cohort> take_formed() {
@@ -105,7 +105,7 @@ struct Dispatcher::Queue {
   int available(std::size_t xcd) const { return pending[xcd] + pool; }
   bool waits_for(std::size_t xcd) const { return !settled && available(xcd) > 0; }
 
-  // Workgroups that stay came as far as there was room at the start; the others' work is theirs.
+  // Settles a resident kernel: only workgroups that found room at the start stay, and do the others' work.
   void settle() {
     if (settled || kernel.dealing != Dealing::resident || unplaced() == kernel.workgroups) return;
     settled = true;
@@ -113,10 +113,9 @@ struct Dispatcher::Queue {
     pending.assign(pending.size(), 0);
   }
 
-  // How far the ends of the CUs are apart (standard deviation), in units of the mean time of a workgroup. A slow CU
-  // stays slow, so the spread grows linearly with the number of workgroups that each CU runs. It stops growing at
-  // 1/sqrt(12): the CUs then end at any moment of a workgroup's time, and beyond that a slow CU simply runs one
-  // workgroup fewer.
+  // Returns the standard deviation of the CUs' ends in units of the mean time of a workgroup. A slow CU stays slow, so
+  // it grows linearly with the number of workgroups that each CU runs. It stops growing at 1/sqrt(12): the CUs then end
+  // at any moment of a workgroup's time, and beyond that a slow CU simply runs one workgroup fewer.
   double end_spread() const {
     const double any_moment = 1.0 / std::sqrt(12.0);  // standard deviation of a uniform distribution over 1
     const double each = static_cast<double>(kernel.workgroups) / most_at_once;
@@ -233,7 +232,7 @@ Dispatcher::Queue* Dispatcher::turn_holder(Xcd& xcd) {
   const bool expired = spec_.policy == DispatchPolicy::rotation && simulator_.now() - xcd.turn_began >= spec_.quantum;
   if (keeps_turn && !expired) return xcd.turn;
 
-  // The next one by age behind the queue that had the turn, round to that queue itself; the oldest where none had it.
+  // The turn passes to the next queue by age after the one that had it, cyclically; to the oldest if none had it.
   auto start = queues_.begin();
   if (keeps_turn) {
     start = std::find_if(queues_.begin(), queues_.end(), [&](const Queue& queue) { return &queue == xcd.turn; });
@@ -249,7 +248,7 @@ std::size_t Dispatcher::view_of(const KernelSpec& kernel) const {
   return apart_.size() == 1 || !is_collective(kernel.tenant) ? 0 : 1;
 }
 
-// A CU on which a workgroup stays falls free for nobody else.
+// A CU on which a workgroup stays does not fall free for others.
 void Dispatcher::place_staying(Queue& queue, int xcd_index) {
   if (queue.staying.empty()) return;
   std::vector<std::size_t> on_cu(static_cast<std::size_t>(cus_per_xcd_), 0);  // workgroups that stay there, so far
@@ -277,7 +276,7 @@ void Dispatcher::deal_in_turn(Queue& queue, std::size_t xcd, const CuMask& allow
   std::vector<int>& room = engine_room_;
   room.assign(static_cast<std::size_t>(spec_.shader_engines), 0);
   due_.assign(room.size(), 0);
-  if (room.size() == 1) {  // whose turn is always its own
+  if (room.size() == 1) {  // it is always the turn of the only engine
     for (const Place& place : places_) room[0] += place.fits * (place.end - place.begin);
     due_[0] = std::min(left, room[0]);
     return;
@@ -328,15 +327,15 @@ void Dispatcher::place(Queue& queue, int xcd_index) {
           add_room(queue.kernel, queue.forming[cohort].runs.back(), -queue.kernel.workgroup);
           left -= end - begin;
         }
-        begin = end + 1;  // on that CU none is due
+        begin = end + 1;  // no workgroup is due on that CU
       }
     }
-    if (left < left_before) ++cohort;  // where no CU with the most room was due, none has two workgroups yet
+    if (left < left_before) ++cohort;  // if no CU with the most room was due, no CU has got two yet
   }
 }
 
-// In every view that sees the workgroups: their own view always; the other tenant's only if that is not apart and the
-// workgroups' mask allows their CU.
+// Changes the room in every view that sees the workgroups: always in their own; in the other tenant's only if that is
+// not apart and the workgroups' mask allows their CU.
 void Dispatcher::add_room(const KernelSpec& kernel, const Cohort::Run& run, const CuResources& each) {
   std::vector<CuRoom>& views = xcds_[static_cast<std::size_t>(run.xcd)].room;
   const CuMask& mask = kernel.stream.mask;
@@ -378,7 +377,7 @@ sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
 
 sim::Task<> Dispatcher::poll(const Queue& queue, const Cohort& cohort) {
   const PolledWord polled = queue.kernel.stream.polled;
-  // Workgroups are numbered as if XCDs took turns: one that takes more than its share has numbers beyond the last.
+  // Workgroups are numbered as if XCDs took turns: an XCD that takes more than its share has numbers beyond the last.
   const int last = std::min(cohort.last_workgroup(), queue.kernel.workgroups - 1);
   co_await polled.word->wait(polled.condition_of(last), queue.kernel.name);
   co_await simulator_.delay(polled.read);

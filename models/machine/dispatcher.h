@@ -1,6 +1,6 @@
-// Places the workgroups of queued kernels on the CUs of one GPU. A kernel's workgroups are dealt to the XCDs in turn
-// when it is enqueued; on each XCD the queues compete for the CUs that have room whenever workgroups arrive or retire.
-// Workgroups that are placed together run alike; only the last of a kernel come to their ends apart.
+// A Dispatcher places the workgroups of queued kernels on the CUs of one GPU. A kernel's workgroups are dealt to the
+// XCDs in turn when it is enqueued; on each XCD the queues compete for CUs with room whenever workgroups arrive or
+// retire. Workgroups that are placed together run alike; only those of a kernel's last wave end at different times.
 #pragma once
 
 #include <list>
@@ -32,8 +32,8 @@ class Dispatcher {
  private:
   struct Queue;
   struct Xcd {
-    std::vector<CuRoom> room;  // by view
-    Queue* turn = nullptr;     // rotation: whose turn it is
+    std::vector<CuRoom> room;  // by view: see view_of
+    Queue* turn = nullptr;     // the queue whose turn it is
     sim::Time turn_began{0};
   };
 
@@ -42,21 +42,21 @@ class Dispatcher {
   void dispatch_xcd(int index);
   Queue* turn_holder(Xcd& xcd);
   bool runs_gemm() const;
-  // The room on the CUs is kept once; where a machine has it apart, once per view: as GEMMs see it, and as collectives
-  // do.
+  // Returns which record of the room on the CUs the kernel uses. There is one record, except on a machine without
+  // cu_loss or dispatch_wait: there collectives see record 1, all other kernels 0.
   std::size_t view_of(const KernelSpec& kernel) const;
-  // Workgroups that have done a piece go on with the next on the CU where they are.
+  // Gives workgroups that have finished a piece of work the next piece, on the CU where they are.
   void place_staying(Queue& queue, int xcd_index);
-  // As many workgroups as find room in their turn.
+  // Places as many workgroups as find room in their turn.
   void place(Queue& queue, int xcd_index);
-  // Of `left` workgroups, how many go to each shader engine, by the room that places_ says; into due_. Turns count the
+  // Sets due_ to how many of `left` workgroups go to each shader engine, given the room in places_. Turns go over the
   // CUs that the mask allows: a GEMM that is kept from 32 or 64 CUs loses what these are (ConCCL, Figure 5).
   void deal_in_turn(Queue& queue, std::size_t xcd, const CuMask& allowed, int left);
   std::size_t engine_of(int cu) const { return engines_[static_cast<std::size_t>(cu)]; }
-  // So much more is free on each CU of the run; what its workgroups take is less than nothing.
+  // Adds `each` to the room on each CU of the run; it is negative when workgroups are placed.
   void add_room(const KernelSpec& kernel, const Cohort::Run& run, const CuResources& each);
   sim::Task<> run_cohort(Queue& queue, Cohort cohort);
-  // Its workgroups hold their CUs meanwhile.
+  // Waits for the kernel's polled word. The cohort's workgroups hold their CUs meanwhile.
   sim::Task<> poll(const Queue& queue, const Cohort& cohort);
   void retire(Queue& queue, const Cohort& cohort);
 
@@ -64,23 +64,22 @@ class Dispatcher {
   DispatchSpec spec_;
   int cus_per_xcd_;
   CuResources cu_;
-  // By CU, the shader engine that it belongs to: neighbours belong to different ones, and the last ones have one more
-  // where that does not come out even.
+  // Maps CUs to shader engines. Neighbours belong to different ones; the last engines have one more if CUs are left.
   std::vector<std::size_t> engines_;
-  std::vector<bool> apart_;  // by view: sees its own workgroups alone, on all CUs
+  std::vector<bool> apart_;  // by view: counts only its own workgroups, on all CUs
   std::string name_;
   std::vector<Xcd> xcds_;
   std::list<Queue> queues_;  // by priority, then arrival
   bool dispatch_requested_ = false;
-  // Scratch of place(), which is asked too often to allocate: neighbouring CUs that have room for as many workgroups
-  // each.
+  // A range of neighbouring CUs that have room for `fits` workgroups each. place() is called too often to allocate, so
+  // places_, engine_room_ and due_ are kept between calls.
   struct Place {
     int begin;
     int end;
     int fits;
   };
   std::vector<Place> places_;
-  std::vector<int> engine_room_;  // workgroups that find room, by shader engine
+  std::vector<int> engine_room_;  // workgroups that still fit, by shader engine
   std::vector<int> due_;          // workgroups to place, by shader engine
 };
 

@@ -24,7 +24,7 @@ Fabric::Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simula
       in_.push_back(add(ResourceKind::link, device_name(from) + ".port_in", rate));
     } else {
       for (int to = 0; to < spec.gpus; ++to) {
-        // The unused diagonal keeps the index simple.
+        // The diagonal is unused and keeps the index simple.
         out_.push_back(add(ResourceKind::link, device_name(from) + ".link_to_" + device_name(to), rate, queue));
       }
     }
@@ -88,7 +88,7 @@ sim::BytesPerSecond Fabric::rate_out() const {
 
 sim::ResourceId Fabric::link(int from, int to) const {
   if (spec_.topology == Topology::fabric_switch) return out_[index(stand_in(from))];
-  // Seen from the GPU that stands for all, what a peer sends it is what it sends that peer.
+  // The GPU that stands for all receives from a peer exactly what it sends to that peer.
   if (from >= simulated_) std::swap(from, to);
   return out_[index(from * spec_.gpus + to)];
 }

@@ -1,6 +1,6 @@
-// The links between GPUs (a full mesh, or ports of a switch) and from each GPU to the host. Each direction of a link is
-// a resource of its own. Acknowledgements and requests take a little of the opposite direction. Kernels that read from
-// other GPUs meet one more limit: a GPU can have only so many bytes of reads outstanding, each for a round trip.
+// A Fabric has the links between GPUs (a full mesh, or ports of a switch) and from each GPU to the host. Each direction
+// of a link is a resource; acknowledgements and requests take a little of the opposite direction. Kernels that read
+// from other GPUs meet one more limit: the bytes of reads that a GPU can have outstanding, each for a round trip.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@
 
 namespace c3sim::models {
 
-// The way of data from one device to another: resources of the fabric, and how long a byte is under way.
+// A Route holds the resources of the fabric that data passes from one device to another, and the latency of a byte.
 struct Route {
   struct Hop {
     sim::ResourceId resource = 0;
-    bool back = false;  // carries what the receiver sends in return: acknowledgements, requests
+    bool back = false;  // the hop carries the receiver's acknowledgements and requests
   };
   std::array<Hop, 4> hops;
   std::size_t count = 0;
@@ -31,24 +31,24 @@ struct Route {
 class Fabric {
  public:
   Fabric(const FabricSpec& spec, sim::ResourceNetwork& network) : Fabric(spec, network, spec.gpus) {}
-  // `simulated`: how many GPUs are simulated. All of them, or only the first, where it stands for all (see Node); its
-  // links to the others then carry, in both directions, what the links of every GPU carry.
+  // `simulated` is the number of simulated GPUs: all, or 1 if GPU 0 stands for all (see Node). The links of GPU 0 then
+  // carry, in both directions, what the links of every GPU carry.
   Fabric(const FabricSpec& spec, sim::ResourceNetwork& network, int simulated, Mechanisms without = {});
 
-  // Between GPUs, and between a GPU and the host (models/platform/device.h); none from a device to itself.
+  // Returns the route between two GPUs, or between a GPU and host_device; it has no hops from a device to itself.
   Route route(int from, int to) const;
-  // `bytes` of payload per unit of progress are pushed from one device to another.
+  // Adds the usages of `bytes` of payload per unit of progress that one device pushes to another.
   void add(UsageList& usages, int from, int to, double bytes) const;
-  // The same pulled by a kernel of the GPU `reader` out of the memory of the GPU `owner`, which answers after
-  // `memory_latency`.
+  // Adds the usages of `bytes` per unit of progress that a kernel of the GPU `reader` loads from the memory of the GPU
+  // `owner`, which answers after `memory_latency`.
   void add_read(UsageList& usages, int reader, int owner, double bytes, sim::Time memory_latency) const;
 
   const FabricSpec& spec() const { return spec_; }
-  // Every resource that carries what one GPU sends to or receives from the others.
+  // Returns every resource that carries what one GPU sends to or receives from the others.
   std::vector<sim::ResourceId> ports(int gpu) const;
-  // What one GPU can send to all others at once.
+  // Returns the rate at which one GPU can send to all others at once.
   sim::BytesPerSecond rate_out() const;
-  // The directed link (mesh) or the sender's port (switch) that payload from one GPU to another leaves by.
+  // Returns the directed link (mesh) or the sender's port (switch) by which payload for another GPU leaves.
   sim::ResourceId link(int from, int to) const;
 
  private:
@@ -58,8 +58,8 @@ class Fabric {
   int simulated_;
   std::vector<sim::ResourceId> out_;  // mesh: from * gpus + to; switch: by GPU
   std::vector<sim::ResourceId> in_;   // switch: by GPU
-  // Per GPU: outstanding remote reads, as a resource. Its capacity is reads_in_flight / 1 us. A byte whose round trip
-  // takes t us uses t units of it, so rate x t <= capacity, which is Little's law.
+  // Outstanding remote reads are a resource of each GPU with a capacity of reads_in_flight / 1 us. A byte whose round
+  // trip takes t us uses t units of it, so rate x t <= capacity, which is Little's law.
   std::vector<sim::ResourceId> reads_;
   std::vector<sim::ResourceId> to_host_;
   std::vector<sim::ResourceId> from_host_;

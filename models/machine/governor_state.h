@@ -1,5 +1,5 @@
-// A governor's loop remembers work that has ended. Its state, whichever loop it is, passes from one run on a GPU to the
-// next.
+// GovernorState is the state of a governor's loop of either kind. The loop remembers work that has ended, so its state
+// passes from one run on a GPU to the next.
 #pragma once
 
 #include <variant>

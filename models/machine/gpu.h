@@ -1,5 +1,4 @@
-// One GPU put together: memory system, dispatcher, clock and power. Its copy engines reach into other GPUs, so
-// the node puts them in place.
+// A Gpu has the memory system, dispatcher, clock and power of one GPU. The Node has the engines, which reach all GPUs.
 #pragma once
 
 #include <optional>
@@ -20,7 +19,7 @@ namespace c3sim::models {
 
 class Gpu {
  public:
-  // `links` carry what this GPU sends and receives; `without`: see models/platform/interference.h.
+  // `links` carry what this GPU sends and receives. models/platform/interference.h explains `without`.
   Gpu(int index, const GpuSpec& spec, sim::ResourceNetwork& network, std::vector<sim::ResourceId> links,
       Mechanisms without);
   Gpu(const Gpu&) = delete;
@@ -34,14 +33,15 @@ class Gpu {
   CacheSharing& cache_sharing() { return cache_sharing_; }
   const CacheSharing& cache_sharing() const { return cache_sharing_; }
   Dispatcher& dispatcher() { return dispatcher_; }
-  // The clock as a tenant sees it: the same for all but in a counterfactual machine.
+  // Returns the governor of the clock that a tenant runs at. It is the same for all, except that collectives by kernels
+  // have their own on a machine without Mechanism::clock.
   PowerGovernor& governor(Tenant tenant) {
     return tenant == Tenant::rccl && rccl_governor_ ? *rccl_governor_ : governor_;
   }
-  // From now on firmware sees to it that the cap holds for mean power; without, limit and clock stay as they are.
-  // One that remembers begins from a state, without one from that of rest.
+  // Starts the firmware's loop that holds mean power under the cap, from a remembered state or from rest. Until then
+  // limit and ceiling stay as they are. Does nothing if the cap acts at once.
   void start_governor_loop(const std::optional<GovernorState>& state = {});
-  // What the loop that was started remembers.
+  // Returns the state of the loop, which must have been started.
   GovernorState governor_state();
 
  private:
@@ -52,7 +52,7 @@ class Gpu {
   CacheSharing cache_sharing_;
   Dispatcher dispatcher_;
   PowerGovernor governor_;
-  std::optional<PowerGovernor> rccl_governor_;  // where clocks are apart
+  std::optional<PowerGovernor> rccl_governor_;  // only on a machine without Mechanism::clock
   std::variant<std::monostate, ClockLoop, PowerLimitLoop> governor_loop_;
 };
 

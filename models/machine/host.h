@@ -1,5 +1,4 @@
-// The host: the threads that drive the GPUs, and what its runtime charges for launching kernels and learning of their
-// end.
+// Host has the threads that drive the GPUs, and charges the runtime's costs of launching kernels and seeing their end.
 #pragma once
 
 #include <memory>
@@ -18,22 +17,22 @@ class Host {
 
   const HostSpec& spec() const { return spec_; }
   int threads() const { return static_cast<int>(threads_.size()); }
-  // The thread that drives GPU `gpu` (0 <= gpu < gpus).
+  // Returns the thread that drives the engines of GPU `gpu` (0 <= gpu < gpus).
   SubmittingThread& thread_of(int gpu);
-  // The one that launches its kernels.
+  // Returns the thread that launches the kernels of GPU `gpu`.
   SubmittingThread& launcher_of(int gpu) { return *launchers_[static_cast<std::size_t>(gpu)]; }
 
-  // Launches a kernel, alone or as all of a captured graph: occupies the launcher of `gpu`, ends when the command left
-  // it and, where the GPU was at rest, that is awake. Until then the launcher sleeps, so that kernels start in the
-  // order in which they were launched, from rest as in any other case.
+  // Launches a kernel. Occupies the launcher of `gpu` and ends when the command has left it and the GPU, if it was at
+  // rest, is awake. The launcher sleeps while the GPU wakes up, so that kernels start in the order of their launches.
   sim::Task<> launch_kernel(int gpu) { return launch(gpu, spec_.kernel_launch, "launch kernel"); }
+  // Does the same for the kernel of a collective; with `graph` it is launched as a captured graph.
   sim::Task<> launch_collective(int gpu, bool graph) {
     return graph ? launch(gpu, spec_.graph_launch, "launch graph")
                  : launch(gpu, spec_.kernel_launch + spec_.collective_launch, "launch kernel");
   }
-  // From the end of a kernel of `gpu` until the waiting thread knows. Occupies nobody.
+  // Takes the time from the end of a kernel of `gpu` until the waiting thread knows of it; occupies no thread.
   sim::Task<> notice_kernel_end(int gpu);
-  // Waits for the word in the way the host waits for engines.
+  // Waits until the word meets the condition, in the way in which the host waits for engines.
   sim::Task<> see(int gpu, MemoryWord& word, Condition condition);
 
   sim::Simulator& simulator() { return simulator_; }
@@ -44,10 +43,10 @@ class Host {
   sim::Simulator& simulator_;
   HostSpec spec_;
   std::vector<std::unique_ptr<SubmittingThread>> threads_;
-  // Kernels are launched by one process per GPU, as RCCL's users do, whoever drives the engines.
+  // One process per GPU launches kernels, as RCCL's users do, whichever thread drives the engines.
   std::vector<std::unique_ptr<SubmittingThread>> launchers_;  // by GPU
-  // Kernels launched and not yet noticed, and when the last one was. A GPU that had none for as long as it takes to
-  // wake it is at rest.
+  // Counts the kernels whose end the host has not noticed yet, and holds the time of the last notice. A GPU without
+  // kernels for HostSpec::wake_up is at rest.
   struct Activity {
     int kernels = 0;
     std::optional<sim::Time> last_end{};

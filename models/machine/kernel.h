@@ -1,5 +1,5 @@
-// A kernel as the dispatcher sees it: how many workgroups, what each needs of a CU, and what a group of them does once
-// it has been placed.
+// This is a kernel as the dispatcher sees it: the number of workgroups, what each needs of a CU, and what a group of
+// them does once it has been placed.
 #pragma once
 
 #include <functional>
@@ -17,23 +17,23 @@ namespace c3sim::models {
 
 struct KernelSpec {
   std::string name;
-  int gpu = 0;            // on which it runs
-  int workgroups = 0;     // pieces of work, whoever takes them
-  CuResources workgroup;  // what each of them needs of its CU
+  int gpu = 0;            // the GPU on which it runs
+  int workgroups = 0;     // pieces of work; with per_xcd dealing also workgroups
+  CuResources workgroup;  // what each workgroup needs of its CU
   Dealing dealing = Dealing::per_xcd;
   Stream stream;
   Tenant tenant = Tenant::stream;
-  double time_spread = 0.0;  // of the times of a workgroup on different CUs: standard deviation over mean
+  double time_spread = 0.0;  // standard deviation over mean of a workgroup's time on different CUs
 };
 
-// Workgroups of one kernel that were placed at the same instant on one GPU: they run alike and retire together.
+// A Cohort is workgroups of one kernel that were placed at the same instant on one GPU and retire together.
 struct Cohort {
   struct Placement {
     int workgroup;
     int xcd;
     int cu;
   };
-  // Workgroups on CUs of one XCD at equal distances: the i-th is workgroup + i * workgroup_step, on cu + i * cu_step.
+  // A Run is workgroups on CUs of one XCD at equal distances: workgroup + i * workgroup_step is on cu + i * cu_step.
   struct Run {
     int xcd;
     int cu;
@@ -48,13 +48,13 @@ struct Cohort {
   };
   std::vector<Run> runs;
   std::vector<int> per_xcd;  // workgroups on each XCD
-  bool amid_gemm = false;    // of a collective: placed on the first CUs of a GEMM that fell free, while it holds others
-  double lateness = 0.0;     // of its CUs at the end of the kernel: so much longer than a workgroup's time it takes
+  bool amid_gemm = false;    // a collective's cohort that had to wait and was placed while a GEMM ran
+  double lateness = 0.0;     // how much longer than the mean its CUs take in the last wave, over a workgroup's time
 
   int size() const;
   std::vector<Placement> placements() const;
   int last_workgroup() const;
-  // The share of the workgroups that sits on the XCD with most of them.
+  // Returns the share of the workgroups that is on the XCD with most of them.
   double busiest_share() const;
 };
 

@@ -10,7 +10,7 @@ namespace c3sim::models {
 
 namespace {
 
-// Parts of a resource: the one that each tenant has.
+// Both tables give the part of a resource that each tenant uses.
 const PerTenant<std::size_t> compute_and_communication(0, 1, 1, 0, 1);
 const PerTenant<std::size_t> compute_and_collectives(0, 1, 2, 0, 0);
 
@@ -26,7 +26,7 @@ sim::ResourceNetwork::Apart apart_from_clock(ResourceKind kind, Mechanisms witho
   return level;
 }
 
-// Below the L2s. A request that overtakes all others waits for those of its own kind alone.
+// Returns how tenants divide a level below the L2s. If collectives come first, their requests wait only for each other.
 sim::ResourceNetwork::Apart apart_below_l2(const MemorySpec& spec, ResourceKind kind, Mechanisms without) {
   sim::ResourceNetwork::Apart level = apart_from_clock(kind, without);
   const double channels = spec.collective_channels;
@@ -148,7 +148,7 @@ void Memory::add_below_l2(UsageList& usages, Traffic traffic) const {
   double writes = misses * traffic.writes;
   if (traffic.updates > 0.0) {
     usages.add(adders_.value(), traffic.updates);
-    // Where the cache adds, what misses it is read and written back; lines that HBM updates are in no cache.
+    // If the cache adds, lines that miss it are read from HBM and written back. Lines that HBM updates are in no cache.
     const bool in_cache = spec_.near_memory == NearMemory::infinity_cache;
     reads += in_cache ? misses * traffic.updates : 0.0;
     writes += in_cache ? misses * traffic.updates : traffic.updates;

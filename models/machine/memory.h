@@ -1,7 +1,7 @@
-// The memory system of one GPU: per XCD an L2 and a port to its I/O die, then the memory-side Infinity Cache and HBM,
-// both interleaved over all I/O dies. Tells what traffic costs at each level; sharing is the resource network's
-// business. The L2s, and the ports, are pooled: kernels are dealt evenly to the XCDs, so all are equally loaded; a
-// kernel that sits on some XCDs only pays for the busiest one.
+// Memory is the memory system of one GPU: per XCD an L2 and a port to its I/O die, then the memory-side Infinity Cache
+// and HBM, both interleaved over all I/O dies. It tells what traffic takes of each level; the resource network divides
+// the levels. All L2s are one resource, and so are all ports: kernels are dealt evenly to the XCDs, so all are equally
+// loaded; a kernel that sits on some XCDs only pays for the busiest one.
 #pragma once
 
 #include <optional>
@@ -16,62 +16,61 @@
 
 namespace c3sim::models {
 
-// What one GPU's memory system has moved so far.
+// MovedBytes counts what one GPU's memory system has moved so far.
 struct MovedBytes {
   double l2 = 0.0;
-  double cache = 0.0;  // unless metered, with what turning round costs
+  double cache = 0.0;  // includes the cost of turning between reads and writes, unless the memory is metered
   double hbm_reads = 0.0;
-  double hbm_writes = 0.0;  // updates among them
+  double hbm_writes = 0.0;  // includes updates
   double updates = 0.0;
-  double links = 0.0;  // over its links, both ways
+  double links = 0.0;  // over the GPU's links, both ways
 };
 
-// Bytes that one unit of progress moves at a point of the hierarchy.
+// Traffic holds the bytes that one unit of progress moves at a point of the hierarchy.
 struct Traffic {
   double reads = 0.0;
   double writes = 0.0;
-  double cache_hits = 0.0;  // share of these bytes that never come to HBM: the Infinity Cache serves or absorbs
-                            // them or, in a machine without, an L2 does; 0..1
-  double updates = 0.0;     // stores that the memory itself adds to what is there
+  double cache_hits = 0.0;  // share of these bytes, 0..1, that never reach HBM: the Infinity Cache, or an L2 on a
+                            // machine without one, serves or absorbs them
+  double updates = 0.0;     // stores that the memory itself adds to its contents
 };
 
 class Memory {
  public:
-  // `without`: what tenants do not share.
+  // `without` names the mechanisms by which tenants do not disturb each other.
   Memory(const MemorySpec& spec, sim::ResourceNetwork& network, const std::string& name, Mechanisms without = {});
 
-  // Traffic that starts below the L2s: copy engines, and what other GPUs read or write here.
+  // Adds traffic that starts below the L2s: that of copy engines, and of reads and writes by other GPUs.
   void add_below_l2(UsageList& usages, Traffic traffic) const;
-  // Loads of matrix kernels at the L2s, beside what add_from_xcds() adds.
+  // Adds the loads of matrix kernels to the bursts at the L2s, in addition to what add_from_xcds() adds.
   void add_bursts(UsageList& usages, double busiest_share, double l2_bytes) const;
-  // Traffic of workgroups: `l2_bytes` pass through the L2s, `beyond` leaves them. `busiest_share` of it comes from the
-  // XCD that has most of it; evenly_spread() where all have the same.
+  // Adds the traffic of workgroups: `l2_bytes` pass through the L2s, `beyond` leaves them. `busiest_share` is the share
+  // that comes from the XCD with most of it; evenly_spread() if all have the same.
   void add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const;
   double evenly_spread() const { return 1.0 / spec_.xcds; }
 
-  // The engine clock, over that which rates are stated at.
+  // Sets the engine clock as a share of the rated clock. Changes the rate of the L2s if it follows the clock.
   void set_clock(double share) const;
   bool l2_follows_clock() const { return spec_.l2_follows_clock; }
 
-  // The weight of a collective in the sharing of bandwidth: its bytes in flight, or more where memories serve
-  // collectives first.
+  // Returns a collective's weight for bandwidth: its bytes in flight, or far more if memories serve collectives first.
   double collective_weight(double in_flight) const;
 
-  // Lets communication have what compute leaves, as the platform arbitrates; whether that is another share than before.
+  // Sets the share of HBM that the platform's arbitration leaves to communication; returns whether it changed.
   bool arbitrate() const;
-  // Of a memory that is metered.
+  // Returns the bytes moved. Reads and writes of HBM are known only for a metered memory; links are not counted here.
   MovedBytes moved() const;
-  // The adders near memory; none where there are no such.
+  // Returns the adders near memory, if there are any.
   std::optional<sim::ResourceId> adders() const { return adders_; }
 
-  // A load that misses the L2s, in an idle memory.
+  // Returns the mean latency of a load that misses the L2s, in an idle memory.
   sim::Time latency(double cache_hits) const;
-  // Of so many bytes stored through all L2s, those still dirty in them at the end: addresses are spread over the lines
-  // as if at random, so a line is still clean with probability exp(-stored / capacity).
+  // Returns how many of the bytes stored through all L2s are still dirty in them at the end. Addresses are spread over
+  // the lines as if at random, so a line is still clean with probability exp(-stored / capacity).
   sim::Bytes dirty_in_l2(sim::Bytes stored) const;
 
   const MemorySpec& spec() const { return spec_; }
-  // From the CUs on, as in MemorySpec::levels().
+  // Levels are in the order of MemorySpec::levels(), from the CUs on.
   struct Level {
     MemoryLevel spec;
     sim::ResourceId resource;
@@ -79,9 +78,9 @@ class Memory {
   std::span<const Level> levels() const { return levels_; }
   sim::ResourceId hbm() const { return levels_.back().resource; }
   sim::ResourceId l2() const { return levels_.front().resource; }
-  // Where the loads of matrix kernels are counted that hold up those of other kernels; none where they hold up nobody.
+  // Returns the resource that counts matrix kernels' loads, which delay those of other kernels; none if they do not.
   std::optional<sim::ResourceId> bursts() const { return bursts_; }
-  // The resources whose loaded latency a memory access sees, in order: those below the L2s.
+  // Returns the resources whose loaded latency a memory access sees, in order: those below the L2s.
   const std::vector<sim::ResourceId>& latency_path() const { return latency_path_; }
 
  private:

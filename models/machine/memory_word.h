@@ -1,5 +1,5 @@
-// A word of memory that one side writes and another waits on: a completion signal, the word that releases a queued
-// POLL. The value changes at the instant of the write; what it takes to see the change is the watcher's cost.
+// A MemoryWord is written by one side and waited on by another: it is a completion signal or releases a queued POLL.
+// The value changes at the instant of the write; seeing the change costs the watcher time.
 #pragma once
 
 #include <compare>
@@ -36,11 +36,11 @@ class MemoryWord {
   sim::Simulator& simulator() { return simulator_; }
   std::int64_t value() const { return value_; }
   bool meets(const Condition& condition) const { return condition.holds_for(value_); }
-  sim::Time written_at() const { return written_at_; }  // the last write, or zero
+  sim::Time written_at() const { return written_at_; }  // time of the last write, or zero
   const std::string& name() const { return name_; }
 
-  // co_await word.wait(condition, what): goes on at once if the condition holds, otherwise at the write that makes it
-  // hold. `what` says who waits, for a deadlock; it must live as long as the wait.
+  // co_await word.wait(condition, what) goes on at once if the condition holds, otherwise at the write that makes it
+  // hold. `what` says in a report of a deadlock who waits; it must live as long as the wait.
   auto wait(Condition condition, std::string_view what) {
     struct Watch {
       MemoryWord& word;

@@ -17,15 +17,15 @@ constexpr double clock_tolerance = 1e-3;
 // A rate this close to its clock-bound cap moves with the clock.
 constexpr double at_cap = 0.999;
 
-// Where `excess`, which rises with x, comes to 0, looked for from `near` on: `high` if it is not above 0 there, `low`
-// if it is nowhere below.
+// Returns where `excess`, which rises with x, is 0, by Newton's method from `near`: `high` if it is not above 0 there,
+// `low` if it is nowhere below 0. `with_slope` returns its value and slope.
 template <typename Excess, typename ExcessAndSlope>
 double highest_without_excess(const Excess& excess, const ExcessAndSlope& with_slope, double near, double low,
                               double high) {
   if (excess(high) <= 0.0) return high;
   if (excess(low) >= 0.0) return low;
   std::uintmax_t evaluations = 100;
-  constexpr int digits = 40;  // of the mantissa
+  constexpr int digits = 40;  // binary digits of the root
   return boost::math::tools::newton_raphson_iterate(with_slope, std::clamp(near, low, high), low, high, digits,
                                                     evaluations);
 }
@@ -33,7 +33,7 @@ double highest_without_excess(const Excess& excess, const ExcessAndSlope& with_s
 
 double Bend::of(double rate) const {
   if (knee <= 0.0 || !std::isfinite(bound)) return rate;
-  // The times of a unit, over the longer of the two.
+  // Times of a unit are relative to the longer of the two.
   const double slower = std::min(rate, bound);
   const double shorter = slower / std::max(rate, bound);
   return slower / sim::root(1.0 + sim::power(shorter, knee), knee);
@@ -183,7 +183,7 @@ bool PowerGovernor::regulate() {
   const auto watts_over = [&](double hertz) { return watts_at(sim::Hertz(hertz), traffic) - limit_.value(); };
   const double lowest = spec_.lowest_clock.value();
   const double highest = highest_now().value();
-  // Most of the time the clock is where it belongs: two looks tell.
+  // Usually the clock is right already, as two evaluations show.
   const auto is_too_low = [&](double hertz) { return hertz < highest && watts_over(hertz) < 0.0; };
   const auto is_too_high = [&](double hertz) { return hertz > lowest && (hertz > highest || watts_over(hertz) > 0.0); };
   if (!is_too_low(clock_.value() * (1.0 + clock_tolerance)) && !is_too_high(clock_.value() * (1.0 - clock_tolerance))) {
@@ -206,9 +206,9 @@ bool PowerGovernor::regulate() {
   return !work_.empty() || !listeners_.empty() || memory_.l2_follows_clock();
 }
 
-// By how much the last step of this instant went further than it was meant to, at least 1. A step takes rates that no
-// unit of the clock bounds for constant. Those of work that waits for the L2s follow the clock after all, and where
-// more power goes with them than with the clock, steps would lead from one side of the limit to the other without end.
+// Returns the factor by which the last step of this instant went too far, at least 1. A step treats rates that the
+// clock does not bound as constant. Rates of work that waits for the L2s follow the clock after all; if these carry
+// more power than clock-bound work, steps would go from one side of the limit to the other without end.
 double PowerGovernor::overshoot(double excess) const {
   if (!last_step_ || last_step_->at != network_.simulator().now()) return 1.0;
   const double meant = last_step_->excess * last_step_->part;

@@ -7,7 +7,7 @@ namespace c3sim::models {
 
 namespace {
 constexpr double lowest_level = 0.1;
-constexpr double nothing_else = 1.001;  // times what is drawn at rest
+constexpr double nothing_else = 1.001;  // power up to this multiple of that at rest counts as rest
 }  // namespace
 
 PowerLimitLoop::State PowerLimitLoop::at_rest(const PowerSpec& spec) {
@@ -39,7 +39,7 @@ bool PowerLimitLoop::at_work() const {
   return governor_.power() > nothing_else * (spec_.at_rest() + spec_.links_awake);
 }
 
-// Steps that were left out at rest: after some tens of them no further one moves anything.
+// Makes up for steps that were left out at rest. After some tens of them further steps move nothing.
 void PowerLimitLoop::make_up() {
   constexpr std::int64_t most = 64;
   const std::int64_t missed = (simulator_.now() - last_step_) / spec_.period;

@@ -33,7 +33,7 @@ sim::Watts PowerRecord::mean(sim::Time since, sim::Time until) const {
   return (energy_until(until) - energy_until(since)) / sim::to_seconds(until - since);
 }
 
-// Energy grows along straight lines, so the highest mean begins or ends where one does.
+// Energy is piecewise linear in time, so the window with the highest mean begins or ends at a mark.
 sim::Watts PowerRecord::highest_mean(sim::Time since, sim::Time until, sim::Time width) const {
   if (until - since <= width) return mean(since, until);
   sim::Watts highest = std::max(mean(since, since + width), mean(until - width, until));

@@ -1,4 +1,4 @@
-// Board power of one GPU over time: what a loop that averages looks back on.
+// A PowerRecord holds the board power of one GPU over time, for loops that average it over a window.
 #pragma once
 
 #include <deque>
@@ -9,18 +9,18 @@ namespace c3sim::models {
 
 class PowerRecord {
  public:
-  // `at_rest`: what is drawn before the first stretch and after the last.
+  // `at_rest` is the power before the first stretch and after the last.
   explicit PowerRecord(sim::Watts at_rest) : at_rest_(at_rest) {}
 
-  // So much was drawn from `since`, where the stretch before ended if there was one, to `until`.
+  // Adds a stretch of constant power from `since`, where the stretch before ended if there was one, to `until`.
   void add(sim::Time since, sim::Time until, sim::Watts power);
-  // The same so much later.
+  // Returns the record with all times shifted by `by`.
   PowerRecord moved(sim::Time by) const;
-  // Nothing before `time` will be asked for.
+  // Drops what lies before `time`; nobody may ask for it afterwards.
   void forget_before(sim::Time time);
 
   sim::Watts mean(sim::Time since, sim::Time until) const;
-  // The highest mean over any stretch so long between the two times; where they are nearer, the mean between them.
+  // Returns the highest mean over any window of length `width` between the two times; if they are nearer, their mean.
   sim::Watts highest_mean(sim::Time since, sim::Time until, sim::Time width) const;
 
  private:
@@ -28,7 +28,7 @@ class PowerRecord {
 
   struct Mark {
     sim::Time time;
-    sim::Joules energy;  // drawn so far
+    sim::Joules energy;  // drawn up to `time`
   };
   sim::Watts at_rest_;
   std::deque<Mark> marks_;

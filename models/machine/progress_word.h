@@ -1,5 +1,4 @@
-// A word in which a kernel says how far it has come, for engines and other kernels to poll: triggers, fused operations
-// and pipelines are made of it.
+// A kernel counts its progress in a word that engines and other kernels poll, as in fused operations and pipelines.
 #pragma once
 
 #include "models/machine/memory_word.h"
@@ -8,8 +7,8 @@
 
 namespace c3sim::models {
 
-// For Stream::progress: adds to the word the workgroups that have retired on `gpu` since the last time, as atomics of
-// theirs do, each `store` after it has retired. The word must outlive the kernel by that.
+// Returns a listener for Stream::progress. It adds to the word the workgroups that have retired on `gpu`, `store` after
+// they have retired, as their atomics would. The word must outlive the kernel by `store`.
 ProgressListener counted_in(MemoryWord& word, int gpu, sim::Time store);
 
 }  // namespace c3sim::models

@@ -1,5 +1,5 @@
-// What a shared resource of the machine is. Each is told when it is added, so that explanations, traces and machines
-// without a mechanism ask the resource and no list beside it.
+// ResourceKind says what a shared resource of the machine is. It is set when the resource is added, so explanations,
+// traces and machines without a mechanism ask the resource and need no list of their own.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace c3sim::models {
 
 enum class ResourceKind : std::uint32_t {
   l2,
-  l2_bursts,  // what kernels ask of the L2s many lines at a time: others wait behind it
+  l2_bursts,  // loads of many lines at once by matrix kernels, which delay other loads
   xcd_ports,
   infinity_cache,
   hbm,
@@ -28,20 +28,20 @@ enum class ResourceKind : std::uint32_t {
   meter,
 };
 
-constexpr auto all_names(ResourceKind) {  // for people
+constexpr auto all_names(ResourceKind) {  // for output
   return sim::names("L2", "bursts at the L2", "XCD ports", "Infinity Cache", "HBM", "link",
                     "reads of other GPUs under way", "host link", "engine payload rate", "turns of pulls",
                     "adders near memory", "meter");
 }
 using sim::to_string;
 
-// The mechanism by which tenants slow each other down there; none where they do even on a machine without any.
+// Returns the mechanism by which tenants slow each other down there; none if they share the resource on every machine.
 std::optional<Mechanism> mechanism_of(ResourceKind kind);
 
-// Its bandwidth is apart on a machine without its mechanism.
+// Returns how tenants divide such a resource: each has its own bandwidth if `without` names the kind's mechanism.
 sim::ResourceNetwork::Apart apart(ResourceKind kind, Mechanisms without);
 
-// The one way in which the machine adds a resource. `rate` in units per second, > 0.
+// Adds a resource; the machine has no other way to do so. `rate` is in units per second, > 0.
 sim::ResourceId add_resource(sim::ResourceNetwork& network, ResourceKind kind, std::string name, double rate,
                              const sim::LoadedLatency& latency = {}, const sim::ResourceNetwork::Apart& apart = {});
 ResourceKind kind_of(const sim::ResourceNetwork& network, sim::ResourceId resource);

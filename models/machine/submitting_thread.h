@@ -1,5 +1,5 @@
-// Whoever writes packets, rings doorbells and looks at completion words: a thread of the host, or a wavefront of a GPU
-// that drives its engines itself. A serial resource: what it does, it does one thing after the other.
+// A SubmittingThread writes packets, rings doorbells and looks at completion words. It is a thread of the host, or a
+// wavefront of a GPU that drives its engines itself, and does one thing after the other.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ class SubmittingThread {
  public:
   SubmittingThread(sim::Simulator& simulator, std::string name, const SubmissionCosts& costs);
 
-  // What the thread is at, for records: "ring doorbell" "gpu0.sdma2.queue0". The texts live as long as the work.
+  // Says for records what the thread does: "ring doorbell" "gpu0.sdma2.queue0". The texts must outlive the work.
   struct Occupation {
     std::string_view kind;
     std::string_view subject;
   };
-  // Occupies the thread for `duration`, after whatever it was asked to do before.
+  // Occupies the thread for `duration`, after all that it was asked to do before.
   sim::Task<> work(sim::Time duration, Occupation occupation);
-  // The same, and sleeps for `sleep` more: what it is asked for meanwhile waits, in order.
+  // Does the same, then sleeps for `sleep`. Work that the thread is asked for meanwhile waits, in order.
   sim::Task<> work_and_sleep(sim::Time duration, Occupation occupation, sim::Time sleep, Occupation why);
   sim::Task<> write_command(std::int64_t packets, std::string_view subject);
-  // Ends when the store has left the thread.
+  // Rings a doorbell; ends when the store has left the thread.
   sim::Task<> ring_doorbell(std::string_view subject);
   sim::Task<> write_word(MemoryWord& word, std::int64_t value);
-  // Waits for the condition without occupying the thread, then takes the time of noticing it. A word that meets its
-  // condition only `delay` after the last write (an interrupt under way) is noticed no earlier.
+  // Waits for the condition without occupying the thread, then occupies it for the check of the word. The thread
+  // notices a write no earlier than `delay` after it (an interrupt under way).
   sim::Task<> see(MemoryWord& word, Condition condition, sim::Time delay);
 
   sim::Simulator& simulator() { return simulator_; }
@@ -40,14 +40,14 @@ class SubmittingThread {
   sim::Time busy() const { return busy_; }  // time occupied so far
 
  private:
-  // Keeps the thread, which is the caller's to release.
+  // Occupies the thread until `end`; the caller has acquired it and must release it.
   sim::Task<> occupy_until(sim::Time end, Occupation occupation);
 
   sim::Simulator& simulator_;
   std::string name_;
   SubmissionCosts costs_;
   sim::Semaphore free_;
-  sim::Time next_doorbell_{0};  // the earliest
+  sim::Time next_doorbell_{0};  // the earliest time of the next doorbell's store
   sim::Time busy_{0};
 };
 

@@ -10,16 +10,16 @@ namespace c3sim::models {
 
 namespace {
 
-// Today, without a word from within the kernel: the next command in the stream begins behind it.
+// This is what systems do today without signals from within the kernel: the next command in the stream begins after it.
 Trigger at_kernel_end(const PlatformSpec&) { return {.at_end = true}; }
 
-// Today, from within: each workgroup makes its stores visible and adds to a word that the engine polls.
+// Kernels can already signal from within: each workgroup makes its stores visible and adds to a polled word.
 Trigger by_flag(const PlatformSpec& platform) {
   return {.fence = platform.shots.fence_latency, .notice = platform.gpu.sdma.gpu_submission.word_write};
 }
 
-// Likewise, but the workgroup that comes last writes the engine's command and rings for it, as libraries do whose
-// kernels put (rocSHMEM, MORI).
+// The last workgroup of a piece writes the engine's command and rings its doorbell, as libraries with put operations in
+// kernels do (rocSHMEM, MORI).
 Trigger by_doorbell(const PlatformSpec& platform) {
   const SdmaSpec& sdma = platform.gpu.sdma;
   const SubmissionCosts& costs = sdma.gpu_submission;
@@ -28,8 +28,8 @@ Trigger by_doorbell(const PlatformSpec& platform) {
           .told = true};
 }
 
-// T3 (arXiv 2401.16677): a table at the memory controllers counts what is stored of each tile, and its last store marks
-// an engine's command, queued beforehand, as one that may begin.
+// As in T3 (arXiv 2401.16677), a table at the memory controllers counts what is stored of each tile, and a tile's last
+// store releases an engine's command that was queued beforehand.
 Trigger by_tracker(const PlatformSpec& platform) {
   const TrackerSpec& tracker = platform.gpu.memory.tracker;
   return {.notice = tracker.latency,

@@ -1,4 +1,4 @@
-// What one unit of an activity's progress takes from each shared resource, summed while it is being put together.
+// A UsageList sums what one unit of an activity's progress takes from each shared resource.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class UsageList {
   const std::vector<sim::Usage>& usages() const { return usages_; }
 
  private:
-  static constexpr std::size_t most_usual = 10;  // a link, and every level of two memories
+  static constexpr std::size_t most_usual = 10;  // enough for a link and every level of two memories
 
   std::vector<sim::Usage> usages_;
 };

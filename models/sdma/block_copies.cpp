@@ -11,14 +11,14 @@ namespace {
 
 bool with_host(const SdmaCopySpec& spec) { return spec.from == host_device || spec.to == host_device; }
 
-// Of a block that has its way to itself.
+// Returns the rate of a block that has its route to itself.
 sim::BytesPerSecond rate_alone(const SdmaCopySpec& spec, const CopyCallsSpec& calls, const SdmaSpec& sdma,
                                const FabricSpec& fabric) {
   if (!with_host(spec)) return std::min(fabric.link_rate, sdma.payload_rate);
   return std::min(calls.host_rate, spec.to == host_device ? fabric.device_to_host_rate : fabric.host_to_device_rate);
 }
 
-// Each copy of them takes a call of its own, where one call does not do.
+// Returns the number of calls: with Submission::each every copy takes one.
 std::int64_t calls_of(const SdmaCopySpec& spec) { return spec.submit == Submission::each ? spec.copies : 1; }
 
 sim::Task<> make_calls(SubmittingThread& thread, std::int64_t count, sim::Time call, sim::Latch& made) {
@@ -64,7 +64,7 @@ sim::Task<SdmaCopyPhases> run_block_copies(Host& host, std::span<SdmaComplex* co
   blocks.source = {spec.from, 0, sim::Bytes(0.0), spec.all_bytes()};
   blocks.destinations.push_back({spec.to, 0, sim::Bytes(0.0), spec.all_bytes()});
   blocks.operation = operation;
-  // The last block is followed by none.
+  // The last block is followed by no gap.
   const sim::Seconds least = copies * sim::to_seconds(apart) - sim::to_seconds(apart - data);
   const double share = with_host(spec) ? sdma.host_payload_rate / calls.both_ways_rate : 1.0;
   co_await complex.engine(spec.engine.value_or(sdma.recommended_engine(spec.from, spec.to)))

@@ -1,19 +1,18 @@
-// Copies of scattered blocks as a runtime has engines make them (CopyCallsSpec): between the host, in pinned memory,
-// and a GPU, or between two. The thread spends its time on each call. Of copies that a stream puts in order each begins
-// when the one before has ended and its signal has come; those of one call that packs them are only set up one behind
-// the other. Blocks that run alike are simulated as one flow, which shares links, memories and the engine with all
-// others.
+// A runtime has engines copy scattered blocks (CopyCallsSpec) between pinned host memory and a GPU, or between two
+// GPUs. The thread spends time on each call. Copies in the order of a stream each begin when the one before has ended
+// and its signal has arrived; those of one call that packs them are only set up one after the other. All blocks are
+// simulated as one flow, which shares links, memories and the engine with other traffic.
 #pragma once
 
 #include "models/sdma/sdma_copy.h"
 
 namespace c3sim::models {
 
-// From the end of a block to the data of the next, within one engine.
+// Returns the time from the end of a block to the first data of the next, within one engine.
 sim::Time gap_between_blocks(const SdmaCopySpec& spec, const CopyCallsSpec& calls, const SdmaSpec& sdma);
 
-// `engines` are those of all GPUs of the node, by index; the copy is possible, and made in a way other than by a
-// kernel. Control is the first call, schedule what follows until data moves, completion until the host knows.
+// Makes the copies. `engines` are those of all GPUs of the node, by index; the copy must be possible and not submitted
+// as a kernel. Its control phase is the first call, schedule lasts until data moves, completion until the host knows.
 sim::Task<SdmaCopyPhases> run_block_copies(Host& host, std::span<SdmaComplex* const> engines, const Fabric& fabric,
                                            SdmaCopySpec spec, std::uint32_t operation = 0);
 

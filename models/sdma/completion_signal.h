@@ -1,5 +1,5 @@
-// How an engine tells a waiter that it has come to the end of what was queued, in the way of the platform: an ATOMIC or
-// a FENCE on a word that is polled, and a TRAP where the host sleeps.
+// With a CompletionSignal an engine tells a waiter that all queued work is done, in the way of the platform: by an
+// ATOMIC or a FENCE on a polled word, and a TRAP if the host sleeps.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace c3sim::models {
 
-// Must outlive the packets.
+// The signal must outlive its packets.
 class CompletionSignal {
  public:
-  // Of what is queued on `engines`.
+  // `engines` are those on which the work is queued.
   CompletionSignal(Host& host, SdmaComplex& engines, const std::string& name);
 
-  // The packets that follow the last one of the work.
+  // Appends the packets that follow the last one of the work.
   void append_to(std::vector<SdmaCommand>& commands);
-  // Ends when whoever waits knows.
+  // Ends when the waiter knows of the completion.
   sim::Task<> see();
 
  private:

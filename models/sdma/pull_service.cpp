@@ -5,7 +5,7 @@
 namespace c3sim::models {
 
 namespace {
-constexpr double unlimited = 1e9;  // times the rate: even a turn for a single byte takes no time
+constexpr double unlimited = 1e9;  // factor on the rate: even a turn for a single byte then takes no time
 }
 
 PullService::PullService(const SdmaSpec& spec, sim::ResourceNetwork& network, const std::string& name)

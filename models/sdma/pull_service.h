@@ -1,6 +1,6 @@
-// What a GPU has for pulls, copies by engines that read from another GPU: the GPU that is read and the one that reads
-// both serve them. One pull each way goes as fast as links allow. Where several of either kind are at it they take
-// turns, in no order that is known: all of them share one rate, and each takes a turn of it beside its bytes.
+// A PullService is a GPU's capacity for pulls, which are copies by engines that read from another GPU. The reading GPU
+// and the one that is read both serve a pull. One pull each way goes as fast as links allow. Several on either side
+// take turns, in an unknown order: they share one rate, and each takes pull_turn of it in addition to its bytes.
 #pragma once
 
 #include <string>
@@ -17,15 +17,15 @@ class PullService {
   PullService& operator=(const PullService&) = delete;
 
   enum class Side {
-    reader,  // engines of this GPU, with a pull under way
-    source   // engines with a pull from this GPU, under way or waiting for its turn
+    reader,  // this GPU's engine reads, with the pull under way
+    source   // this GPU is read; the pull is under way or waits for its turn
   };
-  // One more of them, or one less.
+  // Both count the pulls on a side: one more, one less.
   void enter(Side side) { change(side, 1); }
   void leave(Side side) { change(side, -1); }
 
   sim::ResourceId rate() const { return rate_; }
-  // Of the rate, what a byte of a pull of so many takes.
+  // Returns the units of rate() that each byte takes in a pull of `pulled` bytes.
   double cost(sim::Bytes pulled) const;
 
  private:

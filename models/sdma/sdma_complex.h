@@ -1,4 +1,5 @@
-// The SDMA engines of one GPU. Where a GPU submits commands or waits for them without the host, its own thread does so.
+// An SdmaComplex has the SDMA engines of one GPU, and a thread of the GPU that submits commands or waits for them if
+// the host does not.
 #pragma once
 
 #include <memory>
@@ -23,12 +24,12 @@ class SdmaComplex {
   PullService& pulls_of(int gpu) { return *pulls_[static_cast<std::size_t>(gpu)]; }
   SdmaEngine& engine(int index);
 
-  // Who writes packets for these engines, and what a doorbell of theirs takes to arrive.
+  // These return the thread that writes packets for the engines, and the latency of their doorbells.
   SubmittingThread& submitter(Host& host);
   sim::Time doorbell_latency() const;
-  // Waits for a completion word as the platform has it: a host thread, or the GPU itself.
+  // Waits for a completion word, on a host thread or on the GPU itself as the platform says.
   sim::Task<> see_completion(Host& host, MemoryWord& word, Condition condition);
-  // The thread that see_completion occupies.
+  // Returns the thread that see_completion() occupies.
   const SubmittingThread& waiter(Host& host);
 
  private:

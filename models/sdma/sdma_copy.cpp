@@ -15,7 +15,7 @@ namespace {
 
 constexpr Condition its_turn{Comparison::equal, 1};
 
-// As one of those that wait to read from the GPU.
+// Counts the pull among those that wait to read from the GPU until its turn comes.
 sim::Task<> queue_for(PullService& source, MemoryWord& turn) {
   source.enter(PullService::Side::source);
   co_await turn.wait(its_turn, "the turn of a copy in");
@@ -28,7 +28,7 @@ SdmaComplex& complex_of(std::span<SdmaComplex* const> engines, const SdmaCopySpe
   return *engines[static_cast<std::size_t>(pulls(spec) || spec.from == host_device ? spec.to : spec.from)];
 }
 
-// A ring that is filled over and over again is simulated each time: seconds for a million.
+// Refuses copies that fill the ring too often: each filling is simulated, at seconds for a million.
 std::string why_too_often(const SdmaCopySpec& spec, const SdmaSpec& sdma) {
   constexpr double most = 1 << 21;
   const double packets = std::max(1.0, std::floor(sdma.ring / sdma.packets.copy));
@@ -75,7 +75,7 @@ sim::Task<SdmaCopyPhases> run_sdma_copy(Host& host, std::span<SdmaComplex* const
   sim::Simulator& simulator = host.simulator();
   SdmaComplex& complex = complex_of(engines, spec);
   const SdmaSpec& sdma = complex.spec();
-  // One GPU may stand for all of the node.
+  // One simulated GPU may stand for all of the node.
   const int gpus = std::max(static_cast<int>(engines.size()), sdma.gpus);
   SIM_CHECK(why_impossible(spec, sdma, gpus).empty());
   SubmittingThread& thread = complex.submitter(host);

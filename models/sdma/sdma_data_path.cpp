@@ -16,7 +16,7 @@ void SdmaDataPath::add_memory(UsageList& usages, int device, const Traffic& traf
 }
 
 sim::Time SdmaDataPath::memory_latency(int device) const {
-  if (device == host_device) return sim::Time(0);  // part of the latency to the host
+  if (device == host_device) return sim::Time(0);  // the fabric's latency to the host includes it
   return memories_[static_cast<std::size_t>(device)]->latency(spec_.cache_hits);
 }
 
@@ -46,7 +46,7 @@ double SdmaDataPath::engine_cost(const TransferCommand& transfer, const Engine& 
   const bool recommended = host ? engine.index == spec_.recommended_engine(from, to)
                                 : from == to || engine.index == spec_.recommended_engine(engine.gpu, peer);
   double penalty = recommended ? 1.0 : host ? spec_.host_direction_penalty : spec_.affinity_penalty;
-  // Between GPUs an engine of the host is no faster than one of the links, whatever it reaches over PCIe.
+  // Between GPUs a host engine is no faster than a link engine, whatever its rate over PCIe.
   if (!host && engine.index < spec_.host_engines)
     penalty *= std::max(1.0, spec_.host_payload_rate / spec_.payload_rate);
   switch (transfer.kind) {
@@ -89,7 +89,7 @@ sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const 
       usages.add(pulls_of(gpu).rate(), pulls_of(gpu).cost(transfer.source.bytes));
     }
   }
-  const double found = 1.0 - 1.0 / transfer.readers;  // what another engine has read before
+  const double found = 1.0 - 1.0 / transfer.readers;  // share that another engine has read before
   add_memory(usages, source, {1.0, both_ways ? 1.0 : 0.0, std::max(spec_.cache_hits, found)});
   for (const BufferRange& destination : transfer.destinations) {
     const Traffic written{reads_destination ? 1.0 : 0.0, updates ? 0.0 : 1.0, spec_.cache_hits, updates ? 1.0 : 0.0};
@@ -102,7 +102,7 @@ sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const 
   activity.tag = ActivityTag{transfer.operation, Tenant::sdma}.packed();
   activity.amount = transfer.source.bytes.value();
   activity.usages = std::move(usages).take();
-  // Packets that run alike take at least their set-up each.
+  // Each packet takes at least its set-up time.
   if (transfer.source.bytes > spec_.packets.transfer_limit && spec_.transfer_setup.count() > 0) {
     activity.cap = (spec_.packets.transfer_limit / sim::to_seconds(spec_.transfer_setup)).value();
   }

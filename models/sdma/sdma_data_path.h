@@ -1,4 +1,4 @@
-// What an SDMA transfer takes from memories, links and the engine, and how long its last byte is under way.
+// SdmaDataPath says what an SDMA transfer takes from memories, links and the engine, and the latency of its last byte.
 #pragma once
 
 #include <span>
@@ -24,12 +24,12 @@ class SdmaDataPath {
     int index = 0;
     sim::ResourceNetwork::ResourceId payload = 0;  // bytes written per second
   };
-  // Between these a pull counts as under way where it is read and where it is served; other transfers do not.
+  // Between enter() and leave() a pull counts as under way at its source and at its reader; other transfers do not.
   void enter(const TransferCommand& transfer, const Engine& engine) const;
   void leave(const TransferCommand& transfer, const Engine& engine) const;
-  // One unit of progress is a byte of the source.
+  // Returns the activity of a transfer, whose unit of progress is a byte of the source.
   sim::ActivitySpec activity(const TransferCommand& transfer, const Engine& engine) const;
-  // From the last byte read to the acknowledgement of its write at every destination, in idle memories.
+  // Returns the time from the read of the last byte to the last acknowledgement of its writes, in idle memories.
   sim::Time completion_latency(const TransferCommand& transfer) const;
 
  private:
@@ -37,7 +37,7 @@ class SdmaDataPath {
   PullService& pulls_of(int gpu) const { return *pulls_[static_cast<std::size_t>(gpu)]; }
   void add_memory(UsageList& usages, int device, const Traffic& traffic) const;
   sim::Time memory_latency(int device) const;
-  // Hops that a byte makes one after the other: there and back for a write or a remote read, both for a swap.
+  // Returns the latency of a byte's hops, one after the other: there and back for a write or read, twice for a swap.
   sim::Time travel(const TransferCommand& transfer) const;
   double engine_cost(const TransferCommand& transfer, const Engine& engine) const;
 

@@ -1,5 +1,5 @@
-// One SDMA engine: a front end that serves its queues in turn, fetches and decodes packets in order, and a data mover
-// that streams one transfer after the other. The set-up of a transfer runs while the one before still streams.
+// An SdmaEngine has a front end that serves its queues in turn and fetches and decodes packets in order, and a data
+// mover that streams one transfer after the other. The set-up of a transfer runs while the one before still streams.
 #pragma once
 
 #include <cstdint>
@@ -32,23 +32,23 @@ class SdmaEngine {
   const std::string& name() const { return name_; }
   int queues() const { return static_cast<int>(queues_.size()); }
   SdmaQueue& queue(int number);
-  // One in which data of the operation waits to be moved; null if there is none.
+  // Returns a queue in which transfers of the operation wait; null if there is none.
   const SdmaQueue* queue_that_holds(std::uint32_t operation) const;
-  // Blocks of a runtime, which run alike, as one flow of at most `cap`; of the engine a byte takes `share`.
+  // Runs a runtime's blocks as one flow of at most `cap`. A byte takes `share` of its usual part of the engine's rate.
   sim::Task<> run_blocks(TransferCommand blocks, sim::BytesPerSecond cap, double share);
   sim::ResourceNetwork::ResourceId payload() const { return identity_.payload; }
   sim::Simulator& simulator() { return simulator_; }
 
  private:
-  // A queue and how far the engine is with it.
+  // A ServedQueue is a queue with the engine's progress on it.
   struct ServedQueue {
     ServedQueue(SdmaEngine& engine, const std::string& name);
     SdmaQueue queue;
-    MemoryWord transfers_under_way;  // that a completion packet must wait for
+    MemoryWord transfers_under_way;  // their number; a completion packet waits until it is 0
     bool in_service = false;
   };
 
-  // A step with a packet ends, on the track of its queue.
+  // Ends a step with a packet, on the track of its queue.
   static void end(sim::OpenStep& step, const ServedQueue& served, std::string_view kind, const QueuedCommand& queued);
   void start_service(ServedQueue& served);
   sim::Task<> serve(ServedQueue& served);
@@ -57,9 +57,10 @@ class SdmaEngine {
   sim::Task<> stream(ServedQueue& served, QueuedCommand queued);
   sim::Task<> poll(ServedQueue& served, const QueuedCommand& queued);
   sim::Task<> complete(ServedQueue& served, const SdmaCommand& command);
-  // A posted write: `action` changes the word when it arrives.
+  // Posts a write: `action` changes the word when the write arrives.
   void post(ServedQueue& served, sim::Time latency, const MemoryWord& word, sim::EventAction action);
-  // Of a read of ring or polled word, and of a completion write: shorter where it stays on the GPU.
+  // These return the latency of a read of a ring or polled word, and of a completion write; they are shorter on the
+  // GPU.
   sim::Time read_latency() const;
   sim::Time write_latency(sim::Time to_host) const;
 

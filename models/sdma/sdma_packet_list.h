@@ -1,4 +1,4 @@
-// Packets written by hand: what a thread queues on one engine, in order, to see what an engine makes of it.
+// An SdmaPacketList is a list of packets written by hand that a thread queues on one engine, in order, for experiments.
 #pragma once
 
 #include <deque>
@@ -15,11 +15,11 @@ namespace c3sim::models {
 struct HandWrittenPacket {
   enum class Kind { copy, swap, poll, atomic, fence };
   Kind kind = Kind::copy;
-  int peer = 0;            // copy: the destination; swap: whom to exchange with
-  sim::Bytes bytes;        // of copy and swap
-  std::string word;        // that poll, atomic and fence are about
+  int peer = 0;            // copy: the destination; swap: the other GPU
+  sim::Bytes bytes;        // copy and swap
+  std::string word;        // poll, atomic and fence: the word's name
   Condition condition;     // poll
-  std::int64_t value = 0;  // atomic: the addend; fence: what is written
+  std::int64_t value = 0;  // atomic: the addend; fence: the new value
 
   auto operator<=>(const HandWrittenPacket&) const = default;
 };
@@ -35,11 +35,11 @@ struct SdmaPacketList {
 
 std::string to_string(const SdmaPacketList& list);
 
-// Why the packets cannot be queued, in one sentence that says what would be accepted; empty if they can. Packets that
-// wait for ever can.
+// Returns why the packets cannot be queued, in one sentence that says what would be accepted; empty if they can.
+// Packets that wait for ever are accepted.
 std::string why_impossible(const SdmaPacketList& list, const SdmaSpec& sdma, int gpus);
 
-// Words of host memory by name, 0 at first: how packets of several lists wait for each other.
+// NamedWords holds words of host memory by name, each 0 at first. Packets of several lists wait for each other on them.
 class NamedWords {
  public:
   explicit NamedWords(sim::Simulator& simulator) : simulator_(simulator) {}
@@ -50,11 +50,10 @@ class NamedWords {
   std::deque<MemoryWord> words_;
 };
 
-// Where its packets are queued. `engines` are those of all GPUs of the node, by index.
+// Returns the queue of the list. `engines` are those of all GPUs of the node, by index.
 SdmaQueue& queue_of(std::span<SdmaComplex* const> engines, const SdmaPacketList& list);
 
-// Queues the packets behind one doorbell, and a completion packet; ends when whoever waits knows of it. The list
-// must be possible.
+// Queues a possible list and a completion packet with one doorbell; ends when the waiter knows of the completion.
 sim::Task<> run_packet_list(Host& host, std::span<SdmaComplex* const> engines, SdmaPacketList list, NamedWords& words,
                             std::uint32_t operation = 0);
 

@@ -92,7 +92,7 @@ sim::Task<> SdmaQueue::write_piece(SubmittingThread& thread, SdmaCommand piece, 
     co_await ring_doorbell(thread, latency);
     co_await room_.acquire(whole(bytes));
   }
-  std::string subject;  // outlives the work
+  std::string subject;  // must outlive the work
   if (simulator_.step_log() != nullptr) subject = name_ + ' ' + std::string(packet_name(piece));
   co_await thread.write_command(packets, subject);
   const auto count = static_cast<std::uint64_t>(packets);
@@ -117,7 +117,7 @@ void SdmaQueue::become_visible(std::uint64_t written) {
 }
 
 void SdmaQueue::fetch(sim::Bytes granule) {
-  // Of a command of many packets the first ones are enough to start: the rest arrives while they run.
+  // The first packets of a long command are enough to start it: the others arrive while they run.
   const QueuedCommand& first = commands_.front();
   fetched_ = std::max(first.end, std::min(std::max(fetched_, first.begin) + granule, visible_));
 }

@@ -1,11 +1,10 @@
-// A ring of packets in memory between a submitting thread and an engine. Written packets wait for a doorbell; a thread
-// that finds the ring full rings for what it has written and waits until the engine has used up enough.
+// An SdmaQueue is a ring of packets in memory between a submitting thread and an engine. Written packets wait for a
+// doorbell; a thread that finds the ring full rings for what it has written and waits until the engine has freed room.
 //
-// An engine takes the packets of a queue in order, so whoever writes between others' packets, or puts a POLL in front
-// of what it waits for, stops the queue for ever. Two rules prevent both. Commands are submitted together: nobody
-// else's come between them. Commands that wait in the queue for other operations are written once all operations before
-// theirs have written what they are expected to. Of those that have not ended, the operation that comes first in the
-// schedule then never has another one's POLL in front of it.
+// An engine takes the packets of a queue in order, so a thread that writes between others' packets, or puts a POLL in
+// front of what the POLL waits for, stops the queue for ever. Two rules prevent this. The commands of one submission
+// are written together. Commands that wait for other operations are written after those of all earlier operations of
+// the schedule. No other operation's POLL is then in front of the earliest unfinished operation.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +22,18 @@
 
 namespace c3sim::models {
 
-// A command in a ring, which is taken as an endless line of bytes.
+// A QueuedCommand lies in a ring. Positions in the ring count on from 0 without wrapping.
 struct QueuedCommand {
   SdmaCommand command;
   std::uint64_t packet = 0;   // number of its first packet, from 0
-  std::uint64_t packets = 1;  // it takes
-  sim::Bytes begin, end;      // in the ring
+  std::uint64_t packets = 1;  // number of its packets
+  sim::Bytes begin, end;      // positions in the ring
 
   std::string words() const;  // "packet 0 POLL_REGMEM", "packets 0-31 COPY_LINEAR"
 };
 
-// Whose commands are submitted: an operation, by its place in the schedule; and whether they wait in the queue for what
-// operations before it do.
+// A QueueUser is the operation that submits commands, by its index in the schedule. `waits` says whether the commands
+// wait in the queue for earlier operations.
 struct QueueUser {
   std::uint32_t operation = 0;
   bool waits = false;
@@ -48,32 +47,32 @@ class SdmaQueue {
   SdmaQueue(const SdmaQueue&) = delete;
   SdmaQueue& operator=(const SdmaQueue&) = delete;
 
-  // The operation will submit commands here, once for each time that this is said.
+  // Announces that the operation will submit commands here, once for each call.
   void expect(std::uint32_t operation);
-  // The thread writes the commands, with nobody else's between them, and rings for them; without `rings`, whoever calls
-  // this does, for several queues at once. `latency` is what a doorbell takes to reach the engine.
+  // Has the thread write the commands, with no others between them, and ring for them. Without `rings` the caller
+  // rings, for several queues at once. `latency` is the time that a doorbell takes to reach the engine.
   sim::Task<> submit(SubmittingThread& thread, std::vector<SdmaCommand> commands, sim::Time latency,
                      QueueUser user = {}, bool rings = true);
-  // The same where it can be done at once. Where the ring has no room for all of them, or commands before them are
-  // missing, this ends nevertheless, and a process of its own submits them as soon as it can.
+  // Submits the commands if the ring has room for all of them and no earlier ones are missing. Otherwise this ends at
+  // once, and a process of its own submits them as soon as possible.
   sim::Task<> submit_or_leave(SubmittingThread& thread, std::vector<SdmaCommand> commands, sim::Time latency,
                               QueueUser user, bool rings = true);
-  // Whether all operations before the user's that its commands would have to wait for have written theirs.
+  // Returns whether all earlier operations that the user's commands would have to wait for have written theirs.
   bool is_turn_of(QueueUser user) const;
   sim::Task<> ring_doorbell(SubmittingThread& thread, sim::Time latency);
-  // The engine learns `latency` from now of all that is written now: a doorbell that was rung for several queues.
+  // Tells the engine after `latency` of all that is written now; the caller has rung a doorbell for several queues.
   void announce(sim::Time latency);
 
-  // By the engine: commands that it knows of, in order.
+  // The engine calls this and the functions below. Returns whether the engine knows of a command that it has not taken.
   bool has_command() const { return !commands_.empty() && commands_.front().end <= visible_; }
-  // Whether the first of them still lies in memory, and the fetch of `granule` bytes of ring that brings it in.
+  // needs_fetch() returns whether the first command is still in memory; fetch() brings in `granule` bytes of the ring.
   bool needs_fetch() const { return fetched_ < commands_.front().end; }
   void fetch(sim::Bytes granule);
   // Takes the first command; its bytes stay occupied until they are released.
   QueuedCommand take();
   void release(const QueuedCommand& used);
 
-  // Whether transfers of the operation wait here.
+  // Returns whether transfers of the operation wait here.
   bool holds(std::uint32_t operation) const;
 
   sim::Simulator& simulator() { return simulator_; }
@@ -95,14 +94,14 @@ class SdmaQueue {
   sim::Bytes ring_;
   std::string name_;
   sim::EventAction on_visible_;
-  sim::Semaphore room_;    // bytes of ring
-  sim::Semaphore writer_;  // held by whoever submits
+  sim::Semaphore room_;    // free bytes of the ring
+  sim::Semaphore writer_;  // held during a submission
   std::multiset<std::uint32_t> expected_;
-  MemoryWord first_expected_;  // of these operations
-  int late_ = 0;               // submissions that were left to processes of their own
+  MemoryWord first_expected_;  // the first of expected_
+  int late_ = 0;               // submissions left to processes of their own that have not ended
   std::deque<QueuedCommand> commands_;
   std::uint64_t packets_ = 0;
-  sim::Bytes written_, visible_, fetched_;  // ends of what is in the ring, known to the engine, inside the engine
+  sim::Bytes written_, visible_, fetched_;  // ends of what is written, known to the engine, fetched
 };
 
 }  // namespace c3sim::models
