@@ -121,8 +121,7 @@ void list_kept(const PlatformText& platform, Calibration& calibration) {
   }
 }
 
-// Returns the rows of the list `correlations`. Paths call list entries by name, so that a new entry changes none of
-// them.
+// Returns the rows of the list `correlations`. Paths name list entries, so that new entries change none of them.
 std::vector<std::string> rows_of(const Calibration& calibration, const PlatformText& platform) {
   std::vector<std::string> rows;
   for (const Correlation& one : calibration.correlations) {

@@ -29,16 +29,14 @@ void require_files(std::span<const std::filesystem::path> files);
 std::vector<std::filesystem::path> each_once(std::span<const std::filesystem::path> files,
                                              std::vector<sim::Fault>& twice);
 
-// Reads and screens all files. Measurements of another machine, rows out of order and files that repeat others become
-// faults of their readings. A file that is given twice is read once. `target_of` returns the machine that a reading is
-// for.
+// Reads and screens all files, each once. Measurements of another machine, rows out of order and files that repeat
+// others become faults of their readings. `target_of` returns the machine that a reading is for.
 using TargetOf = std::function<ScreenedFor(const Reading& reading)>;
 MeasurementFiles read_measurement_files(const Reader& reader, std::span<const std::filesystem::path> files,
                                         const TargetOf& target_of);
 
-// Returns tables of what the files hold, by file and kind of run, of the rows left out, by reason, and of faults;
-// warnings state remarks and the first faults. With `rows` the text also shows every measurement and every row left
-// out.
+// Returns tables of the contents of files, by file and kind of run, of rows left out, by reason, and of faults; warns
+// of remarks and the first faults. With `rows` the text also shows every measurement and every row left out.
 study::Results report(const MeasurementFiles& files, bool rows);
 
 }  // namespace c3sim::calibrate

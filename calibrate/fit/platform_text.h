@@ -28,9 +28,8 @@ std::string spell_within(double number, double error, std::string_view unit);
 
 class PlatformText {
  public:
-  // Reads a platform file and, as models::platform_config does, the files that it builds on. Assignments such as
-  // "gpus=4" are checked like the file and written into the text. Throws sim::ConfigError for a file that is no
-  // platform.
+  // Reads the file and, as models::platform_config does, those that it builds on. Checks assignments such as "gpus=4"
+  // like the file and writes them into the text. Throws sim::ConfigError for a file that is no platform.
   explicit PlatformText(std::filesystem::path path, std::span<const std::filesystem::path> config_folders = {},
                         std::span<const std::string> assignments = {});
 

@@ -20,8 +20,7 @@ constexpr double first_loss_scale = 0.3;
 constexpr double least_loss_scale = 0.05;
 constexpr int most_iterations = 50;
 
-// The two points of a slope lie on both sides of a point, or one of them is that point, whose residuals are known
-// anyway.
+// The points of a slope lie on both sides of a point, or one of them is that point, whose residuals are known anyway.
 enum class Around { both_sides, one_side };
 
 // Returns `at` and, for each unknown, a point below and one above it, `difference` apart and within the box.
@@ -261,8 +260,8 @@ Point stepped(Point point, const Eigen::MatrixXd& slopes, const Eigen::VectorXd&
   return point;
 }
 
-// Returns the variance of each row: that of its kind's residuals, corrected for the degrees of freedom that the
-// unknowns take, but at least the row's noise.
+// Returns variances of rows: that of their kind, corrected for the unknowns' degrees of freedom, but at least the
+// noise.
 Eigen::VectorXd variances(const Solution& solution, std::span<const FitRow> rows) {
   const double all = static_cast<double>(rows.size());
   const double left = all - static_cast<double>(solution.point.size());
@@ -354,7 +353,7 @@ double distance_to(const Rise& rise_at, double best, double end, double height, 
   return (low + high) / 2.0;
 }
 
-// Returns whether the cost on either side, as far as the range reaches, rises by more or less than slopes predict.
+// Returns whether the rise of the cost on either side, within the range, is more than `most_misled` off the slopes.
 bool slopes_mislead(const Rise& rise_at, double best, double standard, double variance) {
   for (const double side : {-1.0, 1.0}) {
     const double value = std::clamp(best + side * 2.0 * standard, 0.0, 1.0);

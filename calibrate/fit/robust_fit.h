@@ -15,8 +15,7 @@ namespace c3sim::calibrate {
 
 using Point = std::vector<double>;  // coordinates of unknowns, from 0 to 1: the ends of their ranges
 
-// Returns the residuals at each point: logarithms of predicted over measured, or differences of shares. Every point has
-// the same number of residuals.
+// Returns equally many residuals for each point: logarithms of predicted over measured, or differences of shares.
 using Residuals = std::function<std::vector<std::vector<double>>(std::span<const Point> points)>;
 
 inline Eigen::Map<const Eigen::VectorXd> vector_of(const std::vector<double>& values) {

@@ -64,8 +64,7 @@ bool is_product_of_library(const Measurement& m) {
   return std::holds_alternative<study::GemmTrial>(m.trial) || (step != nullptr && step->question.model.experts_alone);
 }
 
-// A plain stream has no set number of workgroups. A cached one passes through the same arrays again and again, a
-// computing one does arithmetic on the way.
+// A plain stream has no set number of workgroups, a cached one repeats its arrays, a computing one does arithmetic.
 const study::StreamTrial* plain_stream(const Measurement& m, std::span<const Figure> figures = durations) {
   const auto* const stream = seen<study::StreamTrial>(m, figures);
   return stream != nullptr && !stream->workgroups ? stream : nullptr;
@@ -118,8 +117,8 @@ bool is_engine_collective(const Measurement& m, Sizes sizes) {
   return spec != nullptr && spec->backend == Backend::sdma;
 }
 
-// Returns whether a measurement is of a kernel collective, on the library's choice of channels or, with
-// `most_channels`, on a set number of at most that many.
+// Returns whether a collective is by kernels, on channels of the library's choice or a set number up to
+// `most_channels`.
 bool is_kernel_collective(const Measurement& m, Sizes sizes, std::optional<int> most_channels = {}) {
   const auto* const spec = collective(m, durations, sizes);
   if (spec == nullptr || spec->backend != Backend::rccl) return false;

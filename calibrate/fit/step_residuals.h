@@ -58,8 +58,7 @@ struct Unknown {
   std::string shown_by;              // the measurements that distinguish it from others
   std::optional<Library> library{};  // only work by its kernels depends on the unknown; none: all work may
 
-  // Returns the unknown of a parameter. Throws sim::ConfigError where its range has another unit than its value, except
-  // for sizes in bytes.
+  // Reads an unknown. Throws sim::ConfigError if its range has another unit than its value, except for sizes in bytes.
   static Unknown of(const sim::Parameter& parameter);
 
   // Returns the value at a share of the range, such as "396.1 GB/s", with as many digits as a simulation resolves, or

@@ -114,8 +114,7 @@ class Gpu {
 
   // The kernel uses at most `cus` CUs; where streams limit CUs, it has to run on a stream with the same limit.
   virtual std::unique_ptr<Gemm> prepare_gemm(GemmShape shape, Matrices matrices, std::optional<int> cus) = 0;
-  // All members of a group call it at once. `channels` is the number of workgroups of the kernels; 0: the library
-  // chooses.
+  // All members call it at once. `channels` is the number of workgroups of the kernels; with 0 the library chooses.
   virtual std::unique_ptr<Communicator> join(const GroupName& group, int rank, int members, int channels) = 0;
 
   virtual std::optional<BoardState> board() = 0;  // none if unknown; any thread may call it
@@ -135,8 +134,7 @@ class Runtime {
   virtual GroupName name_group() = 0;
 };
 
-// Open the runtime of a vendor and search `folders` for libraries first. Throw GpuError where there is no driver or
-// GPU.
+// Open a vendor's runtime; look for libraries in `folders` first. Throw GpuError if there is no driver or no GPU.
 std::unique_ptr<Runtime> open_cuda(const std::vector<std::string>& folders);
 std::unique_ptr<Runtime> open_hip(const std::vector<std::string>& folders);
 

@@ -19,8 +19,7 @@ namespace c3sim::measure {
 
 inline constexpr std::size_t bytes_of_word = 16;  // loaded at once by a thread of device/kernels.cu
 
-// Threads wait for one another at a Rendezvous, over and over, and spin rather than sleep: all GPUs are then launched
-// on within a microsecond.
+// Threads wait for one another at a Rendezvous, over and over. They spin, so that all go on within a microsecond.
 class Rendezvous {
  public:
   explicit Rendezvous(int threads) : threads_(threads) {}
@@ -148,19 +147,16 @@ class Lab {
 
   Stream stream(int gpu, int lane, std::optional<int> cus = {}, int first_cu = 0);
   Event event(int gpu, int number);  // small numbers are for short-lived use
-  // Both wait on the GPU's thread: finish() until all work of the stream is done, await() until the event is. They
-  // throw GpuError if that takes too long.
+  // Both wait, on the GPU's thread, until the stream's work or the event is done. Throw GpuError if it does not end.
   void finish(int gpu, Stream stream);
   void await(int gpu, Event event);
 
   // Returns a GEMM on every GPU, in lane 0. It stays valid until later ones run short of memory.
   Operation gemm(GemmShape shape, std::optional<int> cus = {}, Operands operands = Operands::normal);
-  // Returns a collective by kernels, in lane 1. `bytes` is the whole array of one GPU; 0 `channels` let the library
-  // choose.
+  // Returns a collective by kernels, in lane 1, on an array of `bytes` per GPU; with 0 `channels` the library chooses.
   Operation collective(Collective kind, std::size_t bytes, int channels = 0);
-  // Returns a collective by copies, in lane 1: every GPU pushes to each of its peers, on a stream for each or, with
-  // `in_a_row`, on one. Throws GpuError except for all-gather, all-to-all, and broadcast from GPU 0: the others
-  // compute.
+  // Returns a collective by copies, in lane 1: every GPU pushes to its peers, on a stream for each or, `in_a_row`, on
+  // one. Throws GpuError except for all-gather, all-to-all, and broadcast from GPU 0: the others compute.
   Operation copies(Collective kind, std::size_t bytes, bool in_a_row = false);
   // Returns a kernel on every GPU that streams `passes` times through arrays of `bytes` in total: it reads `reads` of
   // them, 0 to 2, and writes `written`, 0 or 1.
@@ -171,8 +167,7 @@ class Lab {
   Operation stop_hogs(int lane);
   // Returns one workgroup that stays for `us` microseconds and so delays what follows it in its lane.
   Operation pause(int lane, double us);
-  // Calls `copy` with a number and a lane for each of `copies`; the lanes, from `first_lane` on, fork from the stream
-  // and join it.
+  // Calls `copy` for each of `copies` with a lane, from `first_lane` on, that forks from the stream and joins it again.
   void at_once(int gpu, Stream stream, int first_lane, int copies, const std::function<void(int, Stream)>& copy);
   // Launches a kernel of device/kernels.cu.
   template <class... Arguments>

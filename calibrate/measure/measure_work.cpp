@@ -139,8 +139,7 @@ Rows measure_collective(Lab& lab, const Arguments& arguments) {
 Rows measure_pair(Lab& lab, const Arguments& arguments) {
   const std::string& strategy = arguments.text("strategy");
   const bool by_copies = strategy.starts_with("conccl");
-  Operation collective =
-      operation_of(lab, arguments, by_copies);  // first, since it throws where nothing can be measured
+  Operation collective = operation_of(lab, arguments, by_copies);  // first: it may throw
   Operation gemm = lab.gemm(arguments.shape());
   const double gemm_alone = lab.time({gemm}).wall.median;
   const double collective_alone = lab.time({collective}).wall.median;
@@ -160,7 +159,7 @@ namespace {
 // Times both operations at once, and each of them in a loop of both one after the other, whose mean power and so clocks
 // are the same except for what the operations do to each other.
 Row probe_of_pair(Lab& lab, const Arguments& arguments) {
-  Operation collective = operation_of(lab, arguments, false);  // first, since it throws where nothing can be measured
+  Operation collective = operation_of(lab, arguments, false);  // first: it may throw
   const Operation gemm = lab.gemm(arguments.shape());
   const bool gemm_first = arguments.text("first") == "gemm";
   const Timing both = time_pair(lab, gemm, collective, gemm_first);
@@ -244,24 +243,20 @@ constexpr std::array forms{Form{"serial_rccl", Grain::serial, true},
                            Form{"rccl_finer_uniform_fused_1d", Grain::finer, true},
                            Form{"rccl_finer_hetero_fused_1d", Grain::finer, true, true}};
 
-// A DependentSchedule has steps of tokens that arrive and the GEMM that needs them. It is made ready once and enqueued
-// on every GPU in each run.
+// A DependentSchedule is steps of arriving tokens and the GEMM that needs them, made ready once, enqueued in each run.
 struct DependentSchedule {
   Lab& lab;
   const Form& form;
   GemmShape shape;
   int gpus = lab.gpus();
   int steps = form.grain == Grain::serial ? 1 : form.grain == Grain::finer ? pieces_of_a_shard : gpus - 1;
-  std::int64_t shard = shape.n / gpus;  // in tokens
-  std::int64_t tokens =
-      form.grain == Grain::finer ? shard / pieces_of_a_shard : shard;  // tokens of each shard that a step waits for
-  std::size_t token = bytes_of_bfloat16 * static_cast<std::size_t>(shape.k);  // bytes of a token
-  std::size_t bytes = token * static_cast<std::size_t>(shape.n);              // of all tokens together
-  bool has_own = form.grain == Grain::shard || form.own_shard_apart;          // a GEMM for the own shard
+  std::int64_t shard = shape.n / gpus;                                                   // in tokens
+  std::int64_t tokens = form.grain == Grain::finer ? shard / pieces_of_a_shard : shard;  // of each shard, in a step
+  std::size_t token = bytes_of_bfloat16 * static_cast<std::size_t>(shape.k);             // bytes of a token
+  std::size_t bytes = token * static_cast<std::size_t>(shape.n);                         // of all tokens together
+  bool has_own = form.grain == Grain::shard || form.own_shard_apart;                     // a GEMM for the own shard
   std::optional<Operation> own_gemm = has_own ? std::optional(lab.gemm({shape.m, shard, shape.k})) : std::nullopt;
-  int shards = form.grain == Grain::shard ? 1
-               : form.own_shard_apart     ? gpus - 1
-                                          : gpus;  // number of shards of which a step has tokens
+  int shards = form.grain == Grain::shard ? 1 : form.own_shard_apart ? gpus - 1 : gpus;  // shards in a step
   Operation gemm = lab.gemm({shape.m, tokens* shards, shape.k});
   std::optional<Operation> collective =
       form.by_library ? std::optional(lab.collective(Collective::all_gather, bytes / static_cast<std::size_t>(steps)))

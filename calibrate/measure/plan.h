@@ -94,9 +94,8 @@ struct Item {
 
 std::vector<Item> make_plan(const Wish& wish, const Machine& machine, const Protocol& protocol);
 
-// Returns the runs that a table asks for. It has the columns gemm, collective, bytes, strategy and, optionally,
-// channels, reserved_cus, variant and prelaunch; `name` is for messages. Throws UserError that names a line that is no
-// run.
+// Returns the runs of a table, called `name` in messages, with columns gemm, collective, bytes, strategy and,
+// optionally, channels, reserved_cus, variant and prelaunch. Throws UserError that says which line is no run.
 std::vector<Arguments> read_pairs(const std::string& text, const std::string& name, int gpus);
 
 }  // namespace c3sim::measure

@@ -110,8 +110,7 @@ struct Circumstances {
 // each table was then. After a kill tables are cut back to that, so that no row is torn and none is measured twice.
 class ResultFolder {
  public:
-  // Takes a new or empty folder, or one that was begun under the same environment and protocol; else throws UserError
-  // and touches nothing.
+  // Takes a new or empty folder, or one begun under the same circumstances; else throws UserError and touches nothing.
   ResultFolder(fs::path folder, Circumstances circumstances)
       : folder_(std::move(folder)), circumstances_(std::move(circumstances)), ledger_(nullptr, std::fclose) {
     std::error_code fault;
@@ -383,8 +382,7 @@ constexpr const char* examples =
     "  c3sim-measure --out test --pairs pairs.csv        these concurrent runs and no others\n"
     "  c3sim-measure --dry-run --quick                   what would be measured, and how long it may take";
 
-// Fills in the options, or returns the help, which is to be printed instead of going on. Throws UserError that says
-// what is wrong.
+// Fills in the options, or returns the help that is to be printed instead. Throws UserError that says what is wrong.
 std::optional<std::string> read_options(int argc, const char* const* argv, Options& options) {
   std::vector<std::string> kind_names, shapes;
   for (const Kind& kind : kinds()) kind_names.emplace_back(kind.name);

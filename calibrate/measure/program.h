@@ -26,8 +26,7 @@ struct Surroundings {
   std::ostream& err;              // progress and errors
   bool terminal = false;          // whether `err` is a terminal
   double pace = 1.0;              // factor on rests, warm-ups and patience; less than 1 in tests
-  // Prints the line and ends the program at once: GPUs no longer answer, and to release them would hang. In tests it
-  // returns.
+  // Prints the line and ends the program at once: to release GPUs that no longer answer would hang. Returns in tests.
   std::function<void(const std::string& line)> abandon;
 };
 

@@ -1,5 +1,4 @@
-// Spells and parses shapes, numbers and collectives for tables and options, and has the texts that are built into the
-// program.
+// Spells and parses shapes, numbers and collectives, and has the texts that are built into the program.
 #pragma once
 
 #include <cstdint>

@@ -174,8 +174,7 @@ class VendorGpu : public Gpu {
   Object module_ = nullptr;
 };
 
-// NVIDIA's driver limits no stream to SMs, but the kernel of a GEMM can be limited. No program can choose a copy
-// engine.
+// NVIDIA's driver limits no stream to SMs, only GEMMs by their kernels, and lets no program choose a copy engine.
 class NvidiaGpu : public VendorGpu {
  public:
   NvidiaGpu(const GpuCalls& calls, const Libraries& libraries, const Library& boards, int number)
@@ -184,7 +183,7 @@ class NvidiaGpu : public VendorGpu {
     VendorGpu::make_current();
     device_.architecture = fmt::format("sm_{}{}", attribute(75), attribute(76));  // compute capability
     device_.cus = attribute(16);                                                  // multiprocessors
-    most_local_memory_ = attribute(97);  // shared memory, if a kernel asks for it
+    most_local_memory_ = attribute(97);                                           // shared memory on request
     device_.local_memory = static_cast<std::size_t>(most_local_memory_);
     device_.ticks_per_second = 1e9;  // of %globaltimer
     device_.power_cap = board_.power_cap();
@@ -480,7 +479,7 @@ class VendorRuntime : public Runtime {
 }  // namespace
 
 std::unique_ptr<Runtime> open_cuda(const std::vector<std::string>& folders) {
-  // Multicast through the switch would reduce in the network, which no platform models; and not every host allows it.
+  // With multicast the switch would reduce in the network, which not every host allows: it stays off unless asked for.
   setenv("NCCL_NVLS_ENABLE", "0", 0);
   std::vector<std::string> all = folders;
   all.insert(all.end(), {"/usr/local/cuda/lib64", "/usr/local/cuda/lib"});

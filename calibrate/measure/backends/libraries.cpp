@@ -97,8 +97,7 @@ GpuError collective_fault(const Library& library, const std::string& call, int r
 
 // The libraries of GEMMs expect matrices by columns: one by rows is its transpose to them, and C^T = B^T A^T.
 
-// A Dialect has the names and numbers by which cuBLASLt and hipBLASLt (of ROCm 6 and 7) differ: their calls are the
-// same.
+// A Dialect has the names and numbers by which the calls of cuBLASLt and hipBLASLt (of ROCm 6 and 7) differ.
 struct Dialect {
   const char* prefix;
   const char* multiply;
