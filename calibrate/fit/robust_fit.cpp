@@ -353,7 +353,7 @@ double distance_to(const Rise& rise_at, double best, double end, double height, 
   return (low + high) / 2.0;
 }
 
-// Returns whether the rise of the cost on either side, within the range, is more than `most_misled` off the slopes.
+// Returns whether the cost's rise on either side, within the range, is off what slopes predict by over `most_misled`.
 bool slopes_mislead(const Rise& rise_at, double best, double standard, double variance) {
   for (const double side : {-1.0, 1.0}) {
     const double value = std::clamp(best + side * 2.0 * standard, 0.0, 1.0);

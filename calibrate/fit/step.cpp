@@ -57,14 +57,14 @@ bool is_gemm_after(const Measurement& m, study::Before before) {
 }
 
 // Returns whether a measurement is the kernel time of a named library's product, or of a layer's experts, which are
-// such products: tuners and profilers leave operands as they are and include no launch.
+// such products: the times of tuners and profilers, without a launch and with operands as these tools leave them.
 bool is_product_of_library(const Measurement& m) {
   if (!m.names_library() || !saw(m, kernel_times)) return false;
   const auto* const step = std::get_if<study::StepTrial>(&m.trial);
   return std::holds_alternative<study::GemmTrial>(m.trial) || (step != nullptr && step->question.model.experts_alone);
 }
 
-// A plain stream has no set number of workgroups, a cached one repeats its arrays, a computing one does arithmetic.
+// A plain stream has no set number of workgroups, a cached one reuses its arrays, a computing one does arithmetic.
 const study::StreamTrial* plain_stream(const Measurement& m, std::span<const Figure> figures = durations) {
   const auto* const stream = seen<study::StreamTrial>(m, figures);
   return stream != nullptr && !stream->workgroups ? stream : nullptr;
@@ -148,7 +148,7 @@ std::span<const Step> steps() {
         {"gpu.sdma.payload_rate", "copies above 1 MiB beside kernels that store"}},
        [](const Measurement& m) { return is_copy(m, large) || is_remote_store(m, Pattern::one_way); }},
       {"copies to several peers above 1 MiB", {}, [](const Measurement& m) { return is_fan_out(m, large); }},
-      // Smaller collectives lie up to a factor of two off from one size to the next.
+      // The times of smaller collectives scatter by up to a factor of two from one size to the next.
       {"both ways at once: pairs, and copy-engine collectives from 2 GiB",
        {{"fabric.reverse_share", "one pair both ways, or a large collective by copy engines"}},
        [](const Measurement& m) {

@@ -39,7 +39,7 @@ inline constexpr double usual_noise = 0.02;
 std::vector<Observation> observe(const models::PlatformSpec& platform,
                                  std::span<const Measurement* const> measurements);
 
-// A Library is one in use on a GPU: entry `place` of the list "gpu.gemm.libraries", of the name "hipblaslt".
+// A Library is in use on a GPU: entry `place` of a list such as "gpu.gemm.libraries", of a name such as "hipblaslt".
 struct Library {
   std::string list;
   std::size_t place = 0;

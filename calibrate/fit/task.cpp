@@ -214,7 +214,7 @@ void write(const Task& task, PlatformText& platform, bool with_errors) {
 
 namespace {
 
-constexpr double least_move = 0.02;      // share of a range, beyond the noise that a clock governor's tolerance makes
+constexpr double least_move = 0.02;      // share of a range, above the noise of a clock governor's tolerance
 constexpr std::size_t sampled = 16;      // one in this many measurements is sampled
 constexpr double uniform_error = 0.289;  // standard deviation of a uniform distribution over the range
 

@@ -58,7 +58,7 @@ struct Task {
   std::string source() const;  // "isolated.csv: a streaming kernel"
 };
 
-// Returns a task per step with measurements, in order. A parameter `fitted` belongs to the first that may find it.
+// Returns a task per step with measurements, in order. A `fitted` parameter belongs to the first that may find it.
 std::vector<Task> tasks_for(const PlatformText& platform, std::span<const Reading> files);
 
 // Finds the task's unknowns and writes them into the platform. Starts from the task's solution or, without one, from

@@ -95,7 +95,7 @@ class Gpu {
   virtual void release(void* memory, Home home) noexcept = 0;
   virtual void reach(Gpu& peer) = 0;  // lets it copy to and from the peer's memory
 
-  // Kernels of a stream with `cus` use at most these many CUs, from `first` on, where the runtime supports it.
+  // With `cus`, kernels of the stream use at most as many CUs, from `first` on, where the runtime supports it.
   virtual Stream create_stream(std::optional<int> cus = {}, int first = 0) = 0;
   virtual Event create_event() = 0;
   virtual void record(Event event, Stream stream) = 0;

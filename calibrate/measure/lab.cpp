@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int most_warm_ups = 1000;
 constexpr std::uint64_t seed_of_arrays = 1000;
 constexpr int gemm_lane = 0, collective_lane = 1, hog_lane = 2, first_peer_lane = 101;
-// Events with smaller numbers are for short-lived use.
+// Events below first_lane_event are for short-lived use.
 constexpr int begin_event = 1, end_event = 2, first_lane_event = 100, finishing_event = 999, start_event = 1000;
 constexpr std::size_t small_bytes = 256;                                                        // of a flag or a log
 constexpr std::size_t in_caches = std::size_t{24} << 20, beyond_caches = std::size_t{1} << 30;  // of an array

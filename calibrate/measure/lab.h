@@ -180,7 +180,7 @@ class Lab {
   }
 
   // source() and destination() return an array of a GPU of at least `bytes`, valid until a larger one is asked for.
-  // reserve() makes them on all GPUs, before one is needed that other GPUs write to.
+  // reserve() allocates them on all GPUs, which is due before GPUs write to each other's.
   char* source(int gpu, std::size_t bytes) { return at_least(station(gpu).source, gpu, bytes); }
   char* destination(int gpu, std::size_t bytes) { return at_least(station(gpu).destination, gpu, bytes); }
   void reserve(std::size_t at_sources, std::size_t at_destinations);

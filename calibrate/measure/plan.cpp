@@ -219,7 +219,7 @@ class Planner {
     if (power == 0) return value;
     return std::to_string(parse_count(value.substr(0, value.size() - 1), 0, 1024) << 10 * power);
   }
-  // Returns the shapes that the user asked for, else these ones.
+  // Returns the shapes that the user asked for, or else `shapes`.
   std::vector<std::string> asked_or(const std::string& shapes) const {
     if (wish_.shapes.empty()) return values_of(shapes);
     std::vector<std::string> asked;

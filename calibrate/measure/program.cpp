@@ -306,7 +306,7 @@ class Session {
     ++end_.left_out;
     switch (error.kind()) {
       case GpuError::Kind::unsupported:
-        // Each reason is told once; of pairs, which people ask for one by one, each that is missing is told.
+        // Each reason is reported once, but of pairs, which people ask for one by one, every missing one is reported.
         if (told_.insert(error.what()).second || item.kind->name == "pairs") {
           progress_->say(fmt::format("left out: {}: {}", item.name(), error.what()));
         }

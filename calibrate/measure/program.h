@@ -31,7 +31,7 @@ struct Surroundings {
 };
 
 // Returns the exit code: 0 if the session went to its end or time limit, though items may be left out; 1 if GPUs no
-// longer answer or fail before it; 2 for what the user can fix.
+// longer answer or cannot be set up; 2 for what the user can fix.
 int run_program(int argc, const char* const* argv, const Surroundings& surroundings);
 
 // Progress shows how far a session is: a bar that is redrawn on a terminal, a line now and then elsewhere.

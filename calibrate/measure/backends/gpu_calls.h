@@ -18,7 +18,7 @@ inline constexpr int success = 0;
 
 class Library {
  public:
-  // A Fault makes an error of a call that returned something else.
+  // A Fault makes the error of a call that returned another result.
   using Fault = GpuError (*)(const Library& library, const std::string& call, int result);
 
   Library() = default;

@@ -1,6 +1,6 @@
 // Offers what both vendors have under two names: libraries of collectives and of GEMMs, and compilers of kernels. What
 // is used of them is declared here, since machines have the libraries more often than their headers. Without a library
-// its calls throw GpuError; calls for a GPU are for the one that is current on the thread.
+// its calls throw GpuError. A call for a GPU is for the one that is current on the thread.
 #pragma once
 
 #include <memory>

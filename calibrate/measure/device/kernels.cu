@@ -217,8 +217,8 @@ static __device__ float multiply_and_add(float seed) {
 
 // Keeps its CUs, and what it works on, busy for as long as something else is timed beside it. One thread of each
 // workgroup asks now and then whether that is over, since a word that all threads asked for again and again would delay
-// everybody's loads; where they only stay, the others wait for it. No kernel here declares local memory of its own: a
-// launch may ask for all that a CU has.
+// everybody's loads; in a hog that only stays, the others wait for that thread. No kernel here declares local memory of
+// its own: a launch may ask for all that a CU has.
 extern "C" __global__ void __launch_bounds__(1024) hog(Hog hog) {
   constexpr int in_flight = 4;
   constexpr u64 between_looks = 2000;  // cycles
