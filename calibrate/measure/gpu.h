@@ -134,7 +134,7 @@ class Runtime {
   virtual GroupName name_group() = 0;
 };
 
-// Open a vendor's runtime; look for libraries in `folders` first. Throw GpuError if there is no driver or no GPU.
+// Open a vendor's runtime; look for libraries in `folders` first. Throw GpuError where the driver is missing.
 std::unique_ptr<Runtime> open_cuda(const std::vector<std::string>& folders);
 std::unique_ptr<Runtime> open_hip(const std::vector<std::string>& folders);
 
