@@ -31,7 +31,7 @@ void require_unknowns(const std::vector<Task>& tasks, const std::filesystem::pat
   throw sim::ConfigError({{path.string(), "", "there is nothing to fit: no parameter of kind fitted" + offer}});
 }
 
-// Whether the measurements say anything: a file with what the base has would look fitted.
+// Throws sim::ConfigError if no unknown is left: the file would equal the base and yet look fitted.
 void require_results(const std::vector<Task>& tasks, std::span<const Reading> files,
                      const std::filesystem::path& path) {
   std::vector<sim::Fault> faults;
@@ -48,7 +48,7 @@ void require_results(const std::vector<Task>& tasks, std::span<const Reading> fi
   throw sim::ConfigError(std::move(faults));
 }
 
-// What the base says of them must not matter.
+// Moves all unknowns to the middle of their ranges, so that the values of the base do not influence the fit.
 void start_in_the_middle(const std::vector<Task>& tasks, PlatformText& platform) {
   std::vector<PlatformText::Replacement> middles;
   for (const Task& task : tasks) {
@@ -86,8 +86,8 @@ void list_parameters(const Task& task, const std::vector<sim::Parameter>& fitted
   for (const Unknown& unknown : task.vague) list(unknown, false);
 }
 
-// Rounded as a file has them, and drawn towards zero until no rounding, nor what is left out as small, makes them
-// correlations that nothing can have.
+// Lists the correlations of at least `least_correlation`, rounded as the file spells them. Shrinks all of them until
+// the rounded matrix is positive definite, as one of correlations must be.
 void list_correlations(const std::vector<Task>& tasks, Eigen::MatrixXd matrix, Calibration& calibration) {
   std::vector<std::string> paths;
   for (const Task& task : tasks) {
@@ -113,7 +113,7 @@ void list_correlations(const std::vector<Task>& tasks, Eigen::MatrixXd matrix, C
 
 void list_kept(const PlatformText& platform, Calibration& calibration) {
   for (const sim::Parameter& parameter : platform.parameters()) {
-    // What the file tells of its own fit is written anew.
+    // The file's records of its own fit are written anew.
     const bool is_of_the_fit = parameter.path.starts_with("fitted_to") || parameter.path.starts_with("correlations");
     if ((parameter.kind != "fitted" && parameter.kind != "probed") || is_of_the_fit) continue;
     const auto reached = std::ranges::find(calibration.parameters, parameter.path, &FittedParameter::path);
@@ -121,7 +121,7 @@ void list_kept(const PlatformText& platform, Calibration& calibration) {
   }
 }
 
-// Rows of lists are called by their names, so that one more row makes none of them another.
+// Returns the rows of the list `correlations`. Paths name list entries, so that new entries change none of them.
 std::vector<std::string> rows_of(const Calibration& calibration, const PlatformText& platform) {
   std::vector<std::string> rows;
   for (const Correlation& one : calibration.correlations) {
@@ -134,7 +134,7 @@ std::vector<std::string> rows_of(const Calibration& calibration, const PlatformT
   return rows;
 }
 
-// How far a fit has moved from where it was before, in shares of ranges: all of them where it had not been.
+// Returns the largest move of an unknown, as a share of its range; 1 if there was no point before.
 double distance(const Point& before, const Point& after) {
   if (before.size() != after.size()) return 1.0;
   double farthest = 0.0;
@@ -142,18 +142,18 @@ double distance(const Point& before, const Point& after) {
   return farthest;
 }
 
-// What a task costs those who wait: it goes by its rows and unknowns.
+// Returns the relative time that it takes to fit a task, which grows with its rows and unknowns.
 double price_of(const Task& task) { return static_cast<double>(task.measurements.size() * (task.unknowns.size() + 1)); }
 
-// Steps lean on each other: what a command takes to write, which copies to several peers tell, is part of what a copy
-// to one takes. So those that still move are fitted in turns until none does, then all once more, for their errors.
-// What moved by less than `settled`, in shares of ranges, while the others were looking for their places does not
-// depend on them. Returned are the correlations of all.
+// Fits all tasks and returns the correlations of their unknowns. Steps depend on each other: the time to write a
+// command, which copies to several peers show, is part of the time of one copy. So tasks that still move are fitted
+// again in rounds until none does, then all once more for their errors. A task that moves by less than `settled`, as a
+// share of ranges, while others move does not depend on them.
 Eigen::MatrixXd fit_in_rounds(std::vector<Task>& tasks, PlatformText& fitted, const CalibrationOptions& options) {
   constexpr std::size_t most_rounds = 12;
   constexpr double settled = 1e-3;
-  // In percent: a task is paid in its first round once for every starting point, then about once more, and as much as
-  // twice for its errors and those of all together.
+  // Progress counts a task's price_of() once per starting point in the first round, about once more in later rounds,
+  // and twice for its own errors and those of all tasks together.
   double rounds = 0.0, errors = 0.0, done = 0.0;
   for (const Task& task : tasks) {
     rounds += price_of(task) * static_cast<double>(task.step->valleys + 1);
@@ -274,7 +274,7 @@ study::ResultTable residual_table(const Calibration& calibration) {
                             {"worst", "worst at", ""}});
   const auto count = [](std::size_t value) { return static_cast<std::int64_t>(value); };
   for (const FittedStep& step : calibration.steps) {
-    if (step.after.empty()) continue;  // measured, but nothing that the model has
+    if (step.after.empty()) continue;  // the model predicts none of its figures
     std::vector<double> held_out;
     for (const double residual : step.held_out) held_out.push_back(std::abs(std::expm1(residual)));
     table.add_row(
@@ -306,7 +306,7 @@ study::ResultTable spread_table(const Calibration& calibration) {
   return table;
 }
 
-// One row per file, and one more per reason for which rows were left out.
+// Returns a table with one row per file, and one more per reason for which rows were left out.
 study::ResultTable file_table(std::span<const Reading> files) {
   study::ResultTable table({{"file", "file", ""}, {"rows", "rows", ""}, {"why_left_out", "left out since", ""}});
   for (const Reading& file : files) {
@@ -321,7 +321,7 @@ study::ResultTable file_table(std::span<const Reading> files) {
   return table;
 }
 
-// Errors of one step over the size of the work, where it has one.
+// Returns a chart of a step's errors over the size of the work; work without a size is not shown.
 study::Chart residuals_by_size(const FittedStep& step, std::size_t index) {
   study::ScatterChart chart;
   chart.id = fmt::format("residuals_{}", index);
@@ -344,7 +344,7 @@ study::Chart residuals_by_size(const FittedStep& step, std::size_t index) {
                               .y_low = in_percent * (one.error - one.noise),
                               .y_high = in_percent * (one.error + one.noise)});
   }
-  chart.guides.push_back({"no error", from, 0.0, to, 0.0});  // which is to be in view, whatever is measured
+  chart.guides.push_back({"no error", from, 0.0, to, 0.0});  // keeps zero in view, whatever is measured
   chart.caption = "Predicted over measured, less one. Bars: one standard deviation of repetitions, 2 % where unknown.";
   return chart;
 }

@@ -19,7 +19,7 @@ bool has_a_rate_of_its_own(const Measurement& measurement) {
          gemm->shape.dtype != models::Dtype::fp16;
 }
 
-// What a probe's times are divided by, and which figure that makes them.
+// A Ratio turns a time of a probe into `figure` if the time is divided by `over`, in seconds.
 struct Ratio {
   study::Figure figure;
   double over;
@@ -48,7 +48,7 @@ std::optional<Ratio> ratio_of(study::Figure figure, const Alone& alone) {
   return {};
 }
 
-// Ratios that a form tells beside the same times would count twice.
+// Replaces the times of a probe by ratios. Ratios that the file states itself would count twice: they are dropped.
 Measurement over_alone(Measurement probe) {
   std::vector<Seen> ratios;
   for (Seen seen : probe.seen) {

@@ -24,7 +24,7 @@ study::Cell cell(std::size_t value) { return static_cast<std::int64_t>(value); }
 study::Cell cell(const std::string& text) { return text.empty() ? study::Cell() : study::Cell(text); }
 study::Cell time_cell(double seconds) { return seconds > 0.0 ? study::Cell(seconds * microseconds) : study::Cell(); }
 
-// Measurements of one kind in one file.
+// A Summary describes the measurements of one kind in one file.
 struct Summary {
   const Measurement* first;
   std::size_t measurements = 0;
@@ -53,7 +53,7 @@ std::string figures_of(const Measurement& one) {
   return fmt::format("{}", fmt::join(keys, ", "));
 }
 
-// The tables of all files, which are filled a file at a time.
+// Tables holds the tables of all files and is filled a file at a time.
 struct Tables {
   study::ResultTable files{{{"file", "file", ""},
                             {"format", "read as", ""},
@@ -116,7 +116,7 @@ struct Tables {
 
  private:
   void add_kinds(const Reading& reading) {
-    // Of the group as the file has them one after the other.
+    // `known` maps group, kind and figures to a place in `summaries`, which keeps the order of the file.
     std::map<std::tuple<std::string, std::string_view, std::string>, std::size_t> known;
     std::vector<Summary> summaries;
     for (const Measurement& one : reading.measurements) {
@@ -134,7 +134,7 @@ struct Tables {
                      one.roles_in_words()});
     }
   }
-  // Omissions are listed row by row and, since a trace has hundreds of kernels that say nothing, by reason.
+  // Lists omissions row by row and, since a trace has hundreds of kernels without a model, by reason.
   void add_omissions(const Reading& reading) {
     struct Reason {
       const Omission* first;
@@ -156,7 +156,7 @@ struct Tables {
   }
 };
 
-// "12 measurements of 2 files; 3 rows are left out, 1 is at fault."
+// Returns the outcome in words: "12 measurements of 2 files. Left out: 3 rows. 1 fault."
 std::string verdict(const MeasurementFiles& files, std::size_t faults) {
   std::size_t measurements = 0;
   std::size_t left_out = 0;

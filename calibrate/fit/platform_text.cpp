@@ -24,7 +24,7 @@ std::string content(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Where the text of a value ends that begins here: behind its closing quote, or as long as it is.
+// Returns where the text of a value that begins at `begin` ends: after its closing quote or, unquoted, its length.
 std::size_t end_of(std::string_view text, std::size_t begin, const std::string& value) {
   const char quote = text[begin];
   if (quote != '"' && quote != '\'') return begin + value.size();
@@ -36,8 +36,8 @@ std::size_t end_of(std::string_view text, std::size_t begin, const std::string& 
   return at + 1;
 }
 
-// Sections one within the other, from so far to the right on; the innermost key has the list below it, which is YAML,
-// or, where that is empty, the value beside it.
+// Returns nested sections, the outermost indented by `indented`; the innermost key has `list`, which is YAML, below it
+// or, where that is empty, `value` beside it.
 std::string lines_of(const std::vector<std::string>& keys, std::size_t indented, const std::string& list,
                      const std::string& value) {
   std::string lines;
@@ -47,7 +47,7 @@ std::string lines_of(const std::vector<std::string>& keys, std::size_t indented,
   if (list.empty()) return lines + " " + value + "\n";
   const std::string further(indented + 2 * keys.size(), ' ');
   lines += boost::replace_all_copy("\n" + list, "\n", "\n" + further);
-  return lines.substr(0, lines.size() - further.size());  // nothing follows the last line break
+  return lines.substr(0, lines.size() - further.size());  // no indentation follows the last line break
 }
 
 }  // namespace
@@ -111,11 +111,11 @@ std::size_t PlatformText::offset_of(sim::ConfigPosition position) const {
 
 std::vector<PlatformText::Edit> PlatformText::edits_of(const Replacement& replacement) const {
   const sim::ConfigNode* const leaf = config_.node_at(replacement.parameter.path);
-  // A part that the file itself has; null where it has none.
+  // Returns a part of the parameter that the file itself has, or null.
   const auto part = [leaf](std::string_view key) -> const sim::ConfigEntry* {
     const sim::ConfigEntry* const entry = leaf == nullptr || !leaf->is_parameter() ? nullptr : leaf->find(key);
     if (entry == nullptr || entry->node.kind != sim::ConfigNode::Kind::scalar) return nullptr;
-    // Of a value that is written plainly over a parameter, nothing is in the file but the value itself.
+    // A plain value that is written over a parameter has no parts in the file.
     const sim::ConfigPosition at = entry->node.position;
     return at.file == 0 && at.assignment == 0 && at != entry->position ? entry : nullptr;
   };
@@ -138,7 +138,7 @@ std::vector<PlatformText::Edit> PlatformText::edits_of(const Replacement& replac
   const sim::ConfigEntry* const error = part("error");
   if (error != nullptr && !replacement.error.empty()) {
     edits.push_back(edit(*error, replacement.error));
-  } else if (error != nullptr) {  // with its key, and the comma or line break before that
+  } else if (error != nullptr) {  // removes it with its key and the comma or line break before that
     const std::size_t before = text_.find_last_not_of(" \n", offset_of(error->position) - 1);
     const std::size_t end = edit(*error, "").end;
     const bool is_first = text_[before] == '{';
@@ -152,15 +152,15 @@ std::vector<PlatformText::Edit> PlatformText::edits_of(const Replacement& replac
   return edits;
 }
 
-// Says what the parameter is already, in the file itself: what it stands on knows its range, its kind and the rest. It
-// gets a place in the innermost section of the file's own on the way to it, and with it the sections in between; a list
-// of sections with the value in it is written whole.
+// Writes the parameter with its current value into the file itself, below the innermost section on its path that the
+// file has, with the sections in between. The files that this one builds on have its range, kind and the rest. If the
+// path leads through a list of sections, the whole list is written.
 void PlatformText::make_place(const sim::Parameter& parameter) {
   std::string_view path = parameter.path;
   if (config_.node_at(path) == nullptr) return;
   const sim::ConfigNode* node = &config_.tree();
   sim::ConfigPosition section;
-  std::vector<std::string> keys;  // that the section lacks, the last one that of the value or the list
+  std::vector<std::string> keys;  // keys that the section lacks; the last is that of the value or the list
   while (node->kind == sim::ConfigNode::Kind::map && !node->is_parameter()) {
     const std::string_view key = path.substr(0, path.find_first_of(".["));
     path.remove_prefix(std::min(key.size() + 1, path.size()));
@@ -197,7 +197,7 @@ void PlatformText::make_place(const sim::Parameter& parameter) {
 void PlatformText::assign(const std::string& assignment, const std::vector<sim::Parameter>& assigned) {
   const std::string path(sim::trimmed(assignment.substr(0, assignment.find('='))));
   const auto parameter = std::ranges::find(assigned, path, &sim::Parameter::path);
-  if (parameter == assigned.end()) return;  // a part of a list that another one replaces
+  if (parameter == assigned.end()) return;  // belongs to a list that another assignment replaces
   try {
     replace(std::vector{Replacement{*parameter, parameter->value, "", parameter->source, "what_if"}});
   } catch (const sim::ConfigError&) {
@@ -215,7 +215,7 @@ void PlatformText::replace(std::span<const Replacement> replacements) {
     const std::vector<Edit> own = edits_of(replacement);
     edits.insert(edits.end(), own.begin(), own.end());
   }
-  std::ranges::sort(edits, std::ranges::greater{}, &Edit::begin);  // from behind: places before stay
+  std::ranges::sort(edits, std::ranges::greater{}, &Edit::begin);  // back to front, so that earlier offsets stay valid
   for (const Edit& edit : edits) text_.replace(edit.begin, edit.end - edit.begin, edit.by);
   read_text();
 }
@@ -229,7 +229,7 @@ void PlatformText::replace_list(const std::string& key, const std::vector<std::s
   if (found == all.end()) {
     if (!rows.empty()) text_ += (text_.ends_with('\n') ? "\n" : "\n\n") + list;
   } else {
-    // What stands before the next key, comments and blank lines included, is that key's.
+    // Comments and blank lines before the next key belong to that key.
     const auto next = std::find_if(std::next(found), all.end(), is_own);
     std::size_t end = next == all.end() ? text_.size() : offset_of({.line = next->position.line, .column = 1});
     const std::size_t begin = offset_of({.line = found->position.line, .column = 1});

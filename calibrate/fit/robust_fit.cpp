@@ -20,10 +20,10 @@ constexpr double first_loss_scale = 0.3;
 constexpr double least_loss_scale = 0.05;
 constexpr int most_iterations = 50;
 
-// Whether a pair of points that tell a slope lies around the point itself, or has it at one end, which is known anyway.
+// The points of a slope lie on both sides of a point, or one of them is that point, whose residuals are known anyway.
 enum class Around { both_sides, one_side };
 
-// `at`, and of each unknown a point below and one above it, `difference` apart and within the box.
+// Returns `at` and, for each unknown, a point below and one above it, `difference` apart and within the box.
 std::vector<Point> points_around(const Point& at, Around around) {
   std::vector<Point> points{at};
   for (std::size_t i = 0; i < at.size(); ++i) {
@@ -37,7 +37,7 @@ std::vector<Point> points_around(const Point& at, Around around) {
   return points;
 }
 
-// From residuals at points around one: rows by unknowns.
+// Returns slopes, residuals by unknowns, from the residuals at points that points_around() returned.
 Eigen::MatrixXd slopes_between(const std::vector<Point>& points, const std::vector<std::vector<double>>& residuals) {
   const std::size_t unknowns = points.front().size();
   Eigen::MatrixXd slopes(static_cast<Eigen::Index>(residuals.front().size()), static_cast<Eigen::Index>(unknowns));
@@ -49,7 +49,7 @@ Eigen::MatrixXd slopes_between(const std::vector<Point>& points, const std::vect
   return slopes;
 }
 
-// Residuals and slopes at the point that the solver looks at, found at once for all rows.
+// An Evaluation computes residuals and slopes at the solver's point, for all rows at once.
 class Evaluation final : public ceres::EvaluationCallback {
  public:
   Evaluation(const Residuals& residuals, std::vector<double>& point) : residuals_(residuals), point_(point) {}
@@ -69,13 +69,13 @@ class Evaluation final : public ceres::EvaluationCallback {
 
  private:
   const Residuals& residuals_;
-  std::vector<double>& point_;  // the solver's
+  std::vector<double>& point_;  // the solver changes it
   std::vector<double> here_;
   Eigen::MatrixXd slopes_;
   bool has_slopes_ = false;
 };
 
-// One row of an evaluation.
+// A Row presents one row of an evaluation to the solver.
 class Row final : public ceres::CostFunction {
  public:
   Row(const Evaluation& evaluation, std::size_t row, std::size_t unknowns) : evaluation_(evaluation), row_(row) {
@@ -111,8 +111,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Of each kind from the median of its residuals' magnitudes: a normal distribution has 1.4826 of these in its standard
-// deviation. Not below the noise of most of its rows.
+// Returns the standard deviation of each kind from the median of its residuals' magnitudes, of which a normal
+// distribution has 1.4826 in a standard deviation, but at least the noise of most of its rows.
 std::vector<double> spread_of_kinds(const std::vector<double>& residuals, std::span<const FitRow> rows) {
   std::vector<std::vector<double>> magnitudes(sizes_of_kinds(rows).size());
   std::vector<std::vector<double>> noise(magnitudes.size());
@@ -127,7 +127,7 @@ std::vector<double> spread_of_kinds(const std::vector<double>& residuals, std::s
   return spread;
 }
 
-// `scales`: of the loss, by kind.
+// Solves from `start`; `scales` are the widths of the loss by kind.
 Solution solve(const Residuals& residuals, std::span<const FitRow> rows, Point start,
                const std::vector<double>& scales) {
   Solution solution{.point = std::move(start), .residuals = {}, .weights = {}, .spread = {}, .report = {}};
@@ -153,7 +153,7 @@ Solution solve(const Residuals& residuals, std::span<const FitRow> rows, Point s
   options.function_tolerance = 1e-5;
   options.parameter_tolerance = 1e-4;
   options.gradient_tolerance = 1e-12;
-  // Steps that the box cuts off are shortened by looking at costs alone: slopes at every try would cost a simulation
+  // The line search shortens steps that the box cuts off by costs alone: slopes at every try would cost a simulation
   // for each unknown.
   options.line_search_interpolation_type = ceres::QUADRATIC;
   options.max_num_line_search_step_size_iterations = 5;
@@ -238,18 +238,18 @@ namespace {
 
 constexpr double normal_95 = 1.96;
 constexpr double most_misled = 1.5;
-constexpr double regularisation = 1e-9;  // of the trace of a matrix, added to each of its diagonal
+constexpr double regularisation = 1e-9;  // share of a matrix's trace that is added to its diagonal
 constexpr double at_face = 1e-3;
 constexpr std::size_t folds = 5;
 
-// Slopes that are all 0 would leave nothing to invert.
+// Returns the information matrix, regularised so that it can be inverted even if all slopes are 0.
 Eigen::MatrixXd information(const Eigen::MatrixXd& slopes, const Eigen::VectorXd& weights) {
   Eigen::MatrixXd matrix = slopes.transpose() * weights.asDiagonal() * slopes;
   matrix.diagonal().array() += 1e-12 + regularisation * matrix.trace();
   return matrix;
 }
 
-// A step of Gauss and Newton, as far as the box reaches.
+// Returns the point after a Gauss-Newton step, clamped to the box.
 Point stepped(Point point, const Eigen::MatrixXd& slopes, const Eigen::VectorXd& weights,
               const std::vector<double>& residuals) {
   const Eigen::VectorXd downhill = -slopes.transpose() * weights.cwiseProduct(vector_of(residuals));
@@ -260,7 +260,8 @@ Point stepped(Point point, const Eigen::MatrixXd& slopes, const Eigen::VectorXd&
   return point;
 }
 
-// Variances of rows: of each kind that of its residuals, with the say that the unknowns took of them given back.
+// Returns variances of rows: that of their kind, corrected for the unknowns' degrees of freedom, but at least the
+// noise.
 Eigen::VectorXd variances(const Solution& solution, std::span<const FitRow> rows) {
   const double all = static_cast<double>(rows.size());
   const double left = all - static_cast<double>(solution.point.size());
@@ -285,9 +286,9 @@ double cost_of(const std::vector<double>& residuals, const std::vector<double>& 
   return sum / 2.0;
 }
 
-// How far the cost rises above that of the solution where one unknown has some value and all others are fitted to it:
-// they follow along the ridge that slopes promise, then by steps of Gauss and Newton whose slopes are those of the
-// solution, as long as these help.
+// A Rise returns how far the cost rises above the solution's if one unknown has a given value and all others are fitted
+// to it: they follow the ridge that slopes predict, then take Gauss-Newton steps with the slopes of the solution as
+// long as these help.
 using Rise = std::function<double(double value)>;
 
 Rise profile_of(const Solution& solution, const Residuals& residuals, std::size_t unknown,
@@ -320,10 +321,10 @@ Rise profile_of(const Solution& solution, const Residuals& residuals, std::size_
   };
 }
 
-// How far from `best`, towards `end`, the profile has risen to `height`; the whole way where it has not. Looked for
-// from `first` on, twice as far each time, then between the last two: the root of the rise is nearly a line.
+// Returns how far from `best`, towards `end`, the profile rises to `height`, or the whole way if it does not. The
+// search begins at `first` and doubles the distance, then interpolates: the root of the rise is nearly a line.
 double distance_to(const Rise& rise_at, double best, double end, double height, double first) {
-  constexpr double close = 0.02;  // of the height: 1 % of the distance
+  constexpr double close = 0.02;  // of the height, which is 1 % of the distance
   constexpr int most_looks = 5;
   const double way = std::abs(end - best);
   const double side = end > best ? 1.0 : -1.0;
@@ -341,7 +342,7 @@ double distance_to(const Rise& rise_at, double best, double end, double height, 
     at_high = root_of_rise(high);
   }
   for (int look = 0; look < most_looks; ++look) {
-    // Not next to either end, from which a line would creep where the profile is bent.
+    // The clamp keeps off both ends, from which a line would creep where the profile is bent.
     const double share = std::clamp((goal - at_low) / std::max(at_high - at_low, 1e-30), 0.1, 0.9);
     const double between = low + share * (high - low);
     const double there = root_of_rise(between);
@@ -352,7 +353,7 @@ double distance_to(const Rise& rise_at, double best, double end, double height, 
   return (low + high) / 2.0;
 }
 
-// Whether slopes tell how the cost rises on either side, as far as the range reaches.
+// Returns whether the cost's rise on either side, within the range, is off what slopes predict by over `most_misled`.
 bool slopes_mislead(const Rise& rise_at, double best, double standard, double variance) {
   for (const double side : {-1.0, 1.0}) {
     const double value = std::clamp(best + side * 2.0 * standard, 0.0, 1.0);
@@ -376,7 +377,7 @@ FitErrors errors_of(const Solution& solution, const Residuals& residuals, std::s
       information(slopes, weights).ldlt().solve(Eigen::MatrixXd::Identity(slopes.cols(), slopes.cols()));
   const Eigen::VectorXd middle = weights.cwiseProduct(weights).cwiseProduct(variances(solution, rows));
   Eigen::MatrixXd scatter = slopes.transpose() * middle.asDiagonal() * slopes;
-  // What no row shows is as vague as the regularisation of its information, not known exactly.
+  // An unknown that no row shows is as vague as the regularisation of its information, not known exactly.
   scatter.diagonal().array() += regularisation * std::max(scatter.trace(), 1e-30);
   const Eigen::MatrixXd covariance = inverse * scatter * inverse;
 

@@ -18,14 +18,14 @@ using models::Backend;
 using study::Figure;
 using Pattern = study::RemoteTrial::Pattern;
 
-// From one size up to, but without another.
+// Sizes is the range from `from` up to but excluding `below`.
 struct Sizes {
   sim::Bytes from{1.0};
   sim::Bytes below{1e18};
 
   bool have(sim::Bytes bytes) const { return bytes >= from && bytes < below; }
 };
-// Of copies: up to 1 MiB an engine's own steps decide, above it links.
+// Up to 1 MiB an engine's own steps decide the time of a copy, above it links do.
 constexpr Sizes small{.below = 1_MiB + 1_B};
 constexpr Sizes large{.from = 1_MiB + 1_B};
 
@@ -45,7 +45,7 @@ bool saw(const Measurement& m, std::span<const Figure> figures) {
       m.seen, [figures](const Seen& seen) { return std::ranges::find(figures, seen.figure) != figures.end(); });
 }
 
-// The trial of a measurement that saw one of these figures of this kind of run, or null.
+// Returns the trial of a measurement if it is a T and one of these figures was seen; else null.
 template <class T>
 const T* seen(const Measurement& m, std::span<const Figure> figures = durations) {
   return saw(m, figures) ? std::get_if<T>(&m.trial) : nullptr;
@@ -56,15 +56,15 @@ bool is_gemm_after(const Measurement& m, study::Before before) {
   return gemm != nullptr && gemm->before == before;
 }
 
-// The kernel times of a library's products, or of experts of a layer that are such products: of tuners and profilers,
-// with operands as they leave them and no launch.
+// Returns whether a measurement is the kernel time of a named library's product, or of a layer's experts, which are
+// such products: the times of tuners and profilers, without a launch and with operands as these tools leave them.
 bool is_product_of_library(const Measurement& m) {
   if (!m.names_library() || !saw(m, kernel_times)) return false;
   const auto* const step = std::get_if<study::StepTrial>(&m.trial);
   return std::holds_alternative<study::GemmTrial>(m.trial) || (step != nullptr && step->question.model.experts_alone);
 }
 
-// Streams through arrays that are gone through again and again, and those that compute on the way.
+// A plain stream has no set number of workgroups, a cached one reuses its arrays, a computing one does arithmetic.
 const study::StreamTrial* plain_stream(const Measurement& m, std::span<const Figure> figures = durations) {
   const auto* const stream = seen<study::StreamTrial>(m, figures);
   return stream != nullptr && !stream->workgroups ? stream : nullptr;
@@ -78,7 +78,7 @@ bool is_computing_stream(const Measurement& m) {
   return stream != nullptr && stream->flops_per_byte > 0.0;
 }
 
-// Copies between two GPUs by the engine that serves them.
+// Returns whether a measurement is of a copy between two GPUs by a copy engine.
 bool is_copy(const Measurement& m, Sizes sizes) {
   const auto* const copy = seen<study::CopyTrial>(m);
   return copy != nullptr && copy->spec.from != models::host_device && copy->spec.to != models::host_device &&
@@ -102,13 +102,13 @@ bool is_remote_store(const Measurement& m, Pattern pattern) {
   return !cus || *cus >= 32;
 }
 
-// Of a collective that saw one of these figures, of such a size; else null.
+// Returns the collective of a measurement that saw one of these figures at such a size; else null.
 const models::CollectiveSpec* collective(const Measurement& m, std::span<const Figure> figures, Sizes sizes) {
   const auto* const trial = seen<study::CollectiveTrial>(m, figures);
   return trial != nullptr && sizes.have(trial->spec.bytes) ? &trial->spec : nullptr;
 }
 
-// Of a variant over parallel copies.
+// Returns whether a measurement compares a copy-engine variant with parallel copies.
 bool is_engine_gain(const Measurement& m, Sizes sizes) { return collective(m, gain, sizes) != nullptr; }
 bool is_powered_collective(const Measurement& m, Sizes sizes) { return collective(m, power, sizes) != nullptr; }
 
@@ -117,7 +117,8 @@ bool is_engine_collective(const Measurement& m, Sizes sizes) {
   return spec != nullptr && spec->backend == Backend::sdma;
 }
 
-// On as many channels as the library likes, or on a set number, up to so many.
+// Returns whether a collective is by kernels, on channels of the library's choice or a set number up to
+// `most_channels`.
 bool is_kernel_collective(const Measurement& m, Sizes sizes, std::optional<int> most_channels = {}) {
   const auto* const spec = collective(m, durations, sizes);
   if (spec == nullptr || spec->backend != Backend::rccl) return false;
@@ -126,10 +127,10 @@ bool is_kernel_collective(const Measurement& m, Sizes sizes, std::optional<int> 
 bool is_limited_collective(const Measurement& m) {
   return is_kernel_collective(m, {}, std::numeric_limits<int>::max());
 }
-// Enough bytes on so few channels that nothing but these holds the data up.
+// Returns whether a collective has so many bytes on so few channels that only these limit its rate.
 bool is_bound_by_channels(const Measurement& m) { return is_kernel_collective(m, {.from = 512_MiB}, 8); }
 
-// Collectives that follow each other in a stream, whose launches hide: what is left is the library's own.
+// Returns whether a collective follows others in a stream, which hides its launch: its time is the library's own.
 bool is_in_stream(const Measurement& m, models::CollectiveKind kind, Sizes sizes) {
   return is_kernel_collective(m, sizes) && std::get<study::CollectiveTrial>(m.trial).spec.kind == kind &&
          m.is_in_stream();
@@ -147,7 +148,7 @@ std::span<const Step> steps() {
         {"gpu.sdma.payload_rate", "copies above 1 MiB beside kernels that store"}},
        [](const Measurement& m) { return is_copy(m, large) || is_remote_store(m, Pattern::one_way); }},
       {"copies to several peers above 1 MiB", {}, [](const Measurement& m) { return is_fan_out(m, large); }},
-      // Collectives below lie up to a factor of two off from one size to the next.
+      // The times of smaller collectives scatter by up to a factor of two from one size to the next.
       {"both ways at once: pairs, and copy-engine collectives from 2 GiB",
        {{"fabric.reverse_share", "one pair both ways, or a large collective by copy engines"}},
        [](const Measurement& m) {
@@ -169,7 +170,7 @@ std::span<const Step> steps() {
         {"gpu.sdma.transfer_latency", "small copies, or their copy phase"},
         {"gpu.sdma.atomic_latency", "phases of a copy"}},
        [](const Measurement& m) { return is_copy(m, small) || saw(m, phases); }},
-      // Nothing but the time of the engines decides there.
+      // From this size on nothing but the time of the engines decides.
       {"gains of copy-engine variants from 128 MiB",
        {{"gpu.sdma.broadcast_cost", "a large all-gather by broadcasts beside parallel copies"},
         {"gpu.sdma.affinity_penalty", "a large all-gather by back-to-back copies beside parallel ones"}},
@@ -243,7 +244,7 @@ std::span<const Step> steps() {
       {"kernel collectives from 512 MiB on 1 to 8 workgroups",
        {{"rccl.workgroup_in_flight", "a large collective on 1 to 8 channels"}},
        is_bound_by_channels},
-      // Runs of rccl-tests begin with the smallest ones, and their first rows hold what a process does once.
+      // Runs of rccl-tests begin with these sizes, and their first rows include what a process does only once.
       {"kernel collectives below 1 KiB",
        {},
        [](const Measurement& m) { return is_kernel_collective(m, {.below = 1_KiB}); }},
@@ -255,7 +256,7 @@ std::span<const Step> steps() {
        [](const Measurement& m) {
          return is_kernel_collective(m, {1_KiB, 64_KiB + 1_B});
        }},
-      // Together: a protocol runs where it takes less time than the others, so that there is a valley for every order.
+      // All protocols are fitted at once: the fastest one runs, so that there is a valley for every order of them.
       {"kernel collectives above 64 KiB",
        {{"rccl.protocols.ll.link_efficiency", "collectives of 64 KiB to 1 MiB"},
         {"rccl.protocols.ll128.start", "collectives of 256 KiB to 16 MiB over different numbers of GPUs"},
@@ -270,7 +271,7 @@ std::span<const Step> steps() {
        {{"fabric.queueing", "an all-reduce on every number of channels"},
         {"rccl.collectives.all_to_all.loop_bytes", "an all-to-all on few channels"}},
        [](const Measurement& m) { return is_limited_collective(m) && !is_bound_by_channels(m); }},
-      // From this size on the board does nothing else for most of the time.
+      // From this size on the collective fills most of the time in which the board's power is averaged.
       {"board power at rest, streaming, in collectives from 1 GiB",
        {{"gpu.power.idle", "board power at rest"},
         {"gpu.power.hbm_energy", "board power while a kernel streams"},
@@ -289,7 +290,7 @@ std::span<const Step> steps() {
         {"gpu.gemm.libraries.*.least_step", "small tiles"},
         {"gpu.gemm.libraries.*.start_up", "small products"}},
        [](const Measurement& m) { return seen<study::GemmTrial>(m, efficiency) != nullptr; }},
-      // Together: the time of a GEMM on all CUs is set by what its operations draw, on few by the kernel alone.
+      // Both are fitted at once: power sets the time of a GEMM on all CUs, the kernel alone that on few.
       {"GEMMs on all and on fewer CUs, their board power and clock",
        {{"gpu.power.matrix_energy", "board power, or the clock under the cap, of large GEMMs"},
         {"gpu.power.voltage_exponent", "GEMMs on many numbers of CUs, or their clock under the cap"},
@@ -314,7 +315,7 @@ std::span<const Step> steps() {
       {"GEMMs on awake links",
        {{"gpu.power.links_awake", "GEMMs in a process that has communicated, and in one that has not"}},
        [](const Measurement& m) { return is_gemm_after(m, study::Before::traffic); }},
-      // Last: what a run takes at once with another, over what either takes alone.
+      // The last step fits how much longer concurrent runs take than each alone.
       {"what running at once costs", {}, [](const Measurement& m) { return study::is_concurrent(m.trial); }, 2, true},
   };
   return all;

@@ -23,7 +23,7 @@ namespace {
 // A normal distribution has 2.563 standard deviations between its 10th and 90th percentile.
 constexpr double between_percentiles = 2.563;
 
-// The GEMM of which a trial is one in a series; none of other trials.
+// Returns the GEMM of a trial that is one in a series; nothing for other trials.
 std::optional<study::GemmTrial> series_of(const study::Trial& trial) {
   const auto* const gemm = std::get_if<study::GemmTrial>(&trial);
   if (gemm == nullptr || !gemm->nth || gemm->pause > sim::Time::zero()) return {};
@@ -32,7 +32,7 @@ std::optional<study::GemmTrial> series_of(const study::Trial& trial) {
   return series;
 }
 
-// What the model has for measurements, simulated once for those that ask the same or are of one series.
+// Predictions holds what the model predicts for measurements; equal trials and those of one series share a simulation.
 class Predictions {
  public:
   Predictions(const models::PlatformSpec& platform, std::span<const Measurement* const> measurements)
@@ -81,7 +81,7 @@ double noise_of(const Seen& seen, bool is_share) {
 
 double Observation::residual() const {
   if (study::form_of(figure).error == study::ErrorKind::points) return error;
-  constexpr double least_ratio = 1e-6;  // a prediction of 0 is wrong enough
+  constexpr double least_ratio = 1e-6;  // keeps the logarithm finite for a prediction of 0
   return std::log(std::max(1.0 + error, least_ratio));
 }
 
@@ -105,8 +105,8 @@ std::vector<Observation> observe(const models::PlatformSpec& platform,
 
 namespace {
 
-constexpr std::size_t largest_block = 64;   // measurements: so that cores have equal shares
-constexpr std::size_t most_known = 100000;  // simulated blocks, before they are forgotten
+constexpr std::size_t largest_block = 64;   // measurements: few, so that cores have equal shares
+constexpr std::size_t most_known = 100000;  // simulated blocks, beyond which all are forgotten
 
 }  // namespace
 
@@ -124,7 +124,7 @@ std::vector<Library> libraries_of(const models::GpuSpec& gpu) {
 StepResiduals::StepResiduals(const PlatformText& platform, std::span<const Unknown> unknowns,
                              std::span<const Measurement* const> measurements, int jobs)
     : platform_(platform), unknowns_(unknowns), jobs_(jobs) {
-  std::map<std::vector<std::string>, std::size_t> last;  // block of these assignments
+  std::map<std::vector<std::string>, std::size_t> last;  // the latest block by assignments
   for (const Measurement* const measurement : measurements) {
     const auto [place, is_new] = last.try_emplace(measurement->assignments, blocks_.size());
     if (is_new || blocks_[place->second].measurements.size() >= largest_block) {
@@ -170,7 +170,7 @@ void StepResiduals::simulate(std::span<const Point> points) {
       if (is_new) missing.push_back({place, &point, blocks_[block].seconds});
     }
   }
-  // The dearest first, so that threads end together.
+  // The slowest blocks run first, so that threads end together.
   std::ranges::stable_sort(missing, std::ranges::greater(), &Missing::seconds);
   try {
     study::for_each_index(
@@ -184,7 +184,7 @@ void StepResiduals::simulate(std::span<const Point> points) {
         {}, jobs_);
     for (const Missing& one : missing) blocks_[one.place->first.block].seconds = one.seconds;
   } catch (...) {
-    known_.clear();  // some of these are empty
+    known_.clear();  // some entries are empty
     throw;
   }
 }
@@ -209,7 +209,7 @@ std::vector<std::vector<double>> StepResiduals::at(std::span<const Point> points
   return all;
 }
 
-// A kind is a figure of a sort of run of one block's assignments: those of a table, or of a library.
+// Rows of a kind have the same figure, sort of run and assignments, and thus the same table or library.
 const std::vector<FitRow>& StepResiduals::rows() {
   if (!rows_.empty()) return rows_;
   using Kind = std::tuple<std::vector<std::string>, std::string_view, study::Figure>;
@@ -237,7 +237,7 @@ Unknown Unknown::of(const sim::Parameter& parameter) {
   const SpelledNumber value = split_unit(parameter.value);
   const SpelledNumber low = split_unit(parameter.low);
   const SpelledNumber high = split_unit(parameter.high);
-  const bool has_its_unit = value.unit == low.unit || parameter.unit == "B";  // bytes are written whole
+  const bool has_its_unit = value.unit == low.unit || parameter.unit == "B";  // sizes are written in whole bytes
   if (!has_its_unit || high.unit != low.unit) {
     throw sim::ConfigError({{PlatformText::place(parameter), parameter.path,
                              "the range of a parameter that is fitted has the unit of its value"}});

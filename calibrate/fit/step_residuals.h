@@ -1,4 +1,4 @@
-// How far predictions lie from what was measured, and the measurements of a step, simulated at any values of its
+// Computes how far predictions lie from measurements, and simulates the measurements of a step at any values of its
 // unknowns, on all cores.
 #pragma once
 
@@ -18,63 +18,63 @@
 namespace c3sim::calibrate {
 
 struct Observation {
-  std::string where;      // of the measurement: file:line
-  std::string group;      // of its table, for people
-  std::string_view kind;  // of its trial: "gemm", "collective by kernels"
+  std::string where;      // file:line of the measurement
+  std::string group;      // table of the measurement, for people
+  std::string_view kind;  // sort of trial: "gemm", "collective by kernels"
   study::Figure figure = study::Figure::time;
-  double size = 0.0;   // of the trial: bytes, or operations of a GEMM; 0 where it has none
-  double error = 0.0;  // predicted over measured, less one; of shares the difference
-  double noise = 0.0;  // how far a repetition may lie off: a standard deviation, in the same terms
+  double size = 0.0;   // bytes, or operations of a GEMM; 0 if the trial has no size
+  double error = 0.0;  // predicted over measured, less one; for shares the difference
+  double noise = 0.0;  // standard deviation between repetitions, in the same terms
 
-  // What fits make small: the logarithm of predicted over measured; of shares the difference.
+  // Returns what fits make small: the logarithm of predicted over measured; for shares the difference.
   double residual() const;
 };
 
-// Noise of measurements that do not say how far their repetitions lie apart: as collectives do on the H200s that were
-// measured several times (repeatability.csv).
+// This noise is assumed of measurements without a spread of their repetitions. It is that of collectives on the H200s
+// that were measured several times (repeatability.csv).
 inline constexpr double usual_noise = 0.02;
 
-// Everything that the measurements observe and the model has, in their order, predicted for the platform. Equal trials
+// Predicts every figure that the measurements observe and the model has, in their order, for the platform. Equal trials
 // run once. Throws sim::ConfigError, with the measurement's place, where the platform cannot run one.
 std::vector<Observation> observe(const models::PlatformSpec& platform,
                                  std::span<const Measurement* const> measurements);
 
-// A library whose kernels are in use on a GPU: the third in the list "gpu.gemm.libraries", of the name "hipblaslt".
+// A Library is in use on a GPU: entry `place` of a list such as "gpu.gemm.libraries", of a name such as "hipblaslt".
 struct Library {
   std::string list;
   std::size_t place = 0;
   std::string name;
   auto operator<=>(const Library&) const = default;
 };
-// Those of products and of attention, where they are named.
+// Returns the libraries of GEMMs and of attention that a GPU uses, where they are named.
 std::vector<Library> libraries_of(const models::GpuSpec& gpu);
 
-// A parameter that a fit looks for.
+// An Unknown is a parameter that a fit looks for.
 struct Unknown {
-  sim::Parameter parameter;  // as the base has it
-  std::string unit;          // of its range
+  sim::Parameter parameter;  // as in the base platform
+  std::string unit;          // unit of `low` and `high`, the ends of its range
   double low = 0.0;
   double high = 0.0;
-  std::string shown_by;              // the measurements that tell it from others
-  std::optional<Library> library{};  // work by its kernels alone depends on it; none: all work may
+  std::string shown_by;              // the measurements that distinguish it from others
+  std::optional<Library> library{};  // only work by its kernels depends on the unknown; none: all work may
 
-  // Throws sim::ConfigError where the range has not the unit of the value; of bytes it may have another.
+  // Reads an unknown. Throws sim::ConfigError if its range has another unit than its value, except for sizes in bytes.
   static Unknown of(const sim::Parameter& parameter);
 
-  // "396.1 GB/s", with as many digits as a simulation tells apart, or as the error, in shares of the range, leaves.
-  // Bytes are whole.
+  // Returns the value at a share of the range, such as "396.1 GB/s", with as many digits as a simulation resolves, or
+  // as the error, in shares of the range, leaves. Sizes in bytes are whole.
   std::string at(double share, std::optional<double> error = {}) const;
   std::string error_text(double error) const;
 };
 
 class StepResiduals {
  public:
-  // Measurements of the same assignments make a block, which is simulated once at each setting of those unknowns that
-  // its work depends on. What is passed must outlive this. `jobs` threads; 0: all cores.
+  // Groups measurements of the same assignments into blocks, each of which is simulated once at each setting of those
+  // unknowns that its work depends on. The arguments must outlive this object. Uses `jobs` threads; 0: all cores.
   StepResiduals(const PlatformText& platform, std::span<const Unknown> unknowns,
                 std::span<const Measurement* const> measurements, int jobs);
 
-  // As many as there are rows, in the same order at every point.
+  // Returns the residuals of all rows at each point, in the same order at every point.
   std::vector<std::vector<double>> at(std::span<const Point> points);
   std::vector<Observation> observations(const Point& point);
   const std::vector<FitRow>& rows();
@@ -82,11 +82,11 @@ class StepResiduals {
  private:
   struct Block {
     std::vector<std::string> assignments;
-    std::vector<Library> libraries;  // of its kernels
+    std::vector<Library> libraries;  // libraries in use under `assignments`
     std::vector<const Measurement*> measurements;
-    double seconds = 0.0;  // that simulating it took last
+    double seconds = 0.0;  // duration of its last simulation
   };
-  // A block at one setting of its unknowns; where a point leaves others as they are, the same one.
+  // A Key is a block at one setting of the unknowns that it depends on; points that differ only in others share it.
   struct Key {
     std::size_t block;
     Point setting;

@@ -20,8 +20,8 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// Returns the parameters of a target by the library that each is of; a target of libraries has one for each library
-// whose kernels the task's runs use.
+// Returns the parameter paths of a target by library: a target of libraries has one path for each library whose kernels
+// the task's runs use.
 std::map<std::optional<Library>, std::string> paths_of(const Target& target, const Task& task,
                                                        const PlatformText& platform) {
   if (target.list().empty()) return {{std::nullopt, std::string(target.path)}};
@@ -50,7 +50,7 @@ void add_unknowns(Task& task, const PlatformText& platform, const std::vector<si
   }
 }
 
-// Whichever a platform says are to be found that way.
+// Makes every parameter of kind `probed` an unknown.
 void add_probed(Task& task, const std::vector<sim::Parameter>& parameters) {
   for (const sim::Parameter& parameter : parameters) {
     if (parameter.kind != "probed") continue;
@@ -64,7 +64,7 @@ Residuals residuals_of(StepResiduals& simulated) {
 }
 
 std::vector<std::size_t> outliers_of(const Solution& solution, std::span<const FitRow> rows) {
-  constexpr double far = 8.0;  // standard deviations: of a thousand rows none by chance
+  constexpr double far = 8.0;  // standard deviations: chance puts none of a thousand rows there
   std::vector<std::size_t> outliers;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (std::abs(solution.residuals[i]) > far * solution.spread[rows[i].kind]) outliers.push_back(i);
@@ -72,7 +72,7 @@ std::vector<std::size_t> outliers_of(const Solution& solution, std::span<const F
   return outliers;
 }
 
-// It keeps the value that the base has.
+// Takes an unknown out of the fit and gives it back its value in the base.
 void set_aside(Task& task, std::size_t place, PlatformText& platform) {
   const auto at = static_cast<std::ptrdiff_t>(place);
   const sim::Parameter& parameter = task.unknowns[place].parameter;
@@ -82,7 +82,7 @@ void set_aside(Task& task, std::size_t place, PlatformText& platform) {
   if (!task.solution.point.empty()) task.solution.point.erase(task.solution.point.begin() + at);
 }
 
-// Whether there is anything to solve; with fewer observations than unknowns all of these are set aside.
+// Solves the task; returns false if there is nothing to solve. Sets all unknowns aside if they outnumber observations.
 bool solve(Task& task, StepResiduals& simulated, PlatformText& platform) {
   if (task.unknowns.empty()) return false;
   if (simulated.rows().size() < task.unknowns.size()) {
@@ -112,8 +112,8 @@ std::string Task::name() const {
 
 namespace {
 
-// Those that a step takes of a file. Of thousands one in so many is enough, of each group alike: more would cost time
-// and hardly move a parameter.
+// Returns the measurements of a file that a step takes. Of more than `enough`, it takes an even sample of each group:
+// more would cost time and hardly move a parameter.
 std::vector<const Measurement*> taken(const Step& step, const Reading& file) {
   constexpr std::size_t enough = 200;
   std::vector<const Measurement*> all;
@@ -122,12 +122,12 @@ std::vector<const Measurement*> taken(const Step& step, const Reading& file) {
     if (is_probe == step.is_of_probes && step.takes(measurement)) all.push_back(&measurement);
   }
   const std::size_t one_in = (all.size() + enough - 1) / enough;
-  std::map<std::string_view, std::size_t> seen;  // of each group
+  std::map<std::string_view, std::size_t> seen;  // by group
   std::erase_if(all, [&](const Measurement* one) { return seen[one->group]++ % one_in != 0; });
   return all;
 }
 
-// The list of libraries that all a step finds is of; empty where something else is among it.
+// Returns the list that all targets of a step are in; empty if they are in none or in several.
 std::string_view list_of(const Step& step) {
   if (step.targets.empty()) return {};
   const std::string_view first = step.targets.front().list();
@@ -135,8 +135,8 @@ std::string_view list_of(const Step& step) {
   return std::ranges::all_of(step.targets, is_of_it) ? first : std::string_view();
 }
 
-// What a step takes of all files, by the library that it was run by where the step is of libraries alone: the kernels
-// of one say nothing of those of another.
+// Returns the measurements of all files that a step takes, by the library that ran them if all targets of the step are
+// of libraries, since the kernels of one say nothing of those of another; else under "".
 std::map<std::string, std::vector<const Measurement*>> shared_out(const Step& step, const PlatformText& platform,
                                                                   std::span<const Reading> files) {
   const std::string_view list = list_of(step);
@@ -190,7 +190,7 @@ void fit_with_errors(Task& task, PlatformText& platform, int jobs) {
     StepResiduals simulated(platform, task.unknowns, task.measurements, jobs);
     if (!solve(task, simulated, platform)) return;
     task.errors = errors_of(task.solution, residuals_of(simulated), simulated.rows());
-    // The unknown of which the measurements say least, if they say nothing.
+    // Sets aside the most uncertain unknown if the measurements say nothing of it.
     const auto worst = std::ranges::max_element(task.errors.unknowns, {}, &UnknownError::standard);
     if (!worst->says_nothing()) {
       task.outliers = outliers_of(task.solution, simulated.rows());
@@ -214,18 +214,18 @@ void write(const Task& task, PlatformText& platform, bool with_errors) {
 
 namespace {
 
-constexpr double least_move = 0.02;      // a clock governor's tolerance makes less noise
-constexpr std::size_t sampled = 16;      // one row in so many
-constexpr double uniform_error = 0.289;  // of what is known to lie within its range, and no more
+constexpr double least_move = 0.02;      // share of a range, above the noise of a clock governor's tolerance
+constexpr std::size_t sampled = 16;      // one in this many measurements is sampled
+constexpr double uniform_error = 0.289;  // standard deviation of a uniform distribution over the range
 
 Eigen::Index count_of(const Task& task) { return static_cast<Eigen::Index>(task.unknowns.size()); }
 
-// Unknowns of all tasks but one, each where it was found, and how sure its task is of it.
+// Others holds the unknowns of all tasks except one, with their values and errors as their own tasks found them.
 struct Others {
   std::vector<Unknown> unknowns;
   Point point;
   std::vector<double> errors;
-  std::vector<Eigen::Index> columns;  // among the unknowns of all
+  std::vector<Eigen::Index> columns;  // among the unknowns of all tasks
 };
 
 Others others_of(std::span<const Task> tasks, const Task& task) {
@@ -243,20 +243,20 @@ Others others_of(std::span<const Task> tasks, const Task& task) {
   return others;
 }
 
-// Returns the slopes of the task's residuals (rows) by the others, each of which is moved towards the middle of its
-// range, by its error.
+// Returns the slopes of the task's residuals (rows) by the others (columns), each of which is moved by its error
+// towards the middle of its range.
 Eigen::MatrixXd slopes_by(const Others& others, const Task& task, const PlatformText& fitted, int jobs) {
   std::vector<double> moves;
   for (std::size_t i = 0; i < others.point.size(); ++i) {
     moves.push_back(std::copysign(std::clamp(others.errors[i], least_move, 0.5), others.point[i] < 0.5 ? 1.0 : -1.0));
   }
-  // At the best point, and then at that point with each of these moved.
+  // Returns the residuals at the best point, then at that point with each unknown of `which` moved.
   const auto residuals_at = [&](std::span<const Measurement* const> measurements, std::span<const std::size_t> which) {
     std::vector<Point> points{others.point};
     for (const std::size_t i : which) points.emplace_back(others.point)[i] += moves[i];
     return StepResiduals(fitted, others.unknowns, measurements, jobs).at(points);
   };
-  // Most have no say in what the task measures, which some measurements of each sort of every file tell.
+  // Most unknowns do not affect what the task measures: a sample of each group of each file shows which ones do.
   std::map<std::pair<std::string_view, std::string_view>, std::size_t> counts;
   std::vector<const Measurement*> sample;
   for (const Measurement* const measurement : task.measurements) {
@@ -303,7 +303,7 @@ Eigen::MatrixXd join_errors(std::span<Task> tasks, const PlatformText& fitted, i
   }
   const Eigen::MatrixXd passed_on = (Eigen::MatrixXd::Identity(all, all) - follows).fullPivLu().inverse();
   Eigen::MatrixXd covariance = passed_on * alone * passed_on.transpose();
-  if (!covariance.allFinite()) covariance = alone;  // unknowns that follow each other alike: no step tells them apart
+  if (!covariance.allFinite()) covariance = alone;  // no step tells apart unknowns that follow each other
   const Eigen::VectorXd joint = covariance.diagonal().cwiseMax(1e-18).cwiseSqrt();
 
   Eigen::Index place = 0;
@@ -323,7 +323,7 @@ Eigen::MatrixXd join_errors(std::span<Task> tasks, const PlatformText& fitted, i
 namespace {
 
 constexpr double normal_90 = 1.645;  // standard deviations on either side that hold 90 %
-constexpr double least = 0.005;      // nobody measures better
+constexpr double least = 0.005;      // the least deviation to report: no measurement is more exact
 
 std::string bytes_text(double bytes) {
   for (auto unit = sim::binary_units.rbegin(); unit != sim::binary_units.rend(); ++unit) {
@@ -341,7 +341,8 @@ struct Sized {
   const Measurement* measurement = nullptr;
 };
 
-// But for the measurement; of no work where results of such are not called calibrated.
+// Returns the work of a trial with its sizes, without the measurement. The name of the work is empty if no spread
+// applies to it: with other engines, a set number of channels, or fewer CUs or GPUs.
 Sized extent_of(const study::Trial& trial, const models::PlatformSpec& platform) {
   if (const auto* const copy = std::get_if<study::CopyTrial>(&trial)) {
     const double bytes = copy->spec.bytes.value();
@@ -369,14 +370,14 @@ bool is_duration(study::Figure figure) {
   return std::ranges::find(figures, figure) != figures.end();
 }
 
-// As a duration, or in shares of one.
+// Returns whether a measurement saw a duration or shares of one.
 bool is_timed(const Measurement& measurement) {
   return std::ranges::any_of(measurement.seen, [](const Seen& seen) {
     return is_duration(seen.figure) || study::form_of(seen.figure).error == study::ErrorKind::points;
   });
 }
 
-// What counts of the observations, without their signs.
+// Returns the magnitudes of the residuals of durations, without outliers where these are the minority.
 std::vector<double> magnitudes_of(std::span<const Observation> observed, std::span<const Observation> outliers) {
   const auto is_outlier = [&](const Observation& one) {
     return std::ranges::any_of(
@@ -399,7 +400,7 @@ double deviation_of(std::vector<double> magnitudes) {
   return std::max(magnitudes[place] / normal_90, least);
 }
 
-// Timed work of every name, by growing size.
+// Returns the timed work of a task by name, sorted by size. Runs by another library than the platform's are ignored.
 std::map<std::string, std::vector<Sized>> by_work(const Task& task, const PlatformText& fitted) {
   const models::PlatformSpec platform = fitted.spec();
   std::map<std::vector<std::string>, bool> is_by_its_library;  // by assignments
@@ -418,8 +419,9 @@ std::map<std::string, std::vector<Sized>> by_work(const Task& task, const Platfo
   return by_work;
 }
 
-// By decade, from the smallest on, where there are enough measurements to tell how far they lie off; equal sizes stay
-// together. Of a GEMM its smallest matrix counts: products of few rows are farther off than square ones.
+// Splits work, sorted by size, into bins of a decade each, from the smallest size on. Each bin has enough measurements
+// to show how far they lie off, and equal sizes stay together. The size of a GEMM is that of its smallest matrix:
+// products of few rows are farther off than square ones.
 std::vector<std::span<const Sized>> bins_of(const std::vector<Sized>& sized) {
   constexpr std::size_t enough = 5;
   constexpr double decade = 10.0;
@@ -461,7 +463,7 @@ std::vector<Spread> spreads_of(const Task& task, const PlatformText& fitted, std
       std::vector<const Measurement*> measurements;
       for (const Sized& one : bin) measurements.push_back(one.measurement);
       const std::vector<Observation> observed = StepResiduals(fitted, {}, measurements, jobs).observations({});
-      // Rows of one work touch: between them lies nothing that was not measured on either side.
+      // The bins of one work adjoin: sizes between two of them were measured on either side.
       const bool is_last = &bin.back() == &sized.back();
       const double largest =
           is_last ? std::ranges::max_element(sized, {}, &Sized::largest)->largest : (&bin.back() + 1)->smallest;

@@ -18,12 +18,12 @@ using Clock = std::chrono::steady_clock;
 constexpr int most_warm_ups = 1000;
 constexpr std::uint64_t seed_of_arrays = 1000;
 constexpr int gemm_lane = 0, collective_lane = 1, hog_lane = 2, first_peer_lane = 101;
-// The first events are for whoever needs some for a moment.
+// Events below first_lane_event are for short-lived use.
 constexpr int begin_event = 1, end_event = 2, first_lane_event = 100, finishing_event = 999, start_event = 1000;
 constexpr std::size_t small_bytes = 256;                                                        // of a flag or a log
 constexpr std::size_t in_caches = std::size_t{24} << 20, beyond_caches = std::size_t{1} << 30;  // of an array
 
-// As device/kernels.cu has it.
+// HogArguments is laid out as Hog of device/kernels.cu.
 struct HogArguments {
   std::uint32_t what;
   const char* from;
@@ -33,7 +33,7 @@ struct HogArguments {
   std::uint64_t most_ticks;
 };
 
-// What is known by that key, or what is made for it now.
+// Returns the value of a key, or makes it now.
 template <class Key, class Value, class Make>
 Value& made_once(std::map<Key, Value>& known, const Key& key, const Make& make) {
   const auto found = known.find(key);
@@ -65,7 +65,7 @@ Summary summarize(std::vector<double> values) {
 }
 
 bool Rendezvous::arrive(const std::function<void()>& then) {
-  constexpr int spins = 20000;  // then others may need the core
+  constexpr int spins = 20000;  // after these it yields its core
   const int round = round_;
   if (++waiting_ == threads_) {
     if (then) then();
@@ -92,7 +92,7 @@ void Team::run(const std::function<void(int)>& work) const {
   };
   std::vector<std::jthread> threads;
   for (int number = 0; number < threads_; ++number) threads.emplace_back(serve, number);
-  threads.clear();  // once they have ended
+  threads.clear();  // joins them
   if (fault) std::rethrow_exception(fault);
 }
 
@@ -116,7 +116,7 @@ Lab::~Lab() {
   try {
     each([this](int gpu) { station(gpu).communicators.clear(); });
     forget_gemms();
-  } catch (const GpuError&) {  // the GPU is gone, and what it had with it
+  } catch (const GpuError&) {  // the GPU is lost with all that it held
   }
 }
 
@@ -154,7 +154,7 @@ Timing Lab::time(const std::vector<Operation>& operations, const std::vector<int
   Clock::time_point start;
   int begun = 0;
   std::size_t counted = 0;
-  bool counts = false;  // else it warms up
+  bool counts = false;  // false while it warms up
   // Each run that counts has the figures of run_once(), each the largest of all GPUs.
   std::vector<std::vector<double>> runs(static_cast<std::size_t>(protocol_.counted));
   std::mutex mutex;
@@ -188,8 +188,8 @@ Timing Lab::time(const std::vector<Operation>& operations, const std::vector<int
   return timing;
 }
 
-// The figures of a run are its begin by the host's clock, negated so that the largest is the earliest, its end, and by
-// events the time of all of it and of each operation.
+// Returns the figures of a run: its begin by the host's clock, negated so that the largest is the earliest, its end,
+// and by events the time of all of it and of each operation.
 std::vector<double> Lab::run_once(int number, const std::vector<Operation>& operations) {
   Gpu& gpu = this->gpu(number);
   const Event start = event(number, start_event);
@@ -237,7 +237,7 @@ std::map<std::string, Summary> Lab::sample(int gpu, const std::function<std::map
 }
 
 void Lab::record(const Operation& operation, const std::vector<int>& on) {
-  time({operation}, on);  // makes and loads all, which no capture may do
+  time({operation}, on);  // makes and loads everything, which no capture may do
   each([&](int gpu) {
     if (!takes_part(on, gpu)) return;
     const Stream stream = this->stream(gpu, operation.lane);
@@ -275,7 +275,7 @@ void Lab::await(int number, Event event) {
   }
 }
 
-// On the threads of their GPUs.
+// Destroys GEMMs on the threads of their GPUs.
 void Lab::forget_gemms() {
   each([this](int gpu) { station(gpu).gemms.clear(); });
   gemm_bytes_ = 0;
@@ -289,7 +289,7 @@ Operation Lab::gemm(GemmShape shape, std::optional<int> cus, Operands operands) 
         matrix_bytes(shape.m, shape.k) + matrix_bytes(shape.k, shape.n) + matrix_bytes(shape.m, shape.n);
     if (gemm_bytes_ + bytes > this->gpu(0).device().memory / 4) forget_gemms();
     each([&](int gpu) {
-      station(gpu).gemms.erase(key);  // of an attempt that failed on another GPU
+      station(gpu).gemms.erase(key);  // left by an attempt that failed on another GPU
       station(gpu).gemms.emplace(key, prepare(gpu, shape, cus, operands));
     });
     gemm_bytes_ += bytes;
@@ -325,7 +325,7 @@ Operation Lab::collective(Collective kind, std::size_t bytes, int channels) {
   if (!std::ranges::all_of(stations_, has_joined)) {
     const GroupName group = runtime_.name_group();
     each([&](int gpu) {
-      station(gpu).communicators.erase(channels);  // of an attempt that failed on another GPU
+      station(gpu).communicators.erase(channels);  // left by an attempt that failed on another GPU
       station(gpu).communicators.emplace(channels, this->gpu(gpu).join(group, gpu, gpus(), channels));
     });
   }
@@ -345,14 +345,14 @@ Operation Lab::copies(Collective kind, std::size_t bytes, bool in_a_row) {
           .lane = collective_lane};
 }
 
-// To each peer on a stream of its own, or on this one.
+// Pushes to each peer on a stream of its own or, with `in_a_row`, on this one.
 void Lab::push(int number, Collective kind, std::size_t bytes, Stream stream, bool in_a_row) {
   const bool broadcast = kind == Collective::broadcast;
   if (broadcast && number != 0) return;
   const std::size_t part = broadcast ? bytes : bytes / static_cast<std::size_t>(gpus());
   const std::size_t own = broadcast ? 0 : part * static_cast<std::size_t>(number);
   const auto copy = [&](int i, Stream on) {
-    const int peer = (number + 1 + i) % gpus();  // every GPU begins with another
+    const int peer = (number + 1 + i) % gpus();  // every GPU begins with another peer
     const std::size_t from = kind == Collective::all_to_all ? part * static_cast<std::size_t>(peer) : own;
     gpu(number).copy(destination(peer, bytes) + own, source(number, bytes) + from, part, on);
   };
@@ -432,7 +432,7 @@ char* Lab::at_least(Memory& memory, int gpu, std::size_t bytes) {
     memory = Memory();
     memory = Memory(this->gpu(gpu), bytes);
     const Stream stream = this->stream(gpu, collective_lane);
-    fill_normal(gpu, memory, seed_of_arrays, stream);  // what moves costs energy by how its bits change
+    fill_normal(gpu, memory, seed_of_arrays, stream);  // a transfer's energy depends on how its bits change
     finish(gpu, stream);
   }
   return memory.at();
@@ -444,7 +444,7 @@ Kernel Lab::kernel(int gpu, const char* name) {
 
 namespace {
 
-// Board power and clock while something runs: samples of all GPUs from a thread of its own.
+// A BoardWatch samples power and clock of all boards on a thread of its own.
 class BoardWatch {
  public:
   explicit BoardWatch(Lab& lab) : lab_(lab) {
@@ -454,7 +454,7 @@ class BoardWatch {
     thread_ = std::jthread([this](const std::stop_token& end) { watch(end); });
   }
 
-  // What was told from that moment until now; the times are left open.
+  // Returns the means from that moment until now, without times.
   Sustained since(double begin_us) const {
     Sustained sustained{.all = mean_of({}, begin_us), .boards = {}};
     for (int gpu = 0; gpu < lab_.gpus(); ++gpu) sustained.boards.push_back(mean_of(gpu, begin_us));
@@ -490,7 +490,7 @@ class BoardWatch {
     for (const Sample& sample : samples_) {
       if (sample.time >= begin_us && (!gpu || sample.gpu == *gpu)) add(sample.state);
     }
-    if (mean.samples == 0) {  // it took less than a period: what is now is all there is
+    if (mean.samples == 0) {  // shorter than a period: the state of this moment is all there is
       if (const std::optional<BoardState> state = lab_.gpu(gpu.value_or(0)).board()) add(*state);
     }
     if (mean.samples == 0) throw GpuError(GpuError::Kind::failed, "the boards told no power and no clock meanwhile");
@@ -502,7 +502,7 @@ class BoardWatch {
   Lab& lab_;
   mutable std::mutex mutex_;
   std::vector<Sample> samples_;
-  std::jthread thread_;  // last: it looks at all of the above
+  std::jthread thread_;  // last: it uses all of the above
 };
 
 }  // namespace
@@ -518,7 +518,7 @@ Sustained sustain_rest(Lab& lab) {
 Sustained sustain(Lab& lab, const Operation& operation, double seconds, const std::vector<int>& on,
                   std::optional<std::chrono::duration<double>> pause) {
   constexpr double micro = 1e6;
-  constexpr double long_enough = 50e3;  // us: the breaks between batches do not count then
+  constexpr double long_enough = 50e3;  // us: breaks between batches are negligible then
   constexpr double most = 5000.0;
   const double once = std::max(1.0, lab.time({operation}, on).all.median);
   const int batch = pause ? 1 : static_cast<int>(std::clamp(long_enough / once, 1.0, most));
@@ -527,7 +527,7 @@ Sustained sustain(Lab& lab, const Operation& operation, double seconds, const st
   std::this_thread::sleep_for(lab.protocol().rest);
   const double start = host_microseconds();
   double half = 0.0;  // when the second half began
-  int batches = 0;    // in it: one at least
+  int batches = 0;    // of the second half: one at least
   const auto goes_on = [&] {
     const double now = host_microseconds();
     if (half != 0.0 && now > start + all_of_it) return false;

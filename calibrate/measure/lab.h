@@ -1,5 +1,5 @@
-// The GPUs that take part in measurements, each with a host thread of its own, what they run, made ready once and run
-// many times, and the one protocol by which it is timed.
+// The Lab holds the GPUs that take part in measurements, each with a host thread of its own, and what they run, which
+// is made ready once and run many times. All runs are timed by one protocol.
 #pragma once
 
 #include <atomic>
@@ -17,14 +17,14 @@
 
 namespace c3sim::measure {
 
-inline constexpr std::size_t bytes_of_word = 16;  // that threads of device/kernels.cu load at once
+inline constexpr std::size_t bytes_of_word = 16;  // loaded at once by a thread of device/kernels.cu
 
-// Where threads wait for one another, over and over, without sleeping: GPUs are then launched on within a microsecond.
+// Threads wait for one another at a Rendezvous, over and over. They spin, so that all go on within a microsecond.
 class Rendezvous {
  public:
   explicit Rendezvous(int threads) : threads_(threads) {}
 
-  // The last to arrive does `then` before all go on. False where one of them gave up.
+  // Waits until all threads have arrived; the last one calls `then` first. Returns false if a thread gave up.
   bool arrive(const std::function<void()>& then = {});
   void give_up() { given_up_ = true; }
 
@@ -35,18 +35,18 @@ class Rendezvous {
   std::atomic<bool> given_up_{false};
 };
 
-// A host thread for each GPU, as programs have that drive all GPUs of a node from one process.
+// A Team runs work on a host thread for each GPU, as programs do that drive all GPUs of a node from one process.
 class Team {
  public:
   explicit Team(int threads) : threads_(threads) {}
-  // Every thread does it, with its number, and all have when this returns. What the first of them threw is thrown.
+  // Calls `work` on every thread, with its number, and waits for all. Rethrows the first exception.
   void run(const std::function<void(int)>& work) const;
 
  private:
   int threads_;
 };
 
-// What repetitions come to.
+// A Summary describes the values of repetitions.
 struct Summary {
   double median = 0.0;
   double low = 0.0;   // 10th percentile
@@ -54,20 +54,20 @@ struct Summary {
   std::size_t count = 0;
 };
 
-// Between neighbours percentiles are interpolated. All is 0 where there is no value.
+// Interpolates percentiles between neighbouring values. All members are 0 if there is no value.
 Summary summarize(std::vector<double> values);
 
-// How runs are repeated: back to back, all GPUs together behind a barrier of their threads.
+// A Protocol says how runs are repeated: back to back, all GPUs together behind a barrier of their threads.
 struct Protocol {
   int counted = 9;
   int least_warm_ups = 3;
-  std::chrono::duration<double> warm_up{0.02};     // at least so long
-  std::chrono::duration<double> hot_warm_up{0.5};  // with GEMMs, whose clock the board lowers after a while
-  std::chrono::duration<double> rest{1.0};         // before what is to begin cold
-  std::chrono::duration<double> patience{20.0};    // with work that does not end
+  std::chrono::duration<double> warm_up{0.02};     // least duration
+  std::chrono::duration<double> hot_warm_up{0.5};  // the same with GEMMs, whose clock the board lowers after a while
+  std::chrono::duration<double> rest{1.0};         // idle time before work that is to begin cold
+  std::chrono::duration<double> patience{20.0};    // time after which work counts as hung
 };
 
-// Memory of one GPU, or of the host for it.
+// Memory owns an allocation on one GPU, or on the host for that GPU.
 class Memory {
  public:
   Memory() = default;
@@ -87,30 +87,30 @@ class Memory {
   std::size_t bytes_ = 0;
 };
 
-// What every GPU enqueues in a run.
+// An Operation is what every GPU enqueues in a run.
 struct Operation {
   std::function<void(int gpu, Stream stream)> launch;
-  int lane = 0;              // operations of one lane follow each other, others run at once
-  std::optional<int> cus{};  // that its lane may use, where the runtime can see to it ...
-  int first_cu = 0;          // ... from this one on
-  bool hot = false;          // a GEMM
+  int lane = 0;              // operations of one lane follow each other, those of different lanes run at once
+  std::optional<int> cus{};  // number of CUs for its lane, where the runtime supports it
+  int first_cu = 0;          // the first of these CUs
+  bool hot = false;          // it runs a GEMM, see hot_warm_up
 };
 
-// In microseconds, of the slowest GPU in each run.
+// A Timing is in microseconds; each run counts with its slowest GPU.
 struct Timing {
-  Summary all;                // from before the first launch until after the last work
-  Summary wall;               // the same by the host's clock, from the first thread's begin to the last one's end
-  std::vector<Summary> each;  // of every operation, from its own begin to its own end
+  Summary all;                // by events, from before the first launch until after the last work
+  Summary wall;               // by the host's clock, from the first thread's begin to the last one's end
+  std::vector<Summary> each;  // by events, of every operation from its own begin to its own end
 };
 
-enum class Operands { normal, zero };  // what the matrices hold: it decides what they cost in power
+enum class Operands { normal, zero };  // contents of matrices, on which the power of a GEMM depends
 
-// What a hog does: it stays on its CUs, multiplies and adds, reads what caches hold, or streams through memory.
+// A Hog occupies CUs: it only stays there, multiplies and adds, reads what caches hold, or streams through memory.
 enum class Hog { stay, fma, cache, memory };
 
 class Lab {
  public:
-  // `brevity`: of what lasts seconds; 0.5 is half as long.
+  // `brevity` scales the duration of sustained work; 0.5 is half as long.
   Lab(std::vector<std::unique_ptr<Gpu>> gpus, Protocol protocol, Runtime& runtime, double brevity);
   ~Lab();
   Lab(const Lab&) = delete;
@@ -121,21 +121,21 @@ class Lab {
   const Protocol& protocol() const { return protocol_; }
   double brevity() const { return brevity_; }
 
-  // On the thread of every GPU.
+  // Calls `work` on the thread of every GPU and waits for all.
   void each(const std::function<void(int gpu)>& work);
-  // On the threads of these GPUs (none named: all), over and over and together: as long as `goes_on`, which one of them
-  // asks when all have arrived.
+  // Calls `turn` on the threads of these GPUs (none named: all), over and over and together, as long as `goes_on`,
+  // which one of them calls when all have arrived, returns true.
   void repeat(const std::vector<int>& on, const std::function<bool()>& goes_on,
               const std::function<void(int gpu)>& turn);
-  // On the thread of one GPU.
+  // Calls `work` on the thread of one GPU and waits for it.
   void on(int gpu, const std::function<void()>& work);
 
-  // Runs the operations, launched in their order, over and over on these GPUs (none named: all).
+  // Times the operations, launched in their order, over and over on these GPUs (none named: all).
   Timing time(const std::vector<Operation>& operations, const std::vector<int>& on = {});
-  // Summarizes figures by name, which `measured` tells again and again on the thread of one GPU, after warm-ups.
+  // Summarizes, by name, the figures that `measured` returns each time on the thread of one GPU, after warm-ups.
   std::map<std::string, Summary> sample(int gpu, const std::function<std::map<std::string, double>()>& measured);
-  // Gives `timed` an operation that replays what this one enqueues, recorded once on these GPUs (none named: all), and
-  // returns what it finds.
+  // Records what the operation enqueues in a graph on these GPUs (none named: all), calls `timed` with an operation
+  // that replays the graph, and returns the result.
   template <class Timed>
   auto replay(const Operation& operation, const std::vector<int>& on, const Timed& timed) {
     record(operation, on);
@@ -146,41 +146,41 @@ class Lab {
   }
 
   Stream stream(int gpu, int lane, std::optional<int> cus = {}, int first_cu = 0);
-  Event event(int gpu, int number);  // the first few are for whoever needs some for a moment
-  // On the GPU's thread: until all that is enqueued is done. GpuError if it does not end.
+  Event event(int gpu, int number);  // small numbers are for short-lived use
+  // Both wait, on the GPU's thread, until the stream's work or the event is done. Throw GpuError if it does not end.
   void finish(int gpu, Stream stream);
   void await(int gpu, Event event);
 
-  // On every GPU, in lane 0. It stays valid until so many others follow that memory runs short.
+  // Returns a GEMM on every GPU, in lane 0. It stays valid until later ones run short of memory.
   Operation gemm(GemmShape shape, std::optional<int> cus = {}, Operands operands = Operands::normal);
-  // By kernels, on lane 1; `bytes` is the whole array of one GPU, `channels` 0 the library's own choice.
+  // Returns a collective by kernels, in lane 1, on an array of `bytes` per GPU; with 0 `channels` the library chooses.
   Operation collective(Collective kind, std::size_t bytes, int channels = 0);
-  // By copies: every GPU pushes to each of its peers, on a stream for each or `in_a_row` on one. All-gather,
-  // all-to-all, and broadcast from GPU 0; GpuError for others, which compute.
+  // Returns a collective by copies, in lane 1: every GPU pushes to its peers, on a stream for each or, `in_a_row`, on
+  // one. Throws GpuError except for all-gather, all-to-all, and broadcast from GPU 0: the others compute.
   Operation copies(Collective kind, std::size_t bytes, bool in_a_row = false);
-  // Streams through arrays of so many bytes together on every GPU, over and over: reads so many of them, 0 to 2, and
-  // writes one or none.
+  // Returns a kernel on every GPU that streams `passes` times through arrays of `bytes` in total: it reads `reads` of
+  // them, 0 to 2, and writes `written`, 0 or 1.
   Operation streaming(std::size_t bytes, int reads, int written, int passes = 1);
-  // On every GPU, in lane 2: so many workgroups of 1024 threads that do the same over and over until stop_hogs() of the
-  // same run, or for so many microseconds.
+  // Returns a hog on every GPU, in lane 2: `workgroups` of 1024 threads work until stop_hogs() of the same run, or for
+  // `most_us` microseconds.
   Operation hog(Hog what, int workgroups, double most_us);
   Operation stop_hogs(int lane);
-  // One workgroup that stays for so long: what follows it in its lane begins so much later.
+  // Returns one workgroup that stays for `us` microseconds and so delays what follows it in its lane.
   Operation pause(int lane, double us);
-  // On a GPU: a lane for each of `copies`, from `first_lane` on, forks from the stream and is joined again.
+  // Calls `copy` for each of `copies` with a lane, from `first_lane` on, that forks from the stream and joins it again.
   void at_once(int gpu, Stream stream, int first_lane, int copies, const std::function<void(int, Stream)>& copy);
-  // A kernel of device/kernels.cu.
+  // Launches a kernel of device/kernels.cu.
   template <class... Arguments>
   void launch(int gpu, const char* kernel, Grid grid, Stream stream, Arguments... arguments) {
     void* pointers[] = {&arguments..., nullptr};
     this->gpu(gpu).launch(this->kernel(gpu, kernel), grid, pointers, stream);
   }
-  std::uint64_t ticks(int gpu, double us) {  // of the clock that kernels read
+  std::uint64_t ticks(int gpu, double us) {  // in ticks of the clock that kernels read
     return static_cast<std::uint64_t>(us * 1e-6 * this->gpu(gpu).device().ticks_per_second);
   }
 
-  // Of every GPU, at least so large; valid until one asks for more. And on all of them, before one that others write to
-  // is needed.
+  // source() and destination() return an array of a GPU of at least `bytes`, valid until a larger one is asked for.
+  // reserve() allocates them on all GPUs, which is due before GPUs write to each other's.
   char* source(int gpu, std::size_t bytes) { return at_least(station(gpu).source, gpu, bytes); }
   char* destination(int gpu, std::size_t bytes) { return at_least(station(gpu).destination, gpu, bytes); }
   void reserve(std::size_t at_sources, std::size_t at_destinations);
@@ -191,16 +191,16 @@ class Lab {
     std::unique_ptr<Gemm> gemm;
   };
   using GemmKey = std::tuple<GemmShape, int, Operands>;
-  // What one GPU has.
+  // A Station is all that the lab keeps for one GPU.
   struct Station {
     std::unique_ptr<Gpu> gpu;
-    std::map<std::tuple<int, int, int>, Stream> streams;  // by lane, CUs, 0 for all, and the first of them
+    std::map<std::tuple<int, int, int>, Stream> streams;  // by lane, number of CUs (0: all) and first CU
     std::map<int, Event> events;
     std::map<std::string, Kernel> kernels;
     Memory source, destination;
-    Memory flag;    // that hogs watch
-    Memory log;     // what pauses write down
-    Graph graph{};  // that replay() launches
+    Memory flag;    // hogs watch it
+    Memory log;     // pauses write to it
+    Graph graph{};  // replay() launches it
     std::map<GemmKey, Prepared> gemms;
     std::map<int, std::unique_ptr<Communicator>> communicators;  // by channels
   };
@@ -221,15 +221,13 @@ class Lab {
   Team team_;
   Runtime& runtime_;
   double brevity_;
-  std::size_t gemm_bytes_ = 0;  // of the GEMMs of one GPU
+  std::size_t gemm_bytes_ = 0;  // matrices of all GEMMs of one GPU
 };
 
-// By the host's clock.
+// Returns the time of the host's steady clock.
 double host_microseconds();
 
-// Work that goes on for seconds, so that power and clocks settle.
-
-// What boards told in the second half.
+// A BoardMean is the mean of what boards report in the second half of a sustained run.
 struct BoardMean {
   BoardState state;
   std::size_t samples = 0;
@@ -237,18 +235,18 @@ struct BoardMean {
 
 struct Sustained {
   double time = 0.0;              // of one run, in us: mean over GPUs in the second half
-  double period = 0.0;            // from one to the next, pauses included
-  BoardMean all;                  // GPUs
+  double period = 0.0;            // from one run to the next, in us, pauses included
+  BoardMean all;                  // mean of all GPUs
   std::vector<BoardMean> boards;  // by GPU
 };
 
-// After a rest, all these GPUs (none named: all) run it for so long, at the lab's brevity: batches of some 50 ms
-// without a break or, where there is a pause, one by one; then they wait for one another and for the pause. GpuError
-// where the boards tell nothing.
+// After a rest, runs the operation for `seconds`, scaled by the lab's brevity, on these GPUs (none named: all), so that
+// power and clocks settle: in batches of some 50 ms without a break or, with a `pause`, one by one. Between batches the
+// GPUs wait for one another and for the pause. Throws GpuError where boards report nothing.
 Sustained sustain(Lab& lab, const Operation& operation, double seconds, const std::vector<int>& on = {},
                   std::optional<std::chrono::duration<double>> pause = {});
 
-// The same of GPUs that do nothing, for two rests.
+// Returns the means of GPUs that do nothing for two rests, over the second of these.
 Sustained sustain_rest(Lab& lab);
 
 }  // namespace c3sim::measure

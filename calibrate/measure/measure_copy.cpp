@@ -1,4 +1,4 @@
-// Copies between GPUs and to the host: alone, several at once, one behind another, and what they draw.
+// Measures copies between GPUs and to the host: alone, several at once, one after another, and their power.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,17 +10,17 @@ namespace c3sim::measure {
 
 namespace {
 
-constexpr int first_lane = 200;  // of copies that run at once
+constexpr int first_lane = 200;  // first lane of copies that run at once
 constexpr double link_seconds = 2.0;
 
 using Columns = std::map<std::string, double>;
 
-// "gpu3" or "host", which is -1.
+// Returns the number of a GPU such as "gpu3", or -1 for "host".
 int device_of(const std::string& name) {
   return name == "host" ? -1 : static_cast<int>(parse_count(name.substr(std::min<std::size_t>(3, name.size())), 0, 63));
 }
 
-// One copy, whose memory lives as long as this.
+// A Route is one copy; its memory on the host lives as long as the Route.
 struct Route {
   Route(Lab& on, int sender, int receiver, std::size_t size) : lab(on), from(sender), to(receiver), bytes(size) {
     lab.each([&](int number) {
@@ -32,7 +32,7 @@ struct Route {
     if (to < 0) destination = host.at();
   }
 
-  int gpu() const { return from < 0 ? to : from; }  // that asks for it: the one that sends, where one does
+  int gpu() const { return from < 0 ? to : from; }  // the GPU that issues the copy: the sender if it is one
   void launch(Stream stream) const { lab.gpu(gpu()).copy(destination, source, bytes, stream); }
 
   Lab& lab;
@@ -47,7 +47,7 @@ Route route_of(Lab& lab, const Arguments& arguments) {
   return {lab, device_of(arguments.text("from")), device_of(arguments.text("to")), arguments.bytes()};
 }
 
-// A GPU sends to these peers, or none, at once: a lane for each. Without a pattern GPU 0 does, to so many of them.
+// Returns the peers, or none, to which a GPU sends at once. Without a pattern GPU 0 sends to `peers` of them.
 std::vector<int> peers_of(const Arguments& arguments, int gpu, int gpus) {
   const std::string& pattern = arguments.text("pattern");
   if (pattern == "both_ways") return gpu < 2 ? std::vector{1 - gpu} : std::vector<int>{};
@@ -58,7 +58,7 @@ std::vector<int> peers_of(const Arguments& arguments, int gpu, int gpus) {
   return peers;
 }
 
-// Medians of what is measured on a GPU's thread, by column.
+// Returns the medians of figures that are measured on a GPU's thread, by column.
 Row medians(Lab& lab, int gpu, const std::function<Columns()>& measured) {
   Row row{{"n", std::to_string(lab.protocol().counted)}};
   for (const auto& [column, summary] : lab.sample(gpu, measured)) row[column] = spelled(summary.median);

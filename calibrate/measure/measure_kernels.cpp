@@ -1,5 +1,5 @@
-// Kernels of device/kernels.cu: what it costs to start one and to learn that it is done, which of two gets a CU that
-// falls free, streams through memory and caches, and the latency of loads beside them.
+// Measures with kernels of device/kernels.cu what it costs to start a kernel and to learn of its end, which of two
+// kernels gets a CU that becomes free, streams through memory and caches, and the latency of loads beside streams.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 void launch_empty(Lab& lab, int gpu, Stream stream) { lab.launch(gpu, "empty", {1, 64}, stream); }
 
-// Time of the host's thread in one of `count` calls that follow each other, on GPU 0.
+// Returns the time that the host's thread takes for one of `count` consecutive calls, on GPU 0.
 Row time_of_call(Lab& lab, int count, const std::function<void(int gpu, Stream stream)>& call) {
   const auto once = [&]() -> std::map<std::string, double> {
     const Stream stream = lab.stream(0, 0);
@@ -29,7 +29,7 @@ Row time_of_call(Lab& lab, int count, const std::function<void(int gpu, Stream s
   return row_of("time", lab.sample(0, once).at("time"));
 }
 
-// Two streams that wait for each other by turns, a kernel each time.
+// Launches kernels on two streams by turns; each waits for the kernel before it.
 void alternate(Lab& lab, int gpu, Stream stream, int count) {
   const std::array streams{stream, lab.stream(gpu, 1)};
   const std::array events{lab.event(gpu, 1), lab.event(gpu, 2)};
@@ -71,12 +71,12 @@ Rows measure_launch(Lab& lab, const Arguments& arguments) {
 
 namespace {
 
-struct Stay {  // as device/kernels.cu has it
+struct Stay {  // laid out as in device/kernels.cu
   std::uint64_t begin, end, cu;
 };
 using Stays = std::vector<Stay>;
 
-// What the workgroups of two kernels at once wrote down.
+// Runs two kernels at once and returns what their workgroups wrote down.
 std::pair<Stays, Stays> run_two(Lab& lab, int first, int second, Grid grid, std::uint64_t ticks) {
   Gpu& gpu = lab.gpu(0);
   const auto bytes = [](int workgroups) { return sizeof(Stay) * static_cast<std::size_t>(workgroups); };
@@ -106,7 +106,7 @@ Rows measure_dispatch(Lab& lab, const Arguments& arguments) {
   const auto ticks = static_cast<std::uint64_t>(arguments.count("stay_us") * microsecond);
   Stays first, second;
   lab.on(0, [&] {
-    run_two(lab, device.cus, device.cus, grid, ticks);  // wakes the clock up and loads the kernel
+    run_two(lab, device.cus, device.cus, grid, ticks);  // raises the clock and loads the kernel
     std::tie(first, second) = run_two(lab, arguments.count("first"), arguments.count("second"), grid, ticks);
   });
   Row row;
@@ -119,7 +119,7 @@ Rows measure_dispatch(Lab& lab, const Arguments& arguments) {
     tell("begin", std::ranges::min(*stays, {}, &Stay::begin).begin);
     tell("end", std::ranges::max(*stays, {}, &Stay::end).end);
   }
-  // A place falls free when a workgroup ends, and whoever begins after that took one.
+  // A place becomes free when a workgroup ends; any workgroup that begins later took one.
   const std::uint64_t first_free = std::ranges::min(first, {}, &Stay::end).end;
   const std::uint64_t one_waits = std::min(latest_begin(first), latest_begin(second));
   const auto begun = [](const Stays& own, std::uint64_t from, std::uint64_t until) {
@@ -134,7 +134,7 @@ Rows measure_dispatch(Lab& lab, const Arguments& arguments) {
 
 namespace {
 
-// As device/kernels.cu has them.
+// Load and Outcome are laid out as in device/kernels.cu.
 struct Load {
   const void* from;
   void* to;
@@ -152,7 +152,7 @@ constexpr std::uint32_t spacing = 64;  // words of 4 bytes between the pointers 
 constexpr std::uint32_t warm_up = 4000;
 constexpr std::uint32_t hops = 16000;
 
-// On GPU 0's thread: one chase, beside as many workgroups as there are CUs left if there is a load.
+// Runs one chase, on GPU 0's thread; all workgroups but the first run the load beside it.
 Outcome chase(Lab& lab, const char* chain, Load load, int workgroups, int threads) {
   Gpu& gpu = lab.gpu(0);
   const Stream stream = lab.stream(0, 0);
@@ -179,7 +179,7 @@ Rows measure_load(Lab& lab, const Arguments& arguments) {
   const std::size_t bytes = arguments.bytes();
   const std::string& beside = arguments.text("beside");
   const int threads = std::max(1, arguments.count("threads"));
-  // Arrays that lie in the same level of the hierarchy as the chain.
+  // The arrays lie in the same level of the memory hierarchy as the chain.
   const std::size_t array = beside == "none" ? bytes_of_word : std::max<std::size_t>(2 * bytes, std::size_t{8} << 20);
   Outcome outcome{};
   lab.on(0, [&] {

@@ -1,4 +1,4 @@
-// GEMMs and collectives: alone, what they do to clock and power, at once, and where one feeds the other.
+// Measures GEMMs and collectives: alone, their clock and power, both at once, and where one feeds the other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr double steady_seconds = 2.5;
 constexpr double duty_seconds = 1.5;
 constexpr double phase_seconds = 1.5;
 
-// As many as are asked for, where that is not all.
+// Returns the number of CUs that is asked for, or nothing if that is all.
 std::optional<int> cus_of(Lab& lab, const Arguments& arguments) {
   const int cus = arguments.count("cus");
   if (cus == 0 || cus == lab.gpu(0).device().cus) return {};
@@ -30,7 +30,7 @@ Rows measure_gemm(Lab& lab, const Arguments& arguments) {
   return {row_of(lab.time({lab.gemm(arguments.shape(), cus_of(lab, arguments))}))};
 }
 
-// For seconds, back to back or with a pause after each; or nothing at all.
+// Runs a GEMM for seconds, back to back or with a pause after each, or leaves the GPUs idle.
 Rows measure_steady(Lab& lab, const Arguments& arguments) {
   if (arguments.text("gemm") == "-") return {row_of(sustain_rest(lab).all)};
   const GemmShape shape = arguments.shape();
@@ -56,7 +56,7 @@ Rows measure_series(Lab& lab, const Arguments& arguments) {
   lab.each([&](int number) {
     Gpu& gpu = lab.gpu(number);
     const Stream stream = lab.stream(number, gemm.lane);
-    for (int i = 0; i < count; ++i) lab.event(number, i);  // made before time counts
+    for (int i = 0; i < count; ++i) lab.event(number, i);  // made before timing begins
     lab.event(number, count);
     gpu.record(lab.event(number, 0), stream);
     for (int i = 0; i < count; ++i) {
@@ -80,7 +80,7 @@ Rows measure_series(Lab& lab, const Arguments& arguments) {
 
 namespace {
 
-// GpuError for what copies on streams are not: packets of another kind, and commands that wait in their queues.
+// Throws GpuError for what is beyond copies on streams: packets of another kind, and commands that wait in queues.
 void require_copies(const Arguments& arguments) {
   const std::string& variant = arguments.text("variant");
   if (variant == "bcst" || variant == "swap") {
@@ -102,8 +102,8 @@ Operation operation_of(Lab& lab, const Arguments& arguments, bool by_copies) {
   return lab.collective(kind, arguments.bytes(), arguments.count("channels"));
 }
 
-// So many CUs are kept from the GEMM, which gets the first ones: by its stream's mask or its own kernel. A collective
-// by kernels gets the others, where streams have masks.
+// Keeps `reserved_cus` CUs from the GEMM, which gets the first ones: by its stream's mask or its own kernel. A
+// collective by kernels gets the others, where streams have masks.
 void reserve(Lab& lab, const Arguments& arguments, Operation& gemm, Operation& collective, bool by_copies) {
   const int reserved = arguments.count("reserved_cus");
   const int all = lab.gpu(0).device().cus;
@@ -117,12 +117,12 @@ void reserve(Lab& lab, const Arguments& arguments, Operation& gemm, Operation& c
   collective.first_cu = all - reserved;
 }
 
-// Times both, at once or one behind the other where they are in one lane.
+// Times both operations: at once or, if they are in one lane, one after the other.
 Timing time_pair(Lab& lab, const Operation& gemm, const Operation& collective, bool gemm_first) {
   return lab.time(gemm_first ? std::vector{gemm, collective} : std::vector{collective, gemm});
 }
 
-// Adds columns of what either took, by events, such as gemm_alone_us.
+// Adds columns of what each operation took by events, such as gemm_alone_us.
 void tell_each(Row& row, const Timing& timing, bool gemm_first, const std::string& what = "") {
   row["gemm" + what + "_us"] = spelled(timing.each[gemm_first ? 0 : 1].median);
   row["collective" + what + "_us"] = spelled(timing.each[gemm_first ? 1 : 0].median);
@@ -139,7 +139,7 @@ Rows measure_collective(Lab& lab, const Arguments& arguments) {
 Rows measure_pair(Lab& lab, const Arguments& arguments) {
   const std::string& strategy = arguments.text("strategy");
   const bool by_copies = strategy.starts_with("conccl");
-  Operation collective = operation_of(lab, arguments, by_copies);  // first: it says what cannot be measured
+  Operation collective = operation_of(lab, arguments, by_copies);  // first: it may throw
   Operation gemm = lab.gemm(arguments.shape());
   const double gemm_alone = lab.time({gemm}).wall.median;
   const double collective_alone = lab.time({collective}).wall.median;
@@ -156,10 +156,10 @@ Rows measure_pair(Lab& lab, const Arguments& arguments) {
 
 namespace {
 
-// Either operation alone by the protocol of the run: a loop of both one after the other has the same mean power, and so
-// the same clocks, as one of both at once has but for what they do to each other.
+// Times both operations at once, and each of them in a loop of both one after the other, whose mean power and so clocks
+// are the same except for what the operations do to each other.
 Row probe_of_pair(Lab& lab, const Arguments& arguments) {
-  Operation collective = operation_of(lab, arguments, false);  // first: it says what cannot be measured
+  Operation collective = operation_of(lab, arguments, false);  // first: it may throw
   const Operation gemm = lab.gemm(arguments.shape());
   const bool gemm_first = arguments.text("first") == "gemm";
   const Timing both = time_pair(lab, gemm, collective, gemm_first);
@@ -176,10 +176,10 @@ Hog parse_hog(const std::string& text) {
   return text == "cache" ? Hog::cache : Hog::memory;
 }
 
-// A GEMM, or a collective, behind a hog that has all its places by then.
+// Times a GEMM, or a collective, that is launched after a hog has taken all its places.
 Row probe_beside_hog(Lab& lab, const Arguments& arguments) {
   constexpr double later_us = 50.0;
-  constexpr double longest = 20.0;  // times what the other takes alone
+  constexpr double longest = 20.0;  // times what the operation takes alone
   const bool is_gemm = !arguments.text("gemm").empty();
   const Operation operation = is_gemm ? lab.gemm(arguments.shape()) : operation_of(lab, arguments, false);
   const Operation pause = lab.pause(operation.lane, later_us);
@@ -198,7 +198,7 @@ Row probe_beside_hog(Lab& lab, const Arguments& arguments) {
 
 Rows measure_probe(Lab& lab, const Arguments& arguments) {
   Row row = arguments.text("hog").empty() ? probe_of_pair(lab, arguments) : probe_beside_hog(lab, arguments);
-  row["role"] = "probe";  // a fit may read it, though it ran at once
+  row["role"] = "probe";  // a fit may read it, although it is concurrent
   return {row};
 }
 
@@ -217,22 +217,22 @@ Rows measure_phase(Lab& lab, const Arguments& arguments) {
   return {row_of(sustained.all, "mean_power_W", "mean_sm_clock_MHz")};
 }
 
-// Schedules of a GEMM and the all-gather that feeds it, by the names and with the dependencies of c3sim's
-// (study/program/dependent.h): the columns of B (tokens) lie on the GPUs in equal shards, and every GPU needs them all.
+// The schedules of a GEMM and the all-gather that feeds it have the names and the dependencies of c3sim's
+// (study/program/dependent.h): the columns of B (tokens) lie on the GPUs in equal shards, and every GPU needs all.
 
 namespace {
 
 constexpr int pieces_of_a_shard = 8;
-constexpr int library_lane = 300;  // peers have those behind it
-constexpr int fork_event = 2000;   // copies and collectives have those behind it
+constexpr int library_lane = 300;  // the lanes of peers follow
+constexpr int fork_event = 2000;   // the events of copies and collectives follow
 
 enum class Grain { serial, shard, finer };
 
 struct Form {
   std::string_view name;
   Grain grain = Grain::serial;
-  bool by_library = false;       // else every GPU pulls from its peers
-  bool own_shard_apart = false;  // multiplied first
+  bool by_library = false;       // by the library's all-gather; else every GPU pulls from its peers
+  bool own_shard_apart = false;  // the own shard is multiplied first
 };
 
 constexpr std::array forms{Form{"serial_rccl", Grain::serial, true},
@@ -243,21 +243,20 @@ constexpr std::array forms{Form{"serial_rccl", Grain::serial, true},
                            Form{"rccl_finer_uniform_fused_1d", Grain::finer, true},
                            Form{"rccl_finer_hetero_fused_1d", Grain::finer, true, true}};
 
-// Steps of tokens that arrive and the GEMM that needs them, made ready once and enqueued on every GPU in each run.
+// A DependentSchedule is steps of arriving tokens and the GEMM that needs them, made ready once, enqueued in each run.
 struct DependentSchedule {
   Lab& lab;
   const Form& form;
   GemmShape shape;
   int gpus = lab.gpus();
   int steps = form.grain == Grain::serial ? 1 : form.grain == Grain::finer ? pieces_of_a_shard : gpus - 1;
-  std::int64_t shard = shape.n / gpus;  // tokens
-  std::int64_t tokens =
-      form.grain == Grain::finer ? shard / pieces_of_a_shard : shard;         // of each that a step waits for
-  std::size_t token = bytes_of_bfloat16 * static_cast<std::size_t>(shape.k);  // bytes
-  std::size_t bytes = token * static_cast<std::size_t>(shape.n);              // gathered
-  bool has_own = form.grain == Grain::shard || form.own_shard_apart;          // GEMM for the own shard
+  std::int64_t shard = shape.n / gpus;                                                   // in tokens
+  std::int64_t tokens = form.grain == Grain::finer ? shard / pieces_of_a_shard : shard;  // of each shard, in a step
+  std::size_t token = bytes_of_bfloat16 * static_cast<std::size_t>(shape.k);             // bytes of a token
+  std::size_t bytes = token * static_cast<std::size_t>(shape.n);                         // of all tokens together
+  bool has_own = form.grain == Grain::shard || form.own_shard_apart;                     // a GEMM for the own shard
   std::optional<Operation> own_gemm = has_own ? std::optional(lab.gemm({shape.m, shard, shape.k})) : std::nullopt;
-  int shards = form.grain == Grain::shard ? 1 : form.own_shard_apart ? gpus - 1 : gpus;  // of which a step has tokens
+  int shards = form.grain == Grain::shard ? 1 : form.own_shard_apart ? gpus - 1 : gpus;  // shards in a step
   Operation gemm = lab.gemm({shape.m, tokens* shards, shape.k});
   std::optional<Operation> collective =
       form.by_library ? std::optional(lab.collective(Collective::all_gather, bytes / static_cast<std::size_t>(steps)))
@@ -278,7 +277,7 @@ struct DependentSchedule {
       gemm.launch(gpu, compute);
     }
   }
-  // A step's tokens of every shard; what follows on `compute` has them.
+  // Gathers a step's tokens of every shard for what follows on `compute`.
   void gather(int gpu, Stream compute, int step) const {
     if (!collective) {
       for (int distance = 1; distance < gpus; ++distance) pull(gpu, compute, distance, distance, step);

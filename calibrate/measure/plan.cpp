@@ -104,12 +104,12 @@ Row row_of(const BoardMean& mean, const std::string& power, const std::string& c
 
 namespace {
 
-// What a GPU may do, to tell how long a plan takes: no more than that depends on it.
+// These rates of a GPU serve only to estimate how long a plan takes.
 constexpr double bytes_per_second = 1e11, flops_per_second = 5e14;
 constexpr std::int64_t most_gpus = 64;
-constexpr double preparation = 0.05;  // s of an item: memory, first launches
+constexpr double preparation = 0.05;  // s per item: memory, first launches
 
-// Shapes of {gemms} in plan.txt.
+// These shapes take the place of {gemms} in plan.txt.
 constexpr const char* gemms =
     "8192x8192x8192,4096x4096x4096,18432x8192x16384,8192x57344x8192,4096x4096x16384,8192x28672x8192,2048x8192x8192,"
     "12288x12288x12288|16384x8192x16384,16384x16384x8192,7168x8192x8192,2304x8192x16384,8192x16384x4096,1024x1024x8192,"
@@ -137,9 +137,9 @@ class Planner {
   }
 
  private:
-  // Puts into the braces of a line what they stand for.
+  // Fills in the braces of a line of plan.txt.
   std::string filled_in(const std::string& columns) const {
-    std::vector<std::string> few = asked_or(gemms);  // of those that take no more than 20 ms
+    std::vector<std::string> few = asked_or(gemms);  // at most three, of no more than 20 ms each
     if (wish_.quick && !few.empty()) few.resize(1);
     std::erase_if(few, [](const std::string& shape) { return of(parse_shape(shape)) > 20e-3; });
     few.resize(std::min<std::size_t>(few.size(), 3));
@@ -219,7 +219,7 @@ class Planner {
     if (power == 0) return value;
     return std::to_string(parse_count(value.substr(0, value.size() - 1), 0, 1024) << 10 * power);
   }
-  // Shapes that were asked for, or these.
+  // Returns the shapes that the user asked for, or else `shapes`.
   std::vector<std::string> asked_or(const std::string& shapes) const {
     if (wish_.shapes.empty()) return values_of(shapes);
     std::vector<std::string> asked;
@@ -243,7 +243,7 @@ class Planner {
     const double warm_up = hot ? protocol_.hot_warm_up.count() : protocol_.warm_up.count();
     return preparation + std::max(warm_up, protocol_.least_warm_ups * seconds) + protocol_.counted * seconds;
   }
-  // That an item may take, roughly.
+  // Returns the estimated duration of an item.
   double seconds_of(std::string_view kind, const Arguments& one) const {
     const auto number = [&](const char* column) { return static_cast<double>(one.number(column)); };
     const double bytes = number("bytes"), channels = number("channels");
@@ -276,7 +276,7 @@ class Planner {
   const Machine& machine_;
   const Protocol& protocol_;
   std::vector<Item> items_;
-  std::set<std::string> planned_;  // none is measured twice
+  std::set<std::string> planned_;  // names of items: none is measured twice
 };
 
 }  // namespace
@@ -285,7 +285,7 @@ std::string Item::name() const { return fmt::format("{} {}", kind->name, argumen
 
 std::vector<Item> make_plan(const Wish& wish, const Machine& machine, const Protocol& protocol) {
   std::vector<Item> items = Planner(wish, machine, protocol).plan();
-  // Where all that was asked for are pairs of a file, they alone are measured.
+  // If only pairs of a file were asked for, they alone are measured.
   if (!wish.pairs.empty() && wish.only.empty()) {
     std::erase_if(items, [](const Item& item) { return item.kind->name != "pairs"; });
   }
@@ -308,12 +308,12 @@ void require_one_of(const Words& words, const Arguments& pair, const char* colum
   throw UserError("'{}' is no {}: {} are accepted", pair.text(column), column, fmt::join(words, ", "));
 }
 
-// UserError where the cells are no pair.
+// Throws UserError where the cells are no pair.
 void check(const Arguments& pair, int gpus) {
   parse_shape(pair.text("gemm"));
   parse_collective(pair.text("collective"));
   require_one_of(strategies, pair, "strategy");
-  const std::int64_t unit = std::int64_t{2} * gpus;  // numbers of two bytes, as many for each GPU
+  const std::int64_t unit = std::int64_t{2} * gpus;  // numbers of two bytes, the same number for each GPU
   if (parse_count(pair.text("bytes"), unit, largest_array) % unit != 0) {
     throw UserError("bytes {} are no multiple of {}", pair.text("bytes"), unit);
   }
@@ -332,7 +332,7 @@ void check(const Arguments& pair, int gpus) {
   }
 }
 
-// The cells of a line under its heads; what says nothing is empty.
+// Returns the cells of a line by column; "-" and a `channels` of 0 become empty.
 Arguments pair_of(const std::vector<std::string>& head, const std::vector<std::string>& cells) {
   Arguments pair;
   for (const Words& columns : {needed, accepted}) {

@@ -48,7 +48,7 @@ void Progress::begin(std::string_view kind, const std::string& item) {
   kind_ = kind;
 }
 
-// What was planned, corrected by how long what is done took, in minutes and seconds.
+// Returns the estimated time left, corrected by how long the finished items took, in minutes and seconds.
 std::string Progress::left() const {
   const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   const double pace = planned_done_ > 0.0 ? taken / planned_done_ : 1.0;
@@ -80,7 +80,7 @@ OpenFile open_to_append(const fs::path& name) {
   return file;
 }
 
-// On the disk when this returns.
+// Writes text, which is on the disk when this returns.
 void append(std::FILE* file, std::string_view text, const fs::path& name) {
   const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (!whole || std::fflush(file) != 0 || fsync(fileno(file)) != 0) fail(name, "write");
@@ -91,7 +91,7 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// No comma, no line break: cells of our tables need no quotes.
+// Replaces commas and line breaks: cells of our tables need no quotes.
 std::string cell(std::string_view text) {
   std::string safe(text);
   std::ranges::replace_if(
@@ -99,18 +99,18 @@ std::string cell(std::string_view text) {
   return safe;
 }
 
-// What is the same for all rows of a folder.
+// Circumstances are written down with the rows of a folder, which all have the same environment and protocol.
 struct Circumstances {
   std::string environment;  // GPUs, driver, libraries
   std::string protocol;     // warm-ups, repetitions
-  std::string occasion;     // date and command; may differ when a session goes on
+  std::string occasion;     // date and command; may differ when a session is continued
 };
 
-// It holds a CSV for each kind of measurement and progress.csv, which says what is finished and how long each table was
-// then. After a kill tables are cut back to that, so that no row is torn and none is measured twice.
+// A ResultFolder holds a CSV for each kind of measurement and progress.csv, which says what is finished and how long
+// each table was then. After a kill tables are cut back to that, so that no row is torn and none is measured twice.
 class ResultFolder {
  public:
-  // A new or empty folder, or one that was begun under the same circumstances; else UserError, and nothing is touched.
+  // Takes a new or empty folder, or one begun under the same circumstances; else throws UserError and touches nothing.
   ResultFolder(fs::path folder, Circumstances circumstances)
       : folder_(std::move(folder)), circumstances_(std::move(circumstances)), ledger_(nullptr, std::fclose) {
     std::error_code fault;
@@ -139,7 +139,7 @@ class ResultFolder {
 
   bool has(const Item& item) const { return finished_.contains(cell(item.name())); }
 
-  // All rows of an item, on the disk when this returns.
+  // Writes all rows of an item, which are on the disk when this returns.
   void add(const Item& item, const Rows& rows, int gpus) {
     const std::lock_guard lock(mutex_);
     const Kind& kind = *item.kind;
@@ -165,7 +165,7 @@ class ResultFolder {
     note(item, "measured", "");
   }
 
-  // It is not tried again in this folder. Any thread may say so.
+  // Notes that an item is not tried again in this folder. Any thread may call it.
   void give_up(const Item& item, std::string_view why) {
     const std::lock_guard lock(mutex_);
     note(item, "given up", why);
@@ -175,7 +175,7 @@ class ResultFolder {
   void go_on(const std::string& text) {
     const fs::path ledger = folder_ / ledger_name;
     std::vector<std::string> lines = split(text, '\n');
-    lines.pop_back();  // what follows the last line's end: nothing, or a torn line
+    lines.pop_back();  // drops what follows the last line's end: nothing, or a torn line
     const auto same = [&](std::size_t line, std::string_view what, const std::string& now) {
       const std::string mark = fmt::format("# {}: ", what);
       if (!lines[line].starts_with(mark)) refuse(ledger, "is no list of c3sim-measure");
@@ -229,17 +229,17 @@ class ResultFolder {
   std::mutex mutex_;
   std::set<std::string> finished_;
   std::map<std::string, std::uintmax_t> sizes_;  // of tables, in bytes
-  OpenFile ledger_;                              // held so that nobody else writes there
+  OpenFile ledger_;                              // locked, so that nobody else writes there
 };
 
 using Clock = std::chrono::steady_clock;
 
-// How long an item may take beyond the patience with its work, and how many times what it is thought to take.
+// An item may take this long beyond the patience with its work, and this many times its estimate.
 constexpr std::chrono::duration<double> grace{60.0};
 constexpr double slack = 10.0;
 
-// Calls `bite`, on a thread of its own, if that still lives after so long: a call that hangs in a driver cannot be
-// interrupted.
+// Calls `bite`, on a thread of its own, if the returned thread still lives after `limit`: a call that hangs in a driver
+// cannot be interrupted.
 std::jthread watchdog(std::chrono::duration<double> limit, std::function<void()> bite) {
   return std::jthread([limit, bite = std::move(bite)](const std::stop_token& end) {
     std::mutex mutex;
@@ -255,7 +255,7 @@ struct SessionEnd {
   std::size_t already = 0;   // in the folder before
   std::size_t left_out = 0;  // unsupported here, or failed
   std::size_t left = 0;      // not begun
-  // GPUs answer no more: nothing of them may be touched, not even to let go of it.
+  // GPUs no longer answer: nothing of them may be touched, not even to release it.
   bool broken = false;
 };
 
@@ -273,7 +273,7 @@ class Session {
     progress_.emplace(surroundings.err, surroundings.terminal, open_.size(), seconds);
   }
 
-  // `time_limit`: in minutes; no item begins after that.
+  // Measures the open items; none begins after `time_limit` minutes.
   SessionEnd run(std::optional<double> time_limit) {
     const Clock::time_point start = Clock::now();
     end_.left = open_.size();
@@ -306,7 +306,7 @@ class Session {
     ++end_.left_out;
     switch (error.kind()) {
       case GpuError::Kind::unsupported:
-        // A reason once; but of pairs, which people ask for one by one, each that is missing.
+        // Each reason is reported once, but of pairs, which people ask for one by one, every missing one is reported.
         if (told_.insert(error.what()).second || item.kind->name == "pairs") {
           progress_->say(fmt::format("left out: {}: {}", item.name(), error.what()));
         }
@@ -337,7 +337,7 @@ class Session {
     progress_->say(why);
   }
 
-  // On the watchdog's thread, while the other hangs in a call.
+  // Runs on the watchdog's thread, while the other one hangs in a call.
   void bite(const Item& item) {
     folder_.give_up(item, "a call never came back");
     surroundings_.abandon(
@@ -382,7 +382,7 @@ constexpr const char* examples =
     "  c3sim-measure --out test --pairs pairs.csv        these concurrent runs and no others\n"
     "  c3sim-measure --dry-run --quick                   what would be measured, and how long it may take";
 
-// Fills in the options, or says what to print instead of going on: the help. UserError says what is wrong.
+// Fills in the options, or returns the help that is to be printed instead. Throws UserError that says what is wrong.
 std::optional<std::string> read_options(int argc, const char* const* argv, Options& options) {
   std::vector<std::string> kind_names, shapes;
   for (const Kind& kind : kinds()) kind_names.emplace_back(kind.name);
@@ -437,7 +437,7 @@ std::optional<std::string> read_options(int argc, const char* const* argv, Optio
   return {};
 }
 
-// The first runtime that has a GPU. UserError in one line where there is none.
+// Returns the first runtime that has a GPU. Throws UserError, in one line, where there is none.
 std::unique_ptr<Runtime> open_runtime(const Options& options, const std::vector<Backend>& backends) {
   std::string why;
   for (const Backend& backend : backends) {

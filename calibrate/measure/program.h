@@ -1,5 +1,5 @@
-// c3sim-measure from its arguments to its exit code: carries a plan out, measures what the folder of a session's
-// results has not yet, says what it leaves out, and stops where a GPU answers no more.
+// Runs c3sim-measure from its arguments to its exit code: carries out a plan, measures what the results folder lacks,
+// reports what it leaves out, and stops where a GPU no longer answers.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace c3sim::measure {
 
-// A runtime that this build has, and its name for people. GpuError where its driver is missing.
+// A Backend is a runtime that this build has. `open` throws GpuError where the driver is missing.
 struct Backend {
   std::string name;
   std::function<std::unique_ptr<Runtime>(const std::vector<std::string>& folders)> open;
@@ -24,29 +24,29 @@ struct Surroundings {
   std::vector<Backend> backends;  // in the order in which they are tried
   std::ostream& out;              // results: lists and plans
   std::ostream& err;              // progress and errors
-  bool terminal = false;          // err is one
-  double pace = 1.0;              // of rests, warm-ups and patience: tests are in a hurry
-  // Says it and ends the program at once: GPUs answer no more, and to let go of them would hang. Returns in tests.
+  bool terminal = false;          // whether `err` is a terminal
+  double pace = 1.0;              // factor on rests, warm-ups and patience; less than 1 in tests
+  // Prints the line and ends the program at once: to release GPUs that no longer answer would hang. Returns in tests.
   std::function<void(const std::string& line)> abandon;
 };
 
-// 0: all was measured but for what this machine lacks; 1: GPUs answer no more, or something failed; 2: the user can
-// mend it.
+// Returns the exit code: 0 if the session went to its end or time limit, though items may be left out; 1 if GPUs no
+// longer answer or cannot be set up; 2 for what the user can fix.
 int run_program(int argc, const char* const* argv, const Surroundings& surroundings);
 
-// How far a session is: a bar that is drawn over and over on a terminal, a line now and then elsewhere.
+// Progress shows how far a session is: a bar that is redrawn on a terminal, a line now and then elsewhere.
 class Progress {
  public:
-  // `seconds`: what all that is to do may take, roughly.
+  // `seconds` is the estimated duration of all items.
   Progress(std::ostream& out, bool terminal, std::size_t items, double seconds)
       : out_(out), terminal_(terminal), items_(items), planned_(seconds) {}
 
   void begin(std::string_view kind, const std::string& item);
-  void end(double seconds) {  // that the item was thought to take
+  void end(double seconds) {  // the estimate of the item
     ++done_;
     planned_done_ += seconds;
   }
-  // A line that stays.
+  // Prints a line that stays, in place of the bar.
   void say(const std::string& line) {
     close();
     out_ << line << '\n' << std::flush;

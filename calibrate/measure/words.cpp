@@ -13,7 +13,7 @@ namespace c3sim::measure {
 
 namespace {
 
-// In the order of the enumeration.
+// The names are in the order of the enumeration.
 constexpr std::array<std::string_view, 5> collectives{"all_gather", "all_to_all", "all_reduce", "reduce_scatter",
                                                       "broadcast"};
 

@@ -1,4 +1,4 @@
-// Shapes, sizes and collectives as tables and options spell them, and the texts that the program carries with it.
+// Spells and parses shapes, numbers and collectives, and has the texts that are built into the program.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@ namespace c3sim::measure {
 std::string to_string(GemmShape shape);  // "8192x57344x8192"
 std::string_view to_string(Collective collective);
 
-// UserError says what would be accepted.
+// The parsers throw UserError that says what would be accepted.
 GemmShape parse_shape(const std::string& text);
 Collective parse_collective(const std::string& text);
 std::int64_t parse_count(const std::string& text, std::int64_t least, std::int64_t most);
 
-// A number as tables have it: to three places.
+// Returns a number as tables have it, with three decimals.
 std::string spelled(double value);
 
 std::vector<std::string> split(const std::string& text, char at);
 
-// kinds.txt, plan.txt and device/kernels.cu, as the build puts them into the program.
+// Return kinds.txt, plan.txt and device/kernels.cu, which the build puts into the program.
 const char* kinds_text();
 const char* plan_text();
 const char* kernel_source();
-// The entries "key: value" of such a list. Lines that begin with a blank go on with the value, those with # are
-// comments.
+// Returns the entries "key: value" of kinds.txt or plan.txt. Lines that begin with a blank continue the value, those
+// with # are comments.
 std::vector<std::pair<std::string, std::string>> entries_of(const std::string& list);
 
 }  // namespace c3sim::measure

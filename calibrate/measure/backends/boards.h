@@ -1,6 +1,6 @@
-// Power and clocks of boards: those of NVIDIA by NVML, whose functions are declared here, since the toolkit has no
-// header of it; those of AMD from the files that the kernel's driver keeps for each GPU. Figures that a board does not
-// tell are empty.
+// Reads power and clocks of boards: of NVIDIA's by NVML, whose functions are declared here, since not every toolkit has
+// its header; of AMD's from files that the kernel's driver keeps for each GPU. Figures that a board does not report are
+// empty.
 #pragma once
 
 #include <array>
@@ -20,14 +20,14 @@ inline std::optional<double> over(std::optional<double> value, double factor) {
   return value ? std::optional(*value / factor) : std::nullopt;
 }
 
-// The state is known where both the power (W) and the clock (MHz) are told.
+// Returns the state if both the power (W) and the clock (MHz) are known.
 inline std::optional<BoardState> board_state(std::optional<double> power, std::optional<double> clock) {
   return power && clock ? std::optional(BoardState{*power, *clock}) : std::nullopt;
 }
 
 class NvidiaBoard {
  public:
-  // Without the library, or where it does not know that GPU, nothing is known of the board.
+  // Finds the board. Without NVML, or if it does not know the GPU, all figures are empty.
   NvidiaBoard(const Library& library, const std::string& bus_id) : library_(library) {
     const bool found = library_.succeeds("nvmlInit_v2") &&
                        library_.succeeds("nvmlDeviceGetHandleByPciBusId_v2", bus_id.c_str(), &board_);
@@ -37,7 +37,7 @@ class NvidiaBoard {
   std::optional<BoardState> state() const {
     if (board_ == nullptr) return {};
     FieldValue instant;
-    // Older boards tell a mean alone.
+    // Older boards report only a mean.
     const std::optional<double> milliwatts =
         library_.succeeds("nvmlDeviceGetFieldValues", board_, 1, &instant) && instant.result == success
             ? instant.value.as_unsigned
@@ -55,7 +55,7 @@ class NvidiaBoard {
   }
 
  private:
-  // As nvml.h has them.
+  // These numbers are those of nvml.h.
   static constexpr int sm_clock = 1;              // NVML_CLOCK_SM
   static constexpr unsigned power_instant = 186;  // NVML_FI_DEV_POWER_INSTANT, in mW
   static constexpr double kilo = 1e3;
@@ -74,7 +74,7 @@ class NvidiaBoard {
   };
   static_assert(sizeof(FieldValue) == 40);
 
-  // What NVML answers when it is asked about this board.
+  // Returns NVML's answer to a question about this board.
   template <class... Words>
   std::optional<double> number(const char* question, Words... words) const {
     unsigned value = 0;
@@ -88,13 +88,13 @@ class NvidiaBoard {
 
 class AmdBoard {
  public:
-  // `folder` is that of the PCI device: /sys/bus/pci/devices/0000:05:00.0. Without it nothing is known of the board.
+  // `folder` is that of the PCI device: /sys/bus/pci/devices/0000:05:00.0. Without it all figures are empty.
   explicit AmdBoard(std::filesystem::path folder) : folder_(std::move(folder)) {
     std::error_code absent;
     for (const auto& entry : std::filesystem::directory_iterator(folder_ / "hwmon", absent)) sensors_ = entry.path();
   }
 
-  // Power is told as a mean or, by newer boards, of the moment.
+  // Newer boards report the power of the moment, others only a mean.
   std::optional<BoardState> state() const {
     const std::optional<double> power = number("power1_input");
     return board_state(power ? power : number("power1_average"), clock());
@@ -102,14 +102,14 @@ class AmdBoard {
   std::optional<double> power_cap() const { return number("power1_cap"); }  // W
 
  private:
-  // Of a file of hwmon, which has uW or Hz: in W or MHz.
+  // Returns the number in a file of hwmon, which is in uW or Hz, in W or MHz.
   std::optional<double> number(const char* file) const {
     if (sensors_.empty()) return {};
     std::ifstream stream(sensors_ / file);
     double value = 0.0;
     return stream >> value ? std::optional(value / 1e6) : std::nullopt;
   }
-  // Among the sensors, or the line with an asterisk among the levels: "1: 2100Mhz *".
+  // Returns the clock of the sensors or, failing that, of the line with an asterisk among the levels: "1: 2100Mhz *".
   std::optional<double> clock() const {
     if (const std::optional<double> megahertz = number("freq1_input")) return megahertz;
     std::ifstream levels(folder_ / "pp_dpm_sclk");

@@ -1,7 +1,7 @@
-// Shared libraries that are looked for at run time, so that one program runs whatever of them a machine has, and the
-// calls of NVIDIA's driver and of AMD's runtime that measurements need: the same ones under other names, and with
-// the same errors. They are declared here, so that one program runs with either and is built where neither's headers
-// are; tests/calibrate/measure/headers_test.py holds them against those.
+// Finds shared libraries at run time, so that one program runs with whatever of them a machine has, and declares the
+// calls of NVIDIA's driver and of AMD's runtime that measurements need: the same calls with the same errors under other
+// names. With declarations here, the program builds without either vendor's headers;
+// tests/calibrate/measure/headers_test.py compares them with those.
 #pragma once
 
 #include <dlfcn.h>
@@ -13,17 +13,17 @@
 
 namespace c3sim::measure {
 
-// What all calls of these libraries return where nothing is wrong.
+// All calls of these libraries return this value on success.
 inline constexpr int success = 0;
 
 class Library {
  public:
-  // What it means that a call returned something else.
+  // A Fault makes the error of a call that returned another result.
   using Fault = GpuError (*)(const Library& library, const std::string& call, int result);
 
   Library() = default;
-  // The first of these names that can be loaded, from `folders` if it is there, else from wherever the system looks.
-  // Empty where there is none.
+  // Returns the first of these libraries that can be loaded, from `folders` if it is there, else from wherever the
+  // system looks; empty if there is none.
   static Library find(const std::vector<std::string>& names, const std::vector<std::string>& folders = {},
                       Fault fault = failed_with_status) {
     Library library;
@@ -40,7 +40,7 @@ class Library {
     }
     return library;
   }
-  // The newest generation that is there of a library of AMD's.
+  // Returns the newest generation of one of AMD's libraries that is there.
   static Library find_newest(const std::string& name, const std::vector<std::string>& folders,
                              Fault fault = failed_with_status) {
     std::vector<std::string> names;
@@ -49,12 +49,12 @@ class Library {
   }
   explicit operator bool() const { return handle_ != nullptr; }
 
-  // The function of that name, or null.
+  // Returns the function of that name, or null.
   template <class Function>
   Function* look_up(const std::string& function) const {
     return handle_ == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(handle_, function.c_str()));
   }
-  // The same; without it GpuError says which library lacks it.
+  // Returns the function of that name, or throws GpuError that says which library lacks it.
   template <class Function>
   Function* need(const std::string& function) const {
     if (handle_ == nullptr) throw GpuError(GpuError::Kind::unsupported, "{} was not found", name_);
@@ -62,42 +62,42 @@ class Library {
     throw GpuError(GpuError::Kind::unsupported, "{} has no {}", name_, function);
   }
 
-  // What a function says that takes just these.
+  // Calls a function that takes exactly these parameters, and returns its result.
   template <class... Parameters>
   int result(const std::string& function, Parameters... parameters) const {
     return need<int(Parameters...)>(function)(parameters...);
   }
-  // Calls it: GpuError unless it is a success.
+  // Calls a function; throws GpuError unless it succeeds.
   template <class... Parameters>
   void call(const std::string& function, Parameters... parameters) const {
     check(result(function, parameters...), function);
   }
-  // Whether it is there and it is a success.
+  // Returns whether the function is there and succeeds.
   template <class... Parameters>
   bool succeeds(const std::string& function, Parameters... parameters) const noexcept {
     const auto found = look_up<int(Parameters...)>(function);
     return found != nullptr && found(parameters...) == success;
   }
-  // GpuError unless it is a success.
+  // Throws GpuError unless the result is a success.
   void check(int result, const std::string& function) const {
     if (result != success) throw fault_(*this, function, result);
   }
 
-  // A function that is looked up once, where no time is to be lost in the call. The library outlives it.
+  // A Call is a function that is looked up once, for calls in which no time may be lost. The library outlives it.
   template <class... Parameters>
   class Call {
    public:
-    // Without a name it is one that the library is known to lack, and nobody calls it.
+    // A null name stands for a function that the library is known to lack; nobody calls it.
     Call(const Library& library, const char* name) : library_(library), name_(name) {
       if (name_ != nullptr) function_ = library.need<int(Parameters...)>(name_);
     }
     int result(Parameters... parameters) const noexcept { return function_(parameters...); }
-    // GpuError unless it is a success.
+    // Throws GpuError unless the result is a success.
     void check(int result) const {
       if (result != success) library_.check(result, name_);
     }
     void operator()(Parameters... parameters) const { check(result(parameters...)); }
-    // Whether it is a success, where this other result is fine, too.
+    // Returns true on success and false for this other result; throws GpuError for all others.
     bool unless(int other, Parameters... parameters) const {
       const int got = result(parameters...);
       if (got != other) check(got);
@@ -115,19 +115,19 @@ class Library {
     return {GpuError::Kind::failed, "{}: status {}", call, status};
   }
 
-  void* handle_ = nullptr;  // for as long as the program runs: these libraries do not survive being unloaded
+  void* handle_ = nullptr;  // never closed: these libraries do not survive being unloaded
   std::string name_;
   Fault fault_ = failed_with_status;
 };
 
 enum class Vendor { nvidia, amd };
 
-using Object = void*;                  // that nobody but the library looks into
+using Object = void*;                  // only the library looks into it
 enum class Place : std::uintptr_t {};  // where work is done: a context with NVIDIA, the number of a GPU with AMD
 
 class GpuCalls {
  private:
-  Vendor vendor_;  // first, as is the library, since all others are found by them
+  Vendor vendor_;  // first, like the library: all calls are found by them
   Library library_;
 
  public:
@@ -135,14 +135,14 @@ class GpuCalls {
   GpuCalls(const GpuCalls&) = delete;
   GpuCalls& operator=(const GpuCalls&) = delete;
 
-  // By its name with either vendor; null where one has it not.
+  // A Call has its name with either vendor; null where one lacks it.
   template <class... Parameters>
   struct Call : Library::Call<Parameters...> {
     Call(const GpuCalls& all, const char* nvidia, const char* amd)
         : Library::Call<Parameters...>(all.library_, all.vendor_ == Vendor::nvidia ? nvidia : amd) {}
   };
 
-  // Of results.
+  // These results are no failures where they are expected.
   static constexpr int no_device = 100, not_ready = 600, already_enabled = 704;
 
   Call<int*> version{*this, "cuDriverGetVersion", "hipRuntimeGetVersion"};

@@ -1,5 +1,5 @@
-// GPUs of NVIDIA by its driver, cuBLASLt, NCCL and NVML; those of AMD by HIP, HSA, hipBLASLt, RCCL and the files of the
-// amdgpu driver. What both do alike stands first.
+// Implements Runtime and Gpu: for NVIDIA by its driver, cuBLASLt, NCCL and NVML; for AMD by HIP, HSA, hipBLASLt, RCCL
+// and the files of the amdgpu driver. What both do alike stands first.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -15,7 +15,7 @@ namespace c3sim::measure {
 
 namespace {
 
-// As cuda.h has the numbers (CUresult); those that hip_runtime_api.h has, too (hipError_t), are the same there.
+// These are the numbers of cuda.h (CUresult); those that hip_runtime_api.h (hipError_t) has, too, are the same there.
 GpuError::Kind severity_of(int result) {
   switch (result) {
     case 2:    // out of memory
@@ -77,7 +77,7 @@ class VendorGpu : public Gpu {
     return memory;
   }
   void release(void* memory, Home home) noexcept override {
-    calls_.set_current.result(place_);  // whoever lets go may be another thread
+    calls_.set_current.result(place_);  // another thread may release it
     (home == Home::host ? calls_.release_host : calls_.release).result(memory);
   }
   void reach(Gpu& peer) override {
@@ -145,13 +145,13 @@ class VendorGpu : public Gpu {
   }
 
  protected:
-  // Once the device is described.
+  // Loads the kernels for device_.architecture, which has to be known.
   void load_kernels() {
     const std::vector<char> code = libraries_.compile_kernels(device_.architecture);
     calls_.load_module(&module_, code.data());
   }
   Stream create_plain_stream() {
-    constexpr unsigned independent = 1;  // of the stream that is there without being made
+    constexpr unsigned independent = 1;  // of the default stream
     Stream stream{};
     calls_.create_stream(&stream, independent);
     return stream;
@@ -174,7 +174,7 @@ class VendorGpu : public Gpu {
   Object module_ = nullptr;
 };
 
-// NVIDIA's limits no stream to SMs: GEMMs are, by their kernel. No program can choose a copy engine.
+// NVIDIA's driver limits no stream to SMs, only GEMMs by their kernels, and lets no program choose a copy engine.
 class NvidiaGpu : public VendorGpu {
  public:
   NvidiaGpu(const GpuCalls& calls, const Libraries& libraries, const Library& boards, int number)
@@ -183,14 +183,14 @@ class NvidiaGpu : public VendorGpu {
     VendorGpu::make_current();
     device_.architecture = fmt::format("sm_{}{}", attribute(75), attribute(76));  // compute capability
     device_.cus = attribute(16);                                                  // multiprocessors
-    most_local_memory_ = attribute(97);                                           // shared memory, if asked for
+    most_local_memory_ = attribute(97);                                           // shared memory on request
     device_.local_memory = static_cast<std::size_t>(most_local_memory_);
     device_.ticks_per_second = 1e9;  // of %globaltimer
     device_.power_cap = board_.power_cap();
     device_.top_clock = board_.top_clock();
     load_kernels();
   }
-  ~NvidiaGpu() override { calls_.release_context.result(handle_); }  // and all that was made in it
+  ~NvidiaGpu() override { calls_.release_context.result(handle_); }  // releases all that was made in it, too
 
   Stream create_stream(std::optional<int>, int) override { return create_plain_stream(); }
   void copy(void* to, const void* from, std::size_t bytes, Stream stream) override {
@@ -219,9 +219,9 @@ class NvidiaGpu : public VendorGpu {
   int most_local_memory_ = 0;
 };
 
-// As hsa.h and hsa_ext_amd.h of ROCm 6.4 have them.
+// These declarations are those of hsa.h and hsa_ext_amd.h of ROCm 6.4.
 enum class Handle : std::uint64_t {};  // of an agent (hsa_agent_t) or a signal (hsa_signal_t)
-using EngineMask = std::uint32_t;      // engines are its bits
+using EngineMask = std::uint32_t;      // a bit for each engine
 constexpr int system_timestamp = 2, system_timestamp_frequency = 3;                      // hsa_system_info_t
 constexpr int agent_name = 0, agent_device = 17;                                         // hsa_agent_info_t
 constexpr int agent_cus = 0xA002, agent_bus_and_device = 0xA006, agent_domain = 0xA00F;  // hsa_amd_agent_info_t
@@ -271,14 +271,14 @@ GpuError hsa_fault(const Library& library, const std::string& call, int status) 
   return {GpuError::Kind::failed, "{}: {}", call, text};
 }
 
-// Copy engines of AMD GPUs, one by one, by HSA. What is used of it is declared here.
+// HsaEngines reaches the copy engines of AMD GPUs, one by one, by HSA; what is used of HSA is declared here.
 class HsaEngines {
  public:
-  // Without HSA's library in those folders, or elsewhere, nothing is known and nothing can be copied.
+  // HSA's library is looked for in `folders` first. Without it there are neither agents nor engines.
   explicit HsaEngines(const std::vector<std::string>& folders)
       : library_(Library::find_newest("libhsa-runtime64.so", folders, hsa_fault)) {
     if (!library_) return;
-    if (library_.result("hsa_init") != success) {  // as it is where there is no GPU
+    if (library_.result("hsa_init") != success) {  // as on a machine without a GPU
       library_ = {};
       return;
     }
@@ -289,19 +289,19 @@ class HsaEngines {
     library_.call("hsa_iterate_agents", &visit, static_cast<void*>(&search));
   }
 
-  // GpuError where HSA does not know that GPU.
+  // Throws GpuError where HSA does not know that GPU.
   const Agent& agent(const std::string& bus_id) const {
     const auto found = std::ranges::find(agents_, bus_id, &Agent::bus_id);
     if (found != agents_.end()) return *found;
     throw GpuError(GpuError::Kind::unsupported, "HSA knows no GPU at {}", bus_id);
   }
 
-  // Whether a program can choose an engine.
+  // Returns whether a program can choose an engine.
   bool can_choose() const {
     return library_.look_up<void()>(engine_status) != nullptr && library_.look_up<void()>(copy_on_engine) != nullptr;
   }
 
-  // The engines that copy from one to the other, preferred ones first.
+  // Returns the engines that copy from one agent to the other, preferred ones first.
   std::vector<int> engines(const Agent& from, const Agent& to) const {
     if (!can_choose()) return {};
     EngineMask there = 0, preferred = 0;
@@ -355,7 +355,7 @@ class HsaEngines {
   }
 
  private:
-  // The time by HSA's clock, in us.
+  // Returns the time by HSA's clock, in us.
   double now() const {
     std::uint64_t ticks = 0;
     library_.call("hsa_system_get_info", system_timestamp, static_cast<void*>(&ticks));
@@ -472,14 +472,14 @@ class VendorRuntime : public Runtime {
  private:
   GpuCalls calls_;
   Libraries libraries_;
-  Library boards_;                     // of NVIDIA's
-  std::optional<HsaEngines> engines_;  // of AMD's
+  Library boards_;                     // NVML; for NVIDIA alone
+  std::optional<HsaEngines> engines_;  // for AMD alone
 };
 
 }  // namespace
 
 std::unique_ptr<Runtime> open_cuda(const std::vector<std::string>& folders) {
-  // Multicast through the switch would reduce in the network, which no platform models; and not every host allows it.
+  // With multicast the switch would reduce in the network, which not every host allows: it stays off unless asked for.
   setenv("NCCL_NVLS_ENABLE", "0", 0);
   std::vector<std::string> all = folders;
   all.insert(all.end(), {"/usr/local/cuda/lib64", "/usr/local/cuda/lib"});

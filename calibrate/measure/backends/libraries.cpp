@@ -11,18 +11,18 @@ namespace c3sim::measure {
 
 namespace {
 
-// As nccl.h and rccl.h have them: ncclResult_t, ncclDataType_t and ncclRedOp_t are enumerations.
+// These are values of ncclDataType_t and ncclRedOp_t, which are enumerations in nccl.h and rccl.h.
 constexpr int int8 = 0;
 constexpr int bfloat16 = 9;
 constexpr int sum = 0;
 
-// ncclConfig_t of version 2.17, the first with a number of workgroups; later versions of the library read it, too.
+// Config is ncclConfig_t of version 2.17, the first with a number of workgroups; later versions read it, too.
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
   unsigned version = 21700;
   int blocking = 1;
-  int cluster_size = INT_MIN;  // left to the library, as all that is INT_MIN or null
+  int cluster_size = INT_MIN;  // INT_MIN and null leave the choice to the library
   int min_workgroups = INT_MIN;
   int max_workgroups = INT_MIN;
   const char* net_name = nullptr;
@@ -95,9 +95,9 @@ GpuError collective_fault(const Library& library, const std::string& call, int r
   return {GpuError::Kind::failed, "{}: {}", call, describe(result)};
 }
 
-// All of them think in columns: a matrix of rows is to them its transpose, and C^T = B^T A^T.
+// The libraries of GEMMs expect matrices by columns: one by rows is its transpose to them, and C^T = B^T A^T.
 
-// cuBLASLt, and hipBLASLt as ROCm 6 and 7 have it: the same calls with other names and numbers.
+// A Dialect has the names and numbers by which the calls of cuBLASLt and hipBLASLt (of ROCm 6 and 7) differ.
 struct Dialect {
   const char* prefix;
   const char* multiply;
@@ -157,7 +157,7 @@ class LtGemm : public Gemm {
          rows);
     return made;
   }
-  // The kernel that the library itself thinks best.
+  // Chooses the kernel that the library itself thinks best.
   void choose() {
     Object preference = nullptr;
     call("MatmulPreferenceCreate", &preference);
@@ -178,7 +178,7 @@ class LtGemm : public Gemm {
                 void*, Object, const void*, void*, std::size_t, Stream>
       multiply_{library_, dialect_.multiply};
   Object handle_ = nullptr, operation_ = nullptr, a_ = nullptr, b_ = nullptr, c_ = nullptr;
-  // ...MatmulHeuristicResult_t: the algorithm, which stands first, and less than as much again about it.
+  // This is ...MatmulHeuristicResult_t: the algorithm, which stands first, and less than as much again about it.
   std::array<std::uint64_t, 32> choice_{};
 };
 
@@ -196,7 +196,7 @@ Library find_gemms(Vendor vendor, const std::vector<std::string>& folders) {
 std::string version_of_collectives(const Library& library) {
   int code = 0;
   if (!library.succeeds("ncclGetVersion", &code)) return "of unknown version";
-  // From 2.9 on two digits for each part.
+  // From 2.9 on each part of a version has two digits.
   if (code >= 10000) return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
   return fmt::format("{}.{}.{}", code / 1000, code / 100 % 10, code % 100);
 }
@@ -241,7 +241,7 @@ std::vector<std::string> Libraries::missing() const {
 }
 
 GroupName Libraries::name_group() const {
-  GroupName name;  // which is laid out and passed as ncclUniqueId is, a struct of as many characters
+  GroupName name;  // laid out and passed as ncclUniqueId is, a struct of 128 characters
   collectives_.call("ncclGetUniqueId", &name);
   return name;
 }
@@ -253,7 +253,7 @@ std::unique_ptr<Communicator> Libraries::join(const GroupName& group, int rank, 
 std::unique_ptr<Gemm> Libraries::prepare_gemm(GemmShape shape, Matrices matrices, std::optional<int> cus,
                                               Workspace workspace) const {
   if (vendor_ == Vendor::nvidia) return std::make_unique<LtGemm>(gemms_, cublas, shape, matrices, cus, workspace);
-  // CUs of AMD's are limited by the stream's mask.
+  // On AMD GPUs the stream's mask limits CUs.
   return std::make_unique<LtGemm>(gemms_, hipblas, shape, matrices, std::nullopt, workspace);
 }
 
@@ -261,7 +261,7 @@ std::vector<char> Libraries::compile_kernels(const std::string& architecture) co
   const bool nvidia = vendor_ == Vendor::nvidia;
   Library compiler = nvidia ? Library::find({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, folders_)
                             : Library::find_newest("libhiprtc.so", folders_);
-  // hipRTC was a part of the runtime once.
+  // In older versions hipRTC is a part of the runtime.
   if (!nvidia && !compiler) compiler = Library::find_newest("libamdhip64.so", folders_);
   const auto call = [&](const char* name, auto... parameters) {
     return compiler.result((nvidia ? "nvrtc" : "hiprtc") + std::string(name), parameters...);

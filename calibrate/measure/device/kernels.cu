@@ -1,4 +1,4 @@
-// The kernels that measurements run, compiled on the machine by NVRTC or hipRTC: no header is needed.
+// Defines the kernels that measurements run. NVRTC or hipRTC compiles them on the machine: no header is needed.
 #if defined(__HIPCC_RTC__) || defined(__HIP__)
 #define ON_AMD 1
 #endif
@@ -11,10 +11,9 @@ struct alignas(16) Word {
   u32 x, y, z, w;
 };
 
-// now: the time in ticks of a clock that is the same on all CUs and runs on whatever the clock of the CUs does.
-// cycles: the time in cycles of this CU's own clock.
-// this_cu: numbers the CU that this workgroup runs on: on AMD by the fields of its hardware register, not one after
-// another.
+// now() returns the time in ticks of a clock that is the same on all CUs and runs on whatever their clocks do, cycles()
+// the time in cycles of this CU's own clock. this_cu() returns a number of this workgroup's CU: on AMD the numbers come
+// from fields of its hardware register and are not consecutive.
 #ifdef ON_AMD
 static __device__ u64 now() { return __builtin_amdgcn_s_memrealtime(); }
 static __device__ u64 cycles() { return __builtin_readcyclecounter(); }
@@ -55,7 +54,7 @@ static __device__ u64 mixed(u64 x) {  // SplitMix64
 
 extern "C" __global__ void empty() {}
 
-// bf16 numbers about 0 with variance 1: the sum of twelve of 16 bits is near enough to normal.
+// Fills an array with bf16 numbers of mean 0 and variance 1: the sum of twelve of 16 bits is near enough to normal.
 extern "C" __global__ void fill_normal(u16* to, u64 count, u64 seed) {
   const u64 threads = static_cast<u64>(gridDim.x) * blockDim.x;
   for (u64 i = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += threads) {
@@ -74,7 +73,7 @@ extern "C" __global__ void fill_normal(u16* to, u64 count, u64 seed) {
   }
 }
 
-// Goes through whole arrays of `words` each: reads `reads` of them (0 to 2), writes one if `to` is there.
+// Passes through arrays of `words` each: reads `reads` of them (0 to 2), writes one if `to` is not null.
 extern "C" __global__ void stream(const Word* first, const Word* second, Word* to, u64 words, int reads, int passes) {
   const u64 threads = static_cast<u64>(gridDim.x) * blockDim.x;
   u32 sum = 0;
@@ -93,11 +92,11 @@ extern "C" __global__ void stream(const Word* first, const Word* second, Word* t
       }
     }
   }
-  if (sum == 0x12345678 && to != 0) to[0].x = sum;  // never; what is read must be used
+  if (sum == 0x12345678 && to != 0) to[0].x = sum;  // never true; what is read must be used
   if (to == 0 && sum == 0x12345678) const_cast<Word*>(first)[0].x = sum;
 }
 
-// The number-th stop of a walk through 2^bits places, each once.
+// Returns the stop of this number on a walk through 2^bits places, each once.
 static __device__ u64 stop(u64 number, int bits) {
   const u64 mask = (1ull << bits) - 1;
   u64 at = number & mask;
@@ -108,7 +107,7 @@ static __device__ u64 stop(u64 number, int bits) {
   return at;
 }
 
-// A single cycle through 2^bits pointers that stand `spacing` words apart.
+// Writes a single cycle of 2^bits pointers that stand `spacing` words apart.
 extern "C" __global__ void make_chain(u32* chain, int bits, u32 spacing) {
   const u64 count = 1ull << bits, threads = static_cast<u64>(gridDim.x) * blockDim.x;
   for (u64 i = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += threads) {
@@ -126,11 +125,11 @@ struct Load {
 struct Outcome {
   u64 chase_ticks;
   u64 streamed_bytes;
-  u64 stream_ticks;  // the longest of a workgroup
+  u64 stream_ticks;  // of the slowest workgroup
   u32 stop;
 };
 
-// Each load needs the one before; volatile keeps it out of the cache of the CU.
+// Follows a chain: each load needs the one before; volatile keeps it out of the cache of the CU.
 static __device__ u32 follow(const volatile u32* chain, u32 at, u32 hops) {
   for (u32 hop = 0; hop < hops; ++hop) at = chain[at];
   return at;
@@ -147,7 +146,7 @@ static __device__ void chase(const u32* chain, u32 warm_up, u32 hops, Outcome* o
 
 // Every workgroup walks the array from a place of its own until the chase ends.
 static __device__ void stream_beside(const Load& load, Outcome* outcome) {
-  constexpr u64 most_rounds = 1ull << 24;  // if the chase never ends
+  constexpr u64 most_rounds = 1ull << 24;  // a limit, if the chase never ends
   constexpr int in_flight = 4;
   const u64 step = static_cast<u64>(blockDim.x) * in_flight;
   const u64 begin = now();
@@ -182,7 +181,7 @@ struct Stay {
   u64 cu;
 };
 
-// Each workgroup stays on its CU for so many ticks and writes down where and when.
+// Each workgroup stays on its CU for this number of ticks and writes down where and when.
 extern "C" __global__ void stay(Stay* log, u64 ticks) {
   if (threadIdx.x == 0) {
     const u64 begin = now();
@@ -196,14 +195,14 @@ extern "C" __global__ void stay(Stay* log, u64 ticks) {
 
 struct Hog {
   u32 what;          // 0: stays, 1: arithmetic, 2: reads `from` again and again, 3: triads
-  const Word* from;  // two arrays, one behind the other
+  const Word* from;  // two arrays, one after the other
   Word* to;
   u64 words;        // of an array
-  const u32* stop;  // it ends once this is not 0 ...
-  u64 most_ticks;   // ... or after so long
+  const u32* stop;  // the kernel ends once this is not 0 ...
+  u64 most_ticks;   // ... or after this number of ticks
 };
 
-// Numbers whose products and sums depend on nothing but those before them, so that arithmetic never waits for memory.
+// Computes products and sums that depend on nothing but those before them, so that arithmetic never waits for memory.
 static __device__ float multiply_and_add(float seed) {
   constexpr int chains = 8, rounds = 256;
   float sums[chains];
@@ -216,10 +215,10 @@ static __device__ float multiply_and_add(float seed) {
   return sum;
 }
 
-// A kernel that keeps its CUs, and what it works on, busy for as long as something else is timed beside it. One thread
-// of each workgroup asks now and then whether that is over, since a word that all of them asked for again and again
-// would stand in the way of everybody's loads; where they only stay, the others wait for it. No kernel here declares
-// local memory of its own: a launch may ask for all that a CU has.
+// Keeps its CUs, and what it works on, busy for as long as something else is timed beside it. One thread of each
+// workgroup asks now and then whether that is over, since a word that all threads asked for again and again would delay
+// everybody's loads; in a hog that only stays, the others wait for that thread. No kernel here declares local memory of
+// its own: a launch may ask for all that a CU has.
 extern "C" __global__ void __launch_bounds__(1024) hog(Hog hog) {
   constexpr int in_flight = 4;
   constexpr u64 between_looks = 2000;  // cycles
@@ -255,5 +254,5 @@ extern "C" __global__ void __launch_bounds__(1024) hog(Hog hog) {
     }
     over = __syncthreads_or(is_over);
   }
-  if ((arithmetic == 0.25f || sum == 0x12345678) && hog.to != 0) hog.to[0].x = sum;  // what is worked out must be used
+  if ((arithmetic == 0.25f || sum == 0x12345678) && hog.to != 0) hog.to[0].x = sum;  // results must be used
 }
