@@ -11,7 +11,7 @@ namespace c3sim::sim {
 
 namespace {
 constexpr std::size_t granule = 64;
-constexpr std::size_t classes = 32;         // pooled blocks have up to 2 KiB; larger frames are rare and come from the heap
+constexpr std::size_t classes = 32;  // pooled blocks have up to 2 KiB; larger frames are rare and come from the heap
 constexpr std::size_t chunk_bytes = 32768;  // glibc goes through all of its free memory when 65536 or more are freed
 }  // namespace
 
