@@ -23,9 +23,9 @@ enum class Dealing {
 struct DispatchSpec {
   DispatchPolicy policy = DispatchPolicy::oldest_first;
   sim::Time quantum{0};           // rotation: how long a queue keeps its turn while others wait
-  sim::Time workgroup_launch{0};  // from the decision to place a cohort until its first instruction
-  // An XCD has this many shader engines. Workgroups are dealt to them in turn, to each as often as it has CUs. One due
-  // at an engine without room blocks those after it (Otterness and Anderson, RTNS 2021, section 4).
+  sim::Time workgroup_launch{0};  // time from the decision to place a cohort to its first instruction
+  // An XCD has this many shader engines. Workgroups go to them in turn, to each as often as it has CUs; one that is due
+  // at a full engine blocks those after it (Otterness and Anderson, RTNS 2021, section 4).
   int shader_engines = 1;
 };
 

@@ -19,7 +19,7 @@ struct FabricSpec {
   double write_cost = 1.0;     // link bytes per byte that a kernel writes, relative to a copy engine
   double read_cost = 1.0;      // link bytes per byte read, relative to a byte written
   sim::Bytes reads_in_flight;  // bytes that the kernels of one GPU can have requested from others and not yet received
-  sim::Time latency{0};        // one way, from the memory system of one GPU to that of another
+  sim::Time latency{0};        // time from the memory system of one GPU to that of another, one way
   double queueing = 0.0;       // stores over a link with load u wait for latency * queueing * u^2 / (1 - u) more
   sim::BytesPerSecond host_to_device_rate;
   sim::BytesPerSecond device_to_host_rate;

@@ -35,7 +35,7 @@ struct GemmShape {
   double element() const { return size_of(dtype).value(); }  // bytes
   // Returns the size of an element of A over that of B.
   double weight_ratio() const { return weights ? size_of(*weights).value() / element() : 1.0; }
-  sim::Flops flops() const;          // of all products, like the sizes below
+  sim::Flops flops() const;          // operations of all products; the sizes below are of all products, too
   sim::Bytes operand_bytes() const;  // size of A and B
   // Returns the bytes that any schedule must move: A and B are read once, C is written once.
   sim::Bytes compulsory_bytes() const;

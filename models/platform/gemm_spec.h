@@ -93,17 +93,17 @@ struct GemmLibrary {
   Dealing schedule = Dealing::per_xcd;   // how tiles reach the CUs
   bool shares_last = false;              // the tiles of a last, partial wave are shared out (Stream-K)
   double efficiency = 0.0;               // share of the matrix peak at the current clock that the loop along k reaches
-  std::optional<double> fp8_efficiency;  // of fp8 kernels, relative to `efficiency`; none: see PrecisionSpec
-  double packed_efficiency = 1.0;        // relative `efficiency` of kernels that unpack weights for the matrix pipes
+  std::optional<double> fp8_efficiency;  // efficiency of fp8 kernels, relative to `efficiency`; none: see PrecisionSpec
+  double packed_efficiency = 1.0;        // factor on `efficiency` for kernels that unpack weights for the matrix pipes
   double tile_overhead = 0.0;            // cycles per element of a tile without multiplication: first loads, output
   double least_step = 0.0;               // least cycles of a workgroup per step along k: latency
   double cold_operands = 0.0;            // relative slowdown of a step whose operands are not in the Infinity Cache
-  double knee = 0.0;                     // of the roofline: see models::Bend
-  sim::Time start_up{0};    // before the first workgroup, to reset state, and again before partial sums are added
+  double knee = 0.0;                     // bend of the roofline: see models::Bend
+  sim::Time start_up{0};    // time before the first workgroup, to reset state, and again before partial sums are added
   int steps_in_flight = 1;  // steps along k whose operands a workgroup keeps in flight
   bool loads_ahead = true;  // a workgroup loads while it multiplies; otherwise it alternates
-  // `row_conflicts` is how many times longer the L2 takes for operands whose rows lie a multiple of `conflicting_rows`
-  // apart, because the rows of a tile then share a few of its channels.
+  // The L2 takes `row_conflicts` times as long for operands whose rows lie a multiple of `conflicting_rows` apart,
+  // because the rows of a tile then share a few of its channels.
   double row_conflicts = 1.0;
   sim::Bytes conflicting_rows{0};
   double time_spread = 0.0;   // standard deviation over mean of a workgroup's times on different CUs
@@ -126,9 +126,9 @@ struct GemmProfile {
 // A PrecisionSpec describes matrix products of one number format, relative to bf16.
 struct PrecisionSpec {
   double flops_per_cycle_per_cu = 0.0;
-  double efficiency = 1.0;       // of the library's kernels, relative to its kernels for bf16
-  double input_gradient = 1.0;   // of gradients of the inputs, relative to `efficiency`
-  double weight_gradient = 1.0;  // of gradients of the weights, relative to `efficiency`
+  double efficiency = 1.0;       // efficiency of the library's kernels, relative to those for bf16
+  double input_gradient = 1.0;   // factor on `efficiency` for gradients of the inputs
+  double weight_gradient = 1.0;  // factor on `efficiency` for gradients of the weights
   double energy = 1.0;           // energy of an operation, relative to bf16
 
   double efficiency_of(Layout layout) const;
@@ -136,7 +136,7 @@ struct PrecisionSpec {
 
 struct GemmSpec {
   double flops_per_cycle_per_cu = 0.0;                                   // rate of bf16
-  std::array<std::optional<PrecisionSpec>, all_dtypes.size()> others{};  // by Dtype; fp16 defaults to bf16
+  std::array<std::optional<PrecisionSpec>, all_dtypes.size()> others{};  // indexed by Dtype; fp16 defaults to bf16
   GemmLibrary library;                                                   // the library in use
   std::optional<GemmLibrary> experts_library;  // computes products of experts in served models
   std::vector<std::string> libraries;          // names of all libraries

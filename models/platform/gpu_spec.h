@@ -22,7 +22,7 @@ struct StreamSpec {
   sim::Bytes in_flight;          // bytes that a CU full of waves has in flight, read or written
   sim::Bytes rows;               // bytes that kernels which work row by row have in flight per piece of a row
   sim::Time latency{0};          // latency of a step of the loop, in addition to that of the memory
-  sim::Time reduction{0};        // extra time of a step per piece, if it reduces a row before it writes it
+  sim::Time reduction{0};        // extra time of a step per piece, if the kernel reduces a row before it writes it
   double least_row = 1.0;        // least number of pieces that a reduced row counts as
   double row_workgroups = 0.0;   // number of workgroups that a CU holds, each with a row
   double pass_cycles = 0.0;      // cycles of a CU per pass of a wave's loop, in addition to its loads and stores
@@ -47,28 +47,29 @@ struct AttentionSpec {
   double backward_flops = 0.0;  // vector operations per score of the backward pass
   // Dropout adds these operations per score for random numbers and masking.
   double dropout_flops = 0.0;
-  double dropout_backward_flops = 0.0;  // the random numbers are drawn again
-  double vector_dropout_flops = 0.0;    // in a format that only vector units multiply
+  double dropout_backward_flops = 0.0;  // includes drawing the random numbers again
+  double vector_dropout_flops = 0.0;    // the operations in a format that only vector units multiply
   double vector_dropout_backward_flops = 0.0;
   double tile_cycles = 0.0;  // cycles of a tile in addition to its steps: first loads, division by the sums, output
   // Lets a free CU take the longest remaining tile; otherwise tiles are dealt out in advance.
   bool next_free = false;
-  sim::Time start{0};  // other kernels of the call, before and after the tiles
+  sim::Time start{0};  // time of other kernels of the call, before and after the tiles
   // Keys and values of new tokens are read and appended to a cache beforehand at this share of the HBM rate; 0: the
   // call does not append.
   double append_share = 0.0;
   // The CU of a tile is idle for this share of the time that HBM takes for the tile's queries and results.
   double exposed = 0.0;
-  int decode_rows = 0;          // least rows of queries in a tile against a cache: the granularity of matrix units
-  sim::Time decode_start{0};    // before and after the stream of the cache: dependent products, exponentials and sums
-  sim::Time decode_tile{0};     // per tile of a CU, which is the cache of one head and sequence or a part of it
-  sim::Time decode_combine{0};  // adds up the parts of a context that is split over workgroups
+  int decode_rows = 0;  // least rows of queries in a tile against a cache: the granularity of matrix units
+  sim::Time decode_start{
+      0};                    // time before and after the stream of the cache: dependent products, exponentials and sums
+  sim::Time decode_tile{0};  // time per tile of a CU, which is the cache of one head and sequence or a part of it
+  sim::Time decode_combine{0};  // time to add up the parts of a context that is split over workgroups
 };
 
 struct GpuSpec {
   int cus_per_xcd = 0;
   CuResources cu;
-  double vector_flops_per_cycle_per_cu = 0.0;  // in single precision; 0: unknown
+  double vector_flops_per_cycle_per_cu = 0.0;  // single-precision rate; 0: unknown
   MemorySpec memory;                           // includes the number of XCDs
   StreamSpec streams;
   DispatchSpec dispatch;
@@ -80,8 +81,7 @@ struct GpuSpec {
   int cus() const { return memory.xcds * cus_per_xcd; }
   // Returns how many workgroups of this kind fit on `on_cus` CUs.
   int slots(int on_cus, const CuResources& workgroup) const { return on_cus * workgroups_that_fit(cu, workgroup); }
-  // Returns the matrix operations per second of all CUs at the highest clock. The platform must have a rate for
-  // `dtype`.
+  // Returns the matrix operations per second of all CUs at the highest clock. The platform has a rate for `dtype`.
   double peak_flops(Dtype dtype = Dtype::bf16) const {
     return cus() * gemm.precision(dtype).value().flops_per_cycle_per_cu * power.highest_clock.value();
   }

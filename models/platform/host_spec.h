@@ -21,16 +21,16 @@ struct SubmissionCosts {
 // A CopyCallsSpec describes runtime calls that copy scattered blocks between GPUs or to and from pinned host memory.
 struct CopyCallsSpec {
   sim::Time call{0};   // thread time of one call
-  sim::Time start{0};  // from the start of a call, which it includes, to the first data
+  sim::Time start{0};  // time from the start of a call, which it includes, to the first data
   // These are the times from the end of a copy to the data of a dependent next copy, by the end that is the host.
   sim::Time order_from_host{0};
   sim::Time order_to_host{0};
   sim::Time order_of_peers{0};
   bool batch_packs = false;            // a call for many blocks writes their packets consecutively; otherwise it loops
-  sim::BytesPerSecond host_rate;       // for one block to or from the host
-  sim::BytesPerSecond both_ways_rate;  // for one engine that copies to and from the host concurrently
+  sim::BytesPerSecond host_rate;       // rate of one block to or from the host
+  sim::BytesPerSecond both_ways_rate;  // rate of one engine that copies to and from the host concurrently
   sim::Bytes kernels_up_to;            // largest block that the runtime copies by a kernel instead
-  sim::Time kernel_order{0};           // from one of these kernels to the next
+  sim::Time kernel_order{0};           // time from one of these kernels to the next
   sim::Time kernel_batch_order{0};     // the same within one call for many blocks
   sim::Bytes workgroup_in_flight;      // bytes per workgroup of a gathering kernel, which has one per block
 
@@ -61,20 +61,20 @@ struct HostSpec {
   Protocol protocol = Protocol::steady;
   bool kernel_time = false;  // results are what a profiler shows: kernels alone, without launch, gap and notice
   SubmissionCosts submission;
-  sim::Time interrupt_latency{0};     // from the interrupt message to the running thread
+  sim::Time interrupt_latency{0};     // time from the interrupt message to the running thread
   sim::Time kernel_launch{0};         // thread time of launching one kernel
   sim::Time collective_launch{0};     // additional thread time of launching a collective's kernel
-  sim::Time graph_launch{0};          // of a kernel or collective from a captured graph
+  sim::Time graph_launch{0};          // thread time of launching either from a captured graph
   sim::Time framework_call{0};        // thread time of an operation that a framework launches, including kernel_launch
   sim::Time framework_collective{0};  // thread time of a collective that a framework launches
   sim::Time framework_gap{0};         // kernel_gap of kernels that a framework launches one by one
   sim::Time graph_kernel_gap{0};      // kernel_gap of the kernels of a captured graph
-  sim::Time kernel_gap{0};       // from the end of a kernel to the start of the next, which was launched long before
-  sim::Time wake_up{0};          // additional start latency of a kernel whose GPU is at rest
-  sim::Time kernel_notice{0};    // from the end of a kernel to a thread that knows of it
-  sim::Time launch_interval{0};  // between launches of a thread that does nothing else
-  sim::Time collective_interval{0};  // between calls of the collectives library
-  sim::Time collective_skew{0};      // lateness that each further GPU adds to the last launch after a barrier
+  sim::Time kernel_gap{0};            // time from the end of a kernel to the start of the next, launched long before
+  sim::Time wake_up{0};               // additional start latency of a kernel whose GPU is at rest
+  sim::Time kernel_notice{0};         // time from the end of a kernel to a thread that knows of it
+  sim::Time launch_interval{0};       // time between launches of a thread that does nothing else
+  sim::Time collective_interval{0};   // time between calls of the collectives library
+  sim::Time collective_skew{0};       // lateness that each further GPU adds to the last launch after a barrier
   CopyCallsSpec copies;
 
   // Returns the time from launch to notice in addition to the kernel's own.

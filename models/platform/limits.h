@@ -10,7 +10,7 @@ namespace c3sim::models::limits {
 
 inline constexpr sim::Limits<sim::Bytes> capacity{sim::Bytes(1.0), sim::Bytes(1e15)};
 inline constexpr sim::Limits<sim::BytesPerSecond> rate{sim::BytesPerSecond(1e6), sim::BytesPerSecond(1e16)};
-inline constexpr sim::Limits<sim::Time> latency{sim::Time(0), sim::Time(1'000'000'000'000)};  // a second
+inline constexpr sim::Limits<sim::Time> latency{sim::Time(0), sim::Time(1'000'000'000'000)};  // at most a second
 inline constexpr sim::Limits<sim::Hertz> clock{sim::Hertz(1e6), sim::Hertz(1e11)};
 inline constexpr sim::Limits<sim::Watts> power{sim::Watts(0.0), sim::Watts(1e5)};
 inline constexpr sim::Limits<sim::Joules> energy{sim::Joules(0.0), sim::Joules(1e6)};

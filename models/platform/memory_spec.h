@@ -46,25 +46,25 @@ constexpr auto all_names(TrackerFull) { return sim::names("kernel_end", "next_fr
 struct TrackerSpec {
   std::int64_t entries = 0;  // number of tiles that it can follow concurrently
   TrackerFull full = TrackerFull::kernel_end;
-  sim::Time latency{0};  // from the last store to an engine that may start
+  sim::Time latency{0};  // time from the last store to an engine that may start
 };
 
 struct MemorySpec {
   int xcds = 0;
-  sim::Bytes l2_capacity;              // per XCD
+  sim::Bytes l2_capacity;              // capacity per XCD
   sim::Time l2_latency{0};             // unloaded latency of a hit beyond the way to the L2, if one L2 holds the set
   sim::Time l2_far_latency{0};         // the same if only all L2s together hold the set
-  sim::BytesPerSecond l2_rate;         // per XCD, at the rated engine clock
+  sim::BytesPerSecond l2_rate;         // rate per XCD, at the rated engine clock
   bool l2_follows_clock = false;       // whether l2_rate follows the engine clock
   sim::Time l2_wait{0};                // mean wait of a load behind the bursts of matrix kernels that fill the L2s
-  sim::BytesPerSecond writeback_rate;  // of all L2s, for lines of other GPUs' memory, at the end of a kernel
-  sim::BytesPerSecond port_rate;       // between one XCD and its I/O die
-  sim::Bytes cache_capacity;           // of the GPU's Infinity Cache; 0: there is none
-  sim::BytesPerSecond cache_rate;      // of the GPU's Infinity Cache
+  sim::BytesPerSecond writeback_rate;  // rate of all L2s for lines of other GPUs' memory at the end of a kernel
+  sim::BytesPerSecond port_rate;       // rate between one XCD and its I/O die
+  sim::Bytes cache_capacity;           // capacity of the GPU's Infinity Cache; 0: there is none
+  sim::BytesPerSecond cache_rate;      // rate of the GPU's Infinity Cache
   double cache_turnaround = 0.0;       // bytes' worth of cache_rate lost per byte both read and written in one stream
   double cache_overflow = 0.0;         // share of the capacity: see held_of_turn()
-  sim::Bytes hbm_capacity;             // per GPU
-  sim::BytesPerSecond hbm_rate;        // peak of the data bus
+  sim::Bytes hbm_capacity;             // capacity per GPU
+  sim::BytesPerSecond hbm_rate;        // peak rate of the data bus
   double hbm_read_efficiency = 1.0;    // share of the peak that pure reads reach
   double hbm_write_efficiency = 1.0;   // share of the peak that pure writes reach
   // Turnarounds of the bus cost this many bytes' worth of it per byte both read and written in one stream.
@@ -72,8 +72,8 @@ struct MemorySpec {
   sim::Time cache_latency{0};        // unloaded latency of an Infinity Cache hit
   sim::Time hbm_latency{0};          // unloaded latency that HBM adds to a load that misses the cache
   sim::Bytes translation_reach;      // bytes of addresses with a cached translation; 0: all
-  sim::Time translation_latency{0};  // of a random load outside translation_reach
-  double queueing_factor = 0.0;      // strength of loaded latency at the Infinity Cache and HBM
+  sim::Time translation_latency{0};  // latency of a random load outside translation_reach
+  double queueing_factor = 0.0;      // strength of the loaded latency of the Infinity Cache and HBM
   // The following describe hypothetical machines (ConCCL, section VII-A).
   double collective_channels = 0.0;  // share of Infinity Cache and HBM reserved for collectives; 0: none
   bool collectives_first = false;    // requests of collectives overtake those of GEMMs

@@ -74,7 +74,7 @@ class RingSearch {
   }
 
   int gpus_;
-  int steps_left_ = 1 << 14;  // NCCL_SEARCH_TIMEOUT
+  int steps_left_ = 1 << 14;  // the value of NCCL_SEARCH_TIMEOUT
   boost::dynamic_bitset<> taken_;
   std::vector<int> path_;
   std::vector<std::vector<int>> rings_;

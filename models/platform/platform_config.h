@@ -1,6 +1,6 @@
 // Reads a platform file with everything that it extends: its base, the base of that, and the defaults of all platforms.
 //
-//   base: mi300x            # a platform by its name, or a file beside this one
+//   base: mi300x            # a platform by its name, or a file next to this one
 //   name: mine
 //   gpu:
 //     power: {cap: {value: 600 W, source: my board, kind: measured}}

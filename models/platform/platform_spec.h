@@ -19,7 +19,7 @@
 
 namespace c3sim::models {
 
-// A FittedRange is isolated work, and its range of sizes, that parameters were fitted to and predictions can rely on.
+// A FittedRange names isolated work and the sizes of it that parameters were fitted to, on which predictions can rely.
 struct FittedRange {
   std::string work;  // "copy", "sdma_all_gather", "rccl_all_reduce"
   sim::Bytes smallest;

@@ -19,27 +19,27 @@ enum class GovernorPolicy {
 constexpr auto all_names(GovernorPolicy) { return sim::names("at_once", "clock_steps", "power_limit"); }
 
 struct PowerSpec {
-  sim::Watts cap;                    // of board power, on average over `window`
-  sim::Watts burst_limit;            // of instantaneous board power; if it is not above the cap, the cap acts at once
-  sim::Watts idle;                   // at the lowest clock
-  sim::Watts clock_tree;             // at the rated clock; grows in proportion to the clock
-  sim::JoulesPerFlop matrix_energy;  // of a matrix operation at the reference clock
+  sim::Watts cap;          // limit on board power, averaged over `window`
+  sim::Watts burst_limit;  // limit on instantaneous board power; unless it is above the cap, the cap acts at once
+  sim::Watts idle;         // power at the lowest clock
+  sim::Watts clock_tree;   // power added at the rated clock, in proportion to the clock
+  sim::JoulesPerFlop matrix_energy;  // energy of a matrix operation at the reference clock
   sim::Hertz reference_clock;
-  double voltage_exponent = 0.0;       // the energy of an operation grows as clock^exponent
-  sim::Watts busy_workgroup;           // per workgroup that moves data, at the rated clock; proportional to the clock
-  sim::Watts streaming_cu;             // per CU full of waves that load, store or compute; proportional to the clock
-  sim::JoulesPerFlop vector_energy{};  // per vector operation in single precision, at any clock
+  double voltage_exponent = 0.0;  // the energy of an operation grows as clock^exponent
+  sim::Watts busy_workgroup;      // power per workgroup that moves data, at the rated clock, in proportion to the clock
+  sim::Watts streaming_cu;        // power per CU full of waves that load, store or compute, in proportion to the clock
+  sim::JoulesPerFlop vector_energy{};  // energy of a vector operation in single precision, at any clock
   sim::JoulesPerByte l2_energy;
   sim::JoulesPerByte cache_energy;
   sim::JoulesPerByte hbm_energy;
-  sim::JoulesPerByte update_energy{};  // per byte that memory adds to another, in addition to the energy of its level
+  sim::JoulesPerByte update_energy{};  // energy per byte that memory adds to another, beyond that of the byte's level
   // Returns the energy of a byte at a level of the memory.
   sim::JoulesPerByte energy_at(Mechanism level) const {
     return level == Mechanism::l2 ? l2_energy : level == Mechanism::infinity_cache ? cache_energy : hbm_energy;
   }
-  sim::Watts links_awake;  // drawn while any link carries data and for links_awake_for afterwards
+  sim::Watts links_awake;  // power while any link carries data and for links_awake_for afterwards
   sim::Time links_awake_for{0};
-  sim::JoulesPerByte link_energy;  // per byte sent or received
+  sim::JoulesPerByte link_energy;  // energy per byte sent or received
   sim::Hertz lowest_clock;
   sim::Hertz highest_clock;
   sim::Hertz matrix_clock;  // highest clock while matrix pipes are busy: a limit of each CU's own supply

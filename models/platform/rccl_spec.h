@@ -25,7 +25,7 @@ inline constexpr auto rccl_protocols = sim::all_of<RcclProtocol>();
 struct RcclProtocolSpec {
   sim::Time step_latency{0};
   double link_efficiency = 0.0;  // payload over bytes on the link
-  sim::Time start{0};            // once, before the first step, for any number of GPUs
+  sim::Time start{0};            // time taken once, before the first step, for any number of GPUs
 };
 
 // Describes the time that the library's tuner expects of a protocol around a ring or along a tree: base + hops * hop +
@@ -46,8 +46,8 @@ struct RcclChannels {
 struct NvlsSpec : RcclChannels {
   bool enabled = true;           // whether the library may choose NVLS by itself
   sim::Bytes chunk;              // most bytes that a channel handles at once, of all parts together
-  sim::Time start{0};            // once per collective
-  sim::Time round_latency{0};    // per round in addition to its bytes: flags from stage to stage
+  sim::Time start{0};            // time taken once per collective
+  sim::Time round_latency{0};    // time per round in addition to its bytes: flags from stage to stage
   double link_efficiency = 0.0;  // payload over bytes on the link
   // The tuner expects the time tuned_base + bytes of the array / tuned_rate.
   sim::Time tuned_base{0};
@@ -92,17 +92,17 @@ struct RcclSpec {
   RcclAccess access = RcclAccess::store;
   std::array<RcclProtocolSpec, rccl_protocols.size()> protocols;
   std::optional<NvlsSpec> nvls;                   // none: the switch cannot reduce
-  std::optional<RcclTuner> tuner;                 // for rings; none: the fastest protocol is used
-  std::optional<RcclTuner> tree_tuner;            // for trees; none: there are no trees
+  std::optional<RcclTuner> tuner;                 // used around rings; none: the fastest protocol is taken
+  std::optional<RcclTuner> tree_tuner;            // used along trees; none: there are no trees
   std::array<RcclCollectiveSpec, 5> collectives;  // indexed by CollectiveKind
   // The library has predefined rings for a mesh of `known_mesh` GPUs; 0: for any mesh. Over fewer GPUs it has the
   // channels that channels_of_subsets gives, or one per ring that its search finds.
   int known_mesh = 0;
   std::map<int, int> channels_of_subsets;
   sim::Bytes workgroup_in_flight;  // memory traffic that one workgroup keeps in flight
-  sim::Time workgroup_latency{0};  // of a step of its copy loop in addition to the memories: issue, fabric, flags
-  sim::Time stream_gap{0};         // protocol stream: from the end of the previous collective to its kernels
-  sim::Time graph_gap{0};          // in a captured graph: from the end of the previous kernels to its own
+  sim::Time workgroup_latency{0};  // latency of a step of the copy loop beyond the memories: issue, fabric, flags
+  sim::Time stream_gap{0};         // protocol stream: time from the end of the previous collective to its kernels
+  sim::Time graph_gap{0};          // captured graph: time from the end of the previous kernels to its own
   double loop_cycles = 0.0;        // share of the unloaded time of a channel's loop that follows the engine clock
   // Channels placed as CUs of a GEMM become free reach this share of the link rate, as their CUs are not in order as on
   // an idle GPU.

@@ -34,21 +34,21 @@ struct SdmaSpec {
   PacketFormat packets;
 
   // These times lead from a doorbell to data.
-  sim::Time doorbell_latency{0};   // from the host's store to an engine that knows the new write pointer
-  sim::Time host_read_latency{0};  // a read of host memory by an engine: packets, polled words
+  sim::Time doorbell_latency{0};   // time from the host's store to an engine that knows the new write pointer
+  sim::Time host_read_latency{0};  // latency of a read of host memory by an engine: packets, polled words
   sim::Bytes fetch_granule;        // bytes of the ring per such read
-  sim::Time packet_decode{0};      // of any packet except a transfer
-  sim::Time transfer_setup{0};     // of a transfer; overlaps the data of the previous transfer
-  sim::Time transfer_latency{0};   // of a transfer, in addition to its set-up and the latencies of memories and fabric
-  sim::Time poll_interval{0};      // from the result of a read of a polled word to the next read
-  sim::Time atomic_latency{0};     // from an ATOMIC to the new value in host memory
-  sim::Time fence_latency{0};      // from a FENCE or TRAP to the new value in host memory
+  sim::Time packet_decode{0};      // time of any packet except a transfer
+  sim::Time transfer_setup{0};     // time of a transfer, which overlaps the data of the previous transfer
+  sim::Time transfer_latency{0};   // latency of a transfer beyond its set-up and the latencies of memories and fabric
+  sim::Time poll_interval{0};      // time from the result of a read of a polled word to the next read
+  sim::Time atomic_latency{0};     // time from an ATOMIC to the new value in host memory
+  sim::Time fence_latency{0};      // time from a FENCE or TRAP to the new value in host memory
 
   // These parameters bound the movement of data.
-  sim::BytesPerSecond payload_rate;       // that one link engine writes
-  sim::BytesPerSecond host_payload_rate;  // that one host engine writes
-  sim::BytesPerSecond pull_rate{1e16};    // shared by a GPU's reads from other GPUs if several are concurrent
-  sim::Time pull_turn{0};                 // extra time of pull_rate that each such copy takes
+  sim::BytesPerSecond payload_rate;       // rate at which one link engine writes
+  sim::BytesPerSecond host_payload_rate;  // rate at which one host engine writes
+  sim::BytesPerSecond pull_rate{1e16};    // rate that a GPU's reads from other GPUs share if several are concurrent
+  sim::Time pull_turn{0};                 // extra time that each such copy takes of pull_rate
   double broadcast_cost = 1.0;            // engine time per byte written, relative to a copy
   double swap_cost = 1.0;
   double reduce_cost = 1.0;
@@ -75,8 +75,8 @@ struct SdmaSpec {
   bool reduction = false;
   SubmissionCosts gpu_submission;
   sim::Time gpu_doorbell_latency{0};
-  sim::Time gpu_read_latency{0};        // of a ring or word in the GPU's own memory
-  sim::Time gpu_completion_latency{0};  // from an ATOMIC or FENCE to the new value in the GPU's own memory
+  sim::Time gpu_read_latency{0};        // latency of a read of a ring or word in the GPU's own memory
+  sim::Time gpu_completion_latency{0};  // time from an ATOMIC or FENCE to the new value in the GPU's own memory
 
   // `gpus` is the size of the node. Of an engine_map for a larger node, the first rows and columns are used; one for a
   // smaller node is ignored with a warning.

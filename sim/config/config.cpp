@@ -93,7 +93,7 @@ class TreeBuilder : public YAML::EventHandler {
   void OnMapEnd() override { close_innermost(); }
 
  private:
-  // A map or list that has not ended yet. If `has_key`, the last entry of a map waits for its value.
+  // An Open is a map or list that has not ended yet. If `has_key`, the last entry of a map waits for its value.
   struct Open {
     ConfigNode node;
     std::set<std::string> keys = {};

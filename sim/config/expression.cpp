@@ -264,7 +264,7 @@ class Parser {
   std::size_t at_;
   const LookUp& look_up_;
   int level_ = 0;
-  std::size_t word_at_ = 0;  // of the last name
+  std::size_t word_at_ = 0;  // place of the last name
   std::string_view word_name_;
 };
 
