@@ -34,8 +34,8 @@ struct StreamSpec {
 };
 
 // An AttentionSpec describes the library's kernels for attention: tiles of queries that go through the keys and values
-// that they attend to (Dao et al., arXiv 2205.14135), and few queries against a long cache (flash decoding). A row of
-// `libraries` overrides the platform's own values.
+// that they attend to (Dao et al., arXiv 2205.14135), and few queries against a long cache (flash decoding). If a
+// platform file has rows of `libraries`, the row of the library in use overrides the common values.
 struct AttentionSpec {
   std::string library;                 // name of the library in use; empty if the platform names none
   std::vector<std::string> libraries;  // names of all libraries
@@ -59,10 +59,9 @@ struct AttentionSpec {
   double append_share = 0.0;
   // The CU of a tile is idle for this share of the time that HBM takes for the tile's queries and results.
   double exposed = 0.0;
-  int decode_rows = 0;  // least rows of queries in a tile against a cache: the granularity of matrix units
-  sim::Time decode_start{
-      0};                    // time before and after the stream of the cache: dependent products, exponentials and sums
-  sim::Time decode_tile{0};  // time per tile of a CU, which is the cache of one head and sequence or a part of it
+  int decode_rows = 0;          // least rows of queries in a tile against a cache: the granularity of matrix units
+  sim::Time decode_start{0};    // time around the stream of the cache: dependent products, exponentials and sums
+  sim::Time decode_tile{0};     // time per tile of a CU, which is the cache of one head and sequence or a part of it
   sim::Time decode_combine{0};  // time to add up the parts of a context that is split over workgroups
 };
 

@@ -56,7 +56,7 @@ struct MemorySpec {
   sim::Time l2_far_latency{0};         // the same if only all L2s together hold the set
   sim::BytesPerSecond l2_rate;         // rate per XCD, at the rated engine clock
   bool l2_follows_clock = false;       // whether l2_rate follows the engine clock
-  sim::Time l2_wait{0};                // mean wait of a load behind the bursts of matrix kernels that fill the L2s
+  sim::Time l2_wait{0};                // mean wait of a load for bursts of matrix kernels that use the L2s fully
   sim::BytesPerSecond writeback_rate;  // rate of all L2s for lines of other GPUs' memory at the end of a kernel
   sim::BytesPerSecond port_rate;       // rate between one XCD and its I/O die
   sim::Bytes cache_capacity;           // capacity of the GPU's Infinity Cache; 0: there is none

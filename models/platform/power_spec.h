@@ -21,7 +21,7 @@ constexpr auto all_names(GovernorPolicy) { return sim::names("at_once", "clock_s
 struct PowerSpec {
   sim::Watts cap;          // limit on board power, averaged over `window`
   sim::Watts burst_limit;  // limit on instantaneous board power; unless it is above the cap, the cap acts at once
-  sim::Watts idle;         // power at the lowest clock
+  sim::Watts idle;         // power of an idle GPU at the lowest clock
   sim::Watts clock_tree;   // power added at the rated clock, in proportion to the clock
   sim::JoulesPerFlop matrix_energy;  // energy of a matrix operation at the reference clock
   sim::Hertz reference_clock;

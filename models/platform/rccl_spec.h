@@ -73,7 +73,7 @@ struct RcclCollectiveSpec : RcclChannels {
   std::optional<sim::Bytes> chunk{};
   double last_loop_bytes = 0.0;  // bytes that the copy loop handles per byte of the last part, which is not sent on
 
-  double crowding = 0.0;  // RcclSpec::workgroup_latency grows by crowding * channels^2
+  double crowding = 0.0;  // RcclSpec::workgroup_latency grows by the factor 1 + crowding * channels^2
   // All-to-all: a peer gets one channel per this many bytes, rounded up, at most its share of all; 0: its share.
   sim::Bytes least_part{0.0};
   // Override the start time and the payload over link bytes of the protocol Simple for this collective.
