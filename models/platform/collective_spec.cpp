@@ -72,7 +72,7 @@ std::optional<CollectiveSpec> engine_part(const CollectiveSpec& spec, const Sdma
 bool is_symmetric(const CollectiveSpec& spec, int gpus, HostThreads platform_threads) {
   if (spec.gpus != gpus || spec.first != 0 || spec.kind == CollectiveKind::broadcast) return false;
   if (by_kernels(spec.backend)) return true;
-  // One host thread comes to one GPU after the other.
+  // A single host thread serves the GPUs one after the other.
   return plan_of(spec.variant).gpus_alike && spec.host_threads.value_or(platform_threads) == HostThreads::per_gpu;
 }
 

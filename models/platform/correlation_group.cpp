@@ -23,7 +23,7 @@ struct Pair {
   std::string first;
   std::string second;
   double correlation = 0.0;
-  std::string file = {};  // that has the pair
+  std::string file = {};  // the file that has the pair
 };
 
 class PairReader {
@@ -63,7 +63,7 @@ class PairReader {
   }
 
  private:
-  // Whether the path is that of a parameter; what is wrong with the parameter itself is said already.
+  // Returns whether the path names a parameter. A fault of the parameter itself is recorded already.
   bool check(Pair& pair, std::string_view key, const std::string& path) {
     if (!pair.row.is_sound(key) || !root_.is_sound(path)) return false;
     if (parameters_.contains(path)) return true;
@@ -76,8 +76,8 @@ class PairReader {
     return false;
   }
 
-  // The list that has rows with names, but none of the name that the path has; else empty. A file that stands on the
-  // pair's may have put a list of its own in place of the one that is meant.
+  // Returns the list that has named rows but none with the name in the path, or an empty text. A file that extends the
+  // pair's file may have replaced the list that the pair means.
   std::string list_without_row(const std::string& path) const {
     const std::string list = path.substr(0, path.find('['));
     const std::string row = path.substr(0, path.find(']'));
@@ -85,7 +85,7 @@ class PairReader {
     return has_rows && !parameters_.contains(row + "].name") ? list : "";
   }
 
-  // A file that stands on the pair's may give a value of its own, without that error: that is no fault of either.
+  // A file that extends the pair's file may give a value of its own without an error, which is not a fault of either.
   bool has_error(Pair& pair, std::string_view key, const std::string& path) {
     const sim::Parameter& parameter = *parameters_.at(path);
     if (!parameter.error.empty()) return true;
@@ -94,19 +94,19 @@ class PairReader {
     return false;
   }
 
-  // Whether the first of the files stands on the second.
+  // Returns whether the first of the files extends the second.
   bool is_above(const std::string& first, const std::string& second) const {
     return std::ranges::find(files_, first) < std::ranges::find(files_, second);
   }
 
   sim::Section root_;
-  std::vector<std::string> files_;  // the one on top first
+  std::vector<std::string> files_;  // from the extending file to its last base
   std::vector<Pair> pairs_;
   std::map<std::string_view, const sim::Parameter*> parameters_;
   std::vector<std::string> with_error_;
 };
 
-// Parameters that pairs link, each set in the order of the pairs.
+// Returns the sets of parameters that pairs link, each in the order of the pairs.
 std::vector<std::vector<std::string>> linked(const std::vector<Pair>& pairs) {
   std::vector<std::vector<std::string>> groups;
   const auto take_group = [&groups](const std::string& path) {

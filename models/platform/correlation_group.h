@@ -1,4 +1,4 @@
-// What a fit knows of pairs of its parameters: those found from the same runs err together.
+// Reads how the errors of fitted parameters correlate, as parameters that were fitted to the same runs err together.
 //
 //   correlations:
 //     - {first: gpu.power.matrix_energy, second: gpu.power.voltage_exponent,
@@ -12,14 +12,14 @@
 
 namespace c3sim::models {
 
-// Parameters that pairs link to one another, directly or through others. Pairs that the file leaves out have none.
+// A group holds parameters that pairs link directly or through others. Pairs that the file omits are uncorrelated.
 struct CorrelationGroup {
-  std::vector<std::string> parameters;      // paths
+  std::vector<std::string> parameters;      // paths of the parameters
   std::vector<std::vector<double>> matrix;  // symmetric, 1 on the diagonal, positive definite
 
-  // The list `correlations` of a platform file; empty where there is none. Call it when all else was read: each path is
-  // that of a parameter. A pair is left out of which one has no error, as a value that was replaced has none: with a
-  // warning, but where that was an assignment.
+  // Reads the list `correlations` of a platform file, which may be absent, after everything else was read. Each path
+  // must name a parameter. A pair is left out if one of its parameters has no error or its list has no such row; a
+  // warning tells so unless an assignment or a file that extends the pair's file replaced the value or list.
   static std::vector<CorrelationGroup> read(sim::Config& config);
 };
 

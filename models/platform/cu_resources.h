@@ -1,5 +1,5 @@
-// What a compute unit has for the workgroups that are resident on it, and what one workgroup holds of it until it
-// retires. The scarcest of these decides how many fit, and which kernels fit beside each other.
+// CuResources counts what a CU offers to the workgroups resident on it, and what one workgroup holds until it retires.
+// The scarcest resource decides how many workgroups fit, and which kernels can share a CU.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ struct CuResources {
   bool operator==(const CuResources&) const = default;
 };
 
-// How many workgroups that each need so much find room.
+// Returns the number of workgroups, each with these needs, that fit into the room.
 int workgroups_that_fit(const CuResources& room, const CuResources& need);
 
-// Records a fault unless one workgroup with these needs, read from the section, fits an empty CU.
+// Records a fault unless one workgroup with these needs, read from the section, fits on an empty CU.
 void check_fits(sim::Section section, const CuResources& need, const CuResources& cu);
 
 }  // namespace c3sim::models

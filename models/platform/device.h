@@ -1,4 +1,4 @@
-// A device is a GPU by its index, or the host.
+// A device is a GPU, identified by its index, or the host.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace c3sim::models {
 
 inline constexpr int host_device = -1;
 
-// "gpu0", or "host".
+// Returns "gpu0", or "host".
 inline std::string device_name(int device) { return device == host_device ? "host" : "gpu" + std::to_string(device); }
 
 }  // namespace c3sim::models

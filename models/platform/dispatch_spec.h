@@ -1,4 +1,4 @@
-// How workgroups of queued kernels reach the CUs.
+// A DispatchSpec describes how workgroups of queued kernels reach the CUs.
 #pragma once
 
 #include "sim/config/choice.h"
@@ -6,26 +6,26 @@
 
 namespace c3sim::models {
 
-// Which of several queues with the same priority an XCD serves.
+// The policy decides which of several queues of equal priority an XCD serves.
 enum class DispatchPolicy {
-  oldest_first,  // the kernel that came first, until its last workgroup has been placed
-  rotation       // the same, but a queue that has held the turn for a quantum passes it on
+  oldest_first,  // the kernel that was queued first, until its last workgroup is placed
+  rotation       // like oldest_first, but a queue passes its turn on after a quantum
 };
 constexpr auto all_names(DispatchPolicy) { return sim::names("oldest_first", "rotation"); }
 
-// How the pieces of a kernel's work reach the CUs.
+// Dealing decides how the pieces of a kernel's work reach the CUs.
 enum class Dealing {
-  per_xcd,   // a workgroup each, dealt to the XCDs in turn when the kernel is queued
-  resident,  // workgroups that stay on the CUs which they found free at the start, and take one piece after another
-  stealing   // the same, and more of them join where CUs fall free later
+  per_xcd,   // each piece is a workgroup; workgroups are dealt to the XCDs in turn when the kernel is queued
+  resident,  // workgroups stay on the CUs that were free at the start and take one piece after another
+  stealing   // like resident, but more workgroups join when CUs become free later
 };
 
 struct DispatchSpec {
   DispatchPolicy policy = DispatchPolicy::oldest_first;
   sim::Time quantum{0};           // rotation: how long a queue keeps its turn while others wait
-  sim::Time workgroup_launch{0};  // from the decision to place a cohort until its first instruction
-  // Of an XCD. Workgroups are dealt to them in turn, to each as often as it has CUs, and one that is due at a shader
-  // engine without room holds up those behind it (Otterness and Anderson, RTNS 2021, section 4).
+  sim::Time workgroup_launch{0};  // time from the decision to place a cohort to its first instruction
+  // An XCD has this many shader engines. Workgroups go to them in turn, to each as often as it has CUs; one that is due
+  // at a full engine blocks those after it (Otterness and Anderson, RTNS 2021, section 4).
   int shader_engines = 1;
 };
 

@@ -1,4 +1,4 @@
-// Number formats of matrix products, and of what they work on.
+// Dtype lists the number formats of matrix products and of the operands in memory.
 #pragma once
 
 #include "sim/config/choice.h"
@@ -6,10 +6,10 @@
 
 namespace c3sim::models {
 
-// tf32 is single precision in memory whose products drop all but ten bits. int4 has a scale of two bytes for each 128
-// numbers (GPTQ, AWQ), mxfp4 one of a byte for each 32 (OCP Microscaling Formats 1.0): weights are unpacked of both.
+// tf32 is single precision in memory; its products keep ten mantissa bits. int4 has a two-byte scale per 128 numbers
+// (GPTQ, AWQ), mxfp4 a one-byte scale per 32 (OCP Microscaling Formats 1.0): weights are unpacked from both.
 enum class Dtype { bf16, fp16, fp8, tf32, fp32, int4, mxfp4 };
-// As on the command line and in platform files.
+// all_names() gives the names that the command line and platform files use.
 constexpr auto all_names(Dtype) { return sim::names("bf16", "fp16", "fp8", "tf32", "fp32", "int4", "mxfp4"); }
 using sim::to_string;
 inline constexpr auto all_dtypes = sim::all_of<Dtype>();

@@ -1,4 +1,4 @@
-// A matrix product C[m x n] += A[m x k] * B[k x n], column-major as BLAS has it, bf16 unless said otherwise.
+// A GemmShape is a matrix product C[m x n] += A[m x k] * B[k x n], column-major as in BLAS, of bf16 by default.
 #pragma once
 
 #include <compare>
@@ -14,8 +14,8 @@
 
 namespace c3sim::models {
 
-// How the operands of a product lie whose weights and inputs lie along the contraction: one of the gradient of its
-// inputs (the weights) and both of that of its weights lie across theirs.
+// A Layout tells how weights and inputs lie in memory: both along the contraction (forward), the weights across it
+// (gradient of the inputs), or both across it (gradient of the weights).
 enum class Layout { forward, input_gradient, weight_gradient };
 constexpr auto all_names(Layout) { return sim::names("forward", "input_gradient", "weight_gradient"); }
 
@@ -24,30 +24,30 @@ struct GemmShape {
   std::int64_t n = 0;
   std::int64_t k = 0;
   Dtype dtype = Dtype::bf16;
-  std::int64_t products = 1;  // so many alike in one kernel, each of operands of its own: batched, or grouped
+  std::int64_t products = 1;  // number of equal products in one kernel, batched or grouped, each with its own operands
   Layout layout = Layout::forward;
-  std::optional<Dtype> weights{};  // format of A in memory, which a kernel unpacks; none: that of the product
-  bool of_experts = false;         // by the kernels that serving frameworks have for experts of a layer
+  std::optional<Dtype> weights{};  // format of A in memory, which a kernel unpacks; none: the format of the product
+  bool of_experts = false;         // computed by kernels that serving frameworks have for the experts of a layer
 
   static constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
-  static constexpr double element_bytes = 2.0;  // of bf16 and fp16
+  static constexpr double element_bytes = 2.0;  // size of bf16 and fp16
 
   double element() const { return size_of(dtype).value(); }  // bytes
-  // Of A over that of B.
+  // Returns the size of an element of A over that of B.
   double weight_ratio() const { return weights ? size_of(*weights).value() / element() : 1.0; }
-  sim::Flops flops() const;          // of all products, as all here
-  sim::Bytes operand_bytes() const;  // A and B
-  // Bytes that any schedule must move: A and B read once, C written once.
+  sim::Flops flops() const;          // operations of all products; the sizes below are of all products, too
+  sim::Bytes operand_bytes() const;  // size of A and B
+  // Returns the bytes that any schedule must move: A and B are read once, C is written once.
   sim::Bytes compulsory_bytes() const;
-  // As many operations, on operands that lie as those of tables and profiles do.
+  // Returns the product with the operand layout of tables and profiles, which needs equally many operations.
   GemmShape as_forward() const;
   auto operator<=>(const GemmShape&) const = default;
 };
 
 std::string to_string(const GemmShape& shape);  // "8192x57344x8192", "4096x4096x1024x8 fp32"
 
-// Reads "MxNxK", or "MxNxKxPRODUCTS": whole numbers from 1 to 2^24 each (so that no count overflows).
-// Where the text is none, the shape is one of which nothing else is wrong.
+// Parses "MxNxK" or "MxNxKxPRODUCTS", each a whole number from 1 to 2^24 so that no count overflows. The shape of an
+// invalid text is 1x1x1, which causes no further faults.
 sim::Parsed<GemmShape> parse_gemm_shape(std::string_view text);
 
 }  // namespace c3sim::models

@@ -15,13 +15,13 @@ namespace c3sim::models {
 namespace {
 
 constexpr int lanes_of_a_wave = 64;
-constexpr int bytes_of_a_register = 4;  // of one lane
-constexpr int address_registers = 64;   // of each lane: addresses, counters, what else is not data
+constexpr int bytes_of_a_register = 4;  // per lane
+constexpr int address_registers = 64;   // per lane, for addresses, counters and everything else except data
 constexpr std::int64_t largest_lds = 1 << 30;
 
 std::int32_t registers_of(const GemmKernelSpec& kernel, int threads, const CuResources& cu) {
   const int accumulators = kernel.tile_m * kernel.tile_n;
-  const int operands = (kernel.tile_m + kernel.tile_n) * kernel.depth / 2;  // two of them to a register
+  const int operands = (kernel.tile_m + kernel.tile_n) * kernel.depth / 2;  // two operands share a register
   const int all = accumulators + operands + address_registers * threads;
   return std::min(cu.registers, bytes_of_a_register * all);
 }
@@ -212,7 +212,7 @@ GemmSpec GemmSpec::read(sim::Section section, const CuResources& cu, const GemmK
   if (section.has("precisions")) {
     sim::Section precisions = section.section("precisions");
     for (const Dtype dtype : all_dtypes) {
-      if (dtype == Dtype::bf16 || !precisions.has(to_string(dtype))) continue;  // bf16 is what all others are beside
+      if (dtype == Dtype::bf16 || !precisions.has(to_string(dtype))) continue;  // bf16 is the reference of all others
       sim::Section row = precisions.section(to_string(dtype));
       spec.others[static_cast<std::size_t>(dtype)] = read_precision(row);
     }
@@ -222,7 +222,7 @@ GemmSpec GemmSpec::read(sim::Section section, const CuResources& cu, const GemmK
     libraries.push_back(read_library(row));
     spec.libraries.push_back(libraries.back().name);
   }
-  // The library that `key` names, with its table of kernels; nothing, and a fault, where there is none.
+  // Returns the library that `key` names with its kernels, or nothing after recording a fault.
   const auto named_by = [&](std::string_view key) -> std::optional<GemmLibrary> {
     const std::string wanted = section.name(key);
     const auto found = std::ranges::find(libraries, wanted, &GemmLibrary::name);

@@ -1,5 +1,5 @@
-// The libraries of kernels for matrix products: which kernel each was tuned to take for which size, as tables
-// kernels/LIBRARY.csv tell, and what its kernels have in common.
+// Describes libraries of GEMM kernels: which kernel a library is tuned to use for which shape, as tables
+// kernels/LIBRARY.csv list them, and what its kernels have in common.
 #pragma once
 
 #include <array>
@@ -22,35 +22,35 @@
 
 namespace c3sim::models {
 
-// A kernel of a library's table, with the size that it was tuned for.
+// A GemmKernelSpec is a kernel of a library's table, with the shape that it was tuned for.
 struct GemmKernelSpec {
   GemmShape tuned_for;
   int tile_m = 0;
   int tile_n = 0;
-  int depth = 64;                     // elements of k that it takes in a step
-  int split_k = 1;                    // workgroups that share the contraction of a tile and add up their parts
-  int cluster_m = 1;                  // neighbours along m that load their rows of B once, together
-  int cluster_n = 1;                  // the same along n, of A
-  CuResources workgroup;              // what each needs of its CU
-  std::optional<sim::Time> start_up;  // of its own, instead of the library's
-  double tuned_efficiency = 0.0;      // share of the matrix peak that was measured at that size; 0: not known
+  int depth = 64;         // elements of k per step
+  int split_k = 1;        // number of workgroups that split the contraction of a tile and add up their results
+  int cluster_m = 1;      // number of neighbours along m that load their rows of B once, together
+  int cluster_n = 1;      // number of neighbours along n that load their rows of A once, together
+  CuResources workgroup;  // resources that one workgroup needs on its CU
+  std::optional<sim::Time> start_up;  // the kernel's own start-up time, instead of the library's
+  double tuned_efficiency = 0.0;      // share of the matrix peak measured at that shape; 0: unknown
 };
 
-// A table: m, n, k, tile_m, tile_n, depth, threads, lds_bytes, split; dtype where some are not for bf16; cluster_m and
-// cluster_n where workgroups load together; and, where they were measured, start_up_us and efficiency_pct.
-// Registers follow: an accumulator for every element of the tile, the operands of a step, and 64 a lane for addresses.
+// A table has the columns m, n, k, tile_m, tile_n, depth, threads, lds_bytes, split; dtype unless all are for bf16;
+// cluster_m and cluster_n if workgroups load together; and measured start_up_us and efficiency_pct, if known. Registers
+// are derived: an accumulator per element of the tile, the operands of a step, and 64 per lane for addresses.
 class GemmKernelTable {
  public:
-  // `name` stands for the file in positions. Throws sim::ConfigError with all that is wrong on any GPU.
+  // `name` stands for the file in positions. Throws sim::ConfigError with all faults that do not depend on the GPU.
   GemmKernelTable(std::string_view text, std::string name);
 
-  // Those of one format together, each as the table has them. Throws sim::ConfigError where a workgroup does not fit on
-  // such a CU.
+  // Returns the kernels for such a CU, grouped by format, in the order of the table. Throws sim::ConfigError if a
+  // workgroup does not fit on the CU.
   std::vector<GemmKernelSpec> on(const CuResources& cu) const;
 
  private:
   struct Row {
-    GemmKernelSpec kernel;  // whatever CU it runs on
+    GemmKernelSpec kernel;  // what does not depend on the CU
     int threads = 0;
     std::int64_t lds = 0;
   };
@@ -59,17 +59,17 @@ class GemmKernelTable {
   std::vector<Row> rows_;
 };
 
-// The tables of all libraries that a platform names, each read once: platforms that differ in assignments share them,
-// and what becomes of the files meanwhile changes none.
+// Holds the tables of all libraries that a platform names. Each file is read once: platforms that differ only in
+// assignments share the tables, and later changes of the files have no effect.
 class GemmKernelTables {
  public:
-  // Those in kernels/ beside the files of the configuration, one folder up, or in one of the folders, the first that
-  // has it. What is wrong with one is for whoever asks for it.
+  // Reads each table from the first folder kernels/ that has it: next to the files of the configuration, one folder up,
+  // or in one of the given folders. find() reports faults of a table.
   static GemmKernelTables read(sim::Config config, std::span<const std::filesystem::path> config_folders);
 
-  // Null where there is none. Throws sim::ConfigError where it is no table.
+  // Returns the table of a library, or null if there is none. Throws sim::ConfigError if the file is not a valid table.
   const GemmKernelTable* find(std::string_view library) const;
-  // As the file has it; empty where there is none.
+  // Returns the text of the file, or an empty text if there is none.
   std::string_view text(std::string_view library) const;
 
  private:
@@ -82,69 +82,69 @@ class GemmKernelTables {
   std::map<std::string, One, std::less<>> by_library_;
 };
 
-// What the kernels of a library have in common.
+// A GemmLibrary describes what the kernels of a library have in common.
 struct GemmLibrary {
   std::string name;
-  bool by_modelled_time = false;  // a size that is not in the table gets the kernel that is fastest by `cycles`, rather
-                                  // than that of the nearest size
-  bool splits = false;            // the contraction of such a size is split where the tiles leave CUs without work
-  double least_busy = 0.0;        // of the CUs, in such a split at least, however little it gains
-  int undivided_columns = 0;      // such a size of no more is not cut along them
+  // Gives a shape outside the table the kernel with the fewest modelled `cycles`, not that of the nearest shape.
+  bool by_modelled_time = false;
+  bool splits = false;        // splits the contraction of such a shape if the tiles leave CUs idle
+  double least_busy = 0.0;    // least share of the CUs that such a split must keep busy, however little it gains
+  int undivided_columns = 0;  // such a shape of at most that many columns is not cut along them
   Dealing schedule = Dealing::per_xcd;   // how tiles reach the CUs
-  bool shares_last = false;              // the tiles of a last wave that is not full are shared out (Stream-K)
-  double efficiency = 0.0;               // share of the matrix peak at the actual clock that the loop along k reaches
-  std::optional<double> fp8_efficiency;  // over that, of its kernels for fp8; none: as PrecisionSpec has it
-  double packed_efficiency = 1.0;        // over that, of kernels that unpack weights on their way to the matrix pipes
-  double tile_overhead = 0.0;            // cycles per element of a tile with nothing multiplied: first loads, output
-  double least_step = 0.0;               // cycles of a workgroup in a step along k, however small: latency
-  double cold_operands = 0.0;            // so much longer a step takes whose operands are not in the Infinity Cache
-  double knee = 0.0;                     // of its roofline: see models::Bend
-  sim::Time start_up{0};    // before the first workgroup: state that it resets; again where parts are added up
-  int steps_in_flight = 1;  // along k, whose operands a workgroup keeps under way
-  bool loads_ahead = true;  // while it multiplies; else it does one behind the other
-  // So much longer the L2 takes for operands whose rows lie a multiple of so many bytes apart: those of a tile are then
-  // in a few of its channels.
+  bool shares_last = false;              // the tiles of a last, partial wave are shared out (Stream-K)
+  double efficiency = 0.0;               // share of the matrix peak at the current clock that the loop along k reaches
+  std::optional<double> fp8_efficiency;  // efficiency of fp8 kernels, relative to `efficiency`; none: see PrecisionSpec
+  double packed_efficiency = 1.0;        // factor on `efficiency` for kernels that unpack weights for the matrix pipes
+  double tile_overhead = 0.0;            // cycles per element of a tile without multiplication: first loads, output
+  double least_step = 0.0;               // least cycles of a workgroup per step along k: latency
+  double cold_operands = 0.0;            // relative slowdown of a step whose operands are not in the Infinity Cache
+  double knee = 0.0;                     // bend of the roofline: see models::Bend
+  sim::Time start_up{0};    // time before the first workgroup, to reset state, and again before partial sums are added
+  int steps_in_flight = 1;  // steps along k whose operands a workgroup keeps in flight
+  bool loads_ahead = true;  // a workgroup loads while it multiplies; otherwise it alternates
+  // The L2 takes `row_conflicts` times as long for operands whose rows lie a multiple of `conflicting_rows` apart,
+  // because the rows of a tile then share a few of its channels.
   double row_conflicts = 1.0;
   sim::Bytes conflicting_rows{0};
-  double time_spread = 0.0;      // of the times of a workgroup on different CUs: standard deviation over mean
-  int grouped_rows = 0;          // of tiles that an XCD's workgroups go down before the next column; 0: a square block
-  std::int64_t l2_drift = 0;     // elements of k between the first and the last workgroup of an XCD
-  std::int64_t cache_drift = 0;  // the same over the whole GPU; nobody asks where there is no Infinity Cache
+  double time_spread = 0.0;   // standard deviation over mean of a workgroup's times on different CUs
+  int grouped_rows = 0;       // rows of tiles that an XCD's workgroups cover before the next column; 0: a square block
+  std::int64_t l2_drift = 0;  // elements of k between the first and the last workgroup of an XCD
+  std::int64_t cache_drift = 0;  // the same distance over the whole GPU; unused without an Infinity Cache
   std::vector<GemmKernelSpec> kernels;
 };
 
-// What a profiler saw of a GEMM that had the GPU to itself; it stands in for the estimate of the same.
+// A GemmProfile holds what a profiler measured of a GEMM that had the GPU to itself. It replaces the estimate.
 struct GemmProfile {
   GemmShape shape;
-  double efficiency = 0.0;  // in place of the kernel's: the one that gives the measured time
-  // Read and written, over the whole GEMM.
+  double efficiency = 0.0;  // replaces the kernel's efficiency so that the modelled time is the measured one
+  // These are the bytes that the whole GEMM reads and writes at each level.
   sim::Bytes l2;
   sim::Bytes cache;
   sim::Bytes hbm;
 };
 
-// What matrix products of another number format do, beside those of bf16.
+// A PrecisionSpec describes matrix products of one number format, relative to bf16.
 struct PrecisionSpec {
   double flops_per_cycle_per_cu = 0.0;
-  double efficiency = 1.0;       // of the library's kernels, over that of its kernels for bf16
-  double input_gradient = 1.0;   // the same of gradients of inputs, over that
-  double weight_gradient = 1.0;  // and of weights
-  double energy = 1.0;           // of an operation, over that of bf16
+  double efficiency = 1.0;       // efficiency of the library's kernels, relative to those for bf16
+  double input_gradient = 1.0;   // factor on `efficiency` for gradients of the inputs
+  double weight_gradient = 1.0;  // factor on `efficiency` for gradients of the weights
+  double energy = 1.0;           // energy of an operation, relative to bf16
 
   double efficiency_of(Layout layout) const;
 };
 
 struct GemmSpec {
-  double flops_per_cycle_per_cu = 0.0;                                   // of bf16
-  std::array<std::optional<PrecisionSpec>, all_dtypes.size()> others{};  // by Dtype; fp16 is as bf16 unless it is here
-  GemmLibrary library;                                                   // the one in use
-  std::optional<GemmLibrary> experts_library;                            // of products of experts in served models
-  std::vector<std::string> libraries;                                    // the names of all
-  std::vector<GemmProfile> profiles;                                     // of shapes that have one
+  double flops_per_cycle_per_cu = 0.0;                                   // rate of bf16
+  std::array<std::optional<PrecisionSpec>, all_dtypes.size()> others{};  // indexed by Dtype; fp16 defaults to bf16
+  GemmLibrary library;                                                   // the library in use
+  std::optional<GemmLibrary> experts_library;  // computes products of experts in served models
+  std::vector<std::string> libraries;          // names of all libraries
+  std::vector<GemmProfile> profiles;           // shapes that were profiled
 
-  // None where the platform has no rate for it.
+  // Returns the precision of a format, or nothing if the platform has no rate for it.
   std::optional<PrecisionSpec> precision(Dtype dtype) const;
-  // Whose kernels compute this product. Those for experts where it asks for them and the platform has some.
+  // Returns the library that computes the product: the one for experts if the shape asks for it and there is one.
   const GemmLibrary& library_of(const GemmShape& shape) const;
   static GemmSpec read(sim::Section section, const CuResources& cu, const GemmKernelTables& tables);
 };

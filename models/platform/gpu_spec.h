@@ -1,4 +1,4 @@
-// What one GPU consists of.
+// A GpuSpec describes the parts of one GPU.
 #pragma once
 
 #include <optional>
@@ -15,62 +15,61 @@
 
 namespace c3sim::models {
 
-// How kernels that go through arrays keep memory busy, by Little's law.
+// A StreamSpec describes how kernels that stream through arrays keep memory busy, by Little's law.
 struct StreamSpec {
   static constexpr double piece_of_row = 1024.0;  // elements
 
-  sim::Bytes in_flight;          // by a CU full of their waves: read and not yet there, or written and on the way
-  sim::Bytes rows;               // the same of kernels that go row by row, for each such piece of a row
-  sim::Time latency{0};          // of a step of their loop, beside that of the memory
-  sim::Time reduction{0};        // of a step besides, where it reduces a row before it writes it, for each piece
-  double least_row = 1.0;        // pieces for which a row takes that at least, however short it is
-  double row_workgroups = 0.0;   // a row each, that a CU holds
-  double pass_cycles = 0.0;      // of a CU, for a pass of a wave's loop beside its loads and stores
-  double bytes_per_cycle = 0.0;  // that a CU loads and stores; 0: whatever the L2s give
-  double queue_knee = 0.0;       // of Little's law where memory fills up: see Demand::queue_knee
-  double knee = 0.0;             // of their roofline: see models::Bend
-  double efficiency = 1.0;       // share of the vector peak that they reach
-  sim::Time indexing{0};         // of a workgroup where it works out the place of each element in parts of arrays
+  sim::Bytes in_flight;          // bytes that a CU full of waves has in flight, read or written
+  sim::Bytes rows;               // bytes that kernels which work row by row have in flight per piece of a row
+  sim::Time latency{0};          // latency of a step of the loop, in addition to that of the memory
+  sim::Time reduction{0};        // extra time of a step per piece, if the kernel reduces a row before it writes it
+  double least_row = 1.0;        // least number of pieces that a reduced row counts as
+  double row_workgroups = 0.0;   // number of workgroups that a CU holds, each with a row
+  double pass_cycles = 0.0;      // cycles of a CU per pass of a wave's loop, in addition to its loads and stores
+  double bytes_per_cycle = 0.0;  // bytes that a CU loads and stores per cycle; 0: limited by the L2s only
+  double queue_knee = 0.0;       // bend of Little's law as memory saturates: see Demand::queue_knee
+  double knee = 0.0;             // bend of the roofline: see models::Bend
+  double efficiency = 1.0;       // share of the vector peak that the kernels reach
+  sim::Time indexing{0};         // time of a workgroup that computes the position of each element in strided arrays
 };
 
-// The library's kernels for attention: tiles of queries that go through the keys and values they see (Dao et al., arXiv
-// 2205.14135), and few queries against a long cache (flash decoding). They are those of the platform, unless it names
-// others, which differ in what is said of them.
+// An AttentionSpec describes the library's kernels for attention: tiles of queries that go through the keys and values
+// that they attend to (Dao et al., arXiv 2205.14135), and few queries against a long cache (flash decoding). If a
+// platform file has rows of `libraries`, the row of the library in use overrides the common values.
 struct AttentionSpec {
-  std::string library;                 // whose kernels they are; empty: not named
-  std::vector<std::string> libraries;  // the names of all
-  int tile_queries = 0;                // of a workgroup's tile
-  int tile_keys = 0;                   // that it takes in a step
-  double efficiency = 0.0;             // share of the matrix peak that its products reach
-  double vector_efficiency = 0.0;      // the same in a format that only vector units multiply
-  double score_flops = 0.0;  // vector operations for each score, forward: scale, maximum, exponential, sum, conversion
-  double backward_flops = 0.0;  // the same of the gradient
-  // Besides where scores are dropped: random numbers, and masking.
+  std::string library;                 // name of the library in use; empty if the platform names none
+  std::vector<std::string> libraries;  // names of all libraries
+  int tile_queries = 0;                // queries of a workgroup's tile
+  int tile_keys = 0;                   // keys that a tile takes per step
+  double efficiency = 0.0;             // share of the matrix peak that the products reach
+  double vector_efficiency = 0.0;      // share of the peak in a format that only vector units multiply
+  double score_flops = 0.0;     // forward vector operations per score: scale, maximum, exponential, sum, conversion
+  double backward_flops = 0.0;  // vector operations per score of the backward pass
+  // Dropout adds these operations per score for random numbers and masking.
   double dropout_flops = 0.0;
-  double dropout_backward_flops = 0.0;  // they are drawn again
-  double vector_dropout_flops = 0.0;    // the same in a format that only vector units multiply
+  double dropout_backward_flops = 0.0;  // includes drawing the random numbers again
+  double vector_dropout_flops = 0.0;    // the operations in a format that only vector units multiply
   double vector_dropout_backward_flops = 0.0;
-  double tile_cycles = 0.0;  // of a tile beside its steps: first loads, division by the sums, output
-  // Whether a CU that is free gets the longest tile that is left, rather than tiles that were dealt out beforehand.
+  double tile_cycles = 0.0;  // cycles of a tile in addition to its steps: first loads, division by the sums, output
+  // Lets a free CU take the longest remaining tile; otherwise tiles are dealt out in advance.
   bool next_free = false;
-  sim::Time start{0};  // before and behind its tiles: other kernels of the call
-  // Share of HBM's rate at which keys and values of new tokens are read and written into a cache before; 0: the call
-  // does not do that.
+  sim::Time start{0};  // time of other kernels of the call, before and after the tiles
+  // Keys and values of new tokens are read and appended to a cache beforehand at this share of the HBM rate; 0: the
+  // call does not append.
   double append_share = 0.0;
-  // HBM takes some time for the queries that a tile loads and the results that it stores: this is the share of that
-  // time in which the CU of the tile does nothing else.
+  // The CU of a tile is idle for this share of the time that HBM takes for the tile's queries and results.
   double exposed = 0.0;
-  int decode_rows = 0;        // of queries in a tile against a cache, however few there are: what matrix units multiply
-  sim::Time decode_start{0};  // before and behind the stream of the cache: products, exponentials and sums in a row
-  sim::Time decode_tile{0};   // of each tile that a CU has, the cache of one head and sequence or a part of it
-  sim::Time decode_combine{0};  // where the context is split over workgroups: adding up their parts
+  int decode_rows = 0;          // least rows of queries in a tile against a cache: the granularity of matrix units
+  sim::Time decode_start{0};    // time around the stream of the cache: dependent products, exponentials and sums
+  sim::Time decode_tile{0};     // time per tile of a CU, which is the cache of one head and sequence or a part of it
+  sim::Time decode_combine{0};  // time to add up the parts of a context that is split over workgroups
 };
 
 struct GpuSpec {
   int cus_per_xcd = 0;
   CuResources cu;
-  double vector_flops_per_cycle_per_cu = 0.0;  // in single precision; 0: not known
-  MemorySpec memory;                           // holds the number of XCDs
+  double vector_flops_per_cycle_per_cu = 0.0;  // single-precision rate; 0: unknown
+  MemorySpec memory;                           // includes the number of XCDs
   StreamSpec streams;
   DispatchSpec dispatch;
   GemmSpec gemm;
@@ -79,14 +78,14 @@ struct GpuSpec {
   SdmaSpec sdma;
 
   int cus() const { return memory.xcds * cus_per_xcd; }
-  // Workgroups of the kind that fit on that many CUs.
+  // Returns how many workgroups of this kind fit on `on_cus` CUs.
   int slots(int on_cus, const CuResources& workgroup) const { return on_cus * workgroups_that_fit(cu, workgroup); }
-  // Of all CUs at the highest clock, in matrix operations per second; of a format that the platform has a rate for.
+  // Returns the matrix operations per second of all CUs at the highest clock. The platform has a rate for `dtype`.
   double peak_flops(Dtype dtype = Dtype::bf16) const {
     return cus() * gemm.precision(dtype).value().flops_per_cycle_per_cu * power.highest_clock.value();
   }
-  // All L2s load so many bytes in each cycle of the rated clock. Where their rate does not follow the clock, a faster
-  // clock meets their bandwidth, which the network keeps.
+  // Returns the bytes that all L2s load per cycle of the rated clock. If their rate does not follow the clock, the
+  // resource network limits a faster clock to their bandwidth.
   double l2_bytes_per_cycle() const { return (memory.l2_rate / power.rated_clock).value() * memory.xcds; }
 };
 

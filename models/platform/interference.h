@@ -1,7 +1,7 @@
-// What makes work slower than it is in a loop of its own: by what the GPU remembers of work before, and by what shares
-// it. A counterfactual machine can be without any of these mechanisms, and what one costs is the difference between two
-// runs. A tenant that has the machine to itself, in a loop, runs the same with and without any of them, but for CU
-// masks (cu_loss, dispatch_wait).
+// Mechanisms slow work down compared with the same work alone in a loop, because the GPU remembers earlier work or
+// because others share it. A counterfactual machine lacks some of them, and the cost of one is the difference of two
+// runs. A tenant alone in a loop runs the same with and without any of them, except for CU masks (cu_loss,
+// dispatch_wait).
 #pragma once
 
 #include <array>
@@ -14,17 +14,17 @@
 
 namespace c3sim::models {
 
-// Who works on a GPU.
+// A Tenant is a kind of work on a GPU.
 enum class Tenant {
   gemm,
-  rccl,    // collectives by kernels, whoever wrote them
+  rccl,    // collectives by any kernels
   sdma,    // copy engines
-  stream,  // kernels that go through arrays
-  remote   // kernels that reach into other GPUs
+  stream,  // kernels that stream through arrays
+  remote   // kernels that access other GPUs
 };
 inline constexpr std::size_t tenants = static_cast<std::size_t>(Tenant::remote) + 1;
 
-// A value for each tenant, in the order of Tenant: one for a tenant more or less does not compile.
+// Holds a value for each tenant, in the order of Tenant. A wrong number of values does not compile.
 template <class Value>
 class PerTenant {
  public:
@@ -38,22 +38,22 @@ class PerTenant {
   std::array<Value, tenants> values_;
 };
 
-// Whose work is a collective's.
+// Returns whether the tenant's work belongs to a collective.
 constexpr bool is_collective(Tenant tenant) { return tenant == Tenant::rccl || tenant == Tenant::sdma; }
 
-// What a machine without it is like:
+// A Mechanism is described by what a machine without it is like.
 enum class Mechanism {
   awake,           // links sleep as soon as they carry nothing
   cold,            // a GEMM finds in caches what a loop of it would have left there
   undershoot,      // power meets its cap at once, whatever the run before has drawn
-  cu_loss,         // a GEMM has all CUs, whatever a collective occupies or a mask keeps from it
-  shader_engines,  // workgroups go to any CU that has room, whichever shader engine's turn it is
-  dispatch_wait,   // workgroups of a collective are placed at once, whatever a GEMM occupies or a mask allows
-  l2,              // each tenant has L2s and XCD ports of its own: capacity and bandwidth
-  infinity_cache,  // each tenant has an Infinity Cache of its own: capacity and bandwidth
-  hbm,             // each tenant has the bandwidth of HBM to itself
-  loaded_latency,  // each tenant waits at L2s, Infinity Cache and HBM as its own load of them makes it wait
-  link,            // each tenant has links of its own; a GEMM uses none
+  cu_loss,         // a GEMM has all CUs, whatever a collective occupies or a mask excludes
+  shader_engines,  // workgroups go to any CU that has room, regardless of the turn of the shader engines
+  dispatch_wait,   // workgroups of a collective are placed at once, whatever a GEMM occupies or a mask excludes
+  l2,              // each tenant has its own capacity and bandwidth of L2s and XCD ports
+  infinity_cache,  // each tenant has its own capacity and bandwidth of the Infinity Cache
+  hbm,             // each tenant has the whole bandwidth of HBM
+  loaded_latency,  // the latency of L2s, Infinity Cache and HBM depends only on the tenant's own load
+  link,            // each tenant has its own links; a GEMM uses none
   clock,           // each tenant runs at the clock that its own power allows
 };
 constexpr auto all_names(Mechanism) {
@@ -63,10 +63,10 @@ constexpr auto all_names(Mechanism) {
 using sim::to_string;
 inline constexpr auto all_mechanisms = sim::all_of<Mechanism>();
 
-// Of these those by which tenants share: all but the three of what came before.
+// These mechanisms come from sharing: all except the first three, which come from earlier work.
 inline constexpr std::span sharing_mechanisms = std::span(all_mechanisms).subspan(3);
 
-// Some of the mechanisms: those that a machine is without.
+// Holds a set of mechanisms, such as those that a machine lacks.
 class Mechanisms {
  public:
   void add(Mechanism mechanism) { members_.set(static_cast<std::size_t>(mechanism)); }

@@ -1,4 +1,4 @@
-// The widest values that a platform parameter may take: anything beyond is a slip of the pen, not a machine.
+// The limits are the widest values that a platform parameter may take; anything beyond is a mistake, not a machine.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@ namespace c3sim::models::limits {
 
 inline constexpr sim::Limits<sim::Bytes> capacity{sim::Bytes(1.0), sim::Bytes(1e15)};
 inline constexpr sim::Limits<sim::BytesPerSecond> rate{sim::BytesPerSecond(1e6), sim::BytesPerSecond(1e16)};
-inline constexpr sim::Limits<sim::Time> latency{sim::Time(0), sim::Time(1'000'000'000'000)};  // a second
+inline constexpr sim::Limits<sim::Time> latency{sim::Time(0), sim::Time(1'000'000'000'000)};  // at most a second
 inline constexpr sim::Limits<sim::Hertz> clock{sim::Hertz(1e6), sim::Hertz(1e11)};
 inline constexpr sim::Limits<sim::Watts> power{sim::Watts(0.0), sim::Watts(1e5)};
 inline constexpr sim::Limits<sim::Joules> energy{sim::Joules(0.0), sim::Joules(1e6)};
@@ -21,8 +21,8 @@ inline constexpr sim::Limits<sim::JoulesPerFlop> energy_per_flop{sim::JoulesPerF
 
 namespace c3sim::models {
 
-// How sharply a roofline bends (models::Bend). 0, the slower of two counts alone, unless the file says otherwise; no
-// bend is wider than of one behind the other.
+// Reads how sharply a roofline bends (models::Bend): 0, the default, counts only the slower of two bounds, and 1, the
+// widest bend, adds their times. Records a fault for values between 0 and 1.
 inline double read_knee(sim::Section& section, std::string_view key) {
   const double knee = section.number(key, 0.0, 100.0, 0.0);
   if (knee > 0.0 && knee < 1.0) {

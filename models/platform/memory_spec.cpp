@@ -78,7 +78,7 @@ MemorySpec MemorySpec::read(sim::Section section, int xcds) {
     spec.cache_latency = cache.time("latency", limits::latency);
   }
   sim::Section hbm = section.section("hbm");
-  // Files from before it was asked for hold all that anyone asks.
+  // Files that predate this key get the largest capacity, so that everything fits.
   spec.hbm_capacity = hbm.quantity("capacity", limits::capacity, limits::capacity.high);
   spec.hbm_rate = hbm.quantity("peak_rate", limits::rate);
   spec.hbm_read_efficiency = hbm.number("read_efficiency", 0.05, 1.0);

@@ -11,8 +11,8 @@ namespace c3sim::models {
 
 namespace {
 
-// Depth first: a ring after a ring, each of links that no ring before it has. A ring is first tried in the order of the
-// GPUs, then as the ring before it goes, then from each GPU to the next free one; a step too many ends the search.
+// Searches depth first, one ring after another, for rings that share no link. It tries a ring first in the order of the
+// GPUs, then in the order of the previous ring, then from each GPU to the next free one, up to a number of steps.
 class RingSearch {
  public:
   explicit RingSearch(int gpus) : gpus_(gpus), taken_(static_cast<std::size_t>(gpus * gpus)) {}
@@ -74,7 +74,7 @@ class RingSearch {
   }
 
   int gpus_;
-  int steps_left_ = 1 << 14;  // NCCL_SEARCH_TIMEOUT
+  int steps_left_ = 1 << 14;  // the value of NCCL_SEARCH_TIMEOUT
   boost::dynamic_bitset<> taken_;
   std::vector<int> path_;
   std::vector<std::vector<int>> rings_;

@@ -1,14 +1,14 @@
-// The rings that the library finds over some GPUs of a mesh, for which it knows no rings beforehand: those of a search
-// that gives up after so many steps (NCCL and RCCL, src/graph/search.cc, ncclTopoCompute).
+// Finds the rings that the library uses over some GPUs of a mesh for which it has no predefined rings: it searches and
+// gives up after a number of steps (NCCL and RCCL, src/graph/search.cc, ncclTopoCompute).
 #pragma once
 
 namespace c3sim::models {
 
-// Of the search below.
+// Bounds the `gpus` of rings_of_mesh().
 inline constexpr int most_gpus_of_mesh = 64;
 
-// How many rings over `gpus` GPUs it settles for, each with a link of every GPU for itself; 1 to gpus - 1, from two
-// GPUs on. A mesh of six cannot be covered by rings (Tillson 1980), and the search finds four of five there.
+// Returns the number of rings over `gpus` GPUs, at least 2, that the search finds, from 1 to gpus - 1. No two rings
+// share a link. Rings cannot cover a mesh of six (Tillson 1980): the search finds four of five there.
 int rings_of_mesh(int gpus);
 
 }  // namespace c3sim::models

@@ -24,7 +24,7 @@ bool is_file(const fs::path& path) {
 
 std::string file_name(std::string_view name) { return std::string(name) + ".yaml"; }
 
-// platforms/NAME.yaml of the first folder that has it.
+// Returns platforms/NAME.yaml of the first folder that has it.
 std::optional<fs::path> named_file(std::string_view name, Folders config_folders) {
   return sim::first_file(config_folders, fs::path("platforms") / file_name(name));
 }
@@ -40,7 +40,7 @@ fs::path base_file(const sim::Config::Base& base, const fs::path& file, Folders 
                                "; a file beside this one is accepted too, by a path with '/' or '.yaml' in it"}});
 }
 
-// The file over its bases. `above` are the files that stand on it, which it cannot stand on.
+// Merges the configuration over its bases. `above` are the files that extend it and cannot be its bases.
 sim::Config over_bases(sim::Config config, const fs::path& file, Folders config_folders, std::vector<fs::path> above) {
   std::error_code absent;
   above.push_back(fs::weakly_canonical(file, absent));

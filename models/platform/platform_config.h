@@ -1,12 +1,12 @@
-// A platform file with all that it stands on: its base, the base of that, and the defaults of all platforms.
+// Reads a platform file with everything that it extends: its base, the base of that, and the defaults of all platforms.
 //
-//   base: mi300x            # a platform by its name, or a file beside this one
+//   base: mi300x            # a platform by its name, or a file next to this one
 //   name: mine
 //   gpu:
 //     power: {cap: {value: 600 W, source: my board, kind: measured}}
 //
-// says the one thing in which `mine` differs. platforms/defaults.yaml lies under every file: what-ifs, which no machine
-// has, and what is true of collectives on any machine.
+// The file declares only what makes `mine` differ. Every file extends platforms/defaults.yaml, which has what-ifs that
+// no machine has and what is true of collectives on any machine.
 #pragma once
 
 #include <filesystem>
@@ -20,20 +20,20 @@
 
 namespace c3sim::models {
 
-// The file platforms/NAME.yaml of the first configuration folder that has one, and the names that there are, in
-// alphabetical order. The defaults are no platform.
+// Return the file platforms/NAME.yaml of the first configuration folder that has it, and the names of all platforms in
+// alphabetical order. The defaults are not a platform.
 std::optional<std::filesystem::path> named_platform(const std::string& name,
                                                     std::span<const std::filesystem::path> config_folders);
 std::vector<std::string> platform_names(std::span<const std::filesystem::path> config_folders);
-// A text with a '/' or an ending of ".yaml" or ".yml" is a path; any other is a name.
+// Returns whether the text is a path, which has a '/' or ends in ".yaml" or ".yml", and not a name.
 bool is_platform_path(const std::string& text);
 
-// Reads the file and those under it, ready for Config::set and PlatformSpec::read. A base and the defaults are looked
-// for in the configuration folders, then beside the file. Throws sim::ConfigError for a file that is no configuration,
-// a base that is not found and a circle of bases.
+// Reads the file and those that it extends, ready for Config::set and PlatformSpec::read. A base and the defaults are
+// searched in the configuration folders, then next to the file. Throws sim::ConfigError for an invalid file, a missing
+// base and a circle of bases.
 sim::Config platform_config(const std::filesystem::path& file,
                             std::span<const std::filesystem::path> config_folders = {});
-// The same with another text in place of the file's.
+// Reads `text` in place of the content of the file.
 sim::Config platform_config(std::string_view text, const std::filesystem::path& file,
                             std::span<const std::filesystem::path> config_folders = {});
 

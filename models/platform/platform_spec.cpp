@@ -68,7 +68,7 @@ ShotSpec read_shots(sim::Section section, const CuResources& cu) {
   return spec;
 }
 
-// What libraries of attention differ in; what a row leaves out stays as it is.
+// Reads the values in which libraries of attention differ. A missing key leaves its value unchanged.
 void read_attention_library(sim::Section section, AttentionSpec& spec) {
   spec.next_free = section.flag("next_free", spec.next_free);
   spec.tile_cycles = section.number("tile_cycles", 0.0, 1e6, spec.tile_cycles);
@@ -80,7 +80,7 @@ void read_attention_library(sim::Section section, AttentionSpec& spec) {
   spec.decode_combine = section.time("decode_combine", limits::latency, spec.decode_combine);
 }
 
-// The kernels of the library in use, where the platform names any.
+// Reads the kernels of the library in use, if the platform names any.
 void read_attention_libraries(sim::Section section, AttentionSpec& spec) {
   const AttentionSpec common = spec;
   spec.library = section.name("library");
@@ -144,7 +144,7 @@ ConcurrentSpread read_concurrent_spread(sim::Section section) {
   return spread;
 }
 
-// All of it, or those of its sections that are there: then the rest stays as it is.
+// Reads all sections of a GPU or, without `all`, those that the configuration has; the others stay unchanged.
 void read_gpu(sim::Section section, int gpus, const GemmKernelTables& tables, bool all, GpuSpec& gpu) {
   if (all) {
     gpu.memory.xcds = static_cast<int>(section.integer("xcds", 1, 64));
@@ -191,7 +191,7 @@ void PlatformSpec::read_sections(sim::Config& config, const GemmKernelTables& ta
   if (all) correlations = CorrelationGroup::read(config);
   if (is_due("concurrent_spread")) concurrent_spread = read_concurrent_spread(root.section("concurrent_spread"));
   if (root.has("unfitted_errors")) {
-    // Nothing simulated depends on them: who tells of intervals finds them among the platform's parameters.
+    // The simulation does not use these errors; interval estimates read them from the platform's parameters.
     sim::Section errors = root.section("unfitted_errors");
     for (const char* const work : {"alone", "beside", "steps"}) errors.number(work, 0.0, 10.0);
   }

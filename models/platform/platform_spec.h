@@ -1,4 +1,4 @@
-// A platform: every parameter of a node, read from one file in which each has a unit, a source and a kind.
+// A PlatformSpec has all parameters of a node, read from one file in which each has a unit, a source and a kind.
 #pragma once
 
 #include <filesystem>
@@ -19,21 +19,21 @@
 
 namespace c3sim::models {
 
-// Which isolated work a platform's parameters were fitted to, and over which sizes: what a prediction can lean on.
+// A FittedRange names isolated work and the sizes of it that parameters were fitted to, on which predictions can rely.
 struct FittedRange {
   std::string work;  // "copy", "sdma_all_gather", "rccl_all_reduce"
   sim::Bytes smallest;
   sim::Bytes largest;
-  // Relative standard deviation of measured over predicted times of this work: the model's own error, which no
-  // parameter explains. 0 where the file does not say.
+  // `spread` is the relative standard deviation of measured over predicted times of this work: the model's own error,
+  // which no parameter explains. 0 if the file does not give it.
   double spread = 0.0;
 };
 
-// How far operations were off their predictions when they ran at once with others: relative standard deviations beyond
-// those alone, learnt from measured concurrent runs. No prediction follows from them, only how wide its interval is.
+// Holds how far operations were off their predictions in measured concurrent runs: relative standard deviations beyond
+// those of the operations alone. They affect only the width of a prediction's interval.
 struct ConcurrentSpread {
   double kernels_beside_channels = 0.0;  // GEMMs and element-wise kernels beside a collective by kernels
-  double kernels_beside_engines = 0.0;   // beside copies by engines
+  double kernels_beside_engines = 0.0;   // GEMMs and element-wise kernels beside copy engines
   double channels_beside_kernels = 0.0;
   double engines_beside_kernels = 0.0;
 
@@ -53,19 +53,19 @@ struct PlatformSpec {
   std::vector<FittedRange> fitted_to;
   std::vector<CorrelationGroup> correlations;
   ConcurrentSpread concurrent_spread;
-  bool what_if = false;  // some parameter is not the file's
-  Mechanisms without;    // that are switched off; in no file: a question, not a machine
+  bool what_if = false;  // whether some parameter is not the file's
+  Mechanisms without;    // mechanisms that are switched off; set by a study, never by a file
 
-  // Reads and checks all of it: throws sim::ConfigError with every fault.
+  // Reads and checks the whole platform. Throws sim::ConfigError with every fault.
   static PlatformSpec read(sim::Config& config, const GemmKernelTables& tables);
-  // The same with tables that nobody else needs.
+  // Reads the platform with tables that nothing else shares.
   static PlatformSpec read(sim::Config& config, std::span<const std::filesystem::path> config_folders = {});
 
-  // The section that the value at such a path is of, where nothing outside of it depends on the value: "gpu.sdma". Else
-  // empty.
+  // Returns the section of the value at a path, such as "gpu.sdma", if nothing outside of the section depends on it;
+  // otherwise an empty text.
   static std::string_view section_of(std::string_view path);
-  // Reads sections anew, those that the configuration has, all of them ones that section_of names. Throws
-  // sim::ConfigError with every fault.
+  // Reads again the sections that the configuration has, each one a result of section_of(). Throws sim::ConfigError
+  // with every fault.
   void read_again(sim::Config& sections, const GemmKernelTables& tables) { read_sections(sections, tables, false); }
 
  private:

@@ -17,8 +17,8 @@ double PowerSpec::level_of(sim::Watts limit) const { return std::cbrt((limit - a
 sim::Watts PowerSpec::limit_at(double level) const { return at_rest() + level * level * level * (cap - at_rest()); }
 
 PowerSpec PowerSpec::read(sim::Section section) {
-  constexpr sim::Limits<sim::Time> periods{sim::Time(1'000'000), limits::latency.high};       // from a microsecond
-  constexpr sim::Limits<sim::Time> awake_times{sim::Time(0), sim::Time(60'000'000'000'000)};  // to a minute
+  constexpr sim::Limits<sim::Time> periods{sim::Time(1'000'000), limits::latency.high};       // at least a microsecond
+  constexpr sim::Limits<sim::Time> awake_times{sim::Time(0), sim::Time(60'000'000'000'000)};  // at most a minute
   PowerSpec spec;
   spec.cap = section.quantity("cap", limits::power);
   spec.burst_limit = section.quantity("burst_limit", limits::power);
@@ -39,7 +39,7 @@ PowerSpec PowerSpec::read(sim::Section section) {
   spec.link_energy = section.quantity("link_energy", limits::energy_per_byte);
   spec.lowest_clock = section.quantity("lowest_clock", limits::clock);
   spec.highest_clock = section.quantity("highest_clock", limits::clock);
-  // Files from before it was asked for state all that at their highest clock.
+  // Files that predate this key state everything at their highest clock.
   spec.rated_clock = section.quantity("rated_clock", limits::clock, spec.highest_clock);
   const bool known = section.is_sound("cap") && section.is_sound("idle") && section.is_sound("clock_tree") &&
                      section.is_sound("highest_clock") && section.is_sound("rated_clock");

@@ -10,9 +10,9 @@
 namespace c3sim::models {
 
 namespace {
-// What a generation of the software says of its kernels.
+// A Generation holds what a generation of the software says about its kernels.
 struct Generation {
-  std::array<RcclChannels, sim::all_of<CollectiveKind>().size()> of;  // by CollectiveKind
+  std::array<RcclChannels, sim::all_of<CollectiveKind>().size()> of;  // indexed by CollectiveKind
   int mesh = 0;
   std::map<int, int> of_subsets;
 };
@@ -138,7 +138,7 @@ RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
   return spec;
 }
 
-// NCCL 2.28, src/graph/tuning.cc.
+// The formula is that of NCCL 2.28, src/graph/tuning.cc.
 sim::Seconds RcclSpec::tuned_time(RcclAlgorithm algorithm, RcclProtocol protocol, double hops,
                                   sim::Bytes payload) const {
   const RcclTuner& of_algorithm = algorithm == RcclAlgorithm::tree ? *tree_tuner : *tuner;

@@ -34,7 +34,7 @@ void read_data_path(SdmaSpec& spec, sim::Section& section) {
   spec.l2_writeback_time = section.time("l2_writeback_time", limits::latency);
 }
 
-// Of an engine map made for a larger node, the first rows and columns; in place of one made for a smaller node, none.
+// Reads the engine map. The map of a larger node is cut to the first rows and columns, that of a smaller one dropped.
 void read_engine_map(SdmaSpec& spec, sim::Section& section, int gpus) {
   spec.gpus = gpus;
   if (!section.has("engine_map")) return;

@@ -1,4 +1,4 @@
-// Kernels of one and of two shots: collectives whose workgroups load out of the memories of all peers at once.
+// A ShotSpec describes one-shot and two-shot kernels: collectives whose workgroups load from all peers' memory at once.
 #pragma once
 
 #include "models/platform/cu_resources.h"
@@ -7,12 +7,12 @@
 namespace c3sim::models {
 
 struct ShotSpec {
-  int workgroups = 0;          // that a kernel has at most, unless it is asked to have others
-  CuResources workgroup;       // what each needs of its CU
-  sim::Bytes pass;             // that a workgroup loads from a peer in one pass of its loop: a load by each lane
-  sim::Time loop_latency{0};   // of a pass beyond the way to the peer and back and the peer's memory
-  sim::Time flag_latency{0};   // until every GPU has seen the flags of all others, set at the same time
-  sim::Time fence_latency{0};  // until what was stored before can be loaded by others
+  int workgroups = 0;          // most workgroups of a kernel, unless it is asked for another number
+  CuResources workgroup;       // resources that a workgroup needs on its CU
+  sim::Bytes pass;             // bytes that a workgroup loads from a peer per pass of its loop: one load per lane
+  sim::Time loop_latency{0};   // latency of a pass beyond the round trip to the peer and the peer's memory
+  sim::Time flag_latency{0};   // time until every GPU has seen the flags of all others, which are set at the same time
+  sim::Time fence_latency{0};  // time until others can load what was stored before
 };
 
 }  // namespace c3sim::models

@@ -1,4 +1,4 @@
-// Alternatives by their names, as files, the command line and results have them.
+// Gives enums and other types the names that files, the command line and results use for their values.
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@
 
 namespace c3sim::sim {
 
-// An alternative by its name, in the form that Section::choice takes.
+// A Choice pairs a value with its name, in the form that Section::choice takes.
 template <class T>
 using Choice = std::pair<std::string_view, T>;
 
-// The names of an enum's values, which count from 0, in their order. All else follows from an overload beside the enum:
+// Returns the names of an enum whose values count from 0. Defining all_names() next to the enum is enough:
 //   enum class Phase { decode, prefill, train };
 //   constexpr auto all_names(Phase) { return sim::names("decode", "prefill", "train"); }
 //   using sim::to_string;
@@ -33,7 +33,7 @@ constexpr std::string_view to_string(E value) {
   return all_names(value)[static_cast<std::size_t>(value)];
 }
 
-// All values, in their order.
+// Returns all values of the enum, in their order.
 template <Named E>
 constexpr auto all_of() {
   std::array<E, all_names(E{}).size()> all{};
@@ -41,7 +41,7 @@ constexpr auto all_of() {
   return all;
 }
 
-// Alternatives by the names that their to_string gives.
+// Pairs each of the given values with the name that its to_string() returns.
 template <class T>
 std::vector<Choice<T>> choices_of(std::span<const T> alternatives) {
   std::vector<Choice<T>> choices;
@@ -49,7 +49,7 @@ std::vector<Choice<T>> choices_of(std::span<const T> alternatives) {
   return choices;
 }
 
-// All that there are. What is no enum has an overload of all_choices() beside it.
+// Returns all choices of a type. A type that is not an enum needs an overload of all_choices() next to it.
 template <class T>
 std::vector<Choice<T>> choices_of() {
   if constexpr (Named<T>) {

@@ -26,7 +26,7 @@ using Kind = ConfigNode::Kind;
 
 constexpr std::size_t max_depth = 64;
 
-// Whether the quote at the beginning of the text is closed on the same line.
+// Returns whether the quote at the beginning of the text is closed on the same line.
 bool closes_quote(std::string_view text) {
   const char quote = text.front();
   for (std::size_t at = 1; at < text.size() && text[at] != '\n'; ++at) {
@@ -40,8 +40,8 @@ bool closes_quote(std::string_view text) {
   return false;
 }
 
-// Builds the tree of one document from yaml-cpp's events and records what the language leaves out. Throws yaml-cpp's
-// own exception, which has a position, where parsing cannot go on.
+// Builds the tree of one document from the events of yaml-cpp and records what the language excludes. If parsing cannot
+// go on, throws yaml-cpp's own exception, which has a position.
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(ConfigReading& reading, std::string_view text, int assignment, std::string root_path)
@@ -93,7 +93,7 @@ class TreeBuilder : public YAML::EventHandler {
   void OnMapEnd() override { close_innermost(); }
 
  private:
-  // A map or list whose end is still to come; a map's last entry waits for its value where `has_key`.
+  // An Open is a map or list that has not ended yet. If `has_key`, the last entry of a map waits for its value.
   struct Open {
     ConfigNode node;
     std::set<std::string> keys = {};
@@ -126,12 +126,12 @@ class TreeBuilder : public YAML::EventHandler {
 
   void check(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     if (anchor != YAML::NullAnchor) fault(mark, "anchors (&name) are not part of a configuration");
-    // yaml-cpp calls a plain value "?" and a quoted one "!".
+    // yaml-cpp tags a plain value "?" and a quoted one "!".
     if (!tag.empty() && tag != "?" && tag != "!") fault(mark, "tags (!name) are not part of a configuration");
   }
 
   void check_scalar(const YAML::Mark& mark, const std::string& value) {
-    // yaml-cpp ends an open quote silently where the file ends or the indentation falls back.
+    // yaml-cpp silently ends an open quote at the end of the file or where the indentation falls back.
     const std::string_view written = text_.substr(std::min(static_cast<std::size_t>(mark.pos), text_.size()));
     if ((written.starts_with('"') || written.starts_with('\'')) && !closes_quote(written)) {
       fault(mark, "the quote is not closed on its line");
@@ -149,8 +149,8 @@ class TreeBuilder : public YAML::EventHandler {
 
   void open_entry(ConfigNode key) {
     Open& map = open_.back();
-    // Its text is not told: the file may be anything, and none of the reader's business.
-    std::string_view name = key.text;  // tables of words have keys with a * for whatever may stand there
+    // The fault must not quote the key, since the file may be anything and its content private.
+    std::string_view name = key.text;  // tables of words have keys with a * that stands for any text
     if (name.size() > 1 && name.starts_with('*')) name.remove_prefix(1);
     if (name.ends_with('*')) name.remove_suffix(1);
     const bool named = is_name(name) || key.text == "*";
@@ -169,7 +169,7 @@ class TreeBuilder : public YAML::EventHandler {
     close(std::move(node));
   }
 
-  // Hands a finished node to the map or list that it belongs to.
+  // Adds a finished node to the map or list that contains it.
   void close(ConfigNode node) {
     if (open_.empty()) {
       root_ = std::move(node);
@@ -190,12 +190,12 @@ class TreeBuilder : public YAML::EventHandler {
   int assignment_;
   std::string root_path_;
   int documents_ = 0;
-  bool has_odd_key_ = false;  // one is told of, however many there are
+  bool has_odd_key_ = false;  // only the first odd key is reported
   ConfigNode root_;
   std::vector<Open> open_;
 };
 
-// The tree of a text, or an incomplete one after recording faults. `assignment` is 0 for the file.
+// Returns the tree of a text, or an incomplete one after recording faults. `assignment` is 0 for the file.
 ConfigNode parse_yaml(ConfigReading& reading, std::string_view text, int assignment, const std::string& path) {
   if (const std::optional<TextFault> bad = check_text(text)) {
     reading.fault({assignment, 0, bad->line, bad->column}, path, bad->what);
@@ -226,7 +226,7 @@ std::string read_text(const std::filesystem::path& path) {
   ask_interruption();
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(std::generic_category().message(errno));
-  // One byte more than is allowed tells a file that is too large, however large it is.
+  // Reading one byte more than is allowed detects a file that is too large, however large it is.
   std::string text(max_config_bytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad()) fail("the disk reports an error");
@@ -239,7 +239,7 @@ struct NamedLeaf {
   ConfigNode* node;
 };
 
-// Everything that an assignment may replace: values, lists of values and parameters.
+// Collects everything that an assignment may replace: values, lists of values and parameters.
 void collect_leaves(ConfigNode& node, const std::string& path, std::vector<NamedLeaf>& leaves) {
   if (node.is_section_list()) {
     for (std::size_t i = 0; i < node.items.size(); ++i) collect_leaves(node.items[i], path_of(path, i), leaves);
@@ -250,15 +250,15 @@ void collect_leaves(ConfigNode& node, const std::string& path, std::vector<Named
   }
 }
 
-// The name of a row of a list; empty where it has none.
+// Returns the name of a row of a list, or an empty text if it has none.
 std::string_view name_of(const ConfigNode& row) {
   const ConfigEntry* entry = row.find("name");
   if (entry != nullptr && entry->node.is_parameter()) entry = entry->node.find("value");
   return entry == nullptr ? std::string_view() : std::string_view(entry->node.text);
 }
 
-// The row of a list that a word in brackets means: its place, or its name where no other row has the same. As many as
-// there are rows if it means none.
+// Returns the index of the row that a word in brackets means, which is the index itself or the unique name of a row.
+// Returns the number of rows if there is no such row.
 std::size_t row_named(const ConfigNode& list, std::string_view word) {
   std::size_t found = list.items.size();
   for (std::size_t i = 0; i < list.items.size(); ++i) {
@@ -270,8 +270,8 @@ std::size_t row_named(const ConfigNode& list, std::string_view word) {
   return found;
 }
 
-// The leaf of a path as collect_leaves would name it, or with the name of a row in place of its index, without a look
-// at any other; null where there is none.
+// Returns the leaf at a path as collect_leaves() spells it, or with the name of a row for its index; null if there is
+// none. It visits no other leaf.
 ConfigNode* leaf_at(ConfigNode& root, std::string_view path) {
   ConfigNode* node = &root;
   while (true) {
@@ -298,7 +298,7 @@ ConfigNode* leaf_at(ConfigNode& root, std::string_view path) {
   }
 }
 
-// The nodes of a tree that now lies `files` further down.
+// Raises the file index of all positions of a tree by `files`.
 void move_down(ConfigNode& node, int files) {
   node.position.file += files;
   for (ConfigNode& item : node.items) move_down(item, files);
@@ -314,7 +314,7 @@ void keep_values(ConfigNode& node) {
   for (ConfigEntry& entry : node.entries) keep_values(entry.node);
 }
 
-// A section with those of its sections that are named and nothing else.
+// Copies a section with only the named ones of its sections.
 ConfigNode part_of(const ConfigNode& node, std::string_view path, std::span<const std::string_view> sections) {
   ConfigNode part;
   part.kind = node.kind;
@@ -345,7 +345,7 @@ void collect_parameters(const ConfigReading& reading, const ConfigNode& node,
   }
 }
 
-// Why no leaf has the path: it is a section's, or unknown.
+// Says why no leaf has the path: it belongs to a section or is unknown.
 std::string no_leaf(std::string_view path, const std::vector<NamedLeaf>& leaves) {
   std::vector<std::string> paths;
   std::string below;
@@ -381,11 +381,11 @@ Config Config::from_text(std::string_view text, std::string name, Sources source
     reading->fault({0, 0, 1, 1}, "", "not a map of keys (key: value)");
     reading->throw_faults();
   }
-  reading->root.entered = true;  // so that finish() finds its keys unread even where nothing is read
+  reading->root.entered = true;  // makes finish() find unread keys even if nothing is read
   return Config(std::move(reading));
 }
 
-// The scalars of a list, or the one that a key has, as names of files.
+// Removes `key` and returns the scalars of its list, or its one scalar, as names of files.
 std::vector<Config::Base> Config::take_files(std::string_view key, bool many) {
   ConfigEntry* const entry = reading_->root.find(key);
   if (entry == nullptr) return {};
@@ -423,7 +423,7 @@ Config Config::part(std::span<const std::string_view> sections) const {
   reading->names = reading_->names;
   reading->sources = reading_->sources;
   reading->records_parameters = reading_->records_parameters;
-  reading->assignments = reading_->assignments;  // positions of values count on them
+  reading->assignments = reading_->assignments;  // positions of values refer to assignments by number
   reading->root = part_of(reading_->root, "", sections);
   return Config(std::move(reading));
 }
@@ -487,7 +487,7 @@ void Config::declare_parameters(std::string_view key) {
     if (is_reserved(entry.key)) {
       reading_->fault(entry.position, path, "a unit or a function has this name: another is accepted");
     }
-    // As text: a value, or expressions that are evaluated when they are needed.
+    // The text may contain expressions, which are evaluated when they are needed.
     const std::optional<ConfigLeaf> leaf = read_leaf(*reading_, entry, path, LeafRole::unevaluated);
     if (!leaf) continue;
     if (leaf->value->kind != ConfigNode::Kind::scalar) {
@@ -524,7 +524,7 @@ std::vector<Fault> Config::warnings() const {
 }
 
 std::string Config::respelled(std::string_view path, bool by_name) const {
-  const ConfigNode* node = &reading_->root;  // null where nothing is known of what follows
+  const ConfigNode* node = &reading_->root;  // null once the path leaves the known tree
   std::string spelled;
   while (!path.empty()) {
     const std::size_t close = path.find(']');

@@ -1,4 +1,4 @@
-// A configuration file: YAML in which every mistake is found, placed and explained, all of a file at once.
+// A Config holds a configuration file: YAML in which all mistakes are found at once, with place and explanation.
 // Usage: Config::from_file, then set() for each command-line assignment, then readers walk root(), then finish().
 #pragma once
 
@@ -19,57 +19,56 @@ namespace c3sim::sim {
 struct ConfigReading;
 class Variables;
 
-// The language is YAML without its traps: keys are names and occur once; no anchors, aliases, tags or second document;
-// quotes close on their line; numbers are strictly decimal; quantities carry their unit; true and false are the only
-// flags; UTF-8 without tabs, at most 1 MiB and 64 levels.
+// The language is YAML without its traps: keys are names and occur once; there are no anchors, aliases, tags or second
+// document; quotes close on their line; numbers are strictly decimal; quantities carry their unit; true and false are
+// the only flags; the text is UTF-8 without tabs, of at most 1 MiB and 64 levels.
 class Config {
  public:
-  // Throw ConfigError for a file that cannot be read or is not of the language, with every place where a key is bad or
-  // given twice, or else the first place where no YAML can be made of it. `name` stands for the file in positions.
+  // Throw ConfigError if the file cannot be read or breaks the rules of the language. The error lists every bad or
+  // duplicate key, or the first place that is not YAML. `name` stands for the file in positions.
   static Config from_file(const std::filesystem::path& path, Sources sources = Sources::optional);
   static Config from_text(std::string_view text, std::string name, Sources sources = Sources::optional);
 
-  // A copy is read on its own. It costs a hundredth of reading the text again.
+  // Copies are read independently. Copying costs a hundredth of reading the text again.
   Config(const Config& other);
   Config& operator=(const Config& other);
   Config(Config&&) noexcept;
   Config& operator=(Config&&) noexcept;
   ~Config();
 
-  // Takes the name of the file that this one stands on, under `key`, out of the tree: empty where it names none. It
-  // becomes the first of the parameters. Throws ConfigError where it is no name.
+  // Removes `key`, which names the file that this one extends, from the tree and returns its value, or an empty name if
+  // the key is absent. The base becomes the first parameter. Throws ConfigError if the value is not a name.
   struct Base {
     std::string name;
-    std::string place;  // of the key: file:line:column
+    std::string place;  // file:line:column of the key
   };
   Base take_base(std::string_view key);
-  // The same of one name or a list of them, of files that this one includes; they are no parameters.
+  // Removes `key`, which names one file or a list of files to include, and returns them. They do not become parameters.
   std::vector<Base> take_includes(std::string_view key);
-  // Lays this configuration over the one that it stands on, which keeps what this one does not say: maps merge, lists
-  // are replaced. A value that is replaced keeps what is known of it (kind, range, about; not its error) unless this
-  // one says otherwise. Each value stays where it was written. Call it before set().
+  // Merges this configuration over its base `under`: maps merge key by key, lists are replaced, and keys that only
+  // `under` has stay. A replaced value keeps the kind, range and description of the old one unless it has its own, but
+  // neither error nor alternatives. Each value keeps its position. Call it before set().
   void stand_on(const Config& under);
 
-  // Replaces one value that the file has: "gpu.sdma.engines=32"; a list by a list. It is checked when it is read, as
-  // the file is, and becomes a parameter of the kind what_if whose source is the assignment. Faults wait for finish().
-  // Call it before anything is read.
-  // `prefix` is put before the path, and `option` is what people gave the assignment with.
+  // Replaces a value that the file has, as in "gpu.sdma.engines=32"; a list is replaced by a list. The new value is
+  // checked when it is read, as values of the file are, and becomes a parameter of kind what_if whose source is the
+  // assignment. finish() reports the faults. Call it before anything is read. `prefix` is prepended to the path;
+  // `option` is the command-line option that gave the assignment.
   void set(std::string_view assignment, std::string_view prefix = "", std::string_view option = "--set");
 
-  // Takes what stands under a key at the top out of the tree, for readers that know it already. Call it before anything
-  // is read.
+  // Removes a top-level key that its reader has already handled. Call it before anything is read.
   void leave_out(std::string_view key);
-  // A configuration with these sections of this one ("fabric", "gpu.sdma") and nothing else. Call it before anything is
+  // Returns a configuration that contains only the given sections ("fabric", "gpu.sdma"). Call it before anything is
   // read.
   Config part(std::span<const std::string_view> sections) const;
-  // Makes every parameter its plain value, so that it is copied and read again at a fraction of the cost. Then no range
-  // is checked and parameters() is empty.
+  // Reduces every parameter to its plain value, so that copying and reading are much cheaper. Afterwards no range is
+  // checked and parameters() is empty.
   void keep_values_only();
 
-  // From now on $(...) in a value is an expression (sim/config/expression.h) over what variables() has: the values of
-  // the section under `key`, where there is one, and what the reader binds. Call it behind set().
+  // Makes every later $(...) in a value an expression (sim/config/expression.h) over variables(), which holds the
+  // values of the section under `key`, if it exists, and what the reader binds. Call it after set().
   void declare_parameters(std::string_view key);
-  // Evaluates those that nothing has asked for yet. Throws ConfigError if any fault was found so far.
+  // Evaluates the parameters that nothing has asked for yet. Throws ConfigError if any fault was found so far.
   void evaluate_parameters();
   Variables& variables();
   // Throws ConfigError if any fault was found so far.
@@ -77,27 +76,28 @@ class Config {
 
   Section root();
 
-  // Throws ConfigError if any fault was found, or a key was never read: that one is unknown.
+  // Throws ConfigError if any fault was found or if any key was never read, which makes it an unknown key.
   void finish();
 
-  // The file, or the name of the text, and those that it stands on.
+  // Returns the file, or the name of the text, followed by the files that it extends.
   const std::vector<std::string>& files() const;
-  // Values that are legal but lie outside the range that their parameter gives, as a what-if value may.
+  // Returns warnings about legal values that may not be meant, such as a what-if value outside its range.
   std::vector<Fault> warnings() const;
-  // The values read so far, in the order of the tree; those that a fallback stood in for are not among them.
+  // Returns the values read so far, in the order of the tree, without those that a fallback replaced.
   std::vector<Parameter> parameters() const;
-  // The same where they lie, until more is read.
+  // Returns pointers to the same parameters without copying; reading more values invalidates them.
   std::vector<const Parameter*> parameters_in_place() const;
-  // Paths of what stands in lists whose rows have names: by these, as in gpu.gemm.libraries[rocblas].efficiency, where
-  // they tell the rows apart, or by places, as parameters have them. By its place, gpu.gemm.libraries[0].efficiency, a
-  // path means something else as soon as a row is put before it. As it is where a word is no row of its list.
+  // Convert a path through lists whose rows have names: by_name() writes a row's name where that is unique, as in
+  // gpu.gemm.libraries[rocblas].efficiency; by_place() writes its index, as parameters do. The index form
+  // gpu.gemm.libraries[0].efficiency changes meaning when a row is inserted before it. A word that matches no row stays
+  // as it is.
   std::string by_name(std::string_view path) const { return respelled(path, true); }
   std::string by_place(std::string_view path) const { return respelled(path, false); }
-  // For whoever edits the text of the file: all of it as written, files that it stands on included, and of that the
-  // value, list or parameter at a path; null where there is none.
+  // Return, for editors of the text, the whole tree as written, with the files that it extends, and the value, list or
+  // parameter at a path, or null if there is none.
   const ConfigNode& tree() const;
   const ConfigNode* node_at(std::string_view path) const;
-  // The configuration as set(), to be written next to every result: reading it gives the same parameters.
+  // Returns the configuration after set(), to be written next to every result; reading it gives the same parameters.
   std::string resolved() const;
 
  private:
@@ -105,7 +105,7 @@ class Config {
   std::vector<Base> take_files(std::string_view key, bool many);
   std::string respelled(std::string_view path, bool by_name) const;
 
-  std::unique_ptr<ConfigReading> reading_;  // apart, so that sections stay valid when the Config is moved
+  std::unique_ptr<ConfigReading> reading_;  // on the heap, so that sections stay valid when the Config is moved
 };
 
 }  // namespace c3sim::sim

@@ -1,4 +1,4 @@
-// What is wrong with a configuration, in words for the person who wrote it: every fault at once, not the first alone.
+// A ConfigError tells the author of a configuration everything that is wrong with it, not only the first fault.
 #pragma once
 
 #include <stdexcept>
@@ -11,16 +11,16 @@ struct Fault {
   std::string where;     // "platform.yaml:12:9", "--set gpu.sdma.engines=32", or the bare name of an unreadable file
   std::string path;      // "gpu.sdma.engines"; empty for the file as a whole
   std::string what;      // what is wrong, what would be accepted, the nearest known name
-  bool is_word = false;  // a word that stands for nothing, whatever the machine and whatever is written beside it
+  bool is_word = false;  // a word that no platform and no other key could make valid
 
   bool operator==(const Fault&) const = default;
 };
 
-// "where: path: what"
+// Returns "where: path: what".
 std::string in_words(const Fault& fault);
 
-// The user's fault, never the program's. what() has one line for each fault, in file order, at most
-// max_lines of them; faults() has them all.
+// Signals a mistake of the user, never of the program. what() has one line per fault, in file order, for at most
+// max_lines of them; faults() has all.
 class ConfigError : public std::runtime_error {
  public:
   static constexpr std::size_t max_lines = 100;

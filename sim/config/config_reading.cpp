@@ -46,7 +46,7 @@ class LeafReader {
     failed_ = true;
   }
 
-  // Puts values in the place of expressions; false after recording what is wrong with one.
+  // Replaces expressions by their values. Returns false after recording what is wrong with one.
   bool evaluate() {
     const auto is_text = [](const ConfigNode& node) { return !has_expression(node.text); };
     if (!reading_.variables.in_use() || role_ == LeafRole::unevaluated) return true;
@@ -65,7 +65,7 @@ class LeafReader {
       failed_ = true;
       ConfigPosition position = node.position;
       if (position.line > 0) position.column += static_cast<int>(error.at()) + (node.quoted ? 1 : 0);
-      // One that stands on a parameter whose fault is known has none of its own.
+      // An empty message means that the fault of a parameter is recorded already.
       if (*error.what() != '\0') reading_.fault(position, leaf_.parameter.path, error.what());
     }
     reading_.note_parameter_faults();
@@ -149,7 +149,7 @@ class LeafReader {
     leaf_.parameter.high = ends[1].text;
   }
 
-  // Of what the error is one: a number that was found from measurements, between ends at which draws are cut off.
+  // Reads the standard error of a number that was found from measurements. The range bounds the draws of the value.
   void read_error() {
     const ConfigEntry* error = entry_.node.find("error");
     if (error == nullptr) return;
@@ -207,7 +207,7 @@ void check_keys(ConfigReading& reading, const ConfigNode& node, const std::strin
     if (entry.read) {
       check_keys(reading, entry.node, entry_path);
     } else {
-      // What was only asked about is known, but not here: another key of the section rules it out.
+      // A key that was asked about but not read is known, but another key of the section rules it out.
       const bool known = std::ranges::find(node.asked, entry.key) != node.asked.end();
       reading.fault(
           entry.position, entry_path,

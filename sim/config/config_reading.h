@@ -1,5 +1,5 @@
-// What is known of one configuration while it is being read: its tree, the faults found and the parameters read so far;
-// and one value of it, written plainly or as a parameter with a source, a kind and a range.
+// ConfigReading is the state of reading one configuration: its tree, the faults found and the parameters read so far.
+// ConfigLeaf is one value, written plainly or as a parameter with a source, a kind and a range.
 #pragma once
 
 #include <deque>
@@ -16,26 +16,26 @@
 namespace c3sim::sim {
 
 struct ConfigReading {
-  std::vector<std::string> names;  // of the file and of those that it stands on, for positions
+  std::vector<std::string> names;  // the file and the files that it extends, for positions
   Sources sources = Sources::optional;
   bool records_parameters = true;
   ConfigNode root;
   std::vector<std::string> assignments;            // "--set gpu.sdma.engines=32", in the order given
   std::multimap<ConfigPosition, Fault> faults;     // in the order of the file
-  std::multimap<ConfigPosition, Fault> warnings;   // in the order of the file; they fail nothing
+  std::multimap<ConfigPosition, Fault> warnings;   // in the order of the file; warnings never fail the reading
   std::map<ConfigPosition, Parameter> parameters;  // by the position of the key
-  std::optional<Parameter> base;                   // what the file stands on, once that key was taken out of the tree
+  std::optional<Parameter> base;                   // the file that this one extends, once take_base() removed the key
 
-  Variables variables;              // that expressions use
-  std::deque<ConfigNode> replaced;  // values with their expressions evaluated, for as long as readers look at them
+  Variables variables;              // names that expressions may use
+  std::deque<ConfigNode> replaced;  // values with their expressions evaluated, kept for readers that point to them
 
-  // "mi300x.yaml:12:9", or the assignment itself.
+  // Returns "mi300x.yaml:12:9", or the text of the assignment.
   std::string place(ConfigPosition position) const;
 
-  // A fault that was recorded before is not recorded again: a section may be read twice.
+  // Records a fault once, even if the section is read twice.
   void fault(ConfigPosition position, std::string path, std::string what, bool is_word = false);
   void warn(ConfigPosition position, std::string path, std::string what);
-  // What was found wrong with parameters becomes faults.
+  // Turns the faults that variables found in their parameters into faults of this configuration.
   void note_parameter_faults();
   // Adds a fault for every key that no reader asked for, in every section that was entered.
   void fault_unread_keys();
@@ -43,24 +43,24 @@ struct ConfigReading {
   void throw_faults() const;
 };
 
-// What is read from a leaf: numbers may have a range; options (flags, choices) have none; labels (texts, names) need
-// no source even where sources are required; of an unevaluated one expressions stay as they are written.
+// The role tells how a leaf is read: only a number may have a range; an option is a flag or a choice; a label is a text
+// or a name and needs no source even where sources are required; an unevaluated leaf keeps its expressions as written.
 enum class LeafRole { number, option, label, unevaluated };
 
 struct ConfigLeaf {
   const ConfigNode* value = nullptr;
-  const ConfigNode* low = nullptr;  // of the range, where one is given: both or neither
+  const ConfigNode* low = nullptr;  // low end of the range; null together with `high` if no range is given
   const ConfigNode* high = nullptr;
-  const ConfigNode* error = nullptr;  // one standard error, where one is given
-  ConfigPosition position;            // of its key
-  Parameter parameter;                // all but the unit
+  const ConfigNode* error = nullptr;  // one standard error; null if none is given
+  ConfigPosition position;            // position of the key
+  Parameter parameter;                // complete except for the unit
 };
 
-// The leaf under a key, or nothing after recording what is wrong with its form. The value may be a scalar or a list of
-// values, never a null; whether it is the one or the other, and inside its range, is for the reader of its type.
+// Returns the leaf of an entry, or nothing after recording what is wrong with its form. The value is a scalar or a list
+// of values, never null. The caller checks which of the two it is and whether it lies inside its range.
 std::optional<ConfigLeaf> read_leaf(ConfigReading& reading, const ConfigEntry& entry, std::string path, LeafRole role);
 
-// Turns the leaf into a parameter with this value, the kind what_if and, as its source, the assignment at `position`.
+// Turns `leaf` into a parameter of kind what_if with this value; its source is the assignment at `position`.
 void assign_leaf(ConfigReading& reading, ConfigNode& leaf, ConfigNode value, ConfigPosition position);
 
 }  // namespace c3sim::sim

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ConfigNode::Kind;
 
-// How numbers are spelled: whole ones, times, and those of a dimension in its base unit.
+// Parses a whole number, a time, or a number in the base unit of its dimension.
 template <class T>
 Parsed<T> parsed_number(std::string_view text, Dimension dimension) {
   if constexpr (std::is_same_v<T, std::int64_t>) {
@@ -49,7 +49,7 @@ class NumberReader {
     read_error();
   }
 
-  // The number that a scalar spells, if it is one within the limits and the leaf's range.
+  // Returns the number of a scalar if it is valid and within the limits and the leaf's range.
   std::optional<T> read(const ConfigNode& node) {
     const std::optional<T> number = read_within(node, "");
     if (!number || !range_ || (range_->low <= *number && *number <= range_->high)) return number;
@@ -63,7 +63,7 @@ class NumberReader {
     return std::nullopt;
   }
 
-  // Nothing was recorded so far.
+  // Returns whether no fault was recorded so far.
   bool ok() const { return ok_; }
 
   void fault(const ConfigNode& node, std::string what) {
@@ -118,14 +118,14 @@ class NumberReader {
   bool ok_ = true;
 };
 
-// The last that is done with a leaf.
+// Records a leaf as a parameter, as the last step of reading it.
 void record(ConfigReading& reading, ConfigLeaf& leaf, Dimension dimension = Dimension::number) {
   if (!reading.records_parameters) return;
   leaf.parameter.unit = notation_of(dimension).base;
   reading.parameters.insert_or_assign(leaf.position, std::move(leaf.parameter));
 }
 
-// The text of a leaf that is to be one scalar; null after recording that it is a list.
+// Returns the text of a scalar leaf, or null after recording that it is a list.
 const std::string* scalar_text(ConfigReading& reading, const ConfigLeaf& leaf) {
   if (leaf.value->kind == Kind::scalar) return &leaf.value->text;
   reading.fault(leaf.value->position, leaf.parameter.path, "a list where a single value is due");
@@ -149,7 +149,7 @@ std::vector<T> read_list(NumberReader<T>& reader, const ConfigNode& node) {
   return numbers;
 }
 
-// Those of a leaf that is a list; none where anything is wrong with it.
+// Returns the numbers of a leaf that is a list, or an empty list if anything is wrong with it.
 template <class T>
 std::vector<T> read_numbers(ConfigReading* reading, std::optional<ConfigLeaf> found, Limits<T> limits) {
   if (!found) return {};
@@ -160,7 +160,7 @@ std::vector<T> read_numbers(ConfigReading* reading, std::optional<ConfigLeaf> fo
   return numbers;
 }
 
-// The limits of the numbers were ints already.
+// The limits have already restricted the numbers to the range of int.
 std::vector<int> to_ints(const std::vector<std::int64_t>& numbers) { return {numbers.begin(), numbers.end()}; }
 
 }  // namespace
@@ -373,7 +373,7 @@ std::vector<std::string> Section::texts(std::string_view key) {
 ConfigPosition Section::position_of(std::string_view key, bool of_value) const {
   const ConfigEntry* const found = node_->find(key);
   if (found == nullptr) return position_;
-  // An assignment replaces the value of a parameter and leaves the rest of it in its file.
+  // An assignment replaces only the value of a parameter; its other keys keep their place in the file.
   const ConfigEntry* const value = found->node.find("value");
   const ConfigPosition at = value == nullptr ? found->node.position : value->node.position;
   return of_value || at.assignment != 0 ? at : found->position;

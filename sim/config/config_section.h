@@ -1,4 +1,4 @@
-// A map of a configuration, read key by key with the dimension and the limits that each value must have.
+// A Section is a map of a configuration that is read key by key, with the dimension and limits that each value needs.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +23,13 @@ struct ConfigLeaf;
 struct ConfigReading;
 enum class LeafRole;
 
-// A view into a Config, which must outlive it. An accessor never throws for the user's faults: it records them for
-// Config::finish() and returns something harmless (the low limit, the first option, an empty text or list, a section
-// that answers everything likewise), so that one reading finds all faults. With a fallback a key may be absent.
+// A Section is a view into a Config, which must outlive it. An accessor never throws for the user's faults: it records
+// them for Config::finish() and returns something harmless (the low limit, the first option, an empty text or list, a
+// section that does the same), so that one reading finds all faults. A key with a fallback may be absent.
 class Section {
  public:
   bool has(std::string_view key);
-  bool holds_section(std::string_view key) { return holds(key, ConfigNode::Kind::map); }  // rather than a value or list
+  bool holds_section(std::string_view key) { return holds(key, ConfigNode::Kind::map); }  // not a value or a list
   bool holds_list(std::string_view key) { return holds(key, ConfigNode::Kind::list); }
   std::vector<std::string> keys() const;  // in file order
   const std::string& path() const { return path_; }
@@ -37,9 +37,9 @@ class Section {
   Section section(std::string_view key);
   std::vector<Section> list(std::string_view key);  // a list of maps
 
-  // Rounded up to whole picoseconds.
+  // Returns a time, rounded up to whole picoseconds.
   Time time(std::string_view key, Limits<Time> limits, std::optional<Time> fallback = {});
-  // Of the dimension of its type: a size, a rate, a frequency, a power, an energy.
+  // Returns a value of the dimension of Q: a size, a rate, a frequency, a power or an energy.
   template <class Q>
   Q quantity(std::string_view key, Limits<Q> limits, std::type_identity_t<std::optional<Q>> fallback = {}) {
     const std::optional<double> absent = fallback ? std::optional(fallback->value()) : std::nullopt;
@@ -54,30 +54,30 @@ class Section {
   bool flag(std::string_view key, std::optional<bool> fallback = {});  // true or false
   std::string text(std::string_view key, std::optional<std::string> fallback = {});
   std::string name(std::string_view key, std::optional<std::string> fallback = {});  // letters, digits, '_', '-'
-  // One of the options by its name; there is at least one.
+  // Returns the option that the key names; `options` must not be empty.
   template <class T>
   T choice(std::string_view key, std::span<const std::pair<std::string_view, T>> options,
            std::optional<T> fallback = {});
-  // A list of such names, each once.
+  // Returns the options that a list names, each once.
   template <class T>
   std::vector<T> choices(std::string_view key, std::span<const std::pair<std::string_view, T>> options);
 
-  // Lists of values; every element lies within the limits.
+  // Return a list of values, each within the limits.
   std::vector<double> numbers(std::string_view key, double low, double high);
   std::vector<int> integers(std::string_view key, int low, int high);
   std::vector<std::string> names(std::string_view key);
-  // A text, or a list of them.
+  // Returns a list of texts, which may be written as a single text.
   std::vector<std::string> texts(std::string_view key);
-  // A list of lists of equal length, such as a map of engines by source and destination.
+  // Returns a list of lists of equal length, such as a map of engines by source and destination.
   std::vector<std::vector<int>> integer_matrix(std::string_view key, int low, int high);
 
-  // Records what a model finds wrong with a key, or, where that is absent, with the section.
+  // Records what a model finds wrong with a key, or with the section if the key is absent.
   void fault(std::string_view key, std::string what);
-  // The same with the place of the key's value; Fault::is_word.
+  // Records a fault at the key's value instead of the key and sets Fault::is_word to `is_word`.
   void fault_value(std::string_view key, std::string what, bool is_word);
-  // The same for what is legal but may not be meant; see Config::warnings.
+  // Records a warning about a value that is legal but may not be meant; see Config::warnings.
   void warn(std::string_view key, std::string what);
-  // Whether nothing was found wrong with the key so far, so that what follows from its value may be blamed on others.
+  // Returns whether the key has no fault so far; if it has, a fault that follows from its value need not be recorded.
   bool is_sound(std::string_view key) const;
 
  private:
@@ -86,14 +86,14 @@ class Section {
   Section(ConfigReading& reading, ConfigNode& node, std::string path, ConfigPosition position);
 
   bool holds(std::string_view key, ConfigNode::Kind kind);
-  // Of a key or its value, or, where it is absent, of the section.
+  // Returns the position of a key or of its value, or of the section if the key is absent.
   ConfigPosition position_of(std::string_view key, bool of_value = false) const;
-  // The entry of a key, which counts as known from now on; null where there is none.
+  // Returns the entry of a key, or null, and notes the key as a known one.
   ConfigEntry* look_up(std::string_view key);
-  // The same for reading it: the key counts as read, and its absence as a fault where it is required.
+  // Returns the entry as look_up() does and marks it as read; records a fault if it is required and absent.
   ConfigEntry* entry(std::string_view key, bool required);
   std::optional<ConfigLeaf> leaf(std::string_view key, LeafRole role, bool required);
-  // The index of the option; `absent` where the key is absent and may be.
+  // Returns the index of the option that the key names, or else 0 if the key is required and `absent` if it is not.
   std::size_t choose(std::string_view key, const std::vector<std::string>& options, bool required, std::size_t absent);
   std::string label(std::string_view key, std::optional<std::string> fallback, bool is_identifier);
   template <class T>
@@ -102,9 +102,9 @@ class Section {
                        Dimension dimension);
 
   ConfigReading* reading_ = nullptr;
-  ConfigNode* node_ = nullptr;  // null for a section that is missing: it is silent
+  ConfigNode* node_ = nullptr;  // null for a missing section, which records no faults
   std::string path_;
-  ConfigPosition position_;  // of its key
+  ConfigPosition position_;  // position of its key
 };
 
 template <class T>

@@ -16,19 +16,19 @@ namespace {
 using Utf8 = boost::locale::utf::utf_traits<char>;
 using boost::locale::utf::code_point;
 
-// Why a code point has no place in a configuration; empty where it has one.
+// Says why a configuration may not contain a code point; returns an empty text if it may.
 std::string objection(code_point c) {
   if (c == boost::locale::utf::illegal || c == boost::locale::utf::incomplete)
     return "bytes that are not UTF-8 (a binary file?)";
   if (c == 0) return "a NUL byte (a binary file?)";
   if (c == '\t') return "a tab; use blanks";
   if (c == 0xFEFF) return "a byte order mark inside the text";
-  // Beside the control characters, YAML 1.1 breaks lines at U+0085 (within 0x80-0x9F), U+2028 and U+2029.
+  // In addition to control characters, YAML 1.1 breaks lines at U+0085 (within 0x80-0x9F), U+2028 and U+2029.
   const bool control = (c < 0x20 && c != '\n') || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
   return control ? "a control character" : "";
 }
 
-// Whether a number that std::from_chars reads has digits before and behind its point, and no zero before others.
+// Returns whether a number that std::from_chars accepts has digits before and after its point and no leading zero.
 bool is_strict(std::string_view number) {
   if (number.starts_with('-')) number.remove_prefix(1);
   const auto has_digit = [number](std::size_t at) { return at < number.size() && is_digit(number[at]); };
@@ -148,7 +148,7 @@ constexpr std::array all_notations{
         Dimension::flops_per_second, "a rate of operations", "1307TFLOP/s or 81.7TFLOP/s", "FLOP/s", {0, -1, 0, 1}},
 };
 
-// What is wrong with a unit that `wanted` does not have.
+// Says what is wrong with a unit that does not belong to the dimension `wanted`.
 std::string unit_error(std::string_view name, const Notation& wanted) {
   if (const Unit* const other = unit_of(name)) {
     return fmt::format("is {}, but {} is needed: write {}", notation_of(other->dimension).name, wanted.name,
@@ -157,8 +157,7 @@ std::string unit_error(std::string_view name, const Notation& wanted) {
   return fmt::format("has an unknown unit '{}'{}", name, name_hint(name, units_of(wanted.dimension), &Unit::name));
 }
 
-// A size written as number * factor: the nearest whole number of bytes. There is no part of a byte, but tables round
-// their sizes, as in 33.9KiB.
+// Returns the size number * factor, rounded to whole bytes because tables round their sizes, as in 33.9KiB.
 ParsedQuantity whole_bytes(double number, double factor) {
   const double bytes = std::nearbyint(number * factor);
   if (!(bytes < 0x1p53)) return {0.0, "is too large: a size has less than 2^53 bytes"};
@@ -184,7 +183,7 @@ ParsedQuantity parse(std::string_view text, Dimension dimension) {
 
   const bool negative = text.starts_with('-');
   const std::string_view digits = text.substr(negative ? 1 : 0);
-  // std::from_chars would also read a second sign, "inf" and "nan".
+  // std::from_chars would also accept a second sign, "inf" and "nan".
   if (digits.empty() || (digits.front() != '.' && !is_digit(digits.front()))) return no_quantity();
   double number = 0.0;
   const auto [end, fault] = std::from_chars(digits.data(), digits.data() + digits.size(), number);

@@ -1,4 +1,4 @@
-// The rules below YAML: which bytes a configuration may consist of, and how its names, numbers and quantities
+// Defines the rules below YAML: which bytes a configuration may consist of, and how its names, numbers and quantities
 // ("896MiB", "48 GB/s", "2.2us") are spelled.
 #pragma once
 
@@ -19,93 +19,92 @@ namespace c3sim::sim {
 
 constexpr std::size_t max_config_bytes = std::size_t{1} << 20;
 
-// Lines and columns count from 1, columns in bytes.
+// `line` and `column` count from 1; columns are in bytes.
 struct TextFault {
   int line = 1;
   int column = 1;
   std::string what;
 };
 
-// The first character that no text of a configuration holds: what is not UTF-8, a tab or another control character;
-// line ends are \n or \r\n.
+// Finds the first character that a configuration may not hold: invalid UTF-8, a tab or another control character. Lines
+// end with \n or \r\n.
 std::optional<TextFault> check_characters(std::string_view text);
 
-// The first thing that bars a text from being a configuration: more than max_config_bytes, nothing but blanks,
-// or such a character.
+// Finds the first reason why a text cannot be a configuration: it is larger than max_config_bytes, has nothing but
+// blanks, or fails check_characters().
 std::optional<TextFault> check_text(std::string_view text);
 
-// ASCII's, whatever the locale.
+// Tell whether a character is an ASCII digit or letter, whatever the locale.
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// Keys and names consist of letters, digits, '_' and '-', at most max_name_length of them: a path such as
-// gpu.sdma.engines then reads one way only.
+// Keys and names have letters, digits, '_' and '-' only, and at most max_name_length of them, so that a path such as
+// gpu.sdma.engines is unambiguous.
 constexpr std::size_t max_name_length = 64;
 bool is_name(std::string_view text);
 
-// What a message quotes of a text that may be of any length and hold any bytes.
+// Quotes a text of any length and content for a message: the start of it, with control characters replaced.
 std::string in_quotes(std::string_view text);
 
-// Without the blanks around it.
+// Returns the text without the blanks around it.
 std::string_view trimmed(std::string_view text);
 
-// Without the mark that some editors put before UTF-8.
+// Returns the text without the byte order mark that some editors put before UTF-8.
 std::string_view without_byte_order_mark(std::string_view text);
 
 template <class T>
 struct Parsed {
   T value{};
-  std::string error;  // empty when parsed; else what is wrong and what would be accepted
+  std::string error;  // empty if the text was parsed; otherwise what is wrong and what would be accepted
   bool ok() const { return error.empty(); }
 };
 
-// The values that are accepted, both ends included.
+// A value is accepted from `low` to `high`, both included.
 template <class T>
 struct Limits {
   T low;
   T high;
 };
 
-// Decimal only: no leading zeros (YAML 1.1 takes 010 for eight), hexadecimal, underscores, plus signs, infinities or
-// NaNs. An integer has neither a point nor an exponent.
+// Parse strict decimal numbers: no leading zeros (YAML 1.1 takes 010 for eight), hexadecimal, underscores, plus signs,
+// infinities or NaNs. An integer has neither a point nor an exponent.
 Parsed<double> parse_number(std::string_view text);
 Parsed<std::int64_t> parse_integer(std::string_view text);
 
-// Extents of arrays as people write them: whole numbers from 1 on with an x between each and the next, as in
-// "8192x57344x8192"; none where the text says anything else.
+// Parses the extents of an array, whole numbers from 1 on separated by x, as in "8192x57344x8192". Returns an empty
+// list for any other text.
 std::vector<std::int64_t> parse_extents(std::string_view text);
 
-// Of bytes, seconds, joules and operations.
+// Holds the exponents of bytes, seconds, joules and operations.
 using Powers = std::array<int, 4>;
 
-// A dimension, as files write it and as expressions compute with it.
+// A Notation describes a dimension as files write it and as expressions compute with it.
 struct Notation {
   Dimension dimension;
   std::string_view name;      // "a rate"
   std::string_view examples;  // "48GB/s, 1.2TB/s or 64GiB/s"
-  std::string_view base;      // its base unit: "B/s"; empty for none
+  std::string_view base;      // the base unit, such as "B/s"; empty if there is none
   Powers powers;
 };
 std::span<const Notation> notations();
 const Notation& notation_of(Dimension dimension);
 
-// That of a type of sim/units.h.
+// Returns the dimension of a type of sim/units.h.
 template <int B, int F, int J, int T>
 Dimension dimension_of(Quantity<B, F, J, T>) {
   return std::ranges::find(notations(), Powers{B, T, J, F}, &Notation::powers)->dimension;
 }
 
-// A text in base units, or one sentence that names what would be accepted.
+// Holds a value in base units, or one sentence that says what would be accepted.
 using ParsedQuantity = Parsed<double>;
 
-// Reads "number unit" (blanks between them optional) of the dimension asked for, in any locale, in the units of
-// sim/unit.h.
-// A bare number where a unit is due, a unit of another dimension, a negative or non-finite number and trailing text are
-// errors. A size is the nearest whole number of bytes, below 2^53, a time less than Time::max().
+// Reads "number unit" of the given dimension, with optional blanks between the two, in any locale, in the units of
+// sim/unit.h. A missing unit, a unit of another dimension, a negative or non-finite number and trailing text are
+// errors. A size is rounded to whole bytes and must be below 2^53; a time must be less than Time::max().
 ParsedQuantity parse_quantity(std::string_view text, Dimension dimension);
 
-// A value in base units with the largest unit, of powers of ten, that leaves at least 1 of it: "132 MHz", "10 PB/s".
-// Six digits; parse_quantity() reads it again.
+// Writes a value in base units with the largest decimal unit that leaves at least 1 of it, such as "132 MHz" or "10
+// PB/s", to six digits. parse_quantity() can read the result.
 std::string quantity_text(double value, Dimension dimension);
 
 }  // namespace c3sim::sim

@@ -11,7 +11,7 @@ namespace {
 
 bool is_alphanumeric(char c) { return is_digit(c) || is_letter(c); }
 
-// Whether YAML reads the text back unchanged without quotes, in a block as in a list.
+// Returns whether YAML reads the text back unchanged without quotes, in a block and in a list.
 bool reads_plain(std::string_view text) {
   constexpr std::array<std::string_view, 3> nulls = {"null", "Null", "NULL"};
   if (text.empty() || text.back() == ' ' || std::ranges::find(nulls, text) != nulls.end()) return false;
@@ -55,7 +55,7 @@ std::string list_yaml(const ConfigNode& list) {
   return yaml + "]";
 }
 
-// Whether the node takes lines of its own below its key or dash.
+// Returns whether the node is written on lines of its own below its key or dash.
 bool is_block(const ConfigNode& node) { return !node.entries.empty() || node.is_section_list(); }
 
 void append_block(std::string& yaml, const ConfigNode& node, std::size_t indent);
@@ -81,13 +81,13 @@ void append_block(std::string& yaml, const ConfigNode& node, std::size_t indent)
       append_value(yaml, item, indent);
     } else {
       append_block(yaml, item, indent + 2);
-      yaml[begin + indent] = '-';  // the first key of a map stands on the line of its dash
+      yaml[begin + indent] = '-';  // the first key of a map is on the line of its dash
     }
   }
 }
 
-// A parameter that is written over another one: what it does not say stays as it was, but for the source of another
-// value, which the old one is not, and the error, which was the old one's.
+// Merges a parameter over another one. Keys that `over` lacks come from `under`. If `over` has another value, the error
+// and alternatives of the old value are dropped, and so is its source, which a new one names.
 ConfigNode merged_parameter(ConfigNode over, const ConfigNode& under, const NamePosition& name_of) {
   const ConfigEntry* const value = over.find("value");
   const bool is_another_value = value != nullptr;

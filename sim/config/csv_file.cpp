@@ -15,7 +15,7 @@ namespace c3sim::sim {
 
 CsvLexer::CsvLexer(std::string_view text) : text_(without_byte_order_mark(text)) {}
 
-// From where the one before it ended.
+// Begins the line after the current one.
 void CsvLexer::begin_line() {
   at_ = line_start_ = next_line_;
   const std::size_t end = std::min(text_.find('\n', at_), text_.size());
@@ -59,7 +59,7 @@ CsvCell CsvLexer::cell(CsvRow& row) {
   return cell;
 }
 
-// From an opening quote up to behind the blanks that follow the closing one; where that is missing, all that is left.
+// Reads a cell from its opening quote to past the blanks after the closing one, or to the end if the quote is open.
 std::string_view CsvLexer::quoted(CsvRow& row) {
   const CsvRow::BadQuote open{line_, column(), row.cells.size(), "the quote that begins here is never closed"};
   const std::size_t begin = ++at_;
@@ -127,7 +127,7 @@ CsvFile CsvFile::from_text(std::string_view text, std::string name) {
   return file;
 }
 
-// Records what is wrong where it is not.
+// Returns whether the row can be read; otherwise records what is wrong.
 bool CsvFile::is_whole(const CsvRow& row) {
   if (row.bad_quote) {
     const std::string column = row.bad_quote->cell < columns_.size() ? columns_[row.bad_quote->cell] : "";
@@ -141,7 +141,7 @@ bool CsvFile::is_whole(const CsvRow& row) {
   return is_short(row, false);
 }
 
-// No cell is longer than any that measurements need: faults quote them.
+// Returns whether all cells are short enough to be quoted in faults; otherwise records a fault.
 bool CsvFile::is_short(const CsvRow& row, bool is_header) {
   const auto long_cell =
       std::ranges::find_if(row.cells, [](const CsvCell& cell) { return cell.text.size() > most_bytes_of_a_cell; });
@@ -155,7 +155,7 @@ bool CsvFile::is_short(const CsvRow& row, bool is_header) {
 void CsvFile::take_header(const CsvRow& row) {
   header_line_ = row.line;
   if (row.bad_quote) fault_at(row.bad_quote->line, row.bad_quote->column, "", std::string(row.bad_quote->what));
-  if (!is_short(row, true)) check();  // its names would be part of every fault
+  if (!is_short(row, true)) check();  // every later fault would quote the long name
   for (std::size_t i = 0; i < row.cells.size(); ++i) {
     const CsvCell& cell = row.cells[i];
     columns_.emplace_back(cell.text);

@@ -15,13 +15,13 @@ namespace c3sim::sim {
 
 namespace {
 
-// Null where no dimension has them.
+// Returns the notation of a dimension, or null if no dimension has these powers.
 const Notation* notation_with(const Powers& powers) {
   const auto found = std::ranges::find(notations(), powers, &Notation::powers);
   return found == notations().end() ? nullptr : &*found;
 }
 
-// "B", "B s^2", "no unit".
+// Describes a unit: "B", "B s^2" or "no unit".
 std::string words(const Powers& powers) {
   if (const Notation* const known = notation_with(powers)) {
     return known->base.empty() ? "no unit" : std::string(known->base);
@@ -39,8 +39,8 @@ std::string words(const Powers& powers) {
 using Fold = double (*)(double, double);
 struct Function {
   std::string_view name;
-  std::size_t least, most;  // arguments
-  Fold fold;                // of one argument: called with it twice
+  std::size_t least, most;  // number of arguments
+  Fold fold;                // a function of one argument is called with it twice
 };
 constexpr std::size_t any_number = 64;
 constexpr std::array functions{Function{"min", 1, any_number, [](double a, double b) { return std::min(a, b); }},
@@ -51,14 +51,14 @@ constexpr std::array functions{Function{"min", 1, any_number, [](double a, doubl
 
 bool is_name_letter(char c) { return is_letter(c) || c == '_'; }
 
-// Reads one expression of a text, up to the parenthesis that closes it.
+// Parses one expression of a text, up to the parenthesis that closes it.
 class Parser {
  public:
   Parser(std::string_view text, std::size_t at, const LookUp& look_up) : text_(text), at_(at), look_up_(look_up) {}
 
   std::size_t at() const { return at_; }
 
-  // What stands between "$(" and ")"; a word only where it stands alone.
+  // Returns the value of what is between "$(" and ")". It may be a word only if nothing else is there.
   NamedValue closed_value() {
     NamedValue value = sum();
     skip_blanks();
@@ -85,7 +85,7 @@ class Parser {
     if (at_ == text_.size()) throw ExpressionError(at_, "the expression is not closed: ')' is due");
     throw ExpressionError(at_, fmt::format("'{}' where an operator or ')' is due", character()));
   }
-  // A whole character of UTF-8.
+  // Returns the whole UTF-8 character at the current place.
   std::string character() const {
     std::size_t end = at_ + 1;
     while (end < text_.size() && (static_cast<unsigned char>(text_[end]) & 0xC0U) == 0x80U) ++end;
@@ -107,7 +107,7 @@ class Parser {
     }
   }
 
-  // Nothing can be computed with a word.
+  // Returns the amount of a value. Throws ExpressionError for a word, with which nothing can be computed.
   Amount amount(const NamedValue& value) const {
     if (const auto* const number = std::get_if<Amount>(&value)) return *number;
     throw ExpressionError(word_at_, fmt::format("{} is the word '{}', with which nothing can be computed", word_name_,
@@ -154,7 +154,7 @@ class Parser {
     for (std::size_t i = 0; i < left.powers.size(); ++i) {
       left.powers[i] += sign == '*' ? right.powers[i] : -right.powers[i];
     }
-    // Beyond any dimension that a file asks for, and far below what an int holds.
+    // The bound is beyond any dimension that a file asks for and far below what an int holds.
     constexpr int highest = 8;
     const auto beyond = [](int power) { return std::abs(power) > highest; };
     if (std::ranges::any_of(left.powers, beyond)) throw ExpressionError(place, "a power of a unit beyond 8");
@@ -224,13 +224,13 @@ class Parser {
     return value;
   }
 
-  // With the unit behind it, if there is one: the longest text that is a unit.
+  // Reads a number with the unit that follows it, if any. The longest text that is a unit counts.
   Amount number() {
     const std::size_t begin = at_;
     double ignored = 0.0;
     const char* const end = std::from_chars(text_.data() + begin, text_.data() + text_.size(), ignored).ptr;
     at_ = static_cast<std::size_t>(end - text_.data());
-    while (is_digit(peek()) || peek() == '.') ++at_;  // what is no number is told as a whole
+    while (is_digit(peek()) || peek() == '.') ++at_;  // a malformed number is reported as a whole
     const std::string digits(text_.substr(begin, at_ - begin));
     if (const Unit* const unit = take_unit()) {
       const ParsedQuantity quantity = parse_quantity(digits + std::string(unit->name), unit->dimension);
@@ -246,7 +246,7 @@ class Parser {
     return {plain.value, {}};
   }
 
-  // Null, and nothing is taken, where none follows.
+  // Reads a unit, or reads nothing and returns null if no unit follows.
   const Unit* take_unit() {
     const std::size_t begin = std::min(text_.find_first_not_of(' ', at_), text_.size());
     const std::string_view rest = text_.substr(begin);
@@ -264,11 +264,11 @@ class Parser {
   std::size_t at_;
   const LookUp& look_up_;
   int level_ = 0;
-  std::size_t word_at_ = 0;  // of the last name
+  std::size_t word_at_ = 0;  // place of the last name
   std::string_view word_name_;
 };
 
-// The text of a value, which stands at this place.
+// Returns the text of a value. `place` is the index of its expression, for errors.
 std::string text_of(const Amount& amount, std::size_t place) {
   const auto fail = [&](const std::string& what) { throw ExpressionError(place, "the expression " + what); };
   if (!std::isfinite(amount.value)) fail("is beyond what can be represented");
@@ -366,7 +366,7 @@ NamedValue Variables::at(std::string_view name) {
 
 void Variables::evaluate(const std::string& name, Variable& variable) {
   constexpr std::size_t most =
-      256;  // that stand on each other: far beyond what a person writes, and shallow for a stack
+      256;  // parameters that use each other: more than a person writes, few enough for the stack
   variable.state = Variable::State::being_read;
   being_read_.push_back(name);
   try {

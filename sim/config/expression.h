@@ -1,5 +1,5 @@
-// Arithmetic with units, as files write it in $(...): "$(tokens * hidden * 2B)", "$(gathered / 8)", "$(48GB/s * 2ms)".
-// Numbers, units, names, + - * / %, parentheses and the functions min, max, floor, ceil and round: nothing that runs.
+// Evaluates arithmetic with units, which files write in $(...): "$(tokens * hidden * 2B)", "$(gathered / 8)", "$(48GB/s
+// * 2ms)". An expression has numbers, units, names, + - * / %, parentheses, min, max, floor, ceil and round.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace c3sim::sim {
 
-// A number with what it measures.
+// An Amount is a number with its dimension.
 struct Amount {
   double value = 0.0;  // in base units
   Powers powers{};
@@ -24,10 +24,10 @@ struct Amount {
   bool operator==(const Amount&) const = default;
 };
 
-// What a name stands for: an amount, or a word such as "all_gather".
+// A NamedValue is what a name stands for: an amount, or a word such as "all_gather".
 using NamedValue = std::variant<Amount, std::string>;
 
-// What is wrong with an expression, and at which character of its text, from 0.
+// Says what is wrong with an expression; at() is the index of the faulty character in its text, from 0.
 class ExpressionError : public std::runtime_error {
  public:
   ExpressionError(std::size_t at, const std::string& what) : std::runtime_error(what), at_(at) {}
@@ -37,45 +37,45 @@ class ExpressionError : public std::runtime_error {
   std::size_t at_;
 };
 
-// Asked for the names that an expression uses; throws std::runtime_error where one stands for nothing.
+// Returns the value of a name that an expression uses. Throws std::runtime_error if the name is unknown.
 using LookUp = std::function<NamedValue(std::string_view name)>;
 
-// Whether anything in the text is to be replaced.
+// Returns whether the text contains an expression.
 bool has_expression(std::string_view text);
 
-// The text with every $(...) replaced by its value: a whole number as its digits, an amount in its base unit ("1024B").
-// Throws ExpressionError for what is no expression, dimensions that do not fit, a division by zero and a value that no
+// Replaces every $(...) of the text by its value: a whole number by its digits, an amount in its base unit ("1024B").
+// Throws ExpressionError for an invalid expression, dimensions that do not fit, a division by zero and a value that no
 // text can carry: one that is not finite, a fraction of a byte, a negative amount with a unit, bytes times seconds.
 std::string replaced(std::string_view text, const LookUp& look_up);
 
-// The amount that a text such as "8192" or "896MiB" spells, or else the text as a word.
+// Returns the amount that a text such as "8192" or "896MiB" spells; any other text is a word.
 NamedValue value_of_text(std::string_view text);
-// Whether two texts spell the same, but for rounding: "0.7us" and "700 ns" do.
+// Returns whether two texts spell the same value, apart from rounding, as "0.7us" and "700 ns" do.
 bool is_same_value(std::string_view one, std::string_view other);
 
-// Whether expressions read the name as something else: a unit or a function.
+// Returns whether expressions read the name as a unit or a function.
 bool is_reserved(std::string_view name);
 
-// The named values that $(...) of one configuration may use: its parameters, which may stand on each other, and what
-// its reader binds while it reads, such as the number of a layer.
+// Holds the named values that expressions of one configuration may use: its parameters, which may use each other, and
+// values that its reader binds while it reads, such as the number of a layer.
 class Variables {
  public:
-  // A parameter by its text, which is evaluated when it is first asked for; the position is that of its first
-  // character.
+  // Declares a parameter, which is evaluated when it is first asked for. `position` is that of the first character of
+  // `text`.
   void declare(const std::string& name, std::string text, ConfigPosition position);
-  // A value that the reader gives; it hides no parameter.
+  // Binds a value that the reader gives. `name` must not be that of a parameter, which it would replace.
   void bind(const std::string& name, NamedValue value);
   void unbind(std::string_view name);
 
   bool has(std::string_view name) const { return variables_.contains(name); }
-  // Whether any was ever declared or bound: a configuration without is read as it is written.
+  // Returns whether any name was ever declared or bound. If not, texts are read as written.
   bool in_use() const { return in_use_; }
   void use() { in_use_ = true; }
 
-  // The value. Throws std::runtime_error for a name that stands for nothing, a parameter that stands on itself, and,
-  // silently (empty what()), one whose own fault is known.
+  // Returns the value of a name. Throws std::runtime_error if the name is unknown or its parameter uses itself, and
+  // with an empty what() if the parameter has a fault that is already known.
   NamedValue at(std::string_view name);
-  // The text with its expressions replaced. Throws ExpressionError.
+  // Replaces the expressions of the text by their values. Throws ExpressionError.
   std::string replaced(std::string_view text);
 
   struct Fault {
@@ -84,7 +84,7 @@ class Variables {
     std::size_t at = 0;
     std::string what;
   };
-  // What was found wrong with parameters since this was last asked.
+  // Returns the faults of parameters found since the last call.
   std::vector<Fault> take_faults();
   // Evaluates all parameters.
   void evaluate_all();
@@ -99,7 +99,7 @@ class Variables {
   void evaluate(const std::string& name, Variable& variable);
 
   std::map<std::string, Variable, std::less<>> variables_;
-  std::vector<std::string> being_read_;  // each stands on the next
+  std::vector<std::string> being_read_;  // names under evaluation, each of which uses the next
   std::vector<Fault> faults_;
   bool in_use_ = false;
 };

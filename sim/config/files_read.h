@@ -1,5 +1,5 @@
-// Where files are found that are read, and which of them a command has read, whoever in it read them: what it writes
-// must be none of these.
+// Finds the files to read and records which ones a command has read, in whatever part of it, so that no output
+// overwrites an input.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,8 @@
 
 namespace c3sim::sim {
 
-// While it lives, every file that its thread reads as a configuration, as measurements or as requests is noted. One
-// begun while another lives stands in for it.
+// While a FilesRead lives, it collects every configuration, measurement or request file that its thread reads. If
+// several live, only the newest collects.
 class FilesRead {
  public:
   FilesRead();
@@ -21,20 +21,20 @@ class FilesRead {
   FilesRead& operator=(const FilesRead&) = delete;
 
   void add(const std::filesystem::path& file);
-  const std::vector<std::filesystem::path>& files() const { return files_; }  // each once, by its spelling
+  const std::vector<std::filesystem::path>& files() const { return files_; }  // each file once, by its spelling
 
  private:
   std::vector<std::filesystem::path> files_;
   FilesRead* before_;
 };
 
-// For whoever opens a file to read it.
+// Records a file in the FilesRead of this thread, if there is one. Whoever opens a file to read it calls note_read().
 void note_read(const std::filesystem::path& file);
 
-// The file of that name ("platforms/mi300x.yaml") in the first of the folders that has one.
+// Returns the path of the file `name` ("platforms/mi300x.yaml") in the first folder that has it.
 std::optional<std::filesystem::path> first_file(std::span<const std::filesystem::path> folders,
                                                 const std::filesystem::path& name);
-// The names of all files NAME.yaml that any of the folders has in a folder so called, each once, in their order.
+// Returns the names NAME of all files NAME.yaml in the subfolder `within` of any of the folders, each once, sorted.
 std::vector<std::string> yaml_names(std::span<const std::filesystem::path> folders, std::string_view within);
 
 }  // namespace c3sim::sim

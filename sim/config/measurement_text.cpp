@@ -25,7 +25,7 @@ using std::string_view_literals::operator""sv;
 
 constexpr std::string_view gzip_begins = "\x1f\x8b";
 
-// By the bytes that such files begin with.
+// A NoText is a format that is refused, recognised by the bytes that its files begin with.
 struct NoText {
   std::string_view begins;
   std::string_view what;
@@ -56,10 +56,10 @@ std::string size_in_words(std::size_t bytes) {
   return bytes >= (std::size_t{1} << 30) ? fmt::format("{} GiB", bytes >> 30) : fmt::format("{} bytes", bytes);
 }
 
-// What bytes say that come block by block: themselves, or what they unpack to.
+// Unpacks bytes that come block by block; bytes that are not gzip are returned as they are.
 class Unpacking {
  public:
-  using Bytes = std::function<std::string_view()>;  // the next block, good until the next call; empty behind the end
+  using Bytes = std::function<std::string_view()>;  // the next block, valid until the next call; empty after the end
 
   Unpacking(Bytes bytes, std::string_view name, std::size_t most)
       : bytes_(std::move(bytes)), name_(name), most_(most) {}
@@ -69,7 +69,7 @@ class Unpacking {
     if (is_gzip_) inflateEnd(&stream_);
   }
 
-  // The next piece; empty behind the end.
+  // Returns the next piece of the text; empty after the end.
   std::string_view next() {
     ask_interruption();
     const bool is_first = !began_;
@@ -97,11 +97,11 @@ class Unpacking {
     if (is_gzip_ && inflateInit2(&stream_, gzip_alone) != Z_OK) throw std::bad_alloc();
   }
 
-  // Up to a block of what the members hold.
+  // Returns up to a block of unpacked bytes.
   std::string_view inflated() {
     std::size_t made = 0;
     while (made < block_.size() && has_more()) {
-      // Blocks are smaller than 2^32 bytes, beyond which zlib does not count.
+      // Blocks are smaller than 2^32 bytes, the most that zlib counts.
       stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest_.data()));
       stream_.avail_in = static_cast<uInt>(rest_.size());
       stream_.next_out = reinterpret_cast<Bytef*>(block_.data() + made);
@@ -122,7 +122,7 @@ class Unpacking {
     return {block_.data(), made};
   }
 
-  // Whether a member goes on or another one begins. Behind the last one tapes and some writers fill up with zeros.
+  // Returns whether a gzip member goes on or another one begins. Tapes and some writers pad the end with zeros.
   bool has_more() {
     if (rest_.empty()) rest_ = bytes_();
     if (in_member_ && rest_.empty()) fail(name_, "its gzip is cut off: the whole file is accepted");
@@ -137,21 +137,21 @@ class Unpacking {
   Bytes bytes_;
   std::string_view name_;
   std::size_t most_;
-  std::size_t size_ = 0;  // of what was handed over
+  std::size_t size_ = 0;  // bytes returned so far
   bool began_ = false;
   bool is_gzip_ = false;
   bool in_member_ = false;
-  std::string_view rest_;  // of the block
-  z_stream stream_{};      // of gzip
+  std::string_view rest_;  // bytes of the current block not read yet
+  z_stream stream_{};      // state of gzip
   std::string block_ = std::string(std::size_t{1} << 18, '\0');
 };
 
-// All bytes as one block.
+// Returns all bytes as one block.
 Unpacking::Bytes whole(std::string_view bytes) {
   return [bytes]() mutable { return std::exchange(bytes, {}); };
 }
 
-// The bytes of a file, block by block.
+// Reads the bytes of a file block by block.
 class FileBytes {
  public:
   explicit FileBytes(const std::filesystem::path& path) : name_(path.string()) {
@@ -164,8 +164,8 @@ class FileBytes {
     if (!file_) fail(name_, std::generic_category().message(errno));
   }
 
-  std::uintmax_t size() const { return size_; }  // 0 where nobody knows it, as of a pipe
-  // Good until the next call; empty behind the end.
+  std::uintmax_t size() const { return size_; }  // 0 if the size is unknown, as for a pipe
+  // Returns the next block, valid until the next call; empty after the end.
   std::string_view next() {
     file_.read(block_.data(), static_cast<std::streamsize>(block_.size()));
     if (file_.bad()) fail(name_, "the disk reports an error");
@@ -203,7 +203,7 @@ std::string measurement_text_of(std::string bytes, std::string_view name, std::s
     refuse_no_text(bytes, name);
     return bytes;
   }
-  std::size_t size = 0;  // a string that grows takes up to three times as much
+  std::size_t size = 0;  // reserved exactly, since a growing string takes up to three times as much memory
   const auto unpack = [&](const auto& take) {
     Unpacking unpacking(whole(bytes), name, most);
     for (std::string_view piece = unpacking.next(); !piece.empty(); piece = unpacking.next()) take(piece);

@@ -8,7 +8,7 @@ namespace c3sim::sim {
 namespace {
 
 constexpr std::size_t longest_wanted = 256;
-// Names may be the columns of a user's file, of any number and length.
+// The limits bound messages, since names may be columns of a user's file, of any number and length.
 constexpr std::size_t longest_listed = 60;
 constexpr std::size_t longest_list = 240;
 
@@ -43,7 +43,7 @@ std::string nearest_name(std::string_view wanted, std::span<const std::string> k
   for (const std::string& name : known) {
     const std::size_t longer = std::max(name.size(), wanted.size());
     const std::size_t shorter = std::min(name.size(), wanted.size());
-    if (longer - shorter >= limit) continue;  // at least that many insertions
+    if (longer - shorter >= limit) continue;  // the names differ by at least that many insertions
     const std::size_t distance = edit_distance(wanted, name);
     if (distance < limit) {
       limit = distance;

@@ -1,4 +1,4 @@
-// The known name that a mistyped one was most likely meant to be.
+// Finds the known name that a mistyped name was most likely meant to be.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,22 @@
 
 namespace c3sim::sim {
 
-// Insertions, deletions, substitutions and swaps of neighbours that turn one name into the other, letters alike in
-// either case (the optimal string alignment distance).
+// Returns the optimal string alignment distance, which counts insertions, deletions, substitutions and swaps of
+// neighbours. Letters of either case are equal.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The known name fewest edits away, the first of several; empty where all are further than a third of the length of
-// `wanted` (and more than one edit), or `wanted` is longer than any name a person would type (256 characters).
+// Returns the known name with the smallest edit distance, the first of several. Returns an empty name if all differ by
+// more than one edit and by more than a third of the length of `wanted`, or if `wanted` has over 256 characters.
 std::string nearest_name(std::string_view wanted, std::span<const std::string> known);
 
-// "; did you mean 'engines'?", or nothing where no name is near.
+// Returns "; did you mean 'engines'?", or nothing if no name is near.
 std::string nearest_hint(std::string_view wanted, std::span<const std::string> known);
 
-// The end of a fault about an unknown name: "; did you mean 'engines'?", or where none is near, "; known are: a, b"
-// (of very many the first, "and 12 more"), or nothing where none is known.
+// Returns the end of a fault about an unknown name: "; did you mean 'engines'?", or, if no name is near, "; known are:
+// a, b" (a long list ends with "and 12 more"), or nothing if no name is known.
 std::string name_hint(std::string_view wanted, std::span<const std::string> known);
 
-// The same of all that have such a name: `name` is that, a member or a function of one.
+// Returns the hint for a range of objects; `name` is the member or function that gives the name of one of them.
 template <class All, class Name>
 std::string name_hint(std::string_view wanted, const All& all, Name name) {
   std::vector<std::string> known;

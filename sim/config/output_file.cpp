@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
   throw std::system_error(error, std::generic_category(), "cannot write " + path.string());
 }
 
-// While a file has a name that is not its own, the signals that end a run wait.
+// Blocks the signals that end a run while a file has a temporary name.
 class Uninterrupted {
  public:
   Uninterrupted() {
@@ -45,8 +45,8 @@ struct NamedFile {
   fs::path path;
 };
 
-// A new file in the folder of `place`, under a name that nothing has. What it is opened with is what a file is opened
-// with; the names of killed runs are passed over.
+// Opens a new file with the permissions `mode` in the folder of `place`, under an unused name. Names that killed runs
+// left are skipped.
 NamedFile new_file_beside(const fs::path& place, mode_t mode) {
   constexpr int most_names = 1000;
   NamedFile file;
@@ -66,7 +66,7 @@ int nameless_file_beside(const fs::path& place) {
   return file.descriptor;
 }
 
-// Where a chain of links leads, whether or not something is there.
+// Returns where a chain of links leads, whether or not a file is there.
 fs::path end_of_links(const fs::path& path) {
   constexpr int most_links = 40;
   fs::path place = path;
@@ -78,7 +78,7 @@ fs::path end_of_links(const fs::path& path) {
   return place;
 }
 
-// The descriptor of standard output or error where that is the file; a second one would begin at its start again.
+// Returns standard output or error if one of them is the file, else -1: a second descriptor would write from its start.
 int own_output(const struct stat& there) {
   for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat own {};
@@ -87,7 +87,7 @@ int own_output(const struct stat& there) {
   return -1;
 }
 
-// The errno of a failure; 0 where all was copied.
+// Returns 0, or the errno of a failure.
 int copy_all(int from, int to) {
   constexpr std::size_t block = std::size_t{1} << 30;
   off_t at = 0;
@@ -97,8 +97,8 @@ int copy_all(int from, int to) {
   return copied < 0 ? errno : 0;
 }
 
-// As the file that it is to replace. An owner may not be given away by all; the mode comes last, as a new owner ends
-// what special rights it grants.
+// Gives the file the owner and mode of the file that it replaces. Not every user may change the owner. The mode comes
+// last because a change of owner clears its special rights.
 int take_over(const fs::path& place, int descriptor) {
   struct stat replaced {};
   if (::stat(place.c_str(), &replaced) != 0) return 0;
@@ -108,8 +108,8 @@ int take_over(const fs::path& place, int descriptor) {
 
 }  // namespace
 
-// What a stream writes to an open file of the operating system, which it owns. Unlike std::filebuf, it knows why a
-// write failed: the first that does ends the stream, and its reason stays.
+// Writes a stream to an open descriptor, which it owns. Unlike std::filebuf, it keeps the reason of the first failed
+// write, which ends the stream.
 class OutputFile::DescriptorBuffer : public std::streambuf {
  public:
   explicit DescriptorBuffer(int descriptor) : descriptor_(descriptor) {
@@ -122,9 +122,9 @@ class OutputFile::DescriptorBuffer : public std::streambuf {
   DescriptorBuffer& operator=(const DescriptorBuffer&) = delete;
 
   int descriptor() const { return descriptor_; }
-  // The errno of the write or close that failed; 0 where none has.
+  // Returns the errno of the write or close that failed, or 0.
   int error() const { return error_; }
-  // Writes what is left and closes. False where that, or any write before, failed.
+  // Writes the remaining bytes and closes. Returns false if this or any write before failed.
   bool close() {
     sync();
     if (::close(std::exchange(descriptor_, -1)) != 0 && error_ == 0) error_ = errno;

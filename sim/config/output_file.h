@@ -1,5 +1,5 @@
-// A result file that is whole or absent: written apart and renamed into its place, so that a run killed at any moment
-// leaves the old file or the new one. What is no file of a disk, such as a pipe or /dev/stdout, is written to as it is.
+// Writes a result file that is whole or absent: a run killed at any moment leaves the old file or the new one. Pipes,
+// terminals and /dev/stdout are written to directly.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +9,14 @@
 
 namespace c3sim::sim {
 
-// What is written waits in a file without a name in the folder of `path`, which the operating system takes back however
-// the process ends; commit() gives it its name. Two runs never share one, and the later commit wins. Destroyed
-// uncommitted, it leaves an existing file as it was.
+// An OutputFile collects its content in an unnamed file in the folder of `path`, which the operating system removes
+// however the process ends; commit() gives the file its name. Two runs never share a file, and the later commit wins.
+// Without commit(), an existing file stays as it was.
 //
-// Where a link stands at `path`, the file that it leads to is replaced; a replaced file keeps its mode and, where that
-// is permitted, its owner. Pipes, terminals and other character devices, and the file that the process writes its own
-// output to, get the text at once and stay what they are. Folders, disks, sockets and files without permission to write
-// are refused. Failures are std::system_error and name the file and the reason.
+// If `path` is a link, the file that it leads to is replaced. A replaced file keeps its mode and, if permitted, its
+// owner. Pipes, terminals, other character devices and the file that the process writes its own output to are not
+// replaced: they get the text at once. Folders, block devices, sockets and files without write permission are refused.
+// Failures throw std::system_error, which names the file and the reason.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);
@@ -34,12 +34,12 @@ class OutputFile {
   void replace();
 
   std::filesystem::path path_;
-  std::filesystem::path place_;  // where links lead; empty of what is written to as it is
+  std::filesystem::path place_;  // the end of all links; empty if the target is written to directly
   std::unique_ptr<DescriptorBuffer> buffer_;
   std::ostream stream_{nullptr};
 };
 
-// The whole of a small file in one call.
+// Writes the whole content of a file in one call.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace c3sim::sim
