@@ -42,8 +42,7 @@ using LogCells = std::vector<LogCell>;
 // No tool prints a longer line: a file that has one is no log.
 inline constexpr std::size_t longest_log_line = std::size_t{64} << 10;
 
-// LogLines splits a text into lines, which end in \n or \r\n; the last one may lack its end. It skips a byte order
-// mark.
+// LogLines splits a text into lines, which end in \n or \r\n; the last may lack its end. A byte order mark is skipped.
 class LogLines {
  public:
   explicit LogLines(std::string_view text);
@@ -178,8 +177,8 @@ class LogTable {
   void take_heads(const LogCells& heads);
   // Returns a column, or nothing if the table does not have it.
   Column find(std::string_view name) const;
-  // Returns a column that the table must have. If it is missing, records a fault with the nearest name; then no row can
-  // be read.
+  // Returns a column that the table must have. Without it, records a fault with the nearest name; no row is readable
+  // then.
   Column require(std::string_view name);
   // Returns whether the table has columns, among them all required ones.
   bool is_readable() const { return !names_.empty() && has_all_; }
@@ -232,8 +231,7 @@ bool has_columns(std::string_view text, std::initializer_list<std::string_view> 
 // No node has more GPUs, CUs, engines or ranks: a larger number is an error in the file.
 inline constexpr int most_units = 4096;
 
-// Percentiles sum up many runs of the same work. A trace holds thousands, of which a comparison needs median and
-// spread.
+// Percentiles sum up many runs of the same work: a trace holds thousands, a comparison needs median and spread.
 struct Percentiles {
   double median = 0.0;
   double low = 0.0, high = 0.0;  // 10th and 90th percentile

@@ -1,6 +1,5 @@
 // Declares measurements: what a row of a measurement file says was run, and what was measured of it. Fits and
-// comparisons read the same measurements, but a fit refuses concurrent runs and rows marked as predictions
-// (calibrate/fit_guard.h).
+// comparisons read the same ones, but a fit refuses concurrent runs and predictions (calibrate/fit_guard.h).
 #pragma once
 
 #include <algorithm>
@@ -63,8 +62,7 @@ struct Measurement {
   std::vector<std::string> assignments;  // parameters of the platform: "gpus=4"
   study::Trial trial;
   std::vector<Seen> seen;
-  // The time includes waits for other ranks, as in the trace of one rank. It is shown beside a prediction, never
-  // scored.
+  // The time includes waits for other ranks, as in a trace of one rank: shown beside a prediction, never scored.
   bool holds_waits = false;
   std::vector<TracedRun> runs{};     // the runs behind a time that includes waits
   std::vector<study::Figure> asked;  // the figures of such a row, measured or not
@@ -75,8 +73,7 @@ struct Measurement {
   std::string alternative;
 
   std::string where() const { return line == 0 ? file : file + ":" + std::to_string(line); }
-  // Returns whether the table says which library's GEMM kernels ran, and whether the runs followed each other in a
-  // stream.
+  // Returns whether the table names the library of the GEMM kernels, and whether runs followed each other in a stream.
   bool names_library() const { return assigns("gpu.gemm.library="); }
   bool is_in_stream() const { return assigns("host.protocol=stream"); }
 

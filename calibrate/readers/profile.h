@@ -19,16 +19,14 @@ namespace c3sim::calibrate {
 // matrix units, other kernels and copies within a GPU its memory, copies to and from the host neither.
 enum class WorkKind : std::uint8_t { matrix, memory, host_copy, collective };
 
-// KnownWork is what an operator or a collective of the program says of its work: the trial that it is, or why there is
-// none.
+// KnownWork is what an operator or a collective of the program says of its work: its trial, or why there is none.
 struct KnownWork {
   std::optional<study::Trial> trial{};
   std::string why_not{};  // if there is no trial
   auto operator<=>(const KnownWork&) const = default;
 };
 
-// A Place is an optional index into a list, in four bytes: a trace may have millions of kernels with several places
-// each.
+// A Place is an optional index into a list, in four bytes: a trace may have millions of kernels with several of them.
 class Place {
  public:
   Place() = default;
@@ -75,8 +73,7 @@ struct HostCall {
   HostCallKind kind = HostCallKind::launch;
 };
 
-// Work launched on `stream` after the call at `at` waits for all work that was launched on `of_stream` before the event
-// was recorded at `recorded_at`.
+// Work launched on `stream` after `at` waits for all work launched on `of_stream` before the event's `recorded_at`.
 struct StreamWait {
   std::size_t stream = 0;
   std::size_t of_stream = 0;

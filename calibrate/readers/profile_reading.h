@@ -39,10 +39,10 @@ Reading reading_of(Profile profile, const std::string& path);
 // make one profile. Throws sim::ConfigError for other files, and for a trace without work on a GPU.
 std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files);
 
-// Finds out how long each collective takes without waits, from the traces of several ranks of one run or a trace of
+// Finds out how long each collective takes without waits, from traces of several ranks of one run or one trace of
 // several GPUs: the n-th of equal collectives on each rank is the same one. Counts collectives that ranks ran with
-// different frequency in `misunderstood` and leaves them as they are. Throws sim::ConfigError if two traces have the
-// same rank.
+// different frequency in `misunderstood` and leaves them as they are. Throws sim::ConfigError if two traces share a
+// rank.
 void tell_waits(std::span<Profile* const> profiles);
 
 // Takes waits for other ranks out of measurements from traces of several ranks of one run. Each run of a collective

@@ -47,8 +47,7 @@ struct RcclTest {
 
 // An RcclRow is the result for one size, which is the whole array of one GPU. Both tools print the larger of what a GPU
 // sends and what it receives (common.cu: max(sendBytes, expectedBytes)) and divide it by the time for `algbw`
-// (doc/PERFORMANCE.md): all that is gathered, scattered or exchanged, including the GPU's own share. That is what
-// models::CollectiveSpec::bytes means.
+// (doc/PERFORMANCE.md): all that is moved, including the GPU's own share. models::CollectiveSpec::bytes means the same.
 struct RcclRow {
   int line = 0;
   std::optional<sim::Bytes> bytes{};                 // none: the size is 0
@@ -65,8 +64,7 @@ void record(const RcclRow& row, const RcclTest& test, LogReading& log);
 // Returns the type as which a kernel adds elements of that type ("half", "bfloat16", "uint8").
 models::ElementType element_type_called(std::string_view type);
 
-// Returns the number of wrong elements; 0 for "N/A", -1 if the test did not check. Records a fault for other words and
-// returns 0.
+// Returns the number of wrong elements: 0 for "N/A", -1 if nothing was checked. Other words cause a fault and return 0.
 double wrong_elements(const LogCell& cell, std::string_view path, LogReading& log);
 
 }  // namespace c3sim::calibrate

@@ -1,5 +1,4 @@
-// Declares the Reader, which reads measurement files of every known format: tables by their columns, logs of tools by
-// their text.
+// Declares the Reader, which reads measurement files of every known format: tables by columns, logs of tools by text.
 #pragma once
 
 #include <filesystem>
@@ -29,10 +28,9 @@ class Reader {
   // Reads a log of a known tool or a table. A table has the format of its own name, or else, of the formats whose
   // columns it has, the one that needs most columns, except formats of one machine. If that format has an entry for no
   // row, another format with these columns counts if it reads the rows without faults. Roles come from the list beside
-  // the file and from the table's column `role`; a prediction by either is a prediction. Runs that a log only names
-  // come from the list of labels beside it. The file is opened once and may be gzip-compressed
-  // (sim/config/measurement_text.h). Throws sim::ConfigError for a file that is unreadable, of unknown format or larger
-  // than memory.
+  // the file and the table's column `role`; a prediction by either is a prediction. The list of labels beside the file
+  // says what named runs are. The file is opened once and may be gzip-compressed (sim/config/measurement_text.h).
+  // Throws sim::ConfigError for a file that is unreadable, of unknown format or larger than memory.
   Reading read(const std::filesystem::path& file, Rows rows = Rows::measured) const;
   // Reads the text of such a file.
   Reading read_text(std::string text, const std::string& name, Rows rows = Rows::measured) const;

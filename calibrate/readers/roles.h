@@ -24,8 +24,7 @@ std::optional<Role> role_named(std::string_view name);
 //   power.csv,,calibrate,2
 class Roles {
  public:
-  // Reads the list in the folder of `file`; without a list all rows are unlisted. Throws sim::ConfigError for a list
-  // that cannot be read.
+  // Reads the list in the folder of `file`; without one all rows are unlisted. Throws sim::ConfigError if that fails.
   static Roles beside(const std::filesystem::path& file);
 
   // Sets the role of every measurement, and the spread of figures without one. Records a fault for a condition on a
@@ -59,8 +58,7 @@ class Roles {
 //   memory_copy_trace.csv,MEMORY_COPY_DEVICE_TO_DEVICE 4 to 5,copy,from=gpu0 to=gpu1 bytes=64MiB
 class Labels {
  public:
-  // Reads the list in the folder of `file`; returns no labels without one. Throws sim::ConfigError for a list that
-  // cannot be read.
+  // Reads the list in the folder of `file`; returns no labels without one. Throws sim::ConfigError if that fails.
   static Labels beside(const std::filesystem::path& file);
 
   // Turns labelled runs of the reading into measurements, and leaves the other named runs out.

@@ -1,5 +1,4 @@
-// Sorts out measurements that can be read but must not count: those of another GPU, those out of order, and
-// repetitions.
+// Sorts out measurements that must not count: those of another GPU, those out of order, and repetitions.
 #pragma once
 
 #include <optional>
@@ -23,8 +22,7 @@ struct ScreenedFor {
   bool is_asked = false;
 };
 
-// Returns the known platform that is named after the GPU: "h200" for "NVIDIA H200 NVL". Returns nothing if there is
-// none.
+// Returns the known platform that is named after the GPU, or nothing: "h200" for "NVIDIA H200 NVL".
 std::optional<std::string> platform_of_gpu(std::string_view gpu, std::span<const std::string> known);
 
 // Returns the known platform on which a file was measured: by the GPU that it names, or else by its column `platform`

@@ -55,15 +55,13 @@ class Template {
 };
 
 // A Condition holds if the column's cell matches one of the words, which may themselves name columns. A * at an end of
-// a word matches any text; a word that starts with <, <=, > or >= matches numbers on that side of the number that
-// follows.
+// a word matches any text; a word such as ">=4" matches the numbers on that side of its own, for <, <=, > and >=.
 struct Condition {
   std::string column;
   std::vector<Template> words;
 };
 
-// Returns whether a column is `column`, `wide` or `cell`, which replace the wide columns of a table
-// (TableFormat::each).
+// Returns whether a column is `column`, `wide` or `cell`, which replace a table's wide columns (TableFormat::each).
 bool is_made_of_wide_ones(std::string_view column);
 
 // is_pattern() returns whether a word has a * at an end. is_word() returns whether the cell matches the word, where a *
@@ -81,8 +79,7 @@ struct SeenFormat {
   std::map<std::string, Template> others;  // predictions by others, by their names
 };
 
-// A Lookup defines an additional column. Its cell is the template `column`, filled from the first row of a table that
-// meets the conditions.
+// A Lookup defines an additional column. Its cell is `column`, filled from the first row that meets the conditions.
 struct Lookup {
   std::string name;
   std::string file;  // in the data folder of the suite; empty: the table itself
@@ -113,15 +110,14 @@ struct RowFormat {
   Template decision, alternative;  // see struct Measurement
 };
 
-// Selects the rows that become measurements: only those with measured figures, or also those that are yet to be
-// measured.
+// Selects the rows that become measurements: only those with measured figures, or also those yet to be measured.
 enum class Rows { measured, all };
 
 struct TableFormat {
   std::string name;
   std::string description;  // what a table of this format holds
-  // The wide columns of a table and their labels. Each wide column holds one measurement per row: a row is read once
-  // for each, with the label as column `column`, the column's name as `wide` and its cell as `cell`.
+  // The wide columns of a table by label. A row is read once for each of them, with the label as column `column`, the
+  // wide column's name as `wide` and its cell as `cell`.
   std::vector<std::pair<std::string, std::string>> each;
   std::vector<std::string> optional;  // columns that a table may lack; their cells are then empty
   std::vector<std::string> ignored;   // columns that do not matter here, also as "event_*"; they cause no warning
@@ -135,8 +131,8 @@ struct TableFormat {
   // the section, also for columns that depend on themselves.
   static TableFormat read(sim::Section section, std::string name);
 
-  // Returns whether the format sets platform parameters whatever a row says. Then a table must have the format's name
-  // to use it: matching columns are not enough.
+  // Returns whether the format sets platform parameters whatever a row says. Then matching columns alone do not select
+  // the format, but its name or the words of the rows do.
   bool is_of_one_machine() const;
 
   // Returns the columns from which words or a lookup derive a column; none for a column of the table itself.

@@ -40,14 +40,13 @@ struct Transfer {
 // Reads memories such as "G0", "F1", "C0" or "N0", several as "G0G1" or "G0+G1", or of another node as "R1G0". Records
 // a fault and returns nothing for other words.
 std::optional<std::vector<TransferMemory>> read_memories(const LogCell& cell, LogReading& reading);
-// Reads "G0", "GPU00", "GFX0", "GFX/G0", "D0", "DMA00", "C0" or "CPU00", each with an optional part (".2") and number
-// of units (":4").
+// Reads "G0", "GPU00", "GFX0", "GFX/G0", "D0", "DMA00", "C0" or "CPU00", perhaps with a part (".2") and units (":4").
 std::optional<TransferExecutor> read_executor(const LogCell& cell, LogReading& reading);
 
 // Records concurrent transfers as the trial that stands for them, or leaves them out with the reason. Trials stand for
 // one transfer alone, a pair in opposite directions, and all GPUs to all others. An unequal pair is recorded as two
-// transfers alone, in a group that says so, since each direction has its own links. `tool` begins the name of the
-// group: "TransferBench p2p".
+// transfers alone in a group that says so, as each direction has its own links. `tool` begins that name: "TransferBench
+// p2p".
 void record(std::span<const Transfer> at_once, std::string_view tool, LogReading& reading);
 
 // Records some of the transfers of a run in which all GPUs copied to all others; `gpus` is the number of GPUs.

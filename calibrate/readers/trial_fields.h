@@ -11,19 +11,17 @@
 
 namespace c3sim::calibrate {
 
-// Fields hold the words of one trial by name, as written: {"gemm", "8192x8192x8192"}, {"cus", "240"}. Fields that are
-// not said are absent.
+// Fields hold the words of one trial by name, as written: {"gemm", "8192x8192x8192"}, {"cus", "240"}.
 using Fields = std::map<std::string, std::string, std::less<>>;
 
-// Returns all kinds. gemm, collective, copy, c3, step and serve have the words of the questions of these names
+// Returns all kinds. gemm, collective, copy, c3, step and serve have the fields of their questions
 // (study/ask/words.cpp).
 std::vector<std::string_view> trial_kinds();
 // Returns the fields that a kind may have. The kind must be one of trial_kinds().
 std::vector<std::string_view> fields_of(std::string_view kind);
 
 // Returns the trial. Adds to `faults` all that is wrong with the fields, under their names ("bytes", "is missing: 1B to
-// 1TiB are accepted"), or under "trial" for an unknown kind; a trial with faults is worthless. All names of fields must
-// be known.
+// 1TiB are accepted"), or under "trial" for an unknown kind; a trial with faults is worthless. Names must be known.
 study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<sim::Fault>& faults);
 
 }  // namespace c3sim::calibrate
