@@ -24,7 +24,7 @@ struct GemmBench {
   std::string_view (*kernels_of)(std::string_view layout);
 };
 
-// One table of tiles stands for all layouts. Its efficiencies are those of TN and of the layouts that PyTorch calls.
+// One table of tiles stands for all layouts. Its efficiencies are those of TN and of what PyTorch calls.
 std::string_view hipblaslt_kernels(std::string_view) { return "gpu.gemm.library=hipblaslt"; }
 
 // The names are those of configs/platforms/mi300x.yaml, from tables for which Tensile was tuned.
@@ -107,8 +107,8 @@ class BenchReader {
     if (m && n && k && time) record(line.line, {*m, *n, *k}, *time);
   }
 
-  // Returns the type of all matrices, from the columns or the command: several joined if they differ, nothing if none
-  // is named.
+  // Returns the type of all matrices, from the columns or the command; several joined if they differ, nothing if
+  // unknown.
   std::optional<std::string> type_of_matrices() const {
     std::set<std::string, std::less<>> types;
     for (const std::string_view head : {"a_type", "b_type", "c_type", "d_type"}) {

@@ -93,8 +93,7 @@ std::string operation_of(std::string_view name) {
   return plain;
 }
 
-// PyTorch stores rows, BLAS columns: the product (M x K) (K x N) is a GEMM of size N x M x K. Returns nothing for
-// others.
+// PyTorch stores rows, BLAS columns: the product (M x K) (K x N) is a GEMM of size N x M x K. Other events have none.
 std::optional<KnownWork> matrix_product_of(const JsonRecord& event) {
   const auto* const product = std::ranges::find(products, event.text("name"), &ProductOperator::name);
   if (product == products.end()) return {};

@@ -45,7 +45,7 @@ std::optional<TransferExecutor> read_executor(const LogCell& cell, LogReading& r
 
 // Records concurrent transfers as the trial that stands for them, or leaves them out with the reason. Trials stand for
 // one transfer alone, a pair in opposite directions, and all GPUs to all others. An unequal pair is recorded as two
-// transfers alone in a group that says so, as each direction has its own links. `tool` begins that name: "TransferBench
+// transfers alone, since each direction has its own links; the group says so. `tool` begins its name: "TransferBench
 // p2p".
 void record(std::span<const Transfer> at_once, std::string_view tool, LogReading& reading);
 

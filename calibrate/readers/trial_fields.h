@@ -14,8 +14,7 @@ namespace c3sim::calibrate {
 // Fields hold the words of one trial by name, as written: {"gemm", "8192x8192x8192"}, {"cus", "240"}.
 using Fields = std::map<std::string, std::string, std::less<>>;
 
-// Returns all kinds. gemm, collective, copy, c3, step and serve have the fields of their questions
-// (study/ask/words.cpp).
+// Returns all kinds. Those with the name of a question (gemm, c3 ...) have its fields, too (study/ask/words.cpp).
 std::vector<std::string_view> trial_kinds();
 // Returns the fields that a kind may have. The kind must be one of trial_kinds().
 std::vector<std::string_view> fields_of(std::string_view kind);

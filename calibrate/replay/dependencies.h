@@ -50,8 +50,8 @@ class Waits {
   std::vector<std::uint32_t> ends_;
 };
 
-// A Node is work on a GPU or, with no length, the return of a call by which the host waited. Node 0 is the begin of the
-// trace.
+// A Node is work on a GPU or, with no length, the return of a call by which the host waited. Node 0 is the trace's
+// begin.
 struct Node {
   Place work{};                // in Profile::work
   sim::Time begin{0}, end{0};  // as traced; a kernel that overlaps the one before it counts from that one's end
@@ -61,9 +61,8 @@ struct Dependencies {
   std::vector<Node> nodes;  // sorted by begin
   Waits after;              // for each node, earlier nodes of the list
   // `by_time` counts work that began when other work ended, without an event that says so. `for_room` counts work that
-  // began while other kernels ran, which may have left no room on the GPU before: it keeps its distance from their
-  // begin. `unexplained` counts work that began later than after all that it could have waited for: it keeps that
-  // distance.
+  // began while other kernels ran, which may have left it no room before: it keeps its distance from their begin.
+  // `unexplained` counts work that began later than all that it could have waited for: it keeps that distance.
   std::size_t by_time = 0;
   std::size_t for_room = 0;
   std::size_t unexplained = 0;

@@ -1,7 +1,7 @@
 // Replays a profiled run. The cost of concurrent collectives, by the model, is taken out of the traced times of
-// computation and replaced by the cost of what runs concurrently in the replay. A collective first waits, for as long
-// as it did, and then moves data, which is simulated. Everything begins when what it waits for has ended, as promptly
-// as in the trace.
+// computation and replaced by that of what runs concurrently in the replay. A collective first waits, as long as it
+// did, and then moves data, which is simulated. Everything begins when what it waits for has ended, as promptly as in
+// the trace.
 #pragma once
 
 #include <array>
@@ -41,8 +41,7 @@ struct Tenant {
 };
 
 // A Contention asks a testbed about collectives, each question once. It simulates slowdowns for a pair of equal length:
-// one kernel, and the collective at the next power of two of bytes, at least 64 MiB, so that launches take little of
-// the time.
+// a kernel, and the collective at the next power of two of bytes, at least 64 MiB, so that launches matter little.
 class Contention {
  public:
   Contention(study::Testbed& testbed, ByWhat by_what) : testbed_(testbed), by_what_(by_what) {}
