@@ -107,7 +107,7 @@ class BenchReader {
     if (m && n && k && time) record(line.line, {*m, *n, *k}, *time);
   }
 
-  // Returns the type of all matrices, from the columns or the command; several joined if they differ, nothing if
+  // Returns the type of all matrices, from columns or command; joins several if they differ. Returns nothing if
   // unknown.
   std::optional<std::string> type_of_matrices() const {
     std::set<std::string, std::less<>> types;

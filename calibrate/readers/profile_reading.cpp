@@ -203,8 +203,7 @@ class RunReader {
   }
 
   // Returns GEMMs whose only company is one collective. If the GEMM is also the collective's only company, they are a
-  // pair, with the median delay between their begins. Otherwise the GEMM must lie within the collective, as one of
-  // several.
+  // pair, with the median delay between their begins; otherwise the GEMM is one of several within the collective.
   std::vector<Measurement> beside_collectives() {
     struct Pair {
       int line = 0;

@@ -41,8 +41,7 @@ std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files)
 
 // Finds out how long each collective takes without waits, from traces of several ranks of one run or one trace of
 // several GPUs: the n-th of equal collectives on each rank is the same one. Counts collectives that ranks ran with
-// different frequency in `misunderstood` and leaves them as they are. Throws sim::ConfigError if two traces are of one
-// rank.
+// different frequency in `misunderstood` and leaves them alone. Throws sim::ConfigError if two traces are of one rank.
 void tell_waits(std::span<Profile* const> profiles);
 
 // Takes waits for other ranks out of measurements from traces of several ranks of one run. Each run of a collective

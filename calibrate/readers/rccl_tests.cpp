@@ -365,8 +365,7 @@ class RcclTextReader {
     }
   }
 
-  // The command may stand above the test, or begin its comments ("Collective test starting: all_reduce_perf") or end
-  // them.
+  // The command may stand above the test, start its comments ("Collective test starting: all_reduce_perf") or end them.
   void read_command_of(const LogCells& words) {
     std::vector<std::string_view> texts;
     for (const LogCell& word : words) texts.push_back(word.text);

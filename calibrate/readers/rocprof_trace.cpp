@@ -43,8 +43,7 @@ class Agents {
 
 // Hands over the rows of a trace, which are kernel dispatches, copies or runtime calls. Copies of one kind between the
 // same two agents have one name, "MEMORY_COPY_DEVICE_TO_DEVICE 4 to 5"; a copy belongs to the GPU that it leaves, or to
-// its destination if it leaves the host. Records a fault for a row without a name or one that ends no later than it
-// begins.
+// its destination if it leaves the host. A row without a name or without a positive duration is a fault.
 void take_rows(std::string_view text, EventKind kind, LogReading& log, Agents& agents, const TakeEvent& take) {
   CsvTable rows(text, log);
   const bool is_kernel = kind == EventKind::kernel;

@@ -1,7 +1,6 @@
 // Reads what clients that benchmark served models write: the results of `vllm bench serve --save-result`, and records
-// of such runs by InferenceMAX. They say little of the server: what they do not say is assumed to be vLLM's default
-// (engine arguments of 0.15), and a remark says so. Records of other servers, which have schedulers of their own, are
-// left out.
+// of such runs by InferenceMAX. What they do not say of the server is assumed to be vLLM's default (engine arguments of
+// 0.15), and a remark says so. Records of other servers, which have schedulers of their own, are left out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -138,8 +137,7 @@ class ServingReader {
     if (!one.seen.empty()) log_.add(std::move(one));
   }
 
-  // Times are in seconds. `conc` requests run at a time, ten times as many in all, with 0.8 to 1 times the given
-  // lengths.
+  // Times are in seconds. `conc` requests run at a time, ten times as many in all, of 0.8 to 1 times the given lengths.
   void read_inference_max(const JsonRecord& record) {
     constexpr double in_ms = 1e3;
     for (const auto& [key, none] : {std::pair{"specdecoding", "none"}, {"disagg", "false"}, {"ismultinode", "false"}}) {

@@ -44,8 +44,8 @@ std::optional<std::vector<TransferMemory>> read_memories(const LogCell& cell, Lo
 std::optional<TransferExecutor> read_executor(const LogCell& cell, LogReading& reading);
 
 // Records concurrent transfers as the trial that stands for them, or leaves them out with the reason. Trials stand for
-// one transfer alone, a pair in opposite directions, and all GPUs to all others. An unequal pair is recorded as two
-// transfers alone, since each direction has its own links; the group says so. `tool` begins its name: "TransferBench
+// one transfer alone, a pair in opposite directions, and all GPUs to all others. An unequal pair counts as two
+// transfers alone, since each direction has its own links; its group says so. `tool` begins the group: "TransferBench
 // p2p".
 void record(std::span<const Transfer> at_once, std::string_view tool, LogReading& reading);
 

@@ -50,8 +50,7 @@ class Waits {
   std::vector<std::uint32_t> ends_;
 };
 
-// A Node is work on a GPU or, with no length, the return of a call by which the host waited. Node 0 is the trace's
-// begin.
+// A Node is work on a GPU or, with no length, the return of a host call that waited. Node 0 is the begin of the trace.
 struct Node {
   Place work{};                // in Profile::work
   sim::Time begin{0}, end{0};  // as traced; a kernel that overlaps the one before it counts from that one's end

@@ -1,7 +1,6 @@
-// Replays a profiled run. The cost of concurrent collectives, by the model, is taken out of the traced times of
-// computation and replaced by that of what runs concurrently in the replay. A collective first waits, as long as it
-// did, and then moves data, which is simulated. Everything begins when what it waits for has ended, as promptly as in
-// the trace.
+// Replays a profiled run. The cost of concurrent collectives, by the model, is taken out of traced times of computation
+// and replaced by that of what runs concurrently in the replay. A collective first waits, as long as it did, then moves
+// data, which is simulated. Everything begins when what it waits for has ended, as promptly as in the trace.
 #pragma once
 
 #include <array>
