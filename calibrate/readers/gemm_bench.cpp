@@ -107,8 +107,7 @@ class BenchReader {
     if (m && n && k && time) record(line.line, {*m, *n, *k}, *time);
   }
 
-  // Returns the type of all matrices, from columns or command; joins several if they differ. Returns nothing if
-  // unknown.
+  // Returns the type of all matrices, from columns or command, several joined if they differ; nothing if unknown.
   std::optional<std::string> type_of_matrices() const {
     std::set<std::string, std::less<>> types;
     for (const std::string_view head : {"a_type", "b_type", "c_type", "d_type"}) {

@@ -195,7 +195,7 @@ std::optional<TraceEvent> event_of(const JsonRecord& record) {
                    .grid = integer("args.grid"),
                    .collective = collective_of(record)};
   if (kind == EventKind::program_operator) event.product = matrix_product_of(record);
-  // A marked step without a device has its GPU as its process.
+  // In a marked step without a device, the process id is that of the GPU.
   if (kind == EventKind::marked_step && !record.has("args.device")) event.device = integer("pid");
   return event;
 }

@@ -1,5 +1,6 @@
 // Declares measurements: what a row of a measurement file says was run, and what was measured of it. Fits and
-// comparisons read the same ones, but a fit refuses concurrent runs and predictions (calibrate/fit_guard.h).
+// comparisons read the same ones, but a fit refuses predictions and, except probes, concurrent runs
+// (calibrate/fit_guard.h).
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,7 @@ enum class Role {
   calibrate,  // parameters may be fitted to it
   predict,    // the model must predict it
   probe,      // a concurrent run: only the mechanisms by which work slows other work may be fitted to it
-  unlisted    // no list names a role
+  unlisted    // no role was given
 };
 constexpr auto all_names(Role) { return sim::names("calibrate", "predict", "probe", "unlisted"); }
 using sim::to_string;
@@ -118,12 +119,12 @@ struct NamedRuns {
 // A Reading is everything that one file says.
 struct Reading {
   std::string name;                 // file name without folders
-  std::string format;               // the format as which it was read
+  std::string format;               // name of the format that was used
   std::string platform;             // the platform for which it is read, once known
   std::string gpu;                  // the GPU on which it was measured, in the file's words; empty: not said
   std::optional<Profile> profile;   // the whole trace, if the file is one
   std::vector<std::string> header;  // comments above a table, which may describe protocol and environment
-  std::vector<std::string> alike;   // other formats as which the table could be read
+  std::vector<std::string> alike;   // other formats that fit the table
   std::vector<Measurement> measurements;
   std::vector<NamedRuns> named;     // runs without a label so far
   std::vector<Omission> left_out;   // understood, but without a model

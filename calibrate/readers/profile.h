@@ -43,7 +43,7 @@ class Place {
 // ProfiledWork is one kernel, copy or fill on a GPU. What many have in common is stored once, in the lists of Profile.
 struct ProfiledWork {
   sim::Time begin{0}, end{0};
-  // The least time of a collective over all ranks with a trace: the last rank to begin waits for nobody (tell_waits).
+  // `least` is the least time of a collective over all traced ranks: the last rank waits for nobody (tell_waits).
   static constexpr sim::Time unknown = sim::Time::max();
   sim::Time least = unknown;
   Place name;                // in Profile::names

@@ -366,7 +366,7 @@ const LogFormat rocprof_json{"rocprofv3 JSON",
 
 namespace {
 
-// The collectives of one GPU of a trace by specification, each list sorted by begin.
+// Collectives holds the collectives of one GPU of a trace by specification, each list sorted by begin.
 using Collectives = std::map<models::CollectiveSpec, std::vector<ProfiledWork*>>;
 void add_collectives(Profile& profile, std::vector<Collectives>& all) {
   std::map<std::int64_t, Collectives> by_device;

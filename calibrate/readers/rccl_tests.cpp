@@ -350,7 +350,7 @@ class RcclTextReader {
     read(behind(rest, "iters:"), "agg iters", 1, test_.aggregated);
   }
 
-  // "#  Rank  0 Group  0 Pid  35612 on   node-1 device  0 [0000:0f:00.0] AMD Instinct MI300X"
+  // Reads "# Rank 0 Group 0 Pid 35612 on node-1 device 0 [0000:0f:00.0] AMD Instinct MI300X".
   void read_rank(const LogCells& words) {
     if (heads_) begin_test();
     if (const std::optional<int> rank = log_.integer(words[1], 0, most_units - 1, "Rank")) test_.ranks.insert(*rank);

@@ -131,8 +131,7 @@ Lookup read_lookup(sim::Section section, std::string name) {
   return lookup;
 }
 
-// Records a fault with the format's `root` if a column depends on itself, directly or through others, or on a chain of
-// too many columns.
+// Records a fault with the format's `root` if a column depends on itself, directly or not, or on too long a chain.
 void tell_circle(const TableFormat& format, sim::Section root) {
   constexpr std::size_t most = 16;
   std::vector<std::string> open;  // columns whose chain of sources is not known to end yet

@@ -116,8 +116,8 @@ enum class Rows { measured, all };
 struct TableFormat {
   std::string name;
   std::string description;  // what a table of this format holds
-  // The wide columns of a table by label. A row is read once for each of them, with the label as column `column`, the
-  // wide column's name as `wide` and its cell as `cell`.
+  // `each` maps the wide columns of a table to labels. A row is read once for each of them, with the label as column
+  // `column`, the wide column's name as `wide` and its cell as `cell`.
   std::vector<std::pair<std::string, std::string>> each;
   std::vector<std::string> optional;  // columns that a table may lack; their cells are then empty
   std::vector<std::string> ignored;   // columns that do not matter here, also as "event_*"; they cause no warning
@@ -139,8 +139,8 @@ struct TableFormat {
   std::vector<std::string> sources_of(const std::string& column) const;
   const Lookup* lookup(std::string_view column) const;  // or null
 
-  // named_columns() returns all columns of a table that the format reads; needed_columns() those that a table must have
-  // to be of this format. With Rows::all, columns that hold only measured results are not among them.
+  // named_columns() returns all columns of a table that the format reads; needed_columns() returns those that a table
+  // must have to be of this format. With Rows::all, columns that hold only measured results are not among them.
   std::vector<std::string> named_columns(Rows rows = Rows::measured) const;
   std::vector<std::string> needed_columns(Rows rows = Rows::measured) const;
 };

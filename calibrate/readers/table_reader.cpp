@@ -356,12 +356,12 @@ class RowReader {
   Reading& reading_;
   std::size_t row_ = 0;
   std::size_t faults_before_row_ = 0;
-  bool is_at_fault_ = false;  // the measurement that is being read
+  bool is_at_fault_ = false;  // the measurement that is being read has a fault
   const std::string* wide_column_ = nullptr;
   const std::string* label_ = nullptr;
   mutable std::map<const Lookup*, std::optional<std::string>>
       found_;  // lookup results of this row, to which cells refer
-  // For each lookup, the first row by its joined cells. The tables outlive this object.
+  // Each lookup finds its first row by joined cells. The tables outlive this object.
   mutable std::map<const Lookup*, std::unordered_map<std::string, std::size_t>> first_rows_;
 };
 

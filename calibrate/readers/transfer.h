@@ -45,7 +45,7 @@ std::optional<TransferExecutor> read_executor(const LogCell& cell, LogReading& r
 
 // Records concurrent transfers as the trial that stands for them, or leaves them out with the reason. Trials stand for
 // one transfer alone, a pair in opposite directions, and all GPUs to all others. An unequal pair counts as two
-// transfers alone, since each direction has its own links; its group says so. `tool` begins the group: "TransferBench
+// transfers alone, since each direction has its own links; its group says so. `tool` begins a group: "TransferBench
 // p2p".
 void record(std::span<const Transfer> at_once, std::string_view tool, LogReading& reading);
 

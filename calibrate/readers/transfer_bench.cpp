@@ -43,8 +43,7 @@ LogCells words_in(const LogCell& line) {
   return words_of(line, ",|\xE2\x94\x82");  // the last is U+2502, the rule of boxes
 }
 
-// A TransferMatrix is a table of rates of the presets p2p and a2a, with one source per row and one destination per
-// column.
+// A TransferMatrix is a table of rates of the presets p2p and a2a, with a source per row and a destination per column.
 class TransferMatrix {
  public:
   // `heads` names the columns: "SRC\DST  CPU 00  GPU 00  GPU 01". The log must outlive the matrix.
@@ -202,7 +201,7 @@ class TransferMatrix {
   std::optional<LogCell> place_of_forward_;
   std::vector<Transfer> all_;
   bool misses_some_ = false;
-  std::size_t decimals_ = 2;  // that every rate has at least
+  std::size_t decimals_ = 2;  // number of decimals that every rate has at least
 };
 
 constexpr std::string_view p2p_title = "directional copy peak bandwidth";
@@ -306,7 +305,7 @@ class TransferReader {
     if (name == "A2A_MODE" && flag().value_or(false)) form.why_not = "A2A_MODE is not 0: only copies have a model";
   }
 
-  // Reads "Bytes Per Direction 67108864", "- Copying 67108864 bytes between ... using 8 CUs" or "[67108864 bytes per
+  // Reads "Bytes Per Direction 67108864", "- Copying 67108864 bytes between ... using 8 CUs" or "[64 bytes per
   // Transfer]".
   void read_amounts(const LogCell& line) {
     const bool is_p2p = line.holds("Bytes Per Direction");

@@ -192,7 +192,8 @@ class Builder {
     return {reason, std::prev(behind)->second, moment};
   }
 
-  // settle_lags() later splits the distance to each bound into the bound's own distance and a lag.
+  // Stores how long the node began after each bound; settle_lags() adds the distance between the bound and its own
+  // node.
   void add(const Node& node, const std::vector<Bound>& bounds) {
     for (const Bound& one : bounds) {
       result_.after.add({one.node, node.begin - one.at, one.reason == Reason::room});
@@ -282,8 +283,7 @@ class Builder {
   }
 
   // A call that waits returns when what it waits for has ended, and no sooner than the host reached the call.
-  // DeviceSynchronize waits for all lanes; any other call is taken to wait for the work that ended last during the
-  // call.
+  // DeviceSynchronize waits for all lanes; other calls are taken to wait for the work that ended last meanwhile.
   void add_return(std::size_t call) {
     const HostCall& one = profile_.calls[call];
     Node node{.begin = one.end, .end = one.end};

@@ -58,7 +58,7 @@ struct Node {
 
 struct Dependencies {
   std::vector<Node> nodes;  // sorted by begin
-  Waits after;              // for each node, earlier nodes of the list
+  Waits after;              // what each node waits for: nodes before it in the list
   // `by_time` counts work that began when other work ended, without an event that says so. `for_room` counts work that
   // began while other kernels ran, which may have left it no room before: it keeps its distance from their begin.
   // `unexplained` counts work that began later than all that it could have waited for: it keeps that distance.

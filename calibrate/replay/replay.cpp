@@ -78,7 +78,7 @@ class Active {
   }
 
  private:
-  // Classes of a GPU by sort: computation by kind, anything else, collectives.
+  // A Gpu maps the sorts of its pieces (computation by kind, anything else, collectives) to classes.
   using Gpu = std::map<std::size_t, std::size_t>;
   static constexpr std::size_t first_collective = besides + 1;
 

@@ -75,7 +75,7 @@ struct Piece {
   Place work{};                // in Profile::work
   Place collective{};          // of `moving`: in Run::collectives
   PieceKind kind = PieceKind::other;
-  bool beside_compute = false;  // of `moving`: in the trace
+  bool beside_compute = false;  // of `moving`: computation ran beside it in the trace
   bool computes() const { return kind == PieceKind::matrix || kind == PieceKind::memory; }
   bool communicates() const {
     return kind == PieceKind::waiting || kind == PieceKind::moving || kind == PieceKind::unknown;

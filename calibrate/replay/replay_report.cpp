@@ -182,8 +182,7 @@ study::ResultTable collective_table(const Profile& profile, const Run& run, cons
         [&](const Sort& sort) { return before.tenant(sort.collective).alone; }}});
 }
 
-// Returns the errors in percent of simulated collectives beside compute whose time without waits is known from other
-// ranks.
+// Returns errors in percent of simulated collectives beside compute, if other ranks tell their times without waits.
 std::optional<Percentiles> errors_without_waits(const Profile& profile, const Run& run, const Version& simulated) {
   std::vector<double> errors;
   for (std::size_t i = 0; i < run.pieces.size(); ++i) {

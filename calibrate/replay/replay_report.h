@@ -24,7 +24,7 @@ study::Results replay_results(const Profile& profile, Contention& before, Conten
 sim::Time predicted_time(const Profile& profile, Contention& before, Contention& after, const ReplayOptions& options);
 
 // Met holds the time of the whole run as traced, as replayed, and as simulated without waits for other GPUs and times
-// that the model does not know; by kind, the median simulated time of collectives beside computation.
+// that the model does not know. `collectives` is by kind the median simulated time of collectives beside computation.
 struct Met {
   sim::Time measured{0}, replayed{0}, simulated{0};
   std::map<models::CollectiveKind, sim::Time> collectives{};
