@@ -177,8 +177,7 @@ class LogTable {
   void take_heads(const LogCells& heads);
   // Returns a column, or nothing if the table does not have it.
   Column find(std::string_view name) const;
-  // Returns a column that the table must have. If it is missing, adds a fault with the nearest name; no row is
-  // readable.
+  // Returns a column that the table must have. Without it no row can be read, and a fault tells the nearest name.
   Column require(std::string_view name);
   // Returns whether the table has columns, among them all required ones.
   bool is_readable() const { return !names_.empty() && has_all_; }

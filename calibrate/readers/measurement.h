@@ -1,6 +1,5 @@
-// Declares measurements: what a row of a measurement file says was run, and what was measured of it. Fits and
-// comparisons read the same ones, but a fit refuses predictions and, except probes, concurrent runs
-// (calibrate/fit_guard.h).
+// Declares measurements: what a row of a measurement file says was run, and what was measured of it. Comparisons and
+// fits read the same ones, but fits refuse predictions and concurrent runs except probes (calibrate/fit_guard.h).
 #pragma once
 
 #include <algorithm>

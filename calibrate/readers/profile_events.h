@@ -43,7 +43,7 @@ struct TraceHead {
 };
 
 // Returns the profile of all events that `read` hands over, with the head that it returns. Counts events that cannot be
-// used in `misunderstood`, without replacement. Throws sim::ConfigError if there is no work on a GPU.
+// used in `misunderstood`, and guesses nothing for them. Throws sim::ConfigError if there is no work on a GPU.
 using TakeEvent = std::function<void(const TraceEvent&)>;
 Profile profile_of(const std::string& name, const Labels& labels,
                    const std::function<TraceHead(const TakeEvent& take)>& read);

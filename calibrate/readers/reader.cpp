@@ -299,8 +299,8 @@ const TableFormat& Reader::form_by_words(const sim::CsvFile& file, Rows rows, co
   return *found;
 }
 
-// Throws a fault that lists the columns missing for the nearest format: the one that lacks fewest and, of equals, needs
-// most. If it lacks none, only the name of the file keeps the table from being read as that format.
+// Throws sim::ConfigError with the columns missing for the nearest format: the one that lacks fewest and, of equals,
+// needs most. If it lacks none, only the name of the file keeps the table from being read as that format.
 void Reader::refuse(const sim::CsvFile& file, Rows rows) const {
   const TableFormat* nearest = nullptr;
   std::pair<std::size_t, std::size_t> fewest;  // columns missing, columns not needed

@@ -27,8 +27,8 @@ class Roles {
   // Reads the list in the folder of `file`; without one all rows are unlisted. Throws sim::ConfigError if that fails.
   static Roles beside(const std::filesystem::path& file);
 
-  // Sets the role of every measurement, and the spread of figures without one. Records a fault for a condition on a
-  // column that the file does not have. `table` is null for a log, which has no columns.
+  // Sets the role, and the spread of figures without one, of the measurements that a line covers. Records a fault for a
+  // condition on a column that the file does not have. `table` is null for a log, which has no columns.
   void apply(Reading& reading, const sim::CsvFile* table) const;
   // Returns the columns of the file that the list names.
   std::vector<std::string> columns_asked_of(const std::string& file) const;

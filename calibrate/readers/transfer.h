@@ -44,9 +44,8 @@ std::optional<std::vector<TransferMemory>> read_memories(const LogCell& cell, Lo
 std::optional<TransferExecutor> read_executor(const LogCell& cell, LogReading& reading);
 
 // Records concurrent transfers as the trial that stands for them, or leaves them out with the reason. Trials stand for
-// one transfer alone, a pair in opposite directions, and all GPUs to all others. An unequal pair counts as two
-// transfers alone, since each direction has its own links; its group says so. `tool` begins a group: "TransferBench
-// p2p".
+// one transfer alone, a pair in opposite directions, and all GPUs to all others. An unequal pair counts as two single
+// transfers, since each direction has its own links; its group says so. Groups begin with `tool`: "TransferBench p2p".
 void record(std::span<const Transfer> at_once, std::string_view tool, LogReading& reading);
 
 // Records some of the transfers of a run in which all GPUs copied to all others; `gpus` is the number of GPUs.

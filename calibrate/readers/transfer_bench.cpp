@@ -305,8 +305,7 @@ class TransferReader {
     if (name == "A2A_MODE" && flag().value_or(false)) form.why_not = "A2A_MODE is not 0: only copies have a model";
   }
 
-  // Reads "Bytes Per Direction 67108864", "- Copying 67108864 bytes between ... using 8 CUs" or "[64 bytes per
-  // Transfer]".
+  // Reads "Bytes Per Direction 67108864", "- Copying 64 bytes between ... using 8 CUs" or "[64 bytes per Transfer]".
   void read_amounts(const LogCell& line) {
     const bool is_p2p = line.holds("Bytes Per Direction");
     if (!is_p2p && !line.holds("- Copying ") && !line.holds(" bytes per Transfer]")) return;

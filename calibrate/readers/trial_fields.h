@@ -20,7 +20,8 @@ std::vector<std::string_view> trial_kinds();
 std::vector<std::string_view> fields_of(std::string_view kind);
 
 // Returns the trial. Adds to `faults` all that is wrong with the fields, under their names ("bytes", "is missing: 1B to
-// 1TiB are accepted"), or under "trial" for an unknown kind; a trial with faults is worthless. Names must be known.
+// 1TiB are accepted"), or under "trial" for an unknown kind; a trial with faults is worthless. Needs names of
+// fields_of().
 study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<sim::Fault>& faults);
 
 }  // namespace c3sim::calibrate

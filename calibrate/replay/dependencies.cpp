@@ -192,8 +192,7 @@ class Builder {
     return {reason, std::prev(behind)->second, moment};
   }
 
-  // Stores how long the node began after each bound; settle_lags() adds the distance between the bound and its own
-  // node.
+  // Stores how long the node began after each bound; settle_lags() adds the distance of the bound from its own node.
   void add(const Node& node, const std::vector<Bound>& bounds) {
     for (const Bound& one : bounds) {
       result_.after.add({one.node, node.begin - one.at, one.reason == Reason::room});
