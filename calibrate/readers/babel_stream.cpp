@@ -1,5 +1,5 @@
-// What BabelStream prints: the rates of its streams, as a table for people or, with --csv, as rows for programs. Rates
-// are those of the fastest of many runs.
+// Reads what BabelStream prints: the rates of its streams, as a table for people or, with --csv, as rows for programs.
+// A rate is that of the fastest of many runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace {
 constexpr double mega = 1e6;
 constexpr double mebi = 1024.0 * 1024.0;
 
-// How many arrays each goes through (src/StreamModels.h of BabelStream: a = b, a = s*b, a = b+c, a = b+s*c, sum of a*b,
-// a += b+s*c).
+// A StreamKernel reads and writes whole arrays (src/StreamModels.h of BabelStream: a = b, a = s*b, a = b+c, a = b+s*c,
+// sum of a*b, a += b+s*c).
 struct StreamKernel {
   std::string_view name;
   int read, written;
@@ -31,15 +31,15 @@ const StreamKernel* kernel_called(std::string_view name) {
   return found == kernels.end() ? nullptr : found;
 }
 
-// One line of results, whichever way it was printed.
+// A StreamRow is one line of results, from the table or from CSV.
 struct StreamRow {
   LogCell name, rate, least, most;
   double rate_unit = mega;  // bytes per second
-  double array = 0.0;       // bytes of one; 0: not said
+  double array = 0.0;       // bytes of one array; 0: not said
 };
 
-// Rate and least time must tell the same: cells that slipped into other columns do not. Times have five decimals: of a
-// short run they tell little.
+// Returns whether rate and least time agree: cells that slipped into other columns do not. Times have five decimals,
+// which tell little of a short run.
 bool tell_the_same(double rate, double least, sim::Bytes bytes) {
   constexpr double rounding = 1e-5;
   const double tolerance = 0.02 + rounding / least;
@@ -81,7 +81,7 @@ bool are_table_heads(const LogCell& line) {
   return trimmed(line).text.starts_with("Function") && (line.holds("MBytes/sec") || line.holds("MiBytes/sec"));
 }
 
-// "268.4 MB (=0.3 GB)" as bytes.
+// Reads "268.4 MB (=0.3 GB)" as bytes.
 double array_size(const LogCell& said, LogReading& log) {
   const LogCells words = words_of(said);
   constexpr std::string_view accepted = "'N MB' or 'N MiB' is accepted";
@@ -99,7 +99,7 @@ double array_size(const LogCell& said, LogReading& log) {
   return log.number(words[0], 1e-6, 1e9, "Array size").value_or(0.0) * unit->second;
 }
 
-// The table for people. Other lines may follow the rows.
+// Reads the table for people. Other lines may follow its rows.
 Reading read_stream_table(std::string_view text, const std::string& name) {
   static const LogPattern device("^Using (?:HIP|CUDA) device (.*)");
   static const LogPattern size("^Array size:(.*)");
@@ -126,7 +126,7 @@ Reading read_stream_table(std::string_view text, const std::string& name) {
   return std::move(log).take("no stream: rows of rates are accepted below 'Function MBytes/sec ...'");
 }
 
-// The rows for programs. Lines of text may stand above them: what is said of the device goes to the same output.
+// Reads the rows for programs. Lines of text may precede them, since information on the device goes to the same output.
 Reading read_stream_csv(std::string_view text, const std::string& name) {
   LogReading log(name, text);
   LogTable table(log);

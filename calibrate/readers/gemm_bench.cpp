@@ -1,4 +1,5 @@
-// What rocblas-bench and hipblaslt-bench print of GEMMs: a line that names columns from transA on, below it the values.
+// Reads what rocblas-bench and hipblaslt-bench print of GEMMs: a line of column names that starts with transA, and
+// below it the values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,19 +15,19 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// What sets the one program apart from the other.
+// A GemmBench is what distinguishes one program from the other.
 struct GemmBench {
   std::string_view program;  // "rocblas-bench"
   std::string_view rate;     // its column of Gflop/s: "rocblas-Gflops"
-  std::string_view library;  // for people
-  // The assignment that makes a platform use the kernels of so transposed operands ("TN"); empty where none has them.
+  std::string_view library;  // name for people
+  // Returns the assignment that makes a platform use the kernels of a layout ("TN"); empty if it has none for it.
   std::string_view (*kernels_of)(std::string_view layout);
 };
 
-// One table of tiles stands for all layouts: its efficiencies are of TN, and of what PyTorch calls.
+// One table of tiles stands for all layouts. Its efficiencies are those of TN and of what PyTorch calls.
 std::string_view hipblaslt_kernels(std::string_view) { return "gpu.gemm.library=hipblaslt"; }
 
-// As configs/platforms/mi300x.yaml names them, from tables that Tensile was tuned for.
+// The names are those of configs/platforms/mi300x.yaml, from tables for which Tensile was tuned.
 std::string_view rocblas_kernels(std::string_view layout) {
   if (layout == "NN") return "gpu.gemm.library=rocblas";
   if (layout == "NT") return "gpu.gemm.library=rocblas_nt";
@@ -39,7 +40,7 @@ constexpr GemmBench rocblas{"rocblas-bench", "rocblas-Gflops", "rocBLAS", rocbla
 
 constexpr std::string_view modelled_type = "bf16_r";
 
-// Without the number of the device that hipblaslt-bench puts before its columns: "[0]:".
+// Removes the device number that hipblaslt-bench puts before its columns: "[0]:".
 LogCell without_device(const LogCell& line) {
   const std::size_t end = line.text.starts_with('[') ? line.text.find("]:") : std::string_view::npos;
   return end == std::string_view::npos ? line : line.from(end + 2);
@@ -78,7 +79,7 @@ class BenchReader {
     }
   }
 
-  // The types of a command: -r TYPE, --precision TYPE, --a_type TYPE and the like.
+  // Reads the types in a command: -r TYPE, --precision TYPE, --a_type TYPE and the like.
   void read_command(const LogCell& line) {
     static const LogPattern option("^(?:-r|--precision|--[abcd]_type)$");
     const LogCells words = words_of(line);
@@ -106,7 +107,7 @@ class BenchReader {
     if (m && n && k && time) record(line.line, {*m, *n, *k}, *time);
   }
 
-  // Of all matrices, by columns or by the command; nothing where neither names one, several where they differ.
+  // Returns the type of all matrices, from columns or command, several joined if they differ; nothing if unknown.
   std::optional<std::string> type_of_matrices() const {
     std::set<std::string, std::less<>> types;
     for (const std::string_view head : {"a_type", "b_type", "c_type", "d_type"}) {
@@ -128,10 +129,10 @@ class BenchReader {
     return fmt::format("{}'s kernels for {} are not known: no table of them was measured", bench_.library, layout());
   }
 
-  // "TN"; rows begin with these letters.
+  // Returns the layout, such as "TN": the letters with which a row begins.
   std::string layout() const { return {table_.cell("transA").text.front(), table_.cell("transB").text.front()}; }
 
-  // Rate and time of a row must tell the same: cells that slipped into other columns do not.
+  // Rate and time of a row must agree: cells that slipped into other columns do not.
   void record(int line, const models::GemmShape& shape, double time) {
     constexpr double tolerance = 0.02;
     if (const auto column = table_.find(bench_.rate)) {
@@ -154,7 +155,7 @@ class BenchReader {
                         is_winner_);
   }
 
-  // A winner is printed a second time, behind all that were tried; it alone is what the library would do.
+  // The winner is printed again after all solutions that were tried. Only the winner is what the library would run.
   void keep_winner() {
     std::set<study::Trial> won;
     for (const auto& [measurement, is_winner] : found_) {
@@ -172,9 +173,9 @@ class BenchReader {
   const GemmBench& bench_;
   LogReading log_;
   LogTable table_{log_};
-  std::set<std::string, std::less<>> types_;  // that the command names
+  std::set<std::string, std::less<>> types_;  // in the command
   bool is_winner_ = false;
-  std::vector<std::pair<Measurement, bool>> found_;  // and whether it is of a winner
+  std::vector<std::pair<Measurement, bool>> found_;  // true: the measurement is of a winner
 };
 
 bool is_of(const GemmBench& bench, std::string_view text) {

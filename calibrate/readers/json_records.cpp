@@ -18,15 +18,15 @@ namespace {
 
 using Json = nlohmann::json;
 
-// How far a text has been read: on its way through the parser, which knows lines and columns of it.
+// A JsonPlace is the position of the parser in a text. Lines and columns of values come from it.
 struct JsonPlace {
-  std::string_view text;  // a piece of it, or the whole
-  MoreText more{};        // what follows; none: nothing
-  std::size_t at = 0;     // in the piece
+  std::string_view text;  // the current piece, or the whole text
+  MoreText more{};        // returns the following pieces; may be empty
+  std::size_t at = 0;     // in the current piece
   std::size_t line_start = 0;
   int line = 1;
 
-  // Columns are told of a text in one piece.
+  // Columns are only right for a text in one piece.
   void advance() {
     if (text[at++] != '\n') return;
     ++line;
@@ -42,7 +42,7 @@ struct JsonPlace {
   int column() const { return static_cast<int>(std::min(at - line_start, longest_log_line)) + 1; }
 };
 
-// Reads on from a place and moves it.
+// A JsonIterator reads on from a place and moves the place.
 class JsonIterator : public boost::iterator_facade<JsonIterator, const char, boost::single_pass_traversal_tag> {
  public:
   explicit JsonIterator(JsonPlace* place) : place_(place) {}  // null: the end of any text
@@ -57,7 +57,7 @@ class JsonIterator : public boost::iterator_facade<JsonIterator, const char, boo
   JsonPlace* place_;
 };
 
-// What the parser tells of a text.
+// The Handler builds records from what the parser finds.
 class Handler final : public Json::json_sax_t {
  public:
   Handler(const JsonPlace& place, bool is_trace, const std::function<void(const JsonRecord&)>& take)
@@ -91,7 +91,7 @@ class Handler final : public Json::json_sax_t {
   }
 
   const std::optional<JsonFault>& fault() const { return fault_; }
-  // Behind a fault.
+  // Hands over the incomplete records after a fault.
   void give_up() {
     for (; !records_.empty(); records_.pop_back()) {
       records_.back().is_whole = false;
@@ -104,7 +104,7 @@ class Handler final : public Json::json_sax_t {
     bool is_array = false;
     bool is_record = false;
     std::size_t elements = 0;
-    std::string name;  // of an object's present member
+    std::string name;  // of the current member of an object
   };
 
   Level& level() { return levels_.back(); }
@@ -183,7 +183,7 @@ class Handler final : public Json::json_sax_t {
   bool is_trace_;
   const std::function<void(const JsonRecord&)>& take_;
   std::vector<Level> levels_;
-  std::vector<JsonRecord> records_;  // that have begun
+  std::vector<JsonRecord> records_;  // records that have begun
   LogCell key_;
   std::optional<JsonFault> fault_;
   sim::ShortSteps steps_;
@@ -232,7 +232,7 @@ std::optional<JsonFault> read_json_records(std::string_view text, const std::fun
 
 std::optional<JsonFault> read_json_trace(std::string_view first, const MoreText& more,
                                          const std::function<void(const JsonRecord&)>& take) {
-  // Before each piece whoever waits is asked whether the answer is still wanted.
+  // Whoever waits for the result is asked before each piece whether it is still wanted.
   constexpr std::size_t longest_piece = std::size_t{1} << 18;
   std::string_view rest = sim::without_byte_order_mark(first);
   const MoreText next = [&rest, &more] {

@@ -15,9 +15,9 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// Of microseconds as they are written.
+// Reads a number of microseconds; returns nothing for other texts.
 std::optional<TraceMoment> moment_of(std::string_view text) {
-  constexpr std::size_t digits = 6;  // of picoseconds in a microsecond
+  constexpr std::size_t digits = 6;  // a microsecond has 10^6 picoseconds
   const std::size_t point = std::min(text.find('.'), text.size());
   const std::optional<std::int64_t> whole = integer_of(text.substr(0, point));
   std::string fraction(point < text.size() ? text.substr(point + 1) : "0");
@@ -26,7 +26,7 @@ std::optional<TraceMoment> moment_of(std::string_view text) {
   return TraceMoment{*whole, *integer_of(fraction)};
 }
 
-// The elements of each of the lists in a list, and last those that stand in none of them.
+// Returns the elements of each array within the array of that key, and last the elements outside of inner arrays.
 std::vector<std::vector<std::string_view>> lists_of(const JsonRecord& event, std::string_view key) {
   std::vector<std::vector<std::string_view>> lists(1);
   for (const JsonValue& value : event.values) {
@@ -43,18 +43,18 @@ std::vector<std::vector<std::string_view>> lists_of(const JsonRecord& event, std
 using models::Dtype;
 using models::GemmShape;
 
-// Operators with two matrices among their operands, each perhaps behind the number of products.
+// A ProductOperator has two matrices among its operands, which may have the number of products as first dimension.
 struct ProductOperator {
   std::string_view name;
   std::size_t dimensions;  // of each matrix
-  std::size_t first;       // operand that is one
+  std::size_t first;       // first operand that is a matrix
 };
 constexpr std::array products{ProductOperator{"aten::mm", 2, 0}, ProductOperator{"aten::addmm", 2, 1},
                               ProductOperator{"aten::bmm", 3, 0}, ProductOperator{"aten::baddbmm", 3, 1},
                               ProductOperator{"aten::_scaled_mm", 2, 0}};
 
-// c10/core/ScalarType.h, as torch/csrc/distributed spells them; operators put "c10::" before some. A format of GEMMs
-// stands where the name tells how operands are multiplied: of floats it does not, which may be of fp32 or tf32.
+// ScalarType names the types of c10/core/ScalarType.h as torch/csrc/distributed spells them; operators prefix some with
+// "c10::". `dtype` is set if the name tells how operands are multiplied: "Float" does not, as it may mean fp32 or tf32.
 struct ScalarType {
   std::array<std::string_view, 4> names;
   int bytes;
@@ -76,7 +76,7 @@ const ScalarType* scalar_type(std::string_view name) {
   return found == scalar_types.end() ? nullptr : found;
 }
 
-// Of "c10::Half"; nothing of types that no GEMM with a model has.
+// Returns the format of "c10::Half" and the like; nothing for types that no GEMM model has.
 std::optional<Dtype> dtype_of(std::string_view operand) {
   constexpr std::string_view space = "c10::";
   const ScalarType* const type = operand.starts_with(space) ? scalar_type(operand.substr(space.size())) : nullptr;
@@ -93,7 +93,7 @@ std::string operation_of(std::string_view name) {
   return plain;
 }
 
-// Rows of PyTorch are columns of BLAS: (M x K) (K x N) is asked for as the product of size N x M x K.
+// PyTorch stores rows, BLAS columns: the product (M x K) (K x N) is a GEMM of size N x M x K. Other events have none.
 std::optional<KnownWork> matrix_product_of(const JsonRecord& event) {
   const auto* const product = std::ranges::find(products, event.text("name"), &ProductOperator::name);
   if (product == products.end()) return {};
@@ -103,7 +103,7 @@ std::optional<KnownWork> matrix_product_of(const JsonRecord& event) {
     return no_trial(fmt::format("{} without the shapes of its operands: record_shapes=True of the profiler is accepted",
                                 product->name));
   }
-  std::vector<std::int64_t> sides;  // of both
+  std::vector<std::int64_t> sides;  // of both matrices
   for (std::size_t operand = product->first; operand < product->first + 2; ++operand) {
     if (!dtype_of(types[operand]) || types[operand] != types[product->first]) {
       return no_trial(
@@ -131,7 +131,7 @@ std::optional<KnownWork> matrix_product_of(const JsonRecord& event) {
   return KnownWork{study::GemmTrial{shape}, {}};
 }
 
-// The array of one GPU is the larger of what goes in and what comes out, as rccl-tests has it (rccl_tests.cpp).
+// The array of one GPU is the larger of input and output, as in rccl-tests (rccl_tests.cpp).
 std::optional<KnownWork> collective_of(const JsonRecord& event) {
   const std::string_view name = event.text("args.Collective name");
   if (name.empty()) return {};
@@ -170,7 +170,7 @@ constexpr std::array<std::pair<std::string_view, EventKind>, 9> categories{
      {"user_annotation", EventKind::step},
      {"gpu_user_annotation", EventKind::marked_step}}};
 
-// Nothing of events that say nothing of a run.
+// Returns nothing for events that say nothing about a run.
 std::optional<TraceEvent> event_of(const JsonRecord& record) {
   const auto* const category =
       std::ranges::find(categories, record.text("cat"), &std::pair<std::string_view, EventKind>::first);
@@ -195,7 +195,7 @@ std::optional<TraceEvent> event_of(const JsonRecord& record) {
                    .grid = integer("args.grid"),
                    .collective = collective_of(record)};
   if (kind == EventKind::program_operator) event.product = matrix_product_of(record);
-  // A process stands for a GPU that is not told.
+  // In a marked step without a device, the process id is that of the GPU.
   if (kind == EventKind::marked_step && !record.has("args.device")) event.device = integer("pid");
   return event;
 }
@@ -224,7 +224,7 @@ Profile read_kineto_pieces(std::string_view first, const MoreText& more, const s
     };
     const std::optional<JsonFault> fault = read_json_trace(first, more, [&](const JsonRecord& record) {
       const std::string_view list = std::string_view(record.path).substr(0, record.path.find('['));
-      const bool is_element = record.path.find(']') + 1 == record.path.size();  // and in no list within
+      const bool is_element = record.path.find(']') + 1 == record.path.size();  // and not in a nested list
       if (record.path.empty()) {
         head.ranks = count(record.text("distributedInfo.world_size"), 1);
         head.rank = count(record.text("distributedInfo.rank"), 0);
@@ -234,7 +234,7 @@ Profile read_kineto_pieces(std::string_view first, const MoreText& more, const s
         if (const std::optional<TraceEvent> event = event_of(record)) take(*event);
       }
     });
-    // Of a list of events the end may be missing (Chrome's "JSON Array Format").
+    // A list of events may lack its end (Chrome's "JSON Array Format").
     if (fault && !fault->lacks_end_of_list)
       head.cut_off = fmt::format("it is no JSON from byte {} on: it was cut off, or damaged", fault->byte);
     return head;

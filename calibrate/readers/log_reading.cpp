@@ -22,7 +22,7 @@ using re2::RE2;
 constexpr std::size_t most_shown = 40;
 constexpr std::string_view blanks = " \t\r\v\f";
 
-// How many of the first bytes are digits.
+// Returns the number of digits at the start of a text.
 std::size_t digits_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::find_if_not(text, sim::is_digit) - text.begin());
 }
@@ -93,7 +93,7 @@ bool has_text(std::string_view text, std::string_view part) {
   return false;
 }
 
-// ESC [ parameters letter; ESC ] words BEL, or ESC \ behind them; ESC and one letter. None goes on past its line.
+// The sequences are: ESC [ parameters letter; ESC ] words, then BEL or ESC \; ESC and one letter. None spans lines.
 std::string without_escapes(std::string text) {
   if (text.find('\x1b') == std::string::npos) return text;
   static const LogPattern escape(R"(\x1b(?:\[[ -?]*[@-\x7f]?|\][^\a\x1b\n]*(?:\a|\x1b\\)?|[ -Z\\^-\x7f])?)");
@@ -128,7 +128,7 @@ LogCells fields_of(const LogCell& line, std::string_view separator) {
 
 namespace {
 
-// The end of the tag before which nothing but blanks stands; 0 where there is none.
+// Returns the end of a tag at the start of a line, after blanks; 0 if there is no tag.
 std::size_t end_of(const LogPattern& tag, std::string_view line) {
   const std::size_t begin = line.find_first_not_of(blanks);
   if (begin == std::string_view::npos) return 0;
@@ -136,7 +136,7 @@ std::size_t end_of(const LogPattern& tag, std::string_view line) {
   return found.empty() ? 0 : begin + found.front().text.size();
 }
 
-// Whether more than half of the first lines that are not blank begin with it.
+// Returns whether more than half of the first lines that are not blank begin with the tag.
 bool is_in_front(const LogPattern& tag, std::string_view text) {
   constexpr std::size_t looked_at = 400;
   std::size_t lines = 0;
@@ -294,7 +294,7 @@ Reading LogReading::take(std::string_view if_nothing) && {
 }
 
 void LogTable::take_heads(const LogCells& heads) {
-  constexpr std::size_t most_columns = 256;  // no tool that is read has more than some thirty
+  constexpr std::size_t most_columns = 256;  // the tools that are read have about 30 at most
   shown_.clear();
   names_.clear();
   has_all_ = true;

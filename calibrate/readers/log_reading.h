@@ -1,5 +1,5 @@
-// A log of a tool while it is read, line by line and cell by cell, and what its reader has found so far: measurements,
-// rows left out, faults, each with its place in the file.
+// Offers the tools of every log reader: lines, cells, patterns and tables of a log, and a LogReading, which gathers
+// measurements, omitted rows and faults, each with its place in the file.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class RE2;
 
 namespace c3sim::calibrate {
 
-// A piece of a line, and where its first byte stands, from 1.
+// A LogCell is a piece of a line. `column` is the place of its first byte, counted from 1.
 struct LogCell {
   std::string_view text;
   int line = 1;
@@ -32,24 +32,24 @@ struct LogCell {
 
   bool operator==(const LogCell&) const = default;
   bool holds(std::string_view part) const { return text.find(part) != std::string_view::npos; }
-  // Without the bytes before `begin`, and of the rest at most so many.
+  // Returns the cell without its first `begin` bytes, cut to at most `size` bytes.
   LogCell from(std::size_t begin, std::size_t size = std::string_view::npos) const {
     return {text.substr(begin, size), line, column + static_cast<int>(begin)};
   }
 };
 using LogCells = std::vector<LogCell>;
 
-// No tool prints a longer line: beyond it, a file is no log.
+// No tool prints a longer line: a file that has one is no log.
 inline constexpr std::size_t longest_log_line = std::size_t{64} << 10;
 
-// Lines end in \n or \r\n, the last one perhaps in neither. A byte order mark before the first is no part of it.
+// LogLines splits a text into lines, which end in \n or \r\n; the last may lack its end. A byte order mark is skipped.
 class LogLines {
  public:
   explicit LogLines(std::string_view text);
-  // Goes on to the next line; false where none is left.
+  // Goes on to the next line. Returns false if none is left.
   bool next();
   const LogCell& line() const { return line_; }
-  // Whether an end of line follows it: without one, it may have been cut off.
+  // Returns whether a line end follows. A line without one may have been cut off.
   bool is_ended() const { return is_ended_; }
 
  private:
@@ -59,16 +59,15 @@ class LogLines {
   sim::ShortSteps steps_;
 };
 
-// A regular expression over bytes, as RE2 has them: in time linear in the text, whatever stands in it.
+// A LogPattern is a regular expression over bytes in RE2's syntax. Matching takes time linear in the text.
 class LogPattern {
  public:
   explicit LogPattern(const char* expression);
   bool is_valid() const;
 
-  // Whether it holds somewhere in the text.
+  // Returns whether the pattern matches anywhere in the text.
   bool is_in(std::string_view text) const;
-  // Where it holds first in the text, and what its groups hold there, the whole of it before them; none where it does
-  // not hold. A group that took no part is empty.
+  // Returns the first match and then its groups, or no cell if nothing matches. A group that took no part is empty.
   LogCells groups(const LogCell& text) const;
   std::string erased_from(std::string text) const;
 
@@ -76,7 +75,7 @@ class LogPattern {
   std::shared_ptr<const re2::RE2> expression_;
 };
 
-// Whether a log has such a line.
+// Returns whether `is_such` holds for any line of a text.
 template <class IsSuch>
 bool has_line(std::string_view text, const IsSuch& is_such) {
   LogLines lines(text);
@@ -86,75 +85,76 @@ bool has_line(std::string_view text, const IsSuch& is_such) {
   return false;
 }
 
-// Whether such a part stands somewhere in a text, of up to gigabytes.
+// Returns whether a text, which may have gigabytes, contains `part`.
 bool has_text(std::string_view text, std::string_view part);
 
-// Without the blanks, tabs and carriage returns around it.
+// Returns the cell without the blanks, tabs and carriage returns around it.
 LogCell trimmed(const LogCell& cell);
-// Without the escape sequences by which tools colour what they print (ECMA-48: CSI and OSC); lines stay what they are.
+// Removes the escape sequences with which tools colour their output (ECMA-48: CSI and OSC). Lines stay the same.
 std::string without_escapes(std::string text);
-// The words between blanks, tabs and whatever else separates.
+// Returns the words between blanks, tabs and the characters of `also_separate`.
 LogCells words_of(const LogCell& line, std::string_view also_separate = "");
-// What stands between separators, trimmed: one more than there are separators.
+// Returns the trimmed fields between separators: one more than there are separators.
 LogCells fields_of(const LogCell& line, std::string_view separator);
-// The text with blanks in place of the tags that launchers put in front of every line, or nearly every one, and which
-// say the rank, host, container or time of day: those of Open MPI ("[1,0]<stdout>:", "[prterun-host-1@1,0]<stdout>: "),
-// MPICH ("[0] ", "rank 0: "), srun ("0: "), torchrun ("[rank0]:"), pdsh ("host: "), kubectl ("[pod/a/b] "), compose
-// ("a-1  | ") and the like, also one behind the other. Cells keep their places.
+// Replaces by blanks the tags that a launcher put at the start of most lines to tell rank, host, container or time of
+// day: those of Open MPI ("[1,0]<stdout>:", "[prterun-host-1@1,0]<stdout>: "), MPICH ("[0] ", "rank 0: "), srun ("0:
+// "), torchrun ("[rank0]:"), pdsh ("host: "), kubectl ("[pod/a/b] "), compose ("a-1 | ") and others. Several tags may
+// follow each other. Cells keep their columns.
 std::string without_tags(std::string text);
 
-// Numbers as printf writes them: beside what sim/config/config_text.h accepts, leading zeros, a plus sign, ".01" and
-// "1.".
+// These parse numbers as printf writes them. In addition to what sim/config/config_text.h accepts, they accept leading
+// zeros, a plus sign, ".01" and "1.".
 sim::Parsed<double> parse_printed_number(std::string_view text);
 sim::Parsed<std::int64_t> parse_printed_integer(std::string_view text);
 
-// As it can be shown to a person: the first 40 bytes, '?' for what is not printable ASCII.
+// Returns the first 40 bytes of a text, with '?' for each byte that is not printable ASCII.
 std::string printable(std::string_view text);
-// The same in quotes, with dots where more follows.
+// Returns printable(text) in quotes, with dots if the text is longer.
 std::string shown(std::string_view text);
 
-// Letters of ASCII in lower case, and all else as it is.
+// Returns the text with its ASCII letters in lower case.
 std::string lower_case(std::string_view text);
 
-// The letters and digits, letters in lower case: "All-Reduce" and "all_reduce" are one name.
+// Returns the letters and digits of a text in lower case: "All-Reduce" and "all_reduce" have the same plain name.
 std::string plain_name(std::string_view text);
 
 class LogReading {
  public:
-  // `name` is that of the file, perhaps with folders; the text must outlive it.
+  // `name` is the name or path of the file. The text must outlive the LogReading.
   explicit LogReading(std::string name, std::string_view text = {});
 
-  // Goes on to the next line; of one that is too long for a tool to have printed there is a fault instead.
+  // Goes on to the next line. Records a fault for each line that is too long for a tool to have printed, and skips it.
   bool next();
   const LogCell& line() const { return lines_.line(); }
-  // Whether no end of line follows it: it may have been cut off.
+  // Returns whether the line has no line end, so that it may have been cut off.
   bool is_cut() const { return !lines_.is_ended(); }
 
-  // `path` names the cell for people: "time".
+  // Records a fault. `path` names the cell for people: "time".
   void fault(const LogCell& at, std::string_view path, std::string what);
-  // Once, of several cells that follow each other. `what` and `seconds` are those of the omission.
+  // Records an Omission. Equal ones in a row, as from several cells of one line, count once.
   void leave_out(int line, std::string why, std::string what = {}, double seconds = 0.0);
-  void add(Measurement measurement);  // all but its file is set
+  void add(Measurement measurement);  // sets the file of the measurement
   void add(NamedRuns runs) { reading_.named.push_back(std::move(runs)); }
-  void set_gpu(std::string_view name);  // the first that is not empty counts
-  // What to beware of in the whole file, each once.
+  void set_gpu(std::string_view name);  // only the first name that is not empty counts
+  // Records what to beware of in the whole file. Equal remarks count once.
   void remark(std::string_view path, std::string what);
 
-  // What a cell says; where it is no number or out of bounds, a fault and nothing. A figure is one in the unit in which
-  // people read it (study/report/figure.h).
+  // These return the value of a cell, or record a fault and return nothing if it is no number or out of bounds.
+  // figure() expects the unit in which people read the figure (study/report/figure.h) and returns base units.
   std::optional<double> figure(const LogCell& cell, study::Figure figure, std::string_view path);
   std::optional<double> number(const LogCell& cell, double low, double high, std::string_view path);
   std::optional<int> integer(const LogCell& cell, int low, int high, std::string_view path);
-  // From 1 B to 1 TiB.
+  // Accepts 1 B to 1 TiB.
   std::optional<sim::Bytes> bytes(const LogCell& cell, std::string_view path);
 
   const std::string& name() const { return name_; }
   std::size_t faults() const { return reading_.faults.size(); }
-  // With a fault, where nothing at all was found, that says what is accepted.
+  // Returns the reading. If nothing at all was found, it has a fault `if_nothing`, which says what is accepted.
   Reading take(std::string_view if_nothing = {}) &&;
 
  private:
-  // The value, or a fault and nothing: `beyond` says what is wrong with one that is not within its bounds.
+  // Returns the parsed value if it is within its bounds. Otherwise records a fault, for which `beyond` returns the
+  // words about a value out of bounds, and returns nothing.
   template <class T, class Beyond>
   std::optional<T> checked(const LogCell& cell, std::string_view path, const sim::Parsed<T>& parsed, bool is_within,
                            const Beyond& beyond);
@@ -164,31 +164,31 @@ class LogReading {
   Reading reading_;
 };
 
-// A table within a log: the names of its columns, and below them rows with a cell for each. Names are one where
-// plain_name spells them alike. It holds one row at a time.
+// A LogTable is a table within a log: column names, and below them rows with one cell per column. It holds one row at a
+// time. Column names are compared as plain_name() spells them.
 class LogTable {
  public:
-  using Column = std::optional<std::size_t>;  // its place
+  using Column = std::optional<std::size_t>;  // index of the column
 
-  // The log must outlive it.
+  // The LogReading must outlive the table.
   explicit LogTable(LogReading& log) : log_(log) {}
 
-  // Begins anew with these names of columns.
+  // Starts a new table with these column names.
   void take_heads(const LogCells& heads);
-  // The place of a column; nothing where the table has it not.
+  // Returns a column, or nothing if the table does not have it.
   Column find(std::string_view name) const;
-  // The same of one that it must have: else there is a fault that says the nearest, and no row can be read.
+  // Returns a column that the table must have. Without it no row can be read, and a fault tells the nearest name.
   Column require(std::string_view name);
-  // Whether it has columns, and all that it must have.
+  // Returns whether the table has columns, among them all required ones.
   bool is_readable() const { return !names_.empty() && has_all_; }
   const std::vector<std::string>& names() const { return names_; }  // as plain_name spells them
 
-  // Takes a row. False, and a fault, where it has not a cell for each column, or where no end of line follows it, so
-  // that the last one may have been cut off.
+  // Takes a row. Records a fault and returns false if the row does not have one cell per column, or if no line end
+  // follows it, so that its last cell may have been cut off.
   bool take_row(LogCells cells, bool is_ended = true);
 
   const LogCells& row() const { return row_; }
-  // Of the row the cell of a column that the table has.
+  // Returns the cell of a column that the table has.
   const LogCell& cell(Column column) const { return row_[*column]; }
   const LogCell& cell(std::string_view name) const { return row_[*find(name)]; }
   std::string_view text(Column column, std::string_view otherwise = {}) const {
@@ -197,21 +197,21 @@ class LogTable {
 
  private:
   LogReading& log_;
-  LogCell place_;                   // of the heads
-  std::vector<std::string> shown_;  // names of columns for people
-  std::vector<std::string> names_;  // as plain_name spells them
+  LogCell place_;                   // of the column names
+  std::vector<std::string> shown_;  // column names for people
+  std::vector<std::string> names_;  // column names as plain_name() spells them
   bool has_all_ = true;
   LogCells row_;
 };
 
-// A table that is a whole text of comma-separated values. Where several were written to one file, the names of columns
-// stand there again, and are no row.
+// A CsvTable reads a whole text of comma-separated values. If several tables were written to one file, it skips the
+// repeated rows of column names.
 class CsvTable : public LogTable {
  public:
-  // Text and log must outlive it.
+  // The text and the LogReading must outlive the table.
   CsvTable(std::string_view text, LogReading& log);
 
-  // Goes on to the next row that is whole; of others it records what is wrong.
+  // Goes on to the next complete row. Records a fault for every row that is not complete.
   bool next();
   int line() const { return row_.line; }
 
@@ -224,33 +224,33 @@ class CsvTable : public LogTable {
   sim::ShortSteps steps_;
 };
 
-// Whether the first row of a text of comma-separated values names all of these columns.
+// Returns whether the first row of a text of comma-separated values names all of these columns.
 bool has_columns(std::string_view text, std::initializer_list<std::string_view> names);
 
-// GPUs, CUs, engines, ranks: more are a slip of the pen.
+// No node has more GPUs, CUs, engines or ranks: a larger number is an error in the file.
 inline constexpr int most_units = 4096;
 
-// Many runs of the same, summed up: a trace holds thousands of which a comparison wants the middle and the spread.
+// Percentiles sum up many runs of the same work: a trace holds thousands, a comparison needs median and spread.
 struct Percentiles {
   double median = 0.0;
   double low = 0.0, high = 0.0;  // 10th and 90th percentile
 };
 
-// Of at least one value; study/report/statistics.h says what percentiles are.
+// Needs at least one value. study/report/statistics.h defines percentiles.
 Percentiles percentiles_of(std::vector<double> values);
 
-// The output of a tool. A reader never throws; it tells by line what it could not read.
+// A LogFormat is the output of one tool. Its reader never throws; it records faults with their lines.
 struct LogFormat {
   std::string_view name;   // "rccl-tests"
-  std::string_view about;  // what a file of it holds, and which command writes it
+  std::string_view about;  // what such a file holds, and which command writes it
   bool (*recognises)(std::string_view text);
-  Reading (*read)(std::string_view text, const std::string& name);  // of the file
+  Reading (*read)(std::string_view text, const std::string& name);  // `name` is that of the file
 };
 extern const LogFormat rccl_tests_text, rccl_tests_json, rccl_tests_csv, transfer_bench_csv, transfer_bench_text,
     hipblaslt_bench, rocblas_bench, babel_stream, babel_stream_csv, rocprof_kernel_trace, rocprof_copy_trace,
     rocprof_counters, rocprof_json, torch_trace, vllm_bench, inference_max, unread_tool;
 
-// A text is of the first that recognises it; of none it may be a table.
+// Returns all formats. A text has the first format that recognises it; if none does, it may be a table.
 std::span<const LogFormat> log_formats();
 
 }  // namespace c3sim::calibrate

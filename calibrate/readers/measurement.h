@@ -1,5 +1,5 @@
-// Measurements: what a row of a measurement file says was run, and what was seen of it. Fits and comparisons read the
-// same ones; only a fit is refused what ran concurrently or is marked as a prediction (calibrate/fit_guard.h).
+// Declares measurements: what a row of a measurement file says was run, and what was measured of it. Comparisons and
+// fits read the same ones, but fits refuse predictions and concurrent runs except probes (calibrate/fit_guard.h).
 #pragma once
 
 #include <algorithm>
@@ -19,26 +19,26 @@ namespace c3sim::calibrate {
 
 enum class Role {
   calibrate,  // parameters may be fitted to it
-  predict,    // must come out of the model
-  probe,  // ran at once with other work: what the mechanisms by which work slows other work are fitted to, and no more
-  unlisted  // nobody said
+  predict,    // the model must predict it
+  probe,      // a concurrent run: only the mechanisms by which work slows other work may be fitted to it
+  unlisted    // no role was given
 };
 constexpr auto all_names(Role) { return sim::names("calibrate", "predict", "probe", "unlisted"); }
 using sim::to_string;
 
-// One figure of a run, in base units.
+// Seen is one measured figure of a run, in base units.
 struct Seen {
   study::Figure figure = study::Figure::time;
   double value = 0.0;
-  std::optional<double> low{}, high{};     // of its repetitions: 10th and 90th percentile, or the least and greatest
-  std::optional<double> band{};            // how far off a prediction may be: relative, or in points (0.04)
-  std::map<std::string, double> others{};  // what others predicted of the same run, by their names
+  std::optional<double> low{}, high{};     // spread of repetitions: 10th and 90th percentile, or least and greatest
+  std::optional<double> band{};            // allowed error of a prediction: relative, or in points (0.04)
+  std::map<std::string, double> others{};  // predictions of the same run by others, by their names
   auto operator<=>(const Seen&) const = default;
 };
 
-// What was seen of the two operations of a concurrent run alone, and into how many pieces the GEMM is cut: what simple
-// rules predict from. Alone by the protocol of the run is in turn: in a loop of both, one after the other, clocks
-// settle as they do where both run at once; in one of a GEMM alone they are lower.
+// Alone holds what was measured of the two operations of a concurrent run when each ran alone, and the number of tiles
+// of the GEMM. Simple rules predict from these. The times "in turn" are from a loop that runs both operations one after
+// the other, where clocks settle as in the concurrent run; in a loop of the GEMM alone clocks are lower.
 struct Alone {
   std::optional<double> gemm{};        // seconds
   std::optional<double> collective{};  // seconds
@@ -47,33 +47,33 @@ struct Alone {
   std::optional<double> collective_in_turn{};
 };
 
-// One run of what a profiler saw beside or as a collective that may have waited for other ranks.
+// A TracedRun is one traced run of a collective that may have waited for other ranks, or of work concurrent with it.
 struct TracedRun {
-  std::size_t collective = 0;  // place in Profile::work
-  double value = 0.0;          // of the first figure
+  std::size_t collective = 0;  // place of the collective in Profile::work
+  double value = 0.0;          // of the measurement's first figure
 };
 
 struct Measurement {
-  std::string file;   // without folders
-  int line = 0;       // from 1; 0: of the file as a whole
-  std::string group;  // of its table, for people: "all-reduce by size"
+  std::string file;   // name without folders
+  int line = 0;       // counted from 1; 0: the file as a whole
+  std::string group;  // title of its table for people: "all-reduce by size"
   Role role = Role::unlisted;
-  std::string platform;                  // that the row says it was measured on, in a column `platform`; empty: none
-  std::vector<std::string> assignments;  // of the platform: "gpus=4"
+  std::string platform;                  // on which it was measured, by the row's column `platform`; may be empty
+  std::vector<std::string> assignments;  // parameters of the platform: "gpus=4"
   study::Trial trial;
   std::vector<Seen> seen;
-  // Its time holds what its rank waited for others, of a trace of one rank: shown beside a prediction, never scored.
+  // The time includes waits for other ranks, as in a trace of one rank: shown beside a prediction, never scored.
   bool holds_waits = false;
-  std::vector<TracedRun> runs{};     // of what holds waits, as far as a profile has them
-  std::vector<study::Figure> asked;  // what such a row can tell, measured or not
+  std::vector<TracedRun> runs{};     // the runs behind a time that includes waits
+  std::vector<study::Figure> asked;  // the figures of such a row, measured or not
   Alone alone;
-  // Of measured alternatives among which one would choose: what the choice is about, and which one this is. Empty:
-  // none.
+  // A row that is one of several measured alternatives names the decision between them and its own alternative. Both
+  // are empty for other rows.
   std::string decision;
   std::string alternative;
 
   std::string where() const { return line == 0 ? file : file + ":" + std::to_string(line); }
-  // Whether its table says whose kernels products are, and whether what it timed followed each other in a stream.
+  // Returns whether the table names the library of the GEMM kernels, and whether runs followed each other in a stream.
   bool names_library() const { return assigns("gpu.gemm.library="); }
   bool is_in_stream() const { return assigns("host.protocol=stream"); }
 
@@ -83,7 +83,7 @@ struct Measurement {
   }
 };
 
-// Of one figure; `assignments` are those of the platform.
+// Returns a measurement of one figure. `assignments` are parameters of the platform.
 inline Measurement measurement_of(int line, std::string group, study::Trial trial, const Seen& seen,
                                   std::vector<std::string> assignments = {}) {
   Measurement one;
@@ -96,40 +96,40 @@ inline Measurement measurement_of(int line, std::string group, study::Trial tria
   return one;
 }
 
-// A row that says nothing to compare with, and why.
+// An Omission is a row that cannot be compared with anything, and why.
 struct Omission {
   std::string where;     // file:line
-  std::string why;       // in the same words for all rows that it holds for
-  std::string what{};    // the row, where its place does not say it: "'a kernel', run 5 times"
-  double seconds = 0.0;  // that it took altogether; 0: nobody knows
+  std::string why;       // in the same words for all rows with this reason
+  std::string what{};    // names the row if its place does not: "'a kernel', run 5 times"
+  double seconds = 0.0;  // total time that it took; 0: unknown
 };
 
-// Runs that a file tells by the name of a kernel, or of a kind of copies, alone: what they were, a list beside the file
-// may say (calibrate/readers/roles.h).
+// NamedRuns are runs that a file tells only by the name of a kernel or of a kind of copy. A list of labels beside the
+// file may say what they computed (calibrate/readers/roles.h).
 struct NamedRuns {
   std::string name;
-  std::string counter{};  // what was counted; empty: their times
-  int line = 0;           // of the first
+  std::string counter{};  // the counter that was read; empty: times were measured
+  int line = 0;           // of the first run
   std::size_t runs = 0;
-  double median = 0.0, low = 0.0, high = 0.0;  // seconds, or counts; 10th and 90th percentile
-  double seconds = 0.0;                        // that all of them took; of counts 0
+  double median = 0.0, low = 0.0, high = 0.0;  // seconds or counts; low and high: 10th and 90th percentile
+  double seconds = 0.0;                        // total time of all runs; 0 for counts
 };
 
-// What one file says.
+// A Reading is everything that one file says.
 struct Reading {
-  std::string name;                 // of the file, without folders
-  std::string format;               // what it was read as
-  std::string platform;             // that it is read for, once that is known
-  std::string gpu;                  // that it says it was measured on, in its own words; empty: it says nothing of it
-  std::optional<Profile> profile;   // of a profiler's trace, the whole of it
-  std::vector<std::string> header;  // comments above a table: protocol and environment, where they were written down
-  std::vector<std::string> alike;   // other forms that the table could have been read as
+  std::string name;                 // file name without folders
+  std::string format;               // name of the format that was used
+  std::string platform;             // the platform for which it is read, once known
+  std::string gpu;                  // the GPU on which it was measured, in the file's words; empty: not said
+  std::optional<Profile> profile;   // the whole trace, if the file is one
+  std::vector<std::string> header;  // comments above a table, which may describe protocol and environment
+  std::vector<std::string> alike;   // other formats that fit the table
   std::vector<Measurement> measurements;
-  std::vector<NamedRuns> named;     // those that no label was looked for yet
-  std::vector<Omission> left_out;   // understood, but no model stands for them
-  std::vector<sim::Fault> remarks;  // what to beware of in what was read: where, of what, what
-  std::vector<sim::Fault> faults;   // not understood, or absurd: where, what, what would be accepted
-  std::size_t odd_rows = 0;         // of these, how many are of a row of a table that its form has no entry for
+  std::vector<NamedRuns> named;     // runs without a label so far
+  std::vector<Omission> left_out;   // understood, but without a model
+  std::vector<sim::Fault> remarks;  // warnings: where, which item, what
+  std::vector<sim::Fault> faults;   // not understood or absurd: where, which item, what would be accepted
+  std::size_t odd_rows = 0;         // number of faults from table rows for which the format has no entry
 };
 
 }  // namespace c3sim::calibrate

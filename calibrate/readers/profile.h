@@ -1,5 +1,5 @@
-// What a profiler saw of a program: work on GPUs, the calls of the host that launched it, waits between streams, steps.
-// Times are counted from the first event of the trace.
+// Declares a Profile: what a profiler saw of a program, that is work on GPUs, the host calls that launched it, waits
+// between streams, and steps. Times are counted from the first event of the trace.
 #pragma once
 
 #include <algorithm>
@@ -15,18 +15,18 @@
 
 namespace c3sim::calibrate {
 
-// By what else it slows down: matrix products and attention keep the matrix units busy, other kernels and copies within
-// a GPU its memory, copies to and from the host neither.
+// A WorkKind says what work occupies, and so which other work it slows down: matrix products and attention occupy the
+// matrix units, other kernels and copies within a GPU its memory, copies to and from the host neither.
 enum class WorkKind : std::uint8_t { matrix, memory, host_copy, collective };
 
-// What an operator of the program, or a collective of it, says of its work: which trial it is, or why it is none.
+// KnownWork is what an operator or a collective of the program says of its work: its trial, or why there is none.
 struct KnownWork {
   std::optional<study::Trial> trial{};
-  std::string why_not{};  // where there is none
+  std::string why_not{};  // if there is no trial
   auto operator<=>(const KnownWork&) const = default;
 };
 
-// A place in a list, or none, in four bytes: a trace may have millions of kernels, of which each holds several.
+// A Place is an optional index into a list, in four bytes: a trace may have millions of kernels with several of them.
 class Place {
  public:
   Place() = default;
@@ -40,20 +40,20 @@ class Place {
   std::uint32_t at_ = none;
 };
 
-// What many have in common stands once in the lists of Profile.
+// ProfiledWork is one kernel, copy or fill on a GPU. What many have in common is stored once, in the lists of Profile.
 struct ProfiledWork {
   sim::Time begin{0}, end{0};
-  // The least time of it among all ranks whose traces are at hand: the last to come waits for none (tell_waits).
+  // `least` is the least time of a collective over all traced ranks: the last rank waits for nobody (tell_waits).
   static constexpr sim::Time unknown = sim::Time::max();
   sim::Time least = unknown;
   Place name;                // in Profile::names
-  Place asked;               // in Profile::calls: the call that asked for it
-  Place collective;          // in Profile::known; none: it is no collective
-  Place product;             // in Profile::products: several kernels may be one
-  int line = 0;              // of the trace, where it stands
+  Place asked;               // in Profile::calls: the call that launched it
+  Place collective;          // in Profile::known; none: not a collective
+  Place product;             // in Profile::products, which several kernels may share
+  int line = 0;              // line of the trace
   std::uint32_t stream = 0;  // place in Profile::streams
   WorkKind kind = WorkKind::memory;
-  bool begins_before_launch = false;  // clocks that do not agree: nothing is known of when it could have begun
+  bool begins_before_launch = false;  // host and GPU clocks disagree: when it could have begun is unknown
   sim::Time length() const { return end - begin; }
   bool computes() const { return kind == WorkKind::matrix || kind == WorkKind::memory; }
   Place launch() const { return begins_before_launch ? Place() : asked; }
@@ -66,40 +66,39 @@ struct ProfiledStream {
 };
 
 enum class HostCallKind : std::uint8_t { launch, synchronise, wait_for_event };
-// A call of the runtime that launches work or waits for it; the others are part of the time of the host.
+// A HostCall is a runtime call that launches work or waits. All other calls are part of the host's own time.
 struct HostCall {
   sim::Time begin{0}, end{0};
-  Place name;  // in Profile::names; of calls that wait
+  Place name;  // in Profile::names, if the call waits
   HostCallKind kind = HostCallKind::launch;
 };
 
-// What is launched on `stream` behind the call of `correlation` waits for all that was launched on `of_stream` before
-// the event was recorded by the call of `recorded_by`.
+// Work launched on `stream` after `at` waits for all work launched on `of_stream` before the event's `recorded_at`.
 struct StreamWait {
   std::size_t stream = 0;
   std::size_t of_stream = 0;
-  sim::Time at{0};           // of the call that asks for it
-  sim::Time recorded_at{0};  // of the call that recorded the event
+  sim::Time at{0};           // begin of the call that requests the wait
+  sim::Time recorded_at{0};  // begin of the call that recorded the event
 };
 
 struct ProfiledStep {
   std::string name;  // "ProfilerStep#4"
   sim::Time begin{0}, end{0};
 };
-// When a GPU worked for a step, as the trace marks it itself.
+// A MarkedStep is the time in which a GPU worked for a step, as marked in the trace.
 struct MarkedStep {
   std::string name;
   std::int64_t device = 0;
   sim::Time begin{0}, end{0};
 };
 
-// Events of one sort: kernels that communicate, of one class of configs/communication.yaml or of a list of labels, or
-// what says nothing that can be used, for one reason.
+// CountedEvents sums up the events of one sort: kernels of one class of communication (configs/communication.yaml or a
+// list of labels), or events that cannot be used for one reason.
 struct CountedEvents {
   std::size_t events = 0;
-  int line = 0;          // of the first
-  sim::Time time{0};     // that they took, as far as they say
-  bool is_lost = false;  // they are no part of the profile
+  int line = 0;          // of the first event
+  sim::Time time{0};     // total time, as far as events have one
+  bool is_lost = false;  // the events are not part of the profile
   void add(int at_line, sim::Time took) {
     if (events++ == 0) line = at_line;
     time += took;
@@ -107,35 +106,35 @@ struct CountedEvents {
 };
 
 struct Profile {
-  std::string file;          // without folders
-  std::string gpu;           // as the trace names it; empty: it does not
-  std::optional<int> ranks;  // of the program
-  std::optional<int> rank;   // whose trace it is
+  std::string file;          // name without folders
+  std::string gpu;           // name in the trace; empty: not said
+  std::optional<int> ranks;  // number of ranks of the program
+  std::optional<int> rank;   // the rank that wrote the trace
   std::vector<ProfiledStream> streams;
-  std::vector<ProfiledWork> work;   // by begin
-  std::vector<HostCall> calls;      // by begin
-  std::vector<std::string> names;   // each once
-  std::vector<KnownWork> known;     // collectives, and products of matrices as operators say, each once
-  std::vector<Place> products;      // in `known`; one for each operator that ran
-  std::vector<StreamWait> waits;    // that the trace tells with their streams, by the call
-  std::size_t unnamed_waits = 0;    // calls that make a stream wait, of which it does not tell the stream
-  std::vector<ProfiledStep> steps;  // of the host, by begin; empty: it tells of none
+  std::vector<ProfiledWork> work;   // sorted by begin
+  std::vector<HostCall> calls;      // sorted by begin
+  std::vector<std::string> names;   // no duplicates
+  std::vector<KnownWork> known;     // collectives, and products as their operators tell them; no duplicates
+  std::vector<Place> products;      // in `known`; one for each run of an operator
+  std::vector<StreamWait> waits;    // waits with known streams, sorted by `at`
+  std::size_t unnamed_waits = 0;    // number of calls that make a stream wait for an unknown stream
+  std::vector<ProfiledStep> steps;  // on the host, sorted by begin; empty: the trace has none
   std::vector<MarkedStep> marked_steps;
-  std::map<std::string, CountedEvents> communication;  // by the name of the class
-  std::map<std::string, CountedEvents> misunderstood;  // by the reason
-  std::string cut_off;                                 // why the end of the text could not be read; empty: it could
+  std::map<std::string, CountedEvents> communication;  // by class
+  std::map<std::string, CountedEvents> misunderstood;  // by reason
+  std::string cut_off;                                 // why the text could not be read to its end; empty: it could
 
   const std::string& name_of(const ProfiledWork& one) const { return names[*one.name]; }
-  // Null where it is no product of an operator.
+  // Returns null if the work does not belong to an operator's product.
   const KnownWork* product_of(const ProfiledWork& one) const {
     return one.product ? &known[*products[*one.product]] : nullptr;
   }
-  // Null where nobody knows what collective it is, or it is none.
+  // Returns null if the work is no collective or an unknown one.
   const models::CollectiveSpec* collective_of(const ProfiledWork& one) const {
     if (!one.collective || !known[*one.collective].trial) return nullptr;
     return &std::get<study::CollectiveTrial>(*known[*one.collective].trial).spec;
   }
-  // From the first begin of work to the last end.
+  // The profile lasts from the first begin of work to the last end.
   sim::Time begin() const { return work.empty() ? sim::Time(0) : work.front().begin; }
   sim::Time end() const {
     sim::Time end = begin();

@@ -32,7 +32,7 @@ std::filesystem::path file_of_names() {
   throw sim::ConfigError({{names_file, "", "is in no folder of configurations: $C3SIM_CONFIGS may name one"}});
 }
 
-// Of a list of regular expressions, the one that holds where any of them does, whatever the case.
+// Returns one regular expression, ignoring case, that matches wherever one of a list matches.
 LogPattern any_of(sim::Section& section, std::string_view key) {
   const std::vector<std::string> patterns = section.texts(key);
   const std::string all = fmt::format("(?i)(?:{})", fmt::join(patterns, ")|(?:"));
@@ -49,23 +49,23 @@ WorkKind kind_of_copy(std::string_view name) {
   return within.is_in(name) ? WorkKind::memory : WorkKind::host_copy;
 }
 
-// Libraries and compilers put what a kernel does into its name; cuBLAS's newer ones are called nvjet, Tensile's Cijk.
+// Libraries and compilers name kernels after what they do. cuBLAS's newer kernels are called nvjet, Tensile's Cijk.
 bool is_product(std::string_view name) {
   static const LogPattern products(
       "(?i)gemm|nvjet|cutlass|cijk|xmma|wgrad|dgrad|fmha|flash|attn|attention|winograd|implicit_con|_conv_");
   return products.is_in(name);
 }
 
-// What kernels, copies and fills are, by their names; each name is looked at once.
+// WorkKinds tells the kinds of kernels, copies and fills by their names. It looks at each name once.
 class WorkKinds {
  public:
   struct Known {
     WorkKind kind = WorkKind::memory;
-    std::string_view communicates{};  // of a collective: its class ("NCCL or RCCL"), good as long as this object
+    std::string_view communicates{};  // class of a collective ("NCCL or RCCL"); valid as long as this object
   };
 
-  // With the names of configs/communication.yaml, of the first folder of configurations that has it. Throws
-  // sim::ConfigError where none has, or where it cannot be read.
+  // Reads configs/communication.yaml in the first folder of configurations that has it. Throws sim::ConfigError if
+  // there is none or it cannot be read.
   WorkKinds() {
     sim::Config config = sim::Config::from_file(file_of_names());
     sim::Section root = config.root();
@@ -107,7 +107,7 @@ class WorkKinds {
   std::unordered_map<std::string, Known> known_;
 };
 
-// Of calls of CUDA and HIP; nothing of those that neither wait nor make a stream wait.
+// Returns the kind of a CUDA or HIP call; nothing for calls that neither wait nor make a stream wait.
 std::optional<HostCallKind> kind_of_call(std::string_view name) {
   static const LogPattern waits("(?:Device|Stream|Event|Ctx)Synchronize$");
   if (name.ends_with("StreamWaitEvent")) return HostCallKind::wait_for_event;
@@ -174,13 +174,13 @@ class Gatherer {
     std::int64_t correlation = 0;
     std::int64_t external = 0;
   };
-  // What work says of where it comes from.
+  // An Origin is what an event says of the launch of its work.
   struct Origin {
     std::int64_t correlation = 0;
     std::int64_t external = 0;
-    int channels = 0;  // workgroups, of which a channel is one; 0: none that could be
+    int channels = 0;  // number of workgroups, one per channel; 0: not a number of channels
   };
-  // What it asks for: places in Profile::known and in Profile::products.
+  // An Operator is the work that an operator requests, as places in Profile::known and in Profile::products.
   struct Operator {
     Place collective{}, product{};
   };
@@ -245,7 +245,7 @@ class Gatherer {
          event.external.value_or(0)});
   }
 
-  // Written with the profiler's option enable_cuda_sync_events.
+  // The trace has these events with the profiler's option enable_cuda_sync_events.
   void take_wait(const TraceEvent& event, const Span& span) {
     if (!event.stream || !event.wait_stream || !event.recorded_by)
       return misunderstand("a wait of a stream without what it waits for", event.line);
@@ -267,7 +267,7 @@ class Gatherer {
     return known->second;
   }
 
-  // The place of what is kept once.
+  // Returns the place of a value in a list without duplicates, and adds the value if it is new.
   template <class Known, class Places>
   static std::size_t place_in(std::vector<Known>& list, Places& places, const Known& one) {
     const auto [known, is_new] = places.try_emplace(one, list.size());
@@ -281,21 +281,21 @@ class Gatherer {
     return profile_.products.size() - 1;
   }
 
-  // A list of labels, where it knows the name; each name is looked for once.
+  // Returns the label of a name, or null. Each name is looked up once.
   const study::Trial* label_of(Place name) {
     for (std::size_t next = labelled_.size(); next <= *name; ++next)
       labelled_.push_back(labels_.trial_of(profile_.file, profile_.names[next]));
     return labelled_[*name];
   }
 
-  // Who labels a kernel knows better than its name what it does.
+  // A label knows better than the kernel's name what the kernel does.
   static WorkKind kind_of_labelled(const study::Trial& label, WorkKind named) {
     if (std::holds_alternative<study::CollectiveTrial>(label)) return WorkKind::collective;
     if (std::holds_alternative<study::GemmTrial>(label)) return WorkKind::matrix;
     return named == WorkKind::collective ? WorkKind::memory : named;
   }
 
-  // What the operator says that launched it, or else a list of labels.
+  // Sets what the work is, from the operator that launched it or else from a label.
   void name_work(ProfiledWork& work, std::array<std::int64_t, 2> externals) {
     const bool communicates = work.kind == WorkKind::collective;
     if (work.collective) return;
@@ -324,8 +324,8 @@ class Gatherer {
     work.collective = place_of({study::CollectiveTrial{spec}, {}});
   }
 
-  // Which call launched what; collectives by the operator that did. Clocks of host and GPU that do not agree show where
-  // work begins before it is launched.
+  // Finds the call that launched each piece of work, and from it the operator. If work begins before its launch, the
+  // clocks of host and GPU disagree.
   void join_launches() {
     sort_calls();
     std::vector<bool> launches(calls_.size(), false);
@@ -346,7 +346,7 @@ class Gatherer {
       name_work(work, {origins_[i].external, work.asked ? calls_[*work.asked].external : 0});
       name_channels(work, origins_[i].channels);
     }
-    // Calls that neither launch nor wait are the host's own time.
+    // Calls that neither launch nor wait are part of the host's own time.
     std::vector<Place> order;
     for (std::size_t i = 0; i < calls_.size(); ++i) {
       if (launches[i] || calls_[i].call.kind == HostCallKind::synchronise) order.emplace_back(i);
@@ -369,7 +369,7 @@ class Gatherer {
     std::ranges::stable_sort(by_correlation_, {},
                              sim::as_short_steps([this](Place i) { return calls_[*i].correlation; }));
   }
-  // The last of that correlation; nothing where there is none.
+  // Returns the last call with that correlation id, or nothing.
   Place call_of(std::int64_t correlation) const {
     const auto behind =
         std::ranges::upper_bound(by_correlation_, correlation, {}, [this](Place i) { return calls_[*i].correlation; });
@@ -393,7 +393,7 @@ class Gatherer {
     profile_.unnamed_waits -= std::min(profile_.unnamed_waits, waits_.size());
   }
 
-  // A stream does one thing after the other, but for the moment that a kernel is let in early.
+  // A stream runs one kernel at a time, except for the moment in which the next is let in early.
   void count_overlaps() {
     constexpr sim::Time let_in = std::chrono::microseconds(20);
     std::vector<sim::Time> busy_until(profile_.streams.size(), sim::Time::min());
@@ -409,15 +409,15 @@ class Gatherer {
   }
 
   const Labels& labels_;
-  std::vector<const study::Trial*> labelled_;  // by place of the name; null: not
+  std::vector<const study::Trial*> labelled_;  // by place of the name; null: no label
   Profile profile_;
-  std::unordered_map<std::string, std::size_t> names_;  // their places
+  std::unordered_map<std::string, std::size_t> names_;  // place of each name in Profile::names
   std::map<KnownWork, std::size_t> known_;
   std::optional<std::int64_t> zero_;  // us
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> streams_;
   WorkKinds kinds_;
   std::vector<Call> calls_;
-  std::vector<Place> by_correlation_;                     // calls
+  std::vector<Place> by_correlation_;                     // calls sorted by correlation id
   std::vector<Origin> origins_;                           // by work
   std::unordered_map<std::int64_t, Operator> operators_;  // by "External id"
   std::vector<Waiting> waits_;

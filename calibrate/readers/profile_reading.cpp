@@ -18,7 +18,7 @@
 
 namespace c3sim::calibrate {
 
-// In the order in which they begin, each meets those before it that have not ended.
+// Goes through stays by begin: each meets the earlier ones that have not ended.
 std::vector<Company> company_of(const std::vector<Stay>& stays) {
   constexpr double share = 0.01;
   constexpr std::size_t most = 32;
@@ -53,27 +53,26 @@ std::vector<Company> company_of(const std::vector<Stay>& stays) {
 
 namespace {
 
-// Work of one subject: a kernel or copy, or several kernels of one product, from the first one's begin to the last
-// one's end.
+// A SeenRun is a kernel, a copy, or all kernels of one product from the first begin to the last end.
 struct SeenRun {
   Stay stay;
-  std::size_t work = 0;            // the first, place in Profile::work
+  std::size_t work = 0;            // place of the first kernel in Profile::work
   std::size_t subject = 0;         // place among the subjects
-  const study::Trial* trial = {};  // of a product whose operator tells it
+  const study::Trial* trial = {};  // of a product that its operator names
   double length() const { return stay.end - stay.begin; }
 };
 
-// What runs have in common, and which of them were alone on their GPU.
+// A Subject is what several runs have in common, with those of them that were alone on their GPU.
 struct Subject {
-  std::string words;                 // for people
-  std::optional<KnownWork> known{};  // as an operator or a list of labels tells it; none: a name alone
+  std::string words;                 // its name for people
+  std::optional<KnownWork> known{};  // from an operator or a list of labels; none: only a name
   std::vector<std::size_t> alone{};  // places among the runs
-  std::size_t beside = 0;            // those that were not, and of which nothing else is told
-  int first_beside = 0;              // its line
+  std::size_t beside = 0;            // number of runs with company that no other measurement covers
+  int first_beside = 0;              // line of the first of these
   double seconds_beside = 0.0;
 };
 
-// Of at least one run.
+// Needs at least one run.
 Percentiles percentiles_of_runs(const std::vector<TracedRun>& runs) {
   std::vector<double> values;
   for (const TracedRun& run : runs) values.push_back(run.value);
@@ -195,7 +194,7 @@ class RunReader {
     const study::Trial& trial = *subject.known->trial;
     Measurement measurement = of_runs(line, fmt::format("profiler: {}", study::kind_of(trial)), trial,
                                       study::Figure::kernel_time, std::move(runs));
-    if (!std::holds_alternative<study::CollectiveTrial>(trial)) {  // of which no run waits for another rank
+    if (!std::holds_alternative<study::CollectiveTrial>(trial)) {  // their runs do not wait for other ranks
       measurement.role = Role::unlisted;
       measurement.holds_waits = false;
       measurement.runs.clear();
@@ -203,8 +202,8 @@ class RunReader {
     reading_.add(std::move(measurement));
   }
 
-  // GEMMs with one collective and nothing else beside them: a pair, where that collective had nothing else beside it
-  // either, as long after it or before it as in the median; or one of several that the collective outlasts.
+  // Returns GEMMs whose only company is one collective. If the GEMM is also the collective's only company, they are a
+  // pair, with the median delay between their begins; otherwise the GEMM is one of several within the collective.
   std::vector<Measurement> beside_collectives() {
     struct Pair {
       int line = 0;
@@ -247,7 +246,8 @@ class RunReader {
     return measurements;
   }
 
-  // The run as it would be with collectives as they are simulated: of each kind the median beside computation, and all.
+  // Returns what a replay with simulated collectives has to predict: the time of the whole run and, for each kind of
+  // collective, the median time beside computation.
   std::vector<Measurement> played_again() {
     std::map<models::CollectiveKind, std::vector<TracedRun>> beside;
     int gpus = 0;
@@ -281,10 +281,10 @@ class RunReader {
   LogReading reading_;
   std::vector<SeenRun> runs_;
   std::vector<Company> company_;  // by run
-  std::vector<bool> is_told_;     // by run: by what ran beside it
+  std::vector<bool> is_told_;     // by run: a measurement of concurrent runs covers it
   std::vector<Subject> subjects_;
-  std::map<std::size_t, std::size_t> kernels_;  // subjects by the place of their name
-  std::map<KnownWork, std::size_t> works_;      // by what is known
+  std::map<std::size_t, std::size_t> kernels_;  // subjects by place of their name
+  std::map<KnownWork, std::size_t> works_;      // subjects by what is known of them
 };
 
 }  // namespace
@@ -327,9 +327,9 @@ std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files)
 
 namespace {
 
-// A trace by itself, with the labels beside it.
+// Reads a single trace, with the list of labels beside it.
 Reading read_trace(std::string_view text, const std::string& path) {
-  LogReading log(path);  // of rows
+  LogReading log(path);  // for faults of CSV rows
   Reading reading;
   const bool is_csv = rows_of_rocprof(text).has_value();
   try {
@@ -366,7 +366,7 @@ const LogFormat rocprof_json{"rocprofv3 JSON",
 
 namespace {
 
-// By sort, each in the order in which they began, of each GPU of a trace.
+// Collectives holds the collectives of one GPU of a trace by specification, each list sorted by begin.
 using Collectives = std::map<models::CollectiveSpec, std::vector<ProfiledWork*>>;
 void add_collectives(Profile& profile, std::vector<Collectives>& all) {
   std::map<std::int64_t, Collectives> by_device;
@@ -385,7 +385,7 @@ void require_different_ranks(std::span<Profile* const> profiles) {
   }
 }
 
-// Whether what the rank waited for others is less than a hundredth of its run, of whose collectives all are known.
+// Returns whether waits for other ranks take less than 1% of the run. They must be known for all collectives.
 bool hardly_waited(const Profile& profile) {
   sim::Time waited{0};
   for (const ProfiledWork& work : profile.work) {
@@ -397,7 +397,7 @@ bool hardly_waited(const Profile& profile) {
   return hardly * waited < profile.end() - profile.begin();
 }
 
-// False where nothing is left of it.
+// Removes runs that waited for other ranks. Returns false if no run is left.
 bool take_waits_out(Measurement& one, const Profile& profile) {
   if (one.runs.empty()) {
     one.holds_waits = !hardly_waited(profile);
@@ -408,7 +408,7 @@ bool take_waits_out(Measurement& one, const Profile& profile) {
                            [&](const TracedRun& run) { return work[run.collective].least != ProfiledWork::unknown; }))
     return true;
   std::erase_if(one.runs, [&](const TracedRun& run) {
-    return work[run.collective].length() != work[run.collective].least;  // others came later
+    return work[run.collective].length() != work[run.collective].least;  // its rank waited for others
   });
   if (one.runs.empty()) return false;
   const Percentiles seconds = percentiles_of_runs(one.runs);

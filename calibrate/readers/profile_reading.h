@@ -1,7 +1,7 @@
-// What of a profiler's trace a model can be held against: what ran alone on its GPU, a GEMM beside one collective, and
-// collectives beside computation, in the run played again. The last two are predictions, which no fit reads. A trace is
-// of one rank: times of collectives, and of what ran beside them, hold what that rank waited for others, unless traces
-// of all ranks tell it (tell_waits_of_ranks).
+// Turns a profiler's trace into measurements: work that ran alone on its GPU, a GEMM concurrent with one collective,
+// and collectives concurrent with computation in a replay of the run. The last two are predictions, which no fit reads.
+// The trace of one rank includes that rank's waits for others in the times of collectives and of concurrent work,
+// unless the traces of all ranks reveal them (tell_waits_of_ranks).
 #pragma once
 
 #include <cstddef>
@@ -15,39 +15,38 @@
 
 namespace c3sim::calibrate {
 
-// When work was on a GPU, in seconds since any moment.
+// A Stay is the time that work spent on a GPU, in seconds from an arbitrary origin.
 struct Stay {
   int gpu = 0;
   double begin = 0.0, end = 0.0;
   bool computes = false;
 };
-// What else was on the GPU for more than a hundredth of a stay. Clocks of traces are rounded, so that work that follows
-// may seem to begin too early.
+// Company is the other work on the GPU for more than 1% of a stay. Timestamps of traces are rounded, so that work that
+// follows another may seem to begin too early: shorter overlaps do not count.
 struct Company {
-  bool is_there = false;   // all of it together was: the stay was not alone
-  std::size_t others = 0;  // that each were so long by themselves
-  std::size_t last = 0;    // of these, place among the stays
-  bool computes = false;   // one of these does
+  bool is_there = false;   // all other work together exceeded 1%: the stay was not alone
+  std::size_t others = 0;  // number of stays that exceeded 1% by themselves
+  std::size_t last = 0;    // place among the stays of the last of `others`
+  bool computes = false;   // one of `others` computes
 };
-// By stay. Where more are on a GPU at once than streams could want, not all of them are counted.
+// Returns the company of each stay. Of many stays that are on a GPU at once only the first 32 are counted.
 std::vector<Company> company_of(const std::vector<Stay>& stays);
 
-// `path` is that of the trace.
+// Returns the measurements of a trace. `path` is the path of its file.
 Reading reading_of(Profile profile, const std::string& path);
 
-// Traces of PyTorch's profiler and the JSON of rocprofv3, a profile each, and the CSV of rocprofv3, which is of one run
-// together. Throws sim::ConfigError for others, and for those without work on a GPU.
+// Reads traces of PyTorch's profiler and JSON of rocprofv3, one profile each, and CSV of rocprofv3, all files of which
+// make one profile. Throws sim::ConfigError for other files, and for a trace without work on a GPU.
 std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files);
 
-// From the traces of several ranks of one run, or from one of several GPUs, what each of their collectives takes
-// without waits: those alike are the same in the order in which they came. Sorts that some rank ran more often than
-// another are counted in `misunderstood` and left as they are. Throws sim::ConfigError where two traces are of one
-// rank.
+// Finds out how long each collective takes without waits, from traces of several ranks of one run or one trace of
+// several GPUs: the n-th of equal collectives on each rank is the same one. Counts collectives that ranks ran with
+// different frequency in `misunderstood` and leaves them alone. Throws sim::ConfigError if two traces are of one rank.
 void tell_waits(std::span<Profile* const> profiles);
 
-// Takes waits for other ranks out of what traces of several ranks of one run tell of a collective. Each run of it
-// counts in the trace of the rank that came last and waited for nobody. What a rank never came last to is left out of
-// its trace.
+// Takes waits for other ranks out of measurements from traces of several ranks of one run. Each run of a collective
+// counts only in the trace of the rank that came last and so waited for nobody. A collective to which a rank never came
+// last is left out of that rank's trace.
 void tell_waits_of_ranks(std::span<Reading> readings);
 
 }  // namespace c3sim::calibrate

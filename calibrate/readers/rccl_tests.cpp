@@ -1,7 +1,5 @@
-// Logs of rccl-tests and nccl-tests.
-//
-// The text that all_reduce_perf and its siblings print has comments that describe the test, a table with the times of
-// every size, and in between what MPI, the library and the shell had to say.
+// Reads the text that all_reduce_perf and its siblings in rccl-tests and nccl-tests print: comments that describe the
+// test, a table with the times of every size, and in between messages of MPI, the library and the shell.
 #include "calibrate/readers/rccl_tests.h"
 
 #include <fmt/format.h>
@@ -26,7 +24,7 @@ namespace {
 
 using models::CollectiveKind;
 
-// Names that hold others stand before them.
+// A name that contains another stands before it.
 constexpr std::array tested_collectives{TestedCollective{"allreducebias", {}},
                                         TestedCollective{"allreduce", CollectiveKind::all_reduce},
                                         TestedCollective{"allgatherv", {}},
@@ -53,7 +51,7 @@ const TestedCollective* collective_called(std::string_view word) {
 
 namespace {
 
-// The number behind the first of these options; nothing where none of them is there.
+// Returns the number after the first of these options, or nothing if none is present.
 std::optional<int> option(std::span<const std::string_view> words, std::initializer_list<std::string_view> names) {
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (std::ranges::find(names, words[i]) == names.end()) continue;
@@ -63,7 +61,8 @@ std::optional<int> option(std::span<const std::string_view> words, std::initiali
   return {};
 }
 
-// The only modelled one that the name of a file names ("all_reduce_8gpus.log"); null where that is none or several.
+// Returns the only collective in the name of a file ("all_reduce_8gpus.log"), null if none or several are in it. The
+// plain words gather, scatter and reduce do not count.
 const TestedCollective* collective_of_file(std::string_view file) {
   const std::filesystem::path path(file);
   if (const TestedCollective* const named = collective_called(path.stem().string())) return named;
@@ -86,7 +85,7 @@ int RcclTest::gpus() const {
   if (!ranks.empty()) return std::min(*ranks.rbegin() + 1, most_units);
   if (gpus_each == 0) return 0;
   const std::int64_t here = std::int64_t{gpus_each} * std::max(threads, 1);
-  // Each GPU may have a process of its own.
+  // The number of processes is unknown, and each GPU may have one.
   if (processes == 0 && here == 1) return 0;
   return static_cast<int>(std::min(here * std::max(processes, 1), std::int64_t{most_units}));
 }
@@ -180,7 +179,7 @@ double wrong_elements(const LogCell& cell, std::string_view path, LogReading& lo
 
 namespace {
 
-// The words of a comment without the sign before them; none for other lines.
+// Returns the words of a comment without its sign; none for other lines.
 LogCells comment_words(const LogCell& line) {
   const LogCell text = trimmed(line);
   return text.text.starts_with('#') ? words_of(text.from(1)) : LogCells{};
@@ -195,9 +194,9 @@ const LogCell* behind(const LogCells& words, std::string_view name) {
   return found == words.end() || found + 1 == words.end() ? nullptr : &*(found + 1);
 }
 
-// These are the columns of the table: "size count type redop root", "time algbw busbw #wrong" out of place and in
-// place, and perhaps the time of day. Old versions have no redop and root, or one of them alone, or leave them blank;
-// and they print the largest relative error instead of how many elements are wrong.
+// Heads are the columns of the table: "size count type redop root", "time algbw busbw #wrong" out of place and in
+// place, and perhaps the time of day. Old versions lack redop or root or both, or leave them blank, and print the
+// largest relative error instead of the number of wrong elements.
 struct Heads {
   static constexpr std::size_t per_run = 4;
   static constexpr std::size_t never_blank = 3;
@@ -229,13 +228,13 @@ std::optional<Heads> heads_of(const LogCells& words) {
   return heads;
 }
 
-// As the library calls it in words or, by older versions, in numbers: NVLS, and NVLS with a tree.
+// The library prints names or, in older versions, numbers: 4 is NVLS, 5 is NVLS with a tree.
 models::RcclAlgorithm algorithm_called(std::string_view name) {
   const bool in_switch = lower_case(name).starts_with("nvls") || name == "4" || name == "5";
   return in_switch ? models::RcclAlgorithm::nvls : models::RcclAlgorithm::ring;
 }
 
-// Two of size, count and type suffice, so that a damaged row is one still.
+// Returns whether two of size, count and type are valid, so that a damaged row still counts as a row.
 bool looks_like_row(const LogCells& words) {
   static const LogPattern element_type("^(?:u?int|char|float|half|double|bfloat|fp8|f8|long)");
   if (words.size() < 2) return false;
@@ -256,8 +255,8 @@ class RcclTextReader {
   }
 
  private:
-  // What NCCL_DEBUG has the library say goes to the same output, whole lines or within rows, whose cells are printed as
-  // they become known: what is before it in its line goes on in the next that is the test's own.
+  // NCCL_DEBUG makes the library print to the same output, in whole lines or within a row, whose cells are printed as
+  // they become known. What precedes a message in its line continues in the next line of the test itself.
   void take_line(const LogCell& line) {
     const std::optional<std::size_t> message = message_of_library(line);
     const LogCell own = message ? line.from(0, *message) : line;
@@ -280,13 +279,13 @@ class RcclTextReader {
     if (words_of(*row_).size() >= heads_->columns()) end_row();
   }
 
-  // The row is read as far as it goes.
+  // Reads the row as far as it goes.
   void end_row() {
     if (const std::optional<LogCell> row = std::exchange(row_, {})) read_line(*row);
   }
 
-  // Where a message of the library begins ("host:1375:1375 [0] NCCL INFO ...", perhaps with the time of day before
-  // it). The name of a host directly behind a number is known from lines above.
+  // Returns where a message of the library begins ("host:1375:1375 [0] NCCL INFO ...", perhaps after the time of day).
+  // A host name directly after a number is recognised from the lines above.
   std::optional<std::size_t> message_of_library(const LogCell& line) {
     static const LogPattern message(
         R"((?:\[\d{4}-\d\d-\d\d[^\]]*\] )?([A-Za-z][\w.-]*|^[ \t]*[\w.-]+):\d+:\d+ \[\d+\] (?:\S+:\d+ )?(?:N|R)CCL [A-Z]+ ?(.*))");
@@ -324,7 +323,7 @@ class RcclTextReader {
       return;
     }
     if (names(words, 0, "Rank") && behind(words, "Pid") != nullptr) return read_rank(words);
-    if (names(words, 0, "Out") || names(words, 0, "Avg")) in_table_ = false;  // what stands below the table
+    if (names(words, 0, "Out") || names(words, 0, "Avg")) in_table_ = false;  // these follow the table
     read_command_of(words);
   }
 
@@ -351,7 +350,7 @@ class RcclTextReader {
     read(behind(rest, "iters:"), "agg iters", 1, test_.aggregated);
   }
 
-  // "#  Rank  0 Group  0 Pid  35612 on   node-1 device  0 [0000:0f:00.0] AMD Instinct MI300X"
+  // Reads "# Rank 0 Group 0 Pid 35612 on node-1 device 0 [0000:0f:00.0] AMD Instinct MI300X".
   void read_rank(const LogCells& words) {
     if (heads_) begin_test();
     if (const std::optional<int> rank = log_.integer(words[1], 0, most_units - 1, "Rank")) test_.ranks.insert(*rank);
@@ -366,7 +365,7 @@ class RcclTextReader {
     }
   }
 
-  // The command may stand above the test, begin its comments ("Collective test starting: all_reduce_perf") or end them.
+  // The command may stand above the test, start its comments ("Collective test starting: all_reduce_perf") or end them.
   void read_command_of(const LogCells& words) {
     std::vector<std::string_view> texts;
     for (const LogCell& word : words) texts.push_back(word.text);
@@ -392,7 +391,7 @@ class RcclTextReader {
     const sim::Parsed<std::int64_t> size = parse_printed_integer(words.front().text);
     if (!size.error.empty() || size.value != 0) row.bytes = log_.bytes(words.front(), "size");
     const std::size_t first_time = words.size() - heads_->runs * Heads::per_run;
-    // Old versions let pass relative errors up to that (of half floats, the coarsest) and call them correct.
+    // Old versions accept relative errors up to this one (that of half floats, the coarsest).
     constexpr double largest_error = 1e-2;
     const auto read_run = [&](std::size_t at, std::optional<double>& time) {
       if (row.bytes && words[at].text != "N/A") time = log_.figure(words[at], study::Figure::time, "time");
@@ -419,13 +418,13 @@ class RcclTextReader {
 
   LogReading log_;
   RcclTest test_;
-  RcclTest next_;  // what a command above the next test said of it
+  RcclTest next_;  // what a command above the next test says of that test
   std::optional<Heads> heads_;
   LogCell place_of_heads_;
   std::vector<RcclRow> rows_;
-  std::optional<LogCell> row_;      // that is not whole yet
-  std::deque<std::string> joined_;  // rows of several lines
-  std::set<std::string> hosts_;     // that ranks and messages name
+  std::optional<LogCell> row_;      // row that is not complete yet
+  std::deque<std::string> joined_;  // rows that were joined from several lines
+  std::set<std::string> hosts_;     // names from ranks and messages
   bool in_table_ = false;
 };
 

@@ -1,9 +1,9 @@
-// Records of rccl-tests and nccl-tests.
+// Reads the JSON and CSV of rccl-tests and nccl-tests.
 //
-// The JSON that rccl-tests and nccl-tests write has one record per size with the times of both runs (nccl-tests, -J
-// FILE: size, out_of_place {time, nwrong}, in_place {...}, beside args, config and devices), or one per run
-// (rccl-tests, -Z json -x FILE: name, nodes, ranks, gpusPerRank, or gpus where it is built without MPI, size, inPlace,
-// time, wrong). The rows that rccl-tests writes with -Z csv have the same names. Times are in microseconds.
+// The JSON has one record per size with the times of both runs (nccl-tests, -J FILE: size, out_of_place {time, nwrong},
+// in_place {...}, and also args, config and devices), or one record per run (rccl-tests, -Z json -x FILE: name, nodes,
+// ranks, gpusPerRank, or gpus if built without MPI, size, inPlace, time, wrong). The rows that rccl-tests writes with
+// -Z csv have the same names. Times are in microseconds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// A row, and the test that it is of, where the record says so itself.
+// A Result is a row and, if its record describes the test, that test.
 struct Result {
   RcclRow row;
   std::optional<RcclTest> test{};
@@ -100,7 +100,7 @@ class JsonReader {
     }
   }
 
-  // The times of both runs, or of the one that it says it is: two such records that agree are one row.
+  // Reads the times of both runs, or of one run: two records that differ only in the run are one row.
   void take_row(const JsonRecord& record, bool is_one_run) {
     const std::size_t faults_before = log_.faults();
     Result result{.row = {.line = record.at.line, .dtype = element_type_called(record.text("type"))}, .at = record.at};
@@ -120,7 +120,7 @@ class JsonReader {
     if (log_.faults() == faults_before) results_.push_back(std::move(result));
   }
 
-  // Whether it is the other run of a row that is known: then its time is added to that.
+  // Returns whether the record is the other run of a known row, and then adds its time to that row.
   bool is_second_run(const JsonRecord& record, const RcclRow& row, std::optional<double> RcclRow::*time) {
     std::string pair;
     for (const std::string_view key :
@@ -138,7 +138,7 @@ class JsonReader {
     return true;
   }
 
-  // `prefix` is that of its keys.
+  // `prefix` begins the keys of the run.
   void read_run(const JsonRecord& record, const std::string& prefix, std::optional<double>& time, RcclRow& row) {
     for (const std::string_view key : {"nwrong", "wrong"}) {
       const std::string path = prefix + std::string(key);
@@ -151,7 +151,7 @@ class JsonReader {
     time = log_.figure(said->cell(), study::Figure::time, record.path_of(prefix + "time"));
   }
 
-  // False where it has none that can be read; 0 is one, and leaves the row without.
+  // Returns false if the record has no readable size. Size 0 is readable and leaves the row without bytes.
   bool read_size(const JsonRecord& record, RcclRow& row) {
     const JsonValue* const size = record.find("size");
     if (size == nullptr) {
@@ -176,7 +176,7 @@ class JsonReader {
     }
     read_units(record, "ranks", 1, test.processes);
     read_units(record, "gpusperrank", 1, test.gpus_each);
-    if (test.processes == 0 && record.has("gpus")) {  // built without MPI: of one process
+    if (test.processes == 0 && record.has("gpus")) {  // built without MPI: one process
       test.processes = 1;
       read_units(record, "gpus", 1, test.gpus_each);
     }
@@ -215,9 +215,10 @@ class JsonReader {
   }
 
   LogReading log_;
-  RcclTest test_;  // of the whole text
+  RcclTest test_;  // for the whole text
   std::vector<Result> results_;
-  std::map<std::string, std::size_t, std::less<>> unpaired_;  // of results_, by what their two runs have in common
+  std::map<std::string, std::size_t, std::less<>>
+      unpaired_;  // rows that lack a run: places in results_ by what both runs have in common
 };
 
 bool is_csv_of_rccl_tests(std::string_view text) {

@@ -33,8 +33,8 @@ namespace {
 
 struct UnreadTool {
   std::string_view name;
-  std::string_view says;     // in one of its first lines
-  std::string_view instead;  // which measures the same and is read
+  std::string_view says;     // starts one of the first lines of its output
+  std::string_view instead;  // a tool that is read and measures the same
 };
 constexpr std::array tools{
     UnreadTool{"rocm_bandwidth_test", "RocmBandwidthTest Version", "TransferBench p2p"},
@@ -44,7 +44,7 @@ constexpr std::array tools{
     UnreadTool{"the OSU benchmarks", "# OSU MPI", "rccl-tests"},
 };
 
-// rocm_bandwidth_test without its first lines is known by its matrices.
+// This corner of a matrix identifies rocm_bandwidth_test when its first lines are missing.
 constexpr std::string_view matrix_of_rocm = "D/D";
 
 const UnreadTool* tool_of(std::string_view text) {
@@ -85,7 +85,7 @@ std::vector<std::string> missing_columns(const sim::CsvFile& file, const TableFo
   return missing;
 }
 
-// What a form sets whatever a row says: "gpus=2, host.protocol=stream".
+// Returns what a format sets whatever a row says: "gpus=2, host.protocol=stream".
 std::string taken_for_granted(const TableFormat& format) {
   std::vector<std::string> texts;
   for (const Template& assignment : format.assignments) {
@@ -94,14 +94,14 @@ std::string taken_for_granted(const TableFormat& format) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// What a table says of its own row in such a column; empty where it has none or that says nothing.
+// Returns the word of a measurement's own row in a column; empty if the column is missing or says nothing.
 std::string_view own_word(const sim::CsvFile& file, const Measurement& measurement, std::string_view column) {
   if (!file.has(column)) return {};
   const std::string_view word = file.text(row_at(file, measurement.line).value(), column);
   return says_nothing(word) ? std::string_view() : word;
 }
 
-// In a column `role`; a prediction stays one.
+// Applies the column `role`; a prediction stays one.
 void apply_own_roles(Reading& reading, const sim::CsvFile& file) {
   if (!file.has("role")) return;
   const std::vector<std::string> known{"calibrate", "predict", "probe"};
@@ -117,15 +117,15 @@ void apply_own_roles(Reading& reading, const sim::CsvFile& file) {
   }
 }
 
-// The GPU that comments name in passing ("measured on 2 x NVIDIA H200 (700 W, ..."), where they name one and no other;
-// of none the one architecture; else nothing. Whole words alone are names, as files are called after GPUs, too.
+// Returns the GPU that comments mention ("measured on 2 x NVIDIA H200 (700 W, ...") if they mention exactly one, or
+// else the only architecture; otherwise nothing. Only whole words count, as file names contain GPU names, too.
 std::string gpu_in_passing(const std::vector<std::string_view>& comments) {
   static const LogPattern model(
       R"((?i)\b(?:\d+x)?((?:nvidia |amd |instinct )*)"
       R"((mi(?:\d\d|100|210|[23]\d\d[a-z])|[vah]100|[ah]800|h20|h200|b[123]00|g[hb][23]00|l40s?))\b)");
   static const LogPattern of_vendor(R"((?i)\b(nvidia (?:geforce )?([a-z]{1,2}\d{1,3}[a-z]?|rtx (?:pro )?a?\d{4}))\b)");
   static const LogPattern architecture(R"((?i)\b((gfx[0-9a-f]{3,4}))\b)");
-  std::map<std::string, std::string> names;  // by the model, in lower case
+  std::map<std::string, std::string> names;  // by model in lower case
   const auto look_for = [&](const LogPattern& pattern) {
     for (const std::string_view comment : comments) {
       LogCell rest{comment};
@@ -141,9 +141,8 @@ std::string gpu_in_passing(const std::vector<std::string_view>& comments) {
   return names.size() == 1 ? names.begin()->second : std::string();
 }
 
-// The comments above the columns, and the GPU that one of them names: "# gpu: AMD Instinct MI300X", as c3sim-measure
-// does, "... measured by c3sim-measure on 4 x NVIDIA H200 (sm_90, ...", or, where rows do not say their platform, in
-// passing.
+// Takes the comments above the columns, and the GPU that one of them names: as "# gpu: AMD Instinct MI300X", as "...
+// measured by c3sim-measure on 4 x NVIDIA H200 (sm_90, ..." or, if rows do not say their platform, in passing.
 void take_header(Reading& reading, std::string_view text) {
   static const LogPattern gpu(R"((?i)^[^a-z0-9:]*gpu[^a-z0-9:]*:(.*)|measured by c3sim-measure on \S+ x (.*?) \()");
   std::vector<std::string_view> comments;
@@ -175,7 +174,7 @@ bool holds(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Rows in which the column says something, with the reason.
+// Leaves out the rows in which the column says something, with the reason.
 void leave_out_rows(Reading& reading, const sim::CsvFile& table, const std::string& column, const std::string& why) {
   int last = 0;  // a wide row has several measurements
   std::erase_if(reading.measurements, [&](const Measurement& one) {
@@ -187,17 +186,17 @@ void leave_out_rows(Reading& reading, const sim::CsvFile& table, const std::stri
   });
 }
 
-// "Nothing is guessed" would be untrue if a misspelt column changed what was run in silence. Names, with place and
-// nearest known name, every column of the table that its form does not read: as a remark of the reading, and as a fault
-// where the nearest is a column that says what was run or how (`channel` for `channels`). Rows in which such a column
-// says something are left out then, since without it they would be read as something else. Silent are the columns that
-// the form lists under `ignored`, those that a list of roles asks for, `note`, `comment`, `host` and their like, and,
-// of a form that is made for one table, all others of the table of its name.
+// A misspelt column must not silently change what was run. Reports every column of the table that its format does not
+// read, with place and nearest known name: as a remark, or as a fault if the nearest name is a column that says what
+// was run or how (`channel` for `channels`). Rows in which such a column says something are left out, since without it
+// they would be read as something else. Not reported are columns that the format lists under `ignored`, columns that a
+// list of roles names, `note`, `comment`, `host` and the like, and, for a format written for one table, all other
+// columns of the table of its name.
 void tell_unused_columns(Reading& reading, const sim::CsvFile& table, const TableFormat& form, const Roles& roles) {
   const bool is_its_own = form.is_of_one_table && table_name(table.name()) == form.name;
   if (is_its_own) return;
   std::vector<std::string> of_runs = form.named_columns(Rows::all);  // what was run
-  std::vector<std::string> known = form.named_columns();             // all that anyone asks for
+  std::vector<std::string> known = form.named_columns();             // all columns that anything reads
   for (std::vector<std::string>* const names : {&of_runs, &known}) names->insert(names->end(), {"platform", "role"});
   std::ranges::copy(roles.columns_asked_of(reading.name), std::back_inserter(known));
   std::vector<std::string> lacking = known;
@@ -246,7 +245,7 @@ const TableFormat* Reader::table(std::string_view name) const {
   return found == tables_.end() ? nullptr : &*found;
 }
 
-// `alike` gets the names of the forms that it could as well be.
+// Adds to `alike` the names of other formats that fit as well.
 const TableFormat& Reader::form_of(const sim::CsvFile& file, Rows rows, std::vector<std::string>& alike) const {
   const std::string name = table_name(file.name());
   std::vector<const TableFormat*> best;
@@ -278,8 +277,8 @@ Reading Reader::read_rows(const sim::CsvFile& file, Rows rows, const Roles& role
   return reading;
 }
 
-// Where the form that the columns tell has no entry for the words of any row, these may tell another form with the same
-// columns: the one by which most rows can be read, and none is at fault. Such a form may be one of one machine.
+// If the format that the columns select has an entry for no row, the words of the rows may select another format with
+// these columns, even one of one machine: the one that reads most rows, and without faults.
 const TableFormat& Reader::form_by_words(const sim::CsvFile& file, Rows rows, const TableFormat& by_columns,
                                          Reading& reading) const {
   const TableFormat* found = &by_columns;
@@ -300,11 +299,11 @@ const TableFormat& Reader::form_by_words(const sim::CsvFile& file, Rows rows, co
   return *found;
 }
 
-// Names what the form lacks that fewest columns part from the table, or, where that is none, that its name decides, and
-// of these the one that it has most of.
+// Throws sim::ConfigError with the columns missing for the nearest format: the one that lacks fewest and, of equals,
+// needs most. If it lacks none, only the name of the file keeps the table from being read as that format.
 void Reader::refuse(const sim::CsvFile& file, Rows rows) const {
   const TableFormat* nearest = nullptr;
-  std::pair<std::size_t, std::size_t> fewest;  // missing, and not there
+  std::pair<std::size_t, std::size_t> fewest;  // columns missing, columns not needed
   std::vector<std::string> names;
   for (const TableFormat& format : tables_) {
     if (!format.description.empty()) names.push_back(format.description);
@@ -330,7 +329,7 @@ void Reader::refuse(const sim::CsvFile& file, Rows rows) const {
     told.require(missing_columns(file, *nearest, rows));
   }
   std::vector<sim::Fault> faults = told.faults();
-  std::rotate(faults.begin(), faults.begin() + before, faults.end());  // the heading is above the rows
+  std::rotate(faults.begin(), faults.begin() + before, faults.end());  // puts the heading before the faults of rows
   throw sim::ConfigError(faults);
 }
 
@@ -375,7 +374,7 @@ Reading Reader::read_text(std::string written, const std::string& name, Rows row
   const sim::CsvFile file = sim::CsvFile::from_text(text, name);
   Reading reading = read_rows(file, rows, roles);
   if (!text.ends_with('\n')) {
-    // A table that was cut off within its last cell reads as one with another number there.
+    // A table that is cut off within its last cell may show another number there.
     reading.remarks.push_back({name, "", "no line end behind its last row: it may have been cut off"});
   }
   roles.apply(reading, &file);

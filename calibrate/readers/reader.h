@@ -1,4 +1,4 @@
-// Reads files of measurements in every format that is known: tables by their columns, logs of tools by their text.
+// Declares the Reader, which reads measurement files of every known format: tables by columns, logs of tools by text.
 #pragma once
 
 #include <filesystem>
@@ -15,27 +15,26 @@ namespace c3sim::calibrate {
 class Reader {
  public:
   Reader() = default;
-  // With the tables whose forms stand in this folder, one to a file NAME.yaml. Throws sim::ConfigError.
+  // Reads the table formats NAME.yaml of a folder. Throws sim::ConfigError.
   explicit Reader(const std::filesystem::path& formats);
 
   void add(TableFormat format) { tables_.push_back(std::move(format)); }
   const std::vector<TableFormat>& tables() const { return tables_; }
-  // The form of that name, or null.
+  // Returns the format of that name, or null.
   const TableFormat* table(std::string_view name) const;
-  // Where lookups of other tables are resolved.
+  // Sets the function that finds the tables which lookups name.
   void set_other_tables(OtherTables others) { others_ = std::move(others); }
 
-  // Of a table the form that it is named after, or else the one that needs most columns, of those whose columns it has,
-  // but for forms of one machine; where that has no entry for any row, the one of its columns as which all can be read,
-  // if there is any. Roles are those of the list beside the file and of the table's own column `role`;
-  // what either calls a prediction is one. Throws sim::ConfigError for a file that cannot be read at all or is of no
-  // known format, or that the memory there is does not hold. The file is opened once, and may be compressed by gzip
-  // (sim/config/measurement_text.h). Runs that a log tells by name alone are those that the list of labels beside it
-  // says.
+  // Reads a log of a known tool or a table. A table has the format of its own name, or else, of the formats whose
+  // columns it has, the one that needs most columns, except formats of one machine. If that format has an entry for no
+  // row, another format with these columns counts if it reads the rows without faults. Roles come from the list beside
+  // the file and the table's column `role`; a prediction by either is a prediction. The list of labels beside the file
+  // says what named runs are. The file is opened once and may be gzip-compressed (sim/config/measurement_text.h).
+  // Throws sim::ConfigError for a file that is unreadable, of unknown format or larger than memory.
   Reading read(const std::filesystem::path& file, Rows rows = Rows::measured) const;
-  // The same of the text of such a file.
+  // Reads the text of such a file.
   Reading read_text(std::string text, const std::string& name, Rows rows = Rows::measured) const;
-  // A table of that form, whatever other forms its columns would suit.
+  // Reads a table as that format, whatever other formats its columns fit.
   Reading read_as(const TableFormat& format, const std::filesystem::path& file) const;
 
  private:

@@ -16,10 +16,10 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// Of nanoseconds, which any whole number may be.
+// Accepts any whole number of nanoseconds.
 TraceMoment moment_of(std::int64_t nanoseconds) { return {nanoseconds / 1000, nanoseconds % 1000 * 1000}; }
 
-// Grids of HIP count work-items.
+// HIP counts grids in work-items.
 std::optional<std::int64_t> workgroups_of(std::string_view grid, std::string_view workgroup) {
   const auto items = parse_printed_integer(grid);
   const auto group = parse_printed_integer(workgroup);
@@ -27,7 +27,7 @@ std::optional<std::int64_t> workgroups_of(std::string_view grid, std::string_vie
   return are_told ? std::optional(items.value / group.value) : std::nullopt;
 }
 
-// Devices by what traces call them: "4", "Agent 4"; others after those.
+// Agents numbers devices by their names in traces: "4" and "Agent 4" are device 4, other names follow from 1000000 on.
 class Agents {
  public:
   std::int64_t device_of(std::string_view name) {
@@ -41,9 +41,9 @@ class Agents {
   std::map<std::string, std::int64_t, std::less<>> known_;
 };
 
-// Hands over the rows of a trace, which are dispatches of kernels, copies or calls of the runtime. Copies of one kind
-// between the same two agents have one name, "MEMORY_COPY_DEVICE_TO_DEVICE 4 to 5"; each is of the GPU that it leaves,
-// or that it comes to from the host. A row without a name, or that does not end behind its begin, is a fault.
+// Hands over the rows of a trace, which are kernel dispatches, copies or runtime calls. Copies of one kind between the
+// same two agents have one name, "MEMORY_COPY_DEVICE_TO_DEVICE 4 to 5"; a copy belongs to the GPU that it leaves, or to
+// its destination if it leaves the host. A row without a name or without a positive duration is a fault.
 void take_rows(std::string_view text, EventKind kind, LogReading& log, Agents& agents, const TakeEvent& take) {
   CsvTable rows(text, log);
   const bool is_kernel = kind == EventKind::kernel;
@@ -60,7 +60,7 @@ void take_rows(std::string_view text, EventKind kind, LogReading& log, Agents& a
   const auto grid = rows.find("Grid_Size_X");
   const auto lanes = rows.find("Workgroup_Size_X");
   while (rows.next()) {
-    constexpr double latest = 9e18;  // of 63 bits
+    constexpr double latest = 9e18;  // 63 bits
     if (is_kernel && rows.text(name).empty()) {
       log.fault(rows.cell(name), "Kernel_Name", "is missing: the name of a kernel is accepted");
       continue;
@@ -90,7 +90,7 @@ void take_rows(std::string_view text, EventKind kind, LogReading& log, Agents& a
   }
 }
 
-// Dispatches are serialised and slowed down for counting, so that their times are not looked at.
+// Counting serialises and slows down dispatches, so that their times are ignored.
 Reading read_counters(std::string_view text, const std::string& name) {
   struct Counts {
     int line = 0;
@@ -150,7 +150,7 @@ namespace {
 
 constexpr std::string_view root_key = "rocprofiler-sdk-tool";
 
-// The index of the element that a path leads to, and the name of its list: "a[3].buffer_records.memory_copy[7]".
+// An Element is what a path such as "a[3].buffer_records.memory_copy[7]" leads to: a list and an index in it.
 struct Element {
   std::int64_t process = 0;
   std::string list;  // "buffer_records.memory_copy"
@@ -166,7 +166,7 @@ std::optional<Element> element_of(const std::string& path) {
 
 std::string text_of(const JsonRecord& record, std::string_view key) { return std::string(record.text(key)); }
 
-// Gathers records in whichever order they come, and tells them as events once all names are known.
+// RocprofJson gathers records in any order, and hands them over as events once all names are known.
 class RocprofJson {
  public:
   void take(const JsonRecord& record) {
@@ -206,14 +206,14 @@ class RocprofJson {
   }
 
  private:
-  using Key = std::pair<std::int64_t, std::string>;  // of a process
+  using Key = std::pair<std::int64_t, std::string>;  // process and name or number
   struct Agent {
     std::string node;
     bool is_gpu = false;
   };
   struct Told {
     std::int64_t process = 0;
-    std::string kind, of;     // the kernel, or the operation
+    std::string kind, of;     // of: the kernel or the operation
     std::string agent, from;  // handles
     TraceEvent event;
   };
@@ -248,7 +248,7 @@ class RocprofJson {
     if (!begin || !end || *begin < 0 || *end < *begin) return;
     const std::string_view stream =
         record.text(record.has("streamid.handle") ? "streamid.handle" : "dispatchinfo.queueid.handle");
-    // Numbers of several processes are kept apart.
+    // Correlation ids of several processes are kept apart.
     constexpr std::int64_t most_of_a_process = std::int64_t{1} << 40;
     told_.push_back({.process = at.process,
                      .kind = text_of(record, "kind"),
@@ -268,8 +268,8 @@ class RocprofJson {
                                                      record.text("dispatchinfo.workgroupsize.x"))}});
   }
 
-  // As the CSV has them: "MEMORY_COPY_DEVICE_TO_DEVICE Agent 4 to Agent 5", of the GPU that it leaves, or that it comes
-  // to from the host.
+  // Names the copy as the CSV does: "MEMORY_COPY_DEVICE_TO_DEVICE Agent 4 to Agent 5". It belongs to the GPU that it
+  // leaves, or to its destination if it leaves the host.
   void tell_copy(Told& one) const {
     const auto is_gpu = [&](const std::string& handle) {
       const auto found = agents_.find({one.process, handle});
@@ -291,7 +291,7 @@ class RocprofJson {
 
   std::string gpu_;
   std::map<Key, Agent> agents_;         // by handle
-  std::map<Key, std::string> kernels_;  // by their numbers
+  std::map<Key, std::string> kernels_;  // by number
   std::map<Key, std::vector<std::string>> operations_;
   std::deque<Told> told_;
 };

@@ -58,7 +58,7 @@ bool Roles::Line::holds(const Measurement& measurement, const sim::CsvFile* tabl
 void Roles::apply(Reading& reading, const sim::CsvFile* table) const {
   constexpr double percent = 1e-2;
   for (const Line& line : lines_) {
-    // Left alone, a condition that is never met would leave the rows that it marks to the lines below it.
+    // If a condition on a missing column were ignored, the lines below it would decide about the rows that it marks.
     if (line.file != reading.name || line.column.empty() || (table != nullptr && table->has(line.column))) continue;
     const std::string hint =
         table == nullptr ? ": a role of all of it is accepted" : sim::name_hint(line.column, table->columns());
@@ -89,11 +89,11 @@ namespace {
 
 using study::Figure;
 
-// What a counter of rocprofv3 counts of a kernel, as one of our figures.
+// A CounterForm says which of our figures a counter of rocprofv3 measures for a kernel.
 struct CounterForm {
   std::string_view counter;
   Figure figure;
-  double unit;  // base units of one count
+  double unit;  // value of one count in base units
 };
 constexpr double line_of_l2 = 128.0;  // bytes (AMD Instinct MI300 CDNA 3 ISA)
 constexpr std::array counters{CounterForm{"TCC_HIT_sum", Figure::l2_hit_bytes, line_of_l2},
@@ -102,7 +102,7 @@ constexpr std::array counters{CounterForm{"TCC_HIT_sum", Figure::l2_hit_bytes, l
 
 constexpr std::array<std::string_view, 5> timed_kinds{"gemm", "collective", "remote", "stream", "copy"};
 
-// "a=1 b=2".
+// Reads fields such as "a=1 b=2".
 Fields read_fields(sim::CsvFile& table, std::size_t row, std::string_view kind) {
   Fields fields;
   const auto names = fields_of(kind);
@@ -137,7 +137,7 @@ std::optional<study::Trial> read_label(sim::CsvFile& table, std::size_t row) {
   return trial;
 }
 
-// Nothing where no figure stands for it.
+// Returns nothing if no figure stands for the runs.
 std::optional<Seen> seen_of(const NamedRuns& runs, const study::Trial& trial) {
   if (!runs.counter.empty()) {
     const auto* const form = std::ranges::find(counters, runs.counter, &CounterForm::counter);
@@ -203,7 +203,7 @@ void Labels::apply(Reading& reading) const {
     Measurement measurement =
         measurement_of(runs.line, fmt::format("trace: {}", study::kind_of(*trial)), *trial, *seen);
     measurement.file = reading.name;
-    // What its GPU waited for others is part of its time: no fit reads that.
+    // The time of a collective includes waits of its GPU for others: no fit reads it.
     if (std::holds_alternative<study::CollectiveTrial>(*trial)) {
       measurement.role = Role::predict;
       measurement.holds_waits = true;

@@ -1,4 +1,5 @@
-// What may be fitted to which measurements: the lists roles.csv that stand beside them.
+// Declares the two lists that may stand beside measurement files: roles.csv says what may be fitted to which rows, and
+// labels.csv says which trials the named runs of a trace are.
 #pragma once
 
 #include <filesystem>
@@ -12,31 +13,29 @@
 
 namespace c3sim::calibrate {
 
-// The role that somebody may say by this name; nothing of other words.
+// Returns the role that a list may give by this name; nothing for other words.
 std::optional<Role> role_named(std::string_view name);
 
-// A list has columns file, rows, role and spread; the last two lines below are an example. The first line that names
-// the file and whose condition a row meets tells its role; `rows` is empty for all, or COLUMN=WORD, where a word may
-// end in * and several are separated by |. `spread` is how far repetitions of such a row lie from it, in percent, where
-// it is known; it may be empty.
+// A list has columns file, rows, role and spread, as in the example below. The first line that names the file and whose
+// condition a row meets gives the row its role. `rows` is empty for all rows, or COLUMN=WORD, where a word may end in *
+// and | separates several words. `spread` is how far repetitions of the row differ from it in percent; it may be empty.
 //
 //   power.csv,phase=c3_*,predict,
 //   power.csv,,calibrate,2
 class Roles {
  public:
-  // Of the folder that the file is in; without a list there, all is unlisted. Throws sim::ConfigError for a list that
-  // cannot be read.
+  // Reads the list in the folder of `file`; without one all rows are unlisted. Throws sim::ConfigError if that fails.
   static Roles beside(const std::filesystem::path& file);
 
-  // Sets role and, where a figure has none, the spread of every measurement of a file. A condition on a column that the
-  // file has not is a fault of the reading; a log, which is no table, has none.
+  // Sets the role, and the spread of figures without one, of the measurements that a line covers. Records a fault for a
+  // condition on a column that the file does not have. `table` is null for a log, which has no columns.
   void apply(Reading& reading, const sim::CsvFile* table) const;
-  // The columns of the file that the list looks at.
+  // Returns the columns of the file that the list names.
   std::vector<std::string> columns_asked_of(const std::string& file) const;
 
  private:
   struct Line {
-    std::string file, column{};  // column: empty where it is of all rows
+    std::string file, column{};  // column: empty if the line is for all rows
     std::vector<std::string> words{};
     Role role = Role::unlisted;
     std::optional<double> spread{};  // percent
@@ -48,24 +47,23 @@ class Roles {
   std::vector<Line> lines_;
 };
 
-// What the runs were that a trace tells by name alone: the lists labels.csv that stand beside traces.
+// A trace may tell runs only by their names; lists labels.csv beside traces say what these runs were.
 
-// A list has columns file, name, trial and fields; the first line that names the file and the runs tells which trial
-// they are (calibrate/readers/trial_fields.h), whatever their name says by itself: it holds for what is read and for
-// what is replayed. A name may begin and end in *, which stand for anything.
+// A list has columns file, name, trial and fields. The first line that names the file and the run tells its trial
+// (calibrate/readers/trial_fields.h), both in readings and in replays, whatever the run's name suggests. A name may
+// begin and end in *, which stands for any text.
 //
 //   file,name,trial,fields
 //   kernel_trace.csv,Cijk_Ailk_Bjlk_BBS*,gemm,gemm=8192x8192x8192
 //   memory_copy_trace.csv,MEMORY_COPY_DEVICE_TO_DEVICE 4 to 5,copy,from=gpu0 to=gpu1 bytes=64MiB
 class Labels {
  public:
-  // Of the folder that the file is in; none without a list there. Throws sim::ConfigError for a list that cannot be
-  // read.
+  // Reads the list in the folder of `file`; returns no labels without one. Throws sim::ConfigError if that fails.
   static Labels beside(const std::filesystem::path& file);
 
-  // Makes measurements of named runs that a line tells of, and leaves the others out.
+  // Turns labelled runs of the reading into measurements, and leaves the other named runs out.
   void apply(Reading& reading) const;
-  // What a run of that name in that file was, or null.
+  // Returns the trial of a run in a file, or null.
   const study::Trial* trial_of(const std::string& file, const std::string& name) const;
 
  private:

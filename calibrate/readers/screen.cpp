@@ -20,15 +20,15 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// The architecture that a name says besides, as compilers call it ("AMD Radeon Graphics gfx950"); empty: none.
+// Returns the architecture in a GPU's name, as compilers call it ("AMD Radeon Graphics gfx950"); may be empty.
 std::string architecture_in(std::string_view gpu) {
   static const LogPattern gfx("(?i)\\bgfx[0-9a-f]+");
   const LogCells found = gfx.groups({gpu});
   return found.empty() ? std::string() : lower_case(found.front().text);
 }
 
-// The name says a model, beside its architecture, if it has any word but those that drivers put where they know no
-// model, as in "AMD Radeon Graphics".
+// Returns whether a GPU's name contains a model: any word other than its architecture and the words that drivers use if
+// they know no model, as in "AMD Radeon Graphics".
 bool names_model(std::string_view gpu) {
   static const LogPattern words(
       "(?i)\\b(?:amd|ati|nvidia|radeon|instinct|tesla|graphics|device|gpu|accelerator|unknown|none|corporation|"
@@ -36,8 +36,7 @@ bool names_model(std::string_view gpu) {
   return !words.erased_from(std::string(gpu)).empty();
 }
 
-// Of GPUs of which there is one platform alone: those of other models of an architecture (MI300A, MI325X and MI350X)
-// are told by their names.
+// These architectures have only one platform. Their other models (MI300A, MI325X and MI350X) are told by their names.
 struct Architecture {
   std::string_view gfx, model;
 };
@@ -50,7 +49,7 @@ bool is_platform(const std::string& named, const ScreenedFor& target) {
   return is(target.platform) || is(std::filesystem::path(target.platform).stem().string()) || is(target.machine);
 }
 
-// Whether a word of the GPU's name begins with the model: a GH200 is no H200, an "H200NVL" is one.
+// Returns whether a word of the GPU's name begins with the model: a GH200 is no H200, an "H200NVL" is one.
 bool is_called(std::string_view gpu, std::string_view model) {
   const auto is_of_word = [](char c) { return sim::is_letter(c) || sim::is_digit(c); };
   const std::string name = lower_case(gpu);
@@ -60,17 +59,17 @@ bool is_called(std::string_view gpu, std::string_view model) {
   return false;
 }
 
-// Platforms are called after their GPU, perhaps with more behind it: mi300x_conccl.
+// Platforms are named after their GPU, perhaps with a suffix: mi300x_conccl.
 std::string model_of(const std::string& platform) { return plain_name(platform.substr(0, platform.find('_'))); }
 
-// Whether a GPU is of that model: by its name or, where that says none, by its architecture.
+// Returns whether a GPU is of that model: by its name or, if the name contains no model, by its architecture.
 bool is_of_model(std::string_view gpu, std::string_view model) {
   if (names_model(gpu)) return is_called(gpu, model);
   const auto* const known = std::ranges::find(architectures, architecture_in(gpu), &Architecture::gfx);
   return known != architectures.end() && known->model == model;
 }
 
-// Whether it says which GPU it is at all.
+// Returns whether the name identifies a GPU at all.
 bool names_gpu(std::string_view gpu) { return names_model(gpu) || !architecture_in(gpu).empty(); }
 
 bool is_gpu_of(std::string_view gpu, const ScreenedFor& target) {
@@ -83,13 +82,13 @@ std::string refusal(std::string_view named, const ScreenedFor& target) {
                      target.platform);
 }
 
-// A measurement among many.
+// An Entry is a measurement to compare with others.
 struct Entry {
   const Measurement* measurement;
-  std::string_view row{};  // as it is written, where that is asked for
+  std::string_view row{};  // text of its row, if rows are compared
 };
 
-// Where a measurement stands is no part of what it says. Figures tell most apart, so that they are compared first.
+// Compares what measurements say, not where they stand. Figures differ most often and so are compared first.
 struct SaysLess {
   bool operator()(const Entry& a, const Entry& b) const {
     const auto words = [](const Entry& one) {
@@ -100,7 +99,7 @@ struct SaysLess {
   }
 };
 
-// All but the first of those that say the same, with the first.
+// Maps each measurement that repeats an earlier one to that one.
 using Repeated = std::map<const Measurement*, const Measurement*>;
 Repeated repeated_in(const std::vector<Entry>& entries) {
   std::set<Entry, SaysLess> firsts;
@@ -116,7 +115,7 @@ Repeated repeated_in(const std::vector<Entry>& entries) {
 
 std::optional<std::string> platform_of_gpu(std::string_view gpu, std::span<const std::string> known) {
   if (!names_gpu(gpu)) return {};
-  const std::string* best = nullptr;  // of h200 and h200_nvl the plain one, whichever stands first
+  const std::string* best = nullptr;  // the shortest match: h200 rather than h200_nvl
   for (const std::string& platform : known) {
     if (!is_of_model(gpu, model_of(platform))) continue;
     if (best == nullptr || platform.size() < best->size()) best = &platform;
@@ -209,9 +208,9 @@ void refuse_repeated_rows(Reading& reading, std::string_view text, const std::st
   std::vector<Measurement> kept;
   for (Measurement& one : reading.measurements) {
     const auto repeated = first_of.find(&one);
-    // Cells of a wide row may well agree.
+    // Cells of one wide row may be equal.
     if (repeated == first_of.end() || repeated->second->line == one.line) {
-      kept.push_back(one);  // a copy, as others may yet name its line
+      kept.push_back(one);  // a copy, since later faults may need the line of the original
       continue;
     }
     sim::Fault fault{fmt::format("{}:{}", path, one.line), "",

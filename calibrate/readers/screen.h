@@ -1,5 +1,4 @@
-// What of readings does not count, though it can be read: what another GPU did, what is out of order, and what was said
-// before.
+// Sorts out measurements that must not count: those of another GPU, those out of order, and repetitions.
 #pragma once
 
 #include <optional>
@@ -12,42 +11,42 @@
 
 namespace c3sim::calibrate {
 
-// The machine that measurements are for.
+// ScreenedFor is the machine for which measurements are read.
 struct ScreenedFor {
-  std::string platform;  // as it was asked for, by name or file
-  std::string machine;   // what the platform calls itself; may be empty
-  int gpus = 0;          // of its node; 0: any number
-  // The names of all platforms, and whether this one was asked for: GPUs that are none of them are then taken for it.
+  std::string platform;  // as requested, by name or file
+  std::string machine;   // the platform's own name; may be empty
+  int gpus = 0;          // number of GPUs of its node; 0: any number
+  // `known` are the names of all platforms. If `is_asked`, the user chose this platform, which then also stands for
+  // GPUs that no platform is named after.
   std::vector<std::string> known{};
   bool is_asked = false;
 };
 
-// The platform of these that is called after the GPU: "h200" of "NVIDIA H200 NVL"; nothing where none is.
+// Returns the known platform that is named after the GPU, or nothing: "h200" for "NVIDIA H200 NVL".
 std::optional<std::string> platform_of_gpu(std::string_view gpu, std::span<const std::string> known);
 
-// The one of these that a file says it was measured on: by the GPU that it names, or else by a column `platform` in
-// which nothing else stands. Nothing where it does not say.
+// Returns the known platform on which a file was measured: by the GPU that it names, or else by its column `platform`
+// if all rows agree. Returns nothing if the file does not say.
 std::optional<std::string> platform_of(const Reading& reading, std::span<const std::string> known);
 
-// Measurements of another machine become faults: of a row, in whose column `platform` another stands, or of the whole
-// file, where it names another GPU. `path` is that of the file. A GPU without a model in its name ("AMD Radeon
-// Graphics") is told by its architecture ("gfx950"), and may be any where that is not said either. One that no platform
-// is called after is a remark where the platform was asked for, as nobody else could say what to compare with. Returns
-// whether the whole file is of another GPU.
+// Turns measurements of another machine into faults: single rows by their column `platform`, or the whole file if it
+// names another GPU. `path` is the path of the file. A GPU whose name has no model ("AMD Radeon Graphics") is
+// identified by its architecture ("gfx950"); if that is missing, too, it may be any GPU. If the user chose the
+// platform, a GPU that no platform is named after is only a remark. Returns whether the whole file is of another GPU.
 bool refuse_other_gpus(Reading& reading, const std::string& path, const ScreenedFor& target);
 
-// Collectives of more GPUs than the node has are left out.
+// Leaves out collectives of more GPUs than the node has.
 void leave_out_other_nodes(Reading& reading, const ScreenedFor& target);
 
-// GEMMs that follow each other from rest (trials with `nth`) stand in their order, one series behind the other: one
-// that comes before its predecessor, but does not begin a series, becomes a fault. `path` is that of the file.
+// Turns GEMMs out of order into faults. GEMMs in series from rest (trials with `nth`) must stand in their order, one
+// series after the other: a GEMM must not stand after a later one unless it begins a series. `path` is the file's path.
 void refuse_disordered(Reading& reading, const std::string& path);
 
-// Rows of the file's text that say the same in the same words: all but the first become faults. Repetitions that differ
-// in any cell all count, and so do those of other files that happen to agree.
+// Turns repeated rows into faults, except the first: rows whose text is the same word for word. Rows that differ in any
+// cell all count, and so do equal rows of different files.
 void refuse_repeated_rows(Reading& reading, std::string_view text, const std::string& path);
 
-// Files that say nothing but what those before them say, a log as text and as JSON: such a file is at fault as a whole.
+// Turns files into faults that only repeat earlier files, such as one log as text and as JSON.
 void refuse_repeated_files(std::span<Reading> readings);
 
 }  // namespace c3sim::calibrate

@@ -1,7 +1,6 @@
-// This file reads what clients that benchmark served models write: the results of `vllm bench serve --save-result`, and
-// the records that InferenceMAX keeps of such runs. They say little of the server: what they leave out is taken to be
-// as vLLM has it unless told otherwise (engine arguments of 0.15), and a remark says so. Records of other servers,
-// which have schedulers of their own, are left out.
+// Reads what clients that benchmark served models write: the results of `vllm bench serve --save-result`, and records
+// of such runs by InferenceMAX. What they do not say of the server is assumed to be vLLM's default (engine arguments of
+// 0.15), and a remark says so. Records of other servers, which have schedulers of their own, are left out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +29,7 @@ constexpr double most_tokens = 1e12;
 constexpr double most_rate = 1e6;
 constexpr int most_requests = 1 << 30;
 
-// A figure by its key in plain names, and what makes a number of it one in its unit for people.
+// A KnownFigure is a figure with its key in plain names.
 struct KnownFigure {
   std::string_view key;
   Figure figure;
@@ -47,9 +46,9 @@ constexpr std::array<KnownFigure, 11> times{{{"meanttft", Figure::first_token},
                                              {"p90e2el", Figure::end_to_end_p90},
                                              {"p99e2el", Figure::end_to_end_p99}}};
 
-// A word of a precision or of the name of a repository, and the formats that it stands for, as --dtype has them.
-// Systems that serve multiply in fp8 what has weights in fp8, and quantise before each product; weights in four bits
-// are unpacked to bf16. Of int8, packed files and mixtures there is no model: they stand for nothing.
+// A FormatWord is a word of a precision or of a repository's name, and the formats that it means, as --dtype spells
+// them. Serving systems multiply in fp8 if weights are fp8, and quantise before each product; weights of four bits are
+// unpacked to bf16. Words for int8, packed files and mixtures have no formats, since these have no model.
 struct FormatWord {
   std::string_view word;
   std::string_view formats;
@@ -68,12 +67,12 @@ constexpr auto format_words = std::to_array<FormatWord>(
      {"exl2", ""},      {"exl3", ""}});
 
 struct SaidFormats {
-  std::string_view formats;  // empty: none is said
-  std::string unknown{};     // what is said of which there is no model
+  std::string_view formats;  // empty: not said
+  std::string unknown{};     // words for formats without a model
 };
 
-// "Qwen3-8B-FP8-dynamic", "fp8", "quantized.w4a16". Eight bits of weights and activations, w8a8, are fp8 where that is
-// said, and int8 elsewhere.
+// Reads texts such as "Qwen3-8B-FP8-dynamic", "fp8" or "quantized.w4a16". Eight bits of weights and activations, w8a8,
+// mean fp8 in a text that contains fp8, and int8 elsewhere.
 SaidFormats formats_said_in(std::string_view text) {
   SaidFormats said;
   std::string_view first;
@@ -94,7 +93,7 @@ SaidFormats formats_said_in(std::string_view text) {
   return said;
 }
 
-// Why nothing can be compared with what a server did; empty of vLLM's, and where nobody says whose it is.
+// Returns why a server cannot be compared with anything; empty for vLLM and for an unnamed server.
 std::string why_other_server(const JsonRecord& record) {
   for (const std::string_view key : {"framework", "backend", "endpointtype", "image"}) {
     const std::string server = lower_case(record.text(key));
@@ -102,7 +101,7 @@ std::string why_other_server(const JsonRecord& record) {
     if (has("sglang") || has("trt") || has("tensorrt"))
       return "servers of SGLang and TensorRT-LLM have schedulers of their own, which have no model";
     const bool may_be_vllm = server.empty() || server.starts_with("vllm") || server.starts_with("openai");
-    if (may_be_vllm || key == "image") continue;  // images are called anything
+    if (may_be_vllm || key == "image") continue;  // image names are arbitrary
     return fmt::format("{} is {}: servers that are not vLLM's have schedulers of their own, which have no model", key,
                        shown(server));
   }
@@ -121,7 +120,7 @@ class ServingReader {
     return std::move(log_).take(due);
   }
 
-  // Times in milliseconds; requests by rate, by concurrency, or all at once.
+  // Times are in milliseconds. Requests come at a rate, at a concurrency or all at once.
   void read_client(const JsonRecord& record) {
     std::optional<study::ServeQuestion> question = server_of(record, "modelid");
     const std::optional<int> requests = count(record, "completed", 1, most_requests);
@@ -138,7 +137,7 @@ class ServingReader {
     if (!one.seen.empty()) log_.add(std::move(one));
   }
 
-  // Times in seconds; so many requests at a time, ten times as many in all, of 0.8 to 1 times the lengths that it says.
+  // Times are in seconds. `conc` requests run at a time, ten times as many in all, of 0.8 to 1 times the given lengths.
   void read_inference_max(const JsonRecord& record) {
     constexpr double in_ms = 1e3;
     for (const auto& [key, none] : {std::pair{"specdecoding", "none"}, {"disagg", "false"}, {"ismultinode", "false"}}) {
@@ -164,7 +163,7 @@ class ServingReader {
   }
 
  private:
-  // The value of a key, or null and a fault that says what is accepted there.
+  // Returns the value of a key, or records a fault that says what is accepted and returns null.
   const JsonValue* need(const JsonRecord& record, std::string_view key, std::string_view accepted) {
     const JsonValue* const said = record.find(key);
     if (said == nullptr)
@@ -180,7 +179,7 @@ class ServingReader {
     return said == nullptr ? std::nullopt : log_.number(said->cell(), 0.0, most_tokens, record.path_of(key));
   }
 
-  // The model and how it is shared out, on a server of vLLM.
+  // Returns the model and its parallelism on a vLLM server, or nothing.
   std::optional<study::ServeQuestion> server_of(const JsonRecord& record, std::string_view model_key) {
     if (std::string why = why_other_server(record); !why.empty()) {
       log_.leave_out(record.at.line, std::move(why));
@@ -206,7 +205,7 @@ class ServingReader {
     return question;
   }
 
-  // As configs/formats/serving_points.yaml has it.
+  // The values are those of configs/formats/serving_points.yaml.
   static study::ServeQuestion server_of_vllm() {
     study::ServeQuestion question;
     question.sequences = 1024;
@@ -216,8 +215,8 @@ class ServingReader {
     return question;
   }
 
-  // By the precision, or, where that is not told, as the repository has its weights. Where a format has no model or is
-  // not known, the record is left out or at fault, and nothing comes back.
+  // Returns the formats by the precision or, if it is not said, by the repository's weights. Leaves the record out for
+  // a format without a model, or records a fault for an unknown format, and returns nothing.
   std::optional<std::string> formats_of(const JsonRecord& record, const JsonValue& model, std::string_view published) {
     const JsonValue* const precision = record.find("precision");
     const bool is_told = precision != nullptr && !precision->text.empty() && precision->text != "auto";
@@ -245,7 +244,7 @@ class ServingReader {
     return std::string(formats);
   }
 
-  // One file is compared with one platform: that of the first record that is read.
+  // Returns whether the record is of the GPU of the first record, since a file is compared with one platform.
   bool is_of_one_gpu(const JsonRecord& record) {
     const std::string_view told = record.text("hw").empty() ? record.text("gpu") : record.text("hw");
     const std::string gpu = printable(sim::trimmed(told));
@@ -278,7 +277,7 @@ class ServingReader {
     return true;
   }
 
-  // Whether it is a load that can be asked for.
+  // Returns whether the load can be simulated; leaves the record out or records a fault if not.
   bool read_load(const JsonRecord& record, study::ServeQuestion& question) {
     const JsonValue* const rate = record.find("requestrate");
     const JsonValue* const most = record.find("maxconcurrency");
@@ -314,7 +313,7 @@ class ServingReader {
     for (const auto& [key, figure] : times) add(record, std::string(key) + std::string(unit), figure, scale, one);
   }
 
-  // What the client has not counted is 0.
+  // A value of 0 means that the client did not measure it.
   void add(const JsonRecord& record, const std::string& key, Figure figure, double scale, Measurement& one) {
     const JsonValue* const said = record.find(key);
     if (said == nullptr) return;
@@ -325,7 +324,7 @@ class ServingReader {
   }
 
   LogReading log_;
-  std::optional<std::string> gpu_{};  // of the first record that is read; empty: that does not say
+  std::optional<std::string> gpu_{};  // of the first record that is read; empty: the record does not say
 };
 
 bool is_of_client(std::string_view text) {

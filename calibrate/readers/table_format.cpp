@@ -19,7 +19,7 @@ namespace {
 
 std::vector<std::string> strings(std::span<const std::string_view> views) { return {views.begin(), views.end()}; }
 
-// Text of a key that may name columns.
+// Returns the text of a key that may name columns, and records a fault for wrong braces.
 Template checked(sim::Section& section, std::string_view key, std::string text) {
   Template form{std::move(text)};
   if (std::string what = form.fault(); !what.empty()) section.fault(key, std::move(what));
@@ -75,10 +75,10 @@ void read_see(sim::Section section, RowFormat& row) {
     }
   }
   for (const study::FigureForm& form : study::all_figures())
-    section.has(form.key);  // what an unknown key may have meant
+    section.has(form.key);  // has() makes the key known as one that a misspelt key may mean
 }
 
-// The names of fields are looked at where the trial is known.
+// Checks the names of fields only if the trial is known.
 void read_fields(sim::Section section, bool is_known, RowFormat& row) {
   const std::vector<std::string> known = is_known ? strings(fields_of(row.trial)) : std::vector<std::string>();
   for (const std::string& key : section.keys()) {
@@ -131,11 +131,10 @@ Lookup read_lookup(sim::Section section, std::string name) {
   return lookup;
 }
 
-// A column that follows from itself, by way of others or not, or from too many, one from the other, is a fault of the
-// form, whose root this is.
+// Records a fault with the format's `root` if a column depends on itself, directly or not, or on too long a chain.
 void tell_circle(const TableFormat& format, sim::Section root) {
   constexpr std::size_t most = 16;
-  std::vector<std::string> open;  // of which it is not known yet that what they follow from ends
+  std::vector<std::string> open;  // columns whose chain of sources is not known to end yet
   for (const auto& [column, words] : format.words) open.push_back(column);
   for (const Lookup& lookup : format.lookups) open.push_back(lookup.name);
   const auto is_open = [&open](const std::string& column) { return std::ranges::find(open, column) != open.end(); };
@@ -176,7 +175,7 @@ void read_optional(sim::Section& section, TableFormat& format) {
   }
 }
 
-// The texts of an entry that may name columns, but for its conditions; of runs to come those that tell what was not.
+// Returns the templates of an entry except its conditions; with Rows::all without those of measured results.
 std::vector<const Template*> texts_of(const RowFormat& row, Rows rows) {
   std::vector<const Template*> texts{&row.group, &row.tiles, &row.decision, &row.alternative};
   for (const auto& [field, text] : row.with) texts.push_back(&text);
@@ -284,8 +283,8 @@ TableFormat TableFormat::read(sim::Section section, std::string name) {
 
 bool TableFormat::is_of_one_machine() const {
   return std::ranges::any_of(assignments, [this](const Template& assignment) {
-    const bool is_protocol = assignment.text().starts_with("host.protocol=");  // which is no machine's
-    // How many GPUs a run has may follow from its columns, where the form is not made for one table.
+    const bool is_protocol = assignment.text().starts_with("host.protocol=");  // no property of a machine
+    // A fixed number of GPUs does not bind a format to a machine unless the format is written for one table.
     const bool is_node = !is_of_one_table && assignment.text().starts_with("gpus=");
     return assignment.holes().empty() && !is_protocol && !is_node;
   });
@@ -312,7 +311,7 @@ std::vector<std::string> TableFormat::sources_of(const std::string& column) cons
 
 std::vector<std::string> TableFormat::named_columns(Rows which) const {
   std::set<std::string> asked, names;
-  // A lookup in the table itself looks at columns as they are written there.
+  // A lookup in the table itself reads columns as they are written there, before words replace them.
   const std::function<void(const std::string&)> add = [&](const std::string& column) {
     if (!asked.insert(column).second || (!each.empty() && is_made_of_wide_ones(column))) return;
     const std::vector<std::string> sources = sources_of(column);

@@ -20,13 +20,13 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// What a fault quotes of a cell, which may be of any length.
+// Returns the part of a cell that a fault quotes, since a cell may have any length.
 std::string shortened(std::string_view word) {
   constexpr std::size_t most = 40;
   return std::string(word.substr(0, most)) + (word.size() > most ? "..." : "");
 }
 
-// The word that was meant, or all of those known, comparisons among them.
+// Returns the hint for a word: the nearest known word, or else all known words and comparisons.
 std::string hint_of(std::string_view word, const std::vector<std::string>& known) {
   std::vector<std::string> names = known;
   std::erase_if(names, [](const std::string& one) { return compared_with(one).has_value(); });
@@ -34,7 +34,7 @@ std::string hint_of(std::string_view word, const std::vector<std::string>& known
   return fmt::format("; known are: {}", fmt::join(known, ", "));
 }
 
-// The text with `cell_of` in place of every column; nothing where a cell is empty.
+// Returns the text with `cell_of` in place of every column, or nothing if a cell is empty.
 template <class CellOf>
 std::optional<std::string> expand(const Template& form, const CellOf& cell_of) {
   std::string result;
@@ -49,10 +49,10 @@ std::optional<std::string> expand(const Template& form, const CellOf& cell_of) {
   return result + form.text().substr(at);
 }
 
-// No figure of a run, but bounded like one.
+// The number of tiles is not a figure, but has bounds like one.
 constexpr study::FigureForm tiles_of_a_gemm{{}, "", "", sim::Dimension::number, "", 1.0, 1.0, 1e9};
 
-// Reads a table row by row, and of a wide row one cell after the other.
+// A RowReader reads a table row by row, and a wide row cell by cell.
 class RowReader {
  public:
   RowReader(const sim::CsvFile& file, const TableFormat& format, const OtherTables& others, bool measured_only,
@@ -93,7 +93,7 @@ class RowReader {
              return word && is_met(*here, *word);
            });
   }
-  // How many conditions are met, from the first one on.
+  // Returns how many conditions are met before the first one that is not.
   std::size_t met(std::span<const Condition> conditions) const {
     const auto unmet = std::ranges::find_if(conditions, [this](const Condition& one) { return !meets(one); });
     return static_cast<std::size_t>(unmet - conditions.begin());
@@ -124,7 +124,7 @@ class RowReader {
     return in_place ? word : std::nullopt;
   }
 
-  // A cell of a row that a lookup looks at; words in place hold for all rows of the table itself.
+  // Returns a cell of a row that a lookup examines. Words that replace others hold for all rows of the table itself.
   std::string_view cell_of(const sim::CsvFile& table, std::size_t row, const std::string& column) const {
     const std::string_view cell = table.text(row, column);
     const auto words = format_.words.find(column);
@@ -133,7 +133,7 @@ class RowReader {
     return meaning == nullptr ? cell : std::string_view(*meaning);
   }
 
-  // The words that each column of a lookup's conditions may have.
+  // WantedWords are the accepted words of each column in a lookup's conditions.
   using WantedWords = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
   std::optional<std::string> found(const Lookup& lookup) const {
@@ -156,8 +156,8 @@ class RowReader {
     });
   }
 
-  // The first row of a table whose cells are what is wanted. Where that is one plain word of each column, the table is
-  // gone through once for all rows that look something up in it, not once for each of a million.
+  // Returns the first row of a table whose cells are wanted. If each column has one plain word, all rows that use the
+  // lookup share one pass over the table: there may be a million.
   std::optional<std::size_t> first_row(const sim::CsvFile& table, const Lookup& lookup,
                                        const WantedWords& wanted) const {
     const auto is_plain = [](const std::string& word) { return !is_pattern(word) && !compared_with(word); };
@@ -176,7 +176,7 @@ class RowReader {
       return {};
     }
     const auto joined = [&wanted](const auto& text_of) {
-      constexpr char between_cells = '\x1f';  // no cell holds it
+      constexpr char between_cells = '\x1f';  // a character that no cell contains
       std::string all;
       for (const auto& condition : wanted) all.append(text_of(condition)) += between_cells;
       return all;
@@ -191,7 +191,7 @@ class RowReader {
   std::optional<std::string> expand_own(const Template& form) const {
     return expand(form, [this](const std::string& column) { return cell(column); });
   }
-  // Nothing where the form is not written.
+  // Returns nothing if the template is empty or names an empty cell.
   std::optional<std::string> filled(const Template& form) const {
     return form.empty() ? std::nullopt : expand_own(form);
   }
@@ -203,7 +203,7 @@ class RowReader {
     reading_.left_out.push_back({where(), std::move(why)});
   }
 
-  // Once, although the cells of a wide row share what stands beside them.
+  // Records a fault once, although the cells of a wide row share its other columns.
   void fault(std::string_view column, std::string what) {
     sim::Fault fault{file_.place(row_, column), std::string(column), std::move(what)};
     const auto begin = reading_.faults.begin() + static_cast<std::ptrdiff_t>(faults_before_row_);
@@ -263,12 +263,12 @@ class RowReader {
     for (const auto& [name, form] : format.others) {
       if (const std::optional<double> predicted = read_within(form, bounds)) seen.others[name] = *predicted;
     }
-    // Two repetitions are a spread as well, whichever took longer.
+    // Low and high may be two repetitions in any order.
     if (seen.low && seen.high && *seen.low > *seen.high) std::swap(seen.low, seen.high);
     return seen;
   }
 
-  // What the text says, or what its arithmetic comes to.
+  // Returns the value of the text or of its arithmetic. Records a fault for a value out of bounds.
   std::optional<double> read_within(const Template& form, const study::FigureForm& bounds) {
     const std::optional<std::string> text = filled(form);
     if (!text) return {};
@@ -292,8 +292,8 @@ class RowReader {
     return {};
   }
 
-  // Of the entry whose conditions the row meets furthest, and of these that of which it meets most: the first condition
-  // that it does not meet, and what would.
+  // Records a fault for the first condition that the row does not meet, and the words that would meet it, of the
+  // nearest entry: the one with most conditions met before the first unmet one and then most conditions met in all.
   void tell_odd_word() {
     const RowFormat* nearest = nullptr;
     std::pair<std::size_t, std::ptrdiff_t> most;
@@ -316,7 +316,7 @@ class RowReader {
     fault(own, fmt::format("'{}' is not known{}{}", shortened(word), beside, hint_of(word, words_known_of(column))));
   }
 
-  // Of entries that the row meets up to there.
+  // Returns the words of a column in the entries that the row meets up to that column.
   std::vector<std::string> words_known_of(const std::string& column) const {
     std::vector<std::string> known;
     for (const RowFormat& form : format_.rows) {
@@ -331,7 +331,7 @@ class RowReader {
     return known;
   }
 
-  // The column of the table that this one is, or follows from; empty where it has none.
+  // Returns the column of the table that a column is, or from which it follows; empty if there is none.
   std::string in_table(const std::string& column) const {
     if (wide_column_ != nullptr && is_made_of_wide_ones(column)) return *wide_column_;
     if (file_.has(column)) return column;
@@ -341,7 +341,7 @@ class RowReader {
     return "";
   }
 
-  // The column of the table that a text is about.
+  // Returns the column of the table that a text is about, for faults.
   std::string column_of(const Template& form) const {
     for (const Template::Hole& hole : form.holes()) {
       if (std::string own = in_table(hole.column); !own.empty()) return own;
@@ -356,11 +356,12 @@ class RowReader {
   Reading& reading_;
   std::size_t row_ = 0;
   std::size_t faults_before_row_ = 0;
-  bool is_at_fault_ = false;  // what is being read of the row
+  bool is_at_fault_ = false;  // the measurement that is being read has a fault
   const std::string* wide_column_ = nullptr;
   const std::string* label_ = nullptr;
-  mutable std::map<const Lookup*, std::optional<std::string>> found_;  // texts that cells of lookups are part of
-  // By their cells, of tables that outlive this object.
+  mutable std::map<const Lookup*, std::optional<std::string>>
+      found_;  // lookup results of this row, to which cells refer
+  // Each lookup finds its first row by joined cells. The tables outlive this object.
   mutable std::map<const Lookup*, std::unordered_map<std::string, std::size_t>> first_rows_;
 };
 

@@ -15,17 +15,17 @@ namespace {
 using models::RemoteAccess;
 using study::RemoteTrial;
 
-// An index or a number of units; nothing where none stands or it is absurd.
+// Returns an index or a number of units; nothing if there is none or it is absurd.
 std::optional<int> number_of(std::string_view digits) {
   const sim::Parsed<std::int64_t> parsed = parse_printed_integer(digits);
   if (!parsed.error.empty() || parsed.value > most_units) return {};
   return static_cast<int>(parsed.value);
 }
 
-// Whether what stands behind the R before a device names another node than the first.
+// Returns whether the number after the R before a device names another node than the first.
 bool is_other_node(const LogCell& node) { return !node.text.empty() && number_of(node.text) != 0; }
 
-// Who moves what over which link: the trial, but for its pattern, or why there is no model of it.
+// A Move is the trial of a transfer, without its pattern, or the reason why it has no model.
 using Move = std::variant<std::string, RemoteTrial, study::CopyTrial>;
 
 Move by_engine(const Transfer& transfer) {
@@ -40,7 +40,7 @@ Move by_engine(const Transfer& transfer) {
   return study::CopyTrial{spec};
 }
 
-// What a kernel writes to its own memory besides is not the bound, and not looked at.
+// A kernel may also write to its own memory. That does not limit the transfer and is ignored.
 Move by_kernel(const Transfer& transfer, const std::set<int>& others) {
   const TransferMemory& source = transfer.from.front();
   const bool is_load = source.index != transfer.by.index;
@@ -97,7 +97,7 @@ bool are_opposite(const RemoteTrial& one, const RemoteTrial& other) {
   return one.gpu == other.peer && one.peer == other.gpu && one.access == other.access;
 }
 
-// How many GPUs, where each copies as much to every other; 0 otherwise.
+// Returns the number of GPUs if each copies the same amount to every other, and 0 otherwise.
 int gpus_of_all(const std::vector<Move>& moves) {
   std::set<std::pair<int, int>> pairs;
   int gpus = 0;
@@ -176,7 +176,7 @@ void record_of_all(std::span<const Transfer> transfers, int gpus, std::string_vi
     of_each.pattern = RemoteTrial::Pattern::all;
     of_each.access = kernel->access;
     of_each.bytes = kernel->bytes;
-    const int kernels = gpus - 1;  // of each GPU: one for every other, and all of them make one
+    const int kernels = gpus - 1;  // of each GPU: one kernel per other GPU, which together make one
     if (kernel->cus.value_or(1) > most_units / std::max(kernels, 1)) {
       reading.leave_out(transfer.line, fmt::format("more than {} workgroups at once have no model", most_units));
       continue;
@@ -196,7 +196,7 @@ void record(std::span<const Transfer> at_once, std::string_view tool, LogReading
   const auto* const other = moves.size() == 2 ? std::get_if<RemoteTrial>(&moves.back()) : nullptr;
   const bool opposite = one != nullptr && other != nullptr && are_opposite(*one, *other);
   const bool alike = opposite && one->bytes == other->bytes && one->cus == other->cus;
-  // Each way has links of its own, so that of an unequal pair each is held against one that is alone.
+  // Each direction has its own links, so the transfers of an unequal pair are recorded as if each were alone.
   const std::string_view pattern = alike ? "both ways" : alone ? "one way" : "both ways, unlike each other";
   for (std::size_t i = 0; i < moves.size(); ++i) {
     const Transfer& transfer = at_once[i];

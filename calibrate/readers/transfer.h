@@ -1,5 +1,5 @@
-// A transfer as TransferBench runs it: a kernel of so many workgroups, a copy engine or the host's cores move bytes
-// from one memory to others.
+// Declares a transfer as TransferBench runs it: a kernel of a number of workgroups, a copy engine or the host's cores
+// move bytes from one memory to others. Both readers of TransferBench logs record their transfers here.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 namespace c3sim::calibrate {
 
 struct TransferMemory {
-  enum class Kind { gpu, nowhere, other };  // other: the host's, or another node's
+  enum class Kind { gpu, nowhere, other };  // other: of the host or of another node
   Kind kind = Kind::gpu;
   int index = 0;
   bool is_fine_grained = false;
@@ -25,8 +25,8 @@ struct TransferExecutor {
   enum class Kind { kernel, engine, host, other };
   Kind kind = Kind::kernel;
   int index = 0;
-  std::optional<int> part{};   // one XCD, or one engine, of it
-  std::optional<int> units{};  // CUs; none: not said
+  std::optional<int> part{};   // index of an XCD or an engine
+  std::optional<int> units{};  // number of CUs; none: not said
 };
 
 struct Transfer {
@@ -37,18 +37,18 @@ struct Transfer {
   double rate = 0.0;  // bytes per second
 };
 
-// "G0", "F1", "C0", "N0", and several at once as "G0G1" or "G0+G1"; of another node "R1G0". A fault and nothing where
-// it is none of them.
+// Reads memories such as "G0", "F1", "C0" or "N0", several as "G0G1" or "G0+G1", or of another node as "R1G0". Records
+// a fault and returns nothing for other words.
 std::optional<std::vector<TransferMemory>> read_memories(const LogCell& cell, LogReading& reading);
-// "G0", "GPU00", "GFX0", "GFX/G0", "D0", "DMA00", "C0", "CPU00", each perhaps with a part (".2") and units (":4").
+// Reads "G0", "GPU00", "GFX0", "GFX/G0", "D0", "DMA00", "C0" or "CPU00", perhaps with a part (".2") and units (":4").
 std::optional<TransferExecutor> read_executor(const LogCell& cell, LogReading& reading);
 
-// Records what ran at once as the trial that stands for it, or leaves it out with the reason: alone; a pair both ways;
-// all GPUs to all others. Of a pair whose directions differ each is held against one that is alone, as each has links
-// of its own, in a group that says so. `tool` begins the name of the group: "TransferBench p2p".
+// Records concurrent transfers as the trial that stands for them, or leaves them out with the reason. Trials stand for
+// one transfer alone, a pair in opposite directions, and all GPUs to all others. An unequal pair counts as two single
+// transfers, since each direction has its own links; its group says so. Groups begin with `tool`: "TransferBench p2p".
 void record(std::span<const Transfer> at_once, std::string_view tool, LogReading& reading);
 
-// The same for some of the transfers of so many GPUs that all copied to all others.
+// Records some of the transfers of a run in which all GPUs copied to all others; `gpus` is the number of GPUs.
 void record_of_all(std::span<const Transfer> transfers, int gpus, std::string_view tool, LogReading& reading);
 
 }  // namespace c3sim::calibrate

@@ -1,6 +1,6 @@
-// What TransferBench prints for people: the transfers of every test, and the tables of its presets p2p and a2a, with
-// OUTPUT_TO_CSV=1 with commas in place of the rules. And the rows that it writes with OUTPUT_TO_CSV=1, one per transfer
-// (Test#, NumBytes, Src, Exe, Dst, CUs, BW(GB/s) and others), beneath the settings of the run.
+// Reads what TransferBench prints for people: the transfers of every test, and the tables of its presets p2p and a2a,
+// which have commas as rules with OUTPUT_TO_CSV=1. Also reads the rows that it writes with OUTPUT_TO_CSV=1, one per
+// transfer (Test#, NumBytes, Src, Exe, Dst, CUs, BW(GB/s) and others), below the settings of the run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,31 +20,30 @@ namespace {
 
 using TransferPattern = study::RemoteTrial::Pattern;
 
-// What is printed around a table says this of it.
+// A TransferMatrixForm is what the lines around a table say of it.
 struct TransferMatrixForm {
   TransferPattern pattern = TransferPattern::one_way;
-  bool by_engine = false;  // instead of a kernel
+  bool by_engine = false;  // false: by a kernel
   bool by_destination = false;
   bool is_fine_grained = false;
-  std::optional<int> cus{};  // of each transfer
+  std::optional<int> cus{};  // for each transfer
   std::optional<sim::Bytes> bytes{};
-  std::string why_not{};  // why none of it can be compared; empty if it can
+  std::string why_not{};  // why nothing in the table can be compared; empty if it can
 };
 
 bool is_unmeasured(std::string_view cell) { return cell == "N/A" || cell == "-"; }
 
-// How many digits stand behind the point.
+// Returns the number of digits after the point.
 std::size_t decimals(std::string_view number) {
   const std::size_t point = number.find('.');
   return point == std::string_view::npos ? 0 : number.size() - point - 1;
 }
 
 LogCells words_in(const LogCell& line) {
-  return words_of(line, ",|\xE2\x94\x82");  // also U+2502, the rule of boxes
+  return words_of(line, ",|\xE2\x94\x82");  // the last is U+2502, the rule of boxes
 }
 
-// A table of rates that TransferBench's presets p2p and a2a print: a source in every row, a destination in every
-// column.
+// A TransferMatrix is a table of rates of the presets p2p and a2a, with a source per row and a destination per column.
 class TransferMatrix {
  public:
   // `heads` names the columns: "SRC\DST  CPU 00  GPU 00  GPU 01". The log must outlive the matrix.
@@ -58,7 +57,7 @@ class TransferMatrix {
     for (std::size_t next = at; const std::optional<TransferMemory> device = read_device(words, next);) {
       const bool is_new = !has_column(*device);
       columns_.push_back(*device);
-      at = is_new ? next : next - 1;  // to the column that is at fault
+      at = is_new ? next : next - 1;  // the column at fault
       if (is_new) continue;
       what = "this column is named twice";
       break;
@@ -78,9 +77,9 @@ class TransferMatrix {
     return heads.is_in(line.text);
   }
 
-  // Whether the line is a row of it.
+  // Returns whether the line is a row of the table, and reads it.
   bool read_row(const LogCell& line) {
-    static const LogPattern label("^[CG]PU(?:\\d|$)");  // unlike "GPU->GPU", above averages
+    static const LogPattern label("^[CG]PU(?:\\d|$)");  // unlike "GPU->GPU" above averages
     static const LogPattern arrows("^(?:->|<-|<->)$");
     const LogCells words = words_in(line);
     if (columns_.empty() || words.empty() || !label.is_in(words.front().text)) return false;
@@ -92,7 +91,7 @@ class TransferMatrix {
     const std::size_t due = columns_.size() + sums_;
     if (!has_column(*source)) {
       log_.fault(words.front(), "", "this source is no destination: rows and columns of the same devices are accepted");
-    } else if (arrow == "<->") {  // the sum of both directions
+    } else if (arrow == "<->") {  // row of sums over both directions, not needed
     } else if (words.size() - at != due) {
       log_.fault(words.front(), "",
                  fmt::format("{} cells where the columns are {}: cut short?", words.size() - at, due));
@@ -109,7 +108,7 @@ class TransferMatrix {
     return true;
   }
 
-  // Behind the last row.
+  // Ends the table after its last row.
   void end() {
     drop_half();
     const auto gpus = static_cast<int>(std::ranges::count(columns_, TransferMemory::Kind::gpu, &TransferMemory::kind));
@@ -120,7 +119,7 @@ class TransferMatrix {
   }
 
  private:
-  // Whether no end of line follows, and the last number lacks decimals that others have.
+  // Returns whether the line lacks its end and its last number has fewer decimals than others.
   bool is_cut(std::span<const LogCell> cells) {
     for (const LogCell& cell : cells.first(cells.size() - 1)) decimals_ = std::max(decimals_, decimals(cell.text));
     const std::string_view last = cells.back().text;
@@ -129,7 +128,7 @@ class TransferMatrix {
 
   bool has_column(const TransferMemory& device) const { return std::ranges::find(columns_, device) != columns_.end(); }
 
-  // "GPU 00", in one word or two.
+  // Reads "GPU 00", in one word or two.
   std::optional<TransferMemory> read_device(const LogCells& words, std::size_t& at) {
     if (at >= words.size()) return {};
     const std::string_view kind = words[at].text.substr(0, 3);
@@ -152,8 +151,8 @@ class TransferMatrix {
     return {line, {from}, {to}, executor, *form_.bytes, rate};
   }
 
-  // Each cell is a test of its own, but for tables of all to all, and of both ways, whose rows wait for those of the
-  // other direction.
+  // Records each cell as a test of its own. But an all-to-all table is recorded as a whole, and a row of a table of
+  // both ways waits for the row of the other direction.
   void read_cells(const TransferMemory& source, std::span<const LogCell> cells, const LogCell& place,
                   bool is_reversed) {
     std::map<std::size_t, Transfer> row;
@@ -197,18 +196,18 @@ class TransferMatrix {
   LogReading& log_;
   std::string_view tool_;
   std::vector<TransferMemory> columns_;
-  std::size_t sums_ = 0;                     // columns behind those of the devices
-  std::map<std::size_t, Transfer> forward_;  // by column, of a row that waits for that of the other direction
+  std::size_t sums_ = 0;                     // number of columns after those of devices
+  std::map<std::size_t, Transfer> forward_;  // by column: a row that waits for the row of the other direction
   std::optional<LogCell> place_of_forward_;
   std::vector<Transfer> all_;
   bool misses_some_ = false;
-  std::size_t decimals_ = 2;  // that every rate has
+  std::size_t decimals_ = 2;  // number of decimals that every rate has at least
 };
 
 constexpr std::string_view p2p_title = "directional copy peak bandwidth";
 constexpr std::string_view a2a_title = "All-To-All benchmark";
 
-// "     Transfer 00  | 47.774 GB/s | ...", cut short or not.
+// Returns whether a line begins like " Transfer 00 | 47.774 GB/s | ...", even if it is cut short.
 bool is_transfer(const LogCell& line) {
   static const LogPattern form(R"(^\s*Transfer\s+\d)");
   return form.is_in(line.text);
@@ -219,7 +218,7 @@ const LogCell* before(const LogCells& words, std::string_view name) {
   return found == words.end() || found == words.begin() ? nullptr : &*(found - 1);
 }
 
-// The cells of a line of results, whichever sign stands between them.
+// Returns the cells of a line of results, whatever separates them.
 LogCells cells_of(const LogCell& line) {
   for (const std::string_view rule : {"|", "\xE2\x94\x82"}) {
     if (line.holds(rule)) return fields_of(line, rule);
@@ -235,7 +234,7 @@ class TransferReader {
  public:
   TransferReader(std::string_view text, const std::string& name) : log_(name, text) {}
 
-  // As it is printed for people.
+  // Reads the text that is printed for people.
   Reading read() && {
     has_sums_ = true;
     while (log_.next()) read_line(log_.line());
@@ -250,9 +249,9 @@ class TransferReader {
   }
 
  private:
-  // What stands above the tables of a run; they differ in what holds where a setting says nothing.
+  // Settings are the lines above the tables of a run. Presets differ in the values of settings that are not printed.
   struct Settings {
-    TransferMatrixForm form;  // of the next table
+    TransferMatrixForm form;  // for the next table
     bool has_title = false;
     bool is_summed_up = false;  // "Summary: [268435456 bytes per Transfer] [GFX:8] [1 Read(s) 1 Write(s)]"
     std::optional<bool> fine_grained, by_destination;
@@ -263,7 +262,7 @@ class TransferReader {
     const std::string_view text = trimmed(line).text;
     if (text.starts_with("RTotal") || text.starts_with("Average")) return end_matrix();
     if (text.starts_with("Test ") || text.starts_with("Aggregate")) return end_test();
-    if (line.holds("TransferBench v")) {  // settings of the run before hold no longer
+    if (line.holds("TransferBench v")) {  // a new run: earlier settings end
       end_part();
       settings_ = {};
       return;
@@ -290,7 +289,7 @@ class TransferReader {
     form.is_fine_grained = settings_.fine_grained.value_or(!is_p2p);
   }
 
-  // "USE_FINE_GRAIN       =            1 : Using fine-grained memory", or with commas.
+  // Reads "USE_FINE_GRAIN = 1 : Using fine-grained memory", perhaps with commas.
   void read_setting(const LogCell& line) {
     const LogCells words = words_of(line, "=,");
     if (words.size() < 2) return;
@@ -306,7 +305,7 @@ class TransferReader {
     if (name == "A2A_MODE" && flag().value_or(false)) form.why_not = "A2A_MODE is not 0: only copies have a model";
   }
 
-  // "Bytes Per Direction 67108864", "- Copying 67108864 bytes between ... using 8 CUs", "[67108864 bytes per Transfer]"
+  // Reads "Bytes Per Direction 67108864", "- Copying 64 bytes between ... using 8 CUs" or "[64 bytes per Transfer]".
   void read_amounts(const LogCell& line) {
     const bool is_p2p = line.holds("Bytes Per Direction");
     if (!is_p2p && !line.holds("- Copying ") && !line.holds(" bytes per Transfer]")) return;
@@ -353,7 +352,7 @@ class TransferReader {
     at_once_.push_back(std::move(transfer));
   }
 
-  // "G0 -> G000:004 -> G1", perhaps in parentheses.
+  // Reads "G0 -> G000:004 -> G1", perhaps in parentheses.
   void read_path(const LogCell& cell, Transfer& transfer) {
     LogCell inner = cell;
     if (inner.text.starts_with('(') && inner.text.ends_with(')')) inner = inner.from(1, inner.text.size() - 2);
@@ -373,7 +372,7 @@ class TransferReader {
   void begin_matrix(const LogCell& heads) {
     end_part();
     if (!settings_.has_title && settings_.is_summed_up) {
-      // The lines above, title included, were cut off: the summary is that of the preset a2a.
+      // The lines above were cut off, title included: such a summary belongs to the preset a2a.
       settings_.has_title = true;
       settings_.form.pattern = TransferPattern::all;
       settings_.form.by_destination = settings_.by_destination.value_or(false);
@@ -392,7 +391,7 @@ class TransferReader {
     matrix_.emplace(settings_.form, heads, log_);
   }
 
-  // Settings and comments stand between rows where several runs were written to one file.
+  // If several runs were written to one file, settings and comments stand between rows.
   void read_csv_line(const LogCell& line) {
     const LogCells cells = fields_of(line, ",");
     if (are_transfer_heads(line)) {
@@ -454,7 +453,7 @@ class TransferReader {
     end_test();
     end_matrix();
   }
-  // The last test is whole if `due` stands behind it.
+  // The last test is complete if the line that `due` describes follows it.
   void end_of_log(std::string_view due) {
     if (has_sums_ && !at_once_.empty() && !is_damaged_) {
       is_damaged_ = true;
@@ -465,13 +464,13 @@ class TransferReader {
   }
 
   LogReading log_;
-  std::vector<Transfer> at_once_;  // of the test that is being read
-  bool is_damaged_ = false;        // it has transfers that could not be read
-  bool has_details_ = false;       // of the preset a2a, whose table repeats them
+  std::vector<Transfer> at_once_;  // transfers of the test that is being read
+  bool is_damaged_ = false;        // some transfers of the test could not be read
+  bool has_details_ = false;       // the table of the preset a2a repeats transfers above it
   bool has_sums_ = false;          // tests end with the sum of their transfers
   Settings settings_;
   std::optional<TransferMatrix> matrix_;
-  // Of rows:
+  // These serve CSV.
   LogTable table_{log_};
   std::string_view test_;
 };
@@ -480,7 +479,7 @@ bool is_of_transfer_bench(const LogCell& any) {
   const LogCell line = trimmed(any);
   const bool is_executor = line.text.starts_with("Executor") && line.holds("GB/s");
   const bool is_titled =
-      line.holds(p2p_title) && !line.text.ends_with("bandwidth GB/s");  // as rocm_bandwidth_test's is
+      line.holds(p2p_title) && !line.text.ends_with("bandwidth GB/s");  // that title is rocm_bandwidth_test's
   return !line.text.starts_with('#') &&
          (is_transfer(line) || is_executor || is_titled || line.holds(a2a_title) || TransferMatrix::are_heads(line));
 }

@@ -16,9 +16,9 @@ namespace {
 using study::Value;
 using study::value_of;
 
-constexpr int most_units = 4096;  // peers, arrays, GEMMs, pieces
+constexpr int most_units = 4096;  // for peers, arrays and GPUs
 
-// Other names of what fields say: of GEMMs, m x n x k, those of ConCCL (arXiv 2412.14335), Table I; of formats, those
+// Fields may use other names: for GEMMs (m x n x k) those of ConCCL (arXiv 2412.14335), Table I, and for formats those
 // of libraries and frameworks.
 constexpr std::array<std::array<std::string_view, 3>, 19> other_names{{{"gemm", "cb1", "8192x8192x8192"},
                                                                        {"gemm", "cb2", "16384x8192x16384"},
@@ -41,25 +41,25 @@ constexpr std::array<std::array<std::string_view, 3>, 19> other_names{{{"gemm", 
                                                                        {"dtype", "f32_r", "fp32"}}};
 constexpr auto or_by_name = ", or cb1 to cb5, mb1, mb2 of ConCCL's Table I";
 
-// Reads fields one by one, and notes what is wrong.
+// A FieldReader reads fields one by one, and records faults.
 class FieldReader {
  public:
   explicit FieldReader(const Fields& fields) : fields_(fields) {}
 
   bool has(std::string_view name) const { return fields_.contains(name); }
 
-  // What is not said stays as it is.
+  // Leaves the value as it is if the field is absent.
   void read(std::string_view name, const Value& value) {
     asked_.push_back(name);
     if (const auto found = fields_.find(name); found != fields_.end())
       value.read({.arguments = arguments_, .option = name, .text = found->second});
   }
-  // What a trial must have.
+  // Records a fault if the field is absent.
   void need(std::string_view name, const Value& value) {
     if (!has(name)) fault(name, "is missing" + hint_of(value));
     read(name, value);
   }
-  // All that a question can be told, one value each: the table of study/ask/words.h.
+  // Reads all words of a question, one value each: the table of study/ask/words.h.
   template <class Question>
   void read_words_of(Question& question) {
     for (const study::Word<Question>& word : study::words_of(question)) {
@@ -76,7 +76,7 @@ class FieldReader {
 
   void fault(std::string_view name, std::string what) { arguments_.fault(name, std::move(what)); }
 
-  // All that is wrong, and all that was asked for.
+  // After reading, these return all faults and the names of all fields that were asked for.
   const std::vector<sim::Fault>& faults() const { return arguments_.faults(); }
   const std::vector<std::string_view>& asked() const { return asked_; }
 
@@ -95,7 +95,7 @@ class FieldReader {
   std::vector<std::string_view> asked_;
 };
 
-// From 0 to `most`, base units which `accepted` spells for people.
+// Reads a quantity from 0 to `most` base units, which `accepted` spells for people.
 Value quantity_of(double& quantity, sim::Dimension dimension, double most, std::string_view accepted) {
   return {.form = "",
           .read =
@@ -188,7 +188,7 @@ void read(study::StreamAndCopiesTrial& trial, FieldReader& fields) {
   fields.read("gpu", study::whole_of(trial.gpu, 0, most_units));
 }
 
-// Beside a GEMM where one is named, else beside a collective.
+// The hog runs beside a GEMM if one is named, and else beside a collective.
 void read(study::HogTrial& trial, FieldReader& fields) {
   constexpr int most_workgroups = 1 << 20;
   fields.need("hog", value_of(trial.hog));
@@ -219,12 +219,12 @@ void read(study::LoadTrial& trial, FieldReader& fields) {
 
 void read(study::C3Trial& trial, FieldReader& fields) {
   fields.read_words_of(trial);
-  fields.read("reserved", study::count_of(trial.scenario.reserved, 0, study::all_cus));  // another name of reserve
+  fields.read("reserved", study::count_of(trial.scenario.reserved, 0, study::all_cus));  // another name of `reserve`
 }
 
 void read(study::DependentTrial& trial, FieldReader& fields) {
   fields.need("gemm", value_of(trial.shape));
-  fields.read("dtype", value_of(trial.shape.dtype, {{"bf16", models::Dtype::bf16}}));  // what is modelled
+  fields.read("dtype", value_of(trial.shape.dtype, {{"bf16", models::Dtype::bf16}}));  // the only format with a model
   fields.need("schedule", value_of(trial.schedule, sim::choices_of(study::all_dependent_schedules())));
 }
 
@@ -234,7 +234,7 @@ void read(study::FusedTrial& trial, FieldReader& fields) {
   if (trial.gathered) trial.spec.kind = models::CollectiveKind::reduce_scatter;
 }
 
-// The model is of the first folder of configurations that has it.
+// The model comes from the first folder of configurations that has it.
 void read(study::StepTrial& trial, FieldReader& fields) {
   study::StepWords words;
   fields.read_words_of(words);
@@ -248,7 +248,7 @@ void read(study::StepTrial& trial, FieldReader& fields) {
   }
 }
 
-// Who asks reads the model, and says where there is none.
+// Whoever runs the trial reads the model, and reports a missing one.
 void read(study::ServeTrial& trial, FieldReader& fields) { fields.read_words_of(trial.question); }
 
 void read(study::ReplayTrial& trial, FieldReader& fields) {
@@ -301,7 +301,7 @@ std::vector<std::string_view> trial_kinds() {
   return names;
 }
 
-// What it asks for where nothing is said.
+// Returns the names for which the kind's function asks when no field is set.
 std::vector<std::string_view> fields_of(std::string_view kind) {
   const Fields nothing;
   FieldReader reader(nothing);

@@ -1,4 +1,4 @@
-// Trials as tables spell them: a kind and named fields, all of them text.
+// Reads trials as tables spell them: a kind and named fields, all of them text.
 #pragma once
 
 #include <map>
@@ -11,18 +11,17 @@
 
 namespace c3sim::calibrate {
 
-// Of one trial, by name, as written: {"gemm", "8192x8192x8192"}, {"cus", "240"}. What is not said is absent.
+// Fields hold the words of one trial by name, as written: {"gemm", "8192x8192x8192"}, {"cus", "240"}.
 using Fields = std::map<std::string, std::string, std::less<>>;
 
-// gemm, collective, copy, c3, step and serve have the words of the questions of these names (study/ask/words.cpp), and
-// others.
+// Returns all kinds. Those with the name of a question (gemm, c3 ...) have its fields, too (study/ask/words.cpp).
 std::vector<std::string_view> trial_kinds();
-// The fields that a kind may have; it must be one of trial_kinds().
+// Returns the fields that a kind may have. The kind must be one of trial_kinds().
 std::vector<std::string_view> fields_of(std::string_view kind);
 
-// The trial; `faults` gets all that is wrong with the fields, each where its field is named, and the trial is then
-// worthless: "bytes", "is missing: 1B to 1TiB are accepted". A kind that is not known is a fault of "trial"; the names
-// of the fields are known ones.
+// Returns the trial. Adds to `faults` all that is wrong with the fields, under their names ("bytes", "is missing: 1B to
+// 1TiB are accepted"), or under "trial" for an unknown kind; a trial with faults is worthless. Needs names of
+// fields_of().
 study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector<sim::Fault>& faults);
 
 }  // namespace c3sim::calibrate

@@ -17,32 +17,32 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Behind the work before it in its stream or its launch, work begins within microseconds: beyond so many there is
-// another reason. Behind an event of another stream, ROCm takes up to 19 (mi300x_8gpu_resnet_ddp_rank0).
+// Work begins within microseconds after the previous work of its stream or its launch: a longer delay has another
+// reason. After an event of another stream, ROCm takes up to 19 us (mi300x_8gpu_resnet_ddp_rank0).
 constexpr sim::Time prompt = microseconds(10);
 constexpr sim::Time event_reach = microseconds(25);
-// A kernel may be let onto the GPU while the last workgroups of the one before it run (programmatic launch).
+// A kernel may start while the last workgroups of the kernel before it run (programmatic launch).
 constexpr sim::Time longest_let_in = microseconds(20);
 
 enum class Reason : std::uint8_t { stream, launch, event, room, host, count };
 
-// A lower bound of when a node could begin in the trace.
+// A Bound is a lower bound of when a node could begin in the trace.
 struct Bound {
   Reason reason = Reason::stream;
   std::size_t node = 0;
-  sim::Time at{0};  // when the bound held: with the end of `node`, or, of room, its begin, or so long behind that
+  sim::Time at{0};  // when the bound took effect: at the end of `node` (for room: at its begin), or later
 };
 
-struct Lane {  // work of a stream that follows each other
+struct Lane {  // a chain of work of one stream, of which `node` is the last
   std::size_t node = 0;
   sim::Time end{0};
 };
 
-// The lanes of a stream, of which the first is found that is free: by the least end of pairs, pairs of pairs and so on.
+// Lanes are the lanes of a stream. A tree of the least end of each pair, pair of pairs and so on finds a free one.
 class Lanes {
  public:
   const std::vector<Lane>& all() const { return lanes_; }
-  // The first that ends at a moment or before it; a new one where none does.
+  // Returns the first lane that ends at `moment` or before, or else a new one.
   std::size_t free_at(sim::Time moment, bool& is_new) {
     is_new = lanes_.empty() || least_[1] > moment;
     if (is_new) {
@@ -71,10 +71,10 @@ class Lanes {
 
   std::vector<Lane> lanes_;
   std::size_t width_ = 1;                                                       // a power of two
-  std::vector<sim::Time> least_ = std::vector<sim::Time>(2, sim::Time::max());  // of lanes, from width_ on
+  std::vector<sim::Time> least_ = std::vector<sim::Time>(2, sim::Time::max());  // tree of ends; lanes from width_ on
 };
 
-// The kernels that fill a GPU at a moment, of which the one is found that began last on another stream.
+// Filling holds the kernels that fill a GPU at a moment, and finds the one that began last on another stream.
 class Filling {
  public:
   struct Kernel {
@@ -91,7 +91,7 @@ class Filling {
     ends_.emplace(one.end, one);
     enter_top(one.stream);
   }
-  // One that gives its lane to another before it ends.
+  // Removes a kernel that gives its lane to another before it ends.
   void end(const Kernel& one) {
     const auto own = by_stream_.find(one.stream);
     if (own == by_stream_.end() || !own->second.contains(one)) return;
@@ -102,7 +102,8 @@ class Filling {
   void end_until(sim::Time moment) {
     for (; !ends_.empty() && ends_.begin()->first <= moment; ends_.erase(ends_.begin())) end(ends_.begin()->second);
   }
-  // Of those that end behind a moment and did not begin before another; null where there is none.
+  // Returns the kernel that began last, of those that end after `moment` and began no earlier than `behind` on a stream
+  // other than `but`; null if there is none.
   const Kernel* last(std::size_t but, sim::Time moment, sim::Time behind) const {
     const Kernel* found = nullptr;
     for (const Kernel& top : tops_) {
@@ -120,7 +121,7 @@ class Filling {
   }
 
  private:
-  struct Later {  // of those that begin together, the first of the first stream
+  struct Later {  // latest begin first, then lowest stream
     bool operator()(const Kernel& a, const Kernel& b) const {
       return std::tie(b.begin, a.stream, a.lane, a.node) < std::tie(a.begin, b.stream, b.lane, b.node);
     }
@@ -135,7 +136,7 @@ class Filling {
   }
 
   std::map<std::size_t, std::set<Kernel, Later>> by_stream_;
-  std::set<Kernel, Later> tops_;  // the one of each stream that began last
+  std::set<Kernel, Later> tops_;  // the latest kernel of each stream
   std::multimap<sim::Time, Kernel> ends_;
 };
 
@@ -161,7 +162,7 @@ class Builder {
   }
 
  private:
-  // Work and waits of the host, by when they begin or return.
+  // An Item is work, at its begin, or a host call that waited, at its return.
   struct Item {
     sim::Time at{0};
     Place work{}, call{};
@@ -184,14 +185,14 @@ class Builder {
     return items;
   }
 
-  // The last return of the host at or before a moment, and what it may do from then on.
+  // Returns a bound at `moment` that follows the last return of the host up to then.
   Bound host_at(Reason reason, sim::Time moment) const {
     const auto behind = std::ranges::upper_bound(returns_, moment, {}, &std::pair<sim::Time, std::size_t>::first);
     if (behind == returns_.begin()) return {reason, 0, moment};
     return {reason, std::prev(behind)->second, moment};
   }
 
-  // How long the node began behind each bound, in addition to the bound's own distance, is settled at the end.
+  // Stores how long the node began after each bound; settle_lags() adds the distance of the bound from its own node.
   void add(const Node& node, const std::vector<Bound>& bounds) {
     for (const Bound& one : bounds) {
       result_.after.add({one.node, node.begin - one.at, one.reason == Reason::room});
@@ -213,14 +214,14 @@ class Builder {
     return {};
   }
 
-  // The kernel of another stream that began last of those that run when the node begins.
+  // Returns the kernel of another stream that began last, of those that run when the node begins.
   std::optional<Bound> seen_room(const Node& node, std::size_t stream, sim::Time behind) {
     const Filling::Kernel* const last = filling(stream).last(stream, node.begin, behind);
     return last == nullptr ? std::nullopt : std::optional(Bound{Reason::room, last->node, last->begin});
   }
 
-  // Of events that the trace tells with their streams: the last work that was launched on the other stream before the
-  // event was recorded.
+  // Adds bounds for waits whose streams the trace tells: work waits for the last work that was launched on the other
+  // stream before the event was recorded.
   void add_event_waits(const ProfiledWork& work, std::vector<Bound>& bounds) {
     if (!work.launch()) return;
     const sim::Time launched = profile_.calls[*work.launch()].begin;
@@ -280,9 +281,8 @@ class Builder {
     add(node, bounds);
   }
 
-  // A call that waits returns when what it waits for has ended, and no sooner than the host came to it. What that was
-  // is known of a whole device, and of work that the call launched itself; of a stream or an event it is the work that
-  // ended last while the call waited.
+  // A call that waits returns when what it waits for has ended, and no sooner than the host reached the call.
+  // DeviceSynchronize waits for all lanes; other calls are taken to wait for the work that ended last meanwhile.
   void add_return(std::size_t call) {
     const HostCall& one = profile_.calls[call];
     Node node{.begin = one.end, .end = one.end};
@@ -303,11 +303,10 @@ class Builder {
     add(node, bounds);
   }
 
-  // The bound that held work back tells how promptly work of its reason begins; the others are taken to be as prompt as
-  // such are in the median, and no less than the trace shows.
+  // The bound that held work back tells how promptly work follows a bound of that reason. All other bounds get the
+  // median lag of their reason, but at most the lag in the trace.
   void settle_lags() {
-    // Hands over all that any node waits for, with the node and whether it held it back: the first of the latest
-    // bounds.
+    // Hands over every bound of every node, its reason, and whether it held the node back: the first of the latest did.
     const auto for_each = [this](const auto& take) {
       auto reason = reasons_.begin();
       for (const std::size_t i : sim::short_steps(result_.nodes.size())) {
@@ -334,19 +333,19 @@ class Builder {
 
   Filling& filling(std::size_t stream) { return filling_[profile_.streams[stream].device]; }
 
-  using Launched = std::pair<sim::Time, std::size_t>;  // when, and the node
+  using Launched = std::pair<sim::Time, std::size_t>;  // time of the launch, and node
 
   const Profile& profile_;
   const sim::Time begin_;
   Dependencies result_;
-  std::vector<Reason> reasons_;                                  // of each wait
-  std::map<std::size_t, Lanes> lanes_;                           // by stream
-  std::map<std::int64_t, Filling> filling_;                      // by GPU
-  std::map<std::size_t, std::vector<Launched>> queue_;           // by stream: what was launched on it
-  std::map<std::size_t, std::size_t> next_wait_;                 // by stream: place in waits of it
+  std::vector<Reason> reasons_;                         // of each bound
+  std::map<std::size_t, Lanes> lanes_;                  // by stream
+  std::map<std::int64_t, Filling> filling_;             // by GPU
+  std::map<std::size_t, std::vector<Launched>> queue_;  // by stream: what was launched on it, if the trace tells waits
+  std::map<std::size_t, std::size_t> next_wait_;        // by stream: index of the next one in waits_
   std::map<std::size_t, std::vector<const StreamWait*>> waits_;  // by stream
-  std::multimap<sim::Time, std::size_t> ends_;                   // nodes of work that ended lately
-  std::vector<std::pair<sim::Time, std::size_t>> returns_;       // nodes of the host, by time
+  std::multimap<sim::Time, std::size_t> ends_;                   // nodes of recent work, by end
+  std::vector<std::pair<sim::Time, std::size_t>> returns_;       // nodes of host returns, sorted by time
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 struct Interval {
   sim::Time begin{0}, end{0};
 };
-// Disjoint and in order: of millions of kernels they are lists, where study::BusyTimes would be trees of them.
+// Intervals are disjoint and sorted. For millions of kernels a list is smaller than the tree of study::BusyTimes.
 using Intervals = std::vector<Interval>;
 
 void unite(Intervals& all) {
@@ -38,7 +38,7 @@ sim::Time length_of(const Intervals& all) {
   return length;
 }
 
-// Hands over what both have in common, piece by piece. Linear in what of `all` lies within `some`.
+// Hands over the intersection, piece by piece. Takes time linear in the part of `all` that lies within `some`.
 template <class Take>
 void for_each_common(const Intervals& some, const Intervals& all, const Take& take) {
   if (some.empty()) return;
@@ -58,7 +58,7 @@ sim::Time common_length(const Intervals& some, const Intervals& all) {
   return length;
 }
 
-// When a GPU, or a step on it, did either.
+// Doings are the times in which a GPU, or a step on a GPU, computed and communicated.
 struct Doings {
   Intervals compute, communication;
 
@@ -141,10 +141,10 @@ std::vector<Stretch> exposed_communication(std::span<const Stretch> stretches) {
 
 namespace {
 
-// Steps by place, from 1; 0: before the first.
+// A StepPlace counts steps from 1; 0 is the time before the first step. Without a value it is outside of all steps.
 using StepPlace = std::optional<std::size_t>;
 
-// Which step each piece of work belongs to.
+// StepOfWork finds the step to which each piece of work belongs.
 class StepOfWork {
  public:
   explicit StepOfWork(const Profile& profile) : profile_(profile), last_of_stream_(profile.streams.size()) {
@@ -160,7 +160,7 @@ class StepOfWork {
     }
   }
 
-  // Nothing: it is in none. To be asked of the work of a stream one after the other.
+  // Returns the step, or nothing if the work is in none. Work of a stream must be passed in its order.
   StepPlace of(const ProfiledWork& work) {
     StepPlace step = work.asked ? within(profile_.calls[*work.asked].begin) : of_unlaunched(work);
     if (work.asked) last_of_stream_[work.stream] = step;
@@ -175,9 +175,9 @@ class StepOfWork {
     return step;
   }
 
-  // Its launch is not in the trace: by what the trace marks on its GPU, or else by what was launched before it on its
-  // stream; nothing was, where it was launched before the trace began. Of a trace that knows no launch at all it is the
-  // step within which it begins.
+  // If the launch is not in the trace, work belongs to the step that is marked on its GPU, or else to the step of the
+  // work launched before it on its stream; if there is none, it was launched before the trace began. In a trace without
+  // any launch, work belongs to the step within which it begins.
   StepPlace of_unlaunched(const ProfiledWork& work) const {
     const std::int64_t device = profile_.streams[work.stream].device;
     for (const auto& [mark, step] : marked_) {
@@ -194,7 +194,7 @@ class StepOfWork {
   const Profile& profile_;
   bool some_are_launched_ = false;
   std::vector<std::pair<const MarkedStep*, std::size_t>> marked_;
-  std::vector<std::optional<StepPlace>> last_of_stream_;  // of what was launched on it
+  std::vector<std::optional<StepPlace>> last_of_stream_;  // step of the last launched work
 };
 
 }  // namespace

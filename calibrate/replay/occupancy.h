@@ -1,4 +1,4 @@
-// How a GPU spends its time: busy, computing, communicating, both at once, or idle, and what ends its idle gaps.
+// Measures how a GPU spends its time: busy, computing, communicating, both at once or idle, and what ends idle gaps.
 #pragma once
 
 #include <cstddef>
@@ -18,43 +18,43 @@ struct Stretch {
   Place step{};
 };
 
-// All lengths of unions: what runs twice at once counts once.
+// An Occupancy holds lengths of unions: time in which two things run at once counts once.
 struct Occupancy {
   sim::Time span{0};  // from the first begin to the last end
-  sim::Time busy{0};  // within that
+  sim::Time busy{0};  // within `span`
   sim::Time compute{0}, communication{0};
   sim::Time overlapped{0};  // communication beside compute
   sim::Time exposed() const { return communication - overlapped; }
   sim::Time idle() const { return span - busy; }
 };
 Occupancy occupancy_of(std::span<const Stretch> stretches);
-// Of each of so many steps, of which a GPU may have several under way at once: its own computation and communication,
-// and what kept its GPU busy and hid communication meanwhile, whosever it was.
+// Returns the occupancy of each of `steps` steps, several of which may overlap on a GPU. Computation and communication
+// are those of the step itself; work of any step keeps its GPU busy and hides its communication.
 using StretchesByGpu = std::map<std::int64_t, std::vector<Stretch>>;
 std::vector<Occupancy> occupancies_of(const StretchesByGpu& stretches, std::size_t steps);
-// When there was communication, and no compute beside it.
+// Returns when there was communication without concurrent computation.
 std::vector<Stretch> exposed_communication(std::span<const Stretch> stretches);
 
-// Work of a step on one GPU; of a trace without steps all of it.
+// StepWork is the work of a step on one GPU, or all work on the GPU if the trace has no steps.
 struct StepWork {
   std::string name;
   std::int64_t device = 0;
-  std::vector<std::size_t> work;  // places in Profile::work, by begin
+  std::vector<std::size_t> work;  // places in Profile::work, sorted by begin
 };
-// Work belongs to the step within which it was launched; where the trace does not hold the launch, to the one that it
-// marks on the GPU ("gpu_user_annotation"), or to that of the work launched before it on its stream. What was launched
-// before all of them is a row of its own, "before the first step". What is in none is left out.
+// Returns the work of each step. Work belongs to the step within which it was launched; if the trace lacks the launch,
+// to the step marked on the GPU ("gpu_user_annotation"), or else to the step of the work launched before it on its
+// stream. Work launched before all steps makes a row "before the first step". Work outside of all steps is left out.
 std::vector<StepWork> steps_of(const Profile& profile);
-// By work, its place in them.
+// Returns for each work its place in `steps`.
 std::vector<Place> places_in(const std::vector<StepWork>& steps, const Profile& profile);
 
 struct IdleGap {
-  std::size_t step = 0;  // to which that belongs which ended it, and which had begun before
+  std::size_t step = 0;  // of the work that ended the gap; the step began before the gap
   sim::Time begin{0}, end{0};
   std::size_t ended_by = 0;  // place in Profile::work
-  bool by_host = false;      // what ended it was launched only after the gap had begun
+  bool by_host = false;      // the work that ended the gap was launched only after the gap began
 };
-// While nothing ran on a GPU, by their ends.
+// Returns the gaps in which nothing ran on a GPU, sorted by end.
 std::vector<IdleGap> idle_gaps(const Profile& profile, const std::vector<StepWork>& steps);
 
 }  // namespace c3sim::calibrate

@@ -18,7 +18,7 @@ PieceKind kind_of(WorkKind kind) {
   return kind == WorkKind::memory ? PieceKind::memory : PieceKind::other;
 }
 
-// By kind of piece and by collective, what is known of it.
+// Tenants holds what is known of each of a run's collectives, in their order.
 using Tenants = std::vector<const Tenant*>;
 Tenants tenants_of(const std::vector<models::CollectiveSpec>& collectives, Contention& contention) {
   Tenants tenants;
@@ -32,20 +32,20 @@ std::optional<Beside> computes(const Piece& piece) {
   return {};
 }
 
-// Pieces that run at once, and what they cost each other: of several, the slowest pair tells. That follows from how
-// many of a kind and of a collective a GPU has. Those of one kind, or of one collective, on one GPU are slowed down
-// alike: they are a class, whose work alone that has been done so far is counted once for all of them.
+// Active holds the pieces that run at once, and what they cost each other: the slowest pair decides. That depends only
+// on which kinds and collectives run on a GPU. Pieces of one kind, or of one collective, on one GPU are slowed down
+// alike: they form a class, for which the work done so far is counted once.
 class Active {
  public:
   explicit Active(const Tenants& tenants) : tenants_(tenants) {}
 
   struct Class {
-    std::size_t running = 0;  // pieces of it
+    std::size_t running = 0;  // number of its pieces that run
     double slowdown = 1.0;
-    double done = 0.0;  // ps of work alone, while any of it ran
+    double done = 0.0;  // work in ps of time alone, counted while a piece runs
   };
 
-  // The class of a piece: a place, good for as long as this object.
+  // Returns the class of a piece, as an index that stays valid.
   std::size_t class_of(const Piece& piece) {
     const std::optional<Beside> kind = computes(piece);
     const std::size_t sort = kind               ? static_cast<std::size_t>(*kind)
@@ -56,12 +56,12 @@ class Active {
     return at->second;
   }
   const Class& at(std::size_t place) const { return classes_[place]; }
-  // Of classes of which something runs.
+  // Returns the classes with running pieces.
   const std::vector<std::size_t>& running() const { return running_; }
 
   void begin(const Piece& piece) {
     const std::size_t place = class_of(piece);
-    if (classes_[place].running++ > 0) return;  // as many sorts as before
+    if (classes_[place].running++ > 0) return;  // the class was running before
     running_.push_back(place);
     slow_down(gpus_[piece.device]);
   }
@@ -71,14 +71,14 @@ class Active {
     std::erase(running_, place);
     slow_down(gpus_[piece.device]);
   }
-  // Time in which nothing begins or ends.
+  // Lets time pass in which nothing begins or ends.
   void pass(sim::Time time) {
     const auto passed = static_cast<double>(time.count());
     for (const std::size_t one : running_) classes_[one].done += passed / classes_[one].slowdown;
   }
 
  private:
-  // Classes by sort: what computes, anything else, collectives.
+  // A Gpu maps the sorts of its pieces (computation by kind, anything else, collectives) to classes.
   using Gpu = std::map<std::size_t, std::size_t>;
   static constexpr std::size_t first_collective = besides + 1;
 
@@ -107,7 +107,7 @@ class Active {
   std::vector<std::size_t> running_;
 };
 
-// What computes on a GPU, as traced: which kinds from each moment on.
+// Computing says which kinds of computation the trace has on a GPU from a moment on.
 struct Computing {
   sim::Time since{0};
   bool matrix = false, memory = false;
@@ -144,7 +144,7 @@ bool computes_between(const std::vector<Computing>& all, sim::Time begin, sim::T
   return at->matrix || at->memory;
 }
 
-// When a collective that ended at `end` began to move data, if that takes `alone` with nothing beside it.
+// Returns when a collective that ended at `end` began to move data, if moving takes `tenant.alone` without slowdowns.
 sim::Time began_to_move(const std::vector<Computing>& beside, const Tenant& tenant, sim::Time begin, sim::Time end) {
   double left = static_cast<double>(tenant.alone->count());
   auto at = std::prev(std::ranges::lower_bound(beside, end, {}, &Computing::since));
@@ -161,22 +161,22 @@ sim::Time began_to_move(const std::vector<Computing>& beside, const Tenant& tena
   return begin;
 }
 
-// The time that each piece would have taken alone: what passed, slowed down by what was beside it then.
+// Sets the time of each piece alone: its traced time without the slowdown by concurrent pieces.
 void take_out_slowdowns(std::vector<Piece>& pieces, const Tenants& tenants) {
-  std::vector<std::uint32_t> begins;  // those that last, in the order in which they begin; and in which they end
+  std::vector<std::uint32_t> begins;  // pieces with a length, sorted by begin; `ends`: by end
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (pieces[i].end > pieces[i].begin) begins.push_back(static_cast<std::uint32_t>(i));
   }
   std::vector<std::uint32_t> ends = begins;
   std::ranges::stable_sort(begins, {}, sim::as_short_steps([&](std::uint32_t i) { return pieces[i].begin; }));
   std::ranges::stable_sort(ends, {}, sim::as_short_steps([&](std::uint32_t i) { return pieces[i].end; }));
-  std::vector<double> begun_at(pieces.size(), 0.0);  // what its class had done
+  std::vector<double> begun_at(pieces.size(), 0.0);  // work that its class had done
   Active active(tenants);
   sim::Time since{0};
   sim::ShortSteps steps;
   for (std::size_t begun = 0, ended = 0; ended < ends.size();) {
     steps.note();
-    // Of what happens at once, that of the earlier piece comes first.
+    // Of simultaneous events, that of the earlier piece comes first.
     const auto begins_at = [&] { return std::pair(pieces[begins[begun]].begin, begins[begun]); };
     const bool is_begin = begun < begins.size() && begins_at() < std::pair(pieces[ends[ended]].end, ends[ended]);
     const std::uint32_t place = is_begin ? begins[begun++] : ends[ended++];
@@ -195,10 +195,10 @@ void take_out_slowdowns(std::vector<Piece>& pieces, const Tenants& tenants) {
   }
 }
 
-// Pieces that run, and those that wait for others or for their time.
+// The Player holds pieces that run, and pieces that wait for others or for their time.
 class Player {
  public:
-  // `alone`: what each takes with nothing beside it. All of these outlive it.
+  // `alone` is the time of each piece with nothing concurrent. All arguments must outlive the Player.
   Player(const Run& run, const std::vector<sim::Time>& alone, const Tenants& tenants)
       : pieces_(run.pieces), alone_(alone), active_(tenants) {
     now_ = pieces_.front().begin;
@@ -275,7 +275,7 @@ class Player {
     active_.pass(until - now_);
     now_ = until;
   }
-  // What waits starts when the last of all that it waits for lets it, and not in the past.
+  // A waiting piece starts when the last of its waits is over, but not in the past.
   void end(std::size_t piece) {
     played_[piece].end = now_;
     release(piece, false);
@@ -292,12 +292,12 @@ class Player {
 
   const std::vector<Piece>& pieces_;
   const std::vector<sim::Time>& alone_;
-  std::vector<After> followers_;  // of each piece, from the place on that it has in first_: who waits for it
+  std::vector<After> followers_;  // those of piece i stand from first_[i] to first_[i + 1]: who waits for it
   std::vector<std::uint32_t> first_;
   std::vector<std::uint32_t> waits_for_;
   std::vector<Played> played_;
   Active active_;
-  // By class, what its work done comes to when each of its pieces ends.
+  // A Due is a piece with the work that its class will have done when the piece ends. Each class has a queue of them.
   using Due = std::pair<double, std::size_t>;
   std::vector<std::priority_queue<Due, std::vector<Due>, std::greater<>>> running_;
   using Start = std::pair<sim::Time, std::size_t>;
@@ -306,7 +306,7 @@ class Player {
   sim::ShortSteps steps_;
 };
 
-// Pieces of a run, some of them cut into parts.
+// Cutting cuts some pieces of a run into parts.
 class Cutting {
  public:
   Cutting(const Run& run, const std::vector<bool>& is_cut, std::size_t count)
@@ -344,7 +344,7 @@ class Cutting {
     piece.alone = whole.alone / parts;
     if (piece.collective) piece.collective = 2 * *whole.collective + (parts > 1 ? 1 : 0);
     if (part > 0) add_wait({result_.pieces.size() - 1, sim::Time(0)});
-    // The wait before a collective is for the first part of what it sends, its data then part by part.
+    // Before its data a collective waits for the first part of what it sends. Its data then follow part by part.
     if (moves(i)) add_sources(i - 1, part);
     for (const After& after : run_.after[i]) add_after(i, part, after);
     result_.after.end_list();
@@ -364,7 +364,7 @@ class Cutting {
       add_wait({first_[one.node], one.lag, one.of_begin});
     } else if (is_cut_[i] && moves(one.node) && !moves(i)) {
       add_wait({first_[one.node] + part, one.lag});
-      // What computes does so one after the other, as its stream had it.
+      // Computation waits for the computation before the collective, as its stream ran them in order.
       for (const After& before : run_.after[one.node - 1]) {
         if (part == 0 && !before.of_begin) add_wait({last(before.node), sim::Time(0)});
       }
@@ -376,7 +376,7 @@ class Cutting {
   const Run& run_;
   const std::vector<bool>& is_cut_;
   std::size_t count_;
-  std::vector<std::size_t> first_;  // part of each piece
+  std::vector<std::size_t> first_;  // first part of each piece
   Run result_;
 };
 
@@ -389,9 +389,10 @@ Run take_apart(const Profile& profile, const Dependencies& dependencies, Content
   for (const ProfiledStream& stream : profile.streams) {
     if (!by_device.contains(stream.device)) by_device[stream.device] = computing(profile, stream.device);
   }
-  std::vector<Place> first(dependencies.nodes.size()), last(dependencies.nodes.size());  // pieces, by node
+  std::vector<Place> first(dependencies.nodes.size()),
+      last(dependencies.nodes.size());  // first and last piece of each node
   const auto collectives = static_cast<std::size_t>(
-      std::ranges::count(profile.work, WorkKind::collective, &ProfiledWork::kind));  // which become two pieces each
+      std::ranges::count(profile.work, WorkKind::collective, &ProfiledWork::kind));  // each becomes two pieces
   run.pieces.reserve(dependencies.nodes.size() + collectives);
   run.after.reserve(dependencies.nodes.size() + collectives, dependencies.after.waits() + collectives);
   for (const std::size_t i : sim::short_steps(dependencies.nodes.size())) {
@@ -446,7 +447,7 @@ Run split(const Run& run, int count) {
       if (!after.of_begin) visit(after.node);
     }
   };
-  // Behind a collective's data, and before its wait for other GPUs.
+  // Computation is cut if it follows a collective's data or precedes its wait for other GPUs.
   for (const std::size_t i : sim::short_steps(pieces)) {
     if (run.pieces[i].kind == PieceKind::moving) {
       is_cut[i] = true;

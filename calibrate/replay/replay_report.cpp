@@ -20,7 +20,7 @@ namespace {
 
 using sim::to_microseconds;
 
-// The pieces of a run at the times that they would have, or had: then nothing is played.
+// A Version is the pieces of a run at their replayed times, or at their traced times if `played` is empty.
 struct Version {
   std::string name;
   const Run* run;
@@ -32,7 +32,7 @@ struct Version {
   }
 };
 
-// Of its work, in the steps to which that belongs where these are told.
+// Returns the times of all work, with its steps if `step_of` is given.
 StretchesByGpu stretches_of(const Version& version, const std::vector<Place>& step_of = {}) {
   StretchesByGpu stretches;
   for (const std::size_t i : sim::short_steps(version.run->pieces.size())) {
@@ -52,7 +52,7 @@ std::vector<Stretch> of_all_gpus(StretchesByGpu by_gpu) {
   return all;
 }
 
-// Of several GPUs from the first begin to the last end, and of the rest the mean.
+// For several GPUs, the span is from the first begin to the last end, and all other times are means over GPUs.
 Occupancy occupancy_of(const Version& version) {
   const StretchesByGpu by_gpu = stretches_of(version);
   const auto gpus = static_cast<std::int64_t>(by_gpu.size());
@@ -78,7 +78,7 @@ struct Versions {
   Version traced, replayed, predicted;
 };
 
-// Of the whole, or of a step on a GPU.
+// Times are those of the whole run, or of a step on a GPU.
 struct Times {
   Occupancy traced, replayed, predicted;
 };
@@ -122,7 +122,7 @@ study::ResultTable step_table(const Profile& profile, const Versions& versions) 
   return table_of(rows, shown);
 }
 
-// What a row, which is an occupancy, tells of itself.
+// A row is an Occupancy with additional members.
 template <class Row>
 std::vector<study::Shown<Row>> shown_of_occupancy() {
   return {{{"span_us", "first to last", "us", 1}, &Row::span},
@@ -146,7 +146,7 @@ study::ResultTable part_table(const Versions& versions) {
   return table_of(rows, shown);
 }
 
-// Of all of a sort the middle, and of their traced times the least, too: of one that came last there was no wait.
+// Returns medians for each collective, and its least traced time: the rank that came last did not wait.
 study::ResultTable collective_table(const Profile& profile, const Run& run, const Version& simulated,
                                     Contention& before) {
   struct Sort {
@@ -182,7 +182,7 @@ study::ResultTable collective_table(const Profile& profile, const Run& run, cons
         [&](const Sort& sort) { return before.tenant(sort.collective).alone; }}});
 }
 
-// How far off collectives beside compute are simulated of which other ranks tell the time without waits.
+// Returns errors in percent of simulated collectives beside compute, if other ranks tell their times without waits.
 std::optional<Percentiles> errors_without_waits(const Profile& profile, const Run& run, const Version& simulated) {
   std::vector<double> errors;
   for (std::size_t i = 0; i < run.pieces.size(); ++i) {
@@ -197,12 +197,11 @@ std::optional<Percentiles> errors_without_waits(const Profile& profile, const Ru
   return percentiles_of(std::move(errors));
 }
 
-// Adds a bar, from and to so many microseconds. The one before it is made longer instead by a piece of its kind that
-// follows closely, and by one that would make the row longer than anybody can look at: at most so many bars begin in
-// the whole.
+// Adds a bar, in microseconds. Instead extends the previous bar if it is of the same series and ends shortly before, or
+// if it begins so close that the row would have more than `most` bars.
 template <class Label>
 void add_bar(study::TimelineRow& row, double whole, double begin, double end, std::size_t series, const Label& label) {
-  constexpr double shares = 1000.0;  // of the whole, that can be told apart
+  constexpr double shares = 1000.0;  // of the whole; shorter gaps are invisible
   constexpr double most = 20'000.0;
   if (!row.bars.empty()) {
     study::TimelineBar& last = row.bars.back();
@@ -216,11 +215,11 @@ void add_bar(study::TimelineRow& row, double whole, double begin, double end, st
   row.bars.push_back({begin, end, series, label()});
 }
 
-// One row per stream and version. Pieces of a kind that follow each other closely are one bar: of thousands of kernels
-// nobody would see the gaps.
+// Returns one row per stream and version. Pieces of a kind that follow each other closely are one bar, since nobody
+// would see the gaps between thousands of kernels.
 study::TimelineChart timeline(const Profile& profile, const Versions& versions) {
   study::TimelineChart chart{.id = "timeline", .title = "Streams over time, traced and predicted"};
-  // In the order of PieceKind.
+  // The series follow the order of PieceKind.
   chart.series = {"matrix products",      "other kernels",           "copies to and from the host",
                   "collective, waiting",  "collective, moving data", "collective, as traced",
                   "exposed communication"};
@@ -255,13 +254,13 @@ study::TimelineChart timeline(const Profile& profile, const Versions& versions) 
   return chart;
 }
 
-// "+0.3 %"; what rounds to nothing is "0.0 %".
+// Returns "+0.3 %" and the like, and "0.0 %" for what rounds to nothing.
 std::string beyond(sim::Time part, sim::Time whole) {
   const double percent = std::round(1000.0 * (sim::to_seconds(part) / sim::to_seconds(whole) - 1.0)) / 10.0;
   return percent == 0.0 ? "0.0 %" : fmt::format("{:+.1f} %", percent);
 }
 
-// By why another machine cannot have them.
+// Counts collectives that the other machine cannot run, by the reason.
 std::map<std::string, std::size_t> kept_as_traced(const Run& run, Contention& after) {
   std::map<std::string, std::size_t> kept;
   for (const models::CollectiveSpec& one : run.collectives) {
@@ -277,7 +276,7 @@ std::string counted(const std::string& why, const CountedEvents& what) {
   return fmt::format("{} events{}: {}.", what.events, time, why);
 }
 
-// Of collectives that no answer changes.
+// Returns a warning about collectives that keep their traced time whatever is asked.
 std::vector<std::string> warnings_of(const Run& run) {
   sim::Time all{0};
   sim::Time unknown{0};
@@ -340,7 +339,7 @@ std::vector<std::string> notes_of(const Profile& profile, const Run& run, const 
   return notes;
 }
 
-// Nothing where it stays in one: of millions of pieces a copy would be large.
+// Returns nothing if the run is not cut, since a copy of millions of pieces would be large.
 std::optional<Run> parts_of(const Run& run, int count) {
   return count > 1 ? std::optional(split(run, count)) : std::nullopt;
 }
@@ -376,7 +375,7 @@ study::Results replay_results(const Profile& profile, Contention& before, Conten
                               const ReplayOptions& options) {
   Dependencies dependencies = dependencies_of(profile);
   const Run run = take_apart(profile, dependencies, before);
-  dependencies.nodes = {};  // of millions, the memory is needed
+  dependencies.nodes = {};  // frees memory: there may be millions
   dependencies.after = {};
   const std::optional<Run> parts = parts_of(run, options.split);
   const Run& cut = parts ? *parts : run;
@@ -408,7 +407,7 @@ study::Results replay_results(const Profile& profile, Contention& before, Conten
 
 namespace {
 
-// By step.
+// Returns the occupancy of each step.
 std::vector<Occupancy> occupancies_of_steps(const Profile& profile, const std::vector<StepWork>& steps) {
   const std::vector<Place> step_of = places_in(steps, profile);
   StretchesByGpu stretches;
@@ -420,7 +419,7 @@ std::vector<Occupancy> occupancies_of_steps(const Profile& profile, const std::v
   return occupancies_of(stretches, steps.size());
 }
 
-// Of one file, which a column for programs names.
+// Returns the table with an additional column for programs that names the file.
 template <class Row, class Rows>
 study::ResultTable table_of_file(const Profile& profile, const Rows& rows, std::vector<study::Shown<Row>> shown) {
   shown.insert(shown.begin(), {{"file", "file", "", 2, false}, [&profile](const Row&) { return profile.file; }});
@@ -473,7 +472,7 @@ study::ResultTable gap_table(const Profile& profile, const std::vector<StepWork>
        {{"why", "why then", ""}, [&](const IdleGap& gap) { return why_ended(profile, gap); }}});
 }
 
-// What was counted, by sort. Of sorts that took no time it may be that nobody knows it.
+// Returns counts by sort. A time of 0 may mean that the time is unknown.
 study::ResultTable table_of_counts(const Profile& profile, const std::map<std::string, CountedEvents>& counts,
                                    study::Column sort, study::Column count, bool tells_no_time) {
   using Row = std::pair<const std::string, CountedEvents>;
