@@ -113,8 +113,7 @@ namespace {
 using calibrate::Fields;
 using Tables = std::vector<study::NamedTable>;
 
-// A TrialStudy has a row per combination of the axes; a cell is the least figure of the trials that the machine can
-// run.
+// A TrialStudy has a row per combination of the axes. A cell is the least figure of the trials that are possible.
 struct TrialStudy {
   std::string name;
   std::string trial;  // a kind of calibrate/readers/trial_fields.h
@@ -158,8 +157,7 @@ Tables tables_of_run(const std::string& experiment, const ClaimInputs& inputs) {
   return paper.run(inputs.testbed, false, {}, 1).tables;
 }
 
-// Returns a table with a row for each point of a study of serving. It has the figures of each of the given cases, with
-// the name of the case in the key: "each_tokens_per_s".
+// Returns a row for each point of a study of serving, with the figures of every case: "each_tokens_per_s".
 study::ResultTable table_of_serving(const std::string& name_of_study, const std::vector<std::string>& of_cases,
                                     const ClaimInputs& inputs) {
   const std::filesystem::path file = inputs.experiments.parent_path() / "serve" / name_of_study;
