@@ -49,7 +49,7 @@ struct Cost {
   bool is_of_a_group() const { return !group.empty(); }
   std::string name() const;  // "all of it", the group, or "table t.csv"
 
-  // `wall` sums over the `walls` runs whose walls were measured.
+  // wall() sums over the runs whose walls were measured, and walls() counts these.
   Beside wall() const;
   std::size_t walls() const;
   // Returns predicted over measured wall(), or nothing if the measured runs cost nothing.
@@ -70,7 +70,7 @@ struct Cost {
 std::vector<Cost> costs_of(std::span<const Case> cases);
 
 // The following functions predict costs on machines that differ from their platform files: without some mechanisms of
-// interference, or without what probes told of these.
+// interference, or with the values that these have without probes.
 
 // Splits the predicted cost of every run of a GEMM with a collective whose wall was measured over the mechanisms by
 // which tenants share, as study/explain/slowdown.h splits a slowdown: the mechanisms are switched off one by one until
@@ -78,7 +78,7 @@ std::vector<Cost> costs_of(std::span<const Case> cases);
 // steps gain. Simulates each run twice as many times as there are mechanisms.
 void split_costs(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress = {});
 
-// Predicts these costs again, with parameters of kind `probed` set to their values without probes.
+// Predicts the costs that split_costs() splits with parameters of kind `probed` at their values without probes.
 void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int jobs,
                       const study::Progress& progress = {});
 

@@ -74,8 +74,8 @@ constexpr std::array figures_in_turn{study::Figure::gemm_stretch_in_turn, study:
 
 bool is_told_in_turn(const Case& one) { return one.alone.gemm_in_turn || one.alone.collective_in_turn; }
 
-// Returns each trial once. With `with_turns`, trials whose operations were also measured in turn observe the figures in
-// turn, too.
+// Returns batches with each trial once. If `with_turns` is set, trials whose operations were measured in turn get
+// figures_in_turn, too.
 Batches batches_of(const std::vector<Case>& cases, bool with_turns) {
   constexpr std::size_t most = 16;  // enough for testbeds to reuse runs, few enough to share the work evenly
   std::map<Machine, std::map<study::Trial, std::set<study::Figure>>> questions;

@@ -35,11 +35,10 @@ struct Machine {
 
 // Baselines are predictions of simple rules without a simulator, in the base unit of the figure.
 struct Baselines {
-  std::optional<double> perfect;  // both at once take as long as the longer: the assumption of most simulators
-  std::optional<double> serial;   // one after the other
-  std::optional<double>
-      constant;  // a constant factor, fitted to other cases, over the perfect value or the value at peak rates
-  std::optional<double> waves;  // a GEMM takes whole waves of workgroups on the CUs that are left to it
+  std::optional<double> perfect;   // both at once take as long as the longer: what most simulators assume
+  std::optional<double> serial;    // both operations one after the other
+  std::optional<double> constant;  // constant factor, fitted to other cases, over `perfect` or over peak rates
+  std::optional<double> waves;     // a GEMM takes whole waves of workgroups on the CUs that are left to it
 };
 
 // Golden says what the golden file keeps: the prediction of a case or, for a table of many rows, how far off the

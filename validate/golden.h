@@ -71,7 +71,7 @@ struct PredictionFile {
 std::string to_prediction_json(std::span<const Case> cases, const std::string& version, const Machine& machine,
                                const std::string& platform_text);
 
-// Reads such a file. Throws sim::ConfigError if the file is of another kind, or if its digest shows a later change.
+// Reads a prediction file. Throws sim::ConfigError for another kind of file, or if the digest shows a later change.
 PredictionFile read_prediction_json(const std::filesystem::path& file);
 
 // Gives the cases of measured files their predictions from the file, and baselines, without simulation. Cases that the

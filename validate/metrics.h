@@ -82,7 +82,7 @@ std::vector<UnfittedError> unfitted_errors(std::span<const Case> cases);
 // A Record says how well a way of choosing does over several decisions.
 struct Record {
   int right = 0;             // decisions in which it names the best measured alternative
-  double mean_regret = 0.0;  // relative loss against that alternative, over all decisions
+  double mean_regret = 0.0;  // relative loss against the best alternative, over all decisions
   double worst_regret = 0.0;
 };
 
@@ -96,9 +96,9 @@ struct Choices {
   Record trivial;      // of always choosing it or, if it was not measured, the first alternative
 };
 
-// Returns the decisions of all cases, by suite and table. Each is among at least two alternatives of which the same
-// figure was measured. Repeated measurements of an alternative count by their mean. Of several measured figures the
-// time decides, or else the first one that is a speed.
+// Returns the decisions of all cases, by suite and table. Each is among at least two alternatives with the same
+// measured figure. Repeated measurements of an alternative count by their mean. Of several measured figures the time
+// decides, or else the first one that is a speed.
 std::vector<Choices> choices_of(std::span<const Case> cases);
 
 }  // namespace c3sim::validate

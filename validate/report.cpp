@@ -500,7 +500,7 @@ study::Results report(const Validation& validation) {
   add("worst", "Worst cases", worst_table(validation));
   add("unfitted", "How far off times were that nothing was fitted to, by platform", unfitted_table(validation), false);
   add("unscored", "Shown, not scored", unscored_table(validation));
-  // This table comes after the results, since it is long.
+  // Rows that are left out come after the results, since there may be many.
   const bool of_user = !validation.suites.empty() && validation.suites.front().name.empty();
   add("left_out", "Rows that are not compared", left_out_table(validation), of_user);
   add("left_out_rows", "Rows that are not compared, one by one", left_out_row_table(validation), false);

@@ -38,8 +38,7 @@ struct Library {
   std::filesystem::path formats;      // formats of tables, one file each
   std::filesystem::path experiments;  // experiments that claims use
   Platforms platforms;
-  std::vector<std::string>
-      platform_names{};  // of all platforms; a file is compared with the platform of the GPU that it names
+  std::vector<std::string> platform_names{};  // all platforms; a file is compared with that of the GPU it names
 };
 
 // TableAbout tells people what the rows of a table do not say.
@@ -105,7 +104,7 @@ std::vector<calibrate::Reading> readings_of_suites(const Library& library, std::
 
 // Returns a reader of logs and of the tables in the folder of formats; its lookups find the tables of reference data.
 calibrate::Reader reader_of_forms(const Library& library);
-// Returns the same reader with the formats of the suites after those.
+// Returns a reader like reader_of_forms() that knows the formats of the suites as well, after the others.
 calibrate::Reader reader_of_everything(const Library& library);
 
 }  // namespace c3sim::validate

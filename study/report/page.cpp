@@ -256,7 +256,7 @@ std::string filled(std::string_view frame, const std::map<std::string, std::stri
 }
 
 constexpr std::size_t long_table = 20;    // number of rows from which on a reader may want to filter
-constexpr std::size_t most_choices = 12;  // that a drop-down should hold
+constexpr std::size_t most_choices = 12;  // limit of what a drop-down should hold
 
 // Returns whether a column consists of a few texts that recur.
 bool is_choice(const ResultTable& table, std::size_t column) {

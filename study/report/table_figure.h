@@ -8,8 +8,8 @@
 //   then: 1 - fold
 //   otherwise: 128
 //
-// where:     conditions that all rows must meet: a cell is (=) or is not (!=) one of these words, of which "finer_*" is
-//            a prefix and "$(column)" another cell; or <, <=, >, >= compare a number with another one, above 0
+// where:     conditions that all rows must meet: a cell is (=) or is not (!=) one of these words, where "finer_*" is a
+//            prefix and "$(column)" another cell; or <, <=, >, >= compare a number with another one, above 0
 // of:        an expression of columns (_ replaces characters that are no letter or digit), see sim/config/expression.h;
 //            a list of several gives the least and the greatest
 // fold:      geomean, mean, median, max, min, sum, count or growth (the last less the first); absent for a single row
@@ -29,7 +29,7 @@
 namespace c3sim::study {
 
 struct TableFigure {
-  std::string place = {};  // in its file
+  std::string place = {};  // path of the figure in its file
   std::string table = {};
   struct Condition {
     std::string left, sign;

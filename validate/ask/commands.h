@@ -23,7 +23,7 @@ std::vector<study::Command> all_commands();
 // Returns the options of commands that compare with measurements.
 std::vector<study::Option> validation_options();
 
-// Returns the library next to the first folder of configurations that has formats of tables: its neighbour validate.
+// Returns the library of the first folder of configurations that has formats of tables and a neighbour `validate`.
 // Checks the shared options and throws the faults that `arguments` has gathered.
 Library library_of(const study::Request& request, study::Arguments& arguments);
 

@@ -129,7 +129,7 @@ std::string label_of(const Json& row) {
   return label;
 }
 
-// Finds, for each row of a table, the row of the other one that answers the same; null where there is none.
+// Finds, for each row of a table, the row of the other one that answers the same, or null if there is none.
 std::vector<const Json*> counterparts(const Json& table, const Json& other) {
   std::map<std::string, const Json*> by_label;
   for (const Json& row : other) by_label.try_emplace(label_of(row), &row);

@@ -150,7 +150,7 @@ class Comparison {
                                  {"results.json", "report.md", "page.html", "accuracy.md", "deviations.md"});
   }
 
-  // Adds the warnings, of which faults are limited, since every row of a file may be invalid.
+  // Adds the warnings, with a limited number of faults, since every row of a file may be invalid.
   void add_warnings(const Validation& validation, study::Results& results) const {
     constexpr std::size_t most = sim::ConfigError::max_lines;
     results.warnings = study::overridden(request_.assignments(), "--set");
