@@ -44,8 +44,8 @@ constexpr auto completion_examples =
 // The following scripts let each shell ask c3sim for the words that it offers.
 
 // This script is for bash 4 and later; a user sources it or saves it where bash-completion looks. Bash replaces only
-// the text after "=". It adds no space after a word that ends in "=" or is a list, since these continue. Bash itself
-// completes file names if nothing else is offered, since only readline can quote blanks in them.
+// the text after "=". It adds no space after a word that ends in "=" or contains a comma, since these continue. Bash
+// itself completes file names if nothing else is offered, since only readline can quote blanks in them.
 constexpr auto bash_completion = R"sh(# bash completion of c3sim
 _c3sim() {
   mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" completion words --line "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)

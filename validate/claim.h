@@ -102,9 +102,9 @@ struct Deviation {
   std::string cause;
   std::string decides;  // measurement that would decide
   std::vector<std::string> claims;
-  // How far each claim may lie beyond its band, in its own unit; a claim further away means that the gap has grown.
+  // `beyond` holds how far each claim may lie beyond its band, in its own unit, before the gap counts as grown.
   std::vector<double> beyond;
-  // The group of cases, if the deviation is not about claims.
+  // The next fields select a group of cases, if the deviation is not about claims.
   std::string suite, group;
   std::vector<std::string> figures;  // empty: all
   double least_size = 0.0;           // of the trial, in bytes; see size_of()

@@ -26,7 +26,7 @@ struct Beside {
 struct CostOfRun {
   std::string where;             // file:line
   std::string what;              // trial in words
-  std::optional<Beside> wall{};  // beyond the longer operation alone; negative if the run is shorter
+  std::optional<Beside> wall{};  // time beyond the longer operation alone; negative if the run is shorter
   std::optional<Beside> gemm{};  // slowdown less one: 0.25 if it took 1.25 times as long as alone
   std::optional<Beside> collective{};
   std::optional<Beside> unprobed{};  // the wall, predicted without probes, if requested
@@ -78,7 +78,7 @@ std::vector<Cost> costs_of(std::span<const Case> cases);
 // steps gain. Simulates each run twice as many times as there are mechanisms.
 void split_costs(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress = {});
 
-// Predicts the costs that split_costs() splits with parameters of kind `probed` at their values without probes.
+// Predicts the costs that split_costs() splits, with parameters of kind `probed` at their values without probes.
 void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int jobs,
                       const study::Progress& progress = {});
 

@@ -67,7 +67,7 @@ struct UnfittedError {
   std::size_t cases = 0;  // of this work or, if these are too few, of all work on the platform
   bool of_all = false;
   double median = 0.0;  // factor between predicted and measured, less one
-  // The error that nine in ten cases would stay within if logarithms of factors were normal with this median. Fewer do,
+  // Nine in ten cases would stay within this error if logarithms of factors were normal with this median. Fewer do,
   // since sizes at which latency dominates are far off; they would make every interval as wide as theirs.
   double nine_in_ten = 0.0;
 };
@@ -96,7 +96,7 @@ struct Choices {
   Record trivial;      // of always choosing it or, if it was not measured, the first alternative
 };
 
-// Returns the decisions of all cases, by suite and table. Each is among at least two alternatives with the same
+// Returns how well predictions decide, by suite and table. A decision is among at least two alternatives with the same
 // measured figure. Repeated measurements of an alternative count by their mean. Of several measured figures the time
 // decides, or else the first one that is a speed.
 std::vector<Choices> choices_of(std::span<const Case> cases);

@@ -264,7 +264,7 @@ void take_with_remarks(Validation& validation, const calibrate::Reading& reading
                   reading.name, reading.format, fmt::join(reading.alike, "' or '")));
 }
 
-// Remarks on files that name no GPU if other files do: each file is compared with its own machine.
+// Remarks on files that name no GPU if files of several platforms are compared, each with its own.
 void remark_on_platforms(Validation& validation, const Library& library,
                          const std::vector<calibrate::Reading>& readings) {
   const auto differs = [&readings](const calibrate::Reading& one) {

@@ -16,7 +16,7 @@ namespace c3sim::study {
 inline constexpr std::array doers{"GEMM", "RCCL", "copy engines", "other kernels", "host"};
 inline constexpr std::array yardsticks{"alone", "uncut, one after another, by RCCL"};
 
-// Returns a timeline with a row for each stream of each GPU group. A bar lasts as long as an operation kept its queue
+// Returns a timeline with a row for each stream on each set of GPUs. A bar lasts as long as an operation kept its queue
 // busy (study/play/queue_time.h), in the colour of its doer. A crowded stream has a row for each colour. `spans` holds
 // one span per node of the graph, in order.
 TimelineChart stream_chart(const OperationGraph& graph, std::span<const Span> spans, int gpus);

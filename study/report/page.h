@@ -33,8 +33,8 @@ struct Section {
   std::vector<PageTable> tables = {};
 };
 
-// A Palette fixes colours: a series has the same colour in every chart of a page, by its name, and a named series has
-// it in every page with this palette. Each list of `first` takes the colours in order, whether or not the names are
+// A Palette fixes colours: a series has the same colour, by its name, in every chart of a page, and a series named here
+// in every page with this palette. Each list of `first` takes the colours in order, whether or not the names are
 // present. Names in `grey` take none. Other names get colours in the order of their appearance.
 struct Palette {
   std::vector<std::vector<std::string>> first = {};

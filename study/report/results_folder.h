@@ -53,8 +53,8 @@ void save(const Results& results, const Page& page, const Origin& origin, const 
 void save(const Results& results, const Origin& origin, const std::filesystem::path& directory,
           const FolderLock* held = nullptr);
 
-// The file in which a sweep keeps its points. A folder with this file belongs to a sweep, even if the sweep has not
-// finished and written results.json.
+// A sweep keeps its points in this file. A folder with this file belongs to a sweep, even if the sweep has not finished
+// and written results.json.
 inline constexpr auto points_file_name = "points.sqlite";
 
 // Returns the names of the files that the last save() left in the folder, or nothing if there was none.

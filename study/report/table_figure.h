@@ -8,7 +8,8 @@
 //   then: 1 - fold
 //   otherwise: 128
 //
-// where:     conditions that all rows must meet: a cell is (=) or is not (!=) one of these words, where "finer_*" is a
+// where:     selects rows that meet all conditions: a cell is (=) or is not (!=) one of these words, where "finer_*" is
+// a
 //            prefix and "$(column)" another cell; or <, <=, >, >= compare a number with another one, above 0
 // of:        an expression of columns (_ replaces characters that are no letter or digit), see sim/config/expression.h;
 //            a list of several gives the least and the greatest
