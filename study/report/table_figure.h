@@ -9,8 +9,7 @@
 //   otherwise: 128
 //
 // where:     selects rows that meet all conditions: a cell is (=) or is not (!=) one of these words, where "finer_*" is
-// a
-//            prefix and "$(column)" another cell; or <, <=, >, >= compare a number with another one, above 0
+//            any word with this prefix and "$(column)" another cell; or a number is <, <=, > or >= another one above 0
 // of:        an expression of columns (_ replaces characters that are no letter or digit), see sim/config/expression.h;
 //            a list of several gives the least and the greatest
 // fold:      geomean, mean, median, max, min, sum, count or growth (the last less the first); absent for a single row
