@@ -41,11 +41,11 @@ constexpr auto completion_examples =
     "  c3sim completion zsh > \"${fpath[1]}/_c3sim\"\n"
     "  c3sim completion fish > ~/.config/fish/completions/c3sim.fish";
 
-// The few lines by which each shell asks c3sim for the words that it offers.
+// The following scripts let each shell ask c3sim for the words that it offers.
 
-// For bash 4 and later: it is sourced, or put where bash-completion looks. Behind "=" bash replaces what follows it; a
-// parameter's value and a list go on behind the word. Names of files may hold blanks, and only readline knows how to
-// quote them: bash completes them where nothing else is offered.
+// This script is for bash 4 and later; a user sources it or saves it where bash-completion looks. Bash replaces only
+// the text after "=". It adds no space after a word that ends in "=" or contains a comma, since these continue. Bash
+// itself completes file names if nothing else is offered, since only readline can quote blanks in them.
 constexpr auto bash_completion = R"sh(# bash completion of c3sim
 _c3sim() {
   mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" completion words --line "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
@@ -55,7 +55,7 @@ _c3sim() {
 complete -o bashdefault -o default -F _c3sim c3sim
 )sh";
 
-// It is saved as _c3sim in a folder of $fpath.
+// The script is saved as _c3sim in a folder of $fpath.
 constexpr auto zsh_completion = R"sh(#compdef c3sim
 _c3sim() {
   local -a offered=(${(f)"$(c3sim completion words --line "${(j: :)words[1,CURRENT]}" 2>/dev/null)"})
@@ -66,7 +66,7 @@ _c3sim() {
 _c3sim "$@"
 )sh";
 
-// It is saved as c3sim.fish in ~/.config/fish/completions.
+// The script is saved as c3sim.fish in ~/.config/fish/completions.
 constexpr auto fish_completion = R"sh(# fish completion of c3sim
 complete -c c3sim -a '(c3sim completion words --line (commandline -cp | string collect))'
 )sh";
@@ -104,7 +104,7 @@ CLI::Option& add_option(CLI::App& command, const study::Option& option, study::G
   return *command.add_option_function<std::string>(names, one, option.help);
 }
 
-// `given` outlives the parsing, which puts there what is said.
+// Adds the command to the parser, which stores the given options in `given`; `given` must outlive the parsing.
 void add_subcommand(CLI::App& app, const study::Command& command, study::Given& given) {
   CLI::App& subcommand = *app.add_subcommand(command.name, command.about);
   subcommand.footer(command.notes);
@@ -115,13 +115,13 @@ void add_subcommand(CLI::App& app, const study::Command& command, study::Given& 
   }
 }
 
-// "table|csv|json" lists the values themselves: lower-case words. "NAME|FILE" and "MxNxK" say what they are.
+// Returns the values that a form like "table|csv|json" lists, or nothing for one like "MxNxK", which describes a value.
 std::vector<std::string_view> values_of(const std::string& form) {
   if (form.empty() || form.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_|") != std::string::npos) return {};
   return study::split(form, '|');
 }
 
-// Every parameter that the platform of the command line has, ready for its value.
+// Returns every parameter of the platform that the command line names, each with "=" appended.
 Texts parameters_of(const Texts& line) {
   const auto option = std::ranges::find(line, "--platform");
   const std::string platform = option == line.end() || option + 1 == line.end() ? "mi300x" : *(option + 1);
@@ -132,12 +132,12 @@ Texts parameters_of(const Texts& line) {
     for (const sim::Parameter& parameter : study::read_platform(file, {}, folders).parameters) {
       words.push_back(parameter.path + '=');
     }
-  } catch (const sim::ConfigError&) {  // the command itself will say what is wrong with the platform
+  } catch (const sim::ConfigError&) {  // the command itself reports faults of the platform
   }
   return words;
 }
 
-// What the value of an option may be. Behind a comma a list of values goes on.
+// Returns the values that an option accepts. If it accepts a list, each follows the values before the last comma.
 Texts values_of(const study::Option& option, const Texts& line) {
   if (option.form == "PATH=VALUE") return parameters_of(line);
   if (option.form.find("SUITE") != std::string::npos) return validate::suite_names();
@@ -146,7 +146,7 @@ Texts values_of(const study::Option& option, const Texts& line) {
     return option.name == "model" ? study::model_names(folders) : study::platform_names(folders);
   }
   const std::vector<std::string_view> values = values_of(option.form);
-  // "all" among the values stands for a list of them.
+  // An option that accepts "all" accepts a list of the other values.
   const bool is_list = std::ranges::find(values, "all") != values.end();
   const std::string& current = line.back();
   const std::string before = is_list ? current.substr(0, current.rfind(',') + 1) : "";
@@ -173,11 +173,11 @@ Texts words_of_command(const study::Command& command, const Texts& line) {
   return words;
 }
 
-// What a shell may offer where a command line is not yet complete, made from the table of commands so that it cannot go
-// stale: the words that the last word of `line`, which may be empty, can become, a line each. `line` begins with the
-// name of the program. Nothing where a file is due: shells offer these themselves.
+// Returns the words that the last word of `line` (it may be empty) can become, one per line, for a shell to offer.
+// `line` begins with the name of the program. The words come from the table of commands, so they cannot go stale. The
+// result is empty if a file is expected, since shells complete file names themselves.
 std::string offered_words(const std::vector<study::Command>& commands, std::string_view line) {
-  // "--format=j" is "--format j".
+  // The option "--format=j" is split like "--format j".
   Texts typed{""};
   for (const char c : line) {
     const bool is_equals = c == '=' && typed.back().starts_with("--");
@@ -202,7 +202,7 @@ std::string offered_words(const std::vector<study::Command>& commands, std::stri
   return text;
 }
 
-// Of all of `commands`, which outlive it; it is to be one of them.
+// Returns the command that completes all of `commands`, which must outlive it. The caller adds it to `commands`.
 study::Command completion_command(const Commands& commands) {
   using Scripts = std::vector<sim::Choice<std::function<std::string(const study::Request&)>>>;
   const Scripts scripts{
@@ -224,7 +224,7 @@ study::Command completion_command(const Commands& commands) {
       }};
 }
 
-// The word that the application could not place: an unknown command or option.
+// Returns a message about a word that the parser rejected: an unknown command or option.
 std::string unknown_word(const std::string& word, const study::Command* command, const Commands& commands) {
   const bool is_option = !word.empty() && word.front() == '-';
   const std::string typed = study::in_quotes(is_option ? word.substr(0, word.find('=')) : word);
@@ -236,21 +236,21 @@ std::string unknown_word(const std::string& word, const study::Command* command,
   return typed + " is no command" + sim::name_hint(word, commands, &study::Command::name);
 }
 
-// As a shell reads it: for whoever wants the same answer again.
+// Returns the command line as a shell reads it, for users who want to repeat it.
 std::string command_text(int argc, const char* const* argv) {
   std::string text = "c3sim";
   for (int i = 1; i < argc; ++i) text += ' ' + study::shell_word(argv[i]);
   return text;
 }
 
-// The commands, a line each.
+// Returns the list of commands, one per line.
 std::string short_help(const Commands& commands) {
   std::string text = fmt::format("{}\n\nCommands:\n", about_c3sim);
   for (const study::Command& command : commands) text += fmt::format("  {:<12} {}\n", command.name, command.about);
   return text;
 }
 
-// The command that the line names; null where it names none.
+// Returns the command that the line names, or null if it names none.
 const study::Command* asked_of(const CLI::App& app, const Commands& commands) {
   const std::vector<CLI::App*> named = app.get_subcommands();
   return named.empty() ? nullptr : &*std::ranges::find(commands, named.front()->get_name(), &study::Command::name);
@@ -278,7 +278,7 @@ ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, c
   return ExitCode::users_fault;
 }
 
-// Where answers go.
+// Terminal holds the streams that answers go to, and how they are shown.
 struct Terminal {
   std::ostream& out;
   std::ostream& err;
@@ -288,7 +288,7 @@ struct Terminal {
 
 ExitCode answer(const study::Command& asked, const study::Given& given, const study::Origin& origin,
                 const Terminal& terminal) {
-  std::optional<ProgressLine> line;  // from when options are read until the answer
+  std::optional<ProgressLine> line;  // exists from the reading of options until the answer
   const auto warn = [&](std::string_view sentence) {
     const std::string text = fmt::format("warning: {}\n", sentence);
     if (line) return line->write(text);
@@ -327,7 +327,7 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
   CLI::App app(about_c3sim, "c3sim");
   Commands commands = validate::all_commands();
   commands.push_back(completion_command(commands));
-  study::Given given;  // by the options of the one command that is asked
+  study::Given given;  // holds the options of the one command that is asked
   try {
     app.set_version_flag("--version", "c3sim " C3SIM_VERSION);
     app.footer(footer);

@@ -1,4 +1,4 @@
-// The command line of c3sim, apart from the process it runs in.
+// Runs a command line of c3sim, independently of the process: the caller passes the arguments and the output streams.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,14 @@
 
 namespace c3sim::cli {
 
-// Exit codes. A failed check (1) belongs to commands that check, and to `run` of an experiment that never ends.
+// `check_failed` means that a command that checks found a failure, or that `run` got an experiment that never ends.
 enum class ExitCode { fine = 0, check_failed = 1, users_fault = 2, our_fault = 3 };
 
-// What a long answer shows of itself on `err`: nothing, a line now and then, or a bar, as on a terminal.
+// ShownProgress selects what a long command shows on `err`: nothing, a line now and then, or a bar for terminals.
 enum class ShownProgress { none, lines, bar };
 
-// Answers one command line: results go to `out`, everything else to `err`. Tables are wrapped to the columns of the
-// terminal that `out` is, if it is one. Never throws.
+// Runs one command line, writes its results to `out` and everything else to `err`, and never throws. If `out` is a
+// terminal, `out_columns` is its width, to which tables are wrapped; otherwise `out_columns` is 0.
 ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
                           ShownProgress progress = ShownProgress::none, std::size_t out_columns = 0);
 

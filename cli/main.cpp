@@ -7,7 +7,7 @@
 
 namespace {
 
-// Of the terminal that standard output is; 0 where it is none.
+// Returns the width of the terminal that standard output is, or 0 if it is no terminal.
 std::size_t out_columns() {
   winsize size{};
   return isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;

@@ -52,7 +52,7 @@ void ProgressLine::finish() {
 }
 
 void ProgressLine::tick() {
-  // Signals that end the run are for the thread that knows when not to be interrupted.
+  // This thread blocks all signals: those that end the run must reach the thread that knows when it can be interrupted.
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);

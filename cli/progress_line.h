@@ -1,5 +1,5 @@
-// Says that a long answer is under way: how far it is and how long it will take, where that is known, and for how long
-// it has run. On a terminal that is one line; a file gets a line of its own now and then.
+// Shows that a long command is running: its progress and the remaining time, if they are known, and its elapsed time. A
+// terminal shows one line that changes; a file gets a new line now and then.
 #pragma once
 
 #include <condition_variable>
@@ -13,21 +13,21 @@
 
 namespace c3sim::cli {
 
-// On a terminal the line is drawn over itself, at every report and every second, and is gone after finish(): short
-// answers show none but for their reports. Elsewhere the first line comes after ten seconds, and each further one ten
-// seconds behind the last, or a tenth of the whole time, whichever is longer. Any thread may report.
+// A ProgressLine on a terminal is redrawn at every report and every second, and finish() erases it. A command that ends
+// within two seconds shows only its reports. Elsewhere the first line is written after ten seconds, and each further
+// one after another ten seconds or a tenth of the elapsed time, whichever is longer. Any thread may report.
 class ProgressLine {
  public:
-  ProgressLine(std::ostream& out, bool is_terminal);  // `out` outlives the line
+  ProgressLine(std::ostream& out, bool is_terminal);  // `out` must outlive the line
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // `done` of `of` parts of what is being done now; all of them end this part of the work.
+  // Reports that `done` of `of` parts of the current step are done. The step ends when `done` reaches `of`.
   void report(std::size_t done, std::size_t of);
-  // Writes lines of others, where the line does not stand in their way.
+  // Erases the progress line and writes the given lines.
   void write(std::string_view lines);
-  // Before anything else is written.
+  // Ends the display. It must be called before anything else writes to the stream.
   void finish();
 
  private:
@@ -35,7 +35,7 @@ class ProgressLine {
   void draw();
   void erase();
   void write_line();
-  std::string time_left() const;  // ", 20 s left"; empty where nobody can tell
+  std::string time_left() const;  // ", 20 s left"; empty if it cannot be estimated
 
   std::ostream& out_;
   const bool is_terminal_;
@@ -44,18 +44,18 @@ class ProgressLine {
   bool finished_ = false;
   bool drawn_ = false;
   std::size_t done_ = 0;
-  std::size_t of_ = 0;          // 0: nobody has said
-  std::size_t first_done_ = 0;  // at the first report of this part, and when that was
+  std::size_t of_ = 0;          // 0: no report yet
+  std::size_t first_done_ = 0;  // `done` and the seconds at the first report of this step
   int first_seconds_ = 0;
   int seconds_ = 0;
-  int next_line_;       // of a file: when it is due
-  std::thread ticker_;  // last: it uses all of the above
+  int next_line_;       // second in which the next line of a file is due
+  std::thread ticker_;  // the last member, since it uses all of the above
 };
 
-// Ctrl-C and requests to end, asked about instead of dying of them: what is under way can be finished and kept.
+// Interruption lets a command handle Ctrl-C and requests to end by itself, so that it can finish and keep its work.
 
-// From its construction SIGINT and SIGTERM wait, for this thread and those that it starts; afterwards they are
-// forgotten, and as deadly as before.
+// From construction on, SIGINT and SIGTERM stay pending for this thread and for the threads that it starts. The
+// destructor discards pending signals and restores the former signal mask.
 class Interruption {
  public:
   Interruption();

@@ -38,7 +38,7 @@ std::string predicted_words(const Claim& claim) {
   std::vector<std::string> words;
   for (const double value : claim.predicted) {
     std::string& text = words.emplace_back();
-    // What lies just beyond a limit must not read as the limit.
+    // Enough digits are shown that a value just beyond a limit does not read as the limit.
     for (int digits = 4; text.empty() || (is_within_band(std::stod(text)) != is_within_band(value)); ++digits) {
       text = fmt::format("{:.{}g}", value, digits);
       if (digits == most_digits) break;
@@ -113,12 +113,12 @@ namespace {
 using calibrate::Fields;
 using Tables = std::vector<study::NamedTable>;
 
-// A row for every combination of the axes, with what is seen of trials: of several the least that is possible.
+// A TrialStudy has a row per combination of the axes. A cell is the least figure of the trials that are possible.
 struct TrialStudy {
   std::string name;
   std::string trial;  // a kind of calibrate/readers/trial_fields.h
   std::vector<study::SweepAxis> over{};
-  study::Figure see = study::Figure::time;  // of all trials
+  study::Figure see = study::Figure::time;  // the figure of all trials
   std::vector<std::pair<std::string, std::vector<Fields>>> columns{};
 };
 
@@ -146,7 +146,7 @@ TrialStudy read_trials(const std::string& name, std::string_view trial, sim::Sec
   return study;
 }
 
-// The tables of an experiment, or of the study of a paper that it holds.
+// Returns the tables of an experiment, or of the study of a paper that it holds.
 Tables tables_of_run(const std::string& experiment, const ClaimInputs& inputs) {
   sim::Config config = study::experiment_config(inputs.experiments / experiment);
   study::set_parameters(config, {});
@@ -157,7 +157,7 @@ Tables tables_of_run(const std::string& experiment, const ClaimInputs& inputs) {
   return paper.run(inputs.testbed, false, {}, 1).tables;
 }
 
-// Of some cases of a study of serving: a row for each point, with the figures of every case: "each_tokens_per_s".
+// Returns a row for each point of a study of serving, with the figures of every case: "each_tokens_per_s".
 study::ResultTable table_of_serving(const std::string& name_of_study, const std::vector<std::string>& of_cases,
                                     const ClaimInputs& inputs) {
   const std::filesystem::path file = inputs.experiments.parent_path() / "serve" / name_of_study;
@@ -173,7 +173,7 @@ study::ResultTable table_of_serving(const std::string& name_of_study, const std:
   for (std::size_t axis = 1; axis < map.axes().size(); ++axis) {
     columns.push_back({map.axes()[axis].name, map.axes()[axis].name, ""});
   }
-  std::vector<std::size_t> firsts;  // points of the cases
+  std::vector<std::size_t> firsts;  // first point of each case
   for (const std::string& name : of_cases) {
     const std::size_t place = cases.place_of(name);
     if (place == cases.values.size())
@@ -199,7 +199,7 @@ study::ResultTable table_of_serving(const std::string& name_of_study, const std:
   return table;
 }
 
-// What a trial shows; nothing where the machine cannot run it. Words that only others ask for are left out.
+// Returns the figure of a trial, or nothing if the machine cannot run it. Ignores axes that its kind has no field for.
 std::optional<double> seen_of(const TrialStudy& study, const Fields& row, const Fields& own, study::Testbed& testbed) {
   const std::vector<std::string_view> known = calibrate::fields_of(study.trial);
   Fields fields;

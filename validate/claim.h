@@ -1,5 +1,5 @@
-// Claims of papers, each with the band that counts as a match, stand here beside what the simulator predicts; so do
-// deviations, which say where c3sim is known to be wrong, with the cause and what measurement would decide.
+// Compares claims of papers, each with the band that counts as a match, with predictions. Deviations say where c3sim is
+// known to be wrong, with the cause and with the measurement that would decide.
 #pragma once
 
 #include <filesystem>
@@ -21,31 +21,31 @@
 
 namespace c3sim::validate {
 
-// What claims of papers are predicted by, as data: studies, and of each claim a figure of one of their tables. See
-// validate/claims.yaml.
+// A ClaimBook holds how claims of papers are predicted, as data: each claim is a figure of a table that a study gives.
+// See validate/claims.yaml.
 
-// A machine, the folder of experiments beside which that of serving lies, and cases of the suite that are predicted.
+// ClaimInputs hold a machine, the folder of experiments, next to which `serve` lies, and predicted cases of the suite.
 struct ClaimInputs {
   study::Testbed& testbed;
   std::filesystem::path experiments;
   std::span<const Case> cases;
-  bool drawn = false;  // one machine of an ensemble: studies of serving, which take seconds, are left out
+  bool drawn = false;  // a machine of an ensemble: studies of serving are left out, since they take seconds
 };
 
-// Tables to be had by running something, or of the cases.
+// A ClaimStudy returns tables, which it computes with simulations or from the cases.
 using ClaimStudy = std::function<std::vector<study::NamedTable>(const ClaimInputs& inputs)>;
 
-// By id of a claim: one value, or the lowest and the highest.
+// ClaimValues maps the id of a claim to one value, or to the lowest and the highest.
 using ClaimValues = std::map<std::string, std::vector<double>>;
 
 class ClaimBook {
  public:
-  // Throws sim::ConfigError.
+  // Reads the book. Throws sim::ConfigError.
   explicit ClaimBook(const std::filesystem::path& file);
 
-  // What its claims' names begin with, up to the first point, in alphabetical order.
+  // Returns the papers, which are the ids of claims up to their first point, in alphabetical order.
   std::vector<std::string> papers() const;
-  // What it predicts of the claims of these papers. Throws sim::ConfigError where a study or a figure is at fault.
+  // Returns the predictions of the claims of these papers. Throws sim::ConfigError if a study or figure is at fault.
   ClaimValues predict(std::span<const std::string> papers, const ClaimInputs& inputs) const;
 
  private:
@@ -54,61 +54,61 @@ class ClaimBook {
     std::string study;
     study::TableFigure figure;
   };
-  std::map<std::string, Predictor> predictors_;  // by id of a claim
+  std::map<std::string, Predictor> predictors_;  // by id of the claim
 };
 
-// "conccl" of "conccl.ideal.mean".
+// Returns the paper of a claim: "conccl" for "conccl.ideal.mean".
 std::string paper_of(const std::string& claim);
 
 struct Claim {
   std::string id;         // "conccl.c3_base.fraction"; up to the first point, the paper
-  std::string text;       // what is claimed, in words
+  std::string text;       // the claim in words
   std::string published;  // as printed: "0.24..0.46"
   double low = 0.0;
   double high = 0.0;
   calibrate::Role role = calibrate::Role::unlisted;
-  std::vector<double> predicted;  // one value, or the lowest and the highest; empty where nothing predicts it
-  std::vector<std::optional<study::Interval>> intervals;  // of each of these; empty where nobody asked for them
+  std::vector<double> predicted;  // one value, or the lowest and the highest; empty if nothing predicts the claim
+  std::vector<std::optional<study::Interval>> intervals;  // one per predicted value; empty if not requested
 
   bool holds() const;
-  double beyond() const;  // how far the prediction lies outside of the band; 0 within it, and where there is none
+  double beyond() const;  // distance of the prediction from the band; 0 within it or without a prediction
 };
 
-// "0.399 to 0.59", with four digits, or as many as tell on which side of its band's limits each value lies; empty where
-// nothing predicts the claim.
+// Returns the prediction, such as "0.399 to 0.59", with four digits or as many as show on which side of the limits of
+// the band a value lies; the result is empty if nothing predicts the claim.
 std::string predicted_words(const Claim& claim);
-// "0.36 to 0.41", or one for the lowest and one for the highest: where they lie with 90 % probability.
+// Returns the 90 % interval, "0.36 to 0.41", or one for the lowest and one for the highest value.
 std::string interval_words(const Claim& claim);
 
-// The claims of a table with columns id, paper, metric, value, low, high, role. Throws sim::ConfigError.
+// Reads a table of claims with columns id, paper, metric, value, low, high, role. Throws sim::ConfigError.
 std::vector<Claim> read_claims(const std::filesystem::path& file);
 
-// Fills in what the book predicts of each claim of the named papers ("conccl"); drops the others.
+// Returns the claims of the named papers ("conccl") with the predictions of the book.
 std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std::string> papers, const ClaimBook& book,
                                   const ClaimInputs& inputs);
 
-// Fills in where each predicted value lies among those of the ensemble's machines. Cases are not drawn: claims that
-// follow from these alone have no interval, nor have those that take seconds.
+// Fills in the interval of each predicted value over the machines of the ensemble. Claims that follow only from cases,
+// which are not drawn, get no interval, and neither do claims of studies that take seconds.
 void add_intervals(std::vector<Claim>& claims, std::span<const std::string> papers, const ClaimBook& book,
                    const study::Ensemble& ensemble, const std::filesystem::path& experiments,
                    std::span<const Case> cases, int jobs);
 
-// A gap is one of claims, or of a group of cases: there it is as long as the error named stays above the limit.
+// A Deviation is a known gap of claims or of a group of cases, which exists while the group's `error` exceeds `above`.
 struct Deviation {
   enum class Error { median, worst };
 
   int number = 0;
   std::string title;
   std::string cause;
-  std::string decides;  // what measurement would tell
+  std::string decides;  // measurement that would decide
   std::vector<std::string> claims;
-  // How far each of the claims may lie beyond its band, in its own unit: further is a gap that has grown.
+  // `beyond` holds how far each claim may lie beyond its band, in its own unit, before the gap counts as grown.
   std::vector<double> beyond;
-  // Or a group of cases.
+  // The next fields select a group of cases, if the deviation is not about claims.
   std::string suite, group;
-  std::vector<std::string> figures;  // none: all
-  double least_size = 0.0;           // of the trial, in bytes; see size_of
-  double greatest_size = 0.0;        // 0: any
+  std::vector<std::string> figures;  // empty: all
+  double least_size = 0.0;           // of the trial, in bytes; see size_of()
+  double greatest_size = 0.0;        // 0: no limit
   Error error = Error::median;
   double above = 0.0;
 
@@ -120,13 +120,13 @@ constexpr auto all_names(Deviation::Error) { return sim::names("median", "worst"
 // Reads the list of deviations. Throws sim::ConfigError.
 std::vector<Deviation> read_deviations(const std::filesystem::path& file);
 
-// A deviation as it stands today.
+// A Gap is the state of a deviation in one validation.
 struct Gap {
   Deviation deviation;
-  bool tested = false;  // whether its claims or cases were among those compared
-  bool open = false;    // whether it is still there
-  bool grown = false;   // whether one of its claims lies further beyond its band than the deviation says
-  std::string size;     // in words: "0.59, claimed 0.19 to 0.51", "median error 33 %, worst 48 %, of 12 cases"
+  bool tested = false;  // its claims or cases were among those compared
+  bool open = false;    // the gap still exists
+  bool grown = false;   // a claim lies further beyond its band than the deviation says
+  std::string size;     // in words: "ID: 0.59, band 0.19 to 0.51", "median error 33 %, worst 48 %, of 12 cases"
 };
 
 std::vector<Gap> gaps_of(std::span<const Deviation> deviations, std::span<const Claim> claims,

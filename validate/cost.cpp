@@ -31,7 +31,7 @@ bool runs_at_once(const Case& one) {
   return trial != nullptr && trial->strategy != study::Strategy::serial;
 }
 
-// Of an operation alone as measured and as predicted, by the same protocol: in turn where that was measured.
+// Returns the measured and predicted time of an operation alone by the same protocol: in turn if both are known so.
 std::optional<Beside> alone_of(const Case& one, std::optional<double> calibrate::Alone::*in_turn,
                                std::optional<double> calibrate::Alone::*in_loop) {
   for (const auto way : {in_turn, in_loop}) {
@@ -66,7 +66,7 @@ void add(CostOfRun& run, const Case& one) {
   }
 }
 
-// Of the runs of which it is known.
+// Returns the figure for the runs in which it is known.
 std::vector<Beside> known(const std::vector<CostOfRun>& runs, std::optional<Beside> CostOfRun::*figure) {
   std::vector<Beside> known;
   for (const CostOfRun& run : runs) {
@@ -131,7 +131,7 @@ std::optional<study::Interval> Cost::ratio_interval() const {
     std::ranges::generate(sample, [&] { return walls[generator() % walls.size()]; });
     if (const std::optional<double> ratio = ratio_of(sum_of(sample))) ratios.push_back(*ratio);
   }
-  // Where many samples cost nothing there is no ratio to speak of.
+  // If many samples cost nothing, the ratio has no meaningful interval.
   if (ratios.size() < draws * 9 / 10) return {};
   return study::Interval{study::quantile(ratios, 0.05), study::quantile(ratios, 0.95)};
 }
@@ -145,7 +145,7 @@ std::optional<Beside> Cost::mean_stretch(std::optional<Beside> CostOfRun::*opera
 }
 
 std::vector<Cost> costs_of(std::span<const Case> cases) {
-  // A row of a table may hold several runs, of which the trial and the machine differ.
+  // A row of a table may hold several runs, which differ in their trials and machines.
   using Run = std::tuple<std::string, study::Trial, Machine>;
   std::map<std::tuple<std::string, calibrate::Role, std::string, std::string>, std::map<Run, CostOfRun>> groups;
   for (const Case& one : cases) {
@@ -184,7 +184,7 @@ std::vector<Case*> telling_costs(std::vector<Case>& cases) {
   return telling;
 }
 
-// Of machines without these mechanisms.
+// Returns the platforms without these mechanisms.
 Platforms without(const Platforms& platforms, std::span<const models::Mechanism> left_out) {
   return [&platforms, left_out](const Machine& machine) {
     study::Platform platform = platforms(machine);
@@ -194,7 +194,7 @@ Platforms without(const Platforms& platforms, std::span<const models::Mechanism>
   };
 }
 
-// Beyond the longer of the two alone, by prediction for other platforms.
+// Returns the predicted costs, beyond the longer operation alone, with other platforms.
 std::vector<double> predicted_costs(const std::vector<Case*>& cases, const Platforms& platforms, int jobs,
                                     const study::Progress& progress = {}) {
   std::vector<Case> copies;
@@ -226,7 +226,7 @@ void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int 
       if (parameter.kind != "probed" || parameter.alternatives.empty()) continue;
       values.push_back(parameter.path + "=" + parameter.alternatives.front());
     }
-    // Before what the user tries, which comes last.
+    // These changes come before those of the user, which must win.
     machine.changes.insert(machine.changes.begin(), values.begin(), values.end());
     return platforms(machine);
   };
@@ -242,14 +242,14 @@ using study::ResultTable;
 using study::Shown;
 using study::table_of;
 
-// Either side of a pair, where there is one.
+// Returns one side of a pair as a cell, which is empty if there is no pair.
 template <class Pair>
 Cell side_of(const std::optional<Pair>& pair, double Pair::*side, double scale = 1.0) {
   return pair ? Cell((*pair).*side * scale) : Cell();
 }
 
-// Returns the columns that all tables of costs have. Times in microseconds show so many `decimals`, and `behind_walls`
-// stands between what the runs cost and how much longer their operations take.
+// Returns the columns that all tables of costs have. Times in microseconds show `decimals` decimals. The columns
+// `behind_walls` stand between the costs of runs and the slowdowns of their operations.
 std::vector<Shown<Cost>> shown_costs(std::vector<Shown<Cost>> first, int decimals,
                                      const std::vector<Shown<Cost>>& behind_walls) {
   using C = const Cost&;

@@ -60,7 +60,7 @@ std::string command_of(const Case& one) {
 
 namespace {
 
-// Trials of one machine, with what is to be seen of them, that one thread runs on one testbed.
+// A Batch holds trials of one machine and the figures to observe; one thread runs them on one testbed.
 using Batch = std::vector<std::pair<study::Trial, std::set<study::Figure>>>;
 using Batches = std::map<Machine, std::vector<Batch>>;
 
@@ -69,15 +69,15 @@ struct Outcome {
   std::string why_not;
 };
 
-// What either operation takes in turn is told by how much longer it takes at once.
+// These slowdowns against runs in turn give the predicted time of each operation in turn.
 constexpr std::array figures_in_turn{study::Figure::gemm_stretch_in_turn, study::Figure::collective_stretch_in_turn};
 
 bool is_told_in_turn(const Case& one) { return one.alone.gemm_in_turn || one.alone.collective_in_turn; }
 
-// Each trial once; where both operations were measured in turn, too, and `with_turns` are asked for, so it is
-// predicted.
+// Returns batches with each trial once. If `with_turns` is set, trials whose operations were measured in turn get
+// figures_in_turn, too.
 Batches batches_of(const std::vector<Case>& cases, bool with_turns) {
-  constexpr std::size_t most = 16;  // so many that testbeds can reuse runs, so few that threads share the work evenly
+  constexpr std::size_t most = 16;  // enough for testbeds to reuse runs, few enough to share the work evenly
   std::map<Machine, std::map<study::Trial, std::set<study::Figure>>> questions;
   for (const Case& one : cases) {
     std::set<study::Figure>& asked = questions[one.machine][one.trial];
@@ -114,7 +114,7 @@ Outcome outcome_of(const calibrate::Met& met, const study::ReplayTrial& trial) {
 std::vector<Outcome> run(study::Testbed& testbed, const Batch& batch) {
   std::vector<Outcome> outcomes;
   std::map<std::string, calibrate::Met> played;  // by trace
-  std::optional<study::ServeMachine> serving;    // that has the steps of all of them
+  std::optional<study::ServeMachine> serving;    // caches the steps of all served trials
   for (const auto& [trial, figures] : batch) {
     if (const auto* const replay = std::get_if<study::ReplayTrial>(&trial)) {
       auto known = played.find(replay->trace);
@@ -135,7 +135,7 @@ std::vector<Outcome> run(study::Testbed& testbed, const Batch& batch) {
   return outcomes;
 }
 
-// What the two operations of a concurrent run take alone, which stretches are held against.
+// Returns the times alone of the two operations of a concurrent run, from which its slowdowns were computed.
 calibrate::Alone alone_of(const study::Figures& figures) {
   const auto alone = [&](study::Figure time, study::Figure stretch) -> std::optional<double> {
     const auto together = figures.find(time);
@@ -150,14 +150,14 @@ calibrate::Alone alone_of(const study::Figures& figures) {
           .collective_in_turn = alone(Figure::collective_time, Figure::collective_stretch_in_turn)};
 }
 
-// A batch, and how to get the testbed for it.
+// A Run is a batch and how to get the testbed for it.
 struct Run {
   const Machine& machine;
   const Batch& batch;
   std::function<std::unique_ptr<study::Testbed>()> testbed;
 };
 
-// Of every trial an outcome for each of its runs, in their order.
+// Outcomes holds, for every trial, an outcome for each of its runs, in order.
 using Outcomes = std::map<std::pair<Machine, study::Trial>, std::vector<Outcome>>;
 
 Outcomes outcomes_of(const std::vector<Run>& runs, int jobs, const study::Progress& progress) {
@@ -173,7 +173,7 @@ Outcomes outcomes_of(const std::vector<Run>& runs, int jobs, const study::Progre
   return outcomes;
 }
 
-// Of so many repetitions the 10th and 90th percentile tell the spread, of fewer the least and the greatest.
+// The spread of at least this many repetitions is their 10th to 90th percentile; that of fewer is their range.
 constexpr std::size_t fewest_for_percentiles = 10;
 
 void share_spread(std::vector<Case>& cases) {
@@ -199,7 +199,7 @@ void share_spread(std::vector<Case>& cases) {
 std::vector<Case> cases_of(std::span<const calibrate::Measurement> measurements, const std::string& suite,
                            const std::string& platform, double band) {
   std::vector<Case> cases;
-  std::map<std::string, int> uses;  // of an id: cells of a wide row share a line
+  std::map<std::string, int> uses;  // counts uses of an id, since the cells of a wide row share a line
   for (const calibrate::Measurement& measurement : measurements) {
     for (const calibrate::Seen& seen : measurement.seen) {
       Case one;
@@ -284,12 +284,12 @@ namespace {
 
 using study::Figure;
 
-// Times of both, of the GEMM and of the collective under a rule.
+// Times holds the times of both operations together, of the GEMM and of the collective under a rule.
 struct Times {
   double both, gemm, collective;
 };
 
-// Each takes as long as alone; where they run one after the other, the second waits for the end of the first.
+// Each operation takes as long as alone; if they run one after the other, the second waits for the end of the first.
 enum class OverlapRule { perfect_overlap, one_after_the_other };
 Times times_under(OverlapRule rule, const study::Trial& trial, double gemm, double collective) {
   const auto* const c3 = std::get_if<study::C3Trial>(&trial);
@@ -335,12 +335,12 @@ void add_overlap_rules(Case& one) {
   if (knows_both) one.baselines.serial = under(OverlapRule::one_after_the_other);
 }
 
-// ceil(tiles / (CUs - lost)) / ceil(tiles / CUs).
+// Returns ceil(tiles / (CUs - lost)) / ceil(tiles / CUs), the slowdown of a GEMM by lost CUs.
 double waves_over_alone(double tiles, double cus, double lost) {
   return std::ceil(tiles / std::max(cus - lost, 1.0)) / std::ceil(tiles / cus);
 }
 
-// CUs that a collective by kernels takes from a GEMM that runs at the same time, or that are kept from it.
+// Returns the CUs that a concurrent collective by kernels takes from a GEMM, or that are reserved.
 double cus_lost(const study::C3Trial& trial, const models::PlatformSpec& platform) {
   using enum study::Strategy;
   const study::Strategy strategy = trial.strategy;
@@ -365,7 +365,7 @@ void add_waves(Case& one, const models::PlatformSpec& platform) {
   }
 }
 
-// What a constant factor multiplies, of isolated work: its time at peak rates, or 1 where the figure is no time.
+// Returns what the constant factor of isolated work multiplies: the time at peak rates, or 1 for other figures.
 std::optional<double> at_peak(const Case& one, const models::PlatformSpec& platform) {
   if (one.form().error == study::ErrorKind::points) return {};
   if (one.figure != Figure::time) return 1.0;
@@ -383,7 +383,7 @@ std::optional<double> at_peak(const Case& one, const models::PlatformSpec& platf
   return 1.0;
 }
 
-// Of a step, sums of rooflines: of all its operations, one after the other, and as if all communication were hidden.
+// Adds the rules of a step, sums of rooflines (in turn, or with communication hidden). Returns the sum in turn.
 std::optional<double> add_step_rules(Case& one, const study::StepTrial& trial, const models::PlatformSpec& platform) {
   if (one.figure != Figure::time) return {};
   const study::StepRoofline sums = study::roofline(trial, platform);
@@ -407,7 +407,7 @@ std::string strategy_of(const Case& one) {
   return {};
 }
 
-// Sums of logarithms of measured over what the factor multiplies.
+// Logs sums logarithms of measured values over the values that the constant factor multiplies.
 struct Logs {
   double sum = 0.0;
   double count = 0.0;
@@ -418,7 +418,7 @@ struct Logs {
   }
 };
 
-// Makes constants of what the factor multiplies, which stands in their place.
+// Replaces `constant`, which holds the value that the factor multiplies, by its product with the fitted factor.
 void fit_constants(std::vector<Case>& cases) {
   std::map<GroupKey, std::vector<Case*>> groups;
   for (Case& one : cases) {

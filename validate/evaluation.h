@@ -1,5 +1,5 @@
-// From tables to cases, and from cases to predictions. A case is one measured figure beside what the simulator says of
-// it and beside what simple rules would have said.
+// Turns tables of measurements into cases and predicts the cases. A case is one measured figure together with its
+// prediction and with what simple rules would have predicted.
 #pragma once
 
 #include <functional>
@@ -19,30 +19,30 @@
 
 namespace c3sim::validate {
 
-inline constexpr double percent = 100.0;  // as which people are told shares
+inline constexpr double percent = 100.0;  // factor from shares to the percentages that people read
 
-// What people call a suite: the user's own files have no name.
+// Returns the title of a suite for people; files of the user have a suite without a name.
 std::string suite_title(const std::string& suite);
 
-// A real or simulated machine: a platform by its name or file, and assignments to it ("gpus=4").
+// A Machine is a real or simulated machine: a platform by its name or file, and assignments to it ("gpus=4").
 struct Machine {
   std::string platform;
-  std::vector<std::string> assignments;  // that measurements ask for
-  std::vector<std::string> changes{};    // that the user tries, behind them
+  std::vector<std::string> assignments;  // that measurements require
+  std::vector<std::string> changes{};    // that the user tries; they apply after `assignments`
 
   auto operator<=>(const Machine&) const = default;
 };
 
-// What needs no simulator, in the figure's base unit.
+// Baselines are predictions of simple rules without a simulator, in the base unit of the figure.
 struct Baselines {
   std::optional<double> perfect;   // both at once take as long as the longer: what most simulators assume
-  std::optional<double> serial;    // one after the other
-  std::optional<double> constant;  // a constant factor over the perfect one, or over peak rates, fitted to other cases
+  std::optional<double> serial;    // both operations one after the other
+  std::optional<double> constant;  // constant factor, fitted to other cases, over `perfect` or over peak rates
   std::optional<double> waves;     // a GEMM takes whole waves of workgroups on the CUs that are left to it
 };
 
-// The golden file keeps the prediction of a case. Of a table of many rows it keeps how far off the predictions of each
-// group are instead, so that a change of all of them is a line and no page.
+// Golden says what the golden file keeps: the prediction of a case or, for a table of many rows, how far off the
+// predictions of each group are, so that a change of all rows changes few lines.
 enum class Golden { predictions, statistics };
 constexpr auto all_names(Golden) { return sim::names("predictions", "statistics"); }
 
@@ -56,24 +56,22 @@ struct Case {
   study::Trial trial;
   study::Figure figure = study::Figure::time;
   Golden golden = Golden::predictions;
-  int table = -1;  // of Validation::tables, which its suite says something about; -1: of none
+  int table = -1;  // index in Validation::tables if its suite describes the table, or -1
 
-  // Base units.
+  // These values are in base units.
   double measured = 0.0;
-  std::optional<double> low, high;  // of repetitions
+  std::optional<double> low, high;  // range of repetitions
   std::optional<double> predicted;
-  std::optional<study::Interval>
-      interval;                            // of the prediction, where it was asked for and the platform tells of errors
-  std::string why_not_predicted;           // in one sentence, where it was not
-  std::string why_not_scored{};            // likewise, where it is only shown beside its prediction: it has no error
+  std::optional<study::Interval> interval;  // of the prediction, if requested and the platform states errors
+  std::string why_not_predicted;            // a sentence; empty if there is a prediction
+  std::string why_not_scored{};            // a sentence, if the case is only shown with its prediction and has no error
   double band = 0.0;                       // relative, or in points
   std::map<std::string, double> others{};  // what other simulators predicted, by their names
 
   calibrate::Alone alone;              // as measured
-  calibrate::Alone alone_predicted{};  // of a GEMM beside a collective; in turn where that was measured
-  // These are told of the wall of a run where somebody asks for them. The parts are what each mechanism by which
-  // tenants share makes of its predicted cost, in seconds and in the order of mechanisms. The other is that cost
-  // without probes.
+  calibrate::Alone alone_predicted{};  // of the operations of a concurrent run; in turn if measured so
+  // The next two belong to the wall of a run and are filled in on request: the parts that the mechanisms of sharing
+  // have in the predicted cost, in seconds and in the order of mechanisms, and that cost predicted without probes.
   std::vector<double> cost_parts{};
   std::optional<double> cost_unprobed{};
   Baselines baselines;
@@ -81,10 +79,10 @@ struct Case {
 
   std::string file() const { return where.substr(0, where.rfind(':')); }
   const study::FigureForm& form() const { return study::form_of(figure); }
-  // Predicted over measured less one, or the difference of shares. The case is predicted.
+  // Returns predicted over measured less one, or the difference of shares. There must be a prediction.
   double error() const { return error_of(*predicted); }
   double error_of(double value) const;
-  // Half the width of what repetitions gave, in the unit of the error.
+  // Returns half the width of the range of repetitions, in the unit of the error.
   std::optional<double> noise() const;
   bool is_within_noise() const { return predicted && low && high && *low <= *predicted && *predicted <= *high; }
   bool is_within_band() const;
@@ -92,55 +90,55 @@ struct Case {
   bool is_within_interval() const { return interval && interval->holds(measured); }
 };
 
-// Whether an error, with its sign, lies within a band: both ends belong to it, whatever rounding makes of them.
+// Returns whether an error with its sign lies within a band, which includes both ends, however they are rounded.
 bool is_within(double error, double band);
 
-// The machine, trial and figure in words: what a prediction is of, wherever it is compared. What a user tries is not
-// part of it, so that its effect is seen.
+// Returns the machine, trial and figure in words, which identify a prediction in every comparison. Changes of the user
+// are not part of it, so that their effect shows.
 std::string subject_of(const Case& one);
 
-// The c3sim command that shows the prediction; for what no command asks, the one that shows this case.
+// Returns the c3sim command that shows the prediction or, if no command asks for it, the one that shows this case.
 std::string command_of(const Case& one);
 
-// The cases of measurements: one for every figure that was seen. `band` is that of figures without their own. Repeated
-// measurements of the same within a group give each other their spread, where they have none.
+// Returns one case for every observed figure. `band` applies to figures without their own. Measurements of a group that
+// repeat each other get their common spread if they have none.
 std::vector<Case> cases_of(std::span<const calibrate::Measurement> measurements, const std::string& suite,
                            const std::string& platform, double band);
 
-// The platform that a machine is. Throws sim::ConfigError.
+// Platforms returns the platform of a machine. Throws sim::ConfigError.
 using Platforms = std::function<study::Platform(const Machine& machine)>;
 
-// Predicts every case, each trial once. The result does not depend on the number of jobs.
+// Predicts every case and runs each trial once. The result does not depend on the number of jobs.
 void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress = {});
 
-// Gives every predicted case its interval: each trial is run once on each machine that its platform may be. Returns
-// what the ensembles of the platforms warn of, each warning once. The result does not depend on the number of jobs.
+// Gives every predicted case its interval: each trial runs once on each machine of the ensemble of its platform.
+// Returns the warnings of the ensembles, each once. The result does not depend on the number of jobs.
 std::vector<std::string> add_intervals(std::vector<Case>& cases, const Platforms& platforms,
                                        const study::Sampling& sampling, int jobs, const study::Progress& progress = {});
 
-// What simple rules would have predicted: a simulator that does not beat them is not worth its name.
+// Simple rules are the yardstick of a simulator, which must predict better than they do.
 
-// Gives every case its baselines. Those of concurrent runs start from what was measured of each operation alone, which
-// is more than a simulator knows. The constant factor of a case is the geometric mean over the cases that are
-// alike to rules: those with role calibrate; where there are none, all but the case
-// itself, so that the rule has even seen predictions.
+// Gives every case its baselines. Those of concurrent runs start from the measured times of each operation alone, which
+// is more than a simulator knows. The constant factor of a case is the geometric mean over the cases with the same
+// alike_to_rules() and role calibrate or, if there are none, over all except the case itself, so that the rule has even
+// seen predictions.
 void add_baselines(std::vector<Case>& cases, const Platforms& platforms);
 
-// What the cases of a group have in common; what is empty they may differ in.
+// A GroupKey is what the cases of a group have in common; they may differ in whatever is empty.
 struct GroupKey {
-  std::string suite;  // by its title
-  std::string name;   // of the group, or of the operation that a figure is about
+  std::string suite;  // its title
+  std::string name;   // name of the group, or of the operation that a figure is about
   std::string strategy{};
-  std::string figure{};  // heading
-  int table = -1;        // of Validation::tables
+  std::string figure{};  // heading of the figure
+  int table = -1;        // index in Validation::tables
   calibrate::Role role = calibrate::Role::unlisted;
 
   auto operator<=>(const GroupKey&) const = default;
 };
 
-// What a rule treats alike: cases of a suite with the same operation, strategy and figure. The operation is "both",
-// "GEMM", "collective", or the kind of an isolated trial; the strategy, "c3_sp" or "shard_overlap", is empty of what
-// ran alone.
+// Returns what rules treat alike: suite, operation, strategy and figure. The operation is "both", "GEMM", "collective",
+// or the kind of an isolated trial. The strategy is, for example, "c3_sp" or "shard_overlap", and empty for isolated
+// work.
 GroupKey alike_to_rules(const Case& one);
 
 }  // namespace c3sim::validate

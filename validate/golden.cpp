@@ -22,14 +22,14 @@ namespace c3sim::validate {
 namespace {
 
 constexpr double least_move = 1e-3;
-constexpr double least_difference = 1e-2;  // of errors, for better and worse
+constexpr double least_difference = 1e-2;  // between errors, to count as better or worse
 constexpr std::string_view first_words = "# predictions of all suites; sha256 of what follows: ";
 
 [[noreturn]] void fail(const std::filesystem::path& file, std::string what) {
   throw sim::ConfigError({{file.string(), "", std::move(what)}});
 }
 
-// Subjects of cases end in ": " and a figure.
+// Returns the figure at the end of a subject of a case, after ": ", or null if there is none.
 const study::FigureForm* figure_of(const std::string& subject) {
   const std::size_t colon = subject.rfind(": ");
   return colon == std::string::npos ? nullptr : study::figure_named(std::string_view(subject).substr(colon + 2));
@@ -53,7 +53,7 @@ Change change_of(const Move& move) {
 
 double Move::size() const {
   if (!before || !after) return 0.0;
-  constexpr double least = 1e-9;  // a small denominator would make a move of it
+  constexpr double least = 1e-9;  // a smaller denominator would turn rounding into a move
   return std::abs(*after - *before) / std::max({std::abs(*before), std::abs(*after), least});
 }
 

@@ -15,7 +15,7 @@ namespace c3sim::validate {
 
 namespace {
 
-// Ranks from 1, equal values at the mean of theirs.
+// Returns ranks from 1; equal values share the mean of their ranks.
 std::vector<double> ranks_of(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -36,7 +36,7 @@ double share_within(const std::vector<double>& magnitudes, double limit) {
   return static_cast<double>(inside) / static_cast<double>(magnitudes.size());
 }
 
-// What a rule said of the cases that it predicts.
+// Said holds what a rule predicts for its cases.
 struct Said {
   std::vector<const Case*> cases;
   std::vector<double> measured, predicted, errors, magnitudes;
@@ -130,7 +130,8 @@ using study::Unfitted;
 constexpr std::size_t fewest_told = 10;
 constexpr std::array kinds_of_unfitted{Unfitted::alone, Unfitted::beside, Unfitted::steps};
 
-// A replay repeats what was measured, but for its collectives; of served requests queues tell most.
+// Returns nothing for replays, which repeat measured times except those of collectives, and for served requests, whose
+// errors come mostly from queues.
 std::optional<Unfitted> unfitted_work(const study::Trial& trial) {
   if (std::holds_alternative<study::ReplayTrial>(trial) || std::holds_alternative<study::ServeTrial>(trial)) return {};
   if (std::holds_alternative<study::StepTrial>(trial)) return Unfitted::steps;
@@ -142,7 +143,7 @@ bool is_time(Figure figure) {
          figure == Figure::collective_time;
 }
 
-// What a table sets beside the number of GPUs, the library and the host makes it another GPU than that of the file.
+// Returns whether assignments, other than of GPU number, library and host, make it another GPU than that of the file.
 bool is_another_machine(const Machine& machine) {
   constexpr std::array<std::string_view, 3> of_the_same{"gpus=", "gpu.gemm.library=", "host."};
   return std::ranges::any_of(machine.assignments, [&](const std::string& assignment) {
@@ -150,13 +151,13 @@ bool is_another_machine(const Machine& machine) {
   });
 }
 
-// Of magnitudes with this median, the one that nine in ten of a normal distribution about 0 stay below.
+// Returns the magnitude that nine in ten of a normal distribution about 0 stay below if their median is this one.
 double nine_in_ten_of(double median) { return median * study::normal_quantile(0.95) / study::normal_quantile(0.75); }
 
 }  // namespace
 
 std::vector<UnfittedError> unfitted_errors(std::span<const Case> cases) {
-  std::map<std::string, std::map<Unfitted, std::vector<double>>> deviations;  // by platform; logarithms
+  std::map<std::string, std::map<Unfitted, std::vector<double>>> deviations;  // logarithms, by platform
   for (const Case& one : cases) {
     const std::optional<Unfitted> work = unfitted_work(one.trial);
     if (is_another_machine(one.machine)) continue;
@@ -181,7 +182,7 @@ std::vector<UnfittedError> unfitted_errors(std::span<const Case> cases) {
 
 namespace {
 
-// Its cost as measured and as predicted: a time, or one over a speed; of repeated measurements the mean.
+// An Alternative has a measured and a predicted cost: a time, or the inverse of a speed, as means over repetitions.
 struct Alternative {
   std::string name;
   double measured = 0.0;
@@ -189,17 +190,17 @@ struct Alternative {
 };
 using Decision = std::vector<Alternative>;
 
-// Whether more of a figure is better.
+// Returns whether more of a figure is better.
 bool is_speed(Figure figure) {
   using enum Figure;
   return figure == over_parallel_copies || figure == rate || figure == link_rate || figure == bus_bandwidth ||
          figure == flop_rate;
 }
 
-// One figure decides: the time, or what stands for it.
+// Returns whether the figure of a case can decide: a time or a speed.
 bool decides(const Case& one) { return !one.decision.empty() && (one.figure == Figure::time || is_speed(one.figure)); }
 
-// The mean over cases with a prediction.
+// Returns the means over cases, all of which have predictions.
 Alternative alternative_of(const std::string& name, const std::vector<const Case*>& cases) {
   std::vector<double> measured;
   std::vector<double> predicted;
@@ -224,7 +225,7 @@ Record record_of(const std::vector<Decision>& decisions, const Choose& choose) {
   return record;
 }
 
-// Fills in how well predictions choose, and the alternative that does best where it is always chosen.
+// Fills in how well predictions choose, and which alternative does best if it is always chosen.
 void judge(Choices& choices, const std::vector<Decision>& decisions) {
   choices.decisions = static_cast<int>(decisions.size());
   choices.predicted =
@@ -244,8 +245,8 @@ void judge(Choices& choices, const std::vector<Decision>& decisions) {
   }
 }
 
-// Cases of one decision by figure: where several figures of the same alternatives were measured the first of them
-// decides, the time before all.
+// Asked maps a figure to the cases of one decision. If several figures of the same alternatives were measured, the
+// first one decides, and the time comes first.
 using Asked = std::map<Figure, std::vector<const Case*>>;
 
 void add_decision(const Asked& asked, Choices& choices, std::vector<Decision>& decisions) {
@@ -265,7 +266,7 @@ void add_decision(const Asked& asked, Choices& choices, std::vector<Decision>& d
 }  // namespace
 
 std::vector<Choices> choices_of(std::span<const Case> cases) {
-  // By suite and file, and by what is to be decided.
+  // The key is suite and file; the inner key is the decision.
   std::map<std::pair<std::string, std::string>, std::map<std::string, Asked>> tables;
   for (const Case* const one : cases_that(cases, decides)) {
     tables[{one->suite, one->file()}][one->decision][one->figure].push_back(one);

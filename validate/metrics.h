@@ -1,4 +1,4 @@
-// What a group of cases amounts to, in the field's figures.
+// Sums up groups of cases in the usual error statistics, and judges the decisions that predictions lead to.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace c3sim::validate {
 
 std::vector<const Case*> cases_that(std::span<const Case> cases, const std::function<bool(const Case&)>& meet);
 
-// The cases that have the same key, in the order in which keys first appear.
+// Returns groups of cases with the same key, in the order in which keys first appear.
 template <class KeyOf>
 auto grouped(std::span<const Case* const> cases, const KeyOf& key_of) {
   using Key = std::decay_t<std::invoke_result_t<const KeyOf&, const Case&>>;
@@ -32,73 +32,73 @@ auto grouped(std::span<const Case* const> cases, const KeyOf& key_of) {
   return groups;
 }
 
-// Errors are relative, or in points where the figure is a share; both are fractions (0.05).
+// Metrics sums up errors, which are relative, or in points for shares; both are fractions (0.05).
 struct Metrics {
   std::size_t cases = 0;
-  std::size_t predicted = 0;  // of these; all below is of them
+  std::size_t predicted = 0;  // number of cases with a prediction; all below is about these
   std::size_t within_noise = 0;
   std::size_t within_band = 0;
-  std::size_t with_interval = 0;                            // predictions that have one
-  std::size_t within_interval = 0;                          // of these, how often it holds what was measured
-  double median = 0.0;                                      // of the magnitudes
-  double p90 = 0.0;                                         // likewise; interpolated between ranks
-  double worst = 0.0;                                       // likewise
+  std::size_t with_interval = 0;                            // predictions that have an interval
+  std::size_t within_interval = 0;                          // intervals that hold the measured value
+  double median = 0.0;                                      // of the magnitudes of errors
+  double p90 = 0.0;                                         // of the magnitudes, interpolated between ranks
+  double worst = 0.0;                                       // of the magnitudes
   double bias = 0.0;                                        // mean of the errors with their signs
-  double within_5 = 0.0, within_10 = 0.0, within_15 = 0.0;  // shares of the cases, in percent of error
-  std::optional<double> wmape;             // sum of differences over sum of measured; of cases of one figure alone
-  std::optional<double> rank_correlation;  // Spearman's, of five cases of one figure and more
+  double within_5 = 0.0, within_10 = 0.0, within_15 = 0.0;  // shares of cases, by percent of error
+  std::optional<double> wmape;             // sum of differences over sum of measured values; for a single figure only
+  std::optional<double> rank_correlation;  // Spearman's, for five or more cases of one figure
 };
 
 Metrics metrics_of(std::span<const Case* const> cases);
 
-// The same of what a rule predicts, of the cases that it predicts.
+// Returns the metrics of a rule over the cases that it predicts.
 using Rule = std::function<std::optional<double>(const Case& one)>;
 Metrics metrics_of(std::span<const Case* const> cases, const Rule& rule);
 
-// Spearman's rank correlation of two equally long lists, equal values sharing their rank; none where either is
-// constant.
+// Returns Spearman's rank correlation of two equally long lists, in which equal values share their rank, or nothing if
+// either list is constant.
 std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b);
 
-// How far off times were that nothing was fitted to: what `unfitted_errors` of a platform file says, so that intervals
-// are no narrower (study/uncertainty/ensemble.h).
+// An UnfittedError says how far off predicted times were to which nothing was fitted. Platform files hold it as
+// `unfitted_errors`, so that intervals are no narrower (study/uncertainty/ensemble.h).
 struct UnfittedError {
   std::string platform;
   study::Unfitted work;
-  std::size_t cases = 0;  // of this work, or, where those are too few to tell, of all of the platform
+  std::size_t cases = 0;  // of this work or, if these are too few, of all work on the platform
   bool of_all = false;
   double median = 0.0;  // factor between predicted and measured, less one
-  // The same that nine in ten stay within, if logarithms of factors are normal and have this median. Fewer do: sizes at
-  // which latency rules are far off, and would make every interval as wide as theirs.
+  // Nine in ten cases would stay within this error if logarithms of factors were normal with this median. Fewer do,
+  // since sizes at which latency dominates are far off; they would make every interval as wide as theirs.
   double nine_in_ten = 0.0;
 };
 
-// Of times with the role of predictions that are scored, by platform, each of the three kinds of work. None of a
-// platform with fewer than ten.
+// Returns the errors of scored times with role predict, by platform and for each of the three kinds of work. Platforms
+// with fewer than ten such times are left out.
 std::vector<UnfittedError> unfitted_errors(std::span<const Case> cases);
 
-// Decisions among measured alternatives: would one who believed the predictions have chosen well, and better than one
-// who always chooses the same?
+// The following types judge decisions among measured alternatives: whether somebody who believed the predictions would
+// have chosen well, and better than somebody who always chooses the same.
 
-// How well a way of choosing does over several decisions.
+// A Record says how well a way of choosing does over several decisions.
 struct Record {
   int right = 0;             // decisions in which it names the best measured alternative
-  double mean_regret = 0.0;  // what it loses against that one, relative, over all decisions
+  double mean_regret = 0.0;  // relative loss against the best alternative, over all decisions
   double worst_regret = 0.0;
 };
 
 struct Choices {
   std::string suite;
-  std::string group;  // of the cases
+  std::string group;  // file of the table
   int decisions = 0;
-  int incomplete = 0;  // further ones that are not judged: an alternative has no prediction
+  int incomplete = 0;  // decisions that are not judged, since an alternative has no prediction
   Record predicted;
-  std::string always;  // the alternative that loses least if it is chosen every time: known only in hindsight
-  Record trivial;      // of always choosing it, where it was measured; elsewhere the first alternative
+  std::string always;  // alternative that loses least if always chosen, known only in hindsight
+  Record trivial;      // of always choosing it or, if it was not measured, the first alternative
 };
 
-// The decisions of all cases that have one, by suite and table: among alternatives of which the same figure was
-// measured, two at least. Repeated measurements of one alternative count by their mean. Where several figures were
-// measured, the time decides, or else the first of those that say how fast it went.
+// Returns how well predictions decide, by suite and table. A decision is among at least two alternatives with the same
+// measured figure. Repeated measurements of an alternative count by their mean. Of several measured figures the time
+// decides, or else the first one that is a speed.
 std::vector<Choices> choices_of(std::span<const Case> cases);
 
 }  // namespace c3sim::validate

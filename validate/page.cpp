@@ -14,7 +14,7 @@ namespace c3sim::validate {
 
 namespace {
 
-constexpr std::size_t most_series = 8;  // that people can tell apart
+constexpr std::size_t most_series = 8;  // limit of what people can tell apart
 
 std::string id_of(std::string text) {
   std::ranges::replace_if(
@@ -22,7 +22,7 @@ std::string id_of(std::string text) {
   return text;
 }
 
-// Those of a suite that can be drawn on logarithmic axes, by the unit that they are measured in.
+// Returns the cases of a suite that logarithmic axes can show, by the unit of their figures.
 std::map<std::string, std::vector<const Case*>> by_unit(const std::vector<Case>& cases, const std::string& suite) {
   std::map<std::string, std::vector<const Case*>> units;
   for (const Case& one : cases) {
@@ -32,7 +32,7 @@ std::map<std::string, std::vector<const Case*>> by_unit(const std::vector<Case>&
   return units;
 }
 
-// The groups with most cases have a series each; what is left shares the last.
+// Gives each of the groups with most cases a series, and all other groups the last one.
 template <class PointOf>
 std::vector<study::ScatterSeries> scatter(const std::vector<const Case*>& cases, const PointOf& point_of) {
   auto groups = grouped(cases, &Case::group);
@@ -89,7 +89,7 @@ study::Chart error_by_size(const std::string& suite, const std::vector<const Cas
     return point;
   });
   const auto [least, most] = std::ranges::minmax(cases, {}, [](const Case* one) { return study::size_of(one->trial); });
-  // It is to be in view, whatever is measured.
+  // This line keeps an error of zero in view, whatever is measured.
   chart.guides.push_back({"no error", study::size_of(least->trial), 0.0, study::size_of(most->trial), 0.0});
   chart.caption = "Bars show how far repetitions of the measurement lie apart, where that is known.";
   return chart;
@@ -110,7 +110,7 @@ void add_charts(const std::vector<Case>& all, const std::string& of_suite, study
   if (!by_operations.empty()) section.charts.push_back(error_by_size(suite, by_operations, "size", "flop"));
 }
 
-// The rows of a table that are of one suite.
+// Returns the rows of a table that belong to one suite.
 study::ResultTable rows_of(const study::ResultTable& table, const std::string& suite) {
   const std::size_t place = study::place_of(table.columns(), "suite");
   study::ResultTable own(table.columns());
@@ -146,7 +146,7 @@ study::Chart claim_chart(const Validation& validation) {
   return chart;
 }
 
-// The cost of running at once, run by run, with a series for each suite.
+// Returns a chart of the cost of running at once, run by run, with a series for each suite.
 study::Chart cost_chart(const Validation& validation) {
   constexpr double milliseconds = 1e3;
   study::ScatterChart chart;
@@ -172,8 +172,8 @@ study::Chart cost_chart(const Validation& validation) {
   return chart;
 }
 
-// What a reader asks for first stands first; a page holds thousands of rows, so what rules predict is left to the
-// files.
+// Returns the table of cases, with the most requested columns first. A page holds thousands of rows, so the predictions
+// of rules are only in the files.
 study::PageTable case_table(const Validation& validation) {
   const std::vector<study::Shown<Case>> all = shown_of_cases(validation, Readers::programs);
   std::vector<study::Shown<Case>> shown;
@@ -227,7 +227,7 @@ namespace {
 
 std::string in_percent(double share, int decimals = 1) { return fmt::format("{:.{}f}", 100.0 * share, decimals); }
 
-// A row for each group, with these columns before what it amounts to, and those behind.
+// Returns a table with a row for each group: the given columns, then the metrics, then the columns `behind`.
 std::string table_of_groups(const std::vector<Group>& groups, std::vector<study::Shown<Group>> shown,
                             const std::vector<study::Shown<Group>>& behind = {}) {
   using G = const Group&;
@@ -254,7 +254,7 @@ std::string table_of_groups(const std::vector<Group>& groups, std::vector<study:
   return text.str();
 }
 
-// None of a user's file.
+// Returns the heading of a suite, or null for files of the user.
 const Heading* heading_of(const Validation& validation, const std::string& suite) {
   const auto found = std::ranges::find(validation.suites, suite, &Heading::name);
   return found == validation.suites.end() ? nullptr : &*found;
@@ -265,7 +265,7 @@ std::string heading_text(const Validation& validation, const std::string& suite)
   return heading == nullptr ? suite : heading->title;
 }
 
-// A suite's groups follow each other.
+// Returns a table of groups for each suite, whose groups follow each other.
 std::string groups_section(const Validation& validation) {
   std::string text;
   const std::vector<Group> groups = groups_by_figure(validation);
@@ -281,14 +281,14 @@ std::string groups_section(const Validation& validation) {
   return text;
 }
 
-// A table of the report, as the terminal has it or with all columns.
+// Returns a table of the report as Markdown, with the columns of text or with all columns.
 std::string section(const study::Results& results, std::string_view key, bool all = false) {
   std::ostringstream text;
   results.table(key)->table.write_markdown(text, all);
   return text.str();
 }
 
-// The section is empty where no suite has runs that other simulators predicted.
+// Returns an empty section if no suite has runs that other simulators predicted.
 std::string beside_simulators(const study::Results& results) {
   if (results.table("simulators")->table.rows().empty()) return {};
   return fmt::format(R"(
@@ -306,7 +306,7 @@ column is no prediction, as the others' are. BLIS_trained and LLMServingSim have
 }  // namespace
 
 std::string accuracy_table(const Validation& validation) {
-  // Predictions first, and of those and of the rest the MI300X.
+  // Predictions come first, and within both roles the suites of the MI300X do.
   std::vector<Group> groups = groups_by_suite(validation);
   const auto rank = [&](const Group& group) {
     const Heading* const suite = heading_of(validation, group.suite);

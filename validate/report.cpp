@@ -50,7 +50,7 @@ std::vector<Group> groups_of(const std::vector<const Case*>& cases, const KeyOf&
   return groups;
 }
 
-// Those that may have an error.
+// Returns the cases that have an error if they are predicted.
 std::vector<const Case*> compared(const Validation& validation) {
   return cases_that(validation.cases, [](const Case& one) { return one.why_not_scored.empty(); });
 }
@@ -88,12 +88,12 @@ std::vector<Contest> contests_on(const Group& group) {
 
 namespace {
 
-// In percent, of a group of which anything is predicted.
+// Returns a metric in percent, or an empty cell for a group without a prediction.
 auto of_predicted(double Metrics::*member) {
   return [member](const Metrics& metrics) { return metrics.predicted > 0 ? Cell(metrics.*member * percent) : Cell(); };
 }
 
-// By suite and role, or also by group and figure.
+// Returns the errors by suite and role, or also by group and figure.
 ResultTable table_of_groups(const Validation& validation, bool by_figure) {
   using M = const Group&;
   std::vector<Shown<Group>> shown{{{"suite", "suite", ""}, &Group::suite}};
@@ -129,7 +129,7 @@ ResultTable table_of_groups(const Validation& validation, bool by_figure) {
   return table_of(by_figure ? groups_by_figure(validation) : groups_by_suite(validation), shown);
 }
 
-// Why a case has no verdict, or what it is.
+// Returns the verdict on a case, or why it has none.
 std::string verdict_of(const Case& one) {
   if (!one.predicted) return one.why_not_predicted;
   if (!one.is_scored()) return "not scored: " + one.why_not_scored;
@@ -145,7 +145,7 @@ ResultTable worst_table(const Validation& validation) {
   return table_of(cases, shown_of_cases(validation, Readers::people));
 }
 
-// Shown beside what is predicted, without an error.
+// Returns the cases that are shown with their predictions but have no error.
 ResultTable unscored_table(const Validation& validation) {
   const auto is_unscored = [](const Case& one) { return !one.why_not_scored.empty(); };
   return table_of(cases_that(validation.cases, is_unscored), shown_of_cases(validation, Readers::people));
@@ -205,7 +205,7 @@ ResultTable gap_table(const Validation& validation) {
                         {{"decides", "what would decide", "", 2, false}, [](G gap) { return gap.deviation.decides; }}});
 }
 
-// The median, over the cases measured more than once, of half the width of what repetitions gave.
+// Returns half the range of repetitions: its median over the cases that were measured more than once.
 std::optional<double> noise_of(std::span<const Case* const> cases) {
   std::vector<double> widths;
   for (const Case* const one : cases) {
@@ -244,7 +244,7 @@ ResultTable described_table(const Validation& validation) {
                 [of](G g) { return fmt::format("c3sim validate {} --case {}", g.suite, of(g).file); }}});
 }
 
-// Means and quantiles of one kind of time, such as "first token, p90", are told together.
+// Returns the kind of time, such as "first token" for "first token, p90": its means and quantiles form one row.
 std::string family_of(const Case& one) {
   const std::string_view heading = one.form().heading;
   return std::string(heading.substr(0, heading.find(',')));
@@ -255,7 +255,7 @@ std::string model_of(const Case& one) {
   return serving == nullptr ? one.group : serving->question.step.model_name;
 }
 
-// The magnitudes of the errors of another simulator, of the cases that it predicts.
+// Returns the magnitudes of the errors of another simulator, over the cases that it predicts.
 std::vector<double> errors_of(const std::string& simulator, std::span<const Case* const> cases) {
   std::vector<double> errors;
   for (const Case* const one : cases) {
@@ -265,11 +265,11 @@ std::vector<double> errors_of(const std::string& simulator, std::span<const Case
   return errors;
 }
 
-// Other simulators beside c3sim: for each figure that others predicted, of all cases, of each model and of each load,
-// median errors, in percent. That of another simulator is over the cases that it predicts, beside how many these are;
-// c3sim's over all.
+// Returns median errors of c3sim and other simulators in percent, for each figure that others predicted: over all
+// cases, by model and by load. c3sim's is over all cases of a row; another simulator's is over the cases that it
+// predicts, whose number the next column gives.
 ResultTable simulators_table(const Validation& validation) {
-  // By figure, then what the row is of: everything first.
+  // The key of a row is its kind of figure, a rank that puts "all" first, and its model or load.
   using Row = std::pair<const std::tuple<std::string, int, std::string>, std::vector<const Case*>>;
   std::map<Row::first_type, Row::second_type> rows;
   std::set<std::string> names;
@@ -327,7 +327,7 @@ ResultTable left_out_table(const Validation& validation) {
 }
 
 ResultTable left_out_row_table(const Validation& validation) {
-  using Omitted = std::pair<std::string, calibrate::Omission>;  // and its suite
+  using Omitted = std::pair<std::string, calibrate::Omission>;  // suite and omission
   std::vector<Omitted> rows;
   for (const LeftOut& left : validation.left_out) {
     for (const calibrate::Omission& one : left.each) rows.emplace_back(suite_title(left.suite), one);
@@ -341,7 +341,7 @@ ResultTable left_out_row_table(const Validation& validation) {
 }
 
 ResultTable baseline_table(const Validation& validation) {
-  constexpr double rounding = 1e-9;  // of an error
+  constexpr double rounding = 1e-9;  // tolerance for rounding of errors
   using C = const Contest&;
   std::vector<Group> groups = groups_of(compared(validation), alike_to_rules);
   std::ranges::sort(groups, {}, [](const Group& group) -> const GroupKey& { return group; });
@@ -361,13 +361,13 @@ ResultTable baseline_table(const Validation& validation) {
                             {{"better", "better", ""}, [](C c) { return c.ours < c.theirs ? "yes" : "no"; }}});
 }
 
-// How often intervals hold what was measured, and how wide they are; empty where none were asked for.
+// Tells how many intervals hold the measured value, and how wide they are; empty if none were requested.
 std::string coverage_words(const Validation& validation) {
   if (!validation.uncertainty) return {};
   const auto with = std::ranges::count_if(validation.cases, [](const Case& one) { return one.interval.has_value(); });
   const auto within = std::ranges::count_if(validation.cases, &Case::is_within_interval);
   if (with == 0) return " No prediction has an interval.";
-  double widths = 0.0;  // over predictions
+  double widths = 0.0;  // sum over predictions
   for (const Case& one : validation.cases) {
     if (one.interval && one.predicted) widths += (one.interval->high - one.interval->low) / *one.predicted;
   }
@@ -378,7 +378,7 @@ std::string coverage_words(const Validation& validation) {
       percent * widths / static_cast<double>(with));
 }
 
-// How much there was besides what is compared.
+// Tells how many rows and files were not compared.
 std::string left_out_words(const Validation& validation) {
   int rows = 0;
   int files = 0;
@@ -480,7 +480,7 @@ study::Results report(const Validation& validation) {
   }
   results.platform = fmt::format("{}", fmt::join(platforms, ", "));
   const auto add = [&](const char* key, const char* title, ResultTable table, bool in_text = true) {
-    // Programs find every table; people those with something in it.
+    // Programs get every table; people get those that have rows.
     const bool has_rows = !table.rows().empty();
     results.tables.push_back({key, title, std::move(table), in_text && has_rows});
   };
@@ -500,7 +500,7 @@ study::Results report(const Validation& validation) {
   add("worst", "Worst cases", worst_table(validation));
   add("unfitted", "How far off times were that nothing was fitted to, by platform", unfitted_table(validation), false);
   add("unscored", "Shown, not scored", unscored_table(validation));
-  // Behind the results, which it would drown.
+  // Rows that are left out come after the results, since there may be many.
   const bool of_user = !validation.suites.empty() && validation.suites.front().name.empty();
   add("left_out", "Rows that are not compared", left_out_table(validation), of_user);
   add("left_out_rows", "Rows that are not compared, one by one", left_out_row_table(validation), false);

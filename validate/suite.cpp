@@ -39,7 +39,7 @@ SuiteTable read_suite_table(sim::Section section, const calibrate::Reader& reade
   const std::string name = section.text("format");
   if (const calibrate::TableFormat* const format = reader.table(name)) {
     table.format = *format;
-    // Of the machine that was measured, beside what every table of the form says of its own.
+    // These assignments describe the measured machine, in addition to what the format sets for every table.
     if (section.has("set")) {
       for (const std::string& assignment : section.texts("set")) table.format.assignments.emplace_back(assignment);
     }
@@ -153,7 +153,7 @@ std::vector<calibrate::Reading> readings_of_suites(const Library& library, std::
 
 calibrate::Reader reader_of_forms(const Library& library) {
   calibrate::Reader reader(library.formats);
-  // Tables that lookups name, read once.
+  // The map holds tables that lookups name, so that each is read once.
   auto tables = std::make_shared<std::map<std::string, sim::CsvFile>>();
   reader.set_other_tables([tables, folder = library.reference](const std::string& file) {
     auto known = tables->find(file);

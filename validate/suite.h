@@ -1,20 +1,20 @@
-// Suites of measurements: which tables, how their rows become trials, which figures are compared and how far off a
-// prediction may be. One YAML file each, so that a new measurement is data and ten lines.
+// A suite of measurements says which tables it has, how their rows become trials, which figures are compared and how
+// far off a prediction may be. Each suite is a YAML file, so that a new measurement is data and ten lines.
 //
 //   title: RCCL's kernels
 //   question: How long does a collective by kernels take, by size and by number of channels?
 //   platform: mi300x
-//   claims: [latte]                 # claims of papers whose names begin so, see validate/claims.yaml
+//   claims: [latte]                 # papers whose claims are compared, see validate/claims.yaml
 //   tables:
 //     - file: mi300x_overlap/rccl_allreduce_by_channels.csv   # in the folder of reference data
-//       band: 0.08                                             # relative, or in points; of figures without their own
-//       golden: statistics            # kept of a table of many rows in place of every prediction, see Golden
-//       rows: ...                     # calibrate/readers/table_format.h; or of another: `format: NAME`
+//       band: 0.08                    # of figures without their own; relative, or in points for shares
+//       golden: statistics            # kept instead of every prediction of a table of many rows, see Golden
+//       rows: ...                     # see calibrate/readers/table_format.h; `format: NAME` uses another's
 //       description: {what: RCCL by channels, machine: 8 MI300X, protocol: rounds}   # for people, see TableAbout
 //     - file: h100x2/gemms.csv
 //       band: 0.15
 //       format: gemms
-//       set: gpu.memory.hbm.capacity=80 GB   # of the platform, beside what the form sets: another machine like it
+//       set: gpu.memory.hbm.capacity=80 GB   # assignments to the platform, in addition to those of the format
 #pragma once
 
 #include <filesystem>
@@ -29,37 +29,37 @@
 
 namespace c3sim::validate {
 
-// Where what validations are made of is found.
+// A Library holds the paths and platforms that validations use.
 struct Library {
   std::filesystem::path reference;    // tables of measurements, and claims.csv
-  std::filesystem::path suites;       // one file each
-  std::filesystem::path claims;       // what claims are predicted by
+  std::filesystem::path suites;       // one file per suite
+  std::filesystem::path claims;       // how claims are predicted
   std::filesystem::path deviations;   // the list of known gaps
-  std::filesystem::path formats;      // of tables, one file each
-  std::filesystem::path experiments;  // of claims
+  std::filesystem::path formats;      // formats of tables, one file each
+  std::filesystem::path experiments;  // experiments that claims use
   Platforms platforms;
-  std::vector<std::string> platform_names{};  // of all there are: a file is compared with that of the GPU it names
+  std::vector<std::string> platform_names{};  // all platforms; a file is compared with that of the GPU it names
 };
 
-// What people should know of a table that its rows do not say.
+// TableAbout tells people what the rows of a table do not say.
 struct TableAbout {
-  std::string what;      // was measured: "collectives of NCCL"
-  std::string machine;   // on which
-  std::string protocol;  // how, which is how it is predicted
-  std::string fitted;    // what was fitted to its rows of role calibrate; empty: nothing
-  std::string others;    // how far off others say they are on such rows; empty: none does
+  std::string what;      // what was measured: "collectives of NCCL"
+  std::string machine;   // machine of the measurements
+  std::string protocol;  // how it was measured, which is how it is predicted
+  std::string fitted;    // what was fitted to the rows with role calibrate; empty: nothing
+  std::string others;    // errors that others report for such rows; empty: none
 };
 
 struct SuiteTable {
-  std::filesystem::path file;  // within the folder of reference data
+  std::filesystem::path file;  // relative to the folder of reference data
   std::optional<TableAbout> about{};
   double band = 0.0;
   Golden golden = Golden::predictions;
-  std::string platform = {};  // that was measured, where it is not that of the suite
+  std::string platform = {};  // measured platform, if it is not that of the suite
   calibrate::TableFormat format;
 };
 
-// A suite, or a file of the user, as far as it is told to people.
+// A Heading describes a suite, or a file of the user, to people.
 struct Heading {
   std::string name;
   std::string title;
@@ -71,39 +71,40 @@ struct Suite : Heading {
   std::vector<std::string> claims;
   std::vector<SuiteTable> tables;
 
-  // The platform that a table of it was measured on.
+  // Returns the platform on which the table was measured.
   const std::string& platform_of(const SuiteTable& table) const {
     return table.platform.empty() ? platform : table.platform;
   }
 };
 
-// Reads the suite in a configuration; `reader` has the forms that it may name, `papers` those of which claims are
-// predicted. Throws sim::ConfigError with all its faults.
+// Reads the suite in a configuration. `reader` has the formats that it may name, and `papers` the papers whose claims
+// can be predicted. Throws sim::ConfigError with all faults.
 Suite read_suite(sim::Config config, std::string name, const calibrate::Reader& reader,
                  std::span<const std::string> papers);
 
-// The files of the suites in a folder, in alphabetical order; none where there is no such folder.
+// Returns the files of the suites in a folder, in alphabetical order, or none if the folder does not exist.
 std::vector<std::filesystem::path> suite_files(const std::filesystem::path& folder);
 
-// The suites of the library, in alphabetical order.
+// Reads the suites of the library, in alphabetical order.
 std::vector<Suite> read_suites(const Library& library, const calibrate::Reader& reader);
 
-// The suites of these names, all where there are none. Throws sim::ConfigError for an unknown name, with the nearest.
+// Reads the suites with these names, or all for no names. Throws sim::ConfigError for an unknown name, with the
+// nearest.
 std::vector<Suite> suites_named(const Library& library, std::span<const std::string> names,
                                 const calibrate::Reader& reader);
 
-// All rows of a table, with their roles; traces that it names lie beside it. Throws sim::ConfigError for rows at fault.
+// Reads all rows of a table and the traces that it names in its folder. Throws sim::ConfigError for invalid rows.
 calibrate::Reading reading_of(const SuiteTable& table, const Library& library, const calibrate::Reader& reader);
 
-// Those tables of these suites that were measured on the platform, in their order, as read. A table that two suites
-// compare with is read once for each, by the form of each. Throws sim::ConfigError for an unknown name, a suite without
-// such a table, and for data or suites that are at fault.
+// Reads the tables of these suites that were measured on the platform, in their order. A table of two suites is read
+// once for each, in the format of each. Throws sim::ConfigError for an unknown name, for a suite without such a table,
+// and for invalid data or suites.
 std::vector<calibrate::Reading> readings_of_suites(const Library& library, std::span<const std::string> names,
                                                    const std::string& platform);
 
-// Reads logs, and tables in the forms of the folder of formats; lookups find the tables of reference data.
+// Returns a reader of logs and of the tables in the folder of formats; its lookups find the tables of reference data.
 calibrate::Reader reader_of_forms(const Library& library);
-// The same, and behind these forms those of the suites.
+// Returns a reader like reader_of_forms() that knows the formats of the suites as well, after the others.
 calibrate::Reader reader_of_everything(const Library& library);
 
 }  // namespace c3sim::validate

@@ -18,7 +18,7 @@ namespace {
 
 constexpr auto default_platform = "mi300x";
 
-// "file:line" of "file:line:column".
+// Returns "file:line" for "file:line:column".
 std::string row_of(const std::string& where) {
   const std::size_t column = where.rfind(':');
   const std::size_t line = column == 0 || column == std::string::npos ? column : where.rfind(':', column - 1);
@@ -35,7 +35,7 @@ void take_faults(Validation& validation, const calibrate::Reading& reading) {
   validation.left_out.push_back({"", reading.name, "at fault: a warning tells of each", static_cast<int>(rows.size())});
 }
 
-// Throws where nothing is left to compare.
+// Throws sim::ConfigError if nothing is left to compare.
 void require_cases(Validation& validation, const std::filesystem::path& file) {
   if (!validation.cases.empty()) return;
   if (validation.faults.empty()) {
@@ -45,7 +45,7 @@ void require_cases(Validation& validation, const std::filesystem::path& file) {
   throw sim::ConfigError(validation.faults);
 }
 
-// Twice the same would count twice.
+// Throws sim::ConfigError for a file that is given twice, since its cases would count twice.
 void refuse_twice(std::span<const std::filesystem::path> before, const std::filesystem::path& file) {
   for (const std::filesystem::path& other : before) {
     std::error_code absent;
@@ -55,14 +55,14 @@ void refuse_twice(std::span<const std::filesystem::path> before, const std::file
   }
 }
 
-// Cases of files of the same name in different folders keep apart.
+// Names measurements by their paths if files of the same name lie in different folders.
 void keep_apart(calibrate::Reading& reading, const std::filesystem::path& file,
                 std::span<const std::filesystem::path> files) {
   if (std::ranges::count(files, file.filename(), &std::filesystem::path::filename) < 2) return;
   for (calibrate::Measurement& measurement : reading.measurements) measurement.file = file.string();
 }
 
-// Its cases, and by reason what is left out.
+// Adds the cases of a reading, and its omissions by reason.
 void take(Validation& validation, const calibrate::Reading& reading, const std::string& suite,
           const std::string& platform, double band, Golden golden = Golden::predictions) {
   for (Case& one : cases_of(reading.measurements, suite, platform, band)) {
@@ -96,7 +96,7 @@ void finish(Validation& validation, const Library& library, const Options& optio
     one.machine.changes = options.changes;
     if (options.tolerance) one.band = *options.tolerance;
   }
-  add_baselines(validation.cases, library.platforms);  // of all cases: rules are fitted to others
+  add_baselines(validation.cases, library.platforms);  // before keep_only(), since rules are fitted to other cases
   keep_only(validation, options.only);
   predict(validation.cases, library.platforms, options.jobs, options.progress);
   if (options.mechanisms) split_costs(validation.cases, library.platforms, options.jobs, options.progress);
@@ -110,7 +110,7 @@ void finish(Validation& validation, const Library& library, const Options& optio
   validation.choices = choices_of(validation.cases);
 }
 
-// A suite of a platform that there is not names itself: nobody gave an option.
+// Reports an unknown platform of a suite as a fault of the suite file, since nobody gave an option.
 void require_platform(const Library& library, const Suite& suite) {
   try {
     library.platforms({suite.platform, {}});
@@ -123,7 +123,7 @@ void require_platform(const Library& library, const Suite& suite) {
   }
 }
 
-// Claims are of the machine of their suite. Each suite's are predicted by a thread of its own.
+// Adds the claims of each suite, predicted on the machine of the suite. Each suite has a thread.
 void add_claims(Validation& validation, const Library& library, std::vector<Suite> suites, const Options& options) {
   const std::vector<Claim> all = read_claims(library.reference / "claims.csv");
   const ClaimBook book(library.claims);
@@ -159,8 +159,8 @@ std::size_t Validation::outside() const {
   return static_cast<std::size_t>(out + broken);
 }
 
-// Of a suite of several machines the tables of one, or, where none is of it, those of the suite's own, which any
-// platform may be asked to predict.
+// Keeps the tables of one machine in a suite of several machines or, if there are none, the tables of the suite's own
+// platform, which any platform may be asked to predict.
 void keep_tables_of(Suite& suite, const std::string& machine) {
   const bool has_some =
       std::ranges::any_of(suite.tables, [&](const SuiteTable& table) { return suite.platform_of(table) == machine; });
@@ -202,7 +202,7 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
   return validation;
 }
 
-// What its file calls a machine is asked for only where a file of measurements names a GPU or holds collectives.
+// The platform file is read only if the measurements name a GPU or hold collectives, since nothing else needs it.
 calibrate::ScreenedFor screened_for(const calibrate::Reading& reading, const Library& library,
                                     const std::optional<std::string>& platform,
                                     const std::vector<std::string>& changes) {
@@ -223,7 +223,7 @@ calibrate::ScreenedFor screened_for(const calibrate::Reading& reading, const Lib
 
 namespace {
 
-// A file, for the machine that it is of.
+// Reads a file for its machine.
 calibrate::Reading read_for_machine(const calibrate::Reader& reader, const std::filesystem::path& file,
                                     calibrate::Rows rows, const Library& library, const Options& options) {
   calibrate::Reading reading = reader.read(file, rows);
@@ -254,7 +254,7 @@ std::vector<calibrate::Reading> readings_of(Validation& validation, const Librar
   return readings;
 }
 
-// With what a user should know of it.
+// Adds the cases of a reading and what the user should know about it.
 void take_with_remarks(Validation& validation, const calibrate::Reading& reading, double band) {
   take(validation, reading, "", reading.platform, band);
   for (const sim::Fault& remark : reading.remarks) validation.remarks.push_back(sim::in_words(remark));
@@ -264,7 +264,7 @@ void take_with_remarks(Validation& validation, const calibrate::Reading& reading
                   reading.name, reading.format, fmt::join(reading.alike, "' or '")));
 }
 
-// Files of several machines are each compared with their own; those that name none may be of any.
+// Remarks on files that name no GPU if files of several platforms are compared, each with its own.
 void remark_on_platforms(Validation& validation, const Library& library,
                          const std::vector<calibrate::Reading>& readings) {
   const auto differs = [&readings](const calibrate::Reading& one) {

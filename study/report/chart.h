@@ -1,5 +1,5 @@
-// Charts as plain data: bars, points, bands and timelines. They say what is shown; sizes, shapes and colours are
-// decided where they are drawn, in a page (study/report/page.h). Bars and points that are not finite are left out.
+// Describes charts as plain data: bars, points, bands and timelines. The data say what is shown; the page that draws
+// them (study/report/page.h) decides sizes, shapes and colours. Values that are not finite are left out.
 #pragma once
 
 #include <cstddef>
@@ -12,57 +12,57 @@
 
 namespace c3sim::study {
 
-// A published figure beside a predicted one: low == high where one value was published.
+// `Published` is a published figure that is shown with a predicted one; low == high if one value was published.
 using Published = Interval;
 
 struct Bar {
   std::string label;
-  std::vector<std::optional<double>> values;             // by series; no bar where absent
-  std::vector<std::optional<Published>> published = {};  // by series, drawn as a mark on the bar; empty: of none
-  std::vector<std::optional<Interval>> reaches = {};     // where the values lie with 90 % probability, as error bars
+  std::vector<std::optional<double>> values;             // one per series; no bar if absent
+  std::vector<std::optional<Published>> published = {};  // one per series, drawn as a mark on the bar; empty: none
+  std::vector<std::optional<Interval>> reaches = {};     // 90 % intervals of the values, drawn as error bars
 };
 
-// A line across all bars: a speedup of 1.
+// A Level is a line across all bars, such as a speedup of 1.
 struct Level {
   std::string name;
   double value = 0.0;
 };
 
-// For each label the values of several series, beside or on top of each other. Where there is one series only, each bar
-// has the colour that a series of its name would have.
+// A BarChart shows the values of several series for each label, clustered or stacked. In a chart with a single series,
+// each bar has the colour of a series with the name of the bar.
 struct BarChart {
-  enum class Layout { clustered, stacked };  // stacked: what is negative lies below the baseline
+  enum class Layout { clustered, stacked };  // stacked: negative values lie below the baseline
 
-  std::string id;  // of the chart in its page, and stem of a picture of it: "fraction_of_ideal"
+  std::string id;  // id in the page and stem of picture files: "fraction_of_ideal"
   std::string title;
-  std::string value_axis;  // what the bars measure, with the unit
+  std::string value_axis;  // quantity that the bars measure, with its unit
   Layout layout = Layout::clustered;
   std::vector<std::string> series = {};
   std::vector<Bar> bars = {};
-  double baseline = 0.0;  // where bars grow from; the axis reaches it
-  int decimals = 0;       // of the values as they are written
+  double baseline = 0.0;  // value from which bars grow; the axis includes it
+  int decimals = 0;       // of the values that are written as text
   std::vector<Level> levels = {};
-  std::string caption = {};  // what a reader should know, below the chart; may be empty
+  std::string caption = {};  // explanation below the chart; may be empty
 };
 
 struct Axis {
   std::string label;
   std::string unit = {};  // "us"; may be empty
   bool logarithmic = false;
-  std::optional<double> low = {};  // where the axis ends; where absent, the data decide
+  std::optional<double> low = {};  // end of the axis; if absent, the data decide
   std::optional<double> high = {};
 };
 
-// Error bars reach from low to high; none where both are absent.
+// A ScatterPoint has error bars from low to high on an axis whose limits are present.
 struct ScatterPoint {
   double x = 0.0;
   double y = 0.0;
-  std::string label = {};  // shown where a reader points at it
+  std::string label = {};  // shown when the reader points at it
   std::optional<double> x_low = {};
   std::optional<double> x_high = {};
   std::optional<double> y_low = {};
   std::optional<double> y_high = {};
-  bool marked = false;  // ringed
+  bool marked = false;  // drawn with a ring
 };
 
 struct ScatterSeries {
@@ -70,8 +70,8 @@ struct ScatterSeries {
   std::vector<ScatterPoint> points;
 };
 
-// A straight line on the drawn axes, from one point to another: the diagonal, or y = 0. On a logarithmic axis both
-// points are above 0.
+// A GuideLine is a straight line from one point to another on the drawn axes, such as the diagonal or y = 0. On a
+// logarithmic axis both points must be above 0.
 struct GuideLine {
   std::string name;
   double from_x = 0.0;
@@ -88,14 +88,14 @@ struct ScatterChart {
   std::vector<ScatterSeries> series = {};
   std::vector<GuideLine> guides = {};
   bool toggles = true;  // the legend switches series on and off
-  bool joined = false;  // the points of a series by a line, in their order
+  bool joined = false;  // a line joins the points of a series, in their order
   std::string caption = {};
-  std::string legend = {};  // what the names of series are values of; may be empty
-  std::string marks = {};   // what it means that a point is ringed; empty where none is
-  bool is_panel = false;    // smaller, beside others of the same kind
+  std::string legend = {};  // quantity that the names of series are values of; may be empty
+  std::string marks = {};   // meaning of a ringed point; empty if there is none
+  bool is_panel = false;    // drawn small, next to other panels
 };
 
-// A claim: the band that a prediction is to lie in, low <= high, and what was published.
+// A BandRow is a claim: the band that the prediction should lie in (low <= high), and the published value.
 struct BandRow {
   std::string name;
   double low = 0.0;
@@ -107,7 +107,7 @@ struct BandRow {
   bool holds() const { return low <= predicted && predicted <= high; }
 };
 
-// Each row has a scale of its own, so that all bands are equally wide.
+// A BandChart gives each row a scale of its own, so that all bands are equally wide.
 struct BandChart {
   std::string id;
   std::string title;
@@ -115,13 +115,13 @@ struct BandChart {
   std::string caption = {};
 };
 
-// What ran when: rows from top to bottom, of each the bars that follow each other on it.
+// A TimelineBar is one activity in a row of a timeline.
 struct TimelineBar {
   double start = 0.0;
   double end = 0.0;
   std::size_t series = 0;
   std::string label = {};
-  std::string detail = {};  // shown where a reader points at it; may be empty
+  std::string detail = {};  // shown when the reader points at it; may be empty
 };
 
 struct TimelineRow {
@@ -129,7 +129,7 @@ struct TimelineRow {
   std::vector<TimelineBar> bars = {};
 };
 
-// From 0 to the last end, in microseconds.
+// A TimelineChart shows what ran when, from 0 to the last end, in microseconds. Rows go from top to bottom.
 struct TimelineChart {
   std::string id;
   std::string title;

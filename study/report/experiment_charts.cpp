@@ -17,7 +17,7 @@ std::string row_name(const GraphNode& node, int gpus) {
   return fmt::format("{}, GPU {}", name, fmt::join(node.gpus, " "));
 }
 
-// Of a row with more bars, each of a pixel or so, each colour gets a row of its own.
+// A row with more bars, each about a pixel wide, is split into one row per colour.
 constexpr std::size_t most_bars_of_a_row = 120;
 
 void part_crowded_rows(TimelineChart& chart) {

@@ -1,4 +1,4 @@
-// A run of an experiment in charts: its streams over time, and its times beside what they are held against.
+// Draws one run of an experiment as charts: its streams over time, and its times next to reference times.
 #pragma once
 
 #include <array>
@@ -12,16 +12,16 @@
 
 namespace c3sim::study {
 
-// What does operations, as the charts have it, and what runs are held against.
+// `doers` names what performs operations, and `yardsticks` names what runs are compared with, as charts spell them.
 inline constexpr std::array doers{"GEMM", "RCCL", "copy engines", "other kernels", "host"};
 inline constexpr std::array yardsticks{"alone", "uncut, one after another, by RCCL"};
 
-// A row for each stream and the GPUs that it is of; a bar for each operation, as long as it kept its queue busy
-// (study/play/queue_time.h), in the colour of what does it. A crowded stream has a row for each colour. `spans` by
-// place.
+// Returns a timeline with a row for each stream on each set of GPUs. A bar lasts as long as an operation kept its queue
+// busy (study/play/queue_time.h), in the colour of its doer. A crowded stream has a row for each colour. `spans` holds
+// one span per node of the graph, in order.
 TimelineChart stream_chart(const OperationGraph& graph, std::span<const Span> spans, int gpus);
 
-// A time and what it is held against.
+// A TimeBeside is a time and the reference time that it is compared with, if there is one.
 struct TimeBeside {
   std::string name;
   sim::Time time{0};

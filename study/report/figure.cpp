@@ -13,7 +13,7 @@ using sim::Dimension;
 
 constexpr double hour = 3600.0;
 
-// In a unit of sim/unit.h, or a ratio in none.
+// Returns the form of a figure in a unit of sim/unit.h, or of a ratio if there is no such unit.
 constexpr FigureForm figure_in(Figure figure, std::string_view key, std::string_view heading, std::string_view unit,
                                double low, double high) {
   const sim::Unit* const known = sim::unit_of(unit);
@@ -85,7 +85,7 @@ constexpr std::array forms = [] {
   };
 }();
 
-// form_of relies on it.
+// Returns whether the forms are in the order of Figure, which form_of() relies on.
 constexpr bool in_order() {
   for (std::size_t i = 0; i < forms.size(); ++i) {
     if (static_cast<std::size_t>(forms[i].figure) != i) return false;

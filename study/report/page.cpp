@@ -24,14 +24,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Scripts hold integers up to this exactly.
+// Scripts represent integers up to this one exactly.
 constexpr std::int64_t largest_number = std::int64_t{1} << 53;
 
 Json number_json(double value, int decimals) {
   const std::string text = fmt::format("{:.{}f}", value, decimals);
   if (!std::isfinite(value)) return text;
   const double rounded = std::strtod(text.c_str(), nullptr);
-  return rounded == 0.0 ? 0.0 : rounded;  // what rounds to zero has no sign
+  return rounded == 0.0 ? 0.0 : rounded;  // a number that rounds to zero has no sign
 }
 
 Json cell_json(const Cell& cell, int decimals) {
@@ -49,7 +49,7 @@ Json cell_json(const Cell& cell, int decimals) {
 Json column_json(const PageTable& table, std::size_t index) {
   const Column& column = table.table.columns()[index];
   bool numeric = false;
-  bool fraction = false;  // what is counted has no decimals
+  bool fraction = false;  // counts have no decimals
   for (const auto& row : table.table.rows()) {
     numeric = numeric || is_number(row[index]);
     fraction = fraction || std::holds_alternative<double>(row[index]);
@@ -98,7 +98,7 @@ Counts uses_of(const std::vector<std::string>& names, const Colours& colours) {
   return uses;
 }
 
-// Of those least used by the chart, the one least used so far.
+// Returns, among the colours that the chart uses least, the one least used so far.
 int free_colour(const Counts& in_chart, const Counts& so_far) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < colour_count; ++i) {
@@ -119,7 +119,7 @@ void add_chart(const std::vector<std::string>& names, std::vector<std::string>& 
 
 using Json = nlohmann::ordered_json;
 
-// What is no number is not there: JSON has no infinity.
+// Returns null for a value that is not finite, since JSON has no infinity.
 Json optional_json(std::optional<double> value) { return value && std::isfinite(*value) ? Json(*value) : Json(); }
 
 Json range_json(const std::optional<Interval>& range) { return range ? Json{range->low, range->high} : Json(); }
@@ -239,7 +239,7 @@ struct ToJson {
   }
 };
 
-// The frame with each {{name}} replaced by its text; what a text holds is never looked at again.
+// Returns the frame with each {{name}} replaced by its text. Names inside inserted texts are not replaced.
 std::string filled(std::string_view frame, const std::map<std::string, std::string, std::less<>>& texts) {
   std::string result;
   while (true) {
@@ -255,10 +255,10 @@ std::string filled(std::string_view frame, const std::map<std::string, std::stri
   }
 }
 
-constexpr std::size_t long_table = 20;    // rows from which on a reader may want to filter
-constexpr std::size_t most_choices = 12;  // that a drop-down should hold
+constexpr std::size_t long_table = 20;    // number of rows from which on a reader may want to filter
+constexpr std::size_t most_choices = 12;  // limit of what a drop-down should hold
 
-// Texts of which there are a few, again and again.
+// Returns whether a column consists of a few texts that recur.
 bool is_choice(const ResultTable& table, std::size_t column) {
   std::set<std::string> texts;
   for (const std::vector<Cell>& row : table.rows()) {
@@ -282,7 +282,7 @@ PageTable page_table(const NamedTable& named) {
   return table;
 }
 
-// Without what the title of the page says already.
+// Returns the title without what the title of the page says already.
 std::string heading_of(const std::string& title, const std::string& page_title) {
   if (title.empty() || title == page_title) return "Results";
   const std::string repeated = page_title + ": ";

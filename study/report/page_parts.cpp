@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-// Lays a file into the program, as the assembler reads it: a literal of 200 kB would cost the compiler much more.
+// Embeds a file into the program through the assembler; a literal of 200 kB would cost the compiler much more.
 #define EMBED(name, file)                                   \
   asm(".pushsection .rodata\n1: .incbin \"" file            \
       "\"\n2:\n.popsection\n"                               \
@@ -20,7 +20,7 @@ struct EmbeddedText {
 
 }  // namespace c3sim::study
 
-// The macros C3SIM_PAGE_..., paths and SHA-256 in hexadecimal digits, come from CMakeLists.txt.
+// CMakeLists.txt defines the macros C3SIM_PAGE_..., which are paths and SHA-256 digests in hexadecimal digits.
 EMBED(c3sim_page_html, C3SIM_PAGE_HTML);
 EMBED(c3sim_page_css, C3SIM_PAGE_CSS);
 EMBED(c3sim_page_library, C3SIM_PAGE_LIBRARY);
@@ -38,7 +38,7 @@ namespace {
 
 std::string_view text_of(const EmbeddedText& embedded) { return {embedded.begin, embedded.end}; }
 
-// Of 32 bytes: three hexadecimal digits are two of base64, and the last two of 66 are padding.
+// Encodes 32 bytes. Three hexadecimal digits make two of base64, and the last two of 66 digits are padding.
 std::string base64(std::string hexadecimal) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   hexadecimal += "00";

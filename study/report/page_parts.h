@@ -1,4 +1,4 @@
-// The files that every page is made of: those of study/report/page/ and Chart.js, as they were when c3sim was built.
+// Provides the files that every page contains: those of study/report/page/ and Chart.js, as of the build of c3sim.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ struct PagePart {
   std::string hash;  // as a Content-Security-Policy names it: "sha256-..."
 };
 
-// The HTML around everything else; {{name}} stands for what a page fills in.
+// Returns the HTML frame of a page, in which {{name}} stands for a text that the page fills in.
 std::string_view page_frame();
 PagePart page_style();
-// In the order in which they run, Chart.js first.
+// Returns the scripts in the order in which they run, Chart.js first.
 std::vector<PagePart> page_scripts();
 
 }  // namespace c3sim::study

@@ -15,7 +15,7 @@ namespace c3sim::study {
 
 namespace {
 
-// What rounds to zero has no sign.
+// Formats a number; one that rounds to zero has no sign.
 std::string text_number(double value, int decimals) {
   const std::string text = fmt::format("{:.{}f}", value, decimals);
   return text.find_first_not_of("-0.") == std::string::npos && text.front() == '-' ? text.substr(1) : text;
@@ -27,7 +27,7 @@ std::string text_cell(const Cell& cell, int decimals) {
   return word_of(cell);
 }
 
-// A spreadsheet takes what begins so for a formula, unless a quotation mark before it says that it is a text.
+// Returns whether a spreadsheet would take the text for a formula unless a quotation mark stands before it.
 bool is_formula(std::string_view value) {
   constexpr std::string_view begins = "=+-@\t\r";
   return !value.empty() && begins.find(value.front()) != std::string_view::npos && !sim::parse_number(value).ok();
@@ -57,7 +57,7 @@ nlohmann::ordered_json json_cell(const Cell& cell) {
                     cell);
 }
 
-// Pieces of at most `width` characters, parted at blanks, or behind other punctuation, where there is any.
+// Splits the text into pieces of at most `width` characters, at blanks or else after other punctuation, if possible.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   while (text.size() > width) {
@@ -84,12 +84,12 @@ std::size_t longest_word(std::string_view text) {
   return longest;
 }
 
-// A column as text, its heading first.
+// A TextColumn is a column as text, with its heading first.
 struct TextColumn {
   std::vector<std::string> cells;
   bool numbers = false;
   std::size_t width = 0;
-  std::size_t least = 0;  // what it cannot be narrowed below
+  std::size_t least = 0;  // minimum width
 };
 
 TextColumn text_column(const Column& column, const std::vector<std::vector<Cell>>& rows, std::size_t place) {
@@ -110,7 +110,7 @@ TextColumn text_column(const Column& column, const std::vector<std::vector<Cell>
   return result;
 }
 
-// Narrows the widest columns that can be, one character at a time.
+// Narrows the widest columns that can still shrink, one character at a time.
 void fit(std::vector<TextColumn>& columns, std::size_t width) {
   std::size_t total = 2 * columns.size() - 2;
   for (const TextColumn& column : columns) total += column.width;
@@ -124,7 +124,7 @@ void fit(std::vector<TextColumn>& columns, std::size_t width) {
   }
 }
 
-// The lines of one row.
+// Writes one row, which may take several lines.
 void write_row(const std::vector<TextColumn>& columns, std::size_t row, std::ostream& out) {
   std::vector<std::vector<std::string>> cells;
   std::size_t lines = 1;
@@ -149,7 +149,7 @@ std::string csv_name(const Column& column) {
   return column.group.empty() ? column.key : column.group + '.' + column.key;
 }
 
-// Of cells in Markdown already.
+// Joins cells that are already in Markdown.
 std::string markdown_line(const std::vector<std::string>& cells) {
   return fmt::format("| {} |\n", fmt::join(cells, " | "));
 }
@@ -213,7 +213,7 @@ void ResultTable::write_text(std::ostream& out, std::size_t width) const {
     if (columns_[c].in_text) columns.push_back(text_column(columns_[c], rows_, c));
   }
   if (width > 0 && !columns.empty()) {
-    columns.front().least = columns.front().width;  // the name of a row stays whole, to be copied
+    columns.front().least = columns.front().width;  // the name of a row stays whole, so that it can be copied
     fit(columns, width);
   }
   for (std::size_t row = 0; row <= rows_.size(); ++row) write_row(columns, row, out);

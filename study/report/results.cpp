@@ -20,7 +20,7 @@ void write_tables(const Results& results, std::ostream& out, std::size_t width) 
   for (const std::string& note : results.notes) out << note << '\n';
 }
 
-// A comment is one line.
+// Returns the text as a comment of one line.
 std::string comment(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   return "# " + text + "\n";

@@ -1,4 +1,4 @@
-// What a question is answered with: the platform it was asked of, tables, and what the reader should be warned of.
+// Results hold an answer (tables, charts, warnings ...) and are written as text, CSV, JSON or Markdown.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,7 +14,7 @@
 
 namespace c3sim::study {
 
-// A figure that an answer comes to, as its page shows it above everything else.
+// A Headline is a main figure of an answer, which its page shows at the top.
 struct Headline {
   std::string label;        // "memory"
   std::string value;        // "182 GB"
@@ -26,21 +26,21 @@ constexpr auto all_names(Format) { return sim::names("table", "csv", "json", "ma
 
 struct NamedTable {
   std::string key;    // key in JSON, stem of the CSV file: "results"
-  std::string title;  // heading in text; none where empty
+  std::string title;  // heading in text; may be empty
   ResultTable table;
-  bool in_text = true;             // false: too long to be read, for files and programs
-  std::vector<Chart> charts = {};  // that show it
-  bool sums_up = false;            // only what the first table holds already, in fewer rows
+  bool in_text = true;             // false: too long to read; for files and programs only
+  std::vector<Chart> charts = {};  // charts that show the table
+  bool sums_up = false;            // only repeats values of the first table in fewer rows
 };
 
-// A schedule that the results come from, for those who want to see how it went.
+// A NamedRun is a schedule that the results come from, for those who want to inspect it.
 struct NamedRun {
   std::string name;
   Schedule schedule;
   Between between = Between::nothing;
 };
 
-// A text that goes beside the tables where an answer is saved: "platform.yaml".
+// A TextFile is saved next to the tables of an answer: "platform.yaml".
 struct TextFile {
   std::string name;
   std::string content;
@@ -48,29 +48,29 @@ struct TextFile {
 
 struct Results {
   std::string platform = {};
-  std::vector<NamedTable> tables{};     // the first is the answer, the others explain it; none where that is `text`
-  std::vector<std::string> warnings{};  // legal but outside what the platform is known for, once each
+  std::vector<NamedTable> tables{};     // the first is the answer, the others explain it; none if `text` is the answer
+  std::vector<std::string> warnings{};  // about inputs that are legal but beyond what the platform is known for
   std::vector<NamedRun> runs{};
-  std::string title = {};             // of its page; where empty, that of the first table
-  std::vector<std::string> notes{};   // sentences that sum the answer up; text has them behind the tables
-  std::vector<TextFile> files{};      // for results_folder.h alone
-  std::vector<Chart> charts{};        // of the answer as a whole, at the top of its page
-  std::string text = {};              // that is the answer, as it is: a schema, a script
-  std::vector<Headline> headlines{};  // what it comes to, for the top of its page
+  std::string title = {};             // of the page; empty: the title of the first table
+  std::vector<std::string> notes{};   // sentences that sum up the answer; text has them after the tables
+  std::vector<TextFile> files{};      // saved by results_folder.h only
+  std::vector<Chart> charts{};        // about the whole answer, at the top of its page
+  std::string text = {};              // the whole answer if it is a text, such as a schema or a script
+  std::vector<Headline> headlines{};  // for the top of the page
 
-  // The table of that key; null where there is none.
+  // Returns the table with this key, or null if there is none.
   const NamedTable* table(std::string_view key) const;
 };
 
-// Text: every table to be read, under its title, in lines of at most `text_width` where that is given and can be. CSV:
-// the first table; behind it each other that does not sum it up, as a block of its own: a blank line, "# " with its key
-// and title, the line of its columns, its rows; notes are comments at the end. JSON: to_json(). Markdown: what text
-// has, under headings, with warnings behind the notes.
+// Writes the answer. Text has every table for people under its title, in lines of at most `text_width` if that is above
+// 0 and possible. CSV has the first table and then a block for each other table that does not sum it up: a blank line,
+// "# " with key and title, the column names and the rows; notes are comments at the end. JSON is to_json(). Markdown
+// has what text has, under headings, with warnings after the notes.
 void write(const Results& results, Format format, std::ostream& out, std::size_t text_width = 0);
 
-// One object with "platform", every table by its key, "warnings" and "notes".
+// Returns one object with "platform", every table by its key, "warnings" and "notes".
 nlohmann::ordered_json to_json(const Results& results);
-// As it is written: whatever is no UTF-8 is replaced, so that it stays JSON.
+// Returns the object as it is written. Bytes that are not UTF-8 are replaced, so that the text stays JSON.
 std::string json_text(const nlohmann::ordered_json& object);
 
 }  // namespace c3sim::study

@@ -37,7 +37,7 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// The words of a line of a shell, in their quotes.
+// Splits a shell command line into words and keeps their quotes.
 std::vector<std::string> shell_words_of(std::string_view line) {
   std::vector<std::string> words(1);
   bool quoted = false;
@@ -54,8 +54,8 @@ std::vector<std::string> shell_words_of(std::string_view line) {
   return words;
 }
 
-// What was asked, without where the answer went and how the work was shared out: answers that are the same have the
-// same page.
+// Returns the command without the options for its output and for how work is shared, so that equal answers have equal
+// pages.
 std::string question_of(const Origin& origin) {
   constexpr std::array with_value{"--out", "--report", "--jobs", "--patience"};
   constexpr std::array alone{"--resume", "--overwrite"};
@@ -100,7 +100,7 @@ nlohmann::ordered_json index_object(const Results& results, const Origin& origin
   return object;
 }
 
-// Digests of the files, and of all of the object but its digests.
+// Adds the digests of the files and of the object itself without its digests.
 nlohmann::ordered_json with_digests(nlohmann::ordered_json object, const std::vector<TextFile>& files) {
   nlohmann::ordered_json digests;
   digests[index_name] = sha256(json_text(object));
@@ -109,15 +109,15 @@ nlohmann::ordered_json with_digests(nlohmann::ordered_json object, const std::ve
   return object;
 }
 
-// What c3sim says of a folder that it wrote to.
+// Index is the content of the results.json of a folder that c3sim wrote.
 struct Index {
-  std::string command;  // line
+  std::string command;  // command line
   std::vector<std::string> files;
-  std::map<std::string, std::string> digests;  // of the files, as c3sim wrote them
-  std::string undigested;                      // the text of all that it says but these
+  std::map<std::string, std::string> digests;  // of the files as c3sim wrote them
+  std::string undigested;                      // its text without the digests
 };
 
-// A list that was tampered with must not lead out of the folder.
+// Reads the index of a folder. A list that was tampered with must not lead out of the folder.
 std::optional<Index> index_of(const fs::path& directory) {
   std::ifstream file(directory / index_name);
   auto object = nlohmann::ordered_json::parse(file, nullptr, false);
@@ -140,7 +140,7 @@ std::optional<Index> index_of(const fs::path& directory) {
   return index;
 }
 
-// "tune" of "c3sim tune --collective all_gather"; empty where there is none.
+// Returns the command of a line, "tune" for "c3sim tune --collective all_gather", or an empty text if there is none.
 std::string_view command_of(std::string_view line) {
   const std::size_t program = line.find(' ');
   if (program == std::string_view::npos) return {};
@@ -148,7 +148,7 @@ std::string_view command_of(std::string_view line) {
   return line.substr(0, line.find(' '));
 }
 
-// What another command than this left in the folder, in words; empty where none did.
+// Describes what another command left in the folder; the result is empty if none did.
 std::string left_by_another(const fs::path& directory, const std::optional<Index>& index, const Origin& origin) {
   constexpr std::size_t most_named = 5;
   const std::string_view own = command_of(origin.command);
@@ -170,7 +170,7 @@ std::string content_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Which of the files have changed since c3sim wrote them. Answers of versions without digests have none to tell it by.
+// Returns a fault for each file that has changed since c3sim wrote it. Answers of versions without digests give none.
 std::vector<sim::Fault> edited_in(const fs::path& directory, const Index& index) {
   std::vector<sim::Fault> faults;
   std::error_code absent;
@@ -239,8 +239,8 @@ void save(const Results& results, const Page& page, const Origin& origin, const 
     const bool is_file = fs::symlink_status(directory / name, failed).type() == fs::file_type::regular;
     if (is_file && !holds(names, name)) fs::remove(directory / name, failed);
   }
-  // The list comes first, and digests last: a run that is killed leaves no file that the next takes for the user's, or
-  // for edited.
+  // The list is written first and the digests last: files of a run that is killed are never taken for files of the user
+  // or for edited files.
   const nlohmann::ordered_json index = index_object(results, origin, names);
   sim::write_file(directory / index_name, json_text(index));
   for (const TextFile& file : files) sim::write_file(directory / file.name, file.content);
@@ -271,7 +271,7 @@ namespace {
 
 constexpr std::string_view signature = "# Written by c3sim; sha256 of what follows: ";
 
-// What follows the first line of a text.
+// Returns the text after its first line.
 std::string_view behind_first_line(std::string_view text) {
   const std::size_t end = text.find('\n');
   return end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
@@ -299,8 +299,8 @@ bool is_own_file(const std::filesystem::path& file) {
 
 namespace {
 
-// Where a name leads, in one spelling for each place: links are followed even where nothing is at their end yet, as
-// sim::OutputFile follows them.
+// Returns the path that a name leads to, spelled in one way for each place. Links are followed even if their target
+// does not exist, as sim::OutputFile follows them.
 fs::path place_named(const fs::path& name) {
   constexpr int most_links = 40;
   std::error_code ignored;

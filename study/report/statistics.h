@@ -1,4 +1,4 @@
-// What samples come to, in one place, so that the median of two is their mean wherever one is told. None is empty.
+// Defines statistics of samples, which must not be empty, in one place, so that all medians interpolate alike.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@ namespace c3sim::study {
 double mean(std::span<const double> values);
 double median(std::vector<double> values);
 
-// The value at a place among sorted ones (0: the first), interpolated between the two nearest. Places beyond
-// the ends are the ends.
+// Returns the value at a place in a sorted sample, counted from 0, interpolated between the two nearest values. Places
+// beyond the ends count as the ends.
 double value_at(std::span<const double> sorted, double place);
 
-// The value below which a share of the values lies: the i-th least of n, from 0, has i / (n - 1) of them
-// below it, and between two such shares values are interpolated (Hyndman and Fan's type 7, that of R and NumPy).
+// Returns the value below which a share of the values lies: i / (n - 1) of n values lie below the i-th least, counted
+// from 0, and values between two such shares are interpolated (Hyndman and Fan's type 7, as in R and NumPy).
 double quantile(std::vector<double> values, double share);
 
-// Where a value lies as far as draws tell, in the base unit of what it is of: nine of ten values should lie inside.
+// An Interval is the 90 % interval of a value, in the base unit of the value.
 struct Interval {
   double low = 0.0;
   double high = 0.0;
@@ -28,14 +28,13 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-// The 5th and the 95th percentile; none of fewer values than tell of them, and none of values that are all the same,
-// since nothing that they follow from has a known error. The i-th least of n values, from 0, is taken to have (i + 1/2)
-// / n of all below it, as the strata of a Latin hypercube have it (Hazen's rule), and between two such shares values
-// are interpolated.
+// Returns the 5th and the 95th percentile, or nothing for fewer than `fewest_draws` values or for equal values, which
+// follow from nothing with a known error. The share of values below the i-th least of n, counted from 0, is (i + 1/2) /
+// n, as with the strata of a Latin hypercube (Hazen's rule), and values between two such shares are interpolated.
 inline constexpr std::size_t fewest_draws = 20;
 std::optional<Interval> interval_of(std::vector<double> values);
-// The interval of a prediction, or one as wide as a factor exp(error) to either side of it, whichever reaches further
-// at each end; as it is where the error is 0.
+// Returns the interval, extended to at least a factor of exp(error) to either side of the prediction. If `error` is 0,
+// the interval is returned as it is.
 std::optional<Interval> at_least(std::optional<Interval> interval, double predicted, double error);
 
 }  // namespace c3sim::study

@@ -19,7 +19,7 @@ namespace c3sim::study {
 
 namespace {
 
-using Values = std::vector<double>;  // one at least
+using Values = std::vector<double>;  // must not be empty
 
 double sum(const Values& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
@@ -46,7 +46,7 @@ std::string name_of(std::string key) {
   return key;
 }
 
-// The place of a column by its name in expressions.
+// Returns the index of the column that an expression calls `name`.
 std::size_t place_of(std::string_view name, std::span<const Column> columns) {
   std::vector<std::string> names;
   for (const Column& column : columns) names.push_back(name_of(column.key));
@@ -55,7 +55,7 @@ std::size_t place_of(std::string_view name, std::span<const Column> columns) {
   throw std::runtime_error(fmt::format("there is no column '{}'{}", name, sim::name_hint(name, names)));
 }
 
-// A row, as expressions see it.
+// A NamedRow evaluates expressions over the cells of one row.
 class NamedRow {
  public:
   NamedRow(const TableFigure& figure, const ResultTable& table, const std::vector<Cell>& row)

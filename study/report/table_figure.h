@@ -1,6 +1,6 @@
-// One number that a table comes to, as files write it: a fold over rows of what is computed from the cells of each.
+// A TableFigure is a number from a table, as files define it: a fold over what an expression gives for each row.
 //
-//   table: results               # its key; results unless given
+//   table: results               # key of the table; results unless given
 //   where: [model = gpt_3 | palm, read / written >= 2]
 //   of: sequential_s / fused_s
 //   fold: geomean
@@ -8,14 +8,14 @@
 //   then: 1 - fold
 //   otherwise: 128
 //
-// where:     rows of which all holds: a cell is (!=: is not) one of these words, of which "finer_*" only begins so and
-//            "$(column)" is that cell's; or a number lies on that side (<, <=, >, >=) of another, above 0
-// of:        by columns (what is no letter or digit in a key is _), see sim/config/expression.h; of a list of several
-//            the least and the greatest
-// fold:      geomean, mean, median, max, min, sum, count or growth (the last less the first); without it, of one row
-// by:        once for each word of this column: the least and the greatest
-// then:      of what was folded
-// otherwise: where no row is left; without it there is no number then
+// where:     selects rows that meet all conditions: a cell is (=) or is not (!=) one of these words, where "finer_*" is
+//            any word with this prefix and "$(column)" another cell; or a number is <, <=, > or >= another one above 0
+// of:        an expression of columns (_ replaces characters that are no letter or digit), see sim/config/expression.h;
+//            a list of several gives the least and the greatest
+// fold:      geomean, mean, median, max, min, sum, count or growth (the last less the first); absent for a single row
+// by:        folds once for each word of this column and gives the least and the greatest
+// then:      an expression of the folded value
+// otherwise: the number if no row is left; without it there is none
 #pragma once
 
 #include <optional>
@@ -29,7 +29,7 @@
 namespace c3sim::study {
 
 struct TableFigure {
-  std::string place = {};  // in its file
+  std::string place = {};  // path of the figure in its file
   std::string table = {};
   struct Condition {
     std::string left, sign;
@@ -37,20 +37,20 @@ struct TableFigure {
   };
   std::vector<Condition> where = {};
   std::vector<std::string> of = {};
-  using Fold = double (*)(const std::vector<double>& values);  // of one value at least
+  using Fold = double (*)(const std::vector<double>& values);  // gets at least one value
   Fold fold = nullptr;
   std::string by = {}, then = {};
   std::optional<double> otherwise = {};
 };
 
-// What is wrong is recorded with the section.
+// Reads a figure and records faults with the section.
 TableFigure read_table_figure(sim::Section section);
 
-// Why tables with these columns have no such figure; empty where they have.
+// Returns why tables with these columns have no such figure; the result is empty if they have it.
 std::string why_no_figure(const TableFigure& figure, std::span<const Column> columns);
 
-// The number, or the least and the greatest of several; none where no row is left. Throws sim::ConfigError for what
-// cannot be computed.
+// Returns the number, the least and the greatest of several numbers, or nothing if no row is left. Throws
+// sim::ConfigError if the figure cannot be computed.
 std::vector<double> figure_of(const TableFigure& figure, const ResultTable& table);
 
 }  // namespace c3sim::study

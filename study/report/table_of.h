@@ -1,4 +1,4 @@
-// Tables of rows of one kind: every column stands beside what it shows of a row, once.
+// Builds tables from rows of one kind: each column is listed once, together with what it shows of a row.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace c3sim::study {
 
-// The cell of a value: times in microseconds, what has a name by that, nothing where there is nothing.
+// Returns the cell of a value: times in microseconds, enumerators by name, absent values as empty cells.
 template <class Value>
 Cell cell_of(const Value& value) {
   if constexpr (std::is_same_v<Value, Cell> || std::is_same_v<Value, bool> || std::is_same_v<Value, NoNumber> ||
@@ -33,7 +33,7 @@ Cell cell_of(const Value& value) {
   }
 }
 
-// A column, and a member or a function of a row, whose value it shows.
+// Shown is a column and the member or function of a row whose value it shows.
 template <class Row>
 struct Shown {
   template <class Of>
@@ -44,7 +44,7 @@ struct Shown {
   std::function<Cell(const Row&)> cell;
 };
 
-// Of rows, or of pointers to them.
+// Returns a table of `rows`, which are rows or pointers to rows.
 template <class Row, class Rows>
 ResultTable table_of(const Rows& rows, const std::vector<Shown<Row>>& shown) {
   std::vector<Column> columns;
@@ -65,8 +65,8 @@ ResultTable table_of(const Rows& rows, const std::vector<Shown<Row>>& shown) {
   return table;
 }
 
-// Of another table the columns that `shown` keeps, as it heads them: it is given a column and its place, and returns
-// none for one that is left out.
+// Returns the columns of a table that `shown` keeps. `shown` gets a column and its index, and returns the column with
+// its new heading, or nothing to leave it out.
 template <class Heads>
 ResultTable columns_of(const ResultTable& table, const Heads& shown) {
   std::vector<Shown<std::vector<Cell>>> columns;

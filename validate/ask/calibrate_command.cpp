@@ -34,7 +34,7 @@ std::vector<calibrate::Reading> readings_of(const study::Request& request, const
   if (!suites.empty()) {
     for (calibrate::Reading& reading : readings_of_suites(library, suites, platform)) {
       files.push_back(calibrate::admit_to_fit(std::move(reading)));
-      files.back().faults.clear();  // what runs at once in a suite is its own affair
+      files.back().faults.clear();  // suites may hold concurrent runs, which are no fault
     }
   }
   if (!paths.empty()) {
@@ -81,7 +81,7 @@ study::Results answer_calibrate(study::Request& request) {
   const Library library = library_of(request, arguments);
   arguments.check();
 
-  sim::OutputFile out(out_file);  // what cannot be written is said before the fit
+  sim::OutputFile out(out_file);  // reports a path that cannot be written before the fit
   const std::vector<calibrate::Reading> files = readings_of(request, library, base);
   const calibrate::Calibration calibration = calibrate::calibrate(base, files, options);
   out.stream() << study::signed_text(calibration.text);

@@ -25,7 +25,7 @@ std::vector<study::Option> validation_options() {
 
 namespace {
 
-// What is held against measurements, beside a folder of configurations.
+// Returns the folder of measurements and suites next to a folder of configurations.
 std::filesystem::path validate_beside(const std::filesystem::path& configs) {
   std::error_code absent;
   return std::filesystem::weakly_canonical(configs, absent).parent_path() / "validate";

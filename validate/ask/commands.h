@@ -1,4 +1,4 @@
-// The commands that see measurements, and what they share beside what study/ask/request.h has.
+// Declares the commands that read measurements, and what they share in addition to study/ask/request.h.
 #pragma once
 
 #include <filesystem>
@@ -17,24 +17,24 @@ study::Command replay_command();
 study::Command tune_command();
 study::Command compare_command();
 
-// Every command of c3sim, in the order of its help.
+// Returns every command of c3sim, in the order of its help.
 std::vector<study::Command> all_commands();
 
-// Options of commands that compare with measurements.
+// Returns the options of commands that compare with measurements.
 std::vector<study::Option> validation_options();
 
-// What validations are made of: the first folder of configurations that has formats of tables, and its neighbour
-// validate. Checks the shared options and throws what `arguments` has gathered.
+// Returns the library of the first folder of configurations that has formats of tables and a neighbour `validate`.
+// Checks the shared options and throws the faults that `arguments` has gathered.
 Library library_of(const study::Request& request, study::Arguments& arguments);
 
-// The platform of that name, or file, with these assignments. Throws sim::ConfigError.
+// Returns the platform with this name or file and with these assignments. Throws sim::ConfigError.
 study::Platform platform_named(const std::string& name, const std::vector<std::string>& assignments);
 
-// Of the shipped suites; none where no folder has them.
+// Returns the names of the shipped suites, or none if no folder has suites.
 std::vector<std::string> suite_names();
 
-// Names of suites are suites; others that are files, or look like it, are files; the rest are suites that there are
-// not.
+// SuitesAndFiles are sorted names. A name of a suite is a suite, another name that is a file or looks like a path is a
+// file, and all others count as suites that do not exist.
 struct SuitesAndFiles {
   std::vector<std::string> suites;
   std::vector<std::filesystem::path> files;

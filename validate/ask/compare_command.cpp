@@ -1,5 +1,5 @@
-// c3sim compare: two answers to one question side by side, as two folders of results or as one command that is asked of
-// two machines.
+// The command c3sim compare shows two answers to one question side by side: two folders of results, or one command that
+// is asked of two machines.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,8 +30,8 @@ Rows are matched by what stands before their first measured number, or by their 
 Change is what the second takes more than the first, relative to that, in percent.)";
 
 struct Side {
-  std::string name;  // of the machine or of the folder
-  Json answer;       // as results.json has it
+  std::string name;  // of the machine or folder
+  Json answer;       // content of results.json
 };
 
 Side read_folder(const std::string& folder, std::string_view option) {
@@ -47,10 +47,10 @@ Side read_folder(const std::string& folder, std::string_view option) {
   return {folder, std::move(answer)};
 }
 
-// The words of the command as options that it has. Quotes are not known: no option of a question needs them.
+// Returns the words of the command as its options. Quotes are not supported, since no option of a question needs them.
 study::Given given_in(const study::Command& command, std::istringstream words, study::Arguments& arguments) {
   study::Given given;
-  const study::Option* open = nullptr;  // waits for its value
+  const study::Option* open = nullptr;  // option that waits for its value
   for (std::string word; words >> word;) {
     const std::string typed = word.substr(0, word.find('='));
     const auto named = std::ranges::find(command.options, typed, &study::Option::typed);
@@ -117,7 +117,7 @@ std::vector<Side> both_sides(study::Request& request) {
       {{"--ask", "", study::in_quotes(name) + " asks nothing of a machine" + sim::name_hint(name, known)}});
 }
 
-// What tells a row from others: all before its first measured number.
+// Returns what distinguishes a row from others: all texts and whole numbers before its first measured number.
 std::string label_of(const Json& row) {
   std::string label;
   for (const auto& [key, value] : row.items()) {
@@ -129,7 +129,7 @@ std::string label_of(const Json& row) {
   return label;
 }
 
-// Finds, for each row of a table, the row of the other one that answers the same; null where there is none.
+// Finds, for each row of a table, the row of the other one that answers the same, or null if there is none.
 std::vector<const Json*> counterparts(const Json& table, const Json& other) {
   std::map<std::string, const Json*> by_label;
   for (const Json& row : other) by_label.try_emplace(label_of(row), &row);
@@ -144,7 +144,7 @@ std::vector<const Json*> counterparts(const Json& table, const Json& other) {
   return same;
 }
 
-// A row for each number that both have, and the shares by which they differ.
+// Returns a row for each number that both sides have, with its change in percent, and adds bars for these.
 study::ResultTable differences(const std::vector<Side>& sides, std::vector<study::Bar>& bars) {
   study::ResultTable table({{"table", "table", ""},
                             {"row", "row", ""},

@@ -21,7 +21,7 @@ tables whose columns carry their unit (time_us). What a trace tells by the name 
 beside it says: file,name,trial,fields with lines such as trace.csv,Cijk_*,gemm,gemm=8192x8192x8192.
 The exit code is 2 where a file is not there or no measurement is left; rows that are at fault are warnings otherwise.)";
 
-// What each profiler's trace says of its GPU, and what to beware of in it.
+// Returns what each profiler's trace says of its GPU, and adds warnings about the trace.
 std::vector<study::NamedTable> tables_of_profiles(const calibrate::MeasurementFiles& files,
                                                   std::vector<std::string>& warnings) {
   std::vector<study::NamedTable> tables;
@@ -39,7 +39,7 @@ study::Results answer_read(study::Request& request) {
   const std::vector<std::filesystem::path> paths = request.files("file");
   const std::optional<std::string> asked = request.platform_name();
   calibrate::require_files(paths);
-  if (asked) library.platforms({*asked, {}, {}});  // is there one of that name?
+  if (asked) library.platforms({*asked, {}, {}});  // throws if no platform has this name
   const calibrate::MeasurementFiles files =
       calibrate::read_measurement_files(reader_of_everything(library), paths,
                                         [&](const auto& reading) { return screened_for(reading, library, asked, {}); });
@@ -48,7 +48,7 @@ study::Results answer_read(study::Request& request) {
   if (tables.empty() && !files.is_usable()) {
     request.fault_behind({"FILE", "", "no measurement is left that can be used"});
   }
-  std::ranges::move(results.tables, std::back_inserter(tables));  // behind all that traces say
+  std::ranges::move(results.tables, std::back_inserter(tables));  // after the tables of traces
   results.tables = std::move(tables);
   return results;
 }

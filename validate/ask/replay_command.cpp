@@ -74,15 +74,15 @@ std::vector<calibrate::Profile> read_profiles(const std::vector<std::filesystem:
   return profiles;
 }
 
-// What is asked about, on which machines.
+// Machines holds the platform of the question and the platform on which the trace ran.
 struct Machines {
-  study::Platform platform;  // that is asked about
+  study::Platform platform;  // of the question
   study::Platform traced;
   bool same = false;
   std::vector<std::string> warnings{};
 };
 
-// Where the predicted time lies, on the machines that the platform may be.
+// Returns the interval of the predicted time over the machines of the ensemble.
 study::Intervals interval_of(const calibrate::Profile& profile, const Machines& machines, const Replaying& asked,
                              const study::Ensemble& ensemble, int jobs) {
   const auto time_on = [&](study::Testbed& drawn) {
@@ -94,7 +94,7 @@ study::Intervals interval_of(const calibrate::Profile& profile, const Machines& 
   return {study::interval_of(ensemble.ask_each(time_on, jobs))};
 }
 
-// Rows of the traces one behind the other; the picture is of the first.
+// Appends the rows of another trace; charts and runs are those of the first trace.
 void append(study::Results& all, study::Results one) {
   if (all.tables.empty()) {
     all = std::move(one);
@@ -112,13 +112,13 @@ void append(study::Results& all, study::Results one) {
   std::ranges::move(one.warnings, std::back_inserter(all.warnings));
 }
 
-// As many GPUs as the program had, where a node has so many: collectives over several nodes have no model.
+// Sets the number of GPUs to that of the program if a node has this many; collectives over several nodes have no model.
 std::vector<std::string> node_of(const std::string& platform, const calibrate::Profile& profile) {
   if (!profile.ranks || *profile.ranks > platform_named(platform, {}).spec.gpus) return {};
   return {fmt::format("gpus={}", *profile.ranks)};
 }
 
-// Whether a platform is the other one, or a file that has it for a base or was fitted from it: the same GPU.
+// Returns whether a platform is `base`, or a file with this base or fitted from it, and thus has the same GPU.
 bool stands_on(const study::Platform& platform, const study::Platform& base) {
   if (platform.spec.name == base.spec.name) return true;
   const std::string file = base.config.files().front();
@@ -126,8 +126,7 @@ bool stands_on(const study::Platform& platform, const study::Platform& base) {
                              [&](const std::string& one) { return study::is_same_place(one, file); });
 }
 
-// The trace ran on the platform that is called as its GPU; where that is none, the one that was asked for stands for it
-// as well.
+// Returns the machines. The trace ran on the platform named after its GPU, or else on the requested platform.
 Machines machines_of(study::Request& request, study::Arguments& arguments, const calibrate::Profile& profile) {
   const std::optional<std::string> asked = request.platform_name();
   const std::optional<std::string> own =
@@ -156,7 +155,7 @@ Machines machines_of(study::Request& request, study::Arguments& arguments, const
   return machines;
 }
 
-// Of collectives that the library gives fewer channels than were asked for: each sort is told once.
+// Warns once about each kind of collective that the library gives fewer channels than requested.
 void warn_of_channels(std::vector<std::string>& warnings, const calibrate::Profile& profile,
                       const calibrate::ByWhat& by_what, const Machines& machines) {
   for (const calibrate::KnownWork& one : profile.known) {
@@ -175,7 +174,7 @@ study::Results answer_replay(study::Request& request) {
   calibrate::require_files(files);
   for (const std::filesystem::path& file : files) request.reads(file);
   Replaying asked = replaying_of(request, arguments);
-  request.take("without");  // elsewhere, mechanisms of interference
+  request.take("without");  // not left to the platform options: elsewhere it names mechanisms of interference
   const std::optional<study::Sampling> sampling = request.sampling(arguments);
   const int jobs = request.jobs(arguments);
   request.check_options(arguments);

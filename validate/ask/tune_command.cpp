@@ -33,8 +33,8 @@ constexpr auto tune_examples =
     "A collective beside a GEMM is one that does not depend on it, nor the GEMM on it. Where one needs the other's\n"
     "result, as in tensor parallelism, --schedules (in a file schedules: true) asks for it.";
 
-// Runs that were measured in isolation, over what the simulator makes of them: what is simulated of such work is
-// stretched by the ratio of the two. By the bytes of a collective; collectives by all but their size, which is 0.
+// Stretches holds measured over simulated times of isolated work, by which simulated times of such work are multiplied.
+// The outer key of a collective has size 0, and the inner key is its size in bytes.
 using Stretches = std::map<study::Work, std::map<double, double>>;
 
 double size_of(const study::Work& work) {
@@ -52,7 +52,7 @@ study::Work without_size(const study::Work& work) {
   return key;
 }
 
-// By the two nearest sizes, on a line over the logarithms; beyond the range as at its end.
+// Interpolates between the two nearest sizes, linearly in logarithms. Sizes beyond the range use the nearest end.
 double factor_of(const Stretches& stretches, const study::Work& work) {
   const auto found = stretches.find(without_size(work));
   if (found == stretches.end()) return 1.0;
@@ -78,7 +78,7 @@ std::optional<study::Work> isolated_work(const study::Trial& trial, const models
   return {};
 }
 
-// The pair that was run, as tuning knows it.
+// Returns the measured pair as a choice for tuning, or nothing if tuning has no such alternative.
 std::optional<tune::MeasuredChoice> measured_pair(const study::C3Trial& trial, sim::Time time,
                                                   const models::PlatformSpec& platform) {
   const study::Scenario& scenario = trial.scenario;
@@ -94,14 +94,14 @@ struct Measured {
   std::vector<tune::MeasuredChoice> pairs;
   std::size_t used = 0, of = 0;
 
-  // That such work took so many seconds alone. Of several measurements of one size the first counts.
+  // Adds the measured time of work alone. Of several measurements of one size the first counts.
   void add_alone(const study::Work& work, double seconds, double predicted) {
     stretches[without_size(work)].try_emplace(size_of(work), seconds / predicted);
   }
 };
 
-// What a row of a pair says of its two operations alone: those of its alternatives that nobody measured are stretched
-// likewise, so that measured ones do not lose against predictions of a faster machine.
+// Adds the times alone of the operations of a pair, so that alternatives that nobody measured are stretched, too, and
+// measured ones do not lose against predictions of a faster machine.
 void add_alone(Measured& measured, const calibrate::Alone& alone, const study::C3Trial& pair, study::Testbed& testbed) {
   const auto add = [&](const std::optional<double>& seconds, const study::Work& work) {
     if (seconds) measured.add_alone(work, *seconds, sim::to_seconds(testbed.alone(work)).value());
@@ -176,7 +176,7 @@ study::Results answer_on(study::Request& request, tune::TuningQuestion question,
     const calibrate::MeasurementFiles files =
         calibrate::read_measurement_files(reader_of_everything(library_of(request, arguments)), measured_files,
                                           [&target](const calibrate::Reading&) { return target; });
-    // What is wrong with them, as c3sim read tells it.
+    // These are the warnings of c3sim read.
     warnings = calibrate::report(files, false).warnings;
     if (!files.is_usable()) {
       for (const std::string& warning : warnings) request.warn(warning);
@@ -199,7 +199,7 @@ study::Results answer_on(study::Request& request, tune::TuningQuestion question,
   return request.finish(platform, std::move(results));
 }
 
-// The options of c3sim step but for what is tuned; none of them is needed where no step is asked for.
+// Returns the options of c3sim step except those that are tuned. None is required, since --step is optional.
 std::vector<study::Option> step_options() {
   std::vector<study::Option> options = study::options_of<study::StepWords>();
   std::erase_if(options, [](const study::Option& option) {

@@ -31,7 +31,7 @@ are relative, in percent, or, of shares, in points.)";
 
 constexpr auto goldens = "goldens.csv";
 
-// Predictions beside measurements.
+// A Comparison reads the options of c3sim validate and answers with predictions next to measurements.
 class Comparison {
  public:
   explicit Comparison(study::Request& request) : request_(request) {}
@@ -75,7 +75,7 @@ class Comparison {
     return options;
   }
 
-  // What would be ignored is refused.
+  // Refuses options that would be ignored.
   void check_combinations(study::Arguments& arguments) const {
     const bool predicts = !plan_.empty();
     const bool scores = !predictions_.empty();
@@ -118,11 +118,11 @@ class Comparison {
     }
   }
 
-  // As c3sim wrote them; nobody has edited them since.
+  // Returns whether the file holds predictions that c3sim wrote and that nobody has edited since.
   static bool is_predictions(const std::filesystem::path& file) {
     std::error_code absent;
     if (!std::filesystem::is_regular_file(file, absent)) return false;
-    const sim::FilesRead apart;  // to look at it is not to read it
+    const sim::FilesRead apart;  // so that this check does not count as reading
     try {
       static_cast<void>(read_prediction_json(file));
       return true;
@@ -131,7 +131,7 @@ class Comparison {
     }
   }
 
-  // What is read is not written; suites are no files, and do not exist as such.
+  // Checks that no file is both read and written. Names of suites are not paths of existing files.
   void check_outputs(study::Arguments& arguments) {
     for (const std::string& name : names_) request_.reads(name);
     for (const std::filesystem::path& file : {plan_, predictions_, against_}) request_.reads(file);
@@ -150,7 +150,7 @@ class Comparison {
                                  {"results.json", "report.md", "page.html", "accuracy.md", "deviations.md"});
   }
 
-  // A file may be at fault in every row.
+  // Adds the warnings, with a limited number of faults, since every row of a file may be invalid.
   void add_warnings(const Validation& validation, study::Results& results) const {
     constexpr std::size_t most = sim::ConfigError::max_lines;
     results.warnings = study::overridden(request_.assignments(), "--set");
@@ -207,14 +207,14 @@ class Comparison {
                                 written.digest)};
   }
 
-  // Those of --against, or of the goldens that are being replaced, where there are any.
+  // Reads the predictions of --against or, if there are any, the goldens that are being replaced.
   Predictions predictions_before(const std::filesystem::path& file) const {
     std::error_code absent;
     if (file.empty() || (update_goldens_ && !std::filesystem::exists(file, absent))) return {};
     return read_golden(file);
   }
 
-  // Whether anything moved against the predictions of that file.
+  // Adds a table of what moved against the predictions of the file, and returns whether anything moved.
   bool add_moves(const std::filesystem::path& file, const Predictions& before, const Validation& validation,
                  study::Results& results) {
     if (file.empty()) return false;
