@@ -1,6 +1,7 @@
 // What a question is answered with: the platform it was asked of, tables, and what the reader should be warned of.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <string>
@@ -45,14 +46,21 @@ struct TextFile {
   std::string content;
 };
 
+// A text that may be too long to be held: it is written to the file when the answer is saved.
+struct LongFile {
+  std::string name;
+  std::function<void(std::ostream& out)> write;
+};
+
 struct Results {
   std::string platform = {};
   std::vector<NamedTable> tables{};     // the first is the answer, the others explain it; none where that is `text`
   std::vector<std::string> warnings{};  // legal but outside what the platform is known for, once each
   std::vector<NamedRun> runs{};
-  std::string title = {};             // of its page; where empty, that of the first table
-  std::vector<std::string> notes{};   // sentences that sum the answer up; text has them behind the tables
-  std::vector<TextFile> files{};      // for results_folder.h alone
+  std::string title = {};            // of its page; where empty, that of the first table
+  std::vector<std::string> notes{};  // sentences that sum the answer up; text has them behind the tables
+  std::vector<TextFile> files{};     // for results_folder.h alone, as are
+  std::vector<LongFile> long_files{};
   std::vector<Chart> charts{};        // of the answer as a whole, at the top of its page
   std::string text = {};              // that is the answer, as it is: a schema, a script
   std::vector<Headline> headlines{};  // what it comes to, for the top of its page

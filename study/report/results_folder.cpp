@@ -100,11 +100,13 @@ nlohmann::ordered_json index_object(const Results& results, const Origin& origin
   return object;
 }
 
-// Digests of the files, and of all of the object but its digests.
-nlohmann::ordered_json with_digests(nlohmann::ordered_json object, const std::vector<TextFile>& files) {
+// Digests of the files, of which those in the folder are written already, and of all of the object but its digests.
+nlohmann::ordered_json with_digests(nlohmann::ordered_json object, const std::vector<TextFile>& files,
+                                    const std::vector<LongFile>& in_folder, const fs::path& folder) {
   nlohmann::ordered_json digests;
   digests[index_name] = sha256(json_text(object));
   for (const TextFile& file : files) digests[file.name] = sha256(file.content);
+  for (const LongFile& file : in_folder) digests[file.name] = sha256_of_file(folder / file.name);
   object[digests_key] = std::move(digests);
   return object;
 }
@@ -166,11 +168,6 @@ std::string left_by_another(const fs::path& directory, const Origin& origin) {
   return fmt::format("the answer of 'c3sim {}' ({})", other, files);
 }
 
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // Which of the files have changed since c3sim wrote them. Answers of versions without digests have none to tell it by.
 std::vector<sim::Fault> edited_in(const fs::path& directory) {
   const std::optional<Index> index = index_of(directory);
@@ -181,7 +178,7 @@ std::vector<sim::Fault> edited_in(const fs::path& directory) {
     const auto written = index->digests.find(name);
     if (written == index->digests.end() || !fs::is_regular_file(directory / name, absent)) continue;
     const bool is_index = name == index_name;
-    if (sha256(is_index ? index->undigested : content_of(directory / name)) == written->second) continue;
+    if ((is_index ? sha256(index->undigested) : sha256_of_file(directory / name)) == written->second) continue;
     faults.push_back({(directory / name).string(), "",
                       "has been edited since c3sim wrote it: another folder is accepted, or --overwrite, which "
                       "replaces it"});
@@ -230,6 +227,7 @@ void save(const Results& results, const Page& page, const Origin& origin, const 
   const std::vector<TextFile> files = files_of(results, page, origin);
   std::vector<std::string> names{index_name};
   for (const TextFile& file : files) names.push_back(file.name);
+  for (const LongFile& file : results.long_files) names.push_back(file.name);
   std::error_code failed;
   fs::create_directories(directory, failed);
   if (failed) throw std::system_error(failed, "cannot make the folder " + directory.string());
@@ -247,7 +245,12 @@ void save(const Results& results, const Page& page, const Origin& origin, const 
   const nlohmann::ordered_json index = index_object(results, origin, names);
   sim::write_file(directory / index_name, json_text(index));
   for (const TextFile& file : files) sim::write_file(directory / file.name, file.content);
-  sim::write_file(directory / index_name, json_text(with_digests(index, files)));
+  for (const LongFile& file : results.long_files) {
+    sim::OutputFile written(directory / file.name);
+    file.write(written.stream());
+    written.commit();
+  }
+  sim::write_file(directory / index_name, json_text(with_digests(index, files, results.long_files, directory)));
 }
 
 FolderLock::FolderLock(const std::filesystem::path& folder)
