@@ -243,6 +243,10 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
     if (scenario.variant != SdmaVariant::pcpy) add(faults, "variant", std::string(why));
     if (scenario.prelaunch) add(faults, "prelaunch", std::string(why));
   }
+  if (scenario.channels && std::ranges::all_of(question.points, on_copy_engines, &C3Trial::strategy)) {
+    add(faults, "channels",
+        "no strategy that was asked for uses the library's kernels: all but conccl and conccl_rp do");
+  }
   require_some(faults, possible_strategies(question, testbed), question.those_possible);
   return faults;
 }
