@@ -33,7 +33,7 @@ constexpr auto footer =
     "Exit codes: 0 fine, 1 a check failed (validate), points did (sweep) or an experiment never ends (run), 2 the "
     "input is "
     "at\n"
-    "fault, 3 c3sim is.";
+    "fault, 3 c3sim is, 130 it was interrupted (Ctrl-C).";
 
 constexpr auto completion_examples =
     "Examples:\n"
@@ -351,6 +351,9 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
   } catch (const sim::ConfigError& error) {
     err << error.what() << '\n';
     return ExitCode::users_fault;
+  } catch (const study::Interrupted& interrupted) {
+    err << "interrupted: " << interrupted.how_to_go_on() << '\n';
+    return ExitCode::interrupted;
   } catch (const std::system_error& error) {
     err << "error: " << error.what() << '\n';
     return ExitCode::users_fault;

@@ -6,8 +6,9 @@
 
 namespace c3sim::cli {
 
-// Exit codes. A failed check (1) belongs to commands that check, and to `run` of an experiment that never ends.
-enum class ExitCode { fine = 0, check_failed = 1, users_fault = 2, our_fault = 3 };
+// Exit codes. A failed check (1) belongs to commands that check, and to `run` of an experiment that never ends. What
+// keeps its results when it is interrupted ends as shells say of commands that Ctrl-C kills.
+enum class ExitCode { fine = 0, check_failed = 1, users_fault = 2, our_fault = 3, interrupted = 130 };
 
 // What a long answer shows of itself on `err`: nothing, a line now and then, or a bar, as on a terminal.
 enum class ShownProgress { none, lines, bar };

@@ -80,6 +80,8 @@ def _bytes(typed, text):
 def _text(option, value):
     if isinstance(value, (str, _os.PathLike)):
         return _os.fsdecode(value)
+    if str(value) in ("True", "False"):  # NumPy's among them
+        return str(value).lower()
     if hasattr(value, "__index__") or hasattr(value, "__float__"):
         text = str(value)  # numbers, those of NumPy among them
         if option.form.startswith("SIZE") and float(value).is_integer():

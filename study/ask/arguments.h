@@ -37,7 +37,9 @@ class Arguments {
   double number(std::string_view option, std::string_view text, double low, double high);
   // Whole numbers separated by commas, each once.
   std::vector<int> integers(std::string_view option, std::string_view text, int low, int high);
-  // "gpu0", or "0", up to the last of `gpus`, or "host" (models::host_device).
+  // "gpu0", or "0", up to the last of `gpus`.
+  int gpu(std::string_view option, std::string_view text, int gpus, std::string_view also = "");
+  // A GPU, or "host" (models::host_device).
   int device(std::string_view option, std::string_view text, int gpus);
 
   template <class T>

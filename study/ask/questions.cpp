@@ -33,9 +33,12 @@ void add(std::vector<sim::Fault>& faults, std::string_view option, std::string w
   if (!what.empty()) faults.push_back({std::string(option), {}, std::move(what)});
 }
 
-std::string why_no_gemm(const models::GemmShape& gemm, const Testbed& testbed) {
-  if (gemm.m > 0 && gemm.n > 0 && gemm.k > 0) return testbed.why_impossible(gemm);
-  return models::to_string(gemm) + " has no elements: extents from 1 are accepted";
+void check_gemm(const models::GemmShape& gemm, const Testbed& testbed, std::vector<sim::Fault>& faults) {
+  if (gemm.m > 0 && gemm.n > 0 && gemm.k > 0) {
+    const bool has_format = testbed.platform().gpu.gemm.precision(gemm.dtype).has_value();
+    return add(faults, has_format ? "gemm" : "dtype", testbed.why_impossible(gemm));
+  }
+  add(faults, "gemm", models::to_string(gemm) + " has no elements: extents from 1 are accepted");
 }
 
 template <class Asked>
@@ -173,7 +176,7 @@ void check_before(const GemmTrial& trial, const Testbed& testbed, std::vector<si
 std::vector<sim::Fault> faults_of(const Question<GemmTrial>& question, const Testbed& testbed) {
   std::vector<sim::Fault> faults;
   const GemmTrial& first = question.points.front();  // the others differ in their CUs
-  add(faults, "gemm", why_no_gemm(first.shape, testbed));
+  check_gemm(first.shape, testbed, faults);
   for (const GemmTrial& point : question.points) {
     if (point.cus) add(faults, "cus", why_no_mask(testbed.platform(), *point.cus));
   }
@@ -220,7 +223,7 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
   std::vector<sim::Fault> faults;
   const Scenario& scenario = question.points.front().scenario;  // the others differ in their strategies
   add(faults, "reserve", why_no_reservation(testbed.platform(), scenario.reserved.value_or(0)));
-  add(faults, "gemm", why_no_gemm(scenario.gemm, testbed));
+  check_gemm(scenario.gemm, testbed, faults);
   const sim::Bytes room = testbed.platform().gpu.memory.hbm_capacity;
   if (faults.empty() && scenario.gemm.compulsory_bytes() + scenario.bytes > room) {
     add(faults, "bytes",

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,19 @@
 #include "study/uncertainty/ensemble.h"
 
 namespace c3sim::study {
+
+// Thrown where somebody asked that a command end before it had its answer.
+class Interrupted : public std::system_error {
+ public:
+  explicit Interrupted(std::string how_to_go_on)
+      : std::system_error(std::make_error_code(std::errc::interrupted), how_to_go_on),
+        how_to_go_on_(std::move(how_to_go_on)) {}
+  // Returns what was kept, and what to do to have the rest.
+  const std::string& how_to_go_on() const { return how_to_go_on_; }
+
+ private:
+  std::string how_to_go_on_;
+};
 
 // Keeps platforms as they were read, for whoever asks more than one question: reading one takes longer than many an
 // answer. Any thread may ask. It gives what read_platform() would: where a file has changed since, all is read again.

@@ -178,7 +178,7 @@ const Words<CollectiveTrial>& words_of(const CollectiveTrial&) {
        "Whole array of one GPU: sizes and ranges, separated by commas", always},
       {"gpus", [](auto& q) { return whole_of(q.spec.gpus, 2, all_gpus_of); },
        "GPUs that take part, the first ones of the node (all unless given)"},
-      {"first", [](auto& q) { return whole_of(q.spec.first, 0, last_gpu); },
+      {"first", [](auto& q) { return gpu_of(q.spec.first); },
        "The GPU at which those that take part begin (0 unless given)", never, Whom::files},
       {"prelaunch", [](auto& q) { return prelaunch_of_each(q.spec.prelaunch); },
        "SDMA: whether commands are queued beforehand and wait for a word from the host (alone: yes)"},

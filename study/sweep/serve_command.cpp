@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <span>
@@ -87,6 +88,32 @@ Value stages_of(std::vector<LoadStage>& stages) {
   return {"RATExTIME+...", read, text};
 }
 
+// Parses and writes the tokens of the largest batch that has a graph, or "all".
+Value captured_of(std::int64_t& tokens) {
+  constexpr std::string_view all = "all";
+  Value value = whole_of(tokens, 0, static_cast<int>(every_batch));
+  value.read = [&tokens, all, read_count = std::move(value.read)](const Reading& in) {
+    if (in.text == all) {
+      tokens = every_batch;
+    } else {
+      read_count(in);
+    }
+  };
+  value.text = [&tokens, all] { return tokens == every_batch ? std::string(all) : fmt::format("{}", tokens); };
+  return value;
+}
+
+// Writes what a store keeps as its users say it: "1TB".
+Value store_size_of(sim::Bytes& size) {
+  Value value = value_of(size);
+  value.text = [&size] {
+    const double gigabytes = size.value() / 1e9;
+    if (gigabytes != std::floor(gigabytes)) return sim::to_string(size);
+    return std::fmod(gigabytes, 1e3) == 0.0 ? fmt::format("{}TB", gigabytes / 1e3) : fmt::format("{}GB", gigabytes);
+  };
+  return value;
+}
+
 // Returns a word of `c3sim step` that means the same for the step of every batch.
 Word<ServeQuestion> of_step(std::string_view name) {
   const Word<StepWords>& word = *std::ranges::find(words_of(StepWords{}), name, &Word<StepWords>::name);
@@ -158,7 +185,7 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "Of each request before it can be scheduled: its way in, its tokens made of text (0s unless given)"},
       {"ahead", [](auto& q) { return value_of(q.ahead); },
        "A batch is put together while the one before it is computed, and has who had come by then"},
-      {"captured", [](auto& q) { return whole_of(q.captured, 0, static_cast<int>(every_batch)); },
+      {"captured", [](auto& q) { return captured_of(q.captured); },
        "Tokens of the largest batch that is launched from a graph; larger ones are op by op (all unless given)"},
       {"draft", [](auto& q) { return word_of(q.draft, "NAME|FILE|tokens"); },
        "Model that drafts tokens, which the other one verifies; or tokens, drafts that cost nothing, as of n-grams "
@@ -177,7 +204,7 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "single piece"},
       {"store", [](auto& q) { return value_of(q.store); },
        "Whose memory keeps beginnings, from the start those that are drawn (host unless given)"},
-      {"store_size", [](auto& q) { return value_of(q.store_size); }, "How much it keeps (1 TB unless given)"},
+      {"store_size", [](auto& q) { return store_size_of(q.store_size); }, "How much it keeps (1 TB unless given)"},
       {"waits", [](auto& q) { return value_of(q.waits); },
        "Who waits for a fetch: the request alone, or the next batch (request unless given)"},
       {"concurrency", [](auto& q) { return whole_of(q.concurrency, 0, most); },

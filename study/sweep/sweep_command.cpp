@@ -145,7 +145,7 @@ Results kept(Request& request, const SweepStudy& study, const StoreKey& key, Dis
     distribution.progress = request.progress();
     distribution.interrupted = request.interruptible();
     if (!run(distribution, store)) {
-      throw std::system_error(std::make_error_code(std::errc::interrupted), how_to_go_on(request, store, distribution));
+      throw Interrupted(how_to_go_on(request, store, distribution));
     }
     if (distribution.shard.of == 1) return written(request, study, store, platforms, study_text);
     if (store.failures() > 0) request.fail_check();
