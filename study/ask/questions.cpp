@@ -250,6 +250,18 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
     add(faults, "channels",
         "no strategy that was asked for uses the library's kernels: all but conccl and conccl_rp do");
   }
+  const auto all_are = [&question](auto is) { return std::ranges::all_of(question.points, is, &C3Trial::strategy); };
+  if (scenario.delay > sim::Time(0) && all_are([](Strategy one) { return one == Strategy::serial; })) {
+    add(faults, "delay", "serial launches one behind the end of the other: it is of all other strategies");
+  }
+  const auto splits = [](Strategy one) { return splits_cus(one) || one == Strategy::c3_best; };
+  if (scenario.splits != Splits::paper && all_are([&](Strategy one) { return !splits(one); })) {
+    add(faults, "splits", "no strategy that was asked for tries reservations: c3_rp, c3_sp_rp and c3_best do");
+  }
+  if (scenario.reserved && all_are([&](Strategy one) { return !splits(one) && one != Strategy::conccl_rp; })) {
+    add(faults, "reserve",
+        "no strategy that was asked for takes a number of CUs: c3_rp, c3_sp_rp, c3_best and conccl_rp do");
+  }
   require_some(faults, possible_strategies(question, testbed), question.those_possible);
   return faults;
 }

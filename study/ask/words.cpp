@@ -230,16 +230,22 @@ Value dtypes_of(StepQuestion& question) {
   const auto read = [&question](const Reading& in) {
     question.dtype = models::Dtype::bf16;
     question.formats = {};
+    std::vector<std::string_view> told;  // parts, of which that of products has no name
     for (const std::string_view part : split(in.text, ',')) {
       const std::size_t equals = part.find('=');
+      const std::string_view of = equals == std::string_view::npos ? std::string_view() : part.substr(0, equals);
+      if (std::ranges::count(told, of) > 0) {
+        in.arguments.fault(in.option, fmt::format("{} is a second format of {}: one is accepted", in_quotes(part),
+                                                  of.empty() ? "products" : of));
+      }
+      told.push_back(of);
       if (equals == std::string_view::npos) {
         question.dtype = in.arguments.choice<models::Dtype>(in.option, part);
         continue;
       }
-      const std::string_view name = part.substr(0, equals);
-      const auto known = std::ranges::find(parts_with_formats, name, [](const auto& one) { return one.first; });
+      const auto known = std::ranges::find(parts_with_formats, of, [](const auto& one) { return one.first; });
       if (known == parts_with_formats.end()) {
-        in.arguments.fault(in.option, in_quotes(name) +
+        in.arguments.fault(in.option, in_quotes(of) +
                                           " has no format: weights, activations, cache and gradients are "
                                           "accepted, and a format by itself, of products");
       } else {

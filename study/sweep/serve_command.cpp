@@ -397,6 +397,50 @@ std::optional<ResultTable> gains_of(const ServeStudy& study, const std::vector<S
   return table;
 }
 
+// What the command line may say of questions of one kind alone, and what it says in vain of others.
+struct OfSome {
+  std::vector<std::string_view> words;
+  bool (*has)(const ServeQuestion& question);
+  const char* why;
+};
+
+// Records what the command line says and no point of the study makes use of. A file may say more than is made use of.
+void check_said(const ServeStudy& study, const Given& given, Arguments& arguments) {
+  const std::array<OfSome, 6> all{
+      {{{"rate", "requests", "prompt", "output", "stages", "arrivals", "reuse", "burst", "spread", "least"},
+        [](const auto& q) { return q.trace.empty(); },
+        "is of requests that are drawn: a trace says itself what its requests are"},
+       {{"prefix", "prefixes"},
+        [](const auto& q) { return q.trace.empty() && q.reuse > 0.0; },
+        "is of prompts that are drawn to begin as others do: --reuse is due beside it"},
+       {{"draft_tokens"},
+        [](const auto& q) { return !q.draft.empty(); },
+        "is of a draft: a model, or tokens, is due as --draft beside it"},
+       {{"router"},
+        [](const auto& q) { return q.replicas > 1; },
+        "chooses among replicas: --replicas of at least 2 is due beside it"},
+       {{"store", "store_size", "waits"},
+        [](const auto& q) { return q.fetch != Fetch::none; },
+        "is of cached blocks that are fetched: --fetch, in any way but none, is due beside it"},
+       {{"captured"},
+        [](const auto& q) { return !q.by_op; },
+        "is of batches that are launched from graphs: --by-op launches each operation by itself"}}};
+  for (const OfSome& some : all) {
+    std::vector<std::string> said;
+    for (const std::string_view word : some.words) {
+      if (given.contains(word)) said.emplace_back(word);
+    }
+    if (said.empty()) continue;
+    bool is_used = false;
+    for (std::size_t point = 0; point < study.size() && !is_used; ++point) {
+      is_used = some.has(study.question(study.point(point)));
+    }
+    for (const std::string& word : said) {
+      if (!is_used) arguments.fault(typed_name(word), some.why);
+    }
+  }
+}
+
 // Records each fault of all points once, where the reader finds the word that is at fault.
 void check(ServeStudy& study, ServeMachine& machine) {
   std::map<std::string, std::string> told;
@@ -431,6 +475,7 @@ Results answer_serve(Request& request) {
   ServeStudy study(root, asked, file, arguments);
   arguments.check();
   config.check();
+  check_said(study, asked, arguments);
   ServeMachine machine(platform.spec);
   check(study, machine);
   arguments.check();
