@@ -1,6 +1,6 @@
 """Predicts how long GPU work takes on a node of eight MI300X when it computes and communicates at once.
 
-There is a function for each command of c3sim, whose arguments are the command's options:
+There is a function for each command of c3sim but `completion`, whose arguments are the command's options:
 
     rows = c3sim.c3(gemm="8192x57344x8192", collective="all_gather", bytes="896MiB", strategy="conccl")
 
