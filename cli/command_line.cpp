@@ -29,11 +29,13 @@ constexpr auto footer =
     "10^3.\n"
     "Platforms and other configurations are first looked for in the folder that C3SIM_CONFIGS (environment) names, "
     "which\n"
-    "has the folders platforms, experiments and formats.\n"
+    "has the folders platforms, experiments, models and others. Its folder formats counts only where a folder "
+    "validate,\n"
+    "with suites and reference data, lies beside that folder.\n"
     "Exit codes: 0 fine, 1 a check failed (validate), points did (sweep) or an experiment never ends (run), 2 the "
     "input is "
     "at\n"
-    "fault, 3 c3sim is.";
+    "fault, 3 c3sim is, 130 it was interrupted (Ctrl-C).";
 
 constexpr auto completion_examples =
     "Examples:\n"
@@ -344,6 +346,9 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
   } catch (const sim::ConfigError& error) {
     err << error.what() << '\n';
     return ExitCode::users_fault;
+  } catch (const study::Interrupted& interrupted) {
+    err << "interrupted: " << interrupted.how_to_go_on() << '\n';
+    return ExitCode::interrupted;
   } catch (const std::system_error& error) {
     err << "error: " << error.what() << '\n';
     return ExitCode::users_fault;

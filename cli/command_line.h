@@ -6,8 +6,9 @@
 
 namespace c3sim::cli {
 
-// `check_failed` means that a command that checks found a failure, or that `run` got an experiment that never ends.
-enum class ExitCode { fine = 0, check_failed = 1, users_fault = 2, our_fault = 3 };
+// `check_failed` means that a command that checks found a failure, or that `run` got an experiment that never ends. A
+// command that keeps its results when it is interrupted ends as shells say of commands that Ctrl-C kills.
+enum class ExitCode { fine = 0, check_failed = 1, users_fault = 2, our_fault = 3, interrupted = 130 };
 
 // ShownProgress selects what a long command shows on `err`: nothing, a line now and then, or a bar for terminals.
 enum class ShownProgress { none, lines, bar };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes what the documents say of today's predictions and parameters: docs/accuracy.md, docs/deviations.md, and the parts
-# of README.md, docs/questions.md, docs/conccl.md, docs/model.md and docs/uncertainty.md between lines that name this
+# of README.md and of questions, conccl, model and uncertainty.md in docs/ between lines that name this
 # script. With --check it changes nothing and fails where they are stale, but for the first two, which the tests FullShipped
 # hold against today's predictions. It needs the release build.
 set -euo pipefail
@@ -221,6 +221,14 @@ steps() {
   printf '```\n'
 }
 
+# A trace of PyTorch's profiler: what it says of communication, and what copy engines would make of it.
+traced() {
+  local file=validate/reference/h200_workloads/traces/fsdp_llama8b_2gpu_1x2048_2048_bf16.json.gz
+  printf '```\n$ c3sim read %s\n%s\n...\n' "$file" "$($c3sim read "$file" | head -4)"
+  printf '$ c3sim replay %s --collectives sdma --uncertainty\n%s\n...\n```\n' "$file" \
+    "$($c3sim replay "$file" --collectives sdma --uncertainty | head -2)"
+}
+
 # Requests over time, with cached prefixes and without.
 serving() {
   local question="serve configs/serve/llama_70b_prefixes.yaml --rate 2,4,6"
@@ -299,6 +307,7 @@ tuner >"$made/tuner"
 ficco >"$made/ficco"
 steps >"$made/steps"
 serving >"$made/serving"
+traced >"$made/traced"
 fitted >"$made/fitted"
 architectures >"$made/architectures"
 protocols >"$made/protocols"
@@ -317,7 +326,7 @@ markdown "$made/study/by_class.csv" \
 
 cp README.md docs/{questions,conccl,model,uncertainty}.md "$made"
 for part in summary tables costs pair step requests; do fill "$made/README.md" "$part"; done
-for part in tour steps architectures serving engines tuner ficco protocols; do fill "$made/questions.md" "$part"; done
+for part in tour steps architectures serving engines tuner ficco traced protocols; do fill "$made/questions.md" "$part"; done
 fill "$made/uncertainty.md" coverage
 fill "$made/conccl.md" strategies
 fill "$made/conccl.md" classes

@@ -213,11 +213,19 @@ class RowReader {
     }
   }
 
+  // Whether what stands before the B of "{column}B" is no number but says its unit itself, as 64MiB does.
+  static bool has_own_unit(std::string_view size) {
+    return size.size() > 1 && std::string_view("0123456789.").find(size[size.size() - 2]) == std::string_view::npos;
+  }
+
   void read_as(const RowFormat& form) {
     is_at_fault_ = false;
     Fields fields;
     for (const auto& [name, text] : form.with) {
-      if (std::optional<std::string> value = filled(text)) fields.emplace(name, std::move(*value));
+      std::optional<std::string> value = filled(text);
+      if (!value) continue;
+      if (text.text().ends_with("}B") && has_own_unit(*value)) value->pop_back();
+      fields.emplace(name, std::move(*value));
     }
     std::vector<sim::Fault> faults;
     Measurement measurement;

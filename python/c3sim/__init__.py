@@ -1,6 +1,6 @@
 """Predicts how long GPU work takes on a node of eight MI300X when it computes and communicates at once.
 
-There is a function for each command of c3sim, whose arguments are the command's options:
+There is a function for each command of c3sim but `completion`, whose arguments are the command's options:
 
     rows = c3sim.c3(gemm="8192x57344x8192", collective="all_gather", bytes="896MiB", strategy="conccl")
 
@@ -80,6 +80,8 @@ def _bytes(typed, text):
 def _text(option, value):
     if isinstance(value, (str, _os.PathLike)):
         return _os.fsdecode(value)
+    if str(value) in ("True", "False"):  # NumPy's among them
+        return str(value).lower()
     if hasattr(value, "__index__") or hasattr(value, "__float__"):
         text = str(value)  # numbers, those of NumPy among them
         if option.form.startswith("SIZE") and float(value).is_integer():

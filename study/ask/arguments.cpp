@@ -146,13 +146,16 @@ std::vector<int> Arguments::integers(std::string_view option, std::string_view t
   return each_once(option, std::move(numbers), [](int number) { return fmt::format("{}", number); });
 }
 
-int Arguments::device(std::string_view option, std::string_view text, int gpus) {
+int Arguments::gpu(std::string_view option, std::string_view text, int gpus, std::string_view also) {
   constexpr std::string_view prefix = "gpu";
-  if (text == "host") return models::host_device;
   const std::optional<int> index = parse_count(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
   if (index && *index < gpus) return *index;
-  fault(option, fmt::format("there is no {}: gpu0 to gpu{} and host are accepted", in_quotes(text), gpus - 1));
+  fault(option, fmt::format("there is no {}: gpu0 to gpu{}{} are accepted", in_quotes(text), gpus - 1, also));
   return 0;
+}
+
+int Arguments::device(std::string_view option, std::string_view text, int gpus) {
+  return text == "host" ? models::host_device : gpu(option, text, gpus, " and host");
 }
 
 }  // namespace c3sim::study

@@ -37,7 +37,9 @@ class Arguments {
   double number(std::string_view option, std::string_view text, double low, double high);
   // Reads whole numbers separated by commas, each kept once.
   std::vector<int> integers(std::string_view option, std::string_view text, int low, int high);
-  // Reads "gpu0" or "0", where the number is below `gpus`, or "host", for which it returns models::host_device.
+  // Reads "gpu0" or "0", where the number is below `gpus`.
+  int gpu(std::string_view option, std::string_view text, int gpus, std::string_view also = "");
+  // Reads a GPU or "host", for which it returns models::host_device.
   int device(std::string_view option, std::string_view text, int gpus);
 
   template <class T>

@@ -117,6 +117,13 @@ ResultTable difference_table(const Platform& first, const Platform& second, cons
 
 Results answer_platform(Request& request) {
   Arguments arguments;
+  if (request.says("name") && request.says("platform") && request.text("name") != request.text("platform")) {
+    arguments.fault("--platform",
+                    fmt::format("{} is another platform than {}: one of both is accepted, and --against holds two "
+                                "against each other",
+                                in_quotes(request.text("platform")), in_quotes(request.text("name"))));
+    arguments.check();
+  }
   const Platform platform = request.platform(arguments, request.says("name") ? request.text("name") : "mi300x");
   arguments.check();
   if (request.says("against")) {

@@ -33,9 +33,12 @@ void add(std::vector<sim::Fault>& faults, std::string_view option, std::string w
   if (!what.empty()) faults.push_back({std::string(option), {}, std::move(what)});
 }
 
-std::string why_no_gemm(const models::GemmShape& gemm, const Testbed& testbed) {
-  if (gemm.m > 0 && gemm.n > 0 && gemm.k > 0) return testbed.why_impossible(gemm);
-  return models::to_string(gemm) + " has no elements: extents from 1 are accepted";
+void check_gemm(const models::GemmShape& gemm, const Testbed& testbed, std::vector<sim::Fault>& faults) {
+  if (gemm.m > 0 && gemm.n > 0 && gemm.k > 0) {
+    const bool has_format = testbed.platform().gpu.gemm.precision(gemm.dtype).has_value();
+    return add(faults, has_format ? "gemm" : "dtype", testbed.why_impossible(gemm));
+  }
+  add(faults, "gemm", models::to_string(gemm) + " has no elements: extents from 1 are accepted");
 }
 
 template <class Asked>
@@ -173,7 +176,7 @@ void check_before(const GemmTrial& trial, const Testbed& testbed, std::vector<si
 std::vector<sim::Fault> faults_of(const Question<GemmTrial>& question, const Testbed& testbed) {
   std::vector<sim::Fault> faults;
   const GemmTrial& first = question.points.front();  // the other points differ only in `cus`
-  add(faults, "gemm", why_no_gemm(first.shape, testbed));
+  check_gemm(first.shape, testbed, faults);
   for (const GemmTrial& point : question.points) {
     if (point.cus) add(faults, "cus", why_no_mask(testbed.platform(), *point.cus));
   }
@@ -220,7 +223,7 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
   std::vector<sim::Fault> faults;
   const Scenario& scenario = question.points.front().scenario;  // the other points differ only in `strategy`
   add(faults, "reserve", why_no_reservation(testbed.platform(), scenario.reserved.value_or(0)));
-  add(faults, "gemm", why_no_gemm(scenario.gemm, testbed));
+  check_gemm(scenario.gemm, testbed, faults);
   const sim::Bytes room = testbed.platform().gpu.memory.hbm_capacity;
   if (faults.empty() && scenario.gemm.compulsory_bytes() + scenario.bytes > room) {
     add(faults, "bytes",
@@ -242,6 +245,22 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
     constexpr std::string_view why = "no strategy that was asked for uses copy engines: conccl and conccl_rp do";
     if (scenario.variant != SdmaVariant::pcpy) add(faults, "variant", std::string(why));
     if (scenario.prelaunch) add(faults, "prelaunch", std::string(why));
+  }
+  if (scenario.channels && std::ranges::all_of(question.points, on_copy_engines, &C3Trial::strategy)) {
+    add(faults, "channels",
+        "no strategy that was asked for uses the library's kernels: all but conccl and conccl_rp do");
+  }
+  const auto all_are = [&question](auto is) { return std::ranges::all_of(question.points, is, &C3Trial::strategy); };
+  if (scenario.delay > sim::Time(0) && all_are([](Strategy one) { return one == Strategy::serial; })) {
+    add(faults, "delay", "serial launches one behind the end of the other: it is of all other strategies");
+  }
+  const auto splits = [](Strategy one) { return splits_cus(one) || one == Strategy::c3_best; };
+  if (scenario.splits != Splits::paper && all_are([&](Strategy one) { return !splits(one); })) {
+    add(faults, "splits", "no strategy that was asked for tries reservations: c3_rp, c3_sp_rp and c3_best do");
+  }
+  if (scenario.reserved && all_are([&](Strategy one) { return !splits(one) && one != Strategy::conccl_rp; })) {
+    add(faults, "reserve",
+        "no strategy that was asked for takes a number of CUs: c3_rp, c3_sp_rp, c3_best and conccl_rp do");
   }
   require_some(faults, possible_strategies(question, testbed), question.those_possible);
   return faults;

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,19 @@
 #include "study/uncertainty/ensemble.h"
 
 namespace c3sim::study {
+
+// An Interrupted is thrown if a command was asked to end before it had its answer.
+class Interrupted : public std::system_error {
+ public:
+  explicit Interrupted(std::string how_to_go_on)
+      : std::system_error(std::make_error_code(std::errc::interrupted), how_to_go_on),
+        how_to_go_on_(std::move(how_to_go_on)) {}
+  // Returns what was kept, and what to do to have the rest.
+  const std::string& how_to_go_on() const { return how_to_go_on_; }
+
+ private:
+  std::string how_to_go_on_;
+};
 
 // A PlatformShelf keeps platforms for programs that ask many questions, since reading one often takes longer than the
 // answer. It is thread-safe. If a file has changed, it reads the platform again, as read_platform() would.

@@ -27,7 +27,6 @@ std::string integer_schema(int low, const Highest& high) {
 
 int all_cus(const models::PlatformSpec& platform) { return platform.gpu.cus(); }
 int all_gpus_of(const models::PlatformSpec& platform) { return platform.gpus; }
-int last_gpu(const models::PlatformSpec& platform) { return platform.gpus - 1; }
 int last_engine(const models::PlatformSpec& platform) { return platform.gpu.sdma.engines - 1; }
 
 // Reads the extents alone, since format, layout and the like are words of their own.
@@ -111,6 +110,16 @@ Value device_of(int& device) {
           .of_platform = true,
           .accepted = fmt::format("gpu0 to gpu{} and host are accepted", most_gpus - 1),
           .schema = fmt::format(R"({{"anyOf": [{{"const": "host"}}, {}]}})", gpu_schema)};
+}
+
+Value gpu_of(int& gpu) {
+  const auto read = [&gpu](const Reading& in) { gpu = in.arguments.gpu(in.option, in.text, gpus_on(in.platform)); };
+  return {.form = "gpuN",
+          .read = read,
+          .text = [&gpu] { return fmt::format("{}", gpu); },
+          .of_platform = true,
+          .accepted = fmt::format("gpu0 to gpu{} are accepted", most_gpus - 1),
+          .schema = gpu_schema};
 }
 
 Value devices_of(std::vector<int>& devices) {

@@ -47,7 +47,6 @@ struct Highest {
 inline constexpr int any_count = models::most_channels;
 int all_cus(const models::PlatformSpec& platform);
 int all_gpus_of(const models::PlatformSpec& platform);
-int last_gpu(const models::PlatformSpec& platform);
 int last_engine(const models::PlatformSpec& platform);
 
 Value value_of(models::GemmShape& shape);
@@ -59,6 +58,7 @@ std::string time_text(sim::Time time);
 Value value_of(bool& flag);
 Value word_of(std::string& word, std::string form);
 Value device_of(int& device);
+Value gpu_of(int& gpu);  // a device other than the host: "gpu0", or "0"
 Value devices_of(std::vector<int>& devices);
 Value number_of(double& number, double low, double high);
 Value number_of(sim::Flops& number, double low, double high);

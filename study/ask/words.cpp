@@ -178,7 +178,7 @@ const Words<CollectiveTrial>& words_of(const CollectiveTrial&) {
        "Whole array of one GPU: sizes and ranges, separated by commas", always},
       {"gpus", [](auto& q) { return whole_of(q.spec.gpus, 2, all_gpus_of); },
        "GPUs that take part, the first ones of the node (all unless given)"},
-      {"first", [](auto& q) { return whole_of(q.spec.first, 0, last_gpu); },
+      {"first", [](auto& q) { return gpu_of(q.spec.first); },
        "The GPU at which those that take part begin (0 unless given)", never, Whom::files},
       {"prelaunch", [](auto& q) { return prelaunch_of_each(q.spec.prelaunch); },
        "SDMA: whether commands are queued beforehand and wait for a word from the host (alone: yes)"},
@@ -230,16 +230,22 @@ Value dtypes_of(StepQuestion& question) {
   const auto read = [&question](const Reading& in) {
     question.dtype = models::Dtype::bf16;
     question.formats = {};
+    std::vector<std::string_view> told;  // parts, of which that of products has no name
     for (const std::string_view part : split(in.text, ',')) {
       const std::size_t equals = part.find('=');
+      const std::string_view of = equals == std::string_view::npos ? std::string_view() : part.substr(0, equals);
+      if (std::ranges::count(told, of) > 0) {
+        in.arguments.fault(in.option, fmt::format("{} is a second format of {}: one is accepted", in_quotes(part),
+                                                  of.empty() ? "products" : of));
+      }
+      told.push_back(of);
       if (equals == std::string_view::npos) {
         question.dtype = in.arguments.choice<models::Dtype>(in.option, part);
         continue;
       }
-      const std::string_view name = part.substr(0, equals);
-      const auto known = std::ranges::find(parts_with_formats, name, [](const auto& one) { return one.first; });
+      const auto known = std::ranges::find(parts_with_formats, of, [](const auto& one) { return one.first; });
       if (known == parts_with_formats.end()) {
-        in.arguments.fault(in.option, in_quotes(name) +
+        in.arguments.fault(in.option, in_quotes(of) +
                                           " has no format: weights, activations, cache and gradients are "
                                           "accepted, and a format by itself, of products");
       } else {

@@ -90,7 +90,7 @@ const Words<NamedKernel>& words_of(const NamedKernel&) {
 
 const Words<models::RemoteKernelSpec>& words_of(const models::RemoteKernelSpec&) {
   static const Words<models::RemoteKernelSpec> words{
-      {"gpu", [](auto& s) { return whole_of(s.gpu, 0, last_gpu); }, "that runs it", always},
+      {"gpu", [](auto& s) { return gpu_of(s.gpu); }, "that runs it", always},
       {"peers", [](auto& s) { return devices_of(s.peers); }, "that it reaches into", always},
       {"access", [](auto& s) { return value_of(s.access); }, "store unless given"},
       {"bytes", [](auto& s) { return value_of(s.bytes); }, "of each peer", always},
@@ -117,7 +117,7 @@ const Words<models::FusedSpec>& words_of(const models::FusedSpec&) {
 
 const Words<models::SdmaPacketList>& words_of(const models::SdmaPacketList&) {
   static const Words<models::SdmaPacketList> words{
-      {"gpu", [](auto& s) { return whole_of(s.gpu, 0, last_gpu); }, "whose engine it is", always},
+      {"gpu", [](auto& s) { return gpu_of(s.gpu); }, "whose engine it is", always},
       {"engine", [](auto& s) { return whole_of(s.engine, 0, last_engine); }, "that they are queued on", always},
       {"queue", [](auto& s) { return whole_of(s.queue, 0, last_queue); }, "of the engine; 0 unless given"}};
   return words;

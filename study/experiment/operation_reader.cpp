@@ -54,6 +54,15 @@ models::Condition read_condition(sim::Section& packet) {
   return {models::Comparison::equal, packet.integer("equal", -word_values, word_values)};
 }
 
+// GPUs as copies and remote kernels name theirs: 0 or gpu0.
+std::vector<int> gpus_in(sim::Section& section, std::string_view key, int gpus) {
+  std::vector<int> named;
+  Arguments arguments;
+  for (const std::string& text : section.texts(key)) named.push_back(arguments.gpu(key, text, gpus));
+  for (const sim::Fault& fault : arguments.faults()) section.fault_value(key, fault.what, fault.is_word);
+  return named;
+}
+
 models::HandWrittenPacket read_packet(sim::Section packet, int gpus) {
   using enum models::HandWrittenPacket::Kind;
   models::HandWrittenPacket read;
@@ -72,7 +81,8 @@ models::HandWrittenPacket read_packet(sim::Section packet, int gpus) {
   } else {
     read.kind = packet.has("swap") ? swap : copy;
     read.bytes = packet.quantity(packet.has("swap") ? "swap" : "copy", array_sizes);
-    read.peer = static_cast<int>(packet.integer(packet.has("swap") ? "with" : "to", 0, gpus - 1));
+    const std::vector<int> peers = gpus_in(packet, packet.has("swap") ? "with" : "to", gpus);
+    read.peer = peers.empty() ? 0 : peers.front();
   }
   return read;
 }
@@ -160,7 +170,7 @@ models::CuMask read_mask(sim::Section& operation, const Work& work, const models
 
 std::vector<int> read_gpus(sim::Section& operation, const Work& work, const models::PlatformSpec& platform) {
   if (!operation.has("gpus")) return {};
-  std::vector<int> gpus = operation.integers("gpus", 0, platform.gpus - 1);
+  std::vector<int> gpus = gpus_in(operation, "gpus", platform.gpus);
   std::ranges::sort(gpus);
   if (!kind_of(work).on_any_gpus) {
     operation.fault(

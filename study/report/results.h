@@ -1,6 +1,7 @@
 // Results hold an answer (tables, charts, warnings ...) and are written as text, CSV, JSON or Markdown.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <string>
@@ -46,17 +47,24 @@ struct TextFile {
   std::string content;
 };
 
+// A text that may be too long to be held: it is written to the file when the answer is saved.
+struct LongFile {
+  std::string name;
+  std::function<void(std::ostream& out)> write;
+};
+
 struct Results {
   std::string platform = {};
   std::vector<NamedTable> tables{};     // the first is the answer, the others explain it; none if `text` is the answer
   std::vector<std::string> warnings{};  // about inputs that are legal but beyond what the platform is known for
   std::vector<NamedRun> runs{};
-  std::string title = {};             // of the page; empty: the title of the first table
-  std::vector<std::string> notes{};   // sentences that sum up the answer; text has them after the tables
-  std::vector<TextFile> files{};      // saved by results_folder.h only
-  std::vector<Chart> charts{};        // about the whole answer, at the top of its page
-  std::string text = {};              // the whole answer if it is a text, such as a schema or a script
-  std::vector<Headline> headlines{};  // for the top of the page
+  std::string title = {};              // of the page; empty: the title of the first table
+  std::vector<std::string> notes{};    // sentences that sum up the answer; text has them after the tables
+  std::vector<TextFile> files{};       // saved by results_folder.h only
+  std::vector<LongFile> long_files{};  // saved by results_folder.h only
+  std::vector<Chart> charts{};         // about the whole answer, at the top of its page
+  std::string text = {};               // the whole answer if it is a text, such as a schema or a script
+  std::vector<Headline> headlines{};   // for the top of the page
 
   // Returns the table with this key, or null if there is none.
   const NamedTable* table(std::string_view key) const;

@@ -100,11 +100,13 @@ nlohmann::ordered_json index_object(const Results& results, const Origin& origin
   return object;
 }
 
-// Adds the digests of the files and of the object itself without its digests.
-nlohmann::ordered_json with_digests(nlohmann::ordered_json object, const std::vector<TextFile>& files) {
+// Adds the digests of the files, of those in the folder as they stand there, and of the object without its digests.
+nlohmann::ordered_json with_digests(nlohmann::ordered_json object, const std::vector<TextFile>& files,
+                                    const std::vector<LongFile>& in_folder, const fs::path& folder) {
   nlohmann::ordered_json digests;
   digests[index_name] = sha256(json_text(object));
   for (const TextFile& file : files) digests[file.name] = sha256(file.content);
+  for (const LongFile& file : in_folder) digests[file.name] = sha256_of_file(folder / file.name);
   object[digests_key] = std::move(digests);
   return object;
 }
@@ -165,11 +167,6 @@ std::string left_by_another(const fs::path& directory, const std::optional<Index
   return fmt::format("the answer of 'c3sim {}' ({})", other, files);
 }
 
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // Returns a fault for each file that has changed since c3sim wrote it. Answers of versions without digests give none.
 std::vector<sim::Fault> edited_in(const fs::path& directory, const Index& index) {
   std::vector<sim::Fault> faults;
@@ -178,7 +175,7 @@ std::vector<sim::Fault> edited_in(const fs::path& directory, const Index& index)
     const auto written = index.digests.find(name);
     if (written == index.digests.end() || !fs::is_regular_file(directory / name, absent)) continue;
     const bool is_index = name == index_name;
-    if (sha256(is_index ? index.undigested : content_of(directory / name)) == written->second) continue;
+    if ((is_index ? sha256(index.undigested) : sha256_of_file(directory / name)) == written->second) continue;
     faults.push_back({(directory / name).string(), "",
                       "has been edited since c3sim wrote it: another folder is accepted, or --overwrite, which "
                       "replaces it"});
@@ -227,6 +224,7 @@ void save(const Results& results, const Page& page, const Origin& origin, const 
   const std::vector<TextFile> files = files_of(results, page, origin);
   std::vector<std::string> names{index_name};
   for (const TextFile& file : files) names.push_back(file.name);
+  for (const LongFile& file : results.long_files) names.push_back(file.name);
   std::error_code failed;
   fs::create_directories(directory, failed);
   if (failed) throw std::system_error(failed, "cannot make the folder " + directory.string());
@@ -244,7 +242,12 @@ void save(const Results& results, const Page& page, const Origin& origin, const 
   const nlohmann::ordered_json index = index_object(results, origin, names);
   sim::write_file(directory / index_name, json_text(index));
   for (const TextFile& file : files) sim::write_file(directory / file.name, file.content);
-  sim::write_file(directory / index_name, json_text(with_digests(index, files)));
+  for (const LongFile& file : results.long_files) {
+    sim::OutputFile written(directory / file.name);
+    file.write(written.stream());
+    written.commit();
+  }
+  sim::write_file(directory / index_name, json_text(with_digests(index, files, results.long_files, directory)));
 }
 
 FolderLock::FolderLock(const std::filesystem::path& folder)

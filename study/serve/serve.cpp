@@ -130,6 +130,9 @@ void ServeMachine::check_lengths(const ServeQuestion& question, FaultList& fault
 }
 
 std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
+  if (question.step.model_name.empty()) {
+    return {{"model", "", "is missing: a name in configs/models, a file like those, or a config.json is accepted"}};
+  }
   question.step.take(model_of(question.step));
   FaultList faults;
   const std::vector<StepQuestion> steps = steps_of(question);

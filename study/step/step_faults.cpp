@@ -161,6 +161,8 @@ void check_phase(const StepQuestion& question, FaultList& faults) {
   const char* const lengthens = question.context > 0 ? "context" : "tokens";
   faults.add_if(model.positions > 0 && length > model.positions, lengthens,
                 "{} tokens are more than the {} that {} knows the place of", length, model.positions, model.name);
+  faults.add_if(question.phase != Phase::train && question.forward, "forward",
+                "is of training, without its gradients: --phase train is accepted beside it");
   faults.add_if(!question.trains() && question.optimizer != Optimizer::none, "optimizer",
                 "there are no gradients to update weights by: --phase train without --forward is accepted");
   faults.add_if(question.phase == Phase::train && question.kernels == Kernels::compiled, "kernels",

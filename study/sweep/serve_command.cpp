@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <span>
@@ -87,6 +88,32 @@ Value stages_of(std::vector<LoadStage>& stages) {
   return {"RATExTIME+...", read, text};
 }
 
+// Parses and writes the tokens of the largest batch that has a graph, or "all".
+Value captured_of(std::int64_t& tokens) {
+  constexpr std::string_view all = "all";
+  Value value = whole_of(tokens, 0, static_cast<int>(every_batch));
+  value.read = [&tokens, all, read_count = std::move(value.read)](const Reading& in) {
+    if (in.text == all) {
+      tokens = every_batch;
+    } else {
+      read_count(in);
+    }
+  };
+  value.text = [&tokens, all] { return tokens == every_batch ? std::string(all) : fmt::format("{}", tokens); };
+  return value;
+}
+
+// Writes what a store keeps as its users say it: "1TB".
+Value store_size_of(sim::Bytes& size) {
+  Value value = value_of(size);
+  value.text = [&size] {
+    const double gigabytes = size.value() / 1e9;
+    if (gigabytes != std::floor(gigabytes)) return sim::to_string(size);
+    return std::fmod(gigabytes, 1e3) == 0.0 ? fmt::format("{}TB", gigabytes / 1e3) : fmt::format("{}GB", gigabytes);
+  };
+  return value;
+}
+
 // Returns a word of `c3sim step` that means the same for the step of every batch.
 Word<ServeQuestion> of_step(std::string_view name) {
   const Word<StepWords>& word = *std::ranges::find(words_of(StepWords{}), name, &Word<StepWords>::name);
@@ -158,7 +185,7 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "Of each request before it can be scheduled: its way in, its tokens made of text (0s unless given)"},
       {"ahead", [](auto& q) { return value_of(q.ahead); },
        "A batch is put together while the one before it is computed, and has who had come by then"},
-      {"captured", [](auto& q) { return whole_of(q.captured, 0, static_cast<int>(every_batch)); },
+      {"captured", [](auto& q) { return captured_of(q.captured); },
        "Tokens of the largest batch that is launched from a graph; larger ones are op by op (all unless given)"},
       {"draft", [](auto& q) { return word_of(q.draft, "NAME|FILE|tokens"); },
        "Model that drafts tokens, which the other one verifies; or tokens, drafts that cost nothing, as of n-grams "
@@ -177,7 +204,7 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "single piece"},
       {"store", [](auto& q) { return value_of(q.store); },
        "Whose memory keeps beginnings, from the start those that are drawn (host unless given)"},
-      {"store_size", [](auto& q) { return value_of(q.store_size); }, "How much it keeps (1 TB unless given)"},
+      {"store_size", [](auto& q) { return store_size_of(q.store_size); }, "How much it keeps (1 TB unless given)"},
       {"waits", [](auto& q) { return value_of(q.waits); },
        "Who waits for a fetch: the request alone, or the next batch (request unless given)"},
       {"concurrency", [](auto& q) { return whole_of(q.concurrency, 0, most); },
@@ -370,6 +397,50 @@ std::optional<ResultTable> gains_of(const ServeStudy& study, const std::vector<S
   return table;
 }
 
+// What the command line may say of questions of one kind alone, and what it says in vain of others.
+struct OfSome {
+  std::vector<std::string_view> words;
+  bool (*has)(const ServeQuestion& question);
+  const char* why;
+};
+
+// Records what the command line says and no point of the study makes use of. A file may say more than is made use of.
+void check_said(const ServeStudy& study, const Given& given, Arguments& arguments) {
+  const std::array<OfSome, 6> all{
+      {{{"rate", "requests", "prompt", "output", "stages", "arrivals", "reuse", "burst", "spread", "least"},
+        [](const auto& q) { return q.trace.empty(); },
+        "is of requests that are drawn: a trace says itself what its requests are"},
+       {{"prefix", "prefixes"},
+        [](const auto& q) { return q.trace.empty() && q.reuse > 0.0; },
+        "is of prompts that are drawn to begin as others do: --reuse is due beside it"},
+       {{"draft_tokens"},
+        [](const auto& q) { return !q.draft.empty(); },
+        "is of a draft: a model, or tokens, is due as --draft beside it"},
+       {{"router"},
+        [](const auto& q) { return q.replicas > 1; },
+        "chooses among replicas: --replicas of at least 2 is due beside it"},
+       {{"store", "store_size", "waits"},
+        [](const auto& q) { return q.fetch != Fetch::none; },
+        "is of cached blocks that are fetched: --fetch, in any way but none, is due beside it"},
+       {{"captured"},
+        [](const auto& q) { return !q.by_op; },
+        "is of batches that are launched from graphs: --by-op launches each operation by itself"}}};
+  for (const OfSome& some : all) {
+    std::vector<std::string> said;
+    for (const std::string_view word : some.words) {
+      if (given.contains(word)) said.emplace_back(word);
+    }
+    if (said.empty()) continue;
+    bool is_used = false;
+    for (std::size_t point = 0; point < study.size() && !is_used; ++point) {
+      is_used = some.has(study.question(study.point(point)));
+    }
+    for (const std::string& word : said) {
+      if (!is_used) arguments.fault(typed_name(word), some.why);
+    }
+  }
+}
+
 // Records each fault of all points once, where the reader finds the word that is at fault.
 void check(ServeStudy& study, ServeMachine& machine) {
   std::map<std::string, std::string> told;
@@ -404,6 +475,7 @@ Results answer_serve(Request& request) {
   ServeStudy study(root, asked, file, arguments);
   arguments.check();
   config.check();
+  check_said(study, asked, arguments);
   ServeMachine machine(platform.spec);
   check(study, machine);
   arguments.check();

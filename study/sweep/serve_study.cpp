@@ -1,5 +1,7 @@
 #include "study/sweep/serve_study.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -73,6 +75,9 @@ SweepAxis ServeStudy::read_cases() {
   axis.name = cases;
   for (sim::Section& section : root_.list("cases")) {
     AxisValue one{section.text("name"), {}};
+    if (std::ranges::count(axis.values, one.label, &AxisValue::label) > 0) {
+      section.fault("name", fmt::format("{} is another case, too: each has a name of its own", in_quotes(one.label)));
+    }
     for (const std::string& word : word_names()) {
       if (!section.has(word)) continue;
       one.assignments.push_back({word, placed(word, section.text(word))});

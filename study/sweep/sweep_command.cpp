@@ -4,7 +4,6 @@
 #include <system_error>
 
 #include "sim/config/config_text.h"
-#include "sim/config/output_file.h"
 #include "study/ask/command.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/play/digest.h"
@@ -104,17 +103,14 @@ std::string how_to_go_on(const Request& request, const SweepStore& store, const 
 
 Results written(Request& request, const SweepStudy& study, const SweepStore& store, const Platforms& platforms,
                 const std::string& study_text) {
-  const std::filesystem::path folder = request.out_folder();
   const SweepResults answers(study, store, platforms);
   Results results = answers.results();
   results.files.push_back({"study.yaml", study_text});
-  if (!folder.empty()) {
-    sim::OutputFile file(folder / "points.csv");
-    answers.write_csv(file.stream());
-    file.commit();
-  }
+  results.long_files.push_back({"points.csv", [&answers](std::ostream& out) { answers.write_csv(out); }});
   if (answers.failures() > 0) request.fail_check();
-  return request.finish(platforms.base(), std::move(results), store.lock());
+  results = request.finish(platforms.base(), std::move(results), store.lock());
+  results.long_files.clear();  // which refer to `answers`
+  return results;
 }
 
 // Adds the points of these folders to the store. Throws sim::ConfigError where they belong to another study.
@@ -149,7 +145,7 @@ Results kept(Request& request, const SweepStudy& study, const StoreKey& key, Dis
     distribution.progress = request.progress();
     distribution.interrupted = request.interruptible();
     if (!run(distribution, store)) {
-      throw std::system_error(std::make_error_code(std::errc::interrupted), how_to_go_on(request, store, distribution));
+      throw Interrupted(how_to_go_on(request, store, distribution));
     }
     if (distribution.shard.of == 1) return written(request, study, store, platforms, study_text);
     if (store.failures() > 0) request.fail_check();
@@ -171,7 +167,8 @@ Results answer_sweep(Request& request) {
   const std::filesystem::path named = request.text("file");
   request.reads(named);
   const bool has_folder = !request.out_folder().empty();
-  request.check_output_folder(arguments, "--out", request.out_folder(), {"study.yaml"});
+  request.check_output_folder(arguments, "--out", request.out_folder(),
+                              {"study.yaml", "points.csv", "best.csv", "choices.csv", "inputs.csv"});
   const int jobs = request.jobs(arguments);
   const StudyLimits limits = limits_of(request, arguments);
   const StudyShard shard = shard_of(request, arguments);

@@ -208,8 +208,9 @@ TEST_F(SweepCommandTest, FullNeitherKillingNorADiskThatFillsUpLosesOrRepeatsAnyt
 TEST_F(SweepCommandTest, FullAnInterruptionEndsCleanlyAndSaysHowToGoOn) {
   const int status = stopped_by(SIGINT, path("stopped"));
   ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 2);
-  EXPECT_THAT(content(path("said")), AllOf(HasSubstr("of 1200 points were finished and are in"),
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_THAT(content(path("said")), AllOf(StartsWith("interrupted: "), EndsWith("--resume goes on\n"),
+                                           HasSubstr("of 1200 points were finished and are in"),
                                            HasSubstr("the same command with --resume goes on")));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "stopped" / "page.html"));
 }

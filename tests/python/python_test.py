@@ -175,6 +175,12 @@ class Faults(unittest.TestCase):
                   c3sim.copy, **{"from": "gpu0"}, to="gpu9", bytes="1MiB")
         self.same(["run", "absent.yaml"], c3sim.run, "absent.yaml")
 
+    def test_are_not_made_of_booleans_of_parameters(self):
+        first = "gpu.memory.collectives_first"
+        for value, written in ((True, "true"), (False, "false")):
+            rows = c3sim.platform("mi300x", filter=first, set={first: value})
+            self.assertEqual([row["value"] for row in rows], [written])
+
     def test_are_told_of_values_that_no_command_line_has(self):
         for value in (object(), [object()], True):
             with self.assertRaisesRegex(c3sim.InputError, "^--gemm: .* is accepted"):

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/tokenizer.hpp>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <set>
+#include <span>
 
 #include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"
@@ -29,10 +30,29 @@ The first holds two folders that --out wrote against each other, the others ask 
 Rows are matched by what stands before their first measured number, or by their place where nothing matches so.
 Change is what the second takes more than the first, relative to that, in percent.)";
 
+// The words of a line, of which quotes hold together what has blanks: --set gpu.power.cap='600 W'.
+std::vector<std::string> words_of_line(const std::string& line) {
+  const boost::escaped_list_separator<char> by_blanks("", " \t\n", "'\"");
+  const boost::tokenizer<boost::escaped_list_separator<char>> parts(line, by_blanks);
+  std::vector<std::string> words(parts.begin(), parts.end());
+  std::erase(words, "");
+  return words;
+}
+
 struct Side {
-  std::string name;  // of the machine or folder
-  Json answer;       // content of results.json
+  std::string name;               // of the machine or folder
+  Json answer;                    // content of results.json
+  std::set<std::string> asked{};  // names of what the command can be told, whose columns are no quantities
 };
+
+std::set<std::string> asked_by(const std::string& name) {
+  std::set<std::string> asked;
+  for (const study::Command& command : all_commands()) {
+    if (command.name != name) continue;
+    for (const study::Option& option : command.options) asked.insert(option.name);
+  }
+  return asked;
+}
 
 Side read_folder(const std::string& folder, std::string_view option) {
   const std::filesystem::path file = std::filesystem::path(folder) / "results.json";
@@ -44,14 +64,15 @@ Side read_folder(const std::string& folder, std::string_view option) {
                              file.string() + (stream ? " is no answer of c3sim: " : " cannot be read: ") +
                                  "a folder that --out wrote is accepted, or a platform beside --ask COMMAND"}});
   }
-  return {folder, std::move(answer)};
+  const std::vector<std::string> command = words_of_line(answer.value("command", ""));
+  return {folder, std::move(answer), command.size() > 1 ? asked_by(command[1]) : std::set<std::string>()};
 }
 
-// Returns the words of the command as its options. Quotes are not supported, since no option of a question needs them.
-study::Given given_in(const study::Command& command, std::istringstream words, study::Arguments& arguments) {
+// Returns the words of the command as its options.
+study::Given given_in(const study::Command& command, std::span<const std::string> words, study::Arguments& arguments) {
   study::Given given;
   const study::Option* open = nullptr;  // option that waits for its value
-  for (std::string word; words >> word;) {
+  for (const std::string& word : words) {
     const std::string typed = word.substr(0, word.find('='));
     const auto named = std::ranges::find(command.options, typed, &study::Option::typed);
     const bool is_option = named != command.options.end() && named->has_name();
@@ -83,7 +104,7 @@ Side ask_of(const study::Command& command, study::Given given, const std::string
   given["platform"] = {platform};
   study::Request asked(std::move(given), request.origin(), {.progress = request.progress()});
   const study::Results results = command.answer(asked);
-  return {platform, Json::parse(study::json_text(study::to_json(results)))};
+  return {platform, Json::parse(study::json_text(study::to_json(results))), asked_by(command.name)};
 }
 
 std::vector<Side> both_sides(study::Request& request) {
@@ -94,15 +115,14 @@ std::vector<Side> both_sides(study::Request& request) {
     return sides;
   }
   study::Arguments arguments;
-  std::istringstream words(request.text("ask"));
-  std::string name;
-  words >> name;
+  const std::vector<std::string> words = words_of_line(request.text("ask"));
+  const std::string name = words.empty() ? "" : words.front();
   std::vector<std::string> known;
   for (const study::Command& command : all_commands()) {
     const bool asks_a_machine = std::ranges::count(command.options, "platform", &study::Option::name) > 0;
     if (asks_a_machine) known.push_back(command.name);
     if (!asks_a_machine || command.name != name) continue;
-    const study::Given given = given_in(command, std::move(words), arguments);
+    const study::Given given = given_in(command, std::span(words).subspan(1), arguments);
     if (!command.missing(given).empty()) {
       arguments.fault("--ask", fmt::format("{0} needs more than that: c3sim {0} --help shows what", name));
     }
@@ -117,10 +137,12 @@ std::vector<Side> both_sides(study::Request& request) {
       {{"--ask", "", study::in_quotes(name) + " asks nothing of a machine" + sim::name_hint(name, known)}});
 }
 
-// Returns what distinguishes a row from others: all texts and whole numbers before its first measured number.
-std::string label_of(const Json& row) {
+// Returns what distinguishes a row from others: all before its first measured number, except fractions that were asked
+// for.
+std::string label_of(const Json& row, const std::set<std::string>& asked) {
   std::string label;
   for (const auto& [key, value] : row.items()) {
+    if (value.is_number_float() && asked.contains(key)) continue;
     if (value.is_number_float()) break;
     if (value.is_string() || value.is_number()) {
       label += (label.empty() ? "" : " ") + (value.is_string() ? value.get<std::string>() : value.dump());
@@ -130,12 +152,12 @@ std::string label_of(const Json& row) {
 }
 
 // Finds, for each row of a table, the row of the other one that answers the same, or null if there is none.
-std::vector<const Json*> counterparts(const Json& table, const Json& other) {
+std::vector<const Json*> counterparts(const Json& table, const Json& other, const std::set<std::string>& asked) {
   std::map<std::string, const Json*> by_label;
-  for (const Json& row : other) by_label.try_emplace(label_of(row), &row);
+  for (const Json& row : other) by_label.try_emplace(label_of(row, asked), &row);
   std::vector<const Json*> same;
   for (const Json& row : table) {
-    const auto known = by_label.find(label_of(row));
+    const auto known = by_label.find(label_of(row, asked));
     same.push_back(known == by_label.end() ? nullptr : known->second);
   }
   const bool none = std::ranges::count(same, nullptr) == std::ssize(same);
@@ -152,24 +174,27 @@ study::ResultTable differences(const std::vector<Side>& sides, std::vector<study
                             {"first", sides[0].name, "", 3},
                             {"second", sides[1].name, "", 3},
                             {"change_percent", "change", "%", 1}});
+  const std::set<std::string>& asked = sides[0].asked;
   for (const auto& [key, rows] : sides[0].answer.items()) {
     const auto other = sides[1].answer.find(key);
     if (other == sides[1].answer.end() || !rows.is_array() || !other->is_array()) continue;
-    const std::vector<const Json*> counterpart = counterparts(rows, *other);
+    const std::vector<const Json*> counterpart = counterparts(rows, *other, asked);
     for (std::size_t place = 0; place < rows.size(); ++place) {
       const Json* const same = counterpart[place];
       if (same == nullptr || !same->is_object() || !rows[place].is_object()) continue;
-      const std::string label = label_of(rows[place]);
+      const std::string label = label_of(rows[place], asked);
       bool leads = true;
       const Json here = rows[place].flatten();
       const Json other_row = same->flatten();
       for (const auto& [quantity, value] : here.items()) {
         const Json there = other_row.value(quantity, Json());
-        if (!value.is_number_float() || !there.is_number()) continue;
+        if (!value.is_number_float() || !there.is_number() || asked.contains(quantity.substr(1))) continue;
         const double first = value.get<double>();
         const double second = there.get<double>();
         table.add_row({key, label, quantity.substr(1), first, second,
-                       first == 0.0 ? Cell(study::NoNumber{"from nothing"}) : Cell(100.0 * (second / first - 1.0))});
+                       first == second ? Cell(0.0)
+                       : first == 0.0  ? Cell(study::NoNumber{"from nothing"})
+                                       : Cell(100.0 * (second / first - 1.0))});
         if (std::exchange(leads, false)) bars.push_back({label + ": " + quantity.substr(1), {first, second}});
       }
     }
