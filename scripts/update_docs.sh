@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes what the documents say of today's predictions and parameters: docs/accuracy.md, docs/deviations.md, and the parts
-# of README.md and of questions, conccl, model and uncertainty.md in docs/ between lines that name this
+# of README.md and of questions, conccl, model, tuning and uncertainty.md in docs/ between lines that name this
 # script. With --check it changes nothing and fails where they are stale, but for the first two, which the tests FullShipped
 # hold against today's predictions. It needs the release build.
 set -euo pipefail
@@ -229,6 +229,15 @@ traced() {
     "$($c3sim replay "$file" --collectives sdma --uncertainty | head -2)"
 }
 
+# A step whose collectives are tuned one by one.
+carriers() {
+  local question="tune --step --model llama3-70b --phase decode --tp 8 --batch 64 --context 4096 --graph --platform h200"
+  # shellcheck disable=SC2086 # words
+  printf '```\n$ c3sim %s\n...\n%s\n```\n' "$question" \
+    "$($c3sim $question | awk '/^With a carrier/ { shown = 1 } /^What was not/ { shown = 0 } /^tp 8, tuned/ { shown = 1 }
+      /ways were simulated/ { shown = 0 } shown { print }')"
+}
+
 # Requests over time, with cached prefixes and without.
 serving() {
   local question="serve configs/serve/llama_70b_prefixes.yaml --rate 2,4,6"
@@ -308,6 +317,7 @@ ficco >"$made/ficco"
 steps >"$made/steps"
 serving >"$made/serving"
 traced >"$made/traced"
+carriers >"$made/carriers"
 fitted >"$made/fitted"
 architectures >"$made/architectures"
 protocols >"$made/protocols"
@@ -324,9 +334,10 @@ markdown "$made/study/by_class.csv" \
   collective strategy G-long_percent C-long_percent GC-equal_percent published_lowest_percent \
   published_highest_percent speedup published_speedup >"$made/classes"
 
-cp README.md docs/{questions,conccl,model,uncertainty}.md "$made"
+cp README.md docs/{questions,conccl,model,tuning,uncertainty}.md "$made"
 for part in summary tables costs pair step requests; do fill "$made/README.md" "$part"; done
 for part in tour steps architectures serving engines tuner ficco traced protocols; do fill "$made/questions.md" "$part"; done
+fill "$made/tuning.md" carriers
 fill "$made/uncertainty.md" coverage
 fill "$made/conccl.md" strategies
 fill "$made/conccl.md" classes
@@ -349,4 +360,5 @@ update questions.md docs/questions.md
 update uncertainty.md docs/uncertainty.md
 update conccl.md docs/conccl.md
 update model.md docs/model.md
+update tuning.md docs/tuning.md
 exit "$stale"
