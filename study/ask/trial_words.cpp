@@ -248,10 +248,16 @@ std::string command(CopyTrial trial) {
 }
 
 std::string command(C3Trial trial) {
-  if (!on_copy_engines(trial.strategy)) {
-    trial.scenario.variant = models::SdmaVariant::pcpy;
-    trial.scenario.prelaunch = false;
+  // The command refuses what changes nothing.
+  Scenario& scenario = trial.scenario;
+  if (on_copy_engines(trial.strategy)) {
+    scenario.channels.reset();
+  } else {
+    scenario.variant = models::SdmaVariant::pcpy;
+    scenario.prelaunch = false;
   }
+  if (!without_reservation(trial.strategy) && trial.strategy != Strategy::c3_best) scenario.reserved.reset();
+  if (trial.strategy == Strategy::serial) scenario.delay = sim::Time(0);
   return said("c3", trial);
 }
 
