@@ -221,7 +221,7 @@ std::optional<Heads> heads_of(const LogCells& words) {
   if (found.empty()) return {};
   const LogCells runs = words_of(found[3]);
   Heads heads{.before = Heads::never_blank, .runs = runs.size() / Heads::per_run};
-  for (const std::size_t optional : {1, 2}) heads.before += found[optional].text.empty() ? 0 : 1;
+  for (const auto optional : {std::size_t{1}, std::size_t{2}}) heads.before += found[optional].text.empty() ? 0 : 1;
   heads.of_host_time = runs[runs.size() - Heads::per_run].text == "cputime";
   heads.of_errors = runs.back().text == "error";
   heads.with_time_of_day = !found[4].text.empty();
