@@ -418,8 +418,8 @@ TEST(C3Trials, TimeEachOperationFromItsOwnLaunch) {
   EXPECT_DOUBLE_EQ(on_mi300x(trial, Figure::gemm_time), gemm_alone(c3_pair.scenario.gemm, 304 - 64));
 }
 
-// Without barriers a collective takes half of what is left of the GEMM longer, and no longer where it outlasts the
-// GEMM. Channels that wait hold no more CUs than before, but hold them longer.
+// Without barriers a collective takes longer by half of the GEMM's remaining time, unless it outlasts the GEMM.
+// Channels that wait hold no more CUs than before, but hold them longer.
 TEST(C3Trials, SeeGpusDriftApartWithoutBarriers) {
   for (const sim::Bytes bytes : {64_MiB, 4096_MiB}) {
     C3Trial trial = c3_pair;

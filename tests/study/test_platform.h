@@ -15,7 +15,7 @@ inline Platform h200(std::vector<std::string> assignments = {}) {
   return read_platform(C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml", assignments);
 }
 
-// Returns the MI300X as the authors of ConCCL measured it.
+// Returns the MI300X node of ConCCL's study.
 inline Platform mi300x_conccl() {
   return read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x_conccl.yaml", {}, folders);
 }

@@ -132,7 +132,7 @@ TEST_F(ExperimentTest, AKernelThatIsAnOperatorHasItsRows) {
   EXPECT_EQ(spec_of("8192").row, 4096) << "a usual row";
 }
 
-// Fetching blocks by a runtime's calls keeps the engine and the link busy alone, so a concurrent product hides it.
+// Fetching blocks by a runtime's calls keeps only the engine and the link busy, so a concurrent product hides it.
 TEST_F(ExperimentTest, BlocksFromTheHostComeBesideAProduct) {
   const std::string product = "  - {name: a, stream: s, gemm: 8192x8192x8192}\n";
   const std::string fetch =
@@ -189,7 +189,7 @@ TEST_F(ExperimentTest, AnEngineThatATrackerTellsPollsNothing) {
   EXPECT_LT(end_of_copy("flag", "0.1 us"), end_of_copy("flag", "50 us"));
 }
 
-// Commands of fused products are queued beforehand, yet a collective's do not wait for those of the second product.
+// Fused products queue their commands beforehand; a collective between two products does not wait for the second's.
 TEST_F(ExperimentTest, FusedGemmsLetCollectivesOfEnginesPass) {
   const Experiment experiment =
       of("  - {name: a, stream: s, fused: {gemm: 4096x8192x4096, trigger: flag, pieces: 8}}\n"
@@ -230,7 +230,7 @@ TEST_F(ExperimentTest, PacketsWaitForEachOtherThroughWords) {
           "     commands: [{poll: w, at_least: 1}, {swap: 4KiB, with: 2}, {atomic: w, add: 2}]}}\n");
   const auto& rows = results.tables[0].table.rows();
   EXPECT_GT(std::get<double>(rows.at(1)[4]), std::get<double>(rows.at(0)[4]));  // column 4 is the end
-  EXPECT_EQ(rows.at(1)[6], Cell());                                             // nothing runs alone
+  EXPECT_EQ(rows.at(1)[6], Cell());                                             // packets have no time alone
 }
 
 // One queue holds the commands of a collective and those of a copy that waits for a later kernel.

@@ -83,7 +83,7 @@ TEST(CriticalPath, OfRcclIsLaunchPlacementLatencyTransferAndNotice) {
                      {"host.kernel_launch=6 us", "rccl.protocols.ll.step_latency=250 ns"});
   EXPECT_THAT(texts(explanation.steps, 2),
               ElementsAre("launch kernel", "placement of channels", "latency of steps", "data", "notice kernel end"));
-  // The steps are the launch, the workgroup launch, 14 steps of rccl.protocols.ll.step_latency, and the notice.
+  // The times are host.kernel_launch, gpu.dispatch.workgroup_launch, 14 rccl.protocols.ll.step_latency, kernel_notice.
   for (const auto& [step, us] : std::map<std::size_t, double>{{0, 6.0}, {1, 1.0}, {2, 14 * 0.25}, {4, 2.0}}) {
     EXPECT_DOUBLE_EQ(std::get<double>(explanation.steps.at(step)[5]), us) << step;
   }

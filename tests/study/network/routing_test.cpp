@@ -62,7 +62,7 @@ TEST(Routing, IsReadFromWordsAndFiles) {
   }
 }
 
-// A token has each expert once: with two per token, no expert has more than half, and one alone cannot be both.
+// A token has each expert once: of two that it uses none can be more than half, and one expert cannot be both.
 TEST(Routing, ThatTokensCannotHaveIsToldInNumbers) {
   EXPECT_EQ(why_impossible(Routing{.shares = {2, 1, 1}}, 2), "");
   EXPECT_THAT(why_impossible(Routing{.shares = {8, 1, 1}}, 2),

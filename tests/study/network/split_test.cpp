@@ -239,8 +239,8 @@ std::map<std::string, double> bytes_of_step(const std::string& options) {
   return bytes_of_collectives(step_of("--phase train --tokens 1024 --graph no --model " + options));
 }
 
-// All weights except experts are alike on all GPUs, which add up in single precision gradients of 41.9 million weights
-// of attention, 8192 of norms and 32,768 of the router, and none of experts, unless four ranks have each expert twice.
+// All GPUs have all weights except experts alike: gradients of 41.9 million weights of attention, 8192 of norms and
+// 32,768 of the router are summed in single precision. With --ep 8 each expert is on one GPU, with --ep 4 on two.
 TEST(SplitTraining, AddsUpGradientsOverWhoeverHasThemAlike) {
   const double of_attention = 4.0 * (4096.0 * (2 * 4096 + 2 * 1024) + 2 * 4096 + 8 * 4096);
   const double of_experts = 4.0 * 8 * 3 * 4096.0 * 14336;

@@ -82,7 +82,7 @@ TEST_F(ConfigsCopy, WithATableOfKernelsThatIsNoneIsAFaultOfWhoAsksForIt) {
   EXPECT_EQ(fault_of_assignment(platform, "gpu.gemm.library=hipblaslt"), "");
 }
 
-// Assignments to separate sections make these sections alone be read again; the result is that of the whole file.
+// Only the sections that assignments concern are read again; the result is that of the whole file with them.
 TEST(PlatformFile, AssignmentsChangeTheirSectionsAndNothingElse) {
   const Platform platform = mi300x();
   const std::vector<std::string> assignments{"gpu.sdma.engines=32", "fabric.link_rate=50 GB/s",

@@ -77,8 +77,8 @@ TEST(DependentSchedules, GatherKTimesNElementsOfTwoBytes) {
   EXPECT_EQ(gathered_bytes({7168, 8192, 8192}), sim::Bytes(134217728.0)) << "as dependent.csv has it of d1";
 }
 
-// On 8 GPUs, each with an eighth of the tokens, schedules have a GEMM per piece; per shard; per 8 steps of an eighth of
-// every shard; per 8 steps and the own shard; per 8 pieces of 7 peers and the own shard, or of all 8 GPUs.
+// Each of 8 GPUs has an eighth of the tokens. The GEMMs are one per piece; one per shard; 8 steps of an eighth of every
+// shard; 8 steps and the own shard; one for each of 8 pieces of 7 peers and the own shard, or of all 8 GPUs.
 TEST(DependentSchedules, CutTokensOrTheContractionIntoAsManyGemmsAsTheirNamesSay) {
   struct Row {
     std::string name;
@@ -237,7 +237,7 @@ RC_GTEST_PROP(DependentSchedulesProperty, MultiplyOnlyWhatHasArrived, ()) {
   }
 }
 
-// A GPU multiplies what leaves it: all bytes of C that go to others or into collectives, over all shards.
+// A GPU multiplies data before they leave: all bytes of C that go to others or into collectives, over all shards.
 RC_GTEST_PROP(DependentSchedulesProperty, ScatterOnlyWhatWasMultiplied, ()) {
   const Case one = any_case();
   RC_PRE(one.schedule.collective == Collective::scatter);
