@@ -1,5 +1,5 @@
-// Every value that a platform file may have for a parameter, alone and beside one of another parameter, gives each
-// question an answer or a fault. What is accepted is what the readers say of a value that is not.
+// Every value that a platform file may give a parameter, alone or together with a value of another parameter, leads
+// each question to an answer or to a fault. The faults of refused values say which values are accepted.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -18,8 +18,7 @@ namespace {
 
 using Words = std::vector<Assignment>;
 
-// A kernel of which two copies take parts as they are stored, two that are fused with collectives, and work behind
-// them.
+// Two copies take parts of a product as they are stored; two products are fused with collectives; other work follows.
 constexpr std::string_view triggers = R"(name: triggers
 operations:
   - {name: product, stream: compute, gemm: 1024x1024x512}
@@ -88,7 +87,7 @@ const std::vector<LegalQuestion>& questions() {
   return all;
 }
 
-// A platform, and what its readers accept.
+// Machines holds a platform and the values that its readers accept for each parameter.
 class Machines {
  public:
   explicit Machines(const std::string& name)
@@ -103,7 +102,7 @@ class Machines {
 
   const std::vector<sim::Parameter>& parameters() const { return parameters_; }
 
-  // Of a number the lowest and the highest value that is accepted, of a choice all; none of a name or a list.
+  // Returns the lowest and the highest accepted number, or all choices; nothing for a name or a list.
   const std::vector<std::string>& extremes(const sim::Parameter& parameter) const {
     const auto [known, is_new] = extremes_.try_emplace(parameter.path);
     if (!is_new) return known->second;
@@ -114,9 +113,9 @@ class Machines {
     return known->second;
   }
 
-  // What is wrong with what becomes of a question on a machine: nothing where there is an answer or a fault.
+  // Returns what is wrong with the outcome of a question on a machine: nothing if it is an answer or a fault.
   std::string wrong(const Words& machine, const LegalQuestion& asked) const {
-    // Times 4096 events: a step of 30 products on a GPU of one CU takes two million of these, in a second.
+    // A look comes every 4096 events. A step of 30 products on a GPU of one CU takes two million events, in a second.
     constexpr int most = 2048;
     try {
       int looks = 0;
@@ -183,7 +182,7 @@ class Machines {
   mutable std::map<std::string, std::vector<std::string>> extremes_;
 };
 
-// One of its extremes, or up to a thousand times what it is.
+// Returns one of the extremes of the parameter, or a thousandth to a thousand times its value.
 std::string any_value(const sim::Parameter& parameter, const std::vector<std::string>& extremes) {
   const bool is_extreme = *rc::gen::inRange(0, 2) == 0;
   char* unit = nullptr;
@@ -212,7 +211,7 @@ RC_GTEST_PROP(LegalParameters, AloneAndInPairsGiveAnAnswerOrAFault, ()) {
   }
 }
 
-// Without anything assigned there is an answer, or no value would be tried out.
+// If a question had no answer on the unchanged platform, the other tests would try out no value with it.
 TEST(LegalParameters, AreTriedOnQuestionsThatHaveAnswers) {
   const Platform platform = read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", {}, folders);
   for (const LegalQuestion& asked : questions()) {
@@ -223,7 +222,7 @@ TEST(LegalParameters, AreTriedOnQuestionsThatHaveAnswers) {
 
 class FullLegalParameters : public testing::TestWithParam<const char*> {};
 
-// Half of the questions are asked at one end of a parameter's range, the others at the other end.
+// Half of the questions are asked at one end of a parameter's range, and the other half at the other end.
 TEST_P(FullLegalParameters, AtBothEndsGiveQuestionsAnAnswerOrAFault) {
   const Machines machines(GetParam());
   std::size_t tried = 0;

@@ -1,5 +1,5 @@
-// What is seen of trials: runs back to back and from rest, on the machine whose governor holds a mean and on the one
-// where it acts at once; a GEMM and a collective at once; a GEMM that a gather feeds.
+// These tests look at the figures of trials: runs back to back and from rest, on the machine whose governor holds a
+// mean and on the one where it acts at once; a GEMM and a collective at once; a GEMM that a gather feeds.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -38,7 +38,7 @@ models::CollectiveSpec all_reduce() {
   return spec;
 }
 
-// The mean time of the later half of so many runs, one behind the other from rest.
+// Returns the mean time of the later half of `times` runs that follow each other from rest.
 double settled(const models::PlatformSpec& platform, const Schedule& once, std::size_t times) {
   Schedule all;
   for (std::size_t run = 0; run < times; ++run) {
@@ -63,7 +63,7 @@ Schedule c3(const models::PlatformSpec& platform, Strategy strategy, sim::Bytes 
   return {operation_of(cb4), operation_of(collective_of(scenario, strategy, platform))};
 }
 
-// Three seconds of runs through the governor's loop. Its dead band of 1 % of power is 0.4 % of the clock.
+// The runs go through the governor's loop for three seconds. Its dead band of 1 % of power is 0.4 % of the clock.
 TEST(SteadyProtocol, IsWhatRepetitionComesTo) {
   const models::PlatformSpec platform = models::h200();
   Testbed testbed(platform);
@@ -84,7 +84,7 @@ TEST(SteadyProtocol, DrawsTheCapOnAverageOrLess) {
   EXPECT_DOUBLE_EQ(small.at(Figure::clock), platform.gpu.power.highest_clock.value());
 }
 
-// One simulation is all there is to it, and protocols do not differ.
+// A cap that acts at once needs one simulation alone, so the protocols do not differ.
 TEST(SteadyProtocol, IsOneRunWhereTheCapActsAtOnce) {
   const models::PlatformSpec platform = models::mi300x({"gpu.power.governor=at_once", "gpu.power.links_awake_for=0s"});
   const Schedule both = c3(platform, Strategy::c3_base, 2_GiB);
@@ -96,7 +96,7 @@ TEST(SteadyProtocol, IsOneRunWhereTheCapActsAtOnce) {
   }
 }
 
-// An all-reduce, and when the host knows of its end a GEMM.
+// Returns a GEMM that is launched when the host knows that an all-reduce has ended.
 GemmTrial behind_all_reduce(int n) {
   GemmTrial trial{.shape = {n, n, n}};
   trial.before = Before::collective;
@@ -111,7 +111,7 @@ struct Slower {
   double least, most;
 };
 
-// The governor undershoots behind a phase of low power, but not before a GEMM of 1.6 ms has ended.
+// The governor undershoots after a phase of low power, but not before a GEMM of 1.6 ms has ended.
 TEST(RoundsProtocol, AGemmBehindACollectiveMeetsTheUndershoot) {
   const models::PlatformSpec platform = models::mi300x();
   for (const auto& [n, least, most] : {Slower{12288, 1.03, 1.12}, Slower{8192, 0.95, 1.02}}) {
@@ -132,8 +132,8 @@ TEST(RoundsProtocol, IsWhatRoundsFromRestComeTo) {
   EXPECT_NEAR(time, settled(platform, once, 24), 0.01 * time);
 }
 
-// Links that have carried data draw their power, and no operand is where the GEMM before left it: operands of another
-// GEMM are cold where the cache would hold them.
+// Links that have carried data draw their power, and another GEMM ran before, so that operands which the cache would
+// hold are cold.
 TEST(Before, TrafficMakesAGemmSlower) {
   const auto slower = [](int n, const models::PlatformSpec& platform) {
     return time_of(platform, behind_traffic(n)) / time_of(platform, {.shape = {n, n, n}});
@@ -145,7 +145,7 @@ TEST(Before, TrafficMakesAGemmSlower) {
   EXPECT_GT(slower(4096, models::mi300x({"gpu.gemm.library=work_stealing"})), 1.02);
 }
 
-// From rest only the burst limit holds, and the first launch waits for the GPU to wake.
+// From rest only the burst limit bounds power, and the first launch waits for the GPU to wake.
 TEST(ShotProtocol, IsFasterButForWakingUp) {
   const models::PlatformSpec platform = models::h200();
   const double steady = time_of(platform, {.shape = cb4});
@@ -158,9 +158,9 @@ TEST(ShotProtocol, IsFasterButForWakingUp) {
   EXPECT_NEAR(time_of(platform, {.shape = cb4, .nth = 60}), steady, 0.005 * steady);
 }
 
-// What docs/experiments.md says of the order of launches: the kernel listed first has the SMs, the other one those that
-// fall free; back to back and from rest. So either takes hardly longer than alone where it is first, and waits for the
-// other where it is second.
+// docs/experiments.md says how the order of launches matters: the kernel listed first has the SMs and the other one
+// those that fall free, back to back and from rest. Each kernel takes hardly longer than alone where it comes first,
+// and waits for the other where it comes second.
 TEST(ShotProtocol, TheOrderOfLaunchesDecidesWhoGetsTheCus) {
   const Operation gemm = operation_of(models::GemmShape{8192, 8192, 8192});
   models::CollectiveSpec spec = collective(models::Backend::rccl, models::CollectiveKind::all_gather, 2_GiB);
@@ -180,7 +180,7 @@ TEST(ShotProtocol, TheOrderOfLaunchesDecidesWhoGetsTheCus) {
   }
 }
 
-// After 30 ms of rest the loop has never started: all are as the first.
+// After 30 ms of rest the governor's loop has not started in any GEMM: each takes as long as the first one.
 TEST(GemmsWithPauses, AreFromRestIfThePauseIsLong) {
   const models::PlatformSpec platform = models::h200();
   const GemmTrial paused{.shape = cb4, .pause = 30'000_us};
@@ -191,7 +191,7 @@ TEST(GemmsWithPauses, AreFromRestIfThePauseIsLong) {
   EXPECT_LT(figures.at(Figure::power), 121.0 + share * (platform.gpu.power.burst_limit.value() - 121.0));
 }
 
-// The mean over a group is that of its places; after 10 ms of rest the first ones are faster than in a loop.
+// The time of a group is the mean over its places. After 10 ms of rest the first GEMMs are faster than in a loop.
 TEST(GemmsWithPauses, InGroupsAreTimedByTheirPlace) {
   const models::PlatformSpec platform = models::h200();
   const GemmTrial group{.shape = cb4, .pause = 10'000_us, .group = 8};
@@ -205,7 +205,7 @@ TEST(GemmsWithPauses, InGroupsAreTimedByTheirPlace) {
   EXPECT_LT(times[1], 0.97 * time_of(platform, {.shape = cb4}));
 }
 
-// Awake links take 42 W from a GEMM that the cap holds back, and other operands are not in the caches.
+// Awake links take 42 W from a GEMM that the cap holds back, and the caches hold other operands.
 TEST(GemmsWithPauses, AreSlowerOnAwakeLinks) {
   const models::PlatformSpec platform = models::mi300x();
   GemmTrial trial{.shape = {16384, 16384, 16384}, .pause = 1'000_us, .group = 5};
@@ -217,7 +217,7 @@ TEST(GemmsWithPauses, AreSlowerOnAwakeLinks) {
   EXPECT_LT(awake, 1.06 * asleep);
 }
 
-// A pause of 0.1 ms hardly lets anything cool: about as steady.
+// A pause of 0.1 ms hardly lets anything cool, so the GEMM takes about as long as a steady one.
 TEST(GemmsWithPauses, AreSteadyIfThePauseIsShort) {
   const models::PlatformSpec platform = models::h200();
   const double steady = time_of(platform, {.shape = cb4});
@@ -226,7 +226,7 @@ TEST(GemmsWithPauses, AreSteadyIfThePauseIsShort) {
   EXPECT_NEAR(paused.at(Figure::power), platform.gpu.power.cap.value(), 0.011 * platform.gpu.power.cap.value());
 }
 
-// What the protocols time of an operation that is asked about by itself.
+// The next tests compare what the protocols time of an operation that is asked about by itself.
 
 double microseconds(const Work& work, const std::vector<std::string>& assignments) {
   return sim::to_microseconds(Testbed(h200(assignments).spec).alone(work));
@@ -235,8 +235,8 @@ double microseconds(const Work& work, const std::vector<std::string>& assignment
 const models::CollectiveSpec small_gather =
     collective(models::Backend::rccl, models::CollectiveKind::all_gather, 64_KiB);
 
-// The launch of 12 us and the notice of 2 us are what the host sees beside the kernel, here of a GEMM too short for the
-// power cap; a stream has the gap instead.
+// The host sees a launch of 12 us and a notice of 2 us around the kernel, here a GEMM too short for the power cap; a
+// stream has the gap instead.
 TEST(Protocols, AStreamAndAProfilerDoNotSeeLaunchAndNotice) {
   const auto with = [](std::vector<std::string> more) {
     more.insert(more.begin(), {"host.kernel_launch=12us", "host.kernel_notice=2us"});
@@ -249,7 +249,7 @@ TEST(Protocols, AStreamAndAProfilerDoNotSeeLaunchAndNotice) {
   EXPECT_NEAR(with({"host.protocol=stream", "host.kernel_gap=1us", "host.kernel_time=true"}), steady - 14.0, 1e-3);
 }
 
-// Behind a barrier each further GPU's part is late; those of a stream keep together by themselves.
+// After a barrier each further GPU starts its part later by the skew; parts on a stream keep together by themselves.
 TEST(Protocols, CollectivesBehindABarrierWaitForTheLastLaunch) {
   const auto skewed_by = [](const std::string& skew, const std::string& protocol) {
     return microseconds(small_gather, {"host.collective_skew=" + skew, "host.protocol=" + protocol});
@@ -258,8 +258,8 @@ TEST(Protocols, CollectivesBehindABarrierWaitForTheLastLaunch) {
   EXPECT_NEAR(skewed_by("2us", "stream"), skewed_by("0us", "stream"), 1e-3);
 }
 
-// What takes less than its launch by a thread that does nothing else comes as often as that; one thread for eight GPUs
-// takes eight times as long.
+// A collective that is shorter than its launch starts once per launch; one host thread for eight GPUs takes eight times
+// as long per launch.
 TEST(Protocols, AStreamIsNoFasterThanItsHostLaunches) {
   const std::vector<std::string> per_gpu{"host.protocol=stream", "host.collective_interval=20us"};
   EXPECT_NEAR(microseconds(small_gather, per_gpu), 20.0, 1e-6);
@@ -281,8 +281,8 @@ TEST(Protocols, CopyEnginesThatTheHostDrivesAreNoStream) {
   EXPECT_THAT(stream.why_impossible(of_graph), HasSubstr("--protocol graph is accepted"));
 }
 
-// Over six of eight GPUs the library has a channel for each of the four rings that its search finds, over four it has
-// 24 for three links of each: 4.9 ms and 1.2 were measured.
+// Over six of eight GPUs the library has a channel for each of the four rings that its search finds; over four GPUs it
+// has 24 channels over three links per GPU. The measured times are 4.9 ms and 1.2 ms.
 TEST(Subsets, OfAMeshHaveTheRingsThatTheLibraryFinds) {
   const auto milliseconds = [](int gpus) {
     Testbed testbed(read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi355x.yaml", {}).spec);
@@ -294,7 +294,7 @@ TEST(Subsets, OfAMeshHaveTheRingsThatTheLibraryFinds) {
   EXPECT_NEAR(milliseconds(6), 4.9, 0.5);
 }
 
-// A run that draws 120 W and so much at 1 GHz, growing with this power of its clock, up to 1.5 GHz.
+// A load draws 120 W plus `watts` at 1 GHz, which grow with the power `exponent` of the clock up to 1.5 GHz.
 struct Load {
   double watts = 0.0;
   double exponent = 3.0;
@@ -320,7 +320,7 @@ std::vector<double> tried(const Load& load) {
   return ceilings;
 }
 
-// 200 W above rest at 1 GHz: the law of the loop is that of the load.
+// The load draws 200 W above rest at 1 GHz and follows the cube law that the search assumes.
 TEST(SteadyClock, TakesOneRunFarFromTheCapAndTwoWherePowerGrowsWithTheCubeOfTheClock) {
   EXPECT_EQ(tried({50.0}), std::vector{spec().highest_clock.value()});
   const std::vector<double> ceilings = tried({200.0});
@@ -336,7 +336,7 @@ RC_GTEST_PROP(SteadyClock, MeetsTheCapInAFewRunsWhateverPowerGrowsWith, ()) {
   RC_ASSERT(std::abs(load.at(sim::Hertz(ceilings.back())).power / spec().cap - 1.0) < 1e-3);
 }
 
-// Links stay awake for 2.7 s behind a collective: what they draw then is not the run's.
+// Links stay awake for 2.7 s after a collective; the energy that they draw after the run is not the run's.
 RC_GTEST_PROP(MeanPower, IsNoMoreThanTheBoardMayDrawByAnyProtocol, ()) {
   const auto protocol = *rc::gen::element<std::string>("steady", "shot", "rounds", "stream", "graph");
   const models::PlatformSpec platform = mi300x({"host.protocol=" + protocol}).spec;
@@ -348,8 +348,8 @@ RC_GTEST_PROP(MeanPower, IsNoMoreThanTheBoardMayDrawByAnyProtocol, ()) {
   RC_ASSERT(Testbed(platform).run(both).means.power <= platform.gpu.power.burst_limit);
 }
 
-// Board power of 0.1 % over the cap at any clock: each step is a small one, and sixteen of them neither meet the cap
-// nor come to the lowest clock. Where no clock keeps the cap it is given up at the lowest one, which is known.
+// At 0.1 % over the cap at any clock each step is small, and sixteen steps neither meet the cap nor reach the lowest
+// clock. Where no clock keeps the cap, the search gives up at the lowest clock, which counts as settled.
 TEST(SteadyClock, SaysThatItDidNotSettleAndGivesUpWhereNoClockKeepsTheCap) {
   const auto settles = [](const Load& load) {
     return settle_clock(spec(), [&](sim::Hertz ceiling) { return load.at(ceiling); });
@@ -362,18 +362,18 @@ TEST(SteadyClock, SaysThatItDidNotSettleAndGivesUpWhereNoClockKeepsTheCap) {
   EXPECT_LT(ceilings.back(), 1.01 * spec().lowest_clock.value());
 }
 
-// A GEMM and a collective at once.
+// The next tests run a GEMM and a collective at once.
 
 const C3Trial c3_pair{{"", {4096, 4096, 8192}, models::CollectiveKind::all_gather, 64_MiB}, Strategy::c3_base};
 
 double on_mi300x(const Trial& trial, Figure asked = Figure::time) { return figure(mi300x().spec, trial, asked); }
 
-// On so many CUs, all of them unless told, when links have carried data.
+// Returns the time of a GEMM on `cus` CUs, by default all, when links have carried data.
 double gemm_alone(const models::GemmShape& shape, std::optional<int> cus = {}) {
   return on_mi300x(GemmTrial{.shape = shape, .cus = cus, .before = Before::traffic});
 }
 
-// Whichever is the longer one; of the collective, that which the strategy runs.
+// The yardstick is the longer of the two operations alone, with the collective that the strategy runs.
 TEST(C3Trials, AreHeldAgainstTheirOperationsAlone) {
   for (const models::GemmShape& shape : {models::GemmShape{4096, 4096, 8192}, models::GemmShape{256, 256, 256}}) {
     const double gemm = gemm_alone(shape);
@@ -394,8 +394,8 @@ TEST(C3Trials, AreHeldAgainstTheirOperationsAlone) {
   }
 }
 
-// Launched so late that the first has ended, the second takes as long as alone, on the channels or the CUs that it is
-// told; the run takes the delay, too.
+// The second operation is launched after the first has ended, so it takes as long as alone on the given channels or
+// CUs; the run takes the delay in addition.
 TEST(C3Trials, TimeEachOperationFromItsOwnLaunch) {
   C3Trial trial = c3_pair;
   trial.scenario.delay = 10000_us;
@@ -418,8 +418,8 @@ TEST(C3Trials, TimeEachOperationFromItsOwnLaunch) {
   EXPECT_DOUBLE_EQ(on_mi300x(trial, Figure::gemm_time), gemm_alone(c3_pair.scenario.gemm, 304 - 64));
 }
 
-// Half of what is left of the GEMM when the collective is over; nothing where the collective outlasts it. Channels that
-// wait take no CU more than before, but for longer.
+// Without barriers a collective takes longer by half of the GEMM's remaining time, unless it outlasts the GEMM.
+// Channels that wait hold no more CUs than before, but hold them longer.
 TEST(C3Trials, SeeGpusDriftApartWithoutBarriers) {
   for (const sim::Bytes bytes : {64_MiB, 4096_MiB}) {
     C3Trial trial = c3_pair;
@@ -451,7 +451,7 @@ TEST(DependentTrials, FullTakeAtLeastAsLongAsTheirGemm) {
   for (const DependentSchedule schedule : all_dependent_schedules()) {
     EXPECT_GT(on_mi300x(DependentTrial{shape, schedule}), 0.99 * gemm) << to_string(schedule);
   }
-  // The GEMM is queued behind the all-gather: its launch, and the notice of that one's end, take no time of their own.
+  // The GEMM is queued after the all-gather, so its launch and the notice of the all-gather's end take no time.
   const double serial = on_mi300x(DependentTrial{shape, dependent_schedule("serial_rccl")});
   const models::HostSpec& host = mi300x().spec.host;
   const double queued = sim::to_seconds(host.kernel_launch + host.kernel_notice).value();
@@ -459,7 +459,7 @@ TEST(DependentTrials, FullTakeAtLeastAsLongAsTheirGemm) {
   EXPECT_NEAR(serial, gemm + gathering - queued, 0.01 * serial) << "one after the other";
 }
 
-// What a fit may not see.
+// A fit may not see concurrent trials.
 
 TEST(Trials, OfComputationAndCommunicationAtOnceAreConcurrent) {
   EXPECT_TRUE(is_concurrent(c3_pair));
@@ -475,9 +475,9 @@ TEST(Trials, OfComputationAndCommunicationAtOnceAreConcurrent) {
   }
 }
 
-// What a platform cannot run.
+// The next test is about what a platform cannot run.
 
-// On one CU, which has room for one workgroup of a tile of 256x256: 2^17 waves are simulated within a second.
+// One CU has room for one workgroup of a tile of 256x256, and 2^17 waves are simulated within a second.
 TEST(ImpossibleTrials, AreGemmsOfManyWaves) {
   Testbed one_cu(mi300x({"gpu.cus_per_xcd=1", "gpu.xcds=1"}).spec);
   EXPECT_EQ(why_impossible(one_cu, GemmTrial{.shape = {1 << 19, 1 << 14, 16}}), "");
@@ -486,7 +486,7 @@ TEST(ImpossibleTrials, AreGemmsOfManyWaves) {
                         "smaller product or fewer blocks, or more CUs, are accepted"));
 }
 
-// The suite h200 holds figures of power against validate/reference/h200x8/power.csv.
+// The suite h200 compares figures of power with validate/reference/h200x8/power.csv.
 TEST(PowerOfTrials, IsLessForSmallerGathers) {
   const auto power = [](const Trial& trial) { return figure(models::h200(), trial, Figure::power); };
   for (CollectiveTrial trial : {gather(models::Backend::rccl, {}), gather_by_engines({})}) {

@@ -1,4 +1,4 @@
-// Trials drawn at random from few values of each field, so that two of them often differ in one alone.
+// This file draws trials at random from few values per field, so that two trials often differ in one field alone.
 #pragma once
 
 #include <rapidcheck.h>
@@ -26,7 +26,7 @@ inline models::GemmShape any_shape() {
   return any_of<models::GemmShape>(
       {{64, 128, 256}, {64, 128, 256, models::Dtype::fp8}, {128, 64, 256}, {64, 256, 128}, {16777216, 1, 1}});
 }
-// Neighbours, and what is written with a unit.
+// The sizes include neighbours and sizes that are written with a unit.
 inline sim::Bytes any_bytes() {
   return sim::Bytes(any_of({64.0, 1024.0, 1025.0, 1048576.0, 1048577.0, 1e9, 1099511627776.0}));
 }
@@ -43,7 +43,7 @@ inline models::CollectiveSpec any_collective() {
   spec.cus = maybe_count();
   spec.channels = maybe_count();
   spec.graph = any_of({0, 1}) == 1;
-  if (models::by_kernels(spec.backend)) return spec;  // the rest is about engines
+  if (models::by_kernels(spec.backend)) return spec;  // the other fields concern engines
   spec.variant = any_choice(sim::choices_of<models::SdmaVariant>());
   spec.prelaunch = any_of({0, 1}) == 1;
   spec.engines = any_of({1, 2, 4});
@@ -59,7 +59,7 @@ inline RemoteTrial any_remote() {
   trial.pattern = any_of({RemoteTrial::Pattern::one_way, RemoteTrial::Pattern::both_ways, RemoteTrial::Pattern::all});
   trial.bytes = any_bytes();
   trial.cus = maybe_count();
-  if (trial.pattern == RemoteTrial::Pattern::all) return trial;  // which names no GPU
+  if (trial.pattern == RemoteTrial::Pattern::all) return trial;  // a trial of all GPUs names none
   trial.gpu = any_of({0, 1, 2});
   trial.peer = any_of({0, 1, 2});
   return trial;
@@ -68,7 +68,7 @@ inline RemoteTrial any_remote() {
 inline StreamTrial any_stream() { return {any_of({0, 1, 2}), any_of({1, 2}), any_bytes(), maybe_count()}; }
 
 inline C3Trial any_c3() {
-  C3Trial trial;  // a scenario's name is for people
+  C3Trial trial;  // the scenario has no name: the name decides nothing
   trial.scenario.gemm = any_shape();
   trial.scenario.collective = any_choice(sim::choices_of<models::CollectiveKind>());
   trial.scenario.bytes = any_bytes();
@@ -83,7 +83,7 @@ inline C3Trial any_c3() {
   return trial;
 }
 
-// Of every kind.
+// Returns a trial of any kind.
 inline Trial any_trial() {
   switch (*rc::gen::inRange(0, 14)) {
     case 0:

@@ -1,4 +1,4 @@
-// Questions asked and told in tables.
+// This file asks questions and returns their answers as tables.
 #pragma once
 
 #include <span>

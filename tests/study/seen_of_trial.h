@@ -1,4 +1,4 @@
-// What is seen of a trial, all figures at once.
+// This file runs a trial and returns all of its figures at once.
 #pragma once
 
 #include <gtest/gtest.h>

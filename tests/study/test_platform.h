@@ -1,4 +1,4 @@
-// The platform that tests of studies run on, the one of the repository, and work for it.
+// This file reads the shipped platforms that tests of studies run on, and offers work for them.
 #pragma once
 
 #include "study/play/platform_file.h"
@@ -15,7 +15,7 @@ inline Platform h200(std::vector<std::string> assignments = {}) {
   return read_platform(C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml", assignments);
 }
 
-// As ConCCL had it.
+// Returns the MI300X node of ConCCL's study.
 inline Platform mi300x_conccl() {
   return read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x_conccl.yaml", {}, folders);
 }
@@ -30,7 +30,7 @@ inline models::CollectiveSpec collective(models::Backend backend, models::Collec
 
 inline constexpr models::GemmShape gemm_4096{4096, 4096, 4096};
 
-// On one stream with others of its kind.
+// Returns an operation on the stream that all operations of this function share.
 inline Operation operation(std::string name, Work work, std::vector<std::size_t> after = {}) {
   return {.name = std::move(name), .work = std::move(work), .mask = {}, .stream = "s", .after = std::move(after)};
 }

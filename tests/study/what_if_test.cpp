@@ -1,5 +1,5 @@
-// What-ifs obey physics: a machine that is better in one thing is not worse at an isolated collective or copy. Where it
-// may be, the test says why.
+// What-ifs obey physics: a machine that is better in one respect is not slower at an isolated collective or copy. Where
+// it may be slower, the test says why.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -60,16 +60,16 @@ Words any_collective() {
           {"bytes", any_size()}};
 }
 
-// Times are whole picoseconds and rates are found to 1e-9: what differs by less is the same.
+// Times are whole picoseconds and rates are found to 1e-9, so a smaller difference counts as equal.
 void expect_no_slower(double better, double worse) { RC_ASSERT(better <= worse * (1.0 + 1e-6)); }
 
-// Both of a pair, the smaller one first.
+// Returns two numbers drawn between `low` and `high`, the smaller one first.
 std::pair<double, double> two_of(double low, double high) {
   const auto drawn = [&] { return low + (high - low) * 1e-3 * *rc::gen::inRange(0, 1001); };
   return std::minmax({drawn(), drawn()});
 }
 
-// Between the lowest and the highest rate, in GB/s.
+// Expects `words` to take no longer at the higher of two rates drawn between `low` and `high`, in GB/s.
 void expect_that_faster_hurts_nobody(const std::string& part, const Words& words, double low, double high) {
   const auto [slow, fast] = two_of(low, high);
   const auto time = [&](double rate) { return time_us({{part, fmt::format("{:.1f} GB/s", rate)}}, words); };
@@ -124,8 +124,8 @@ WhatIfQuestion anything() {
   }
 }
 
-// What goes with the clock is stated per cycle: L2s, pipes and copy loops are as fast per cycle at any highest clock.
-// A faster clock between products takes more power, for which a governor that holds a mean slows the products a little.
+// Rates that follow the clock are stated per cycle, so L2s, pipes and copy loops keep pace with any highest clock. A
+// faster clock between products takes more power, and a governor that holds a mean slows the products a little.
 RC_GTEST_PROP(FullWhatIf, AHigherClockHurtsNobody, ()) {
   const Platforms& platforms = any_platform();
   const WhatIfQuestion asked = anything();
@@ -138,7 +138,7 @@ RC_GTEST_PROP(FullWhatIf, AHigherClockHurtsNobody, ()) {
   RC_ASSERT(at(high) <= at(low) * 1.01);
 }
 
-// Of more than the few tokens for which cuBLAS was seen to split products that gain nothing by it.
+// The test draws more tokens than the few for which cuBLAS was seen to split products without any gain.
 RC_GTEST_PROP(FullWhatIf, MoreTokensTakeNoLess, ()) {
   const Platforms& platforms = any_platform();
   const int fewest = platforms.base().spec.gpu.gemm.library.undivided_columns;
@@ -147,11 +147,11 @@ RC_GTEST_PROP(FullWhatIf, MoreTokensTakeNoLess, ()) {
   Words more = asked.words;
   more.back().value = std::to_string(few + *rc::gen::inRange(1, few + 2));
   const models::PlatformSpec& machine = platforms.base().spec;
-  const double slack = machine.gpu.memory.has_cache() ? 1.05 : 1.15;  // of its products: kernel_bounds_test.cpp
+  const double slack = machine.gpu.memory.has_cache() ? 1.05 : 1.15;  // as for products: kernel_bounds_test.cpp
   RC_ASSERT(time_on(machine, asked.words, asked.ask) <= slack * time_on(machine, more, asked.ask));
 }
 
-// 16 tokens need no wider a tile than 17, and get one of another shape where that takes less.
+// 16 tokens need no wider a tile than 17 tokens, and get a tile of another shape where it is faster.
 TEST(WhatIf, SeventeenTokensTakeNoLessThanSixteen) {
   const auto step_us = [](const std::string& tokens) {
     return time_on(machines().base().spec,
@@ -165,15 +165,15 @@ double time_with_engines(int engines, const Words& words) {
   return time_us({{"gpu.sdma.engines", std::to_string(engines)}}, words);
 }
 
-// No two links share an engine from 9 engines on (two are the host's); 16 and more follow the map of today.
+// From 9 engines on no two links share an engine (two are the host's); 16 and more follow the map of today.
 RC_GTEST_PROP(FullWhatIf, MoreEnginesHurtNoCollectiveWithEnginesOfItsOwn, ()) {
   const Words words = engine_collective();
   const int few = *rc::gen::inRange(16, 65);
   expect_no_slower(time_with_engines(*rc::gen::inRange(few, 66), words), time_with_engines(few, words));
 }
 
-// Back-to-back copies all run on one engine: where each link has its own, that is a stranger to six of seven links and
-// pays gpu.sdma.affinity_penalty; where links share engines, to fewer.
+// Back-to-back copies all run on one engine. Where each link has its own engine, this one is a stranger to six of seven
+// links and pays gpu.sdma.affinity_penalty; where links share engines, it is a stranger to fewer links.
 RC_GTEST_PROP(FullWhatIf, AnEngineForEachLinkBeatsEnginesThatLinksShare, ()) {
   const Words words = engine_collective();
   const bool one_engine = std::ranges::count(words, Assignment{"variant", "b2b"}) > 0;
@@ -216,21 +216,20 @@ RC_GTEST_PROP(FullWhatIf, ReducingEnginesDoNotBeatTheLinks, ()) {
   RC_ASSERT(time_us({{"gpu.sdma.reduction", "true"}, {"gpu.sdma.reduce_cost", "1"}}, words) >= least_us);
 }
 
-// GPU-initiated and batched commands have fewer or shorter steps than the host's, each of them.
+// Each command from the GPU has fewer or shorter steps than a command from the host.
 RC_GTEST_PROP(FullWhatIf, CommandsFromTheGpuHurtNoCollective, ()) {
   const Words words = engine_collective();
   const Words by_gpu{{"gpu.sdma.submitted_by", "gpu"}, {"gpu.sdma.completion_seen_by", "gpu"}};
   RC_ASSERT(time_us(by_gpu, words) <= time_us({}, words));
 }
 
-// A single copy shares nothing: batching has no doorbell to save, and nothing to delay.
+// A single copy shares no doorbell: batching has none to save, and nothing to delay.
 TEST(FullWhatIf, OneCopyIsTheSameWithBatchedDoorbells) {
   const Words words{{"from", "gpu0"}, {"to", "gpu1"}, {"bytes", "1MiB"}};
   EXPECT_EQ(time_us({{"gpu.sdma.batched_doorbell", "true"}}, words, Ask::copy), time_us({}, words, Ask::copy));
 }
 
-// Memories that serve collectives first, or apart, change nothing for a collective that has them to itself, but for the
-// part of the channels that it is confined to.
+// Memories that serve collectives first change nothing for a collective that has the memory to itself.
 RC_GTEST_PROP(FullWhatIf, PriorityInMemoryIsNothingToALoneCollective, ()) {
   const Words words = any_collective();
   RC_ASSERT(time_us({{"gpu.memory.collectives_first", "true"}}, words) == time_us({}, words));

@@ -42,12 +42,12 @@ class AnswersTest : public testing::Test {
 };
 
 TEST_F(AnswersTest, RatesFollowFromTimes) {
-  // 2 * 8192^3 operations are 1.0995e12; in t us that is 1.0995e6 / t TFLOP/s.
+  // A GEMM of 8192 has 2 * 8192^3 = 1.0995e12 operations; in t us that is 1.0995e6 / t TFLOP/s.
   const Results gemm =
       tables_of(testbed_, Question(std::vector<GemmTrial>{{{8192, 8192, 8192}, 304}, {{8192, 8192, 8192}, 152}}));
   EXPECT_NEAR(number(gemm, 0, "tflops"), 1.099511627776e6 / number(gemm, 0, "time_us"), 1e-6);
   EXPECT_GT(number(gemm, 1, "time_us"), number(gemm, 0, "time_us"));
-  // 7/8 of 256 MiB are 234.88 MB; in t us that is 234881.024 / t GB/s.
+  // The bus bandwidth counts 7/8 of 256 MiB, which is 234.88 MB; in t us that is 234881.024 / t GB/s.
   const Results collective = answer_collectives(testbed_, std::array{all_gather(256_MiB)});
   EXPECT_NEAR(number(collective, 0, "busbw_GBps"), 234881.024 / number(collective, 0, "time_us"), 1e-6);
   const models::AttentionShape shape{.batch = 64, .heads = 8, .keys = 4097, .head_dim = 128};
@@ -59,8 +59,8 @@ TEST_F(AnswersTest, RatesFollowFromTimes) {
   EXPECT_NEAR(number(copy, 0, "GBps"), 67108.864 / number(copy, 0, "time_us"), 1e-9);
 }
 
-// gemm_mi300x.csv: 4096x4864x32896 runs at 1207 MHz under the 750 W cap, launch and tail below it. A GEMM of one tile
-// leaves the GPU next to idle, below half of the cap, and its clock high.
+// By gemm_mi300x.csv 4096x4864x32896 runs at 1207 MHz under the 750 W cap; launch and tail draw less. A GEMM of one
+// tile leaves the GPU next to idle, below half of the cap, and its clock high.
 TEST_F(AnswersTest, ClockAndPowerAreMeansOverTheRun) {
   const Results large = tables_of(testbed_, GemmTrial{{4096, 4864, 32896}, 304});
   EXPECT_NEAR(number(large, 0, "clock_MHz"), 1207.0, 40.0);
@@ -82,14 +82,14 @@ TEST_F(AnswersTest, ExplanationsAccountForTheTimeThatWorkIsActive) {
     (std::get<std::string>(row[1]) == "GEMM" ? gemm : sdma) += std::get<double>(row[3]);
     EXPECT_EQ(std::get<std::string>(row[0]), "conccl");
   }
-  // All but launches, notices, the gaps between waves and what engines do between commands.
+  // Bottlenecks explain all time except launches, notices, gaps between waves and work between commands of engines.
   EXPECT_LE(gemm, number(results, 0, "gemm_us"));
   EXPECT_GE(gemm, 0.95 * number(results, 0, "gemm_us"));
   EXPECT_LE(sdma, number(results, 0, "collective_us"));
   EXPECT_GE(sdma, 0.9 * number(results, 0, "collective_us"));
 }
 
-// With a tenth of its bandwidth, HBM is what a GEMM of little reuse waits for.
+// With a tenth of its bandwidth HBM bounds a GEMM of little reuse.
 TEST_F(AnswersTest, ExplanationsNameWhoSharesABottleneck) {
   Testbed testbed(mi300x({"gpu.memory.hbm.peak_rate=530 GB/s"}).spec);
   Scenario memory_bound = scenario;

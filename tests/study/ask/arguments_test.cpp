@@ -18,7 +18,7 @@ TEST(Arguments, TooManyPointsAreRefused) {
   std::string list = "1KiB";
   for (std::size_t i = 0; i < Arguments::most_points; ++i) list += ",1KiB";
   EXPECT_THAT(fault_of_sizes(list), HasSubstr("1001 sizes are too many: up to 1000 are accepted"));
-  // 40 ranges of 31 sizes, 1 B to 1 GiB.
+  // The list has 40 ranges of 31 sizes each, from 1 B to 1 GiB.
   std::string ranges = "1B:1GiB:x2";
   for (int i = 1; i < 40; ++i) ranges += ",1B:1GiB:x2";
   EXPECT_THAT(fault_of_sizes(ranges), HasSubstr("1240 sizes are too many"));

@@ -10,7 +10,7 @@ namespace {
 
 const std::filesystem::path configs = C3SIM_SOURCE_DIR "/configs";
 
-// A platform of one line on top of the shipped one.
+// The test class writes a platform file with one parameter on top of mi300x and reads it through a shelf.
 class PlatformShelfTest : public testing::Test {
  protected:
   void write(const std::string& engines, std::chrono::seconds later) {
@@ -42,7 +42,7 @@ TEST_F(PlatformShelfTest, KeepsMachinesApartThatDifferInAssignments) {
   EXPECT_EQ(engines({"gpu.sdma.engines=32"}), 32);
 }
 
-// What it gives is, byte for byte, what reading anew gives.
+// The shelf's platform equals, byte for byte, one that is read anew.
 TEST_F(PlatformShelfTest, GivesWhatReadingGives) {
   write("16", std::chrono::seconds(0));
   for (const char* const value : {"2 us", "3 us", "2 us"}) {

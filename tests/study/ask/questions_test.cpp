@@ -26,8 +26,7 @@ TEST_F(QuestionsTest, AGemmIsAskedOnAllCusUnlessCountsAreGiven) {
   EXPECT_EQ(fewer.results[1].time, all.results[0].time);
 }
 
-// Of fp8 an MI300X multiplies at 2614.9 TFLOP/s at most (data sheet), twice as fast as of bf16, and moves half the
-// bytes.
+// An MI300X multiplies fp8 at 2614.9 TFLOP/s at most (data sheet), twice as fast as bf16, and moves half the bytes.
 TEST_F(QuestionsTest, AGemmIsAskedOfAnyFormatThatThePlatformHas) {
   models::GemmShape shape{8192, 8192, 8192};
   const sim::Time of_bf16 = ask(testbed_, GemmTrial{shape}).results[0].time;
@@ -54,7 +53,7 @@ TEST_F(QuestionsTest, AttentionIsAKernelOnAnyCus) {
   EXPECT_THAT(faults_of(KernelTrial{shape}, testbed_), ElementsAre(Field(&sim::Fault::where, "heads")));
 }
 
-// On links that have just carried data, and with caches that hold other things; the collective itself is not timed.
+// The links have just carried data and the caches hold other things; the collective itself is not timed.
 TEST_F(QuestionsTest, AGemmIsSlowerByWhatCameBefore) {
   const models::GemmShape shape{8192, 8192, 8192};
   models::CollectiveSpec collective;
@@ -71,7 +70,7 @@ TEST_F(QuestionsTest, AGemmIsSlowerByWhatCameBefore) {
   EXPECT_LT(time(Before::collective, collective), loop * 106 / 100);
 }
 
-// 235 MB of weights come out of the Infinity Cache in a loop, and out of HBM where they are others every time.
+// A loop reads its 235 MB of weights from the Infinity Cache; weights that change every time come from HBM.
 TEST_F(QuestionsTest, OperandsThatCachesKeepMakeAGemmOfFewTokensFaster) {
   const auto time = [&](std::optional<Operands> operands) {
     GemmTrial question{{28672, 8, 4096}};
@@ -83,8 +82,7 @@ TEST_F(QuestionsTest, OperandsThatCachesKeepMakeAGemmOfFewTokensFaster) {
   EXPECT_EQ(time(Operands::rotating), time(Operands::cold));
 }
 
-// Arrays of 134 MB fit the Infinity Cache of 268 MB, which delivers more
-// than the 5.3 TB/s of HBM at its peak.
+// Arrays of 134 MB fit the Infinity Cache of 268 MB, which delivers more than the 5.3 TB/s of HBM at its peak.
 TEST_F(QuestionsTest, AStreamOfWarmArraysPassesNoMemoryBehindTheCaches) {
   models::ElementwiseSpec spec;
   spec.read = sim::Bytes(134e6);
@@ -96,7 +94,7 @@ TEST_F(QuestionsTest, AStreamOfWarmArraysPassesNoMemoryBehindTheCaches) {
   EXPECT_LT(time(Operands::warm), time({}) * 80 / 100);
 }
 
-// The keys and values of 8 sequences of 4096, 8 heads of 128 in bf16, take 134 MB; of 32 sequences 537.
+// The keys and values of 8 sequences of 4096 tokens, 8 heads of 128 in bf16, take 134 MB; of 32 sequences, 537 MB.
 TEST_F(QuestionsTest, DecodingReadsAWarmCacheOutOfTheInfinityCache) {
   KernelTrial question{models::AttentionShape{.batch = 8, .heads = 64, .kv_heads = 8, .keys = 4096, .head_dim = 128}};
   const sim::Time cold = ask(testbed_, question).results.at(0).time;

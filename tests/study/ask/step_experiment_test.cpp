@@ -1,5 +1,5 @@
-// Steps as experiments, which take as long, also steps drawn at random: none of them fails in another way than by a
-// fault of the question, and what they are made up of sums up to them.
+// A step that is written as an experiment takes as long as the step. Steps are also drawn at random: each has an answer
+// or a fault of the question, and its parts sum up to its time.
 #include <optional>
 #include <random>
 
@@ -14,7 +14,7 @@
 namespace c3sim::study {
 namespace {
 
-// The same for the same seed, on any machine.
+// StepDraw draws the same steps for the same seed on any machine.
 class StepDraw {
  public:
   explicit StepDraw(std::uint64_t seed) : random_(seed) {}
@@ -55,7 +55,7 @@ class StepDraw {
   std::mt19937_64 random_;
 };
 
-// How long the experiment takes that the step is written as.
+// Returns the makespan in microseconds of the experiment that the step is written as.
 double as_an_experiment(const StepQuestion& question, const Platform& platform) {
   sim::Config config = sim::Config::from_text(experiment_text(question, step_machine(platform.spec)), "step.yaml");
   const ExperimentMachine machine = read_machine(config);
@@ -85,7 +85,7 @@ TEST(Step, FullAsAnExperimentTakesAsLong) {
   }
 }
 
-// Products of experts keep the kernels that serving frameworks have for them, weights in another format included.
+// Products of experts keep the kernels that serving frameworks use, also with weights in another format.
 TEST(Step, OfServedExpertsTakesAsLongAsAnExperiment) {
   const Platform platform = h200();
   for (const char* const dtype : {"bf16", "fp8", "bf16,weights=mxfp4"}) {
@@ -98,7 +98,7 @@ TEST(Step, OfServedExpertsTakesAsLongAsAnExperiment) {
   }
 }
 
-// Of so many drawn steps; every so many is played as an experiment, too.
+// Tries `count` drawn steps and plays one of every `every` answered steps as an experiment, too.
 void try_drawn_steps(std::uint64_t count, std::uint64_t every) {
   const std::array platforms{mi300x(), h200(),
                              read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi355x.yaml", {}, folders)};
@@ -111,7 +111,7 @@ void try_drawn_steps(std::uint64_t count, std::uint64_t every) {
     try {
       result = ask_on(platform.spec, question);
     } catch (const sim::ConfigError&) {
-      continue;  // what cannot be asked is refused: any other exception ends the test
+      continue;  // the question is refused; any other exception ends the test
     }
     ++answered;
     SCOPED_TRACE(testing::Message() << "seed " << seed << " on " << platform.spec.name);

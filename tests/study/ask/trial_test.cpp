@@ -1,5 +1,5 @@
-// What is seen of runs: alone, on a machine with round numbers where that can be worked out by hand, and of
-// element-wise kernels beside GEMMs, collectives and copies, where nobody is served last.
+// These tests look at the figures of trials: alone on a machine with round numbers, where they can be worked out by
+// hand, and element-wise kernels at once with GEMMs, collectives and copies, where nobody is served last.
 #include "study/ask/trial.h"
 
 #include "tests/models/model_fixture.h"
@@ -24,11 +24,11 @@ models::PlatformSpec round_but(const std::function<void(models::PlatformSpec&)>&
 Figures of_round(const Trial& trial) { return all_of(models::round_platform(), trial); }
 double round_time(const Trial& trial) { return of_round(trial).at(Figure::time); }
 
-// Kernels. Launch takes 4 us, notice 2 us and the dispatch of workgroups 1 us; HBM gives 800 GB/s to reads
-// and 500 GB/s to writes.
+// The next tests run kernels. A launch takes 4 us, a notice 2 us and the dispatch of workgroups 1 us; HBM gives 800
+// GB/s to reads and 500 GB/s to writes.
 
 TEST(StreamTrials, TakeTheirBytesOverWhatHbmGives) {
-  // Of three bytes two are read and one is written: 2/3 / 800 + 1/3 / 500 GB/s make 1.5 ms of 1 GB.
+  // Two of three bytes are read and one is written: (2/3 / 800 + 1/3 / 500) per GB/s make 1.5 ms for 1 GB.
   const Figures triad = of_round(StreamTrial{2, 1, sim::Bytes(1e9)});
   EXPECT_NEAR(triad.at(Figure::time), 1500.0 * us + 7.0 * us, 1e-12);
   EXPECT_DOUBLE_EQ(triad.at(Figure::rate), 1e9 / triad.at(Figure::time));
@@ -38,13 +38,13 @@ TEST(StreamTrials, TakeTheirBytesOverWhatHbmGives) {
 TEST(StreamTrials, DrawWhatTheirBytesTakeBesideRest) {
   const models::PlatformSpec platform =
       round_but([](auto& spec) { spec.gpu.power.hbm_energy = sim::JoulesPerByte(100e-12); });
-  // 120 W at rest: 100 W, and 20 W at the highest clock. Over 1.257 ms 1 GB takes 0.1 J more: at an efficiency of 80 %
-  // it costs HBM as much as 1.25 GB.
+  // A GPU draws 120 W at rest: 100 W, and 20 W at the highest clock. 1 GB takes 0.125 J more over 1.257 ms: at an
+  // efficiency of 80 % it costs HBM as much as 1.25 GB.
   EXPECT_NEAR(figure(platform, RestTrial{}, Figure::power), 120.0 * watt, 1e-9);
   EXPECT_NEAR(figure(platform, StreamTrial{1, 0, sim::Bytes(1e9)}, Figure::power), 120.0 + 0.125 / 1257e-6, 1e-6);
 }
 
-// As a command asks for it: c3sim kernel --operator attention.
+// The trial is the one that `c3sim kernel --operator attention` asks for.
 TEST(AttentionTrials, AreOneKernel) {
   const models::PlatformSpec platform = models::h200();
   const models::AttentionShape trial{.heads = 8, .kv_heads = 1, .queries = 512, .keys = 512, .head_dim = 128};
@@ -55,7 +55,7 @@ TEST(AttentionTrials, AreOneKernel) {
   EXPECT_EQ(size_of(trial), trial.flops().value());
 }
 
-// 7 us around a tile of 128 x 128 of one element of k, 33 kflop of a CU that does 0.5 TFLOP/s: 0.07 us.
+// An empty kernel takes 7 us around a tile of 128 x 128 with one element of k: 33 kflop take 0.07 us at 0.5 TFLOP/s.
 TEST(RestTrials, HaveTheHighestClockAndNoTimeAndEmptyKernelsTakeTheirLaunch) {
   EXPECT_DOUBLE_EQ(of_round(RestTrial{}).at(Figure::clock), 2e9);
   EXPECT_FALSE(of_round(RestTrial{}).contains(Figure::time));
@@ -63,7 +63,7 @@ TEST(RestTrials, HaveTheHighestClockAndNoTimeAndEmptyKernelsTakeTheirLaunch) {
   EXPECT_LT(round_time(EmptyKernelTrial{}), 7.1 * us);
 }
 
-// GEMMs. 64 tiles of 128 x 128 are eight for each of 8 CUs, which reach half of 1 TFLOP/s at 1 GHz.
+// The next tests run GEMMs. 64 tiles of 128 x 128 are eight for each of 8 CUs, which reach half of 1 TFLOP/s at 1 GHz.
 constexpr models::GemmShape square{1024, 1024, 65536};
 
 models::PlatformSpec without_dispatch() {
@@ -76,11 +76,11 @@ TEST(GemmTrials, RunAtTheirEfficiencyOfTheMatrixPeak) {
   EXPECT_NEAR(gemm.at(Figure::time), kernel + 6.0 * us, 1e-9);
   EXPECT_NEAR(gemm.at(Figure::flop_rate), square.flops().value() / gemm.at(Figure::time), 1.0);
   EXPECT_NEAR(gemm.at(Figure::efficiency), 0.5, 1e-6) << "launch and notice apart";
-  // 1 GHz while it computes, 2 GHz during launch and notice.
+  // The clock is 1 GHz while the GEMM computes and 2 GHz during launch and notice.
   EXPECT_NEAR(gemm.at(Figure::clock), 1e9 * (kernel + 12.0 * us) / (kernel + 6.0 * us), 1e3);
 }
 
-// A rate of its own: twice the operations a cycle at the same share of them.
+// The format has a rate of its own: twice the operations per cycle at the same efficiency.
 TEST(GemmTrials, HaveTheEfficiencyOfTheirFormat) {
   models::PlatformSpec platform = without_dispatch();
   models::PrecisionSpec fp8{2.0 * platform.gpu.gemm.flops_per_cycle_per_cu};
@@ -90,7 +90,7 @@ TEST(GemmTrials, HaveTheEfficiencyOfTheirFormat) {
   EXPECT_NEAR(figure(platform, GemmTrial{.shape = shape}, Figure::efficiency), 0.5, 1e-6);
 }
 
-// However short the kernel: one wave takes 33 us, of which 6 us of launch and notice at 2 GHz would be a lot.
+// One wave takes 33 us. The efficiency leaves out its 6 us of launch and notice at 2 GHz, which would be a lot.
 TEST(GemmTrials, OnHalfTheCusTakeTwiceAsLongAtTheSameEfficiency) {
   const Figures all = all_of(without_dispatch(), GemmTrial{.shape = square});
   const Figures half = all_of(without_dispatch(), GemmTrial{.shape = square, .cus = 4});
@@ -100,7 +100,7 @@ TEST(GemmTrials, OnHalfTheCusTakeTwiceAsLongAtTheSameEfficiency) {
 }
 
 TEST(GemmTrials, AskTheL2ForTwoPanelsOfEveryTileAndTheResult) {
-  // 64 tiles: 128 + 128 rows of k elements of 2 bytes each, and 128 x 128 elements written.
+  // Each of 64 tiles reads 128 + 128 rows of k elements of 2 bytes and writes 128 x 128 elements.
   const Figures gemm = of_round(GemmTrial{.shape = square});
   const double asked = 64.0 * (256.0 * 65536.0 * 2.0 + 128.0 * 128.0 * 2.0);  // 2.1 GB
   EXPECT_NEAR(gemm.at(Figure::l2_hit_bytes) + gemm.at(Figure::l2_miss_bytes), asked, asked * 1e-12);
@@ -116,7 +116,7 @@ TEST(GemmTrials, OnOneCuOfEachXcdFindNothingOfEachOtherInTheL2) {
 }
 
 TEST(GemmTrials, DrawTheMeanOverThePauseBehindThem) {
-  // Of time and pause the pause is at rest, at 120 W.
+  // The GPU rests at 120 W during the pause, which is three quarters of the whole.
   const Figures none = of_round(GemmTrial{.shape = square});
   const double time = none.at(Figure::time);
   const sim::Time pause = sim::to_time(sim::Seconds(3.0 * time));
@@ -126,7 +126,7 @@ TEST(GemmTrials, DrawTheMeanOverThePauseBehindThem) {
   EXPECT_DOUBLE_EQ(paused.at(Figure::time), time) << "the pause is not timed";
 }
 
-// As many elements in longer rows take longer, since a row is reduced before it is written.
+// The same number of elements takes longer in longer rows, since a row is reduced before it is written.
 TEST(GemmTrials, ThatQuantiseTakeTheTimeOfAKernelMore) {
   const models::PlatformSpec platform = mi300x({"host.protocol=graph"}).spec;
   const auto kernel = [&](std::int64_t tokens, std::int64_t k) {
@@ -140,7 +140,7 @@ TEST(GemmTrials, ThatQuantiseTakeTheTimeOfAKernelMore) {
   EXPECT_GT(kernel(64, 8192), kernel(512, 1024));
 }
 
-// All of a series have it, and so has the one of it that is asked for.
+// All GEMMs of a series quantise, and so does the one of the series that is asked for.
 TEST(GemmTrials, ThatQuantiseDoSoInASeries) {
   GemmTrial trial{.shape = {4096, 64, 4096}, .nth = 3};
   trial.shape.dtype = models::Dtype::fp8;
@@ -160,7 +160,7 @@ TEST(GemmTrials, AreMeteredOnlyWhereThatIsAskedFor) {
   EXPECT_TRUE(observe(testbed, GemmTrial{.shape = square}, {Figure::power}).contains(Figure::clock));
 }
 
-// Kernels on other GPUs' memory. Links of 10 GB/s, 7 us around the data.
+// The next tests run kernels on the memory of other GPUs over links of 10 GB/s, with 7 us around the data.
 
 using Pattern = RemoteTrial::Pattern;
 
@@ -175,24 +175,24 @@ TEST(RemoteTrials, HaveTheRateOfTheirLinks) {
   EXPECT_DOUBLE_EQ(one.at(Figure::link_rate), 1e9 / one.at(Figure::time));
   EXPECT_DOUBLE_EQ(one.at(Figure::rate), one.at(Figure::link_rate)) << "one peer";
   EXPECT_NEAR(round_time(remote(Pattern::one_way, models::RemoteAccess::load)), 0.1 + 7.0 * us, 1e-9);
-  // 3 peers over links of their own: as long as one, for three times the bytes.
+  // Three peers have links of their own: as long as one peer, for three times the bytes.
   const Figures all = of_round(remote(Pattern::all));
   EXPECT_NEAR(all.at(Figure::time), 0.1 + 7.0 * us, 1e-9);
   EXPECT_DOUBLE_EQ(all.at(Figure::rate), 3.0 * all.at(Figure::link_rate));
 }
 
 TEST(RemoteTrials, AreHeldBackByAcknowledgementsCachesAndWhatIsInFlight) {
-  // Each direction carries 1 GB and a quarter of what comes back.
+  // Each direction carries 1 GB and acknowledgements of a quarter of the opposite bytes.
   const models::PlatformSpec shared = round_but([](auto& spec) { spec.fabric.reverse_share = 0.25; });
   EXPECT_NEAR(figure(shared, remote(Pattern::one_way), Figure::time), 0.1 + 7.0 * us, 1e-9);
   EXPECT_NEAR(figure(shared, remote(Pattern::both_ways), Figure::time), 0.125 + 7.0 * us, 1e-9);
-  // Stores that the L2s keep are written back in the end: 8 MiB of L2 hold nearly 8 MiB of 1 GB, at 1 GB/s.
+  // L2s write the stores that they keep back in the end: 8 MiB of L2 hold nearly 8 MiB of 1 GB, at 1 GB/s.
   const models::PlatformSpec written_back =
       round_but([](auto& spec) { spec.gpu.memory.writeback_rate = sim::BytesPerSecond(1e9); });
   const double dirty = 8.0 * 1048576.0;
   EXPECT_NEAR(figure(written_back, remote(Pattern::one_way, models::RemoteAccess::store), Figure::time),
               (1e9 - dirty) / 1e10 + dirty / 1e9 + 7.0 * us, 1e-7);
-  // Half of 8 KB is read while the other half is written: 4 KB a microsecond are 4 GB/s.
+  // Half of the 8 KB in flight is read while the other half is written: 4 KB a microsecond are 4 GB/s.
   const models::PlatformSpec few_in_flight = round_but([](auto& spec) {
     spec.rccl.workgroup_in_flight = sim::Bytes(8e3);
     spec.rccl.workgroup_latency = 1_us;
@@ -201,7 +201,7 @@ TEST(RemoteTrials, AreHeldBackByAcknowledgementsCachesAndWhatIsInFlight) {
   EXPECT_NEAR(figure(few_in_flight, on_one_cu, Figure::time), 0.25 + 7.0 * us, 1e-6);
 }
 
-// Loads. 4 MiB of L2 an XCD, 64 MiB of Infinity Cache after 100 ns, HBM after 200 ns more.
+// The next tests time loads: 4 MiB of L2 per XCD, 64 MiB of Infinity Cache after 100 ns, HBM after 200 ns more.
 
 double nanoseconds(const LoadTrial& trial, const std::function<void(models::MemorySpec&)>& changes = {}) {
   return figure(round_but([&](auto& spec) {
@@ -213,9 +213,9 @@ double nanoseconds(const LoadTrial& trial, const std::function<void(models::Memo
          1e9;
 }
 
-// Of a set gone through again and again the oldest line goes first, and nothing is found of twice the cache. Within the
-// L2 loads have a time where the platform tells it; one thread has one L2. Half of 128 MiB is translated in the last
-// one; each other load takes 40 ns more.
+// Going through a set again and again evicts the oldest line first, so a set of twice the cache finds nothing in it.
+// Loads within the L2 have a time where the platform states it; one thread has one L2. The last platform translates
+// half of 128 MiB; each load in the other half takes 40 ns more.
 TEST(LoadTrials, TakeTheLatencyOfTheNearestThatHoldsTheirSet) {
   EXPECT_NEAR(nanoseconds({8_MiB, {}}), 100.0, 0.1);
   EXPECT_NEAR(nanoseconds({64_MiB, {}}), 100.0, 0.1);
@@ -231,8 +231,8 @@ TEST(LoadTrials, TakeTheLatencyOfTheNearestThatHoldsTheirSet) {
   EXPECT_NEAR(nanoseconds({128_MiB, {}}, with_reach), 300.0 + 20.0, 0.1);
 }
 
-// 400 GB/s of the 800 that reads can have: at half load 1 + 0.5 * 0.5^2 / (1 - 0.5) = 1.25. Of writes 250 GB/s are
-// half.
+// The stream takes 400 GB/s of the 800 that reads can have: at half load 1 + 0.5 * 0.5^2 / (1 - 0.5) = 1.25. For writes
+// 250 GB/s are half of the rate.
 TEST(LoadTrials, BesideAStreamWaitInTheQueueOfHbm) {
   const auto queueing = [](models::MemorySpec& memory) { memory.queueing_factor = 0.5; };
   EXPECT_NEAR(nanoseconds({128_MiB, sim::BytesPerSecond(400e9), 1.0}, queueing), 100.0 + 0.5 * 250.0, 1e-9);
@@ -240,7 +240,7 @@ TEST(LoadTrials, BesideAStreamWaitInTheQueueOfHbm) {
   EXPECT_NEAR(nanoseconds({64_MiB, sim::BytesPerSecond(400e9), 1.0}, queueing), 100.0, 1e-9) << "no load goes to HBM";
 }
 
-// Copies by engines.
+// The next tests run copies by engines.
 
 TEST(CopyTrials, HavePhasesThatMakeUpTheirTime) {
   for (const sim::Bytes bytes : {1_B, 64_MiB}) {
@@ -269,9 +269,9 @@ TEST(CopyTrials, ToSeveralPeersShareThePort) {
   EXPECT_DOUBLE_EQ(figure(platform, CopyTrial{{0, 1, bytes, {}}}, Figure::time), one);
 }
 
-// Collectives.
+// The next tests run collectives.
 
-// Channels run side by side: two take half as long, but for steps of less than a millisecond.
+// Channels run side by side: two take half as long as one, except for steps of less than a millisecond.
 TEST(CollectiveTrials, OnFewerChannelsTakeLonger) {
   const auto time = [](int channels) {
     CollectiveTrial trial = gather(models::Backend::rccl, 4_GiB);
@@ -311,12 +311,12 @@ TEST(CollectiveTrials, AreComparedWithParallelCopiesWhereThatIsAskedFor) {
   EXPECT_FALSE(observe(testbed, copies, {Figure::time}).contains(Figure::over_parallel_copies));
 }
 
-// Element-wise kernels beside others.
+// The next tests run element-wise kernels at once with other work.
 
 models::PlatformSpec two_gpus() { return h200({"gpus=2"}).spec; }
 
-// The larger of bytes over rate, alone and together: a stream of 8 GiB on half of the CUs and something beside it, each
-// no faster than alone, both no slower than one after the other, but for the wave that a launch may cost.
+// A stretch is the time together over the time alone. A stream of 8 GiB runs on half of the CUs and something else on
+// the rest; both take no longer than one after the other, except for the wave that a launch may cost.
 struct Stretched {
   double stream;
   double other;
@@ -347,7 +347,7 @@ double rate_of(int threads, sim::Bytes set) {
   return observe(testbed, trial, {Figure::rate}).at(Figure::rate);
 }
 
-// Little's law: 128 threads of 8 B on 304 CUs over some 440 ns; four times as many threads have four times the rate.
+// By Little's law 128 threads of 8 B on 304 CUs over about 440 ns make the rate; twice the threads have twice the rate.
 TEST(StreamsByThreads, HaveWhatIsUnderWayOverTheLatency) {
   const double few = rate_of(128, 128_MiB);
   EXPECT_NEAR(few, 128.0 * 8.0 * 304.0 / 440e-9, 0.05 * few);
@@ -363,7 +363,7 @@ TEST(StreamsByThreads, AreFasterTheNearerTheCacheThatHoldsTheirSet) {
   EXPECT_NEAR(hbm, 3.86e12, 0.05 * 3.86e12) << "as measured";
 }
 
-// A tall GEMM of which every byte comes from HBM shares that as another stream does.
+// A tall GEMM reads every byte from HBM and shares HBM as another stream does.
 TEST(ElementwiseBeside, WhatNeedsTheMemorySlowsDownAndIsSlowedDown) {
   for (const models::PlatformSpec& platform : {mi300x().spec, h200().spec}) {
     for (const models::Backend backend : {models::Backend::rccl, models::Backend::sdma}) {
@@ -380,8 +380,8 @@ TEST(ElementwiseBeside, WhatNeedsTheMemorySlowsDownAndIsSlowedDown) {
   EXPECT_GT(gemm.other, 1.005);
 }
 
-// A copy engine keeps as much under way as it does alone, and of a full memory gets that part: with a tenth of what the
-// stream has under way, a tenth of what both get. HBM serves 4204.8 GB/s of reads; the fabric is no bound.
+// A copy engine has as many bytes in flight as alone and that share of a full memory: a tenth of the stream's bytes in
+// flight gives a tenth of the stream's rate. HBM serves 4204.8 GB/s of reads; the fabric is no bound.
 TEST(ElementwiseBeside, ACopyHasOfAFullMemoryWhatItsEngineHasUnderWay) {
   const models::PlatformSpec platform =
       h200({"gpus=2", "fabric.link_rate=4TB/s", "fabric.peak_link_rate=4TB/s", "fabric.latency=1ns",
@@ -398,7 +398,7 @@ TEST(ElementwiseBeside, ACopyHasOfAFullMemoryWhatItsEngineHasUnderWay) {
   EXPECT_NEAR(sim::to_seconds(span.end).value(), expected, 0.06 * expected);
 }
 
-// Trials of them.
+// The next tests run element-wise kernels as trials.
 
 TEST(StreamTrials, OnFewWorkgroupsGoAtTheirRateUntilTheMemoryIsFull) {
   const auto rate = [](int workgroups) {
@@ -423,7 +423,7 @@ TEST(StreamTrials, BesideCopiesLoseWhatTheseTakeOfTheMemory) {
   EXPECT_FALSE(in.contains(Figure::link_rate)) << "that GPU sends nothing";
   EXPECT_LE(out.at(Figure::link_rate), 1.001 * copies);
   EXPECT_GT(out.at(Figure::link_rate), 0.9 * copies);
-  // Bytes that leave are read once, those that come are written once.
+  // Bytes that leave are read once, and bytes that come are written once.
   EXPECT_NEAR(out.at(Figure::rate) + out.at(Figure::link_rate), alone, 0.02 * alone);
   EXPECT_NEAR(in.at(Figure::rate) + out.at(Figure::link_rate), alone, 0.02 * alone);
   EXPECT_NEAR(both.at(Figure::rate) + 2.0 * both.at(Figure::link_rate), alone, 0.02 * alone);
@@ -441,7 +441,7 @@ TEST(StreamTrials, BesideACollectiveTellEachOnesTime) {
   EXPECT_GE(both.at(Figure::time), std::max(both.at(Figure::kernel_time), both.at(Figure::collective_time)));
 }
 
-// Of a collective of 64 MiB on two channels beside so many workgroups.
+// Returns the stretch of a collective of 64 MiB on two channels while the workgroups of `hog` run.
 double collective_stretch_beside(const HogTrial& hog, models::CollectiveKind kind) {
   models::CollectiveSpec beside = gathered(models::Backend::rccl, two_gpus());
   beside.kind = kind;
@@ -453,8 +453,8 @@ double collective_stretch_beside(const HogTrial& hog, models::CollectiveKind kin
   return figure(two_gpus(), trial, Figure::collective_stretch);
 }
 
-// Workgroups that compute take CUs and no bandwidth: a collective on channels of its own loses next to nothing. Those
-// that stream fill the memory that the loop of its channels waits for.
+// Workgroups that compute take CUs and no bandwidth: a collective on channels of its own loses next to nothing.
+// Workgroups that stream fill the memory that the loop of the channels waits for.
 TEST(HogTrials, TellWhatStandsInTheWayOfACollective) {
   const auto stretch = [](Hog hog) {
     HogTrial trial{.hog = hog};
@@ -465,8 +465,8 @@ TEST(HogTrials, TellWhatStandsInTheWayOfACollective) {
   EXPECT_GT(stretch(Hog::stream), 1.05);
 }
 
-// A full memory lets a collective wait behind what streams have asked for, so that it loses more beside those that ask
-// for more, up to what a CU can have under way (hogs_in_flight.csv: 1.43 and 2.4 to 3.1 times).
+// In a full memory a collective waits for what streams have asked for, so that it loses more to streams that ask for
+// more, up to what a CU can have in flight (hogs_in_flight.csv: 1.43 and 2.4 to 3.1 times).
 TEST(HogTrials, CostByWhatTheyKeepUnderWay) {
   const auto stretch = [](sim::Bytes under_way) {
     HogTrial trial;
@@ -482,9 +482,9 @@ TEST(HogTrials, CostByWhatTheyKeepUnderWay) {
   EXPECT_DOUBLE_EQ(stretch(192_KiB), all);
 }
 
-// Half of the CUs hold a workgroup of the hog beside which no workgroup of a large tile finds room: the GEMM, of eight
-// waves on all, takes at least 1.8 times as long at the same clock, and never twice, as the clock rises. One that has
-// the GPU to itself but for one CU takes little longer.
+// Half of the CUs hold a workgroup of the hog that leaves no room for a workgroup of a large tile: the GEMM, eight
+// waves on all CUs, takes at least 1.8 times as long at the same clock, and never twice, as the clock rises. A GEMM
+// that loses one CU alone takes little longer.
 TEST(HogTrials, TellWhatCusAGemmLoses) {
   HogTrial trial{.hog = Hog::compute, .beside = models::GemmShape{8192, 8192, 8192}};
   const auto stretch = [&trial](int workgroups) {

@@ -1,4 +1,4 @@
-// What trials are called, and which command lines ask for them. tests/cli/trial_command_test.cpp runs these.
+// These tests check the names of trials and their command lines, which tests/cli/trial_command_test.cpp runs.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -38,7 +38,7 @@ RC_GTEST_PROP(TrialWordsProperty, FitOnALine, ()) {
   RC_ASSERT(!kind_of(trial).empty());
 }
 
-// Trials without a command are those that no command simulates.
+// A trial lacks a command only if no command simulates it.
 RC_GTEST_PROP(TrialWordsProperty, GiveACommandToWhatHasOne, ()) {
   const Trial trial = draw();
   const auto* const gemm = std::get_if<GemmTrial>(&trial);
@@ -48,7 +48,7 @@ RC_GTEST_PROP(TrialWordsProperty, GiveACommandToWhatHasOne, ()) {
   RC_ASSERT(command_of(trial).empty() != has_one);
 }
 
-// Others stand in tests/data/samples.
+// Samples of further trials lie in tests/data/samples.
 TEST(TrialWords, SayWhatIsNotAsUsual) {
   const models::AttentionShape attention{
       .batch = 2, .heads = 8, .kv_heads = 1, .queries = 1, .keys = 4096, .head_dim = 128};
@@ -71,7 +71,7 @@ TEST(TrialKinds, HaveNamesOfTheirOwn) {
   EXPECT_EQ(kind_of(Trial(DependentTrial{})), "dependent");
 }
 
-// Engines have no CUs, channels or graphs; only the kernels that add up before an all-reduce by engines do.
+// Engines have no CUs, channels or graphs; the kernels that add up in an all-reduce by engines have them.
 TEST(TrialCommands, NameOptionsOfKernelsWhereThereAreKernels) {
   CollectiveTrial trial;
   trial.spec.backend = models::Backend::sdma;
@@ -84,9 +84,9 @@ TEST(TrialCommands, NameOptionsOfKernelsWhereThereAreKernels) {
   EXPECT_EQ(command_of(trial), "collective --collective all_reduce --backend sdma --bytes 1MiB --cus 8 --graph");
 }
 
-// "1us" read as a time is per_unit in base units, and so on: what people read and what files say cannot drift apart.
-// Without a dimension a figure is a ratio, a percentage or so many a second. A fit divides by what was measured: but
-// for shares, which are compared in points, zero is out of bounds.
+// The text "1us" read as a time equals per_unit in base units, and so on: units that people read and units in files
+// cannot drift apart. A figure without a dimension is a ratio, a percentage or a count per second. A fit divides by
+// measured values, so zero is out of bounds, except for shares, which are compared in points.
 TEST(Figure, HasAKeyOfItsOwnAUnitOfItsDimensionAndBoundsThatItCanBeDividedBy) {
   std::set<std::string_view> keys;
   for (const FigureForm& form : all_figures()) {

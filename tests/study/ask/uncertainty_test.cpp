@@ -65,8 +65,8 @@ TEST(Uncertainty, DoesNotDependOnTheNumberOfJobs) {
             with_intervals(platform, both_at_once(), 3).intervals);
 }
 
-// Run one after the other, a GEMM and a collective of which the model is off by independent factors take a sum that is
-// surer than either.
+// A GEMM and a collective with independent errors run one after the other; their sum has a smaller relative error than
+// either.
 TEST(Uncertainty, IndependentErrorsCancelInPart) {
   const Platform platform = fitted(spreads);
   const auto answer = with_intervals(platform, both_at_once({Strategy::serial}), 1, {200, 1});
@@ -76,8 +76,8 @@ TEST(Uncertainty, IndependentErrorsCancelInPart) {
   };
   const double serial = relative_width(*answer.intervals[0][0], result.makespan);
   const double gemm = relative_width(*answer.intervals[0][1], result.gemm);
-  // Of shares a and 1 - a of the time, the error is hypot(a, 1 - a) of that of either; a width of 200 draws has a
-  // standard error of 0.07.
+  // With shares a and 1 - a of the time the error is hypot(a, 1 - a) of the error of either; a width from 200 draws has
+  // a standard error of 0.07.
   const double share = sim::to_seconds(result.isolated_gemm) / sim::to_seconds(result.makespan);
   EXPECT_NEAR(serial / gemm, std::hypot(share, 1.0 - share), 0.14);
 }
@@ -88,7 +88,7 @@ TEST(Uncertainty, OfAPlatformWithoutErrorsIsNotKnown) {
   EXPECT_THAT(answer.warnings, ElementsAre(HasSubstr("fitted tells of no errors")));
 }
 
-// Without --uncertainty tables stay as they are.
+// Tables have no further columns without --uncertainty.
 TEST(Uncertainty, ColumnsAreThereWhereItWasAskedFor) {
   const auto keys = [](const ResultTable& table) {
     std::vector<std::string> all;

@@ -1,4 +1,4 @@
-// The table of words: what it reads it can spell again, and all that is made from it agrees.
+// These tests check the table of words: it spells again what it reads, and agrees with options and files.
 #include "study/ask/words.h"
 
 #include "sim/config/config.h"
@@ -22,7 +22,7 @@ Asked one_told(const Given& given) {
   return told<Asked>(given).points.at(0);
 }
 
-// Without what a platform bounds.
+// The test leaves out words whose values a platform bounds.
 TEST(Words, SpelledReadBackAsTheSame) {
   const Given c3{{"barrier", {"none"}}, {"bytes", {"896MiB"}},    {"collective", {"all_to_all"}},
                  {"delay", {"3us"}},    {"gemm", {"64x128x256"}}, {"prelaunch", {"yes"}},
@@ -35,7 +35,7 @@ TEST(Words, SpelledReadBackAsTheSame) {
   EXPECT_EQ(spelled(one_told<CollectiveTrial>(collective)), collective);
 }
 
-// 3 sizes, 2 variants and both ways to launch: sizes come one after the other, then ways, then variants.
+// The words ask for 3 sizes, 2 variants and both ways to launch: sizes vary fastest, then ways, then variants.
 TEST(Words, OfWhichSeveralAreSaidAskForEachWithAllOthers) {
   const auto question = told<CollectiveTrial>(
       {{"bytes", {"1KiB:16KiB:x4"}}, {"variant", {"pcpy,b2b"}}, {"prelaunch", {"both"}}, {"backend", {"sdma"}}});
@@ -59,7 +59,7 @@ TEST(Words, OfWhichAllAreMeantAskForThoseThatArePossible) {
   EXPECT_FALSE(told<CollectiveTrial>({}).those_possible);
 }
 
-// A GEMM's extents and what they are of are two words, in any order.
+// The extents of a GEMM and its number format are two words, in any order.
 TEST(Words, OfAGemmTellItsFormat) {
   const Given gemm{{"dtype", {"fp8"}}, {"gemm", {"64x128x256"}}};
   EXPECT_EQ(one_told<GemmTrial>(gemm).shape, (models::GemmShape{64, 128, 256, models::Dtype::fp8}));
@@ -74,14 +74,14 @@ TEST(Words, OfAGemmTellItsFormat) {
   EXPECT_EQ(point.shape, (models::GemmShape{64, 128, 256, models::Dtype::fp32}));
 }
 
-// What need not be said is not: the question has it anyway.
+// Words that state a default are not spelled: the question has the default anyway.
 TEST(Words, AreSpelledOnlyWhereTheySaySomething) {
   const Given all{{"collective", {"all_gather"}}, {"bytes", {"1KiB"}}, {"backend", {"rccl"}}, {"variant", {"pcpy"}}};
   EXPECT_THAT(spelled(one_told<CollectiveTrial>(all)),
               ElementsAre(Pair("bytes", ElementsAre("1KiB")), Pair("collective", ElementsAre("all_gather"))));
 }
 
-// Of a point of a study each word has one value.
+// Each word has one value in a point of a study.
 TEST(Words, OfAPointSayOneThing) {
   CollectiveTrial trial;
   const auto fault = [&trial](std::string_view name, std::string_view text) {
@@ -93,7 +93,7 @@ TEST(Words, OfAPointSayOneThing) {
   EXPECT_THAT(fault("bytes", "1KiB,2KiB"), HasSubstr("'1KiB,2KiB'"));
   EXPECT_THAT(fault("variant", "all"), HasSubstr("'all' is not known"));
   EXPECT_THAT(fault("prelaunch", "both"), HasSubstr("known are: no, yes"));
-  EXPECT_EQ(fault("gpus", "4096"), "");  // on some machine
+  EXPECT_EQ(fault("gpus", "4096"), "");  // some machine has 4096 GPUs
   EXPECT_EQ(fault("gpus", "1"), "'1': a whole number from 2 to 4096 is accepted");
 }
 
@@ -108,7 +108,7 @@ TEST(Words, AreTheOptionsOfTheirCommand) {
             R"(collective --host-threads one --out 'it'\''s')");
 }
 
-// An experiment's copy may be pulled, and has no phases to show; c3sim copy is the other way round.
+// A copy in an experiment may be pulled and has no phases to show; c3sim copy shows phases and does not pull.
 TEST(Words, OfFilesAreNotAllThoseOfCommands) {
   sim::Config config = sim::Config::from_text("{from: host, to: 1, bytes: 1KiB, pull: true, phases: true}", "a.yaml");
   CopyTrial trial;

@@ -1,4 +1,4 @@
-// Studies of pairs: their averages, tables and charts, and the files that ask for them.
+// These tests check studies of pairs: their averages, tables and charts, and the files that ask for them.
 #include "study/c3/c3_study.h"
 
 #include <sstream>
@@ -13,7 +13,7 @@ namespace {
 using models::CollectiveKind;
 using sim::operator""_us;
 
-// A scenario whose GEMM takes 100 us and whose collective `collective`, run at once in `makespan`.
+// Returns a result in which the GEMM alone takes 100 us, the collective alone `collective` and both at once `makespan`.
 StudyResult result(CollectiveKind kind, LengthClass length_class, sim::Time collective, sim::Time makespan) {
   StudyResult result;
   result.c3.scenario = {"pair", {1024, 1024, 1024}, kind, sim::Bytes(1024.0)};
@@ -25,7 +25,7 @@ StudyResult result(CollectiveKind kind, LengthClass length_class, sim::Time coll
   return result;
 }
 
-// The pair of 100 us each that takes 125: a speedup of 1.6 where 2 would be ideal, which is 60 % of the ideal gain.
+// The pair of 100 us each takes 125 us: a speedup of 1.6 where 2 would be ideal, which is 60 % of the ideal gain.
 const std::vector<StudyResult> of_one_pair{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us)};
 
 TEST(C3Study, AnOperationIsLongFromMoreThanTheRatioOn) {
@@ -46,10 +46,10 @@ TEST(C3Study, FractionOfIdealIsZeroForSerialAndOneForTheLonger) {
 }
 
 TEST(C3Study, SpeedupsAreAveragedWithinGroupsFirst) {
-  // One group holds two scenarios with speedups 200/125 = 1.6 and 200/200 = 1 (mean 1.3), another holds one with
-  // 150/100 = 1.5. Over groups: (1.3 + 1.5) / 2 = 1.4, where over scenarios it would be 4.1 / 3. The ideals are 2 and
-  // 1.5, so 1.75 over groups, and the fraction is 0.4 / 0.75. The scenarios' own fractions are 0.6, 0 and 1:
-  // mean 1.6/3.
+  // One group holds two scenarios with speedups 200/125 = 1.6 and 200/200 = 1 (mean 1.3); another group holds one with
+  // 150/100 = 1.5. The mean over groups is (1.3 + 1.5) / 2 = 1.4, where the mean over scenarios would be 4.1 / 3. The
+  // ideals are 2 and 1.5, so 1.75 over groups, and the fraction is 0.4 / 0.75. The scenarios' own fractions are 0.6, 0
+  // and 1: mean 1.6/3.
   const std::vector results{result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 125_us),
                             result(CollectiveKind::all_gather, LengthClass::gc_equal, 100_us, 200_us),
                             result(CollectiveKind::all_to_all, LengthClass::g_long, 50_us, 100_us)};
@@ -85,15 +85,15 @@ C3Study study_of_one_pair() {
 TEST(C3StudyTables, StandBesideThePublishedFigures) {
   const ResultTable by_strategy = strategy_table(study_of_one_pair(), of_one_pair);
   ASSERT_EQ(by_strategy.rows().size(), 1U);
-  // Columns: strategy, of ideal, published, mean of scenarios, speedup, published (not said), highest, published,
-  // ideal.
+  // The columns are strategy, of ideal, published, mean of scenarios, speedup, published (not stated), highest,
+  // published, ideal.
   const std::vector<Cell>& row = by_strategy.rows()[0];
   EXPECT_EQ(row[0], Cell(std::string("c3_sp")));
   EXPECT_NEAR(std::get<double>(row[1]), 60.0, 1e-9);
   EXPECT_NEAR(std::get<double>(row[2]), 42.0, 1e-9);
   EXPECT_EQ(row[5], Cell());
   EXPECT_EQ(row[7], Cell(1.3));
-  // By class those without a scenario, G-long and C-long, stay blank.
+  // In the table by class, the classes without a scenario, G-long and C-long, stay blank.
   const ResultTable by_class = class_table(study_of_one_pair(), of_one_pair);
   const std::vector<Cell>& classes = by_class.rows().at(0);
   EXPECT_EQ(classes[2], Cell());
@@ -103,7 +103,7 @@ TEST(C3StudyTables, StandBesideThePublishedFigures) {
   EXPECT_NEAR(std::get<double>(classes[6]), 67.0, 1e-9);
 }
 
-// The heuristic reserves 32 CUs as the sweep does, and 16 where it takes 64: 110 us instead of 100 are a loss of 10 %.
+// The heuristic reserves 32 CUs where the sweep does, and 16 where the sweep takes 64: 110 us instead of 100 lose 10 %.
 TEST(C3StudyTables, TheHeuristicIsHeldAgainstTheSweep) {
   std::vector<StudyResult> results;
   const auto add = [&](const std::string& pair, Strategy strategy, int cus, sim::Time makespan) {
@@ -127,7 +127,7 @@ TEST(C3StudyTables, TheHeuristicIsHeldAgainstTheSweep) {
   EXPECT_TRUE(heuristic_table(study, results).rows().empty());
 }
 
-// One bar for the group that has a scenario, of speedup 1.6 where 2 would be ideal.
+// The chart has one bar for the group that has a scenario, with a speedup of 1.6 where 2 would be ideal.
 TEST(C3StudyCharts, SpeedupsAreDrawnByGroupBesideTheIdeal) {
   const BarChart kernels = speedup_chart(study_of_one_pair(), of_one_pair, PaperFigure::kernels);
   EXPECT_EQ(kernels.series, (std::vector<std::string>{"c3_sp", "ideal"}));
@@ -135,7 +135,7 @@ TEST(C3StudyCharts, SpeedupsAreDrawnByGroupBesideTheIdeal) {
   EXPECT_EQ(kernels.bars[0].label, "all_gather GC-equal");
   EXPECT_NEAR(kernels.bars[0].values[0].value(), 1.6, 1e-12);
   EXPECT_NEAR(kernels.bars[0].values[1].value(), 2.0, 1e-12);
-  // 38 to 67 % of the ideal gain of 1.
+  // The published fractions are 38 to 67 % of the ideal gain of 1.
   EXPECT_NEAR(kernels.bars[0].published[0].value().low, 1.38, 1e-12);
   EXPECT_NEAR(kernels.bars[0].published[0].value().high, 1.67, 1e-12);
   EXPECT_FALSE(kernels.bars[0].published[1].has_value());
@@ -143,7 +143,7 @@ TEST(C3StudyCharts, SpeedupsAreDrawnByGroupBesideTheIdeal) {
             (std::vector<std::string>{"ideal"}));
 }
 
-// Over two classes, with speedups of 1.6 and 1.5: 1.55, where 1.2 was published.
+// The mean of two classes with speedups of 1.6 and 1.5 is 1.55, where 1.2 was published.
 TEST(C3StudyCharts, ThePublishedSpeedupStandsAtTheMeanOfTheClasses) {
   C3Study study = study_of_one_pair();
   study.published[{Strategy::c3_sp, CollectiveKind::all_gather}].speedup = 1.2;

@@ -18,7 +18,7 @@ class HeuristicTest : public testing::Test {
   Testbed testbed_{mi300x_conccl().spec};
 };
 
-// 64 channels of all-gather are fewer than the tiles of 4096x8192, and more than those of 64x64.
+// The 64 channels of an all-gather are fewer than the tiles of 4096x8192, and more than those of 64x64.
 TEST_F(HeuristicTest, TheKernelOfFewerWorkgroupsGoesFirst) {
   const Scenario large{"large", {4096, 8192, 4096}, CollectiveKind::all_gather, 64_MiB};
   EXPECT_EQ(order_by_workgroups(large, testbed_.platform()), LaunchOrder::collective_first);
@@ -26,14 +26,14 @@ TEST_F(HeuristicTest, TheKernelOfFewerWorkgroupsGoesFirst) {
   EXPECT_EQ(order_by_workgroups(small, testbed_.platform()), LaunchOrder::gemm_first);
 }
 
-// 2 * 8192^3 operations at 0.7 of 2048 a cycle on 304 CUs at 2100 MHz (1307.4 TFLOP/s): 1201.4 us. m = n = 8192, k =
-// 16: 2 * (2 * 8192 * 16 + 8192^2) bytes, 134.7 MB, at 0.7 of 5324.8 GB/s: 36.15 us; the 2.1 Gflop take 2.3 us.
+// 2 * 8192^3 operations at 0.7 of 2048 a cycle on 304 CUs at 2100 MHz (1307.4 TFLOP/s) take 1201.4 us. m = n = 8192, k
+// = 16: 2 * (2 * 8192 * 16 + 8192^2) bytes, 134.7 MB, take 36.15 us at 0.7 of 5324.8 GB/s; the 2.1 Gflop take 2.3 us.
 TEST_F(HeuristicTest, ALargeGemmsRooflineIsArithmeticAndAThinOnesMemory) {
   EXPECT_NEAR(roofline(models::GemmShape{8192, 8192, 8192}, testbed_.platform()).value(), 1201.4e-6, 0.1e-6);
   EXPECT_NEAR(roofline(models::GemmShape{8192, 8192, 16}, testbed_.platform()).value(), 36.15e-6, 0.02e-6);
 }
 
-// An eighth of 896 MiB to each of seven peers at 0.7 of 64 GB/s: 2621.4 us; an all-reduce sends twice that.
+// An eighth of 896 MiB to each of seven peers at 0.7 of 64 GB/s takes 2621.4 us; an all-reduce sends twice the bytes.
 TEST_F(HeuristicTest, ACollectivesRooflineIsItsPayloadOverItsLinks) {
   const auto time = [&](CollectiveKind kind) {
     return roofline(collective(kind, 896_MiB), testbed_.platform()).value();
@@ -44,8 +44,8 @@ TEST_F(HeuristicTest, ACollectivesRooflineIsItsPayloadOverItsLinks) {
 }
 
 // A compute-bound GEMM slows at least as CUs go (304 / 240), by whole waves at most half as much again; a memory-bound
-// one hardly (ConCCL Figure 5 a). A collective without half its CUs takes about twice as long, with 64 no longer than
-// with all (Figures 5 b and c).
+// GEMM hardly slows (ConCCL Figure 5 a). A collective with half of its CUs takes about twice as long, and with 64 CUs
+// no longer than with all (Figures 5 b and c).
 TEST_F(HeuristicTest, TheTableKnowsWhoNeedsCus) {
   const double compute_bound = gemm_stretch(testbed_, {16384, 8192, 16384}, 64);
   EXPECT_GE(compute_bound, 1.15);
@@ -65,8 +65,8 @@ TEST_F(HeuristicTest, SizesOfOneKindShareARowOfTheTable) {
   EXPECT_NE(stretch(16_MiB), stretch(64_MiB)) << "32 MiB lies between them";
 }
 
-// Beside a GEMM of six times its length the collective hides whatever it has: the fewest CUs cost the GEMM least.
-// Beside an endless all-to-all the GEMM does, and the collective gets all it can use.
+// A GEMM of six times its length hides the collective on any CUs, so the fewest CUs cost the GEMM least. An endless
+// all-to-all hides the GEMM, and the collective gets all CUs that it can use.
 TEST_F(HeuristicTest, TheShorterOneGetsWhatTheLongerOneCanSpare) {
   const models::GemmShape long_gemm{18432, 8192, 16384};
   EXPECT_EQ(cus_by_table(testbed_, {"", long_gemm, CollectiveKind::all_gather, 256_MiB}), 8);
@@ -74,7 +74,7 @@ TEST_F(HeuristicTest, TheShorterOneGetsWhatTheLongerOneCanSpare) {
   EXPECT_EQ(cus_by_table(testbed_, {"", short_gemm, CollectiveKind::all_to_all, 4096_MiB}), 64);
 }
 
-// 1024 tiles are four waves on 256 CUs, and five on eight fewer: more than all of a collective of 18 us.
+// 1024 tiles are four waves on 256 CUs and five on eight fewer: the wave costs more than a whole collective of 18 us.
 TEST_F(HeuristicTest, NothingIsReservedForACollectiveThatIsShorterThanWhatItWouldCost) {
   Testbed full_waves(mi300x({"gpu.cus_per_xcd=32", "gpu.gemm.library=persistent"}).spec);
   const Scenario scenario{"", {4864, 4096, 8192}, CollectiveKind::all_gather, sim::Bytes(4097.0)};

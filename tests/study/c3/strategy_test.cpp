@@ -18,8 +18,8 @@ class StrategyTest : public testing::Test {
   Testbed testbed_{mi300x().spec};
 };
 
-// The pair is too short for the clock to fall. Beside the two alone it saves the launch of the collective, which the
-// GEMM hides, and the host's look at the end of the GEMM.
+// The pair is too short for the clock to fall. In series it saves, against both alone, the launch of the collective,
+// which the GEMM hides, and the host's look at the end of the GEMM.
 TEST_F(StrategyTest, SerialTakesWhatBothTakeInTurn) {
   const C3Result result = run(Strategy::serial);
   const models::HostSpec& host = testbed_.platform().host;
@@ -30,7 +30,7 @@ TEST_F(StrategyTest, SerialTakesWhatBothTakeInTurn) {
   EXPECT_LE(saved, host.kernel_launch + host.kernel_notice);
 }
 
-// A GEMM alone in a loop holds the power cap of an H200 at a lower clock than one that takes turns with a collective.
+// The power cap of an H200 slows a GEMM alone in a loop more than a GEMM that takes turns with a collective.
 TEST(SerialTest, IsFasterThanTheLoopsOfBothWhereTheGemmHoldsTheCap) {
   Testbed testbed(h200().spec);
   const Scenario capped{"capped", {8192, 28672, 8192}, models::CollectiveKind::all_gather, sim::Bytes(4e9)};
@@ -77,7 +77,7 @@ TEST_F(StrategyTest, NothingIsReservedWhereNothingWouldBeLeftAndThatIsSaid) {
   EXPECT_THAT(reservation_warnings(tiny, std::vector{reserving}), ElementsAre(HasSubstr("c3_rp reserves nothing")));
 }
 
-// A collective of 18 us beside a GEMM that fills the GPU exactly: any CU less costs the GEMM a whole wave.
+// The collective takes 18 us; the GEMM fills the GPU exactly, so losing any CU costs the GEMM a whole wave.
 const Scenario short_collective{"", {4864, 4096, 8192}, models::CollectiveKind::all_gather, sim::Bytes(4097.0)};
 
 TEST_F(StrategyTest, FineSplitsReserveNothingWhereThatIsBest) {
@@ -104,7 +104,7 @@ TEST_F(StrategyTest, ItIsSaidWhereAReservationCostsMoreThanNone) {
   EXPECT_THAT(reservation_warnings(testbed_, std::vector{run(Strategy::c3_base)}), IsEmpty());
 }
 
-// The reduce-scatter of an all-reduce runs as kernels: confined to the CUs kept from the GEMM it took twice as long.
+// The reduce-scatter of an all-reduce runs as kernels; confined to the CUs that the GEMM lacks it took twice as long.
 TEST_F(StrategyTest, ConcclRpKeepsCusFromTheGemmNotFromTheCollective) {
   const Scenario scenario{"", {100, 100, 100000}, models::CollectiveKind::all_reduce, 2560_MiB};
   const C3Result with = run_strategy(testbed_, scenario, Strategy::conccl_rp);
@@ -157,7 +157,7 @@ TEST_F(StrategyTest, ConcclRunsTheCollectiveOnCopyEnginesAgainstRcclsSerialTime)
   EXPECT_EQ(result.reserved_cus, 0);
 }
 
-// A split of the CUs is held against the whole GPU; channels without one are held against as many.
+// A split of the CUs is compared with the whole GPU; channels without a split, with the same number of channels.
 TEST_F(StrategyTest, ASplitIsHeldAgainstTheLibrarysOwnChannels) {
   Scenario few = pair;
   few.channels = 8;

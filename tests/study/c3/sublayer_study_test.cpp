@@ -35,10 +35,10 @@ SublayerStudy study_of(const std::string& text) {
   return study;
 }
 
-// What overlaps takes no less than the longer of the two, but for the host's calls between operations that it saves;
-// with GEMM, reduce-scatter and all-gather of equal length ideal overlap gains 3 over 2. Seven of eight parts of an
-// array of 2 T H bytes arrive at each GPU's neighbour, who adds them; its own GEMM stores seven of eight as updates,
-// too.
+// Overlapped operations take no less than the longer one, except for the host's calls between operations that overlap
+// saves; with GEMM, reduce-scatter and all-gather of equal length ideal overlap gains 3 over 2. Seven of eight parts of
+// an array of 2 T H bytes arrive at each GPU's neighbour, who adds them; the neighbour's own GEMM stores seven of eight
+// parts as updates, too.
 TEST(SublayerStudies, FusedSchedulesAreBoundByIdealOverlapAndMoveTheBytesOfARing) {
   for (const SublayerResult& one : run_sublayer_study(t3_machine(), study_of(study_text(as_t3)))) {
     SCOPED_TRACE(one.sublayer.name);
@@ -71,11 +71,11 @@ FinerGrainStudy small_study() {
   return study;
 }
 
-// What a schedule takes longer than ideal is split into two losses. One after the other nobody is in anyone's way, and
-// nothing is hidden: what is lost is the shorter of the two.
+// The time of a schedule above ideal is split into two losses. One after the other, operations do not contend and
+// nothing is hidden: the loss is the shorter of the two.
 TEST(FinerGrainStudies, SplitAllThatSchedulesTakeLongerIntoTwoLosses) {
   Testbed testbed(mi300x().spec);
-  // The launch of the second one, and the notice of the first one's end.
+  // The second operation hides its launch and the notice of the first one's end.
   const models::HostSpec& host = testbed.platform().host;
   const double queued = sim::to_microseconds(host.kernel_launch + host.kernel_notice);
   for (const FinerGrainResult& one : run_finer_grain_study(testbed, small_study(), true)) {
@@ -96,8 +96,8 @@ TEST(FinerGrainStudies, DoNotDependOnThreads) {
   for (std::size_t i = 0; i < once.size(); ++i) EXPECT_EQ(once[i].time, again[i].time);
 }
 
-// a and b differ by a factor of two in one size, c from both by more: it is named what is best for b, and they what is
-// best for each other.
+// GEMMs a and b differ by a factor of two in one size, c from both by more: c is named what is best for b, and a and b
+// are named what is best for each other.
 TEST(FinerGrainStudies, TheHeuristicNamesWhatIsBestForTheNearestOther) {
   const auto result = [](const std::string& gemm, models::GemmShape shape, const std::string& schedule, int time) {
     FinerGrainResult one;

@@ -15,10 +15,10 @@ using sim::operator""_MiB;
 const std::vector<Strategy> strategies{Strategy::c3_base, Strategy::conccl};
 const Scenario exchange{"small", {8192, 8192, 4096}, models::CollectiveKind::all_to_all, 128_MiB};
 
-// Questions whose answers are known: a rate in units of its own, and a constant. That of HBM is from a data sheet.
+// These questions have known answers: a rate in units of its own, and a constant. The rate of HBM is from a data sheet.
 Fractions hbm_rate(Testbed& testbed) { return {testbed.platform().gpu.memory.hbm_rate.value() / 5e12, 0.5}; }
 Fractions link_rate(Testbed& testbed) { return {testbed.platform().fabric.link_rate.value() / 48.5e9, 0.5}; }
-// Link energy, which is assumed, in pJ/B.
+// The link energy is in pJ/B and is assumed.
 Fractions link_energy(Testbed& testbed) { return {testbed.platform().gpu.power.link_energy.value() * 1e12, 0.5}; }
 double picojoules(const std::string& text) {
   return sim::parse_quantity(text, sim::Dimension::energy_per_byte).value * 1e12;
@@ -68,7 +68,7 @@ TEST(Sensitivity, AnEndThatTheRestRulesOutHasNoAnswer) {
   EXPECT_EQ(sensitivity_table(strategies, answer).table.rows().at(0).at(4), Cell());
 }
 
-// At 0.42, 0.40 and 0.45 the swing is 5 points; the changes are -2 and +3.
+// The fraction is 0.42, and 0.40 and 0.45 at the two ends: the swing is 5 points, the changes are -2 and +3.
 TEST(Sensitivity, IsShownInPoints) {
   SensitivityAnswer answer{{0.42}, {{"a.b", "1", "2", Fractions{0.40}, Fractions{0.45}}}};
   const NamedTable table = sensitivity_table(std::array{Strategy::conccl}, answer);
@@ -79,7 +79,7 @@ TEST(Sensitivity, IsShownInPoints) {
   EXPECT_THAT(table.title, HasSubstr("conccl 42.0 %"));
 }
 
-// A swing of 0.04 points is shown as 0.0, one of 0.06 as 0.1; one of 0.004 % as 0.00, one of 0.006 % as 0.01.
+// A swing of 0.04 points is shown as 0.0, and 0.06 points as 0.1; 0.004 % is shown as 0.00, and 0.006 % as 0.01.
 TEST(Sensitivity, WhatRoundsToNothingIsCountedAndLeftOut) {
   SensitivityAnswer answer{{0.5}, {}};
   for (const double swing : {0.0006, 0.0004, 0.0}) {
@@ -105,7 +105,7 @@ TEST(Sensitivity, SimulationsOnManyThreadsGiveTheSameBits) {
   EXPECT_EQ(first.front(), question(alone));
 }
 
-// Behind this GEMM an all-to-all waits for CUs; on copy engines it takes none. Serial, which never varies, is not
+// An all-to-all after this GEMM waits for CUs; on copy engines it takes no CUs. Serial, which never varies, is not
 // asked.
 TEST(LeaveMechanismsOut, ShowsWhatEachCosts) {
   const std::vector<Fractions> answers = leave_mechanisms_out(mi300x().spec, question_of(exchange, strategies));

@@ -32,7 +32,7 @@ class ExperimentTest : public testing::Test {
     return testbed_.run(of(operations).graph.schedule()).operations;
   }
   sim::Time makespan(const std::string& operations) { return testbed_.run(of(operations).graph.schedule()).makespan(); }
-  // The makespan, that on one stream and the speedup, of an experiment with these operations.
+  // Returns the makespan, the makespan on one stream and the speedup of an experiment with these operations.
   std::vector<Cell> overlap_of(const std::string& operations) {
     const std::vector<Cell> row = run(operations).tables.at(1).table.rows().at(0);
     return {row.begin() + 1, row.end()};
@@ -51,8 +51,8 @@ TEST_F(ExperimentTest, StreamsOverlapAndOneStreamDoesNot) {
   EXPECT_GT(std::get<double>(speedup("t")), 1.1);
 }
 
-// Forty kernels, each behind the one before: a stream launches them beforehand, so that nothing is gained over
-// anything, and none is faster or slower than alone.
+// Each of forty kernels follows the one before: a stream launches them beforehand, so that overlap gains nothing, and
+// none is faster or slower than alone.
 TEST_F(ExperimentTest, AChainOfKernelsHasNoSpeedupAndNoSlowdown) {
   const Results results =
       run("  - {name: a, stream: s, repeat: 40, kernel: {operator: rmsnorm, elements: 8192x8192}}\n");
@@ -66,8 +66,8 @@ TEST_F(ExperimentTest, AChainOfKernelsHasNoSpeedupAndNoSlowdown) {
   }
 }
 
-// A GEMM in shards that copies feed, one link at a time, loses to a collective over all links and the whole GEMM, and
-// in pieces over all links at once it gains: what it is held against is the same for both, whatever they are cut into.
+// A GEMM in shards that copies feed over one link at a time loses to a collective over all links before the whole GEMM;
+// in pieces over all links at once it gains. The yardstick is the same for both, whatever they are cut into.
 TEST_F(ExperimentTest, ASpeedupIsOverTheSameOperationsUncutAndALossIsSaidNotToPay) {
   const auto operations = [](const std::string& schedule) {
     return "  - {name: a, stream: s, dependent: {gemm: 7168x16384x8192, schedule: " + schedule + "}}\n";
@@ -83,7 +83,7 @@ TEST_F(ExperimentTest, ASpeedupIsOverTheSameOperationsUncutAndALossIsSaidNotToPa
   EXPECT_THAT(run(operations("shard_overlap")).notes.at(0), HasSubstr("which is less: this schedule does not pay"));
 }
 
-// h hops of an array, one after another, against a pipeline of p pieces: h * p / (p + h - 1) times as long.
+// Against a pipeline of p pieces, h hops of a whole array one after another take h * p / (p + h - 1) times as long.
 TEST_F(ExperimentTest, APipelineOfCopiesIsHeldAgainstWholeCopies) {
   const std::vector<Cell> overlap = overlap_of(
       "  - {name: a, repeat: {hop: 4}, stream: hop_$(hop), after: [a@hop-1], pieces: 8,\n"
@@ -109,7 +109,7 @@ TEST_F(ExperimentTest, ItsPageOpensWithItsStreamsOverTime) {
   EXPECT_EQ(std::get<BarChart>(results.charts.at(2)).id, "operations_us");
 }
 
-// Both want all CUs at once: whose stream is urgent gets them first.
+// Both kernels want all CUs at once: the kernel whose stream is urgent gets them first.
 TEST_F(ExperimentTest, KernelsOfHighPriorityGetCusFirst) {
   const auto first_to_end = [this](const std::string& second_priority) {
     const std::vector<Span>& both =
@@ -132,7 +132,7 @@ TEST_F(ExperimentTest, AKernelThatIsAnOperatorHasItsRows) {
   EXPECT_EQ(spec_of("8192").row, 4096) << "a usual row";
 }
 
-// Of a runtime's calls for blocks only the engine and the link are busy meanwhile: a product beside them hides them.
+// Fetching blocks by a runtime's calls keeps only the engine and the link busy, so a concurrent product hides it.
 TEST_F(ExperimentTest, BlocksFromTheHostComeBesideAProduct) {
   const std::string product = "  - {name: a, stream: s, gemm: 8192x8192x8192}\n";
   const std::string fetch =
@@ -143,17 +143,17 @@ TEST_F(ExperimentTest, BlocksFromTheHostComeBesideAProduct) {
             1.05 * std::max(sim::to_microseconds(makespan(product)), fetching));
 }
 
-// A product, and a copy that waits for what it stores up to an end.
+// Returns a product and a copy that waits for the product's stores up to `to`.
 std::string send_of(const std::string& to, const std::string& trigger) {
   return "  - {name: product, stream: s, gemm: 4096x8192x8192}\n  - {name: send, stream: t, stored: {of: product, "
          "to: " +
          to + ", trigger: " + trigger + "}, copy: {from: 0, to: 1, bytes: 1MiB}}\n";
 }
 
-// 64 MiB of a product are stored in order, over its time. A copy that waits for the first of eight parts begins before
-// the product has ended, and one that waits for all of it when it has, which the host notices some microseconds later.
-// By a flag waves stay for their fences, which a tracker does without, but one of fewer entries than tiles are stored
-// at once sees nothing before the end.
+// A product stores its 64 MiB in order, over its time. A copy that waits for the first of eight parts begins before the
+// product has ended; one that waits for all begins when the host has noticed the end some microseconds later. With a
+// flag waves stay for their fences, which a tracker does without; but a tracker of fewer entries than tiles stored at
+// once sees nothing before the end.
 TEST_F(ExperimentTest, BeginsWithTheRangeOfStoresThatItWaitsFor) {
   const auto start_of_copy = [this](const std::string& to, const std::string& trigger, Testbed& testbed) {
     const std::vector<Span>& spans = testbed.run(of(send_of(to, trigger)).graph.schedule()).operations;
@@ -162,7 +162,7 @@ TEST_F(ExperimentTest, BeginsWithTheRangeOfStoresThatItWaitsFor) {
   const auto [early, end] = start_of_copy("8MiB", "tracker", testbed_);
   EXPECT_LT(early, 0.6 * end);
   EXPECT_LT(early, start_of_copy("56MiB", "tracker", testbed_).first);
-  // Half as many entries as are needed: 24 of 64 MiB are counted when 48 are stored.
+  // The tracker has half of the entries that are needed: 24 of 64 MiB are counted when 48 are stored.
   const models::GpuSpec& gpu = testbed_.platform().gpu;
   const auto entries = models::stored_at_once(models::plan_gemm(gpu, {4096, 8192, 8192}), gpu, gpu.cus()) / 2;
   Testbed half(
@@ -179,7 +179,7 @@ TEST_F(ExperimentTest, BeginsWithTheRangeOfStoresThatItWaitsFor) {
   }
 }
 
-// A tracker tells the engine of a copy that waits; for a flag the engine looks again an interval later.
+// A tracker notifies the engine of a waiting copy; for a flag the engine looks again an interval later.
 TEST_F(ExperimentTest, AnEngineThatATrackerTellsPollsNothing) {
   const auto end_of_copy = [this](const std::string& trigger, const std::string& interval) {
     Testbed testbed(mi300x({"gpu.sdma.poll_interval=" + interval}).spec);
@@ -189,7 +189,7 @@ TEST_F(ExperimentTest, AnEngineThatATrackerTellsPollsNothing) {
   EXPECT_LT(end_of_copy("flag", "0.1 us"), end_of_copy("flag", "50 us"));
 }
 
-// Commands of fused products are queued beforehand: those of a collective between them do not wait behind the second's.
+// Fused products queue their commands beforehand; a collective between two products does not wait for the second's.
 TEST_F(ExperimentTest, FusedGemmsLetCollectivesOfEnginesPass) {
   const Experiment experiment =
       of("  - {name: a, stream: s, fused: {gemm: 4096x8192x4096, trigger: flag, pieces: 8}}\n"
@@ -203,14 +203,14 @@ TEST_F(ExperimentTest, FusedGemmsLetCollectivesOfEnginesPass) {
   EXPECT_TRUE(measure(testbed_, experiment).at("speedup")) << "of what one fuses a part can run at once";
 }
 
-// Two hops, the second one waiting for the first through a word of memory.
+// The second of two hops waits for the first through a word of memory.
 const std::string first_hop =
     "  - {name: a, stream: s, packets: {gpu: 0, engine: 14, commands: [{copy: 1MiB, to: 1}, {fence: w, value: 1}]}}\n";
 const std::string second_hop =
     "  - {name: b, stream: t, packets: {gpu: 1, engine: 10, commands: [{poll: w, equal: 1}, {copy: 1MiB, to: 2}]}}\n";
 
-// Handing over without the host saves what the host takes, no more. The second one's waiting is no work. Listed the
-// other way round, one after another would be a deadlock.
+// Handing over without the host saves the host's time, no more; the second hop's waiting is no work. Listed the other
+// way round, the hops would deadlock one after another.
 TEST_F(ExperimentTest, AChainOfPacketsIsHardlySpedUpAndHasNoSerialTimeInTheOtherOrder) {
   const double speedup = std::get<double>(overlap_of(first_hop + second_hop).at(2));
   EXPECT_GE(speedup, 1.0);
@@ -229,11 +229,11 @@ TEST_F(ExperimentTest, PacketsWaitForEachOtherThroughWords) {
           "  - {name: b, stream: t, packets: {gpu: 1, engine: 10, queue: 2,\n"
           "     commands: [{poll: w, at_least: 1}, {swap: 4KiB, with: 2}, {atomic: w, add: 2}]}}\n");
   const auto& rows = results.tables[0].table.rows();
-  EXPECT_GT(std::get<double>(rows.at(1)[4]), std::get<double>(rows.at(0)[4]));  // ends
-  EXPECT_EQ(rows.at(1)[6], Cell());                                             // nothing to compare with
+  EXPECT_GT(std::get<double>(rows.at(1)[4]), std::get<double>(rows.at(0)[4]));  // column 4 is the end
+  EXPECT_EQ(rows.at(1)[6], Cell());                                             // packets have no time alone
 }
 
-// A collective's commands, and those of a copy that waits for a kernel behind it, lie in one queue.
+// One queue holds the commands of a collective and those of a copy that waits for a later kernel.
 TEST_F(ExperimentTest, ACopyThatWaitsForAKernelDoesNotStopTheCollectiveBeforeIt) {
   const std::vector<Span>& all = spans(
       "  - {name: c, stream: comm, collective: {kind: all_gather, bytes: 64MiB, backend: sdma}}\n"
@@ -244,8 +244,8 @@ TEST_F(ExperimentTest, ACopyThatWaitsForAKernelDoesNotStopTheCollectiveBeforeIt)
   EXPECT_GT(all[2].end, all[0].end);
 }
 
-// Two products wait for just the same product. The host launches both when it knows of its end, unless they say that
-// they are queued; in a file with a launch of its own all are.
+// Two products wait for the same product. The host launches both when it knows of that product's end, unless they say
+// that they are queued; in a file that states its own launch all are queued.
 TEST_F(ExperimentTest, KernelsSayHowTheyAreLaunched) {
   const auto operations = [](const std::string& launch) {
     return "  - {name: a, stream: s, gemm: 4096x4096x4096}\n"
@@ -263,8 +263,8 @@ TEST_F(ExperimentTest, KernelsSayHowTheyAreLaunched) {
   EXPECT_THAT(launched(read(framework + operations(", launch: host"))), ElementsAre(false, false, false));
 }
 
-// A kernel makes the sums of an all-reduce by engines, so that a framework's thread launches it in its turn: behind the
-// product it costs no launch more, however many kernels are launched behind it.
+// A kernel makes the sums of an all-reduce by engines, so a framework's thread launches it in its turn: after the
+// product it costs no further launch, however many kernels are launched after it.
 TEST_F(ExperimentTest, ACollectiveOfEnginesThatBeginsWithAKernelIsLaunchedInItsTurn) {
   const auto end_of_collective = [this](int behind) {
     const Experiment experiment = read(
@@ -278,7 +278,7 @@ TEST_F(ExperimentTest, ACollectiveOfEnginesThatBeginsWithAKernelIsLaunchedInItsT
   EXPECT_EQ(end_of_collective(1), end_of_collective(100));
 }
 
-// With a launch of its own a file ends when its GPUs are done, without one when the host knows of it.
+// A file that states its launch ends when its GPUs are done; any other file, when the host knows of the end.
 TEST_F(ExperimentTest, WhatAFrameworkLaunchesEndsWithItsGpus) {
   const std::string operations = "operations:\n  - {name: a, stream: s, repeat: 2, gemm: 4096x4096x4096}\n";
   const auto makespan = [&](const std::string& launch) {
@@ -300,7 +300,7 @@ TEST_F(ExperimentTest, DelaysAndWorkOfTheHostTakeTheirTime) {
   EXPECT_EQ(all[2].end, sim::Time(50'000'000) + testbed_.alone(kernel)) << "launched when the host is free";
 }
 
-// What is done on one GPU alone has all GPUs simulated, instead of one that stands for them.
+// An operation on one GPU alone makes the testbed simulate all GPUs, instead of one that stands for them.
 TEST_F(ExperimentTest, CopiesOfAllGpusTakeAsLongWhereTheyAreSimulatedOneByOne) {
   const std::string copies =
       "  - {name: a, stream: s, dependent: {gemm: 1024x8192x4096, schedule: finer_hetero_fused_1d}}\n";
@@ -317,7 +317,7 @@ TEST_F(ExperimentTest, QuantitiesAreOfOperationsOfTheFile) {
   EXPECT_EQ(found.at("speedup"), std::nullopt) << "nothing can overlap";
 }
 
-// Files of experiments.
+// The next tests read files of experiments.
 
 class ExperimentFiles : public InFolder {
  protected:
@@ -345,7 +345,7 @@ TEST_F(ExperimentFiles, SayHowKernelsAreLaunched) {
   EXPECT_EQ(machine_of(write("b.yaml", "launch: op_by_op\n")).beside().launch, models::LaunchMode::op_by_op);
 }
 
-// Every file of configs/experiments can be run, whatever it is; as they are shipped, most are worth their trouble.
+// Every file of configs/experiments can be run; as shipped, most of them gain by overlap.
 TEST(ShippedExperiments, AreReadAndDefaultToSchedulesThatPay) {
   const std::set<std::string> that_pay{"copy_pipeline.yaml",        "expert_parallel.yaml",  "fsdp_layer.yaml",
                                        "gemm_then_all_to_all.yaml", "layer_overlap.yaml",    "sdma_handshake.yaml",
@@ -367,7 +367,7 @@ TEST(ShippedExperiments, AreReadAndDefaultToSchedulesThatPay) {
   EXPECT_EQ(paid, that_pay.size());
 }
 
-// An experiment is held against what it does whole, on all CUs and one stream.
+// An experiment is compared with its operations uncut, on all CUs and one stream.
 TEST_F(ExperimentTest, OnOneStreamOperationsAreWholeAndCollectivesByRccl) {
   struct Row {
     std::string operations;

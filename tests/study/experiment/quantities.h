@@ -1,4 +1,4 @@
-// What one run of an experiment measures, by name.
+// This file measures one run of an experiment and returns its quantities by name.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace c3sim::study {
 
-// None where there is no such number.
+// A quantity without a number is empty.
 using Quantities = std::map<std::string, std::optional<double>>;
 inline Quantities measure(Testbed& testbed, const Experiment& experiment) {
   const ResultTable table = measured(testbed, experiment).tables.front().table;

@@ -1,4 +1,4 @@
-// Why runs take as long as they do: critical paths, what holds operations back, slowdowns by mechanism, traces.
+// These tests explain the time of runs: critical paths, bottlenecks, slowdowns by mechanism, traces.
 #include <array>
 #include <cmath>
 #include <map>
@@ -26,10 +26,10 @@ models::CollectiveSpec engine_gather(sim::Bytes bytes, models::SdmaVariant varia
   return spec;
 }
 
-// Microseconds, as an answer about one collective has them.
+// Returns the time in microseconds from an answer about one collective.
 double time_of_answer(const Results& results) { return std::get<double>(results.tables.front().table.rows()[0][6]); }
 
-// Critical paths.
+// The next tests follow critical paths.
 
 struct ExplainedPath {
   double time_us = 0.0;
@@ -83,7 +83,7 @@ TEST(CriticalPath, OfRcclIsLaunchPlacementLatencyTransferAndNotice) {
                      {"host.kernel_launch=6 us", "rccl.protocols.ll.step_latency=250 ns"});
   EXPECT_THAT(texts(explanation.steps, 2),
               ElementsAre("launch kernel", "placement of channels", "latency of steps", "data", "notice kernel end"));
-  // host.kernel_launch, gpu.dispatch.workgroup_launch, 14 steps of rccl.protocols.ll.step_latency, host.kernel_notice.
+  // The times are host.kernel_launch, gpu.dispatch.workgroup_launch, 14 rccl.protocols.ll.step_latency, kernel_notice.
   for (const auto& [step, us] : std::map<std::size_t, double>{{0, 6.0}, {1, 1.0}, {2, 14 * 0.25}, {4, 2.0}}) {
     EXPECT_DOUBLE_EQ(std::get<double>(explanation.steps.at(step)[5]), us) << step;
   }
@@ -111,7 +111,7 @@ TEST(CriticalPath, TextShowsEveryStepOfASingleRunOnly) {
   EXPECT_FALSE(in_text(two));
 }
 
-// What holds operations back.
+// The next tests name what holds operations back.
 
 std::string explained(models::PlatformSpec platform, const Schedule& schedule) {
   Testbed testbed(std::move(platform));
@@ -121,8 +121,8 @@ std::string explained(models::PlatformSpec platform, const Schedule& schedule) {
   return csv.str();
 }
 
-// HBM holds a kernel back that is bound by memory, whether or not a part of it is set apart for collectives, or it is
-// apart in a counterfactual machine. Small tiles ask more of the L2s than these give at the clock of the CUs.
+// HBM holds back a kernel that memory bounds, also where a part of HBM is set apart for collectives, or where HBM is
+// apart in a counterfactual machine. Small tiles ask more of the L2s than the L2s give at the clock of the CUs.
 TEST(Explanation, NamesTheLevelThatHoldsAnOperationBack) {
   struct Row {
     models::PlatformSpec platform;
@@ -149,7 +149,7 @@ TEST(Explanation, NamesTheLevelThatHoldsAnOperationBack) {
   }
 }
 
-// Traces.
+// The next tests read traces.
 
 struct Slice {
   double begin, end;
@@ -160,7 +160,7 @@ using Slices = std::map<std::string, std::vector<Slice>>;  // by track
 // Times are written to the picosecond and read as doubles.
 constexpr double last_digits_us = 1e-6;
 
-// What the trace of these runs shows, of which no two slices of a track overlap.
+// Returns the slices in the trace of these runs, of which no two on one track may overlap.
 Slices traced(Testbed& testbed, const Results& results) {
   std::ostringstream out;
   {
@@ -188,7 +188,7 @@ Slices traced(Testbed& testbed, const Results& results) {
 TEST(RunTrace, ACollectiveHasATrackPerThreadQueueEngineAndLinkAndACopyItsOwn) {
   Testbed testbed(mi300x().spec);
   const Slices slices = traced(testbed, answer_collectives(testbed, std::array{engine_gather(64_KiB)}));
-  EXPECT_EQ(slices.at("host.thread0").size(), 56U * 3U + 56U);  // two commands and a doorbell each; a word each
+  EXPECT_EQ(slices.at("host.thread0").size(), 56U * 3U + 56U);  // per copy: two commands, a doorbell and a word
   for (int gpu = 0; gpu < 8; ++gpu) {
     for (int peer = 0; peer < 8; ++peer) {
       if (peer == gpu) continue;
@@ -206,7 +206,7 @@ TEST(RunTrace, ACollectiveHasATrackPerThreadQueueEngineAndLinkAndACopyItsOwn) {
   EXPECT_EQ(of_copy.count("gpu0.link_to_gpu1"), 1U);
 }
 
-// One data mover: however many copies wait, an engine streams one at a time, and so has one line of the picture.
+// An engine is one data mover: it streams one copy at a time, however many wait, and has one track in the trace.
 TEST(RunTrace, AnEngineStreamsOneCopyAtATime) {
   Testbed testbed(mi300x().spec);
   const std::array specs{engine_gather(64_KiB, models::SdmaVariant::b2b)};
@@ -216,7 +216,7 @@ TEST(RunTrace, AnEngineStreamsOneCopyAtATime) {
   EXPECT_EQ(slices.count(engine + " (2)"), 0U);
 }
 
-// Nothing is drawn of what was queued before the clock started.
+// The trace draws nothing that was queued before the clock started.
 TEST(RunTrace, SlicesLieWithinTheRun) {
   Testbed testbed(mi300x().spec);
   std::array specs{engine_gather(64_KiB, models::SdmaVariant::bcst)};
@@ -239,7 +239,7 @@ TEST(RunTrace, ComputeAndCommunicationHaveTheirStreamsAndKernels) {
   }
 }
 
-// Slowdowns by mechanism.
+// The next tests split slowdowns by mechanism.
 
 const Scenario all_to_all{"small", {8192, 8192, 8192}, models::CollectiveKind::all_to_all, 128_MiB};
 
@@ -257,9 +257,9 @@ sim::Time part(const Slowdown& slowdown, Mechanism mechanism) {
 }
 double percent(const Slowdown& slowdown, Mechanism mechanism) { return slowdown.percent(part(slowdown, mechanism)); }
 
-// The host launches one after the other: a kernel takes 6 us, seven copies seven doorbells 0.76 us apart. Channels on
-// too few CUs are another matter: the second round waits for a first one that the clock slows down, which belongs to
-// both.
+// The host launches one operation after the other: a kernel takes 6 us, seven copies seven doorbells 0.76 us apart.
+// Channels on too few CUs are exempt: their second round waits for a first one that the clock slows down, which belongs
+// to both mechanisms.
 TEST(Slowdown, PartsAddUpToTheWholeWithARestThatIsTheOrderOfLaunches) {
   for (const Strategy strategy : all_strategies()) {
     for (const Slowdown& slowdown : slowdowns_of(strategy)) {
@@ -273,8 +273,8 @@ TEST(Slowdown, PartsAddUpToTheWholeWithARestThatIsTheOrderOfLaunches) {
   }
 }
 
-// But for what the GPU remembers: links are awake, and caches cold. The second one is queued behind the first, and
-// launched in its time.
+// In series each operation only meets what the GPU keeps from the other one: awake links and cold caches. The second
+// operation is queued after the first, and launched in its time.
 TEST(Slowdown, OneAfterTheOtherIsSlowerByWhatCameBeforeAlone) {
   const std::vector<Slowdown> serial = slowdowns_of(Strategy::serial);
   ASSERT_EQ(serial.size(), 2u);
@@ -282,12 +282,12 @@ TEST(Slowdown, OneAfterTheOtherIsSlowerByWhatCameBeforeAlone) {
   EXPECT_GT(percent(serial[0], Mechanism::cold), 0.3);
   EXPECT_EQ(serial[0].together - serial[0].alone,
             part(serial[0], Mechanism::awake) + part(serial[0], Mechanism::cold) + serial[0].rest());
-  EXPECT_LE(std::abs(serial[0].rest().count()), 1);  // halves of a picosecond
+  EXPECT_LE(std::abs(serial[0].rest().count()), 1);  // rounding by halves of a picosecond
   EXPECT_EQ(serial[1].together, serial[1].alone - mi300x().spec.host.kernel_launch);
 }
 
-// Behind a GEMM that refills its CUs a collective waits for the tail of the GEMM, which loses next to nothing to it
-// (docs/decisions.md 3); launched first, it waits for nothing, and the GEMM loses its CUs.
+// After a GEMM that refills its CUs a collective waits for the GEMM's tail, and the GEMM loses next to nothing to it
+// (docs/decisions.md 3). Launched first, the collective waits for nothing, and the GEMM loses its CUs.
 TEST(Slowdown, TheOrderOfLaunchesDecidesWhoWaitsForCus) {
   const std::vector<Slowdown> base = slowdowns_of(Strategy::c3_base);
   EXPECT_GT(percent(slowdown_of(base, "collective"), Mechanism::dispatch_wait), 50.0);
@@ -297,7 +297,7 @@ TEST(Slowdown, TheOrderOfLaunchesDecidesWhoWaitsForCus) {
   EXPECT_GT(percent(slowdown_of(first, "gemm"), Mechanism::cu_loss), 5.0);
 }
 
-// A governor that undershoots tells in rounds alone, and parts still add up to what is measured against a loop.
+// A governor that undershoots shows in rounds alone, and parts still add up to what is measured against a loop.
 TEST(Slowdown, WhatCameBeforeIsToldFromSharing) {
   models::PlatformSpec platform = mi300x().spec;
   EXPECT_EQ(percent(slowdown_of(slowdowns_of(Strategy::conccl, platform), "gemm"), Mechanism::undershoot), 0.0);
@@ -310,7 +310,7 @@ TEST(Slowdown, WhatCameBeforeIsToldFromSharing) {
   EXPECT_EQ(gemm.alone + std::accumulate(gemm.parts.begin(), gemm.parts.end(), gemm.rest()), gemm.together);
 }
 
-// Engines take no CUs, have no clock, and lie below the L2s. A machine without a mechanism owes it nothing.
+// Engines take no CUs, have no clock, and lie below the L2s. A machine without a mechanism loses nothing to it.
 TEST(Slowdown, WhatDoesNotMatterTakesNothing) {
   const auto expect_nothing_lost_to = [](std::initializer_list<Mechanism> none,
                                          const std::vector<Slowdown>& slowdowns) {
@@ -325,13 +325,13 @@ TEST(Slowdown, WhatDoesNotMatterTakesNothing) {
   expect_nothing_lost_to({Mechanism::dispatch_wait}, slowdowns_of(Strategy::c3_base, platform));
 }
 
-// Alone in 100 us, together in 125: 20 % L2, -5 % clock, and so 10 % of the rest.
+// The GEMM takes 100 us alone and 125 us together: 20 % by L2, -5 % by clock, and so 10 % by the rest.
 TEST(SlowdownTables, AreInPercentOfTheTimeAlone) {
   Slowdown slowdown{"c3_sp", "gemm", 100_us, 125_us, std::vector<sim::Time>(models::all_mechanisms.size())};
   slowdown.parts[static_cast<std::size_t>(Mechanism::l2)] = 20_us;
   slowdown.parts[static_cast<std::size_t>(Mechanism::clock)] = -5_us;
   const std::vector<Cell> row = slowdown_table(std::array{slowdown}).rows().at(0);
-  // Columns: run, operation, alone, together, slowdown, the mechanisms, rest.
+  // The columns are run, operation, alone, together, slowdown, the mechanisms, rest.
   EXPECT_NEAR(std::get<double>(row[4]), 25.0, 1e-9);
   EXPECT_NEAR(std::get<double>(row[5 + static_cast<std::size_t>(Mechanism::l2)]), 20.0, 1e-9);
   EXPECT_NEAR(std::get<double>(row[5 + static_cast<std::size_t>(Mechanism::clock)]), -5.0, 1e-9);

@@ -19,7 +19,7 @@ namespace {
 
 double billions(std::int64_t parameters) { return static_cast<double>(parameters) * 1e-9; }
 
-// As their papers and cards have it.
+// The expected counts are those of the models' papers and cards.
 TEST(ModelSpec, HasTheParametersThatItsAuthorsCount) {
   struct Counted {
     const char* model;
@@ -33,7 +33,7 @@ TEST(ModelSpec, HasTheParametersThatItsAuthorsCount) {
   }
 }
 
-// Gemma 3 has a layer that sees all behind each five with a window; DeepSeek-V3 three dense ones before the others.
+// Gemma 3 has a layer without a window after each five with one; DeepSeek-V3 has three dense layers before the others.
 TEST(ModelSpec, HasLayersOfSeveralKinds) {
   const ModelSpec gemma = read_model("gemma3-27b", folders);
   ASSERT_EQ(gemma.kinds(gemma.layers).size(), 2U);
@@ -53,7 +53,7 @@ TEST(ModelSpec, ThatIsNotKnownHasANeighbour) {
 
 std::string file_of(const std::string& name) { return C3SIM_SOURCE_DIR "/tests/data/models/" + name; }
 
-// What decides how long a step takes, the formats that the file names, and what of it is left out.
+// Returns what decides how long a step takes, the formats that the file names, and what the reader left out.
 std::string words_of(const ReadModel& read) {
   const ModelSpec& model = read.model;
   std::string words = fmt::format(
@@ -75,8 +75,8 @@ std::vector<std::string> names_in(const std::string& list) {
   return names;
 }
 
-// The first input is a config.json; one without text is a file of tests/data/models. Others are what the options
-// --ignore and --like say.
+// The first input is a config.json; one without text is a file of tests/data/models. Other inputs are the values of the
+// options --ignore and --like.
 TEST(HuggingFace, ReadsWhatIsAccepted) {
   expect_samples("architectures.samples", [](const Sample& sample) {
     const std::string& name = sample.inputs.front().first;
@@ -96,16 +96,16 @@ TEST(HuggingFace, ReadsWhatIsAccepted) {
 
 struct Family {
   const char* name;
-  double parameters;       // billions, as its authors have it
-  double used;             // by a token
-  double cached_features;  // of a token by the layers that see all, in all of these
+  double parameters;       // billions, as its authors state
+  double used;             // billions that a token uses
+  double cached_features;  // of a token, over all layers without a window
 };
 
-// Cards and papers: Qwen3 (arXiv 2505.09388), Gemma 2 and 3 (2408.00118, 2503.19786), Phi-4 (2412.08905), Mistral's and
-// Llama 4's cards, gpt-oss (2508.10925: 116.8 billion, 5.1 used beside 0.58 of embedding), DeepSeek-V2 and -V3
-// (2405.04434, 2412.19437), Kimi K2 (2507.20534: 1.04 T with biases and rounding, 1,026 of its tensors), GLM-4.5
-// (2508.06471), MiniMax-M2's card (10 billion used beside 1.2 of words), Mixtral (2401.04088), Llama 3 (2407.21783).
-// Latent attention keeps 512 + 64 features of a token in a layer, others keys and values of each head of these.
+// The numbers are from cards and papers: Qwen3 (arXiv 2505.09388), Gemma 2 and 3 (2408.00118, 2503.19786), Phi-4
+// (2412.08905), Mistral's and Llama 4's cards, gpt-oss (2508.10925: 116.8 billion, 5.1 used plus 0.58 of embedding),
+// DeepSeek-V2 and -V3 (2405.04434, 2412.19437), Kimi K2 (2507.20534: 1.04 T with biases and rounding, 1,026 of its
+// tensors), GLM-4.5 (2508.06471), MiniMax-M2's card (10 billion used plus 1.2 of words), Mixtral (2401.04088), Llama 3
+// (2407.21783). Latent attention keeps 512 + 64 features per token and layer, others keys and values per head.
 TEST(HuggingFace, ReadsTheLargestFamilies) {
   constexpr std::array families{Family{"llama3-8b", 8.03, 8.03, 32 * 2048},
                                 Family{"qwen3-32b", 32.8, 32.8, 64 * 2048},

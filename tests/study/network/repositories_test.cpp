@@ -18,7 +18,7 @@ std::optional<std::string> model_of_repository(const std::string& repository, co
 }
 std::string held(const std::string& repository) { return model_of_repository(repository, folders).value_or("none"); }
 
-// Networks with a longer name are others.
+// A network with a longer name is another network: GLM-4.5-Air is not GLM-4.5.
 TEST(Repositories, AreKnownByTheLongestBeginningOfTheirNames) {
   for (const auto& [repository, model] : {std::pair("meta-llama/Llama-3.1-70B-Instruct", "llama3-70b"),
                                           {"zai-org/GLM-4.5-FP8", "glm-4.5"},
@@ -51,7 +51,7 @@ TEST(Repositories, SayTheFormatOfTheirWeights) {
   }
 }
 
-// The first row, which says what columns are called, is none of them.
+// The first row names the columns and holds no model.
 TEST(Repositories, HoldModelsThatThereAre) {
   const std::vector<std::string> models = model_names(folders);
   const std::string text = sim::read_measurement_text(folders.back() / "models" / "repositories.csv");

@@ -10,8 +10,8 @@
 namespace c3sim::study {
 namespace {
 
-// Each of 128 experts is among the 8 of one of 16 tokens unless all of them pass it by: 1 - (15/16)^16 of them, 82 of
-// 128, though there are as many copies as experts. One token has as many as it uses.
+// Each of 128 experts is among the 8 of one of 16 tokens unless all of them pass it by: 1 - (15/16)^16 of the experts,
+// 82 of 128, are busy, though there are as many copies as experts. One token has as many experts as it uses.
 TEST(Routing, LeavesExpertsWithoutTokens) {
   EXPECT_NEAR(load_of({}, 128, 8, 1, 16).busy, 128.0 * (1.0 - std::pow(15.0 / 16.0, 16)), 1e-9);
   EXPECT_NEAR(load_of({}, 128, 8, 1, 1).busy, 8.0, 1e-9);
@@ -19,7 +19,7 @@ TEST(Routing, LeavesExpertsWithoutTokens) {
   EXPECT_EQ(load_of({}, 128, 8, 8, 16).over_even, 1.0);
 }
 
-// Eight tokens that use 8 of 128 experts have 64 copies, one for each of half of them; of two ranks each has as many.
+// Eight tokens that use 8 of 128 experts have 64 copies, one for each of half of the experts: 32 on each of two ranks.
 TEST(Routing, DealtGivesCopiesToAsManyExpertsAsThereAre) {
   const Routing dealt = read_routing("dealt");
   EXPECT_EQ(load_of(dealt, 128, 8, 1, 8).busy, 64.0);
@@ -28,8 +28,8 @@ TEST(Routing, DealtGivesCopiesToAsManyExpertsAsThereAre) {
   EXPECT_EQ(load_of(dealt, 128, 8, 2, 100).over_even, 1.0);
 }
 
-// Of four experts on two ranks the first has half of the tokens: with the third, which is dealt to its rank, 0.7 of
-// them, 1.4 times as many as even. A token that uses two has the likeliest once at most.
+// The first of four experts on two ranks has half of the tokens. With the third expert, dealt to the same rank, that
+// rank has 0.7 of them, 1.4 times an even load. A token that uses two experts has the likeliest once at most.
 TEST(Routing, IsAsLongAsTheRankWithMostTokens) {
   const Routing routing{.shares = {5, 2, 2, 1}, .told = "file"};
   EXPECT_NEAR(load_of(routing, 4, 1, 2, 1000).over_even, 1.4, 1e-9);
@@ -37,7 +37,7 @@ TEST(Routing, IsAsLongAsTheRankWithMostTokens) {
   EXPECT_NEAR(load_of({.shares = {9, 1, 1}}, 3, 2, 1, 1).busy, 2.0, 1e-9);
 }
 
-// Three experts of the first rank have 3/4 of the copies, the second reads the weights of four.
+// Three experts of the first rank have 3/4 of the copies; the second rank reads the weights of four experts.
 TEST(Routing, WaitsForTheRankThatReadsMostWeights) {
   const Routing routing{.shares = {1, 1, 1, 0, 0.25, 0.25, 0.25, 0.25}, .told = "file"};
   const RoutedLoad load = load_of(routing, 8, 1, 2, 1'000'000);
@@ -62,7 +62,7 @@ TEST(Routing, IsReadFromWordsAndFiles) {
   }
 }
 
-// A token has each expert once: of two that it uses none can be more than half, and one alone cannot be both.
+// A token has each expert once: of two that it uses none can be more than half, and one expert cannot be both.
 TEST(Routing, ThatTokensCannotHaveIsToldInNumbers) {
   EXPECT_EQ(why_impossible(Routing{.shares = {2, 1, 1}}, 2), "");
   EXPECT_THAT(why_impossible(Routing{.shares = {8, 1, 1}}, 2),
@@ -70,15 +70,15 @@ TEST(Routing, ThatTokensCannotHaveIsToldInNumbers) {
   EXPECT_THAT(why_impossible(Routing{.shares = {0, 7, 0}}, 2), HasSubstr("has 1 experts with tokens"));
 }
 
-// Of 256 experts on 8 ranks a token that uses 8 leaves a rank out by (224/256) (223/255) ... (217/249) = 0.338. One
-// that uses as many as there are leaves none out, one that uses one has one.
+// A token that uses 8 of 256 experts on 8 ranks leaves a rank out with (224/256) (223/255) ... (217/249) = 0.338. A
+// token that uses as many experts as there are leaves no rank out; one that uses one expert has one rank.
 TEST(Routing, SendsATokenToFewerRanksThanExperts) {
   double none = 1.0;
   for (int drawn = 0; drawn < 8; ++drawn) none *= (224.0 - drawn) / (256.0 - drawn);
   EXPECT_NEAR(ranks_of_token({}, 256, 8, 8), 8.0 * (1.0 - none), 1e-9);
   EXPECT_NEAR(ranks_of_token({}, 8, 8, 8), 8.0, 1e-9);
   EXPECT_NEAR(ranks_of_token({}, 8, 1, 4), 1.0, 1e-9);
-  // One of the first rank's two for certain, and one of the other's: both ranks.
+  // The token uses one of the first rank's two experts for certain, and one of the other's: both ranks.
   EXPECT_NEAR(ranks_of_token(Routing{.shares = {1, 0, 1, 0}}, 4, 2, 2), 2.0, 1e-9);
 }
 

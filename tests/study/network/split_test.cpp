@@ -13,7 +13,7 @@
 namespace c3sim::study {
 namespace {
 
-// Small, so that many are asked in a moment; extents that eight GPUs share out evenly.
+// Returns a small step, so that many are asked in a moment; eight GPUs share out its extents evenly.
 StepQuestion small_step(std::int64_t experts, const std::string& options) {
   StepQuestion question = step_of(options);
   ModelSpec& model = question.model;
@@ -35,7 +35,7 @@ int drawn_power_of_two(int up_to) {
   return 1 << *rc::gen::inRange(0, exponents + 1);
 }
 
-// A split of up to eight GPUs of 64 sequences of 128 tokens, or of so many of each replica.
+// Returns a split over up to eight GPUs of 64 sequences of 128 tokens, or of a drawn number of sequences per replica.
 StepQuestion drawn_split() {
   StepQuestion question = small_step(*rc::gen::element<std::int64_t>(0, 8), "--layers 8 --tokens 128");
   question.phase = *rc::gen::element(Phase::prefill, Phase::train);
@@ -55,7 +55,7 @@ StepQuestion on_one_gpu_of(StepQuestion question) {
   return question;
 }
 
-// Of products and attention of all GPUs, as they are written.
+// Returns the operations of products and attention on all GPUs, as the step's blocks state them.
 double flops_of_all_gpus(const StepQuestion& question) {
   double flops = 0.0;
   for (const StepBlock& block : step_blocks(question, question.stage_layers(), step_machine())) {
@@ -69,9 +69,9 @@ double flops_of_all_gpus(const StepQuestion& question) {
   return flops;
 }
 
-// What a split repeats. Each of tp GPUs has one head of keys and values at least: beyond 4 heads, 8 GPUs multiply
-// 2 x 64 x 512 weights by each token for 8 heads. And GPUs that share out products, but not experts, route all tokens
-// each.
+// Returns the operations that a split repeats. Each of tp GPUs has at least one head of keys and values: beyond 4
+// heads, 8 GPUs multiply 2 x 64 x 512 weights by each token for 8 heads. GPUs that share out products, but not experts,
+// each route all tokens.
 double repeated_flops(const StepQuestion& question) {
   const ModelSpec& model = question.model;
   const double more_heads = static_cast<double>(question.tp * question.kv_heads() - model.kv_heads);
@@ -83,7 +83,7 @@ double repeated_flops(const StepQuestion& question) {
   return passes * 2.0 * tokens * 8.0 * (of_keys + of_router);
 }
 
-// Attention counts whole tiles near the diagonal, of which parts of a sequence have others.
+// Attention counts whole tiles near the diagonal; parts of a sequence have other tiles there than the whole.
 RC_GTEST_PROP(Split, NeitherMakesNorLosesWork, ()) {
   const StepQuestion question = drawn_split();
   RC_PRE(faults_of(question, mi300x_spec()).empty());
@@ -91,7 +91,7 @@ RC_GTEST_PROP(Split, NeitherMakesNorLosesWork, ()) {
   RC_ASSERT(std::abs(flops_of_all_gpus(question) / expected - 1.0) < (question.cp > 1 ? 1e-2 : 1e-9));
 }
 
-// Of products alone, which parts of a sequence have as the whole has.
+// The test counts products alone, which parts of a sequence have as the whole sequence has.
 RC_GTEST_PROP(Split, TellsWhatItRepeats, ()) {
   const StepQuestion question = drawn_split();
   RC_PRE(faults_of(question, mi300x_spec()).empty());
@@ -101,8 +101,8 @@ RC_GTEST_PROP(Split, TellsWhatItRepeats, ()) {
   RC_ASSERT(products.some_are_repeated() == (expected > 0.0));
 }
 
-// 8 GPUs that share out products, but not experts, route each token 8 times, each time by 8 x 512 weights, and have 8
-// heads of keys and values for 4, which is 4 x 2 x 64 x 512 weights more: of 16 x 512 tokens and 8 layers.
+// 8 GPUs that share out products, but not experts, route each token 8 times by 8 x 512 weights, and have 8 heads of
+// keys and values for 4, which is 4 x 2 x 64 x 512 weights more: for 16 x 512 tokens and 8 layers.
 TEST(SplitOfAStep, SaysInNumbersWhatItRepeats) {
   const auto repeated = [&](const std::string& split) -> std::optional<double> {
     const StepQuestion question = small_step(8, "--phase prefill --layers 8 --tokens 512 --batch 16 " + split);
@@ -117,7 +117,7 @@ TEST(SplitOfAStep, SaysInNumbersWhatItRepeats) {
   EXPECT_EQ(repeated(""), std::nullopt);
 }
 
-// Of tokens a second times the operations of a token over the peak of all GPUs.
+// The utilisation is tokens a second times the operations of a token over the peak of all GPUs.
 TEST(SplitOfAStep, FullHasTheUtilisationThatItsTokensMean) {
   for (const auto& [experts, split] : {std::pair(0, "--tp 4 --dp 2"),
                                        {0, "--dp 2 --cp 2 --pp 2 --micro 4"},
@@ -138,8 +138,8 @@ TEST(SplitOfAStep, FullHasTheUtilisationThatItsTokensMean) {
   }
 }
 
-// Each weight once: of all GPUs together what replicas, and of experts their replicas, have alike is counted once, and
-// what GPUs that share out products have in whole as well; 8 GPUs have 8 heads of keys and values for 4.
+// Weights that replicas, and the replicas of experts, have alike count once, and so do weights that GPUs which share
+// out products have in whole; in addition 8 GPUs have 8 heads of keys and values for 4.
 RC_GTEST_PROP(Split, SharesOutEveryWeight, ()) {
   StepQuestion question = drawn_split();
   question.phase = Phase::prefill;
@@ -148,7 +148,7 @@ RC_GTEST_PROP(Split, SharesOutEveryWeight, ()) {
   const double gpus = question.tp;
   double of_layer = 0.0;
   for (const AlikeWeights& alike : alike_weights(question)) {
-    // Experts that have as many replicas as the rest are told with it.
+    // The entry of the other weights includes experts that have as many replicas.
     of_layer += alike.count * question.stage_gpus() / alike.holders;
   }
   const double in_whole = (gpus - 1.0) * static_cast<double>(model.whole_parameters());
@@ -161,7 +161,7 @@ RC_GTEST_PROP(Split, SharesOutEveryWeight, ()) {
 }
 
 TEST(Split, SharesOutExpertsOverTheGpusThatThereAre) {
-  // GPUs, those that share out each expert, and those that have the same: 8 ranks of 8 replicas; 8 of the GPUs that
+  // Elements are GPUs, GPUs per expert, replicas of an expert, and replicas: 8 ranks of 8 replicas; 8 of the GPUs that
   // share out products; 4 of 2 x 4, which leave 2 GPUs to each; 2 of 8 replicas, which have each expert four times.
   const auto shape = [](const Split& split) {
     return std::vector{split.gpus(), split.expert_tp(), split.expert_replicas(), split.replicas()};
@@ -186,7 +186,7 @@ TEST(Split, SaysWhichRanksOfExpertsThereCanBe) {
   EXPECT_THAT(faults("--tp 2 --ep 8 --dp 2"), ElementsAre(HasSubstr("a divisor of 4 is accepted")));
 }
 
-// Ranks of experts alone mean as many replicas; beside tp as many as they need; and what is spelled reads back.
+// Ranks of experts alone imply as many replicas, with tp as many as they need; and a spelled split reads back.
 TEST(Split, HasTheReplicasThatItsExpertsNeedUnlessTold) {
   const auto said = [](const std::string& options) { return static_cast<Split>(step_of(options)); };
   EXPECT_EQ(said("--ep 8"), (Split{.ep = 8, .dp = 8}));
@@ -204,7 +204,7 @@ TEST(Split, HasTheReplicasThatItsExpertsNeedUnlessTold) {
   }
 }
 
-// A study may name its axes in any order: replicas that it tells stand, before those that ranks of experts need.
+// A study may name its axes in any order: replicas that it states precede those that ranks of experts need.
 TEST(Split, IsReadInTheSameOrderFromStudies) {
   const PointQuestion question(Ask::step);
   Testbed testbed(mi300x_spec());
@@ -223,7 +223,7 @@ TEST(Split, IsReadInTheSameOrderFromStudies) {
   EXPECT_EQ(gpus({{"ep", "4"}}), 4);
 }
 
-// Bytes of each collective of a layer, by name.
+// Returns the bytes of each collective of a layer, by name.
 std::map<std::string, double> bytes_of_collectives(const StepQuestion& question) {
   std::map<std::string, double> bytes;
   for (const StepBlock& block : step_blocks(question, 1, step_machine())) {
@@ -239,8 +239,8 @@ std::map<std::string, double> bytes_of_step(const std::string& options) {
   return bytes_of_collectives(step_of("--phase train --tokens 1024 --graph no --model " + options));
 }
 
-// All but experts is alike on all GPUs: 41.9 million weights of attention, 8192 of norms and 32,768 of the router are
-// added up in single precision, and nothing of experts, which are on one GPU each; four ranks have each expert twice.
+// All GPUs have all weights except experts alike: gradients of 41.9 million weights of attention, 8192 of norms and
+// 32,768 of the router are summed in single precision. With --ep 8 each expert is on one GPU, with --ep 4 on two.
 TEST(SplitTraining, AddsUpGradientsOverWhoeverHasThemAlike) {
   const double of_attention = 4.0 * (4096.0 * (2 * 4096 + 2 * 1024) + 2 * 4096 + 8 * 4096);
   const double of_experts = 4.0 * 8 * 3 * 4096.0 * 14336;
@@ -257,17 +257,17 @@ TEST(SplitTraining, AddsUpGradientsOverWhoeverHasThemAlike) {
     EXPECT_NEAR(sum_of(bytes, "reduce_bucket"), of_buckets, 1.0) << ep;
     EXPECT_NEAR(sum_of(bytes, "reduce_expert"), of_their_own, of_their_own > 0.0 ? 1.0 : 0.0) << ep;
   }
-  // Behind the last micro-batch in one piece.
+  // After the last micro-batch the gradients go in one piece.
   const std::map<std::string, double> bytes =
       bytes_of_step("mixtral-8x7b --layers 1 --dp 8 --ep 4 --batch 2 --micro 2");
   EXPECT_NEAR(bytes.at("reduce_gradients"), of_attention, 1.0);
   EXPECT_NEAR(bytes.at("expert_reduce_gradients"), of_experts / 4.0, 1.0);
 }
 
-// PyTorch closes a bucket once it has 25 MiB: of BERT's layers 4.2 million weights each of both products of the
-// feed-forward half are one of 33.6 MB, those of attention, all that is left of a layer, one of 16.8 MB. LLaMA's
-// tensors of the feed-forward half and of queries and results are larger than a bucket each, keys and values are one;
-// its head, the first bucket, which is complete with 1 MiB, goes while layers are computed.
+// PyTorch closes a bucket once it has 25 MiB. In BERT's layers the two products of the feed-forward half, 4.2 million
+// weights each, are one bucket of 33.6 MB, and those of attention, the rest of a layer, one of 16.8 MB. LLaMA's tensors
+// of the feed-forward half and of queries and results exceed a bucket each, keys and values are one; its head, the
+// first bucket, which is complete with 1 MiB, goes while layers are computed.
 TEST(SplitTraining, FillsBucketsWithWholeTensors) {
   const std::map<std::string, double> of_bert = bytes_of_step("bert-large --dp 8");
   EXPECT_NEAR(of_bert.at("reduce_bucket0"), 33.55e6, 0.02e6);
@@ -283,8 +283,8 @@ TEST(SplitTraining, FillsBucketsWithWholeTensors) {
   EXPECT_NEAR(of_llama.at("reduce_ends"), of_matrix * (128256 + 1), 1.0);
 }
 
-// Of each of 1024 rows the largest score, then the sum and the score of the right word, in single precision; no scores.
-// The gradient of what the head was given is a sum over all words.
+// GPUs exchange, for each of 1024 rows in single precision, the largest score, then the sum and the score of the right
+// word, but no scores. The gradient of the head's input is a sum over all words.
 TEST(SplitTraining, HasALossOfWhichNoGpuSeesAllScores) {
   const std::map<std::string, double> bytes = bytes_of_step("llama3-8b --tp 8");
   EXPECT_FALSE(bytes.contains("head_all_gather"));
@@ -294,8 +294,8 @@ TEST(SplitTraining, HasALossOfWhichNoGpuSeesAllScores) {
   EXPECT_TRUE(bytes_of_step("llama3-8b --tp 8 --phase prefill").contains("head_all_gather"));
 }
 
-// Eight GPUs that share out products and experts give each 128 of 1024 tokens to route, twice 128 x 4096 x 2 bytes to
-// send, and gather the results; two GPUs of a rank gather what comes to both.
+// Eight GPUs that share out products and experts each route 128 of 1024 tokens, send twice 128 x 4096 x 2 bytes, and
+// gather the results; two GPUs of a rank gather what comes to both.
 TEST(SplitExperts, RouteAShareOfTheTokensOfGpusThatShareOutProducts) {
   const std::string options = "mixtral-8x7b --phase prefill --layers 1 ";
   std::map<std::string, double> bytes = bytes_of_step(options + "--tp 8 --ep 8");

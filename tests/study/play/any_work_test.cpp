@@ -1,5 +1,5 @@
-// Any work: of any accepted size its arrays fit a GPU and it is simulated within about a second, or it is refused; and
-// every legal experiment ends, whatever operations it has, in whatever order, on whatever engines and queues.
+// These tests draw any work: of any accepted size, its arrays fit a GPU and its simulation takes about a second, or it
+// is refused; and every legal experiment ends, with any operations in any order on any engines and queues.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -28,8 +28,8 @@ const models::PlatformSpec& bounded_platform() {
 }
 
 // 2^24 sequences of 2^24 heads and tokens have 2^72 elements of queries, beyond any integer of 64 bits. A sequence of
-// 16384 tokens and 2^16 heads of 128: 3 * 2^14 * 2^16 * 2^7 * 2 bytes are read and a third as much written, 1.1 TB; of
-// 2^12 heads it is 68.7 GB, of which three fit 206.2 GB.
+// 16384 tokens and 2^16 heads of 128 reads 3 * 2^14 * 2^16 * 2^7 * 2 bytes and writes a third of that, 1.1 TB; with
+// 2^12 heads it has 68.7 GB, of which three fit 206.2 GB.
 TEST(WorkBounds, RefuseArraysThatDoNotFitAndNameTheNumberThatDoes) {
   models::AttentionShape beyond{.batch = 1 << 24, .heads = 1 << 24, .kv_heads = 1 << 24, .queries = 1 << 24};
   beyond.keys = beyond.queries;
@@ -55,12 +55,12 @@ TEST(WorkBounds, RefuseArraysThatDoNotFitAndNameTheNumberThatDoes) {
   for (const Work& work : {Work(three), Work(gather(192_GiB))}) EXPECT_EQ(testbed.why_impossible(work), "");
 }
 
-// In place, a kernel writes where it has read.
+// A kernel that works in place writes where it has read.
 TEST(WorkBounds, TakeTheLargerOfWhatAKernelReadsAndWrites) {
   EXPECT_EQ(arrays_of(models::ElementwiseSpec{.read = 3_MiB, .written = 2_MiB, .flops = {}}), 3_MiB);
 }
 
-// 300000 is 1172 tiles of 256: 1.4 million workgroups of one to a CU are 4518 waves on all 304 CUs, 171698 on 8.
+// 300000 is 1172 tiles of 256: 1.4 million workgroups, one to a CU, are 4518 waves on all 304 CUs and 171698 on 8.
 TEST(WorkBounds, CountWavesOnTheCusOfTheMask) {
   const models::GemmShape shape{300000, 300000, 16};
   EXPECT_THAT(why_too_many_waves(shape, bounded_platform()), IsEmpty());
@@ -71,7 +71,7 @@ TEST(WorkBounds, CountWavesOnTheCusOfTheMask) {
   EXPECT_THAT(why_too_many_waves(shape, rounds, {0, 8}), HasSubstr("on 64 CUs, 16384 are simulated"));
 }
 
-// Sizes up to the largest that words accept.
+// Returns a size up to the largest that words accept.
 std::int64_t any_extent(int most_bits) {
   const int bits = *rc::gen::inRange(0, most_bits + 1);
   return std::max<std::int64_t>(1, (std::int64_t{1} << bits) - *rc::gen::inRange(0, 2));
@@ -116,7 +116,7 @@ Work any_work() {
   }
 }
 
-// About 10 million events are simulated in a second where they are of waves.
+// A simulation of waves handles about 10 million events in a second.
 RC_GTEST_PROP(WorkBounds, AnySizeIsAnsweredSoonOrRefused, ()) {
   const Work work = any_work();
   RC_LOG() << to_string(work);
@@ -129,12 +129,12 @@ RC_GTEST_PROP(WorkBounds, AnySizeIsAnsweredSoonOrRefused, ()) {
   RC_ASSERT(timeline.makespan() < std::chrono::hours(24));
 }
 
-// Several operations.
+// The next tests run several operations.
 
 constexpr int node_gpus = 4;
 
-// Engines and hosts by which queues are shared by many or by few, have much room or little, and are rung for apart or
-// together.
+// The machines differ in whether many or few share queues, in the room of queues, and in whether doorbells ring apart
+// or together.
 const std::vector<models::PlatformSpec>& machines_to_try() {
   static const std::vector<models::PlatformSpec> all = [] {
     const std::vector<std::vector<std::string>> settings{
@@ -178,7 +178,7 @@ models::SdmaCopySpec some_copy() {
   return copy;
 }
 
-// Some of them wait for what others may never write.
+// Returns packets, some of which wait for a word that may never be written.
 models::SdmaPacketList some_packets() {
   using enum models::HandWrittenPacket::Kind;
   models::SdmaPacketList list{any_of({0, 1}), any_of({2, 14}), any_of({0, 0, 1}), {}};
@@ -207,7 +207,7 @@ models::FusedSpec some_fused() {
   return spec;
 }
 
-// One of each alternative of Work.
+// Returns work of the given alternative of Work.
 Work work_of_kind(std::size_t kind) {
   switch (kind) {
     case 0:
@@ -234,8 +234,8 @@ Work work_of_kind(std::size_t kind) {
   }
 }
 
-// With or without dependencies, on what earlier ones store where that is legal. An experiment's streams are such
-// dependencies.
+// Returns an operation with or without dependencies, on what earlier ones store where that is legal. The streams of an
+// experiment are such dependencies.
 Operation any_operation(const Schedule& before) {
   const std::size_t place = before.size();
   Operation operation;
@@ -277,7 +277,7 @@ std::string words_of(const Schedule& schedule) {
   return text;
 }
 
-// Packets that wait for ever are the user's own doing, and alone are told of as such.
+// Expects a drawn schedule to end. Packets that wait for ever are the user's fault: only with polls may it never end.
 void expect_end(std::size_t operations) {
   const std::size_t machine = *rc::gen::inRange<std::size_t>(0, machines_to_try().size());
   Testbed testbed(machines_to_try()[machine]);

@@ -1,4 +1,4 @@
-// Nothing but what is asked decides who is fast: GPUs are alike, and so are equal copies.
+// These tests check that only the question decides who is fast: GPUs are alike, and so are equal copies.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -16,9 +16,9 @@ namespace {
 using sim::operator""_MiB;
 using sim::operator""_us;
 
-constexpr double rounding_us = 1e-3;  // of sums in another order
+constexpr double rounding_us = 1e-3;  // the error of sums in another order
 
-// Of one make or the other, with four GPUs.
+// Returns a node with four H200s or four MI300Xs.
 const models::PlatformSpec& four_gpus(bool nvidia) {
   static const models::PlatformSpec h200s = h200({"gpus=4"}).spec;
   static const models::PlatformSpec mi300xs = mi300x({"gpus=4"}).spec;
@@ -44,7 +44,7 @@ Operation copy_of(int from, int to, bool pull, sim::Bytes bytes, sim::Time delay
   return operation;
 }
 
-// Copies between GPUs, some behind others, beside streams of some GPUs.
+// Returns copies between GPUs, some after others, together with streams on some GPUs.
 Schedule any_schedule(int gpus) {
   Schedule schedule;
   for (int i = *rc::gen::inRange(1, 8); i > 0; --i) {
@@ -95,8 +95,8 @@ RC_GTEST_PROP(Permutation, OfGpusLeavesTheTimesOfOperationsAsTheyAre, (bool nvid
   expect_equal(ends_of(platform, schedule), ends_of(platform, other), rounding_us);
 }
 
-// Pieces of a fused product go to the peers one behind the other, as they lie in a circle: whichever GPU of it is the
-// first. Commands and copies that come to an engine at one instant are served one before the other: some set-ups.
+// Pieces of a fused product go to its peers one after the other, in a circle that may start at any GPU. An engine
+// serves commands and copies that come at one instant one after the other, which shifts ends by some set-ups.
 RC_GTEST_PROP(Permutation, OfGpusInACircleLeavesAFusedProductAsItIs, (bool nvidia)) {
   const models::PlatformSpec& platform = four_gpus(nvidia);
   Schedule schedule = any_schedule(platform.gpus);
@@ -107,9 +107,9 @@ RC_GTEST_PROP(Permutation, OfGpusInACircleLeavesAFusedProductAsItIs, (bool nvidi
   expect_equal(ends_of(platform, schedule), ends_of(platform, permuted(schedule, order)), 10.0);
 }
 
-// Each GPU pulls as much from each of its peers at once, as listed, or in any other order of the list. A host thread
-// hands its three over one after another, 3 us apart: so far may a GPU be read from earlier or later. The fast one of
-// three would be hundreds of microseconds off.
+// Each GPU pulls the same bytes from each of its peers at once, in any order of the list. A host thread hands its three
+// pulls over one after another, 3 us apart, so a GPU may be read from earlier or later by that. If one of three pulls
+// were the fast one, it would be hundreds of microseconds off.
 RC_GTEST_PROP(Permutation, OfEqualPullsMakesNoneTheFastOne, ()) {
   const models::PlatformSpec& platform = four_gpus(true);
   Schedule schedule;
@@ -128,7 +128,7 @@ RC_GTEST_PROP(Permutation, OfEqualPullsMakesNoneTheFastOne, ()) {
   expect_equal(ends, others, 30.0);
 }
 
-// Three pulls each way at once, one of them a microsecond later: what follows from that is some microseconds of each.
+// Three pulls each way start at once, except for one a microsecond later, which shifts each by some microseconds.
 RC_GTEST_PROP(Permutation, NoPullIsTheFastOneForAMicrosecond, ()) {
   const models::PlatformSpec& platform = four_gpus(true);
   Schedule schedule;

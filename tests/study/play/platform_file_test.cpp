@@ -45,7 +45,7 @@ TEST(PlatformFile, AnAssignmentChangesTheSpecTheListingAndTheResolvedFile) {
   EXPECT_THAT(changed.resolved, HasSubstr("what_if"));
 }
 
-// A folder of configurations of its own.
+// ConfigsCopy gives a test its own copy of the folder of configurations.
 class ConfigsCopy : public testing::Test {
  protected:
   ConfigsCopy() {
@@ -57,7 +57,7 @@ class ConfigsCopy : public testing::Test {
   const std::filesystem::path configs_ = std::filesystem::path(testing::TempDir()) / "platform_file_configs";
 };
 
-// What becomes of the folder meanwhile changes nothing: tables of all its libraries are read with the platform.
+// Later changes of the folder have no effect: the tables of all libraries are read with the platform.
 TEST_F(ConfigsCopy, HasItsTablesOfKernelsReadOnce) {
   const Platform platform = read_platform(configs_ / "platforms/mi300x.yaml", {});
   std::filesystem::remove_all(configs_);
@@ -66,7 +66,7 @@ TEST_F(ConfigsCopy, HasItsTablesOfKernelsReadOnce) {
             mi300x({"gpu.gemm.library=rocblas"}).spec.gpu.gemm.library.kernels.size());
 }
 
-// What is said of an assignment to the platform.
+// Returns the fault of an assignment to the platform.
 std::string fault_of_assignment(const Platform& platform, const std::string& assignment) {
   return config_fault([&] { reassign(platform, std::vector{assignment}); });
 }
@@ -82,7 +82,7 @@ TEST_F(ConfigsCopy, WithATableOfKernelsThatIsNoneIsAFaultOfWhoAsksForIt) {
   EXPECT_EQ(fault_of_assignment(platform, "gpu.gemm.library=hipblaslt"), "");
 }
 
-// Of assignments to separate sections these alone are read again; the result is that of the whole file with them.
+// Only the sections that assignments concern are read again; the result is that of the whole file with them.
 TEST(PlatformFile, AssignmentsChangeTheirSectionsAndNothingElse) {
   const Platform platform = mi300x();
   const std::vector<std::string> assignments{"gpu.sdma.engines=32", "fabric.link_rate=50 GB/s",
@@ -107,7 +107,7 @@ TEST(PlatformFile, AssignmentsChangeTheirSectionsAndNothingElse) {
   EXPECT_EQ(models::PlatformSpec::section_of("gpus"), "");
 }
 
-// What would be accepted is told of the whole file, and of values that were assigned when the platform was read, too.
+// A fault says what the whole file accepts, and knows values that were assigned when the platform was read, too.
 TEST(PlatformFile, AFaultOfAnAssignmentKnowsAllOfTheFileAndEarlierAssignments) {
   EXPECT_THAT(fault_of_assignment(mi300x(), "gpu.sdma.egines=3"), HasSubstr("did you mean 'gpu.sdma.engines'?"));
   EXPECT_THAT(fault_of_assignment(mi300x(), "gpu.sdma.engines=no"), HasSubstr("gpu.sdma.engines: 'no' is not"));
@@ -132,7 +132,7 @@ TEST(PlatformFile, WhatIsAskedBesideTheFileOutlastsAssignments) {
   EXPECT_EQ(steady.host.protocol, models::Protocol::steady) << "what is assigned last counts";
 }
 
-// A folder that the environment names, until the end of its scope.
+// ConfigsVariable makes the environment name a folder until the end of its scope.
 struct ConfigsVariable {
   explicit ConfigsVariable(const char* folder) { setenv("C3SIM_CONFIGS", folder, 1); }
   ~ConfigsVariable() { unsetenv("C3SIM_CONFIGS"); }
@@ -160,9 +160,9 @@ TEST(ConfigFolders, OneOfTheEnvironmentThatIsNotThereIsAnError) {
             "accepted");
 }
 
-// Profiles of GEMMs.
+// The next tests read profiles of GEMMs.
 
-// With a profile of a GEMM of 8192 in each dimension.
+// Returns mi300x with a profile of a GEMM of 8192 in each dimension.
 models::PlatformSpec with_profile(const std::string& time, const std::string& l2, const std::string& cache,
                                   const std::string& hbm) {
   const std::string text = "profiles:\n  - gemm: 8192x8192x8192\n    time: " + time + "\n    l2: " + l2 +
@@ -173,10 +173,10 @@ models::PlatformSpec with_profile(const std::string& time, const std::string& l2
       .spec;
 }
 
-// Launch and notice come on top of what the kernel takes. 10 GB of HBM at 4 TB/s take 2.5 ms: the time of 4 ms is the
-// memory's, at whatever efficiency. 1650 us are the example of docs/model.md: the estimate takes 1665 us, four waves of
-// which the last is a third full. What the Infinity Cache loses as it turns round draws its watts, which no profile
-// tells apart: half a microsecond.
+// Launch and notice come on top of the kernel's time. 10 GB of HBM at 4 TB/s take 2.5 ms: memory bounds the time of 4
+// ms at any efficiency. 1650 us are the example of docs/model.md: the estimate takes 1665 us, four waves of which the
+// last is a third full. The turnaround loss of the Infinity Cache draws power that no profile shows: half a
+// microsecond.
 TEST(GemmProfiles, GiveTheKernelItsMeasuredTime) {
   struct Row {
     double us;
@@ -193,7 +193,7 @@ TEST(GemmProfiles, GiveTheKernelItsMeasuredTime) {
   }
 }
 
-// A, B and C are 3 * 8192^2 * 2 B = 384 MiB; the L2s hold 32 MiB of them, the Infinity Cache another 256 MiB.
+// A, B and C have 3 * 8192^2 * 2 B = 384 MiB; the L2s hold 32 MiB of them, the Infinity Cache another 256 MiB.
 TEST(GemmProfiles, MayHaveNoMoreThanTheCompulsoryBytes) {
   EXPECT_THAT(with_profile("2 ms", "384 MiB", "352 MiB", "96 MiB").gpu.gemm.profiles, SizeIs(1));
 }

@@ -38,7 +38,7 @@ TEST_F(TestbedTest, WarnsOfWhatIsCounted) {
   EXPECT_THAT(testbed_.warnings(), testing::ElementsAre(HasSubstr("at 3 instants")));
 }
 
-// Words leave out that a thread drives all GPUs of a collective by kernels; a question does not.
+// The words of a collective by kernels leave out its host threads; a question includes them.
 TEST_F(TestbedTest, TheMaskAndEveryFieldOfTheWorkArePartOfTheQuestion) {
   EXPECT_NE(testbed_.alone(gemm_4096), testbed_.alone(gemm_4096, {0, 19}));
   models::CollectiveSpec one;
@@ -59,14 +59,14 @@ models::CollectiveSpec in_graph() {
   return spec;
 }
 
-// How long both take from rest, one behind the other.
+// Returns how long both take from rest, one after the other.
 sim::Time time_behind(const Work& before, const Work& behind, std::vector<std::string> assignments) {
   assignments.insert(assignments.begin(), {"host.protocol=shot", "rccl.graph_gap=0us"});
   Testbed testbed(mi300x(assignments).spec);
   return testbed.run({operation("before", before), operation("behind", behind, {0})}).makespan();
 }
 
-// A kernel that had to wait begins a gap behind the one before it, whatever kind it is: a microsecond here.
+// A kernel of any kind that had to wait begins a gap after the one before it: a microsecond here.
 TEST_F(TestbedTest, EveryKernelThatWaitedLeavesTheSameGap) {
   const models::RemoteKernelSpec remote{.gpu = 0, .peers = {1}, .bytes = 1_MiB, .workgroups = 8};
   const std::vector<Work> kernels{gemm_4096,
@@ -90,8 +90,8 @@ TEST_F(TestbedTest, ACollectiveInAGraphThatNeedNotWaitLeavesNoGap) {
             time_behind(small, in_graph(), {"host.graph_launch=8us"}));
 }
 
-// The link's 48.4 GB/s bound a copy on the recommended engine. One that is made for the host, and faster over PCIe, is
-// no faster there.
+// The link's 48.4 GB/s bound a copy on the recommended engine. An engine made for the host, which is faster over PCIe,
+// is no faster to a peer.
 TEST_F(TestbedTest, NoEngineIsFasterToAPeerThanTheRecommendedOne) {
   for (const models::PlatformSpec& platform : {mi300x().spec, h200().spec}) {
     Testbed testbed(platform);
@@ -113,9 +113,9 @@ TEST_F(TestbedTest, AnOperationStartsWhenThoseBeforeItHaveEnded) {
   EXPECT_EQ(timeline.makespan(), timeline.operations[2].end);
 }
 
-// What a copy takes beside its data, of 64 MiB 1384 us at 48.5 GB/s, is some us; from the second on, on whatever
-// engine, set-up and acknowledgement alone are left of it, as the host has written the commands before. What a kernel
-// before it delays, the host starts: nothing that is queued can lie in the way of what it waits for.
+// A copy takes some us more than its data, 1384 us of 64 MiB at 48.5 GB/s. From the second copy on, set-up and
+// acknowledgement alone are left of that on any engine, as the host has written the commands before. The host starts
+// what a kernel delays: nothing that is queued can lie in the way of what it waits for.
 TEST_F(TestbedTest, CopiesThatFollowEachOtherAreQueuedUnlessAKernelIsBeforeThem) {
   const models::SdmaCopySpec other{0, 2, 64_MiB, {}};
   const sim::Time data = sim::to_time(copy.bytes / mi300x().spec.fabric.link_rate);
@@ -150,8 +150,8 @@ TEST_F(TestbedTest, WordsTellWorkApart) {
             "copy gpu0 to host of 1MiB by engine 1");
 }
 
-// A GEMM that takes twice as long, and copies that take half as long. What waits for the GEMM begins when that ends,
-// and keeps its delay; phases of a copy add up to its time.
+// The factors make a GEMM twice as long and copies half as long. What waits for the GEMM begins when the GEMM ends, and
+// keeps its delay; phases of a copy add up to its time.
 TEST_F(TestbedTest, FactorsMultiplyDurations) {
   Testbed off(mi300x().spec, [](const Work& work, const Company&) {
     return std::holds_alternative<models::GemmShape>(work) ? 2.0 : 0.5;
@@ -173,7 +173,7 @@ TEST_F(TestbedTest, FactorsMultiplyDurations) {
   EXPECT_EQ(&testbed_.as_simulated(), &testbed_);
 }
 
-// A GEMM beside the first part of a copy.
+// A GEMM runs at once with the first part of a copy.
 TEST_F(TestbedTest, FactorsKnowWhatRunsBeside) {
   std::vector<Company> seen;
   Testbed off(mi300x().spec, [&seen](const Work&, const Company& company) {
@@ -192,9 +192,9 @@ TEST_F(TestbedTest, FactorsKnowWhatRunsBeside) {
   EXPECT_EQ(seen[1].channels, 0.0);
 }
 
-// 36 ms of a GEMM at 1 kW before 34 ms of a collective, below the cap of 700 W in the mean: the governor of an H200,
-// whose window is 37 ms, steps within the run. After a GEMM of a quarter of that it does not, and a GEMM alone meets
-// the cap.
+// 36 ms of a GEMM at 1 kW precede 34 ms of a collective, below the cap of 700 W in the mean: the governor of an H200,
+// whose window is 37 ms, steps within the run. After a GEMM of a quarter of that time it does not step, and a GEMM
+// alone meets the cap.
 TEST(PlayedThroughTheGovernorsLoop, AreRunsThatOutlastItsWindowWhereTheCapDoesNotHoldTheirMean) {
   Testbed testbed(h200().spec);
   const auto before_all_gather = [&testbed](std::int64_t m) {
@@ -214,8 +214,8 @@ TEST(PlayedThroughTheGovernorsLoop, AreRunsThatOutlastItsWindowWhereTheCapDoesNo
   EXPECT_THAT(testbed.run({operation("gemm", models::GemmShape{106496, 8192, 16384})}).governors, IsEmpty());
 }
 
-// Of 10 units a GEMM spends 4 beside the engines, 3 and 2 beside two collectives' channels; a delay is no company. Two
-// that fill all of its time are no more than all of it, and what takes no time has no company.
+// A GEMM spends 4 of its 10 units with the engines, 3 and 2 with two collectives' channels; a delay is no company. Two
+// that fill all of its time count as all of it, and an operation that takes no time has no company.
 TEST(Company, IsCountedAsSharesOfTime) {
   const auto span = [](int start, int end) { return Span{sim::Time(start), sim::Time(end), {}}; };
   const Schedule schedule{operation_of(gemm_4096), operation_of(models::SdmaCopySpec{}), operation_of(small_all_gather),
@@ -252,7 +252,7 @@ TEST(RunCache, FindsARunByWhatDecidesHowItPlaysOut) {
   EXPECT_EQ(cache.find(copy_of(3.0), Between::nothing), nullptr);
 }
 
-// Each of these schedules has one operation.
+// Each of the schedules below has one operation.
 TEST(RunCache, ForgetsTheOldestRunsBeyondItsBoundButKeepsTheNewestHoweverLongTheyAre) {
   RunCache cache(10, 2);
   for (int i = 1; i <= 100; ++i) cache.keep(copy_of(i), Between::nothing, ending_at(i));
@@ -291,7 +291,7 @@ TEST(QueueTime, OfAKernelIsWithoutItsLaunchAndItsNotice) {
   EXPECT_EQ(times_of(testbed, in_a_row({gemm_4096, gemm_4096, gemm_4096})), std::vector(3, bare));
 }
 
-// From rest, the first kernel of a GPU waits for that to wake up.
+// From rest the first kernel of a GPU waits until the GPU has woken up.
 TEST(QueueTime, OfTheFirstKernelIsWithoutItsWakingUp) {
   models::PlatformSpec platform = mi300x().spec;
   platform.host.protocol = models::Protocol::shot;
@@ -299,12 +299,12 @@ TEST(QueueTime, OfTheFirstKernelIsWithoutItsWakingUp) {
   Testbed testbed(platform);
   const std::vector<sim::Time> times = times_of(testbed, in_a_row({gemm_4096, gemm_4096}));
   EXPECT_EQ(times.at(0), alone_on_queue(testbed, operation_of(gemm_4096), false));
-  // The second one finds operands in the cache.
+  // The second kernel finds operands in the cache.
   EXPECT_LT(times.at(1), times.at(0));
   EXPECT_GT(1.03 * sim::to_seconds(times.at(1)).value(), sim::to_seconds(times.at(0)).value());
 }
 
-// A queued copy's commands lie with its engine before its turn comes; what the host starts is as the host sees it.
+// The commands of a queued copy lie with its engine before its turn; the host sees a copy that it starts in whole.
 TEST(QueueTime, OfAQueuedCopyIsThatBehindAnother) {
   Testbed testbed(mi300x().spec);
   const models::SdmaCopySpec transfer{.from = 0, .to = 1, .bytes = sim::Bytes(1 << 20)};
@@ -317,13 +317,13 @@ TEST(QueueTime, OfAQueuedCopyIsThatBehindAnother) {
   EXPECT_EQ(times_of(testbed, in_a_row({delay, delay})), std::vector(2, delay.time));
 }
 
-// FIPS 180-4's examples: the empty text, and "abc".
+// The digests are the examples of FIPS 180-4: the empty text, and "abc".
 TEST(Digest, IsSha256) {
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-// Work on several threads.
+// The next tests work on several threads.
 
 TEST(Parallel, CallsEachIndexOnce) {
   std::vector<int> calls(1000, 0);
@@ -366,8 +366,8 @@ TEST(Parallel, TheFirstFailureComesOutAfterAllHaveEnded) {
 
 struct Interrupted {};
 
-// Whoever is told of progress may end it by an exception, which comes out, and what is no error ends it, as an
-// interrupted run does: the rest is not worked off.
+// A progress callback may end the work by an exception, which comes out; an exception that is no error, as of an
+// interrupted run, ends it as well: the rest is not worked off.
 TEST(Parallel, ProgressAndWhatIsNoErrorEndTheWork) {
   for (const int jobs : {1, 4}) {
     std::atomic<int> calls = 0;
@@ -388,8 +388,8 @@ TEST(Parallel, ProgressAndWhatIsNoErrorEndTheWork) {
   }
 }
 
-// Whoever waits is asked by the caller's thread, which may have nothing left to do itself: work of other threads, which
-// asks whether it is still wanted, ends with it.
+// The caller's thread, which may have no work left, asks whether the result is still wanted; an interruption there ends
+// the work of other threads, which ask as well.
 TEST(Parallel, AnInterruptionOfTheCallerEndsTheWorkOfOthers) {
   std::atomic<bool> is_asked = false;
   std::atomic<bool> is_late = false;
@@ -410,7 +410,7 @@ TEST(Parallel, AnInterruptionOfTheCallerEndsTheWorkOfOthers) {
   EXPECT_FALSE(is_late);
 }
 
-// What a thread of an outer call is told ends the calls that it makes itself.
+// An interruption of a thread of an outer call ends the calls that the thread makes itself.
 TEST(Parallel, AnInterruptionReachesWorkWithinWork) {
   std::atomic<int> finished = 0;
   const auto inner = [&](std::size_t) {

@@ -35,7 +35,7 @@ std::vector<std::size_t> places_of(const Schedule& schedule) {
   return places;
 }
 
-// All that has ended when this operation begins.
+// Returns all operations that have ended when this one begins.
 std::set<std::size_t> before(const Schedule& schedule, std::size_t place) {
   std::set<std::size_t> earlier;
   std::vector<std::size_t> open = schedule[place].after;
@@ -48,8 +48,8 @@ std::set<std::size_t> before(const Schedule& schedule, std::size_t place) {
   return earlier;
 }
 
-// Bytes that copies bring to a GPU, or take from it, by the peer; every GPU makes the same ones. Under no_peer are
-// those that collectives gather or scatter.
+// Returns by peer the bytes that copies bring to a GPU or take from it; every GPU has the same copies. The entry
+// no_peer has the bytes that collectives gather or scatter.
 constexpr int no_peer = -1;
 std::map<int, double> moved(const Schedule& schedule, const std::set<std::size_t>& of) {
   std::map<int, double> bytes;
@@ -77,8 +77,8 @@ TEST(DependentSchedules, GatherKTimesNElementsOfTwoBytes) {
   EXPECT_EQ(gathered_bytes({7168, 8192, 8192}), sim::Bytes(134217728.0)) << "as dependent.csv has it of d1";
 }
 
-// On 8 GPUs, each with an eighth of the tokens: a GEMM per piece; per shard; 8 steps of an eighth of every shard; 8
-// steps and the own shard; a GEMM for each of 8 pieces of 7 peers, and the own shard, or of all 8 GPUs.
+// Each of 8 GPUs has an eighth of the tokens. The GEMMs are one per piece; one per shard; 8 steps of an eighth of every
+// shard; 8 steps and the own shard; one for each of 8 pieces of 7 peers and the own shard, or of all 8 GPUs.
 TEST(DependentSchedules, CutTokensOrTheContractionIntoAsManyGemmsAsTheirNamesSay) {
   struct Row {
     std::string name;
@@ -99,8 +99,8 @@ TEST(DependentSchedules, CutTokensOrTheContractionIntoAsManyGemmsAsTheirNamesSay
                               {"rccl_finer_uniform_fused_1d", 8, {512, 128, 256}},
                               {"scatter_serial_rccl", 1, {512, 1024, 256}},
                               {"scatter_shard_overlap", 8, {512, 128, 256}},
-                              {"scatter_finer_uniform_fused_2d", 8, {64, 1024, 256}},  // an eighth of the features
-                              {"scatter_finer_hetero_fused_2d", 9, {64, 896, 256}},    // of what others get
+                              {"scatter_finer_uniform_fused_2d", 8, {64, 1024, 256}},  // 1/8 of m, all tokens
+                              {"scatter_finer_hetero_fused_2d", 9, {64, 896, 256}},    // 1/8 of m, 7/8 of tokens
                               {"scatter_finer_hetero_unfused_1d", 57, {512, 16, 256}}};
   for (const auto& [name, gemms, first] : rows) {
     const Schedule operations = operations_of(named(name), {512, 1024, 256}, node_of(8));
@@ -134,13 +134,13 @@ TEST(DependentSchedules, ScatterWhatWasMultipliedAndAddItUp) {
   EXPECT_EQ(scatter.bytes, scattered_bytes(shape));
   const Schedule by_engines = operations_of(named("scatter_serial_sdma"), shape, node_of(4));
   ASSERT_EQ(by_engines.size(), 5u);
-  // Its own shard and three that came, 256 tokens x 512 elements of 2 bytes each, and three additions per element.
+  // The sum reads its own shard and three others, 256 tokens x 512 elements of 2 bytes each, with three additions each.
   const models::ElementwiseSpec sum{sim::Bytes(4.0 * 256 * 512 * 2), sim::Bytes(1.0 * 256 * 512 * 2),
                                     sim::Flops(3.0 * 256 * 512)};
   EXPECT_EQ(by_engines[4].work, Work(sum));
 }
 
-// 1022 tokens are 255.5 for each of 4 GPUs; whole pieces of them can be had where no shards are.
+// 1022 tokens are 255.5 for each of 4 GPUs; schedules without shards can still cut whole pieces of them.
 TEST(DependentSchedules, NeedEqualShardsWhereTheyCutShards) {
   const GemmShape shape{512, 1022, 256};
   EXPECT_EQ(why_impossible(named("shard_overlap"), shape, node_of(4)),
@@ -167,7 +167,7 @@ TEST(DependentSchedules, CutWholeTokens) {
   EXPECT_THAT(tokens(3), ElementsAre(1, 1, 1));
 }
 
-// What holds of every schedule, whatever the shape: of tokens that lie on the GPUs in equal shards.
+// The properties hold for every schedule and any shape whose tokens lie on the GPUs in equal shards.
 struct Case {
   DependentSchedule schedule;
   GemmShape shape;
@@ -198,7 +198,7 @@ RC_GTEST_PROP(DependentSchedulesProperty, MultiplyAllOfItOnce, ()) {
   for (const std::size_t place : places_of<GemmShape>(one.operations)) {
     const auto& piece = std::get<GemmShape>(one.operations[place].work);
     RC_ASSERT(piece.m > 0 && piece.n > 0 && piece.k > 0);
-    flops += piece.flops().value();  // whole numbers below 2^53: exact
+    flops += piece.flops().value();  // exact, as whole numbers below 2^53
   }
   RC_ASSERT(flops == one.shape.flops().value());
 }
@@ -229,7 +229,7 @@ RC_GTEST_PROP(DependentSchedulesProperty, MultiplyOnlyWhatHasArrived, ()) {
   for (const std::size_t place : places_of<GemmShape>(one.operations)) {
     const auto& piece = std::get<GemmShape>(one.operations[place].work);
     multiplied += gathered_bytes({1, piece.n, piece.k}).value();
-    double there = shard;  // the own one, and what came; of what a collective brought the GPU had its own part
+    double there = shard;  // the own shard and what came; a collective's result has the own part
     for (const auto& [peer, sum] : moved(one.operations, before(one.operations, place))) {
       there += peer == no_peer ? sum * (one.gpus - 1) / one.gpus : sum;
     }
@@ -237,7 +237,7 @@ RC_GTEST_PROP(DependentSchedulesProperty, MultiplyOnlyWhatHasArrived, ()) {
   }
 }
 
-// What leaves a GPU was multiplied before: bytes of C that went to others or into collectives, over all shards.
+// A GPU multiplies data before they leave: all bytes of C that go to others or into collectives, over all shards.
 RC_GTEST_PROP(DependentSchedulesProperty, ScatterOnlyWhatWasMultiplied, ()) {
   const Case one = any_case();
   RC_PRE(one.schedule.collective == Collective::scatter);
@@ -261,7 +261,7 @@ RC_GTEST_PROP(DependentSchedulesProperty, ScatterOnlyWhatWasMultiplied, ()) {
 
 RC_GTEST_PROP(DependentSchedulesProperty, CopyWholeBytesAndRunOneGemmAtATimeAndOneCopyFromEachPeerInOrder, ()) {
   const Case one = any_case();
-  std::map<std::string, std::size_t> last;  // of each stream
+  std::map<std::string, std::size_t> last;  // the last operation of each stream
   for (std::size_t place = 0; place < one.operations.size(); ++place) {
     const Operation& operation = one.operations[place];
     for (const std::size_t earlier : operation.after) RC_ASSERT(earlier < place);
@@ -290,7 +290,7 @@ TEST(Pieces, AreRefusedWhereThereIsLessThanOneForEach) {
   struct Row {
     Work work;
     Piece piece;
-    std::string why;  // a part of it
+    std::string why;  // a part of the reason
   };
   const std::vector<Row> rows{
       {GemmShape{8, 4, 8}, {8, 0, CutAxis::tokens}, "8 pieces cannot be had of 4 tokens (n)"},
@@ -303,7 +303,7 @@ TEST(Pieces, AreRefusedWhereThereIsLessThanOneForEach) {
   EXPECT_EQ(why_uncut(DelaySpec{}, {1, 0, CutAxis::tokens}), "");
 }
 
-// Two thirds overlap the first and the second half; a half overlaps the first two thirds, or the last two.
+// The second third overlaps both halves; a half overlaps the first two thirds, or the last two.
 TEST(Pieces, NeedThoseThatTheyOverlap) {
   const Work copy = models::SdmaCopySpec{};
   const auto needed = [&](Piece piece, std::int64_t of) {
@@ -366,7 +366,7 @@ TEST(CuPartitions, AreOfAsManyCusOfEachXcdAndLeaveTheGemmACuOfEvery) {
   const models::PlatformSpec platform = models::mi300x();  // 8 XCDs of 38 CUs
   struct Row {
     int cus;
-    std::string why;  // a part of it; empty: possible
+    std::string why;  // a part of the reason; empty if the mask is possible
   };
   for (const Row& row :
        {Row{8, ""}, Row{304, ""}, Row{12, "multiples of 8 from 8 to 304 are accepted"}, Row{0, "0 CUs cannot be used"},
