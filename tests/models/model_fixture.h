@@ -92,7 +92,7 @@ inline RcclSpec round_rccl() {
   using sim::operator""_us;
   RcclSpec spec;
   spec.protocols = {{{1_us, 0.25}, {2_us, 0.5}, {4_us, 1.0}}};
-  spec.collectives.fill({6, round_cu(), 1.0, 4.0, 1.0, 0.0, 1.0, 1.0, 0.0});
+  spec.collectives.fill({{6, round_cu()}, 1.0, 4.0, 1.0, 0.0, 1.0, 1.0, 0.0});
   spec.workgroup_in_flight = sim::Bytes(1e9);
   return spec;
 }
