@@ -170,8 +170,7 @@ TEST(SweepStudy, AChartMayShowOneValueOfAnAxis) {
   EXPECT_THAT(scatter_of(results).title, HasSubstr(", bytes 64MiB"));
 }
 
-// In these made-up costs, both choices cost the same within 0.03 % at 1 MiB, a tie, and one costs 1.6 times the other
-// at 64 MiB.
+// The costs are made up: within 0.03 % at 1 MiB, which is a tie; 1.6 times as large for one choice at 64 MiB.
 TEST(ChoiceTally, NamesTheWorstRegretOfEachChoiceAndCountsTies) {
   const AskedStudy asked(gathers("rccl, sdma", R"(  - {of: bytes, values: [1MiB, 64MiB]}
 cases: [bytes]
