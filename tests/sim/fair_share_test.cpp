@@ -500,9 +500,8 @@ TEST(Backlog, IsFoundInRandomNetworks) {
   EXPECT_LE(unconverged, networks / 500) << "where two memories hold the same work back in turn";
 }
 
-// No machine has such networks: capacities, latencies and amounts in flight are each spread over a factor of 16, and
-// most resources are close to full. Every search ends even there, and each limit in force is the one that its load
-// causes.
+// No machine has such networks: capacities, latencies and amounts in flight each spread over a factor of 16, and most
+// resources are nearly full. Even there every search ends, and each limit in force is the one its load causes.
 TEST(LatencyLimit, ConvergesInRandomNetworks) {
   for (std::uint32_t seed = 0; seed < 1000; ++seed) {
     std::mt19937 draw(seed);

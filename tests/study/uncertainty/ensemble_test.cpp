@@ -49,7 +49,7 @@ std::string gemms_off_by(const std::string& spread) {
   return "fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", spread);
 }
 
-constexpr double z = 1.644854;  // The 95th percentile of a normal distribution lies `z` standard deviations above its middle.
+constexpr double z = 1.644854;  // standard deviations from the middle of a normal distribution to its 95th percentile
 
 // The ends of an interval of 100 draws lie within one stratum, one in 100, of their true places. The normal density
 // there is 0.103: a stratum is 0.097 standard deviations.
