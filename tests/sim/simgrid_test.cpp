@@ -1,12 +1,12 @@
-// The fluid engine beside SimGrid 3.32, written by others, on random topologies: every flow ends at the same time.
+// These tests compare the fluid engine with SimGrid 3.32, which others wrote, on random topologies: all ends agree.
 //
-// Why both must agree. Rates change only when a flow starts or ends. In between both hold the max-min fair rates with
-// equal weights, under a bound of its own for some flows: these rates are unique (Bertsekas and Gallager, Data
+// Both must agree, because rates change only when a flow starts or ends. In between both hold the max-min fair rates
+// with equal weights, under a bound of its own for some flows: these rates are unique (Bertsekas and Gallager, Data
 // Networks, 2nd ed., section 6.5.2), whatever the way to find them. Hence the next end is the same for both, and so,
 // one by one, are all. Starts are given and wait for no end, so that rounding does not build up from flow to flow. A
 // link that a route passes twice carries twice the flow's rate, in SimGrid as in sim::FlowClass.
 //
-// What else SimGrid can model is switched off: see simgrid_words().
+// SimGrid can model more, which is switched off: see simgrid_words().
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -204,8 +204,8 @@ TEST(Task, AwaitingATaskTwiceIsRefused) {
   EXPECT_THROW(simulator.run(), InternalError);
 }
 
-// Creates each kind of coroutine, to show where its frame comes from. Tests put tasks into vectors, because clang gives
-// no frame of its own to a task whose end it sees.
+// An Engine has a simulator and an Unrelated has none, which decides where the frames of their coroutines come from.
+// Tests put tasks into vectors, because clang gives no frame of its own to a task whose end it sees.
 class Engine {
  public:
   explicit Engine(Simulator& simulator) : simulator_(simulator) {}

@@ -83,7 +83,7 @@ TEST(Serve, FullAnswersTheSameEachTime) {
   EXPECT_LT(first.cache_use, first.most_in_use);
 }
 
-// Weights of 16 GB leave 157 GB of the 90 % of HBM that a server uses. Each cached token takes 131,072 bytes.
+// Weights of 16 GB leave 157 GiB of the 90 % of HBM that a server uses. Each cached token takes 131,072 bytes.
 TEST(Serve, FullGivesTheCacheWhatWeightsAndActivationsLeave) {
   const ServeQuestion question = serving_of("llama3-8b");
   const double room = mi300x_spec().gpu.memory.hbm_capacity.value() * question.memory - 16.06e9;

@@ -284,7 +284,7 @@ TEST(StepFaults, NameTheFormatsThatThePlatformHas) {
               Contains(HasSubstr("no matrix rate of fp8: bf16, fp16, tf32, fp32 are")));
 }
 
-// The tests below check what the abstract of "Demystifying BERT" (arXiv 2104.08335) says of training BERT-large.
+// The tests check on the MI300X what the abstract of "Demystifying BERT" (arXiv 2104.08335) says of BERT-large steps.
 
 StepQuestion step_of_bert(const std::string& options) {
   return step_of("--model bert-large --phase train --tokens 128 --optimizer lamb " + options);

@@ -205,8 +205,8 @@ TEST(ChoiceTally, WhatLiesWithinEachOthersIntervalsIsATie) {
   EXPECT_THAT(sentences({100.0}, {105.0}), ElementsAre("Of backend: rccl best; sdma 5 % behind."));
 }
 
-// Variants, launches, doorbells and sizes make too many curves. Each size gets a panel, coloured by the axis that
-// matters most: prelaunch matters far less than the variant.
+// Two sizes, variants, launches and doorbells make 2^4 curves, more than 12. Each size gets a panel, coloured by the
+// axis that matters most: prelaunch matters far less than the variant.
 TEST(SweepStudy, ManyCurvesBecomePanelsWithTheFrontMarked) {
   const Results results = AskedStudy(gathers("sdma", R"(  - {of: bytes, values: [64KiB, 64MiB]}
   - {of: variant, values: [pcpy, b2b]}
