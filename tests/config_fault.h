@@ -1,4 +1,4 @@
-// What is said of a fault of the user's.
+// A helper of tests that expect a user's mistake to be reported.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace c3sim {
 
-// What the ConfigError says that the call throws; empty where it throws none.
+// Returns the message of the ConfigError that the call throws, or an empty text if it throws none.
 std::string config_fault(const auto& call) {
   try {
     call();

@@ -1,4 +1,4 @@
-// Where tests find the repository's own platforms and experiments.
+// The folders of the repository's own platforms and experiments.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Folders of tests' own.
+// Temporary folders for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace c3sim {
 
-// It is empty at first, and goes with the object.
+// The folder is empty at first and is removed with the object.
 class Folder {
  public:
   explicit Folder(const std::string& name) : path_(std::filesystem::path(testing::TempDir()) / name) {
@@ -33,7 +33,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// Each test of a class that is derived from this one has such a folder.
+// Each test of a derived class has its own temporary folder.
 class InFolder : public testing::Test {
  protected:
   std::string path(const std::string& name) const { return (folder_ / name).string(); }

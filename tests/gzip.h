@@ -1,4 +1,4 @@
-// A text as gzip writes it, for tests of those who read it.
+// Compresses a text with gzip, for tests of readers of gzip files.
 #pragma once
 
 #include <zlib.h>

@@ -1,5 +1,5 @@
-// The main of every test program. What tests write lies in a folder of the process and goes with it, so that tests can
-// run beside each other: testing::TempDir() is that folder.
+// This is the main of every test program. Tests write into a folder of the process, testing::TempDir(), which is
+// removed with the process, so that tests can run at the same time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// Files of samples: what goes in, and what is expected to come out. Each sample begins with a line "=== NAME", each of
-// its inputs with "--- NAME OF THE INPUT", and the output, which is the last, with "--- expected". An input whose last
-// line has no end is followed by a line "\ no end of line".
+// This header reads files of samples, which pair inputs with expected output. A sample begins with "=== NAME", each
+// input with "--- NAME OF THE INPUT", and the output, which is last, with "--- expected". The line "\ no end of line"
+// follows an input whose last line has no end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace c3sim {
 
 struct Sample {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> inputs;  // each by its name
+  std::vector<std::pair<std::string, std::string>> inputs;  // Each input has its name.
   std::string expected;
 };
 
@@ -42,8 +42,8 @@ inline std::vector<Sample> samples_of(const std::string& file) {
   return samples;
 }
 
-// Holds each sample of tests/data/samples/NAME against what the function makes of its inputs. With C3SIM_UPDATE_SAMPLES
-// set in the environment, the file gets what the function says today, to be looked through by whoever commits it.
+// Compares each sample of tests/data/samples/NAME with what the function makes of its inputs. If C3SIM_UPDATE_SAMPLES
+// is set in the environment, the file gets today's output, for the committer to review.
 inline void expect_samples(const std::string& name, const std::function<std::string(const Sample&)>& output_of) {
   const std::string file = C3SIM_SOURCE_DIR "/tests/data/samples/" + name;
   std::vector<Sample> samples = samples_of(file);

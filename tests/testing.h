@@ -1,4 +1,4 @@
-// GoogleTest, and the matchers that most tests use by their plain names.
+// Includes GoogleTest and gives the matchers that most tests use plain names.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
-// The text with the first `what` in it replaced; it fails where there is none.
+// Returns the text with its first `what` replaced; the test fails if there is none.
 inline std::string replaced(std::string text, const std::string& what, const std::string& by) {
   const std::size_t at = text.find(what);
   EXPECT_NE(at, std::string::npos) << what;

@@ -1,4 +1,4 @@
-// Files of text that tests write and read again.
+// Helpers that write and read text files of tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ inline std::string content(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// In the folder for files of tests; returns where.
+// Writes the text into the tests' temporary folder and returns its path.
 inline std::filesystem::path written(const std::string& name, const std::string& text) {
   std::filesystem::path path = std::filesystem::path(testing::TempDir()) / name;
   std::ofstream(path, std::ios::binary) << text;

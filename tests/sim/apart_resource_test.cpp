@@ -1,4 +1,4 @@
-// Resources of which tenants have something each as if alone with it.
+// These tests check resources that serve each tenant as if it were alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,10 +12,10 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// 10 units/s; a second of latency, which grows by 5 % of load / (1 - load), of at most 0.95.
+// The resource has 10 units/s and 1 s of latency, which grows by 5 % of load / (1 - load), with a load of at most 0.95.
 const ResourceSpec resource{"memory", 10.0, {Time(1'000'000'000'000), 0.05, 1.0, 0.95}};
 
-// Two activities that want all they can get of one resource, each of another tenant; what is seen of them while both
+// Two activities of two tenants take all they can get of one resource; the struct holds what is observed while both
 // run.
 struct TwoTenants {
   explicit TwoTenants(const ResourceNetwork::Apart& apart, double in_flight = 0.0)
@@ -56,7 +56,7 @@ TEST(ApartResource, IsOneForAllUnlessSomethingIs) {
   EXPECT_EQ(tenants.network.whole(tenants.memory), tenants.memory);
 }
 
-// Each has 10 units/s; the whole is what explanations name, and as full as its fullest part.
+// Each tenant has 10 units/s. Explanations name the whole resource, which is as full as its fullest part.
 TEST(ApartResource, GivesEachAllOfTheBandwidth) {
   const TwoTenants tenants({.bandwidth = true});
   EXPECT_THAT(tenants.rates, ElementsAre(10.0, 10.0));
@@ -74,7 +74,7 @@ TEST(ApartResource, MetersTheLoadOfEach) {
   EXPECT_THAT(tenants.loads, ElementsAre(5.0, 5.0));
 }
 
-// 4 units in flight, r units/s each. Together the load is 2r/10, alone r/10: r = 4 / (1 + 0.05 u / (1 - u)).
+// Each keeps 4 units in flight at r units/s. The load is 2r/10 together, r/10 alone: r = 4 / (1 + 0.05 u / (1 - u)).
 TEST(ApartResource, MakesEachWaitForItselfAlone) {
   const auto rate_at = [](double rate_over_load) {
     double rate = 4.0;
@@ -87,7 +87,7 @@ TEST(ApartResource, MakesEachWaitForItselfAlone) {
   EXPECT_NEAR(TwoTenants({.bandwidth = true, .latency = true}, 4.0).rates[0], rate_at(0.1), 1e-4);
 }
 
-// 10 of 30 units/s counts as full, as 10 of 10 does: 2 s.
+// A load of 10 of 30 units/s counts as full, as 10 of 10 does: the latency is 2 s.
 TEST(LoadedLatency, CountsAsFullAtLessThanTheCapacity) {
   LoadedLatency latency = resource.latency;
   EXPECT_NEAR(latency.at(1.0).value(), 2.0, 1e-12);

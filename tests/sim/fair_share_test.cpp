@@ -47,29 +47,29 @@ TEST(FairShare, SharesEachResourceByWeightCoefficientMembersAndCap) {
   const Usages one{{0, 1.0}};
   const std::vector<Shares> shares{
       {"equal flows have equal shares", {12.0}, {{one}, {one}}, {6.0, 6.0}},
-      // The linear network of Bertsekas and Gallager: links of 1, 2 and 1, one long flow over all, one short flow on
-      // each. Links 0 and 2 fill first, at 1/2 for each flow on them, the long one among them; link 1 leaves 2 - 1/2.
+      // The linear network of Bertsekas and Gallager has links of 1, 2 and 1, a long flow over all and a short flow on
+      // each. Links 0 and 2 fill first, at 1/2 for each of their flows, so that link 1 leaves 2 - 1/2.
       {"the long flow of a linear network has the share of its tightest link",
        {1.0, 2.0, 1.0},
        {{{{0, 1.0}, {1, 1.0}, {2, 1.0}}}, {one}, {{{1, 1.0}}}, {{{2, 1.0}}}},
        {0.5, 0.5, 1.5, 0.5}},
-      // One of three flows through 12 stops at its cap of 2; the others share 10.
+      // One of three flows through 12 units stops at its cap of 2; the others share 10.
       {"what a cap leaves goes to the others", {12.0}, {{one, 1.0, 2.0}, {one}, {one}}, {2.0, 5.0, 5.0}},
       // Levels are equal where 1 * l + 3 * l = 12, so l = 3.
       {"shares are in proportion to weight", {12.0}, {{one, 1.0}, {one, 3.0}}, {3.0, 9.0}},
       // Progress, not consumption, is shared: 2 * x + 1 * x = 12, so x = 4 for both.
       {"progress is equal where coefficients differ", {12.0}, {{{{0, 2.0}}}, {one}}, {4.0, 4.0}},
-      // A copy within one memory reads and writes it: 1 + 1 units per byte, so half of 12; beside a flow that only
-      // reads 2 * x + x = 12.
+      // A copy within one memory reads and writes it, 1 + 1 units per byte, and gets half of 12. Together with a flow
+      // that only reads, 2 * x + x = 12.
       {"a resource that is listed twice counts twice", {12.0}, {{{{0, 1.0}, {0, 1.0}}}}, {6.0}},
       {"it counts twice beside others", {12.0}, {{{{0, 1.0}, {0, 1.0}}}, {one}}, {4.0, 4.0}},
-      // Three members of one class beside one of another: four equal shares.
+      // Three members of one class and one of another get four equal shares.
       {"each member of a class counts", {12.0}, {{one, 1.0, infinity, 3.0}, {one}}, {3.0, 3.0}},
       {"a flow without resources runs at its cap", {}, {{{}, 2.0, 7.0}}, {7.0}}};
   for (const auto& [claim, capacities, flows, rates] : shares) EXPECT_EQ(fair_rates(capacities, flows), rates) << claim;
 }
 
-// A chain that closes one bottleneck at a time: resource r is shared by flows r and r + 1 and has 2^r + 2^(r+1) units.
+// The chain closes one bottleneck at a time. Flows r and r + 1 share resource r, which has 2^r + 2^(r+1) units.
 // Resource 0 (3 units, 1.5 each) is the tightest; flow 1 then leaves 6 - 1.5 = 4.5 of resource 1 to flow 2, and so on:
 // x(r+1) = 3 * 2^r - x(r).
 TEST(FairShare, ClosesAChainOfBottlenecksInOrder) {
@@ -90,7 +90,7 @@ TEST(FairShare, ClosesAChainOfBottlenecksInOrder) {
   }
 }
 
-// A flow of weight 1e6 beside one of weight 1 on 1e6 + 1 units: level 1.
+// Flows of weights 1e6 and 1 share 1e6 + 1 units at level 1.
 TEST(FairShare, KeepsItsAccuracyWhereWeightsLieFarApart) {
   const std::vector<double> rates = fair_rates({1e6 + 1.0}, {{{{0, 1.0}}, 1e6}, {{{0, 1.0}}}});
   EXPECT_NEAR(rates[0], 1e6, 1e-3);
@@ -102,8 +102,8 @@ struct Network {
   std::vector<Flow> flows;
 };
 
-// Up to 12 resources and 24 flows of up to 4 resources each. Capacities, caps and coefficients are drawn from a few
-// values half of the time, so that ties are common.
+// Draws up to 12 resources and 24 flows of up to 4 resources each. Half of the capacities, caps and coefficients come
+// from a few values, so that ties are common.
 Network random_network(std::uint32_t seed) {
   std::mt19937 draw(seed);
   const auto below = [&draw](std::uint32_t limit) { return static_cast<std::uint32_t>(draw()) % limit; };
@@ -151,7 +151,7 @@ TEST(FairShare, FullAgreesWithTextbookFillingOnThousandsOfNetworks) {
   }
 }
 
-// Memory left over from one network must not show in the next.
+// The memory that one network leaves in the solver must not affect the next network.
 TEST(FairShare, ForgetsTheNetworksItSolvedBefore) {
   sim::FairShareSolver reused;
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
@@ -164,8 +164,8 @@ TEST(FairShare, ForgetsTheNetworksItSolvedBefore) {
   }
 }
 
-// What makes an allocation max-min fair (Bertsekas and Gallager, section 6.5.2): no resource carries more than its
-// capacity, and each flow is at its cap or crosses a full resource on which none gets more for its weight.
+// An allocation is max-min fair (Bertsekas and Gallager, section 6.5.2) if no resource carries more than its capacity
+// and each flow is at its cap or crosses a full resource on which no flow gets more for its weight.
 RC_GTEST_PROP(FairShareProperty, EveryFlowIsAtItsCapOrHasABottleneck, ()) {
   const Network network = random_network(*rc::gen::arbitrary<std::uint32_t>());
   const std::vector<double> rates = fair_rates(network.capacities, network.flows);
@@ -215,8 +215,8 @@ RC_GTEST_PROP(FairShareProperty, RenamingResourcesAndReorderingFlowsRenamesAndRe
   }
 }
 
-// In one network more bandwidth may lower a single flow's rate: a flow freed elsewhere takes more here. What cannot
-// fall is the smallest rate per weight, which max-min fairness makes as large as the capacities allow.
+// In one network more bandwidth may lower a single flow's rate: a flow freed elsewhere takes more here. The smallest
+// rate per weight cannot fall, because max-min fairness makes it as large as the capacities allow.
 RC_GTEST_PROP(FairShareProperty, MoreCapacityNeverLowersTheSmallestRatePerWeight, ()) {
   Network network = random_network(*rc::gen::arbitrary<std::uint32_t>());
   const auto smallest = [&network] {
@@ -238,10 +238,10 @@ using sim::Simulator;
 using sim::Time;
 using namespace std::chrono_literals;
 
-// 1 s unloaded, and 1 / (1 - u) times that under load, as in an M/M/1 queue: 1 + u / (1 - u) = 1 / (1 - u).
+// The latency is 1 s unloaded and 1 / (1 - u) s under load, as in an M/M/1 queue: 1 + u / (1 - u) = 1 / (1 - u).
 constexpr LoadedLatency mm1{Time(1s), 1.0, 1.0, 0.95};
 
-// At half load: 1 + 3 * 0.25 / 0.5 = 2.5. At full load the queue is cut off: 1 + 3 * 1 / 0.05 = 61.
+// At half load the latency is 1 + 3 * 0.25 / 0.5 = 2.5. At full load the queue is cut off: 1 + 3 * 1 / 0.05 = 61.
 TEST(LoadedLatency, GrowsWithLoadToAFiniteLimit) {
   const LoadedLatency latency{Time(100ns), 3.0, 2.0, 0.95};
   EXPECT_DOUBLE_EQ(latency.at(0.0).value(), 100e-9);
@@ -252,7 +252,7 @@ TEST(LoadedLatency, GrowsWithLoadToAFiniteLimit) {
   }
 }
 
-// One resource with activities that never end, looked at after they have been started.
+// A Memory is one resource whose activities never end; tests look at rates after all have started.
 struct Memory {
   Simulator simulator;
   ResourceNetwork network{simulator};
@@ -268,7 +268,7 @@ struct Memory {
     if (in_flight > 0.0) spec.latency_path = {0};
     return network.start(spec, {});
   }
-  // The rate of `activity` once all that was started shares the memory.
+  // Returns the rate of `activity` after all started activities share the memory.
   double rate(ResourceNetwork::ActivityId activity) {
     struct Stop {};
     simulator.schedule(simulator.now() + 1ns, [] { throw Stop(); });
@@ -278,14 +278,14 @@ struct Memory {
   }
 };
 
-// 6 units in flight over 2 s fixed and 1 s unloaded latency, which does not depend on load: 2 per second.
+// 6 units in flight over 2 s of fixed and 1 s of load-independent latency make 2 units per second.
 TEST(LatencyLimit, IsInFlightOverLatency) {
   Memory memory(100.0, {Time(1s), 0.0, 2.0, 0.95});
   EXPECT_DOUBLE_EQ(memory.rate(memory.start(6.0, infinity, 2s)), 2.0);
   EXPECT_EQ(memory.network.effort().solves, 1u);
 }
 
-// Pulses of traffic beside an activity that goes on: the network comes back to two states.
+// Pulses of traffic start and end beside a lasting activity, so that the network returns to two states.
 TEST(LatencyLimit, IsNotSearchedForAgainWhereAllIsAsItWas) {
   Memory memory(1.0);
   const ResourceNetwork::ActivityId steady = memory.start(1.0);
@@ -309,7 +309,7 @@ TEST(LatencyLimit, IsNotSearchedForAgainWhereAllIsAsItWas) {
   EXPECT_GT(memory.network.effort().recalled, static_cast<std::uint64_t>(pulses));
 }
 
-// x = b / latency with latency 1 / (1 - x / c): x = b * (1 - x / c), so x = b / (1 + b / c). For b = c = 1, a half.
+// With latency 1 / (1 - x / c), x = b / latency gives x = b * (1 - x / c), so x = b / (1 + b / c): 1/2 for b = c = 1.
 TEST(LatencyLimit, MeetsTheLatencyThatItsOwnLoadCauses) {
   Memory memory(1.0);
   const auto id = memory.start(1.0);
@@ -318,7 +318,7 @@ TEST(LatencyLimit, MeetsTheLatencyThatItsOwnLoadCauses) {
   EXPECT_EQ(memory.network.limit(id).kind, sim::RateLimit::Kind::latency);
 }
 
-// n such activities are one with n times as much in flight: b = n / (1 + n), shared by n.
+// Equal activities act as one with n times as much in flight: they share b = n / (1 + n).
 TEST(LatencyLimit, IsSharedByEqualActivities) {
   Memory memory(1.0);
   const auto id = memory.start(1.0);
@@ -326,8 +326,8 @@ TEST(LatencyLimit, IsSharedByEqualActivities) {
   EXPECT_NEAR(memory.rate(id), 0.2, 1e-6);
 }
 
-// A stream at 0.5 of 1 leaves as much bandwidth as the copy alone would use, and yet slows it:
-// x = 1 * (1 - 0.5 - x), so x = 0.25.
+// A stream at 0.5 of 1 leaves as much bandwidth as the copy alone would use, yet it slows the copy: x = 1 * (1 - 0.5 -
+// x), so x = 0.25.
 TEST(LatencyLimit, LetsABusyMemorySlowACopyThoughBandwidthIsLeft) {
   Memory memory(1.0);
   const auto copy = memory.start(1.0);
@@ -336,15 +336,15 @@ TEST(LatencyLimit, LetsABusyMemorySlowACopyThoughBandwidthIsLeft) {
   EXPECT_NEAR(memory.network.utilisation(0), 0.75, 1e-6);
 }
 
-// 1 unit a second, of which requests wait for what is under way there once it is full, and for nothing else.
+// The resource has 1 unit/s. Once it is full, requests wait for what is in flight there and for nothing else.
 LoadedLatency first_come_first_served() {
   LoadedLatency latency{Time(1s), 0.0};
   latency.backlog = true;
   return latency;
 }
 
-// Hog: 10 under way over 1 s would be 10 a second; copy: 1 under way. Together 1: 10 / (1 + Q) + 1 / (1 + Q) = 1,
-// so that Q = 10, and the copy gets 1 of 11, as its share of what is under way would have it.
+// The hog has 10 in flight over 1 s, the copy 1. Together they get 1: 10 / (1 + Q) + 1 / (1 + Q) = 1, so that Q = 10.
+// The copy gets 1 of 11, its share of what is in flight.
 TEST(Backlog, IsWhatOthersKeepUnderWayOverTheRateOfTheResource) {
   Memory memory(1.0, first_come_first_served());
   const auto copy = memory.start(1.0);
@@ -356,8 +356,8 @@ TEST(Backlog, IsWhatOthersKeepUnderWayOverTheRateOfTheResource) {
   EXPECT_EQ(memory.network.limit(copy).kind, sim::RateLimit::Kind::latency) << "it waits in it";
 }
 
-// A loop of 9 s elsewhere and 1 s here with 1 under way asks for a tenth, of which there is enough; it waits all the
-// same. With 180 / 19 under way beside it Q is 9: 180 / 19 / (1 + 9) + 1 / (10 + 9) = 1.
+// A loop of 9 s elsewhere and 1 s here with 1 in flight asks for a tenth. It gets less although a tenth is free: with
+// 180 / 19 in flight from others, Q is 9: 180 / 19 / (1 + 9) + 1 / (10 + 9) = 1.
 TEST(Backlog, DelaysWhoAsksForLessThanItsShare) {
   Memory memory(1.0, first_come_first_served());
   const auto loop = memory.start(1.0, infinity, 9s);
@@ -365,7 +365,7 @@ TEST(Backlog, DelaysWhoAsksForLessThanItsShare) {
   EXPECT_NEAR(memory.rate(loop), 1.0 / 19.0, 1e-6);
 }
 
-// What does not fill the resource makes nobody wait.
+// Traffic that does not fill the resource delays nobody.
 TEST(Backlog, IsNoneBelowTheFullRate) {
   Memory memory(1.0, first_come_first_served());
   const auto loop = memory.start(0.5, infinity, 4s);
@@ -373,7 +373,7 @@ TEST(Backlog, IsNoneBelowTheFullRate) {
   EXPECT_NEAR(memory.rate(loop), 0.1, 1e-9);
 }
 
-// A stream that takes whatever it can fills the memory: latency 1 + 1 / (1 - 0.95) = 21, the copy gets 1 / 21.
+// A greedy stream fills the memory: the latency is 1 + 1 / (1 - 0.95) = 21, and the copy gets 1 / 21.
 TEST(LatencyLimit, IsAtItsLeastBesideAStreamThatFillsTheMemory) {
   Memory memory(1.0);
   const auto copy = memory.start(1.0);
@@ -382,7 +382,7 @@ TEST(LatencyLimit, IsAtItsLeastBesideAStreamThatFillsTheMemory) {
   EXPECT_NEAR(memory.network.rate(stream), 20.0 / 21.0, 1e-9);
 }
 
-// With this much in flight fair share is the limit: 1 of 2 activities' halves, no search.
+// With this much in flight only the fair share limits: each of two activities gets 1/2, without a search.
 TEST(LatencyLimit, CostsNothingWhereItHoldsNobodyBack) {
   Memory memory(1.0);
   const auto copy = memory.start(100.0);
@@ -391,7 +391,7 @@ TEST(LatencyLimit, CostsNothingWhereItHoldsNobodyBack) {
   EXPECT_LE(memory.network.effort().solves, 2u);
 }
 
-// A thread that polls a memory which others fill, without loading it: 1 in flight over 21 s.
+// A thread polls a memory that others fill, without loading it: 1 in flight over 21 s.
 TEST(LatencyLimit, FollowsTheLoadOfAResourceThatIsOnlyOnItsPath) {
   Memory memory(1.0);
   memory.start(0.0);
@@ -403,7 +403,7 @@ TEST(LatencyLimit, FollowsTheLoadOfAResourceThatIsOnlyOnItsPath) {
   EXPECT_NEAR(memory.rate(id), 1.0 / 21.0, 1e-9);
 }
 
-// From a tenth of saturation to far beyond it, and with a steep curve.
+// Loads range from a tenth of saturation to far beyond it, also with a steep curve.
 TEST(LatencyLimit, GrowsWithBandwidthAndFallsWithTheLoadOfOthers) {
   for (const double factor : {0.1, 1.0, 10.0}) {
     const LoadedLatency steep{Time(1s), factor, 2.0, 0.95};
@@ -425,8 +425,8 @@ TEST(LatencyLimit, GrowsWithBandwidthAndFallsWithTheLoadOfOthers) {
   }
 }
 
-// Eight memories in a mesh of links, all with loaded latencies; copies with about as much in flight as fills a link,
-// and kernels that stream through the memories. Every start and end moves all latencies.
+// A mesh of links joins eight memories with loaded latencies. Copies have about as much in flight as fills a link, and
+// kernels stream through the memories. Every start and end changes all latencies.
 TEST(LatencyLimit, ConvergesInAMeshOfBusyMemories) {
   Simulator simulator;
   ResourceNetwork network(simulator);
@@ -461,7 +461,7 @@ TEST(LatencyLimit, ConvergesInAMeshOfBusyMemories) {
   EXPECT_LE(network.effort().solves, 15 * network.effort().parts);
 }
 
-// Drawn at random, each spread over a factor of 16: copies and kernels between memories of which each has a backlog.
+// Copies and kernels run between memories with backlogs; random values are each spread over a factor of 16.
 TEST(Backlog, IsFoundInRandomNetworks) {
   int unconverged = 0;
   constexpr int networks = 1000;
@@ -500,8 +500,8 @@ TEST(Backlog, IsFoundInRandomNetworks) {
   EXPECT_LE(unconverged, networks / 500) << "where two memories hold the same work back in turn";
 }
 
-// Networks that no machine is like: capacities, latencies and amounts in flight each spread over a factor of 16, most
-// resources close to full. Even there every search ends, and each limit in force is the one that its load causes.
+// No machine has such networks: capacities, latencies and amounts in flight each spread over a factor of 16, and most
+// resources are nearly full. Even there every search ends, and each limit in force is the one its load causes.
 TEST(LatencyLimit, ConvergesInRandomNetworks) {
   for (std::uint32_t seed = 0; seed < 1000; ++seed) {
     std::mt19937 draw(seed);

@@ -1,4 +1,4 @@
-// A network to try: activities started through it, and when they ended.
+// A network for tests: it records when the activities that are started through it end.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ inline ActivitySpec transfer(double amount, std::vector<Usage> usages) {
   spec.usages = std::move(usages);
   return spec;
 }
-// A network of resources r0, r1, … and the times at which the activities started through it ended.
+// A World holds a network of resources r0, r1, … and the end times of the activities started through it.
 struct World {
   Simulator simulator;
   ResourceNetwork network{simulator};
-  std::map<std::uint64_t, Time> ended;  // by number of the start
+  std::map<std::uint64_t, Time> ended;  // The key is the number of the start.
   std::uint64_t starts = 0;
   int resources = 0;
 

@@ -32,7 +32,7 @@ using namespace std::chrono_literals;
 
 using Change = std::function<void(World&, ResourceNetwork::ActivityId)>;
 
-// Activities that start at once, one of which is changed later, and when each ends.
+// Starts activities at once, changes one of them later, and checks when each ends.
 void expect_ends(const std::string& claim, const std::vector<double>& capacities,
                  const std::vector<ActivitySpec>& activities, const std::vector<Time>& ends,
                  const std::vector<std::pair<Time, Change>>& changes = {}) {
@@ -49,26 +49,26 @@ void expect_ends(const std::string& claim, const std::vector<double>& capacities
 }
 
 TEST(ResourceNetwork, EndsActivitiesWhenTheirShareOfTheirTightestResourceHasServedThem) {
-  // 3 units at 1 per second.
+  // 3 units take 3 s at 1 per second.
   expect_ends("a lone activity runs at the rate of its tightest resource", {4.0, 1.0, 2.0},
               {transfer(3.0, {{0, 1.0}, {1, 1.0}, {2, 1.0}})}, {3s});
-  // 1/3 s is 333333333333.3 ps: not done one picosecond before the next whole one, done at it.
+  // 1/3 s is 333333333333.3 ps: the activity ends at the next whole picosecond.
   expect_ends("completions are rounded up", {3.0}, {transfer(1.0, {{0, 1.0}})}, {Time(333'333'333'334)});
   expect_ends("the smallest amount takes a picosecond, and none takes none", {1e12},
               {transfer(1e-300, {{0, 1.0}}), transfer(0.0, {{0, 1.0}})}, {Time(1), Time(0)});
-  // At 1/2 each until the first ends at 2 s; the second, with 2 to go, ends at 4 s.
+  // Each runs at 1/2 until the first ends at 2 s; the second, with 2 to go, ends at 4 s.
   expect_ends("the rest goes to those who stay", {1.0}, {transfer(1.0, {{0, 1.0}}), transfer(3.0, {{0, 1.0}})},
               {2s, 4s});
-  // The second arrives at 1 s, when the first has 1 of 2 to go; both at 1/2 until 3 s; the second then has 1 to go.
+  // The second arrives at 1 s, when the first has 1 of 2 to go. Both run at 1/2 until 3 s; the second then has 1 to go.
   expect_ends("resources are shared from the instant of an arrival", {1.0}, {transfer(2.0, {{0, 1.0}})}, {3s, 4s},
               {{1s, [](World& world, auto) {
                   world.start(transfer(2.0, {{0, 1.0}}));
                 }}});
-  // 2 done at 1 s, 2 more take 2 s at the cap. The cap is lifted again at 2 s: the last unit takes 0.5 s.
+  // 2 units are done at 1 s, and 2 more would take 2 s at the cap. The cap is lifted at 2 s: the last unit takes 0.5 s.
   expect_ends("a cap comes and goes", {2.0}, {transfer(4.0, {{0, 1.0}})}, {2500ms},
               {{1s, [](World& world, auto id) { world.network.set_cap(id, 1.0); }},
                {2s, [](World& world, auto id) { world.network.set_cap(id, infinity); }}});
-  // 2 in the first second at 2 per second, then 2 at 1/2 per second.
+  // 2 units take the first second at 2 per second; then 2 units take 4 s at 1/2 per second.
   expect_ends("a capacity changes", {2.0}, {transfer(4.0, {{0, 1.0}})}, {5s},
               {{1s, [](World& world, auto) { world.network.set_capacity(0, 0.5); }}});
 }
@@ -95,7 +95,7 @@ TEST(ResourceNetwork, EndsEqualActivitiesTogetherInTheOrderOfTheirStart) {
 TEST(ResourceNetwork, ReshapingKeepsProgress) {
   const Change to_another = [](World& world, auto id) { world.network.reshape(id, transfer(0.0, {{1, 1.0}})); };
   expect_ends("over another resource", {1.0, 4.0}, {transfer(2.0, {{0, 1.0}})}, {1250ms}, {{1s, to_another}});
-  // There and back within an instant, with the same left to do: one end, at 2 s.
+  // The activity moves to the other resource and back within an instant, with as much left to do: it ends once, at 2 s.
   const Change to_and_fro = [&to_another](World& world, auto id) {
     to_another(world, id);
     world.network.reshape(id, transfer(0.0, {{0, 1.0}}));
@@ -115,7 +115,7 @@ TEST(ResourceNetwork, SolvesOnceForAllChangesOfAnInstant) {
   world.simulator.run();
 }
 
-// Resources 0 and 1 on the one hand, 2 on the other: what happens at 2 is no concern of the first.
+// Resources 0 and 1 are connected, and resource 2 is apart: changes at 2 do not affect the others.
 TEST(ResourceNetwork, SolvesOnlyThePartThatIsConnectedWithAChange) {
   World world({1.0, 1.0, 1.0});
   world.start(transfer(100.0, {{0, 1.0}}));
@@ -132,8 +132,8 @@ TEST(ResourceNetwork, SolvesOnlyThePartThatIsConnectedWithAChange) {
   EXPECT_EQ(after - before, 2u);
 }
 
-// One member ends and an equal one starts, fifty times over: the rates are found twice, when it begins and when it
-// ends.
+// Fifty times, one member of a class ends and an equal one starts. The rates are found only twice, at the beginning and
+// at the end.
 TEST(ResourceNetwork, SolvesNothingWhenAnEqualActivityTakesOver) {
   struct Relay {
     World& world;
@@ -148,7 +148,7 @@ TEST(ResourceNetwork, SolvesNothingWhenAnEqualActivityTakesOver) {
   relay.next();
   world.simulator.run();
   EXPECT_EQ(world.network.effort().solves, 2u);
-  // 50 units at 1 per second, then the other flow goes on at 1 per second, its limit on resource 1.
+  // 50 units run at 1 per second; then the other flow goes on at 1 per second, its limit on resource 1.
   EXPECT_EQ(world.ended[0], Time(1000s));
 }
 
@@ -188,7 +188,7 @@ TEST(ResourceNetwork, SaysWhatHoldsAnActivityBack) {
   world.simulator.run();
 }
 
-// A reads at 2 units of memory per unit of progress beside B: 2 * x + x = 12 per second, x = 4, so 8 and 4. At 1 s.
+// A reads at 2 units of memory per unit of progress and B at 1: 2 * x + x = 12 per second, x = 4, so 8 and 4 at 1 s.
 TEST(ResourceNetwork, AccountsForEveryUnitOfAResource) {
   World world({12.0});
   ActivitySpec a = transfer(8.0, {{0, 2.0}});
@@ -231,7 +231,7 @@ TEST(ResourceNetwork, CountsBusyTimeOnlyWhileAResourceIsUsed) {
   EXPECT_EQ(world.network.busy(0), Time(3s));
 }
 
-// Rates change at 0, 2 and 4 s (as in GivesTheRestToThoseWhoStay); what is seen in between adds up to all 4 units.
+// Rates change at 0, 2 and 4 s (as in GivesTheRestToThoseWhoStay); the stretches observed add up to all 4 units.
 TEST(ResourceNetwork, ShowsObserversEveryStretchOfHeldRatesOnce) {
   World world({1.0});
   std::vector<Time> borders;
@@ -248,7 +248,7 @@ TEST(ResourceNetwork, ShowsObserversEveryStretchOfHeldRatesOnce) {
   EXPECT_DOUBLE_EQ(units, 4.0);
 }
 
-// A governor that lowers the capacity to 8 over the number of flows: with two of them 4, so that each gets 2.
+// A governor lowers the capacity to 8 over the number of flows: two flows have 4, so that each gets 2.
 TEST(ResourceNetwork, RepeatsSolveAndRegulatorsUntilNoneChangesAnything) {
   World world({100.0});
   int calls = 0;
@@ -265,7 +265,7 @@ TEST(ResourceNetwork, RepeatsSolveAndRegulatorsUntilNoneChangesAnything) {
   world.simulator.run();
   EXPECT_EQ(world.ended[0], Time(1s));
   EXPECT_EQ(world.network.unregulated(), 0u);
-  EXPECT_EQ(calls, 4);  // two at the start, two when both have left
+  EXPECT_EQ(calls, 4);  // The regulator is called twice at the start and twice when both activities have ended.
 }
 
 TEST(ResourceNetwork, StopsRegulatorsThatNeverSettle) {
@@ -281,7 +281,7 @@ TEST(ResourceNetwork, StopsRegulatorsThatNeverSettle) {
 
 TEST(ResourceNetwork, RefusesActivitiesThatCouldNeverEndOrNeedNoTime) {
   World world({1.0});
-  EXPECT_THROW(world.start(transfer(1.0, {})), sim::InternalError);  // nothing bounds its rate
+  EXPECT_THROW(world.start(transfer(1.0, {})), sim::InternalError);  // Nothing limits the rate of this activity.
   EXPECT_THROW(world.start(transfer(-1.0, {{0, 1.0}})), sim::InternalError);
   EXPECT_THROW(world.start(transfer(1.0, {{1, 1.0}})), sim::InternalError);
   EXPECT_THROW(world.start(transfer(1.0, {{0, 0.0}})), sim::InternalError);
@@ -291,8 +291,8 @@ TEST(ResourceNetwork, RefusesActivitiesThatCouldNeverEndOrNeedNoTime) {
   EXPECT_THROW(world.network.set_capacity(0, 0.0), sim::InternalError);
 }
 
-// 10 units at 1 per second, whatever is asked for anew at 1, 2 and 3 s: a class that an activity leaves and comes back
-// to holds two marks at the same service, of which one counts.
+// 10 units run at 1 per second, whatever is reshaped at 1, 2 and 3 s. A class that an activity leaves and joins again
+// holds two marks at the same service, of which one counts.
 TEST(ResourceNetwork, AnActivityReshapedToWhatItWasEndsOnceAndOnTime) {
   World world({1.0});
   const ActivitySpec whole = transfer(10.0, {{0, 1.0}});
@@ -313,13 +313,13 @@ TEST(ResourceNetwork, AnActivityReshapedToWhatItWasEndsOnceAndOnTime) {
   EXPECT_NEAR(world.network.served(0), 10.0, 1e-9);
 }
 
-// 3 units at 1 per second are due at 3 s; what is asked for at that instant comes too late or ends at once, but the run
-// goes on.
+// 3 units at 1 per second are due at 3 s. A change at that instant comes too late or ends the activity at once, but the
+// run goes on.
 TEST(ResourceNetwork, AnActivityReshapedAtTheInstantItIsDueEndsThen) {
   World world({1.0});
   ActivitySpec spec = transfer(3.0, {{0, 1.0}});
   ResourceNetwork::ActivityId id = 0;
-  // Scheduled before the activity starts, so that it comes before the activity's end at 3 s.
+  // The event is scheduled before the activity starts, so that it comes before the activity's end at 3 s.
   world.at(3s, [&] {
     spec.weight = 2.0;
     if (world.network.live(id)) world.network.reshape(id, spec);
@@ -329,10 +329,10 @@ TEST(ResourceNetwork, AnActivityReshapedAtTheInstantItIsDueEndsThen) {
   EXPECT_EQ(world.ended, (std::map<std::uint64_t, Time>{{0, 3s}}));
 }
 
-// Whole runs of random transfers over random networks, beside an event-by-event model and the invariants that hold for
-// any run.
+// The tests below compare runs of random transfers over random networks with an event-by-event model, and check
+// invariants of all runs.
 
-// A run of random transfers over random resources, some starting late.
+// A Scenario is a run of random transfers over random resources; some transfers start late.
 struct Scenario {
   std::vector<double> capacities;
   struct Transfer {
@@ -342,8 +342,8 @@ struct Scenario {
   std::vector<Transfer> transfers;
 };
 
-// Up to 6 resources and 14 transfers. Values come from a few round ones half of the time, so that ends coincide and
-// classes have several members; times are about a second.
+// Draws up to 6 resources and 14 transfers. Half of the values are round, so that ends coincide and classes have
+// several members. Times are about a second.
 Scenario random_scenario(std::uint32_t seed) {
   std::mt19937 draw(seed);
   const auto below = [&draw](std::uint32_t limit) { return static_cast<std::uint32_t>(draw()) % limit; };
@@ -428,8 +428,8 @@ RC_GTEST_PROP(ResourceNetworkProperty, ResourcesServeExactlyWhatTheTransfersAmou
   }
 }
 
-// True of one resource, whatever the weights, caps and arrivals: at each moment no more transfers are live than with
-// less bandwidth, so that each live one has a share at least as large. (Over several resources it is not: a transfer
+// For one resource this holds whatever the weights, caps and arrivals: at each moment no more transfers are live than
+// with less bandwidth, so that each has at least as large a share. (Over several resources it does not hold: a transfer
 // that ends sooner on one may let its successor take more of another.)
 RC_GTEST_PROP(ResourceNetworkProperty, MoreBandwidthOfASingleResourceDelaysNoTransfer, ()) {
   Scenario run = random_scenario(*rc::gen::arbitrary<std::uint32_t>());
@@ -442,8 +442,8 @@ RC_GTEST_PROP(ResourceNetworkProperty, MoreBandwidthOfASingleResourceDelaysNoTra
   for (std::size_t i = 0; i < before.ended.size(); ++i) RC_ASSERT(after.ended[i] <= before.ended[i] + Time(28));
 }
 
-// True of any network: with all capacities and caps larger by a factor, and nothing arriving late, all times shrink by
-// it.
+// This holds for any network: if all capacities and caps grow by a factor and nothing arrives late, all times shrink by
+// that factor.
 RC_GTEST_PROP(ResourceNetworkProperty, MoreBandwidthEverywhereShortensEveryTransferAlike, ()) {
   Scenario run = random_scenario(*rc::gen::arbitrary<std::uint32_t>());
   for (Scenario::Transfer& one : run.transfers) one.start = Time(0);

@@ -1,12 +1,12 @@
-// The fluid engine beside SimGrid 3.32, written by others, on random topologies: every flow ends at the same time.
+// These tests compare the fluid engine with SimGrid 3.32, which others wrote, on random topologies: all ends agree.
 //
-// Why both must agree. Rates change only when a flow starts or ends. In between both hold the max-min fair rates with
-// equal weights, under a bound of its own for some flows: these rates are unique (Bertsekas and Gallager, Data
+// Both must agree, because rates change only when a flow starts or ends. In between both hold the max-min fair rates
+// with equal weights, under a bound of its own for some flows: these rates are unique (Bertsekas and Gallager, Data
 // Networks, 2nd ed., section 6.5.2), whatever the way to find them. Hence the next end is the same for both, and so,
 // one by one, are all. Starts are given and wait for no end, so that rounding does not build up from flow to flow. A
 // link that a route passes twice carries twice the flow's rate, in SimGrid as in sim::FlowClass.
 //
-// What else SimGrid can model is switched off: see simgrid_words().
+// SimGrid can model more, which is switched off: see simgrid_words().
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,22 +28,22 @@ namespace {
 namespace s4u = simgrid::s4u;
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
-constexpr double never = std::numeric_limits<double>::quiet_NaN();  // compares near to no number
+constexpr double never = std::numeric_limits<double>::quiet_NaN();  // NaN compares near to no number.
 
 struct Flow {
-  std::vector<std::uint32_t> route;  // links, of which one may come twice
+  std::vector<std::uint32_t> route;  // A link may occur twice.
   std::uint64_t bytes;
   sim::Time start;
-  double bound;  // bytes per second
+  double bound;  // The bound is in bytes per second.
 };
 
 struct Topology {
-  std::vector<double> bytes_per_second;  // by link
+  std::vector<double> bytes_per_second;  // There is one rate for each link.
   std::vector<Flow> flows;
 };
 
-// 1 to 12 links of 1 to 32 GB/s, 1 to 24 flows of 0.25 to 8 GB over up to six of them. Values come from a few round
-// ones half of the time, so that links fill together, flows reach their bound as a link fills, and ends coincide.
+// Draws 1 to 12 links of 1 to 32 GB/s and 1 to 24 flows of 0.25 to 8 GB over up to six links. Half of the values are
+// round, so that links fill together, flows reach their bound as a link fills, and ends coincide.
 Topology random_topology(std::uint64_t seed) {
   std::mt19937_64 draw(seed);
   const auto below = [&draw](std::uint32_t limit) { return static_cast<std::uint32_t>(draw() % limit); };
@@ -71,7 +71,7 @@ Topology random_topology(std::uint64_t seed) {
 
 double seconds(sim::Time time) { return sim::to_seconds(time).value(); }
 
-// How long the flow would take if it had its route for itself.
+// Returns how long the flow would take if it had its route to itself.
 double seconds_alone(const Topology& topology, const Flow& flow) {
   double rate = flow.bound;
   for (const std::uint32_t link : flow.route) {
@@ -81,7 +81,7 @@ double seconds_alone(const Topology& topology, const Flow& flow) {
   return static_cast<double>(flow.bytes) / rate;
 }
 
-// When each flow ends, in seconds.
+// Returns when each flow ends, in seconds.
 std::vector<double> c3sim_ends(const Topology& topology) {
   sim::testing::World world(topology.bytes_per_second);
   std::vector<double> ended(topology.flows.size(), never);
@@ -99,25 +99,25 @@ std::vector<double> c3sim_ends(const Topology& topology) {
   return ended;
 }
 
-// SimGrid's model in which flows share links max-min fairly and nothing else happens. What concerns TCP acts on links
-// with latency alone, of which there is none here; it is set so that no default matters.
+// Selects SimGrid's model in which flows share links max-min fairly and nothing else happens. TCP options affect only
+// links with latency, which these are not; they are set so that no default matters.
 std::vector<std::string> simgrid_words() {
   return {"simgrid", "--cfg=network/model:CM02",
-          // All of a link's bandwidth is for the flows.
+          // Flows may use all of a link's bandwidth.
           "--cfg=network/bandwidth-factor:1", "--cfg=network/latency-factor:1",
-          // Equal weights, whatever the round-trip time and the bandwidths.
+          // Flows have equal weights, whatever the round-trip time and the bandwidths.
           "--cfg=network/weight-S:0",
-          // No bound on the rate from a TCP window, no acknowledgements on the way back.
+          // No TCP window bounds the rate, and no acknowledgements travel back.
           "--cfg=network/TCP-gamma:0", "--cfg=network/crosstraffic:0",
-          // Finer than by default, which here is fine enough.
+          // The precision is finer than the default, although the default is fine enough.
           "--cfg=maxmin/precision:1e-12", "--cfg=surf/precision:1e-12",
           // Each actor is a thread: AddressSanitizer warns of the other ways to switch stacks.
           "--cfg=contexts/factory:thread", "--log=root.threshold:warning"};
 }
 
-// The topologies in SimGrid. A process has one engine, once, and all of its platform is built before it runs: each
-// topology is a zone with no way to the others, and one runs after the other. In a zone one host sends every flow, each
-// to a host of its own, so that each has a route of its own; hosts hold nothing back.
+// Builds the topologies in SimGrid. A process has one engine, once, and builds its whole platform before it runs. Each
+// topology is a zone apart, and one runs after the other. In a zone one host sends every flow, each to a host of its
+// own, so that each flow has its own route; hosts hold nothing back.
 class SimGridZones {
  public:
   explicit SimGridZones(const std::vector<Topology>& topologies) {
@@ -126,7 +126,7 @@ class SimGridZones {
     platform->seal();
   }
 
-  // When each flow ends, in seconds from the start of this run.
+  // Returns when each flow ends, in seconds from the start of this run.
   std::vector<double> ends(const Topology& topology, std::size_t zone) {
     std::vector<double> ended(topology.flows.size(), never);
     for (std::size_t i = 0; i < ended.size(); ++i) {
@@ -156,7 +156,7 @@ class SimGridZones {
     zone->seal();
   }
 
-  // Through a mailbox, as Comm::sendto() ignores a bound.
+  // Sends through a mailbox, because Comm::sendto() ignores a bound.
   static void send(const Flow& flow, s4u::Host* from, s4u::Host* to, double* ended) {
     s4u::Mailbox* mailbox = s4u::Mailbox::by_name(to->get_name());
     const double run_start = s4u::Engine::get_clock();
@@ -184,11 +184,11 @@ class SimGridZones {
   std::vector<char*> arguments_ = pointers(words_);
   int argument_count_ = static_cast<int>(words_.size());
   s4u::Engine engine_{&argument_count_, arguments_.data()};
-  std::vector<std::vector<s4u::Host*>> hosts_;  // by zone: the sender, then the receiver of each flow
+  std::vector<std::vector<s4u::Host*>> hosts_;  // for each zone the sender, then the receiver of each flow
 };
 
-// To 1e-9 of the flow's own time: c3sim rounds each end up to a picosecond, which is 1.3e-10 of the shortest time
-// possible, 0.25 GB at 32 GB/s.
+// Ends agree within 1e-9 of the flow's time: c3sim rounds each end up to a picosecond, which is 1.3e-10 of the shortest
+// possible time, 0.25 GB at 32 GB/s.
 TEST(SimGrid, EndsEveryFlowAtTheSameTimeOnAHundredRandomTopologies) {
   std::vector<Topology> topologies;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) topologies.push_back(random_topology(seed));
@@ -206,7 +206,7 @@ TEST(SimGrid, EndsEveryFlowAtTheSameTimeOnAHundredRandomTopologies) {
       if (taken > 1.01 * seconds_alone(topologies[t], flow)) ++slowed;
     }
   }
-  // Flows that had their route for themselves would prove little.
+  // Flows that had their routes to themselves would prove little.
   EXPECT_GT(flows, 1000U);
   EXPECT_GT(slowed, flows / 2);
 }

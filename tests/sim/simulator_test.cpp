@@ -53,8 +53,8 @@ TEST(Simulator, TimeIsThatOfTheRunningEvent) {
   EXPECT_EQ(simulator.events_executed(), 2u);
 }
 
-// At one tick before a delay ends nothing has happened, at the tick it has: an event that was scheduled for 99 sees the
-// process asleep, and one for 100, scheduled after the delay began, sees it awake.
+// A delay ends at its tick, not one earlier: an event for 99 sees the process asleep, and an event for 100, scheduled
+// after the delay began, sees it awake.
 TEST(Simulator, ADelayEndsAtItsTickAndNotBefore) {
   Simulator simulator;
   Log log;
@@ -73,8 +73,8 @@ TEST(Simulator, ADelayEndsAtItsTickAndNotBefore) {
   simulator.spawn("q", Later::look_at(simulator, entries, log));
   simulator.schedule(Time(150), look);
   simulator.run();
-  // At 99: "p starts". At 100: "p wakes" too, as p's event for 100 was scheduled before q's. At 150 the look was
-  // scheduled before p's last delay began and so comes first.
+  // At 99 the log has "p starts". At 100 it also has "p wakes", as p's event for 100 was scheduled before q's. At 150
+  // the look was scheduled before p's last delay began and so comes first.
   EXPECT_EQ(entries, (std::vector<std::size_t>{1, 2, 2}));
   EXPECT_EQ(log, (Log{"p starts", "p wakes", "p ends"}));
   EXPECT_EQ(simulator.now(), Time(150));
@@ -227,7 +227,7 @@ TEST(SimulatorErrors, AnExceptionThatLeavesAProcessEndsTheRun) {
   EXPECT_EQ(message_of([&] { simulator.run(); }), "no such engine");
   EXPECT_EQ(simulator.now(), Time(3));
   EXPECT_EQ(log, (Log{"p starts", "p wakes"}));
-  // The other process has lost nothing.
+  // The other process is unaffected.
   simulator.run();
   EXPECT_EQ(log, (Log{"p starts", "p wakes", "p ends"}));
 }
@@ -275,7 +275,7 @@ TEST(SimulatorErrors, ADelayIsNeitherNegativeNorBeyondTheEndOfTime) {
   EXPECT_NE(message_of([&] { (void)simulator.delay(Time::max()); }).find(sentence), std::string::npos);
 }
 
-// An awaitable of which both a time-out and an answer go off, as a careless model might have it.
+// A time-out and an answer both end this awaitable, as in a careless model.
 struct EndsTwice {
   Simulator& simulator;
   bool await_ready() const { return false; }
@@ -308,7 +308,7 @@ struct Ticker {
   }
 };
 
-// Nobody is asked in a short run; a long one ends where somebody says so, and goes on where nobody does.
+// A short run asks nobody whether to stop. A long run asks, ends when told to, and otherwise goes on.
 TEST(Simulator, EndsWhereItsThreadIsInterrupted) {
   struct Enough {};
   int asked = 0;
@@ -330,7 +330,7 @@ TEST(Simulator, EndsWhereItsThreadIsInterrupted) {
   EXPECT_EQ(asked, 2);
 }
 
-// 1000 runs of 100 events are 100,000 events: somebody is asked some 24 times (every 4096 events), if none of them is
+// 1000 runs of 100 events are 100,000 events, which ask about 24 times (every 4096 events), though no single run is
 // long.
 TEST(Simulator, ManyShortRunsAskAsALongOneDoes) {
   int asked = 0;
@@ -344,7 +344,7 @@ TEST(Simulator, ManyShortRunsAskAsALongOneDoes) {
   EXPECT_LE(asked, 30);
 }
 
-// However delays are drawn, wake-ups are in order of time, and of spawning among equals.
+// However delays are drawn, processes wake in the order of time and, at equal times, of spawning.
 RC_GTEST_PROP(SimulatorProperty, ProcessesWakeInOrderOfTimeThenSpawning, ()) {
   struct Sleeper {
     static Task<> sleep(Simulator& simulator, std::vector<std::pair<Time, int>>& woken, Time duration, int number) {
@@ -413,7 +413,7 @@ TEST(Gate, AnOpenGateHoldsNobodyUpAndMayBeOpenedAgain) {
   simulator.spawn("a", pass(simulator, gate, log, "a"));
   simulator.run();
   EXPECT_EQ(log, (Log{"a @0"}));
-  EXPECT_EQ(simulator.events_executed(), 1u);  // the start of the process, and no wake-up
+  EXPECT_EQ(simulator.events_executed(), 1u);  // The only event is the start of the process; there is no wake-up.
 }
 
 Task<> work(Simulator& simulator, Latch& done, Time duration) {
@@ -460,7 +460,7 @@ struct HolderOfPermits {
   std::uint64_t permits;
 };
 
-// When each holder begins, of those that ask in turn for some of these permits and hold them for 10.
+// Returns when each holder begins, if holders ask in turn for these permits and hold them for 10.
 Log begins_of(std::uint64_t permits, const std::vector<HolderOfPermits>& holders) {
   Simulator simulator;
   Semaphore semaphore(simulator, "slots", permits);
@@ -473,13 +473,13 @@ Log begins_of(std::uint64_t permits, const std::vector<HolderOfPermits>& holders
   return log;
 }
 
-// The first two begin at 0, the next two at 10, the last at 20.
+// The first two begin at 0, the next two at 10, and the last at 20.
 TEST(Semaphore, NoMoreHoldersThanPermits) {
   EXPECT_EQ(begins_of(2, {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}, {"e", 1}}),
             (Log{"a @0", "b @0", "c @10", "d @10", "e @20"}));
 }
 
-// b wants all three permits and waits for a until 10; c would find two free ones at 0 but is behind b, until 20.
+// b wants all three permits and waits for a until 10. c would find two free permits at 0 but waits behind b until 20.
 TEST(Semaphore, ALargeRequestIsNotOvertakenByASmallOne) {
   EXPECT_EQ(begins_of(3, {{"a", 1}, {"b", 3}, {"c", 1}}), (Log{"a @0", "b @10", "c @20"}));
 }

@@ -1,5 +1,5 @@
-// The engine's fluid model once more, slow and obvious, to check the fast one by: dense matrices, one bottleneck at a
-// time, one event at a time, no classes, no picoseconds.
+// A slow and obvious second version of the engine's fluid model, which tests compare with the fast one. It uses dense
+// matrices, one bottleneck and one event at a time, and neither classes nor picoseconds.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 namespace slow {
 
 struct Flow {
-  std::vector<double> coefficients;  // by resource, 0 where it uses none
+  std::vector<double> coefficients;  // There is one for each resource, 0 if the flow does not use it.
   double weight = 1.0;
   double cap = infinity;
   double amount = 0.0;
   double start = 0.0;
 };
 
-// Progressive filling by the book: all rates grow with their weights; whoever meets his cap or a full resource stops.
+// Fills progressively: all rates grow in proportion to their weights until a flow meets its cap or a full resource.
 inline std::vector<double> fair_rates(const std::vector<double>& capacities, const std::vector<Flow>& flows) {
   std::vector<double> rates(flows.size(), 0.0);
   std::vector<bool> stopped(flows.size(), false);
@@ -58,7 +58,7 @@ inline std::vector<double> fair_rates(const std::vector<double>& capacities, con
   return rates;
 }
 
-// When each flow ends: rates are constant between two starts or ends.
+// Returns when each flow ends. Rates are constant between two starts or ends.
 inline std::vector<double> finishing_times(const std::vector<double>& capacities, const std::vector<Flow>& flows) {
   constexpr double never = std::numeric_limits<double>::infinity();
   std::vector<double> ended(flows.size(), never);

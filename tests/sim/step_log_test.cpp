@@ -1,4 +1,4 @@
-// Does a step follow from what let it begin, whatever the process waited at?
+// These tests check that a step follows from what let it begin, whatever the process waited at.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -40,7 +40,7 @@ Task<> work_with(Simulator& simulator, std::string track, Time duration, Semapho
 
 using Tracks = std::vector<std::string>;
 
-// A simulator that records its steps.
+// Holds a simulator that records its steps.
 struct Recorded {
   Simulator simulator;
   StepLog log;
@@ -48,7 +48,7 @@ struct Recorded {
   Semaphore permit{simulator, "permit", 1};
 
   Recorded() { simulator.record(log); }
-  // The tracks of the critical path between two times, once all has run.
+  // Returns the tracks of the critical path between two times, after the run.
   Tracks path(Time begin, Time end) {
     simulator.run();
     Tracks tracks;
@@ -67,8 +67,8 @@ TEST(StepLog, AStepFollowsFromWhoeverOpenedItsGate) {
   EXPECT_EQ(run.log.step(run.log.size()).end, Time(9));
 }
 
-// Three processes share one permit, in turn: 3 + 4 + 5. A path begins with the step that was under way, and ends with
-// the last that ended before its end.
+// Three processes share one permit in turn: 3 + 4 + 5. A path begins with the step in progress and ends with the last
+// step that ended before the path's end.
 TEST(StepLog, AStepFollowsFromWhoeverHeldItsPermit) {
   Recorded run;
   run.simulator.spawn("a", work_with(run.simulator, "a", Time(3), run.permit));
@@ -130,7 +130,7 @@ TEST(StepLog, RecordingChangesNothing) {
   EXPECT_EQ(events(true), events(false));
 }
 
-// The text of a trace whose writer is destroyed.
+// Returns the text of a trace after its writer is destroyed.
 template <class Write>
 std::string trace_text(Write write) {
   std::ostringstream out;
@@ -164,7 +164,7 @@ TEST(PerfettoTrace, TracksSlicesAndCountersAreWrittenInTheOrderOfTheCalls) {
 )");
 }
 
-// 10^18 + 1 ps are 10^12 us and 10^-6 us: more digits than a double has.
+// 10^18 + 1 ps are 10^12 us and 10^-6 us, which has more digits than a double.
 TEST(PerfettoTrace, NoPicosecondIsLostInALongRunAndNamesAreEscaped) {
   const std::string text = trace_text([](PerfettoTrace& trace) {
     const auto track = trace.add_track("g", "a\"b\\c\nd");

@@ -22,7 +22,7 @@
 namespace c3sim::sim {
 namespace {
 
-// Counts its living copies: the locals of a frame are destroyed with the frame.
+// Counts its living copies: a frame's locals are destroyed with the frame.
 struct Alive {
   int& count;
   explicit Alive(int& counter) : count(counter) { ++count; }
@@ -204,8 +204,8 @@ TEST(Task, AwaitingATaskTwiceIsRefused) {
   EXPECT_THROW(simulator.run(), InternalError);
 }
 
-// Where the frame of each kind of coroutine comes from. Tasks are put into vectors, as clang gives a task that it can
-// see to the end of no frame of its own.
+// An Engine has a simulator and an Unrelated has none, which decides where the frames of their coroutines come from.
+// Tests put tasks into vectors, because clang gives no frame of its own to a task whose end it sees.
 class Engine {
  public:
   explicit Engine(Simulator& simulator) : simulator_(simulator) {}
@@ -235,8 +235,8 @@ TEST(TaskFrames, FramesComeFromTheSimulatorAmongTheFirstTwoParameters) {
   tasks.push_back(Free::simulator_first(simulator, 1));
   tasks.push_back(Free::simulator_second(1, simulator));
   tasks.push_back(Free::model_first(engine));
-  tasks.push_back(engine.copy(1));             // its object has simulator()
-  tasks.push_back(unrelated.with(simulator));  // its object is the first parameter
+  tasks.push_back(engine.copy(1));             // The object has simulator().
+  tasks.push_back(unrelated.with(simulator));  // The object is the first parameter.
   EXPECT_EQ(simulator.frame_pool().live_frames(), 5u);
 }
 
@@ -308,7 +308,7 @@ struct Recorder {
   }
 };
 
-// 1000 events spread over all of time: none gets lost beyond its end.
+// 1000 events are spread over all of time: no event is lost near its end.
 TEST(EventQueue, EventsMayLieAnywhereUpToTheEndOfTime) {
   EventQueue queue;
   Recorder recorder;
@@ -340,9 +340,9 @@ TEST(EventQueue, AnEventBeforeTheLastOnePoppedAndPoppingFromAnEmptyQueueAreRefus
   EXPECT_THROW(queue.pop(), InternalError);
 }
 
-// Whatever is pushed, the order is that of a stable sort by time.
+// Whatever is pushed, events run in the order of a stable sort by time.
 RC_GTEST_PROP(EventQueueProperty, TheOrderIsThatOfAStableSortByTime, ()) {
-  // Few distinct times, so that there are many equals; up to 2000 events, so that they fill many slots.
+  // There are few distinct times, so that many are equal, and up to 2000 events, so that they fill many slots.
   const auto times = *rc::gen::resize(2000, rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 200)));
   EventQueue queue;
   Recorder recorder;

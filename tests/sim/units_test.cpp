@@ -26,7 +26,7 @@ TEST(Quantity, ProductsAndQuotientsCarryTheirDimension) {
 
 TEST(ToTime, AComputedDurationIsRoundedUpAndSaturates) {
   EXPECT_EQ(to_time(Seconds(1.2e-12)), Time(2));
-  EXPECT_EQ(to_time(Seconds(1e-30)), Time(1));  // nothing is free
+  EXPECT_EQ(to_time(Seconds(1e-30)), Time(1));  // No positive time rounds to zero.
   EXPECT_EQ(to_time(Seconds(0.0)), Time(0));
   // 2.2e-6 * 1e12 is 2200000.0000000002 in doubles; rounding that up would add a picosecond that nobody asked for.
   EXPECT_EQ(to_time(Seconds(2.2e-6)), Time(2'200'000));
@@ -56,14 +56,14 @@ TEST(ToString, SizesAreExactAndShort) {
   EXPECT_EQ(to_string(0_B), "0B");
   EXPECT_EQ(to_string(1000_B), "1000B");
   EXPECT_EQ(to_string(1024_B), "1KiB");
-  EXPECT_EQ(to_string(1536_B), "1536B");  // as exact as 1.5KiB, and shorter
+  EXPECT_EQ(to_string(1536_B), "1536B");  // This is as exact as 1.5KiB, and shorter.
   EXPECT_EQ(to_string(1536_MiB), "1.5GiB");
   EXPECT_EQ(to_string(1048577_B), "1048577B");
   EXPECT_EQ(to_string(1024_GiB), "1TiB");
 }
 
 RC_GTEST_PROP(ToStringProperty, ASizeIsReadBackUnchanged, ()) {
-  // Any number of bytes, and such with many factors of two, which get a prefix.
+  // Any number of bytes is drawn, and numbers with many factors of two, which get a prefix.
   const auto digits = *rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << 20);
   const auto shift = *rc::gen::inRange(0, 33);
   const auto low = *rc::gen::element<std::uint64_t>(0, 0, 1, 512);
@@ -79,7 +79,7 @@ TEST(ToString, TimesHaveThreeDigitsAndTheFittingUnit) {
   EXPECT_EQ(to_string(Time(1'000)), "1ns");
   EXPECT_EQ(to_string(Time(12'345'678)), "12.3us");
   EXPECT_EQ(to_string(Time(999'400)), "999ns");
-  EXPECT_EQ(to_string(Time(999'600)), "1us");  // three digits of 999.6ns would be 1000
+  EXPECT_EQ(to_string(Time(999'600)), "1us");  // Three digits of 999.6ns would be 1000.
   EXPECT_EQ(to_string(Time(2'000'000'000)), "2ms");
   EXPECT_EQ(to_string(Time(1'500'000'000'000)), "1.5s");
   EXPECT_EQ(to_string(Time(12'345'000'000'000'000)), "12345s");

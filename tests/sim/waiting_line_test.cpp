@@ -9,7 +9,7 @@
 namespace c3sim::sim {
 namespace {
 
-// Whatever is drawn joins the line, but for every third number: then the front leaves. A std::deque tells who that is.
+// Each number drawn joins the line, except that every third one makes the front leave. A std::deque gives the order.
 RC_GTEST_PROP(WaitingLineProperty, WhoJoinedFirstIsInFront, (const std::vector<int>& drawn)) {
   WaitingLine<int> line;
   std::deque<int> expected;
@@ -27,8 +27,8 @@ RC_GTEST_PROP(WaitingLineProperty, WhoJoinedFirstIsInFront, (const std::vector<i
   }
 }
 
-// Of a line that is never empty the places of those who left are used again: 1000 may join and leave, two of them
-// waiting at a time, and the order holds.
+// A line that is never empty uses the places of those who left again: 1000 join and leave, two at a time wait, and the
+// order holds.
 TEST(WaitingLine, KeepsItsOrderThoughItNeverRunsEmpty) {
   WaitingLine<int> line;
   line.push_back(0);

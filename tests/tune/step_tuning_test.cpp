@@ -20,9 +20,9 @@ LayerTuning tuned_layer(const StepResult& start, const std::string& split) {
   return tune_layer(step_machine(), start, split);
 }
 
-// Two GPUs share out tensors, by one of five carriers (engines in two ways) and auto, or sequences, between which
-// nothing moves, or layers, of which kernels or engines pass on one micro-batch or 2, 4 or 8. What is not tried says
-// why: decode has no sequence to share out, and stages of one GPU that take longer than all GPUs by any other carrier.
+// Two GPUs share out tensors, by one of five carriers (engines in two ways) and auto; or sequences, which exchange
+// nothing; or layers, whose 1, 2, 4 or 8 micro-batches kernels or engines pass on. A split that is not tried has a
+// reason: decode has no sequence to share out, or compute alone takes longer than the whole step of another split.
 TEST(StepTuning, FullTriesEverySplitByEveryCarrierOrSaysWhyNot) {
   const StepTuning tuning = tuned(decode_on_two);
   const auto tried = [&](const char* split) { return std::ranges::count(tuning.choices, split, &StepWay::split); };
@@ -41,7 +41,7 @@ TEST(StepTuning, FullTriesEverySplitByEveryCarrierOrSaysWhyNot) {
   const auto of_sequences = std::ranges::find(tuning.untried, "cp 2", &StepWay::split);
   ASSERT_NE(of_sequences, tuning.untried.end());
   EXPECT_EQ(of_sequences->why_not, "decode has no sequence to share out: 1 is accepted");
-  // The fastest is first, and rules lose what they say.
+  // The fastest choice is first, and the regrets of rules are relative to the fastest choice.
   const sim::Seconds best = sim::to_seconds(tuning.choices.front().result->time);
   for (const StepWay& choice : tuning.choices) EXPECT_GE(sim::to_seconds(choice.result->time), best);
   ASSERT_FALSE(tuning.rules.empty());
@@ -54,9 +54,9 @@ TEST(StepTuning, FullTriesEverySplitByEveryCarrierOrSaysWhyNot) {
   }
 }
 
-// Each split of eight GPUs over tp, dp, cp and pp, of 2^3 there are 6! / (3! 3!) = 20, with each divisor of tp x dp
-// that experts can have: of 2^k there are (k + 1)^2 of tp, dp and ep, and 4 - k of cp and pp, in all 4 + 12 + 18 + 16
-// = 50.
+// Splits of eight GPUs over tp, dp, cp and pp: 2^3 has 6! / (3! 3!) = 20, each with every divisor of tp x dp that
+// experts can have. For tp x dp = 2^k there are (k + 1)^2 of tp, dp and ep, and 4 - k of cp and pp, in all 4 + 12 + 18
+// + 16 = 50.
 TEST(StepTuning, FullListsEverySplitOfExperts) {
   const StepTuning tuning = tuned("--model mixtral-8x7b --phase prefill --layers 2 --tokens 256 --ep 8");
   std::set<std::string> splits;
@@ -75,7 +75,7 @@ TEST(StepTuning, FullListsEverySplitOfExperts) {
   EXPECT_TRUE(splits.contains("ep 2, dp 2, cp 2, pp 2"));
 }
 
-// Two replicas have no three sequences to share.
+// Two replicas cannot share three sequences.
 TEST(StepTuning, FullSaysWhichReplicasHaveNoSequences) {
   const StepTuning tuning = tuned(decode_on_two + "--batch 3");
   const auto untried = std::ranges::find(tuning.untried, "dp 2", &StepWay::split);
@@ -85,7 +85,7 @@ TEST(StepTuning, FullSaysWhichReplicasHaveNoSequences) {
   EXPECT_NE(std::ranges::find(results.tables, "untried", &NamedTable::key), results.tables.end());
 }
 
-// As many micro-batches as stages and more fill a pipeline better than one.
+// At least as many micro-batches as stages fill a pipeline better than one micro-batch does.
 TEST(StepTuning, FullTriesMicroBatchesOfStages) {
   const StepTuning tuning = tuned(prefill_on_two + "--batch 8 --tokens 1024");
   const auto time = [&](const char* split) {
@@ -94,14 +94,14 @@ TEST(StepTuning, FullTriesMicroBatchesOfStages) {
   EXPECT_LT(time("pp 2, micro 4"), time("pp 2"));
 }
 
-// Each of the six ways of a prefill whose products are shared out, whole and in 1, 2, 4 and 8 pieces.
+// A prefill with shared out products has six carriers, each whole and in 1, 2, 4 and 8 pieces.
 TEST(StepTuning, FullNamesPiecesOfAPrefill) {
   const StepTuning tuning = tuned(prefill_on_two + "--tokens 1024");
   EXPECT_EQ(std::ranges::count(tuning.choices, "tp 2", &StepWay::split), 6 * 5);
   EXPECT_EQ(std::ranges::count(tuning.choices, "sdma, prelaunched, in 4 pieces", &StepWay::collectives), 1);
 }
 
-// Stages have no pieces; two GPUs of one share out products, so that all that carries collectives carries theirs: four
+// Stages have no pieces. The two GPUs of a stage share out products, whose collectives all carriers carry: four
 // carriers, engines also with commands queued beforehand, and auto.
 TEST(StepTuning, FullHasNoPiecesOfStages) {
   const StepTuning tuning = tuned(prefill_on_two + "--batch 8 --tokens 512 --pp 2 --micro 2 --pieces 2");
@@ -113,8 +113,8 @@ TEST(StepTuning, FullHasNoPiecesOfStages) {
   EXPECT_LE(best.time, ask_mi300x(changed(best.question, "--collectives one_shot --prelaunch no")).time);
 }
 
-// Where collectives run beside products, those that hold fewer CUs, or none, are worth trying: nothing that rules
-// choose is faster than what was chosen one by one, which is no slower than where it began.
+// Where collectives overlap with products, carriers that hold fewer CUs, or none, are worth trying. No rule is faster
+// than the carriers chosen one by one, and these are no slower than the start.
 TEST(StepTuning, FullNamesACarrierForEachCollective) {
   const StepQuestion question = step_of("--model llama3-8b --phase train --layers 2 --tokens 1024 --dp 2 --shard full");
   const StepResult start = ask_mi300x(question);
@@ -132,10 +132,10 @@ TEST(StepTuning, FullNamesACarrierForEachCollective) {
   for (const char* const carrier : {"--collectives rccl", "--collectives sdma"}) {
     EXPECT_GE(us_on_mi300x(changed(question, carrier)), (1.0 - 1e-3) * in_us(tuning.result.time)) << carrier;
   }
-  EXPECT_GT(tuning.rules.front().regret, 0.0);  // gathers by RCCL take CUs of products, engines none
+  EXPECT_GT(tuning.rules.front().regret, 0.0);  // Gathers by RCCL take CUs from products; engines take none.
 }
 
-// What reads the command gets the step, by the words that it has and nothing else.
+// Reading the command gives the tuned step, by the command's own words alone.
 TEST(StepTuning, FullSaysHowATunedStepIsAskedForAgain) {
   const StepTuning tuning = tuned(decode_on_two);
   ASSERT_FALSE(tuning.layers.empty());
@@ -150,9 +150,9 @@ TEST(StepTuning, FullSaysHowATunedStepIsAskedForAgain) {
   }
 }
 
-// Collectives of both halves move as much, but products of the feed-forward half take several times as long: cut into
-// as many pieces as hide the collectives of the attention half, they lose more than they hide. As many in each are
-// slower, however many.
+// Collectives of both halves move as many bytes, but products of the feed-forward half take several times as long. In
+// as many pieces as hide the attention half's collectives, these products lose more than they hide. An equal number of
+// pieces in both halves is therefore slower, whatever the number.
 TEST(StepTuning, FullTunesThePiecesOfEachHalf) {
   const StepResult start = ask_mi300x(
       step_of("--model llama3-70b --phase prefill --layers 2 --tokens 4096 --tp 8 --pieces 2 --collectives sdma "

@@ -1,4 +1,4 @@
-// Tuning as a whole: bounds, threads, measured times, and what is carried away.
+// These tests check whole tunings: bounds, threads, measured times and the files that a tuning writes.
 #include "tune/tuning.h"
 
 #include <cstdlib>
@@ -38,7 +38,7 @@ const TunedDecisions& kind_of(const Tuning& tuning, const std::string& key) {
   throw std::out_of_range(key);
 }
 
-// Every alternative of every pair, simulated: none is faster than its bound, and none that was ruled out is the best.
+// Every alternative of every pair is simulated. None is faster than its bound, and none that was ruled out is the best.
 TEST(Tuning, FullBoundsHoldAndRuleNoWinnerOut) {
   Testbed testbed(mi300x().spec);
   const Tuning tuning = tune(testbed, small_question());
@@ -82,7 +82,7 @@ std::string file_of(const Tuning& tuning, const std::string& name) {
   return found == files.end() ? "" : found->content;
 }
 
-// Three GEMMs and two sizes: m from 2048 to 8192, two values of it.
+// The question has three GEMMs, whose m takes two values from 2048 to 8192, and two sizes.
 TEST(Tuning, TheRuleOfOneChoiceLosesNoMoreThanAnyOtherAndRulesSayWhatTheyStandOn) {
   const Tuning tuning = tuned(small_question());
   const TunedDecisions& kind = kind_of(tuning, "all_gather_beside_gemm");
@@ -107,7 +107,7 @@ TEST(Tuning, AMeasuredTimeStandsForThePredictedOne) {
   EXPECT_EQ(decision.attempts.front().time, sim::Time(1000000));
 }
 
-// Every alternative has a row of a table of measured pairs, and the row means that alternative and no other.
+// Every alternative has a row in a table of measured pairs, and the row means only that alternative.
 TEST(Tuning, PairsAreNamedInTablesAsTheyAreReadBack) {
   const Sizes sizes{{8192, 8192, 8192}, sim::Bytes(268435456.0)};
   for (const auto& [name, kind] : sim::choices_of<models::CollectiveKind>()) {
@@ -123,7 +123,7 @@ TEST(Tuning, PairsAreNamedInTablesAsTheyAreReadBack) {
   }
 }
 
-// Within 100 % of the best lie reservations, engines of every variant, prelaunched or not, and CUs kept beside them.
+// Reservations, engines of every variant, prelaunched or not, and CUs kept beside engines lie within 100 % of the best.
 TEST(Tuning, ThePlanAsksForAllThatPredictionsLeaveOpen) {
   TuningQuestion question = small_question();
   question.error = 1.0;
@@ -136,7 +136,7 @@ TEST(Tuning, ThePlanAsksForAllThatPredictionsLeaveOpen) {
   }
 }
 
-// Engines reduce nothing: what rules by them lose is not known, however often they are asked.
+// Engines do not reduce: the loss of rules that choose engines is unknown, however many cases there are.
 TEST(Tuning, SaysNothingOfWhatRulesLoseThatChooseTheImpossible) {
   TuningQuestion question = small_question();
   question.collectives = {models::CollectiveKind::reduce_scatter};
@@ -152,7 +152,7 @@ TEST(Tuning, SaysNothingOfWhatRulesLoseThatChooseTheImpossible) {
   EXPECT_THAT(out.str(), HasSubstr("\nreduce_scatter_beside_gemm,c3_base,6,6,"));
 }
 
-// The functions of decisions.h, compiled, choose what the trees do.
+// The compiled functions of decisions.h choose what the trees choose.
 TEST(Tuning, FullHeaderChoosesWhatTheTreesDo) {
   if (std::system("command -v c++ >/dev/null 2>&1") != 0) GTEST_SKIP() << "no compiler";
   TuningQuestion question = small_question();
@@ -185,14 +185,14 @@ TEST(Tuning, FullHeaderChoosesWhatTheTreesDo) {
   EXPECT_EQ(std::system(compile.c_str()), 0) << checks;
 }
 
-// 18.2 MiB: of a size between two that were simulated no more is known.
+// 19083264 bytes are 18.2 MiB. Digits beyond two say nothing of a threshold between two simulated sizes.
 TEST(Tuning, ThresholdsAreWrittenInRoundNumbers) {
   EXPECT_EQ(to_two_digits(sim::Bytes(19083264.0)), sim::Bytes(18.0 * 1048576.0));
   EXPECT_EQ(to_two_digits(sim::Bytes(1024.0)), sim::Bytes(1024.0));
   EXPECT_EQ(to_two_digits(sim::Bytes(700.0 * 1024.0 + 1.0)), sim::Bytes(700.0 * 1024.0));
 }
 
-// Where engines are slowed, kernels win at larger sizes: the threshold moves up, or away.
+// If engines are slower, kernels win at larger sizes: the threshold moves up or disappears.
 TEST(Tuning, FullThresholdsFollowTheEngines) {
   const TuningQuestion question = of_collectives({models::CollectiveKind::all_gather});
   Testbed slow(mi300x().spec, [](const Work& work, const Company&) {
@@ -216,7 +216,7 @@ TEST(Tuning, FullAnUndecidedRangeHoldsTheThreshold) {
   }
 }
 
-// RCCL's reader coerces words that it does not know and forgets sizes without a line: none may be either.
+// RCCL's reader coerces unknown words and ignores sizes without a line: the file must have neither.
 TEST(Tuning, LinesForTheTunerCoverEverySizeInWordsThatItKnows) {
   const Tuning tuning = tuned(of_collectives({models::CollectiveKind::all_gather}));
   std::map<std::string, std::uint64_t> next;
@@ -247,9 +247,9 @@ TEST(TuningFile, ShippedQuestionsAreSound) {
   }
 }
 
-// Cost-sensitive trees, and how rules are tried on what they have not seen.
+// The tests below check cost-sensitive trees, and rules on cases that they have not seen.
 
-// Alternative 0 is right up to 10, alternative 1 beyond; of each value there are two cases of one group.
+// Alternative 0 is right up to 10, alternative 1 above. Each value has two cases of one group.
 TreeCases one_threshold() {
   TreeCases cases;
   for (const double value : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0}) {
@@ -267,7 +267,7 @@ TEST(DecisionTree, SplitsMidwayWhereTheChoiceChanges) {
   ASSERT_EQ(tree.nodes().size(), 3u);
   ASSERT_TRUE(tree.nodes().front().split);
   EXPECT_EQ(tree.nodes().front().split->feature, 0u);
-  // The root of 8 * 16 is 11.3; of one digit that is 10, which lies between the two.
+  // The root of 8 * 16 is 11.3. With one digit it is 10, which lies between 8 and 16.
   EXPECT_EQ(tree.nodes().front().split->threshold, 10.0);
   EXPECT_EQ(tree.nodes().front().split->low, 8.0);
   EXPECT_EQ(tree.nodes().front().split->high, 16.0);
@@ -275,15 +275,15 @@ TEST(DecisionTree, SplitsMidwayWhereTheChoiceChanges) {
   EXPECT_EQ(tree.choose(std::vector{12.0, 3.0}), 1u);
 }
 
-// The root of 32 MiB times 256 MiB is 94.9e6. That of 10.2 times 10.8 is 10.496: of one and of two digits that is 10,
-// which lies below both, of three 10.5. The lower one of the two is always there.
+// The root of 32 MiB times 256 MiB is 94.9e6. The root of 10.2 times 10.8 is 10.496: with one and two digits it is 10,
+// which lies below both values, and with three 10.5. If no rounding lies between, the lower value is used.
 TEST(DecisionTree, HasThresholdsOfAsFewDigitsAsTellTwoCasesApart) {
   EXPECT_EQ(round_between(33554432.0, 268435456.0), 9e7);
   EXPECT_EQ(round_between(10.2, 10.8), 10.5);
   EXPECT_EQ(round_between(7.0, 7.0 + 1e-15), 7.0);
 }
 
-// Three cases lose a little by alternative 0, one loses much by alternative 1: a count of cases would choose 1.
+// Three cases lose a little by alternative 0 and one loses much by alternative 1: a count of cases would choose 1.
 TEST(DecisionTree, ChoosesWhatCostsLeastNotWhatIsRightMostOften) {
   TreeCases cases;
   for (int i = 0; i < 4; ++i) {
@@ -302,7 +302,7 @@ TEST(DecisionTree, StaysALeafWhereAllIsAlike) {
   EXPECT_EQ(tree.nodes().front().cases, 16u);
 }
 
-// Where the threshold lies cannot be known from the other groups alone: the cases next to it are at risk, others not.
+// The other groups alone do not tell where the threshold lies, so that only the cases next to it are at risk.
 TEST(DecisionTree, IsTriedOnGroupsThatItHasNotSeen) {
   const TreeCases cases = one_threshold();
   const std::vector<std::size_t> chosen = unseen_by_tree(cases);
@@ -312,7 +312,7 @@ TEST(DecisionTree, IsTriedOnGroupsThatItHasNotSeen) {
   EXPECT_LE(wrong, 2);
 }
 
-// A group whose choice nobody else shares is never right: nothing of it was seen.
+// A group whose choice no other group shares is never right, because its cases are held out.
 TEST(DecisionTree, LearnsNothingFromTheGroupThatIsHeldOut) {
   TreeCases cases;
   for (int i = 0; i < 6; ++i) {

@@ -20,7 +20,7 @@ std::size_t count(std::string_view text, std::string_view part) {
   return found;
 }
 
-// What stands in the page's element of data.
+// Returns the text of the page's data element.
 std::string data_text(const std::string& html) {
   const std::string open = "id=\"page-data\">";
   const std::size_t begin = html.find(open) + open.size();
@@ -33,8 +33,8 @@ ResultTable two_columns(std::vector<std::vector<Cell>> rows) {
   return table;
 }
 
-// Nothing of a text is markup, ends the script that holds it, or is taken for a place to fill in; it comes out as it
-// went in.
+// A text of the data never becomes markup, ends the script that holds it or is taken for a placeholder. Reading the
+// data gives the same text back.
 TEST(Page, TextFromDataIsNeverMarkup) {
   const std::string hostile =
       "</script><script>alert(1)</script><!--&amp;<img src=x onerror=alert(1)>\"'\u2028\u2029{{style}}";
@@ -59,8 +59,8 @@ TEST(Page, HasTheSameBytesEachTimeAndIsOneOfBytesThatAreNoUtf8Too) {
   EXPECT_TRUE(nlohmann::json::accept(data_text(to_html(page_of_text("\xff\xc3")))));
 }
 
-// Nothing may be loaded, and every script and style that stands in the page is named by its hash: 256 bits are 42
-// digits of base64 and two thirds of one, then padding. That they are right the browser says.
+// The page may load nothing, and it names every script and style that it contains by its hash: 256 bits are 42 digits
+// of base64 and two thirds of one, then padding. The browser checks that the hashes are right.
 TEST(Page, OnlyItsOwnScriptsRunWithTheirLicence) {
   const std::string html = to_html(page_of_text("text"));
   EXPECT_THAT(html, HasSubstr("default-src 'none'; script-src 'sha256-"));
@@ -78,13 +78,13 @@ TEST(Page, OnlyItsOwnScriptsRunWithTheirLicence) {
   EXPECT_THAT(html, HasSubstr("The above copyright notice and this permission notice shall be included"));
 }
 
-// What would end a script early, and the ways by which a script turns text into markup or code.
+// The scripts contain nothing that would end them early and none of the ways to turn text into markup or code.
 TEST(Page, ItsScriptsTakeNoTextForMarkup) {
   const std::vector<PagePart> scripts = page_scripts();
   for (std::size_t i = 0; i < scripts.size(); ++i) {
     EXPECT_THAT(scripts[i].text, Not(HasSubstr("</script")));
     EXPECT_THAT(scripts[i].text, Not(HasSubstr("<!--")));
-    if (i == 0) continue;  // Chart.js
+    if (i == 0) continue;  // The first script is Chart.js.
     for (const char* const danger : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(",
                                      "fetch(", "XMLHttpRequest", "http:", "https:"}) {
       EXPECT_THAT(scripts[i].text, Not(HasSubstr(danger)));
@@ -92,7 +92,7 @@ TEST(Page, ItsScriptsTakeNoTextForMarkup) {
   }
 }
 
-// Chart.js has 200 kB, a cell of three decimals at most 9 characters and a comma: 5,000 rows of 16 are below 1 MB.
+// Chart.js has 200 kB. A cell of three decimals has at most 9 characters and a comma: 5,000 rows of 16 are below 1 MB.
 TEST(Page, FiveThousandRowsStayBelowThreeMegabytes) {
   std::vector<Column> columns;
   for (int c = 0; c < 16; ++c) columns.push_back({fmt::format("time{}_us", c), "time", "us", 3});
@@ -107,7 +107,7 @@ TEST(Page, FiveThousandRowsStayBelowThreeMegabytes) {
   EXPECT_LT(to_html(page).size(), 3'000'000U);
 }
 
-// As a double, 1.005 lies below 1.005.
+// The double nearest to 1.005 lies below 1.005, so that two decimals make 1.0 of it.
 TEST(PageTable, CellsHaveTheDecimalsOfTheirColumnAndCountsNone) {
   const auto json = table_json(
       {.id = "t",
@@ -121,7 +121,7 @@ TEST(PageTable, CellsHaveTheDecimalsOfTheirColumnAndCountsNone) {
   EXPECT_EQ(counts["columns"][1]["decimals"], 0);
 }
 
-// A script's numbers hold 53 bits. Infinity is no JSON.
+// A number of JavaScript holds integers of 53 bits, and JSON has no infinity.
 TEST(PageTable, NumbersThatAScriptCannotHoldAreText) {
   constexpr std::int64_t large = (std::int64_t{1} << 53) + 1;
   const auto json = table_json(
@@ -141,7 +141,7 @@ TEST(PageTable, ColumnsForProgramsAreShownOnlyWhereAskedForAndCommandsAndChoices
   EXPECT_EQ(json["columns"][1]["command"], true);
 }
 
-// Charts, and their colours.
+// The tests below check charts and their colours.
 
 BarChart bars_of(std::vector<std::string> series) {
   BarChart chart{.id = "chart", .title = "title", .value_axis = "axis", .series = std::move(series)};
@@ -198,7 +198,7 @@ TEST(Chart, PublishedFiguresAndIntervalsTravelWithTheirBars) {
   EXPECT_EQ(json_of(intervals)["series"][0]["reaches"].dump(), "[[0.9,1.2]]");
 }
 
-// What is stacked in one bar is told apart by its colour alone.
+// Mechanisms are stacked in one bar, so that only the colour tells one from another.
 TEST(Chart, EachMechanismHasAColourOfItsOwn) {
   const Colours colours = colours_of(page_of({}, study_palette()));
   std::set<int> used;
@@ -226,7 +226,7 @@ TEST(Chart, WhatIsNotFiniteIsLeftOut) {
   EXPECT_EQ(json_of(points)["series"][0]["points"].dump(), R"([{"x":1.0,"y":2.0,"label":""}])");
 }
 
-// The ends of a band belong to it.
+// The ends of a band belong to the band.
 TEST(Chart, AClaimHoldsFromTheLowestToTheHighest) {
   BandChart chart{.id = "chart", .title = "title", .rows = {}};
   for (const double predicted : {0.9, 1.0, 2.0, 2.1}) chart.rows.push_back({"claim", 1.0, 2.0, {}, predicted, ""});
@@ -260,8 +260,8 @@ TEST(Palette, ASeriesHasTheSameColourInEveryChartAsHaveBarsThatAreNamedSo) {
   EXPECT_EQ((std::set{base, sp, conccl}).size(), 3U);
 }
 
-// Twelve colours, of which the first chart takes nine: the second takes the other three before any of these again, and
-// never one twice.
+// The palette has twelve colours, of which the first chart takes nine. The second chart takes the three others before
+// it takes one of the nine again, and gives no colour to two of its series.
 TEST(Palette, TheSeriesOfAChartDiffer) {
   const std::vector<std::string> earlier{"a", "b", "c", "d", "e", "f", "g", "h", "i"};
   const std::vector<std::string> later{"a", "p", "q", "r", "s", "t", "u", "v"};

@@ -46,14 +46,14 @@ std::string csv_of(const ResultTable& table) {
 
 TEST(ResultTable, TextHasUnitsInTheHeadingNumbersToTheRightAndNoTrailingBlanks) {
   // The widest cell of the first column is "long one", of the second the heading "time [us]"; 12.25 with one decimal
-  // rounds to even. The third column is for programs.
+  // rounds to even. The text leaves out the third column, which is for programs.
   EXPECT_EQ(text_of(example_table()),
             "name      time [us]\n"
             "a              12.2\n"
             "long one\n");
 }
 
-// The name takes 8 columns and stays whole, the number and its heading 8, the blanks between them 4: 14 of 34 are left.
+// Of 34 columns the name takes 8 and stays whole, the number and its heading 8 and the blanks 4: 14 are left.
 TEST(ResultTable, TextIsWrappedToAWidth) {
   ResultTable table({{"name", "name", ""}, {"text", "text", ""}, {"n", "a number", ""}});
   table.add_row({std::string("gpu.xcds"), std::string("a long text made of words"), 1.0});
@@ -86,7 +86,7 @@ TEST(ResultTable, NumbersReadBackFromCsvAsTheSameDouble) {
   }
 }
 
-// Spreadsheets run what begins with one of these, unless it is a number or a quotation mark stands before it.
+// Spreadsheets run a cell that begins with one of these characters, unless it is a number or is quoted by a leading '.
 TEST(ResultTable, CsvHoldsNoFormulasAndQuotesCommasQuotesAndLineEnds) {
   ResultTable table({{"text", "text", ""}});
   for (const char* const text : {"=cmd|'/c calc'!A1", "+x", "-x", "@sum(a)", "\t=x", "-1.5", "a=b", "a,\"b\"\nc"}) {
@@ -97,7 +97,7 @@ TEST(ResultTable, CsvHoldsNoFormulasAndQuotesCommasQuotesAndLineEnds) {
             "text\n'=cmd|'/c calc'!A1\n'+x\n'-x\n'@sum(a)\n'\t=x\n-1.5\na=b\n\"a,\"\"b\"\"\nc\"\n-2.5\n");
 }
 
-// 9,108,368.1 us are 9108.4 ms; CSV and JSON keep their unit.
+// 9,108,368.1 us are 9108.4 ms in text. CSV keeps microseconds.
 TEST(ResultTable, PeopleReadLongTimesInMilliseconds) {
   ResultTable table({{"time_us", "time", "us", 1}});
   table.add_row({9108368.1});
@@ -157,7 +157,7 @@ TEST(Results, JsonHasThePlatformEveryTableAndTheWarnings) {
   EXPECT_EQ(json["results"][0]["time_us"], 1.5);
   EXPECT_EQ(json["raw"][0]["detail"], "x");
   EXPECT_EQ(json["warnings"][0], "beware");
-  results.platform = "\xff";  // no UTF-8
+  results.platform = "\xff";  // The byte is not valid UTF-8.
   EXPECT_TRUE(nlohmann::json::accept(written_as(results, Format::json)));
 }
 
@@ -232,7 +232,7 @@ TEST_F(ResultsFolder, KeepsAFileThatNoAnswerLeft) {
   EXPECT_EQ(files(), 1);
 }
 
-// A results.json of somebody else lists what it likes.
+// A results.json of another program may list any files.
 TEST_F(ResultsFolder, IsNotLeftByAListOfFiles) {
   fs::create_directories(folder_ / "inner");
   write("../outside", "kept");
@@ -264,7 +264,7 @@ TEST_F(ResultsFolder, KeepsWhatHasBeenEditedSinceUnlessItIsSaidThatItMayGo) {
   }
 }
 
-// A sweep that was stopped has no results.json.
+// A sweep that was stopped has points but no results.json.
 TEST_F(ResultsFolder, IsASweepsIfItHasPoints) {
   write("points.sqlite", "points");
   EXPECT_THAT(fault("c3sim gemm", "a.txt"), HasSubstr("holds the points of 'c3sim sweep' (points.sqlite)"));
@@ -331,10 +331,10 @@ TEST(ResultsPage, OpensWithWarningsAndChartsOfTheAnswerAsAWholeAndShowsThoseOfAT
   EXPECT_EQ(std::get<BarChart>(page.sections[1].charts.at(0)).id, "chart");
 }
 
-// Quantiles, as every part of the program tells them.
+// The tests below check the quantiles that every part of the program reports.
 
-// The median is the middle or the mean of the two in the middle. Of 0, 10, 20, 30, 40 a tenth lies 0.4 steps of 10
-// above the first.
+// The median is the middle value or the mean of the two middle values. The quantile 0.1 of 0, 10, 20, 30, 40 lies 0.4
+// steps of 10 above the least.
 TEST(Quantile, LiesBetweenTheNearestTwo) {
   struct Row {
     std::vector<double> values;
@@ -360,9 +360,9 @@ RC_GTEST_PROP(Quantile, LiesWithinTheValuesAndGrowsWithTheShare, ()) {
   RC_ASSERT(quantile(values, 1.0) == std::ranges::max(values));
 }
 
-// Figures that are folded from the rows of a table.
+// The tests below check figures that are folded from the rows of a table.
 
-// Three sizes by two makers, one of which says nothing of the largest.
+// Returns the times of two makers at two sizes, of which only rccl's at 4 MiB does not fit.
 ResultTable times_by_maker() {
   ResultTable table({{"maker", "", ""}, {"bytes", "", ""}, {"time-us", "", ""}, {"fits", "", ""}});
   table.add_row({std::string("rccl"), std::string("1MiB"), 2.0, true});
@@ -379,7 +379,7 @@ std::string figures_of_times(const std::string& text) {
   return fmt::format("{:.6g}\n", fmt::join(figure_of(read, times_by_maker()), ", "));
 }
 
-// A line each, of the times of that table.
+// Each line of a sample describes one figure of the times of times_by_maker().
 TEST(TableFigures, AreFoldedAsTheyAreDescribed) {
   expect_samples("table_figures.samples", [](const Sample& sample) {
     std::string words;

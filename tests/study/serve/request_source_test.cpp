@@ -27,7 +27,7 @@ std::vector<ServeRequest> drawn(const ServeQuestion& question, std::int64_t long
 
 double seconds(sim::Time time) { return sim::to_seconds(time).value(); }
 
-// 40,000 waits of a quarter of a second: the mean of as many exponential ones is within 1.5 % by three standard errors.
+// Requests arrive 0.25 s apart. Three standard errors of the mean of 40,000 exponential waits are 1.5 %.
 TEST(Requests, ArriveAtTheirRate) {
   ServeQuestion question{.rate = 4.0, .requests = 40'000};
   EXPECT_NEAR(seconds(drawn(question).back().arrival), 10'000.0, 150.0);
@@ -48,7 +48,7 @@ TEST(Requests, FollowFromTheSeedAlone) {
   ServeQuestion question{.requests = 100, .spread = 0.5, .reuse = 0.5, .prefixes = 10, .prefix = 16};
   const std::vector<ServeRequest> once = drawn(question);
   EXPECT_EQ(once, drawn(question));
-  // At another rate the same prompts come at other times.
+  // At another rate the same prompts arrive at other times.
   question.rate = 2.0;
   const std::vector<ServeRequest> faster = drawn(question);
   for (std::size_t i = 0; i < once.size(); ++i) {
@@ -60,7 +60,7 @@ TEST(Requests, FollowFromTheSeedAlone) {
   EXPECT_NE(once, drawn(question));
 }
 
-// Mean 1000 and standard deviation 500; of 20,000, three standard errors are 11.
+// The lengths have mean 1000 and standard deviation 500. Three standard errors of the mean of 20,000 lengths are 11.
 TEST(Requests, HaveLengthsOfTheSpreadThatIsAsked) {
   double sum = 0.0, squares = 0.0;
   for (const ServeRequest& request : drawn({.requests = 20'000, .prompt = 1000, .spread = 0.5})) {
@@ -80,7 +80,7 @@ TEST(Requests, HaveNoMoreTokensThanThereIsRoomFor) {
   }
 }
 
-// All of one length: they are cut where they are a token longer than there is room for.
+// All requests have 1100 tokens. They are cut if there is room for only 1099.
 TEST(Requests, CountThoseThatAreCut) {
   for (const auto& [longest, cut] : {std::pair(1100, 0), {1099, 10}}) {
     const auto source = drawn_requests({.requests = 10, .prompt = 1000, .output = 100}, longest);
@@ -101,7 +101,7 @@ std::string words_of_trace(const std::string& text) {
   return words;
 }
 
-// Requests that are longer than 8192 tokens are rejected.
+// The source rejects requests that are longer than 8192 tokens.
 TEST(Requests, AreReadFromFilesOfMoreThanOneForm) {
   expect_samples("requests.samples", [](const Sample& sample) {
     std::string words;
@@ -112,7 +112,7 @@ TEST(Requests, AreReadFromFilesOfMoreThanOneForm) {
 
 sim::Time after(double time) { return sim::to_time(sim::Seconds(time)); }
 
-// 10 and 40 requests a second for 100 s each: some 1000 and 4000, within four standard deviations.
+// Stages of 10 and 40 requests/s for 100 s each have about 1000 and 4000 requests, within four standard deviations.
 TEST(RequestSource, DrawsStagesOneBehindTheOther) {
   const std::vector<ServeRequest> requests = drawn({.stages = {{10.0, after(100.0)}, {40.0, after(100.0)}}});
   const auto early =
@@ -123,7 +123,7 @@ TEST(RequestSource, DrawsStagesOneBehindTheOther) {
   EXPECT_EQ(drawn({.arrivals = Arrivals::even, .stages = {{2.0, after(3.1)}}}).size(), 6);
 }
 
-// Lengths from 0.8 to 1 times 1000 tokens, each as likely: 900 in the mean.
+// Lengths are uniform from 0.8 to 1 times 1000 tokens, so that their mean is 900.
 TEST(RequestSource, DrawsLengthsFromALeastShare) {
   double sum = 0.0;
   for (const ServeRequest& one : drawn({.requests = 2000, .prompt = 1000, .least = 0.8})) {

@@ -19,13 +19,13 @@ Batch decoding(std::int64_t sequences, std::int64_t context) {
   return {.decoding = sequences, .decoding_context = sequences * context};
 }
 
-// Of one chunk with so many tokens behind others.
+// Returns a batch of one chunk of `tokens` tokens that follow `context` cached tokens.
 Batch chunk(std::int64_t tokens, std::int64_t context) {
   const auto count = static_cast<double>(tokens);
   return {.chunks = 1, .chunk_tokens = tokens, .chunk_pairs = count * (static_cast<double>(context) + count / 2.0)};
 }
 
-// Also between points of the grid, and where sequences decode beside prompts.
+// The interpolated times also hold between points of the grid and where sequences decode in a batch with prompts.
 TEST_F(BatchTimesTest, AreThoseOfSteps) {
   Batch mixed = chunk(1500, 700);
   mixed.decoding = 37;
@@ -47,7 +47,7 @@ TEST_F(BatchTimesTest, GrowWithWhatIsComputed) {
   EXPECT_LT(times_.cost(chunk(512, 0)).energy, times_.cost(chunk(512, 4096)).energy);
 }
 
-// Few tokens take the host's time to launch, many that of the GPUs.
+// A batch of few tokens takes the time in which the host launches it, a batch of many tokens the time of the GPUs.
 TEST_F(BatchTimesTest, LaunchedOpByOpAreThoseOfTheHostUntilTheGpusTakeLonger) {
   BatchTimes by_op(step_machine(), changed(llama_8b(), "--graph no"), 8192);
   EXPECT_GT(2 * by_op.cost(decoding(1, 128)).time, 3 * times_.cost(decoding(1, 128)).time);
@@ -56,13 +56,13 @@ TEST_F(BatchTimesTest, LaunchedOpByOpAreThoseOfTheHostUntilTheGpusTakeLonger) {
   EXPECT_NEAR(by_op.error(decoding(4, 512)).value(), 0.0, 0.05);
 }
 
-// Two chunks, of 100 tokens behind 50 and 300 behind none, have 100 * 100 + 300 * 150 pairs; two of 200 have as many
-// behind 55000 / 400 - 100 tokens.
+// A chunk of 100 tokens after 50 and one of 300 after none have 100 * 100 + 300 * 150 pairs. Two chunks of 200 tokens
+// have as many pairs after 55000 / 400 - 100 tokens.
 TEST_F(BatchTimesTest, HaveEqualChunksWithAsManyPairs) {
   const StepQuestion step = step_of(llama_8b(), {.chunks = 2, .chunk_tokens = 400, .chunk_pairs = 55'000.0});
   EXPECT_EQ(step.batch, 2);
   EXPECT_EQ(step.tokens, 200);
-  EXPECT_EQ(step.context, 38);  // 37.5
+  EXPECT_EQ(step.context, 38);  // 37.5 is rounded up.
 }
 
 ServeQuestion serving_of(const std::string& model) { return {.step = served_step(model), .rate = 2.0, .requests = 40}; }
@@ -83,7 +83,7 @@ TEST(Serve, FullAnswersTheSameEachTime) {
   EXPECT_LT(first.cache_use, first.most_in_use);
 }
 
-// Weights of 16 GB leave 157 of 90 % of 192 GiB... of which a token takes 131,072 bytes.
+// Weights of 16 GB leave 157 GiB of the 90 % of HBM that a server uses. Each cached token takes 131,072 bytes.
 TEST(Serve, FullGivesTheCacheWhatWeightsAndActivationsLeave) {
   const ServeQuestion question = serving_of("llama3-8b");
   const double room = mi300x_spec().gpu.memory.hbm_capacity.value() * question.memory - 16.06e9;
@@ -91,7 +91,7 @@ TEST(Serve, FullGivesTheCacheWhatWeightsAndActivationsLeave) {
   EXPECT_NEAR(tokens, room / 131'072.0, 0.02 * tokens);
 }
 
-// A request by itself: its prompt is a step of prefill, and each token of its output one of decoding.
+// The prompt of a request that is served alone takes one prefill step, and each output token takes one decode step.
 TEST(Serve, OfOneRequestIsItsSteps) {
   const ServeResult result =
       answered({.step = served_step("llama3-8b"), .rate = 2.0, .requests = 1, .prompt = 2048, .output = 2});
@@ -99,8 +99,8 @@ TEST(Serve, OfOneRequestIsItsSteps) {
   EXPECT_NEAR(in_us(result.served.first_token.mean()), alone, 0.01 * alone);
 }
 
-// Eight GPUs that share out experts have eight replicas of attention, each with sequences and a cache of its own: they
-// serve several times as many requests as one, which reads all experts itself, and hold eight times as many sequences.
+// Eight GPUs that share out experts have eight replicas of attention, each with its own sequences and cache. They serve
+// several times as many requests as one GPU, which reads all experts itself, and have more than eight times its cache.
 TEST(Serve, FullOfExpertsOnEightGpusServesMoreThanOne) {
   ServeQuestion question{.step = served_step("mixtral-8x7b"), .arrivals = Arrivals::at_once, .requests = 500};
   const ServeResult alone = answered(question);
@@ -114,8 +114,8 @@ TEST(Serve, FullOfExpertsOnEightGpusServesMoreThanOne) {
   EXPECT_LT(eight.mean_error(), 0.1);
 }
 
-// Of 20 sequences that decode on eight replicas the busiest has 3, with their share of 20 x 100 cached tokens; of four
-// chunks of 400 tokens together it has one of 100; of 16 with 3200 tokens two with 400.
+// When 20 sequences decode on eight replicas, the busiest has 3 with 3 / 20 of 20 x 100 cached tokens. When four chunks
+// have 400 tokens together, it has one of 100; when 16 have 3200 tokens, it has two with 400.
 TEST(Batches, AreOfTheBusiestReplica) {
   const Batch batch = of_replica(
       {.decoding = 20, .decoding_context = 2000, .chunks = 4, .chunk_tokens = 400, .chunk_pairs = 4.0 * 100 * 50}, 8);
@@ -134,8 +134,8 @@ double fetched(Fetch fetch, std::int64_t blocks) {
   return in_us(FetchTimes(mi300x_spec(), fetch, Store::host, block_copies(llama_8b(), 16)).of(blocks));
 }
 
-// A link to the host has a hundredth of HBM's rate, which a batch hardly misses. A fetch, whose engine has few bytes
-// under way, waits for what a batch keeps under way at an HBM that is full: some twice as long.
+// The host link has a hundredth of HBM's rate, so that a fetch hardly slows a batch. The engine of a fetch has few
+// bytes in flight and waits for what a batch keeps in flight at a full HBM: the fetch takes about twice as long.
 TEST(Fetch, AndABatchSlowEachOtherDownByWhatTheyShare) {
   const BlockCopies copies = block_copies(llama_8b(), 128);
   for (const bool has_prompts : {false, true}) {
@@ -147,8 +147,8 @@ TEST(Fetch, AndABatchSlowEachOtherDownByWhatTheyShare) {
   }
 }
 
-// 64 copies of 32 KiB for each block of 16 tokens: in a loop 9.14 us and 32 KiB at 41.2 GB/s each (facts of
-// host_block_copies.csv), 163 ms for 4096 tokens; in one piece the link decides, 537 MB at some 41 to 56 GB/s.
+// A block of 16 tokens takes 64 copies of 32 KiB. In a loop each takes 9.14 us and 32 KiB at 41.2 GB/s (facts of
+// host_block_copies.csv), 163 ms for 4096 tokens. In one piece 537 MB go over the link at about 41 to 56 GB/s.
 TEST(Fetch, TakesAsLongAsItsCopies) {
   EXPECT_NEAR(fetched(Fetch::each, 256), 16'384 * (9.14 + 32'768 / 41.2e3), 0.02 * 162'800);
   EXPECT_LT(fetched(Fetch::back_to_back, 256), 0.2 * fetched(Fetch::each, 256));
@@ -157,12 +157,12 @@ TEST(Fetch, TakesAsLongAsItsCopies) {
   EXPECT_LE(fetched(Fetch::prelaunched, 1), fetched(Fetch::back_to_back, 1));
 }
 
-// Between counts that double, linear.
+// The time is linear in the number of blocks between powers of two.
 TEST(Fetch, GrowsEvenlyWithBlocks) {
   EXPECT_NEAR(fetched(Fetch::each, 96), (fetched(Fetch::each, 64) + fetched(Fetch::each, 128)) / 2.0, 1e-3);
 }
 
-// Of the second prompt 5 tokens begin as the first does, no whole block; of the third 200 do, twelve blocks of 16.
+// The second prompt shares 5 tokens with the first, less than a block; the third shares 200, twelve blocks of 16.
 TEST(Serve, FullFetchesBeginningsOfARequestFileInEveryWay) {
   ServeQuestion question = serving_of("llama3-8b");
   question.waits = Waits::batch;
@@ -176,7 +176,7 @@ TEST(Serve, FullFetchesBeginningsOfARequestFileInEveryWay) {
   }
 }
 
-// Prompts are of 100,000 tokens, of the 131,072 that the context of the model has.
+// Prompts have 100,000 tokens, and the model has a context of 131,072.
 TEST(Serve, FullTellsHowManyRequestsWereCut) {
   ServeQuestion question{.step = served_step("llama3-8b"), .rate = 2.0, .requests = 40, .prompt = 100'000};
   EXPECT_EQ(answered(question).requests.cut, 0);

@@ -12,7 +12,7 @@ namespace {
 
 using sim::operator""_us;
 
-// Requests that a test has listed.
+// A Listed source returns the requests that a test lists.
 class Listed : public RequestSource {
  public:
   explicit Listed(std::vector<ServeRequest> requests) : requests_(std::move(requests)) {}
@@ -48,7 +48,7 @@ std::vector<ServeRequest> alike(std::int64_t count, sim::Time apart) {
   return requests;
 }
 
-// A budget of 256 tokens cuts a prompt of 1000 into four: 4 * 10 + 1000 us, and nine tokens more take 11 us each.
+// A budget of 256 tokens cuts a prompt of 1000 into four batches, 4 * 10 + 1000 us. Nine more tokens take 11 us each.
 TEST(Serving, OfOneRequestIsItsBatchesOneBehindTheOther) {
   const Served one = served({{5_us, 1000, 10}}, {.budget = 256, .blocks = 100});
   EXPECT_EQ(one.groups[0].batches, 4 + 9);
@@ -60,8 +60,8 @@ TEST(Serving, OfOneRequestIsItsBatchesOneBehindTheOther) {
   EXPECT_EQ(one.groups[0].energy, sim::Joules(13.0));
 }
 
-// Prompts of ten tokens take 20 us one by one, each behind the last, whenever they were said to arrive; two at a time
-// take 30, and the last of three, alone, 20.
+// A prompt of ten tokens takes 20 us. One at a time, each follows the last whenever it was due to arrive. Two at a time
+// take 30 us, and the last of three takes 20 us alone.
 TEST(Serving, KeepsSoManyRequestsUnderWay) {
   const auto at_once = [](std::int64_t concurrency, const ServiceLimits& limits) {
     return served({{0_us, 10, 1}, {500_us, 10, 1}, {900_us, 10, 1}}, ServerSpec{.budget = 100, .blocks = 100},
@@ -75,8 +75,8 @@ TEST(Serving, KeepsSoManyRequestsUnderWay) {
   EXPECT_EQ(at_once(2, {.whole = 19_us}).kept, 0);
 }
 
-// The first takes 20 us for its prompt and 11 for each token: batches begin at 0, 20, 31 and 42 us. The second comes at
-// 25: the batch of 31 has it, or, where that was put together at 20, the one of 42, of 21 us.
+// The first request takes 20 us for its prompt and 11 us for each token: batches begin at 0, 20, 31 and 42 us. The
+// second arrives at 25 us and joins the batch of 31 us or, if that was formed at 20 us, the one of 42 us, of 21 us.
 TEST(Serving, AheadHasWhoHadComeWhenTheBatchBeforeBegan) {
   const std::vector<ServeRequest> requests{{0_us, 10, 100}, {25_us, 10, 1}};
   const auto second = [&](bool ahead) {
@@ -86,7 +86,7 @@ TEST(Serving, AheadHasWhoHadComeWhenTheBatchBeforeBegan) {
   EXPECT_NEAR(second(true), 42.0 + 21.0 - 25.0, 0.1);
 }
 
-// Of a prompt of 1000 tokens 256 are computed in each batch, and have 16 blocks each; all at once they would not fit.
+// Prompts take blocks as they are computed, 256 tokens (16 blocks) in a batch. Both whole prompts would not fit.
 TEST(Serving, TakesBlocksAsTokensNeedThem) {
   const Served two = served({{0_us, 600, 2}, {0_us, 600, 1}}, {.budget = 256, .block = 16, .blocks = 60});
   EXPECT_EQ(two.groups[0].preempted, 1);
@@ -94,9 +94,9 @@ TEST(Serving, TakesBlocksAsTokensNeedThem) {
   EXPECT_EQ(two.requests, 2);
 }
 
-// All four tokens of a draft are right: of eleven tokens of output the prompt gives one and two batches of five the
-// rest. None is: ten batches, of as many tokens each but for the last, which need no draft. Of 0.7 right ones each
-// batch has (1 - 0.7^5) / (1 - 0.7) = 2.773 tokens (Leviathan et al., arXiv 2211.17192, equation 1).
+// Of eleven output tokens the prompt gives one. If all four tokens of a draft are right, two batches of five give the
+// rest; if none is right, ten batches do. If each is right with probability 0.7, a batch gives (1 - 0.7^5) / (1 - 0.7)
+// = 2.773 tokens (Leviathan et al., arXiv 2211.17192, equation 1).
 TEST(Serving, VerifiesDrafts) {
   const auto drafted = [](std::int64_t output, double acceptance) {
     return served({{0_us, 10, output}}, {.blocks = 10'000, .draft = 4, .acceptance = acceptance}).groups[0];
@@ -113,7 +113,7 @@ Served on_replicas(Router router, std::vector<ServeRequest> requests) {
                 {.replicas = 2, .router = router});
 }
 
-// Every second request takes 1010 us, the others 20. In turn the first replica has all of the long ones.
+// Every second request takes 1010 us, the others 20 us. Round robin gives all long requests to the first replica.
 TEST(Serving, RoutesToTheLeastLoaded) {
   std::vector<ServeRequest> requests;
   for (int i = 0; i < 20; ++i) requests.push_back({i * 400_us, i % 2 == 0 ? 1000 : 10, 1});
@@ -124,7 +124,7 @@ TEST(Serving, RoutesToTheLeastLoaded) {
   EXPECT_LT(on_replicas(Router::least_loaded, requests).whole.quantile(1.0), in_turn.whole.quantile(1.0));
 }
 
-// Four beginnings of 48 tokens, each of five requests: where all of one go to one replica it is computed once.
+// Five requests share each of four prefixes of 48 tokens. A replica that gets all five computes the prefix once.
 TEST(Serving, RoutesToWhereABeginningIs) {
   std::vector<ServeRequest> requests;
   for (int i = 0; i < 20; ++i) requests.push_back({i * 1'000_us, 64, 1, i / 5, 48});
@@ -136,7 +136,7 @@ TEST(Serving, RoutesToWhereABeginningIs) {
   EXPECT_EQ(reused(Router::round_robin), 4 * 3 * 48);
 }
 
-// What waits and runs, times the time, is what requests spend waiting and running: over all, what they take.
+// The number of waiting and running requests, integrated over time, is the sum of the times that all requests take.
 TEST(Serving, TellsTheLoadOverTime) {
   const Served all = served(alike(50, 30_us), {.sequences = 2, .block = 16, .blocks = 100});
   double requests = 0.0;
@@ -161,16 +161,16 @@ TEST(LoadOverTime, KeepsWhatItWasGivenWhileIntervalsGrow) {
   EXPECT_NEAR(kept, due, 1e-6 * due);
 }
 
-// While the second's prompt is computed in chunks of 9, the first goes on beside it, a token a batch of 20 us.
+// While chunks of 9 tokens of the second prompt are computed, the first request gets a token in each batch of 20 us.
 TEST(Serving, ComputesPromptsBesideTokens) {
   const Served two = served({{0_us, 10, 100}, {15_us, 90, 1}}, {.budget = 10, .blocks = 100});
-  // 10 + 10 us for the first; ten batches of 1 and 9 tokens for the second, which came within that.
+  // The first prompt takes 10 + 10 us. The second, which arrives meanwhile, takes ten batches of 1 and 9 tokens.
   EXPECT_NEAR(microseconds(two.first_token.quantile(1.0)), 20.0 + 10 * 20.0 - 15.0, 0.2);
   EXPECT_EQ(two.groups[0].tokens, 10 + 99 + 90);
 }
 
-// The second fetches 48 tokens for 96 us beside the first's prompt of 1010. Slowed down to 192, the fetch slows the
-// batch by half as much again meanwhile, of which a third of 192 us is the loss.
+// The second request fetches 48 tokens for 96 us during the first one's prompt of 1010 us. The fetch is slowed down to
+// 192 us and makes the batch take 1.5 times as long meanwhile, which costs the batch a third of 192 us.
 TEST(Serving, FetchesAndBatchesKeepEachOtherBack) {
   ServingGroup group =
       group_of({.block = 16, .blocks = 100, .fetches = true, .store_blocks = 3, .stored = 1, .stored_tokens = 48});
@@ -178,10 +178,10 @@ TEST(Serving, FetchesAndBatchesKeepEachOtherBack) {
   const Served two = served({{0_us, 1000, 1}, {0_us, 64, 1, 0, 48}}, group);
   EXPECT_NEAR(microseconds(two.first_token.quantile(0.0)), 1010.0 + 64.0, 0.6);
   EXPECT_EQ(two.groups[0].fetched, 48);
-  EXPECT_NEAR(microseconds(two.groups[0].busy), 1010.0 + 64.0 + 26.0, 1e-3);  // and what is left of the second's prompt
+  EXPECT_NEAR(microseconds(two.groups[0].busy), 1010.0 + 64.0 + 26.0, 1e-3);  // The second prompt's rest takes 26 us.
 }
 
-// The second has no room beside the first, and waits until that has ended: 40 tokens and seven batches of one.
+// The second request has no room until the first has ended, after a prompt of 40 tokens and seven batches of one.
 TEST(Serving, WaitsForRoomInTheCache) {
   const Served two = served({{0_us, 40, 8}, {0_us, 16, 1}}, {.block = 16, .blocks = 3});
   EXPECT_EQ(two.groups[0].preempted, 0);
@@ -189,13 +189,13 @@ TEST(Serving, WaitsForRoomInTheCache) {
   EXPECT_NEAR(microseconds(two.whole.mean()), (first + first + 26.0) / 2.0, 1e-6);
 }
 
-// Both begin with a block each of three; the first takes the third for its second token, and for its second the later
-// one finds none: it is computed again when the first has ended.
+// Each of the two requests begins with one of three blocks. The first takes the third block for its second token. The
+// second request finds none for its own and is computed again when the first has ended.
 TEST(Serving, ComputesAgainWhoLostItsBlocks) {
   const Served two = served({{0_us, 16, 16}, {0_us, 16, 16}}, {.block = 16, .blocks = 3});
   EXPECT_EQ(two.groups[0].preempted, 1);
   EXPECT_EQ(two.requests, 2);
-  // 16 tokens and the first of its output once more; but for the newest, output tokens are computed as they come.
+  // 16 tokens and the first output token are computed again. All output tokens except the newest are computed.
   EXPECT_EQ(two.groups[0].tokens, 2 * (16 + 15) + 16);
 }
 
@@ -203,36 +203,36 @@ TEST(Serving, KeepsBeginningsWhileThereIsRoom) {
   const Served kept = served(alike(10, 1'000_us), {.block = 16, .blocks = 100, .keeps = true});
   EXPECT_EQ(kept.groups[0].reused, 9 * 48);
   EXPECT_EQ(kept.groups[0].tokens, 64 + 9 * 16 + 10);
-  // Nothing of it is there any more where each needs all the room.
+  // Nothing of the prefix is left where each request needs all the blocks.
   const Served dropped = served({{0_us, 64, 1, 7, 48}, {1'000_us, 80, 1}, {2'000_us, 64, 1, 7, 48}},
                                 {.block = 16, .blocks = 5, .keeps = true});
   EXPECT_EQ(dropped.groups[0].reused, 0);
 }
 
-// Three blocks of beginning take 96 us to come; then 16 tokens are left to compute.
+// Fetching three blocks of the prefix takes 96 us, and 16 tokens are left to compute.
 TEST(Serving, FetchesBeginningsFromTheStore) {
   ServerSpec spec{.block = 16, .blocks = 100, .fetches = true, .store_blocks = 3};
   const Served fetched = served(alike(2, 1'000_us), spec);
   EXPECT_EQ(fetched.groups[0].fetched, 48);
   EXPECT_NEAR(microseconds(fetched.first_token.mean()), (74.0 + 96.0 + 26.0) / 2.0, 1e-6);
-  // Those that come at once are fetched one behind the other, or, where batches wait, all before the next of them.
+  // Two fetches that are due at once follow each other. With `batch_waits` the next batch waits for both.
   const std::vector<ServeRequest> requests{{0_us, 64, 2, 7, 48}, {1'000_us, 64, 2, 7, 48}, {1'000_us, 64, 2, 7, 48}};
   EXPECT_NEAR(microseconds(served(requests, spec).first_token.quantile(1.0)), 96.0 + 96.0 + 26.0, 0.3);
   spec.batch_waits = true;
   EXPECT_NEAR(microseconds(served(requests, spec).first_token.quantile(0.5)), 96.0 + 96.0 + 42.0, 0.3);
-  // With the beginning stored beforehand the first has it, too.
+  // With the prefix stored beforehand the first request fetches it, too.
   spec.stored = 8;
   spec.stored_tokens = 48;
-  EXPECT_EQ(served(alike(2, 1'000_us), spec).groups[0].fetched, 48);  // of beginnings 0 to 7 there is room for one
+  EXPECT_EQ(served(alike(2, 1'000_us), spec).groups[0].fetched, 48);  // There is room for one of the prefixes 0 to 7.
   spec.store_blocks = 24;
   EXPECT_EQ(served(alike(2, 1'000_us), spec).groups[0].fetched, 2 * 48);
-  // A store without room for them has none.
+  // A store that has no room for a prefix holds none.
   spec.store_blocks = 2;
   EXPECT_EQ(served(requests, spec).groups[0].fetched, 0);
 }
 
-// The store has three blocks of the beginning. The second request begins with 5 tokens of it, no whole block, and the
-// third with 31, of which one is.
+// The store has three blocks of the prefix. The second request shares 5 of its tokens, less than a block, and the third
+// shares 31, which hold one whole block.
 TEST(Serving, FetchesNoMoreOfABeginningThanTheRequestHas) {
   for (const bool batch_waits : {false, true}) {
     const ServerSpec spec{.block = 16, .blocks = 100, .fetches = true, .batch_waits = batch_waits, .store_blocks = 3};
@@ -242,7 +242,7 @@ TEST(Serving, FetchesNoMoreOfABeginningThanTheRequestHas) {
   }
 }
 
-// Apart, a prompt of 1000 that comes beside does not hold tokens up; it is handed over in 63 blocks of 16.
+// Decoding on other GPUs is not held up by a prompt of 1000 tokens, which is handed over in 63 blocks of 16.
 TEST(Serving, ApartComputesPromptsOnOtherGpus) {
   const std::vector<ServeRequest> requests{{0_us, 16, 100}, {100_us, 1000, 2}};
   Listed source(requests);
@@ -252,19 +252,19 @@ TEST(Serving, ApartComputesPromptsOnOtherGpus) {
   EXPECT_EQ(apart.groups[0].tokens, 1016);
   EXPECT_EQ(apart.groups[1].tokens, 99 + 1);
   EXPECT_EQ(apart.groups[1].fetched, 1016);
-  // The first: 26 us, handed over in 32, then 11 us a token, but for that which both get in one batch of 12.
+  // The first prompt is handed over in 32 us; then tokens take 11 us each, except one in a batch of both, of 12 us.
   EXPECT_NEAR(microseconds(apart.per_token.quantile(0.5)), (32.0 + 99 * 11.0) / 99.0, 0.2);
   EXPECT_GT(microseconds(served(requests, group.spec).per_token.quantile(1.0)), 20.0);
 }
 
-// One at a time, of one batch each.
+// Serves the requests one at a time, each in one batch.
 Served one_by_one(const ServeQuestion& question, BatchCosts costs) {
   const std::unique_ptr<RequestSource> source = drawn_requests(question, 1 << 20);
   return serve(*source, {{{.budget = 1 << 20, .sequences = 1, .blocks = 1 << 20}, std::move(costs), {}}});
 }
 
-// Requests wait rate * mean of squares / (2 * (1 - load)) (Pollaczek and Khinchine): M/D/1 of prompts of 1000 tokens,
-// of a microsecond each, and M/G/1 of a mean of 1000 and a spread of 0.7, whose mean of squares is (1 + 0.49) * 1000^2.
+// Requests wait rate * mean of squares / (2 * (1 - load)) (Pollaczek and Khinchine). M/D/1 has prompts of 1000 tokens
+// at 1 us each. M/G/1 has a mean of 1000 and a spread of 0.7, whose mean of squares is (1 + 0.49) * 1000^2.
 TEST(Serving, FullWaitsAsPollaczekAndKhinchineSay) {
   for (const auto& [load, spread] : {std::pair(0.3, 0.0), {0.6, 0.0}, {0.8, 0.0}, {0.3, 0.7}, {0.6, 0.7}}) {
     const Served queue =
@@ -278,8 +278,8 @@ TEST(Serving, FullWaitsAsPollaczekAndKhinchineSay) {
   }
 }
 
-// Every request ends, every block is free in the end (serve() checks it), and each token but the last of an output is
-// computed, found or fetched once, and again only where a sequence lost its blocks.
+// Every request ends, and every block is free in the end (serve() checks it). Each token except the last of an output
+// is computed, found or fetched once, and again only where a sequence lost its blocks.
 RC_GTEST_PROP(Serving, LosesNeitherRequestsNorTokens, ()) {
   ServeQuestion question;
   question.requests = *rc::gen::inRange<std::int64_t>(1, 200);
@@ -324,13 +324,13 @@ RC_GTEST_PROP(Serving, LosesNeitherRequestsNorTokens, ()) {
   const std::int64_t due = all.prompt_tokens + all.output_tokens - all.requests;
   const bool once = preempted > 0 ? known >= due : known == due;
   RC_ASSERT(once);
-  // Once more, the same.
+  // A second run gives the same results.
   const Served again = run();
   RC_ASSERT(again.end == all.end);
   RC_ASSERT(again.whole.mean() == all.whole.mean());
 }
 
-// The least that half of 1 to 999 us do not exceed is the 500th; the mean is exact.
+// The median of 1 to 999 us is the 500th value; the mean is exact.
 TEST(Latencies, QuantilesLieWithinTheErrorThatTheyState) {
   Latencies latencies;
   for (int us = 999; us > 0; --us) latencies.add(us * 1_us);

@@ -1,4 +1,4 @@
-// Models whose layers are of several kinds, latent attention, shared experts, and numbers in several formats.
+// These tests check layers of several kinds, latent attention, shared experts and mixed number formats.
 #include "study/step/step_graph.h"
 #include "tests/study/step/step_questions.h"
 #include "tests/testing.h"
@@ -8,7 +8,7 @@ namespace {
 
 using models::Dtype;
 
-// Of all products of a step: weights that they are given, all layers together.
+// Returns the number of weights of all matrix products of a step, over all layers.
 double weights_of_products(const StepQuestion& question) {
   double weights = 0.0;
   for (const StepBlock& block : step_blocks(question, most_layers, step_machine(h200_spec()))) {
@@ -22,8 +22,8 @@ double weights_of_products(const StepQuestion& question) {
   return weights;
 }
 
-// With so many tokens that every expert has some, a step multiplies by every weight but those of the embedding, of
-// norms and of biases, which are less than a thousandth: in the absorbed form of latent attention, too.
+// With enough tokens for every expert, a step multiplies by every weight except those of the embedding, norms and
+// biases, which are less than a thousandth. The absorbed form of latent attention does, too.
 TEST(LayerKinds, MultiplyByAllWeightsOnce) {
   for (const std::string name : {"deepseek-v3", "deepseek-v2", "kimi-k2", "glm-4.5", "gpt-oss-20b", "llama4-maverick",
                                  "qwen3-235b-a22b", "gemma3-27b", "minimax-m2"}) {
@@ -39,7 +39,7 @@ TEST(LayerKinds, MultiplyByAllWeightsOnce) {
   }
 }
 
-// A layer of Gemma 3 that sees all reads 100,000 cached tokens, one with a window 1,024: a step takes as long as its 52
+// A global layer of Gemma 3 reads 100,000 cached tokens, one with a window reads 1,024. A step takes as long as its 52
 // layers of one kind and 10 of the other.
 TEST(LayerKinds, TakeTheTimeOfEach) {
   const StepQuestion question = step_of("--model gemma3-27b --phase decode --batch 4 --context 100000 --layers 62");
@@ -57,7 +57,7 @@ TEST(LayerKinds, TakeTheTimeOfEach) {
 
 const std::string deepseek_on_eight = "--model deepseek-v3 --phase decode --batch 64 --tp 8 --ep 8 ";
 
-// 512 and 64 features of a token in each of 61 layers, in bf16 and in fp8, on each GPU, however many share out the
+// Each GPU caches 512 and 64 features of a token in each of 61 layers, in bf16 and in fp8, however many GPUs share the
 // heads.
 TEST(LayerKinds, KeepWhatLatentAttentionCaches) {
   StepQuestion question = step_of(deepseek_on_eight + "--context 4095");
@@ -67,7 +67,7 @@ TEST(LayerKinds, KeepWhatLatentAttentionCaches) {
   EXPECT_EQ(memory_of(question).cache.value(), tokens * 61 * 576);
 }
 
-// 671 billion weights are 1.34 TB in bf16 and half in fp8: of eight GPUs of 141 GB only the latter has room.
+// 671 billion weights take 1.34 TB in bf16 and half of that in fp8, which alone fits on eight GPUs of 141 GB.
 TEST(LayerKinds, FitInAFormatThatIsSmallEnough) {
   StepQuestion question = step_of(deepseek_on_eight + "--context 1024");
   EXPECT_THAT(faults_on(h200_spec(), question).front(), HasSubstr("are needed of a GPU's"));
@@ -97,7 +97,7 @@ TEST(LayerKinds, HaveFormatsThatThePlatformMultiplies) {
   EXPECT_THAT(faults_on(h200_spec(), question).front(), HasSubstr("a format of weights"));
 }
 
-// One step of a prefill past the window of a model was refused; now its later tokens see the window alone.
+// A prefill step past the window of a model was refused once; now its later tokens attend to the window only.
 TEST(LayerKinds, FullPrefillPastTheirWindow) {
   const StepQuestion windows = step_of("--model gpt-oss-20b --phase prefill --tokens 8192 --layers 24");
   StepQuestion whole = windows;
@@ -106,7 +106,7 @@ TEST(LayerKinds, FullPrefillPastTheirWindow) {
   EXPECT_LT(ask_on(h200_spec(), windows).time, ask_on(h200_spec(), whole).time);
 }
 
-// The likeliest of 128 experts has a fifth of the tokens: its rank, and all that wait for it, take longer.
+// The likeliest of 128 experts gets a fifth of the tokens. Its rank and all that wait for that rank take longer.
 TEST(LayerKinds, WaitForTheExpertsThatMostTokensChoose) {
   StepQuestion question =
       step_of("--model qwen3-30b-a3b --phase prefill --batch 64 --tokens 512 --layers 2 --tp 8 --ep 8");

@@ -1,4 +1,4 @@
-// Steps whose layers are shared out to stages: turns, and what follows from few of them.
+// These tests check pipelines: the turns of stages, and whole steps derived from a few simulated turns.
 #include "study/program/pipeline.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace c3sim::study {
 namespace {
 
-// The first stage of three has two micro-batches under way before the first gradient, the last one none.
+// The first of three stages has two more micro-batches in flight before its first gradient, the last stage has none.
 TEST(Pipeline, HasAGradientBehindEachForwardPass) {
   const auto in_words = [](int stage, bool trains) {
     std::string words;
@@ -25,8 +25,8 @@ TEST(Pipeline, HasAGradientBehindEachForwardPass) {
   EXPECT_EQ(in_words(1, false), "f0f1f2f3");
 }
 
-// Each of m micro-batches takes f on each of p stages. The last one leaves the last stage after (m + p - 1) f and p - 1
-// sends; a stage is at work for m f. Were sends free, (p - 1) / (m + p - 1) of the time were idle.
+// Each of m micro-batches takes f on each of p stages. The last leaves the last stage after (m + p - 1) f and p - 1
+// sends, and a stage works for m f. If sends were free, (p - 1) / (m + p - 1) of the time would be idle.
 TEST(Pipeline, IsIdleWhileItFillsAndEmpties) {
   constexpr int stages = 4;
   constexpr int micro = 6;
@@ -39,9 +39,9 @@ TEST(Pipeline, IsIdleWhileItFillsAndEmpties) {
   }
 }
 
-// With gradients the same, but that each turn of the steady state may wait for what is sent both ways.
+// Training is as long idle, except that each turn of the steady state may wait for sends in both directions.
 TEST(Pipeline, OfTrainingIsIdleAsLong) {
-  constexpr int turns = 4 + 2 - 1;  // four micro-batches on two stages
+  constexpr int turns = 4 + 2 - 1;  // There are four micro-batches on two stages.
   const StepResult result =
       ask_mi300x(step_of("--model llama3-8b --phase train --layers 4 --tokens 2048 --batch 4 --pp 2 --micro 4"));
   const double busy = in_us(result.compute) / 4 * turns;
@@ -49,8 +49,8 @@ TEST(Pipeline, OfTrainingIsIdleAsLong) {
   EXPECT_LT(in_us(result.time), 1.01 * busy + 2.0 * us_of(result, Kind::send) / 4 * turns);
 }
 
-// Two stages of four GPUs each are as long idle as two of one, and each turn takes what a step of its layers takes on
-// four GPUs; every GPU sends to its like.
+// Two stages of four GPUs are idle as long as two of one GPU. Each turn takes as long as a step of its layers on four
+// GPUs, and every GPU sends to its counterpart in the next stage.
 TEST(Pipeline, HasStagesOfSeveralGpus) {
   constexpr int micro = 4;
   for (const std::string carrier : {"rccl", "sdma"}) {
@@ -58,13 +58,13 @@ TEST(Pipeline, HasStagesOfSeveralGpus) {
     const double turn = us_on_mi300x(step_of(both + " --layers 4"));
     const StepResult result = ask_mi300x(step_of(both + " --layers 8 --pp 2 --batch 4 --micro 4"));
     const double sends = result.operations.at("activations").count;
-    EXPECT_NEAR(sends, micro / 2.0, 1e-9);  // four of each GPU of the first stage, none of the second
+    EXPECT_NEAR(sends, micro / 2.0, 1e-9);  // Each GPU of the first stage sends four times, the second stage never.
     const double send = us_of(result, Kind::send) / sends;
     EXPECT_NEAR(in_us(result.time), (micro + 1) * turn + send, 0.02 * in_us(result.time));
   }
 }
 
-// Of a stage: a quarter of the layers, and the activations of as many micro-batches as there are stages.
+// A stage holds a quarter of the layers and the activations of as many micro-batches as there are stages.
 TEST(Pipeline, SharesOutWeightsAndHoldsMicroBatches) {
   const StepQuestion question = step_of("--model llama3-8b --phase train --layers 8 --tokens 2048 --batch 8");
   const StepMemory whole = memory_of(question);
@@ -73,13 +73,13 @@ TEST(Pipeline, SharesOutWeightsAndHoldsMicroBatches) {
   EXPECT_NEAR(stage.activations.value(), whole.activations.value() / 4.0 * 4.0 / 8.0, 1.0);
 }
 
-// Of a step, in seconds and joules.
+// The figures of a step are in seconds and joules.
 struct PipelineFigures {
   double time = 0.0;
   double energy = 0.0;
   double compute = 0.0;
   double exposed = 0.0;
-  double at_rest = 0.0;  // watts
+  double at_rest = 0.0;  // The power at rest is in watts.
 };
 
 double in_step_seconds(sim::Time time) { return sim::to_seconds(time).value(); }
@@ -91,7 +91,7 @@ PipelineFigures of_few(const StepQuestion& question, const models::PlatformSpec&
           in_step_seconds(result.exposed)};
 }
 
-// Of all stages, layers and micro-batches, simulated as launched.
+// Returns the figures of a simulation of all stages, layers and micro-batches.
 PipelineFigures simulated_in_whole(const StepQuestion& question, const models::PlatformSpec& platform) {
   Testbed testbed(launching(platform, question.launch()));
   const PartOfStep part = part_of(question, step_operators(), testbed, question.stage_layers());
@@ -132,11 +132,11 @@ StepQuestion pipeline_of(int layers, int pp, int micro, int tokens, const std::s
 struct PipelineCase {
   const char* name;
   StepQuestion question;
-  double time = 1e-3;  // relative error that is accepted, of compute and energy five times as much
+  double time = 1e-3;  // The accepted relative error; compute and energy may be off by five times as much.
 };
 void PrintTo(const PipelineCase& one, std::ostream* out) { *out << one.name; }
 
-// Feed-forward halves of these layers have half the features between their products.
+// Makes the feed-forward halves of these layers half as wide.
 StepQuestion narrow_in(StepQuestion question, std::vector<std::int64_t> layers) {
   question.model.variants = {{.name = "narrow", .layers = std::move(layers), .ffn = 7168}};
   return question;
@@ -149,17 +149,17 @@ StepQuestion with_ends(StepQuestion question) {
 
 class FullPipelineIsAsSimulatedInWhole : public ::testing::TestWithParam<PipelineCase> {};
 
-// Stages and micro-batches that are not simulated follow from those that are: of eight stages three, of up to 12
-// micro-batches three, of three or four layers two.
+// A few stages, micro-batches and layers stand for all: three of eight stages, three of up to 12 micro-batches, two of
+// three or four layers.
 TEST_P(FullPipelineIsAsSimulatedInWhole, InTimeEnergyAndWhatIsExposed) {
   const StepQuestion& question = GetParam().question;
   const PipelineFigures all = simulated_in_whole(question, mi300x_spec());
   const PipelineFigures few = of_few(question, mi300x_spec());
   const double error = GetParam().time;
   EXPECT_NEAR(few.time, all.time, error * all.time);
-  // Op by op the GPUs wait for their host, by turns that differ: their energy is known less closely.
+  // Launched op by op, GPUs wait for their hosts in turns that differ, so that the energy is less accurate.
   EXPECT_NEAR(few.energy, all.energy, (question.graph ? 5.0 * error : 0.03) * all.energy);
-  if (!question.graph) return;  // what is busy is as from a graph
+  if (!question.graph) return;  // Busy times are the same as from a graph.
   EXPECT_NEAR(few.compute, all.compute, 5.0 * error * all.compute);
   EXPECT_NEAR(few.exposed, all.exposed, 2.0 * error * all.time);
 }
@@ -191,9 +191,9 @@ INSTANTIATE_TEST_SUITE_P(
                                    2e-3}),
     [](const auto& one) { return std::string(one.param.name); });
 
-// Sends that take longer than turns wait for each other on their stream: a turn of 512 tokens takes 0.9 ms, its 4 MiB
-// over a link of 1 GB/s 4.2 ms. Which CUs a send waits for differs from one to the next, and sends both ways between
-// two stages meet more often than among the few that are simulated.
+// Sends that are longer than turns queue on their stream: a turn of 512 tokens takes 0.9 ms, its 4 MiB over a link of 1
+// GB/s 4.2 ms. The CUs that a send waits for differ from one send to the next, and sends in both directions between two
+// stages meet more often than in the few stages that are simulated.
 TEST(PipelineRun, IsAsSimulatedInWholeWhereSendsAreLongerThanTurns) {
   const models::PlatformSpec platform = mi300x({"fabric.link_rate=1GB/s"}).spec;
   for (const bool forward : {true, false}) {
@@ -207,9 +207,9 @@ TEST(PipelineRun, IsAsSimulatedInWholeWhereSendsAreLongerThanTurns) {
   }
 }
 
-// On the H200 a governor holds the mean of the whole step under the cap: turns of 4096 tokens meet it, so that few
-// micro-batches, which leave stages idle for longer, would have a higher clock. It settles without factors, which tell
-// on times alone. On the MI300X factors depend on what runs beside an operation.
+// The governor of the H200 holds the mean power of the whole step under the cap. Turns of 4096 tokens reach the cap, so
+// that few micro-batches, with longer idle times, would have a higher clock. It settles without factors, which change
+// times only. On the MI300X factors depend on what runs beside an operation.
 TEST(PipelineRun, FullHasTheClockAndTheFactorsOfTheWholeStep) {
   struct Case {
     const models::PlatformSpec& platform;
@@ -229,7 +229,7 @@ TEST(PipelineRun, FullHasTheClockAndTheFactorsOfTheWholeStep) {
   }
 }
 
-// What is longer for its factor draws as much as simulated, and is at rest for the rest of it.
+// An operation lengthened by a factor draws its simulated energy, and power at rest for the added time.
 TEST(PipelineRun, FullDrawsAsSimulatedWhereFactorsChangeTimes) {
   const StepQuestion question = pipeline_of(8, 4, 6, 512);
   const PipelineFigures all = simulated_in_whole(question, mi300x_spec());
@@ -241,7 +241,7 @@ TEST(PipelineRun, FullDrawsAsSimulatedWhereFactorsChangeTimes) {
   }
 }
 
-// Each micro-batch has the same operations, each stage as many layers.
+// Every micro-batch has the same operations, and every stage has as many layers.
 TEST(PipelineRun, CountsTheOperationsOfAll) {
   const StepResult result = ask_mi300x(pipeline_of(16, 8, 12, 512));
   for (const auto& [name, count] : {std::pair("qkv", 12.0 * 2.0),

@@ -1,4 +1,4 @@
-// What carries the collectives of a step, fused with products, in pieces or by engines.
+// These tests check what carries the collectives of a step: libraries, engines, pieces or fused products.
 #include "study/step/step_carriers.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace {
 using models::Backend;
 using models::CollectiveKind;
 
-// As many operations in pieces as in one, and as many bytes; four pieces hide communication that one exposes.
+// A step in pieces has the same FLOPs as a whole one. Four pieces hide communication that one piece exposes.
 TEST(Step, InPiecesHidesWhatItGathers) {
   const StepQuestion question =
       step_of("--model llama3-70b --phase prefill --layers 2 --tokens 8192 --tp 8 --collectives sdma");
@@ -25,7 +25,7 @@ TEST(Step, InPiecesHidesWhatItGathers) {
   EXPECT_NEAR(four.operations.at("up_gather_3").count, 2.0, 1e-9);
 }
 
-// 4 tokens of 8192 features are 64 KiB in bf16, 64 are 1 MiB, 1024 are 16 MiB.
+// 4 tokens of 8192 features take 64 KiB in bf16, 64 tokens 1 MiB, 1024 tokens 16 MiB.
 TEST(Step, AddsUpInOneShotTwoOrByTheLibraryAsTheSizeIs) {
   struct Case {
     double mib;
@@ -48,7 +48,7 @@ TEST(Step, AddsUpInOneShotTwoOrByTheLibraryAsTheSizeIs) {
   }
 }
 
-// One that was chosen by name stays what it is.
+// A carrier that is chosen for a collective by name is kept, whatever the size.
 TEST(Step, AddsUpAsChosenWhateverTheSize) {
   const StepQuestion question = step_of("--collectives by_size --chosen out_all_reduce=two_shot");
   const auto of = [&](const char* name, CollectiveKind kind) {
@@ -64,7 +64,7 @@ StepQuestion fused_prefill(int tp, int tokens) {
       fmt::format("--model llama3-8b --phase prefill --layers 2 --collectives t3 --tp {} --tokens {}", tp, tokens));
 }
 
-// What is computed is the same, whoever adds it up; of what is added up a part travels while it is computed.
+// Fused or not, a step computes the same, and part of what is reduced travels while its product is computed.
 TEST(Step, ThatFusesHidesWhatItReduces) {
   const StepResult fused = ask_mi300x(fused_prefill(8, 8192));
   const StepResult apart = ask_mi300x(changed(fused_prefill(8, 8192), "--collectives sdma"));
@@ -74,15 +74,15 @@ TEST(Step, ThatFusesHidesWhatItReduces) {
   EXPECT_GT(us_of(fused, Kind::reduce_scatter), in_us(fused.overlapped()));
   EXPECT_NEAR(in_us(fused.exposed + fused.overlapped()),
               us_of(fused, Kind::reduce_scatter) + us_of(fused, Kind::all_gather), 1e-3 * in_us(fused.communication));
-  // One stream: what no kernel hides is beside the kernels, and both are the step.
+  // There is one stream: the times of kernels and of communication that no kernel hides add up to the step.
   EXPECT_NEAR(in_us(fused.compute + fused.exposed), in_us(fused.time), 1e-2 * in_us(fused.time));
   EXPECT_EQ(fused.operations.at("down").kind, Kind::gemm);
   const StepShare& reduced = fused.operations.at("down_reduce_scatter");
   EXPECT_EQ(bound_of(reduced.limits, sim::Seconds(reduced.time)), "links");
 }
 
-// Pieces that take no time to travel, to memory that adds them: of each of four fused products what comes behind its
-// last wave is left, pieces that engines read, set up and hosts notice, as in tests/models/collectives/fused_gemm_test.
+// Pieces take no time to travel and the memory adds them. After the last wave of each of four fused products remain the
+// pieces that engines read, set up and hosts notice, as in tests/models/collectives/fused_gemm_test.
 TEST(Step, ThatFusesWithInfiniteLinksTakesAsLongAsItsProducts) {
   const std::vector<std::string> infinite{"fabric.link_rate=100000 GB/s", "gpu.sdma.payload_rate=100000 GB/s",
                                           "gpu.sdma.bytes_in_flight=1 GiB", "gpu.memory.near_memory=hbm",
@@ -91,8 +91,8 @@ TEST(Step, ThatFusesWithInfiniteLinksTakesAsLongAsItsProducts) {
   EXPECT_LT(in_us(result.exposed) - us_of(result, Kind::all_gather), 4 * 40.0);
 }
 
-// Fused products let kernels and engines work at once that work one after the other otherwise. They lose to that no
-// more than the notices of their pieces, which come one behind the other.
+// Fusion lets kernels and engines overlap that otherwise run one after the other. It costs no more than the notices of
+// the pieces, which follow each other.
 TEST(Step, FullThatFusesIsNoSlowerThanByEnginesButForItsNotices) {
   for (const int tp : {2, 4, 8}) {
     for (const int tokens : {1024, 4096, 16384}) {
@@ -103,7 +103,7 @@ TEST(Step, FullThatFusesIsNoSlowerThanByEnginesButForItsNotices) {
   }
 }
 
-// Gradients of inputs of the products in front are added up over the GPUs, too.
+// The input gradients of column-parallel products are reduced over the GPUs, too.
 TEST(Step, OfTrainingFusesItsInputGradients) {
   const StepResult result =
       ask_mi300x(step_of("--model llama3-8b --phase train --layers 2 --tokens 2048 --tp 8 --collectives t3"));
@@ -115,7 +115,7 @@ TEST(Step, OfTrainingFusesItsInputGradients) {
 
 const std::string decode_on_eight = "--model llama3-8b --phase decode --tp 8 --batch 8 --context 1024 --layers 4 ";
 
-// The best of each kind is no slower than any one of them for all.
+// Choosing the best carrier for each kind of collective is no slower than any one carrier for all.
 TEST(Step, TakesTheBestCarrierWhereItIsAskedTo) {
   const sim::Time best = ask_mi300x(step_of(decode_on_eight + "--collectives auto")).time;
   for (const models::BackendAbilities& backend : models::backends()) {
@@ -125,7 +125,7 @@ TEST(Step, TakesTheBestCarrierWhereItIsAskedTo) {
   }
 }
 
-// As intervals have it, whose machines would each choose others.
+// Intervals keep chosen carriers, since each drawn machine would choose others.
 TEST(Step, KeepsCarriersThatWereChosen) {
   const StepQuestion question =
       step_of(decode_on_eight + "--collectives auto --chosen out_all_reduce=sdma,down_all_reduce=sdma");
@@ -134,7 +134,7 @@ TEST(Step, KeepsCarriersThatWereChosen) {
   EXPECT_EQ(chosen.time, ask_mi300x(changed(question, "--collectives sdma")).time);
 }
 
-// Each collective by its own carrier: of those of a layer only that behind the attention half goes another way.
+// Each collective has its own carrier: in a layer only the one after the attention half uses another.
 TEST(Step, CarriesEachCollectiveAsItWasChosen) {
   const StepResult usual = ask_mi300x(step_of(decode_on_eight));
   const StepResult chosen = ask_mi300x(step_of(decode_on_eight + "--chosen out_all_reduce=two_shot/16"));
@@ -143,13 +143,13 @@ TEST(Step, CarriesEachCollectiveAsItWasChosen) {
   EXPECT_NE(chosen.time, usual.time);
 }
 
-// What hosts of engines do for a collective is done before the step, but for a word for each and what they notice.
+// Hosts queue the commands of engines before the step; in it they only start each collective and notice its end.
 TEST(Step, OfQueuedCommandsIsFaster) {
   const StepQuestion each = step_of(decode_on_eight + "--collectives sdma");
   EXPECT_LT(ask_mi300x(changed(each, "--prelaunch")).time, ask_mi300x(each).time);
 }
 
-// Pieces of a collective, and buckets of gradients, are chosen together.
+// The pieces of a collective, and the buckets of gradients, are chosen together.
 TEST(Step, NamesCollectivesWithoutTheNumbersOfTheirParts) {
   EXPECT_EQ(collective_name("out_all_reduce"), "out_all_reduce");
   EXPECT_EQ(collective_name("qkv_gather_3"), "qkv_gather");
@@ -162,8 +162,8 @@ double us_each(const StepResult& result, const char* name) {
   return 1e6 * result.operations.at(name).time / result.operations.at(name).count;
 }
 
-// A quarter of the channels have a quarter of the bytes under way, so that the gathers take longer, up to four times as
-// long; beside them products have more CUs, but longer so.
+// A quarter of the channels have a quarter of the bytes in flight, so that gathers take up to four times as long.
+// Products that overlap with gathers have more CUs, but for a longer overlap.
 TEST(Step, OfFewerChannelsHasSlowerCollectives) {
   StepQuestion question = step_of(sharded_training);
   const StepResult usual = ask_mi300x(question);
@@ -176,7 +176,7 @@ TEST(Step, OfFewerChannelsHasSlowerCollectives) {
   EXPECT_EQ(ask_mi300x(question).time, usual.time);
 }
 
-// Channels hold CUs, and engines none: while weights are gathered by 56 channels, 248 of 304 CUs are left to products.
+// Channels hold CUs and engines do not: while 56 channels gather weights, products have 248 of 304 CUs.
 TEST(Step, OfChannelsTakesCusFromProducts) {
   const auto up = [](const std::string& gather) {
     return us_each(ask_mi300x(step_of(sharded_training + "--chosen gather=" + gather)), "up");
@@ -184,7 +184,7 @@ TEST(Step, OfChannelsTakesCusFromProducts) {
   EXPECT_GT(up("rccl"), up("sdma"));
 }
 
-// As many products of a half as it has pieces, whatever the other has.
+// Each half has as many products as it has pieces, whatever the other half has.
 TEST(Step, HasPiecesOfEachHalf) {
   const std::string options = "--model llama3-8b --phase prefill --layers 2 --tokens 2048 --tp 8 ";
   const StepResult result = ask_mi300x(step_of(options + "--pieces 4 --ffn-pieces 2"));

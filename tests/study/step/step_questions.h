@@ -1,4 +1,4 @@
-// Steps that tests ask, said as a command line says them, and what they see of the answers.
+// Helpers that read steps from words of a command line, ask them and read the answers.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ inline StepMachine step_machine(const models::PlatformSpec& platform = mi300x_sp
   return {platform, step_operators()};
 }
 
-// What a command line without quotes says.
+// Returns the options of a command line without quotes.
 inline Given given_in(const std::string& command) {
   Given given;
   std::istringstream words(command);
@@ -46,7 +46,7 @@ inline Given given_in(const std::string& command) {
   return given;
 }
 
-// The step with what the options of `c3sim step` say otherwise.
+// Returns the step, changed by options of `c3sim step`.
 inline StepQuestion changed(StepQuestion question, const std::string& options) {
   StepWords words{std::move(question), {}};
   Arguments arguments;
@@ -56,7 +56,7 @@ inline StepQuestion changed(StepQuestion question, const std::string& options) {
   return words;
 }
 
-// What `c3sim step --graph` would be asked with these options.
+// Returns the step that `c3sim step --graph` asks with these options.
 inline StepQuestion step_of(const std::string& options) {
   StepQuestion question;
   question.graph = true;
@@ -71,7 +71,7 @@ inline StepResult ask_mi300x(const StepQuestion& question, std::int64_t simulate
   return ask_on(mi300x_spec(), question, simulated);
 }
 
-// Places and sentences of the faults of a step: "tp: ...".
+// Returns the faults of a step, each with its place: "tp: ...".
 inline std::vector<std::string> faults_on(const models::PlatformSpec& platform, const StepQuestion& question) {
   std::vector<std::string> sentences;
   for (const sim::Fault& fault : faults_of(question, platform)) sentences.push_back(fault.where + ": " + fault.what);

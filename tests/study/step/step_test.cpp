@@ -1,4 +1,4 @@
-// Whole steps: what they take, compute and hold.
+// These tests check whole steps: what they take, compute and hold.
 #include <numeric>
 
 #include "study/step/step_graph.h"
@@ -12,8 +12,8 @@ const std::string decode_8b = "--model llama3-8b --phase decode --context 1024 "
 const std::string prefill_8b = "--model llama3-8b --phase prefill ";
 const std::string train_8b = "--model llama3-8b --phase train ";
 
-// Weights of a layer on one GPU and the keys and values of 8 sequences are read once, at no more than the peak of HBM;
-// and no GPU takes ten times as long.
+// A step reads the weights of a layer on one GPU and the keys and values of 8 sequences once, at no more than the peak
+// rate of HBM. No GPU takes ten times as long.
 TEST(Step, OfDecodingReadsWeightsAndCache) {
   const double weights = 4.0 * 218.1e6 * 2.0;
   const double cache = 4.0 * 8 * 1025 * 2 * 1024 * 2.0;
@@ -23,8 +23,8 @@ TEST(Step, OfDecodingReadsWeightsAndCache) {
   EXPECT_LT(time, 10.0 * least);
 }
 
-// Beside a prompt of 512 tokens, 32 sequences that decode make products of 544, and attention of both: of the prompt as
-// without them, and of them as where they decode alone.
+// A prompt of 512 tokens and 32 decoding sequences have products of 544 tokens. Attention takes the sum of its times
+// for the prompt alone and for the sequences alone.
 TEST(Step, DecodesBesideAPrefill) {
   const StepQuestion decode = step_of(decode_8b + "--batch 32 --layers 4");
   const StepQuestion prefill = step_of(prefill_8b + "--tokens 512 --layers 4");
@@ -39,7 +39,7 @@ TEST(Step, DecodesBesideAPrefill) {
               Contains(StartsWith("decoding_context: ")));
 }
 
-// Each layer is like the one before: what four layers tell of the fifth holds for the twentieth.
+// Every layer is like the one before: the time of the fifth after four layers is that of the twentieth.
 TEST(Step, OfManyLayersFollowsFromTheirPeriod) {
   for (const char* const tp : {"--tp 1", "--tp 8"}) {
     const StepQuestion question = changed(step_of(decode_8b + "--batch 4 --layers 20"), tp);
@@ -48,7 +48,7 @@ TEST(Step, OfManyLayersFollowsFromTheirPeriod) {
   }
 }
 
-// Layers of it would draw more than the cap, and what surrounds them less: of two short runs one is held by the cap.
+// The layers would draw more than the cap, and the rest of the step less: the cap holds one of two short runs.
 TEST(Step, OfManyLayersDrawsNoMoreThanItsCap) {
   const models::PlatformSpec h100 = read_platform(C3SIM_SOURCE_DIR "/configs/platforms/h100.yaml", {}).spec;
   const StepResult few =
@@ -56,7 +56,7 @@ TEST(Step, OfManyLayersDrawsNoMoreThanItsCap) {
   EXPECT_LE(few.power.value(), 1.005 * h100.gpu.power.cap.value());
 }
 
-// A skewed routing gives one rank more copies of tokens, and a token's FLOPs stay the model's.
+// Skewed routing gives one rank more copies of tokens, but the FLOPs of a token stay those of the model.
 TEST(Step, OfSkewedRoutingHasTheFlopsOfItsModel) {
   const StepQuestion even = step_of("--model mixtral-8x7b --layers 2 --phase decode --ep 8 --batch 16 --graph");
   const StepResult skewed = ask_mi300x(changed(even, "--routing power:1"));
@@ -64,19 +64,19 @@ TEST(Step, OfSkewedRoutingHasTheFlopsOfItsModel) {
   EXPECT_NEAR(skewed.flops / ask_mi300x(even).flops, 1.0, 1e-9);
 }
 
-// The head's gradient is reduced before the first layer's, and the optimizer waits for both: layers are looked at
-// alone, without the head, to see whether they repeat.
+// The head's gradient is reduced before the first layer's, and the optimizer waits for both. The simulation therefore
+// runs layers without the head to see whether they repeat.
 TEST(Step, OfReplicasThatUpdateTheirHeadFollowsFromItsPeriod) {
   const StepQuestion question = step_of("--model llama3-8b --phase train --tokens 256 --dp 2 --optimizer adam --graph");
   EXPECT_GT(ask_mi300x(question).time, ask_mi300x(changed(question, "--optimizer none")).time);
 }
 
-// The host of the second gets ahead in the forward pass and loses that in the backward one: four layers with what is
-// before and behind them do not tell, layers alone do.
+// The host of the second case gets ahead in the forward pass and falls behind in the backward pass. Four layers with
+// what precedes and follows them do not show the period; layers alone do.
 TEST(Step, FullOfShardedTrainingFollowsFromItsPeriodOrIsSimulatedWhole) {
   struct Case {
     const char* options;
-    double time, exposed;  // errors that are accepted, relative to times of all layers
+    double time, exposed;  // The accepted errors are relative to the times of all layers.
   };
   for (const auto& [options, time, exposed] :
        {Case{"--model llama3-8b --layers 10 --graph", 0.02, 0.05}, Case{"--model qwen2-7b --graph no", 0.01, 0.01}}) {
@@ -92,7 +92,7 @@ TEST(Step, FullOfShardedTrainingFollowsFromItsPeriodOrIsSimulatedWhole) {
   }
 }
 
-// One kernel after another: their times are the step's.
+// Kernels run one after another, so that their times add up to the step's.
 TEST(Step, OfOneGpuIsTheSumOfItsKernels) {
   const StepResult result = ask_mi300x(step_of(decode_8b));
   const sim::Time sum = std::accumulate(result.by_kind.begin(), result.by_kind.end(), sim::Time(0));
@@ -100,7 +100,7 @@ TEST(Step, OfOneGpuIsTheSumOfItsKernels) {
   EXPECT_EQ(result.communication, sim::Time(0));
 }
 
-// All-reduces wait for products and products for them.
+// All-reduces wait for products, and products wait for all-reduces.
 TEST(Step, OfTensorParallelismHidesNothing) {
   const StepResult result = ask_mi300x(step_of(decode_8b + "--tp 8 --batch 8"));
   EXPECT_GT(result.communication, sim::Time(0));
@@ -108,21 +108,21 @@ TEST(Step, OfTensorParallelismHidesNothing) {
   EXPECT_EQ(result.overlapped(), sim::Time(0));
 }
 
-// Weights of the next layer come while this one is computed.
+// The weights of the next layer arrive while the current layer is computed.
 TEST(Step, OfShardedTrainingOverlapsItsGathers) {
   const StepResult result = ask_mi300x(step_of(train_8b + "--layers 4 --tokens 8192 --dp 8 --shard full"));
   EXPECT_GT(result.overlapped(), result.communication / 4);
   EXPECT_GT(result.time_of(Kind::reduce_scatter), sim::Time(0));
 }
 
-// A gradient has twice the operations of its forward pass, which it follows.
+// The gradients of a product have twice the FLOPs of its forward pass, to which they add.
 TEST(Step, OfTrainingDoesThreeTimesTheOperations) {
   const StepQuestion both = step_of("--model bert-large --phase train --layers 4 --tokens 512");
   const double products = ask_mi300x(changed(both, "--forward")).flops.value();
-  // Of attention 3.5 times: five products for two.
+  // Attention has 3.5 times its forward FLOPs: its gradients take five products and its forward pass two.
   const double attention = 4.0 * 16 * 512 * 512 * 64 * 4;
   EXPECT_NEAR(ask_mi300x(both).flops.value(), 3.0 * products + 0.5 * attention, 1e-6 * products);
-  // Products of experts have both gradients, as others have.
+  // Products of experts have both gradients, as other products have.
   const StepQuestion experts = step_of("--model mixtral-8x7b --phase train --layers 2 --tokens 1024");
   EXPECT_NEAR(ask_mi300x(experts).flops / ask_mi300x(changed(experts, "--forward")).flops, 3.0, 0.1);
 }
@@ -131,24 +131,24 @@ TEST(Step, LaunchedOpByOpWaitsForItsHost) {
   const StepQuestion question = step_of(decode_8b + "--layers 4 --graph no");
   const models::HostSpec& launches = mi300x_spec().host;
   const StepResult result = ask_mi300x(question);
-  // Thirteen kernels a layer: two norms, four products, two copies, attention, two of the activation, two sums.
+  // A layer has thirteen kernels: two norms, four products, two copies, attention, two of the activation, two sums.
   const double host = 4 * 13 * in_us(launches.framework_call);
   EXPECT_GE(in_us(result.time), host);
   EXPECT_LT(in_us(result.time), host + 100.0);
   EXPECT_LT(result.compute, result.time);
-  // Whenever it computes nothing its GPU waits for the host, or lies in the gap before a kernel that was launched
-  // before its turn had come.
+  // Whenever the GPU computes nothing, it waits for the host or lies in the gap before a kernel that was launched
+  // before its turn.
   EXPECT_EQ(result.compute + result.host + result.idle(), result.time);
   EXPECT_LT(result.idle(), 4 * 13 * launches.framework_gap);
   EXPECT_GE(in_us(result.host), host - in_us(result.compute) - 4 * 13 * in_us(launches.framework_gap));
-  // What is computed does not depend on how it is launched.
+  // Compute time does not depend on how kernels are launched.
   const StepResult from_graph = ask_mi300x(changed(question, "--graph"));
   EXPECT_NEAR(in_us(result.compute), in_us(from_graph.compute), 1e-2 * in_us(from_graph.compute));
   EXPECT_EQ(from_graph.host, sim::Time(0));
 }
 
-// Ten thousand tokens keep the GPU busy, so that the host is ahead: kernels, 11 a layer without a cache, lie apart by
-// gaps.
+// Ten thousand tokens keep the GPU busy, so that the host is ahead. Gaps separate the kernels, 11 a layer without a
+// cache.
 TEST(Step, LaunchedOpByOpHasGapsBetweenItsKernels) {
   const auto time = [](sim::Time gap) {
     models::PlatformSpec platform = mi300x_spec();
@@ -165,7 +165,7 @@ TEST(Step, IsFasterOnMoreGpusAndDrawsNoMoreThanItsCap) {
   EXPECT_NEAR(one.energy().value(), one.power.value() * in_us(one.time) * 1e-6, 1e-9);
 }
 
-// Each GPU has an eighth of the tokens of every product, and the pairs of parts of a sequence see as much as any.
+// Each GPU has an eighth of the tokens of each product, and each GPU's parts of a sequence attend to as many pairs.
 TEST(Step, OfASharedOutSequenceSharesOutItsOperations) {
   const StepQuestion question = step_of(prefill_8b + "--layers 4 --tokens 32768");
   const StepResult one = ask_mi300x(question);
@@ -174,7 +174,7 @@ TEST(Step, OfASharedOutSequenceSharesOutItsOperations) {
   EXPECT_GT(eight.time_of(Kind::all_gather), sim::Time(0));
 }
 
-// A compiler fuses what lies between products and leaves these alone; of gradients nobody has measured its kernels.
+// A compiler fuses what lies between products and leaves the products alone. No kernels of gradients were measured.
 TEST(Step, OfCompiledKernelsHasTheSameProductsAndFewerKernels) {
   for (const std::string model : {"llama3-8b", "qwen3-30b-a3b", "gemma2-27b", "deepseek-v3"}) {
     SCOPED_TRACE(model);
@@ -190,15 +190,15 @@ TEST(Step, OfCompiledKernelsHasTheSameProductsAndFewerKernels) {
   }
 }
 
-// Two of eight experts are busy for one token, all of them for 64; each reads its weights once.
+// One token uses two of eight experts, 64 tokens use all. Each expert in use reads its weights once.
 TEST(Step, ReadsTheWeightsOfBusyExpertsAlone) {
   const StepQuestion one = step_of("--model mixtral-8x7b --phase decode --context 1024 --layers 1 --half feed_forward");
   EXPECT_NEAR(us_on_mi300x(changed(one, "--batch 64")) / us_on_mi300x(one), 4.0, 1.2);
 }
 
-// Beside the two products, their activation (two kernels) and two exchanges a layer has a norm, the router, 20 kernels
-// that choose experts and bring copies of tokens together, two that prepare the second product, six that take the
-// copies apart, and a sum.
+// In addition to two products, their activation (two kernels) and two exchanges, a layer has a norm, the router, 20
+// kernels that choose experts and collect copies of tokens, two that prepare the second product, six that distribute
+// the copies again, and a sum.
 TEST(Step, OfExpertsAloneHasWhatTheyDo) {
   const auto operations = [](const std::string& half) {
     const std::string options = "--model mixtral-8x7b --phase decode --context 1024 --batch 64 --layers 1 --ep 8";
@@ -208,7 +208,7 @@ TEST(Step, OfExpertsAloneHasWhatTheyDo) {
   EXPECT_EQ(operations("feed_forward"), 37U);
 }
 
-// The mean of board power, which the governor of the H200 holds, has the pause in it.
+// The governor of the H200 holds the mean of board power, and the mean includes the pause.
 TEST(Step, BehindAPauseHasAHigherClock) {
   StepQuestion question = step_of(train_8b + "--layers 4 --tokens 4096 --forward");
   const StepResult again = ask_on(h200_spec(), question);
@@ -217,7 +217,7 @@ TEST(Step, BehindAPauseHasAHigherClock) {
   EXPECT_LT(rested.time, again.time);
   EXPECT_GT(rested.time, again.time / 2);
   EXPECT_GT(rested.clock, again.clock);
-  EXPECT_LE(rested.compute, rested.time);  // the pause is nobody's
+  EXPECT_LE(rested.compute, rested.time);  // The pause counts as nobody's time.
 }
 
 TEST(Step, TellsWhatBoundsItsKinds) {
@@ -230,7 +230,7 @@ TEST(Step, TellsWhatBoundsItsKinds) {
   EXPECT_NEAR(sum * 1e6, in_us(result.time), 1e-3 * in_us(result.time));
 }
 
-// 64 sequences of 4097 tokens, 80 layers of one head of 128 for keys and one for values on each of 8 GPUs.
+// The cache holds 64 sequences of 4097 tokens in 80 layers, with one key and one value head of 128 on each of 8 GPUs.
 TEST(StepMemory, HoldsWeightsAndCache) {
   const StepMemory memory = memory_of(step_of("--model llama3-70b --phase decode --tp 8 --batch 64 --context 4096"));
   EXPECT_NEAR(memory.cache.value(), 64.0 * 4097 * 80 * 2 * 128 * 2, 1.0);
@@ -238,7 +238,7 @@ TEST(StepMemory, HoldsWeightsAndCache) {
   EXPECT_EQ(memory.states.value(), 0.0);
 }
 
-// 30,522 words are 7630.5 for each of four GPUs: the head has 7631 of them.
+// 30,522 words are 7630.5 for each of four GPUs, so that the head has 7631.
 TEST(Step, FillsAVocabularyUpThatDoesNotComeOutEven) {
   const StepQuestion question = step_of("--model bert-large --phase prefill --tp 4 --batch 2 --tokens 128");
   EXPECT_THAT(faults_on(mi300x_spec(), question), IsEmpty());
@@ -251,7 +251,7 @@ TEST(Step, FillsAVocabularyUpThatDoesNotComeOutEven) {
   EXPECT_THAT(words, ElementsAre(7631));
 }
 
-// Of 5000 tokens a window of 4096 leaves as many keys to read and to keep.
+// A window of 4096 leaves 4096 of 5000 tokens to read and to keep.
 TEST(Step, SeesItsWindowAlone) {
   const StepQuestion question = step_of(decode_8b + "--batch 8 --layers 4");
   const StepResult full = ask_mi300x(changed(question, "--context 4095"));
@@ -262,8 +262,8 @@ TEST(Step, SeesItsWindowAlone) {
   EXPECT_EQ(windowed.memory.cache, full.memory.cache);
 }
 
-// 32 layers have 2 x 1024 features of 2 bytes for each token: of 206.2 GB, 16.06 GB are weights and 3e-5 more are
-// activations, and 190.1 GB over 131,072 bytes are 1.45 million tokens, the new one among them.
+// 32 layers keep 2 x 1024 features of 2 bytes for each token. Of 206.2 GB, weights take 16.06 GB and activations 3e-5
+// more: 190.1 GB over 131,072 bytes are 1.45 million tokens, which include the new one.
 TEST(StepFaults, NameTheContextThatFits) {
   StepQuestion question = step_of(decode_8b + "--context 2000000");
   question.model.positions = 0;
@@ -284,7 +284,7 @@ TEST(StepFaults, NameTheFormatsThatThePlatformHas) {
               Contains(HasSubstr("no matrix rate of fp8: bf16, fp16, tf32, fp32 are")));
 }
 
-// What "Demystifying BERT" (arXiv 2104.08335) says in its abstract of a training step of BERT-large, on the MI300X.
+// The tests check on the MI300X what the abstract of "Demystifying BERT" (arXiv 2104.08335) says of BERT-large steps.
 
 StepQuestion step_of_bert(const std::string& options) {
   return step_of("--model bert-large --phase train --tokens 128 --optimizer lamb " + options);
@@ -306,7 +306,7 @@ TEST(Bert, IsMostlyMatrixProducts) {
   EXPECT_GT(us_of(result, Kind::gemm), 0.5 * in_us(result.time));
 }
 
-// All that streams through memory.
+// These kinds of operations stream through memory.
 TEST(Bert, IsBoundByMemoryTheMoreTheLowerItsPrecision) {
   const auto share = [](const std::string& dtype) {
     return share_of(step_of_bert("--batch 32 --dtype " + dtype),
@@ -316,8 +316,8 @@ TEST(Bert, IsBoundByMemoryTheMoreTheLowerItsPrecision) {
   EXPECT_GT(share("bf16"), 0.3);
 }
 
-// Of products that gradients ask for, 30522 words by 1024 features have 15 % of the tokens, the others 1024 to 4096
-// features all of them.
+// The head's gradients multiply 30522 words by 1024 features for 15 % of the tokens, the other products 1024 to 4096
+// features for all tokens.
 TEST(Bert, HasProductsOfVeryDifferentIntensity) {
   std::vector<double> intensities;
   const StepResult result = ask_mi300x(step_of_bert("--batch 1"));
@@ -328,7 +328,7 @@ TEST(Bert, HasProductsOfVeryDifferentIntensity) {
   EXPECT_GT(std::ranges::max(intensities), 3.0 * std::ranges::min(intensities));
 }
 
-// An optimizer has as much to do for a batch of one as for one of 32.
+// An optimizer takes the same time for a batch of one as for a batch of 32.
 TEST(Bert, FullShowsItsOptimizerAtSmallBatches) {
   const StepQuestion small = step_of_bert("--batch 1");
   EXPECT_GT(share_of(small, {Kind::optimizer}), 2.0 * share_of(step_of_bert("--batch 32"), {Kind::optimizer}));
@@ -337,7 +337,7 @@ TEST(Bert, FullShowsItsOptimizerAtSmallBatches) {
             us_of(ask_mi300x(small), Kind::optimizer));
 }
 
-// Products grow with the square of the features, all that streams with them.
+// Products grow with the square of the features, operations that stream grow linearly.
 TEST(Bert, SpendsMoreOfLargerLayersOnProducts) {
   const StepQuestion usual = step_of_bert("--batch 16 --optimizer none");
   StepQuestion large = usual;
@@ -347,7 +347,7 @@ TEST(Bert, SpendsMoreOfLargerLayersOnProducts) {
   EXPECT_GT(share_of(large, {Kind::gemm}), share_of(usual, {Kind::gemm}));
 }
 
-// Several micro-batches share an update.
+// All sequences of a batch share one update.
 TEST(Bert, TakesLessForATokenInLargerBatches) {
   EXPECT_GT(ask_mi300x(step_of_bert("--batch 32")).tokens_per_second(),
             1.5 * ask_mi300x(step_of_bert("--batch 4")).tokens_per_second());

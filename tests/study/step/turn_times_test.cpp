@@ -1,4 +1,4 @@
-// When turns of stages are, and how those that others are beside take longer.
+// These tests check when turns of pipeline stages run, and how much longer they take beside others.
 #include "study/step/turn_times.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 sim::Time of_us(int time) { return std::chrono::microseconds(time); }
 
-// Stages that take `forward` and `backward` for a turn, and `send` for what they send; hosts are never late.
+// Returns stages whose turns take `forward` and `backward` and whose sends take `send`. Hosts are never late.
 TimedStages alike_stages(int stages, int micro, bool trains, int forward, int backward, int send = 0) {
   TimedStages timed(static_cast<std::size_t>(stages));
   for (int stage = 0; stage < stages; ++stage) {
@@ -28,8 +28,8 @@ TimedStages alike_stages(int stages, int micro, bool trains, int forward, int ba
   return timed;
 }
 
-// 1F1B: the first micro-batch passes p - 1 stages before the last stage has work, which then has m forward passes and
-// gradients without a gap, and the last gradient passes p - 1 stages: (m + p - 1) (f + b).
+// 1F1B: the first micro-batch passes p - 1 stages before the last stage has work. That stage then has m forward passes
+// and gradients without a gap, and the last gradient passes p - 1 stages: (m + p - 1) (f + b).
 TEST(TurnTimes, OfAlikeStagesFillAndEmptyThePipeline) {
   for (const int stages : {1, 2, 4, 8}) {
     for (const int micro : {1, 3, 8, 32}) {
@@ -41,8 +41,8 @@ TEST(TurnTimes, OfAlikeStagesFillAndEmptyThePipeline) {
   }
 }
 
-// Forward alone, sends shorter than turns run beside them: the last micro-batch is sent p - 1 times. Sends of 25 that
-// are longer than turns of 10 follow each other on their stream: the last of six leaves it at 10 + 6 * 25, and its turn
+// In forward passes, sends that are shorter than turns overlap with them: the last micro-batch is sent p - 1 times.
+// Sends of 25 after turns of 10 follow each other on their stream. The last of six ends at 10 + 6 * 25, and its turn
 // follows.
 TEST(TurnTimes, OfForwardPassesHideShortSendsAndFollowLongOnes) {
   TimedStages timed = alike_stages(4, 6, false, 10, 0, 3);
@@ -51,10 +51,10 @@ TEST(TurnTimes, OfForwardPassesHideShortSendsAndFollowLongOnes) {
   EXPECT_EQ(place(timed), of_us(10 + 6 * 25 + 10));
 }
 
-// Two stages with sends of 25: a stage has two micro-batches under way at most, so that the sends of a micro-batch
-// there and back hold up the first stage. The last stage does f0 b0 f1 b1 ...; f0 is there at 10 + 25, its gradient is
-// back at 35 + 10 + 20 + 25 = 90, which ends at 110; f2, behind it, ends at 120 and is there at 145, where b1 ended at
-// 95: every two micro-batches take 110.
+// Sends take 25 between two stages. A stage has at most two micro-batches in flight, so that sends there and back hold
+// up the first stage. The last stage runs f0 b0 f1 b1 ...; f0 arrives at 10 + 25, and its gradient is back at 35 + 10 +
+// 20 + 25 = 90 and ends at 110. f2 follows, ends at 120 and arrives at 145, where b1 ended at 95: every two
+// micro-batches take 110.
 TEST(TurnTimes, WaitForWhatIsUnderWay) {
   const auto end_of = [](int micro) {
     TimedStages timed = alike_stages(2, micro, true, 10, 20, 25);
@@ -64,7 +64,7 @@ TEST(TurnTimes, WaitForWhatIsUnderWay) {
   EXPECT_EQ(end_of(8) - end_of(6), of_us(110));
 }
 
-// Behind turns of 10 an update of 7 on each stage; the first stage's gradient is the last one.
+// After turns of 10 each stage has an update of 7. The gradient of the first stage ends last.
 TEST(TurnTimes, EndWithTheUpdateOfTheLastStageToBeDone) {
   TimedStages timed = alike_stages(2, 3, true, 10, 10);
   for (std::vector<TimedTurn>& turns : timed) turns.push_back({.pace = {of_us(7), sim::Time(0), of_us(7)}});
@@ -72,8 +72,8 @@ TEST(TurnTimes, EndWithTheUpdateOfTheLastStageToBeDone) {
   EXPECT_EQ(timed[1].back().at.end, of_us(10 + 3 * 20 + 7));
 }
 
-// Three kernels of 5 that take a host 2 each: launched long before they take 15, else they begin 2 later. Of kernels of
-// 1 each is waited for: the last is launched at 6.
+// Three kernels of 5 take 15 when they were launched long before; if the host, at 2 each, starts with them they begin 2
+// later. Kernels of 1 wait for their launches, of which the last ends at 6.
 TEST(Pace, IsThatOfTheHostWhereItIsSlower) {
   const Pace slow = Pace{of_us(5), of_us(2), of_us(7)}.repeated(3);
   EXPECT_EQ(slow.gpu, of_us(15));
@@ -81,14 +81,14 @@ TEST(Pace, IsThatOfTheHostWhereItIsSlower) {
   EXPECT_EQ(slow.both, of_us(17));
   const Pace fast = Pace{of_us(1), of_us(2), of_us(3)}.repeated(3);
   EXPECT_EQ(fast.both, of_us(7));
-  // Behind the slow ones, launched from 2 on, the fast ones are long launched; behind the fast ones the first slow one
-  // is launched at 8.
+  // After the slow kernels, launched from 2 on, the fast ones were launched long ago. After the fast kernels the first
+  // slow one is launched at 8.
   EXPECT_EQ(slow.then(fast).both, of_us(2 + 15 + 3));
   EXPECT_EQ(fast.then(slow).both, of_us(8 + 15));
 }
 
-// A host that takes 30 for each turn of 10 is what a stage follows; what it launches while its stage waits for others
-// is launched: the second stage has its turn long launched when the first one's is there, at 32 + 5.
+// A stage follows a host that takes 30 for each turn of 10. The host launches ahead while its stage waits for others:
+// the second stage has launched its turn before the first one's activations arrive, at 32 + 5.
 TEST(TurnTimes, FollowTheHost) {
   TimedStages timed = alike_stages(2, 4, false, 10, 0, 5);
   for (std::vector<TimedTurn>& turns : timed) {
@@ -102,7 +102,7 @@ TEST(TurnTimes, FollowTheHost) {
 TEST(TurnTimes, TellWhatRunsBesideThem) {
   TimedStages timed = alike_stages(2, 2, false, 10, 0, 4);
   place(timed);
-  // Sent from 10 to 14 and from 20 to 24; the second stage runs from 14 to 24 and from 24 to 34.
+  // Sends take 10 to 14 and 20 to 24; the second stage runs from 14 to 24 and from 24 to 34.
   EXPECT_EQ(beside(timed[0][1].at, sends_of(timed, 0)), of_us(4));
   EXPECT_EQ(beside(timed[1][0].at, sends_of(timed, 1)), of_us(4));
   EXPECT_EQ(beside(timed[1][1].at, sends_of(timed, 1)), of_us(0));
@@ -110,8 +110,8 @@ TEST(TurnTimes, TellWhatRunsBesideThem) {
   EXPECT_EQ(beside(timed[0][1].sent, turns_of(timed, 1)), of_us(4));
 }
 
-// Turns that take 100 alone and lose a tenth of the time that others are beside them; some are three times as long. Of
-// a length that others make longer they are a smaller share, by 4 % at most.
+// Turns take 100 alone and lose a tenth of the time during which others run. Some are three times as long. As a share
+// of the lengthened turn, the loss is up to 4 % smaller.
 TEST(Slope, IsWhatIsLostToOthers) {
   Slope slope;
   EXPECT_EQ(slope.value(), 0.0);

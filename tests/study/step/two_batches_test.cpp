@@ -32,7 +32,7 @@ std::vector<std::string> names_in(const std::vector<StepBlock>& blocks) {
   return names;
 }
 
-// A layer computes, communicates and computes; the next one goes on with what computes.
+// A layer computes, communicates and computes; the next layer goes on with its first computation.
 TEST(TwoBatches, TakeTurnsWhereOneHasToWait) {
   const std::vector<StepBlock> layers{{2, {computes("a"), sends("x"), computes("b")}}};
   EXPECT_THAT(names_in(two_batches(layers)), ElementsAre("a_1_l0", "x_1_l0", "a_2_l0", "x_2_l0", "b_1_l0", "a_1_l1",
@@ -51,7 +51,7 @@ TEST(TwoBatches, CommunicateBesideWhatComputesAndAreAwaitedByTheirOwnHalf) {
   EXPECT_THAT(all[5].after, ElementsAre("x_2_l0"));
 }
 
-// What a layer has beside its own computing is waited for where the layer says, so that the half goes on until then.
+// A layer's own overlapped operation is awaited where the layer says, so that the half goes on until then.
 TEST(TwoBatches, LeaveALayersOwnWaitsAsTheyAre) {
   StepOperation beside = sends("x");
   beside.stream = "exchange";
@@ -68,7 +68,7 @@ StepResult prefill_with_experts(const std::string& options) {
       step_of("--model deepseek-v3 --layers 6 --phase prefill --batch 4 --tokens 1024 --tp 8 --ep 8 " + options));
 }
 
-// Half of what communicates, at least, is beside what the other half computes; without two batches next to nothing is.
+// At least half of communication overlaps with the other half's computation; without two batches hardly any does.
 TEST(TwoBatches, FullHideWhatCommunicates) {
   const StepResult apart = prefill_with_experts("");
   const StepResult together = prefill_with_experts("--overlap two_batches");
@@ -76,7 +76,7 @@ TEST(TwoBatches, FullHideWhatCommunicates) {
   EXPECT_LT(2 * together.exposed, together.communication);
 }
 
-// Shared experts take long enough to be seen beside the exchange that they no longer wait for.
+// Shared experts take long enough to overlap visibly with the exchange that they no longer wait for.
 TEST(TwoBatches, SharedExpertsAloneHideALittle) {
   const StepResult apart = prefill_with_experts("");
   const StepResult beside = prefill_with_experts("--overlap shared_experts");
@@ -84,7 +84,7 @@ TEST(TwoBatches, SharedExpertsAloneHideALittle) {
   EXPECT_LT(beside.time, apart.time);
 }
 
-// A token goes to 5.3 of 8 ranks rather than to 8 experts: high throughput sends two thirds as much.
+// A token goes to 5.3 of 8 ranks instead of to 8 experts: high throughput sends two thirds as much.
 TEST(Dispatch, ByHighThroughputSendsATokenOnceToEachGpu) {
   const auto exchanges = [](const std::string& dispatch) {
     return us_of(prefill_with_experts("--layers 4 --dispatch " + dispatch), Kind::all_to_all);

@@ -28,7 +28,7 @@ SweepAxis axis(const std::string& text) {
   return read;
 }
 
-// A value as it is named and told, what it assigns, and how it stands in a table.
+// Returns the label of a value, its assignments and its cell of a table.
 std::string words_of(const SweepAxis& axis, const AxisValue& value) {
   std::string words = value.label + " (" + axis.told(value.label) + ")";
   for (const Assignment& one : value.assignments)
@@ -38,7 +38,7 @@ std::string words_of(const SweepAxis& axis, const AxisValue& value) {
   return words + ": " + table.to_json().dump() + "\n";
 }
 
-// The axis, its values or, of an interval, those at the lower end and at a third, half and all of the way up.
+// A sample shows an axis and its values or, for an interval, the values at 0, 0.34, 0.5 and 0.99 of it.
 TEST(SweepAxis, IsReadAsItIsWritten) {
   expect_samples("axes.samples", [](const Sample& sample) {
     std::string words;
@@ -89,7 +89,7 @@ RC_GTEST_PROP(ParetoFront, HoldsEveryCostThatNoPointBeatsAndNoOther, ()) {
   }
 }
 
-// Which points a study has.
+// The tests below check which points a study has.
 
 SweepAxis list(std::string name, int count) {
   SweepAxis axis{std::move(name), {}, {}, {}};
@@ -107,7 +107,7 @@ SweepAxis between(std::string name, const char* low, const char* high) {
   return axis;
 }
 
-// 1000^7 is 1e21, more than 2^64.
+// 1000^7 is 1e21, which is more than 2^64.
 TEST(PointSequence, AGridHasEveryCombinationWithTheLastAxisFastestUnlessNobodyCanCountThem) {
   const PointSequence grid({list("a", 2), list("b", 3)}, {});
   ASSERT_EQ(grid.size(), 6u);
@@ -117,7 +117,7 @@ TEST(PointSequence, AGridHasEveryCombinationWithTheLastAxisFastestUnlessNobodyCa
   EXPECT_EQ(PointSequence(std::vector<SweepAxis>(7, list("a", 1000)), {}).size(), PointSequence::too_many);
 }
 
-// Each of n slices of each axis has one of n points: of values drawn from 0 to 64 in 64 slices, each whole part once.
+// Each of n slices of an axis has one of n points. Values from 0 to n have each whole part from 0 to n - 1 once.
 RC_GTEST_PROP(PointSequence, ALatinHypercubeHasOnePointInEachSliceOfEachAxis, ()) {
   const auto points = *rc::gen::inRange<std::uint64_t>(1, 300);
   const auto seed = *rc::gen::inRange<std::uint64_t>(0, 1000);
@@ -127,8 +127,8 @@ RC_GTEST_PROP(PointSequence, ALatinHypercubeHasOnePointInEachSliceOfEachAxis, ()
   for (std::size_t axis = 0; axis < 2; ++axis) {
     std::set<int> slices;
     for (std::uint64_t i = 0; i < points; ++i) {
-      // Six digits of a value may round up to the next slice, or down into this one: half of the last of them is taken
-      // off, which moves a value or two.
+      // A label has six digits and may be rounded up to the next slice or down into this one. The test takes half of
+      // the last digit off, which moves a value or two.
       const double value = std::stod(cube.point(i).values[axis].label);
       slices.insert(static_cast<int>(std::floor(value * (1.0 - 1e-6))));
     }
@@ -148,8 +148,8 @@ TEST(PointSequence, SobolPointsAreThoseOfTheSequence) {
 }
 
 TEST(PointSequence, SixteenSobolPointsFillSixteenSquares) {
-  // A (0, m, 2) net has one point in each of the 4 x 4 squares once the origin, which the sequence leaves out, is
-  // counted: points 0 to 14 lie in 15 different ones.
+  // A (0, m, 2) net has one point in each of the 4 x 4 squares, counting the origin, which the sequence leaves out:
+  // points 0 to 14 lie in 15 different squares.
   const PointSequence sequence({list("x", 4), list("y", 4)}, {Method::sobol, 15, 1});
   std::set<std::vector<std::string>> squares;
   for (std::uint64_t i = 0; i < 15; ++i) squares.insert(labels(sequence.point(i).values));

@@ -48,7 +48,7 @@ TEST_F(SweepStoreTest, KeepsCellsToTheLastBitAcrossOpenings) {
   EXPECT_EQ(store.size(), 2u);
   const std::vector<PointAnswer> found = all_of(store);
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].index, 2u);  // in the order of indices
+  EXPECT_EQ(found[0].index, 2u);  // Answers come in the order of their indices.
   EXPECT_EQ(found[0].fault, "cannot be");
   EXPECT_EQ(found[0].cells[1], Cell());
   EXPECT_THAT(found[1].cells, ElementsAre(Cell(std::int64_t{7}), Cell(third), Cell("a")));
@@ -80,7 +80,7 @@ TEST_F(SweepStoreTest, PointsThatFailedAreToldAndAskedAgainByWhoOpensItNext) {
   {
     SweepStore store(folder_, key_);
     store.add(std::vector{failure(3)});
-    store.add(std::vector{failure(3)});  // by another process, too
+    store.add(std::vector{failure(3)});  // Another process fails at the point, too.
     store.add(std::vector{answer(1, 1.0), answer(4, 1.0)});
     EXPECT_EQ(store.size(), 2u);
     EXPECT_EQ(store.failures(), 1u);
@@ -110,13 +110,13 @@ TEST_F(SweepStoreTest, RefusesAFolderInWhichAnotherRunIsAtWorkAndSaysWhichFileCa
               testing::ThrowsMessage<std::system_error>(HasSubstr("/proc/nowhere")));
 }
 
-// Points over threads.
+// The tests below distribute points over threads.
 
 PointAnswer squared(std::uint64_t index) {
   return {index, {static_cast<double>(index) * static_cast<double>(index)}, index % 10 == 3 ? "cannot be" : ""};
 }
 
-// Squares of so many indices, and a store for them, which is asked for by any number of threads.
+// Holds a study of the squares of `size` indices and its store, and counts the points that any thread asks.
 struct Squares {
   explicit Squares(std::uint64_t size, int jobs = 2) {
     distribution.size = size;
@@ -165,11 +165,11 @@ TEST(Distribution, WhatTheStoreHasIsNotAskedAgain) {
     return squared(index);
   });
   EXPECT_TRUE(squares.run());
-  EXPECT_EQ(squares.asked, 666);  // of 1000 all but 334
+  EXPECT_EQ(squares.asked, 666);  // The store had 334 of 1000 points.
   squares.expect_all();
 }
 
-// Points that fail once have an answer in the next run, which asks for nothing else.
+// A point that failed once is answered in the next run, which asks no other point.
 TEST(Distribution, AFailedPointIsAskedOnceByEachRun) {
   Squares squares(100);
   squares.answer_by([](std::uint64_t index) {
@@ -179,7 +179,7 @@ TEST(Distribution, AFailedPointIsAskedOnceByEachRun) {
   });
   EXPECT_TRUE(squares.run());
   EXPECT_EQ(squares.asked, 100);
-  EXPECT_EQ(squares.store.size(), 85u);  // 0, 7 ... 98 have failed
+  EXPECT_EQ(squares.store.size(), 85u);  // Points 0, 7 ... 98 have failed.
   EXPECT_EQ(squares.store.failures(), 15u);
   squares.answer_by(squared);
   EXPECT_TRUE(squares.run());
@@ -209,7 +209,7 @@ TEST(Distribution, AnErrorOfAnAnswererComesOutAndWhatWasFinishedStays) {
 TEST(Distribution, ProgressReachesTheEnd) {
   Squares squares(100);
   squares.store.add(std::vector{squared(0)});
-  std::size_t last = 0;  // it begins with what the store has
+  std::size_t last = 0;  // Progress begins with the points that the store has.
   squares.distribution.progress = [&last](std::size_t done, std::size_t of) {
     EXPECT_EQ(of, 100u);
     EXPECT_GT(done, last);

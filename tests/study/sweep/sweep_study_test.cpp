@@ -17,7 +17,7 @@
 namespace c3sim::study {
 namespace {
 
-// A study of all-gathers by these backends, with more axes and what else it has.
+// Returns a study of all-gathers by these backends, with `more` axes and other entries.
 std::string gathers(const std::string& backends, const std::string& more) {
   return "name: test\nask: collective\naxes:\n  - {of: collective, value: all_gather}\n  - {of: backend, values: [" +
          backends + "]}\n" + more;
@@ -31,7 +31,7 @@ objectives: [{minimize: time_us}, {minimize: gpu.sdma.engines}]
 charts: [{x: gpu.sdma.engines, y: time_us}]
 )");
 
-// A study that runs an experiment.
+// Returns a study that runs an experiment.
 std::string runs(const std::string& more) { return "name: test\nask: run\nexperiment: test.yaml\n" + more; }
 
 Platform in_folders(const std::vector<std::string>& assignments = {}) {
@@ -47,7 +47,7 @@ SweepStudy read_study(const std::string& text, const std::string& experiment, Pl
   return study;
 }
 
-// A study, and the platforms that it is asked on.
+// Holds a study and the platforms on which it is asked.
 struct AskedStudy {
   explicit AskedStudy(const std::string& text, const std::string& experiment = {}, const Platform& platform = mi300x())
       : platforms(platform), study(read_study(text, experiment, platforms)) {}
@@ -78,7 +78,7 @@ std::vector<Cell> column_of(const ResultTable& table, const std::string& key) {
   return cells;
 }
 
-// What the table of all points has in the column.
+// Returns the cells of a column of the table of all points.
 std::vector<Cell> points_of(const Results& results, const std::string& key) {
   return column_of(results.tables.at(0).table, key);
 }
@@ -103,8 +103,8 @@ TEST(SweepStudy, APointIsAnsweredAsTheSameQuestionIs) {
   EXPECT_EQ(number_at(asked.results(), "time_us", 3), sim::to_microseconds(ask(testbed, trial).results.front().time));
 }
 
-// No text is no choice, as on the command line. 32 heads are not shared out by three GPUs: those points are impossible,
-// which is an answer, too.
+// An empty text chooses nothing, as on the command line. Three GPUs cannot share out 32 heads: those points are
+// impossible, which is an answer, too.
 TEST(SweepStudy, AStepIsAskedByItsOptionsOfWhichWhatIsChosenMayBeNothing) {
   const std::string study = R"(name: steps
 ask: step
@@ -133,7 +133,7 @@ objectives: [{minimize: time_us}]
   EXPECT_EQ(times.size(), 4u);
 }
 
-// A kernel that streams, on some CUs and on all.
+// The kernel streams through memory on some CUs and on all.
 TEST(SweepStudy, AKernelIsAskedByItsOptions) {
   const AskedStudy asked(
       "name: kernels\nask: kernel\naxes:\n  - {of: read, value: 64MiB}\n  - {of: write, value: 32MiB}\n"
@@ -161,7 +161,7 @@ TEST(SweepStudy, AChartHasACurveForEachCaseForAnyNumberOfThreads) {
   EXPECT_EQ(scatter_of(results).legend, "bytes");
 }
 
-// Of the two sizes the chart leaves one, whose curve needs no name beside that of the quantity.
+// The chart keeps one of two sizes. Its only curve needs no name other than that of the quantity.
 TEST(SweepStudy, AChartMayShowOneValueOfAnAxis) {
   const Results results =
       AskedStudy(replaced(engines_study, "y: time_us}", "y: time_us, only: [bytes=64MiB]}")).results(2);
@@ -170,7 +170,7 @@ TEST(SweepStudy, AChartMayShowOneValueOfAnAxis) {
   EXPECT_THAT(scatter_of(results).title, HasSubstr(", bytes 64MiB"));
 }
 
-// Made up: at 1 MiB both cost the same but for 0.03 %, which speaks for none; at 64 MiB one costs 1.6 times the other.
+// The costs are made up: within 0.03 % at 1 MiB, which is a tie; 1.6 times as large for one choice at 64 MiB.
 TEST(ChoiceTally, NamesTheWorstRegretOfEachChoiceAndCountsTies) {
   const AskedStudy asked(gathers("rccl, sdma", R"(  - {of: bytes, values: [1MiB, 64MiB]}
 cases: [bytes]
@@ -191,7 +191,7 @@ objectives: [{minimize: time_us}]
                           "0.03 % behind; rccl in 1 (never alone), at worst 60 % behind."));
 }
 
-// 105 lies within 90 to 110, and 100 within 95 to 116: nobody can tell which is better. Without intervals 5 % count.
+// 105 lies within 90 to 110, and 100 within 95 to 116: neither choice is surely better. Without intervals 5 % count.
 TEST(ChoiceTally, WhatLiesWithinEachOthersIntervalsIsATie) {
   const AskedStudy asked(gathers("rccl, sdma", "  - {of: bytes, value: 1MiB}\nobjectives: [{minimize: time_us}]\n"));
   const auto sentences = [&](const Cost& one, const Cost& other) {
@@ -205,8 +205,8 @@ TEST(ChoiceTally, WhatLiesWithinEachOthersIntervalsIsATie) {
   EXPECT_THAT(sentences({100.0}, {105.0}), ElementsAre("Of backend: rccl best; sdma 5 % behind."));
 }
 
-// 13 engine counts by 2 sizes by 2 collectives are beyond 12 curves: a panel for each size, coloured by what matters
-// more, prelaunch by far less than the collective's variant.
+// Two sizes, variants, launches and doorbells make 2^4 curves, more than 12. Each size gets a panel, coloured by the
+// axis that matters most: prelaunch matters far less than the variant.
 TEST(SweepStudy, ManyCurvesBecomePanelsWithTheFrontMarked) {
   const Results results = AskedStudy(gathers("sdma", R"(  - {of: bytes, values: [64KiB, 64MiB]}
   - {of: variant, values: [pcpy, b2b]}
@@ -227,16 +227,16 @@ charts: [{x: gpu.sdma.engines, y: time_us}]
     EXPECT_THAT(panel.series.front().points.front().label, HasSubstr("point "));
   }
   const ScatterChart& large = scatter_of(results, 1);
-  EXPECT_EQ(large.legend, "variant");  // on one engine instead of seven
+  EXPECT_EQ(large.legend, "variant");  // One variant uses one engine instead of seven.
   EXPECT_EQ(large.marks, "on the Pareto front of time_us and gpu.sdma.engines, by case");
   EXPECT_THAT(large.caption, HasSubstr("the best of all that differ in host.doorbell, prelaunch"));
-  // pcpy is faster with 9 engines, and with 4 still faster than b2b on one: both of its points are on the front.
+  // pcpy is faster with 9 engines, and even with 4 faster than b2b on one: both of its points are on the front.
   EXPECT_EQ(large.series[0].name, "pcpy");
   EXPECT_TRUE(large.series[0].points[0].marked && large.series[0].points[1].marked);
   EXPECT_FALSE(large.series[1].points[0].marked);
 }
 
-// 20 draws of a platform that tells of errors; and at least as wide as what the file says of its own validation.
+// Intervals follow from 20 draws of a platform with errors, and are at least as wide as the file's validation errors.
 TEST(SweepStudy, IntervalsAreAskedForByAWord) {
   const auto answer = [](const std::string& error) {
     const std::string study = R"(name: sure
@@ -259,7 +259,7 @@ charts: [{x: gpu.power.cap, y: time_us}]
     EXPECT_LT(number_at(results, "time_p95_us", row), 1.3 * time);
   }
   EXPECT_TRUE(scatter_of(results).series[0].points[0].y_low.has_value());
-  // Half as long again, and by that factor less: the platform was fitted to no such size.
+  // The interval reaches a factor of 1.5 up and down: the platform was fitted to no such size.
   const std::string wide = "{value: 0.5, source: \"s\", kind: measured, range: [0, 1]}";
   const Results wider = answer("unfitted_errors: {alone: " + wide + ", beside: " + wide + ", steps: " + wide + "}\n");
   EXPECT_NEAR(number_at(wider, "time_p95_us", 0), 1.5 * number_at(results, "time_us", 0), 1e-6);
@@ -277,7 +277,7 @@ sampling: {method: sobol, points: 160}
   ASSERT_EQ(results.tables[0].charts.size(), 1u);
   ASSERT_EQ(scatter_of(results).series.size(), 2u);
   EXPECT_EQ(scatter_of(results).series[1].name, "yes");
-  // 80 points in marks of 20.
+  // Each mark stands for 20 of 80 points.
   const std::vector<ScatterPoint>& marks = scatter_of(results).series[0].points;
   ASSERT_EQ(marks.size(), 4u);
   EXPECT_EQ(marks.front().label, "20 points");
@@ -296,11 +296,11 @@ TEST(SweepStudy, AnExperimentIsPlayedOnEveryMachine) {
                          "name: hop\noperations:\n  - {name: a, stream: s, copy: {from: 0, to: 1, bytes: 64MiB}}\n"
                          "  - {name: b, stream: t, copy: {from: 1, to: 2, bytes: 64MiB}}\n");
   const Results results = asked.results();
-  // 64 MiB at 24 GB/s take 2796 us, at 48 half of that; some microseconds more each.
+  // 64 MiB at 24 GB/s take 2796 us, at 48 GB/s half of that; both take some microseconds more.
   EXPECT_NEAR(number_at(results, "a.end_us", 0) - number_at(results, "a.end_us", 1), 1398.0, 20.0);
 }
 
-// What is gone for a moment is no answer: the same point has one when it is back.
+// A file that is missing for a moment gives a failure, not an answer. The point has an answer when the file is back.
 TEST(SweepStudy, APointWhoseFilesAreGoneHasFailed) {
   const std::filesystem::path configs = testing::TempDir() + "sweep_study_test";
   std::filesystem::remove_all(configs);
@@ -359,11 +359,11 @@ TEST(SweepStudy, FullMachinesOfAnAxisAreAskedWhatTheStudysOwnIs) {
   EXPECT_NE(time({}, axis, slow), time({}, axis));
 }
 
-// The studies that are shipped ask of the platforms as they are today, however often these are fitted anew.
+// The tests below check that shipped studies scale the platforms' present values, however often these are refitted.
 
-// What is wrong with a value that repeats a platform's own; empty where nothing is. Within 3 % of today's value, but
-// not it, is one of yesterday. Today's own goes stale with the next fit, where it is measured or fitted. Ends of ranges
-// and what lies between them are of nobody.
+// Returns what is wrong with a value that repeats a platform's own, or an empty text. A value within 3 % of today's,
+// but not equal to it, is an old copy. A copy of a measured or fitted value goes stale with the next fit. Ends of
+// ranges and the values between them are no copies.
 std::string stale_copy(const Assignment& assignment, const Platform& platform) {
   const sim::Parameter* const parameter = parameter_of(platform, assignment);
   if (assignment.scales || parameter == nullptr) return {};
@@ -400,7 +400,7 @@ TEST(ShippedStudies, ScaleWhatPlatformsHaveInsteadOfRepeatingIt) {
   EXPECT_GT(studies, 0u);
 }
 
-// The copies that the studies had at first: a doorbell of 0.1275 us for three quarters of 0.12, a link of 48.5 GB/s.
+// The studies once had these copies: a doorbell of 0.1275 us for three quarters of 0.12, a link of 48.5 GB/s.
 TEST(ShippedStudies, ACopyThatWentStaleIsNoticed) {
   const Platform platform = mi300x();
   EXPECT_NE(stale_copy({"fabric.link_rate", "48.5 GB/s"}, platform), "");
@@ -409,7 +409,7 @@ TEST(ShippedStudies, ACopyThatWentStaleIsNoticed) {
   EXPECT_EQ(stale_copy({"gpu.power.cap", "750 W"}, platform), "") << "a data sheet's";
 }
 
-// Half of 0.1 us; half of a policy is none.
+// Half of 0.1 us is 0.05 us; a policy cannot be halved.
 TEST(Platforms, ScaleTheirOwnValues) {
   const Platforms platforms(mi300x({"host.doorbell=0.1us"}));
   const std::vector<Assignment> half{{"host.doorbell", "0.5", true}};

@@ -26,7 +26,7 @@ using sim::operator""_GiB;
 
 const models::GemmShape small_gemm{256, 256, 256};
 
-// Seconds, where the time of the work lies over an ensemble.
+// Returns the interval of the time of the work over an ensemble, in seconds.
 Interval interval_of_time(const Ensemble& ensemble, const Work& work = small_gemm) {
   std::vector<double> times;
   for (std::size_t i = 0; i < ensemble.size(); ++i) {
@@ -39,20 +39,20 @@ double time_of_gemm(const Platform& platform) {
   return sim::to_seconds(Testbed(platform.spec).alone(small_gemm)).value();
 }
 
-// With a launch of 6 us that has an error, in a range.
+// Returns a launch of 6 us with this error and range.
 std::string launch(const std::string& error, const std::string& range) {
   return "host:\n  kernel_launch: {value: 6 us, error: " + error + ", range: [" + range + "]}\n";
 }
 
-// Off by so much of any GEMM.
+// Returns a platform's row that gives all GEMMs this spread.
 std::string gemms_off_by(const std::string& spread) {
   return "fitted_to:\n" + row_of("gemm", "1 KiB", "1 GiB", spread);
 }
 
 constexpr double z = 1.644854;  // standard deviations from the middle of a normal distribution to its 95th percentile
 
-// The ends of an interval of 100 draws lie within a stratum, one in 100, of where they should, at which the normal
-// density is 0.103: 0.097 standard deviations.
+// The ends of an interval of 100 draws lie within one stratum, one in 100, of their true places. The normal density
+// there is 0.103: a stratum is 0.097 standard deviations.
 const Sampling many{100, 1};
 constexpr double stratum = 0.097;
 
@@ -68,7 +68,7 @@ TEST(Ensemble, IsCertainWhereTheFileTellsOfNoError) {
                           "platform that does"));
 }
 
-// A GEMM takes what its launch takes, and more: its time is normal with the error of that alone, 0.5 us.
+// The time of a GEMM contains that of its launch, so that it is normal with the launch's error, 0.5 us.
 TEST(Ensemble, ATimeThatFollowsOneParameterHasItsError) {
   const Platform platform = fitted(launch("0.5 us", "1 us, 12 us"));
   const Ensemble ensemble(platform, many);
@@ -80,9 +80,9 @@ TEST(Ensemble, ATimeThatFollowsOneParameterHasItsError) {
   EXPECT_NEAR(interval.high, time + z * 0.5e-6, stratum * 0.5e-6);
 }
 
-// Errors of 0.5 us and 0.3 us add up to 0.8 us where they go together, to 0.2 us where they go apart, and to the root
-// of the sum of their squares where neither knows of the other. Sums of two dimensions have no strata of their own: the
-// standard error of a 95th percentile of 100 draws at random is sqrt(0.05 * 0.95 / 100) / 0.103 = 0.212 deviations.
+// Errors of 0.5 us and 0.3 us add up to 0.8 us if they correlate, to 0.2 us if they anticorrelate, and to the root of
+// the sum of their squares if they are independent. Sums of two dimensions have no strata: the standard error of a 95th
+// percentile of 100 random draws is sqrt(0.05 * 0.95 / 100) / 0.103 = 0.212 deviations.
 TEST(Ensemble, ErrorsThatCorrelateAddUp) {
   const auto half_width = [](const std::string& correlations) {
     const std::string errors = launch("0.5 us", "1 us, 12 us") +
@@ -95,7 +95,7 @@ TEST(Ensemble, ErrorsThatCorrelateAddUp) {
   EXPECT_NEAR(half_width(""), z * std::hypot(0.5e-6, 0.3e-6), 2 * 0.212 * std::hypot(0.5e-6, 0.3e-6));
 }
 
-// Launches of 5.9 us to 6.1 us, however large their error.
+// Launches stay within 5.9 us to 6.1 us, however large their error.
 TEST(Ensemble, NoIntervalLeavesTheRange) {
   const Platform platform = fitted(launch("2 us", "5.9 us, 6.1 us"));
   const double time = time_of_gemm(platform);
@@ -106,8 +106,8 @@ TEST(Ensemble, NoIntervalLeavesTheRange) {
   EXPECT_LT(interval.high, time + 0.1001e-6);
 }
 
-// A relative standard deviation of 0.2 is that of a logarithm with the deviation sqrt(log(1 + 0.04)), the median being
-// the predicted time.
+// A relative standard deviation of 0.2 is a deviation of the logarithm of sqrt(log(1 + 0.04)). The predicted time is
+// the median.
 TEST(Ensemble, TimesAreOffByTheSpreadOfTheModel) {
   const Platform platform = fitted(gemms_off_by("0.2"));
   const double deviation = std::sqrt(std::log(1.04));
@@ -120,7 +120,7 @@ TEST(Ensemble, TimesAreOffByTheSpreadOfTheModel) {
   EXPECT_EQ(few.member(0)->alone(copy), few.member(1)->alone(copy)) << "nothing is known of copies";
 }
 
-// What runs at once with something is off by a factor more, what runs alone is not.
+// Work that runs beside other work is off by one more factor; work that runs alone is not.
 TEST(Ensemble, WhatRunsBesideOthersIsOffByMore) {
   const models::SdmaCopySpec copy{0, 1, 1024 * 1_MiB, {}};
   const auto widths = [&](const std::string& spread) {
@@ -147,7 +147,7 @@ TEST(Ensemble, WhatRunsBesideOthersIsOffByMore) {
   EXPECT_NEAR(beside, std::hypot(beside_before, std::sqrt(std::log1p(0.01))), 0.05 * beside);
 }
 
-// The model is off of a GEMM by the same factor wherever it runs on a machine, of another by another.
+// The model is off by one factor for a GEMM wherever it runs on a machine, and by another factor for another GEMM.
 TEST(Ensemble, OneKindOfWorkIsOffByOneFactor) {
   const Platform platform = fitted(gemms_off_by("0.2"));
   const Ensemble ensemble(platform, {});
@@ -162,8 +162,8 @@ TEST(Ensemble, OneKindOfWorkIsOffByOneFactor) {
   EXPECT_GT(std::abs(factor(*drawn, small_gemm, {}) - factor(*drawn, other, {})), 1e-3);
 }
 
-// Sizes that end before they begin are no platform: of an end half an error above the beginning, 31 % are drawn below
-// it (Phi(-1/2) = 0.3085), each draw from a stratum of its own.
+// A platform whose sizes end before they begin is invalid. If the end lies half an error above the beginning, 31 % of
+// the draws lie below it (Phi(-1/2) = 0.3085), each from its own stratum.
 TEST(Ensemble, LeavesOutDrawsThatAreNoPlatform) {
   const Platform platform = fitted(
       "fitted_to:\n  - name: copy\n    smallest: {value: 8 MiB, source: test, kind: measured}\n"
@@ -181,8 +181,8 @@ std::vector<double> whole_numbers_below(std::size_t count) {
   return values;
 }
 
-// Of 100 values, the i-th least has (i + 1/2) / 100 of them below it: 5 % lie half-way from the 5th (4) to the 6th (5).
-// 20 values have 2.5 % below the least and 7.5 % below the next: 5 % lie half-way between these.
+// Of 100 values, (i + 1/2) / 100 lie below the i-th least: 5 % lie half-way from the 5th (4) to the 6th (5). Of 20
+// values, 2.5 % lie below the least and 7.5 % below the next: 5 % lie half-way between the two.
 TEST(Interval, GoesFromThe5thToThe95thPercentileAndIsNoneOfFewValuesOrOfThoseThatDoNotDiffer) {
   const Interval interval = interval_of(whole_numbers_below(100)).value();
   EXPECT_DOUBLE_EQ(interval.low, 4.5);
@@ -195,7 +195,7 @@ TEST(Interval, GoesFromThe5thToThe95thPercentileAndIsNoneOfFewValuesOrOfThoseTha
   EXPECT_EQ(interval_of(std::vector<double>(100, 1.0)), std::nullopt);
 }
 
-// A factor of e to either side of 10 is 3.68 to 27.2: whichever reaches further at each end counts.
+// A factor of e to either side of 10 gives 3.68 to 27.2. Each end is the one that reaches further.
 TEST(Interval, IsNoNarrowerThanAnErrorThatIsKnown) {
   const double e = std::exp(1.0);
   EXPECT_EQ(at_least(Interval{2.0, 12.0}, 10.0, 1.0), (Interval{2.0, 10.0 * e}));
@@ -204,7 +204,7 @@ TEST(Interval, IsNoNarrowerThanAnErrorThatIsKnown) {
   EXPECT_EQ(at_least(std::nullopt, 10.0, 0.0), std::nullopt);
 }
 
-// The numbers assigned to a parameter, by draw.
+// Returns the numbers that the draws assign to a parameter, in the order of the draws.
 std::vector<double> drawn(const std::vector<std::vector<std::string>>& draws, const std::string& path) {
   std::vector<double> numbers;
   for (const std::vector<std::string>& assignments : draws) {
@@ -215,7 +215,7 @@ std::vector<double> drawn(const std::vector<std::vector<std::string>>& draws, co
   return numbers;
 }
 
-// So many draws of a link's rate, in GB/s and ascending, that the file says this of.
+// Returns draws of a link's rate, ascending and in GB/s, for a platform file that describes the rate as `told`.
 std::vector<double> rates(const std::string& told, std::size_t draws = 200) {
   const Posterior posterior(fitted("fabric:\n  link_rate: {" + told + "}\n"));
   EXPECT_FALSE(posterior.empty());
@@ -225,15 +225,15 @@ std::vector<double> rates(const std::string& told, std::size_t draws = 200) {
   return rates;
 }
 
-// Into how many of 200 equal parts from 0 to 1 these fall.
+// Returns into how many of 200 equal parts from 0 to 1 the shares fall.
 std::size_t parts_of(const std::vector<double>& shares) {
   std::set<int> parts;
   for (const double share : shares) parts.insert(static_cast<int>(200.0 * share));
   return parts.size();
 }
 
-// Nobody has probed it: one draw in each of 200 equal parts of its range, whatever value the file takes it to have.
-// What probes have told has an error, and the value without them is no alternative to it.
+// A parameter that nobody has probed has one draw in each of 200 equal parts of its range, whatever its value. A probed
+// one has an error, and its value without probes is no alternative to it.
 TEST(Posterior, IsAnywhereInItsRangeUnlessProbesHaveToldWhere) {
   std::vector<double> shares;
   for (const double rate : rates("value: 41 GB/s, kind: probed, range: [40 GB/s, 60 GB/s]")) {
@@ -246,7 +246,7 @@ TEST(Posterior, IsAnywhereInItsRangeUnlessProbesHaveToldWhere) {
   EXPECT_NEAR(told.back(), 48.0, 0.4);
 }
 
-// As many draws below each quantile of the normal distribution as lie below it: one in each of 200 strata.
+// Each of 200 strata of the normal distribution has one draw.
 TEST(Posterior, IsNormalAboutTheValue) {
   std::vector<double> shares;
   for (const double rate : rates("value: 48.5 GB/s, error: 0.5 GB/s, range: [30 GB/s, 64 GB/s]")) {
@@ -255,9 +255,9 @@ TEST(Posterior, IsNormalAboutTheValue) {
   EXPECT_EQ(parts_of(shares), 200U);
 }
 
-// Cut off at one error below and at the value itself, the distribution has 0.1587 to 0.5 of the normal one: half of the
-// draws lie below its quantile of 0.32935, 0.4417 errors below the value. Of a range without width it is the value.
-// Half of the draws of a rate with an error far wider than its range lie in each half of that.
+// Cut off at one error below the value and at the value, the distribution keeps 0.1587 to 0.5 of the normal one. Half
+// of the draws lie below the quantile of 0.32935, 0.4417 errors below the value. A range without width gives the value.
+// With an error far wider than the range, half of the draws lie in each half of the range.
 TEST(Posterior, IsCutOffAtTheRange) {
   const std::vector<double> half = rates("value: 48.5 GB/s, error: 0.5 GB/s, range: [48 GB/s, 48.5 GB/s]");
   EXPECT_GE(half.front(), 48.0);
@@ -288,7 +288,7 @@ TEST(Posterior, AssignsWhatTheConfigurationTakes) {
   }
 }
 
-// Nobody knows who gets a CU that falls free: of 30 draws each of two words has 15, each of three times 10.
+// Nobody knows who gets a free CU: of 30 draws each of two policies has 15, and each of three quanta has 10.
 TEST(Posterior, DrawsAlternativesOfWhatIsAssumedAlike) {
   Platform platform = fitted("");
   const auto assume = [&](const std::string& path, const std::vector<std::string>& alternatives) {
@@ -308,7 +308,7 @@ TEST(Posterior, DrawsAlternativesOfWhatIsAssumedAlike) {
                                    Pair("gpu.dispatch.quantum=1 ms", 10), Pair("gpu.dispatch.quantum=10 ms", 10)));
 }
 
-// What --set says is meant.
+// A value that --set assigns is certain.
 TEST(Posterior, LeavesOutWhatWasAssignedAndItsAlternatives) {
   const auto draws = Posterior(fitted(launch_and_notice + correlated("0.5"), {"host.kernel_launch=5 us"})).draws(20, 1);
   for (const auto& draw : draws) EXPECT_THAT(draw, ElementsAre(StartsWith("host.kernel_notice=")));
@@ -320,11 +320,11 @@ TEST(Posterior, LeavesOutWhatWasAssignedAndItsAlternatives) {
   EXPECT_FALSE(has_alternatives(mi300x({"gpu.dispatch.policy=rotation"})));
 }
 
-// What is drawn from, and how far a platform is to be trusted.
+// The tests below check what draws are made from, and how far a platform is to be trusted.
 
 using Columns = std::vector<std::vector<double>>;
 
-// Whether each of as many strata as there are numbers, all between 0 and 1, holds one of them.
+// Returns whether all numbers lie between 0 and 1 and each of as many strata as numbers holds one.
 bool is_latin(const std::vector<double>& numbers) {
   std::set<double> strata;
   for (const double number : numbers) strata.insert(std::floor(number * static_cast<double>(numbers.size())));
@@ -332,7 +332,7 @@ bool is_latin(const std::vector<double>& numbers) {
   return inside && strata.size() == numbers.size();
 }
 
-// Pearson's, of normal scores.
+// Returns Pearson's correlation of the normal scores.
 double correlation_of(const std::vector<double>& one, const std::vector<double>& other) {
   const auto product = [](const std::vector<double>& a, const std::vector<double>& b) {
     double sum = 0.0;
@@ -357,8 +357,8 @@ TEST(LatinHypercube, DependsOnSeedAndNameAlone) {
   EXPECT_NE(one.dimension("a"), LatinHypercube(50, 1 + (std::uint64_t{1} << 32)).dimension("a"));
 }
 
-// What std::seed_seq and std::mt19937_64 give is fixed by formulas of the standard ([rand.util.seedseq],
-// [rand.eng.mers]). These numbers follow from them, written anew in another language.
+// The standard defines std::seed_seq and std::mt19937_64 by formulas ([rand.util.seedseq], [rand.eng.mers]). An
+// implementation of these formulas in another language gave the numbers below.
 TEST(LatinHypercube, IsTheSameOnEveryMachine) {
   const std::vector<double> numbers = LatinHypercube(4, 7).dimension("fabric.link_rate");
   EXPECT_THAT(numbers, ElementsAre(0.6379731480013798, 0.19805065179186962, 0.8487246091078469, 0.4317400022013642));
@@ -366,11 +366,11 @@ TEST(LatinHypercube, IsTheSameOnEveryMachine) {
 
 TEST(LatinHypercube, DimensionsDoNotFollowEachOther) {
   const LatinHypercube hypercube(1000, 1);
-  // Of 1000 independent pairs the correlation has a standard error of 1/sqrt(1000) = 0.032.
+  // The correlation of 1000 independent pairs has a standard error of 1/sqrt(1000) = 0.032.
   EXPECT_NEAR(correlation_of(hypercube.dimension("a"), hypercube.dimension("b")), 0.0, 4 * 0.032);
 }
 
-// The method leaves what reordering by ranks makes of the scores: less than a hundredth of 400 draws.
+// Reordering by ranks changes the correlation of 400 scores by less than a hundredth.
 TEST(Correlate, GivesNormalScoresTheCorrelationsAskedFor) {
   const LatinHypercube hypercube(400, 3);
   Columns columns{hypercube.dimension("a"), hypercube.dimension("b"), hypercube.dimension("c")};
@@ -385,7 +385,7 @@ TEST(Correlate, GivesNormalScoresTheCorrelationsAskedFor) {
 RC_GTEST_PROP(Correlate, LeavesEveryDimensionItsStrata, ()) {
   const auto draws = *rc::gen::inRange<std::size_t>(1, 60);
   const auto dimensions = *rc::gen::inRange<std::size_t>(1, 6);
-  // Equal correlations of all pairs are positive definite from -1 / (dimensions - 1) to 1.
+  // A matrix of equal correlations is positive definite from -1 / (dimensions - 1) to 1.
   const double correlation = *rc::gen::inRange(-15, 95) / 100.0;
   const LatinHypercube hypercube(draws, *rc::gen::arbitrary<std::uint64_t>());
   Columns columns;
@@ -399,15 +399,15 @@ RC_GTEST_PROP(Correlate, LeavesEveryDimensionItsStrata, ()) {
   for (std::size_t i = 0; i < dimensions; ++i) RC_ASSERT(std::ranges::is_permutation(columns[i], before[i]));
 }
 
-// 5 % of a normal distribution lie below -1.644854, half of it below 0.
+// 5 % of a normal distribution lie below -1.644854, and half of it lies below 0.
 TEST(Normal, HasItsQuantiles) {
   EXPECT_NEAR(normal_quantile(0.05), -1.644854, 1e-6);
   EXPECT_EQ(normal_quantile(0.5), 0.0);
   EXPECT_NEAR(normal_share(-1.644854), 0.05, 1e-7);
 }
 
-// `fitted_to` of mi300x.yaml: RCCL all-reduce up to 16 GiB, SDMA all-gather from 1 KiB to 2 GiB, copies up to 64 MiB.
-// Other work of the same engines or library is extrapolated to.
+// `fitted_to` of mi300x.yaml has RCCL all-reduce up to 16 GiB, SDMA all-gather from 1 KiB to 2 GiB and copies up to 64
+// MiB. Other work of the same engines or library is extrapolated.
 TEST(Fidelity, IsCalibratedWithinTheSizesThatWereMeasured) {
   using enum models::CollectiveKind;
   using models::Backend;
@@ -441,8 +441,8 @@ TEST(Fidelity, IsCalibratedWithinTheSizesThatWereMeasured) {
   }
 }
 
-// mi300x.yaml was fitted to 4096x4864x32896, whose matrices are of 38 to 306 MiB. A GEMM of one row reads as much, by a
-// matrix of 16 KiB.
+// mi300x.yaml was fitted to 4096x4864x32896, whose matrices take 38 to 306 MiB. A GEMM of one row reads as much, but
+// has a matrix of 16 KiB.
 TEST(Fidelity, OfAGemmIsThatOfItsMatrices) {
   const models::PlatformSpec platform = mi300x().spec;
   const models::GemmShape square{8192, 8192, 8192};
@@ -458,8 +458,8 @@ TEST(Fidelity, OfAGemmIsThatOfItsMatrices) {
   EXPECT_EQ(fidelity_of(square, 304, unmeasured), Fidelity::assumed);
 }
 
-// A copy has two rows: twice the largest of the one, half the smallest of the other, and beyond both. Collectives that
-// no row is named after have the worst of the same library.
+// Copies have two rows. The sizes reach twice the largest of one row, half the smallest of the other, and beyond both.
+// Collectives without a row have the worst spread of their library.
 TEST(Spread, IsThatOfTheRowWithTheSizeOrTheWorstOfTheSameLibrary) {
   using enum models::CollectiveKind;
   using models::Backend;
@@ -482,8 +482,8 @@ TEST(Spread, IsThatOfTheRowWithTheSizeOrTheWorstOfTheSameLibrary) {
   for (const auto& [work, relative] : rows) EXPECT_EQ(spread_of(work, platform).relative, relative) << to_string(work);
 }
 
-// Of 512x512x65536 two matrices have 64 MiB and the third 0.5 MiB; those of 4096x4096x4096 have 32 MiB, which two rows
-// hold.
+// Two matrices of 512x512x65536 take 64 MiB and the third 0.5 MiB. Those of 4096x4096x4096 take 32 MiB, a size that two
+// rows contain.
 TEST(Spread, OfAGemmIsThatOfItsSmallestMatrixAndTheWidestThatHoldsIt) {
   const models::PlatformSpec platform =
       fitted("fitted_to:\n" + row_of("gemm", "1 KiB", "1 MiB", "0.02") + row_of("gemm", "2 MiB", "1 GiB", "0.1") +
