@@ -114,7 +114,7 @@ table("what others measured | machine | role | values | repetitions differ by, %
       [[found[key][i] for i in (1, 2, 4, 5, 6, 7, 8, 10)] for key in wanted])'
 }
 
-# What running at once costs, by suite.
+# The cost of concurrency, by suite.
 costs() {
   excerpt '
 def percents(row, at):
@@ -179,7 +179,7 @@ tour() {
     "$($c3sim $question --explain | awk -v RS= '/^Where the time went|^Why operations/ { print $0 "\n" }')"
 }
 
-# How often intervals hold what was measured beside other work.
+# The next table tells how often intervals hold measurements of concurrent work.
 coverage() {
   printf '`c3sim validate overlap --uncertainty`: %s\n' \
     "$($c3sim validate overlap --uncertainty | grep -o '[0-9]* of [0-9]* measured values lie .* in the mean\.')"
@@ -192,7 +192,7 @@ engines() {
     "$($c3sim sweep $study | awk -v RS= '/^The best points/ { print $0 "\n" } /^How many/')"
 }
 
-# Of tuning, the part about engines and what the library's tuner gets for one collective.
+# The part of tuning about engines, and the input of the library's tuner for one collective.
 tuner() {
   local question="tune --gemm 8192x57344x8192,8192x8192x28672 --collective all_gather,all_reduce --bytes 64MiB,896MiB"
   # shellcheck disable=SC2086 # words
@@ -245,7 +245,7 @@ serving() {
   printf '```\n$ c3sim %s --out out/serve\n%s\n```\n' "$question" "$($c3sim $question)"
 }
 
-# Every parameter of kind fitted of the platforms that have any, but what a fit says of itself.
+# Every fitted parameter of all platforms is listed, except what a fit says of itself.
 fitted() {
   echo "| parameter | fitted to | value | error | range |"
   echo "|---|---|---|---|---|"
