@@ -77,7 +77,7 @@ def table(headings, cells):
 exec(sys.argv[2])' "$made/accuracy.md" "$1"
 }
 
-# Eight rows of the table of accuracy: what is most asked about.
+# README.md shows eight rows of the table of accuracy: those most asked about.
 summary() {
   excerpt '
 wanted = [
@@ -95,7 +95,7 @@ table("what was measured | role | values | median error, % | p90 | within 5 / 10
       [[found[key][i] for i in (0, 1, 2, 3, 4, 7)] for key in wanted])'
 }
 
-# The tables of others that are most asked about; docs/accuracy.md has all of them.
+# README.md shows the tables of other sources that are most asked about; docs/accuracy.md has all of them.
 tables() {
   excerpt '
 wanted = [
@@ -201,7 +201,7 @@ tuner() {
   printf '$ grep allreduce out/tuned/rccl_tuner_gfx942.csv\n%s\n```\n' "$(grep allreduce "$made/tuned/rccl_tuner_gfx942.csv")"
 }
 
-# The best schedule of each GEMM of FiCCO.
+# This table shows the best schedule of each GEMM of FiCCO.
 ficco() {
   local study=configs/experiments/ficco.yaml
   printf '```\n$ c3sim run %s\n%s\n...\n```\n' "$study" \
@@ -260,7 +260,7 @@ for row in json.load(sys.stdin)["results"]:
   done
 }
 
-# The types of config.json that are read.
+# This part lists the types of config.json that are read.
 architectures() {
   python3 -c '
 import json, textwrap
@@ -268,7 +268,7 @@ types = [row["type"] for row in json.load(open("configs/architectures.json"))["a
 print("\n".join(textwrap.wrap(", ".join(f"`{one}`" for one in types) + ".", 120)))'
 }
 
-# One small collective by each of three protocols.
+# Each of three protocols runs one small collective.
 protocols() {
   local question="collective --collective all_gather --bytes 64KiB --platform h200"
   echo '```'

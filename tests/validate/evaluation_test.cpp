@@ -158,7 +158,7 @@ class Intervals : public testing::Test {
   Platforms platforms_ = with_errors(folder_, "host: {kernel_launch: {value: 6 us, error: 0.5 us}}\n");
 };
 
-// An interval spans 1.645 errors on either side, for 40 draws within a fortieth of all of them: a quarter of an error.
+// An interval ends 1.645 errors on either side; 40 draws find its ends to a fortieth of all, a quarter of an error.
 // The interval of a bus bandwidth is that of its time, the other way round. The fourth case asks for another machine,
 // the last cannot be predicted.
 TEST_F(Intervals, AreThoseOfEveryFigureOfEveryMachine) {

@@ -89,7 +89,7 @@ TEST_F(UserFiles, FilesOfToolsAreCompared) {
   EXPECT_THAT(validation.faults, IsEmpty());
 }
 
-// Nobody is told of unused columns in shipped tables, so there are none.
+// Every column of a shipped table is used or left alone on purpose.
 TEST_F(UserFiles, ShippedTablesHaveNoUnusedColumn) {
   const calibrate::Reader reader = reader_of_everything(library_);
   std::size_t tables = 0;
