@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""stub.py FOLDER: the type stub of the package c3sim that lies in FOLDER, made from its functions' own signatures."""
+"""stub.py FOLDER writes the type stub of the package c3sim in FOLDER from the signatures of its functions."""
 import inspect
 import sys
 
@@ -32,7 +32,7 @@ def frame(rows: Sequence[Mapping[str, Any]]) -> Any: ...
 
 
 def kind_of(option):
-    """Words of lower case, separated by bars, are the values themselves: one of them, unless "all" says that several may be."""
+    """Words of lower case, separated by bars, are values: one may be given, or several if "all" is among them."""
     if not option.form:
         return "bool"
     words = option.form.split("|")

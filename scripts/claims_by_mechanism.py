@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints, as Markdown, every claim of a paper with its prediction, its interval, and what it is without each mechanism.
+"""Prints, as Markdown, every claim of a paper with its prediction, its interval, and its value without each mechanism.
 
   scripts/claims_by_mechanism.py conccl
 
@@ -40,7 +40,7 @@ def differs(one, other):
 
 
 def without(claim, rows):
-    """"clock 0.85, **cu_loss 0.81**": what it is on machines without a mechanism, where that tells."""
+    """Returns "clock 0.85, **cu_loss 0.81**": the claim without each mechanism that matters to it."""
     words = []
     for mechanism, others in rows.items():
         other = others[claim["claim"]]

@@ -27,7 +27,7 @@ kinds = ["kernels_beside_channels", "kernels_beside_engines", "channels_beside_k
 
 
 def cases(suite, spread):
-    """By name, with intervals that have this spread of all kinds."""
+    """Returns cases by name, with intervals that have this spread of all kinds."""
     words = [word for kind in kinds for word in ("--set", f"concurrent_spread.{kind}={spread}")]
     command = [root / "build/release/c3sim", "validate", suite, "--uncertainty", "40", "--format", "csv", *words]
     answer = subprocess.run(command, capture_output=True, text=True)
@@ -42,13 +42,13 @@ def kind_of(case):
         return kinds[1] if by_engines else kinds[0]
     if case["figure"] == "collective":
         return kinds[3] if by_engines else kinds[2]
-    if case["figure"] in ("time", "over the longer alone") and not by_engines:  # of whom as a rule ends last
+    if case["figure"] in ("time", "over the longer alone") and not by_engines:  # which of the two usually ends last
         return kinds[2] if case["trial"].startswith("c3_base") else kinds[0]
     return None
 
 
 def deviation(case):
-    """Of the logarithm, as the interval has it."""
+    """Returns the spread of the logarithm, as the interval has it."""
     return math.log(float(case["interval_high"]) / float(case["interval_low"])) / 2 / half_width_90
 
 

@@ -1,4 +1,4 @@
-"""Chromium without a window, driven by selenium: for the tests of pages and for pictures of their charts.
+"""Drives Chromium without a window by selenium, for the tests of pages and for pictures of their charts.
 
 Both are packages of Debian (chromium, chromium-driver, python3-selenium), so this needs Debian's own /usr/bin/python3.
 """
@@ -22,7 +22,7 @@ FLAGS = [
 
 
 def missing():
-    """What keeps this from working, in one sentence; empty where nothing does."""
+    """Returns in one sentence why Chromium cannot be driven here; empty if it can."""
     try:
         import selenium.webdriver  # noqa: F401
     except ImportError:
@@ -35,7 +35,7 @@ def missing():
 
 @contextlib.contextmanager
 def browser(width=1280, height=900, scale=1):
-    """A browser with a profile of its own, gone when the block ends."""
+    """Opens a browser with a profile of its own, and closes it when the block ends."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
 
@@ -55,13 +55,13 @@ def browser(width=1280, height=900, scale=1):
 
 
 def set_width(driver, width, height=900, scale=1):
-    """The size of what the page sees, in its own pixels: windows cannot be as narrow as a phone."""
+    """Sets the size of what a page sees, in CSS pixels: windows cannot be as narrow as a phone."""
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                            {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": False})
 
 
 def set_theme(driver, theme):
-    """light or dark, as the reader's system would have it. Nothing moves, so that a click hits what it is for."""
+    """Sets light or dark, as the reader's system would, and stops motion, so that clicks hit their targets."""
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
                            {"features": [{"name": "prefers-color-scheme", "value": theme},
                                          {"name": "prefers-reduced-motion", "value": "reduce"}]})

@@ -21,7 +21,7 @@ MARGIN = 10
 
 H200 = "validate/reference/h200x4"
 
-# What c3sim is asked, what names the folder that gets the page, and the charts that it gives, with the names of files.
+# Each row has a command line, the option for the folder of its page, and the charts with the names of their files.
 SOURCES = [
     (["run", "configs/experiments/conccl.yaml"], "--out",
      [(name, name) for name in ("fraction_of_ideal", "speedup_by_kernels", "speedup_by_copy_engines")]),
@@ -39,7 +39,7 @@ SOURCES = [
 
 
 def picture(driver, chart, file):
-    """The chart with its title, legend and caption, without the table of its numbers."""
+    """Returns the chart with its title, legend and caption, without the table of its numbers."""
     box = driver.execute_script(
         """
         const figure = document.querySelector(`[data-chart=${arguments[0]}]`);

@@ -8,20 +8,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ["sim", "models", "study", "calibrate", "tune", "validate", "python", "cli"]
-# From the ground up: a room includes from those before it and from itself. Files of a layer that lie in no room of it
+# Rooms stand in order: each includes from those before it and from itself. Files of a layer that lie in no room of it
 # are named by the layer.
 ROOMS = ["sim", "sim/config", "models/platform", "models/machine", "models/sdma", "models", "models/kernels",
          "models/collectives", "study", "study/network", "study/program", "study/play", "study/report", "study/explain",
          "study/uncertainty", "study/c3", "study/step", "study/serve", "study/ask", "study/experiment", "study/sweep",
          "calibrate/measure", "calibrate/readers", "calibrate/fit", "calibrate/replay", "calibrate", "tune", "validate",
          "validate/ask", "python", "cli"]
-# How many components of a room of study may stand on one another: more cannot be held in the head together.
+# At most this many components of a room of study stand on one another: more cannot be held in the head together.
 MOST_FLOORS = 7
 INCLUDE = re.compile(r'^#include "((?:%s)/[^"]+)\.h"' % "|".join(LAYERS), re.M)
 
 
 def room_of(component):
-    """The room that a component belongs to."""
+    """Returns the room that a component belongs to."""
     folder = Path(component).parent
     return next(str(room) for room in (folder, *folder.parents) if str(room) in ROOMS)
 
@@ -34,7 +34,7 @@ def sources():
 
 
 def read_includes():
-    """By component: the components that its header or source includes."""
+    """Returns, by component, the components that its header or source includes."""
     includes = {}
     for path in sources():
         component = str(path.relative_to(ROOT).with_suffix(""))
@@ -44,7 +44,7 @@ def read_includes():
 
 
 def circles(includes):
-    """The components that lie on circles, each circle once: what can reach one another."""
+    """Returns each circle once, as the components on it, which can reach one another."""
     def reachable(start):
         seen, waiting = set(), [start]
         while waiting:
@@ -60,7 +60,7 @@ def circles(includes):
 
 
 def floors(includes):
-    """By component, none of which lies on a circle: on which floor of its room it stands, the ground being 1."""
+    """Returns, by component, its floor in its room, the ground being 1. No component may lie on a circle."""
     known = {}
 
     def floor(component):

@@ -15,7 +15,7 @@ from pictures import SCALE, WIDTH, picture
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs" / "studies"
-MOST_ROWS = 16  # of a table in a page
+MOST_ROWS = 16  # in each table of a page
 
 
 def written(value):
@@ -35,7 +35,7 @@ def markdown(rows, columns):
 
 
 def intervals(study):
-    """How far off the study's points may be: of the questions that its lines `# interval of:` name."""
+    """Returns the intervals of the questions that the study's lines `# interval of:` name."""
     rows = []
     for line in study.read_text().splitlines():
         if not line.startswith("# interval of: "):
@@ -59,9 +59,9 @@ How far off predictions may be by what is known of parameters and of the model's
 def page(name, answer, drawn):
     about, *sentences = answer["notes"]
     inputs = ""
-    if "inputs" in answer:  # parameters of the platform among the axes
+    if "inputs" in answer:  # some axes are parameters of the platform
         columns = ["parameter", "today", "kind", "range", "asked", "source"]
-        if "today" not in answer["inputs"][0]:  # of several platforms, each of which has a column
+        if "today" not in answer["inputs"][0]:  # each of several platforms has a column
             columns = list(answer["inputs"][0])
         inputs = f"""
 What was varied, and what is known of it today:

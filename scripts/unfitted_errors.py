@@ -16,7 +16,7 @@ KINDS = {"alone": "times of work that has the node to itself", "beside": "times 
 
 
 def line(row):
-    """As a platform file has it."""
+    """Returns the line of a platform file that says a row."""
     told = "times of all kinds" if row["of_all"] else KINDS[row["work"]]
     source = (f"c3sim validate: {row['cases']} {told} that nothing was fitted to are {row['median']:.0%} off in the median, "
               "so that nine in ten of a normal distribution lie within this factor, less one")

@@ -77,7 +77,7 @@ def table(headings, cells):
 exec(sys.argv[2])' "$made/accuracy.md" "$1"
 }
 
-# Eight rows of the table of accuracy: what is most asked about.
+# README.md shows eight rows of the table of accuracy: those most asked about.
 summary() {
   excerpt '
 wanted = [
@@ -95,7 +95,7 @@ table("what was measured | role | values | median error, % | p90 | within 5 / 10
       [[found[key][i] for i in (0, 1, 2, 3, 4, 7)] for key in wanted])'
 }
 
-# The tables of others that are most asked about; docs/accuracy.md has all of them.
+# README.md shows the tables of other sources that are most asked about; docs/accuracy.md has all of them.
 tables() {
   excerpt '
 wanted = [
@@ -114,7 +114,7 @@ table("what others measured | machine | role | values | repetitions differ by, %
       [[found[key][i] for i in (1, 2, 4, 5, 6, 7, 8, 10)] for key in wanted])'
 }
 
-# What running at once costs, by suite.
+# The cost of concurrency, by suite.
 costs() {
   excerpt '
 def percents(row, at):
@@ -179,7 +179,7 @@ tour() {
     "$($c3sim $question --explain | awk -v RS= '/^Where the time went|^Why operations/ { print $0 "\n" }')"
 }
 
-# How often intervals hold what was measured beside other work.
+# The next table tells how often intervals hold measurements of concurrent work.
 coverage() {
   printf '`c3sim validate overlap --uncertainty`: %s\n' \
     "$($c3sim validate overlap --uncertainty | grep -o '[0-9]* of [0-9]* measured values lie .* in the mean\.')"
@@ -192,7 +192,7 @@ engines() {
     "$($c3sim sweep $study | awk -v RS= '/^The best points/ { print $0 "\n" } /^How many/')"
 }
 
-# Of tuning, the part about engines and what the library's tuner gets for one collective.
+# The part of tuning about engines, and the input of the library's tuner for one collective.
 tuner() {
   local question="tune --gemm 8192x57344x8192,8192x8192x28672 --collective all_gather,all_reduce --bytes 64MiB,896MiB"
   # shellcheck disable=SC2086 # words
@@ -201,7 +201,7 @@ tuner() {
   printf '$ grep allreduce out/tuned/rccl_tuner_gfx942.csv\n%s\n```\n' "$(grep allreduce "$made/tuned/rccl_tuner_gfx942.csv")"
 }
 
-# The best schedule of each GEMM of FiCCO.
+# This table shows the best schedule of each GEMM of FiCCO.
 ficco() {
   local study=configs/experiments/ficco.yaml
   printf '```\n$ c3sim run %s\n%s\n...\n```\n' "$study" \
@@ -245,7 +245,7 @@ serving() {
   printf '```\n$ c3sim %s --out out/serve\n%s\n```\n' "$question" "$($c3sim $question)"
 }
 
-# Every parameter of kind fitted of the platforms that have any, but what a fit says of itself.
+# Every fitted parameter of all platforms is listed, except what a fit says of itself.
 fitted() {
   echo "| parameter | fitted to | value | error | range |"
   echo "|---|---|---|---|---|"
@@ -260,7 +260,7 @@ for row in json.load(sys.stdin)["results"]:
   done
 }
 
-# The types of config.json that are read.
+# This part lists the types of config.json that are read.
 architectures() {
   python3 -c '
 import json, textwrap
@@ -268,7 +268,7 @@ types = [row["type"] for row in json.load(open("configs/architectures.json"))["a
 print("\n".join(textwrap.wrap(", ".join(f"`{one}`" for one in types) + ".", 120)))'
 }
 
-# One small collective by each of three protocols.
+# Each of three protocols runs one small collective.
 protocols() {
   local question="collective --collective all_gather --bytes 64KiB --platform h200"
   echo '```'

@@ -68,7 +68,7 @@ def _argument(name):
 
 
 def _bytes(typed, text):
-    """As command lines have it: the names of files may be no UTF-8."""
+    """Encodes text as command lines do: names of files may not be UTF-8."""
     try:
         if "\0" not in text:
             return _os.fsencode(text)
@@ -80,20 +80,20 @@ def _bytes(typed, text):
 def _text(option, value):
     if isinstance(value, (str, _os.PathLike)):
         return _os.fsdecode(value)
-    if str(value) in ("True", "False"):  # NumPy's among them
+    if str(value) in ("True", "False"):  # NumPy has booleans of its own
         return str(value).lower()
     if hasattr(value, "__index__") or hasattr(value, "__float__"):
-        text = str(value)  # numbers, those of NumPy among them
+        text = str(value)  # numbers, including those of NumPy
         if option.form.startswith("SIZE") and float(value).is_integer():
-            return f"{int(value)}B"  # as rows have sizes
+            return f"{int(value)}B"  # rows show sizes so
         return text
     raise InputError(f"{option.typed}: {type(value).__name__} is no value: a text, a number, or a list of them is "
                      "accepted")
 
 
 def _several(value):
-    """The values of a list, a range, a generator or an array; None of what is one value, such as an array of no
-    dimension. A set has no order, so that it is none of these."""
+    """Returns the values of a list, a range, a generator or an array; None for a single value, such as an array of no
+    dimension, and for a set, which has no order."""
     if isinstance(value, (str, bytes, bytearray, _os.PathLike, set, frozenset)) or getattr(value, "ndim", 1) == 0:
         return None
     try:
@@ -103,7 +103,7 @@ def _several(value):
 
 
 def _texts(option, value):
-    """What the command line would be given; nothing where it would not name the option."""
+    """Returns the words of the command line for an option; nothing if the command line would not name it."""
     if value is None or value is False:
         return []
     if option.said == "alone":
@@ -176,7 +176,7 @@ def _function(command, shelf):
     return ask
 
 
-# Platform files are read once, and again where they change.
+# Platform files are read once, and again after they change.
 _shelf = _core.PlatformShelf()
 _functions = {command.name: _function(command, _shelf) for command in _core.commands()}
 globals().update(_functions)

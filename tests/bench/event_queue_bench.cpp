@@ -1,4 +1,4 @@
-// Cost of an event (schedule and execute) against the number of pending ones, and of what processes do most.
+// Times an event (schedule and execute) against the number of pending ones, and what processes do most.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -13,7 +13,7 @@ using namespace c3sim;
 
 namespace {
 
-// Drawn by xorshift64, so that the generator costs next to nothing.
+// Delays are drawn by xorshift64, so that the generator costs next to nothing.
 struct RandomDelay {
   std::uint64_t random = 0x9e3779b97f4a7c15;
 
@@ -25,7 +25,7 @@ struct RandomDelay {
   }
 };
 
-// The classic hold model: the queue keeps its size while every event popped is pushed again at a random later time.
+// This is the classic hold model: the queue keeps its size, as every popped event is pushed again at a later time.
 void event_queue_hold(benchmark::State& state) {
   const auto pending = static_cast<std::size_t>(state.range(0));
   RandomDelay random_delay;
@@ -37,7 +37,7 @@ void event_queue_hold(benchmark::State& state) {
     event.action();
     queue.push(event.at + random_delay(), event.action);
   };
-  // Until every event has been replaced and the queue has its final shape.
+  // The queue has its final shape once every event has been replaced.
   for (std::size_t i = 0; i < 4 * pending; ++i) hold();
   for (auto _ : state) hold();
   benchmark::DoNotOptimize(executed);
@@ -45,7 +45,7 @@ void event_queue_hold(benchmark::State& state) {
 }
 BENCHMARK(event_queue_hold)->Arg(1)->Arg(64)->Arg(4096)->Arg(65536)->Arg(1 << 20);
 
-// The same through the simulator: `pending` timers that set themselves again.
+// The hold model runs through the simulator: `pending` timers set themselves again.
 struct Timer {
   sim::Simulator& simulator;
   RandomDelay delay;
@@ -79,7 +79,7 @@ sim::Task<> naps(sim::Simulator& simulator, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) co_await nap(simulator);
 }
 
-// One task made, started, suspended, resumed, finished and destroyed per item.
+// Each item makes, starts, suspends, resumes, finishes and destroys one task.
 void task_per_delay(benchmark::State& state) {
   constexpr std::int64_t count = 100'000;
   for (auto _ : state) {
@@ -98,7 +98,7 @@ sim::Task<> pass_on(sim::Simulator&, sim::Semaphore& mine, sim::Semaphore& other
   }
 }
 
-// A permit that goes to and fro: both sides wait for each other all the time.
+// A permit goes to and fro: both sides wait for each other all the time.
 void semaphore_hand_over(benchmark::State& state) {
   constexpr std::int64_t count = 100'000;
   for (auto _ : state) {

@@ -1,4 +1,4 @@
-// How many flows per second of real time the fluid engine gets through.
+// Measures how many flows per second of real time the fluid engine gets through.
 #include "tests/bench/mesh_flows.h"
 
 namespace {

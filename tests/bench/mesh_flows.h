@@ -1,5 +1,5 @@
-// The workload on which the fluid engine is timed and compared: flows between eight hosts in a full mesh, each over a
-// link of its own direction and through the memories of both its hosts.
+// This workload times the fluid engine and compares it with others: flows run between eight hosts in a full mesh, each
+// over a link of its own direction and through the memories of both its hosts.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -28,7 +28,7 @@ struct Flow {
 
 // At most `window` flows are live; as one ends the next one starts. They come in rounds: the first `window` flows of a
 // round start together when the last flow of the round before has ended. Without rounds two simulators could not be
-// compared for long, since the system is chaotic: what starts a picosecond apart ends 500 ps apart a thousand flows
+// compared for long, since the system is chaotic: flows that start a picosecond apart end 500 ps apart a thousand flows
 // later.
 struct Workload {
   const char* name;
@@ -40,7 +40,7 @@ struct Workload {
 };
 constexpr Workload workloads[] = {{"56_live", 200, 500, 56}, {"100000_live", 1, 100'000, 100'000}};
 
-// Pairs and sizes (1 to 64 MB) from a fixed linear congruential generator (Knuth's MMIX).
+// Draws pairs and sizes (1 to 64 MB) from a fixed linear congruential generator (Knuth's MMIX).
 inline std::vector<Flow> make_flows(const Workload& workload) {
   std::uint64_t state = 20260;
   const auto draw = [&state](std::uint32_t below) {
@@ -70,7 +70,7 @@ class MeshRun {
     start_round();
     simulator_.run();
   }
-  // When each flow ended, in seconds from the start of its round.
+  // Returns when each flow ended, in seconds from the start of its round.
   const std::vector<double>& ended() const { return ended_; }
 
  private:
@@ -101,7 +101,7 @@ class MeshRun {
   const Workload& workload_;
   const std::vector<Flow>& flows_;
   std::vector<double> ended_;
-  std::vector<sim::ActivitySpec> specs_;  // by link
+  std::vector<sim::ActivitySpec> specs_;  // indexed by link
   std::size_t next_ = 0;
   std::size_t round_end_ = 0;
   std::size_t live_ = 0;

@@ -1,4 +1,4 @@
-// Reading measurements: rows of tables, dispatches of traces, lines of logs, a million of them each.
+// Times the reading of measurements: rows of tables, dispatches of traces and lines of logs, a million of each.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ std::string table_of_gemms() {
   return text;
 }
 
-// Every fourth row is a pair that looks up how long its parts took alone.
+// Half of the rows are pairs, for which the reader looks up how long their parts took alone.
 std::string table_of_runs() {
   std::mt19937 random(1);
   std::string text = "kind,gemm,collective,bytes,how,limit,all_us,gemm_us,comm_us\n";

@@ -1,5 +1,5 @@
-// The fluid engine beside SimGrid 3.32 on the same flows: flows per second of real time and, for every workload,
-// whether both find the same finishing times. Ends with 1 if they do not.
+// Runs the fluid engine and SimGrid 3.32 on the same flows: shows flows per second of real time and, for every
+// workload, whether both find the same finishing times. The program ends with 1 if they do not.
 //
 // SimGrid runs its network model CM02 without TCP corrections, in its fastest mode; a memory is a link that the routes
 // of its host share. Each place in the window is an actor that sends one flow after the other.
@@ -23,7 +23,7 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 
-// The mesh in SimGrid. An engine exists once per process, so that all runs share one and measure time from their start.
+// This is the mesh in SimGrid. An engine exists once per process, so all runs share it and time from their start.
 class SimGridMesh {
  public:
   SimGridMesh(int* argc, char** argv) : engine_(argc, argv) {
@@ -46,7 +46,7 @@ class SimGridMesh {
     zone->seal();
   }
 
-  // When each flow ended, in seconds from the start of its round.
+  // Returns when each flow ended, in seconds from the start of its round.
   std::vector<double> run(const bench::Workload& workload, const std::vector<bench::Flow>& flows) {
     Progress progress{workload, flows, std::vector<double>(flows.size()), 0};
     const s4u::BarrierPtr round = s4u::Barrier::create(static_cast<unsigned>(workload.window));
@@ -65,7 +65,7 @@ class SimGridMesh {
     std::size_t next;
   };
 
-  // One place of the window: sends one flow after the other, and waits for the other places at the end of a round.
+  // A place of the window sends one flow after the other, and waits for the other places at the end of a round.
   void fill_place(Progress& progress, s4u::Barrier& round) {
     for (std::size_t r = 1; r <= progress.workload.rounds; ++r) {
       const double start = s4u::Engine::get_clock();
@@ -87,7 +87,7 @@ class SimGridMesh {
   std::vector<s4u::Host*> hosts_;
 };
 
-// Compares on the way: a second run with many live flows would take minutes more.
+// Compares the finishing times here, as a second run with many live flows would take minutes more.
 void time_simgrid(benchmark::State& state, const bench::Workload& workload, SimGridMesh& mesh, double& worst) {
   const std::vector<bench::Flow> flows = bench::make_flows(workload);
   std::vector<double> ended;
@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
                                     "--cfg=network/latency-factor:1", "--cfg=network/bandwidth-factor:1",
                                     "--cfg=network/weight-S:0", "--cfg=network/TCP-gamma:0",
                                     "--cfg=network/crosstraffic:0",
-                                    // A thousandth of its usual grain, which is as coarse as the gaps between ends.
+                                    // The default is a thousand times coarser: as coarse as the gaps between ends.
                                     "--cfg=surf/precision:1e-12", "--cfg=contexts/stack-size:16",
                                     "--cfg=contexts/guard-size:0", "--log=root.threshold:warning"};
   std::vector<char*> arguments;
@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
     const std::string name = workload.name;
     benchmark::RegisterBenchmark(("c3sim/" + name).c_str(), bench::time_mesh, std::cref(workload))
         ->Unit(benchmark::kMillisecond);
-    // Once: it is slow enough to be measured so.
+    // One iteration is enough, as it takes long.
     benchmark::RegisterBenchmark(("simgrid/" + name).c_str(), time_simgrid, std::cref(workload), std::ref(mesh),
                                  std::ref(worst))
         ->Unit(benchmark::kMillisecond)

@@ -1,5 +1,5 @@
-// How long people wait for answers, and how fast studies, draws and tuning go. CPU time of all threads counts where
-// more than one works.
+// Measures how long people wait for answers, and how fast studies, draws and tuning go. Where more than one thread
+// works, the CPU time of all threads counts.
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
@@ -27,7 +27,7 @@ const models::PlatformSpec& mi300x() {
   return platform.spec;
 }
 
-// Times what is asked of a testbed that has answered nothing before.
+// Times a question to a testbed that has answered nothing before.
 void on_new_testbed(benchmark::State& state, const auto& ask) {
   for (auto _ : state) {
     study::Testbed testbed(mi300x());
@@ -38,21 +38,21 @@ void on_new_testbed(benchmark::State& state, const auto& ask) {
 const study::Scenario pair{
     "mb1_896MiB", {8192, 57344, 8192}, models::CollectiveKind::all_gather, sim::Bytes(939524096.0)};
 
-// One pair under one strategy, and the two operations alone.
+// Asks for one pair under one strategy, and for the two operations alone.
 void predict_strategy(benchmark::State& state) {
   on_new_testbed(state,
                  [&](study::Testbed& testbed) { return study::run_strategy(testbed, pair, study::Strategy::c3_base); });
 }
 BENCHMARK(predict_strategy)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
-// One pair under every strategy.
+// Asks for one pair under every strategy.
 void predict_pair(benchmark::State& state) {
   on_new_testbed(state,
                  [&](study::Testbed& testbed) { return study::answer_c3(testbed, pair, study::all_strategies()); });
 }
 BENCHMARK(predict_pair)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
-// Why each operation of those runs is slower than alone, by mechanism.
+// Tells by mechanism why each operation of the pair is slower than alone.
 void explain_pair(benchmark::State& state) {
   study::Testbed testbed(mi300x());
   const study::Results results = study::answer_c3(testbed, pair, study::all_strategies());
@@ -60,7 +60,7 @@ void explain_pair(benchmark::State& state) {
 }
 BENCHMARK(explain_pair)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
-// The study of ConCCL: 30 scenarios under every strategy.
+// Runs the study of ConCCL: 30 scenarios under every strategy.
 void whole_study(benchmark::State& state) {
   for (auto _ : state) {
     study::Testbed testbed(mi300x());
@@ -79,7 +79,7 @@ models::CollectiveSpec all_gather(models::SdmaVariant variant, bool prelaunch, d
   return spec;
 }
 
-// 22 sizes from 1 KiB to 2 GiB, three variants, with and without prelaunch: 132 runs.
+// Runs 22 sizes from 1 KiB to 2 GiB in three variants, with and without prelaunch: 132 runs.
 void all_variants(benchmark::State& state) {
   using enum models::SdmaVariant;
   std::vector<models::CollectiveSpec> specs;
@@ -91,7 +91,7 @@ void all_variants(benchmark::State& state) {
   on_new_testbed(state, [&](study::Testbed& testbed) { return study::answer_collectives(testbed, specs); });
 }
 
-// The argument is the size in MiB.
+// The benchmark's argument is the size in MiB.
 void one_collective(benchmark::State& state) {
   const std::vector specs{
       all_gather(models::SdmaVariant::pcpy, false, 1048576.0 * static_cast<double>(state.range(0)))};
@@ -123,7 +123,7 @@ struct Asked {
   }
 };
 
-// A C3 point with a machine of its own.
+// Answers one C3 point on a machine of its own.
 void c3_point(benchmark::State& state) {
   const Asked asked;
   study::MachineCache machines(asked.platforms);
@@ -133,7 +133,7 @@ void c3_point(benchmark::State& state) {
 }
 BENCHMARK(c3_point)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
-// 400 such points over so many threads.
+// Answers 400 C3 points on as many threads as the argument says.
 void c3_points_by_threads(benchmark::State& state) {
   const Asked asked;
   const study::Distribution distribution{
@@ -160,7 +160,7 @@ std::vector<study::PointAnswer> answers(std::uint64_t first, std::uint64_t count
 }
 const study::StoreKey key{"d", "bench", {{"a", "a", ""}, {"b", "b", ""}, {"c", "c", ""}}};
 
-// What it costs to keep a point, in transactions of so many.
+// Measures what it costs to keep a point; the argument is the number of points per transaction.
 void keep_points(benchmark::State& state) {
   study::SweepStore store({}, key);
   std::uint64_t next = 0;
@@ -173,7 +173,7 @@ void keep_points(benchmark::State& state) {
 }
 BENCHMARK(keep_points)->Arg(1)->Arg(64);
 
-// Finding what is left of a study of which every point but the last is there.
+// Finds the unanswered rest of a study whose store holds every point except the last.
 void resume(benchmark::State& state) {
   study::SweepStore store({}, key);
   const auto size = static_cast<std::uint64_t>(state.range(0));
@@ -188,7 +188,7 @@ void resume(benchmark::State& state) {
 }
 BENCHMARK(resume)->Arg(1'000'000)->Unit(benchmark::kMillisecond)->Iterations(3);
 
-// Decisions tried per second.
+// Measures how many tuning decisions are tried per second.
 void tune_pairs(benchmark::State& state) {
   tune::TuningQuestion question;
   for (const std::int64_t m : {2048, 4096, 8192, 16384}) {
@@ -202,7 +202,7 @@ void tune_pairs(benchmark::State& state) {
 }
 BENCHMARK(tune_pairs)->Unit(benchmark::kMillisecond);
 
-// A rule fitted to a thousand decisions.
+// Fits a rule to a thousand decisions.
 void fit_tree(benchmark::State& state) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> share(0.0, 1.0);
@@ -217,7 +217,7 @@ void fit_tree(benchmark::State& state) {
 }
 BENCHMARK(fit_tree)->Unit(benchmark::kMillisecond);
 
-// The repository's mi300x with an error of 1 % in six of its parameters, and a model that is off by 3 %.
+// Returns the repository's mi300x with an error of 1 % in six of its parameters, and a model that is off by 3 %.
 study::Platform uncertain() {
   const std::filesystem::path file = std::filesystem::temp_directory_path() / "uncertainty_bench.yaml";
   std::ofstream(file) << "base: mi300x\nname: uncertain\n"
@@ -244,7 +244,7 @@ void count_draws(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(state.iterations()) * draws, benchmark::Counter::kIsRate);
 }
 
-// Platforms alone.
+// Draws platforms and simulates nothing.
 void draw_platforms(benchmark::State& state) {
   const study::Platform platform = uncertain();
   for (auto _ : state) benchmark::DoNotOptimize(study::Ensemble(platform, {draws, 1}).size());
@@ -252,7 +252,7 @@ void draw_platforms(benchmark::State& state) {
 }
 BENCHMARK(draw_platforms)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
-// The intervals of a pair under one strategy.
+// Finds the intervals of a pair under one strategy.
 void interval_of_pair(benchmark::State& state) {
   const study::Platform platform = uncertain();
   study::Testbed testbed(platform.spec);

@@ -26,8 +26,8 @@ study::CopyTrial copy_of(sim::Bytes bytes) {
   return copy;
 }
 
-// What a platform with assignments would have measured of large copies, and of a kernel that does nothing.
-// `set` is said of the measurements, too.
+// Returns what a platform with these assignments would have measured of large copies and of a kernel that does nothing.
+// The measurements also carry `set` as their own assignments.
 Reading simulated(std::vector<std::string> assignments, const std::vector<std::string>& set = {},
                   const std::vector<double>& copies_mib = {64.0, 1024.0}, const std::vector<int>& fan_outs = {}) {
   assignments.insert(assignments.end(), set.begin(), set.end());
@@ -70,7 +70,7 @@ TEST(Calibration, FindsTheParametersThatMeasurementsWereMadeWith) {
   }
 }
 
-// Copies to several peers show what a command takes to write, and copies to one what is left for the engine's latency.
+// Copies to several peers show the time to write a command, and copies to one peer the rest, the engine's latency.
 TEST(Calibration, FullTellsHowErrorsOfOneStepAreThoseOfAnother) {
   const std::vector<double> copies_mib{1.0 / 64.0, 1.0 / 32.0, 1.0 / 16.0, 64.0, 1024.0};
   const std::vector files{simulated({}, {}, copies_mib, {2, 5, 7})};
@@ -84,7 +84,7 @@ TEST(Calibration, FullTellsHowErrorsOfOneStepAreThoseOfAnother) {
   EXPECT_NE(fitted(calibration, pair->first).step, fitted(calibration, pair->second).step);
 }
 
-// The host of these took 5 us to notice an end, where the platform has 2.
+// The host of the slow measurements took 5 us to notice an end, where the platform has 2.
 TEST(Calibration, PredictsMeasurementsOnThePlatformThatTheyWereMadeOn) {
   const Reading usual = simulated({"host.kernel_launch=9 us"});
   const Reading slow = simulated({"host.kernel_launch=9 us"}, {"host.kernel_notice=5 us"});
@@ -111,11 +111,11 @@ TEST(Calibration, FullDoesNotDependOnWhatTheBaseSaysOfFittedParameters) {
   EXPECT_EQ(calibrate(other, files, with_folders()).text, calibrate(h200_file, files, with_folders()).text);
 }
 
-// The file with the parameter of that name of another kind.
+// Returns the file with the named parameter changed to another kind.
 std::string of_kind(std::string text, const std::string& name, const std::string& kind) {
   const std::size_t line = text.find("  " + name + ": {");
   text.replace(text.find("kind: fitted", line), 12, "kind: " + kind);
-  const std::size_t error = text.find(", error: ", line);  // which only a number that was fitted has
+  const std::size_t error = text.find(", error: ", line);  // only fitted numbers have an error
   return text.erase(error, text.find(", source: ", error) - error);
 }
 
@@ -127,7 +127,7 @@ TEST(Calibration, LeavesAloneWhatIsNotFitted) {
   EXPECT_EQ(calibration.parameters[0].path, "host.kernel_launch");
 }
 
-// What a file inherits is fitted as what it says itself.
+// A parameter that a file inherits is fitted like one that it states itself.
 TEST(Calibration, FullFitsWhatAPlatformStandsOn) {
   const std::filesystem::path mine =
       written("mine.yaml", "base: h200\nname: {value: mine, source: x, kind: measured}\n");
@@ -161,7 +161,7 @@ TEST(Calibration, HoldsWhatIsSet) {
 }
 
 TEST(Calibration, SaysWhenARangeEndsBeforeTheMeasurement) {
-  // Copies at 300 GB/s, where the range of the port begins at 350.
+  // The copies run at 300 GB/s, where the range of the port begins at 350.
   const std::vector files{simulated({"fabric.link_rate=300 GB/s"})};
   const Calibration calibration = calibrate(h200_file, files, with_folders());
   EXPECT_TRUE(fitted(calibration, "fabric.link_rate").at_limit);
@@ -175,7 +175,7 @@ TEST(Calibration, WarnsOfFittedParametersThatNothingMeasures) {
 }
 
 TEST(Calibration, ReportsMedianAndWorstOfEachGroup) {
-  // Errors of 1, -3 and 2 %: by magnitude 1, 2, 3, so the median is 2 and the worst is -3.
+  // The errors are 1, -3 and 2 %: by magnitude 1, 2, 3, so the median is 2 and the worst is -3.
   Calibration calibration;
   const auto observation = [](const char* where, double error) {
     Observation one;
@@ -226,8 +226,8 @@ TEST(Calibration, RefusesToFitNothing) {
               HasSubstr("no parameter of kind fitted; these measurements show host.kernel_launch"));
 }
 
-// Two protocols from one collective: all keep what the base has, and what would tell them apart is named. Without a
-// kernel's launch beside it nothing is found at all.
+// One collective cannot tell two protocols apart: all parameters keep the values of the base, and the warning names
+// what would tell them apart. Without the launch of a kernel in the file, nothing is found at all.
 TEST(Calibration, KeepsParametersThatAreMoreThanTheObservations) {
   Reading file = simulated({});
   file.measurements.erase(file.measurements.begin());
@@ -247,7 +247,7 @@ TEST(Calibration, KeepsParametersThatAreMoreThanTheObservations) {
       AllOf(HasSubstr("simple.step_latency: these measurements say no more of it"), HasSubstr("nothing is written")));
 }
 
-// One row a hundred times too long moves nothing, and is told of.
+// One row that is a hundred times too long moves nothing, and a warning names it.
 TEST(Calibration, LeavesASlipOfThePenNoSay) {
   Reading file = simulated({"fabric.link_rate=420 GB/s"});
   for (int i = 0; i < 8; ++i) file.measurements.push_back(file.measurements[0]);
@@ -260,7 +260,7 @@ TEST(Calibration, LeavesASlipOfThePenNoSay) {
               Contains(AllOf(HasSubstr("simulated.csv:77: predicted -99 % off"), HasSubstr("next to no say"))));
 }
 
-// Bytes are written whole, whatever the unit of their range: a fitted file can be fitted again.
+// Bytes are written as whole numbers, whatever the unit of their range: a fitted file can be fitted again.
 TEST(Calibration, FitsAFittedFileAgain) {
   EXPECT_THAT(content(h200_file), HasSubstr("workgroup_in_flight: {value: 153000 B"));
   Reading file = simulated({});
@@ -278,7 +278,7 @@ TEST(Calibration, AsksForARangeInTheUnitOfTheValue) {
               HasSubstr("fabric.link_rate: the range of a parameter that is fitted has the unit of its value"));
 }
 
-// Of five small copies each is off by 10 %, of five large ones none: enough of each to tell.
+// Five small copies are off by 10 % each, and five large ones by nothing: both are enough to tell a spread.
 TEST(Calibration, TellsTheSpreadOfCopiesByDecade) {
   Reading file = simulated({}, {}, {2.0, 3.0, 4.0, 6.0, 8.0, 32.0, 64.0, 128.0, 256.0, 512.0});
   for (std::size_t i = 0; i < 5; ++i) file.measurements[i].seen.front().value *= i % 2 == 0 ? 1.1 : 0.9;
@@ -289,7 +289,7 @@ TEST(Calibration, TellsTheSpreadOfCopiesByDecade) {
   EXPECT_GT(spreads[0].deviation, spreads[1].deviation);
 }
 
-// Five GEMMs of 64 columns, whose smallest matrix has 1 MiB, are off by 10 %, five square ones of 128 MiB by none.
+// Five GEMMs of 64 columns, whose smallest matrix has 1 MiB, are off by 10 %; five square ones of 128 MiB are exact.
 TEST(Calibration, FullTellsTheSpreadOfGemmsByTheirSmallestMatrix) {
   Reading file = simulated({});
   Measurement measurement = file.measurements.front();
@@ -311,7 +311,7 @@ TEST(Calibration, FullTellsTheSpreadOfGemmsByTheirSmallestMatrix) {
   EXPECT_GT(spreads[0].deviation, 2 * spreads[1].deviation);
 }
 
-// The experts of two libraries, of which each table names its own: what one takes says nothing of the other.
+// Each table names its own library for its expert products: what one library takes says nothing of the other.
 TEST(Calibration, FullFitsEachLibraryToItsOwnProducts) {
   const auto products_of = [](const std::string& library, const std::string& start_up) {
     const std::string path = "gpu.gemm.libraries[" + library + "].start_up=" + start_up;
@@ -339,7 +339,7 @@ TEST(Calibration, FullFitsEachLibraryToItsOwnProducts) {
   EXPECT_NEAR(split_unit(fitted(calibration, "gpu.gemm.libraries[2].start_up").after).number, 8.0, 0.1);
 }
 
-// Of thousands of rows a step takes two hundred, of each group as large a part.
+// A step takes two hundred of thousands of rows, and the same fraction of each group.
 TEST(Calibration, TakesAFewHundredOfThousandsOfRows) {
   Reading file = simulated({}, {}, std::vector<double>(1000, 64.0));
   for (std::size_t i = 0; i < 100; ++i) file.measurements[i].group = "a tenth";
@@ -350,8 +350,8 @@ TEST(Calibration, TakesAFewHundredOfThousandsOfRows) {
   EXPECT_EQ(std::ranges::count(copies->measurements, "a tenth", [](const Measurement* one) { return one->group; }), 20);
 }
 
-// A small part of configs/platforms/h200.yaml, found again in rows of the data behind it: what large copies, streams
-// and an empty kernel tell.
+// The fit finds a small part of configs/platforms/h200.yaml again in rows of the data behind it: the part that large
+// copies, streams and an empty kernel tell.
 TEST(Calibration, FullFindsAPartOfTheSecondMachineAgain) {
   const Reader reader(C3SIM_SOURCE_DIR "/configs/formats");
   std::vector<Reading> files{admit_to_fit(reader.read(reference / "h200x8/isolated.csv"))};

@@ -1,4 +1,4 @@
-// The guard: a fit that could read one of these would have seen what it is to predict.
+// The guard keeps a fit from reading runs that the simulator is to predict.
 #include "calibrate/fit_guard.h"
 
 #include <algorithm>
@@ -34,8 +34,8 @@ TEST(FitGuard, RefusesConcurrentRunsUnderAnotherName) {
 }
 
 TEST(FitGuard, PassesOverTheConcurrentRowsOfListedFiles) {
-  // isolated.csv holds four streams beside a collective; power.csv two phases of C3, and one of GEMMs with pauses that
-  // are not known.
+  // The table isolated.csv holds four streams beside a collective; power.csv holds two phases of C3, and one of GEMMs
+  // with pauses that are not known.
   const Reading isolated = read_for_fit(reference / "h200x8/isolated.csv");
   EXPECT_EQ(std::ranges::count(isolated.left_out, "is marked predict", &Omission::why), 4);
   EXPECT_EQ(count<study::StreamTrial>(isolated), 1);

@@ -1,4 +1,4 @@
-// What the platform files of this repository say of their own fits.
+// The platform files of this repository are held against what they say of their own fits.
 #include <algorithm>
 #include <regex>
 
@@ -16,7 +16,7 @@ std::vector<sim::Parameter> parameters_of(const std::string& platform) {
   return study::read_platform(root / "configs/platforms" / (platform + ".yaml"), {}).parameters;
 }
 
-// Of the machine: what a platform tells of its own fit has kind fitted as well.
+// Returns the fitted parameters of the machine: what a platform tells of its own fit has kind fitted as well.
 std::vector<sim::Parameter> fitted_parameters_of(const std::string& platform) {
   std::vector<sim::Parameter> fitted = parameters_of(platform);
   std::erase_if(fitted, [](const sim::Parameter& one) {
@@ -34,7 +34,7 @@ std::vector<std::string> matches(const std::string& text, const char* pattern) {
   return found;
 }
 
-// Whether the list of roles leaves no row of the file to a fit.
+// Returns whether the list of roles leaves no row of the file to a fit.
 bool is_marked_as_prediction(const std::string& file) {
   const sim::CsvFile roles = sim::CsvFile::from_file(root / "validate/reference/h200x8/roles.csv");
   for (std::size_t line = 0; line < roles.rows(); ++line) {
@@ -67,7 +67,7 @@ TEST_P(FittedParameters, NameNoClaimThatIsToBePredicted) {
   for (const sim::Parameter& parameter : parameters_of(GetParam())) {
     for (std::string claim : matches(parameter.source, "\\b(conccl|latte|ficco|t3)\\.[a-z_0-9.]+")) {
       while (claim.back() == '.') claim.pop_back();
-      int known = 0;  // conccl.cb_slowdown stands for conccl.cb_slowdown.32 and .64
+      int known = 0;  // a group such as conccl.cb_slowdown counts as its claims .32 and .64
       for (std::size_t row = 0; row < claims.rows(); ++row) {
         const std::string_view id = claims.text(row, "id");
         if (id != claim && !id.starts_with(claim + ".")) continue;
@@ -79,8 +79,8 @@ TEST_P(FittedParameters, NameNoClaimThatIsToBePredicted) {
   }
 }
 
-// What `c3sim calibrate` writes has an error and names the step that found it; such a step finds such a parameter. What
-// was fitted apart from it says so, and steps find it on a machine of one's own.
+// A parameter that `c3sim calibrate` wrote has an error and names the step that found it; that step has such a target.
+// A parameter that was fitted apart from it says so, and a step finds it on a user's machine.
 TEST_P(FittedParameters, WereWrittenByTheFit) {
   const std::vector<sim::Parameter> fitted = fitted_parameters_of(GetParam());
   EXPECT_FALSE(fitted.empty());

@@ -1,4 +1,4 @@
-// Files of measurements as c3sim read shows them.
+// Tests how c3sim read shows files of measurements.
 #include "calibrate/measurement_files.h"
 
 #include "tests/folder.h"
@@ -30,7 +30,7 @@ study::Cell cell(const study::Results& results, const std::string& key, std::siz
 study::Cell number(int value) { return std::int64_t{value}; }
 study::Cell word(const char* text) { return std::string(text); }
 
-// Two kernels that nobody labelled took 10 + 30 us, a third is beside another; times of tables are not known.
+// Two unlabelled kernels took 10 + 30 us, a third ran concurrently with another; tables tell no times.
 TEST_F(Files, WhatIsLeftOutIsGroupedByReasonWithTheTimeThatItTook) {
   MeasurementFiles files;
   files.readings.emplace_back();
@@ -55,7 +55,7 @@ TEST_F(Files, WhatIsLeftOutIsGroupedByReasonWithTheTimeThatItTook) {
   EXPECT_TRUE(is_shown(true));
 }
 
-// A million rows at fault are not a million warnings.
+// A million faulty rows do not make a million warnings.
 TEST_F(Files, WarnsOfTheFirstFaultsAlone) {
   std::string text = gemm_times;
   for (int i = 0; i < 105; ++i) text += "x,1\n";

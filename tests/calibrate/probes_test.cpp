@@ -1,4 +1,4 @@
-// The last stage of a fit: what running at once costs, from the tables of c3sim-measure to the platform file.
+// Tests the last stage of a fit: what concurrency costs, from the tables of c3sim-measure to the platform file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,9 +23,9 @@ using study::Figure;
 
 const std::string probed = "rccl.workgroup_latency";
 
-// Two H200s whose file says of a step of the copy loop that probes tell it; with what it is taken to be without them.
+// Writes a platform of H200s on which probes tell rccl.workgroup_latency; without them 1000 ns are assumed.
 std::filesystem::path base_with_probed(const std::string& file) {
-  // The one that is to be found is the only one.
+  // All other probed parameters become assumed, so that the fit has one to find.
   std::string text = std::regex_replace(
       content(h200_file), std::regex(", error: [^,]*, (source: \"[^\"]*\", kind:) probed"), ", $1 assumed");
   const std::size_t begin = text.find("  workgroup_latency: {value: 1400 ns");
@@ -36,8 +36,8 @@ std::filesystem::path base_with_probed(const std::string& file) {
   return written(file, text);
 }
 
-// A table as c3sim-measure writes it, of what a platform with this assignment would show. Clocks of such GPUs are
-// `pace` times slower: everything, alone and at once, takes as much longer.
+// A ProbeTable is a table as c3sim-measure writes it, of what a platform with this assignment would show. The clocks of
+// such GPUs are `pace` times slower: everything, alone and at once, takes `pace` times as long.
 class ProbeTable {
  public:
   ProbeTable(const std::filesystem::path& platform, const std::string& assignment, double pace = 1.0)
@@ -85,7 +85,7 @@ class ProbeTable {
       "gemm_alone_us,collective_alone_us\n";
 };
 
-// A pair in both orders, and hogs, on few channels.
+// Returns probes of a pair in both orders, and of hogs, on few channels.
 std::string some_probes(const std::filesystem::path& platform, const std::string& assignment, double pace = 1.0) {
   ProbeTable table(platform, assignment, pace);
   table.add_pair(2, "collective");
@@ -106,7 +106,7 @@ const FittedParameter* find(const Calibration& calibration, const std::string& p
   return found == calibration.parameters.end() ? nullptr : &*found;
 }
 
-// Whatever the machine's pace: a fit sees ratios of what probes took at once and alone.
+// The machine's pace does not matter: a fit sees ratios of what probes took at once and alone.
 TEST(Probes, FullTellTheParameterThatTheyWereMadeWith) {
   const std::filesystem::path base = base_with_probed("probed.yaml");
   for (const double pace : {1.0, 1.3}) {
@@ -126,7 +126,7 @@ TEST(Probes, FullTellTheParameterThatTheyWereMadeWith) {
   }
 }
 
-// An isolated row gives the fit something else to do.
+// An isolated row gives the fit another parameter to find.
 TEST(Probes, LeaveTheirParametersAsTheyAreWhereThereAreNone) {
   const std::filesystem::path base = base_with_probed("unprobed.yaml");
   Reading isolated = shipped().read(reference / "h200x4/launches.csv");
@@ -136,7 +136,7 @@ TEST(Probes, LeaveTheirParametersAsTheyAreWhereThereAreNone) {
   EXPECT_THAT(calibration.text, HasSubstr("workgroup_latency: {value: 1400 ns, source: nobody, kind: probed"));
 }
 
-// Times over alone and no others: neither a time nor a ratio that a form tells besides.
+// A fit sees times over those alone, and neither a time nor another ratio that a form tells.
 TEST(Probes, AreSeenByFitsAsRatios) {
   Measurement probe;
   probe.role = Role::probe;
@@ -164,7 +164,7 @@ TEST(Probes, AreSeenByFitsAsRatios) {
   EXPECT_DOUBLE_EQ(*seen[0].high, 6.0 / 4.0);
   EXPECT_DOUBLE_EQ(seen[1].value, 3.0 / 2.0);
   EXPECT_DOUBLE_EQ(seen[2].value, 5.0 / 4.0);
-  // What either takes in turn, where that was measured, is what it takes by the protocol of the run.
+  // A measured time in turn replaces the time alone, as the run was measured by that protocol.
   probe.alone.gemm_in_turn = 1.5;
   seen = admitted();
   EXPECT_THAT(figures(seen),
@@ -194,7 +194,7 @@ TEST(Probes, SayNothingWithoutWhatTheirOperationTakesAlone) {
   EXPECT_THAT(left.left_out[1].why, HasSubstr("probe of a run alone"));
 }
 
-// A row that is to be predicted is no probe, whatever beside it is.
+// A row that is to be predicted is no probe, whatever the rows around it are.
 TEST(Probes, AreWhatIsMarkedSoAndNothingElse) {
   const std::filesystem::path base = base_with_probed("marked.yaml");
   std::string text = some_probes(base, probed + "=2000 ns");

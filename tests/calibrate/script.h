@@ -1,4 +1,4 @@
-// Samples that are scripts of command lines.
+// Runs samples that are scripts of command lines.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ struct Said {
 // Runs the words of a command line; `settings` is the text of the step.
 using RunWords = std::function<Said(const std::vector<std::string>& words, const std::string& settings)>;
 
-// The words of a line, of which some may stand in quotes; '' is an empty one.
+// Returns the words of a line, some of which may stand in quotes; '' is an empty word.
 inline std::vector<std::string> words_of_line(const std::string& line) {
   std::vector<std::string> words;
   std::istringstream stream(line);
@@ -36,7 +36,7 @@ inline std::vector<std::string> words_of_line(const std::string& line) {
   return words;
 }
 
-// These columns of a table of comma-separated values, up to its end or a blank line.
+// Returns these columns of a table of comma-separated values, up to its end or a blank line.
 inline std::string columns_of(const std::string& csv, const std::string& keys) {
   const sim::CsvFile table = sim::CsvFile::from_text(csv.substr(0, csv.find("\n\n")), "answer");
   std::string text;
@@ -67,12 +67,12 @@ inline std::string said_of_step(const std::string& step, const std::string& sett
   return said + err;
 }
 
-// What is said when a sample is run in an empty folder. An input is a file, which is written before anything runs, or a
-// step, in its turn: "> FILE" and ">> FILE" write and append to a file, "$ WORDS" is a command line, and "$ cat FILE"
-// shows a file; $SOURCE is the folder of the repository. A step may end in "> /dev/null", which hides what stands on
-// stdout, or in "| grep PATTERN", which shows what the pattern finds in it, each of it once; behind "2>&1" also what it
-// finds on stderr, of which nothing else is shown then; or in "| columns KEYS", which shows these columns of a table of
-// comma-separated values. Files that were not there before are listed in the end.
+// Runs a sample in an empty folder and returns what it says. An input is a file, which is written before anything runs,
+// or a step, in its turn: "> FILE" and ">> FILE" write and append to a file, "$ WORDS" is a command line, and "$ cat
+// FILE" shows a file; $SOURCE is the folder of the repository. A step may end in "> /dev/null", which hides stdout, or
+// in "| grep PATTERN", which shows each distinct match on stdout; after "2>&1" also those on stderr, nothing else of
+// which is shown then; or in "| columns KEYS", which shows these columns of a table of comma-separated values. New
+// files are listed in the end.
 inline std::string said_of_script(const Sample& sample, const std::filesystem::path& folder, const RunWords& run) {
   namespace fs = std::filesystem;
   const fs::path before = fs::current_path();

@@ -1,4 +1,4 @@
-// What the repository ships for fits: a platform, forms of tables, measurements.
+// Names what the repository ships for fits: a platform, forms of tables, measurements.
 #pragma once
 
 #include <filesystem>

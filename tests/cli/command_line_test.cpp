@@ -66,14 +66,14 @@ TEST(CommandLine, FullSensitivityListsEveryUncertainParameterByItsSwing) {
   ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
   EXPECT_THAT(answer.err, HasSubstr("\r["));  // the progress bar
   const auto rows = nlohmann::json::parse(answer.out)["sensitivity"];
-  ASSERT_GT(rows.size(), 20U);  // those that move anything by what one decimal shows
+  ASSERT_GT(rows.size(), 20U);  // rows that move a figure by a visible decimal
   EXPECT_TRUE(rows[0].contains("conccl_low_points"));
   EXPECT_FALSE(rows[0].contains("serial_low_points"));
   for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_GE(rows[i - 1]["swing_points"], rows[i]["swing_points"]);
   EXPECT_GE(rows.back()["swing_points"], 0.05) << "what moves nothing is left out";
 }
 
-// A launch takes 6 us of some 14 on this platform, which its file assumes to be 3 to 12.
+// On this platform a launch takes 6 us of some 14; the platform file assumes a range of 3 to 12.
 TEST(CommandLine, FullSensitivityIsOfAnyQuantity) {
   const std::vector<std::string> gemm{"gemm", "--gemm", "512x512x512", "--format", "json"};
   const Answer answer = run_cli(with(gemm, {"--sensitivity"}));
@@ -181,14 +181,14 @@ TEST(CommandLine, FoldersOfPlatformsAreSearchedInOrder) {
   out_of({"platform", "mine"});
 }
 
-// Others stand in tests/data/samples.
+// The samples in tests/data/samples hold other faulty experiments.
 TEST(CommandLineFaults, FilesOfAnyBytesAreNoExperiments) {
   expect_fault({"run", written("binary.yaml", std::string("\x7f\x45LF\0\1\2", 7)).string()}, "binary.yaml");
   expect_fault({"run", written("deep.yaml", std::string(100'000, '[')).string()}, "deep.yaml");
   expect_fault({"run", written("huge.yaml", std::string(std::size_t{2} << 20, 'a')).string()}, "huge.yaml");
 }
 
-// Elsewhere a line of stderr tells how far it is, of work of ten seconds and more.
+// If stderr is no terminal, a line of it tells the progress of work that takes ten seconds or more.
 TEST(CalibrateCommand, ShowsHowFarItIsOnATerminalAlone) {
   const std::string file =
       written("launch_bar.csv", "kind,gemm,collective,bytes,how,limit,all_us\nlaunch,-,-,0,empty_kernel,0,20\n");
@@ -198,7 +198,7 @@ TEST(CalibrateCommand, ShowsHowFarItIsOnATerminalAlone) {
   EXPECT_THAT(run_cli(arguments).err, testing::Not(HasSubstr("/100")));
 }
 
-// What bash makes of it.
+// The test runs bash and looks at the completions that bash offers.
 TEST(Completion, ScriptsAskTheProgram) {
   const std::string script = testing::TempDir() + "completion_test.bash";
   std::ofstream(script) << run_cli({"completion", "bash"}).out << "COMP_LINE='" << C3SIM_PROGRAM
@@ -222,12 +222,12 @@ TEST(ReadCommand, ReadsWhatGzipPacked) {
 #define C3SIM_HAS_SANITIZERS 0
 #endif
 
-// 400 MB in one line, where 300 MB are left: the user's file, not a fault of ours.
+// The file has 400 MB in one line, and 300 MB are left: the file is named as too large, not an internal fault.
 TEST(ReadCommandDeathTest, FileThatNoMemoryHoldsIsNamed) {
   if (C3SIM_HAS_SANITIZERS) GTEST_SKIP() << "their memory counts as well";
   const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "read_long.json";
   std::ofstream(file) << "{\"a\": \"";
-  std::filesystem::resize_file(file, 400'000'000);  // zeros that take no room on the disk
+  std::filesystem::resize_file(file, 400'000'000);  // zeros take no room on the disk
   const auto read_in_little_memory = [&file] {
     const rlimit little{300'000'000, 300'000'000};
     setrlimit(RLIMIT_AS, &little);

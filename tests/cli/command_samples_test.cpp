@@ -1,4 +1,4 @@
-// Command lines, by tests/data/samples: how they end, and what they say.
+// Tests how command lines end and what they say, by the samples of tests/data/samples.
 #include <gtest/gtest.h>
 
 #include "tests/calibrate/script.h"

@@ -1,4 +1,4 @@
-// Two answers side by side: the numbers are those of each by itself, and the change is between them.
+// Tests two answers side by side: each has its own numbers, and the change is between them.
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
@@ -22,7 +22,7 @@ TEST_F(CompareCommand, TellsTheNumbersOfBothMachinesAndTheirChange) {
   EXPECT_NEAR(both[0]["change_percent"].get<double>(), 100.0 * (second / first - 1.0), 1e-9);
 }
 
-// Rows lie in another order in the second folder, and one of the first is not there.
+// The rows lie in another order in the second folder, which lacks one row of the first.
 TEST_F(CompareCommand, MatchesRowsOfFoldersByWhatTheyAreOf) {
   const std::vector<std::string> copy{"copy", "--from", "gpu0", "--to", "gpu1", "--bytes"};
   ASSERT_EQ(run_cli(with(copy, {"1KiB,64KiB,1MiB", "--out", path("a")})).code, ExitCode::fine);

@@ -1,4 +1,4 @@
-// What commands write, and that they write over nothing else.
+// Tests what commands write, and that they write over nothing else.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -16,13 +16,13 @@ namespace fs = std::filesystem;
 
 class Output : public InFolder {
  protected:
-  // A copy of a file of this repository.
+  // Copies a file of this repository.
   fs::path copy_of(const std::string& file, const std::string& name) const {
     fs::copy_file(std::string(C3SIM_SOURCE_DIR "/") + file, folder_ / name);
     return folder_ / name;
   }
 
-  // Exit code 2, nothing on stdout, `what` on stderr, and the file as it was.
+  // Expects exit code 2, nothing on stdout, `what` on stderr, and an unchanged file.
   static void expect_refusal(const std::vector<std::string>& arguments, const fs::path& input,
                              const std::string& what = "is read by this command: another file is accepted") {
     const std::string before = content(input);

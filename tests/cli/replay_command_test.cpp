@@ -1,4 +1,4 @@
-// c3sim replay.
+// Tests c3sim replay.
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
@@ -17,7 +17,7 @@ TEST(ReplayCommand, AnswersWithTracedReplayedAndPredictedTimes) {
   const json whole = json_of({"replay", sharded, "--collectives", "sdma"});
   EXPECT_EQ(whole["platform"], "h200");
   const json& row = whole["results"].at(0);
-  EXPECT_NEAR(row["measured_us"].get<double>(), 132633.8, 0.1);  // its last end less its first begin
+  EXPECT_NEAR(row["measured_us"].get<double>(), 132633.8, 0.1);  // the last end less the first begin
   EXPECT_LT(row["predicted_us"].get<double>(), row["replayed_us"].get<double>());
   for (const char* const key : {"trace", "exposed_us", "overlapped_us", "simulated_us", "without_waits_us"}) {
     EXPECT_TRUE(row.contains(key)) << key;

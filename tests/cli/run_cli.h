@@ -1,4 +1,4 @@
-// Command lines of c3sim, answered within the test.
+// Answers command lines of c3sim within the test.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -34,13 +34,13 @@ inline Answer run_cli(std::vector<std::string> arguments, bool err_is_terminal =
   return {code, out.str(), err.str()};
 }
 
-// The arguments, and more behind them.
+// Returns the arguments followed by `more`.
 inline std::vector<std::string> with(std::vector<std::string> arguments, const std::vector<std::string>& more) {
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
 
-// The answer to a command line that is answered: what it says on stdout.
+// Returns what a command line without faults says on stdout.
 inline std::string out_of(const std::vector<std::string>& arguments) {
   Answer answer = run_cli(arguments);
   EXPECT_EQ(answer.code, ExitCode::fine) << testing::PrintToString(arguments) << answer.err;
@@ -50,13 +50,13 @@ inline nlohmann::json json_of(std::vector<std::string> arguments) {
   return nlohmann::json::parse(out_of(with(std::move(arguments), {"--format", "json"})));
 }
 
-// What is said on stderr of one that is at fault: exit code 2.
+// Returns what a faulty command line says on stderr; its exit code must be 2.
 inline std::string fault_of(const std::vector<std::string>& arguments) {
   Answer answer = run_cli(arguments);
   EXPECT_EQ(answer.code, ExitCode::users_fault) << testing::PrintToString(arguments);
   return std::move(answer.err);
 }
-// Exit code 2, nothing on stdout, and `what` on stderr.
+// Expects exit code 2, nothing on stdout, and `what` on stderr.
 inline void expect_fault(const std::vector<std::string>& arguments, const std::string& what) {
   const Answer answer = run_cli(arguments);
   EXPECT_EQ(answer.code, ExitCode::users_fault) << testing::PrintToString(arguments);
@@ -64,7 +64,7 @@ inline void expect_fault(const std::vector<std::string>& arguments, const std::s
   EXPECT_THAT(answer.err, testing::HasSubstr(what)) << testing::PrintToString(arguments);
 }
 
-// Configurations are looked for in this folder first, while it lives.
+// While an object lives, configurations are looked for in its folder first.
 class ConfigsIn {
  public:
   explicit ConfigsIn(const std::filesystem::path& folder) {

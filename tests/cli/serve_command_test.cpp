@@ -42,17 +42,17 @@ TEST(ServeCommand, FullServesAllThatAStudySpans) {
   const std::string page = content(folder + "/page.html");
   EXPECT_THAT(page, HasSubstr("Time to the first token, 99th percentile over load"));
   EXPECT_THAT(page, testing::Not(HasSubstr("ttft_p99_ms over load")));
-  // What the command line says stands instead of the file.
+  // Options of the command line override the file.
   const Answer one = run_cli({"serve", file, "--rate", "2", "--requests", "5", "--format", "json"});
   const nlohmann::json less = nlohmann::json::parse(one.out);
   ASSERT_EQ(less["results"].size(), 2u);
   EXPECT_EQ(less["results"][0]["requests"], 5);
-  // Also of a case.
+  // Options override a case of the file, too.
   const Answer none = run_cli({"serve", file, "--fetch", "none", "--rate", "2", "--requests", "5", "--format", "json"});
   EXPECT_EQ(nlohmann::json::parse(none.out)["results"][1]["fetched_tokens"], 0);
 }
 
-// Elsewhere --trace names a file that is written, and no file of the user's is written over.
+// Other commands write the file that --trace names; no file of the user's is written over.
 TEST(ServeCommand, ReadsRequestsOfTheUser) {
   const std::string requests = written("requests.csv", "arrival_s,prompt_tokens,output_tokens\n0,100,2\n1,100,2\n");
   const std::string before = content(requests);

@@ -1,4 +1,4 @@
-// Whatever is shipped can be explained and traced: every experiment on every platform under both protocols.
+// Every shipped experiment can be explained and traced on every platform under both protocols.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -27,7 +27,7 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
 
 const std::filesystem::path configs = C3SIM_SOURCE_DIR "/configs";
 
-// The experiment as it is shipped, but of the many GEMMs of a study, each a line, one in seven.
+// Returns the shipped experiment with one in seven of the many GEMMs of a study, each of which is a line.
 std::string shortened(const std::filesystem::path& experiment) {
   std::ifstream file(experiment);
   std::string text;
@@ -52,7 +52,7 @@ TEST_P(ShippedExperiment, FullIsExplainedAndTraced) {
   const std::filesystem::path trace = folder / "trace.json";
   const Answer answer = run_cli(
       {"run", file.string(), "--platform", platform, "--protocol", protocol, "--explain", "--trace", trace.string()});
-  if (answer.code == ExitCode::users_fault) {  // what names engines or CUs that the platform has not
+  if (answer.code == ExitCode::users_fault) {  // it names engines or CUs that the platform lacks
     EXPECT_THAT(answer.err,
                 ContainsRegex("experiments/[a-z0-9_]+\\.yaml:|" + experiment + "\\.yaml:"));  // or one it includes
   } else {
@@ -67,7 +67,7 @@ std::string name_of(const testing::TestParamInfo<Parameters>& one) {
   return std::get<0>(one.param) + "_" + std::get<1>(one.param) + "_" + std::get<2>(one.param);
 }
 
-// Studies are of many runs each, and run on one platform of each vendor.
+// Studies have many runs each, and run on one platform of each vendor.
 const std::set<std::string> studies{"conccl", "ficco", "ficco_scatter", "ficco_triggered", "t3"};
 
 auto everywhere(bool is_study) {

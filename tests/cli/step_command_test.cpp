@@ -11,7 +11,7 @@ const std::vector<std::string> decode{"step",   "--model", "llama3-8b", "--layer
                                       "decode", "--batch", "4",         "--context", "512", "--graph"};
 const std::vector<std::string> op_by_op(decode.begin(), decode.end() - 1);
 
-// That answers carry their questions stands in tests/data/samples.
+// The samples in tests/data/samples test that answers carry their questions.
 TEST(StepCommand, AnswersByTheContract) {
   const nlohmann::json row =
       nlohmann::json::parse(out_of(with(decode, {"--tp", "8", "--format", "json"})))["results"][0];
@@ -32,7 +32,7 @@ TEST(StepCommand, HasTheSameIntervalsOnAnyNumberOfThreads) {
   EXPECT_EQ(out_of(with(drawn, {"--jobs", "1"})), out_of(with(drawn, {"--jobs", "3"})));
 }
 
-// The machine that a step was asked of is in its file: with a call of 10 us two layers take less than half as long.
+// The written file holds the machine of the step: with a call of 10 us two layers take less than half as long.
 TEST(StepCommand, WritesTheMachineThatItWasAskedOf) {
   const std::string file = testing::TempDir() + "written_step.yaml";
   const auto step = nlohmann::json::parse(

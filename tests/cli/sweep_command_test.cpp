@@ -32,7 +32,7 @@ objectives: [{minimize: time_us}]
 charts: [{x: bytes, y: time_us}]
 )";
 
-// Some seconds' work.
+// The study takes some seconds.
 constexpr auto long_study = R"(name: long
 ask: c3
 axes:
@@ -46,7 +46,7 @@ sampling: {method: sobol, points: 1200}
 
 class SweepCommandTest : public InFolder {
  protected:
-  // c3sim as a process of its own, with this folder for its results and what it says for people in `said`.
+  // Starts c3sim as a process of its own, with this folder for its results; its messages go to the file `said`.
   pid_t start(const std::string& folder, const std::string& said) const {
     const std::string program = C3SIM_PROGRAM;
     std::vector<std::string> words{program, "sweep", long_, "--out", folder, "--resume"};
@@ -67,7 +67,7 @@ class SweepCommandTest : public InFolder {
     const std::uintmax_t size = std::filesystem::file_size(folder + "/points.sqlite-wal", absent);
     return !absent && size >= 100'000;
   }
-  // How it ended, of a sweep that was sent this signal once it had written points.
+  // Sends this signal to a sweep once it has written points, and returns the exit status.
   int stopped_by(int signal, const std::string& folder) const {
     const pid_t child = start(folder, path("said"));
     int status = 0;
@@ -92,7 +92,7 @@ TEST_F(SweepCommandTest, AFolderWithPointsIsTakenUpOnlyWhenAsked) {
   EXPECT_EQ(content(folder_ / "a" / "page.html"), page);
 }
 
-// The study names them: a model as .yaml or config.json, requests.
+// The study names these files: a model as .yaml or config.json, and requests.
 TEST_F(SweepCommandTest, FullPointsOfOtherModelsOrRequestsAreRefused) {
   const std::string model = content(C3SIM_SOURCE_DIR "/configs/models/llama3-8b.yaml");
   const std::string yaml = write("m.yaml", model);
@@ -125,7 +125,7 @@ TEST_F(SweepCommandTest, AFolderOfAnotherStudyOrPlatformIsRefused) {
   }
 }
 
-// Answers depend on kernels of the platform's libraries and on operators, which no platform file holds.
+// Answers depend on kernels of the platform's libraries and on operators, which stand in no platform file.
 TEST_F(SweepCommandTest, AFolderOfAnotherTableOfKernelsOrOperatorsIsRefused) {
   for (const std::filesystem::path table : {"kernels/rocblas.csv", "operators.yaml"}) {
     const std::string results = path(table.stem());
@@ -142,7 +142,7 @@ TEST_F(SweepCommandTest, AFolderOfAnotherTableOfKernelsOrOperatorsIsRefused) {
   }
 }
 
-// The operators are gone from the middle of the study on, and back when it is asked again.
+// The operators vanish in the middle of the study, and are back when it is asked again.
 TEST_F(SweepCommandTest, FullPointsThatFailedAreCountedAndAskedAgain) {
   const std::filesystem::path configs = folder_ / "configs";
   std::filesystem::copy(C3SIM_SOURCE_DIR "/configs", configs, std::filesystem::copy_options::recursive);
@@ -179,7 +179,7 @@ TEST_F(SweepCommandTest, PartsOfAStudyMergeIntoTheSameBytes) {
   }
   EXPECT_THAT(fault_of({"sweep", long_, "--out", path("other"), "--merge", path("1")}),
               HasSubstr("holds points of the study 'small' with another file, platform or version"));
-  // The second part is missing, and is answered here.
+  // The second part is missing, and the merge answers it.
   const Answer merged = run_cli({"sweep", small_, "--out", path("a"), "--merge", path("1") + "," + path("3")});
   EXPECT_EQ(merged.code, ExitCode::fine) << merged.err;
   for (const char* const name : {"points.csv", "results.csv", "best.csv"}) {

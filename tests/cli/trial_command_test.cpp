@@ -1,5 +1,5 @@
-// The command line that study::command_of gives for a trial asks for that trial: its answer is what study::observe
-// sees.
+// The command line that study::command_of gives for a trial asks for that trial: its answer equals the result of
+// study::observe.
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -29,7 +29,7 @@ std::vector<std::string> words_of(const std::string& command) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-// The time of the only row of the answer, in seconds.
+// Compares the time of the only row of the answer, in seconds.
 void expect_same(const study::Trial& trial, const std::string& column = "time_us") {
   study::Testbed testbed(study::read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", {}).spec);
   ASSERT_EQ(study::why_impossible(testbed, trial), "") << to_string(trial);
@@ -129,11 +129,11 @@ TEST(TrialCommand, FullOfAPair) {
   trial.scenario.variant = SdmaVariant::b2b;
   trial.scenario.prelaunch = true;
   expect_same(trial, "makespan_us");
-  trial.strategy = Strategy::c3_sp;  // which has no engines
+  trial.strategy = Strategy::c3_sp;  // the strategy has no engines
   expect_same(trial, "makespan_us");
 }
 
-// With a collective of 11 us beside a GEMM that fills the GPU exactly.
+// A collective of 11 us runs beside a GEMM that fills the GPU exactly.
 Answer c3(const std::vector<std::string>& options) {
   return run_cli(
       with({"c3", "--gemm", "4864x4096x8192", "--collective", "all_gather", "--bytes", "4097B", "--format", "csv"},

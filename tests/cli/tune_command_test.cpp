@@ -1,4 +1,4 @@
-// c3sim tune: what it leaves in its folder, and what it refuses.
+// Tests what c3sim tune leaves in its folder, and what it refuses.
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ class TuneCommandTest : public InFolder {
   std::string text(const std::string& name) const { return content(folder_ / name); }
 };
 
-// Each way that was tried has the words that ask for it; what was asked is the title.
+// Each way that was tried has the words that ask for it; the question is the title.
 TEST_F(TuneCommandTest, FullCarriesItsQuestion) {
   const std::vector<std::string> asked{"tune",    "--step", "--model", "llama3-8b",  "--layers",  "1",
                                        "--phase", "decode", "--batch", "4",          "--context", "64",
@@ -38,11 +38,11 @@ TEST_F(TuneCommandTest, FullCarriesItsQuestion) {
   const nlohmann::json pair = json_of({"tune", "--gemm", "8192x8192x8192", "--collective", "all_gather", "--bytes",
                                        "64MiB", "--error", "7"})["choices"][0];
   EXPECT_NEAR(pair["error_percent"].get<double>(), 7.0, 1e-9);
-  EXPECT_EQ(pair["fidelity"], "extrapolated");  // what runs at once was not fitted to
+  EXPECT_EQ(pair["fidelity"], "extrapolated");  // no fit saw concurrent runs
 }
 
-// The rows of the plan come back with times: that of the row of `winner` is four fifths of what the best was predicted
-// to take, all others are half as much again.
+// The rows of the plan come back with times: the row of `winner` takes four fifths of the predicted best, and all
+// others take one and a half times the predicted best.
 TEST_F(TuneCommandTest, FullWhatThePlanAsksForMeasurementsDecide) {
   const std::vector<std::string> question{
       "tune", "--gemm", "8192x8192x8192,2048x8192x8192", "--collective", "all_gather", "--bytes", "512MiB"};
@@ -85,7 +85,7 @@ TEST_F(TuneCommandTest, FullWhatThePlanAsksForMeasurementsDecide) {
   }
 }
 
-// GEMM and collective took twice as long alone as predicted: what nobody measured beside each other is no faster.
+// Both took twice as long alone as predicted: alternatives that nobody measured are not predicted to be faster.
 TEST_F(TuneCommandTest, FullWhatPairsTakeAloneCorrectsTheirOtherAlternatives) {
   const auto time_of_choice = [&](const std::string& isolated) {
     const std::string pairs = write("pairs.csv",

@@ -18,7 +18,7 @@ using nlohmann::json;
 const std::vector<std::string> tiny_gemm{"gemm", "--gemm", "512x512x512"};
 const std::vector<std::string> tiny_c3{"c3", "--gemm", "512x512x512", "--collective", "all_gather", "--bytes", "1MiB"};
 
-// A platform whose launches have an error.
+// The platform's launches have an error.
 class Uncertainty : public InFolder {
  protected:
   std::string fitted() const {
@@ -79,7 +79,7 @@ TEST_F(Uncertainty, IsOfTheSeed) {
 
 TEST_F(Uncertainty, OfAPlatformWithoutErrorsIsSaidNotToBeKnown) {
   std::string text = content(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml");
-  text.erase(text.find("\ncorrelations:"));  // the last of it
+  text.erase(text.find("\ncorrelations:"));  // the last part of the file
   text = std::regex_replace(text, std::regex(", error: [^,]*,|\n    spread: [^\n]*"), "$1");
   text = std::regex_replace(text, std::regex("(value: [^,]*) source: "), "$1, source: ");
   text = std::regex_replace(text, std::regex("kind: probed"), "kind: assumed");
@@ -93,7 +93,7 @@ TEST_F(Uncertainty, OfAPlatformWithoutErrorsIsSaidNotToBeKnown) {
   EXPECT_TRUE(json::parse(answer.out)["results"][0]["time_p5_us"].is_null());
 }
 
-// What a prediction of it is at the value itself, and far beyond any error.
+// Two runs are measured: one equal to the prediction, the other far beyond any error.
 TEST_F(Uncertainty, FullIsHeldAgainstMeasurements) {
   const double predicted = json::parse(ask(tiny_gemm, {"--format", "json"}).out)["results"][0]["time_us"];
   const fs::path file = folder_ / "runs.csv";

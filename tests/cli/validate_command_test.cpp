@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 const std::string runs = "kind,gemm,collective,bytes,how,limit,all_us\n";
-// About 1640 us are predicted of this GEMM, 13 to 14 % less than this: within the band of 15 % that users' files have.
+// About 1640 us are predicted for this GEMM, 13 to 14 % less than this: within the band of 15 % that users' files have.
 const std::string good = "gemm,8192x8192x8192,-,0,all,304,1900\n";
 const std::string far_off = "gemm,8192x8192x8192,-,0,all,304,19000\n";
 
@@ -27,13 +27,13 @@ class ValidateCommand : public InFolder {
     arguments.insert(arguments.begin(), "validate");
     return run_cli(std::move(arguments));
   }
-  // Exit code 2, `what` on stderr, nothing on stdout.
+  // Expects exit code 2, `what` on stderr, and nothing on stdout.
   static void expect_fault(const std::vector<std::string>& arguments, const std::string& what) {
     cli::expect_fault(with({"validate"}, arguments), what);
   }
 };
 
-// A GEMM and a collective at once, and alone.
+// The table times a GEMM and a collective at once, and each alone.
 TEST_F(ValidateCommand, FullSplitsWhatRunningAtOnceCosts) {
   const std::string pairs = written("pairs.csv",
                                     "gemm,collective,bytes,strategy,makespan_us,isolated_gemm_us,collective_alone_us\n"
@@ -107,7 +107,7 @@ TEST_F(ValidateCommand, PredictsWhatIsNotMeasuredAndScoresItLater) {
                "Q.json: was changed since it was written: its digest is");
 }
 
-// What each command prints as CSV is what it would predict of that file again, to the last digits.
+// The columns that each command prints as CSV are predicted again from that file to the last digits.
 TEST_F(ValidateCommand, FullReadsTheColumnsThatC3simPrints) {
   const std::vector<std::vector<std::string>> questions{
       {"gemm", "--gemm", "8192x8192x8192", "--cus", "304,240"},
@@ -130,7 +130,7 @@ TEST_F(ValidateCommand, FullReadsTheColumnsThatC3simPrints) {
   }
 }
 
-// A source tree with the smallest of suites.
+// The test makes a source tree with the smallest of suites.
 class ValidateCommandInATree : public ValidateCommand {
  protected:
   ValidateCommandInATree() {

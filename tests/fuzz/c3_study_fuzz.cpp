@@ -1,4 +1,4 @@
-// Arbitrary bytes as the file of a C3 study: it is read, and some strategy can run every pair, or it is a ConfigError.
+// Reads arbitrary bytes as the file of a C3 study: some strategy can run every pair, or there is a ConfigError.
 #include <algorithm>
 
 #include "sim/config/config.h"

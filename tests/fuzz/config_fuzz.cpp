@@ -1,5 +1,5 @@
-// Arbitrary bytes as a configuration, with assignments: it is read or it is a ConfigError, and what is read survives
-// being written and read again.
+// Reads arbitrary bytes as a configuration with assignments: the configuration survives being written and read again,
+// or there is a ConfigError.
 #include <array>
 #include <cstdlib>
 #include <optional>
@@ -20,7 +20,7 @@ enum class Policy { oldest_first, rotation };
 constexpr std::array<std::pair<std::string_view, Policy>, 2> policies = {
     {{"oldest_first", Policy::oldest_first}, {"rotation", Policy::rotation}}};
 
-// Every accessor once, under short keys that mutation finds.
+// Calls every accessor once, under short keys that mutation finds.
 void read_all(Section root) {
   root.quantity<sim::Bytes>("a", {0_B, 1_GiB}, 1_B);
   root.quantity<sim::BytesPerSecond>("b", {0.0_GBps, 9.0_GBps}, 1.0_GBps);
@@ -39,7 +39,7 @@ void read_all(Section root) {
   if (root.has("o")) {
     for (Section item : root.list("o")) item.text("g", "");
   }
-  for (const std::string& key : root.keys()) root.text(key, "");  // of any key, so that files with other keys finish
+  for (const std::string& key : root.keys()) root.text(key, "");  // reads any key, so that files with other keys finish
 }
 
 struct Read {

@@ -1,5 +1,5 @@
-// Arbitrary bytes as a value with expressions: it is replaced by a text that has none, or it is an ExpressionError at a
-// place within it.
+// Reads arbitrary bytes as a value with expressions: a text without expressions replaces it, or there is an
+// ExpressionError at a place within it.
 #include <stdexcept>
 
 #include "sim/config/expression.h"

@@ -1,5 +1,5 @@
-// What a fuzzer is: fuzz() of the bytes that libFuzzer draws, and what must hold whatever they are. A run that finds
-// otherwise is a finding.
+// Every fuzzer defines fuzz() of the bytes that libFuzzer draws, and requires what must hold whatever they are. A run
+// in which a requirement fails is a finding.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 #include "sim/config/config_error.h"
 
-// The program's own.
+// Each fuzzer defines this function.
 void fuzz(std::string_view bytes);
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {

@@ -1,5 +1,5 @@
-// Arbitrary bytes as the log of every tool, unpacked where they are gzip and without their colours: no reader throws,
-// whatever it measures is within bounds, and every fault and omission has its place.
+// Reads arbitrary bytes as the log of every tool, unpacked from gzip and without colours: no reader throws, every
+// measurement is within bounds, and every fault and omission has its place.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ using namespace c3sim;
 
 namespace {
 
-// Whether it names a line, "f.log:3" or "f.log:3:7", that the text has, or the file as a whole.
+// Returns whether `where` names a line that the text has, "f.log:3" or "f.log:3:7", or the file as a whole.
 bool is_place(std::string_view where, std::string_view file, int lines) {
   if (where == file) return true;
   if (!where.starts_with(file) || !where.substr(file.size()).starts_with(':')) return false;
@@ -23,7 +23,7 @@ bool is_place(std::string_view where, std::string_view file, int lines) {
   return line >= 1 && line <= lines;
 }
 
-// Nothing where it is refused as no text.
+// Returns nothing if the bytes are refused as no text.
 std::optional<std::string> text_of(const std::string& written) {
   constexpr std::size_t most = std::size_t{1} << 20;
   try {

@@ -1,6 +1,6 @@
-// Arbitrary bytes as a table of measurements, and as the rows of every form in configs/formats/: every number that
-// comes out lies within the bounds of its figure, every trial has words and is possible or told why not, nothing
-// concurrent or marked predict is admitted to a fit and nothing else is kept from it; or it is a ConfigError.
+// Reads arbitrary bytes as a table of measurements, and as rows of every form in configs/formats/: every number lies
+// within the bounds of its figure, every trial has words and is possible or told why not, nothing concurrent or marked
+// predict is admitted to a fit and nothing else is kept from it; or there is a ConfigError.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -59,7 +59,7 @@ bool is_admissible(const Measurement& measurement) {
   return !is_kept && is_fitted && !study::is_concurrent(measurement.trial);
 }
 
-// Of probes a fit sees ratios, of runs at once alone.
+// A fit sees only ratios of probes, and only those of concurrent runs.
 bool is_admitted_probe(const Measurement& measurement) {
   return measurement.role == Role::probe && study::is_concurrent(measurement.trial) &&
          std::ranges::all_of(measurement.seen, [](const calibrate::Seen& seen) {
@@ -83,7 +83,7 @@ void require_guarded(Reading reading) {
 void check(Reading reading) {
   for (const Measurement& measurement : reading.measurements) require_sound(measurement);
   require_guarded(reading);
-  // With roles as a list of the folder may give them, and without the faults that would keep all of it out.
+  // Roles are set as a list of the folder may give them; faults, which would keep all rows out, are dropped.
   for (Measurement& measurement : reading.measurements) measurement.role = static_cast<Role>(measurement.line % 4);
   reading.faults.clear();
   require_guarded(reading);

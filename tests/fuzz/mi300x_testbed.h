@@ -1,4 +1,4 @@
-// The node that files of experiments and studies are read for.
+// Offers the node that files of experiments and studies are read for.
 #pragma once
 
 #include "study/play/platform_file.h"

@@ -1,4 +1,4 @@
-// Arbitrary text as a table of pairs for c3sim-measure: every pair can be measured on four GPUs, or the fault is told.
+// Reads arbitrary text as a table of pairs for c3sim-measure: four GPUs can measure every pair, or a fault is told.
 #include <string>
 
 #include "calibrate/measure/gpu.h"

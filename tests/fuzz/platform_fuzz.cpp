@@ -1,5 +1,5 @@
-// Arbitrary bytes as a platform file over the platform mi300x, or over the defaults alone: it is read, and then
-// resolved to the same platform again, or it is a ConfigError.
+// Reads arbitrary bytes as a platform file over the platform mi300x, or over the defaults alone: the file resolves to
+// the same platform again, or there is a ConfigError.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ namespace {
 
 const std::filesystem::path platforms = C3SIM_SOURCE_DIR "/configs/platforms";
 
-// Read once: files on disk are not what is fuzzed.
+// Both are read once, as the fuzzer does not test files on disk.
 sim::Config under(bool whole_platform) {
   static const sim::Config mi300x = models::platform_config(platforms / "mi300x.yaml");
   static const sim::Config defaults = sim::Config::from_file(platforms / "defaults.yaml", sim::Sources::required);
@@ -32,7 +32,7 @@ std::vector<sim::Parameter> placeless(std::vector<sim::Parameter> parameters) {
 
 }  // namespace
 
-// The first byte chooses what lies under the file.
+// The first byte chooses what the file stands on.
 void fuzz(std::string_view bytes) {
   if (bytes.empty()) return;
   or_fault([&] {

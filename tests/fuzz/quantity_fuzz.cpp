@@ -1,4 +1,4 @@
-// Arbitrary text as a quantity of any dimension: it is parsed into a finite number that is not negative, or explained.
+// Parses arbitrary text as a quantity of any dimension: into a finite number that is not negative, or it is explained.
 #include <cmath>
 
 #include "sim/config/config_text.h"

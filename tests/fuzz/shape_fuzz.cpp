@@ -1,4 +1,4 @@
-// Arbitrary text as the shape of a GEMM: it is parsed into extents within bounds whose text reads back, or explained.
+// Parses arbitrary text as the shape of a GEMM: its extents lie within bounds and read back, or it is explained.
 #include <cmath>
 
 #include "models/platform/gemm_shape.h"

@@ -1,4 +1,4 @@
-// Arbitrary bytes as a file of a suite: it is read, and has what a suite must have, or it is a ConfigError.
+// Reads arbitrary bytes as a file of a suite: it has what a suite must have, or there is a ConfigError.
 #include "sim/config/config.h"
 #include "tests/fuzz/fuzz.h"
 #include "validate/suite.h"

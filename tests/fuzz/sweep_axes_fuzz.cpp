@@ -1,5 +1,5 @@
-// Arbitrary bytes as the axes and the sampling of a study: they are read, and the first and the last point have a value
-// for each axis and a cell for each value, or it is a ConfigError.
+// Reads arbitrary bytes as the axes and the sampling of a study: the first and the last point have a value for each
+// axis and a cell for each value, or there is a ConfigError.
 #include <algorithm>
 
 #include "sim/config/config.h"

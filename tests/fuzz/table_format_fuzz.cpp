@@ -1,5 +1,5 @@
-// Arbitrary bytes as the form of a table: it is read, and tables of that form are, without endless recursion and with
-// every fault placed; or it is a ConfigError.
+// Reads arbitrary bytes as the form of a table, and tables of that form, without endless recursion and with every fault
+// placed; or there is a ConfigError.
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,7 +30,7 @@ std::string in_quotes(const std::string& cell) {
   return quoted + "\"";
 }
 
-// A table with the columns that the form needs. Its rows hold, in every cell, one of the words that conditions ask for.
+// Returns a table with the columns that the form needs. Each cell holds one of the words that conditions ask for.
 std::string table_of(const calibrate::TableFormat& format, const std::vector<std::string>& columns) {
   std::vector<std::string> words{"1", "", "-1e999", "gemm"};
   for (const calibrate::RowFormat& row : format.rows) {

@@ -1,4 +1,4 @@
-// Arbitrary bytes as a profiler's trace: it is read, whole or as far as it goes, or it is a ConfigError, and what is
+// Reads arbitrary bytes as a profiler's trace, whole or as far as it goes, or there is a ConfigError; a trace that is
 // read can be put in order and, unchanged, keeps its times.
 #include "calibrate/readers/profile_events.h"
 #include "calibrate/replay/dependencies.h"
@@ -23,7 +23,7 @@ void fuzz(std::string_view text) {
     for (std::size_t i = 0; i < dependencies.nodes.size(); ++i) {
       for (const calibrate::After& after : dependencies.after[i]) require(after.node < i);
     }
-    // Collectives are left out: what a simulation makes of them is no matter of the reader's.
+    // Collectives are left out: the reader has no part in their simulation.
     calibrate::Profile plain = profile;
     for (calibrate::KnownWork& one : plain.known) {
       if (one.trial && std::holds_alternative<study::CollectiveTrial>(*one.trial)) one.trial.reset();

@@ -1,4 +1,4 @@
-// A page that shows one text, whatever that holds, wherever a page shows text.
+// Makes a page that shows one text, whatever it holds, in every place where a page shows text.
 #pragma once
 
 #include <fmt/format.h>

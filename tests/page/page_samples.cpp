@@ -1,5 +1,5 @@
-// Pages for the test in a browser (page_test.py): page_samples DIR leaves charts.html, table.html and hostile.html
-// there.
+// Writes pages for the test in a browser (page_test.py): page_samples DIR leaves charts.html, table.html and
+// hostile.html in DIR.
 #include <fmt/format.h>
 
 #include <array>
@@ -85,7 +85,7 @@ ScatterChart linear_chart() {
   return chart;
 }
 
-// Two of three curves are one.
+// Two of three curves coincide.
 ScatterChart curves_chart() {
   ScatterChart chart{.id = "curves",
                      .title = "Time by size",
@@ -103,7 +103,7 @@ ScatterChart curves_chart() {
   return chart;
 }
 
-// One row far below 0, whose bar reaches further.
+// One row lies far below 0, and its bar reaches further.
 ScatterChart lone_chart() {
   return {.id = "lone",
           .title = "Error of one row",
@@ -126,7 +126,7 @@ BandChart band_chart() {
                    {"far below", 1.0, 2.0, {}, -40.0, "us"}}};
 }
 
-// A stream of 800 operations beside one of a few.
+// A stream of 800 operations runs beside a stream of a few.
 TimelineChart timeline_chart() {
   TimelineChart chart{.id = "streams",
                       .title = "Streams over time",

@@ -1,7 +1,7 @@
-// What reports say of cases, by tests/data/samples/reports.samples. The first input has a line for each case, with what
-// is not as usual about it; "claims of papers" has one for each claim, and "before" one for each earlier prediction.
-// Each further input names a table of the report and the columns of it that the output shows, or another part of a
-// report. Of "cases with baselines" it is computed what simple rules say.
+// Tests what reports say of cases, by tests/data/samples/reports.samples. The first input has a line for each case,
+// with what is unusual about it; "claims of papers" has a line for each claim, and "before" one for each earlier
+// prediction. Each further input names a table of the report and the columns of it that the output shows, or another
+// part of a report. For "cases with baselines" the predictions of simple rules are computed.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,7 +22,7 @@
 namespace c3sim::validate {
 namespace {
 
-// Of "measured=4, figure=time": each name and its value.
+// Returns each name of "measured=4, figure=time" with its value.
 calibrate::Fields fields_of_line(const std::string& line) {
   calibrate::Fields fields;
   std::istringstream words(line);
@@ -39,7 +39,7 @@ calibrate::Role role_named(const std::string& name) {
   return found == roles.end() ? calibrate::Role::unlisted : *found;
 }
 
-// What is no member of a case is a field of its trial.
+// A name that is no member of a case is a field of its trial.
 Case case_of_line(const std::string& line) {
   Case one = measured(1.0, {});
   one.suite = "s";
@@ -101,7 +101,7 @@ Case case_of_line(const std::string& line) {
   return one;
 }
 
-// Of a range "predicted" is the lowest value and "to" the highest.
+// The lowest value of a range is "predicted", and the highest is "to".
 Claim claim_of_line(const std::string& line) {
   Claim one;
   for (const auto& [name, value] : fields_of_line(line)) {
@@ -113,7 +113,7 @@ Claim claim_of_line(const std::string& line) {
   return one;
 }
 
-// The lines of the first input that is called so.
+// Returns the lines of the first input with that name.
 std::vector<std::string> lines_of(const Sample& sample, const std::string& name) {
   const auto input = std::ranges::find(sample.inputs, name, &std::pair<std::string, std::string>::first);
   std::istringstream text(input == sample.inputs.end() ? "" : input->second);

@@ -1,4 +1,4 @@
-// Cases by hand.
+// Makes cases by hand.
 #pragma once
 
 #include <optional>

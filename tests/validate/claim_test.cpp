@@ -16,7 +16,7 @@ TEST(Claim, IsToldWithTheIntervalOfEachOfItsValues) {
   EXPECT_EQ(interval_words(one), "0.35 to 0.4512; 0.5 to 0.75");
 }
 
-// Four digits of 1.65003 would be those of the limit that it lies beyond.
+// With four digits 1.65003 would look like the limit that it lies beyond.
 TEST(Claim, IsToldWithAsManyDigitsAsTellItFromTheLimitsOfItsBand) {
   Claim one;
   one.low = 0.19;
@@ -32,8 +32,8 @@ TEST(Claim, IsToldWithAsManyDigitsAsTellItFromTheLimitsOfItsBand) {
   EXPECT_THAT(predicted_words(one), StartsWith("1.65000000000000")) << "of a rounding";
 }
 
-// What follows from power has an interval, since the energies of the MI300X have errors; what follows from cases has
-// none where no case is given.
+// Claims that follow from power have an interval, since the energies of the MI300X have errors; claims that follow from
+// cases have none if no case is given.
 TEST(Claim, FullHasIntervalsOfAnEnsemble) {
   const Library library = shipped_library();
   const study::Ensemble ensemble(library.platforms({"mi300x", {}}), {.draws = study::fewest_draws, .seed = 1});

@@ -14,7 +14,7 @@ namespace {
 using study::Figure;
 using ::testing::Optional;
 
-// A GEMM of two waves beside an all-reduce, whatever they were measured to take.
+// A GEMM of two waves runs beside an all-reduce; the measured values do not matter.
 std::vector<Case> a_pair(const std::string& platform) {
   calibrate::Measurement measurement;
   measurement.file = "t.csv";
@@ -32,7 +32,7 @@ std::vector<Case> a_pair(const std::string& platform) {
   return cases;
 }
 
-// Of a machine without any mechanism nothing is left but the order of launches.
+// On a machine without any mechanism only the order of launches is left.
 TEST(CostsByMechanism, AddUpToWhatGoesAwayWithoutAny) {
   std::vector<Case> cases = a_pair("mi300x");
   split_costs(cases, shipped_platform, 1);
@@ -54,7 +54,7 @@ TEST(CostsByMechanism, AddUpToWhatGoesAwayWithoutAny) {
   EXPECT_EQ(cost.parts(), cases[0].cost_parts) << "of one run";
 }
 
-// A platform on which probes have told that a workgroup of a collective starts 3 us late, where 0 us is assumed.
+// On this platform probes tell that a workgroup of a collective starts 3 us late, where 0 us is assumed without them.
 TEST(CostsWithoutProbes, AreThoseOfTheValuesBesideProbedOnes) {
   const std::string launch =
       "gpu:\n  memory: {l2: {wait: {value: 0 ns, source: t, kind: assumed, range: [0 ns, 1 ns]}}}\n"
@@ -74,7 +74,7 @@ TEST(CostsWithoutProbes, AreThoseOfTheValuesBesideProbedOnes) {
   EXPECT_NE(cases[0].cost_unprobed, cost_with("3 us"));
   EXPECT_FALSE(cases[1].cost_unprobed) << "of a GEMM's time";
   EXPECT_TRUE(costs_of(cases).front().ratio_unprobed().has_value());
-  // What the user tries comes last.
+  // The user's assignment is applied last.
   const double tried = cost_with("1 us");
   for (Case& one : cases) one.machine.changes = {"gpu.dispatch.workgroup_launch=1 us"};
   predict_unprobed(cases, shipped_platform, 1);

@@ -62,7 +62,7 @@ TEST(Deviation, IsAboutItsGroupItsFiguresAndItsSizes) {
   Deviation deviation = of_group(Deviation::Error::median, 0.1);
   Case one = in_group(1.0, 1.0, 1_MiB);
   EXPECT_TRUE(deviation.is_about(one));
-  deviation.least_size = deviation.greatest_size = 1048576.0;  // both ends belong to it
+  deviation.least_size = deviation.greatest_size = 1048576.0;  // both ends belong to the range
   EXPECT_TRUE(deviation.is_about(one));
   EXPECT_FALSE(deviation.is_about(in_group(1.0, 1.0, 512_KiB)));
   EXPECT_FALSE(deviation.is_about(in_group(1.0, 1.0, 2_MiB)));
@@ -74,7 +74,7 @@ TEST(Deviation, IsAboutItsGroupItsFiguresAndItsSizes) {
   EXPECT_FALSE(deviation.is_about(one));
 }
 
-// Errors of 5, 10 and 30 %: the median is 10, the worst 30.
+// Errors are 5, 10 and 30 %: the median is 10, the worst 30.
 TEST(Deviation, OfAGroupIsOpenAboveItsLimit) {
   const std::vector<Case> cases{in_group(1.0, 1.05), in_group(1.0, 0.9), in_group(1.0, 1.3), in_group(1.0, {})};
   const auto gap = [&](Deviation::Error error, double above) {

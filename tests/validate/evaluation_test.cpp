@@ -48,11 +48,11 @@ TEST(Cases, AreOneForEveryFigureThatWasSeen) {
   EXPECT_EQ(cases[0].decision, "d");
   EXPECT_EQ(cases[0].alternative, "a");
   EXPECT_EQ(cases[0].band, 0.05);
-  EXPECT_EQ(cases[1].band, 0.1);  // of its table
+  EXPECT_EQ(cases[1].band, 0.1);  // the band of its table
   EXPECT_EQ(cases[1].measured, 5e9);
 }
 
-// Of 11 runs of 0 to 10 s, the 10th and 90th percentile are 1 and 9.
+// The 10th and 90th percentile of 11 runs of 0 to 10 s are 1 and 9.
 TEST(Cases, ThatRepeatOftenLeaveOutliersAside) {
   std::vector<calibrate::Measurement> measurements;
   for (int i = 0; i <= 10; ++i)
@@ -79,7 +79,7 @@ std::vector<Case> five_cases() {
   return cases_of(measurements);
 }
 
-// 20 different trials, each measured twice and asked for two figures.
+// There are 20 different trials, each measured twice and asked for two figures.
 TEST(Predict, RunsEachTrialOnce) {
   std::vector<Case> cases = five_cases();
   std::atomic<std::size_t> of = 0;
@@ -134,7 +134,7 @@ TEST(Predict, RunsOnTheMachineAsked) {
   EXPECT_EQ(cases[2].predicted, cases[1].predicted);
 }
 
-// Platforms on mi300x that tell of what the text does and of no error besides.
+// Returns platforms on mi300x that have the errors which the text tells and no others.
 Platforms with_errors(const Folder& folder, const std::string& text) {
   const std::filesystem::path file =
       folder.write("fitted.yaml", "base: mi300x\nname: fitted\ncorrelations: []\nfitted_to: []\n" + text);
@@ -158,9 +158,9 @@ class Intervals : public testing::Test {
   Platforms platforms_ = with_errors(folder_, "host: {kernel_launch: {value: 6 us, error: 0.5 us}}\n");
 };
 
-// 1.645 errors on either side, for 40 draws within a fortieth of all of them: a quarter of an error. A bus bandwidth
-// has the interval of its time, the other way round. The fourth is asked of another machine, the last cannot be
-// predicted.
+// An interval ends 1.645 errors on either side; 40 draws find its ends to a fortieth of all, a quarter of an error.
+// The interval of a bus bandwidth is that of its time, the other way round. The fourth case asks for another machine,
+// the last cannot be predicted.
 TEST_F(Intervals, AreThoseOfEveryFigureOfEveryMachine) {
   std::vector<Case> cases =
       cases_of({measured_gather(2, 1024, {{.value = 1.0}, {.figure = Figure::bus_bandwidth, .value = 1.0}}),
@@ -188,7 +188,7 @@ TEST_F(Intervals, DoNotDependOnTheNumberOfJobs) {
   for (std::size_t i = 0; i < one.size(); ++i) EXPECT_EQ(one[i].interval, three[i].interval);
 }
 
-// 20 trials in two batches, on each of 20 machines.
+// There are 20 trials in two batches, on each of 20 machines.
 TEST_F(Intervals, RunEachTrialOnceOnEachMachine) {
   std::vector<Case> cases = five_cases();
   predict(cases, platforms_, 1);

@@ -30,7 +30,7 @@ Claim claim(const std::string& id, std::vector<double> predicted) {
   return one;
 }
 
-// What a user tries is no part of a subject; what is not predicted has none.
+// An assignment that a user tries is no part of a subject; a case without a prediction has no subject.
 TEST(Goldens, AreOfSubjectsAndClaims) {
   const Predictions predictions =
       predictions_of(std::vector{gather(1024, 1.0, 2.0), gather(1024, 5.0, 2.0), gather(2048, 1.0, {})},
@@ -39,7 +39,7 @@ TEST(Goldens, AreOfSubjectsAndClaims) {
                                                 Pair("a.two high", 5.0)));
 }
 
-// Of errors of 0.1, -0.2 and 0.3 the middle one is 0.2 in size, nine in ten lie within 0.28 and the mean is 0.0667.
+// The middle one of errors of 0.1, -0.2 and 0.3 has size 0.2, nine in ten lie within 0.28 and the mean is 0.0667.
 TEST(Goldens, OfTablesOfManyRowsAreTheStatisticsOfTheirGroups) {
   std::vector<Case> cases{gather(1024, 1.0, 1.1), gather(2048, 1.0, 0.8), gather(4096, 1.0, 1.3)};
   for (Case& one : cases) {
@@ -92,7 +92,7 @@ TEST_F(GoldenFile, EditedByHandIsRefused) {
   EXPECT_THAT(fault(text + "b,2\n"), HasSubstr("was changed by hand"));
 }
 
-// The digest is no secret: whoever signs something else gets a fault, too.
+// The digest is no secret: a signed file with other columns is a fault, too.
 TEST_F(GoldenFile, OfOtherColumnsIsRefused) {
   EXPECT_THAT(fault(signed_text("subject,value\na,1\n")), HasSubstr("predicted: this column is missing"));
   EXPECT_THAT(fault(signed_text("subject,predicted\na,one\n")),
@@ -151,7 +151,7 @@ TEST_F(PredictionFileTest, HoldsPlatformVersionAndDigest) {
   EXPECT_EQ(content["cases"][0]["command"], "c3sim collective --collective all_gather --bytes 1KiB");
   EXPECT_TRUE(content["cases"][1]["predicted"].is_null());
   EXPECT_EQ(content["cases"][1]["why_not"], "too small");
-  // Of all else, without blanks.
+  // The digest covers all other members, without blanks.
   const std::string digest = content["sha256"];
   content.erase("sha256");
   EXPECT_EQ(digest, study::sha256(content.dump()));
@@ -166,7 +166,7 @@ TEST_F(PredictionFileTest, IsReadAsItWasWritten) {
   EXPECT_EQ(read.digest, Json::parse(text())["sha256"]);
 }
 
-// Layout is no part of what was said; a digit is.
+// The layout is not signed; a digit is.
 TEST_F(PredictionFileTest, ChangedByOneDigitIsRefused) {
   EXPECT_EQ(fault(Json::parse(text()).dump()), "");
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
@@ -181,7 +181,7 @@ TEST_F(PredictionFileTest, ChangedByOneDigitIsRefused) {
   }
 }
 
-// Signed, but without what a file must hold. Others that are none stand in tests/data/samples.
+// The content is signed, but lacks what a file must hold. The samples in tests/data/samples hold other such files.
 TEST_F(PredictionFileTest, ThatIsSignedAndNoneIsRefused) {
   Json content{{"cases", Json::array()}};
   content["sha256"] = study::sha256(content.dump());
@@ -200,7 +200,7 @@ class Scoring : public testing::Test {
       .version = "", .platform = "mi300x", .changes = {"gpus=4"}, .digest = "", .predicted = {{gather_of_1_kib, 2.0}}};
 };
 
-// Nothing is simulated: 2 s is no time of an all-gather of 1 KiB.
+// Nothing is simulated: 2 s cannot be the time of an all-gather of 1 KiB.
 TEST_F(Scoring, JoinsBySubject) {
   const Validation validation = scored({case_of_gather(1024, 4.0, {}), case_of_gather(2048, 4.0, {})});
   EXPECT_EQ(validation.cases[0].predicted, 2.0);
@@ -211,7 +211,7 @@ TEST_F(Scoring, JoinsBySubject) {
   EXPECT_THAT(validation.remarks, IsEmpty());
 }
 
-// Who predicts much and measures what came out well is seen.
+// The report shows who predicts much and measures only what came out well.
 TEST_F(Scoring, TellsWhatWasPredictedAndNotMeasured) {
   predictions_.predicted["mi300x: rccl all_gather of 2KiB over all GPUs: time"] = 3.0;
   EXPECT_THAT(scored({case_of_gather(1024, 4.0, {})}).remarks,

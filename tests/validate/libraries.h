@@ -1,4 +1,4 @@
-// The library of the repository, and one whose suites, tables and files of the user a test writes.
+// Offers the library of the repository, and one whose suites, tables and files of the user a test writes.
 #pragma once
 
 #include <filesystem>
@@ -30,7 +30,7 @@ inline Library shipped_library() {
           .platform_names = {"h200", "mi300x", "mi300x_conccl"}};
 }
 
-// Suites, reference data and deviations of a folder; platforms and experiments of the repository.
+// Returns a library with suites, reference data and deviations of a folder, and shipped platforms and experiments.
 inline Library library_in(const Folder& folder) {
   Library library = shipped_library();
   library.suites = folder.path() / "suites";

@@ -18,7 +18,7 @@ using ::testing::Optional;
 
 Metrics metrics_of_cases(const std::vector<Case>& cases) { return metrics_of(pointers(cases)); }
 
-// Metrics of cases, worked out by hand, stand in tests/data/samples/reports.samples.
+// The samples in tests/data/samples/reports.samples hold metrics of cases that were worked out by hand.
 TEST(Metrics, OfNothingAreNought) {
   const Metrics metrics = metrics_of_cases({});
   EXPECT_EQ(metrics.cases, 0u);
@@ -32,7 +32,7 @@ TEST(RankCorrelation, OfTheSameOrderIsOneAndOfTheOppositeMinusOne) {
   EXPECT_THAT(rank_correlation(up, down), Optional(DoubleNear(-1.0, rounding)));
 }
 
-// Ranks 1, 2.5, 2.5, 4 and 1, 2, 3, 4, each with mean 2.5: products of deviations 2.25 + 0 + 0 + 2.25 = 4.5,
+// The ranks are 1, 2.5, 2.5, 4 and 1, 2, 3, 4, each with mean 2.5: products of deviations 2.25 + 0 + 0 + 2.25 = 4.5,
 // squares 4.5 and 5, so 4.5 / sqrt(22.5) = 0.9487.
 TEST(RankCorrelation, SharesRanksAmongEquals) {
   const std::vector<double> ties{1.0, 7.0, 7.0, 9.0};
@@ -44,7 +44,7 @@ TEST(RankCorrelation, OfAConstantIsNone) {
   EXPECT_EQ(rank_correlation(std::vector{1.0, 1.0, 1.0}, std::vector{1.0, 2.0, 3.0}), std::nullopt);
 }
 
-// Some cases, every seventh without a prediction.
+// Draws some cases, every seventh without a prediction.
 rc::Gen<std::vector<Case>> some_cases() {
   const auto positive = rc::gen::map(rc::gen::inRange(1, 1000000), [](int value) { return value * 1e-6; });
   const auto one =
@@ -80,7 +80,7 @@ RC_GTEST_PROP(Metrics, DoNotDependOnTheOrderOfCases, ()) {
 
 RC_GTEST_PROP(Metrics, DoNotDependOnTheUnit, ()) {
   const std::vector<Case> cases = *some_cases();
-  // A power of two, so that no error moves across a limit by rounding.
+  // The factor is a power of two, so that no error moves across a limit by rounding.
   const double factor = std::exp2(*rc::gen::inRange(-30, 30));
   std::vector<Case> others = cases;
   for (Case& one : others) {
@@ -138,7 +138,7 @@ TEST(Command, ReproducesThePrediction) {
             "c3sim gemm --gemm 8192x8192x8192 --cus 240 --platform h200 --set gpus=4 --set gpu.sdma.engines=8");
 }
 
-// Nothing asks for a board at rest but the case itself.
+// No command asks for a board at rest: the command shows the case.
 TEST(Command, OfWhatNoCommandAsksShowsTheCase) {
   Case one = measured(1.0, {}, Figure::power);
   one.suite = "power";
@@ -167,7 +167,7 @@ Case predicted_as(double factor, study::Trial trial = all_gather(1e6)) {
   return one;
 }
 
-// Factors of 1.01 to 1.20, half of them too short, beside a power, a fitted row and another GPU, which do not count:
+// Factors are 1.01 to 1.20, half of them too short, among a power, a fitted row and another GPU, which do not count:
 // the median of their logarithms lies between those of 1.10 and 1.11, at 0.09983. A normal distribution has half within
 // 0.6745 and nine in ten within 1.6449 standard deviations: 0.24346.
 TEST(UnfittedErrors, NineInTenStayWithinTheFactor) {
@@ -209,7 +209,7 @@ Case alternative(const std::string& about, const std::string& name, double measu
   return one;
 }
 
-// Who believes measured values themselves has nothing to regret.
+// Choices by the measured values themselves have no regret.
 RC_GTEST_PROP(Choices, ByPerfectPredictionsAreAllRight, ()) {
   std::vector<Case> cases;
   const int decisions = *rc::gen::inRange(1, 6);

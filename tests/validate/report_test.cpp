@@ -23,7 +23,7 @@ const study::ResultTable& table(const study::Results& results, const std::string
   return std::ranges::find(results.tables, key, &study::NamedTable::key)->table;
 }
 
-// The texts of a column, numbers with two decimals, "-" where there is nothing.
+// Returns the texts of a column, numbers with two decimals, "-" for nothing.
 std::vector<std::string> column(const study::ResultTable& from, const std::string& key) {
   const auto place = std::ranges::find(from.columns(), key, &study::Column::key) - from.columns().begin();
   std::vector<std::string> texts;
@@ -65,9 +65,9 @@ TEST(Report, HasEveryTableAndShowsThoseWithRows) {
   EXPECT_THAT(text.str(), Not(HasSubstr("Claims of papers")));
 }
 
-// Bands are 10 %, repetitions lie from 0.8 to 1.25.
-// Two of three cases of one table were measured more than once, half widths 10 and 20 % of what was measured; one of
-// the three is of another role, and one of another table.
+// Bands are 10 %, repetitions lie from 0.8 to 1.25. Two of three cases of one table were measured more than once, with
+// half widths of 10 and 20 % of the measured value; one of the three has another role, and one case belongs to another
+// table.
 TEST(Report, CountsCasesByDescribedTable) {
   Validation validation;
   validation.tables = {
@@ -124,7 +124,7 @@ TEST(Markdown, EscapesWhatFilesSay) {
   EXPECT_THAT(page, HasSubstr(R"(| a\|b \<script> \*x\* \_y\_ \`z\` \[l](u) c\\d  e | time |)"));
 }
 
-// Cells do not add up to other columns, whatever is in them.
+// A row has as many cells as there are headings, whatever text the cells hold.
 TEST(Markdown, TablesHaveAsManyCellsAsHeadings) {
   Validation validation = with_group("a|b|c\n|d");
   validation.left_out = {{"s", "f|g.csv", "why | not\n|", 3}};

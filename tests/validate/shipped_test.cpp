@@ -1,4 +1,4 @@
-// All suites that are shipped, run once per program: what they must be for the figures to mean something, and what the
+// Runs all shipped suites once per program, and tests what must hold for their figures to mean something, and what the
 // simulator must not lose.
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ const Validation& shipped() {
   return validation;
 }
 
-// Of the cases of one table that are of this figure and whose group ends so.
+// Returns the metrics of the cases of one table that have this figure and a group with this end.
 Metrics metrics_of_group(const std::string& suite, const std::string& table, const std::string& group_end,
                          Figure figure) {
   std::vector<const Case*> cases;
@@ -44,14 +44,14 @@ TEST(FullShippedSuites, NameEveryCaseOnce) {
   for (const Case& one : shipped().cases) EXPECT_TRUE(ids.insert(one.id).second) << one.id;
 }
 
-// scripts/update_docs.sh takes these two documents from a report.
+// The script scripts/update_docs.sh takes these two documents from a report.
 TEST(FullShippedPages, SayWhatIsPredictedToday) {
   EXPECT_TRUE(content(C3SIM_SOURCE_DIR "/docs/accuracy.md") == accuracy_page(shipped())) << "docs/accuracy.md is stale";
   EXPECT_TRUE(content(C3SIM_SOURCE_DIR "/docs/deviations.md") == deviations_page(shipped()))
       << "docs/deviations.md is stale";
 }
 
-// Goldens and predictions are joined by subject: what is told apart must have words of its own.
+// Goldens and predictions are joined by subject: whatever differs must have words of its own.
 TEST(FullShippedSuites, HaveASubjectForEachMachineTrialAndFigure) {
   using Key = std::tuple<Machine, study::Trial, Figure>;
   std::map<std::string, Key> by_subject;
@@ -76,7 +76,7 @@ TEST(FullShippedSuites, MarkWhatRanConcurrentlyAsPredictions) {
   }
 }
 
-// A load that hits an L2 has no latency in the model; nothing else is without a prediction.
+// A load that hits an L2 has no latency in the model; every other case has a prediction.
 TEST(FullShippedSuites, ArePredictedButForLoadsThatHitTheL2) {
   for (const Case& one : shipped().cases) {
     if (one.predicted) continue;
@@ -86,7 +86,7 @@ TEST(FullShippedSuites, ArePredictedButForLoadsThatHitTheL2) {
   }
 }
 
-// A reason is a sentence, not an excuse: none of it is empty.
+// No part of a reason may be empty.
 TEST(FullShippedSuites, SayWhyTheyLeaveRowsOut) {
   EXPECT_FALSE(shipped().left_out.empty());
   for (const LeftOut& left : shipped().left_out) {
@@ -95,8 +95,8 @@ TEST(FullShippedSuites, SayWhyTheyLeaveRowsOut) {
   }
 }
 
-// Pairs on the node of eight H200s whose isolated runs the platform was fitted to. "Ten percent over the longer one"
-// would score 30, 5 and 8 %.
+// These pairs ran on the node of eight H200s whose isolated runs the platform was fitted to. "Ten percent over the
+// longer one" would score 30, 5 and 8 %.
 TEST(FullShippedH200, RunsPairsOfTheNodeItWasFittedToWithinAFewPercent) {
   const auto pairs = [](const char* strategy) {
     return metrics_of_group("h200", "c3_all_gather.csv", strategy, Figure::over_longer);
@@ -108,12 +108,12 @@ TEST(FullShippedH200, RunsPairsOfTheNodeItWasFittedToWithinAFewPercent) {
   EXPECT_EQ(sp.predicted, 15u);
   EXPECT_EQ(conccl.predicted, 15u);
   EXPECT_LT(base.median, 0.10);
-  EXPECT_LT(sp.median, 0.055);  // no better than that: deviation 75
+  EXPECT_LT(sp.median, 0.055);  // deviation 75 says why no better
   EXPECT_LT(conccl.median, 0.05);
   EXPECT_LT(std::max({base.worst, sp.worst, conccl.worst}), 0.30);
 }
 
-// Other GPUs than the fit saw, two and four of them, other GEMMs, all-to-all, and another program that measures.
+// The pairs ran on two and four GPUs that the fit did not see, with other GEMMs, all-to-all, and another program.
 TEST(FullShippedH200, RunsPairsOfSmallerNodesWithinAFewPercentToo) {
   const Metrics base = metrics_of_group("h200", "c3_pairs.csv", ": c3_base", Figure::over_longer);
   const Metrics sp = metrics_of_group("h200", "c3_pairs.csv", ": c3_sp", Figure::over_longer);
@@ -148,7 +148,7 @@ TEST(FullShippedClaims, HoldOrAreNamedByADeviation) {
   }
 }
 
-// What platform files tell intervals to be no narrower than: scripts/unfitted_errors.py writes it anew.
+// Intervals are no narrower than these errors of platform files; scripts/unfitted_errors.py writes the errors anew.
 TEST(FullShippedPlatforms, TellHowFarOffWhatNothingWasFittedToIs) {
   const std::vector<UnfittedError> errors = unfitted_errors(shipped().cases);
   EXPECT_GE(errors.size(), 9u);
@@ -161,7 +161,7 @@ TEST(FullShippedPlatforms, TellHowFarOffWhatNothingWasFittedToIs) {
   }
 }
 
-// Every claim of the three papers whose machine is modelled, but for power that no trial shows.
+// Every claim of the papers whose machine is modelled is asked, except for power that no trial shows.
 TEST(FullShippedClaims, OfPapersAreAllAsked) {
   const std::set<std::string> not_asked{"latte.power.features"};
   constexpr std::array papers{"conccl.", "latte.", "ficco.", "t3."};
@@ -206,7 +206,7 @@ TEST(FullShippedDeviations, OfGroupsNameFiguresThatWereCompared) {
   }
 }
 
-// Those that no suite compares are sources of parameters: they are tables all the same.
+// Tables that no suite compares are sources of parameters, and are held to the same rule.
 TEST(ReferenceTables, HaveACellForEveryColumn) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(shipped_library().reference)) {
     if (entry.path().extension() != ".csv") continue;
@@ -216,7 +216,7 @@ TEST(ReferenceTables, HaveACellForEveryColumn) {
 
 const std::filesystem::path goldens = C3SIM_SOURCE_DIR "/validate/goldens.csv";
 
-// What a change moves is told: c3sim validate --update-goldens writes the new ones.
+// A moved prediction must be told: c3sim validate --update-goldens writes the new goldens.
 TEST(FullShippedGoldens, AreWhatIsPredictedToday) {
   const std::vector<Move> moves = moves_between(read_golden(goldens), shipped().cases, shipped().claims);
   for (std::size_t i = 0; i < std::min<std::size_t>(moves.size(), 10); ++i) {

@@ -58,7 +58,7 @@ TEST(Suite, MayDescribeATable) {
               HasSubstr("tables[0].description.protocol: is missing"));
 }
 
-// What is said of suites, lists of deviations, of claims, and of what predicts these, that are at fault.
+// Tests the faults of suites, of lists of deviations, of claims, and of what predicts claims.
 TEST(ValidationSamples, SayWhatIsWrong) {
   const Folder folder("validation_samples_test");
   expect_samples("validation_files.samples", [&](const Sample& sample) {
@@ -90,7 +90,7 @@ TEST(Suites, AreReadInAlphabeticalOrder) {
   EXPECT_EQ(suites[1].name, "b");
 }
 
-// Of a machine that is another in one line: what the form sets comes first.
+// The table's machine differs in one parameter; assignments of the form come first.
 TEST(Suite, MaySetParametersOfATableInAKnownForm) {
   Folder folder("set_test");
   folder.write("suites/mine.yaml", heading +
@@ -104,7 +104,7 @@ TEST(Suite, MaySetParametersOfATableInAKnownForm) {
   EXPECT_THAT(reader.table("gemms")->assignments, SizeIs(3)) << "of other tables nothing is set";
 }
 
-// What the project promises: a new measurement is a table and ten lines.
+// The project promises that a new measurement is a table and ten lines.
 TEST(Suite, OfTenLinesIsAllThatANewMeasurementNeeds) {
   Folder folder("ten_lines_test");
   folder.write("suites/mine.yaml",

@@ -1,4 +1,4 @@
-// Files of users: what of them is compared, what is left out, and what they are told of it.
+// Tests which parts of users' files are compared, what is left out, and what the users are told.
 #include <fmt/format.h>
 #include <rapidcheck/gtest.h>
 
@@ -28,7 +28,7 @@ class UserFiles : public testing::Test {
   Library library_ = shipped_library();
 };
 
-// What is compared of files, a line for each case, and what is said of the rest.
+// Returns what is compared, a line for each case, and what is said of the rest.
 std::string words_of(const Validation& validation) {
   std::string text;
   for (const Case& one : validation.cases) {
@@ -65,7 +65,7 @@ TEST_F(UserFiles, AreReadAsSamplesSay) {
   });
 }
 
-// 305 CUs are no whole number of CUs of each of 8 XCDs.
+// On 8 XCDs 305 CUs are no whole number of CUs of each XCD.
 TEST_F(UserFiles, NothingThatCanBePredictedIsAFault) {
   const std::filesystem::path file = folder_.write("odd.csv", runs + "gemm,8192x8192x8192,-,0,all,305,1900\n");
   EXPECT_THAT(
@@ -73,7 +73,7 @@ TEST_F(UserFiles, NothingThatCanBePredictedIsAFault) {
       AllOf(HasSubstr("odd.csv:2: time: cannot be compared: 305 CUs cannot be used"), HasSubstr("multiples of 8")));
 }
 
-// Of every tool, what has a trial is predicted.
+// Every measurement of a tool that has a trial is predicted.
 TEST_F(UserFiles, FilesOfToolsAreCompared) {
   const std::filesystem::path samples = std::filesystem::path(C3SIM_SOURCE_DIR) / "tests/data";
   const std::vector<std::filesystem::path> files{samples / "gemm_bench/hipblaslt_bench.txt",
@@ -89,7 +89,7 @@ TEST_F(UserFiles, FilesOfToolsAreCompared) {
   EXPECT_THAT(validation.faults, IsEmpty());
 }
 
-// Its own tables hold no column that nobody is told of.
+// Every column of a shipped table is used or left alone on purpose.
 TEST_F(UserFiles, ShippedTablesHaveNoUnusedColumn) {
   const calibrate::Reader reader = reader_of_everything(library_);
   std::size_t tables = 0;
@@ -102,13 +102,13 @@ TEST_F(UserFiles, ShippedTablesHaveNoUnusedColumn) {
       }
       for (const sim::Fault& fault : reading.faults) EXPECT_THAT(fault.what, Not(HasSubstr("not used"))) << fault.where;
       ++tables;
-    } catch (const sim::ConfigError&) {  // lists of roles, data sheets and others that are no measurements
+    } catch (const sim::ConfigError&) {  // lists of roles, data sheets and others are no measurements
     }
   }
   EXPECT_GT(tables, 70u);
 }
 
-// An all-reduce of 17.6 MB that takes 8.9 ms waits for most of it: no error that is told of it could be right.
+// An all-reduce of 17.6 MB that takes 8.9 ms waits for most of it: an error of its prediction would mean nothing.
 TEST_F(UserFiles, CollectivesThatHoldWaitsAreShownAndNotScored) {
   const std::filesystem::path trace = std::filesystem::path(C3SIM_SOURCE_DIR) / "tests/data/torch/trace.json";
   Validation validation = validate_files(library_, std::vector{trace}, {});
@@ -137,7 +137,7 @@ std::vector<std::filesystem::path> shipped_tables() {
   return tables;
 }
 
-// Without a suite's name: a table is found by its columns, or the user is told what comes near, or what there is.
+// A table is found by its columns without a suite's name, or the user is told the nearest form, or all forms.
 TEST_F(UserFiles, FullEveryShippedTableIsReadOrToldWhatIsNear) {
   library_.platform_names = study::platform_names(folders);
   std::set<std::string> of_suites;
@@ -167,8 +167,8 @@ TEST_F(UserFiles, FullEveryShippedTableIsReadOrToldWhatIsNear) {
 
 bool lies_within(double value, const study::FigureForm& form) { return form.low <= value && value <= form.high; }
 
-// What tables hold in every form there is, with cells that nobody should write: each row is read, left out or told, and
-// what was read can be divided by.
+// Tables of every form hold cells that nobody should write: each row is read, left out or told, and values that were
+// read can be divided by.
 RC_GTEST_FIXTURE_PROP(UserFiles, CellsOfAnyKindAreReadOrTold, ()) {
   static const std::vector<std::filesystem::path> tables = shipped_tables();
   const sim::CsvFile table = sim::CsvFile::from_file(*rc::gen::elementOf(tables));

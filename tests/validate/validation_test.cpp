@@ -1,4 +1,4 @@
-// Suites that a test writes, from tables to verdicts.
+// Tests suites from tables to verdicts; each test writes its own.
 #include "validate/validation.h"
 
 #include "tests/testing.h"
@@ -69,7 +69,7 @@ TEST_F(SuiteValidation, CountWhatTheyLeaveOutByReason) {
   EXPECT_EQ(validation.left_out[0].rows, 2);
 }
 
-// Shipped data are ours: nothing of them is left out in silence.
+// Shipped data belong to the project: no row is left out in silence.
 TEST_F(SuiteValidation, WithRowsAtFaultAreRefused) {
   folder_.write("reference/rest.csv", "what,W\nrest,-1\nsleep,5\n");
   EXPECT_THAT(fault({"rest"}), AllOf(HasSubstr("rest.csv:2:6: W: '-1W' is negative"),
@@ -92,12 +92,12 @@ TEST_F(SuiteValidation, TakeAnotherPlatformAnotherToleranceAndChanges) {
   EXPECT_THAT(fault({"rest"}, options), HasSubstr("did you mean 'gpu.power.idle'?"));
 }
 
-// Of two GEMMs without calibrate rows, one tells the constant factor of the other: also where only one is shown.
+// One of two GEMMs without calibrate rows tells the constant factor of the other, even if only one is shown.
 TEST_F(SuiteValidation, ShowOnlySomeCasesButFitRulesToAll) {
   Options options;
   options.only = "csv:2";
   const Validation some = validated({}, options);
-  ASSERT_THAT(some.cases, SizeIs(2));  // one of each suite
+  ASSERT_THAT(some.cases, SizeIs(2));  // one case of each suite
   EXPECT_TRUE(some.cases[0].baselines.constant.has_value());
   EXPECT_EQ(some.cases[0].baselines.constant, validated({}).cases[0].baselines.constant);
   EXPECT_THAT(some.left_out, IsEmpty());

@@ -1,5 +1,5 @@
-// Does a fit know how sure it is? Measurements are generated with known parameters and noise; over many seeds the true
-// values must lie within the stated intervals as often as these say.
+// These tests ask whether a fit knows how sure it is. Measurements are generated with known parameters and noise; over
+// many seeds the true values must lie within the stated intervals as often as these say.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,10 +21,10 @@ using study::Figure;
 constexpr double noise = 0.02;  // a standard deviation
 constexpr int seeds = 20;
 
-using Truth = std::map<std::string, std::string>;  // by parameter
+using Truth = std::map<std::string, std::string>;  // true values by parameter
 using Trials = std::vector<study::Trial>;
 
-// What the platform of the truth would have measured, with log-normal noise.
+// Returns what the platform of the truth would have measured, with log-normal noise.
 Reading measured_by(study::Testbed& testbed, const Trials& trials, unsigned seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<double> scatter(0.0, noise);
@@ -45,7 +45,7 @@ Reading measured_by(study::Testbed& testbed, const Trials& trials, unsigned seed
   return reading;
 }
 
-// How many of the intervals, one for each seed, hold the true value, by parameter.
+// Counts for each parameter how many of the intervals, one per seed, hold the true value.
 std::map<std::string, int> within_intervals(const Truth& truth, const Trials& trials) {
   std::vector<std::string> assignments;
   for (const auto& [path, value] : truth) assignments.push_back(path + "=" + value);
@@ -65,8 +65,8 @@ std::map<std::string, int> within_intervals(const Truth& truth, const Trials& tr
   return within;
 }
 
-// Of 20 trials at 95 %, fewer than 15 have a probability of 3e-4. `least`: over all parameters, were they independent,
-// fewer have one below 1e-3.
+// At a coverage of 95 %, fewer than 15 of 20 trials have a probability of 3e-4. Fewer than `least` over all parameters
+// have a probability below 1e-3, were the parameters independent.
 void expect_coverage(const std::map<std::string, int>& within, int least) {
   int all = 0;
   for (const auto& [path, times] : within) {
@@ -77,7 +77,7 @@ void expect_coverage(const std::map<std::string, int>& within, int least) {
   EXPECT_GE(all, least);
 }
 
-// Two tests, as what is measured in one tells nothing of the other's parameters: they can run beside each other.
+// The measurements of either test tell nothing of the other's parameters: as two tests they can run concurrently.
 TEST(FullCoverage, OfLaunchesCopiesAndStreamsIsAsOftenAsTheirIntervalsSay) {
   Trials trials(6, study::EmptyKernelTrial{});
   for (const double bytes : {4.0, 64.0, 1024.0, 2048.0, 16384.0, 131072.0, 524288.0, 1048576.0}) {
@@ -98,7 +98,7 @@ TEST(FullCoverage, OfLaunchesCopiesAndStreamsIsAsOftenAsTheirIntervalsSay) {
                     {"gpu.memory.hbm.turnaround", "0.31"}};
   const std::map<std::string, int> within = within_intervals(truth, trials);
   expect_coverage(within, 124);
-  // Were all 140 to hold the truth, of which the probability is 0.08 %, intervals would be too wide.
+  // If all 140 held the truth, which has a probability of 0.08 %, the intervals would be too wide.
   int all = 0;
   for (const auto& [path, times] : within) all += times;
   EXPECT_LT(all, 140);

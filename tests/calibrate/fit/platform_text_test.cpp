@@ -42,7 +42,7 @@ TEST(SpelledNumber, HasTheDigitsThatAreAskedFor) {
   EXPECT_EQ(spell(5253.9, "ns", 2), "5300 ns");
 }
 
-// To a twentieth of the error, but at least three digits.
+// A number is spelled to a twentieth of its error, but with at least three digits.
 TEST(SpelledNumber, HasTheDigitsThatItsErrorLeaves) {
   EXPECT_EQ(spell_within(395.712, 1.0, "GB/s"), "395.7 GB/s");
   EXPECT_EQ(spell_within(395.712, 40.0, "GB/s"), "396 GB/s");
@@ -58,7 +58,7 @@ TEST(PlatformText, ChangesOneLineAndKeepsTheRest) {
   EXPECT_EQ(changed.source, "a new, better source");
   EXPECT_EQ(changed.kind, "fitted");
 
-  // Line by line, only the one of the parameter differs.
+  // Compared line by line, only the line of the parameter differs.
   std::istringstream old_lines(before);
   std::istringstream new_lines(platform.text());
   std::string old_line;
@@ -91,15 +91,15 @@ TEST(PlatformText, AssignsWithoutWriting) {
   EXPECT_EQ(platform.text(), content(h200_file));
 }
 
-// A file of that text that stands on h200, as a person may write it.
+// Returns a platform file with that text that stands on h200, as a person may write it.
 PlatformText on_h200(const std::string& text, std::span<const std::string> assignments = {}) {
   const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "on_h200.yaml";
   std::ofstream(file) << "base: h200\n" << text;
   return PlatformText(file, folders, assignments);
 }
 
-// The first input is a file of the name on_h200.yaml, others are what becomes of it: "--set" an assignment that is
-// written into it, "list NAME" the rows of a list, and "PATH" a line for each of a value, its error and its source.
+// The first input is a file of the name on_h200.yaml. Each other input is an edit: "--set" writes an assignment,
+// "list NAME" replaces the rows of a list, and "PATH" has a line each for the new value, its error and its source.
 std::string words_of_edits(const Sample& sample) {
   std::vector<std::string> assignments;
   for (const auto& [name, text] : sample.inputs) {
@@ -139,7 +139,7 @@ TEST(PlatformText, IsEditedWhereItStands) {
   });
 }
 
-// A list is that of one file alone.
+// A list comes from one file as a whole: lists of a file and its base are not merged.
 TEST(PlatformText, WritesAListOfItsBaseAsAWhole) {
   PlatformText platform = on_h200("");
   replace(platform, "gpu.gemm.libraries[0].efficiency", "0.9", "y");

@@ -14,7 +14,7 @@ namespace {
 
 using study::Figure;
 
-// A function of one point as one of many.
+// Turns a function of one point into one of many.
 template <class Function>
 Residuals residuals_of(const Function& function) {
   return [function](std::span<const Point> points) {
@@ -26,7 +26,7 @@ Residuals residuals_of(const Function& function) {
 
 std::vector<FitRow> rows(std::size_t count, double noise = 0.01) { return {count, FitRow{0, noise}}; }
 
-// Distances from lines y = 0.2 + 0.5 x at eleven places.
+// Returns the distances from the line y = 0.2 + 0.5 x at eleven places.
 std::vector<double> line(const Point& point) {
   std::vector<double> residuals;
   for (int i = 0; i <= 10; ++i) {
@@ -64,8 +64,8 @@ TEST(RobustFit, LeavesAnOutlierNextToNoSay) {
   EXPECT_LT(found.weights[3], found.weights[0] / 100.0);
 }
 
-// Three rows want 0.2 and thirty of another kind 0.6: kinds weigh the same, so the middle is the least sum. Rows alike
-// would pull it to 0.56.
+// Three rows want 0.2 and thirty of another kind 0.6: kinds weigh the same, so the middle has the least sum. If every
+// row weighed the same, the thirty would pull it to 0.56.
 TEST(RobustFit, GivesEveryKindTheSameWeight) {
   const auto torn = [](const Point& point) {
     std::vector<double> residuals(3, point[0] - 0.2);
@@ -77,8 +77,8 @@ TEST(RobustFit, GivesEveryKindTheSameWeight) {
   EXPECT_NEAR(robust_fit(residuals_of(torn), both, {0.5}).point[0], 0.4, 1e-3);
 }
 
-// sin has its least square at 0.75 + n / 3; a quarter of the way down lies another valley. The slope of 0.1 makes the
-// right one the deepest.
+// The sine has its least square at 0.75 + n / 3; a quarter of the way down lies another valley. The slope of 0.1 makes
+// the right one the deepest.
 TEST(RobustFit, LeavesAValleyThatIsNotTheDeepest) {
   const auto valleys = [](const Point& point) {
     return std::vector{1.0 + std::sin(6.0 * M_PI * point[0]), 0.3 * (1.0 - point[0])};
@@ -115,7 +115,7 @@ TEST(Observation, IsPredictedOverMeasuredLessOne) {
   study::Testbed testbed(h200());
   const study::CopyTrial copy{{0, 1, sim::Bytes(1e6), {}}};
   const double time = study::observe(testbed, copy, {Figure::time}).at(Figure::time);
-  // Measured half as long: the prediction is 100 % too long. Twice as long: 50 % too short.
+  // Against half the time the prediction is 100 % too long, against twice the time 50 % too short.
   const Measurement half = measurement(copy, {{Figure::time, time / 2.0}});
   const Measurement twice = measurement(copy, {{Figure::time, time * 2.0}});
   const std::vector<const Measurement*> both{&half, &twice};
@@ -158,15 +158,15 @@ TEST(Observation, HasTheNoiseOfItsRepetitions) {
 }
 
 TEST(Observation, NamesTheRowThatThePlatformCannotRun) {
-  const Measurement gemm = measurement(study::GemmTrial{.shape = {64, 64, 64}, .cus = 133},  // of 132 SMs
+  const Measurement gemm = measurement(study::GemmTrial{.shape = {64, 64, 64}, .cus = 133},  // of the 132 SMs there are
                                        {{Figure::time, 1.0}});
   const std::vector<const Measurement*> one{&gemm};
   EXPECT_THAT(config_fault([&] { observe(h200(), one); }), AllOf(HasSubstr("f.csv:7: "), HasSubstr("1 to 132")));
 }
 
-// The model's own error, by work and size.
+// These tests ask for the model's own error, by work and size.
 
-// All-gathers by RCCL from 128 KiB on, in a bin of their own, each measured as much longer than predicted.
+// All-gathers by RCCL from 128 KiB on have a bin of their own; each is measured as longer than predicted by a factor.
 class SpreadOfGathers : public testing::Test {
  protected:
   double deviation(const std::vector<double>& longer, const std::vector<std::size_t>& outliers) {
@@ -196,7 +196,7 @@ class SpreadOfGathers : public testing::Test {
   PlatformText fitted_{C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", folders};
 };
 
-// Nine tenths of a normal distribution lie within 1.645 standard deviations: of six rows the sixth counts.
+// Nine tenths of a normal distribution lie within 1.645 standard deviations: the sixth of six rows counts.
 TEST_F(SpreadOfGathers, IsOfRowsThatTheFitListenedTo) {
   const std::vector<double> longer{1.02, 0.98, 1.01, 1.02, 3.0, 1.01};
   EXPECT_NEAR(deviation(longer, {}), std::log(3.0) / 1.645, 1e-6);
@@ -207,7 +207,7 @@ TEST_F(SpreadOfGathers, IsOfAllRowsWhereMostAreOutliers) {
   EXPECT_NEAR(deviation({3.0, 3.0, 1.0}, {0, 1}), std::log(3.0) / 1.645, 1e-6);
 }
 
-// A fit of so many rows of this noise, and how sure it is.
+// A Fit is the fit of a number of rows with equal noise, and the errors that it states.
 struct Fit {
   Residuals residuals;
   std::vector<FitRow> rows;
@@ -225,8 +225,8 @@ std::vector<double> held_out_of(const Fit& fit) {
   return held_out_residuals(fit.solution, fit.errors, fit.residuals, fit.rows);
 }
 
-// The mean of n values that scatter by s has a standard error of s / sqrt(n); the scatter of 16 values +-0.04 around
-// it is 0.04 sqrt(16 / 15).
+// The mean of n values that scatter by s has a standard error of s / sqrt(n); the scatter of 16 values +-0.04 around it
+// is 0.04 sqrt(16 / 15).
 TEST(FitErrors, OfAMeanIsTheScatterOverTheRootOfTheNumber) {
   const auto scattered = [](const Point& point) {
     std::vector<double> residuals;
@@ -239,14 +239,14 @@ TEST(FitErrors, OfAMeanIsTheScatterOverTheRootOfTheNumber) {
   EXPECT_NEAR(fit.errors.unknowns[0].high - 0.5, 1.96 * fit.errors.unknowns[0].standard, 1e-4);
 }
 
-// Four equal values say nothing of their scatter: the noise that is known of them is what is left, 0.02 / sqrt(4).
+// Four equal values say nothing of their scatter: the noise that is known of them remains, 0.02 / sqrt(4).
 TEST(FitErrors, IsNotBelowWhatNoiseAloneMakes) {
   const auto equal = [](const Point& point) { return std::vector<double>(4, point[0] - 0.5); };
   const Fit fit = fit_of(equal, 4, 0.02, {0.3});
   EXPECT_NEAR(fit.errors.unknowns[0].standard, 0.01, 1e-4);
 }
 
-// Where only the sum of two shows, they are as vague as their ranges, and known to be each other's opposite.
+// If only the sum of two unknowns shows, they are as vague as their ranges, and known to be each other's opposite.
 TEST(FitErrors, TellsWhatOnlyShowsTogether) {
   const auto sum = [](const Point& point) {
     return std::vector{point[0] + point[1] - 1.0, point[0] + point[1] - 1.0, point[0] + point[1] - 1.0};
@@ -257,8 +257,7 @@ TEST(FitErrors, TellsWhatOnlyShowsTogether) {
   EXPECT_NEAR(fit.errors.correlation(0, 1), -1.0, 1e-3);
 }
 
-// a + b is measured as 1 in three rows: who believes that b is 0.1 larger finds a 0.1 smaller, unless it is at its
-// limit.
+// Three rows measure a + b as 1: who believes that b is 0.1 larger finds a 0.1 smaller, unless a is at its limit.
 TEST(FitErrors, TellsHowASolutionFollowsWhatOthersFound) {
   const auto sum = [](const Point& point) { return std::vector<double>(3, point[0] + 0.5 - 1.0); };
   Fit fit = fit_of(sum, 3, 0.02, {0.4});
@@ -268,8 +267,8 @@ TEST(FitErrors, TellsHowASolutionFollowsWhatOthersFound) {
   EXPECT_EQ(response_of(fit.solution, fit.errors, by_the_other)(0, 0), 0.0);
 }
 
-// The square of an unknown fixed at 0.01: its slope at 0.1 promises the same error on either side, 0.005 / 0.2 = 0.025;
-// but (0.1 + x)^2 reaches 0.01 + 2 * 0.005 at x = 0.041, and 0.01 - 2 * 0.005 only at x = -0.1.
+// The residuals fix the square of an unknown at 0.01: its slope at 0.1 promises the same error on either side, 0.005 /
+// 0.2 = 0.025; but (0.1 + x)^2 reaches 0.01 + 2 * 0.005 at x = 0.041, and 0.01 - 2 * 0.005 only at x = -0.1.
 TEST(FitErrors, FollowsTheProfileWhereSlopesMislead) {
   const auto square = [](const Point& point) { return std::vector<double>(4, point[0] * point[0] - 0.01); };
   const Fit fit = fit_of(square, 4, 0.01, {0.3});
@@ -299,14 +298,14 @@ TEST(FitErrors, SayNothingWhereTheIntervalIsTheRange) {
   EXPECT_FALSE(error.says_nothing());
 }
 
-// Held out, a row of a mean of n lies n / (n - its fold) times as far from it: with 20 rows in five folds 20 / 16.
+// A held-out row of a mean of n lies n / (n - its fold) times as far from it: with 20 rows in five folds 20 / 16.
 TEST(HeldOut, RowsLieFartherOffThanFittedOnes) {
   const auto scattered = [](const Point& point) {
     std::vector<double> residuals;
     for (int i = 0; i < 20; ++i) residuals.push_back(point[0] - 0.5 + (i % 5 == 0 ? 0.04 : -0.01));
     return residuals;
   };
-  const Fit fit = fit_of(scattered, 20, 0.5, {0.3});  // so wide a loss leaves all rows their say
+  const Fit fit = fit_of(scattered, 20, 0.5, {0.3});  // the loss is so wide that all rows keep their full weight
   const std::vector<double> held_out = held_out_of(fit);
   ASSERT_EQ(held_out.size(), 20u);
   EXPECT_NEAR(held_out[0], 0.04 * 20.0 / 16.0, 5e-4);

@@ -148,7 +148,7 @@ class FakeGpu : public Gpu {
   void call(const std::string& name) const { machine_.before(number_, name); }
 
  private:
-  // What is enqueued begins no earlier than what the host has seen the end of.
+  // Work begins no earlier than the last end that the host has seen.
   double moment(Stream stream) { return std::max(now_[stream], seen_); }
 
   struct Outcome {
@@ -159,12 +159,12 @@ class FakeGpu : public Gpu {
     std::uint64_t begin, end, cu;
   };
 
-  // 500 ns for each of 16000 loads beside 1 TB/s.
+  // Each of 16000 loads takes 500 ns beside a stream of 1 TB/s.
   void chase(void** arguments) const {
     auto* const outcome = *static_cast<Outcome**>(arguments[4]);
     *outcome = {.chase_ticks = 8000000, .streamed_bytes = 8000000000, .stream_ticks = 8000000, .stop = 1};
   }
-  // One workgroup on each CU, one after another.
+  // Workgroups run one on each CU, one after another.
   void stay(Grid grid, void** arguments, Stream stream) {
     auto* const log = *static_cast<Stay**>(arguments[0]);
     const std::uint64_t ticks = *static_cast<std::uint64_t*>(arguments[1]);

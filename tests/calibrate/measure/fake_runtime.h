@@ -1,5 +1,5 @@
-// GPUs that are not there: every call is answered at once, by a clock of its own for each stream, and can be made to go
-// wrong. Their figures are made up, so that tests look at what the program does with them.
+// Offers fake GPUs to tests: every call is answered at once, by a clock of its own for each stream, and can be made to
+// fail. Their figures are made up, so that tests look at what the program does with them.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@ struct FakeMachine {
   int gpus = 2;
   std::string name = "Fake GPU";
   std::string driver = "1.0";
-  bool boards = true;  // they tell power and clock
-  int engines = 0;     // that copy and can be chosen
-  // Before each call on a GPU, with the call's name: may throw, or never come back.
+  bool boards = true;  // boards tell power and clock
+  int engines = 0;     // copy engines that can be chosen
+  // Is called before each call on a GPU, with the call's name: it may throw, or never come back.
   std::function<void(int gpu, const std::string& call)> before = [](int, const std::string&) {};
-  // Whether work ends.
+  // Returns whether work on the GPU ends.
   std::function<bool(int gpu)> ends = [](int) { return true; };
 };
 

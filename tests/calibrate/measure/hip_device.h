@@ -1,5 +1,5 @@
-// What hipRTC gives device code before its first line, as far as device/kernels.cu needs it, so that a plain clang can
-// compile it for an AMD GPU.
+// Declares what hipRTC gives device code before its first line, as far as device/kernels.cu needs it, so that a plain
+// clang can compile it for an AMD GPU.
 #pragma once
 
 #define __HIPCC_RTC__ 1

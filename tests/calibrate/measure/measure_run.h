@@ -1,4 +1,4 @@
-// Runs c3sim-measure on GPUs that are not there.
+// Runs c3sim-measure on fake GPUs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,13 +41,13 @@ inline Outcome run(std::vector<std::string> arguments, const FakeMachine& machin
   return outcome;
 }
 
-// The folder that is measured into is not there at first.
+// The folder that is measured into does not exist at first.
 class MeasureTest : public InFolder {
  protected:
   std::string folder() const { return path("measure"); }
   std::string text(const std::string& file) const { return content(folder() + "/" + file); }
   void write(const std::string& file, const std::string& text) const { InFolder::write("measure/" + file, text); }
-  // Rows of a table, without its head.
+  // Returns the rows of a table without its head.
   std::vector<std::string> rows(const std::string& table) const {
     std::istringstream stream(text(table));
     std::vector<std::string> all;

@@ -27,8 +27,8 @@ TEST_F(MeasureTest, PlansNothingTwice) {
   EXPECT_EQ(std::ranges::adjacent_find(items), items.end());
 }
 
-// Two GPUs: a schedule has one GEMM, one for each shard, or eight, and one more where the own shard is apart; and as
-// many pulls from the other GPU, or collectives, as it has parts to wait for.
+// With two GPUs a schedule has one GEMM, one for each shard, or eight, and one more where the own shard is apart; and
+// as many pulls from the other GPU, or collectives, as it has parts to wait for.
 TEST_F(MeasureTest, EnqueuesTheStepsOfEachDependentSchedule) {
   using Steps = std::array<int, 3>;  // GEMMs, copies, collectives
   std::set<Steps> runs;
@@ -59,7 +59,7 @@ TEST_F(MeasureTest, FullEveryTableIsReadByItsForm) {
     EXPECT_THAT(reading.alike, IsEmpty()) << file;
     EXPECT_EQ(reading.measurements.size() + reading.left_out.size(), rows(file).size()) << file;
     for (const calibrate::Measurement& measurement : reading.measurements) {
-      // Collectives say themselves how many GPUs take part, of however many the machine has.
+      // Collectives say themselves how many GPUs take part, however many the machine has.
       const auto* const collective = std::get_if<study::CollectiveTrial>(&measurement.trial);
       if (collective != nullptr && collective->spec.gpus == 4) continue;
       EXPECT_THAT(measurement.assignments, ::testing::ElementsAre("gpus=4")) << measurement.where();
@@ -67,7 +67,7 @@ TEST_F(MeasureTest, FullEveryTableIsReadByItsForm) {
   }
 }
 
-// What is timed begins behind a kernel that stays for a while, and ends before the hog is told to.
+// The timed work begins after a kernel that stays for a while, and ends before the hog is told to end.
 TEST_F(MeasureTest, ProbesBesideAHogBeginBehindIt) {
   std::vector<std::string> calls;
   FakeMachine machine{.gpus = 1};
@@ -84,7 +84,7 @@ TEST_F(MeasureTest, ProbesBesideAHogBeginBehindIt) {
   EXPECT_THAT(last, ::testing::ElementsAre("hog", "stay", "gemm", "hog", "stay", "gemm"));
 }
 
-// On a node of eight with the protocol of real GPUs: warm-ups of half a second, nine runs that count.
+// The plan is for a node of eight with the protocol of real GPUs: warm-ups of half a second, nine runs that count.
 TEST_F(MeasureTest, ProbesAreThoughtToTakeLessThanAMinute) {
   Wish wish;
   wish.only = {"probes"};
@@ -105,7 +105,7 @@ std::vector<std::string> short_run(const std::string& folder) {
 TEST_F(MeasureTest, DropsTornLinesAndMeasuresThemAgain) {
   ASSERT_EQ(run(short_run(folder())).code, 0);
   const std::string table = text("gemms.csv"), ledger = text("progress.csv");
-  // Killed while it wrote a row, and while it noted the one before.
+  // The first run was killed while it wrote a row, and while it noted the row before.
   const std::string_view last = "\n";
   const std::size_t torn = ledger.rfind(last, ledger.size() - 2) + 10;
   write("progress.csv", ledger.substr(0, torn));
@@ -173,7 +173,7 @@ TEST_F(MeasureTest, StopsWhereWorkDoesNotEndAndPassesItNextTime) {
   EXPECT_THAT(rows("gemms.csv"), SizeIs(15));
 }
 
-// The watchdog ends the program then; here the call is let go of, so that the test ends.
+// In production the watchdog ends the program; here the call is abandoned, so that the test ends.
 TEST_F(MeasureTest, StopsWhereACallNeverComesBack) {
   std::atomic<bool> abandoned = false;
   const Outcome outcome =
@@ -201,8 +201,8 @@ TEST_F(MeasureTest, SeesThatAFailureTookTheGpuWithIt) {
   EXPECT_THAT(outcome.err, HasSubstr("a GPU answers no more"));
 }
 
-// The machine by lines of settings: "gpus N", "boards no", "driver NAME", and "throws KIND CALL WHAT", which makes that
-// call fail on every GPU, or, with "at GPU N", the N-th on one alone.
+// Makes the machine from lines of settings: "gpus N", "boards no", "driver NAME", and "throws KIND CALL WHAT", which
+// makes that call fail on every GPU, or, with "at GPU N", the N-th call on one GPU alone.
 FakeMachine machine_of(const std::string& settings, int& calls) {
   FakeMachine machine;
   GpuError::Kind kind = GpuError::Kind::failed;
@@ -238,7 +238,7 @@ TEST(MeasureSamples, OfCommandLines) {
   });
 }
 
-// The amdgpu driver's files, as its documentation lays them out.
+// The test writes the amdgpu driver's files, as its documentation lays them out.
 using AmdBoardTest = MeasureTest;
 
 TEST_F(AmdBoardTest, ReadsPowerClockAndCap) {
@@ -251,7 +251,7 @@ TEST_F(AmdBoardTest, ReadsPowerClockAndCap) {
   EXPECT_DOUBLE_EQ(board.state()->clock, 2100.0);
   EXPECT_DOUBLE_EQ(board.power_cap().value(), 750.0);
 
-  write("hwmon/hwmon3/power1_input", "160500000\n");  // of the moment, where the board tells that
+  write("hwmon/hwmon3/power1_input", "160500000\n");  // the power of the moment, on boards that tell it
   EXPECT_DOUBLE_EQ(board.state()->power, 160.5);
 }
 

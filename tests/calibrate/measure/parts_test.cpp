@@ -1,4 +1,4 @@
-// The parts that all measurements stand on.
+// Tests the parts that all measurements stand on.
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace c3sim::measure {
 namespace {
 
-// Of 1 to 11 the tenth percentile lies on the second, the ninetieth on the tenth.
+// The tenth percentile of 1 to 11 lies on the second value, the ninetieth on the tenth.
 TEST(Summary, IsMedianAndPercentiles) {
   const Summary summary = summarize({11, 1, 10, 2, 9, 3, 8, 4, 7, 5, 6});
   EXPECT_DOUBLE_EQ(summary.median, 6.0);

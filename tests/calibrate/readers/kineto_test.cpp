@@ -1,4 +1,4 @@
-// Whole traces of PyTorch's profiler.
+// Tests the reading of whole traces of PyTorch's profiler.
 #include <array>
 
 #include "calibrate/readers/profile_events.h"
@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Times in nanoseconds since the first work began.
+// Times are in nanoseconds since the first work began.
 std::string text_of(const Profile& profile) {
   std::string text;
   if (!profile.gpu.empty()) text += fmt::format("gpu: {}, {} ranks\n", profile.gpu, profile.ranks.value_or(0));
@@ -81,7 +81,7 @@ TEST(RanksOfARun, ThatRanACollectiveMoreOftenTellNothing) {
             2u);
 }
 
-// One program with two GPUs: 30 us of waiting on the first.
+// One program has two GPUs; the first waits for 30 us.
 TEST(RanksOfARun, MayBeGpusOfOneTrace) {
   Trace trace;
   trace.all_gather(2, 0, 90, 0, 1 << 20);
@@ -99,7 +99,7 @@ TEST(RanksOfARun, AreDifferentOnes) {
   EXPECT_THROW(tell_waits(std::vector{&profiles[0], &profiles[1]}), sim::ConfigError);
 }
 
-// Three million kernels and as many launches are 3e6 * (56 + 24) bytes = 240 MB: what they have in common is kept once.
+// Three million kernels and their launches are 3e6 * (56 + 24) bytes = 240 MB: what they have in common is kept once.
 TEST(Kineto, KeepsLittleOfEachKernel) {
   EXPECT_LE(sizeof(ProfiledWork), 56u);
   EXPECT_LE(sizeof(HostCall), 24u);

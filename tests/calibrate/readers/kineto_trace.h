@@ -1,4 +1,4 @@
-// Traces as PyTorch's profiler writes them, made by hand for tests.
+// Makes traces by hand as PyTorch's profiler writes them.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ struct Trace {
   std::vector<std::string> events;
   std::string gpu = "AMD Instinct MI300X";
 
-  // A call of the host, and the work on a GPU that it launches, all in microseconds.
+  // Adds a call of the host; all times are in microseconds.
   Trace& call(const std::string& name, double begin, double duration, int correlation) {
     events.push_back(
         fmt::format(R"({{"ph":"X","cat":"cuda_runtime","name":"{}","ts":{},"dur":{},"args":{{"correlation":{}}}}})",
@@ -34,7 +34,7 @@ struct Trace {
                               R"("Group size":8,"dtype":"BFloat16")",
                               elements / 8, elements));
   }
-  // A step of the host.
+  // Adds a step of the host.
   Trace& step(int number, double begin, double duration) {
     return other(fmt::format(R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","ts":{},"dur":{}}})",
                              number, begin, duration));

@@ -1,4 +1,4 @@
-// What no reader of logs may say, whatever it reads: for its tests and its fuzz target.
+// Tells what no reader of logs may say, whatever it reads: for tests of readers and their fuzz target.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace c3sim::calibrate {
 inline bool is_size(sim::Bytes bytes) { return bytes.value() >= 1.0 && bytes <= study::largest_array; }
 inline bool is_gpu(int gpu) { return gpu >= 0 && gpu <= most_units; }
 
-// Empty for a run that someone may have made.
+// Returns an empty text for a run that someone may have made.
 inline std::string why_absurd(const study::Trial& trial) {
   if (const auto* const collective = std::get_if<study::CollectiveTrial>(&trial)) {
     const int gpus = collective->spec.gpus;
@@ -62,7 +62,7 @@ inline std::string why_absurd(const Measurement& measurement) {
   const bool of_whole_file = std::holds_alternative<study::ReplayTrial>(measurement.trial);
   if (measurement.line < (of_whole_file ? 0 : 1) || measurement.group.empty() || measurement.file.empty())
     return "place";
-  if (measurement.role == Role::calibrate) return "role";  // nobody but a list of roles says so
+  if (measurement.role == Role::calibrate) return "role";  // only a list of roles says so
   for (const Seen& seen : measurement.seen) {
     if (const std::string figure = why_absurd(seen); !figure.empty()) return figure;
   }

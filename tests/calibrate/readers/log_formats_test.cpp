@@ -1,5 +1,5 @@
-// Logs of tools: which texts are taken for one, what the samples of tests/data say, and what becomes of damaged ones.
-// What readers say of single lines stands in tests/data/samples/logs.samples.
+// Tests which texts are taken for logs of tools, what the samples of tests/data say, and what becomes of damaged ones.
+// The file tests/data/samples/logs.samples holds what readers say of single lines.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -27,32 +27,32 @@ TEST(LogFormats, NoTableOfReferenceIsTakenForALog) {
   }
 }
 
-// A row of a sample: figures as they stand in the published tables that tests/data/README.md names.
+// A SampleRow holds figures as they stand in the published tables that tests/data/README.md names.
 struct SampleRow {
   std::string file;
   std::string_view format;
   std::size_t rows;  // measurements in the file
-  std::size_t at;    // which of them this is
+  std::size_t at;    // index among these measurements
   std::string_view trial;
   double value;  // in base units
 };
 const std::vector<SampleRow> sample_rows{
-    // From 8 B to 16 GiB in powers of two; 1 MiB takes 27.42 us out of place, 16 GiB 94254 us.
+    // Sizes run from 8 B to 16 GiB in powers of two; 1 MiB takes 27.42 us out of place, 16 GiB 94254 us.
     {"rccl_tests/all_reduce_8xmi300x.txt", "rccl-tests", 32, 17, "rccl all_reduce of 1MiB over 8 GPUs", 27.42e-6},
     {"rccl_tests/all_reduce_8xmi300x.txt", "rccl-tests", 32, 31, "rccl all_reduce of 16GiB over 8 GPUs", 94254e-6},
     {"rccl_tests/all_reduce_graph_8xmi300x.txt", "rccl-tests", 32, 2, "rccl all_reduce of 32B over 8 GPUs", 6.32e-6},
     {"rccl_tests/nccl_tests.json", "rccl-tests JSON", 3, 1, "rccl all_reduce of 1MiB over 8 GPUs", 27.42e-6},
     {"rccl_tests/rccl_tests.json", "rccl-tests JSON", 3, 1, "rccl all_reduce of 1MiB over 8 GPUs", 27.42e-6},
-    // Tests 1, 3 and 6 store to another GPU, 2 copies by an engine, 4 fills, 5 is of the host.
+    // Tests 1, 3 and 6 store to another GPU, 2 copies by an engine, 4 fills, and 5 runs on the host.
     {"transfer_bench/examples_8xmi300x.txt", "TransferBench", 5, 0, "store of 64MiB on 4 CUs by gpu0 of gpu1",
      47.774e9},
     {"transfer_bench/examples_8xmi300x.csv", "TransferBench CSV", 5, 0, "store of 64MiB on 4 CUs by gpu0 of gpu1",
      47.774e9},
-    // 56 pairs of GPUs, one way and both ways; the published sum of GPUs 0 and 1 is 92.20 GB/s.
+    // There are 56 pairs of GPUs, one way and both ways; the published sum of GPUs 0 and 1 is 92.20 GB/s.
     {"transfer_bench/p2p_8xmi300x.txt", "TransferBench", 168, 55, "store of 64MiB on 304 CUs by gpu7 of gpu6", 48.74e9},
     {"transfer_bench/p2p_8xmi300x.txt", "TransferBench", 168, 57,
      "store of 64MiB on 304 CUs between gpu0 and gpu1 both ways", 46.10e9},
-    // 8 CUs for each of 7 peers are 56 of each GPU.
+    // Each GPU uses 8 CUs for each of 7 peers: 56 CUs.
     {"transfer_bench/a2a_8xmi300x.txt", "TransferBench", 56, 55,
      "uncached_store of 64MiB on 56 CUs by all GPUs of all others", 46.786e9},
     {"gemm_bench/hipblaslt_bench.txt", "hipblaslt-bench", 1, 0, "gemm 2048x1152x2048", 29.084e-6},
@@ -113,7 +113,7 @@ TEST(LogFormats, FullFilesCutOffAnywhereSayNothingNew) {
   }
 }
 
-// Some samples of each format, with every byte damaged.
+// The test damages every byte of some samples of each format.
 TEST(LogFormats, FullDamageIsSurvived) {
   constexpr int most = 3;
   std::map<std::string, int> tried;

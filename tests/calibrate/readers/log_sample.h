@@ -1,4 +1,4 @@
-// Logs to read in tests: the samples under tests/data, and what becomes of a text that is damaged in every place.
+// Reads the sample logs under tests/data, and checks what becomes of a text that is damaged in every place.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ inline std::string with(std::string text, std::string_view old_part, std::string
   return text;
 }
 
-// The format that recognises it; empty where none does, and "several" where more than one does.
+// Returns the format that recognises the text: empty if none does, and "several" if more than one does.
 inline std::string_view format_of(std::string_view text) {
   std::string_view name;
   for (const LogFormat& format : log_formats()) {
@@ -40,7 +40,7 @@ inline Reading read_as(std::string_view format, std::string_view text, const std
   return {};
 }
 
-// "where: path: what" of every fault, and "where: what: why" of everything left out, a line each.
+// Returns "where: path: what" of every fault, and "where: what: why" of every omission, a line each.
 inline std::string faults_of(const Reading& reading) {
   std::string text;
   for (const sim::Fault& fault : reading.faults) text += fault.where + ": " + fault.path + ": " + fault.what + "\n";
@@ -65,8 +65,8 @@ inline void expect_sane(const Reading& reading) {
   }
 }
 
-// Cut off behind every byte, a log says nothing that the whole of it does not say: measurements are those of the whole,
-// in the same lines, as far as they go.
+// Cuts the log off after every byte: the prefix says nothing that the whole does not say, and its measurements are the
+// first ones of the whole, in the same lines.
 inline void expect_prefixes_read_the_same(std::string_view format, const std::string& text) {
   const Reading whole = read_as(format, text);
   for (std::size_t size = 0; size < text.size(); ++size) {
@@ -82,7 +82,7 @@ inline void expect_prefixes_read_the_same(std::string_view format, const std::st
   }
 }
 
-// With any one byte replaced by others that a slip or a broken disk may leave there.
+// Replaces each byte in turn by others that a slip or a broken disk may leave there.
 inline void expect_damage_is_survived(std::string_view format, const std::string& text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     for (const char c : {'\0', '\xFF', '-', '9', '\n', 'x', '|'}) {

@@ -54,7 +54,7 @@ TEST(LogLines, LoseTheTagsOfLaunchers) {
             std::string(14, ' ') + "# size\n" + std::string(14, ' ') + "1\n");
   EXPECT_EQ(without_tags(" 3: # size\n 3: 1\n"), "    # size\n    1\n");
   EXPECT_EQ(without_tags("node-1: a\nnode-1:\nnode-2: b\n"), "        a\n       \n        b\n");
-  // Two tags, one behind the other.
+  // The first tag is followed by a second one.
   EXPECT_EQ(without_tags("[pod/a/b] 2025-08-05T10:00:00.5Z x\n[pod/a/b] 2025-08-05T10:00:01.5Z y\n"),
             std::string(33, ' ') + "x\n" + std::string(33, ' ') + "y\n");
 }
@@ -86,7 +86,7 @@ TEST(PrintedNumber, IsNothingElse) {
   EXPECT_FALSE(parse_printed_number(std::string(1000, '1')).error.empty());
 }
 
-// What `ls --color`, compilers and terminals' titles print; a sequence that is cut off ends with its line.
+// These are sequences of `ls --color`, compilers and terminals' titles; one that is cut off ends with its line.
 TEST(LogText, IsWithoutItsColours) {
   EXPECT_EQ(without_escapes("\x1b[1;32m# size\x1b[0m  time\n"), "# size  time\n");
   EXPECT_EQ(without_escapes("\x1b]0;title\ax\x1b]8;;http://a\x1b\\y\x1b(Bz"), "xyBz");

@@ -1,4 +1,4 @@
-// What of traces of PyTorch's profiler a model is held against.
+// Tests what a model is compared with in traces of PyTorch's profiler.
 #include "calibrate/readers/profile_reading.h"
 
 #include <fmt/format.h>
@@ -50,8 +50,8 @@ TEST(TorchTrace, SurvivesDamage) {
       torch_profiler, "{\"traceEvents\":[" + op(1, "aten::mm", bf16, "[[64,32],[32,16]]") + kernel(1, 100, 10) + "]}");
 }
 
-// An all-gather of 1 MiB from 0 to 100 us beside two GEMMs, one after the other, that it outlasts: both are beside it,
-// from its begin on; a GEMM that it leaves in the middle is nothing that one could run alone.
+// An all-gather of 1 MiB runs from 0 to 100 us beside two GEMMs, one after the other, and outlasts both: both run
+// beside it from its begin on. A third GEMM, during which the all-gather ends, is nothing that one could run alone.
 Trace gather_beside_gemms(double begin, double duration) {
   Trace trace;
   for (const int id : {1, 2, 3}) {
@@ -80,7 +80,7 @@ TEST(TracedPairs, AreGemmsThatOneCollectiveOutlasts) {
   EXPECT_NEAR(seen_in(reading, 2), 100e-6, 1e-12);  // the all-gather beside computation
 }
 
-// The collective began on rank 1 only when rank 0 had waited 35 us: what ran beside it there says what it costs.
+// The collective began on rank 1 only when rank 0 had waited 35 us: what ran beside it on rank 1 tells its cost.
 TEST(TracedPairs, HoldNoWaitsWhereTheirRankCameLast) {
   std::vector<Reading> readings;
   for (const int rank : {0, 1}) {
@@ -94,14 +94,14 @@ TEST(TracedPairs, HoldNoWaitsWhereTheirRankCameLast) {
   EXPECT_NEAR(seen_in(readings[1], 1), 22e-6, 1e-12);
   EXPECT_NEAR(seen_in(readings[1], 3), 65e-6, 1e-12);
   for (const Measurement& one : readings[1].measurements) EXPECT_FALSE(one.holds_waits) << one.group;
-  ASSERT_EQ(readings[0].measurements.size(), 1u);  // the whole of its run, of which a third was waiting
+  ASSERT_EQ(readings[0].measurements.size(), 1u);  // the collective as a whole; a third of its time was waiting
   EXPECT_TRUE(readings[0].measurements[0].holds_waits);
   EXPECT_THAT(left_out_of(readings[0]), HasSubstr("its rank waited for another, whose trace tells it"));
 }
 
-// Traces of several ranks of one run.
+// These tests read traces of several ranks of one run.
 
-// All-gathers of 1 MiB by themselves.
+// Returns a trace of all-gathers of 1 MiB that run alone.
 Reading trace(std::optional<int> rank, const std::vector<double>& durations, const std::string& gpu = "H200") {
   Trace trace;
   trace.gpu = gpu;
@@ -141,9 +141,9 @@ TEST(Ranks, OneRankOrOthersMachinesTellNothingOfWaits) {
   }
 }
 
-// Many runs summed up, and which of them were alone.
+// These tests sum many runs up, and tell which of them ran alone.
 
-// Of 1 to 10, nine tenths of the way from 1 to 2, the middle between 5 and 6, a tenth from 9 to 10.
+// Percentiles of 1 to 10 lie nine tenths of the way from 1 to 2, halfway from 5 to 6, a tenth of the way from 9 to 10.
 TEST(RepeatedRuns, PercentilesLieBetweenTheNearestTwo) {
   const Percentiles spread = percentiles_of({10, 1, 9, 2, 8, 3, 7, 4, 6, 5});
   EXPECT_DOUBLE_EQ(spread.median, 5.5);
@@ -152,7 +152,7 @@ TEST(RepeatedRuns, PercentilesLieBetweenTheNearestTwo) {
   EXPECT_EQ(percentiles_of({3.0}).low, 3.0);
 }
 
-// A user's two all-gathers: (2860.88 + 2937.68) / 2.
+// A user's two all-gathers have the median (2860.88 + 2937.68) / 2.
 TEST(RepeatedRuns, MedianOfTwoIsTheirMean) { EXPECT_DOUBLE_EQ(percentiles_of({2937.68, 2860.88}).median, 2899.28); }
 
 RC_GTEST_PROP(RepeatedRuns, SpreadIsInOrder, ()) {
@@ -178,7 +178,7 @@ TEST(RepeatedRuns, AHundredthIsNothing) {
   EXPECT_EQ(is_beside_others({{0, 0.0, 1.0}, {0, 0.98, 2.0}}), (std::vector{true, true}));
 }
 
-// As holding each against each other has it, where stays are of one length.
+// The result equals a comparison of each stay with each other, where stays have one length.
 RC_GTEST_PROP(RepeatedRuns, FindsWhatAComparisonOfAllPairsFinds, ()) {
   const auto begins = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 200));
   std::vector<Stay> stays;

@@ -1,5 +1,5 @@
-// What is read of logs, of tables and their forms, of files beside each other and of the fields of a row, as
-// tests/data/samples says.
+// Tests what is read of logs, of tables and their forms, of files in one folder and of the fields of a row, by the
+// samples of tests/data/samples.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ std::string words_or_refusal(const Read& read) {
   }
 }
 
-// The name of the input is that of the format, and of the file behind a blank.
+// The name of the input is the name of the format, then a blank and the name of the file.
 TEST(ReadSamples, OfLogs) {
   expect_samples("logs.samples", [](const Sample& sample) {
     const auto& [name, text] = sample.inputs.at(0);
@@ -42,7 +42,7 @@ TEST(ReadSamples, OfLogs) {
   });
 }
 
-// The form of a table, and the table.
+// The first input is the form of a table, the second the table.
 TEST(ReadSamples, OfTables) {
   expect_samples("tables.samples", [](const Sample& sample) {
     return words_or_refusal([&] {
@@ -52,7 +52,7 @@ TEST(ReadSamples, OfTables) {
   });
 }
 
-// Tables by the forms that configs/formats/ ships.
+// The forms of these tables are those of configs/formats/.
 TEST(ReadSamples, OfTablesByShippedForms) {
   expect_samples("shipped_forms.samples", [](const Sample& sample) {
     const auto& table = sample.inputs.at(0);  // its name and its text
@@ -71,7 +71,7 @@ TEST(ReadSamples, OfForms) {
   });
 }
 
-// What files that lie beside each other say of the first.
+// Reads the first of several files that lie in one folder, and returns what was read.
 std::string words_of_folder(const Sample& sample,
                             const std::function<std::string(const std::filesystem::path&)>& read) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "read_samples";
@@ -101,8 +101,8 @@ TEST(ReadSamples, OfFilesForAFit) {
   });
 }
 
-// The name of the input is the kind of the trial; a line for each field. What is read is told in words, and by the
-// command that asks for it, where there is one, and why a node of eight MI300X cannot run it.
+// The name of the input is the kind of the trial, and each line a field. The output tells in words what is read, the
+// command that asks for it, if there is one, and why a node of eight MI300X cannot run it.
 TEST(ReadSamples, OfFields) {
   expect_samples("fields.samples", [](const Sample& sample) {
     const auto& [kind, text] = sample.inputs.at(0);
@@ -126,7 +126,7 @@ TEST(ReadSamples, OfFields) {
   });
 }
 
-// What is read of each sample of tests/data/cases, as it stands in the file of its name and ".expected" beside it.
+// These tests read each sample of tests/data/cases and expect the text of the file with ".expected" after its name.
 const std::vector<std::string> platforms{"h200", "mi300x", "mi355x"};
 
 // Steps by microseconds, and what communicates, by class.
@@ -155,7 +155,7 @@ std::string words_of_case(const Reading& reading) {
                         one.assignments.empty() ? "" : " with ", fmt::join(one.assignments, " "));
   }
   if (reading.profile) text += words_of_profile(*reading.profile);
-  if (!reading.profile) text += left_out_of(reading);  // of a trace, every kernel by its name
+  if (!reading.profile) text += left_out_of(reading);  // a trace lists every kernel by its name
   for (const sim::Fault& remark : reading.remarks) text += fmt::format("remark: {}: {}\n", remark.path, remark.what);
   for (const sim::Fault& fault : reading.faults) text += fmt::format("fault: {}: {}\n", fault.path, fault.what);
   return text;

@@ -1,4 +1,4 @@
-// Tables read by forms of a few lines.
+// Reads tables by forms of a few lines.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ inline TableFormat format_from(const std::string& text) {
   return format;
 }
 
-// A form of rows at rest whose group is `group`, with `lines` before its rows.
+// Returns a form of rows at rest whose group is `group`, with `lines` before its rows.
 inline std::string grouped(const std::string& group, const std::string& lines = "") {
   return lines + "rows: [{trial: rest, see: {power: 5W}, group: '" + group + "'}]\n";
 }

@@ -1,4 +1,4 @@
-// The forms that configs/formats/ ships, and how a file finds its own.
+// Tests the forms that configs/formats/ ships, and how a file finds its form.
 #include "calibrate/readers/reader.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ const T& trial(const Measurement& measurement) {
   return std::get<T>(measurement.trial);
 }
 
-// Beside each row stands what was gathered: tokens times k of two bytes.
+// Each row tells the size that was gathered: tokens times k of two bytes.
 TEST(ShippedForms, KnowTheShapesOfTheMeasuredAllGathersThatFeedAGemm) {
   const sim::CsvFile file = sim::CsvFile::from_file(reference / "h200x8/dependent.csv");
   std::map<int, double> bytes;
@@ -43,7 +43,7 @@ TEST(ShippedForms, ReadEveryRowOfTheSecondMachine) {
   }
 }
 
-// A form of one row format, and a reader that knows it and nothing else.
+// Returns a form of one row format.
 TableFormat format_with(const std::string& name, const std::vector<std::string>& column_names) {
   TableFormat format;
   format.name = name;
@@ -99,7 +99,7 @@ TEST(Reader, RefusesAFolderAndAFileThatIsNotThere) {
   EXPECT_THROW(shipped().read("no_such.csv"), sim::ConfigError);
 }
 
-// The form of a suite is made for its table: what else that one holds is left alone on purpose, another's is not.
+// The form of a suite is made for its table: it leaves the table's other columns alone on purpose, no others.
 TEST(UnusedColumns, FormOfOneTableLeavesThatTableAlone) {
   Reader reader;
   TableFormat form = *shipped().table("gemms");

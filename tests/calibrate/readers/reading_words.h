@@ -1,4 +1,4 @@
-// What is read of a file, in words, a line for each thing that was found.
+// Puts what is read of a file into words, a line for each thing that was found.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Traces and counters of rocprofv3, and the lists of labels beside them.
+// Tests the reading of traces and counters of rocprofv3, and of the lists of labels that go with them.
 #include "calibrate/readers/profile_events.h"
 #include "tests/calibrate/readers/log_sample.h"
 #include "tests/testing.h"
@@ -15,8 +15,8 @@ std::string dispatch(int agent, const std::string& kernel, int begin, int end) {
          std::to_string(end) + "\n";
 }
 
-// Two GPUs whose streams are 1 and 2, a copy to the first, and the call that launched its kernel: one run, whose clock
-// is that of all files.
+// The run has two GPUs whose streams are 1 and 2, a copy to the first, and the call that launched its kernel: all files
+// make one run with one clock.
 TEST(RocprofRun, IsWhatAllItsTracesTell) {
   const std::string kernels =
       "Kind,Agent_Id,Stream_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp\n"

@@ -1,4 +1,4 @@
-// What does not count of readings: other machines, and what was said before.
+// Tests which readings do not count: those of other machines, and those that were read before.
 #include "calibrate/readers/screen.h"
 
 #include "tests/calibrate/readers/log_sample.h"
@@ -54,7 +54,7 @@ TEST(Screen, PlatformsAreCalledAfterTheirGpu) {
   EXPECT_EQ(platform_of_gpu("NVIDIA A100-PG509-200", known), std::nullopt);
   EXPECT_EQ(platform_of_gpu("AMD Radeon Graphics", known), std::nullopt);
   EXPECT_EQ(platform_of_gpu("NVIDIA GeForce RTX 4090", known), std::nullopt);
-  // Where the name says no model, the architecture does; a model that is no platform is not taken for one of its kind.
+  // If the name tells no model, the architecture does; a model that is no platform is not taken for a similar one.
   const std::vector<std::string> both{"mi300x", "mi300x_conccl", "mi355x"};
   EXPECT_EQ(platform_of_gpu("AMD Radeon Graphics gfx942", both), "mi300x");
   EXPECT_EQ(platform_of_gpu("gfx950", both), "mi355x");

@@ -1,5 +1,5 @@
-// Templates of forms, and lookups of other tables. What else forms make of rows stands in
-// tests/data/samples/tables.samples.
+// Tests templates of forms, and lookups of other tables. The file tests/data/samples/tables.samples holds what else
+// forms make of rows.
 #include "calibrate/readers/table_format.h"
 #include "tests/calibrate/readers/read_table.h"
 #include "tests/testing.h"
@@ -7,7 +7,7 @@
 namespace c3sim::calibrate {
 namespace {
 
-// The groups of all rows, which stand for whatever a template makes of them.
+// Returns the groups of all rows, which stand for whatever a template makes of them.
 std::vector<std::string> groups(const std::string& format, const std::string& table, const OtherTables& others = {}) {
   const Reading reading = read(format, table, others);
   EXPECT_EQ(faults_of(format, table, others), "");

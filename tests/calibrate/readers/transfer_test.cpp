@@ -9,8 +9,8 @@
 namespace c3sim::calibrate {
 namespace {
 
-// A transfer by words as TransferBench spells them: from, by, to and how many bytes, 64 MiB where that is not said, at
-// 48 GB/s. Nothing, and faults of the reading, where they say none.
+// Returns a transfer by words as TransferBench spells them: from, by, to and the number of bytes, 64 MiB by default, at
+// 48 GB/s. Words that say no transfer give nothing, and faults of the reading.
 std::optional<Transfer> transfer_of(const std::vector<std::string>& words, LogReading& reading) {
   const auto from = read_memories({words.at(0), 1, 1}, reading);
   const auto by = read_executor({words.at(1), 1, 1}, reading);

@@ -1,4 +1,4 @@
-// How GPUs spend their time.
+// Tests how the time of GPUs is divided.
 #include "calibrate/replay/occupancy.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Compute from 0 to 10 and from 20 to 30, communication from 5 to 25: 10 beside compute, 10 exposed; busy for 30 of 40
-// when a copy ends it at 40 after 10 of nothing.
+// GPUs compute from 0 to 10 and from 20 to 30 and communicate from 5 to 25: 10 run beside compute, 10 are exposed. The
+// GPU is busy for 30 of 40 if a copy ends the run at 40 after 10 of nothing.
 TEST(Occupancy, PartsCommunicationByWhatRunsBesideIt) {
   const std::vector<Stretch> stretches{{microseconds(0), microseconds(10), false},
                                        {microseconds(5), microseconds(25), true},
@@ -34,7 +34,7 @@ TEST(Occupancy, PartsCommunicationByWhatRunsBesideIt) {
   EXPECT_EQ(exposed[0].end, microseconds(20));
 }
 
-// The same as sets of moments say, of two steps whose work may lie anywhere.
+// Sets of moments say the same of two steps whose work may lie anywhere.
 RC_GTEST_PROP(Occupancy, IsWhatSetsOfMomentsSay, ()) {
   const auto numbers = *rc::gen::container<std::vector<std::array<int, 3>>>(
       rc::gen::container<std::array<int, 3>>(rc::gen::inRange(0, 40)));
@@ -111,7 +111,7 @@ TEST(Occupancy, CountsWorkWithoutALaunchForTheStepThatTheGpuIsMarkedWith) {
   EXPECT_EQ(steps[2].work, (std::vector<std::size_t>{2, 3}));
 }
 
-// Where no launch at all is known, nor a mark on the GPU, work belongs to the step within which it began.
+// If neither launches nor marks on the GPU are known, work belongs to the step within which it began.
 TEST(Occupancy, CountsWorkOfATraceWithoutLaunchesByItsBegin) {
   Trace trace;
   trace.step(0, 0, 100);
@@ -141,7 +141,7 @@ TEST(Occupancy, OfAStepCountsWhatOthersDoBesideIt) {
   EXPECT_EQ(steps[1].idle(), microseconds(10));
 }
 
-// On another GPU the second step hides nothing.
+// Work on another GPU hides nothing of the second step.
 TEST(Occupancy, OfAStepIsThatOfItsOwnGpu) {
   const std::vector<Occupancy> steps =
       occupancies_of({{0, {two_steps[0], two_steps[2]}}, {1, {two_steps[1], two_steps[3]}}}, 2);
@@ -149,7 +149,7 @@ TEST(Occupancy, OfAStepIsThatOfItsOwnGpu) {
   EXPECT_EQ(steps[1].overlapped, microseconds(0));
 }
 
-// Kernels of both steps alternate: from 20 to 30 alone nothing runs, which the second step's kernel ends.
+// Kernels of both steps alternate: nothing runs from 20 to 30 alone, a gap that the second step's kernel ends.
 TEST(Occupancy, FindsNoGapWhereAnotherStepKeepsTheGpuBusy) {
   Trace trace;
   trace.step(0, 0, 3).step(1, 3, 3);

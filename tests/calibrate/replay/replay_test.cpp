@@ -1,4 +1,4 @@
-// Traces played again.
+// Tests traces that are played again.
 #include "calibrate/replay/replay.h"
 
 #include <gtest/gtest.h>
@@ -35,10 +35,10 @@ sim::Time end_of(const std::vector<Played>& played) {
 
 sim::Time beside(sim::Time one, sim::Time other) { return one > other ? one - other : other - one; }
 
-// Of times that a double has multiplied and divided a few times.
+// Times may be off by this much after a double has multiplied and divided them a few times.
 constexpr sim::Time rounding = nanoseconds(1);
 
-// A GEMM, then a collective on another stream, then a GEMM that the event behind the collective lets begin.
+// A GEMM precedes a collective on another stream, and a second GEMM waits for the event after the collective.
 Trace chain() {
   Trace trace;
   trace.call("hipLaunchKernel", 0, 1, 1).kernel("gemm", 0, 10, 100, 1);
@@ -57,7 +57,7 @@ TEST_F(Replay, KeepsAnUnchangedRunAsItWas) {
   EXPECT_LE(beside(met.replayed, met.measured), rounding);
 }
 
-// Forty thousand kernels of a millisecond at once, half of them on one stream, half on one each, beside a collective:
+// Forty thousand kernels of a millisecond run at once, half of them on one stream, half on one each, with a collective:
 // all are slowed down alike, so that each takes what it took. Pair by pair this would take minutes.
 TEST_F(Replay, OfThousandsOfKernelsAtOnceTakesNoLonger) {
   Trace trace;
@@ -71,7 +71,7 @@ TEST_F(Replay, OfThousandsOfKernelsAtOnceTakesNoLonger) {
   EXPECT_LE(beside(met.replayed, met.measured), rounding);
 }
 
-// Of three million kernels the nodes, what each waits for (twice a bound), and the pieces are about 430 MB.
+// For three million kernels the nodes, what each waits for (twice a bound), and the pieces take about 430 MB.
 TEST_F(Replay, KeepsLittleOfEachKernel) {
   EXPECT_LE(sizeof(Node), 24u);
   EXPECT_LE(sizeof(After), 16u);
@@ -79,7 +79,7 @@ TEST_F(Replay, KeepsLittleOfEachKernel) {
   EXPECT_LE(sizeof(Stretch), 24u);
 }
 
-// Kernels of two kinds take turns: of sixty thousand bars of a millionth of the whole each nobody sees one.
+// Kernels of two kinds take turns: nobody sees sixty thousand bars of a millionth of the whole each.
 TEST_F(Replay, DrawsNoMoreBarsThanCanBeSeen) {
   Trace trace;
   constexpr int kernels = 60'000;
@@ -94,7 +94,7 @@ TEST_F(Replay, DrawsNoMoreBarsThanCanBeSeen) {
   }
 }
 
-// What is left of it are the GEMMs and how promptly they begin: 100 + 3 + 0 + 4 + 100.
+// The GEMMs and how promptly they begin remain: 100 + 3 + 0 + 4 + 100.
 TEST_F(Replay, TakesCommunicationOutOfAChain) {
   const Profile profile = chain().read();
   const auto run = take_apart(profile, dependencies_of(profile), contention_);
@@ -102,8 +102,8 @@ TEST_F(Replay, TakesCommunicationOutOfAChain) {
   EXPECT_LE(beside(end_of(played), profile.begin() + microseconds(207)), rounding);
 }
 
-// In two parts of 50 us each: the second half of the first GEMM hides the collective's first half, or the other way
-// round, and so do the second GEMM's first half and the collective's second.
+// There are two parts of 50 us each: the second half of the first GEMM hides the collective's first half, or the other
+// way round, and so do the second GEMM's first half and the collective's second.
 TEST_F(Replay, SplitsACollectiveAndWhatComputesAroundIt) {
   const Profile profile = chain().read();
   const auto whole = take_apart(profile, dependencies_of(profile), contention_);
@@ -114,12 +114,12 @@ TEST_F(Replay, SplitsACollectiveAndWhatComputesAroundIt) {
   EXPECT_EQ(2.0 * halves.collectives.at(1).bytes, whole.collectives.at(0).bytes);
   const auto without = [&](const auto& run) { return end_of(play(run, contention_, {.waits = true})); };
   EXPECT_LT(without(halves), without(whole));
-  // What computes still takes 200 us and never runs twice at once.
+  // The GEMMs still take 200 us and never run twice at once.
   EXPECT_LE(profile.begin() + microseconds(200), without(split(whole, 64)));
   EXPECT_EQ(split(whole, 1).pieces.size(), whole.pieces.size());
 }
 
-// 32 MiB take the model less than a millisecond: the rest is waiting, and gone without waits.
+// The model moves 32 MiB in less than a millisecond: the rest of the time is waiting, and is gone without waits.
 TEST_F(Replay, TellsWaitingFromMovingData) {
   const Profile profile = chain().read();
   const auto run = take_apart(profile, dependencies_of(profile), contention_);
@@ -131,8 +131,8 @@ TEST_F(Replay, TellsWaitingFromMovingData) {
   EXPECT_LE(beside(end_of(played), profile.begin() + microseconds(207) + alone), rounding);
 }
 
-// A GEMM that a collective is beside all the time, which moves data all the time: alone it would take its traced time
-// over the model's slowdown, and takes that where there is no communication.
+// A collective that always moves data runs beside all of a GEMM: alone the GEMM would take its traced time over the
+// model's slowdown, and it takes that time in a run without communication.
 TEST_F(Replay, TakesOutOfComputeWhatOverlapCostIt) {
   Trace trace;
   trace.call("hipLaunchKernel", 0, 1, 1).all_gather(4, 10, 400, 1, 1L << 28);
@@ -152,17 +152,17 @@ TEST_F(Replay, TakesOutOfComputeWhatOverlapCostIt) {
 TEST_F(Replay, MovesWhatAHostLaunchesBehindSynchronisation) {
   Trace trace;
   trace.call("hipLaunchKernel", 0, 1, 1).all_gather(4, 10, 900, 1, 1 << 24);
-  trace.call("hipDeviceSynchronize", 5, 910, 2);  // returns at 915, 5 us behind the end
+  trace.call("hipDeviceSynchronize", 5, 910, 2);  // returns at 915, 5 us after the end
   trace.call("hipLaunchKernel", 935, 1, 3).kernel("gemm", 0, 942, 50, 3);
   const Profile profile = trace.read();
   const auto run = take_apart(profile, dependencies_of(profile), contention_);
-  // 5 us to know of it, 20 of the host, 7 to begin, 50.
+  // The host knows of it after 5 us and takes 20, the kernel begins after 7 and takes 50.
   const auto played = play(run, contention_, {.communication = true});
   EXPECT_LE(beside(end_of(played), profile.begin() + microseconds(82)), rounding);
 }
 
-// Each runs for 100 ms, begun a microsecond after the one before: 101,999 us. Beside n others, one costs no more than
-// n.
+// Each kernel runs for 100 ms and begins a microsecond after the previous one: 101,999 us. A kernel beside n others
+// costs no more than n.
 TEST_F(Replay, PlaysThousandsOfKernelsThatOverlap) {
   Trace trace;
   for (int i = 0; i < 2000; ++i) {
@@ -173,7 +173,7 @@ TEST_F(Replay, PlaysThousandsOfKernelsThatOverlap) {
   EXPECT_LE(beside(met.replayed, met.measured), rounding);
 }
 
-// Two collectives of 64 GPUs on a node of 8.
+// Two collectives of 64 GPUs run on a node of 8.
 TEST_F(Replay, CountsCollectivesThatTheMachineCannotHave) {
   Trace trace;
   for (const int begin : {10, 60}) {
@@ -196,8 +196,8 @@ TEST_F(Replay, CountsCollectivesThatTheMachineCannotHave) {
             "2 events, 80.0 us: work on a GPU whose launch is not in the trace: it keeps its time.");
 }
 
-// The event was recorded behind the first kernel of stream 4: the GEMM waits for that, though the second one, which
-// it does not wait for, ended just before it began.
+// The event was recorded after the first kernel of stream 4: the GEMM waits for that kernel, though the second one,
+// which it does not wait for, ended just before it began.
 TEST(Dependencies, FollowEventsThatTheTraceTells) {
   Trace trace;
   trace.call("cudaLaunchKernel", 0, 1, 1).kernel("copy", 4, 10, 100, 1);
@@ -222,7 +222,7 @@ Profile shipped(const std::string& file) {
   return read_kineto(sim::read_measurement_text(path), path);
 }
 
-// Issue: within 3 % of the traced time, from the first kernel to the last.
+// The issue asks for 3 % of the traced time, from the first kernel to the last.
 void expect_within(const std::string& file, const std::string& platform, const std::vector<std::string>& assignments) {
   study::Testbed testbed = testbed_of(platform, assignments);
   Contention contention(testbed, {});
@@ -240,7 +240,7 @@ TEST_F(Replay, FullMeetsShippedTracesWithinThreePercent) {
   expect_within("traces/mi300x_8gpu_resnet_ddp_rank0.json.gz", "mi300x", {});
 }
 
-// The same with nothing of the collectives' traced times in it but when they were asked for.
+// Only the moments when the collectives were asked for come from the trace; their times are simulated.
 TEST_F(Replay, MeetsAShardedStepWithSimulatedCollectivesAloneWithinThreePercent) {
   study::Testbed testbed = testbed_of("h200", {"gpus=2"});
   Contention contention(testbed, {});
