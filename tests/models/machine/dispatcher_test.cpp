@@ -27,17 +27,17 @@ using sim::operator""_us;
 constexpr sim::Time tick{1};
 constexpr int xcds = 2;
 constexpr int cus_per_xcd = 4;
-// Of LDS on a CU; divisible by one to sixteen workgroups.
+// A CU has this many bytes of LDS, which one to sixteen workgroups divide evenly.
 constexpr int parts_of_a_cu = 720'720;
 
 DispatchSpec oldest_first() { return {DispatchPolicy::oldest_first, sim::Time(0), 1_us}; }
 DispatchSpec rotation(sim::Time quantum) { return {DispatchPolicy::rotation, quantum, 1_us}; }
 DispatchSpec in_turn(int shader_engines) { return {DispatchPolicy::oldest_first, sim::Time(0), 1_us, shader_engines}; }
 
-// What a workgroup needs of which so many fit a CU.
+// Returns what each of `workgroups` workgroups that together fill a CU needs.
 CuResources one_of(int workgroups) { return {parts_of_a_cu / workgroups, 0, 0}; }
 
-// A kernel of which each workgroup runs for `duration`, and so many fit a CU.
+// A KernelLaunch has workgroups that each run for `duration`, of which a given number fit a CU.
 struct KernelLaunch {
   std::string name;
   int workgroups;
@@ -49,7 +49,7 @@ struct KernelLaunch {
   Dealing dealing = Dealing::per_xcd;
 };
 
-// A GPU of 2 x 4 CUs that has run some kernels, and a record of what ran where and when.
+// A Gpu2x4 is a GPU of 2 x 4 CUs that has run some kernels; it records what ran where and when.
 class Gpu2x4 {
  public:
   struct Start {
@@ -131,7 +131,7 @@ void expect_times(const std::string& claim, const DispatchSpec& dispatch, const 
   }
 }
 
-// A launch takes 1 us. Eight CUs: eight workgroups of 10 us that fill a CU are one wave of 11 us.
+// A launch takes 1 us. On eight CUs, eight workgroups of 10 us that each fill a CU are one wave of 11 us.
 TEST(Dispatcher, StartsAndEndsKernelsAsTheirTurnsAndTheRoomOnCusSay) {
   // A workgroup is placed at once, starts behind its launch, and is retired when it has worked.
   expect_times("one workgroup takes its launch and its work", oldest_first(), {{"a", 1, 3_us, 10_us}}, {{"a", 4_us}},
@@ -219,7 +219,7 @@ std::set<std::pair<int, int>> cus_of(const std::vector<Cohort::Placement>& place
   return cus;
 }
 
-// CUs 1 and 2 of two XCDs: eight workgroups take two waves.
+// The mask leaves CUs 1 and 2 of two XCDs, where eight workgroups take two waves.
 TEST(Dispatcher, AMaskIsRespected) {
   const Gpu2x4 gpu(oldest_first(), {{"a", 8, 0_us, 10_us, 1, {1, 3}}});
   EXPECT_EQ(cus_of(gpu.placements("a")), (std::set<std::pair<int, int>>{{0, 1}, {0, 2}, {1, 1}, {1, 2}}));
@@ -230,7 +230,7 @@ TEST(Dispatcher, AMaskWithoutCusOfThisGpuIsOurMistake) {
   EXPECT_THROW(Gpu2x4(oldest_first(), {{"a", 1, 0_us, 10_us, 1, {3, 5}}}), sim::InternalError);
 }
 
-// After a quantum of 10 us "b" would get the CUs that fall free.
+// After a quantum of 10 us kernel "b" would get the CUs that become free.
 TEST(Dispatcher, ResidentWorkgroupsLeaveTheirCusToNobody) {
   for (const auto& [dealing, start] :
        {std::pair{Dealing::per_xcd, 12_us}, std::pair{Dealing::resident, 23_us}, std::pair{Dealing::stealing, 23_us}}) {
@@ -251,7 +251,7 @@ TEST(Dispatcher, KernelsShareACuAsFarAsEveryResourceAllows) {
   EXPECT_EQ(room, (CuResources{64, 512, 32}));
 }
 
-// Only those alike run alike: of two on a CU one is ahead of the other.
+// Only identical workgroups share a cohort: of two on a CU one is ahead of the other.
 TEST(Dispatcher, WorkgroupsOfOneCuAreInDifferentCohorts) {
   const Gpu2x4 gpu(oldest_first(), {{"a", 16, 0_us, 10_us, 2}});
   ASSERT_EQ(gpu.starts().size(), 2u);
@@ -327,8 +327,8 @@ RC_GTEST_PROP(DispatcherConservation, EveryWorkgroupRunsOnceWhereItMayAndNoCuIsO
   RC_ASSERT(gpu.most_parts_held() <= parts_of_a_cu);
 }
 
-// No faster than its slots allow, and, as the only kernel, no slower: the XCD with most workgroups takes as many waves
-// as these fill its slots. Each waits for its launch where a workgroup has a CU for itself, else the first one does.
+// A kernel alone is as fast as its slots allow: the XCD with most workgroups takes as many waves as fill its slots. If
+// a CU holds one workgroup, each waits for its launch; otherwise only the first does.
 RC_GTEST_PROP(DispatcherBandwidth, AKernelAloneTakesTheWavesOfItsBusiestXcd, ()) {
   const int workgroups = *rc::gen::inRange(1, 200);
   const int per_cu = *rc::gen::inRange(1, 17);
@@ -344,7 +344,7 @@ constexpr int cus = 38;
 constexpr CuResources whole{64 * 1024, 512 * 1024, 32};
 constexpr CuResources workgroup{16 * 1024, 64 * 1024, 4};
 
-// What every CU has, told one by one.
+// Returns the resources of every CU, one by one.
 std::vector<CuResources> on_each(const CuRoom& room) {
   std::vector<CuResources> each;
   for (const CuRoom::Stretch& stretch : room.stretches()) {
@@ -402,7 +402,7 @@ struct Run {
   double time_spread = 0.0;
 };
 
-// Runs a kernel that has the GPU to itself, and shows every cohort and, in times of a workgroup, when it ended.
+// Runs a kernel that has the GPU to itself, and passes each cohort and its end, in workgroup times, to `see`.
 template <class See>
 void each_cohort(const Run& run, See see) {
   sim::Simulator simulator;
@@ -421,7 +421,7 @@ void each_cohort(const Run& run, See see) {
   simulator.run();
 }
 
-// When each workgroup ends, in order.
+// Returns the ends of all workgroups in order.
 std::vector<double> ends(const Run& run) {
   std::vector<double> seen;
   each_cohort(run, [&seen](const Cohort& cohort, double end) {
@@ -441,7 +441,7 @@ TEST(EndOfAKernel, IsTheSameForAllCusThatAreAlike) {
   EXPECT_EQ(ends({8, 1, 16, 0.0}), (std::vector<double>{1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2}));
 }
 
-// Three waves, of which only the last comes apart, by three times 1 %: as many CUs are early as late.
+// Of three waves only the last spreads, by three times 1 %: as many CUs are early as late.
 TEST(EndOfAKernel, ComesApartInProportionToTheWaves) {
   const std::vector<double> seen = ends({8, 1, 24, 0.01});
   EXPECT_DOUBLE_EQ(seen[15], 2.0);
@@ -451,13 +451,13 @@ TEST(EndOfAKernel, ComesApartInProportionToTheWaves) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(3.0 - last[i], last[7 - i] - 3.0, 1e-9);
 }
 
-// After so many waves that CUs end at any moment of a workgroup's time, no more.
+// After many waves CUs end at any moment of a workgroup's time, and the spread stops growing.
 TEST(EndOfAKernel, ComesApartByNoMoreThanAWorkgroup) {
   const std::vector<double> seen = ends({8, 1, 8000, 0.01});
   EXPECT_NEAR(deviation({seen.end() - 8, seen.end()}), 1.0 / std::sqrt(12.0), 1e-4);
 }
 
-// Ten workgroups on eight CUs: the first eight are not alone to the end, as two of them are followed by another.
+// Ten workgroups run on eight CUs: the first eight stay together because two of them are followed by another.
 TEST(EndOfAKernel, LeavesAWaveTogetherThatOthersFollow) {
   const std::vector<double> seen = ends({8, 1, 10, 0.01});
   EXPECT_DOUBLE_EQ(seen[0], 1.0);
@@ -466,7 +466,7 @@ TEST(EndOfAKernel, LeavesAWaveTogetherThatOthersFollow) {
   EXPECT_NEAR(seen[8] + seen[9], 4.0, 1e-9);
 }
 
-// Two to a CU are two cohorts, and both have nothing behind them.
+// Two workgroups per CU form two cohorts, and no workgroup follows either.
 TEST(EndOfAKernel, SpreadsEveryCohortOfTheLastWave) {
   const std::vector<double> seen = ends({8, 2, 16, 0.01});
   EXPECT_NEAR(deviation(seen), 0.01, 1e-4);

@@ -1,4 +1,4 @@
-// Memories: rates, latencies, bytes, how kernels share their caches, and what memories that know collectives would do.
+// These tests cover memories: rates, latencies, bytes, how kernels share caches, and memories that know collectives.
 #include "models/machine/memory.h"
 
 #include <gtest/gtest.h>
@@ -112,7 +112,7 @@ double rate_beside(sim::Simulator& simulator, sim::ResourceNetwork& network, Usa
   return rate;
 }
 
-// Half of the bus is busy: the latency is 500 ns * (1 + 0.5^2 / (1 - 0.5)) = 750 ns.
+// With half of the bus busy, the latency is 500 ns * (1 + 0.5^2 / (1 - 0.5)) = 750 ns.
 TEST(MemoryLatency, ABusyHbmSlowsWhatIsLatencyBoundThoughBandwidthIsLeft) {
   sim::Simulator simulator;
   sim::ResourceNetwork network(simulator);
@@ -196,7 +196,7 @@ TEST(Memory, OfAnMi300xTurnsItsInfinityCacheRoundAsMeasured) {
   EXPECT_NEAR(rate(1, 1), 4150, 210);
 }
 
-// Without an Infinity Cache there are two levels, and a load waits for HBM alone.
+// Without an Infinity Cache there are two levels, and a load waits only for HBM.
 TEST(Memory, LeavesOutALevelThatTheMachineLacks) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.cache_capacity = sim::Bytes(0.0);
@@ -249,7 +249,7 @@ Rates rates_of_readers(const PlatformSpec& platform, double gemm_in_flight, doub
   return rates;
 }
 
-// HBM reads at 800 GB/s. Shared in proportion to what is in flight, 3 to 1: 600 and 200.
+// HBM reads at 800 GB/s and serves in proportion to bytes in flight, 3 to 1: 600 and 200 GB/s.
 TEST(MemoryPolicy, ServesInProportionToBytesInFlight) {
   const Rates both = rates_of_readers(round_platform(), 3.0, 1.0);
   EXPECT_NEAR(both.gemm, 600.0, 1e-6);
@@ -302,7 +302,7 @@ TEST(MemoryPolicy, OtherKernelsAreTenantsBesideGemms) {
   }
 }
 
-// The collective takes all but a thousandth of what both want, though it has a thousandth in flight.
+// The collective gets all but a thousandth of the demand of both, though it has only a thousandth in flight.
 TEST(MemoryPolicy, CollectivesThatGoFirstOvertakeAGemm) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.collectives_first = true;
@@ -347,7 +347,7 @@ using sim::operator""_GBps;
 
 CacheSharing::Client filling(sim::BytesPerSecond l2, sim::BytesPerSecond cache) { return {l2, cache, nullptr}; }
 
-// 300 of 400 GB/s of fills go to the L2s, 10 of 100 to the Infinity Cache.
+// The L2s get 300 of 400 GB/s of fills, the Infinity Cache 10 of 100.
 TEST(CacheSharing, SharesFollowTheFillsOfEachLevel) {
   CacheSharing sharing;
   const auto a = sharing.enter(filling(300.0_GBps, 10.0_GBps));

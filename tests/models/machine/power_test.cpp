@@ -1,5 +1,5 @@
-// The power that a GPU draws, the clock that its governor sets, and the loops that move the clock or the limit of
-// power.
+// These tests check the power that a GPU draws, the clock that its governor sets, and the loops that move the clock or
+// the power limit.
 #include "models/machine/power.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace c3sim::models {
 namespace {
 
-// The round machine's power with a cap that bites and a price for every byte.
+// Returns the round machine's power with a cap that bites and a price for every byte.
 PowerSpec tight() {
   PowerSpec spec = round_power();
   spec.cap = sim::Watts(300.0);
@@ -35,7 +35,7 @@ PowerSpec tight() {
 
 sim::Time at_ms(double ms) { return sim::to_time(sim::Seconds(ms * 1e-3)); }
 
-// A governor over one memory system and one link, and the work that it is to feed.
+// A GovernedGpu is a governor over one memory system and one link, with the work that runs on them.
 class GovernedGpu {
  public:
   explicit GovernedGpu(const PowerSpec& spec)
@@ -50,7 +50,7 @@ class GovernedGpu {
   const Memory& memory() const { return memory_; }
   sim::ResourceNetwork::ResourceId link() const { return link_; }
 
-  // Matrix work of so many operations per cycle that needs no memory.
+  // Starts matrix work of the given operations per cycle, which needs no memory.
   sim::ResourceNetwork::ActivityId set_matrix_work(double flops_per_cycle) {
     start_work([this] { governor_.remove_work(work_); });
     governor_.set_matrix_work(work_, flops_per_cycle);
@@ -68,7 +68,7 @@ class GovernedGpu {
     stream.cap = bytes_per_second;
     network_.start(stream, [] {});
   }
-  // Matrix work of 1e5 operations per cycle, or of `flops_per_cycle`, that comes and goes.
+  // Runs matrix work of 1e5 operations per cycle, or of `flops_per_cycle`, between two times.
   void work_between(double from_ms, double until_ms, double flops_per_cycle = 1e5) {
     at(from_ms, [this, flops_per_cycle] {
       start_work([] {});
@@ -82,14 +82,14 @@ class GovernedGpu {
   void at(double ms, std::function<void()> action) {
     simulator_.schedule(at_ms(ms), [kept = &actions_.emplace_back(std::move(action))] { (*kept)(); });
   }
-  // What `look` finds at each of these times.
+  // Returns what `look` finds at each of the times.
   std::vector<double> seen_at_ms(const std::vector<double>& times, const std::function<double()>& look) {
     std::vector<double> seen;
     for (const double ms : times) at(ms, [&seen, &look] { seen.push_back(look()); });
     simulator_.run();
     return seen;
   }
-  // What `look` finds once the clock has settled.
+  // Returns what `look` finds once the clock has settled.
   double settled(const std::function<double()>& look) {
     double seen = 0.0;
     simulator_.schedule(simulator_.now() + sim::Time(1), [&seen, &look] { seen = look(); });
@@ -130,7 +130,7 @@ TEST(PowerSpec, RefusesALoopWithoutTimeOrThatMovesNothing) {
   EXPECT_TRUE(mi300x({"gpu.power.governor=at_once"}).gpu.power.acts_at_once());
 }
 
-// The cube root of what is allowed above rest, 200 W, over what was drawn, 400 W.
+// The step is the cube root of the allowed power above rest, 200 W, over the drawn power above rest, 400 W.
 TEST(PowerSpec, StepsByTheCubeRootOfPowerAboveRest) {
   PowerSpec spec = round_power();
   spec.cap = sim::Watts(320.0);
@@ -138,14 +138,14 @@ TEST(PowerSpec, StepsByTheCubeRootOfPowerAboveRest) {
   EXPECT_DOUBLE_EQ(spec.step_to_cap(spec.cap), 1.0);
 }
 
-// 100 W idle and 20 W of the clock tree, all of it at the highest clock.
+// An idle GPU draws 100 W plus 20 W of the clock tree, which runs at the highest clock.
 TEST(PowerGovernor, AnIdleGpuDrawsIdleAndClockTreePowerAtTheHighestClock) {
   GovernedGpu gpu(tight());
   EXPECT_DOUBLE_EQ(gpu.governor().clock().value(), 2e9);
   EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 120.0);
 }
 
-// 1e11 B/s at 1, 2, 4 and 8 pJ/B.
+// The levels draw 1, 2, 4 and 8 pJ/B at 1e11 B/s.
 TEST(PowerGovernor, EveryLevelDrawsItsOwnEnergyPerByte) {
   const std::vector<double> watts{0.1, 0.2, 0.4, 0.8};
   for (std::size_t level = 0; level < watts.size(); ++level) {
@@ -157,7 +157,7 @@ TEST(PowerGovernor, EveryLevelDrawsItsOwnEnergyPerByte) {
   }
 }
 
-// 10 W however little moves, and for 1 ms after traffic of 1 ms; or always.
+// Links draw 10 W however little moves, and for 1 ms after 1 ms of traffic; or they always draw it.
 TEST(PowerGovernor, LinksDrawPowerFromTheFirstByteOnAndStayAwakeForAWhile) {
   PowerSpec spec = tight();
   spec.links_awake = sim::Watts(10.0);
@@ -178,7 +178,7 @@ TEST(PowerGovernor, LinksDrawPowerFromTheFirstByteOnAndStayAwakeForAWhile) {
   EXPECT_DOUBLE_EQ(powers[2], 120.0);
 }
 
-// Beside 120 W ten workgroups draw 2 W each at the highest clock, and ten CUs 3 W each at the rated clock.
+// In addition to 120 W, ten workgroups draw 2 W each at the highest clock and ten CUs 3 W each at the rated clock.
 TEST(PowerGovernor, BusyWorkgroupsAndStreamingCusDrawPowerWhileTheyAreThere) {
   PowerSpec spec = tight();
   spec.streaming_cu = sim::Watts(3.0);
@@ -374,7 +374,7 @@ RC_GTEST_PROP(PowerMonotony, ALowerCapNeverRaisesTheEnergyOfAnOperation, ()) {
   RC_ASSERT(watts_per_flop_rate(cap) <= watts_per_flop_rate(cap + 50.0) * (1.0 + 2.0 * clock_step));
 }
 
-// Both loops are tried on work that draws 100 + 100 f^3 W at f GHz, so that the cap of 200 W is met at 1 GHz.
+// Both loops run work that draws 100 + 100 f^3 W at f GHz, which meets the cap of 200 W at 1 GHz.
 PowerSpec of_a_loop(double burst_limit) {
   PowerSpec spec = round_power();
   spec.cap = sim::Watts(200.0);
@@ -395,7 +395,7 @@ PowerSpec with_clock_loop() {
   return spec;
 }
 
-// The clocks in GHz at some times of work from 0 to `end_ms`.
+// Returns the clocks in GHz at the given times of work from 0 to `end_ms`.
 std::vector<double> clocks_of_loop(const PowerSpec& spec, double end_ms, const std::vector<double>& looks_ms,
                                    double flops_per_cycle = 1e5) {
   GovernedGpu gpu(spec);
