@@ -91,8 +91,8 @@ TEST(MemoryLatency, UnloadedIsThatOfInfinityCacheAndHbmTogether) {
   EXPECT_NEAR(sim::to_microseconds(end), 500.0, 1e-5);
 }
 
-// The rate of what keeps so many bytes under way along the path, beside something else that goes at the rate that it is
-// capped at.
+// Returns the rate of an activity that keeps `in_flight` bytes in flight along the path, while another activity runs at
+// its cap.
 double rate_beside(sim::Simulator& simulator, sim::ResourceNetwork& network, UsageList usages, double cap,
                    double in_flight, std::vector<sim::ResourceId> path) {
   sim::ActivitySpec background;
@@ -170,7 +170,7 @@ RC_GTEST_PROP(MemoryConservation, EveryByteIsServedOnceAtEachLevelThatItReaches,
   RC_ASSERT(near(network.served(memory.hbm()), 1000.0 * (1.0 - hits) * bus));
 }
 
-// What a level of so much a second lets pass, in GB/s, that takes `taken` bytes' worth of it for so many.
+// Returns the GB/s that a level of rate `rate` passes if `bytes` bytes take `taken` bytes' worth of it.
 double passed(sim::BytesPerSecond rate, double bytes, double taken) { return rate.value() / 1e9 * bytes / taken; }
 
 // h200x4/streams.csv, arrays of 12 GiB: GB/s of what reads, writes, adds two arrays into a third, and copies.

@@ -216,7 +216,7 @@ TEST(Bend, OfAPlatformIsNoneOrOneBehindTheOtherAtMost) {
   EXPECT_EQ(mi300x({"gpu.streams.knee=1"}).gpu.streams.knee, 1.0);
 }
 
-// Times of 1/3 and 1/4: their sum is 7/12, their hypotenuse 5/12.
+// Times of 1/3 and 1/4 add up to 7/12; their hypotenuse is 5/12.
 TEST(Bend, AddsTimesAsPowersOfThem) {
   EXPECT_DOUBLE_EQ((Bend{3.0, 1.0}.of(4.0)), 12.0 / 7.0);
   EXPECT_DOUBLE_EQ((Bend{3.0, 2.0}.of(4.0)), 12.0 / 5.0);
@@ -421,7 +421,7 @@ TEST(ClockLoop, HoldsMeanPowerUnderTheCap) {
     double flops_per_cycle = 1e5;
   };
   const std::vector<Row> rows{
-      // One step is enough: the cube root of 100 over 337.5 is a third less clock.
+      // One step is enough: the cube root of 100 over 337.5 lowers the clock by a third.
       {"the limit holds at once, the cap once the loop has started",
        spec,
        100.0,
@@ -430,10 +430,10 @@ TEST(ClockLoop, HoldsMeanPowerUnderTheCap) {
       // It starts after 5 ms, of which the window sees as much rest: 268.75 W. The cube root of 100 over 168.75 makes
       // that 1.26 GHz, at which 300 W are drawn; the next step, 20 ms later, sees nothing else.
       {"it averages over its window", early, 100.0, {4.9, 5.1, 24.9, 25.1, 99.0}, {1.5, 1.26, 1.26, 1.0, 1.0}},
-      // 268.75 W are 34 % over the cap.
+      // A mean of 268.75 W is 34 % over the cap.
       {"it leaves the clock within its dead band", wide, 100.0, {9.9}, {1.5}},
       {"it moves the clock beyond its dead band", narrow, 100.0, {9.9}, {1.26}},
-      // A tenth of the work: 180 W at 2 GHz.
+      // A tenth of the work draws 180 W at 2 GHz.
       {"it never starts under a load below the cap", spec, 100.0, {50.0, 99.0}, {2.0, 2.0}, 1e4},
       // The work ends at 25 ms. At 30 ms the window has seen 5 ms at 200 W and 5 ms at rest, 150 W: the clock rises by
       // the cube root of 2. At 50 ms it finds rest and lets the clock go; at 70 ms nothing is left to do, or this would
@@ -467,7 +467,7 @@ TEST(ClockLoop, GoesOnInTheNextRunAsIfItWereOne) {
   EXPECT_NEAR(clocks[2], 2.0, 3.0 * clock_step);
 }
 
-// The burst limit of 300 W is met at 1.26 GHz.
+// Work meets the burst limit of 300 W at 1.26 GHz.
 PowerSpec with_limit_loop() {
   PowerSpec spec = of_a_loop(300.0);
   spec.governor = GovernorPolicy::power_limit;
@@ -478,7 +478,7 @@ PowerSpec with_limit_loop() {
   return spec;
 }
 
-// The loop under matrix work that comes and goes, of a GPU that was at rest.
+// A LimitedGpu is a GPU, at rest before, whose loop runs under matrix work that comes and goes.
 class LimitedGpu {
  public:
   LimitedGpu() : loop_(spec_, gpu_.network(), gpu_.governor(), PowerLimitLoop::at_rest(spec_)) {}
@@ -548,7 +548,7 @@ TEST(PowerLimitLoop, StepsThatRestLeftOutAreMadeUpFor) {
 
 using sim::operator""_us;
 
-// 10 W at rest; 30 W for 2 us, then 60 W for 4 us.
+// The record has 10 W at rest, 30 W for 2 us, then 60 W for 4 us.
 PowerRecord record() {
   PowerRecord record(sim::Watts(10.0));
   record.add(0_us, 2_us, sim::Watts(30.0));
