@@ -81,7 +81,7 @@ TEST(GemmPlan, TheKernelOfTheNearestTunedSizeIsTaken) {
   EXPECT_FALSE(plan_with(spec, {7, 5, 2}).tuned);
 }
 
-// Eight CUs. Nine tiles of 128x128 are two waves; five of 128x256 are one of twice the time, and four of those as well.
+// On eight CUs nine tiles of 128x128 take two waves; six of 128x224 take one wave of 7/4 the time of a 128x128 tile.
 TEST(GemmPlan, ALibraryMayTakeTheKernelOfLeastModelledTime) {
   GemmSpec spec = with_second_kernel({128, 512, 64}, 224);
   spec.library.by_modelled_time = true;

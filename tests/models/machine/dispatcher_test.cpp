@@ -133,7 +133,7 @@ void expect_times(const std::string& claim, const DispatchSpec& dispatch, const 
 
 // A launch takes 1 us. On eight CUs, eight workgroups of 10 us that each fill a CU are one wave of 11 us.
 TEST(Dispatcher, StartsAndEndsKernelsAsTheirTurnsAndTheRoomOnCusSay) {
-  // A workgroup is placed at once, starts behind its launch, and is retired when it has worked.
+  // A workgroup is placed at once, starts after its launch, and is retired when it has finished its work.
   expect_times("one workgroup takes its launch and its work", oldest_first(), {{"a", 1, 3_us, 10_us}}, {{"a", 4_us}},
                {{"a", 14_us}});
   expect_times("eight workgroups are one wave", oldest_first(), {{"a", 8, 0_us, 10_us}}, {}, {{"a", 11_us}});
@@ -168,7 +168,7 @@ TEST(Dispatcher, StartsAndEndsKernelsAsTheirTurnsAndTheRoomOnCusSay) {
   expect_times("the turn comes round to the first queue", rotation(11_us),
                {{"a", 16, 0_us, 10_us}, {"b", 16, 5_us, 10_us}}, {}, {{"a", 33_us}, {"b", 44_us}});
   expect_times("a queue that is alone keeps its turn", rotation(1_us), {{"a", 32, 0_us, 10_us}}, {}, {{"a", 44_us}});
-  // The turn is of a kernel that needs whole CUs while only halves are free. "half" leaves its halves at 11 us, when
+  // A kernel that needs whole CUs has the turn while only halves are free. "half" leaves its halves at 11 us, when
   // whole CUs are not free; "middle" ends at 13, "low" at 22 us.
   expect_times("what the holder of the turn cannot use goes by priority", oldest_first(),
                {{"half", 8, 0_us, 10_us, 2},
@@ -390,8 +390,8 @@ TEST(CuRoom, HoldsWhatEveryCuWouldByItself) {
   }
 }
 
-// How far CUs come apart by the end of a kernel: in closed form, and beside what workgroups of GEMMs wrote down on an
-// H200.
+// The next tests compare the spread of CUs at the end of a kernel with a closed form, and with what workgroups of GEMMs
+// recorded on an H200.
 
 constexpr sim::Time workgroup_time = 1000_us;
 

@@ -193,7 +193,7 @@ TEST(TransferBench, ExamplesRunAtTheMeasuredRate) {
   EXPECT_EQ(compared, 4);  // T1, T3a, T3b, T6; T2 is DmaLatte.ALargeCopyRunsAtTheMeasuredRate
 }
 
-// Power of the two machines beside what was measured on H200s: what do links cost?
+// The next tests compare the power that links cost on the two machines with what was measured on H200s.
 
 // Returns the mean power of both boards in W and what each sends and receives in B/s, by the size of two-way copies.
 std::map<std::string, std::pair<double, double>> link_power() {
@@ -219,8 +219,8 @@ TEST(LinkPower, IsAStepAndASlope) {
   EXPECT_NEAR((spec.link_energy + spec.cache_energy).value() * 1e12, between, 2.0);
 }
 
-// How well does the law of loaded latency, with the factor of the H200's platform file, describe what was measured
-// there?
+// The next test compares the law of loaded latency, with the factor of the H200's platform file, with what was measured
+// there.
 
 struct Point {
   double rate;

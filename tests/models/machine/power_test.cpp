@@ -56,7 +56,7 @@ class GovernedGpu {
     governor_.set_matrix_work(work_, flops_per_cycle);
     return work_;
   }
-  // The same of vector work, of one operation a unit.
+  // Starts vector work of the given operations per cycle, with one operation a unit.
   void set_vector_work(double flops_per_cycle, Bend bend = {}) {
     start_work([this] { governor_.remove_work(work_); });
     governor_.set_vector_work(work_, flops_per_cycle, 1.0, bend);
@@ -366,7 +366,7 @@ RC_GTEST_PROP(PowerMonotony, ALowerCapNeverRaisesTheEnergyOfAnOperation, ()) {
     GovernedGpu gpu(spec);
     const auto work = gpu.set_matrix_work(1e5);
     return gpu.settled([&gpu, work] {
-      // Without what is always burnt: 100 W and the clock tree.
+      // This leaves out what is always drawn: 100 W and the clock tree.
       const double clock = gpu.governor().clock().value();
       return (gpu.governor().power().value() - 100.0 - 20.0 * clock / 2e9) / gpu.network().rate(work);
     });
@@ -385,7 +385,7 @@ PowerSpec of_a_loop(double burst_limit) {
   return spec;
 }
 
-// The burst limit of 437.5 W is met at 1.5 GHz. The loop starts after 10 ms, as that limit lies 237.5 W above the cap.
+// Work meets the burst limit of 437.5 W at 1.5 GHz. It is 237.5 W above the cap, so the loop starts after 10 ms.
 PowerSpec with_clock_loop() {
   PowerSpec spec = of_a_loop(437.5);
   spec.window = at_ms(10.0);
@@ -427,8 +427,8 @@ TEST(ClockLoop, HoldsMeanPowerUnderTheCap) {
        100.0,
        {0.1, 9.9, 10.1, 50.0, 99.0},
        {1.5, 1.5, 1.0, 1.0, 1.0}},
-      // It starts after 5 ms, of which the window sees as much rest: 268.75 W. The cube root of 100 over 168.75 makes
-      // that 1.26 GHz, at which 300 W are drawn; the next step, 20 ms later, sees nothing else.
+      // The loop starts after 5 ms, when half of its window was at rest: 268.75 W. The cube root of 100 over 168.75
+      // makes the clock 1.26 GHz, at which the GPU draws 300 W; the next step, 20 ms later, sees only that power.
       {"it averages over its window", early, 100.0, {4.9, 5.1, 24.9, 25.1, 99.0}, {1.5, 1.26, 1.26, 1.0, 1.0}},
       // A mean of 268.75 W is 34 % over the cap.
       {"it leaves the clock within its dead band", wide, 100.0, {9.9}, {1.5}},
@@ -505,7 +505,7 @@ std::vector<double> clocks_under_limit(double until_ms, const std::vector<double
   return limited.clocks(looks_ms);
 }
 
-// One step by hand: power of 300 W for a period passes the filter to 1 - exp(-1/1.6) of its way from 0.5 to 1.5.
+// By hand, one step takes 300 W for a period through the filter: 1 - exp(-1/1.6) of its way from 0.5 to 1.5.
 TEST(PowerLimitLoop, ALoadBeginsAtTheBurstLimitAndAStepFollowsPowerAndItsChange) {
   EXPECT_NEAR(clocks_under_limit(1.0, {0.5})[0], std::cbrt(2.0), 2e-3);
   const double share = 1.0 - std::exp(-1.0 / 1.6);

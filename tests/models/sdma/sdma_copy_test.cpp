@@ -31,7 +31,7 @@ TEST(SdmaCopy, AnInterruptIsSlowerThanPolling) {
   platform.host.wait = HostWait::interrupt;
   CopyNode node(platform);
   const SdmaCopyPhases phases = node.run(SdmaCopySpec{0, 1, sim::Bytes(1e6), {}});
-  // The TRAP behind the ATOMIC takes its 128 ns to decode, its write 2048 ns, the interrupt 4096 ns; seen in 8 ns.
+  // The TRAP follows the ATOMIC: decoding takes 128 ns, its write 2048 ns, the interrupt 4096 ns and the check 8 ns.
   EXPECT_EQ(phases.completion, 6280_ns);
 }
 
@@ -83,8 +83,8 @@ TEST(SdmaPulls, OfSeveralEnginesShareARateOfBothGpusAndTakeTurns) {
   for (const double end : ends_of({{0, 2}, {0, 3}, {1, 2}, {1, 3}})) EXPECT_NEAR(end, 1203.0, 3.0);
 }
 
-// One begins 1 us later. The other has the link for as long, 1e4 bytes that would take 6 us of its 600 in turns; both
-// end so much earlier at most, and neither is the fast one.
+// One pull begins 1 us later. Meanwhile the other has the link and reads 1e4 bytes, which take 6 of its 600 us in
+// turns; both pulls end earlier by at most that much, and neither is faster than the other.
 TEST(SdmaPulls, AreNotFasterForComingFirst) {
   const std::vector<double> together = ends_of({{0, 2}, {0, 3}});
   for (const std::vector<double>& ends : {ends_of({{0, 2}, {0, 3, 1_us}}), ends_of({{0, 2, 1_us}, {0, 3}})}) {

@@ -37,7 +37,7 @@ double copy_us(const CopyPlatform& p) {
   const double memory = us(p.memory.cache_latency + p.memory.hbm_latency);
   return us(p.sdma.transfer_setup + p.sdma.transfer_latency + 2 * p.fabric.latency) + 2.0 * memory;
 }
-// From a doorbell of the host to the copy, and from there to the host's knowledge of its end.
+// The first part lasts from a doorbell of the host to the copy, the second from there until the host knows its end.
 double schedule_us(const CopyPlatform& p) { return us(p.sdma.doorbell_latency + p.sdma.host_read_latency); }
 double completion_us(const CopyPlatform& p) { return us(p.sdma.atomic_latency + p.host.submission.word_check); }
 // Returns how long the thread takes to check all words once it has rung, while the last command is in flight.
@@ -183,8 +183,8 @@ TEST(FutureReduction, AllReduceIsAReductionAtTheEnginesRateAndAGather) {
   EXPECT_NEAR(time_us(platform, spec), 2.0 * large_pcpy_us(platform), 2.0 * wide * large_pcpy_us(platform));
 }
 
-// Queued behind POLLs on one engine for all seven peers: a queue for each lets all POLLs be looked at in turn, one
-// queue puts each behind the copy before. More queues than peers change nothing.
+// Copies to all seven peers wait after POLLs on one engine. With a queue per peer the engine checks all POLLs in turn;
+// in one queue each POLL follows the copy before. More queues than peers change nothing.
 TEST(FutureQueues, HelpUntilEveryPeerHasItsOwn) {
   CopyPlatform platform = CopyPlatform::mi300x();
   platform.sdma.engines = 3;
@@ -206,8 +206,8 @@ TEST(FutureWriteback, DelaysEveryCopyOfAnEngine) {
   EXPECT_NEAR(time_us(platform, small_b2b) - before, 7.0 * per_copy - 6.0 * us(platform.sdma.transfer_setup), 0.05);
 }
 
-// A ring that holds a few packets only holds nobody up: the thread turns to other queues meanwhile, and an engine
-// always finds a packet behind the one that it works on.
+// A ring that holds only a few packets delays nothing: the thread turns to other queues meanwhile, and an engine always
+// finds a packet after the one that it works on.
 TEST(RingBackPressure, CostsNoBandwidth) {
   for (const SdmaVariant variant : {SdmaVariant::pcpy, SdmaVariant::bcst, SdmaVariant::b2b}) {
     CopyPlatform platform = CopyPlatform::mi300x();
