@@ -16,8 +16,8 @@ namespace {
 constexpr double operand_bytes = GemmShape::element_bytes;
 constexpr double written_bytes = 32'768.0;  // the result of a tile of 128 x 128
 
-// The window of R tiles kept in a square is 2 B * 2 sqrt(R) * 128 * drift. As long as it fits into 4 MiB, a larger
-// square shares more; once it spans several times that, re-reads come too late, and the fewer tiles compete the better.
+// The window of R tiles kept in a square is 2 B * 2 sqrt(R) * 128 * drift. While it fits into 4 MiB, a larger square
+// shares more; at several times that, re-reads come too late, and fewer competing tiles share better.
 TEST(GemmTraffic, FewerResidentsShareBetterOnlyWhereTheL2OverflowsAndMoreOnlyWhereItDoesNot) {
   const auto reads = [](std::int64_t drift, int residents) {
     GemmSpec spec = round_gemm();

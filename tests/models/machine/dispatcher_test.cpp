@@ -258,15 +258,15 @@ TEST(Dispatcher, WorkgroupsOfOneCuAreInDifferentCohorts) {
   for (const Gpu2x4::Start& start : gpu.starts()) EXPECT_EQ(cus_of(start.cohort.placements()).size(), 8u);
 }
 
-// Turns follow the numbers of CUs, so nothing is held up where all are free, even if shader engines differ by a CU.
+// Turns follow the numbers of CUs, so a free GPU delays no workgroup, even if its shader engines differ by a CU.
 TEST(Dispatcher, AFreeGpuTakesAWorkgroupForEachCuWhateverItsShaderEngines) {
   for (const int engines : {1, 2, 3, 4}) {
     EXPECT_EQ(Gpu2x4(in_turn(engines), {{"a", 24, 0_us, 10_us}}).end("a"), 33_us) << engines << " shader engines";
   }
 }
 
-// Workgroups that stay take their next piece on the CU where they are, out of turn: three pieces a CU are three times
-// a piece. Those for which there was no room at the start have nothing to do.
+// Workgroups that stay take their next piece on their own CU, out of turn: three pieces per CU take three times as long
+// as one. Workgroups that found no room at the start have nothing to do.
 TEST(Dispatcher, WorkgroupsThatStayTakeNoTurn) {
   const Gpu2x4 gpu(in_turn(2), {{"sits", 2, 0_us, 1000_us}, {"stays", 12, 1_us, 10_us, 1, {}, 0, Dealing::resident}});
   EXPECT_EQ(gpu.end("stays"), 1_us + 3 * 11_us);
@@ -504,9 +504,9 @@ struct Tile {
   double time_spread;
 };
 
-// Over the ends of all places for a workgroup. The spread of one wave is what the platform files took; what becomes of
-// it after more is the law's. Up to 16 waves within a factor of three, where it grows eightfold or to its limit. With
-// one workgroup to an SM it then grows more slowly than the law: after 64 waves that is five times high.
+// Spreads are over the ends of all workgroup places. That of one wave comes from the platform files; the law gives the
+// rest, within a factor of three up to 16 waves, where it grows eightfold or to its limit. With one workgroup per SM
+// the measured spread then grows more slowly: after 64 waves the law is five times too high.
 TEST(EndOfAKernel, IsWhatTheH200Shows) {
   const std::vector<Tile> tiles{{"256", 1, h200().gpu.gemm.library.time_spread},
                                 {"128", 2, mi300x().gpu.gemm.library.time_spread}};

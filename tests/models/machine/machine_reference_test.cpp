@@ -236,9 +236,9 @@ std::map<std::string, std::vector<Point>> measured() {
   return points;
 }
 
-// Utilisation is of the highest rate that such a stream reaches, as the model's capacities are. At a full memory the
-// law is 1 + 0.08 * 18 = 2.4 times the unloaded latency, measured 2.4 beside reads and 3.3 beside copies. Below, it is
-// low beside copies, where HBM turns from reads to writes long before it is full, and from 0.94 on 40 % high beside
+// Utilisation is relative to the highest rate of such a stream, as the model's capacities are. At a full memory the law
+// gives 1 + 0.08 * 18 = 2.4 times the unloaded latency; measured were 2.4 with reads and 3.3 with copies. Below that,
+// it is low with copies, as HBM turns from reads to writes long before it is full, and from 0.94 on 40 % high with
 // reads.
 TEST(LoadedLatencyOfTheH200, LiesWithinTwoFifthsOfEveryMeasurement) {
   const MemorySpec memory = h200().gpu.memory;

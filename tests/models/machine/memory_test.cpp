@@ -309,9 +309,9 @@ TEST(MemoryPolicy, CollectivesThatGoFirstOvertakeAGemm) {
   EXPECT_GT(rates_of_readers(platform, 1000.0, 1.0).collective, 799.0);
 }
 
-// Latency under load is what collectives wait for: with others in the way it grows, if they go first it does not. An
-// engine with 100 kB in flight over 1 us moves 100 GB/s of what the Infinity Cache holds; a GEMM that fills HBM makes
-// HBM's microsecond two.
+// Collectives wait for latency under load, which grows with other traffic unless collectives go first. An engine with
+// 100 kB in flight over 1 us moves 100 GB/s of what the Infinity Cache holds; a GEMM that fills HBM doubles HBM's
+// microsecond.
 TEST(MemoryPolicy, CollectivesThatGoFirstWaitForThemselvesAlone) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.hbm_latency = sim::Time(1'000'000);
