@@ -1,4 +1,4 @@
-// A small machine with round numbers, for expectations that are derived by hand, and ways to run parts of it alone.
+// This file offers a small machine with round numbers, for expectations derived by hand, and ways to run parts of it.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ inline PlatformSpec h200(const std::vector<std::string>& assignments = {}) {
   return read_platform(platform_file("h200"), assignments);
 }
 
-// Two XCDs. No latency, so that only bandwidth counts.
+// The memory serves two XCDs. It has no latency, so only bandwidth counts.
 inline MemorySpec round_memory() {
   using sim::operator""_MiB;
   using sim::operator""_GBps;
@@ -49,7 +49,7 @@ inline MemorySpec round_memory() {
   return spec;
 }
 
-// 1 pJ a flop at 1 GHz and nothing for bytes, far below the cap: matrix work runs at 1 GHz, all else at 2.
+// A flop takes 1 pJ at 1 GHz, a byte nothing, and the cap is far away: matrix work runs at 1 GHz, all else at 2 GHz.
 inline PowerSpec round_power() {
   PowerSpec spec;
   spec.cap = sim::Watts(1e4);
@@ -66,11 +66,11 @@ inline PowerSpec round_power() {
   return spec;
 }
 
-// One workgroup of any kernel fills it, unless the test says otherwise.
+// One workgroup of any kernel fills a CU unless the test says otherwise.
 inline CuResources round_cu() { return {720'720, 0, 0}; }
 inline CuResources part_of_cu(int workgroups) { return {720'720 / workgroups, 0, 0}; }
 
-// 1000 flops a cycle per CU, half of which tiles of 128x128 reach: 0.5 TFLOP/s per CU at 1 GHz.
+// A CU does 1000 flops a cycle, of which tiles of 128x128 reach half: 0.5 TFLOP/s per CU at 1 GHz.
 inline GemmSpec round_gemm() {
   GemmSpec spec;
   spec.flops_per_cycle_per_cu = 1000.0;
@@ -86,8 +86,8 @@ inline GemmSpec round_gemm() {
   return spec;
 }
 
-// Six channels, two for each of three peers; LL, LL128 and Simple have 1, 2 and 4 us a step and a quarter, a half and
-// all of the links.
+// The library has six channels, two for each of three peers. LL, LL128 and Simple take 1, 2 and 4 us a step and reach a
+// quarter, a half and all of the link rate.
 inline RcclSpec round_rccl() {
   using sim::operator""_us;
   RcclSpec spec;
@@ -97,8 +97,8 @@ inline RcclSpec round_rccl() {
   return spec;
 }
 
-// Four GPUs of 2 x 4 CUs, links of 10 GB/s each way, a host thread for each GPU. Launching a kernel takes 4 us of the
-// host and 1 us of the dispatcher, learning of its end 2 us.
+// The machine has four GPUs of 2 x 4 CUs, links of 10 GB/s each way and a host thread per GPU. Launching a kernel takes
+// 4 us of the host and 1 us of the dispatcher; noticing its end takes 2 us.
 inline PlatformSpec round_platform() {
   using sim::operator""_us;
   using sim::operator""_GBps;
@@ -123,19 +123,19 @@ inline PlatformSpec round_platform() {
   return p;
 }
 
-// There, in microseconds: what a kernel takes beside its work, in the dispatcher and in all; and a full tile of a GEMM
-// with k = 1000, 2 * 128 * 128 * 1000 flops at 0.5 TFLOP/s on one CU.
+// On that machine a kernel takes, besides its work, `dispatch_us` in the dispatcher and `around_us` in all. `tile_us`
+// is a full tile of a GEMM with k = 1000: 2 * 128 * 128 * 1000 flops at 0.5 TFLOP/s on one CU.
 inline constexpr double dispatch_us = 1.0;
 inline constexpr double around_us = 4.0 + dispatch_us + 2.0;  // launch and notice
 inline constexpr double tile_us = 65.536;
-inline constexpr double clock_step = 1e-3;  // the governor leaves a clock alone that is this close
+inline constexpr double clock_step = 1e-3;  // the governor leaves a clock alone that is within this of its target
 
 inline sim::Task<> note_end(sim::Simulator& simulator, sim::Task<> task, sim::Time& end) {
   co_await std::move(task);
   end = simulator.now();
 }
 
-// How long the task takes when it starts now.
+// Returns how long the task takes when it starts now.
 inline sim::Time time_of(sim::Simulator& simulator, sim::Task<> task) {
   const sim::Time start = simulator.now();
   sim::Time end{0};
@@ -144,7 +144,7 @@ inline sim::Time time_of(sim::Simulator& simulator, sim::Task<> task) {
   return end - start;
 }
 
-// The rates per second at which activities with these usages run while all of them do.
+// Returns the rates per second at which activities with these usages run while all of them are active.
 inline std::vector<double> rates_together(sim::ResourceNetwork& network, std::vector<UsageList> lists) {
   std::vector<sim::ResourceNetwork::ActivityId> activities;
   for (UsageList& list : lists) {
@@ -166,12 +166,12 @@ inline double rate_alone(sim::ResourceNetwork& network, UsageList list) {
   return rates_together(network, {std::move(list)}).front();
 }
 
-// The plan of a shape on the round machine with another library.
+// Returns the plan of a shape on the round machine with the given library.
 inline GemmPlan plan_with(const GemmSpec& spec, const GemmShape& shape) {
   GpuSpec gpu = round_platform().gpu;
   gpu.gemm = spec;
   GemmPlan plan = plan_gemm(gpu, shape);
-  plan.warm = false;  // caches hold nothing of what it has not loaded
+  plan.warm = false;  // the caches hold no operands at the start
   return plan;
 }
 

@@ -16,8 +16,8 @@
 namespace c3sim::models {
 namespace {
 
-constexpr GemmShape one_wave{1024, 128, 1000};  // of the round machine: 65.536 us
-constexpr double gemm_us = 1.0 + 65.536;        // with the dispatcher's part of the launch
+constexpr GemmShape one_wave{1024, 128, 1000};  // 65.536 us on the round machine
+constexpr double gemm_us = 1.0 + 65.536;        // includes the dispatcher's part of the launch
 
 double gemm_microseconds(const PlatformSpec& platform, GemmShape shape, CuMask mask = {}) {
   sim::Simulator simulator;
@@ -31,8 +31,8 @@ double rccl_microseconds(const PlatformSpec& platform, const CollectiveSpec& spe
   return sim::to_microseconds(time_of(simulator, run_kernel_collective(node, spec, {mask})));
 }
 
-// 4 us to launch, the kernel, 2 us to notice its end, on all GPUs at once: one process per GPU launches its kernels,
-// however many threads drive the copy engines.
+// All GPUs at once take 4 us to launch, the kernel and 2 us to notice its end: one process per GPU launches its
+// kernels, however many threads drive the copy engines.
 TEST(Node, AGemmOnEveryGpuTakesTheTimeOfOne) {
   for (const HostThreads threads : {HostThreads::per_gpu, HostThreads::one}) {
     PlatformSpec platform = round_platform();
@@ -88,13 +88,13 @@ TEST(Node, TheSameRunTakesTheSameTimeToThePicosecond) {
   const PlatformSpec platform = mi300x();
   sim::Simulator simulators[2];
   Node first(simulators[0], platform);
-  Node second(simulators[1], platform);  // two at a time, in one process
+  Node second(simulators[1], platform);  // both nodes live at the same time in one process
   const GemmShape shape{8192, 8192, 1024};
   EXPECT_EQ(time_of(simulators[0], run_gemm(first, shape, {})), time_of(simulators[1], run_gemm(second, shape, {})));
 }
 
-// gemm_mi300x.csv: 708 TFLOP/s of bf16 at 750 W. Of its operands, 590 MB, the Infinity Cache keeps nothing, and loads
-// do not hide entirely: 4.5 % less.
+// gemm_mi300x.csv gives 708 TFLOP/s of bf16 at 750 W. The Infinity Cache keeps none of the 590 MB of operands, and
+// loads do not hide entirely: the result is 4.5 % lower.
 TEST(Mi300x, ReachesTheMaxAchievableRateOfMatrixProducts) {
   const GemmShape shape{4096, 4864, 32896};
   const double tflops = shape.flops().value() / gemm_microseconds(mi300x(), shape) / 1e6;
@@ -107,8 +107,8 @@ double all_reduce_us(double bytes, bool graph) {
   return rccl_microseconds(mi300x(), spec);
 }
 
-// The rows below 1 KiB are left out: those from 128 to 512 B are a plateau of the published run, slower than those
-// below and above.
+// Rows below 1 KiB are left out: from 128 to 512 B the published run has a plateau that is slower than the sizes below
+// and above.
 TEST(Mi300x, FullAllReduceTakesTheMeasuredTime) {
   const auto rows = reference_numbers("rccl_allreduce_8xmi300x_amdblog.csv");
   ASSERT_EQ(rows.size(), 32u);
@@ -129,9 +129,9 @@ TEST(Mi300x, FullAllReduceFromAGraphTakesTheMeasuredTime) {
   }
 }
 
-// A gap that stays: from 2 MiB on the run launches one operation behind the other, and what a launch takes hides behind
-// the kernel before, with a graph or without: both are measured alike. Here each launch is waited for, so that a graph
-// saves its 5 us at every size, of 35 and 52 us. Closing it fails here.
+// A known gap: from 2 MiB on the measured run launches operations back to back and the kernel before hides a launch,
+// with a graph or without, so both measure alike. The model waits for each launch, so a graph saves 5 us, of 35 and 52
+// us, at every size. Closing the gap fails this test.
 TEST(Mi300x, AGraphStillSavesALaunchThatStreamsOfOperationsHide) {
   const auto plain = reference_numbers("rccl_allreduce_8xmi300x_amdblog.csv");
   const auto graph = reference_numbers("rccl_allreduce_8xmi300x_amdblog_graph.csv");
@@ -142,7 +142,7 @@ TEST(Mi300x, AGraphStillSavesALaunchThatStreamsOfOperationsHide) {
   }
 }
 
-// babelstream_mi300x.csv: copy at 4.26 TB/s, dot (reads alone) at 3.88 to 3.93 TB/s.
+// babelstream_mi300x.csv gives 4.26 TB/s for copy and 3.88 to 3.93 TB/s for dot, which only reads.
 TEST(Mi300x, MemoryStreamsAtTheMeasuredRates) {
   sim::Simulator simulator;
   const PlatformSpec platform = mi300x();
@@ -156,7 +156,7 @@ TEST(Mi300x, MemoryStreamsAtTheMeasuredRates) {
   EXPECT_NEAR(rate_alone(node.network(), std::move(dot)), 3.9e12, 0.15 * 3.9e12);
 }
 
-// The GEMM's time if the CUs that its last wave leaves idle did their part.
+// Returns the GEMM's time if the CUs that its last wave leaves idle did their part.
 double without_idle_cus(const PlatformSpec& platform, const GemmShape& shape, double us) {
   const GemmPlan plan = plan_gemm(platform.gpu, shape);
   const double waves =
@@ -164,8 +164,8 @@ double without_idle_cus(const PlatformSpec& platform, const GemmShape& shape, do
   return us * waves / std::ceil(waves);
 }
 
-// A GEMM and an all-gather at once take no less than the longer of them, and no more than one after the other. What an
-// all-gather delays no longer ends in waves: the GEMM may gain the idle part of its last one.
+// A concurrent GEMM and all-gather take at least the longer of the two and at most their sum. An all-gather delays
+// workgroups out of their waves, so the GEMM may gain the idle part of its last wave.
 TEST(Mi300x, ConcurrentComputeAndCommunicationLiesBetweenMaximumAndSum) {
   const PlatformSpec platform = mi300x();
   for (const GemmShape& shape : {GemmShape{8192, 8192, 8192}, {8192, 57344, 8192}}) {

@@ -1,4 +1,4 @@
-// The measurements of validate/reference.
+// These functions read the measurements in validate/reference.
 #pragma once
 
 #include <fstream>
@@ -9,7 +9,7 @@
 
 namespace c3sim::models {
 
-// The cells of a table, row by row, without its comments and heading.
+// Returns the cells of a table row by row, without its comments and its heading.
 inline std::vector<std::vector<std::string>> reference_cells(const std::string& name,
                                                              const std::string& machine = "mi300x") {
   std::ifstream file(std::string(C3SIM_SOURCE_DIR) + "/validate/reference/" + machine + "/" + name);
@@ -25,7 +25,7 @@ inline std::vector<std::vector<std::string>> reference_cells(const std::string& 
   return rows;
 }
 
-// The same where all cells are numbers.
+// Returns the cells of a table in which every cell is a number.
 inline std::vector<std::vector<double>> reference_numbers(const std::string& name) {
   std::vector<std::vector<double>> rows;
   for (const auto& cells : reference_cells(name)) {

@@ -1,4 +1,4 @@
-// Collectives, and how long one takes that has a node of its own.
+// This file makes collectives for tests and times one that has a node to itself.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace c3sim::models {
 
-// Every collective, and every plan of copy engines, to go through or to draw from.
+// Tests iterate over these lists of all collectives and all copy-engine plans, or draw from them.
 inline const std::vector<CollectiveKind> all_kinds{CollectiveKind::all_gather, CollectiveKind::all_to_all,
                                                    CollectiveKind::all_reduce, CollectiveKind::reduce_scatter,
                                                    CollectiveKind::broadcast};
@@ -22,7 +22,7 @@ inline sim::Task<> prepare_and_time(sim::Simulator& simulator, CollectiveRun& ru
   time = simulator.now() - start;
 }
 
-// The timed part of a collective that is possible on the node.
+// Returns the time of the timed part of a collective; the node must be able to run the collective.
 inline sim::Time time_on(Node& node, const CollectiveSpec& spec) {
   CollectiveRun run(node, spec, {});
   sim::Time time{0};

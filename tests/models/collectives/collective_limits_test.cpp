@@ -1,5 +1,5 @@
-// Does every collective, by kernels and in every variant on engines, over 2 to 8 GPUs, move exactly its bytes, meet its
-// bandwidth limit, and never take less for more?
+// These tests check that every collective, by kernels and by every engine variant, over 2 to 8 GPUs, moves exactly its
+// bytes, meets its bandwidth limit and never takes less time for more bytes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using sim::operator""_MiB;
 
-// Every collective that a platform can run.
+// Returns every collective that the platform can run.
 std::vector<CollectiveSpec> possible_collectives(const PlatformSpec& platform, sim::Bytes bytes) {
   sim::Simulator simulator;
   const Node node(simulator, platform);
@@ -39,8 +39,8 @@ std::string words(const CollectiveSpec& spec) {
          std::string(to_string(spec.variant)) + " on " + std::to_string(spec.gpus) + " GPUs";
 }
 
-// Of the library's channels in as many rings as there are peers, the share of the ring that has a GPU's link to a peer,
-// times the rings: over 8 GPUs 8 channels of 56 for each of 7 rings, over 6 one of 4 for each of the first 4 of 5.
+// The library deals its channels to as many rings as there are peers. The function returns the share of the ring on
+// this link, times the rings: 8 channels of 56 per ring on 8 GPUs; on 6, one of 4 for 4 of the 5 rings.
 double share_of_ring(const CollectiveSpec& spec, int from, int to) {
   if (spec.backend == Backend::sdma || spec.kind == CollectiveKind::all_to_all) return 1.0;
   static const RcclSpec library = mi300x().rccl;
@@ -50,8 +50,8 @@ double share_of_ring(const CollectiveSpec& spec, int from, int to) {
   return rings * (channels / rings + (ring < channels % rings ? 1 : 0)) / static_cast<double>(channels);
 }
 
-// Payload of a link, of an array of 1 byte: a chunk, of an all-reduce two; of a broadcast RCCL deals parts, while
-// engines of GPU 0 send all to everyone.
+// Returns what a link carries of an array of 1 byte: a chunk, or two for an all-reduce. RCCL spreads the parts of a
+// broadcast over the links, while the engines of GPU 0 send the whole array to every peer.
 double payload(const CollectiveSpec& spec, int from, int to) {
   if (from >= spec.gpus || to >= spec.gpus || from == to) return 0.0;
   if (spec.kind == CollectiveKind::broadcast) {
@@ -65,7 +65,7 @@ TEST(BytesAreConserved, OnEveryLinkOfEveryCollective) {
   PlatformSpec platform = mi300x({"gpu.sdma.reduction=true"});
   platform.fabric.reverse_share = 0.0;
   for (RcclProtocolSpec& protocol : platform.rccl.protocols) protocol.link_efficiency = 1.0;
-  const sim::Bytes bytes(840.0 * 1048576.0);  // a multiple of every number of GPUs, and of parts of a broadcast
+  const sim::Bytes bytes(840.0 * 1048576.0);  // a multiple of every number of GPUs and of the parts of a broadcast
   for (const CollectiveSpec& spec : possible_collectives(platform, bytes)) {
     sim::Simulator simulator;
     Node node(simulator, platform);
@@ -80,8 +80,8 @@ TEST(BytesAreConserved, OnEveryLinkOfEveryCollective) {
   }
 }
 
-// Seven engines send one shard, or two by two four: HBM is read once, the rest comes from a cache. One engine that
-// sends it again and again reads it seven times, as seven different parts are.
+// If seven engines send one shard, or four send it to two peers each, HBM reads it once and a cache serves the rest.
+// One engine that sends it seven times reads it seven times, as engines do that send seven different parts.
 TEST(BytesAreConserved, InHbmWhereEnginesReadOneShardSideBySide) {
   const PlatformSpec platform = mi300x();
   const MemorySpec& memory = platform.gpu.memory;
@@ -106,7 +106,7 @@ TEST(BytesAreConserved, InHbmWhereEnginesReadOneShardSideBySide) {
   EXPECT_NEAR(served(CollectiveKind::all_to_all, SdmaVariant::pcpy), seven_times, relative * seven_times);
 }
 
-// Seconds per byte of the array, of links and engines; the slowest part decides.
+// Returns the seconds per byte of the array, which the slower of links and engines decides.
 double engine_seconds(const PlatformSpec& p, const CollectiveSpec& spec, CollectiveKind step) {
   const SdmaSpec& sdma = p.gpu.sdma;
   const double peers = spec.gpus - 1;
@@ -126,7 +126,7 @@ double kernel_seconds(const PlatformSpec& p, const CollectiveSpec& spec) {
          (one_way ? 1.0 : 1.0 + p.fabric.reverse_share);
 }
 
-// 16 GiB: latencies of 100 us at most do not show. Channels have so much under way that only links bound them.
+// At 16 GiB, latencies of at most 100 us do not show. Channels have enough in flight that only links bound them.
 TEST(CurvesMeetTheirLimits, LargeArraysMoveAtTheRateOfLinksOrEngines) {
   PlatformSpec platform = mi300x({"gpu.sdma.reduction=true"});
   platform.rccl.workgroup_in_flight = sim::Bytes(1e9);
@@ -144,7 +144,7 @@ TEST(CurvesMeetTheirLimits, LargeArraysMoveAtTheRateOfLinksOrEngines) {
   }
 }
 
-// Small arrays: twice the bytes cost next to nothing more.
+// Doubling a small array costs next to nothing.
 TEST(CurvesMeetTheirLimits, SmallArraysTakeTheirLatencies) {
   const PlatformSpec platform = mi300x({"gpu.sdma.reduction=true"});
   for (CollectiveSpec spec : possible_collectives(platform, sim::Bytes(1024))) {

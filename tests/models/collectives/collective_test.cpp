@@ -1,4 +1,4 @@
-// Which part of a collective runs where, and what each collective is defined to deliver.
+// These tests check which part of a collective runs where and what each collective is defined to deliver.
 #include "models/collectives/collective.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 using sim::operator""_KiB;
 using sim::operator""_MiB;
 
-// Kernels reduce and scatter; no engine starts before the host knows that all of them have ended.
+// Kernels do the reduce-scatter; no engine starts before the host knows that all kernels have ended.
 TEST(SharedAllReduce, IsTheReduceScatterOfKernelsAndThenTheAllGatherOfEngines) {
   const PlatformSpec platform = mi300x();
   for (int gpus = 2; gpus <= 8; ++gpus) {
@@ -26,7 +26,7 @@ TEST(SharedAllReduce, IsTheReduceScatterOfKernelsAndThenTheAllGatherOfEngines) {
       spec.gpus = first.gpus = second.gpus = gpus;
       spec.prelaunch = second.prelaunch = prelaunch;
       const auto sum = time_on(platform, first) + time_on(platform, second);
-      // Prelaunched engines look at their POLLs at other moments.
+      // Prelaunched engines check their POLL packets at other moments.
       const double poll_us =
           sim::to_microseconds(platform.gpu.sdma.host_read_latency + platform.gpu.sdma.poll_interval);
       EXPECT_NEAR(sim::to_microseconds(time_on(platform, spec)), sim::to_microseconds(sum), prelaunch ? poll_us : 1e-3)
@@ -46,7 +46,7 @@ TEST(SharedAllReduce, TakesTheCusItIsGivenAndTheVariantItNames) {
   EXPECT_GT(time_on(platform, spec), all_cus);
 }
 
-// The mesh is the same wherever one stands: the last four GPUs take what the first four take.
+// The mesh looks the same from every GPU: the last four GPUs take as long as the first four.
 TEST(CollectiveGroup, TakesAsLongWhereverItBegins) {
   const PlatformSpec platform = mi300x();
   for (const BackendAbilities& backend : backends()) {
@@ -86,7 +86,7 @@ TEST(CollectiveGroup, LiesWithinTheNode) {
             "4 GPUs from gpu5 on are more than the node has: 0 to 4 is accepted as the first");
 }
 
-// Four GPUs, 4000 bytes: chunk r of an array is bytes 1000 r to 1000 (r + 1).
+// On four GPUs, chunk r of an array of 4000 bytes is bytes 1000 r to 1000 (r + 1).
 TEST(CollectiveData, IsWhatTheNameOfTheCollectiveSays) {
   CollectiveSpec spec = collective(CollectiveKind::all_gather, Backend::rccl, sim::Bytes(4000));
   spec.gpus = 4;
@@ -121,7 +121,7 @@ TEST(CollectiveData, PadsTheArrayToAMultipleOfTheGpus) {
 
 BufferRange range(int device, double begin, double bytes) { return {device, 0, sim::Bytes(begin), sim::Bytes(bytes)}; }
 
-// Bytes 0 to 100 of GPU 1 are due from those of GPU 0.
+// Bytes 0 to 100 of GPU 1 must be delivered from the same bytes of GPU 0.
 TEST(DeliveryLedger, RejectsAMissingByteAByteWrittenTwiceAndBytesOfAnotherSource) {
   using Deliveries = std::vector<std::pair<BufferRange, BufferRange>>;
   for (const Deliveries& deliveries : {Deliveries{{range(1, 0, 99), range(0, 0, 99)}},

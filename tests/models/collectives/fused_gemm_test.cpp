@@ -1,4 +1,4 @@
-// A GEMM and its collective as one: nothing is lost or gained but by what a trigger costs and a memory can add.
+// Fusing a GEMM with its collective loses and gains nothing except what a trigger costs and what memory can add.
 #include "models/collectives/fused_gemm.h"
 
 #include <gtest/gtest.h>
@@ -71,8 +71,8 @@ sim::Time time_of_gemm_alone(const PlatformSpec& platform, const GemmShape& shap
   return simulator.now();
 }
 
-// The sums of what comes from three other GPUs are as many for products of 32 bits as of 16: half the vector rate,
-// where that bounds them, costs both as much more.
+// Each GPU sums what three others send: as many sums for 32-bit products as for 16-bit ones. Where the vector rate
+// bounds the sums, halving it therefore costs both the same time.
 TEST(FusedGemms, AsManySumsAreAddedUpOfWideElementsAsOfNarrowOnes) {
   const auto time = [](Dtype dtype, const std::string& rate) {
     FusedSpec spec = fused_spec("flag");
@@ -84,8 +84,8 @@ TEST(FusedGemms, AsManySumsAreAddedUpOfWideElementsAsOfNarrowOnes) {
   EXPECT_NEAR(cost(Dtype::fp32) / cost(Dtype::bf16), 1.0, 0.02);
 }
 
-// Every GPU does the same: one that stands for all sees what each of them sees, whichever it is. Of a ring it would see
-// acknowledgements on the links that it sends over: here there are none.
+// Every GPU does the same, so one GPU that stands for all sees what each of them sees. On a ring it would also see
+// acknowledgements on the links that it sends over; a reverse share of 0 removes them.
 TEST(FusedGemms, OneGpuStandsForAll) {
   for (const FusedPath path : {FusedPath::direct, FusedPath::ring}) {
     const PlatformSpec platform = four_gpus({"fabric.reverse_share=0"});
@@ -100,7 +100,7 @@ TEST(FusedGemms, OneGpuStandsForAll) {
   }
 }
 
-// What triggers earlier ends no later but for what it costs itself: here a notice a piece, of at most 32 in a row.
+// An earlier trigger delays the end by no more than its own cost: a notice for each of at most 32 pieces in a row.
 RC_GTEST_PROP(FusedGemms, ATrackerIsNoSlowerThanTheKernelsEndButForItsNotices, ()) {
   const auto path = *rc::gen::element(FusedPath::direct, FusedPath::ring);
   FusedSpec spec = fused_spec("tracker", path, std::int64_t{1} << *rc::gen::inRange(0, 4));
@@ -113,7 +113,7 @@ RC_GTEST_PROP(FusedGemms, ATrackerIsNoSlowerThanTheKernelsEndButForItsNotices, (
   RC_ASSERT(run_fused(platform, spec).time <= run_fused(platform, at_end).time + cost);
 }
 
-// Of an array of S on 4 GPUs each sends 3 shards of S/4; whoever receives them adds them.
+// Each of 4 GPUs sends 3 shards of S/4 of an array of S bytes, and their receivers add them.
 RC_GTEST_PROP(FusedGemms, EachGpuAddsWhatTheOthersSendIt, ()) {
   FusedSpec spec = fused_spec("tracker", FusedPath::direct, std::int64_t{1} << *rc::gen::inRange(0, 5));
   spec.gemm.m = 512L * *rc::gen::inRange(2, 9);
@@ -122,7 +122,7 @@ RC_GTEST_PROP(FusedGemms, EachGpuAddsWhatTheOthersSendIt, ()) {
   RC_ASSERT(std::abs(run_fused(platform, spec).moved.updates / (0.75 * array) - 1.0) < 1e-6);
 }
 
-// With memory that adds, nothing is put aside and read again.
+// If the memory adds, no partial sums are stored and read again.
 RC_GTEST_PROP(FusedGemms, AddingNearMemoryMovesNoMoreBytes, ()) {
   FusedSpec spec = fused_spec(*rc::gen::element("flag", "tracker", "kernel_end"), FusedPath::direct,
                               std::int64_t{1} << *rc::gen::inRange(0, 4));
@@ -136,8 +136,8 @@ RC_GTEST_PROP(FusedGemms, AddingNearMemoryMovesNoMoreBytes, ()) {
   RC_ASSERT(with.hbm_writes <= without.hbm_writes * (1.0 + 1e-9));
 }
 
-// Pieces that take no time to travel leave the GEMM and what comes behind its last of two waves: two fifths of the
-// pieces are read, set up and noticed, some 30 us.
+// If pieces take no time to travel, what remains is the GEMM and what follows the last of its two waves: two fifths of
+// the pieces are read, set up and noticed, which takes about 30 us.
 TEST(FusedGemms, WithInfiniteLinksTakeAsLongAsTheGemm) {
   const PlatformSpec platform = four_gpus({"fabric.link_rate=100000 GB/s", "gpu.sdma.payload_rate=100000 GB/s",
                                            "gpu.memory.update_rate=100", "gpu.sdma.bytes_in_flight=1 GiB"});
@@ -147,21 +147,21 @@ TEST(FusedGemms, WithInfiniteLinksTakeAsLongAsTheGemm) {
   EXPECT_NEAR(sim::to_microseconds(run_fused(platform, all_reduce(spec)).time), alone, 2 * 40.0);
 }
 
-// A product of one multiplication an element is stored in no time beside 3 shards of 64 MiB over links of 1 GB/s.
+// A product with k = 1 takes no time compared with sending 3 shards of 64 MiB over links of 1 GB/s.
 TEST(FusedGemms, OfNoWorkTakeAsLongAsTheExchange) {
   FusedSpec spec = fused_spec("tracker");
   spec.gemm = {16384, 8192, 1};
   const PlatformSpec platform = four_gpus({"fabric.link_rate=1 GB/s", "fabric.reverse_share=0"});
   const double link_us = 16384.0 * 2048.0 * 2.0 / 1e9 * 1e6;
   EXPECT_NEAR(sim::to_microseconds(run_fused(platform, spec).time), link_us, 0.02 * link_us);
-  // Twice as much over each link, and around three such shards and three sums over one.
+  // An all-reduce sends twice as much over each link; its ring sends three such shards and three sums over one link.
   spec = all_reduce(spec);
   EXPECT_NEAR(sim::to_microseconds(run_fused(platform, spec).time), 2 * link_us, 0.02 * 2 * link_us);
   spec.path = FusedPath::ring;
   EXPECT_NEAR(sim::to_microseconds(run_fused(platform, spec).time), 6 * link_us, 0.02 * 6 * link_us);
 }
 
-// What a flag costs the GEMM beside what pieces under way cost it is a fence for each wave of its workgroups.
+// Besides what pieces in flight cost the GEMM, a flag costs it one fence for each wave of its workgroups.
 TEST(FusedGemms, PayAFenceAWaveForFlags) {
   const PlatformSpec platform = four_gpus();
   const FusedSpec spec = fused_spec("flag");
@@ -173,7 +173,7 @@ TEST(FusedGemms, PayAFenceAWaveForFlags) {
   EXPECT_NEAR(more, waves * sim::to_microseconds(platform.shots.fence_latency), 0.3 * more);
 }
 
-// A table without an entry for each tile that is being stored follows none in time.
+// A tracker with fewer entries than tiles being stored at once tracks none of the tiles before the kernel ends.
 TEST(FusedGemms, ATrackerOfTooFewEntriesIsAsLateAsTheKernelsEnd) {
   const FusedSpec spec = fused_spec("tracker");
   const PlatformSpec wide = four_gpus();
@@ -183,8 +183,8 @@ TEST(FusedGemms, ATrackerOfTooFewEntriesIsAsLateAsTheKernelsEnd) {
   EXPECT_NEAR(sim::to_microseconds(run_fused(narrow, spec).time), sim::to_microseconds(at_end), 5.0);
 }
 
-// Where tiles wait for the next entry, half as many entries as tiles are stored at once let half of them count: the
-// first of the pieces travel meanwhile, later than with an entry for each. With these nothing waits.
+// If tiles wait for a free entry and there are entries for half of the tiles stored at once, half of the tiles count in
+// time: the first pieces travel early, though later than with an entry per tile, where no tile waits.
 TEST(FusedGemms, TilesThatWaitForAnEntryComeBetween) {
   const FusedSpec spec = fused_spec("tracker");
   const PlatformSpec wide = four_gpus();
@@ -198,7 +198,7 @@ TEST(FusedGemms, TilesThatWaitForAnEntryComeBetween) {
   EXPECT_LT(waiting, 0.98 * run_fused(four_gpus({half}), spec).time);
 }
 
-// Whatever the entries: what waits for one counts when the kernel has ended, if not before.
+// For any number of entries, a tile that waits for one counts at the end of the kernel at the latest.
 RC_GTEST_PROP(FusedGemms, FullTilesThatWaitForAnEntryAreNoLaterThanTheKernelsEnd, ()) {
   const auto path = *rc::gen::element(FusedPath::direct, FusedPath::ring);
   const PlatformSpec platform = four_gpus(
@@ -208,7 +208,7 @@ RC_GTEST_PROP(FusedGemms, FullTilesThatWaitForAnEntryAreNoLaterThanTheKernelsEnd
             run_fused(platform, fused_spec("kernel_end", path)).time + cost);
 }
 
-// The second half of an all-reduce carries as many bytes as the first, and adds none.
+// The second half of an all-reduce carries as many bytes as the first half and adds none.
 TEST(FusedGemms, AnAllReduceMovesTwiceTheBytesOfAReduceScatter) {
   const PlatformSpec platform = four_gpus();
   for (const FusedPath path : {FusedPath::direct, FusedPath::ring}) {
@@ -219,8 +219,8 @@ TEST(FusedGemms, AnAllReduceMovesTwiceTheBytesOfAReduceScatter) {
   }
 }
 
-// Pieces are gathered as each is added up: no later than all of them behind the last, but for a notice for each of at
-// most 32.
+// Each piece is gathered as soon as it is summed. This takes no longer than gathering all pieces after the last sum,
+// plus a notice for each of at most 32 pieces.
 RC_GTEST_PROP(FusedGemms, AnAllReduceIsNoSlowerThanAReduceScatterAndAGather, ()) {
   FusedSpec spec =
       fused_spec(*rc::gen::element("flag", "tracker"), FusedPath::direct, std::int64_t{1} << *rc::gen::inRange(0, 4));
@@ -235,7 +235,7 @@ RC_GTEST_PROP(FusedGemms, AnAllReduceIsNoSlowerThanAReduceScatterAndAGather, ())
   RC_ASSERT(run_fused(platform, all_reduce(spec)).time <= apart + 32 * trigger.notice);
 }
 
-// What is gathered feeds the GEMM piece by piece: less than one behind the other.
+// Gathered pieces feed the GEMM one by one, so both take less time than the GEMM after the gather.
 TEST(FusedGemms, BeginWithThePiecesThatAreThere) {
   FusedSpec spec = fused_spec("flag");
   spec.kind = CollectiveKind::all_gather;
@@ -248,8 +248,8 @@ TEST(FusedGemms, BeginWithThePiecesThatAreThere) {
   }
 }
 
-// Stream-K has more workgroups than tiles, others tiles that any XCD takes: all wait for pieces that come, and the
-// GEMM, which is the longer by far, ends little later than alone.
+// Stream-K has more workgroups than tiles, and other kernels have tiles that any XCD takes. All of them wait for
+// arriving pieces, and the GEMM, by far the longer part, ends little later than alone.
 TEST(FusedGemms, GatherForKernelsThatShareOutTheirLastTiles) {
   FusedSpec spec = fused_spec("flag", FusedPath::direct, 8);
   spec.kind = CollectiveKind::all_gather;
@@ -261,7 +261,7 @@ TEST(FusedGemms, GatherForKernelsThatShareOutTheirLastTiles) {
   }
 }
 
-// On two of four GPUs as on a node of two: the others have no part in it.
+// A fused GEMM on two of four GPUs takes as long as on a node of two: the other GPUs take no part in it.
 TEST(FusedGemms, OfSomeGpusTakeAsLongAsOnANodeOfThese) {
   FusedSpec spec = fused_spec("tracker");
   const sim::Time alone = run_fused(four_gpus({"gpus=2"}), spec).time;
@@ -270,7 +270,7 @@ TEST(FusedGemms, OfSomeGpusTakeAsLongAsOnANodeOfThese) {
               1e-3 * sim::to_microseconds(alone));
 }
 
-// As many pieces as divide, up to eight; around where one port of a switch is all there is and memory adds.
+// The GEMM has as many pieces as divide it, up to eight; it uses a ring if a GPU has one switch port and memory adds.
 TEST(FusedGemms, AreCutByTheirTracker) {
   const PlatformSpec mesh = four_gpus();
   const FusedSpec large = by_tracker({4096, 8192, 4096}, 4, mesh);
@@ -284,7 +284,7 @@ TEST(FusedGemms, AreCutByTheirTracker) {
   EXPECT_EQ(by_tracker({4096, 8192, 4096}, 4, port).path, FusedPath::direct);
 }
 
-// Other combinations that are impossible stand in tests/data/samples.
+// The samples in tests/data/samples hold the other impossible combinations.
 TEST(FusedGemms, AreOfGpusThatThePlatformHas) {
   FusedSpec spec = fused_spec("flag");
   spec.gpus = 5;

@@ -30,13 +30,13 @@ double microseconds(const PlatformSpec& platform, const CollectiveSpec& spec, Cu
   return sim::to_microseconds(time_of(simulator, run_kernel_collective(node, spec, {mask})));
 }
 
-// LL: 1 us a step. Each slice is a byte, 0.4 ns at a quarter of 10 GB/s.
+// LL takes 1 us a step. Each slice is one byte, which takes 0.4 ns at a quarter of 10 GB/s.
 TEST(RcclTime, OfASmallArrayIsLaunchStepsAndNotice) {
   EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 4.0)),
               launch_us + steps * 1.0 + 0.0004 + notice_us, 1e-5);
 }
 
-// Simple: 4 us a step. Slices of 1 GB at 10 GB/s on every link at once.
+// Simple takes 4 us a step. Slices of 1 GB move at 10 GB/s on every link at once.
 TEST(RcclTime, OfALargeArrayIsThatOfTheLinks) {
   EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 4e9)),
               launch_us + steps * 4.0 + 1e5 + notice_us, 1e-4);
@@ -45,7 +45,7 @@ TEST(RcclTime, OfALargeArrayIsThatOfTheLinks) {
       << "reduce-scatter and all-gather: twice the payload";
 }
 
-// The protocol's share of the link: LL128 has half of 10 GB/s for slices of 40 KB.
+// The protocol reaches its share of the link: LL128 moves slices of 40 KB at half of 10 GB/s.
 TEST(RcclTime, OfAMiddlingArrayHasTheEfficiencyOfItsProtocol) {
   EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 160e3)),
               launch_us + steps * 2.0 + 8.0 + notice_us, 1e-4);
@@ -58,15 +58,15 @@ TEST(RcclTime, ACapturedGraphLaunchesFaster) {
   EXPECT_NEAR(plain - microseconds(round_platform(), spec), 3.0, 1e-5);  // 4 - 1 us
 }
 
-// Two GPUs: one step instead of three, and half of the array over the link between them.
+// Two GPUs take one step instead of three, and half of the array crosses the link between them.
 TEST(RcclTime, FewerGpusTakeFewerSteps) {
   CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
   spec.gpus = 2;
   EXPECT_NEAR(microseconds(round_platform(), spec), launch_us + 1.0 * 4.0 + 2e5 + notice_us, 1e-4);
 }
 
-// Two CUs of each XCD hold four of the six channels: these move their part of the slices of 1 GB before the others are
-// placed.
+// Two CUs of each XCD hold four of the six channels, which move their part of the 1 GB slices before the remaining two
+// channels are placed.
 TEST(RcclCus, FewerCusThanChannelsMakeRounds) {
   const double round = 1.0 + steps * 4.0;  // dispatch and steps
   EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 4e9), {0, 2}),
@@ -80,10 +80,10 @@ TEST(RcclCus, TwoChannelsOnACuNeedHalfOfTheCus) {
               launch_us + steps * 4.0 + 1e5 + notice_us, 1e-4);
 }
 
-// 12 KB of memory traffic in flight per channel are 3 KB of a part (read, written, read, written); two channels to a
-// peer have 6 KB under way on each link, which a step of 1 us makes 6 GB/s. Around a ring of 4 GPUs 4 parts are handled
-// for 3 that arrive: 6 / (4/3) = 4.5 GB/s. In an exchange 6 channels serve 4 GPUs, the own one included: 4.5 KB under
-// way, for which half of a link is enough, and with it LL128.
+// A channel with 12 KB of memory traffic in flight moves 3 KB of a part (read, written, read, written). Two channels
+// per peer keep 6 KB in flight on each link: 6 GB/s at 1 us a step. On a ring of 4 GPUs a channel handles 4 parts for 3
+// that arrive: 6 / (4/3) = 4.5 GB/s. In an exchange 6 channels serve 4 GPUs, their own included: 4.5 KB in flight per
+// link, for which half of a link, and so LL128, is enough.
 TEST(RcclCus, ChannelsWithTooLittleInFlightDoNotFillTheLinks) {
   using sim::operator""_us;
   PlatformSpec platform = round_platform();
@@ -95,7 +95,7 @@ TEST(RcclCus, ChannelsWithTooLittleInFlightDoNotFillTheLinks) {
               launch_us + steps * 2.0 + 1e6 / 4.5 + notice_us, 1e-3);
 }
 
-// Four channels in three rings: two of them share each link of the first, so half of all data goes over it.
+// Three rings share four channels: two channels use each link of the first ring, so it carries half of all data.
 TEST(RcclCus, ChannelsThatDoNotComeOutEvenLoadTheFirstRing) {
   CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
   spec.channels = 4;
@@ -104,7 +104,7 @@ TEST(RcclCus, ChannelsThatDoNotComeOutEvenLoadTheFirstRing) {
   EXPECT_NEAR(microseconds(round_platform(), spec), launch_us + steps * 4.0 + 1e5 + notice_us, 1e-3);
 }
 
-// The library makes no more channels than its own choice, whatever it is asked for.
+// The library never uses more channels than its own choice, even if it is asked for more.
 TEST(RcclCus, MoreChannelsThanTheLibrarysChangeNothing) {
   PlatformSpec platform = round_platform();
   platform.rccl.workgroup_in_flight = sim::Bytes(12e3);
@@ -117,8 +117,8 @@ TEST(RcclCus, MoreChannelsThanTheLibrarysChangeNothing) {
   EXPECT_GT(microseconds(platform, spec), time);
 }
 
-// Power far above the cap holds the clock at half of the highest: a loop of 1 us takes 2 us where all of it is cycles,
-// 1.5 us where half is. 3 KB a channel, two to a peer: 3 and 4 GB/s, of which a ring of 4 GPUs has 3/4 (see above).
+// Power far above the cap holds the clock at half of the highest. A loop of 1 us takes 2 us if it is all cycles and 1.5
+// us if half of it is. With 3 KB a channel and two channels per peer: 3 and 4 GB/s, of which a ring of 4 has 3/4.
 TEST(RcclClock, TheLoopOfAChannelFollowsIt) {
   PlatformSpec platform = round_platform();
   platform.rccl.workgroup_in_flight = sim::Bytes(12e3);
@@ -134,7 +134,7 @@ TEST(RcclClock, TheLoopOfAChannelFollowsIt) {
   EXPECT_NEAR(microseconds(platform, spec), latencies + 4.0 / 3.0 * 1e6 / 3.0, 1.0);
 }
 
-// 12 KB of reads in flight over a round trip of 1 us: 12 GB/s, which three peers share and one does not use up.
+// With 12 KB of reads in flight, a round trip of 1 us allows 12 GB/s: three peers share it, one does not reach it.
 TEST(RcclAccess, ChannelsThatPullAreBoundByTheReadsInFlight) {
   using sim::operator""_ns;
   PlatformSpec platform = round_platform();
@@ -148,14 +148,14 @@ TEST(RcclAccess, ChannelsThatPullAreBoundByTheReadsInFlight) {
   EXPECT_NEAR(microseconds(platform, spec), launch_us + 1.0 * 4.0 + 2e5 + notice_us, 1e-3);
 }
 
-// run_kernel_collective itself checks that every byte has arrived once.
+// run_kernel_collective itself checks that every byte arrives once.
 RC_GTEST_PROP(RcclDelivery, EveryCollectiveDeliversEverythingOnAnyCus, ()) {
   CollectiveSpec spec = collective(*rc::gen::elementOf(all_kinds), *rc::gen::inRange(4, 1'000'000'000));
   spec.gpus = *rc::gen::inRange(2, gpus + 1);
   microseconds(round_platform(), spec, {0, *rc::gen::inRange(1, 5)});
 }
 
-// GPU 3 is full of a GEMM of one wave, 1 + 65.536 us long. Its channels are placed then, and all others wait for them.
+// A GEMM of one wave fills GPU 3 for 1 + 65.536 us. Its channels are placed then, and all other GPUs wait for them.
 TEST(RcclCus, AChannelMovesOnceEveryGpuHasPlacedIt) {
   sim::Simulator simulator;
   const PlatformSpec platform = round_platform();
@@ -166,9 +166,9 @@ TEST(RcclCus, AChannelMovesOnceEveryGpuHasPlacedIt) {
   EXPECT_NEAR(sim::to_microseconds(time), 66.536 + 1.0 + steps * 1.0 + 0.0004 + notice_us, 1e-5);
 }
 
-// GPU 3 runs a GEMM of 8 tiles, or of 12 on its 8 CUs: then four of six channels are placed while the last four tiles
-// run, and with half of a link's rate their two thirds of a slice of 1 GB load it for twice as long. The other two are
-// placed when the GEMM has ended, as all six are behind 8 tiles.
+// GPU 3 runs a GEMM of 8 or 12 tiles on its 8 CUs. With 12, four of six channels are placed while the last four tiles
+// run; at half of a link's rate their two thirds of a 1 GB slice load the link for twice as long. The other two are
+// placed after the GEMM, as all six are with 8 tiles.
 TEST(RcclCus, ChannelsThatArePlacedAmidAGemmGetLessThroughALink) {
   const auto behind_tiles = [](std::int64_t tiles) {
     sim::Simulator simulator;
@@ -184,8 +184,8 @@ TEST(RcclCus, ChannelsThatArePlacedAmidAGemmGetLessThroughALink) {
   EXPECT_NEAR(behind_tiles(12), first_placed + (2.0 / 3.0 * 2.0 + 1.0 / 3.0) * 1e5 + notice_us, 1e-3);
 }
 
-// Every GPU reads what it sends to three peers, and for what it receives from three it writes, reads and writes: 12
-// bytes per byte on a link. 10 GB/s of HBM give each link 10 / 12 GB/s.
+// Every GPU reads what it sends to three peers, and writes, reads and writes again what it receives from three: 12
+// bytes per byte on a link. 10 GB/s of HBM therefore give each link 10 / 12 GB/s.
 TEST(RcclMemory, BoundsTheLinksWhereItIsSlow) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.hbm_rate = sim::BytesPerSecond(10e9);
@@ -215,7 +215,7 @@ TEST(RcclConservation, LinksCarryThePayloadOfEveryPair) {
   }
 }
 
-// counters_8k of the overlap study: an all-reduce of S bytes on 8 GPUs reads and writes 2.75 S each, all of it in HBM.
+// The overlap study's counters_8k: an all-reduce of S bytes on 8 GPUs reads and writes 2.75 S each, all in HBM.
 TEST(RcclConservation, AnAllReduceMovesTheMeasuredBytesThroughHbm) {
   sim::Simulator simulator;
   PlatformSpec platform = mi300x();
@@ -227,7 +227,7 @@ TEST(RcclConservation, AnAllReduceMovesTheMeasuredBytesThroughHbm) {
   EXPECT_NEAR(node.network().served(node.gpu(0).memory().hbm()) / spec.bytes.value(), 5.5, 0.01);
 }
 
-// 4 memory bytes per byte over a link, on 12 links, for slices of 1 MB; none of them stays in the Infinity Cache.
+// Slices of 1 MB on 12 links move 4 memory bytes per byte over a link; nothing stays in the Infinity Cache.
 TEST(RcclConservation, MemoriesMoveWhatTheTableSaysPerByteOfPayload) {
   sim::Simulator simulator;
   PlatformSpec platform = round_platform();
@@ -239,8 +239,8 @@ TEST(RcclConservation, MemoriesMoveWhatTheTableSaysPerByteOfPayload) {
   EXPECT_NEAR(served, 12.0 * 4.0 * 1e6, 1.0);
 }
 
-// All GPUs play the same part, except in a broadcast: whatever GPU is named first, its links and its memory do the
-// same.
+// Except in a broadcast, all GPUs play the same part: the links and the memory of any GPU move as much as those of the
+// first.
 TEST(RcclSymmetry, EveryGpuMovesTheSame) {
   for (const CollectiveKind kind : all_kinds) {
     if (kind == CollectiveKind::broadcast) continue;
@@ -256,7 +256,7 @@ TEST(RcclSymmetry, EveryGpuMovesTheSame) {
   }
 }
 
-// The bus bandwidth counts, for every GPU that receives, what it receives.
+// The bus bandwidth counts the bytes that each receiving GPU receives.
 RC_GTEST_PROP(RcclPayload, OfAllPairsIsWhatTheBusBandwidthCounts, ()) {
   CollectiveSpec spec = collective(*rc::gen::elementOf(all_kinds), 0.0);
   spec.gpus = *rc::gen::inRange(2, 17);
@@ -270,7 +270,7 @@ RC_GTEST_PROP(RcclPayload, OfAllPairsIsWhatTheBusBandwidthCounts, ()) {
   RC_ASSERT(std::abs(sum - counted) <= 1e-9 * counted);
 }
 
-// 800 B on 8 GPUs in a second.
+// Each collective of 800 B on 8 GPUs takes one second.
 TEST(RcclPayload, BusBandwidthIsThatOfRcclTests) {
   CollectiveSpec spec = collective(CollectiveKind::all_gather, 800.0);
   spec.gpus = 8;

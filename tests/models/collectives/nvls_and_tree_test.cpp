@@ -1,4 +1,4 @@
-// All-reduces that are added up in switches or along trees.
+// These tests cover all-reduces that switches or trees add up.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@ using sim::operator""_us;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Four GPUs whose ports pass 10 GB/s each way. A round of 4 channels takes 100 KB of each part: 1.6 MB of the array, of
-// which 1.6 MB and a quarter of it pass each port, in 200 us and 2 us of flags.
+// Four GPUs have ports of 10 GB/s each way. A round of 4 channels takes 100 KB of each part, 1.6 MB of the array. These
+// and another quarter of them pass each port in 200 us, and flags take 2 us.
 PlatformSpec platform_with_switch() {
   PlatformSpec platform = round_platform();
   platform.fabric.topology = Topology::fabric_switch;
@@ -33,23 +33,23 @@ PlatformSpec platform_with_switch() {
   return platform;
 }
 
-// 4 us of launch, 1 of dispatch, 1 of start, a hundred rounds in each of three stages one behind the other, 2 of
-// notice.
+// The launch takes 4 us, dispatch 1, the start 1 and the notice 2. A hundred rounds pass three stages one after the
+// other, so 102 rounds' time elapses.
 TEST(Nvls, OfALargeArrayPassesItOnceOverThePorts) {
   CollectiveSpec spec = all_reduce_over_four(160e6);
   spec.algorithm = RcclAlgorithm::nvls;
   EXPECT_NEAR(microseconds_on(platform_with_switch(), spec), 4.0 + 1.0 + 1.0 + 102.0 * 202.0 + 2.0, 0.1);
 }
 
-// One round in three stages, of 4 B of which 5 B pass the ports.
+// One round of 4 B passes three stages, and 5 B cross each port.
 TEST(Nvls, OfASmallArrayIsLatency) {
   CollectiveSpec spec = all_reduce_over_four(4.0);
   spec.algorithm = RcclAlgorithm::nvls;
   EXPECT_NEAR(microseconds_on(platform_with_switch(), spec), 4.0 + 1.0 + 1.0 + 3.0 * 2.0 + 2.0, 0.1);
 }
 
-// The tuner expects 20 us + S / 8 GB/s of it. Of rings it expects most of Simple: 20 us and 6 hops of 1 us, and 1.5 S
-// at 10 GB/s: less from 240 KB on, where rings of LL and LL128 are slower than either.
+// The tuner expects NVLS to take 20 us + S / 8 GB/s and rings, at best by Simple, 20 us + 6 hops of 1 us + 1.5 S at 10
+// GB/s. NVLS is expected to be faster from 240 KB on, where LL and LL128 are slower than both.
 TEST(Nvls, IsTakenWhereTheTunerExpectsMoreOfItThanOfRings) {
   const PlatformSpec platform = platform_with_switch();
   EXPECT_FALSE(takes_nvls(all_reduce_over_four(1e3), platform)) << "1 us + 6 us + 1.5 us by LL";
@@ -79,9 +79,9 @@ TEST(Nvls, IsNotForWhatSwitchesDoNotAdd) {
               HasSubstr("nothing adds in the switches of round"));
 }
 
-// Ports pass 10 GB/s each way. Of four GPUs and S bytes the tuner expects of rings 7 us + 1.5 S / 1 GB/s by LL, 16 us +
-// 1.5 S / 4 by LL128 and 26 us + 1.5 S / 10 by Simple; along a tree 7 us + 2 S / 1, 10.6 us + 2 S / 4 and
-// 20.6 us + 2 S / 10.
+// Ports pass 10 GB/s each way. For four GPUs and S bytes the tuner expects rings to take 7 us + 1.5 S / 1 GB/s by LL,
+// 16 us + 1.5 S / 4 by LL128 and 26 us + 1.5 S / 10 by Simple; it expects trees to take 7 us + 2 S / 1, 10.6 us + 2 S /
+// 4 and 20.6 us + 2 S / 10.
 PlatformSpec platform_with_trees() {
   PlatformSpec platform = round_platform();
   platform.fabric.topology = Topology::fabric_switch;
@@ -91,22 +91,22 @@ PlatformSpec platform_with_trees() {
   return platform;
 }
 
-// 4 us of launch, 1 of dispatch, six hops of 4 us, the array twice through a port, 2 us of notice.
+// The launch takes 4 us, dispatch 1, six hops 4 each and the notice 2; the array passes a port twice.
 TEST(Tree, PassesTheArrayTwiceThroughAPort) {
   CollectiveSpec spec = all_reduce_over_four(160e6);
   spec.algorithm = RcclAlgorithm::tree;
   EXPECT_NEAR(microseconds_on(platform_with_trees(), spec), 4.0 + 1.0 + 24.0 + 32'000.0 + 2.0, 1.0);
 }
 
-// Six hops of 1 us by LL.
+// LL takes six hops of 1 us.
 TEST(Tree, OfASmallArrayIsItsHops) {
   CollectiveSpec spec = all_reduce_over_four(4.0);
   spec.algorithm = RcclAlgorithm::tree;
   EXPECT_NEAR(microseconds_on(platform_with_trees(), spec), 4.0 + 1.0 + 6.0 + 2.0, 0.1);
 }
 
-// Down and up again a GPU waits six times for a chunk of 512 KiB on each of 6 channels, and a port passes two at once:
-// 629 us each. A loop that takes no time copies the last one.
+// On the way down and up a GPU waits six times for a chunk of 512 KiB on each of 6 channels, and a port passes two
+// chunks at once: 629 us each. The loop takes no time, so copying the last chunk adds nothing.
 TEST(Tree, FillsChunkByChunk) {
   PlatformSpec platform = platform_with_trees();
   CollectiveSpec spec = all_reduce_over_four(160e6);

@@ -1,4 +1,4 @@
-// Which protocol a collective takes, and what becomes of its time where one gives way to the next.
+// These tests check which protocol a collective takes and how its time behaves where the protocol changes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -48,8 +48,8 @@ PlatformSpec with_tuner() {
   return platform;
 }
 
-// The round machine's 3 steps and slices of s bytes at 10 GB/s: 3 us + s / 2.5 GB/s, 6 us + s / 5 GB/s, 12 us + s / 10
-// GB/s, which are as good as each other at 15 KB and at 60 KB.
+// On the round machine 3 steps and slices of s bytes at 10 GB/s take 3 us + s / 2.5 GB/s by LL, 6 us + s / 5 GB/s by
+// LL128 and 12 us + s / 10 GB/s by Simple. LL and LL128 are equal at 15 KB, LL128 and Simple at 60 KB.
 TEST(RcclProtocol, IsTheOneThatTakesLeast) {
   expect_protocols(round_platform(), CollectiveKind::all_gather,
                    {{4.0, "ll"},
@@ -60,17 +60,17 @@ TEST(RcclProtocol, IsTheOneThatTakesLeast) {
                     {4e9, "simple"}});
 }
 
-// By the tuner an all-gather on 4 GPUs, 3 hops of payload p, takes 4 us + p / 1 GB/s by LL, 10 us + p / 4 GB/s by
-// Simple and longer by LL128: as long at p = 8 KB, three quarters of 10.67 KB. What it really takes has no say. A
-// direct exchange goes by LL up to 16 KiB for each peer, and by Simple from there. The hops of a broadcast are one:
-// 2 us + p / 1 GB/s by LL, 6 us + p / 4 GB/s by Simple, as long at 5.33 KB.
+// The tuner expects an all-gather on 4 GPUs, 3 hops of payload p, to take 4 us + p / 1 GB/s by LL, 10 us + p / 4 GB/s
+// by Simple and longer by LL128: equal at p = 8 KB, three quarters of 10.67 KB. Its real time does not count. A direct
+// exchange uses LL up to 16 KiB per peer, then Simple. A broadcast counts one hop: 2 us + p / 1 GB/s by LL, 6 us + p /
+// 4 GB/s by Simple, equal at 5.33 KB.
 TEST(RcclProtocol, IsTheOneThatTheTunerTakesForTheFastest) {
   expect_protocols(with_tuner(), CollectiveKind::all_gather, {{10.6e3, "ll"}, {10.7e3, "simple"}});
   expect_protocols(with_tuner(), CollectiveKind::all_to_all, {{4.0 * 16384.0, "ll"}, {4.0 * 16385.0, "simple"}});
   expect_protocols(with_tuner(), CollectiveKind::broadcast, {{5.3e3, "ll"}, {5.4e3, "simple"}});
 }
 
-// A round machine whose channels take 2 us for 1 MB, in chunks, by Simple.
+// Returns a round machine whose channels take 2 us for 1 MB, in chunks, by Simple.
 PlatformSpec in_chunks(sim::Bytes chunk) {
   PlatformSpec platform = round_platform();
   platform.rccl.workgroup_latency = 2_us;
@@ -88,8 +88,8 @@ double latency_us(const PlatformSpec& platform, CollectiveKind kind, double byte
   return sim::to_seconds(program_on(platform, collective_of(kind, bytes)).steps.front().latency).value() * 1e6;
 }
 
-// A part of each of 6 channels is 1 MB of 24 MB, whose two bytes per byte take 4 us to copy. In chunks of a quarter of
-// that the first round takes 1 us, and four of them 2 sqrt(4) - 1 = 3 us; the forty of ten times the array take 11.65.
+// Each of 6 channels has 1 MB of a part of 24 MB, whose two bytes per byte take 4 us to copy. In quarter chunks the
+// first round takes 1 us, and four rounds take 2 sqrt(4) - 1 = 3 us; the forty rounds of ten times the array 11.65.
 TEST(RcclRounds, LeaveLinksWithoutWorkTheLessTheMoreThereAre) {
   constexpr auto kind = CollectiveKind::all_gather;
   const auto idle_us = [](double chunk, double bytes) {
@@ -102,8 +102,8 @@ TEST(RcclRounds, LeaveLinksWithoutWorkTheLessTheMoreThereAre) {
   EXPECT_NEAR(latency_us(in_chunks(sim::Bytes(2e6)), kind, 24e6), 12.0, 1e-3) << "Simple's three steps";
 }
 
-// The 6 MB that two channels send over a link of 10 GB/s take 600 us, and 4 us without work. Channels of 40 KB send
-// 7.5 GB/s, which takes 800 us; the 100 us of their last part are in there, and the links lose nothing beside.
+// The 6 MB that two channels send over a link of 10 GB/s take 600 us, plus 4 us without work. Channels of 40 KB send
+// 7.5 GB/s and take 800 us, which includes the 100 us of their last part, so links lose no more time.
 TEST(RcclRounds, TakeTimeOnlyWhereLinksBoundThem) {
   const auto time_us = [](PlatformSpec platform, double chunk) {
     for (RcclCollectiveSpec& collective : platform.rccl.collectives) collective.chunk = sim::Bytes(chunk);
@@ -116,13 +116,13 @@ TEST(RcclRounds, TakeTimeOnlyWhereLinksBoundThem) {
   EXPECT_NEAR(time_us(platform, 2e6) - time_us(platform, next_to_nothing), 0.0, 0.05);
 }
 
-// Channels that send to each peer for themselves are in step only at the end: one and a half at each peer have 6 MB, 4
+// Channels that send to each peer separately are in step only at the end: one and a half channels per peer have 6 MB, 4
 // MB each, and copy their last chunk of 2 MB in 8 us.
 TEST(RcclRounds, OfAnExchangeEndWithACopyThatNoLinkSees) {
   EXPECT_NEAR(latency_us(in_chunks(sim::Bytes(2e6)), CollectiveKind::all_to_all, 24e6), 12.0 + 8.0, 1e-3);
 }
 
-// Sends and receives may load a link otherwise than rings do, by Simple.
+// By Simple, sends and receives may load a link differently from rings.
 TEST(RcclExchange, MayHaveALinkEfficiencyOfItsOwn) {
   PlatformSpec platform = round_platform();
   row_of(platform, CollectiveKind::all_to_all).link_efficiency = 0.5;
@@ -133,18 +133,18 @@ TEST(RcclExchange, MayHaveALinkEfficiencyOfItsOwn) {
   EXPECT_DOUBLE_EQ(link_bytes(CollectiveKind::all_gather), 1.0);
 }
 
-// Down a chain of 4 GPUs two wait for the first chunk of all 6 channels, 3 MB, at the 30 GB/s of a GPU's three links;
-// the last copy of 0.5 MB takes 2 us. An array of 6 MB is 1 MB for each channel: two chunks, as good as more.
+// In a chain of 4 GPUs two wait for the first chunk of all 6 channels, 3 MB, at the 30 GB/s of a GPU's three links; the
+// last copy of 0.5 MB takes 2 us. An array of 6 MB is 1 MB per channel: two chunks, with the same latency.
 TEST(RcclRounds, DownAChainWaitForAWholeChunk) {
   constexpr auto kind = CollectiveKind::broadcast;
   EXPECT_NEAR(latency_us(in_chunks(sim::Bytes(0.5e6)), kind, 24e6), 12.0 + 2.0 * 100.0 + 2.0, 1e-3);
   EXPECT_NEAR(latency_us(in_chunks(sim::Bytes(0.5e6)), kind, 6e6), 12.0 + 2.0 * 100.0 + 2.0, 1e-3);
-  // 1.2 MB are 0.2 MB for each, all at once.
+  // An array of 1.2 MB is 0.2 MB per channel, all in one chunk.
   EXPECT_NEAR(latency_us(in_chunks(sim::Bytes(0.5e6)), kind, 1.2e6), 12.0 + 2.0 * 40.0 + 0.8, 1e-3);
 }
 
-// Three steps of 4 us, or six: 7 us once beside either. The steps of an all-gather go with the other GPUs, those of an
-// all-reduce with twice as many.
+// Both collectives start once, in 7 us, and take three or six steps of 4 us: an all-gather takes one step per other
+// GPU, an all-reduce two.
 TEST(RcclSteps, GoWithTheNumberOfGpusAndBeginOnce) {
   PlatformSpec platform = round_platform();
   platform.rccl.protocols[2].start = 7_us;
@@ -154,9 +154,9 @@ TEST(RcclSteps, GoWithTheNumberOfGpusAndBeginOnce) {
   EXPECT_NEAR(latency_us(platform, CollectiveKind::all_reduce, 24e6), 7.0 + 24.0, 1e-3);
 }
 
-// Around a ring of n GPUs a channel handles n parts of an all-gather for n - 1 that arrive: of 2 GPUs 2 for 1, so twice
-// 4 bytes per byte of payload. An all-reduce handles 2n - 1 for 2n - 2, 3 for 2: 6. A direct exchange has no own part
-// to send on. Where the last part, which goes to nobody, takes 1 byte instead of 4, these are 5 and 4.5.
+// On a ring of n GPUs a channel handles n parts of an all-gather for n - 1 that arrive: 2 for 1 on 2 GPUs, so twice 4
+// bytes per byte of payload. An all-reduce handles 2n - 1 for 2n - 2, 3 for 2: 6 bytes. A direct exchange sends no own
+// part on. If the last part, which is sent to nobody, takes 1 byte instead of 4, the results are 5 and 4.5.
 TEST(RcclLoop, HandlesTheOwnPartAsWellAndTheLastAsFar) {
   PlatformSpec platform = round_platform();
   const auto bytes = [&platform](CollectiveKind kind) {
@@ -174,8 +174,8 @@ TEST(RcclLoop, HandlesTheOwnPartAsWellAndTheLastAsFar) {
   EXPECT_DOUBLE_EQ(bytes(CollectiveKind::all_reduce), 4.5);
 }
 
-// All 6 channels, at a 36th: a loop takes twice as long; one of a direct exchange, whose channels wait for none, does
-// not.
+// Crowding of 1/36 with all 6 channels doubles the time of a loop, except in a direct exchange, whose channels wait for
+// no other channel.
 TEST(RcclLoop, TakesLongerTheMoreChannelsARingHas) {
   PlatformSpec platform = round_platform();
   platform.rccl.workgroup_latency = 2_us;
@@ -188,7 +188,7 @@ TEST(RcclLoop, TakesLongerTheMoreChannelsARingHas) {
   }
 }
 
-// Of 4 KB a peer is due 1 KB: one channel; of 9 KB two and a quarter: three; more than all there are nobody gets.
+// Of 4 KB a peer receives 1 KB: one channel. Of 9 KB it receives 2.25 KB: three. No more channels than exist are used.
 TEST(RcclExchange, GivesAPeerAsManyChannelsAsHaveEnoughEach) {
   RcclSpec library = round_platform().rccl;
   RcclCollectiveSpec& exchange = library.collectives[static_cast<std::size_t>(CollectiveKind::all_to_all)];
@@ -209,7 +209,7 @@ TEST(RcclExchange, GivesAPeerAsManyChannelsAsHaveEnoughEach) {
   EXPECT_EQ(channels(4e3), 2);
 }
 
-// By LL, up to 16 KiB for each peer, it starts as rings do. By Simple 5 us stand instead of its three steps of 4 us.
+// By LL, up to 16 KiB per peer, an exchange starts as rings do. Its start by Simple, 5 us, replaces 3 steps of 4 us.
 TEST(RcclExchange, StartsBySimpleAsItsOwnKernelDoes) {
   const PlatformSpec platform = with_tuner();
   PlatformSpec starting = platform;
@@ -220,7 +220,7 @@ TEST(RcclExchange, StartsBySimpleAsItsOwnKernelDoes) {
   }
 }
 
-// The sizes at which a collective changes its protocol, by halves.
+// Bisects for sizes at which a collective changes its protocol and expects no jump of its time there.
 void expect_no_jump(Node& node, CollectiveSpec spec, double low, double high, int& switches) {
   const auto at = [&spec](double bytes) {
     spec.bytes = sim::Bytes(bytes);
@@ -240,8 +240,8 @@ void expect_no_jump(Node& node, CollectiveSpec spec, double low, double high, in
       << spec.channels.value_or(0) << " channels, " << spec.cus.value_or(0) << " CUs";
 }
 
-// Where no tuner is known. NCCL's own leaves jumps: between 1 and 2 MiB an all-reduce of two H200s takes 12.7 us more
-// (tensor_parallel.csv).
+// The platforms have no known tuner. NCCL's own tuner leaves jumps: between 1 and 2 MiB the time of an all-reduce of
+// two H200s grows by 12.7 us (tensor_parallel.csv).
 TEST(RcclProtocol, FullGivesWayToTheNextWithoutAJump) {
   int switches = 0;
   PlatformSpec untuned = h200();
@@ -268,9 +268,9 @@ TEST(RcclProtocol, FullGivesWayToTheNextWithoutAJump) {
   EXPECT_GT(switches, 100);
 }
 
-// Each ring takes a link out of every GPU, of which each has gpus - 1. Over 3 GPUs there are two, one each way. Over 4
-// and 6 that many rings of their own links cannot be had (Tillson 1980: the complete digraph of n nodes falls apart
-// into rings but for n = 4 and n = 6), over 5 and 7 they can, and the search finds them.
+// Each ring takes one of the gpus - 1 links out of every GPU. Over 3 GPUs there are two rings, one each way. Over 4 and
+// 6 GPUs, gpus - 1 disjoint rings do not exist (Tillson 1980: the complete digraph of n nodes decomposes into rings
+// except for n = 4 and n = 6); over 5 and 7 they do, and the search finds them.
 TEST(RingsOfAMesh, AreAsManyAsLinksOfAGpuWhereThoseFallApartIntoRings) {
   EXPECT_EQ(rings_of_mesh(2), 1);
   EXPECT_EQ(rings_of_mesh(3), 2);

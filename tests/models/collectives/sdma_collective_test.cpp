@@ -1,4 +1,4 @@
-// Does every collective deliver everything once, in the commands its variant is known by?
+// These tests check that every collective delivers every byte once, in the commands that its variant is known for.
 #include "models/collectives/sdma_collective.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ void expect_counts(const CollectiveSpec& spec, std::size_t programs, std::size_t
   }
 }
 
-// The table of DMA-Latte (arXiv 2511.06605): commands, completions and engines per GPU.
+// The table of DMA-Latte (arXiv 2511.06605) gives the commands, completions and engines per GPU.
 TEST(SdmaProgram, HasTheCommandsOfItsVariantOnTheEnginesAskedFor) {
   expect_counts(all_gather(SdmaVariant::pcpy, 1_MiB), 7, 7);
   expect_counts(all_gather(SdmaVariant::bcst, 1_MiB), 4, 4);
@@ -71,7 +71,7 @@ TEST(SdmaProgram, SwapsEveryPairOnce) {
   }
   EXPECT_EQ(swaps, 28U);
 }
-// run() itself checks that every byte has arrived once.
+// run() itself checks that every byte arrives once.
 RC_GTEST_PROP(SdmaCollectiveProperty, EveryPossibleCollectiveDeliversEverything, ()) {
   CopyPlatform platform = CopyPlatform::mi300x();
   platform.sdma.reduction = *rc::gen::arbitrary<bool>();
@@ -91,7 +91,7 @@ RC_GTEST_PROP(SdmaCollectiveProperty, EveryPossibleCollectiveDeliversEverything,
   spec.engines = spec.variant == SdmaVariant::b2b ? *rc::gen::inRange(1, 8) : 1;
   RC_PRE(why_impossible_on_sdma(spec, platform.sdma, platform.gpus).empty());
   const sim::Time time = time_on(platform, spec);
-  // No link carries more than its rate: one chunk each way over every link, in a broadcast the whole array.
+  // No link exceeds its rate: each carries one chunk each way, or the whole array of a broadcast.
   const double chunk = spec.kind == CollectiveKind::broadcast ? spec.bytes.value() : spec.bytes.value() / spec.gpus;
   RC_ASSERT(sim::to_seconds(time).value() > chunk / platform.fabric.link_rate.value());
 }
@@ -123,7 +123,7 @@ TEST(SdmaCollective, AllReduceIsReduceScatterAndAllGather) {
   EXPECT_EQ(time(CollectiveKind::all_reduce), time(CollectiveKind::reduce_scatter) + time(CollectiveKind::all_gather));
 }
 
-// Other collectives that engines cannot do stand in tests/data/samples.
+// The samples in tests/data/samples hold the other collectives that engines cannot do.
 TEST(SdmaCollective, MovesAtLeastOneByte) {
   const CopyPlatform platform = CopyPlatform::mi300x();
   const auto why = [&](sim::Bytes bytes) {
@@ -143,8 +143,8 @@ TEST(SdmaCollective, PrelaunchMustFitInTheRing) {
   EXPECT_NE(why(16_GiB).find("use a larger ring"), std::string::npos);
 }
 
-// How close do the MI300X's parameters come to what DMA-Latte measured? The bands are those the project set itself; the
-// platform file's SDMA parameters are fitted to these two tables.
+// The next tests compare the MI300X's parameters with what DMA-Latte measured. The project set the error bounds itself;
+// the SDMA parameters of the platform file are fitted to these two tables.
 
 struct Column {
   SdmaVariant variant;
@@ -170,7 +170,7 @@ std::array<double, 5> speedups(const CopyPlatform& platform, double bytes) {
   return result;
 }
 
-// The published share of copying at 64 KiB is 46 %, between 36 and 51 of the sizes beside it: deviation 46.
+// The paper says that copying takes 46 % at 64 KiB, 36 and 51 % at the neighbouring sizes: deviation 46.
 TEST(DmaLatte, PhasesOfOneCopyAreWithinFourPointsButOne) {
   const CopyPlatform platform = CopyPlatform::mi300x();
   const auto rows = reference_numbers("sdma_p2p_phase_pct_mi300x_dmalatte.csv");
@@ -187,7 +187,7 @@ TEST(DmaLatte, PhasesOfOneCopyAreWithinFourPointsButOne) {
   }
 }
 
-// One cell is left out of the errors: 1.58 for prelaunched b2b at 512 KiB lies between 3.58 and 1.84, below b2b itself.
+// The errors leave one cell out: 1.58 for prelaunched b2b at 512 KiB lies between 3.58 and 1.84, below plain b2b.
 TEST(DmaLatte, AllGatherVariantsComeOutWithinSixPercentAndInOrder) {
   const CopyPlatform platform = CopyPlatform::mi300x();
   const auto rows = reference_numbers("sdma_allgather_speedup_mi300x_dmalatte.csv");
@@ -214,7 +214,7 @@ TEST(DmaLatte, LargeVariantsMeetTheirAsymptotes) {
   const std::array<double, 5> large = speedups(platform, bytes);
   EXPECT_NEAR(large[1], 0.43, 0.03);
   EXPECT_NEAR(large[3], 0.15, 0.03);
-  // Swap against pcpy, all-to-all: 0.51 to 0.53, and the rounding of either.
+  // For all-to-all, swap reaches 0.51 to 0.53 of pcpy's speed, plus the rounding of both times.
   const auto all_to_all_us = [&](SdmaVariant variant) {
     CopyNode node(platform);
     return sim::to_microseconds(
@@ -223,10 +223,10 @@ TEST(DmaLatte, LargeVariantsMeetTheirAsymptotes) {
   EXPECT_NEAR(all_to_all_us(SdmaVariant::pcpy) / all_to_all_us(SdmaVariant::swap), 0.52, 0.015);
 }
 
-// A gap that stays: from 128 KiB to 1 MiB every variant is measured faster against pcpy than it comes out here, by up
-// to a third, as if baseline pcpy alone took 53 us there and 43 at 1 KiB. No cost per command or completion can do
-// that: bcst gains 2.05 at 128 KiB, and its commands are fewer by 56 / 32 = 1.75; nor can a cost of engines or links,
-// as prelaunched pcpy uses the same ones and does not slow. No published time tells more. Closing it fails here.
+// A known gap: from 128 KiB to 1 MiB every variant's measured gain over pcpy exceeds the prediction, by up to a third,
+// as if only baseline pcpy took 53 us there and 43 at 1 KiB. No cost per command or completion explains it: bcst gains
+// 2.05 at 128 KiB with 56 / 32 = 1.75 times fewer commands. Nor does a cost of engines or links: prelaunched pcpy uses
+// the same and does not slow. No published time tells more. Closing the gap fails this test.
 TEST(DmaLatte, MiddleSizesAreStillUnderestimated) {
   const auto rows = reference_numbers("sdma_allgather_speedup_mi300x_dmalatte.csv");
   const auto row = std::find_if(rows.begin(), rows.end(), [](const auto& cells) { return cells[0] == 262144; });
@@ -235,7 +235,7 @@ TEST(DmaLatte, MiddleSizesAreStillUnderestimated) {
   EXPECT_LT(predicted, 0.9 * (*row)[1]);
 }
 
-// transferbench_examples_mi300x.csv T2: 48.349 GB/s of 64 MiB.
+// Row T2 of transferbench_examples_mi300x.csv gives 48.349 GB/s for 64 MiB.
 TEST(DmaLatte, ALargeCopyRunsAtTheMeasuredRate) {
   CopyNode node(CopyPlatform::mi300x());
   const double us = sim::to_microseconds(node.run(SdmaCopySpec{0, 1, sim::Bytes(67108864), {}}).copy);

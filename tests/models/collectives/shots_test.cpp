@@ -1,4 +1,4 @@
-// Collectives in one and in two shots: kernels that load from all peers at once.
+// These tests cover collectives in one and in two shots: kernels that load from all peers at once.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ constexpr double around_all = 4.0 + 1.0 + 2.0;  // launch, dispatch and notice
 constexpr double flags = 2.0;
 constexpr double fence = 3.0;
 
-// Memories and links without latency, so a pass takes a microsecond. One GPU loads from three at 10 GB/s each.
+// Memories and links have no latency, so a pass takes 1 us. One GPU loads from three peers at 10 GB/s each.
 PlatformSpec machine(double pass = 1e6) {
   PlatformSpec platform = round_platform();
   platform.shots.workgroups = 4;
@@ -33,15 +33,15 @@ CollectiveSpec collective(Backend backend, double bytes, CollectiveKind kind = C
   return collective(kind, backend, sim::Bytes(bytes), 4);
 }
 
-// Flags, one pass, flags. In two shots a pass for the sums and one to gather them, by lanes of four workgroups dealt to
-// three peers.
+// One shot takes flags, one pass and flags. Two shots take one pass for the sums and one to gather them; in the second
+// the lanes of four workgroups are dealt to three peers.
 TEST(Shots, OfASmallArrayWaitForFlagsAndPasses) {
   EXPECT_NEAR(microseconds_on(machine(), collective(Backend::one_shot, 4.0)), around_all + 2 * flags + 1.0, 1e-3);
   EXPECT_NEAR(microseconds_on(machine(), collective(Backend::two_shot, 4.0)), around_all + 2 * flags + fence + 2.0,
               1e-3);
 }
 
-// 4 MB from each of three peers over a link each of 10 GB/s: 400 us. In two shots a quarter of that twice. An
+// Loading 4 MB from each of three peers over links of 10 GB/s takes 400 us. Two shots load a quarter of that twice; an
 // all-gather and a reduce-scatter load a quarter once.
 TEST(Shots, OfALargeArrayAreBoundByLinks) {
   EXPECT_NEAR(microseconds_on(machine(), collective(Backend::one_shot, 4e6)), around_all + 2 * flags + 400.0, 1e-3);
@@ -53,10 +53,9 @@ TEST(Shots, OfALargeArrayAreBoundByLinks) {
   }
 }
 
-// Four workgroups with 1000 B of each peer under way for a microsecond load 4 GB/s from each: 4 MB take 1000 us. In two
-// shots a quarter of it does at first, 250 us, then, by lanes dealt to the peers, three quarters at 4 GB/s
-// together: 750 us. Eight
-// workgroups load twice as fast.
+// Four workgroups with 1000 B per peer in flight for 1 us load 4 GB/s from each: 4 MB take 1000 us. Two shots load a
+// quarter of it first, in 250 us. Then the lanes are dealt to the peers and load three quarters at 4 GB/s together, in
+// 750 us. Eight workgroups load twice as fast.
 TEST(Shots, AreBoundByWhatTheirWorkgroupsHaveUnderWay) {
   const PlatformSpec platform = machine(1000.0);
   EXPECT_NEAR(microseconds_on(platform, collective(Backend::one_shot, 4e6)), around_all + 2 * flags + 1000.0, 1e-2);
@@ -67,7 +66,7 @@ TEST(Shots, AreBoundByWhatTheirWorkgroupsHaveUnderWay) {
   EXPECT_NEAR(microseconds_on(platform, more), around_all + 2 * flags + 500.0, 1e-2);
 }
 
-// One pass of two workgroups is all that 2000 B need; four is the most without being asked for more.
+// Loading 2000 B needs one pass of two workgroups; four is the most unless more are requested.
 TEST(Shots, TakeNoMoreWorkgroupsThanOnePassNeeds) {
   const PlatformSpec platform = machine(1000.0);
   EXPECT_EQ(channels_of(collective(Backend::one_shot, 1.0), platform), 1);
@@ -75,7 +74,7 @@ TEST(Shots, TakeNoMoreWorkgroupsThanOnePassNeeds) {
   EXPECT_EQ(channels_of(collective(Backend::two_shot, 4e6), platform), 4);
 }
 
-// Of an array of S each GPU receives S from every peer in one shot, in two shots twice a quarter.
+// Of an array of S bytes each GPU receives S from every peer in one shot, and a quarter of S twice in two shots.
 TEST(Shots, CarryTheirBytesOverEveryLink) {
   const auto carried = [](Backend backend, int from, int to) {
     const PlatformSpec platform = machine();
@@ -89,7 +88,7 @@ TEST(Shots, CarryTheirBytesOverEveryLink) {
   EXPECT_NEAR(carried(Backend::two_shot, 1, 2), 2e6, 1.0);
 }
 
-// The run itself holds every byte to having arrived once, from the right place.
+// The run itself checks that every byte arrives once, from the right place.
 TEST(Shots, DeliverWhatTheCollectiveIsDue) {
   for (int gpus = 2; gpus <= 8; ++gpus) {
     for (const Backend backend : {Backend::one_shot, Backend::two_shot}) {

@@ -12,9 +12,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using sim::operator""_us;
 
-// Tiles of 128 queries take 128 keys a step, half of the matrix peak of 1000 operations a cycle, 100 vector operations
-// a cycle. A step with heads of 64 elements: 2 products of 2 * 128 * 128 * 64 operations in 8388.6 cycles, 10
-// operations for each of 16384 scores in 1638.4.
+// Tiles of 128 queries take 128 keys a step at half of the matrix peak of 1000 operations a cycle and 100 vector
+// operations a cycle. A step with heads of 64 elements has 2 products of 2 * 128 * 128 * 64 operations, 8388.6 cycles,
+// and 10 operations for each of 16384 scores, 1638.4 cycles.
 constexpr double step_cycles = 8388.608 + 1638.4;
 constexpr double tile_cycles = 1000.0;
 
@@ -48,11 +48,11 @@ double microseconds(const AttentionShape& shape, const PlatformSpec& platform = 
   return sim::to_microseconds(time_of(simulator, run_attention(node, shape))) - around_us;
 }
 
-// At 1 GHz, which matrix work runs at, a thousand cycles are a microsecond.
+// Matrix work runs at 1 GHz, where a thousand cycles are a microsecond.
 double as_us(double cycles) { return cycles / 1000.0; }
 
-// Eight tiles on eight CUs, of two steps each. Of tokens that see those before them the first tile's queries see half
-// of the keys: with four heads each CU has one tile, the longest of two steps; with eight, one of two steps and one of
+// Eight CUs have eight tiles of two steps each. With a causal mask the first tile's queries see half of the keys. With
+// four heads each CU has one tile, the longest of two steps; with eight heads each has a tile of two steps and one of
 // one.
 TEST(Attention, TakesTheStepsOfTheTilesOfTheHeaviestCu) {
   EXPECT_NEAR(microseconds(square(4, 256, false)), as_us(2 * step_cycles + tile_cycles), 1e-2);
@@ -60,8 +60,7 @@ TEST(Attention, TakesTheStepsOfTheTilesOfTheHeaviestCu) {
   EXPECT_NEAR(microseconds(square(8, 256, true)), as_us(3 * step_cycles + 2 * tile_cycles), 1e-2);
 }
 
-// With vector units as fast as matrix units all of a step is its products: at half the efficiency it takes twice as
-// long.
+// With very fast vector units a step consists of its products only: at half the efficiency it takes twice as long.
 TEST(Attention, ByVectorUnitsHasAnEfficiencyOfItsOwn) {
   PlatformSpec platform = with_attention();
   platform.gpu.vector_flops_per_cycle_per_cu = 1e12;
@@ -70,7 +69,7 @@ TEST(Attention, ByVectorUnitsHasAnEfficiencyOfItsOwn) {
   EXPECT_NEAR(microseconds(square(4, 256, false), platform) - as_us(tile_cycles), 2.0 * half, 1e-2);
 }
 
-// Five products for two, and 30 operations for each score.
+// A gradient has five products instead of two, and 30 operations for each score.
 TEST(Attention, OfAGradientHasFiveProducts) {
   AttentionShape shape = square(8, 128, false);
   shape.backward = true;
@@ -88,8 +87,8 @@ AttentionShape decode(std::int64_t batch, std::int64_t kv_heads) {
   return shape;
 }
 
-// Keys and values of 8 x 8 heads of 64 elements of two bytes: 1.6384 GB at the 800 GB/s of reads, beside 66 KB of
-// queries and results, whatever the number of the queries' heads. One cache for eight CUs is split over them.
+// The keys and values of 8 x 8 heads of 64 two-byte elements are 1.6384 GB, read at 800 GB/s; queries and results, 66
+// KB, do not show for any number of query heads. A single cache is split over all eight CUs.
 TEST(Attention, OfOneQueryIsTheStreamOfItsCache) {
   PlatformSpec platform = with_attention();
   EXPECT_NEAR(microseconds(decode(8, 8), platform), 2048.0 + 3.0, 0.2);
@@ -97,13 +96,13 @@ TEST(Attention, OfOneQueryIsTheStreamOfItsCache) {
   AttentionShape ungrouped = decode(8, 8);
   ungrouped.heads = ungrouped.kv_heads;
   EXPECT_NEAR(microseconds(ungrouped), microseconds(decode(8, 8)), 0.2);
-  // 64 caches are eight on each of 8 CUs.
+  // Each of 8 CUs has eight of the 64 caches.
   platform.gpu.attention->decode_tile = 1_us;
   EXPECT_NEAR(microseconds(decode(8, 8), platform), 2048.0 + 3.0 + 8.0, 0.2);
   EXPECT_NEAR(microseconds(decode(1, 1), platform), 32.0 + 3.0 + 2.0 + 1.0, 0.1);
 }
 
-// A block is 128 keys, of 32 KB, which 800 GB/s bring in 0.04 us.
+// A block is 128 keys, 32 KB, which arrive in 0.04 us at 800 GB/s.
 TEST(Attention, OfOneBlockOfKeysIsNotSplit) {
   AttentionShape shape = decode(1, 1);
   shape.keys = 128;
@@ -112,8 +111,8 @@ TEST(Attention, OfOneBlockOfKeysIsNotSplit) {
   EXPECT_NEAR(microseconds(shape), 3.0 + 2.0, 0.1);
 }
 
-// Tiles of 64 rows, of which one counts: 64 operations for each of 1.6384e9 bytes, 500 a cycle on each of 8 CUs. Four
-// queries of 16 heads that share keys are 64 rows: two tiles of 32 take as long as one tile of 64, of which two count.
+// Tiles have 64 rows, one of them useful: 64 operations for each of 1.6384e9 bytes at 500 a cycle on 8 CUs. Four
+// queries of 16 heads that share keys are 64 rows: two tiles of 32 take as long as one of 64 with two useful.
 TEST(Attention, OfFewQueriesMultipliesTilesInWhole) {
   PlatformSpec platform = with_attention();
   platform.gpu.attention->decode_rows = 64;
@@ -128,14 +127,14 @@ TEST(Attention, OfFewQueriesMultipliesTilesInWhole) {
   EXPECT_NEAR(microseconds(shape, platform) / of_64_rows, 1.0, 0.01);
 }
 
-// Four tiles of 128 queries with a window of 128 keys see those of their own tile and of the one before, two steps
-// each, but for the first: 7 steps on a CU that has all four of its head. Without a window they have 1 + 2 + 3 + 4.
+// With a window of 128 keys, each of four tiles of 128 queries sees its own tile and the one before: two steps, one for
+// the first tile. A CU with all four tiles of a head takes 7 steps; without a window it takes 1 + 2 + 3 + 4.
 TEST(Attention, WithAWindowTakesTheStepsThatItSees) {
   AttentionShape shape = square(8, 512, true);
   EXPECT_NEAR(microseconds(shape), as_us(10 * step_cycles + 4 * tile_cycles), 1e-2);
   shape.window = 128;
   EXPECT_NEAR(microseconds(shape), as_us(7 * step_cycles + 4 * tile_cycles), 1e-2);
-  // Each of the first 128 queries sees one key more than the one before it, all others 128.
+  // Each of the first 128 queries sees one key more than the one before it; all others see 128.
   EXPECT_EQ(shape.flops().value(), 8.0 * (128 * 129 / 2 + 384 * 128) * 2 * 2 * 64);
   shape.queries = 4;
   EXPECT_EQ(shape.keys_read(), 131);
@@ -144,8 +143,8 @@ TEST(Attention, WithAWindowTakesTheStepsThatItSees) {
   EXPECT_EQ(shape.flops(), square(8, 512, true).flops());
 }
 
-// Keys of 576 elements whose first 512 are the value: 128 heads share the one cache, which is read once, 64 x 100,000 x
-// 576 elements of two bytes at 800 GB/s. With values of their own it is nearly twice as long; in fp8 half.
+// The first 512 elements of keys of 576 are the value. 128 heads share one cache and read it once: 64 x 100,000 x 576
+// elements of two bytes at 800 GB/s. Separate values take nearly twice as long, fp8 half.
 TEST(Attention, WithSharedValuesReadsTheCacheOnce) {
   PlatformSpec platform = with_attention();
   platform.gpu.gemm.flops_per_cycle_per_cu = 1e9;
@@ -164,8 +163,8 @@ TEST(Attention, WithSharedValuesReadsTheCacheOnce) {
   EXPECT_THAT(why_impossible(shape, platform.gpu), HasSubstr("values of 600 elements are no part of keys of 576"));
 }
 
-// Half of the rate, twice the time of products; tf32 is multiplied as single precision is, however fast a platform
-// multiplies it otherwise.
+// Half of the matrix rate doubles the time of products. Attention multiplies tf32 as single precision, however fast the
+// platform multiplies it otherwise.
 TEST(Attention, InAnotherFormatHasItsRate) {
   PlatformSpec platform = with_attention();
   platform.gpu.gemm.others[static_cast<std::size_t>(Dtype::fp32)] = PrecisionSpec{500.0};
@@ -178,8 +177,8 @@ TEST(Attention, InAnotherFormatHasItsRate) {
   EXPECT_DOUBLE_EQ(microseconds(shape, platform), single);
 }
 
-// 20 operations for each of 16384 scores of a step, 40 of the gradient. Vector units that multiply have draws of their
-// own.
+// A step draws 20 operations for each of 16384 scores, and 40 in a gradient. Vector units that multiply have a cost per
+// draw of their own.
 TEST(Attention, DrawsWhichScoresItDrops) {
   PlatformSpec platform = with_attention();
   platform.gpu.attention->dropout_flops = 20.0;
@@ -197,18 +196,18 @@ TEST(Attention, DrawsWhichScoresItDrops) {
   EXPECT_NEAR(microseconds(dropping, platform), as_us(2.5 * 8388.608 + 7.0 * 1638.4 + tile_cycles), 1e-2);
 }
 
-// Three heads of four tiles, of four steps to one, on eight CUs. Dealt in turn, the first CU has one of four and one of
-// two. If the next one that is free takes the next tile, none has more than four steps, and some have two tiles.
+// Eight CUs have three heads of four tiles of four steps to one. If tiles are dealt in turn, the first CU has tiles of
+// four and two steps. If the next free CU takes the next tile, no CU has over four steps, and some have two tiles.
 TEST(Attention, WhoseTilesGoToWhoIsFreeEndsSooner) {
   PlatformSpec platform = with_attention();
   EXPECT_NEAR(microseconds(square(3, 512, true), platform), as_us(6 * step_cycles + 2 * tile_cycles), 1e-2);
   platform.gpu.attention->next_free = true;
   EXPECT_NEAR(microseconds(square(3, 512, true), platform), as_us(4 * step_cycles + 2 * tile_cycles), 1e-2);
-  // Of 8192 tiles each CU has as much: 1024 tiles of two and a half steps.
+  // Each CU has the same share of 8192 tiles: 1024 tiles of two and a half steps.
   EXPECT_NEAR(microseconds(square(2048, 512, true), platform), as_us(1024 * (2.5 * step_cycles + tile_cycles)), 1.0);
 }
 
-// Keys and values of 256 tokens and 4 heads, 262144 B, are read and written at half of HBM's rate, and the tiles of all
+// The keys and values of 256 tokens and 4 heads, 262144 B, are read and written at half of HBM's rate. The tiles of all
 // CUs wait for their queries and results, 2 x 128 x 64 elements of 2 B each, for twice the time that HBM takes for
 // them.
 TEST(Attention, OfAFrameworkHasOtherKernelsBeside) {
@@ -220,7 +219,7 @@ TEST(Attention, OfAFrameworkHasOtherKernelsBeside) {
   const double append = 2.0 * 262144.0 / (0.5 * hbm) * 1e6;
   EXPECT_NEAR(microseconds(square(4, 256, false), platform), alone + 5.0 + append, 1e-2);
   platform.gpu.attention->exposed = 2.0;
-  // In cycles of the rated clock, which work at 1 GHz takes longer for.
+  // The wait is in cycles of the rated clock and takes longer at the 1 GHz of matrix work.
   const double slower = platform.gpu.power.rated_clock.value() / 1e9;
   const double waiting = slower * 2.0 * 8 * 128 * (64 + 64) * 2 / hbm * 1e6;
   EXPECT_NEAR(microseconds(square(4, 256, false), platform), alone + 5.0 + append + waiting, 1e-2);

@@ -26,8 +26,8 @@ PlatformSpec with_vectors() {
   return platform;
 }
 
-// HBM gives 800 GB/s to reads and 500 GB/s to writes: 1250 + 2000 us. A byte takes no time beside what surrounds the
-// kernel, and in parts of arrays each place is worked out, however few elements there are.
+// HBM serves reads at 800 GB/s and writes at 500 GB/s: 1250 + 2000 us. One byte takes only the time around the kernel.
+// Strided parts of arrays need each address computed, however few elements there are.
 TEST(Elementwise, IsBoundByTheBandwidthOfHbmOrByItsLaunchAndThePlacesOfPartsOfArrays) {
   PlatformSpec platform = round_platform();
   platform.gpu.streams.indexing = sim::to_time(sim::Seconds(3e-6));
@@ -38,8 +38,8 @@ TEST(Elementwise, IsBoundByTheBandwidthOfHbmOrByItsLaunchAndThePlacesOfPartsOfAr
   EXPECT_NEAR(microseconds(platform, byte), 3.0 + around_us, 1e-3);
 }
 
-// All CUs do 100 operations a cycle of 2 GHz: 1e12 of them take so long, however few bytes there are, and twice as long
-// on half of the CUs.
+// All CUs do 100 operations a cycle at 2 GHz, which bounds 1e12 operations with few bytes. Half of the CUs take twice
+// as long.
 TEST(Elementwise, IsBoundByItsVectorOperations) {
   const PlatformSpec platform = with_vectors();
   const ElementwiseSpec spec{sim::Bytes(1e6), sim::Bytes(0.0), sim::Flops(1e12)};
@@ -48,7 +48,7 @@ TEST(Elementwise, IsBoundByItsVectorOperations) {
   EXPECT_NEAR(microseconds(platform, spec, {0, platform.gpu.cus_per_xcd / 2}), 2.0 * all + around_us, 2e-3 * all);
 }
 
-// Half the arithmetic there is in the peak, and its time and that of the memory add up as squares: 2 ms and 1.25 ms.
+// The arithmetic reaches half of its peak, and its 2 ms and the 1.25 ms of the memory add up as squares.
 TEST(Elementwise, BendsWhereLoadsDoNotHideBehindArithmetic) {
   PlatformSpec platform = with_vectors();
   platform.gpu.streams.efficiency = 0.5;
@@ -65,8 +65,8 @@ PlatformSpec with_latency() {
   return platform;
 }
 
-// Half a CU has 5000 bytes under way for 1 us: 5 GB/s; the memory has no latency and far more bandwidth. On 8 CUs there
-// is room for 16, and 32 run in two rounds.
+// Half a CU has 5000 bytes in flight for 1 us: 5 GB/s; the memory has no latency and far more bandwidth. 8 CUs hold 16
+// workgroups, and 32 run in two rounds.
 TEST(Elementwise, IsBoundByWhatFewWorkgroupsHaveUnderWay) {
   const auto alone_us = [](int workgroups) {
     return microseconds(with_latency(), {sim::Bytes(1e6), sim::Bytes(1e6), {}, workgroups}) - around_us;
@@ -77,9 +77,9 @@ TEST(Elementwise, IsBoundByWhatFewWorkgroupsHaveUnderWay) {
   EXPECT_NEAR(alone_us(32), 25.0, 1.1) << "and a dispatch more";
 }
 
-// A row of 2048 elements takes two times 3 us from its first to its last, one of 256 no less than one of 512; of a CU
-// 2500 bytes are under way for every 1024 elements, so that 5e6 bytes on each are 1000 rounds of rows of 2048. A CU
-// holds one short row at a time, of which an element is two bytes read and two written.
+// A row of 2048 elements takes 2 * 3 us from first to last; a row of 256 takes as long as one of 512. A CU has 2500
+// bytes in flight per 1024 elements, so 5e6 bytes on each CU are 1000 rounds of rows of 2048. A CU holds one short row
+// at a time; an element is two bytes read and two written.
 TEST(Elementwise, ThatReducesRowsTakesAsLongAsTheyAre) {
   PlatformSpec platform = round_platform();
   platform.gpu.streams.reduction = sim::to_time(sim::Seconds(3e-6));
@@ -99,8 +99,8 @@ TEST(Elementwise, ThatReducesRowsTakesAsLongAsTheyAre) {
   EXPECT_NEAR(of_rows_us(platform.gpu.cus() * 5e6, 256), 5e6 / 1024.0 * 1.5, 2.0) << "a row of 1024 bytes at a time";
 }
 
-// A full memory serves two streams as they have bytes under way: of 800 GB/s, one on 2 of 8 CUs has a quarter and one
-// on the others three. So the smaller one reads 2e8 bytes in 1000 us, while the other reads 6e8.
+// A full memory serves streams in proportion to their bytes in flight: of 800 GB/s, a stream on 2 of 8 CUs gets a
+// quarter and one on the others three quarters. The smaller reads 2e8 bytes in 1000 us, the larger 6e8.
 TEST(Elementwise, HasOfAFullMemoryWhatItHasUnderWay) {
   sim::Simulator simulator;
   const PlatformSpec platform = round_platform();
@@ -109,12 +109,12 @@ TEST(Elementwise, HasOfAFullMemoryWhatItHasUnderWay) {
   simulator.spawn("small", note_end(simulator, run_elementwise(node, {sim::Bytes(2e8), {}, {}}, {{0, 1}}), ends[0]));
   simulator.spawn("large", note_end(simulator, run_elementwise(node, {sim::Bytes(6e8), {}, {}}, {{1, 4}}), ends[1]));
   simulator.run();
-  // Launched 4 us before the other, the small one reads alone for as long, four times as fast as beside it: 12 us less.
+  // The small stream starts 4 us earlier and reads alone for that long, four times as fast: it takes 12 us less.
   EXPECT_NEAR(sim::to_microseconds(ends[0]), 1000.0 + around_us - 12.0, 0.1);
   EXPECT_NEAR(sim::to_microseconds(ends[1]), 1000.0 + around_us, 0.1);
 }
 
-// Every byte that is asked for passes HBM once, at what reading and writing cost it.
+// Every requested byte passes HBM once, at the cost of reading or writing it.
 RC_GTEST_PROP(Elementwise, MovesItsBytesOnce, ()) {
   const double read = *rc::gen::inRange(1, 100'000'000);
   const double written = *rc::gen::inRange(0, 100'000'000);

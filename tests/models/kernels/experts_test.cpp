@@ -1,4 +1,4 @@
-// Experts of a layer by the kernels that serving frameworks have for them.
+// These tests cover the experts of a layer, run by the kernels that serving frameworks have for them.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -32,7 +32,7 @@ RC_GTEST_PROP(Experts, TakeAsLongAsWithTheirLibraryForAll, ()) {
   RC_ASSERT(plan_gemm(theirs.gpu, shape).efficiency == asked);
 }
 
-// Of what the loop along k does, so that a product of many rows takes as much longer and one of few hardly.
+// The losses apply to the loop along k: a product of many rows slows by as much, one of few rows hardly.
 TEST(Experts, ReachLessInFp8AndWithWeightsThatAreUnpacked) {
   const GpuSpec gpu = h200().gpu;
   GpuSpec plain = gpu;

@@ -1,4 +1,4 @@
-// GEMMs: how a library cuts them, what they move and how long they take on the round machine.
+// These tests check how a library cuts GEMMs, what the GEMMs move and how long they take on the round machine.
 #include "models/kernels/gemm.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ namespace {
 using sim::operator""_us;
 using ::testing::HasSubstr;
 
-// A full tile of the round machine has panels of 2 * 128 rows and columns, and the tile itself, at 2 B an element.
+// A full tile of the round machine has panels of 2 * 128 rows and columns and a result, at 2 B an element.
 constexpr double panel_bytes = 512'000.0;
 constexpr double tile_bytes = 32'768.0;
 
@@ -30,7 +30,7 @@ struct GemmOutcome {
   double hbm_bytes = 0.0;
 };
 
-// A GEMM on GPU 0, without the host. `disturb` is called on the node before it starts.
+// Runs a GEMM on GPU 0 without the host. Calls `disturb` on the node before the GEMM starts.
 GemmOutcome run_on_gpu0(
     const PlatformSpec& platform, GemmShape shape, const Stream& stream = {},
     const std::function<void(Node&)>& disturb = [](Node&) {}) {
@@ -47,7 +47,7 @@ GemmOutcome run_on_gpu0(
   return outcome;
 }
 
-// Behind other work, which has left nothing of its operands in the caches.
+// Runs the GEMM after other work, which has left none of its operands in the caches.
 GemmOutcome run_cold(const PlatformSpec& platform, GemmShape shape) {
   Stream stream;
   stream.cached_operands = false;
@@ -72,7 +72,7 @@ GemmSpec with_second_kernel(const GemmShape& tuned_for, int tile_n) {
   return spec;
 }
 
-// Distances: to (1, 1, 1) 5, to (7, 5, 1) 3.
+// The distance of the first shape to (1, 1, 1) is 5, and its distance to (7, 5, 1) is 3.
 TEST(GemmPlan, TheKernelOfTheNearestTunedSizeIsTaken) {
   const GemmSpec spec = with_second_kernel({7, 5, 1}, 256);
   EXPECT_EQ(plan_with(spec, {4, 5, 1}).kernel.tile_n, 256);
@@ -81,7 +81,7 @@ TEST(GemmPlan, TheKernelOfTheNearestTunedSizeIsTaken) {
   EXPECT_FALSE(plan_with(spec, {7, 5, 2}).tuned);
 }
 
-// Eight CUs. Nine tiles of 128x128 are two waves; five of 128x256 are one of twice the time, and four of those as well.
+// On eight CUs nine tiles of 128x128 take two waves; six of 128x224 take one wave of 7/4 the time of a 128x128 tile.
 TEST(GemmPlan, ALibraryMayTakeTheKernelOfLeastModelledTime) {
   GemmSpec spec = with_second_kernel({128, 512, 64}, 224);
   spec.library.by_modelled_time = true;
@@ -90,9 +90,9 @@ TEST(GemmPlan, ALibraryMayTakeTheKernelOfLeastModelledTime) {
   EXPECT_EQ(plan_with(spec, {128, 512, 64}).kernel.tile_n, 224) << "the very size";
 }
 
-// In a step of 8 along k a CU multiplies for 2 * 128 * 128 * 8 / 500 = 524 cycles; a step of at least 2048 is four
-// times that; and 0.5 cycles for each of 16384 elements come once. A workgroup that loads and multiplies by turns has
-// the pipes half of the time.
+// In a step of 8 along k a CU multiplies for 2 * 128 * 128 * 8 / 500 = 524 cycles. A step of at least 2048 takes four
+// times that; 0.5 cycles for each of 16384 elements are added once. A workgroup that alternates loading and multiplying
+// has the pipes half of the time.
 TEST(GemmPlan, EfficiencyFollowsFromWhatBindsAStep) {
   const auto efficiency = [](const auto& change) {
     GemmSpec spec = round_gemm();
@@ -110,7 +110,7 @@ TEST(GemmPlan, EfficiencyFollowsFromWhatBindsAStep) {
   EXPECT_DOUBLE_EQ(efficiency([](GemmLibrary& library) { library.loads_ahead = false; }), 0.25);
 }
 
-// Rows of 800 elements of 2 B are 1600 B apart: a multiple of 400, but not of 1024.
+// Rows of 800 elements of 2 B are 1600 B apart, which is a multiple of 400 but not of 1024.
 TEST(GemmPlan, RowsThatLieInFewChannelsTakeLongerInTheL2) {
   GemmSpec spec = round_gemm();
   const double free = plan_with(spec, {128, 128, 800}).l2_conflicts;
@@ -121,7 +121,7 @@ TEST(GemmPlan, RowsThatLieInFewChannelsTakeLongerInTheL2) {
   EXPECT_GT(plan_with(spec, {128, 128, 800}).l2_conflicts, free);
 }
 
-// The operands of a step, 2 B * 256 * 8 take 2048 cycles to come in at 2 B a cycle, however many CUs share a load.
+// At 2 B a cycle the operands of a step, 2 B * 256 * 8, arrive in 2048 cycles, however many CUs share a load.
 TEST(GemmPlan, NoCuMultipliesFasterThanItsOperandsArrive) {
   GpuSpec gpu = round_platform().gpu;
   gpu.streams.bytes_per_cycle = 2.0;
@@ -131,15 +131,15 @@ TEST(GemmPlan, NoCuMultipliesFasterThanItsOperandsArrive) {
   }
 }
 
-// Its 64 tiles of 64 rows leave more than half of the SMs without work. Of a contraction of 2048 the parts would be as
-// long as the 16 stages of the pipeline. A profiler named a kernel that splits for 4096 alone (gemm_kernels.csv).
+// 64 tiles of 64 rows leave more than half of the SMs idle. Parts of a contraction of 2048 would be only as long as the
+// 16 stages of the pipeline. A profiler named a kernel that splits for 4096 only (gemm_kernels.csv).
 TEST(GemmPlan, NoContractionIsSplitIntoPartsThatThePipelineHolds) {
   const GpuSpec gpu = read_platform(platform_file("h200")).gpu;
   EXPECT_EQ(plan_gemm(gpu, {4096, 8, 2048}).kernel.split_k, 1);
   EXPECT_GT(plan_gemm(gpu, {4096, 8, 4096}).kernel.split_k, 1);
 }
 
-// A gradient of weights has half of the efficiency here, by the kernels of others.
+// In this test a gradient of weights has half of the efficiency, even by kernels of other formats.
 TEST(GemmPlan, OfAGradientHasTheEfficiencyOfItsOperands) {
   GpuSpec gpu = round_platform().gpu;
   PrecisionSpec& tf32 = gpu.gemm.others[static_cast<std::size_t>(Dtype::tf32)].emplace();
@@ -153,7 +153,7 @@ TEST(GemmPlan, OfAGradientHasTheEfficiencyOfItsOperands) {
   EXPECT_EQ(plan_gemm(gpu, shape).tuned, forward.tuned);
 }
 
-// L2s of 32 GB/s for four CUs each at 2 GHz are 4 B a cycle for a CU: 2 B * 256 * 8 of operands take 1024 cycles.
+// The L2s give each of four CUs 32 GB/s / 4 at 2 GHz, 4 B a cycle: 2 B * 256 * 8 of operands take 1024 cycles.
 TEST(GemmPlan, WhatTheL2BindsIsNoMatterOfTheCus) {
   GpuSpec gpu = round_platform().gpu;
   gpu.memory.l2_rate = sim::BytesPerSecond(32e9);
@@ -163,8 +163,8 @@ TEST(GemmPlan, WhatTheL2BindsIsNoMatterOfTheCus) {
   EXPECT_DOUBLE_EQ(plan.l2_conflicts, 1.0);
 }
 
-// Tiles of 128x128 in clusters of 4 along m and 2 along n: an element of k takes 128 / 2 rows of A where there are two
-// tiles along n and 128 / 4 columns of B where there are four along m, and all of them where there is one.
+// Clusters have 4 tiles of 128x128 along m and 2 along n. An element of k takes 128 / 2 rows of A if there are two
+// tiles along n and 128 / 4 columns of B if there are four along m, and all 128 if there is one tile.
 TEST(GemmPlan, AClusterSharesNoLoadWithNeighboursThatAreNotThere) {
   GpuSpec gpu = round_platform().gpu;
   GemmKernelSpec& kernel = gpu.gemm.library.kernels.front();
@@ -176,7 +176,7 @@ TEST(GemmPlan, AClusterSharesNoLoadWithNeighboursThatAreNotThere) {
   EXPECT_DOUBLE_EQ(plan_gemm(gpu, {128, 128, 64}).loaded(), 128.0 + 128.0);
 }
 
-// A tile of 256x256 fills the LDS of a CU, one of 64x64 with 32 along k takes an eighth; registers leave room for six.
+// A tile of 256x256 fills a CU's LDS; one of 64x64 with depth 32 takes an eighth, and registers leave room for six.
 TEST(GemmPlan, OccupancyFollowsFromWhatAWorkgroupNeeds) {
   const GpuSpec gpu = mi300x({"gpu.gemm.library=rocblas"}).gpu;
   EXPECT_EQ(plan_gemm(gpu, {8192, 8192, 8192}).per_cu, 1);
@@ -186,8 +186,8 @@ TEST(GemmPlan, OccupancyFollowsFromWhatAWorkgroupNeeds) {
   EXPECT_LE(small.per_cu, 7);
 }
 
-// Both have elements of two bytes and the same matrix rate: a size that a library was tuned for in bf16 takes as long
-// in fp16.
+// Both formats have elements of two bytes and the same matrix rate, so a size that a library was tuned for in bf16
+// takes as long in fp16.
 TEST(GemmPlan, OfFp16IsThatOfBf16) {
   for (const std::string name : {"mi300x", "h200", "mi355x"}) {
     SCOPED_TRACE(name);
@@ -210,7 +210,7 @@ TEST(GemmPlan, KernelsOfAnotherFormatServeWhereThereAreNoOthers) {
   EXPECT_EQ(plan_with(spec, {128, 128, 800}).kernel.tile_m, spec.library.kernels.front().tile_m);
 }
 
-// Eight tiles on eight CUs, which modelled reach half of the peak.
+// Eight tiles fill eight CUs; the model gives them half of the peak.
 TEST(GemmPlan, WhatWasMeasuredOfAKernelIsCarriedToOtherSizes) {
   GemmSpec spec = round_gemm();
   GemmKernelSpec& kernel = spec.library.kernels.front();
@@ -226,7 +226,7 @@ TEST(GemmPlan, WhatWasMeasuredOfAKernelIsCarriedToOtherSizes) {
   EXPECT_GT(slow.l2_conflicts, 1.0);
 }
 
-// ceil(129 / 128) x ceil(300 / 128) tiles of 2 * 128 * 128 * k flops.
+// The product has ceil(129 / 128) x ceil(300 / 128) tiles of 2 * 128 * 128 * k flops.
 TEST(GemmPlan, TilesAtTheEdgeArePadded) {
   const GemmPlan plan = plan_with(round_gemm(), {129, 300, 10});
   EXPECT_EQ(plan.tiles_m, 2);
@@ -235,7 +235,7 @@ TEST(GemmPlan, TilesAtTheEdgeArePadded) {
   EXPECT_DOUBLE_EQ(plan.piece_flops(), 327'680.0);
 }
 
-// One tile of a size that no kernel was tuned for: all eight CUs share its contraction, if the library splits.
+// No kernel was tuned for this size of one tile: all eight CUs share its contraction if the library splits.
 TEST(GemmPlan, ContractionsThatLeaveCusWithoutWorkAreSplit) {
   GpuSpec gpu = round_platform().gpu;
   EXPECT_EQ(plan_gemm(gpu, {128, 128, 1024}).pieces(), 1);
@@ -254,15 +254,15 @@ void two_workgroups_a_cu(PlatformSpec& p) { p.gpu.gemm.library.kernels.front().w
 void slow_ports(PlatformSpec& p) { p.gpu.memory.port_rate = sim::BytesPerSecond(1e9); }
 void split_by_eight(PlatformSpec& p) { p.gpu.gemm.library.kernels.front().split_k = 8; }
 
-// There are eight CUs, of which each takes tile_us for a full tile. A small product is the launch and one padded tile.
+// Each of eight CUs takes tile_us for a full tile. A small product takes the launch and one padded tile.
 TEST(GemmTime, IsTheLaunchAndTheTilesOfTheBusiestCu) {
-  // 2 * 128 * 128 * 16 flops at 0.5 TFLOP/s are 1.048576 us.
+  // A small product does 2 * 128 * 128 * 16 flops at 0.5 TFLOP/s, which take 1.048576 us.
   expect_time("a small product is one padded tile", nothing, {1, 1, 16}, dispatch_us + 1.048576);
   expect_time("a padded tile takes as long as a full one", nothing, {129, 129, 1000}, dispatch_us + tile_us);
   expect_time("four full tiles are one wave", nothing, {256, 256, 1000}, dispatch_us + tile_us);
   expect_time("eight tiles are one wave", nothing, {1024, 128, 1000}, dispatch_us + tile_us);
   expect_time("the ninth tile takes a wave of its own", nothing, {1025, 128, 1000}, 2.0 * (dispatch_us + tile_us));
-  // Two CUs of each XCD: eight tiles are two waves. Three: six tiles, then two.
+  // On two CUs of each XCD eight tiles take two waves. On three CUs of each, six tiles run first, then two.
   const std::vector<std::pair<CuMask, double>> masks{{{0, 2}, 2.0}, {{1, 4}, 2.0}, {{3, 4}, 4.0}};
   for (const auto& [mask, waves] : masks) {
     expect_time("a mask makes more waves", nothing, {1024, 128, 1000}, waves * (dispatch_us + tile_us), 1e-5, mask);
@@ -272,16 +272,16 @@ TEST(GemmTime, IsTheLaunchAndTheTilesOfTheBusiestCu) {
 }
 
 TEST(GemmTime, IsSharedByWorkgroupsOfACu) {
-  // A step along k takes 1049 cycles at least, of which a workgroup multiplies for 524: alone on its CU it reaches half
-  // of the matrix pipes, two have all of them.
+  // A step along k takes at least 1049 cycles, of which a workgroup multiplies for 524: alone on its CU it reaches half
+  // of the matrix pipes, and two workgroups reach all.
   const PlatformChange long_steps = [](PlatformSpec& p) {
     two_workgroups_a_cu(p);
     p.gpu.gemm.library.least_step = 2.0 * 524.288;
   };
   expect_time("one workgroup has half of the pipes", long_steps, {1024, 128, 1000}, dispatch_us + 2.0 * tile_us);
   expect_time("two workgroups have all pipes", long_steps, {2048, 128, 1000}, dispatch_us + 2.0 * tile_us);
-  // Ports of 1 GB/s hold both back. Each four tiles of an XCD, one to a CU, take 5 * 128 rows and columns, so that one
-  // moves 5/8 of its panels; all sixteen of the GPU have 2 GB/s.
+  // Ports of 1 GB/s hold both back. Each four tiles of an XCD, one per CU, take 5 * 128 rows and columns, so a tile
+  // moves 5/8 of its panels; all sixteen tiles of the GPU share 2 GB/s.
   const PlatformChange slow_loads = [](PlatformSpec& p) {
     two_workgroups_a_cu(p);
     slow_ports(p);
@@ -290,7 +290,7 @@ TEST(GemmTime, IsSharedByWorkgroupsOfACu) {
   expect_time("two workgroups share their loads", slow_loads, {2048, 128, 1000}, dispatch_us + all_us, 0.1);
 }
 
-// One tile on each XCD: nothing is shared there, so every port carries a tile's panels and its result at 1 GB/s.
+// Each XCD has one tile and shares nothing: every port carries a tile's panels and its result at 1 GB/s.
 TEST(GemmTime, OfAMemoryBoundProductIsThatOfThePorts) {
   expect_time("ports bound it", slow_ports, {256, 128, 1000}, dispatch_us + (panel_bytes + tile_bytes) / 1e3, 1e-4);
 }
@@ -300,21 +300,21 @@ void slow_hbm(PlatformSpec& p) {
   p.gpu.memory.hbm_read_efficiency = p.gpu.memory.hbm_write_efficiency = 1.0;
 }
 
-// Two tiles share their panel of B, which the Infinity Cache keeps: HBM moves the compulsory bytes, at 1 GB/s.
-// 2 B * (256 * 1000 + 1000 * 128 + 256 * 128) = 833536 B. Less than a millionth of the re-reads is lost.
+// Two tiles share their panel of B, which the Infinity Cache keeps: HBM moves the compulsory bytes at 1 GB/s, 2 B *
+// (256 * 1000 + 1000 * 128 + 256 * 128) = 833536 B. Less than a millionth of the re-reads is lost.
 TEST(GemmTime, OfAProductThatHbmBoundsIsThatOfItsCompulsoryBytes) {
   PlatformSpec platform = round_platform_with(slow_hbm);
   const GemmOutcome outcome = run_cold(platform, {256, 128, 1000});
   EXPECT_NEAR(outcome.us, dispatch_us + 833.536, 1e-3);
   EXPECT_NEAR(outcome.hbm_bytes, 833'536.0, 1.0);
-  // Each of two tiles takes tile_us to multiply. Where loads do not hide behind that, times add up as powers.
+  // Each of two tiles takes tile_us to multiply. If loads do not hide behind the products, times add up as powers.
   platform.gpu.gemm.library.knee = 1.0;
   EXPECT_NEAR(run_cold(platform, {256, 128, 1000}).us, dispatch_us + tile_us + 833.536, 0.1);
   platform.gpu.gemm.library.knee = 2.0;
   EXPECT_NEAR(run_cold(platform, {256, 128, 1000}).us, dispatch_us + std::hypot(tile_us, 833.536), 0.1);
 }
 
-// In a loop of nothing else it finds A and B where it has left them, and writes its result over the one before.
+// A product repeated in a loop finds A and B in the cache and overwrites the result of the round before.
 TEST(GemmTime, OfAProductInALoopIsThatOfWhatTheInfinityCacheDoesNotHold) {
   PlatformSpec platform = round_platform_with(slow_hbm);
   const GemmOutcome outcome = run_on_gpu0(platform, {256, 128, 1000});
@@ -325,7 +325,7 @@ TEST(GemmTime, OfAProductInALoopIsThatOfWhatTheInfinityCacheDoesNotHold) {
       << "of a set that does not fit the oldest line goes first, and that is the next one needed";
 }
 
-// Eight CUs, a tile of 128x128 for each of eight products: as long as one alone, and each reads panels of its own.
+// Eight products of one 128x128 tile each fill eight CUs: they take as long as one, and each reads its own panels.
 TEST(Gemm, OfSeveralProductsFillsTheGpuWithAllOfThem) {
   const GemmOutcome one = run_on_gpu0(round_platform(), {.m = 128, .n = 128, .k = 1000});
   const GemmOutcome eight = run_on_gpu0(round_platform(), {.m = 128, .n = 128, .k = 1000, .products = 8});
@@ -335,8 +335,8 @@ TEST(Gemm, OfSeveralProductsFillsTheGpuWithAllOfThem) {
   EXPECT_NEAR(eight.beyond_l2_bytes, 8.0 * one.beyond_l2_bytes, 1.0);
 }
 
-// One tile and eight CUs, of which each takes an eighth of the contraction. What a library does at its start comes
-// again where parts are added up.
+// Each of eight CUs takes an eighth of the contraction of one tile. The library's start-up recurs when parts are added
+// up.
 TEST(SplitK, LetsAllCusWorkOnOneTile) {
   const auto with_start_up = [](const PlatformChange& change) {
     return [change](PlatformSpec& p) {
@@ -351,8 +351,8 @@ TEST(SplitK, LetsAllCusWorkOnOneTile) {
   expect_time("it starts twice", with_start_up(split_by_eight), tile, 14.0 + dispatch_us + 1.024 * tile_us / 8.0);
 }
 
-// Two tiles, one on each XCD. Panels are asked for once whoever reads them. One workgroup writes a result at 2 B an
-// element; each of four reads and writes it at 4 B.
+// Each XCD has one of two tiles. Panels are requested once, whoever reads them. One workgroup writes a result at 2 B an
+// element; each of four workgroups reads and writes it at 4 B.
 TEST(SplitK, PaysForPartialSums) {
   EXPECT_NEAR(run_on_gpu0(round_platform(), {256, 128, 1000}).l2_bytes, 2.0 * (panel_bytes + tile_bytes), 1.0);
   const PlatformSpec by_four =
@@ -360,8 +360,8 @@ TEST(SplitK, PaysForPartialSums) {
   EXPECT_NEAR(run_on_gpu0(by_four, {256, 128, 1000}).l2_bytes, 2.0 * (panel_bytes + 4.0 * 2.0 * 2.0 * tile_bytes), 1.0);
 }
 
-// Two workgroups that split a contraction share no panel, two tiles of a row share that of A: (2 + 1) * 128 against
-// 2 * 2 * 128 elements of each column of k.
+// Two workgroups that split a contraction share no panel, while two tiles of a row share that of A: (2 + 1) * 128
+// against 2 * 2 * 128 elements of each column of k.
 TEST(SplitK, PartsOfATileShareNoPanel) {
   GemmSpec spec = round_gemm();
   const std::vector<int> residents{2, 0};
@@ -374,7 +374,7 @@ TEST(SplitK, PartsOfATileShareNoPanel) {
   EXPECT_NEAR(panels(1, {256, 128, 1000}) / panels(2, {128, 128, 2000}), 3.0 / 4.0, 1e-3);
 }
 
-// Nine tiles on eight CUs are two waves, whoever deals them.
+// Nine tiles on eight CUs take two waves under every schedule.
 TEST(GemmSchedule, CountsWholeWaves) {
   for (const Dealing schedule : {Dealing::per_xcd, Dealing::resident, Dealing::stealing}) {
     const PlatformChange change = [schedule](PlatformSpec& p) { p.gpu.gemm.library.schedule = schedule; };
@@ -382,10 +382,10 @@ TEST(GemmSchedule, CountsWholeWaves) {
   }
 }
 
-// Eight whole tiles, and the ninth in eight parts: an eighth of its steps each, and twice what comes around these, a
-// quarter of them, as parts are added up. Where that is more than a tile takes, nothing is shared.
+// Eight tiles stay whole, and eight parts share the ninth: each has an eighth of its steps and twice the overhead, a
+// quarter of a tile, because parts are added up. If that exceeds a tile's time, nothing is shared.
 TEST(SharedLastWave, IsCutIntoEvenParts) {
-  // The overhead is in cycles per element: 16384 beside 65536 of a tile.
+  // The overhead is in cycles per element: 16384 for a tile of 65536 cycles.
   const auto with_overhead = [](double cycles) {
     return [cycles](PlatformSpec& p) {
       p.gpu.gemm.library.schedule = Dealing::resident;
@@ -401,7 +401,7 @@ TEST(SharedLastWave, IsCutIntoEvenParts) {
   expect_time("nothing is shared", with_overhead(4.0), nine, 2.0 * (dispatch_us + 2.0 * tile_us));
 }
 
-// All or half of the operands fit the cache, and steps that miss it take half as long again.
+// All or half of the operands fit into the cache, and steps that miss it take 1.5 times as long.
 TEST(ColdOperands, LengthenTheStepsThatMissTheCache) {
   const auto with_cache = [](double share) {
     return [share](PlatformSpec& p) {
@@ -413,7 +413,7 @@ TEST(ColdOperands, LengthenTheStepsThatMissTheCache) {
   expect_time("half fits", with_cache(0.5), {1024, 128, 1000}, dispatch_us + 1.25 * tile_us);
 }
 
-// A quarter of the matrix rate instead of half of it; bytes as measured, at every level.
+// The profile gives a quarter of the matrix rate instead of half, and the measured bytes at every level.
 TEST(ProfiledGemm, TakesItsTimeAndBytesFromTheProfile) {
   const GemmShape shape{1024, 128, 1000};
   PlatformSpec platform = round_platform();
@@ -428,7 +428,7 @@ TEST(ProfiledGemm, TakesItsTimeAndBytesFromTheProfile) {
       << "another shape has no profile";
 }
 
-// What the estimate loses with half of the Infinity Cache, the profile loses in proportion.
+// When it has half of the Infinity Cache, the profile loses in proportion to what the estimate loses.
 TEST(ProfiledGemm, LosesToOthersWhatTheEstimateLoses) {
   const GemmShape shape{4096, 4096, 1000};
   const GemmSpec estimated = round_gemm();
@@ -452,20 +452,20 @@ TEST(GemmConservation, EveryTileMovesItsPanelsAndItsResultThroughTheL2) {
   EXPECT_NEAR(run_on_gpu0(round_platform(), {1024, 256, 1000}).l2_bytes, 16.0 * (panel_bytes + tile_bytes), 1.0);
 }
 
-// Four tiles on each XCD as 2 x 2: each panel is read once for two tiles.
+// An XCD has four tiles as 2 x 2: each panel is read once for two tiles.
 TEST(GemmCaches, TilesOfAnXcdShareTheirPanels) {
   EXPECT_NEAR(run_on_gpu0(round_platform(), {256, 512, 1000}).beyond_l2_bytes, 4.0 * panel_bytes + 8.0 * tile_bytes,
               1.0);
 }
 
-// Two workgroups to a CU, one in the middle of its tile where the other begins: of the eight tiles of an XCD each four
-// share the column's panel of B and read four panels of A, 5 * 128 rows and columns.
+// Each CU has two workgroups, one mid-tile when the other begins. Of the eight tiles of an XCD, each four share the
+// column's panel of B and read four panels of A: 5 * 128 rows and columns.
 TEST(GemmCaches, WorkgroupsOfACuShareNoPanel) {
   EXPECT_NEAR(run_on_gpu0(round_platform_with(two_workgroups_a_cu), {2048, 128, 1000}).beyond_l2_bytes,
               2.0 * 2.0 * 5.0 / 2.0 * panel_bytes + 16.0 * tile_bytes, 100.0);
 }
 
-// A stream that fills the L2s without end leaves the GEMM nothing of them: every tile reads its panels itself.
+// An endless stream through the L2s leaves the GEMM no share of them: every tile reads its panels itself.
 void flood_caches(Node& node) {
   const sim::BytesPerSecond flood(1e30);
   node.gpu(0).cache_sharing().enter({flood, flood, nullptr});
@@ -477,7 +477,7 @@ TEST(GemmCaches, AStreamThatTakesTheL2sEndsTheSharing) {
   EXPECT_NEAR(outcome.us, dispatch_us + tile_us, 1e-5) << "bound by matrix pipes all the same";
 }
 
-// Arriving half-way through the wave, it costs half of what it costs from the start: 2 instead of 4 panels saved.
+// A stream that arrives half-way costs half as much as one from the start: 2 instead of 4 panels are saved.
 TEST(GemmCaches, AStreamThatArrivesMidWayCountsFromThen) {
   const GemmOutcome outcome = run_on_gpu0(round_platform(), {256, 512, 1000}, {}, [](Node& node) {
     const sim::Time half_way = sim::to_time(sim::Seconds((dispatch_us + tile_us / 2.0) * 1e-6));
@@ -520,7 +520,7 @@ TEST(GemmKernelTable, SaysWhatIsImpossible) {
   }
 }
 
-// 256 accumulators, 64 for operands and 64 for addresses in each of 256 lanes: 384 KiB of the 512 of a CU.
+// Each of 256 lanes has 256 accumulators and 64 registers each for operands and addresses: 384 of a CU's 512 KiB.
 TEST(GemmKernelTable, RegistersFollowFromTheTile) {
   const GemmKernelTable table(std::string(columns_of_kernels) + "8,8,8,256,256,64,256,33792,1\n", "kernels.csv");
   const GemmKernelSpec kernel = table.on({65536, 524288, 32}).front();

@@ -1,4 +1,4 @@
-// What GEMMs move beyond the L2s and from HBM, by the tiles that are resident and what the caches hold.
+// These tests check what GEMMs move beyond the L2s and from HBM, given the resident tiles and what the caches hold.
 #include "models/kernels/gemm_traffic.h"
 
 #include <gtest/gtest.h>
@@ -14,10 +14,10 @@ namespace c3sim::models {
 namespace {
 
 constexpr double operand_bytes = GemmShape::element_bytes;
-constexpr double written_bytes = 32'768.0;  // of a tile of 128 x 128
+constexpr double written_bytes = 32'768.0;  // the result of a tile of 128 x 128
 
-// The window of R tiles kept in a square is 2 B * 2 sqrt(R) * 128 * drift. As long as it fits into 4 MiB, a larger
-// square shares more; once it spans several times that, re-reads come too late, and the fewer tiles compete the better.
+// The window of R tiles kept in a square is 2 B * 2 sqrt(R) * 128 * drift. While it fits into 4 MiB, a larger square
+// shares more; at several times that, re-reads come too late, and fewer competing tiles share better.
 TEST(GemmTraffic, FewerResidentsShareBetterOnlyWhereTheL2OverflowsAndMoreOnlyWhereItDoesNot) {
   const auto reads = [](std::int64_t drift, int residents) {
     GemmSpec spec = round_gemm();
@@ -30,8 +30,8 @@ TEST(GemmTraffic, FewerResidentsShareBetterOnlyWhereTheL2OverflowsAndMoreOnlyWhe
   EXPECT_LT(reads(4096, 74), reads(4096, 76));  // 18 MB
 }
 
-// Four tiles of an XCD as 2 x 2 ask for 8 panels where 4 differ. Their window, 2 B * 4 * 128 * drift, is four times an
-// L2 of so many bytes: of the 4 re-reads one finds its line.
+// Four tiles of an XCD as 2 x 2 request 8 panels, of which 4 differ. Their window, 2 B * 4 * 128 * drift, is four times
+// the capacity of an L2, so one of the 4 re-reads finds its line.
 TEST(GemmTraffic, ReReadsFindTheShareOfTheirWindowThatTheL2Holds) {
   GemmSpec spec = round_gemm();
   spec.library.l2_drift = 1000;
@@ -43,8 +43,8 @@ TEST(GemmTraffic, ReReadsFindTheShareOfTheirWindowThatTheL2Holds) {
   EXPECT_NEAR(estimate_traffic(plan, memory, {residents}).beyond_l2.reads * plan.piece_flops(), 7.0 / 4.0 * panel, 1.0);
 }
 
-// Four tiles of an XCD ask for 4 panels as 2 x 2 and for 5 as a row or a column, of which each leaves the L2 once. Two
-// tiles are no column of four.
+// Four tiles of an XCD request 4 panels as 2 x 2 and 5 as a row or a column; each panel is read once beyond the L2. Two
+// tiles do not fill a column of four.
 TEST(GemmTraffic, FollowsTheRowsThatWorkgroupsGoDownBeforeTheNextColumn) {
   const auto panels = [](int grouped_rows, int tiles) {
     GemmSpec spec = round_gemm();
@@ -62,10 +62,10 @@ TEST(GemmTraffic, FollowsTheRowsThatWorkgroupsGoDownBeforeTheNextColumn) {
   EXPECT_NEAR(panels(4, 2), 3.0, 1e-6);
 }
 
-// 4 x 4 tiles in two waves of eight, which touch a square of 128 * 2 sqrt(8) rows and columns each: 724. Together the
-// operands have 1024. Where 2 B * 1024 * k fit into the Infinity Cache, HBM reads each panel once; where they do not,
-// what each wave touches but for the share of the operands that is still there. k = 1e6 makes them 2 GB, 30 times the
-// cache of 64 MiB.
+// 4 x 4 tiles run in two waves of eight, each of which touches a square of 128 * 2 sqrt(8) = 724 rows and columns; the
+// operands have 1024. If 2 B * 1024 * k fit into the Infinity Cache, HBM reads each panel once. Otherwise HBM reads
+// what each wave touches, except for the share of the operands still cached. k = 1e6 makes the operands 2 GB, 30 times
+// the cache of 64 MiB.
 TEST(GemmTraffic, ALaterWaveFindsPanelsOfEarlierOnesOnlyWhereTheOperandsFit) {
   const GemmPlan plan = plan_with(round_gemm(), {512, 512, 1'000'000});
   const std::vector<int> residents{4, 4};
@@ -78,7 +78,7 @@ TEST(GemmTraffic, ALaterWaveFindsPanelsOfEarlierOnesOnlyWhereTheOperandsFit) {
   EXPECT_NEAR(hbm_reads(large), operand_bytes * 1024.0 * 1e6, 1e3);
   const double touched = 2.0 * operand_bytes * 256.0 * std::sqrt(8.0) * 1e6;
   const double operands = operand_bytes * 1024.0 * 1e6;
-  const double found = round_memory().cache_capacity.value() / operands;  // of what an earlier wave touched
+  const double found = round_memory().cache_capacity.value() / operands;  // the share of what an earlier wave touched
   EXPECT_NEAR(hbm_reads(round_memory()), touched - found * (touched - operands), 1e4);
 }
 
@@ -90,7 +90,7 @@ struct RandomGemm {
   double per_cu = 1.0;
 };
 
-// A shape of at least two tiles, and residents that are no more than its tiles.
+// Returns a shape of at least two tiles, with no more residents than it has tiles.
 RandomGemm random_gemm() {
   RandomGemm random;
   GemmKernelSpec& kernel = random.spec.library.kernels.front();

@@ -1,5 +1,5 @@
-// What holds of every kind of kernel on every shipped platform: what it must move goes no faster than the peak of the
-// memory or link that it goes through, and what it computes no faster than the units that do.
+// These tests hold every kind of kernel on every shipped platform to its bounds: bytes move no faster than the peak of
+// their memory or link, and operations run no faster than their units.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr int kernels = 1000;  // of each kind
 
 class KernelBounds : public testing::TestWithParam<std::string> {
  protected:
-  // Spread evenly over its orders of magnitude.
+  // Returns an extent that is spread evenly over its orders of magnitude.
   std::int64_t extent(double bits, std::int64_t least = 1) {
     return std::max(least, static_cast<std::int64_t>(std::exp2(bits * of_one_(random_))));
   }
@@ -38,8 +38,8 @@ class KernelBounds : public testing::TestWithParam<std::string> {
     Node node(simulator, platform_, Symmetry::all_alike);
     return sim::to_seconds(time_of(simulator, run_kernel(node, 0, kernel))).value();
   }
-  // What HBM delivers at best. Operands and results of a kernel that runs once are in no cache, so that all of them
-  // come from there or go there.
+  // Returns the best rate of HBM. A kernel that runs once finds none of its operands and results in a cache, so all of
+  // them come from HBM or go there.
   double hbm_rate() const {
     const MemorySpec& memory = platform_.gpu.memory;
     return memory.hbm_rate.value() * std::max(memory.hbm_read_efficiency, memory.hbm_write_efficiency);
@@ -52,7 +52,7 @@ class KernelBounds : public testing::TestWithParam<std::string> {
   std::uniform_real_distribution<double> of_one_{0.0, 1.0};
 };
 
-// Products of few rows and long contractions, either way round.
+// The products have few rows and long contractions, or the other way round.
 TEST_P(KernelBounds, HoldForProductsOfFewRows) {
   const GpuSpec& gpu = platform_.gpu;
   Stream cold;
@@ -70,7 +70,7 @@ TEST_P(KernelBounds, HoldForProductsOfFewRows) {
   }
 }
 
-// Prompts, gradients, and few queries against a cache, from one head on one CU to all memory.
+// The shapes are prompts, gradients and few queries against a cache, from one head on one CU to all memory.
 TEST_P(KernelBounds, HoldForAttention) {
   const GpuSpec& gpu = platform_.gpu;
   int asked = 0;
@@ -97,7 +97,7 @@ TEST_P(KernelBounds, HoldForAttention) {
   EXPECT_GE(asked, gpu.attention ? kernels : 0);
 }
 
-// Arrays that are read, written or both; norms, which reduce rows; parts of arrays; by few workgroups or by all CUs.
+// Kernels read arrays, write them or both, reduce rows as norms do, or use parts of arrays, with few or all CUs.
 TEST_P(KernelBounds, HoldForArraysThatAreGoneThroughOnce) {
   const GpuSpec& gpu = platform_.gpu;
   for (int i = 0; i < 2 * kernels; ++i) {
@@ -117,7 +117,7 @@ TEST_P(KernelBounds, HoldForArraysThatAreGoneThroughOnce) {
   }
 }
 
-// Between two GPUs there is one link, or the port of a switch: loads reach more of its peak than stores.
+// One link, or a switch port, connects two GPUs: loads reach more of its peak than stores.
 TEST_P(KernelBounds, HoldForWhatGoesToOrComesFromAnotherGpu) {
   for (int i = 0; i < kernels / 4; ++i) {
     RemoteKernelSpec spec;
@@ -139,8 +139,8 @@ INSTANTIATE_TEST_SUITE_P(Shipped, KernelBounds,
                          testing::Values("mi300x", "mi300x_conccl", "mi325x", "h200", "h100", "mi355x", "mi350x", "t3"),
                          name_of_platform);
 
-// What holds of GEMMs of any shape: their times have no cliffs but those of their library, and keep to the machine's
-// peaks.
+// The following tests hold for GEMMs of any shape: times have no cliffs except the library's, and stay within the
+// machine's peaks.
 
 constexpr int shapes = 250;  // of each library, each with three neighbours
 
@@ -150,7 +150,7 @@ double seconds(const PlatformSpec& platform, const GemmShape& shape) {
   return sim::to_seconds(time_of(simulator, run_kernel(node, 0, gemm_kernel(node.spec().gpu, shape)))).value();
 }
 
-// Pieces that the busiest CU does.
+// Returns how many pieces the busiest CU does.
 std::int64_t rounds(const PlatformSpec& platform, const GemmPlan& plan) {
   return (plan.pieces() + platform.gpu.cus() - 1) / platform.gpu.cus();
 }
@@ -172,14 +172,14 @@ void PrintTo(const Machine& machine, std::ostream* out) { *out << machine.librar
 
 class GemmShapes : public testing::TestWithParam<Machine> {
  protected:
-  // Each extent spread evenly over its orders of magnitude.
+  // Returns a shape whose extents are each spread evenly over their orders of magnitude.
   GemmShape any_shape() {
     const auto extent = [this] { return static_cast<std::int64_t>(std::exp2(16.0 * of_one_(random_))); };
     const std::int64_t m = extent();
     const std::int64_t n = extent();
     return {m, n, extent()};
   }
-  // One with an extent that is larger, by up to a third or by up to eight times.
+  // Returns a shape with one extent larger by up to a third or by up to seven times itself.
   GemmShape larger(GemmShape shape) {
     std::int64_t& extent = *std::array{&shape.m, &shape.n, &shape.k}[random_() % 3];
     const double growth = of_one_(random_) < 0.5 ? of_one_(random_) / 3.0 : 7.0 * of_one_(random_);
@@ -195,8 +195,8 @@ class GemmShapes : public testing::TestWithParam<Machine> {
   std::uniform_real_distribution<double> of_one_{0.0, 1.0};
 };
 
-// One row, one column or one step more is at most a wave more where counting says so, and hardly ever less. Where the
-// library takes another kernel, what it loses or gains is the library's.
+// One more row, column or step adds at most a wave, and only if counting says so; it hardly ever saves time. The
+// library accounts for what a change of its kernel loses or gains.
 TEST_P(GemmShapes, HaveNoCliffsButWavesAndKernels) {
   for (int i = 0; i < shapes; ++i) {
     const GemmShape shape = any_shape();
@@ -220,8 +220,7 @@ TEST_P(GemmShapes, HaveNoCliffsButWavesAndKernels) {
   }
 }
 
-// No bytes that have to be moved go faster than HBM, or than the Infinity Cache, which keeps operands from one product
-// for the next.
+// Compulsory bytes move no faster than HBM or, if operands stay in it from one product to the next, the Infinity Cache.
 TEST_P(GemmShapes, AreNeverFasterThanThePeaks) {
   const GpuSpec& gpu = platform_.gpu;
   const double of_hbm =
@@ -236,11 +235,11 @@ TEST_P(GemmShapes, AreNeverFasterThanThePeaks) {
   }
 }
 
-// A library that chooses by modelled time pads a product to the tiles of a larger one where that takes 3 % less. What
-// its choice overlooks is small: the clock under load, how workgroups of a wave differ, and, where there is no Infinity
-// Cache, that what the L2 loses comes from HBM again. Two habits of cuBLAS were seen
-// that cost more than they gain, and are modelled so (models/platform/gemm_spec.h): products of few columns are split,
-// and get kernels that take longer to start. 4096x48x4096 takes 13.3 us, 4096x64x4096 11.4 (h200x1/gemm_kernels.csv).
+// A library that chooses by modelled time pads a product to the tiles of a larger one if that takes 3 % less. Its
+// choice overlooks little: the clock under load, differences between workgroups of a wave and, without an Infinity
+// Cache, that what the L2 loses comes from HBM again. Two measured habits of cuBLAS cost more than they gain and are
+// modelled (models/platform/gemm_spec.h): it splits products of few columns and gives them kernels that start slower.
+// 4096x48x4096 takes 13.3 us, 4096x64x4096 11.4 (h200x1/gemm_kernels.csv).
 TEST_P(GemmShapes, AreNoSlowerThanLargerOnes) {
   const GemmLibrary& library = platform_.gpu.gemm.library;
   const bool by_time = library.by_modelled_time || library.kernels.size() == 1;
@@ -258,7 +257,7 @@ TEST_P(GemmShapes, AreNoSlowerThanLargerOnes) {
   EXPECT_LE(slower, 2 * shapes / 100) << "of a hundred one at most";
 }
 
-// Nor does one take longer than a larger size that the library was tuned for, as whose part it can be run.
+// Nor does a product take longer than a larger tuned size, as a part of which it can run.
 TEST_P(GemmShapes, AreNoSlowerThanTunedSizesThatHoldThem) {
   const GemmLibrary& library = platform_.gpu.gemm.library;
   if (library.by_modelled_time) GTEST_SKIP() << "is no slower than any larger one";
@@ -272,8 +271,8 @@ TEST_P(GemmShapes, AreNoSlowerThanTunedSizesThatHoldThem) {
   }
 }
 
-// Where there is work for some tens of microseconds, beyond which launches hardly count. What is farthest above are
-// products with short contractions, which the libraries were not tuned for: most of a tile's time goes into its output.
+// These products have work for at least 50 us, so launches hardly count. The slowest have short contractions, which the
+// libraries were not tuned for: most of a tile's time goes into its output.
 TEST_P(GemmShapes, AreNotFarAboveThePeaksWhereThereIsMuchToDo) {
   const GpuSpec& gpu = platform_.gpu;
   if (!gpu.gemm.library.by_modelled_time) GTEST_SKIP() << "takes what it was tuned for near by, be it slow";
@@ -287,7 +286,7 @@ TEST_P(GemmShapes, AreNotFarAboveThePeaksWhereThereIsMuchToDo) {
   }
 }
 
-// Of kernels with tiles of 8, 64 and 256 columns the narrowest that holds all columns is the widest that is taken.
+// Of tiles of 8, 64 and 256 columns, the library takes none wider than the narrowest that holds all columns.
 TEST(GemmOfFewColumns, HasNoTileWiderThanItNeeds) {
   PlatformSpec platform = round_platform();
   platform.gpu.gemm.library.by_modelled_time = true;
@@ -302,8 +301,8 @@ TEST(GemmOfFewColumns, HasNoTileWiderThanItNeeds) {
   }
 }
 
-// A wave of small tiles is launched as a wave of large ones is: of products with a short contraction, whose output is
-// what counts, small tiles take longer.
+// A wave of small tiles costs the same launch as one of large tiles, so small tiles take longer for short contractions,
+// whose output dominates.
 TEST(GemmOfShortContractions, TakesLargeTiles) {
   const PlatformSpec platform = h200();
   EXPECT_LE(seconds(platform, {8192, 8192, 32}), seconds(platform, {8192, 8192, 64}));

@@ -1,5 +1,5 @@
-// Kernels that move data to or from other GPUs or the host. Round machine: 4 us of launch, 1 us of dispatch and 2 us of
-// notice.
+// These tests cover kernels that move data to or from other GPUs or the host. On the round machine a launch takes 4 us,
+// dispatch 1 us and notice 2 us.
 #include "models/kernels/remote_kernel.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST(RemoteKernel, HasEveryLinkForItself) {
   }
 }
 
-// 12 KB in flight over 2 * 0.5 us are 12 GB/s: more than a link, 4 GB/s for each of three.
+// With 12 KB in flight over 2 * 0.5 us, loads reach 12 GB/s: more than one link, but 4 GB/s for each of three peers.
 TEST(RemoteKernel, LoadsOfManyPeersShareTheReadsInFlight) {
   using sim::operator""_ns;
   PlatformSpec platform = round_platform();
@@ -44,16 +44,16 @@ TEST(RemoteKernel, LoadsOfManyPeersShareTheReadsInFlight) {
   EXPECT_NEAR(microseconds(platform, kernel({1, 2, 3}, RemoteAccess::uncached_store, 1e9)), around_us + 1e5, 1e-3);
 }
 
-// 8 MiB of L2: nearly all of it is dirty after 3 GB, a third for each peer, and goes out at 1 GB/s together.
+// Nearly all of the 8 MiB of L2 is dirty after 3 GB, a third of it per peer, and is written back at 1 GB/s in all.
 TEST(RemoteKernel, WritesBackWhatItsStoresLeftInTheL2) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.writeback_rate = sim::BytesPerSecond(1e9);
   const double dirty = 8.0 * 1048576.0;
   EXPECT_NEAR(microseconds(platform, kernel({1, 2, 3}, RemoteAccess::store, 1e9)),
               around_us + (1e9 - dirty / 3.0) / 1e4 + dirty / 1e3, 1e-2);
-  // What is far smaller than the L2 stays there until the end.
+  // Data far smaller than the L2 stays there until the end.
   EXPECT_NEAR(microseconds(platform, kernel({1, 2, 3}, RemoteAccess::store, 1e3)), around_us + 3.0, 1e-2);
-  // The link to one peer is slower than the write-back of a fast L2: nothing is lost.
+  // The link to one peer is slower than the write-back of a fast L2, so write-back costs nothing.
   platform.gpu.memory.writeback_rate = sim::BytesPerSecond(1e12);
   EXPECT_NEAR(microseconds(platform, kernel({1}, RemoteAccess::store, 1e9)), around_us + 1e5, 1e-3);
 }
@@ -74,7 +74,7 @@ TEST(RemoteKernel, MovesEveryByteOnceOverItsLink) {
   }
 }
 
-// Of a cache of capacity C, lines hit by S random stores: C (1 - exp(-S / C)).
+// S bytes of random stores into a cache of capacity C leave C (1 - exp(-S / C)) dirty.
 TEST(MemoryWriteback, LinesStayDirtyUntilOthersTakeTheirPlace) {
   sim::Simulator simulator;
   sim::ResourceNetwork network(simulator);
@@ -85,7 +85,7 @@ TEST(MemoryWriteback, LinesStayDirtyUntilOthersTakeTheirPlace) {
   EXPECT_NEAR(memory.dirty_in_l2(sim::Bytes(1e9)).value(), capacity, 1.0);
 }
 
-// Round machine: 1 us of dispatch between the start of a call and its notice, 2 us; links of 10 GB/s, also to the host.
+// The round machine takes 1 us to dispatch a call and 2 us to notice its end. Links, also to the host, have 10 GB/s.
 
 using sim::operator""_us;
 using sim::operator""_ns;
@@ -109,14 +109,14 @@ PlatformSpec with_gather_calls() {
   return platform;
 }
 
-// 1000 bytes a round trip of 1 us are 1 GB/s for a workgroup; 32 of them, on 8 CUs, fill the link, and 64 go in two
+// A workgroup moves 1000 bytes per round trip of 1 us: 1 GB/s. On 8 CUs, 32 workgroups fill the link, and 64 run in two
 // waves.
 TEST(GatherKernel, OfOneBlockWaitsForTheWayToTheHostAndOfManyForTheLink) {
   EXPECT_NEAR(microseconds(with_gather_calls(), host_device, 0, 1e6, 1), around_us + 1000, 1e-2);
   EXPECT_NEAR(microseconds(with_gather_calls(), host_device, 0, 1e6, 64), around_us + 6400, 3);
 }
 
-// What is stored does not wait for where it goes.
+// Stores do not wait for their destination.
 TEST(GatherKernel, StoresToTheHostAndToPeersAtTheRateOfTheLink) {
   EXPECT_NEAR(microseconds(with_gather_calls(), 0, host_device, 1e6, 40), around_us + 4000, 1);
   EXPECT_NEAR(microseconds(with_gather_calls(), 0, 1, 1e6, 40), around_us + 4000, 1);

@@ -27,17 +27,17 @@ using sim::operator""_us;
 constexpr sim::Time tick{1};
 constexpr int xcds = 2;
 constexpr int cus_per_xcd = 4;
-// Of LDS on a CU; divisible by one to sixteen workgroups.
+// A CU has this many bytes of LDS, which one to sixteen workgroups divide evenly.
 constexpr int parts_of_a_cu = 720'720;
 
 DispatchSpec oldest_first() { return {DispatchPolicy::oldest_first, sim::Time(0), 1_us}; }
 DispatchSpec rotation(sim::Time quantum) { return {DispatchPolicy::rotation, quantum, 1_us}; }
 DispatchSpec in_turn(int shader_engines) { return {DispatchPolicy::oldest_first, sim::Time(0), 1_us, shader_engines}; }
 
-// What a workgroup needs of which so many fit a CU.
+// Returns what each of `workgroups` workgroups that together fill a CU needs.
 CuResources one_of(int workgroups) { return {parts_of_a_cu / workgroups, 0, 0}; }
 
-// A kernel of which each workgroup runs for `duration`, and so many fit a CU.
+// A KernelLaunch has workgroups that each run for `duration`, of which a given number fit a CU.
 struct KernelLaunch {
   std::string name;
   int workgroups;
@@ -49,7 +49,7 @@ struct KernelLaunch {
   Dealing dealing = Dealing::per_xcd;
 };
 
-// A GPU of 2 x 4 CUs that has run some kernels, and a record of what ran where and when.
+// A Gpu2x4 is a GPU of 2 x 4 CUs that has run some kernels; it records what ran where and when.
 class Gpu2x4 {
  public:
   struct Start {
@@ -131,9 +131,9 @@ void expect_times(const std::string& claim, const DispatchSpec& dispatch, const 
   }
 }
 
-// A launch takes 1 us. Eight CUs: eight workgroups of 10 us that fill a CU are one wave of 11 us.
+// A launch takes 1 us. On eight CUs, eight workgroups of 10 us that each fill a CU are one wave of 11 us.
 TEST(Dispatcher, StartsAndEndsKernelsAsTheirTurnsAndTheRoomOnCusSay) {
-  // A workgroup is placed at once, starts behind its launch, and is retired when it has worked.
+  // A workgroup is placed at once, starts after its launch, and is retired when it has finished its work.
   expect_times("one workgroup takes its launch and its work", oldest_first(), {{"a", 1, 3_us, 10_us}}, {{"a", 4_us}},
                {{"a", 14_us}});
   expect_times("eight workgroups are one wave", oldest_first(), {{"a", 8, 0_us, 10_us}}, {}, {{"a", 11_us}});
@@ -168,7 +168,7 @@ TEST(Dispatcher, StartsAndEndsKernelsAsTheirTurnsAndTheRoomOnCusSay) {
   expect_times("the turn comes round to the first queue", rotation(11_us),
                {{"a", 16, 0_us, 10_us}, {"b", 16, 5_us, 10_us}}, {}, {{"a", 33_us}, {"b", 44_us}});
   expect_times("a queue that is alone keeps its turn", rotation(1_us), {{"a", 32, 0_us, 10_us}}, {}, {{"a", 44_us}});
-  // The turn is of a kernel that needs whole CUs while only halves are free. "half" leaves its halves at 11 us, when
+  // A kernel that needs whole CUs has the turn while only halves are free. "half" leaves its halves at 11 us, when
   // whole CUs are not free; "middle" ends at 13, "low" at 22 us.
   expect_times("what the holder of the turn cannot use goes by priority", oldest_first(),
                {{"half", 8, 0_us, 10_us, 2},
@@ -219,7 +219,7 @@ std::set<std::pair<int, int>> cus_of(const std::vector<Cohort::Placement>& place
   return cus;
 }
 
-// CUs 1 and 2 of two XCDs: eight workgroups take two waves.
+// The mask leaves CUs 1 and 2 of two XCDs, where eight workgroups take two waves.
 TEST(Dispatcher, AMaskIsRespected) {
   const Gpu2x4 gpu(oldest_first(), {{"a", 8, 0_us, 10_us, 1, {1, 3}}});
   EXPECT_EQ(cus_of(gpu.placements("a")), (std::set<std::pair<int, int>>{{0, 1}, {0, 2}, {1, 1}, {1, 2}}));
@@ -230,7 +230,7 @@ TEST(Dispatcher, AMaskWithoutCusOfThisGpuIsOurMistake) {
   EXPECT_THROW(Gpu2x4(oldest_first(), {{"a", 1, 0_us, 10_us, 1, {3, 5}}}), sim::InternalError);
 }
 
-// After a quantum of 10 us "b" would get the CUs that fall free.
+// After a quantum of 10 us kernel "b" would get the CUs that become free.
 TEST(Dispatcher, ResidentWorkgroupsLeaveTheirCusToNobody) {
   for (const auto& [dealing, start] :
        {std::pair{Dealing::per_xcd, 12_us}, std::pair{Dealing::resident, 23_us}, std::pair{Dealing::stealing, 23_us}}) {
@@ -251,22 +251,22 @@ TEST(Dispatcher, KernelsShareACuAsFarAsEveryResourceAllows) {
   EXPECT_EQ(room, (CuResources{64, 512, 32}));
 }
 
-// Only those alike run alike: of two on a CU one is ahead of the other.
+// Only identical workgroups share a cohort: of two on a CU one is ahead of the other.
 TEST(Dispatcher, WorkgroupsOfOneCuAreInDifferentCohorts) {
   const Gpu2x4 gpu(oldest_first(), {{"a", 16, 0_us, 10_us, 2}});
   ASSERT_EQ(gpu.starts().size(), 2u);
   for (const Gpu2x4::Start& start : gpu.starts()) EXPECT_EQ(cus_of(start.cohort.placements()).size(), 8u);
 }
 
-// Turns follow the numbers of CUs, so nothing is held up where all are free, even if shader engines differ by a CU.
+// Turns follow the numbers of CUs, so a free GPU delays no workgroup, even if its shader engines differ by a CU.
 TEST(Dispatcher, AFreeGpuTakesAWorkgroupForEachCuWhateverItsShaderEngines) {
   for (const int engines : {1, 2, 3, 4}) {
     EXPECT_EQ(Gpu2x4(in_turn(engines), {{"a", 24, 0_us, 10_us}}).end("a"), 33_us) << engines << " shader engines";
   }
 }
 
-// Workgroups that stay take their next piece on the CU where they are, out of turn: three pieces a CU are three times
-// a piece. Those for which there was no room at the start have nothing to do.
+// Workgroups that stay take their next piece on their own CU, out of turn: three pieces per CU take three times as long
+// as one. Workgroups that found no room at the start have nothing to do.
 TEST(Dispatcher, WorkgroupsThatStayTakeNoTurn) {
   const Gpu2x4 gpu(in_turn(2), {{"sits", 2, 0_us, 1000_us}, {"stays", 12, 1_us, 10_us, 1, {}, 0, Dealing::resident}});
   EXPECT_EQ(gpu.end("stays"), 1_us + 3 * 11_us);
@@ -327,8 +327,8 @@ RC_GTEST_PROP(DispatcherConservation, EveryWorkgroupRunsOnceWhereItMayAndNoCuIsO
   RC_ASSERT(gpu.most_parts_held() <= parts_of_a_cu);
 }
 
-// No faster than its slots allow, and, as the only kernel, no slower: the XCD with most workgroups takes as many waves
-// as these fill its slots. Each waits for its launch where a workgroup has a CU for itself, else the first one does.
+// A kernel alone is as fast as its slots allow: the XCD with most workgroups takes as many waves as fill its slots. If
+// a CU holds one workgroup, each waits for its launch; otherwise only the first does.
 RC_GTEST_PROP(DispatcherBandwidth, AKernelAloneTakesTheWavesOfItsBusiestXcd, ()) {
   const int workgroups = *rc::gen::inRange(1, 200);
   const int per_cu = *rc::gen::inRange(1, 17);
@@ -344,7 +344,7 @@ constexpr int cus = 38;
 constexpr CuResources whole{64 * 1024, 512 * 1024, 32};
 constexpr CuResources workgroup{16 * 1024, 64 * 1024, 4};
 
-// What every CU has, told one by one.
+// Returns the resources of every CU, one by one.
 std::vector<CuResources> on_each(const CuRoom& room) {
   std::vector<CuResources> each;
   for (const CuRoom::Stretch& stretch : room.stretches()) {
@@ -390,8 +390,8 @@ TEST(CuRoom, HoldsWhatEveryCuWouldByItself) {
   }
 }
 
-// How far CUs come apart by the end of a kernel: in closed form, and beside what workgroups of GEMMs wrote down on an
-// H200.
+// The next tests compare the spread of CUs at the end of a kernel with a closed form, and with what workgroups of GEMMs
+// recorded on an H200.
 
 constexpr sim::Time workgroup_time = 1000_us;
 
@@ -402,7 +402,7 @@ struct Run {
   double time_spread = 0.0;
 };
 
-// Runs a kernel that has the GPU to itself, and shows every cohort and, in times of a workgroup, when it ended.
+// Runs a kernel that has the GPU to itself, and passes each cohort and its end, in workgroup times, to `see`.
 template <class See>
 void each_cohort(const Run& run, See see) {
   sim::Simulator simulator;
@@ -421,7 +421,7 @@ void each_cohort(const Run& run, See see) {
   simulator.run();
 }
 
-// When each workgroup ends, in order.
+// Returns the ends of all workgroups in order.
 std::vector<double> ends(const Run& run) {
   std::vector<double> seen;
   each_cohort(run, [&seen](const Cohort& cohort, double end) {
@@ -441,7 +441,7 @@ TEST(EndOfAKernel, IsTheSameForAllCusThatAreAlike) {
   EXPECT_EQ(ends({8, 1, 16, 0.0}), (std::vector<double>{1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2}));
 }
 
-// Three waves, of which only the last comes apart, by three times 1 %: as many CUs are early as late.
+// Of three waves only the last spreads, by three times 1 %: as many CUs are early as late.
 TEST(EndOfAKernel, ComesApartInProportionToTheWaves) {
   const std::vector<double> seen = ends({8, 1, 24, 0.01});
   EXPECT_DOUBLE_EQ(seen[15], 2.0);
@@ -451,13 +451,13 @@ TEST(EndOfAKernel, ComesApartInProportionToTheWaves) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(3.0 - last[i], last[7 - i] - 3.0, 1e-9);
 }
 
-// After so many waves that CUs end at any moment of a workgroup's time, no more.
+// After many waves CUs end at any moment of a workgroup's time, and the spread stops growing.
 TEST(EndOfAKernel, ComesApartByNoMoreThanAWorkgroup) {
   const std::vector<double> seen = ends({8, 1, 8000, 0.01});
   EXPECT_NEAR(deviation({seen.end() - 8, seen.end()}), 1.0 / std::sqrt(12.0), 1e-4);
 }
 
-// Ten workgroups on eight CUs: the first eight are not alone to the end, as two of them are followed by another.
+// Ten workgroups run on eight CUs: the first eight stay together because two of them are followed by another.
 TEST(EndOfAKernel, LeavesAWaveTogetherThatOthersFollow) {
   const std::vector<double> seen = ends({8, 1, 10, 0.01});
   EXPECT_DOUBLE_EQ(seen[0], 1.0);
@@ -466,7 +466,7 @@ TEST(EndOfAKernel, LeavesAWaveTogetherThatOthersFollow) {
   EXPECT_NEAR(seen[8] + seen[9], 4.0, 1e-9);
 }
 
-// Two to a CU are two cohorts, and both have nothing behind them.
+// Two workgroups per CU form two cohorts, and no workgroup follows either.
 TEST(EndOfAKernel, SpreadsEveryCohortOfTheLastWave) {
   const std::vector<double> seen = ends({8, 2, 16, 0.01});
   EXPECT_NEAR(deviation(seen), 0.01, 1e-4);
@@ -504,9 +504,9 @@ struct Tile {
   double time_spread;
 };
 
-// Over the ends of all places for a workgroup. The spread of one wave is what the platform files took; what becomes of
-// it after more is the law's. Up to 16 waves within a factor of three, where it grows eightfold or to its limit. With
-// one workgroup to an SM it then grows more slowly than the law: after 64 waves that is five times high.
+// Spreads are over the ends of all workgroup places. That of one wave comes from the platform files; the law gives the
+// rest, within a factor of three up to 16 waves, where it grows eightfold or to its limit. With one workgroup per SM
+// the measured spread then grows more slowly: after 64 waves the law is five times too high.
 TEST(EndOfAKernel, IsWhatTheH200Shows) {
   const std::vector<Tile> tiles{{"256", 1, h200().gpu.gemm.library.time_spread},
                                 {"128", 2, mi300x().gpu.gemm.library.time_spread}};

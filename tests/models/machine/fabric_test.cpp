@@ -74,7 +74,7 @@ TEST(Fabric, SharesLinksOfAMeshAndPortsOfASwitch) {
     EXPECT_THAT(rates(spec, paths), ::testing::Pointwise(::testing::DoubleEq(), expected)) << claim;
   }
 }
-// Each read holds its place for 2 * 250 ns of fabric and 500 ns of memory: 12 KB in flight are 12 GB/s.
+// Each read holds its place for 2 * 250 ns of fabric and 500 ns of memory: 12 KB in flight give 12 GB/s.
 TEST(FabricReads, AreBoundByThoseInFlightOverTheRoundTrip) {
   using sim::operator""_ns;
   FabricSpec spec = spec_of(Topology::mesh, 0.0);
@@ -113,8 +113,8 @@ TEST(FabricHost, EachDirectionHasItsOwnRate) {
   EXPECT_EQ(rates_together(network, std::move(lists)), (std::vector<double>{20e9, 30e9, 30e9}));
 }
 
-// Payload leaves by the link there, acknowledgements come by the link back; ports of a switch are passed by both. The
-// host is an end like any other.
+// Payload takes the link to the destination, and acknowledgements take the link back; both pass the ports of a switch.
+// The host is an endpoint like any other.
 TEST(FabricRoute, IsTheResourcesThatDataPassesAndHowLongItTakes) {
   sim::Simulator simulator;
   sim::ResourceNetwork network(simulator);
@@ -156,8 +156,8 @@ TEST(FabricPorts, AreWhatAGpuSendsAndReceivesBy) {
   EXPECT_EQ(crossbar.ports(1).front(), crossbar.link(1, 0));
 }
 
-// Over any set of transfers the ports of all GPUs together serve each payload byte twice, where it leaves and where it
-// arrives, and as often the reverse share of it.
+// For any transfers, the ports of all GPUs serve each payload byte twice, at its source and at its destination, and the
+// reverse share of it as often.
 RC_GTEST_PROP(FabricConservation, PortsServeEveryByteWhereItLeavesAndWhereItArrives, ()) {
   const Topology topology = *rc::gen::element(Topology::mesh, Topology::fabric_switch);
   const double share = *rc::gen::inRange(0, 5) / 10.0;
@@ -199,7 +199,7 @@ RC_GTEST_PROP(FabricSymmetry, RenamingTheGpusChangesNoRate, ()) {
   for (std::size_t i = 0; i < before.size(); ++i) RC_ASSERT(std::abs(before[i] - after[i]) <= 1e-9 * before[i]);
 }
 
-// The solver takes positive coefficients only, and what is not used shall not connect two activities.
+// The solver takes only positive coefficients, and a resource that is not used must not connect two activities.
 TEST(UsageList, IsTakenInTheOrderOfTheFirstAmounts) {
   UsageList list;
   list.add(7, 1.0);

@@ -1,4 +1,4 @@
-// Is a host thread a serial resource, do doorbells keep their distance, and does waiting cost what the platform says?
+// These tests check that a host thread is a serial resource, that doorbells keep their distance and what waiting costs.
 #include "models/machine/host.h"
 
 #include <gtest/gtest.h>
@@ -32,14 +32,14 @@ HostSpec host_spec(HostThreads threads = HostThreads::one) {
   return spec;
 }
 
-// What a thread of the host does; it ends at the time that is returned by its number.
+// A Doing is what a host thread does; its place in the list of doings is the place of its end in the result.
 using Doing = std::function<sim::Task<>(Host&)>;
 
 sim::Task<> do_and_note(Host& host, Doing doing, sim::Time& end) {
   co_await doing(host);
   end = host.simulator().now();
 }
-// When each of these ends, all of which begin at once.
+// Returns when each of the doings ends if all of them begin at once.
 std::vector<sim::Time> ends_of(Host& host, const std::vector<Doing>& doings) {
   std::vector<sim::Time> ends(doings.size());
   for (std::size_t i = 0; i < doings.size(); ++i) {
@@ -86,21 +86,21 @@ TEST(Host, OneThreadWorksForAllGpusInTurnAndAThreadPerGpuAtOnce) {
   EXPECT_EQ(ends_of(per_gpu, {work(0), work(1)}), (EndTimes{50_ns, 50_ns}));
 }
 
-// One GPU's launches still follow each other.
+// Launches of kernels of one GPU still follow each other.
 TEST(Host, KernelsOfDifferentGpusAreLaunchedAtOnceWhoeverDrivesTheEngines) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 8);
   EXPECT_EQ(ends_of(host, {launch(0, false), launch(1, true), launch(1, false)}), (EndTimes{50_ns, 20_ns, 70_ns}));
 }
 
-// Stores leave at 5, 105 and 205 ns.
+// The stores to the doorbells leave at 5, 105 and 205 ns.
 TEST(Host, DoorbellsOfOneThreadAreAnIntervalApart) {
   sim::Simulator simulator;
   Host host(host_spec(HostThreads::per_gpu), simulator, 2);
   EXPECT_EQ(ends_of(host, {ring(0, 1), ring(1, 3)}), (EndTimes{5_ns, 205_ns}));
 }
 
-// 10 ns for the command and 5 * 1 ns for its packets.
+// The command takes 10 ns and its packets 5 * 1 ns.
 TEST(Host, FurtherPacketsOfACommandCostTheirWriteAlone) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 1);
@@ -150,7 +150,7 @@ sim::Task<> kernels_after(Host& host, std::vector<sim::Time> pauses, std::vector
   }
 }
 
-// 50 ns to launch, 30 to notice; 400 more for the first kernel and for one after as long a pause.
+// A launch takes 50 ns and a notice 30 ns; the first kernel and one after a pause of 400 ns take 400 ns more.
 TEST(Host, AKernelThatFindsItsGpuAtRestStartsLater) {
   HostSpec sleepy = host_spec();
   sleepy.wake_up = 400_ns;
@@ -162,7 +162,7 @@ TEST(Host, AKernelThatFindsItsGpuAtRestStartsLater) {
   EXPECT_EQ(durations, (std::vector{480_ns, 80_ns, 80_ns, 480_ns}));
 }
 
-// The launcher sleeps 400 ns after the first: the second is launched 50 ns behind that, as it would be of a GPU awake.
+// The launcher sleeps 400 ns after the first launch; the second follows 50 ns later, as on a GPU that is awake.
 TEST(Host, KernelsStartInTheOrderOfTheirLaunchesFromRestToo) {
   HostSpec sleepy = host_spec();
   sleepy.wake_up = 400_ns;

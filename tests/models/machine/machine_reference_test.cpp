@@ -1,4 +1,4 @@
-// How close do machines come to what was measured of links, of their power and of loaded memories?
+// These tests compare machines with measurements of links, of their power and of loaded memories.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr double gib = 1073741824.0;
 constexpr double mib = 1048576.0;
 constexpr int all_cus = 304;
 
-// Microseconds until the last of these kernels has ended.
+// Returns the microseconds until the last of the kernels has ended.
 double together_us(const std::vector<RemoteKernelSpec>& kernels) {
   sim::Simulator simulator;
   const PlatformSpec platform = mi300x();
@@ -34,7 +34,7 @@ double together_us(const std::vector<RemoteKernelSpec>& kernels) {
   return sim::to_microseconds(*std::max_element(ends.begin(), ends.end()));
 }
 
-// All GPUs at once, each touching all others.
+// Returns the time if every GPU accesses all other GPUs at once.
 double all_us(RemoteAccess access, double bytes, int workgroups) {
   std::vector<RemoteKernelSpec> kernels;
   for (int gpu = 0; gpu < 8; ++gpu) {
@@ -46,7 +46,7 @@ double all_us(RemoteAccess access, double bytes, int workgroups) {
   return together_us(kernels);
 }
 
-// What stores leave in the L2s was fitted from 16 MiB on.
+// The amount that stores leave in the L2s was fitted from 16 MiB on.
 double tolerance(double bytes) {
   if (bytes >= 64.0 * mib) return 0.05;
   return bytes >= 16.0 * mib ? 0.15 : 0.25;
@@ -56,7 +56,7 @@ void expect_close(double predicted, double measured, double relative, const std:
   EXPECT_NEAR(predicted / measured, 1.0, relative) << row << ": predicted " << predicted << ", measured " << measured;
 }
 
-// Total GiB/s of one GPU as Iris counts it.
+// Returns the total GiB/s of one GPU as Iris counts it.
 double iris_all(RemoteAccess access, double bytes) {
   return bytes * 7.0 / gib / (all_us(access, bytes, all_cus) * 1e-6);
 }
@@ -67,7 +67,7 @@ std::string row_name(const std::string& table, const std::vector<double>& row) {
   return table + ", " + std::to_string(std::lround(row[0] / mib)) + " MiB";
 }
 
-// Every row's mean, and from 128 MiB every GPU: at small sizes GPUs differ by up to 38 %, while here all are alike.
+// The mean of every row must agree, and from 128 MiB on every GPU: at small sizes measured GPUs differ by up to 38 %.
 TEST(Iris, AllGpusStoreAtTheMeasuredRate) {
   const auto rows = reference_numbers("iris_all_store_8xmi300x.csv");
   ASSERT_EQ(rows.size(), 13U);
@@ -94,15 +94,15 @@ TEST(Iris, AllGpusLoadAtTheMeasuredRate) {
   }
 }
 
-// A gap that stays: at 1 MiB the load is measured to take 70 us, 10 us longer than the other rows' common launch and
-// rate (10 us and 148 GB/s) give: too little work to fill the GPU to its end, perhaps. Closing it fails here.
+// A known gap: at 1 MiB the load is measured to take 70 us, 10 us more than the other rows' common launch (10 us) and
+// rate (148 GB/s) give, perhaps because so little work does not fill the GPU. Closing it fails this test.
 TEST(Iris, OneMebibyteIsStillLoadedTooFast) {
   const auto row = reference_numbers("iris_all_load_8xmi300x.csv").front();
   ASSERT_EQ(row[0], mib);
   EXPECT_GT(iris_all(RemoteAccess::load, mib), 1.15 * mean_of_gpus(row));
 }
 
-// Remote loads of all GPUs at once collapse, where stores do not and where a pair alone does not.
+// Remote loads of all GPUs at once collapse; stores, and loads of a single pair, do not.
 TEST(Iris, LoadsCollapseWhereStoresDoNot) {
   const double loads = iris_all(RemoteAccess::load, gib);
   EXPECT_LT(loads, 0.5 * iris_all(RemoteAccess::store, gib));
@@ -126,7 +126,7 @@ void expect_pairs(const std::string& file, RemoteAccess access) {
 TEST(Iris, FullAPairLoadsAtTheMeasuredRate) { expect_pairs("iris_p2p_load_8xmi300x.csv", RemoteAccess::load); }
 TEST(Iris, FullAPairStoresAtTheMeasuredRate) { expect_pairs("iris_p2p_store_8xmi300x.csv", RemoteAccess::store); }
 
-// Decimal GB/s of 64 MiB per transfer.
+// Returns decimal GB/s for 64 MiB per transfer.
 double transferbench(double us) { return 64.0 * mib / us * 1e-3; }
 
 TEST(TransferBench, APairAloneRunsAtTheMeasuredRate) {
@@ -142,7 +142,7 @@ TEST(TransferBench, APairAloneRunsAtTheMeasuredRate) {
   }
 }
 
-// A kernel that writes to host memory.
+// A kernel writes to host memory.
 TEST(TransferBench, AGpuWritesToTheHostAtTheMeasuredRate) {
   sim::Simulator simulator;
   const PlatformSpec platform = mi300x();
@@ -167,7 +167,7 @@ TEST(TransferBench, BothWaysOfAPairRunAtTheMeasuredRate) {
   }
 }
 
-// 8 CUs per transfer, fine-grained memory.
+// Each transfer has 8 CUs and goes to fine-grained memory.
 TEST(TransferBench, AllPairsRunAtTheMeasuredRate) {
   const double predicted = transferbench(all_us(RemoteAccess::uncached_store, 64.0 * mib, 56));
   const auto rows = reference_cells("transferbench_a2a_8xmi300x_amdblog.csv");
@@ -179,7 +179,7 @@ TEST(TransferBench, AllPairsRunAtTheMeasuredRate) {
   }
 }
 
-// T6 writes a second copy to its own memory, which is not the bound.
+// T6 also writes a second copy to its own memory, which does not bound it.
 TEST(TransferBench, ExamplesRunAtTheMeasuredRate) {
   int compared = 0;
   for (const auto& row : reference_cells("transferbench_examples_mi300x.csv")) {
@@ -193,9 +193,9 @@ TEST(TransferBench, ExamplesRunAtTheMeasuredRate) {
   EXPECT_EQ(compared, 4);  // T1, T3a, T3b, T6; T2 is DmaLatte.ALargeCopyRunsAtTheMeasuredRate
 }
 
-// Power of the two machines beside what was measured on H200s: what do links cost?
+// The next tests compare the power that links cost on the two machines with what was measured on H200s.
 
-// Mean power of both boards in W, and what each sends and receives in B/s, by the size of copies both ways.
+// Returns the mean power of both boards in W and what each sends and receives in B/s, by the size of two-way copies.
 std::map<std::string, std::pair<double, double>> link_power() {
   std::map<std::string, std::pair<double, double>> seen;
   for (const auto& cells : reference_cells("link_power.csv", "h200x8")) {
@@ -205,8 +205,8 @@ std::map<std::string, std::pair<double, double>> link_power() {
   return seen;
 }
 
-// A step as soon as anything moves; then so much for every byte that is sent or received. Copies of 4 MiB stay in the
-// L2s; on the MI300X the way through its cache is counted there.
+// Link power is a step as soon as anything moves, plus an energy per byte sent or received. Copies of 4 MiB stay in the
+// L2s; on the MI300X the energy includes the way through its cache.
 TEST(LinkPower, IsAStepAndASlope) {
   const auto seen = link_power();
   const double rest = seen.at("0").first;
@@ -219,15 +219,15 @@ TEST(LinkPower, IsAStepAndASlope) {
   EXPECT_NEAR((spec.link_energy + spec.cache_energy).value() * 1e12, between, 2.0);
 }
 
-// How well does the law of loaded latency, with the factor of the H200's platform file, describe what was measured
-// there?
+// The next test compares the law of loaded latency, with the factor of the H200's platform file, with what was measured
+// there.
 
 struct Point {
   double rate;
   double latency_ns;
 };
 
-// By what streamed beside the chain of pointers: reads or copies.
+// Returns the points by what streams concurrently with the pointer chain: reads or copies.
 std::map<std::string, std::vector<Point>> measured() {
   std::map<std::string, std::vector<Point>> points;
   for (const auto& cells : reference_cells("loaded_latency.csv", "h200x8")) {
@@ -236,9 +236,9 @@ std::map<std::string, std::vector<Point>> measured() {
   return points;
 }
 
-// Utilisation is of the highest rate that such a stream reaches, as the model's capacities are. At a full memory the
-// law is 1 + 0.08 * 18 = 2.4 times the unloaded latency, measured 2.4 beside reads and 3.3 beside copies. Below, it is
-// low beside copies, where HBM turns from reads to writes long before it is full, and from 0.94 on 40 % high beside
+// Utilisation is relative to the highest rate of such a stream, as the model's capacities are. At a full memory the law
+// gives 1 + 0.08 * 18 = 2.4 times the unloaded latency; measured were 2.4 with reads and 3.3 with copies. Below that,
+// it is low with copies, as HBM turns from reads to writes long before it is full, and from 0.94 on 40 % high with
 // reads.
 TEST(LoadedLatencyOfTheH200, LiesWithinTwoFifthsOfEveryMeasurement) {
   const MemorySpec memory = h200().gpu.memory;

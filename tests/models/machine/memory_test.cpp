@@ -1,4 +1,4 @@
-// Memories: rates, latencies, bytes, how kernels share their caches, and what memories that know collectives would do.
+// These tests cover memories: rates, latencies, bytes, how kernels share caches, and memories that know collectives.
 #include "models/machine/memory.h"
 
 #include <gtest/gtest.h>
@@ -37,12 +37,12 @@ class MemoryTest : public ::testing::Test {
 };
 
 TEST_F(MemoryTest, TheTighterOfInfinityCacheAndHbmLimitsReadsAndWrites) {
-  // 0.8 and 0.5 of 1000 GB/s. A byte read takes 1 / 0.8 bytes of the bus, a byte written 1 / 0.5: 3.25 for one of each.
+  // Reads get 0.8 and writes 0.5 of 1000 GB/s: a byte read takes 1 / 0.8 bytes of the bus, a byte written 1 / 0.5.
   EXPECT_DOUBLE_EQ(rate_below_l2({1.0, 0.0, 0.0}), 800e9);
   EXPECT_DOUBLE_EQ(rate_below_l2({0.0, 1.0, 0.0}), 500e9);
   EXPECT_NEAR(rate_below_l2({1.0, 1.0, 0.0}), 1000e9 / 3.25, 1.0);
-  // What the Infinity Cache serves is limited by it alone, at 3000 GB/s. If a tenth of the reads reaches HBM, 0.1 / 0.8
-  // bytes of its bus each would allow 8000 GB/s. Of a half, 0.5 / 0.8 bytes of the bus allow 1600.
+  // The Infinity Cache alone limits what it serves, to 3000 GB/s. If a tenth of the reads reaches HBM, 0.1 / 0.8 bytes
+  // of the bus per byte allow 8000 GB/s; if half does, 0.5 / 0.8 bytes of the bus per byte allow 1600.
   EXPECT_DOUBLE_EQ(rate_below_l2({1.0, 0.0, 1.0}), 3000e9);
   EXPECT_DOUBLE_EQ(rate_below_l2({1.0, 0.0, 0.9}), 3000e9);
   EXPECT_DOUBLE_EQ(rate_below_l2({1.0, 0.0, 0.5}), 1600e9);
@@ -54,11 +54,11 @@ TEST_F(MemoryTest, TheL2AndThePortOfTheBusiestXcdLimitWhatAKernelLoads) {
   EXPECT_DOUBLE_EQ(rate_from_xcds(memory.evenly_spread(), 1.0, {0.5, 0.5, 1.0}), 2000e9);
   EXPECT_DOUBLE_EQ(rate_from_xcds(1.0, 1.0, {}), 4000e9);
   EXPECT_DOUBLE_EQ(rate_from_xcds(1.0, 1.0, {1.0, 0.0, 1.0}), 1000e9);
-  // Three of four workgroups on one XCD: its port carries 3/4 of the bytes.
+  // One XCD has three of four workgroups: its port carries 3/4 of the bytes.
   EXPECT_DOUBLE_EQ(rate_from_xcds(0.75, 1.0, {1.0, 0.0, 1.0}), 1000e9 / 0.75);
 }
 
-// 64 MiB in all: half of it, all of it, and an excess of a tenth where e^-1 is found at a twentieth.
+// The cache of 64 MiB keeps half of it and all of it; an excess of a tenth, with e^-1 at a twentieth, leaves e^-2.
 TEST(MemorySpec, HoldsOfATurnWhatFitsAndLittleOfWhatDoesNot) {
   MemorySpec spec = round_memory();
   spec.cache_overflow = 0.05;
@@ -91,8 +91,8 @@ TEST(MemoryLatency, UnloadedIsThatOfInfinityCacheAndHbmTogether) {
   EXPECT_NEAR(sim::to_microseconds(end), 500.0, 1e-5);
 }
 
-// The rate of what keeps so many bytes under way along the path, beside something else that goes at the rate that it is
-// capped at.
+// Returns the rate of an activity that keeps `in_flight` bytes in flight along the path, while another activity runs at
+// its cap.
 double rate_beside(sim::Simulator& simulator, sim::ResourceNetwork& network, UsageList usages, double cap,
                    double in_flight, std::vector<sim::ResourceId> path) {
   sim::ActivitySpec background;
@@ -112,7 +112,7 @@ double rate_beside(sim::Simulator& simulator, sim::ResourceNetwork& network, Usa
   return rate;
 }
 
-// Half of the bus is busy: the latency is 500 ns * (1 + 0.5^2 / (1 - 0.5)) = 750 ns.
+// With half of the bus busy, the latency is 500 ns * (1 + 0.5^2 / (1 - 0.5)) = 750 ns.
 TEST(MemoryLatency, ABusyHbmSlowsWhatIsLatencyBoundThoughBandwidthIsLeft) {
   sim::Simulator simulator;
   sim::ResourceNetwork network(simulator);
@@ -126,8 +126,8 @@ TEST(MemoryLatency, ABusyHbmSlowsWhatIsLatencyBoundThoughBandwidthIsLeft) {
   EXPECT_NEAR(rate, 1e9, 1e3);
 }
 
-// A matrix kernel asks half of what the L2s can give, 8000 GB/s, so half of the loads of others come while its bursts
-// are served, and wait 1 us in the mean of those: 0.5 us beside the 0.5 us of HBM.
+// A matrix kernel requests half of what the L2s can give, 8000 GB/s, so half of the other loads arrive during its
+// bursts and wait 1 us on average: 0.5 us in addition to the 0.5 us of HBM.
 TEST(MemoryLatency, LoadsWaitBehindTheBurstsOfMatrixKernels) {
   sim::Simulator simulator;
   sim::ResourceNetwork network(simulator);
@@ -170,10 +170,10 @@ RC_GTEST_PROP(MemoryConservation, EveryByteIsServedOnceAtEachLevelThatItReaches,
   RC_ASSERT(near(network.served(memory.hbm()), 1000.0 * (1.0 - hits) * bus));
 }
 
-// What a level of so much a second lets pass, in GB/s, that takes `taken` bytes' worth of it for so many.
+// Returns the GB/s that a level of rate `rate` passes if `bytes` bytes take `taken` bytes' worth of it.
 double passed(sim::BytesPerSecond rate, double bytes, double taken) { return rate.value() / 1e9 * bytes / taken; }
 
-// h200x4/streams.csv, arrays of 12 GiB: GB/s of what reads, writes, adds two arrays into a third, and copies.
+// h200x4/streams.csv gives GB/s for arrays of 12 GiB: reads, writes, a sum of two arrays into a third, and copies.
 TEST(Memory, OfAnH200TurnsItsBusRoundAsMeasured) {
   const MemorySpec memory = h200().gpu.memory;
   const auto rate = [&](double reads, double writes) {
@@ -185,8 +185,8 @@ TEST(Memory, OfAnH200TurnsItsBusRoundAsMeasured) {
   EXPECT_NEAR(rate(1, 1), 3940, 79);
 }
 
-// cache_bandwidth_by_size_and_threads_mi300x.csv, sets of 100 MiB: GB/s of what reads, and of what writes as much as it
-// reads.
+// cache_bandwidth_by_size_and_threads_mi300x.csv gives GB/s for sets of 100 MiB: of kernels that only read, and of
+// kernels that write as much as they read.
 TEST(Memory, OfAnMi300xTurnsItsInfinityCacheRoundAsMeasured) {
   const MemorySpec memory = mi300x().gpu.memory;
   const auto rate = [&](double reads, double writes) {
@@ -196,7 +196,7 @@ TEST(Memory, OfAnMi300xTurnsItsInfinityCacheRoundAsMeasured) {
   EXPECT_NEAR(rate(1, 1), 4150, 210);
 }
 
-// Without an Infinity Cache there are two levels, and a load waits for HBM alone.
+// Without an Infinity Cache there are two levels, and a load waits only for HBM.
 TEST(Memory, LeavesOutALevelThatTheMachineLacks) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.cache_capacity = sim::Bytes(0.0);
@@ -214,8 +214,8 @@ TEST(Memory, LeavesOutALevelThatTheMachineLacks) {
 // Memories that know collectives set channels apart for them, or let their requests overtake (ConCCL, section
 // VII-A).
 
-// Rates in GB/s of a GEMM and of another tenant that both only read, as fast as HBM lets them; nothing in flight: no
-// such reader.
+// Rates are those in GB/s of a GEMM and another tenant that only read, as fast as HBM allows. A tenant with nothing in
+// flight is absent.
 struct Rates {
   double gemm = 0.0;
   double collective = 0.0;
@@ -249,15 +249,15 @@ Rates rates_of_readers(const PlatformSpec& platform, double gemm_in_flight, doub
   return rates;
 }
 
-// HBM reads at 800 GB/s. Shared in proportion to what is in flight, 3 to 1: 600 and 200.
+// HBM reads at 800 GB/s and serves in proportion to bytes in flight, 3 to 1: 600 and 200 GB/s.
 TEST(MemoryPolicy, ServesInProportionToBytesInFlight) {
   const Rates both = rates_of_readers(round_platform(), 3.0, 1.0);
   EXPECT_NEAR(both.gemm, 600.0, 1e-6);
   EXPECT_NEAR(both.collective, 200.0, 1e-6);
 }
 
-// A quarter of the channels for collectives: 200 of 800 GB/s, whatever else runs and whatever is in flight; for nobody
-// else even if they are idle.
+// Collectives own a quarter of the channels, 200 of 800 GB/s, whatever else runs and whatever is in flight; other
+// tenants cannot use these channels even if they are idle.
 TEST(MemoryPolicy, ChannelsSetApartAreThereForCollectivesAlone) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.collective_channels = 0.25;
@@ -270,8 +270,8 @@ TEST(MemoryPolicy, ChannelsSetApartAreThereForCollectivesAlone) {
   EXPECT_NEAR(rates_of_readers(platform, 0.0, 1.0).collective, 200.0, 1e-6);
 }
 
-// Compute first: a GEMM has what it asks for, less the floor of a twentieth, and communication what a threshold of 80 %
-// leaves: of 1000 GB/s of bus that reads fill to 80 %, 950 and 50; alone, 800 of 1000 on the bus, which carry 640.
+// A GEMM gets all it requests except a floor of a twentieth; communication gets what a threshold of 80 % leaves. Of
+// 1000 GB/s of bus that reads fill to 80 %: 950 and 50; alone, 800 of 1000 on the bus, which carry 640.
 TEST(MemoryPolicy, ArbitrationServesComputeFirstAndKeepsAFloor) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.arbitration = Arbitration::fixed;
@@ -285,8 +285,8 @@ TEST(MemoryPolicy, ArbitrationServesComputeFirstAndKeepsAFloor) {
   EXPECT_NEAR(rates_of_readers(platform, 0.0, 1.0).collective, 800.0, 1.0);
 }
 
-// What is set apart is kept from all other tenants alike, who share the rest. In a machine in which tenants do not
-// share HBM each has all of its 800 GB/s.
+// Reserved channels are closed to all other tenants alike, who share the rest. In a machine whose tenants do not share
+// HBM, each has all of its 800 GB/s.
 TEST(MemoryPolicy, OtherKernelsAreTenantsBesideGemms) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.collective_channels = 0.25;
@@ -302,16 +302,16 @@ TEST(MemoryPolicy, OtherKernelsAreTenantsBesideGemms) {
   }
 }
 
-// The collective takes all but a thousandth of what both want, though it has a thousandth in flight.
+// The collective gets all but a thousandth of the demand of both, though it has only a thousandth in flight.
 TEST(MemoryPolicy, CollectivesThatGoFirstOvertakeAGemm) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.collectives_first = true;
   EXPECT_GT(rates_of_readers(platform, 1000.0, 1.0).collective, 799.0);
 }
 
-// Latency under load is what collectives wait for: with others in the way it grows, if they go first it does not. An
-// engine with 100 kB in flight over 1 us moves 100 GB/s of what the Infinity Cache holds; a GEMM that fills HBM makes
-// HBM's microsecond two.
+// Collectives wait for latency under load, which grows with other traffic unless collectives go first. An engine with
+// 100 kB in flight over 1 us moves 100 GB/s of what the Infinity Cache holds; a GEMM that fills HBM doubles HBM's
+// microsecond.
 TEST(MemoryPolicy, CollectivesThatGoFirstWaitForThemselvesAlone) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.hbm_latency = sim::Time(1'000'000);
@@ -347,7 +347,7 @@ using sim::operator""_GBps;
 
 CacheSharing::Client filling(sim::BytesPerSecond l2, sim::BytesPerSecond cache) { return {l2, cache, nullptr}; }
 
-// 300 of 400 GB/s of fills go to the L2s, 10 of 100 to the Infinity Cache.
+// The L2s get 300 of 400 GB/s of fills, the Infinity Cache 10 of 100.
 TEST(CacheSharing, SharesFollowTheFillsOfEachLevel) {
   CacheSharing sharing;
   const auto a = sharing.enter(filling(300.0_GBps, 10.0_GBps));

@@ -1,5 +1,5 @@
-// The power that a GPU draws, the clock that its governor sets, and the loops that move the clock or the limit of
-// power.
+// These tests check the power that a GPU draws, the clock that its governor sets, and the loops that move the clock or
+// the power limit.
 #include "models/machine/power.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace c3sim::models {
 namespace {
 
-// The round machine's power with a cap that bites and a price for every byte.
+// Returns the round machine's power with a cap that bites and a price for every byte.
 PowerSpec tight() {
   PowerSpec spec = round_power();
   spec.cap = sim::Watts(300.0);
@@ -35,7 +35,7 @@ PowerSpec tight() {
 
 sim::Time at_ms(double ms) { return sim::to_time(sim::Seconds(ms * 1e-3)); }
 
-// A governor over one memory system and one link, and the work that it is to feed.
+// A GovernedGpu is a governor over one memory system and one link, with the work that runs on them.
 class GovernedGpu {
  public:
   explicit GovernedGpu(const PowerSpec& spec)
@@ -50,13 +50,13 @@ class GovernedGpu {
   const Memory& memory() const { return memory_; }
   sim::ResourceNetwork::ResourceId link() const { return link_; }
 
-  // Matrix work of so many operations per cycle that needs no memory.
+  // Starts matrix work of the given operations per cycle, which needs no memory.
   sim::ResourceNetwork::ActivityId set_matrix_work(double flops_per_cycle) {
     start_work([this] { governor_.remove_work(work_); });
     governor_.set_matrix_work(work_, flops_per_cycle);
     return work_;
   }
-  // The same of vector work, of one operation a unit.
+  // Starts vector work of the given operations per cycle, with one operation a unit.
   void set_vector_work(double flops_per_cycle, Bend bend = {}) {
     start_work([this] { governor_.remove_work(work_); });
     governor_.set_vector_work(work_, flops_per_cycle, 1.0, bend);
@@ -68,7 +68,7 @@ class GovernedGpu {
     stream.cap = bytes_per_second;
     network_.start(stream, [] {});
   }
-  // Matrix work of 1e5 operations per cycle, or of `flops_per_cycle`, that comes and goes.
+  // Runs matrix work of 1e5 operations per cycle, or of `flops_per_cycle`, between two times.
   void work_between(double from_ms, double until_ms, double flops_per_cycle = 1e5) {
     at(from_ms, [this, flops_per_cycle] {
       start_work([] {});
@@ -82,14 +82,14 @@ class GovernedGpu {
   void at(double ms, std::function<void()> action) {
     simulator_.schedule(at_ms(ms), [kept = &actions_.emplace_back(std::move(action))] { (*kept)(); });
   }
-  // What `look` finds at each of these times.
+  // Returns what `look` finds at each of the times.
   std::vector<double> seen_at_ms(const std::vector<double>& times, const std::function<double()>& look) {
     std::vector<double> seen;
     for (const double ms : times) at(ms, [&seen, &look] { seen.push_back(look()); });
     simulator_.run();
     return seen;
   }
-  // What `look` finds once the clock has settled.
+  // Returns what `look` finds once the clock has settled.
   double settled(const std::function<double()>& look) {
     double seen = 0.0;
     simulator_.schedule(simulator_.now() + sim::Time(1), [&seen, &look] { seen = look(); });
@@ -130,7 +130,7 @@ TEST(PowerSpec, RefusesALoopWithoutTimeOrThatMovesNothing) {
   EXPECT_TRUE(mi300x({"gpu.power.governor=at_once"}).gpu.power.acts_at_once());
 }
 
-// The cube root of what is allowed above rest, 200 W, over what was drawn, 400 W.
+// The step is the cube root of the allowed power above rest, 200 W, over the drawn power above rest, 400 W.
 TEST(PowerSpec, StepsByTheCubeRootOfPowerAboveRest) {
   PowerSpec spec = round_power();
   spec.cap = sim::Watts(320.0);
@@ -138,14 +138,14 @@ TEST(PowerSpec, StepsByTheCubeRootOfPowerAboveRest) {
   EXPECT_DOUBLE_EQ(spec.step_to_cap(spec.cap), 1.0);
 }
 
-// 100 W idle and 20 W of the clock tree, all of it at the highest clock.
+// An idle GPU draws 100 W plus 20 W of the clock tree, which runs at the highest clock.
 TEST(PowerGovernor, AnIdleGpuDrawsIdleAndClockTreePowerAtTheHighestClock) {
   GovernedGpu gpu(tight());
   EXPECT_DOUBLE_EQ(gpu.governor().clock().value(), 2e9);
   EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 120.0);
 }
 
-// 1e11 B/s at 1, 2, 4 and 8 pJ/B.
+// The levels draw 1, 2, 4 and 8 pJ/B at 1e11 B/s.
 TEST(PowerGovernor, EveryLevelDrawsItsOwnEnergyPerByte) {
   const std::vector<double> watts{0.1, 0.2, 0.4, 0.8};
   for (std::size_t level = 0; level < watts.size(); ++level) {
@@ -157,7 +157,7 @@ TEST(PowerGovernor, EveryLevelDrawsItsOwnEnergyPerByte) {
   }
 }
 
-// 10 W however little moves, and for 1 ms after traffic of 1 ms; or always.
+// Links draw 10 W however little moves, and for 1 ms after 1 ms of traffic; or they always draw it.
 TEST(PowerGovernor, LinksDrawPowerFromTheFirstByteOnAndStayAwakeForAWhile) {
   PowerSpec spec = tight();
   spec.links_awake = sim::Watts(10.0);
@@ -178,7 +178,7 @@ TEST(PowerGovernor, LinksDrawPowerFromTheFirstByteOnAndStayAwakeForAWhile) {
   EXPECT_DOUBLE_EQ(powers[2], 120.0);
 }
 
-// Beside 120 W ten workgroups draw 2 W each at the highest clock, and ten CUs 3 W each at the rated clock.
+// In addition to 120 W, ten workgroups draw 2 W each at the highest clock and ten CUs 3 W each at the rated clock.
 TEST(PowerGovernor, BusyWorkgroupsAndStreamingCusDrawPowerWhileTheyAreThere) {
   PowerSpec spec = tight();
   spec.streaming_cu = sim::Watts(3.0);
@@ -216,7 +216,7 @@ TEST(Bend, OfAPlatformIsNoneOrOneBehindTheOtherAtMost) {
   EXPECT_EQ(mi300x({"gpu.streams.knee=1"}).gpu.streams.knee, 1.0);
 }
 
-// Times of 1/3 and 1/4: their sum is 7/12, their hypotenuse 5/12.
+// Times of 1/3 and 1/4 add up to 7/12; their hypotenuse is 5/12.
 TEST(Bend, AddsTimesAsPowersOfThem) {
   EXPECT_DOUBLE_EQ((Bend{3.0, 1.0}.of(4.0)), 12.0 / 7.0);
   EXPECT_DOUBLE_EQ((Bend{3.0, 2.0}.of(4.0)), 12.0 / 5.0);
@@ -366,7 +366,7 @@ RC_GTEST_PROP(PowerMonotony, ALowerCapNeverRaisesTheEnergyOfAnOperation, ()) {
     GovernedGpu gpu(spec);
     const auto work = gpu.set_matrix_work(1e5);
     return gpu.settled([&gpu, work] {
-      // Without what is always burnt: 100 W and the clock tree.
+      // This leaves out what is always drawn: 100 W and the clock tree.
       const double clock = gpu.governor().clock().value();
       return (gpu.governor().power().value() - 100.0 - 20.0 * clock / 2e9) / gpu.network().rate(work);
     });
@@ -374,7 +374,7 @@ RC_GTEST_PROP(PowerMonotony, ALowerCapNeverRaisesTheEnergyOfAnOperation, ()) {
   RC_ASSERT(watts_per_flop_rate(cap) <= watts_per_flop_rate(cap + 50.0) * (1.0 + 2.0 * clock_step));
 }
 
-// Both loops are tried on work that draws 100 + 100 f^3 W at f GHz, so that the cap of 200 W is met at 1 GHz.
+// Both loops run work that draws 100 + 100 f^3 W at f GHz, which meets the cap of 200 W at 1 GHz.
 PowerSpec of_a_loop(double burst_limit) {
   PowerSpec spec = round_power();
   spec.cap = sim::Watts(200.0);
@@ -385,7 +385,7 @@ PowerSpec of_a_loop(double burst_limit) {
   return spec;
 }
 
-// The burst limit of 437.5 W is met at 1.5 GHz. The loop starts after 10 ms, as that limit lies 237.5 W above the cap.
+// Work meets the burst limit of 437.5 W at 1.5 GHz. It is 237.5 W above the cap, so the loop starts after 10 ms.
 PowerSpec with_clock_loop() {
   PowerSpec spec = of_a_loop(437.5);
   spec.window = at_ms(10.0);
@@ -395,7 +395,7 @@ PowerSpec with_clock_loop() {
   return spec;
 }
 
-// The clocks in GHz at some times of work from 0 to `end_ms`.
+// Returns the clocks in GHz at the given times of work from 0 to `end_ms`.
 std::vector<double> clocks_of_loop(const PowerSpec& spec, double end_ms, const std::vector<double>& looks_ms,
                                    double flops_per_cycle = 1e5) {
   GovernedGpu gpu(spec);
@@ -421,19 +421,19 @@ TEST(ClockLoop, HoldsMeanPowerUnderTheCap) {
     double flops_per_cycle = 1e5;
   };
   const std::vector<Row> rows{
-      // One step is enough: the cube root of 100 over 337.5 is a third less clock.
+      // One step is enough: the cube root of 100 over 337.5 lowers the clock by a third.
       {"the limit holds at once, the cap once the loop has started",
        spec,
        100.0,
        {0.1, 9.9, 10.1, 50.0, 99.0},
        {1.5, 1.5, 1.0, 1.0, 1.0}},
-      // It starts after 5 ms, of which the window sees as much rest: 268.75 W. The cube root of 100 over 168.75 makes
-      // that 1.26 GHz, at which 300 W are drawn; the next step, 20 ms later, sees nothing else.
+      // The loop starts after 5 ms, when half of its window was at rest: 268.75 W. The cube root of 100 over 168.75
+      // makes the clock 1.26 GHz, at which the GPU draws 300 W; the next step, 20 ms later, sees only that power.
       {"it averages over its window", early, 100.0, {4.9, 5.1, 24.9, 25.1, 99.0}, {1.5, 1.26, 1.26, 1.0, 1.0}},
-      // 268.75 W are 34 % over the cap.
+      // A mean of 268.75 W is 34 % over the cap.
       {"it leaves the clock within its dead band", wide, 100.0, {9.9}, {1.5}},
       {"it moves the clock beyond its dead band", narrow, 100.0, {9.9}, {1.26}},
-      // A tenth of the work: 180 W at 2 GHz.
+      // A tenth of the work draws 180 W at 2 GHz.
       {"it never starts under a load below the cap", spec, 100.0, {50.0, 99.0}, {2.0, 2.0}, 1e4},
       // The work ends at 25 ms. At 30 ms the window has seen 5 ms at 200 W and 5 ms at rest, 150 W: the clock rises by
       // the cube root of 2. At 50 ms it finds rest and lets the clock go; at 70 ms nothing is left to do, or this would
@@ -467,7 +467,7 @@ TEST(ClockLoop, GoesOnInTheNextRunAsIfItWereOne) {
   EXPECT_NEAR(clocks[2], 2.0, 3.0 * clock_step);
 }
 
-// The burst limit of 300 W is met at 1.26 GHz.
+// Work meets the burst limit of 300 W at 1.26 GHz.
 PowerSpec with_limit_loop() {
   PowerSpec spec = of_a_loop(300.0);
   spec.governor = GovernorPolicy::power_limit;
@@ -478,7 +478,7 @@ PowerSpec with_limit_loop() {
   return spec;
 }
 
-// The loop under matrix work that comes and goes, of a GPU that was at rest.
+// A LimitedGpu is a GPU, at rest before, whose loop runs under matrix work that comes and goes.
 class LimitedGpu {
  public:
   LimitedGpu() : loop_(spec_, gpu_.network(), gpu_.governor(), PowerLimitLoop::at_rest(spec_)) {}
@@ -505,7 +505,7 @@ std::vector<double> clocks_under_limit(double until_ms, const std::vector<double
   return limited.clocks(looks_ms);
 }
 
-// One step by hand: power of 300 W for a period passes the filter to 1 - exp(-1/1.6) of its way from 0.5 to 1.5.
+// By hand, one step takes 300 W for a period through the filter: 1 - exp(-1/1.6) of its way from 0.5 to 1.5.
 TEST(PowerLimitLoop, ALoadBeginsAtTheBurstLimitAndAStepFollowsPowerAndItsChange) {
   EXPECT_NEAR(clocks_under_limit(1.0, {0.5})[0], std::cbrt(2.0), 2e-3);
   const double share = 1.0 - std::exp(-1.0 / 1.6);
@@ -548,7 +548,7 @@ TEST(PowerLimitLoop, StepsThatRestLeftOutAreMadeUpFor) {
 
 using sim::operator""_us;
 
-// 10 W at rest; 30 W for 2 us, then 60 W for 4 us.
+// The record has 10 W at rest, 30 W for 2 us, then 60 W for 4 us.
 PowerRecord record() {
   PowerRecord record(sim::Watts(10.0));
   record.add(0_us, 2_us, sim::Watts(30.0));

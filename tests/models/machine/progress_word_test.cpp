@@ -1,4 +1,4 @@
-// Kernels that say how far they have come, and engines and kernels that wait for it.
+// These tests cover kernels that report their progress, and engines and kernels that wait for that progress.
 #include "models/machine/progress_word.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using sim::operator""_us;
 
-// 16 tiles of 128x128 on 8 CUs: two waves.
+// On 8 CUs, 16 tiles of 128x128 take two waves.
 const GemmShape two_waves{512, 512, 1000};
 constexpr double first_wave_us = 4.0 + dispatch_us + tile_us;
 constexpr double second_wave_us = first_wave_us + dispatch_us + tile_us;
@@ -55,8 +55,8 @@ sim::Task<> queue_behind_poll(Node& node, MemoryWord& word, std::int64_t workgro
   co_await queue.submit(thread, std::move(commands), engines.doorbell_latency());
 }
 
-// A copy that is queued behind a POLL for the workgroups of the first wave goes out while the second one runs, though
-// nobody on the host has looked: 3 us for the store beside what a poll of the engine takes.
+// A POLL for the workgroups of the first wave precedes a queued copy. The copy leaves during the second wave without
+// the host: 3 us for the store plus the time of the engine's poll.
 TEST(KernelProgress, OfAGemmReleasesAQueuedCopy) {
   sim::Simulator simulator;
   PlatformSpec platform = round_platform();
@@ -75,9 +75,8 @@ TEST(KernelProgress, OfAGemmReleasesAQueuedCopy) {
   EXPECT_LT(microseconds_of(times.finished), second_wave_us);
 }
 
-// A stream on one CU of each XCD, of which a GEMM has the other three. Its workgroups are there from the start and poll
-// until six tiles, all of the GEMM, are done. The poll takes 2 us; then they read 1 MB at 800 GB/s of HBM, 1.25 us, and
-// the host notices 2 us later.
+// A stream has one CU of each XCD and a GEMM the other three. The stream's workgroups poll from the start until all six
+// tiles of the GEMM are done. The poll takes 2 us, reading 1 MB at 800 GB/s of HBM 1.25 us, and the host's notice 2 us.
 TEST(KernelProgress, OfAGemmIsPolledByAnotherKernelOnItsCus) {
   sim::Simulator simulator;
   const PlatformSpec platform = round_platform();

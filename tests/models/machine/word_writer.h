@@ -1,4 +1,4 @@
-// Somebody who writes a word of memory at a certain time.
+// A task of this file writes a word of memory at a given time.
 #pragma once
 
 #include "models/machine/memory_word.h"

@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A platform on mi300x whose links' rate, latency and acknowledgements have errors; the rows of pairs follow.
+// Returns a platform based on mi300x whose link rate, latency and acknowledgements have errors, with the given pairs.
 sim::Config config_of(const std::string& pairs) {
   const std::string text =
       "base: mi300x\n"
@@ -58,7 +58,7 @@ TEST(CorrelationGroup, IsWhatPairsLink) {
   EXPECT_EQ(read(pair(latency, reverse, "0.25")).correlations.front().parameters.size(), 2U);
 }
 
-// 0.9, 0.9 and -0.9 contradict one another: the determinant is 1 - 3 * 0.81 - 2 * 0.729 < 0. Of 1 there is no inverse.
+// 0.9, 0.9 and -0.9 contradict each other: 1 - 3 * 0.81 - 2 * 0.729 < 0. A correlation of 1 has no inverse.
 TEST(CorrelationGroup, IsAPositiveDefiniteMatrixOfPairsOfParameters) {
   for (const auto& [pairs, fault] : std::vector<std::pair<std::string, ::testing::Matcher<std::string>>>{
            {pair(rate, "fabric.latncy", "0.5"),
@@ -99,7 +99,7 @@ TEST(CorrelationGroup, LosesParametersThatWereAssigned) {
   EXPECT_TRUE(config.warnings().empty()) << config.warnings()[0].what;
 }
 
-// A file that stands on one with pairs replaces a value: what is resolved from both reads as they do.
+// A file replaces a value of its base, which has pairs; the text resolved from both reads the same as they do.
 TEST(CorrelationGroup, LosesParametersWhoseValueAnotherFileReplaces) {
   sim::Config over = sim::Config::from_text("fabric: {latency: 460 ns}\n", "over.yaml");
   over.stand_on(config_of(pair(rate, latency, "0.5")));
@@ -108,7 +108,7 @@ TEST(CorrelationGroup, LosesParametersWhoseValueAnotherFileReplaces) {
   EXPECT_TRUE(PlatformSpec::read(again, folders).correlations.empty());
 }
 
-// By its place, a path would mean another library as soon as one is put before it.
+// A path by position would mean another library as soon as one is inserted before it.
 TEST(CorrelationGroup, NamesTheRowsOfLists) {
   const auto groups_of = [](sim::Config config) { return PlatformSpec::read(config, folders).correlations; };
   const std::string by_name = "gpu.gemm.libraries[stream_k].start_up";

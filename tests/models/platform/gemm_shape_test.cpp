@@ -8,11 +8,11 @@
 namespace c3sim::models {
 namespace {
 
-// A multiplication and an addition for each of 2 * 3 * 5; 2 B for each of the 2x5 + 5x3 + 2x3 elements.
+// A multiplication and an addition are due for each of 2 * 3 * 5, and 2 B for each of 2x5 + 5x3 + 2x3 elements.
 TEST(GemmShape, TakesTwoOperationsPerTripleAndMovesEachOperandAndTheResultOnce) {
   EXPECT_EQ(GemmShape({2, 3, 5}).flops(), sim::Flops(60.0));
   EXPECT_EQ(GemmShape({2, 3, 5}).compulsory_bytes(), sim::Bytes(62.0));
-  // 2 * (2^24)^3 = 2^73 is more than 64 bits hold.
+  // The product 2 * (2^24)^3 = 2^73 does not fit into 64 bits.
   constexpr std::int64_t largest = std::int64_t{1} << 24;
   EXPECT_EQ(GemmShape({largest, largest, largest}).flops(), sim::Flops(0x1p73));
 }
@@ -47,7 +47,7 @@ RC_GTEST_PROP(GemmShapeText, WhatIsWrittenIsReadAsTheSame, ()) {
   RC_ASSERT(parsed.value == shape);
 }
 
-// Half a byte of a weight and its share of a scale of two bytes for 128; activations stay at two bytes.
+// A weight takes half a byte and its share of a two-byte scale per 128 weights; activations stay at two bytes.
 TEST(GemmShape, OfPackedWeightsReadsFewerBytes) {
   GemmShape shape{4096, 16, 8192};
   shape.weights = Dtype::int4;

@@ -17,7 +17,7 @@ namespace {
 using sim::operator""_us;
 using sim::operator""_MiB;
 
-// A tenant more, or a value less, does not compile.
+// One value per tenant is required: too many or too few do not compile.
 static_assert(std::is_constructible_v<PerTenant<int>, int, int, int, int, int>);
 static_assert(!std::is_constructible_v<PerTenant<int>, int, int, int, int>);
 
@@ -70,7 +70,7 @@ struct Ends {
   sim::Time gemm{0};
   sim::Time collective{0};
 };
-// The GEMM is launched first.
+// Returns when both end if they run together. The GEMM is launched first.
 Ends together(const PlatformSpec& platform, const CollectiveSpec& spec) {
   sim::Simulator simulator;
   Node node(simulator, platform, Symmetry::all_alike);
@@ -88,15 +88,15 @@ TEST(Interference, FullATenantAloneRunsTheSameWithoutAnyMechanism) {
     const PlatformSpec platform = without(only(mechanism));
     EXPECT_EQ(gemm_alone(platform), gemm_alone(real)) << to_string(mechanism);
     for (const CollectiveSpec& spec : collectives) {
-      // Latencies that depend on rates are found to a millionth.
+      // The solver finds latencies that depend on rates to within a millionth.
       EXPECT_NEAR(sim::to_microseconds(alone(platform, spec)) / sim::to_microseconds(alone(real, spec)), 1.0, 1e-6)
           << to_string(mechanism) << " " << to_string(spec.backend);
     }
   }
 }
 
-// What is left without any is the host's thread, which launches one thing after the other: at most the launch of a
-// kernel (6 us), or the enqueueing of seven copies (seven doorbells 0.76 us apart).
+// Without any mechanism only the host's thread remains, which launches one thing after the other: at most the launch of
+// a kernel (6 us) or the enqueueing of seven copies (seven doorbells 0.76 us apart) delays the rest.
 TEST(Interference, WithoutAllMechanismsOnlyTheOrderOfLaunchesIsLeft) {
   const PlatformSpec platform = without(everything());
   for (const CollectiveSpec& spec : collectives) {
@@ -114,8 +114,8 @@ TEST(Interference, ARealMachineHasAllMechanisms) {
   EXPECT_GT(together(platform, all_to_all).collective, 2 * alone(platform, all_to_all));
 }
 
-// Two XCDs of one CU. A GEMM of 4 workgroups of 10 us each, one per CU, takes 20 us by itself; a collective of 2
-// workgroups of 20 us arrives behind it.
+// There are two XCDs of one CU. A GEMM of 4 workgroups of 10 us, one per CU, takes 20 us alone; a collective of 2
+// workgroups of 20 us arrives after it.
 struct OneCuPerXcd {
   explicit OneCuPerXcd(Mechanisms mechanisms)
       : dispatcher(simulator, {DispatchPolicy::oldest_first, sim::Time(0), sim::Time(0), 1}, 2, 1, round_cu(), "gpu0",
@@ -156,7 +156,7 @@ TEST(DispatcherInterference, IsAWaitForCusOrALossOfThemOrNeither) {
   EXPECT_EQ(without_either.gemm, 20_us);
 }
 
-// A mask of half the CUs of each XCD doubles the waves of a GEMM, but not where it cannot lose CUs.
+// A mask of half the CUs of each XCD doubles the waves of a GEMM, unless the GEMM cannot lose CUs.
 TEST(DispatcherInterference, WithoutCuLossAMaskKeepsNothingFromAGemm) {
   PlatformSpec platform = round_platform();
   const GemmShape two_waves_of_half{512, 512, 1024};  // 16 tiles of 128x128 on 2 x 2 CUs: four waves; on 2 x 4: two

@@ -46,7 +46,7 @@ TEST(PlatformSpec, MayGiveEveryFormatOfProductsARate) {
   EXPECT_NE(gemm.precision(Dtype::bf16).value().flops_per_cycle_per_cu, 512.0);
 }
 
-// A highest clock below today's is a question that can be asked: matrix pipes keep to it as well.
+// A user may ask for a highest clock below today's matrix clock: matrix pipes then keep to it as well.
 TEST(PlatformSpec, AHighestClockBelowTheMatrixClockHoldsForMatrixPipesToo) {
   for (const std::string name : {"mi300x", "h200", "mi355x"}) {
     const PowerSpec power = read_platform(platform_file(name), {"gpu.power.highest_clock=1500 MHz"}).gpu.power;
@@ -59,7 +59,7 @@ TEST(PlatformSpec, AHighestClockBelowTheMatrixClockHoldsForMatrixPipesToo) {
   EXPECT_THAT(config.warnings().front().what, HasSubstr("lies above highest_clock"));
 }
 
-// A library's row says only what it differs in.
+// The row of a library states only its differences from the platform's values.
 TEST(AttentionLibraries, DifferInWhatTheySay) {
   const PlatformSpec cudnn = h200();
   const PlatformSpec flash =
@@ -70,7 +70,7 @@ TEST(AttentionLibraries, DifferInWhatTheySay) {
   EXPECT_EQ(flash.gpu.attention->score_flops, cudnn.gpu.attention->score_flops);
 }
 
-// 56 channels, and of all-to-all the next power of two, one to a CU; ConCCL's all-gather has 64, two to a CU.
+// Collectives have 56 channels, all-to-all 64 (a power of two), one per CU; ConCCL's all-gather has 64, two per CU.
 TEST(PlatformSpec, AGenerationSaysWhatTheKernelsOfTheLibraryAre) {
   const auto room = [](const PlatformSpec& spec, CollectiveKind kind) {
     return spec.gpu.slots(1, spec.rccl.collective(kind).channel);
@@ -96,7 +96,7 @@ TEST(PlatformSpec, AWhatIfReachesTheModels) {
   EXPECT_EQ(spec.gpu.cus(), 320);
 }
 
-// What is read of a file that stands on another one is shown in tests/data/samples.
+// The samples in tests/data/samples show what is read from a file based on another one.
 
 struct Listing {
   std::map<std::string, sim::Parameter> parameters;
@@ -117,7 +117,7 @@ Listing listed_file(const std::string& text) {
 
 TEST(PlatformConfig, WhatIsResolvedIsCompleteAndReadsBackTheSame) {
   const Listing mine = listed_file("base: mi300x\nname: mine\nfabric: {latency: 600 ns}\ngpus: 4\n");
-  // No base and no folder with defaults: all of it stands in the text.
+  // The text has no base and no folder with defaults: it holds every value itself.
   const Listing back = list(sim::Config::from_text(mine.resolved, "platform.yaml", sim::Sources::required));
   std::size_t compared = 0;
   for (const auto& [path, parameter] : mine.parameters) {
@@ -133,7 +133,7 @@ TEST(PlatformConfig, WhatIsResolvedIsCompleteAndReadsBackTheSame) {
   EXPECT_EQ(back.resolved, mine.resolved);
 }
 
-// A platform of its own need not know what-ifs, nor how a collective of no interest to it is done.
+// A user's own platform need not state what-ifs or how collectives that it does not need are done.
 TEST(PlatformConfig, DefaultsStandInForWhatIfsAndUnmeasuredCollectives) {
   const std::string text = content(*named_platform("mi300x", folders));
   const std::size_t begin = text.find("    reduce_scatter:\n");
@@ -163,7 +163,7 @@ TEST(SdmaSpec, FewerEnginesAreRecommendedInTurn) {
   EXPECT_EQ(sdma.recommended_engine(3, 2), 2) << "the seventh peer";
 }
 
-// The map of gfx942 gives each of the seven peers an engine of its own, of 2, 4, ... 14.
+// The map of gfx942 gives each of the seven peers an engine of its own out of engines 2, 4, ... 14.
 TEST(SdmaSpec, WithoutAnEngineMapPeersTakeAsManyEnginesAsTheMapOfTheMi300xHas) {
   const SdmaSpec with_map = mi300x().gpu.sdma;
   SdmaSpec without = with_map;
@@ -180,7 +180,7 @@ TEST(SdmaSpec, WithoutAnEngineMapPeersTakeAsManyEnginesAsTheMapOfTheMi300xHas) {
   }
 }
 
-// Fifteen peers of fourteen link engines: one engine serves two, the others one each.
+// Fourteen link engines serve fifteen peers: one engine serves two peers, the others one each.
 TEST(SdmaSpec, ANodeThatIsLargerThanItsEngineMapSharesEnginesInTurn) {
   sim::Config config = platform_config(mi300x_file());
   config.set("gpus=16");

@@ -14,8 +14,8 @@ using sim::operator""_ns;
 using sim::operator""_us;
 using sim::operator""_MiB;
 
-// CopyPlatform::round(): two commands of 65 ns and a doorbell of 2 ns; 32 ns to the engine and 64 ns to fetch; 256 ns
-// of set-up, 10 bytes per ns, 512 + 2 * 16 ns; the ATOMIC, decoded meanwhile, 2048 ns under way and seen within 8 ns.
+// CopyPlatform::round() takes 65 ns for each of two commands, 2 ns for a doorbell, 32 ns to the engine, 64 ns to fetch,
+// 256 ns of set-up, 10 bytes per ns and 512 + 2 * 16 ns; the ATOMIC, decoded meanwhile, takes 2048 ns, its check 8 ns.
 TEST(SdmaCopy, PhasesAreTheStepsOfTheCommand) {
   CopyNode node(CopyPlatform::round());
   const SdmaCopyPhases phases = node.run(SdmaCopySpec{0, 1, sim::Bytes(1e6), {}});
@@ -31,7 +31,7 @@ TEST(SdmaCopy, AnInterruptIsSlowerThanPolling) {
   platform.host.wait = HostWait::interrupt;
   CopyNode node(platform);
   const SdmaCopyPhases phases = node.run(SdmaCopySpec{0, 1, sim::Bytes(1e6), {}});
-  // The TRAP behind the ATOMIC takes its 128 ns to decode, its write 2048 ns, the interrupt 4096 ns; seen in 8 ns.
+  // The TRAP follows the ATOMIC: decoding takes 128 ns, its write 2048 ns, the interrupt 4096 ns and the check 8 ns.
   EXPECT_EQ(phases.completion, 6280_ns);
 }
 
@@ -40,7 +40,7 @@ sim::Task<> pull(CopyNode& node, int engine, int by = 0, sim::Bytes bytes = sim:
   co_await run_sdma_copy(node.host(), node.complexes(), spec);
 }
 
-// Pulls that take turns of 50 us at 4 bytes per ns of both their GPUs.
+// Returns a platform on which pulls take turns of 50 us at 4 bytes per ns of both their GPUs.
 CopyPlatform in_turns() {
   CopyPlatform platform = CopyPlatform::round();
   platform.host.threads = HostThreads::per_gpu;
@@ -61,7 +61,7 @@ sim::Task<> pull_late(CopyNode& node, Pull one, double& end_us) {
   end_us = sim::to_microseconds(node.simulator().now());
 }
 
-// When each of them has ended.
+// Returns when each of the pulls ends.
 std::vector<double> ends_of(const std::vector<Pull>& pulls) {
   CopyNode node(in_turns());
   std::vector<double> ends(pulls.size());
@@ -70,21 +70,21 @@ std::vector<double> ends_of(const std::vector<Pull>& pulls) {
   return ends;
 }
 
-// 1e6 bytes by a link of 10 bytes per ns take 100 us. The rest is some us of commands and latencies.
+// At 10 bytes per ns a link moves 1e6 bytes in 100 us. Commands and latencies take a few us more.
 TEST(SdmaPulls, OneEachWayGoAsFastAsTheLinks) {
   EXPECT_NEAR(ends_of({{0, 2}}).front(), 103.0, 1.0);
   for (const double end : ends_of({{0, 2}, {1, 2}})) EXPECT_NEAR(end, 103.0, 1.0);
 }
 
-// 250 us for the bytes of each and 50 us for its turn, of a rate that all of a GPU share, read or serving: two one way
-// take 600 us, two each way 1200 us. All are under way at once, so that they end together.
+// Each pull takes 250 us for its bytes and 50 us for its turn, at a rate that all pulls of a GPU, as reader or server,
+// share: two one way take 600 us, two each way 1200 us. All are active at once and end together.
 TEST(SdmaPulls, OfSeveralEnginesShareARateOfBothGpusAndTakeTurns) {
   for (const double end : ends_of({{0, 2}, {0, 3}})) EXPECT_NEAR(end, 603.0, 2.0);
   for (const double end : ends_of({{0, 2}, {0, 3}, {1, 2}, {1, 3}})) EXPECT_NEAR(end, 1203.0, 3.0);
 }
 
-// One begins 1 us later. The other has the link for as long, 1e4 bytes that would take 6 us of its 600 in turns; both
-// end so much earlier at most, and neither is the fast one.
+// One pull begins 1 us later. Meanwhile the other has the link and reads 1e4 bytes, which take 6 of its 600 us in
+// turns; both pulls end earlier by at most that much, and neither is faster than the other.
 TEST(SdmaPulls, AreNotFasterForComingFirst) {
   const std::vector<double> together = ends_of({{0, 2}, {0, 3}});
   for (const std::vector<double>& ends : {ends_of({{0, 2}, {0, 3, 1_us}}), ends_of({{0, 2, 1_us}, {0, 3}})}) {
@@ -93,15 +93,15 @@ TEST(SdmaPulls, AreNotFasterForComingFirst) {
   }
 }
 
-// The first is alone for 10 us and reads a tenth; then each of the two gets 1e6 bytes per 600 us until the first has
-// the rest, 540 us; then the second reads its last tenth by the link, 10 us.
+// The first pull is alone for 10 us and reads a tenth. Then both get 1e6 bytes per 600 us until the first has its rest,
+// after 540 us; then the second reads its last tenth over the link in 10 us.
 TEST(SdmaPulls, HaveTheLinkBackWhenTheyAreAlone) {
   const std::vector<double> ends = ends_of({{0, 2}, {0, 3, 10_us}});
   EXPECT_NEAR(ends[0], 10.0 + 540.0 + 3.0, 3.0);
   EXPECT_NEAR(ends[1], 10.0 + 540.0 + 10.0 + 3.0, 3.0);
 }
 
-// Another pull from the same GPU waits for its turn: 300 us. When its turn has come nobody waits: 100 us.
+// With another pull from the same GPU waiting, a pull takes 300 us; with none waiting, 100 us.
 TEST(SdmaPulls, FromAGpuThatOthersWaitForAreSlow) {
   CopyNode node(in_turns());
   MemoryWord turn(node.simulator(), "turn", 0);
@@ -121,7 +121,7 @@ TEST(SdmaPulls, FromAGpuThatOthersWaitForAreSlow) {
   EXPECT_NEAR(sim::to_microseconds(node.simulator().now()), 407.0, 3.0);
 }
 
-// Two copies that are queued at once stay whole: the first is known to have ended long before the second has.
+// Two copies queued at once stay whole: the first is known to have ended long before the second.
 TEST(SdmaCopy, CommandsOfCopiesOnOneQueueDoNotMix) {
   CopyNode node(CopyPlatform::round());
   sim::Time first{0};
@@ -136,7 +136,7 @@ TEST(SdmaCopy, CommandsOfCopiesOnOneQueueDoNotMix) {
   EXPECT_GT(second - first, 100_us);
 }
 
-// A word that another writes tells the engine when to begin.
+// A word that another task writes tells the engine when to begin.
 TEST(SdmaCopy, WaitsForItsTurn) {
   CopyNode node(CopyPlatform::round());
   MemoryWord turn(node.simulator(), "turn", 0);
@@ -151,7 +151,7 @@ TEST(SdmaCopy, WaitsForItsTurn) {
   EXPECT_LT(node.simulator().now(), 605_us);
 }
 
-// pcie_host_device_mi300x.csv: 56 GB/s from the device on the right engine, 48 on the wrong one, 55 to the device.
+// pcie_host_device_mi300x.csv gives 56 GB/s from the device on the right engine, 48 on the wrong one, 55 to the device.
 TEST(SdmaCopy, HostCopiesRunAtTheMeasuredRates) {
   const auto rate = [](int from, int to, std::optional<int> engine) {
     CopyNode node(CopyPlatform::mi300x());
@@ -163,7 +163,7 @@ TEST(SdmaCopy, HostCopiesRunAtTheMeasuredRates) {
 }
 
 TEST(SdmaCopy, SaysWhyItIsImpossible) {
-  // Other copies that are impossible stand in tests/data/samples.
+  // The samples in tests/data/samples hold the other impossible copies.
   const SdmaSpec sdma = CopyPlatform::mi300x().sdma;
   EXPECT_EQ(why_impossible(SdmaCopySpec{0, 1, 1_MiB, 15}, sdma, 8), "");
   EXPECT_EQ(why_impossible(SdmaCopySpec{0, 1, sim::Bytes(0), {}}, sdma, 8), "a copy moves at least one byte");
@@ -180,7 +180,7 @@ TEST(SdmaCopy, IsRefusedWhereItsRingIsFilledMillionsOfTimes) {
             "gpu.sdma.ring or gpu.sdma.packets.transfer_limit is accepted");
 }
 
-// CopyPlatform::round(), two GPUs: links and engines of 10 GB/s, so that a block of 100 kB takes 10 us.
+// Two GPUs of CopyPlatform::round() have links and engines of 10 GB/s, so a block of 100 kB takes 10 us.
 
 using sim::operator""_GBps;
 
@@ -222,7 +222,7 @@ double microseconds(const CopyPlatform& platform, const SdmaCopySpec& spec) {
   return us;
 }
 
-// The start, 100 blocks of 10 us, 99 gaps between them, and the notice.
+// A stream takes its start, 100 blocks of 10 us, 99 gaps between them, and the notice.
 TEST(BlockCopies, WaitForEachOtherInAStream) {
   const CopyPlatform platform = with_calls();
   EXPECT_NEAR(microseconds(platform, blocks(host_device, 0, Submission::each)), 4 + 1000 + 99 * 2 + 1, 1e-3);
@@ -236,7 +236,7 @@ TEST(BlockCopies, OneTakesItsStartDataAndNotice) {
   }
 }
 
-// 256 ns to set one up behind the other; 100 packets of 1 ns are written before the call is made.
+// Each set-up after the first takes 256 ns; 100 packets of 1 ns are written before the call is made.
 TEST(BlockCopies, OfABatchAreOnlySetUpOneBehindTheOther) {
   CopyPlatform platform = with_calls();
   EXPECT_NEAR(microseconds(platform, blocks(host_device, 0, Submission::batch)), 4 + 0.1 + 1000 + 99 * 0.256 + 1, 1e-3);
@@ -244,7 +244,7 @@ TEST(BlockCopies, OfABatchAreOnlySetUpOneBehindTheOther) {
   EXPECT_NEAR(microseconds(platform, blocks(host_device, 0, Submission::batch)), 4 + 0.1 + 1000 + 99 * 2 + 1, 1e-3);
 }
 
-// 100 calls of 20 us, the last of which is made 1980 us after the first; a graph needs none of them.
+// The last of 100 calls of 20 us is made 1980 us after the first; a graph needs no calls.
 TEST(BlockCopies, WaitForCallsThatTakeLonger) {
   CopyPlatform platform = with_calls();
   platform.host.copies.call = platform.host.copies.start = 20_us;
@@ -260,7 +260,7 @@ TEST(BlockCopies, SmallOnesAreKernelsOfTheRuntime) {
   EXPECT_NEAR(microseconds(platform, blocks(0, 1, Submission::each)), 4 + 1000 + 99 * 5 + 1, 1e-3);
 }
 
-// Two of 1e9 bytes, each 1e5 us alone.
+// Each of two copies of 1e9 bytes takes 1e5 us alone.
 TEST(BlockCopies, BothWaysShareOneEngineAndNotTwo) {
   const auto both_ways = [](double engine_GBps, int other_engine) {
     CopyPlatform platform = with_calls();

@@ -1,7 +1,7 @@
-// Does each packet do what it says, in order and to the nanosecond; do copies meet their latency and bandwidth limits?
-// Times are derived from CopyPlatform::round(): a command takes the thread 64 + 1 ns, a doorbell 2 + 32 ns, a fetch 64
-// ns, so n commands start to run at start(n) = 65 n + 98 ns. A transfer takes 256 ns of set-up, its bytes at 10
-// bytes/ns, and 512 + 2 * 16 ns until it is acknowledged. Other packets take 128 ns to decode.
+// These tests check that packets do what they say, in order and to the nanosecond, within latency and bandwidth limits.
+// On CopyPlatform::round() a command takes the thread 64 + 1 ns, a doorbell 2 + 32 ns and a fetch 64 ns: n commands
+// start at start(n) = 65 n + 98 ns. A transfer takes 256 ns of set-up, its bytes at 10 bytes/ns, and 512 + 2 * 16 ns
+// until it is acknowledged. Other packets take 128 ns to decode.
 #include "models/sdma/sdma_engine.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ void expect_at(sim::Time actual, sim::Time expected) {
   EXPECT_LE(actual, expected + sim::Time(4));
 }
 
-// Writes are posted: only decoding adds up.
+// Writes are posted, so only decoding times add up.
 TEST(PacketsDoWhatTheySay, FencesAtomicsAndTrapsWriteTheirWord) {
   using Commands = std::vector<SdmaCommand>;
   const auto expect_word = [](const auto& commands_to, std::int64_t before, std::int64_t after) {
@@ -75,7 +75,7 @@ TEST(PacketsDoWhatTheySay, TimestampIsTakenWhenTheCopiesBeforeAreDoneAndAPollHas
   EXPECT_EQ(stamp, start(2) + decode + 64_ns + decode);
 }
 
-// Reads see the word 32 ns after they leave and are 64 + 1024 ns apart.
+// Reads see the word 32 ns after they leave and follow each other every 64 + 1024 ns.
 TEST(GatesAreTight, APollSeesAWriteAtItsNextReadAndNotBefore) {
   const sim::Time second_look = start(2) + decode + 32_ns + 1088_ns;
   const auto stamp_after_write_at = [](sim::Time at) {
@@ -92,7 +92,7 @@ TEST(GatesAreTight, APollSeesAWriteAtItsNextReadAndNotBefore) {
   EXPECT_EQ(stamp_after_write_at(second_look + 1_ns), seen + 1088_ns);
 }
 
-// A completion packet, decoded long before, goes out when the last byte is acknowledged: at that tick, not one before.
+// A completion packet, decoded long before, leaves at the very tick at which the last byte is acknowledged.
 TEST(GatesAreTight, ACompletionLeavesWithTheAcknowledgementOfTheLastByte) {
   for (const bool atomic : {true, false}) {
     CopyNode node(CopyPlatform::round());
@@ -105,7 +105,7 @@ TEST(GatesAreTight, ACompletionLeavesWithTheAcknowledgementOfTheLastByte) {
   }
 }
 
-// A transfer by an engine of GPU 0 on a node of its own.
+// A LoneTransfer is a transfer by an engine of GPU 0 on a node of its own.
 struct LoneTransfer {
   explicit LoneTransfer(TransferCommand command, const CopyPlatform& platform = CopyPlatform::round(), int engine = 2)
       : node(platform) {
@@ -130,7 +130,7 @@ TEST(PacketsDoWhatTheySay, AReductionReadsBothAndWritesItsOwn) {
   EXPECT_EQ(reduction.over_link(0, 1), 0.0);
 }
 
-// The engine writes 10 bytes/ns, 5 to each destination.
+// The engine writes 10 bytes/ns: 5 to each destination.
 TEST(PacketsDoWhatTheySay, BroadcastReadsOnceAndWritesTwice) {
   CopyPlatform platform = CopyPlatform::round();
   platform.gpus = platform.fabric.gpus = 3;
@@ -142,7 +142,7 @@ TEST(PacketsDoWhatTheySay, BroadcastReadsOnceAndWritesTwice) {
   for (const int gpu : {0, 1, 2}) EXPECT_NEAR(broadcast.through_hbm(gpu), 1e6, 1);
 }
 
-// Twice the bytes at the engine's rate; the other side is read and written over the link: four hops of 16 ns.
+// A swap moves twice the bytes at the engine's rate and accesses the peer over the link: four hops of 16 ns.
 TEST(PacketsDoWhatTheySay, SwapMovesBothWaysThroughOneEngine) {
   TransferCommand command = copy(1e6);
   command.kind = TransferKind::swap;
@@ -163,17 +163,17 @@ TEST(CopiesMeetTheirLimits, TakeTheirLatenciesOrTheirBytesOverTheRate) {
   };
   const auto as_is = [](CopyPlatform&) {};
   expect_at(beside_latencies(1, as_is), sim::Time(100));
-  // 20 packets of at most 1e6 bytes, written in 19 ns more than one.
+  // The copy has 20 packets of at most 1e6 bytes, and writing them takes 19 ns more than writing one.
   expect_at(beside_latencies(2e7, as_is), 19_ns + 2000_us);
-  // 50 packets, 49 ns more to write; each takes its set-up of 256 ns, longer than its data.
+  // The copy has 50 packets, 49 ns more to write; each takes its set-up of 256 ns, longer than its data.
   const auto fast = [](CopyPlatform& p) {
     p.sdma.payload_rate = p.fabric.link_rate = sim::BytesPerSecond(1e13);
     p.memory.hbm_rate = p.memory.cache_rate = sim::BytesPerSecond(1e15);
   };
   expect_at(beside_latencies(5e7, fast), 49_ns + 50 * 256_ns);
-  // 64 bytes per 2 * 16 ns of fabric: 2 bytes/ns.
+  // The fabric moves 64 bytes per 2 * 16 ns: 2 bytes/ns.
   expect_at(beside_latencies(1e6, [](CopyPlatform& p) { p.sdma.bytes_in_flight = sim::Bytes(64); }), 500_us);
-  // Another engine than the recommended one is slower.
+  // An engine other than the recommended one is slower.
   expect_at(beside_latencies(
                 1e6, [](CopyPlatform& p) { p.sdma.affinity_penalty = 1.5; }, 3),
             150_us);
@@ -267,7 +267,7 @@ TEST(SdmaEngine, PollsThatWaitForEachOtherAreADeadlockThatNamesEnginesQueuesPack
   }
 }
 
-// No latency to the host on this platform: set-up, data, 512 ns.
+// This platform has no latency to the host: a copy takes set-up, data and 512 ns.
 TEST(SdmaEngine, HostEnginesPreferADirection) {
   CopyPlatform platform = CopyPlatform::round();
   platform.sdma.host_direction_penalty = 2.0;
@@ -295,20 +295,20 @@ TEST(SdmaEngine, ARingThatHoldsOnePacketStillCarriesEverything) {
   EXPECT_NO_THROW(ledger.require_complete());
 }
 
-// Does a ring lose nothing and let nobody in a moment too early?
+// These tests check that a ring wastes no space and admits no writer too early.
 
 struct BareQueue;
 sim::Task<> write_fences(BareQueue& bare, int count, std::vector<sim::Time>& written);
 sim::Task<> ring(BareQueue& bare);
 
-// A queue without an engine: the test takes and releases.
+// A BareQueue has no engine: the test takes and releases packets.
 struct BareQueue {
   explicit BareQueue(double ring_bytes)
       : platform(CopyPlatform::round()),
         thread(simulator, "thread", platform.host.submission),
         queue(simulator, platform.sdma.packets, sim::Bytes(ring_bytes), "ring", [this] { ++announcements; }) {}
 
-  // When each of so many fences is written; `ringing` the doorbell behind them.
+  // Returns when each of `count` fences is written; if `ringing`, a doorbell follows them.
   std::vector<sim::Time> write(int count, bool ringing = false) {
     std::vector<sim::Time> written;
     simulator.spawn("writer", write_fences(*this, count, written));
@@ -342,7 +342,7 @@ sim::Task<> use_first_at(BareQueue& bare, sim::Time at) {
 
 TEST(SdmaQueue, HoldsExactlyWhatFits) {
   BareQueue bare(64);  // four fences of 16 bytes
-  // Each takes 64 ns to build and 1 ns to write.
+  // Each fence takes 64 ns to build and 1 ns to write.
   EXPECT_EQ(bare.write(4), (std::vector<sim::Time>{65_ns, 130_ns, 195_ns, 260_ns}));
   EXPECT_EQ(bare.queue.free().value(), 0);
 }
@@ -386,7 +386,7 @@ TEST(SdmaQueue, AFetchBringsInOneGranule) {
   EXPECT_TRUE(bare.queue.needs_fetch());
 }
 
-// Three fences of its number.
+// Submits three fences that carry the user's operation number.
 sim::Task<> submit_fences(BareQueue& bare, QueueUser user, bool or_leave = false) {
   std::vector<SdmaCommand> fences(3, FenceCommand{nullptr, static_cast<std::int32_t>(user.operation)});
   if (or_leave) {
@@ -395,7 +395,7 @@ sim::Task<> submit_fences(BareQueue& bare, QueueUser user, bool or_leave = false
     co_await bare.queue.submit(bare.thread, std::move(fences), 32_ns, user);
   }
 }
-// The numbers of all fences in the ring, in order.
+// Returns the numbers of all fences in the ring, in order.
 std::vector<int> fences_in(BareQueue& bare) {
   std::vector<int> values;
   while (bare.queue.has_command()) values.push_back(std::get<FenceCommand>(bare.queue.take().command).value);
@@ -411,7 +411,7 @@ TEST(SdmaQueue, WhatIsSubmittedTogetherLiesTogether) {
   EXPECT_EQ(fences_in(bare), (std::vector<int>{1, 1, 1, 2, 2, 2}));
 }
 
-// Operation 2 waits for what operation 1 does, and is there first. Operation 3 waits for nothing: it holds up nobody.
+// Operation 2 waits for operation 1 but arrives first. Operation 3 waits for nothing and delays no other operation.
 TEST(SdmaQueue, CommandsThatWaitComeBehindThoseOfOperationsBeforeThem) {
   BareQueue bare(1024);
   for (const std::uint32_t operation : {1U, 2U, 3U}) bare.queue.expect(operation);
@@ -422,7 +422,7 @@ TEST(SdmaQueue, CommandsThatWaitComeBehindThoseOfOperationsBeforeThem) {
   EXPECT_EQ(fences_in(bare), (std::vector<int>{3, 3, 3, 1, 1, 1, 2, 2, 2}));
 }
 
-// Whoever leaves its commands goes on at once, and what follows on the same queue comes behind them.
+// A writer that leaves its commands goes on at once; later commands on the same queue follow them.
 TEST(SdmaQueue, CommandsThatAreLeftFollowInOrder) {
   BareQueue bare(1024);
   for (const std::uint32_t operation : {1U, 2U, 3U}) bare.queue.expect(operation);

@@ -1,5 +1,5 @@
-// A node without compute: memories, links, SDMA engines and host of a platform, for tests of copies and their
-// collectives.
+// CopyNode is a node without compute: it has the memories, links, SDMA engines and host of a platform, for tests of
+// copies and of the collectives made of them.
 #pragma once
 
 #include <memory>
@@ -30,8 +30,8 @@ struct CopyPlatform {
     return {whole.gpus, whole.fabric, whole.gpu.memory, whole.gpu.sdma, whole.host};
   }
 
-  // Round numbers, for expectations that are derived by hand: links and engines of 10 GB/s, memories far faster and
-  // without latency, two GPUs; latencies of SDMA and host all different powers of two, in nanoseconds.
+  // Returns a platform of two GPUs with round numbers, for expectations derived by hand: links and engines of 10 GB/s,
+  // fast memories without latency; the latencies of SDMA and host are different powers of two, in nanoseconds.
   static CopyPlatform round();
 };
 
@@ -102,7 +102,7 @@ class CopyNode {
   SdmaComplex& sdma(int gpu) { return *all_complexes_[static_cast<std::size_t>(gpu)]; }
   std::span<SdmaComplex* const> complexes() const { return all_complexes_; }
 
-  // The timed part of a collective that has the node for itself.
+  // Returns the time of the timed part of a collective that has the node to itself.
   sim::Time run(const CollectiveSpec& spec) {
     SdmaCollective collective(spec, host_, all_complexes_);
     sim::Time time{0};

@@ -17,7 +17,7 @@ TransferCommand transfer(double bytes, int destinations = 1, TransferKind kind =
   return command;
 }
 
-// sdma_packets_gfx942.csv, column bytes.
+// The sizes are the column bytes of sdma_packets_gfx942.csv.
 TEST(PacketFormat, HasTheSizesOfTheMi300x) {
   const PacketFormat format = CopyPlatform::mi300x().sdma.packets;
   EXPECT_EQ(packet_bytes(transfer(1), format).value(), 28);
@@ -70,7 +70,7 @@ RC_GTEST_PROP(PacketFormatProperty, PiecesFitTheirRoomAndCoverTheTransferInOrder
   RC_ASSERT(packets == packets_of(whole, format));
 }
 
-// Do packets written by hand do what they say, and does their sender learn of the end?
+// These tests check that hand-written packets do what they say and that their sender learns of the end.
 
 using sim::operator""_ns;
 using Kind = HandWrittenPacket::Kind;
@@ -87,9 +87,9 @@ sim::Task<> run_and_note(CopyNode& node, SdmaPacketList list, NamedWords& words,
   end = node.simulator().now();
 }
 
-// On CopyPlatform::round(): three commands of 65 ns and a doorbell of 2 + 32 ns; a fetch of 64 ns; set-up 256 ns, 100
-// bytes at 10 bytes/ns, acknowledgement 544 ns, and behind it the completion, decoded meanwhile but for the fence (128
-// ns after the acknowledgement, as is the ATOMIC): 128 + 2048 ns; 8 ns to see it.
+// CopyPlatform::round() takes 65 ns for each of three commands, 2 + 32 ns for a doorbell, 64 ns for a fetch, 256 ns for
+// set-up, 10 ns for 100 bytes and 544 ns for the acknowledgement. The completion, decoded meanwhile, follows the fence
+// (128 ns, as for the ATOMIC) and takes 128 + 2048 ns; seeing it takes 8 ns.
 TEST(SdmaPacketList, EndsWhenItsSenderKnows) {
   CopyNode node(CopyPlatform::round());
   NamedWords words(node.simulator());

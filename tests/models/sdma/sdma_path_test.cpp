@@ -1,4 +1,4 @@
-// Is the critical path of an SDMA collective the one that the hardware takes, and does it fill the time?
+// These tests check that the critical path of an SDMA collective is the one that the hardware takes and fills the time.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -40,7 +40,7 @@ Path path_of(const CopyPlatform& platform, const CollectiveSpec& spec) {
   return path;
 }
 
-// With prelaunch the first step may have begun before the clock of the collective.
+// With prelaunch the first step may begin before the clock of the collective starts.
 void expect_filled(const Path& path, const std::string& name) {
   ASSERT_FALSE(path.steps.empty()) << name;
   EXPECT_LE(path.steps.front().begin, path.origin) << name;
@@ -52,7 +52,7 @@ void expect_filled(const Path& path, const std::string& name) {
   EXPECT_EQ(reached, path.origin + path.time) << name;
 }
 
-// No instant of any collective is unaccounted for, in whichever way it is submitted, released and waited for.
+// The steps account for every instant of a collective, however it is submitted, released and waited for.
 TEST(SdmaPath, ItsStepsFillTheTime) {
   CopyPlatform base = CopyPlatform::mi300x();
   base.sdma.reduction = true;
@@ -88,8 +88,8 @@ std::vector<std::string> words(const Path& path) {
   return words;
 }
 
-// Two GPUs, one thread: it writes two commands and rings for gpu0, then the same for gpu1, whose copy ends last. What
-// each step takes follows from CopyPlatform::round().
+// One thread serves two GPUs: it writes two commands and rings for gpu0, then for gpu1, whose copy ends last.
+// CopyPlatform::round() gives the time of each step.
 TEST(SdmaPath, FollowsOneCommandFromTheHostAndBack) {
   const Path path = path_of(CopyPlatform::round(), [] {
     CollectiveSpec spec = sdma_collective(CollectiveKind::all_gather, SdmaVariant::pcpy, false, sim::Bytes(2e4));
