@@ -36,8 +36,8 @@ auto as_short_steps(Call call) {
   };
 }
 
-// A range whose elements are as many short steps: for (const Work& one : in_short_steps(all)). Iterators have what such
-// a loop needs.
+// InShortSteps is a range in which each element counts as a short step: for (const Work& one : in_short_steps(all)).
+// Its iterators have only what such a loop needs.
 template <class Range>
 struct InShortSteps {
   struct Iterator {
@@ -60,7 +60,7 @@ InShortSteps<Range> in_short_steps(Range&& range) {
   return {std::forward<Range>(range)};
 }
 
-// The numbers from 0 up to `count`, which is none of them.
+// Numbers are those from 0 up to, but without, `count`: std::views::iota does not compile with clang 14.
 struct Numbers {
   struct Iterator {
     std::size_t at;

@@ -129,11 +129,12 @@ double PowerGovernor::matrix_energy_at(sim::Hertz clock) const {
   return std::pow(clock / spec_.reference_clock, spec_.voltage_exponent);
 }
 
-double PowerGovernor::watts_at(sim::Hertz clock, sim::Watts traffic) const {
+template <class RateOf>
+double PowerGovernor::watts_at(sim::Hertz clock, sim::Watts traffic, const RateOf& rate_of) const {
   double watts = (spec_.idle + traffic).value() + watts_by_clock() * clock.value();
   const double dearer = matrix_energy_at(clock);
   for (const Work& work : work_) {
-    watts += work.energy * (work.matrix ? dearer : 1.0) * std::min(work.cap(clock), work.beside);
+    watts += work.energy * (work.matrix ? dearer : 1.0) * std::min(work.cap(clock), rate_of(work));
   }
   return watts;
 }
@@ -154,12 +155,8 @@ PowerGovernor::Drawn PowerGovernor::drawn_at(sim::Hertz clock, sim::Watts traffi
 }
 
 sim::Watts PowerGovernor::power() const {
-  double watts = (spec_.idle + traffic_power(links_carry())).value() + watts_by_clock() * clock_.value();
-  const double dearer = matrix_energy_at(clock_);
-  for (const Work& work : work_) {
-    watts += work.energy * (work.matrix ? dearer : 1.0) * std::min(work.cap(clock_), network_.rate(work.activity));
-  }
-  return sim::Watts(watts);
+  const auto present = [this](const Work& work) { return network_.rate(work.activity); };
+  return sim::Watts(watts_at(clock_, traffic_power(links_carry()), present));
 }
 
 sim::Hertz PowerGovernor::highest_now() const {
@@ -180,7 +177,8 @@ bool PowerGovernor::regulate() {
   note_links();
   note_rates_beside_clock();
   const sim::Watts traffic = traffic_power(links_carried_);
-  const auto watts_over = [&](double hertz) { return watts_at(sim::Hertz(hertz), traffic) - limit_.value(); };
+  const auto noted = [](const Work& work) { return work.beside; };
+  const auto watts_over = [&](double hertz) { return watts_at(sim::Hertz(hertz), traffic, noted) - limit_.value(); };
   const double lowest = spec_.lowest_clock.value();
   const double highest = highest_now().value();
   // Usually the clock is right already, as two evaluations show.

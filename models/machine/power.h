@@ -98,8 +98,10 @@ class PowerGovernor {
   double watts_by_clock() const;
   // Returns the energy of matrix operations at a clock, relative to that at the reference clock.
   double matrix_energy_at(sim::Hertz clock) const;
-  // Return board power (W), and its slope, if work goes at its noted rates or at its caps, whichever are lower.
-  double watts_at(sim::Hertz clock, sim::Watts traffic) const;
+  // Returns board power (W) if each work goes at `rate_of` it or at its cap, whichever is lower.
+  template <class RateOf>
+  double watts_at(sim::Hertz clock, sim::Watts traffic, const RateOf& rate_of) const;
+  // Returns that power and its slope at the noted rates.
   Drawn drawn_at(sim::Hertz clock, sim::Watts traffic) const;
   sim::Watts traffic_power(bool links_carry) const;
   bool links_carry() const;

@@ -241,24 +241,24 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
         "says by which kernels: engines carry the collective in the strategies conccl and conccl_rp");
     return faults;
   }
-  if (std::ranges::none_of(question.points, on_copy_engines, &C3Trial::strategy)) {
+  const auto any_is = [&question](auto is) { return std::ranges::any_of(question.points, is, &C3Trial::strategy); };
+  if (!any_is(on_copy_engines)) {
     constexpr std::string_view why = "no strategy that was asked for uses copy engines: conccl and conccl_rp do";
     if (scenario.variant != SdmaVariant::pcpy) add(faults, "variant", std::string(why));
     if (scenario.prelaunch) add(faults, "prelaunch", std::string(why));
   }
-  if (scenario.channels && std::ranges::all_of(question.points, on_copy_engines, &C3Trial::strategy)) {
+  if (scenario.channels && !any_is([](Strategy one) { return !on_copy_engines(one); })) {
     add(faults, "channels",
         "no strategy that was asked for uses the library's kernels: all but conccl and conccl_rp do");
   }
-  const auto all_are = [&question](auto is) { return std::ranges::all_of(question.points, is, &C3Trial::strategy); };
-  if (scenario.delay > sim::Time(0) && all_are([](Strategy one) { return one == Strategy::serial; })) {
+  if (scenario.delay > sim::Time(0) && !any_is([](Strategy one) { return one != Strategy::serial; })) {
     add(faults, "delay", "serial launches one behind the end of the other: it is of all other strategies");
   }
-  const auto splits = [](Strategy one) { return splits_cus(one) || one == Strategy::c3_best; };
-  if (scenario.splits != Splits::paper && all_are([&](Strategy one) { return !splits(one); })) {
+  const auto tries_splits = [](Strategy one) { return reserves_cus(one) && !on_copy_engines(one); };
+  if (scenario.splits != Splits::paper && !any_is(tries_splits)) {
     add(faults, "splits", "no strategy that was asked for tries reservations: c3_rp, c3_sp_rp and c3_best do");
   }
-  if (scenario.reserved && all_are([&](Strategy one) { return !splits(one) && one != Strategy::conccl_rp; })) {
+  if (scenario.reserved && !any_is(reserves_cus)) {
     add(faults, "reserve",
         "no strategy that was asked for takes a number of CUs: c3_rp, c3_sp_rp, c3_best and conccl_rp do");
   }

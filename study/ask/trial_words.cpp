@@ -256,7 +256,7 @@ std::string command(C3Trial trial) {
     scenario.variant = models::SdmaVariant::pcpy;
     scenario.prelaunch = false;
   }
-  if (!without_reservation(trial.strategy) && trial.strategy != Strategy::c3_best) scenario.reserved.reset();
+  if (!reserves_cus(trial.strategy)) scenario.reserved.reset();
   if (trial.strategy == Strategy::serial) scenario.delay = sim::Time(0);
   return said("c3", trial);
 }

@@ -205,7 +205,7 @@ models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy
 
 C3Result run_in_turn(Testbed& testbed, const Scenario& scenario, LaunchOrder order) {
   C3Result result = with_yardsticks(testbed, scenario, Strategy::serial);
-  run_with(testbed, result, order, {}, {}, true);
+  run_with(testbed, result, order, {}, {}, /*in_turn=*/true);
   return result;
 }
 

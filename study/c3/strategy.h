@@ -60,6 +60,10 @@ inline std::optional<Strategy> without_reservation(Strategy strategy) {
   if (strategy == Strategy::c3_sp_rp) return Strategy::c3_sp;
   return strategy == Strategy::conccl_rp ? std::optional(Strategy::conccl) : std::nullopt;
 }
+// Returns whether the strategy, or one that it tries, keeps CUs from the GEMM.
+inline bool reserves_cus(Strategy strategy) {
+  return without_reservation(strategy).has_value() || strategy == Strategy::c3_best;
+}
 // Returns whether the strategy reserves CUs for the collective's kernels.
 inline bool splits_cus(Strategy strategy) {
   return without_reservation(strategy).has_value() && !on_copy_engines(strategy);

@@ -104,8 +104,8 @@ class StepRun {
     return metered(layers);
   }
 
-  // Returns whether the mean power is at most the cap. It is not if only the longer of two runs was held by the cap, as
-  // layers that would exceed it differ from what surrounds them: such layers draw more in the difference than ever.
+  // Returns whether the mean power is at most the cap. It is not if layers draw more than what surrounds them, so that
+  // the cap held only the longer of the two runs: their difference then counts energy that no layer draws.
   bool keeps_cap(const StepTotals& totals) const {
     const double cap = testbed_.platform().gpu.power.cap.value();
     return totals.energy <= (1.0 + settled_power) * cap * totals.time;

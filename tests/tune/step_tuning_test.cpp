@@ -82,7 +82,7 @@ TEST(StepTuning, FullSaysWhichReplicasHaveNoSequences) {
   ASSERT_NE(untried, tuning.untried.end());
   EXPECT_EQ(untried->why_not, "2 replicas do not share 3 sequences evenly");
   const Results results = to_tables(tuning, mi300x_spec());
-  EXPECT_NE(std::ranges::find(results.tables, "untried", &NamedTable::key), results.tables.end());
+  EXPECT_NE(results.table("untried"), nullptr);
 }
 
 // At least as many micro-batches as stages fill a pipeline better than one micro-batch does.
@@ -140,8 +140,8 @@ TEST(StepTuning, FullSaysHowATunedStepIsAskedForAgain) {
   const StepTuning tuning = tuned(decode_on_two);
   ASSERT_FALSE(tuning.layers.empty());
   const Results results = to_tables(tuning, mi300x_spec(), {{"model", {"llama3-8b"}}});
-  const auto table = std::ranges::find(results.tables, "tuned", &NamedTable::key);
-  ASSERT_NE(table, results.tables.end());
+  const NamedTable* const table = results.table("tuned");
+  ASSERT_NE(table, nullptr);
   for (std::size_t row = 0; row < tuning.layers.size(); ++row) {
     const std::string command = std::get<std::string>(table->table.rows()[row].back());
     EXPECT_TRUE(command.starts_with("c3sim step ")) << command;

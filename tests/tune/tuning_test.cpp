@@ -147,7 +147,7 @@ TEST(Tuning, SaysNothingOfWhatRulesLoseThatChooseTheImpossible) {
   EXPECT_EQ(conccl->possible, 0u);
   std::ostringstream out;
   const Results results = tuning_results(tuning, mi300x().spec);
-  std::ranges::find(results.tables, "rules", &NamedTable::key)->table.write_csv(out);
+  results.table("rules")->table.write_csv(out);
   EXPECT_THAT(out.str(), HasSubstr("\nreduce_scatter_beside_gemm,conccl,6,0,,,,\n"));
   EXPECT_THAT(out.str(), HasSubstr("\nreduce_scatter_beside_gemm,c3_base,6,6,"));
 }

@@ -182,7 +182,7 @@ TEST(CaseSamples, OfReports) {
             move_table(moves_between(earlier_predictions(sample), validation.cases, validation.claims, compared)),
             columns);
       } else if (part != "claims of papers" && part != "before") {
-        words += words_of_table(std::ranges::find(results.tables, part, &study::NamedTable::key)->table, columns);
+        words += words_of_table(results.table(part)->table, columns);
       }
     }
     return words;

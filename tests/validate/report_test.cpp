@@ -20,7 +20,7 @@ Case of_suite(const std::string& suite, double value, std::optional<double> pred
 }
 
 const study::ResultTable& table(const study::Results& results, const std::string& key) {
-  return std::ranges::find(results.tables, key, &study::NamedTable::key)->table;
+  return results.table(key)->table;
 }
 
 // Returns the texts of a column, numbers with two decimals, "-" for nothing.

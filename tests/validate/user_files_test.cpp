@@ -119,7 +119,7 @@ TEST_F(UserFiles, CollectivesThatHoldWaitsAreShownAndNotScored) {
   EXPECT_EQ(validation.outside(), 0u);
   const study::Results results = report(validation);
   const auto table = [&results](std::string_view key) -> const study::ResultTable& {
-    return std::ranges::find(results.tables, key, &study::NamedTable::key)->table;
+    return results.table(key)->table;
   };
   EXPECT_EQ(static_cast<std::ptrdiff_t>(table("unscored").rows().size()), waits);
   std::int64_t scored = 0;

@@ -107,8 +107,8 @@ TEST(SplitOfAStep, SaysInNumbersWhatItRepeats) {
   const auto repeated = [&](const std::string& split) -> std::optional<double> {
     const StepQuestion question = small_step(8, "--phase prefill --layers 8 --tokens 512 --batch 16 " + split);
     const Results results = to_tables(ask_mi300x(question), step_machine());
-    const auto found = std::ranges::find(results.tables, "repeated", &NamedTable::key);
-    if (found == results.tables.end()) return {};
+    const NamedTable* const found = results.table("repeated");
+    if (found == nullptr) return {};
     return std::get<double>(found->table.rows().at(0).at(3));
   };
   const double weights = 7.0 * 8 * 512 + 4.0 * 2 * 64 * 512;
