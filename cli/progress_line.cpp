@@ -73,7 +73,9 @@ void ProgressLine::write_line() {
 
 std::string ProgressLine::time_left() const {
   const int seconds = seconds_ - first_seconds_;
-  if (of_ == 0 || seconds < seconds_without_a_word || done_ <= first_done_) return {};
+  // The longest pieces of work come first, so that the first few tell nothing about the others.
+  const bool too_few = done_ <= first_done_ || done_ - first_done_ < (of_ - first_done_) / 10;
+  if (of_ == 0 || seconds < seconds_without_a_word || too_few) return {};
   const double left = static_cast<double>(of_ - done_) / static_cast<double>(done_ - first_done_);
   return fmt::format(", {:.0f} s left", std::ceil(left * seconds));
 }

@@ -218,7 +218,7 @@ void add_bar(study::TimelineRow& row, double whole, double begin, double end, st
 // Returns one row per stream and version. Pieces of a kind that follow each other closely are one bar, since nobody
 // would see the gaps between thousands of kernels.
 study::TimelineChart timeline(const Profile& profile, const Versions& versions) {
-  study::TimelineChart chart{.id = "timeline", .title = "Streams over time, traced and predicted"};
+  study::TimelineChart chart{.id = "timeline", .title = profile.file + ": streams over time, traced and predicted"};
   // The series follow the order of PieceKind.
   chart.series = {"matrix products",      "other kernels",           "copies to and from the host",
                   "collective, waiting",  "collective, moving data", "collective, as traced",

@@ -107,11 +107,9 @@ sim::Task<> KernelCollective::run_on(int gpu) {
   const PlatformSpec& platform = node_.spec();
   const bool in_graph = spec_.graph || platform.host.protocol == Protocol::graph;
   const bool by_library = spec_.backend == Backend::rccl;
-  const bool in_graph_of_library = in_graph && by_library;
-  if (by_library && platform.host.times_gaps() && !in_graph && stream_.ready == nullptr) {
-    co_await node_.simulator().delay(platform.rccl.stream_gap);
-  }
-  co_await begin_behind(node_, gpu, stream_, in_graph_of_library ? platform.rccl.graph_gap : platform.host.kernel_gap);
+  sim::Time gap = in_graph && by_library ? platform.rccl.graph_gap : platform.host.kernel_gap;
+  if (by_library && !in_graph && stream_.ready == nullptr) gap += platform.rccl.stream_gap;  // waits if gaps are timed
+  co_await begin_behind(node_, gpu, stream_, gap, /*start_up=*/{});
   KernelSpec kernel;
   kernel.name = name_;
   kernel.gpu = gpu;

@@ -247,7 +247,7 @@ struct Progress {
 sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, Progress& progress) {
   co_await node.host().launch_kernel(gpu);
   const Stream& stream = launch.kernel.shape.stream;
-  co_await begin_behind(node, gpu, stream, node.spec().host.kernel_gap);
+  co_await begin_behind(node, gpu, stream, node.spec().host.kernel_gap, launch.kernel.start_up);
   sim::OpenStep step(node.simulator());
   co_await run_kernel(node, gpu, launch.kernel);
   if (launch.afterwards) co_await launch.afterwards();
@@ -260,13 +260,13 @@ sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, Progress& progr
 
 }  // namespace
 
-sim::Task<> begin_behind(Node& node, int gpu, const Stream& stream, sim::Time gap) {
+sim::Task<> begin_behind(Node& node, int gpu, const Stream& stream, sim::Time gap, sim::Time start_up) {
   const bool is_late = stream.ready == nullptr || stream.ready->is_open();
   if (!is_late) {
     co_await stream.ready->wait();
     co_await node.simulator().delay(gap);
   } else if (stream.ready == nullptr && node.spec().host.times_gaps()) {
-    co_await node.simulator().delay(gap);
+    co_await node.simulator().delay(node.gpu(gpu).wait_in_order(gap, start_up));
   }
   if (stream.started) stream.started({gpu, is_late});
 }

@@ -36,8 +36,9 @@ struct Kernel {
 
 // Waits until the operations before a kernel in its stream have ended and, if it had to wait, for the gap that the GPU
 // leaves before the next. If gaps are timed, a kernel without such operations also waits for the gap, as after one that
-// is not simulated. Then calls the stream's StartListener.
-sim::Task<> begin_behind(Node& node, int gpu, const Stream& stream, sim::Time gap);
+// is not simulated, and until its workgroups, which come `start_up` later, are behind those of the kernels launched
+// before it. Then calls the stream's StartListener.
+sim::Task<> begin_behind(Node& node, int gpu, const Stream& stream, sim::Time gap, sim::Time start_up);
 
 // Runs the kernel from its arrival at the dispatcher of the GPU until its last workgroup has retired.
 sim::Task<> run_kernel(Node& node, int gpu, Kernel kernel);

@@ -1,5 +1,6 @@
 #include "models/machine/gpu.h"
 
+#include <algorithm>
 #include <string>
 
 #include "models/platform/device.h"
@@ -24,6 +25,13 @@ Gpu::Gpu(int index, const GpuSpec& spec, sim::ResourceNetwork& network, std::vec
   if (!without.has(Mechanism::clock)) return;
   rccl_governor_.emplace(spec.power, network, memory_, std::move(links), Tenant::rccl);
   network.add_regulator([this] { return rccl_governor_->regulate(); });
+}
+
+sim::Time Gpu::wait_in_order(sim::Time gap, sim::Time start_up) {
+  constexpr sim::Time tick(1);
+  const sim::Time arrival = simulator().now() + gap + start_up;
+  last_arrival_ = std::max(last_arrival_ + tick, arrival);
+  return gap + (last_arrival_ - arrival);
 }
 
 void Gpu::start_governor_loop(const std::optional<GovernorState>& state) {

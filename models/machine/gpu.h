@@ -38,6 +38,9 @@ class Gpu {
   PowerGovernor& governor(Tenant tenant) {
     return tenant == Tenant::rccl && rccl_governor_ ? *rccl_governor_ : governor_;
   }
+  // Returns how long a kernel waits that is launched now, could begin after `gap` and has its first workgroups
+  // `start_up` later: workgroups reach the dispatcher in the order in which their kernels were launched.
+  sim::Time wait_in_order(sim::Time gap, sim::Time start_up);
   // Starts the firmware's loop that holds mean power under the cap, from a remembered state or from rest. Until then
   // limit and ceiling stay as they are. Does nothing if the cap acts at once.
   void start_governor_loop(const std::optional<GovernorState>& state = {});
@@ -54,6 +57,7 @@ class Gpu {
   PowerGovernor governor_;
   std::optional<PowerGovernor> rccl_governor_;  // only on a machine without Mechanism::clock
   std::variant<std::monostate, ClockLoop, PowerLimitLoop> governor_loop_;
+  sim::Time last_arrival_{-1};  // of workgroups at the dispatcher, of the kernels that waited in order
 };
 
 }  // namespace c3sim::models

@@ -1,5 +1,7 @@
 #include "models/platform/gemm_spec.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -42,7 +44,7 @@ Dtype dtype_of(sim::CsvFile& cells, std::size_t row) {
   for (const Dtype dtype : all_dtypes) {
     if (text == to_string(dtype)) return dtype;
   }
-  cells.fault(row, "dtype", "is not bf16, fp16, fp8, tf32 or fp32");
+  cells.fault(row, "dtype", fmt::format("is not one of {}", fmt::join(all_names(Dtype{}), ", ")));
   return Dtype::bf16;
 }
 

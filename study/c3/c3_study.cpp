@@ -328,7 +328,7 @@ ResultTable c3_table(std::span<const C3Result> results) {
       {{"isolated_gemm_us", "GEMM alone", "us"}, &C3Result::isolated_gemm},
       {{"isolated_collective_us", "RCCL alone", "us"}, &C3Result::isolated_collective},
       {{"collective_alone_us", "collective alone", "us"}, &C3Result::collective_alone},
-      {{"serial_us", "serial", "us"}, &C3Result::serial},
+      {{"serial_us", "serial", "us"}, &C3Result::isolated_sum},
       {{"chosen", "chosen", ""}, &C3Result::chosen},
       {{"reserved_cus", "reserved", "CU"}, &C3Result::reserved_cus},
       {only_in_data("gemm_start_us"), &C3Result::gemm_start},

@@ -191,10 +191,10 @@ C3Result best_kernel_strategy(std::span<const C3Result> candidates) {
   return best;
 }
 
-double C3Result::speedup() const { return sim::to_seconds(serial()) / sim::to_seconds(makespan); }
+double C3Result::speedup() const { return sim::to_seconds(isolated_sum()) / sim::to_seconds(makespan); }
 
 double C3Result::ideal_speedup() const {
-  return sim::to_seconds(serial()) / sim::to_seconds(std::max(isolated_gemm, isolated_collective));
+  return sim::to_seconds(isolated_sum()) / sim::to_seconds(std::max(isolated_gemm, isolated_collective));
 }
 
 models::CollectiveSpec collective_of(const Scenario& scenario, Strategy strategy,

@@ -32,7 +32,7 @@ struct C3Result {
   sim::Time isolated_collective{0};
   sim::Time collective_alone{0};
 
-  sim::Time serial() const { return isolated_gemm + isolated_collective; }
+  sim::Time isolated_sum() const { return isolated_gemm + isolated_collective; }
   // Returns the speedup over the sum of the isolated times, as in the paper.
   double speedup() const;
   // Returns the speedup if the shorter of the GEMM and RCCL's collective took no time.

@@ -78,9 +78,9 @@ constexpr int most_runs = 16;
 
 // Each step is a secant through the last run, as in the governor's loop: power above rest is assumed to grow with the
 // cube of the clock. From the second run on, the slope between two runs replaces that assumption.
-bool settle_clock(const models::PowerSpec& spec, const std::function<SteadyRun(sim::Hertz ceiling)>& run) {
+ClockSearch settle_clock(const models::PowerSpec& spec, const std::function<SteadyRun(sim::Hertz ceiling)>& run) {
   SteadyRun seen = run(spec.highest_clock);
-  if (seen.power <= (1.0 + close) * spec.cap) return true;
+  if (seen.power <= (1.0 + close) * spec.cap) return ClockSearch::settled;
   double low = spec.lowest_clock.value();
   double high = spec.highest_clock.value();
   double clock = seen.clock_at_work.value();
@@ -90,14 +90,15 @@ bool settle_clock(const models::PowerSpec& spec, const std::function<SteadyRun(s
     double next = clock * std::exp(step / slope);
     if (!(next > low && next < high)) next = std::sqrt(low * high);
     seen = run(sim::Hertz(next));
-    if (std::abs(seen.power / spec.cap - 1.0) <= close) return true;
+    if (std::abs(seen.power / spec.cap - 1.0) <= close) return ClockSearch::settled;
     (seen.power > spec.cap ? high : low) = next;
     const double change = std::log(spec.step_to_cap(seen.power)) - step;
     constexpr double least_slope = 0.1;
     slope = std::max(least_slope, -change / std::log(next / clock));
     clock = next;
   }
-  return high <= (1.0 + close) * low;
+  if (high > (1.0 + close) * low) return ClockSearch::given_up;
+  return low > spec.lowest_clock.value() ? ClockSearch::settled : ClockSearch::above_cap;
 }
 
 }  // namespace c3sim::study

@@ -8,6 +8,7 @@
 #include "models/node.h"
 #include "models/platform/power_spec.h"
 #include "sim/units.h"
+#include "study/play/timeline.h"
 
 namespace c3sim::study {
 
@@ -68,8 +69,7 @@ struct SteadyRun {
 };
 
 // Tries ceilings, the highest clock first, until mean power meets the cap or the highest clock leaves it below. The
-// clock settles at the last ceiling tried. Takes a few runs, or one if power stays below the cap. Returns false if mean
-// power neither met the cap nor crossed it at a known clock.
-bool settle_clock(const models::PowerSpec& spec, const std::function<SteadyRun(sim::Hertz ceiling)>& run);
+// clock settles at the last ceiling tried. Takes a few runs, or one if power stays below the cap.
+ClockSearch settle_clock(const models::PowerSpec& spec, const std::function<SteadyRun(sim::Hertz ceiling)>& run);
 
 }  // namespace c3sim::study

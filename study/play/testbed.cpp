@@ -122,7 +122,7 @@ Timeline Testbed::play_settled(const Schedule& schedule, Between between) const 
   Timeline timeline;
   sim::Watts peak;
   const models::PowerSpec& power = platform_.gpu.power;
-  const bool settled = settle_clock(power, [&](sim::Hertz ceiling) {
+  const ClockSearch search = settle_clock(power, [&](sim::Hertz ceiling) {
     Played played = play_once(platform_, schedule, {.between = between, .ceiling = ceiling});
     timeline = std::move(played.timeline);
     peak = played.as_repeated.peak;
@@ -130,12 +130,12 @@ Timeline Testbed::play_settled(const Schedule& schedule, Between between) const 
   });
   const bool steps_within = timeline.ceiling == power.highest_clock && peak > (1.0 + power.dead_band) * power.cap;
   if (steps_within) return play_rounds(schedule, between);
-  timeline.clock_settled = settled;
+  timeline.clock_search = search;
   return timeline;
 }
 
 void Testbed::settle(const std::function<SteadyRun(sim::Hertz ceiling)>& run) {
-  if (!settle_clock(platform_.gpu.power, run)) ++unsettled_clocks_;
+  ++searches_[settle_clock(platform_.gpu.power, run)];
 }
 
 const Timeline& Testbed::run(const Schedule& schedule, Between between) {
@@ -147,7 +147,7 @@ const Timeline& Testbed::run(const Schedule& schedule, Between between) {
 
 void Testbed::count(const Timeline& timeline) {
   unsettled_ += timeline.unsettled;
-  if (!timeline.clock_settled) ++unsettled_clocks_;
+  ++searches_[timeline.clock_search];
 }
 
 std::string_view Testbed::protocol_of(const models::CollectiveSpec& collective) {
@@ -156,17 +156,28 @@ std::string_view Testbed::protocol_of(const models::CollectiveSpec& collective) 
 
 std::vector<std::string> Testbed::warnings() const {
   std::vector<std::string> warnings;
+  const auto ended = [this](ClockSearch search) {
+    const auto found = searches_.find(search);
+    return found == searches_.end() ? 0 : found->second;
+  };
   if (unsettled_ > 0) {
     warnings.push_back(
-        fmt::format("at {} instants latencies under load, or clock and power, did not settle: rates there are the last "
+        fmt::format("latencies under load, or clock and power, did not settle (instants: {}): rates there are the last "
                     "of a search that was given up",
                     unsettled_));
   }
-  if (unsettled_clocks_ > 0) {
+  if (const auto runs = ended(ClockSearch::given_up); runs > 0) {
+    warnings.push_back(
+        fmt::format("the clock of runs back to back did not settle where mean power meets the cap (runs: {}): their "
+                    "times are at the last clock of a search that was given up",
+                    runs));
+  }
+  if (const auto runs = ended(ClockSearch::above_cap); runs > 0) {
+    const models::PowerSpec& power = platform_.gpu.power;
     warnings.push_back(fmt::format(
-        "in {} runs back to back the clock did not settle where mean power meets the cap: their times are at "
-        "the last clock of a search that was given up",
-        unsettled_clocks_));
+        "mean power is above the cap of {:.0f} W even at the lowest clock of {:.0f} MHz (runs back to back: {}): their "
+        "times are at that clock",
+        power.cap.value(), power.lowest_clock.value() / 1e6, runs));
   }
   return warnings;
 }

@@ -108,7 +108,8 @@ class Testbed {
   // accordingly.
   Timeline with_factors(const Schedule& schedule, Timeline timeline) const;
 
-  // Settles the clock for a `run` made up of several plays. warnings() reports a clock that does not settle.
+  // Settles the clock for a `run` made up of several plays. warnings() reports a clock that does not settle and a cap
+  // that no clock keeps.
   void settle(const std::function<SteadyRun(sim::Hertz ceiling)>& run);
 
   // Returns a testbed of the same platform on which each run begins from rest.
@@ -145,8 +146,8 @@ class Testbed {
   mutable std::optional<std::vector<ElementwiseOperator>> operators_;  // none: not yet read
   std::unique_ptr<Testbed> from_rest_;
   std::unique_ptr<Testbed> as_simulated_;
-  std::uint64_t unsettled_ = 0;         // number of instants
-  std::uint64_t unsettled_clocks_ = 0;  // number of runs
+  std::uint64_t unsettled_ = 0;                    // number of instants
+  std::map<ClockSearch, std::uint64_t> searches_;  // number of runs
 };
 
 // A TestbedPool has testbeds of one platform for parallel questions. Each serves one thread at a time and keeps

@@ -35,10 +35,17 @@ struct Means {
   sim::Watts power;
 };
 
+// A ClockSearch tells how the search for the clock of repeated runs ended.
+enum class ClockSearch {
+  settled,
+  above_cap,  // at the lowest clock, where mean power is still above the cap
+  given_up,   // mean power neither met the cap nor crossed it at a known clock
+};
+
 struct Timeline {
   std::vector<Span> operations;  // by place in the schedule
   std::uint64_t unsettled = 0;   // instants at which the search for rates and clocks was given up
-  bool clock_settled = true;     // false: the search for a settled clock was given up
+  ClockSearch clock_search = ClockSearch::settled;
   // `ceiling` is the settled ceiling of the clock, if there is one. `governors` are, by simulated GPU, the states of
   // governors that remember earlier runs, at the start of the run.
   std::optional<sim::Hertz> ceiling;

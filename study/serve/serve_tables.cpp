@@ -26,7 +26,7 @@ constexpr std::array<Latency, 3> latencies{{{"ttft", "first token", &Served::fir
 constexpr std::array<std::pair<const char*, double>, 3> quantiles{{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}};
 
 double share_within(const ServeResult& result) {
-  return static_cast<double>(result.served.kept) /
+  return static_cast<double>(result.served.within_limits) /
          static_cast<double>(std::max<std::int64_t>(1, result.served.requests));
 }
 
@@ -64,7 +64,7 @@ std::vector<Shown<ServeResult>> shown_of_serving() {
   const std::vector<Shown<ServeResult>> others{
       {{"within_percent", "within", "%", 1, false}, when_limited([](R r) { return in_percent * share_within(r); })},
       {{"goodput_per_s", "goodput", "1/s", 2, false},
-       when_limited([](R r) { return r.served.per_second(r.served.kept); })},
+       when_limited([](R r) { return r.served.per_second(r.served.within_limits); })},
       {{"requests_per_s", "requests", "1/s", 2}, [](R r) { return r.served.per_second(r.served.requests); }},
       {{"tokens_per_s", "output", "tokens/s", 0}, [](R r) { return r.served.per_second(r.served.output_tokens); }},
       {{"joules_per_token", "energy", "J/token", 2},
@@ -117,7 +117,7 @@ std::vector<std::string> notes_of_limits(std::span<const ServeResult> results) {
   if (results.size() == 1) {
     notes.push_back(fmt::format("{:.1f} % of the requests were within the limits: {:.2f} a second.",
                                 in_percent * share_within(results.front()),
-                                results.front().served.per_second(results.front().served.kept)));
+                                results.front().served.per_second(results.front().served.within_limits)));
   } else if (best == nullptr) {
     notes.emplace_back("No point had 90 % of its requests within the limits.");
   } else {

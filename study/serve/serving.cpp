@@ -201,7 +201,7 @@ class Serving {
     const bool keeps = first <= limits.first_token.value_or(sim::Time::max()) &&
                        per_token <= limits.per_token.value_or(sim::Time::max()) &&
                        whole <= limits.whole.value_or(sim::Time::max());
-    served_.kept += keeps ? 1 : 0;
+    served_.within_limits += keeps ? 1 : 0;
     served_.end = std::max(served_.end, at);
     routes_.ended(replica, at);
     if (question_.concurrency > 0) places_.push(at);

@@ -54,12 +54,12 @@ struct Served {
   std::int64_t requests = 0;
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
-  Latencies first_token;  // from the arrival
-  Latencies per_token;    // of each request: time from its first token to its last, per token after the first
-  Latencies whole;        // from the arrival to the last token
-  std::int64_t kept = 0;  // requests within all limits
-  sim::Time begin{0};     // the first arrival
-  sim::Time end{0};       // the last token
+  Latencies first_token;           // from the arrival
+  Latencies per_token;             // of each request: time from its first token to its last, per token after the first
+  Latencies whole;                 // from the arrival to the last token
+  std::int64_t within_limits = 0;  // number of requests
+  sim::Time begin{0};              // the first arrival
+  sim::Time end{0};                // the last token
   std::vector<ServerCounts> groups;       // replica by replica
   std::vector<std::int64_t> of_replicas;  // number of requests of each replica
   LoadOverTime load;                      // sum over all groups that end requests; mean of their cache use

@@ -94,7 +94,7 @@ study::Intervals interval_of(const calibrate::Profile& profile, const Machines& 
   return {study::interval_of(ensemble.ask_each(time_on, jobs))};
 }
 
-// Appends the rows of another trace; charts and runs are those of the first trace.
+// Appends the rows and charts of another trace.
 void append(study::Results& all, study::Results one) {
   if (all.tables.empty()) {
     all = std::move(one);
@@ -108,6 +108,7 @@ void append(study::Results& all, study::Results one) {
       for (const std::vector<study::Cell>& row : table.table.rows()) known->table.add_row(row);
     }
   }
+  std::ranges::move(one.charts, std::back_inserter(all.charts));
   std::ranges::move(one.notes, std::back_inserter(all.notes));
   std::ranges::move(one.warnings, std::back_inserter(all.warnings));
 }

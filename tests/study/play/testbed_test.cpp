@@ -34,8 +34,10 @@ TEST_F(TestbedTest, WarnsOfWhatIsCounted) {
   EXPECT_THAT(testbed_.warnings(), IsEmpty());
   Timeline watched;
   watched.unsettled = 3;
+  watched.clock_search = ClockSearch::above_cap;
   testbed_.count(watched);
-  EXPECT_THAT(testbed_.warnings(), testing::ElementsAre(HasSubstr("at 3 instants")));
+  EXPECT_THAT(testbed_.warnings(),
+              testing::ElementsAre(HasSubstr("(instants: 3)"), HasSubstr("above the cap of 750 W")));
 }
 
 // The words of a collective by kernels leave out its host threads; a question includes them.

@@ -70,9 +70,9 @@ TEST(Serving, KeepsSoManyRequestsUnderWay) {
   EXPECT_EQ(at_once(1, {}).end, 60_us);
   EXPECT_NEAR(microseconds(at_once(1, {}).whole.mean()), 20.0, 1e-6);
   EXPECT_EQ(at_once(2, {}).end, 50_us);
-  EXPECT_EQ(at_once(2, {.first_token = 25_us}).kept, 1);
-  EXPECT_EQ(at_once(2, {.first_token = 30_us, .per_token = 1_us, .whole = 30_us}).kept, 3);
-  EXPECT_EQ(at_once(2, {.whole = 19_us}).kept, 0);
+  EXPECT_EQ(at_once(2, {.first_token = 25_us}).within_limits, 1);
+  EXPECT_EQ(at_once(2, {.first_token = 30_us, .per_token = 1_us, .whole = 30_us}).within_limits, 3);
+  EXPECT_EQ(at_once(2, {.whole = 19_us}).within_limits, 0);
 }
 
 // The first request takes 20 us for its prompt and 11 us for each token: batches begin at 0, 20, 31 and 42 us. The
