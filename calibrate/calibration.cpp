@@ -389,8 +389,9 @@ void warn_of_rows(const Calibration& calibration, std::span<const Reading> files
   }
   for (const FittedStep& step : calibration.steps) {
     for (const Observation& one : step.outliers) {
-      warnings.push_back(fmt::format("{}: predicted {:+.0f} % off, far from all others: left next to no say", one.where,
-                                     in_percent * one.error));
+      warnings.push_back(
+          fmt::format("{}: predicted {:+.0f} % off, far from all others: the fit gives it almost no weight", one.where,
+                      in_percent * one.error));
     }
   }
 }

@@ -91,7 +91,8 @@ Reading admit_to_fit(Reading reading) {
     } else if (has_a_rate_of_its_own(measurement)) {
       reading.left_out.push_back({measurement.where(), "its GEMM is of no type that is fitted: bf16 and fp16 are"});
     } else if (study::is_concurrent(measurement.trial)) {
-      reading.faults.push_back({measurement.where(), "", "a fit may not read a concurrent run"});
+      reading.faults.push_back(
+          {measurement.where(), "", "a fit may not read a concurrent run, unless a column role says probe"});
     } else {
       admitted.push_back(std::move(measurement));
     }

@@ -167,8 +167,8 @@ std::string verdict(const MeasurementFiles& files, std::size_t faults) {
   const auto some = [](std::size_t number, std::string_view thing) {
     return fmt::format("{} {}{}", number, thing, number == 1 ? "" : "s");
   };
-  return fmt::format("{} of {}. Left out: {}. {}.", some(measurements, "measurement"),
-                     some(files.readings.size(), "file"), some(left_out, "row"), some(faults, "fault"));
+  return fmt::format("{} of {}. Left out: {}. {}.", some(measurements, "measurement"), some(files.files, "file"),
+                     some(left_out, "row"), some(faults, "fault"));
 }
 
 }  // namespace
@@ -206,6 +206,7 @@ MeasurementFiles read_measurement_files(const Reader& reader, std::span<const st
                                         const TargetOf& target_of) {
   MeasurementFiles read;
   for (const std::filesystem::path& file : each_once(files, read.unreadable)) {
+    ++read.files;
     try {
       Reading reading = reader.read(file);
       const ScreenedFor target = target_of(reading);
@@ -229,6 +230,8 @@ study::Results report(const MeasurementFiles& files, bool rows) {
   std::vector<sim::Fault> faults = files.unreadable;
   for (const Reading& reading : files.readings) {
     for (const sim::Fault& remark : reading.remarks) results.warnings.push_back(in_words(remark));
+    if (reading.measurements.empty() && reading.left_out.empty() && reading.faults.empty())
+      results.warnings.push_back(reading.name + ": it has no rows");
     tables.add(reading);
     if (rows) tables.add_rows(reading);
     faults.insert(faults.end(), reading.faults.begin(), reading.faults.end());

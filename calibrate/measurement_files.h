@@ -16,6 +16,7 @@ namespace c3sim::calibrate {
 struct MeasurementFiles {
   std::vector<Reading> readings;       // one for each file that could be read
   std::vector<sim::Fault> unreadable;  // why other files could not be read, or were given twice
+  std::size_t files = 0;               // each counted once, readable or not
 
   // Returns whether any measurement is left.
   bool is_usable() const;

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -25,13 +26,13 @@ namespace {
 constexpr auto about_c3sim =
     "Predicts how long GPU work takes on a node of eight MI300X when it computes and communicates at once.";
 constexpr auto footer =
-    "`c3sim COMMAND --help` shows a command's options with examples. Sizes carry their unit: KiB is 2^10 bytes, KB "
-    "10^3.\n"
-    "Platforms and other configurations are first looked for in the folder that C3SIM_CONFIGS (environment) names, "
-    "which\n"
-    "has the folders platforms, experiments, models and others. Its folder formats counts only where a folder "
-    "validate,\n"
-    "with suites and reference data, lies beside that folder.\n"
+    "`c3sim COMMAND --help` shows a command's options with examples. There a word in capitals stands for a value, and\n"
+    "a|b lists the words that are accepted. An option shown with DRAWS=100 or no|yes|both=yes may be given without a\n"
+    "value, and then means 100 or yes. Three dots follow what may be given several times. Sizes carry their unit: KiB\n"
+    "is 2^10 bytes, KB 10^3.\n"
+    "c3sim looks for platforms, experiments, models and other configurations first in the folder that the environment\n"
+    "variable C3SIM_CONFIGS names. The formats of measurements in its folder formats are used only if a folder\n"
+    "validate, which has suites and reference data, lies beside the folder that C3SIM_CONFIGS names.\n"
     "Exit codes: 0 fine, 1 a check failed (validate), points did (sweep) or an experiment never ends (run), 2 the "
     "input is "
     "at\n"
@@ -231,11 +232,27 @@ std::string unknown_word(const std::string& word, const study::Command* command,
   const bool is_option = !word.empty() && word.front() == '-';
   const std::string typed = study::in_quotes(is_option ? word.substr(0, word.find('=')) : word);
   if (command != nullptr) {
-    return is_option ? command->unknown(word.substr(0, word.find('=')))
-                     : typed + " is not expected of " + command->name;
+    if (is_option) return command->unknown(word.substr(0, word.find('=')));
+    std::string taken;
+    for (const study::Option& option : command->options) {
+      if (!option.has_name()) taken += (taken.empty() ? ": it takes one " : " and one ") + option.typed();
+    }
+    return fmt::format("{} is not expected of {}{}", typed, command->name, taken);
   }
   if (is_option) return typed + " is no option" + sim::name_hint(word, std::vector<std::string>{"--help", "--version"});
   return typed + " is no command" + sim::name_hint(word, commands, &study::Command::name);
+}
+
+// Rewords what the parser says of an option that has two values, or none.
+std::string reworded(const std::string& text) {
+  constexpr std::string_view lacks = ": 1 required ", end = " missing";
+  if (const std::size_t at = text.find(": At Most 1"); at != std::string::npos)
+    return text.substr(0, at) + ": is given twice: it is accepted once";
+  const std::size_t at = text.find(lacks);
+  if (at == std::string::npos || !text.ends_with(end)) return text;
+  const std::size_t form = at + lacks.size();
+  return fmt::format("{}: its value is missing: {} is accepted", text.substr(0, at),
+                     text.substr(form, text.size() - form - end.size()));
 }
 
 // Returns the command line as a shell reads it, for users who want to repeat it.
@@ -265,7 +282,7 @@ ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, c
   if (error.get_exit_code() == 0 && unknown.empty()) {  // --help and --version
     app.exit(error, out, err);
     if (out.flush()) return ExitCode::fine;
-    err << "error: stdout: " << std::make_error_code(std::errc::io_error).message() << '\n';
+    err << "error: stdout: " << std::generic_category().message(errno) << '\n';
     return ExitCode::users_fault;
   }
   for (const std::string& word : unknown) err << "error: " << unknown_word(word, asked, commands) << '\n';
@@ -274,7 +291,7 @@ ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, c
     if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
       text = asked == nullptr ? short_help(commands) : asked->missing(given);
     }
-    err << (text.empty() ? fmt::format("error: {}\n", error.what()) : text);
+    err << (text.empty() ? fmt::format("error: {}\n", reworded(error.what())) : text);
   }
   err << "`c3sim --help` and `c3sim COMMAND --help` show what is accepted.\n";
   return ExitCode::users_fault;
@@ -317,7 +334,7 @@ ExitCode answer(const study::Command& asked, const study::Given& given, const st
   study::Arguments checked;
   const std::size_t width = terminal.out_columns > 0 ? terminal.out_columns : asked.text_width;
   study::write(results, request.format(checked), terminal.out, width);
-  if (!terminal.out.flush()) throw std::system_error(std::make_error_code(std::errc::io_error), "stdout");
+  if (!terminal.out.flush()) throw std::system_error(errno, std::generic_category(), "stdout");
   request.check_behind();
   return request.check_failed() ? ExitCode::check_failed : ExitCode::fine;
 }

@@ -29,6 +29,7 @@ void ProgressLine::report(std::size_t done, std::size_t of) {
   }
   done_ = done;
   of_ = of;
+  last_seconds_ = seconds_;
   draw();
   if (done < of) return;
   erase();
@@ -72,12 +73,13 @@ void ProgressLine::write_line() {
 }
 
 std::string ProgressLine::time_left() const {
-  const int seconds = seconds_ - first_seconds_;
+  const int seconds = last_seconds_ - first_seconds_;
   // The longest pieces of work come first, so that the first few tell nothing about the others.
   const bool too_few = done_ <= first_done_ || done_ - first_done_ < (of_ - first_done_) / 10;
   if (of_ == 0 || seconds < seconds_without_a_word || too_few) return {};
   const double left = static_cast<double>(of_ - done_) / static_cast<double>(done_ - first_done_);
-  return fmt::format(", {:.0f} s left", std::ceil(left * seconds));
+  const double still = std::ceil(left * seconds) - (seconds_ - last_seconds_);
+  return still > 0.0 ? fmt::format(", {:.0f} s left", still) : "";
 }
 
 void ProgressLine::draw() {

@@ -47,6 +47,7 @@ class ProgressLine {
   std::size_t of_ = 0;          // 0: no report yet
   std::size_t first_done_ = 0;  // `done` and the seconds at the first report of this step
   int first_seconds_ = 0;
+  int last_seconds_ = 0;  // at the last report
   int seconds_ = 0;
   int next_line_;       // second in which the next line of a file is due
   std::thread ticker_;  // the last member, since it uses all of the above

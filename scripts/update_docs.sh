@@ -139,7 +139,8 @@ other [ms] | speedup | ideal speedup" strategy makespan_us/1000:.2f gemm_us/1000
 # A step of a model with experts on two machines, whose fields are named after them, by what carries its collectives.
 step() {
   local question="step --model qwen3-235b-a22b --phase decode --tp 8 --ep 8 --batch 64 --context 4096 --graph"
-  printf '```\n$ c3sim %s --platform mi300x|h100 --collectives rccl|sdma|one_shot\n```\n' "$question"
+  printf '```\n$ for gpu in mi300x h100; do for by in rccl sdma one_shot; do c3sim %s --platform $gpu --collectives $by; done; done\n```\n' \
+    "$question"
   python3 -c '
 import json, subprocess, sys
 c3sim, question = sys.argv[1:]

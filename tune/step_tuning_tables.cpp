@@ -128,10 +128,11 @@ study::Results to_tables(const StepTuning& tuning, const models::PlatformSpec& p
                                                    {{"collectives", "collectives", ""}, &StepWay::collectives},
                                                    {{"why", "why", ""}, &StepWay::why_not}})});
   }
-  results.notes.push_back(fmt::format(
-      "{} ways were simulated. Of micro-batches of a pipeline one is tried, as many as stages, two, four ... "
-      "times as many where they share the sequences evenly, and those that were asked for.",
-      tuning.choices.size()));
+  const std::size_t ways = tuning.choices.size();
+  results.notes.push_back(
+      (ways == 1 ? "One way was" : fmt::format("{} ways were", ways)) +
+      " simulated. Where the model is a pipeline, these numbers of micro-batches are tried: one; the number of stages, "
+      "and two, four ... times that number if the micro-batches share the sequences evenly; and what was asked for.");
   return results;
 }
 

@@ -53,7 +53,7 @@ study::ResultTable choice_table(const Tuning& tuning, const models::PlatformSpec
                             {"bytes", "bytes", "", 0},
                             {"choice", "choice", ""},
                             {"time_us", "time", "us"},
-                            {"speedup", "over no choice", "", 3},
+                            {"speedup", "speedup over default", "", 3},
                             {"rule", "by the rule on sizes", ""},
                             {"rule_regret_percent", "loses", "%"},
                             {"within_error", "as good within error", ""},

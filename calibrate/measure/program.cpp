@@ -389,7 +389,9 @@ std::optional<std::string> read_options(int argc, const char* const* argv, Optio
   CLI::App app(about, "c3sim-measure");
   app.footer(examples);
   app.add_flag("--list", options.list, "Print the kinds of measurements and their tables, and end");
-  app.add_flag("--dry-run", options.dry_run, "Print what would be measured and how long it may take, and end");
+  app.add_flag("--dry-run", options.dry_run,
+               "Print what would be measured on the GPUs of this machine and how long it may take, and end; this needs "
+               "the GPUs, too, as the plan depends on them");
   app.add_option("--out", options.out, "Folder for the tables: new, empty, or one to go on with")->type_name("FOLDER");
   app.add_option("--only", options.wish.only, "These kinds alone, see --list")
       ->delimiter(',')

@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "calibrate/readers/json_records.h"
 #include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/profile_events.h"
+#include "sim/config/config_error.h"
 #include "sim/config/measurement_text.h"
 #include "sim/interruption.h"
 
@@ -304,6 +306,11 @@ std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files)
     sim::MeasurementStream stream(file);
     const std::string begin(stream.next());
     const bool is_csv = rows_of_rocprof(begin).has_value();
+    if (!is_csv && !is_json(begin)) {
+      throw sim::ConfigError({{file.string(), "",
+                               "it is no trace: those of PyTorch's profiler (JSON) and of rocprofv3 (CSV or JSON) are "
+                               "accepted"}});
+    }
     if (!is_csv && !is_rocprof_json(begin)) {
       const auto more = [&stream] { return stream.next(); };
       profiles.push_back(read_kineto_pieces(begin, more, file.string(), Labels::beside(file)));

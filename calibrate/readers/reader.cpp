@@ -318,7 +318,12 @@ void Reader::refuse(const sim::CsvFile& file, Rows rows) const {
   sim::CsvFile told = file;
   const auto before = static_cast<std::ptrdiff_t>(file.faults().size());
   if (nearest == nullptr) {
-    told.fault(fmt::format("no table with these columns is known; known are:\n  {}", fmt::join(names, "\n  ")));
+    const std::string heading = fmt::format("{}", fmt::join(file.columns(), ","));
+    const char* const hint = heading.find_first_of(";\t") != std::string::npos
+                                 ? ": commas separate cells, not semicolons or tabs"
+                             : heading != lower_case(heading) ? ": names of columns have small letters, as time_us"
+                                                              : "";
+    told.fault(fmt::format("no table with these columns is known{}; known are:\n  {}", hint, fmt::join(names, "\n  ")));
   } else {
     std::string why = fmt::format("no table with these columns is known: the nearest is '{}'", nearest->name);
     if (fewest.first == 0) {

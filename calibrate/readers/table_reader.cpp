@@ -293,11 +293,21 @@ class RowReader {
     }
     const sim::ParsedQuantity parsed = sim::parse_quantity(value, bounds.dimension);
     if (parsed.ok() && parsed.value >= bounds.low && parsed.value <= bounds.high) return parsed.value;
+    const std::string unit = unit_behind(form);
+    const std::string cell = text->substr(0, text->size() - unit.size());
+    const bool is_number = unit.empty() || sim::parse_number(cell).ok();
     fault(column_of(form),
           parsed.ok() ? fmt::format("'{}' cannot be: {} to {}{}{} are accepted", *text, bounds.low / bounds.per_unit,
                                     bounds.high / bounds.per_unit, bounds.unit.empty() ? "" : " ", bounds.unit)
-                      : parsed.error);
+          : is_number ? parsed.error
+                      : fmt::format("'{}' is no number of {}: digits and a point are accepted, as 1700.5", cell, unit));
     return {};
+  }
+
+  // Returns the unit that a form such as "{time_us}us" puts behind the cell; empty if it puts none.
+  static std::string unit_behind(const Template& form) {
+    const bool is_plain = form.holes().size() == 1 && form.holes().front().begin == 0;
+    return is_plain ? form.text().substr(form.holes().front().end) : std::string();
   }
 
   // Records a fault for the first condition that the row does not meet, and the words that would meet it, of the

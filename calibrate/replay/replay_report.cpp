@@ -254,10 +254,11 @@ study::TimelineChart timeline(const Profile& profile, const Versions& versions) 
   return chart;
 }
 
-// Returns "+0.3 %" and the like, and "0.0 %" for what rounds to nothing.
-std::string beyond(sim::Time part, sim::Time whole) {
-  const double percent = std::round(1000.0 * (sim::to_seconds(part) / sim::to_seconds(whole) - 1.0)) / 10.0;
-  return percent == 0.0 ? "0.0 %" : fmt::format("{:+.1f} %", percent);
+// Returns "0.3 % longer than", "0.3 % shorter than", or "as long as" for a difference that rounds to nothing.
+std::string compared(sim::Time time, sim::Time other) {
+  const double percent = std::round(1000.0 * (sim::to_seconds(time) / sim::to_seconds(other) - 1.0)) / 10.0;
+  if (percent == 0.0) return "as long as";
+  return fmt::format("{:.1f} % {} than", std::abs(percent), percent > 0.0 ? "longer" : "shorter");
 }
 
 // Counts collectives that the other machine cannot run, by the reason.
@@ -286,9 +287,9 @@ std::vector<std::string> warnings_of(const Run& run) {
   }
   if (unknown == sim::Time(0)) return {};
   return {
-      fmt::format("{} of its collectives is simulated: {:.1f} us of {:.1f} stay as traced, whatever is asked about; "
-                  "notes say why",
-                  unknown == all ? "none" : "not each", to_microseconds(unknown), to_microseconds(all))};
+      fmt::format("{} of its collectives are simulated: {:.1f} us of {:.1f} us keep their traced time, whatever is "
+                  "asked for; the notes say why",
+                  unknown == all ? "none" : "not all", to_microseconds(unknown), to_microseconds(all))};
 }
 
 std::vector<std::string> notes_of(const Profile& profile, const Run& run, const Dependencies& dependencies,
@@ -296,33 +297,35 @@ std::vector<std::string> notes_of(const Profile& profile, const Run& run, const 
   const sim::Time measured = versions.traced.whole.span;
   const sim::Time replayed = versions.replayed.whole.span;
   const sim::Time predicted = versions.predicted.whole.span;
-  std::vector<std::string> notes{
-      fmt::format("Played again unchanged, it is {} off its traced time; what is asked about is {} off that.",
-                  beyond(replayed, measured), beyond(predicted, replayed))};
+  std::vector<std::string> notes{fmt::format(
+      "Played again unchanged, the run is {} its trace; with what is asked for, it is {} the unchanged replay.",
+      compared(replayed, measured), compared(predicted, replayed))};
   if (run.unexplained > std::chrono::microseconds(1)) {
-    notes.push_back(fmt::format(
-        "Of the collectives' time the model of the traced machine explains all but {:.1f} us: they wait for other "
-        "GPUs, or are slower than it knows. That stays in what is predicted; the column without waits has it gone.",
-        to_microseconds(run.unexplained)));
+    notes.push_back(
+        fmt::format("The model of the traced machine explains the time of the collectives except {:.1f} us, in which "
+                    "they waited for other GPUs or were slower than the model says. The predicted time includes these; "
+                    "the column 'predicted without waits' leaves them out.",
+                    to_microseconds(run.unexplained)));
   }
   if (run.beyond > std::chrono::microseconds(1)) {
-    notes.push_back(
-        fmt::format("The model gives collectives {:.1f} us more than they took.", to_microseconds(run.beyond)));
+    notes.push_back(fmt::format("The model gives collectives {:.1f} us more than they took in the trace.",
+                                to_microseconds(run.beyond)));
   }
   const std::array<std::pair<std::size_t, const char*>, 4> counts{
       {{dependencies.by_time,
-        "{} times the order of work is known by time alone: its stream was free and its launch past, and it began when "
-        "work elsewhere had ended, which it is taken to have waited for. The profiler tells such waits with "
-        "enable_cuda_sync_events."},
+        "{} times work began just when work on another stream had ended, although its own stream was free and it had "
+        "been launched. It is taken to have waited for that other work. The profiler records such waits if "
+        "enable_cuda_sync_events is set."},
        {profile.unnamed_waits,
-        "{} waits of streams are not told with what they wait for: those that held nothing up in the trace hold "
-        "nothing "
-        "up here, even where what they wait for comes later."},
+        "{} waits of streams are in the trace without what they wait for. Those that held nothing up in the trace hold "
+        "nothing up in the replay, even if what they wait for ends later there."},
        {dependencies.for_room,
-        "{} times work began while kernels of other streams ran, as if these had left it no room before: it keeps its "
-        "distance from their begin."},
+        "{} times work that was ready began only after kernels of other streams had begun. These are taken to have "
+        "left it no room on the GPU at first: in the replay it begins as long after their begin as it did in the "
+        "trace."},
        {dependencies.unexplained,
-        "{} times work began later than anything in the trace explains: it keeps its distance."}}};
+        "{} times work began later than anything in the trace explains: in the replay it begins as long after the work "
+        "that it waits for as it did in the trace."}}};
   for (const auto& [count, text] : counts) {
     if (count > 0) notes.push_back(fmt::format(fmt::runtime(text), count));
   }
@@ -397,10 +400,10 @@ study::Results replay_results(const Profile& profile, Contention& before, Conten
   results.warnings = warnings_of(run);
   results.notes = notes_of(profile, run, dependencies, versions, after);
   if (errors) {
-    results.notes.push_back(
-        fmt::format("Collectives beside compute are simulated {:.1f} % off in the median ({:.1f} at "
-                    "the 90th percentile), without the waits that other ranks' traces tell apart.",
-                    errors->median, errors->high));
+    results.notes.push_back(fmt::format(
+        "The simulated times of collectives beside compute differ by {:.1f} % in the median ({:.1f} % at the "
+        "90th percentile) from their traced times without waits, which the traces of other ranks tell.",
+        errors->median, errors->high));
   }
   return results;
 }

@@ -26,8 +26,6 @@ class KernelCollective {
         spec_(spec),
         stream_(stream),
         name_(to_string(spec.backend)),
-        // All parts of a queued collective were launched long before.
-        lateness_(spec.lateness + (stream.ready == nullptr ? spec.gpus - 1 : 0) * node.spec().host.collective_skew),
         program_(channel_program(node, spec, stream.mask)),
         gpus_(std::min(spec.gpus, node.simulated())),
         running_(gpus_),
@@ -68,7 +66,6 @@ class KernelCollective {
   CollectiveSpec spec_;
   Stream stream_;
   std::string name_;
-  sim::Time lateness_;  // how late the last GPU is
   ChannelProgram program_;
   int gpus_;     // simulated GPUs that take part
   int running_;  // number of these that have not ended
@@ -82,6 +79,7 @@ class KernelCollective {
   std::optional<StreamFill> caches_;    // while data moves
   std::vector<Flow> flows_;             // flows under way
   int moving_ = 0;                      // groups of channels that move data
+  sim::Time last_placed_{0};            // when channels could be on the last GPU: it is launched last
   std::optional<sim::Time> last_gpu_;   // when the last GPU comes, known once the first channels wait for it
 };
 
@@ -105,6 +103,8 @@ sim::Task<> KernelCollective::run() {
 sim::Task<> KernelCollective::run_on(int gpu) {
   co_await node_.host().launch_collective(gpu, spec_.graph);
   const PlatformSpec& platform = node_.spec();
+  const sim::Time skew = (spec_.gpus - 1) * platform.host.collective_skew;
+  last_placed_ = std::max(last_placed_, node_.simulator().now() + skew + platform.gpu.dispatch.workgroup_launch);
   const bool in_graph = spec_.graph || platform.host.protocol == Protocol::graph;
   const bool by_library = spec_.backend == Backend::rccl;
   sim::Time gap = in_graph && by_library ? platform.rccl.graph_gap : platform.host.kernel_gap;
@@ -148,14 +148,15 @@ void KernelCollective::start_ready_channels() {
 }
 
 sim::Task<> KernelCollective::wait_for_last_gpu() {
-  if (!last_gpu_) last_gpu_ = node_.simulator().now() + lateness_;
+  if (!last_gpu_) last_gpu_ = std::max(node_.simulator().now() + spec_.lateness, last_placed_);
+  if (*last_gpu_ <= node_.simulator().now()) co_return;
   sim::OpenStep wait(node_.simulator());
-  co_await node_.simulator().delay(std::max(sim::Time::zero(), *last_gpu_ - node_.simulator().now()));
+  co_await node_.simulator().delay(*last_gpu_ - node_.simulator().now());
   wait.end(name_, "wait for the last GPU");
 }
 
 sim::Task<> KernelCollective::move_data(std::vector<int> channels) {
-  if (lateness_ > sim::Time::zero()) co_await wait_for_last_gpu();
+  co_await wait_for_last_gpu();
   const double share = static_cast<double>(channels.size()) / static_cast<double>(program_.channels);
   const bool placed_late =
       std::ranges::any_of(channels, [this](int channel) { return placed_late_[static_cast<std::size_t>(channel)]; });

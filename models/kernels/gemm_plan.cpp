@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <tuple>
 
 #include "models/machine/power.h"
 
@@ -80,6 +81,11 @@ bool is_tuned_for(const GemmKernelSpec& kernel, const GemmShape& shape) {
   return kernel.tuned_for == size;
 }
 
+// Returns the number of CUs of the GPU that the library's table is of.
+int tuned_cus(const GpuSpec& gpu, const GemmLibrary& library) {
+  return library.tuned_cus > 0 ? library.tuned_cus : gpu.cus();
+}
+
 // Returns how the kernel cuts the product; the plan has no times yet.
 GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel) {
   const GemmLibrary& library = gpu.gemm.library_of(shape);
@@ -94,13 +100,14 @@ GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& k
   plan.per_cu = static_cast<int>(gpu.slots(1, kernel.workgroup));
   plan.in_flight = sim::Bytes(library.steps_in_flight * shape.element() *
                               (kernel.tile_m * shape.weight_ratio() + kernel.tile_n) * kernel.depth);
-  plan.tuned = is_tuned_for(kernel, shape);
+  // Tiles that fill the CUs of one GPU leave those of another without work.
+  plan.tuned = is_tuned_for(kernel, shape) && tuned_cus(gpu, library) == gpu.cus();
   return plan;
 }
 
 // Returns how many times the CUs are filled.
-double rounds(const GpuSpec& gpu, const GemmPlan& plan) {
-  return static_cast<double>(ceil_divide(plan.pieces(), std::int64_t{gpu.cus()} * plan.per_cu));
+double rounds(int cus, const GemmPlan& plan) {
+  return static_cast<double>(ceil_divide(plan.pieces(), std::int64_t{cus} * plan.per_cu));
 }
 
 double start_up_cycles(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
@@ -114,8 +121,9 @@ double longer_than_modelled(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
   if (kernel.tuned_efficiency == 0.0) return 1.0;
   const GemmPlan plan = cut(gpu, kernel.tuned_for, kernel);
   const Cycles each = cycles_of_pieces(gpu, plan, plan.per_cu, 0.0);
-  const double modelled = rounds(gpu, plan) * (each.steps() + each.around);
-  const double peak = gpu.gemm.flops_per_cycle_per_cu * gpu.cus();
+  const int cus = tuned_cus(gpu, gpu.gemm.library_of(kernel.tuned_for));
+  const double modelled = rounds(cus, plan) * (each.steps() + each.around);
+  const double peak = gpu.gemm.flops_per_cycle_per_cu * cus;
   const double measured =
       kernel.tuned_for.flops().value() / (peak * kernel.tuned_efficiency) - start_up_cycles(gpu, kernel);
   return std::pow(std::clamp(measured / modelled, 0.8, 2.5), each.steps() / (each.steps() + each.around));
@@ -199,7 +207,7 @@ double cycles(const GpuSpec& gpu, const GemmPlan& plan, double longer, double fi
 double roughly_cycles(const GpuSpec& gpu, const GemmPlan& plan) {
   const double through_memory = seconds_through_memory(gpu, plan);
   return start_up_cycles(gpu, plan.kernel) +
-         std::max(rounds(gpu, plan) * std::max(plan.cycles, cycles_through_l2(gpu, plan)),
+         std::max(rounds(gpu.cus(), plan) * std::max(plan.cycles, cycles_through_l2(gpu, plan)),
                   through_memory * gpu.power.rated_clock.value());
 }
 
@@ -264,19 +272,21 @@ Choice fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmK
   return few_columns || best->cycles >= clearly * usual->cycles ? *usual : *best;
 }
 
-// Returns a plan that takes no longer than any larger tuned size, whose kernel takes the product as well, padded.
+// Returns a plan that takes no longer than any larger tuned size, whose kernel takes the product as well, padded. Far
+// from all tuned sizes the nearest says little: a kernel of the table that takes less than a quarter as long replaces
+// it.
 GemmPlan no_slower_than_larger(const GpuSpec& gpu, Choice choice, std::span<const GemmKernelSpec> kernels,
                                double first_loads) {
   const GemmShape shape = choice.plan.shape;
   for (const GemmKernelSpec& kernel : kernels) {
-    GemmShape larger = shape;
-    larger.m = kernel.tuned_for.m;
-    larger.n = kernel.tuned_for.n;
-    larger.k = kernel.tuned_for.k;
-    if (larger.m < shape.m || larger.n < shape.n || larger.k < shape.k) continue;
+    GemmShape tried = shape;
+    const GemmShape& size = kernel.tuned_for;
+    const bool is_larger = size.m >= shape.m && size.n >= shape.n && size.k >= shape.k;
+    if (is_larger) std::tie(tried.m, tried.n, tried.k) = std::tie(size.m, size.n, size.k);
     const double longer = longer_than_modelled(gpu, kernel);
-    const double taken = cycles(gpu, plan_with(gpu, larger, kernel, longer, first_loads), longer, first_loads);
-    if (taken < choice.cycles) choice = {plan_with(gpu, shape, kernel, longer, first_loads), taken};
+    const double taken = cycles(gpu, plan_with(gpu, tried, kernel, longer, first_loads), longer, first_loads);
+    const double clearly = is_larger ? 1.0 : 0.25;
+    if (taken < clearly * choice.cycles) choice = {plan_with(gpu, shape, kernel, longer, first_loads), taken};
   }
   return choice.plan;
 }

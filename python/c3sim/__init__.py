@@ -48,7 +48,10 @@ class Rows(list):
 
 def frame(rows):
     """The rows of an answer, or of several one behind another, as a DataFrame of pandas: "by_kind.gemm" as in CSV."""
-    import pandas
+    try:
+        import pandas
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("frame needs pandas, which is not installed: pip install pandas") from error
 
     table = pandas.DataFrame([_flat(row) for row in rows])
     if isinstance(rows, Rows):

@@ -137,7 +137,7 @@ constexpr std::array all_notations{
     Notation{Dimension::number, "a number without a unit", "8 or 0.85", "", {0, 0, 0, 0}},
     Notation{Dimension::bytes, "a size", "896MiB, 1GB or 512B", "B", {1, 0, 0, 0}},
     Notation{Dimension::bytes_per_second, "a rate", "48GB/s, 1.2TB/s or 64GiB/s", "B/s", {1, -1, 0, 0}},
-    Notation{Dimension::time, "a time", "2.2us, 450ns or 1ms", "s", {0, 1, 0, 0}},
+    Notation{Dimension::time, "a time", "2.2us, 1ms or 600s", "s", {0, 1, 0, 0}},
     Notation{Dimension::frequency, "a frequency", "2100MHz or 1.3GHz", "Hz", {0, -1, 0, 0}},
     Notation{Dimension::power, "a power", "750W or 1.2kW", "W", {0, -1, 1, 0}},
     Notation{Dimension::energy, "an energy", "10.6J or 500mJ", "J", {0, 0, 1, 0}},

@@ -156,14 +156,17 @@ void CsvFile::take_header(const CsvRow& row) {
   header_line_ = row.line;
   if (row.bad_quote) fault_at(row.bad_quote->line, row.bad_quote->column, "", std::string(row.bad_quote->what));
   if (!is_short(row, true)) check();  // every later fault would quote the long name
+  bool is_clear = true;
   for (std::size_t i = 0; i < row.cells.size(); ++i) {
     const CsvCell& cell = row.cells[i];
     columns_.emplace_back(cell.text);
     name_columns_.push_back(cell.column);
     if (!index_.emplace(columns_.back(), i).second && !cell.text.empty()) {
-      fault_at(cell.line, cell.column, cell.text, "this column is named twice");
+      fault_at(cell.line, cell.column, cell.text, "this column is named twice: one of both is accepted");
+      is_clear = false;
     }
   }
+  if (!is_clear) check();
 }
 
 void CsvFile::take_row(const CsvRow& row) {
@@ -183,9 +186,13 @@ std::string_view CsvFile::cell(std::size_t row, std::size_t column) const {
 
 void CsvFile::require(const std::vector<std::string>& columns) {
   for (const std::string& column : columns) {
-    if (!has(column)) {
-      fault_at(header_line_, 1, column, "this column is missing, unit included" + name_hint(column, columns_));
-    }
+    if (has(column)) continue;
+    const auto bare = std::ranges::find_if(
+        columns_, [&column](const std::string& own) { return !own.empty() && column.starts_with(own + '_'); });
+    fault_at(header_line_, 1, column,
+             "this column is missing, unit included" +
+                 (bare == columns_.end() ? nearest_hint(column, columns_)
+                                         : fmt::format(": if '{}' is meant by it, name it {}", *bare, column)));
   }
 }
 

@@ -70,9 +70,9 @@ class CsvLexer {
 // harmless (an empty text, the low limit).
 class CsvFile {
  public:
-  // Throw ConfigError if the file cannot be read, is not text or has no columns. A row with the wrong number of cells,
-  // a bad quote or a cell of more than 4 KiB is recorded as a fault and left out. `name` stands for the file in
-  // positions.
+  // Throw ConfigError if the file cannot be read, is not text, has no columns or names one twice. A row with the wrong
+  // number of cells, a bad quote or a cell of more than 4 KiB is recorded as a fault and left out. `name` stands for
+  // the file in positions.
   static CsvFile from_file(const std::filesystem::path& path);
   static CsvFile from_text(std::string_view text, std::string name);
 

@@ -156,7 +156,7 @@ class FileBytes {
  public:
   explicit FileBytes(const std::filesystem::path& path) : name_(path.string()) {
     std::error_code unknown;
-    if (std::filesystem::is_directory(path, unknown)) fail(name_, "it is a folder: a file of measurements is accepted");
+    if (std::filesystem::is_directory(path, unknown)) fail(name_, "it is a folder: a file is accepted");
     note_read(path);
     size_ = std::filesystem::file_size(path, unknown);
     if (unknown) size_ = 0;

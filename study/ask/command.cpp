@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "sim/config/nearest_name.h"
 
@@ -19,7 +20,32 @@ std::string example_in(const std::string& notes) {
   return notes.substr(begin, notes.find('\n', begin) - begin);
 }
 
+struct KindOfFile {
+  std::string_view key, what, reader;
+};
+// The first key that a file has tells its kind.
+constexpr std::array kinds_of_files{KindOfFile{"ask", "a study", "c3sim sweep"},
+                                    KindOfFile{"operations", "an experiment", "c3sim run"},
+                                    KindOfFile{"pairs", "an experiment", "c3sim run"},
+                                    KindOfFile{"sublayers", "an experiment", "c3sim run"},
+                                    KindOfFile{"axes", "a study", "c3sim sweep"},
+                                    KindOfFile{"collectives", "a list of what to tune", "c3sim tune"},
+                                    KindOfFile{"fabric", "a platform", "--platform"},
+                                    KindOfFile{"heads", "a model", "--model"},
+                                    KindOfFile{"model", "a study of serving", "c3sim serve"}};
+
 }  // namespace
+
+void refuse_file_of_another(sim::Config& config, std::string_view command) {
+  sim::Section root = config.root();
+  const std::vector<std::string> keys = root.keys();
+  const auto* const kind = std::ranges::find_if(
+      kinds_of_files, [&keys](const KindOfFile& one) { return std::ranges::count(keys, one.key) > 0; });
+  if (kind == kinds_of_files.end() || kind->reader.ends_with(command)) return;
+  root.fault(kind->key,
+             fmt::format("this is a key of {}, which {} reads, not c3sim {}", kind->what, kind->reader, command));
+  config.check();
+}
 
 std::string Command::missing(const Given& given) const {
   std::string missing;

@@ -72,8 +72,7 @@ Possible<C3Trial> possible_strategies(const Question<C3Trial>& question, const T
   return possible<C3Trial>(question.points, [&](const C3Trial& point) {
     const std::string reason =
         testbed.why_impossible(collective_of(point.scenario, point.strategy, testbed.platform()));
-    const auto left_out = question.those_possible ? " is left out" : "";
-    return reason.empty() ? reason : fmt::format("{}{}: {}", to_string(point.strategy), left_out, reason);
+    return reason.empty() ? reason : fmt::format("{}: {}", to_string(point.strategy), reason);
   });
 }
 
@@ -88,13 +87,20 @@ Possible<CollectiveSpec> possible_collectives(const Question<CollectiveTrial>& q
   return possible<CollectiveSpec>(asked, [&](const CollectiveSpec& spec) { return testbed.why_impossible(spec); });
 }
 
-// Adds the reasons as faults, unless the question accepts fewer points than it has and some are possible.
-template <class Asked>
-void require_some(std::vector<sim::Fault>& faults, const Possible<Asked>& of, bool those_possible) {
-  if (those_possible && !of.points.empty()) return;
+sim::Bytes size_of(const C3Trial& trial) { return trial.scenario.bytes; }
+sim::Bytes size_of(const CollectiveTrial& trial) { return trial.spec.bytes; }
+
+// Adds the reasons as faults, of the size where they name it, unless the question accepts fewer points than it has and
+// some are possible.
+template <class Asked, class Point>
+void require_some(std::vector<sim::Fault>& faults, const Possible<Asked>& of, const Question<Point>& question) {
+  if (question.those_possible && !of.points.empty()) return;
   for (const std::string& reason : of.reasons) {
-    add(faults, "collective", reason);
-    if (those_possible) break;
+    const bool is_of_size = std::ranges::any_of(question.points, [&reason](const Point& point) {
+      return reason.find(sim::to_string(size_of(point))) != std::string::npos;
+    });
+    add(faults, is_of_size ? "bytes" : "collective", reason);
+    if (question.those_possible) break;
   }
 }
 
@@ -206,7 +212,7 @@ std::vector<sim::Fault> faults_of(const Question<CollectiveTrial>& question, con
     add(faults, "engines", "a number of engines is a choice of b2b: --variant b2b has it");
     return faults;
   }
-  require_some(faults, possible_collectives(question, testbed), question.those_possible);
+  require_some(faults, possible_collectives(question, testbed), question);
   return faults;
 }
 
@@ -262,7 +268,7 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
     add(faults, "reserve",
         "no strategy that was asked for takes a number of CUs: c3_rp, c3_sp_rp, c3_best and conccl_rp do");
   }
-  require_some(faults, possible_strategies(question, testbed), question.those_possible);
+  require_some(faults, possible_strategies(question, testbed), question);
   return faults;
 }
 
@@ -395,7 +401,7 @@ Answer<C3Result> ask(Testbed& testbed, const Question<C3Trial>& question, const 
         "no gain to be had: the ideal speedup is {:.4f}, and below {} a fraction of it says nothing (null in JSON)",
         answer.results.front().ideal_speedup(), C3Result::least_ideal_speedup));
   }
-  std::ranges::move(strategies.reasons, std::back_inserter(answer.warnings));
+  for (const std::string& reason : strategies.reasons) answer.warnings.push_back("left out: " + reason);
   return answer;
 }
 

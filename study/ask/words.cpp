@@ -196,8 +196,8 @@ const Words<CollectiveTrial>& words_of(const CollectiveTrial&) {
        "Channels (workgroups) of RCCL's kernels (as the library has it unless given)"},
       {"graph", [](auto& q) { return value_of(q.spec.graph); }, "RCCL's kernels are launched from a captured graph"},
       {"algorithm", [](auto& q) { return value_of(q.spec.algorithm); },
-       "How NCCL's kernels go about it: around rings, or by multicast and reduction in the switch (as the library "
-       "chooses unless given; ring is what NCCL_NVLS_ENABLE=0 has)"},
+       "How the kernels of NCCL or RCCL go about it: around rings (ring), up a tree of GPUs and down again (tree), or "
+       "by reduction and multicast in the switch (nvls); as the library chooses unless given"},
       {"dtype", [](auto& q) { return value_of(q.spec.dtype); },
        "Of the elements (bf16 unless given): which algorithms a reduction has"},
   };

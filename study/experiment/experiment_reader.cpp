@@ -118,7 +118,8 @@ class ExperimentReader {
     experiment_.name = root.name("name");
     experiment_.by_framework = root.has("launch");
     collect_names(root);
-    if (listed_.empty()) root.fault("operations", "an experiment has at least one operation");
+    if (listed_.empty() && root.is_sound("operations"))
+      root.fault("operations", "an experiment has at least one operation");
     std::vector<Axis> layers;
     if (root.has("layers")) {
       layers.emplace_back("layer", count_to(root.integer("layers", 1, most_repetitions)));
@@ -293,13 +294,13 @@ class ExperimentReader {
     if (queues && !operation.launch) operation.launch = Launch::queued;
     operation.stream = std::move(stream);
     const Work work = operation.work;
+    node.piece = read_pieces(section);
     node.gpus = gpus_of(operation, platform_);
     // What follows from a wrong value is not reported as a further fault.
     if (!section.is_sound(kind_of(work).key)) return;
     std::string reason = testbed_.why_impossible(work);
     if (reason.empty()) reason = why_too_many_waves(work, platform_, operation.mask);
     if (!reason.empty()) return section.fault(kind_of(work).key, std::move(reason));
-    node.piece = read_pieces(section);
     reason = why_uncut(work, node.piece);
     if (!reason.empty()) return section.fault("pieces", reason);
     node.whole = experiment_.wholes.size();

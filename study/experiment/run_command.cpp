@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "sim/config/config.h"
 #include "study/ask/command.h"
 #include "study/ask/uncertainty.h"
@@ -65,7 +67,12 @@ Results answer_experiment_file(const Request& request, sim::Config& config, Test
   const sim::Config unread = config;
   const Experiment experiment = read_experiment(config, testbed);
   if (request.says("check")) return describe_experiment(testbed, experiment);
-  Results results = run_experiment(testbed, experiment);
+  Results results;
+  try {
+    results = run_experiment(testbed, experiment);
+  } catch (const NeverEnds& error) {
+    throw NeverEnds({{config.files().front(), "operations", error.faults().front().what}});
+  }
   if (request.says("sensitivity")) results.tables.push_back(sensitivity_of_run(request, unread, platform));
   return results;
 }
@@ -78,10 +85,23 @@ Results answer_run(Request& request) {
   const int jobs = request.jobs(arguments);
   arguments.check();
   sim::Config config = experiment_config(named);
+  refuse_file_of_another(config, "run");
   for (const std::string& file : config.files()) request.reads(file);
   set_parameters(config, request.texts("param"));
   const ExperimentMachine machine = read_machine(config);
-  const Platform platform = request.platform(arguments, machine.platform, machine.beside(), machine.assignments);
+  const Platform platform = [&] {
+    try {
+      return request.platform(arguments, machine.platform, machine.beside(), machine.assignments);
+    } catch (const sim::ConfigError& error) {
+      for (const sim::Fault& fault : error.faults()) {
+        const bool is_of_file = std::ranges::any_of(
+            machine.assignments, [&fault](const std::string& one) { return fault.where == "--set " + one; });
+        if (is_of_file) config.root().fault("set", fault.path + ": " + fault.what);
+      }
+      config.check();
+      throw;
+    }
+  }();
   arguments.check();
   Testbed testbed(platform.spec);
   Results results = holds_paper_study(config.root()) ? answer_paper_study(request, config, testbed, platform, jobs)

@@ -120,9 +120,10 @@ class Testbed {
   // Returns the time of the work with the node to itself.
   sim::Time alone(const Work& work, models::CuMask mask = {}, std::vector<int> gpus = {},
                   Between between = Between::nothing);
-  // Returns the time alone on a node that also runs collectives, at other times. Overlap is compared with it.
+  // Returns the time alone on a node that also runs collectives, at other times, unless the node is at rest before each
+  // run. Overlap is compared with it.
   sim::Time alone_by_turns(const Work& work, models::CuMask mask = {}, std::vector<int> gpus = {}) {
-    return alone(work, mask, std::move(gpus), Between::communication);
+    return alone(work, mask, std::move(gpus), is_shot(platform_) ? Between::nothing : Between::communication);
   }
 
   // Returns the name of the models::RcclProtocol that the library's kernels use for the collective alone.

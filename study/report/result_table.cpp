@@ -57,13 +57,15 @@ nlohmann::ordered_json json_cell(const Cell& cell) {
                     cell);
 }
 
+constexpr std::string_view marks = ",._/|";  // behind which a word may be broken
+
 // Splits the text into pieces of at most `width` characters, at blanks or else after other punctuation, if possible.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   while (text.size() > width) {
     std::size_t end = text.substr(0, width + 1).find_last_of(' ');
     if (end == std::string_view::npos || end == 0) {
-      const std::size_t mark = text.substr(0, width).find_last_of(",._/|");
+      const std::size_t mark = text.substr(0, width).find_last_of(marks);
       end = mark == std::string_view::npos ? width : mark + 1;
     }
     lines.emplace_back(text.substr(0, end));
@@ -74,11 +76,12 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   return lines;
 }
 
-std::size_t longest_word(std::string_view text) {
+// Returns the length of the longest piece between characters of `ends`; one that is no blank is part of its piece.
+std::size_t longest_word(std::string_view text, std::string_view ends = " ") {
   std::size_t longest = 0;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    longest = std::max(longest, end);
+    const std::size_t end = std::min(text.find_first_of(ends), text.size());
+    longest = std::max(longest, end + (end < text.size() && text[end] != ' ' ? 1 : 0));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return longest;
@@ -93,19 +96,21 @@ struct TextColumn {
 };
 
 TextColumn text_column(const Column& column, const std::vector<std::vector<Cell>>& rows, std::size_t place) {
-  constexpr std::size_t narrowest_text = 8;
+  constexpr std::size_t longest_whole = 24;  // a longer word of a text may be broken
   TextColumn result;
   const ShownUnit shown = shown_unit(column, rows, place);
   result.cells.push_back(shown.unit.empty() ? column.heading : fmt::format("{} [{}]", column.heading, shown.unit));
   result.width = result.cells.front().size();
+  result.least = longest_word(result.cells.front());
   for (const auto& row : rows) {
     result.cells.push_back(text_cell(shown.of(row[place]), column.decimals));
     const std::size_t size = result.cells.back().size();
     result.width = std::max(result.width, size);
-    if (is_number(row[place])) result.least = std::max(result.least, size);
+    result.least =
+        std::max(result.least,
+                 is_number(row[place]) ? size : std::min(longest_word(result.cells.back(), " ,._/|"), longest_whole));
     result.numbers = result.numbers || is_number(row[place]);
   }
-  result.least = std::max(result.least, result.numbers ? longest_word(result.cells.front()) : narrowest_text);
   result.least = std::min(result.least, result.width);
   return result;
 }

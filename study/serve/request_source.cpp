@@ -153,7 +153,7 @@ class Traced : public RequestSource {
   }
 
   std::optional<ServeRequest> next() override {
-    while (std::optional<ServeRequest> request = read()) {
+    while (std::optional<ServeRequest> request = read_or_tell_all()) {
       if (request->arrival < last_) {
         fail(arrival_name(),
              fmt::format("{:.9g} s lies before the request above, at {:.9g}: arrivals in order are accepted",
@@ -204,6 +204,21 @@ class Traced : public RequestSource {
   std::int64_t at_ = 0;
 
  private:
+  // Reads the next request. Throws sim::ConfigError with a fault of it and of each later one.
+  std::optional<ServeRequest> read_or_tell_all() {
+    std::vector<sim::Fault> faults;
+    while (faults.size() < sim::ConfigError::max_lines) {
+      try {
+        std::optional<ServeRequest> request = read();
+        if (faults.empty()) return request;
+        if (!request) break;
+      } catch (const sim::ConfigError& error) {
+        faults.push_back(error.faults().front());
+      }
+    }
+    throw sim::ConfigError(std::move(faults));
+  }
+
   std::string name_;
   std::string text_;
   std::int64_t longest_;

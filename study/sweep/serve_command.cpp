@@ -27,11 +27,11 @@ constexpr auto serve_examples =
     "  c3sim serve configs/serve/llama_70b_prefixes.yaml --out out/serve     # out/serve/page.html has the curves\n"
     "  c3sim serve mine.yaml --rate 1,2,4,8 --fetch back_to_back\n"
     "  c3sim serve mine.yaml --trace requests.csv --format json\n"
-    "The file has any of the options by their names (store_size of --store-size), each with a value or a list of them, "
-    "and\n"
-    "cases, a list of names with options; all that they span is served. What the command line says stands instead.\n"
-    "Times are from the arrival of a request (first token, whole) or of each token behind the first; energy is of all "
-    "GPUs.";
+    "The file sets options by their names (store_size for --store-size), each to a value or to a list of values. Its\n"
+    "key cases lists named groups of options. Every combination of cases and values is served. An option on the\n"
+    "command line replaces that of the file.\n"
+    "The times of the first token and of the whole request count from the arrival of the request. The time per token\n"
+    "is that of each token behind the first, in the mean. Energy is that of all GPUs.";
 
 constexpr double most_rate = 1e6;
 
@@ -136,86 +136,102 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
       of_step("tp"),
       of_step("ep"),
       {"dp", [](auto& q) { return whole_of(q.step.dp, 1, most_gpus); },
-       "Replicas of attention that share out the sequences of a batch, and end it together (as many as --ep needs "
-       "beside "
-       "--tp unless given)"},
+       "Replicas of attention that share out the sequences of a batch and wait for each other at its end (unless "
+       "given, as many as --ep needs beside --tp)"},
       {"collectives", [](auto& q) { return value_of(q.step.collectives, plain_carriers()); },
        "What moves data between GPUs in a batch (rccl unless given)"},
       of_step("dispatch"),
       {"kernels", [](auto& q) { return value_of(q.step.kernels); },
-       "Whose kernels run between products: what a compiler fuses a framework's to (compiled, unless given), or these, "
-       "one for each operation (eager)"},
+       "Which kernels run between products: those to which a compiler fuses a framework's (compiled, unless given), or "
+       "the framework's own, one for each operation (eager)"},
       {"replicas", [](auto& q) { return whole_of(q.replicas, 1, most_gpus); },
-       "Of all these GPUs, each with requests of its own (1 unless given)"},
+       "Copies of the whole deployment, each on GPUs of its own and with requests of its own (1 unless given)"},
       {"router", [](auto& q) { return value_of(q.router); },
-       "Which replica a request goes to: the next; the one with the fewest under way; or where others that begin so "
-       "went "
-       "(round_robin unless given)"},
+       "Which replica gets a request: the next in turn (round_robin, unless given); the one with the fewest requests "
+       "under way (least_loaded); or the one that got earlier requests whose prompts begin alike (prefix)"},
       {"apart", [](auto& q) { return whole_of(q.apart, 0, most_gpus); },
-       "Other GPUs that compute prompts and hand over what they cache (0, the same GPUs do both, unless given)"},
+       "Additional GPUs that only compute prompts and hand over what they cache (unless given 0: the same GPUs compute "
+       "prompts and decode)"},
       {"trace", [](auto& q) { return word_of(q.trace, "FILE"); },
-       "Requests, in CSV: arrival_s, prompt_tokens, output_tokens and, of prompts that begin alike, prefix and "
-       "prefix_tokens; or a trace of Azure, BurstGPT or Mooncake (drawn unless given)"},
+       "Requests to serve: a CSV with the columns arrival_s, prompt_tokens, output_tokens and, for prompts that begin "
+       "alike, prefix and prefix_tokens; or a trace of Azure, BurstGPT or Mooncake (unless given, requests are drawn)"},
       {"arrivals", [](auto& q) { return value_of(q.arrivals); },
-       "How requests are drawn to arrive (poisson unless given)"},
-      {"requests", [](auto& q) { return whole_of(q.requests, 1, most); }, "Requests (1000 unless given)"},
-      {"seed", [](auto& q) { return whole_of(q.seed, 0, most); }, "What they are drawn from (1 unless given)"},
-      {"burst", [](auto& q) { return whole_of(q.burst, 1, most); }, "Requests that arrive together (1 unless given)"},
-      {"prompt", [](auto& q) { return whole_of(q.prompt, 1, most); }, "Tokens of a prompt, mean (1024 unless given)"},
-      {"output", [](auto& q) { return whole_of(q.output, 1, most); }, "Tokens of an output, mean (128 unless given)"},
+       "How the arrivals of drawn requests follow each other (poisson unless given)"},
+      {"requests", [](auto& q) { return whole_of(q.requests, 1, most); },
+       "How many requests are drawn (1000 unless given)"},
+      {"seed", [](auto& q) { return whole_of(q.seed, 0, most); },
+       "Seed of the generator that draws requests (1 unless given)"},
+      {"burst", [](auto& q) { return whole_of(q.burst, 1, most); },
+       "How many requests arrive together each time (1 unless given)"},
+      {"prompt", [](auto& q) { return whole_of(q.prompt, 1, most); },
+       "Tokens of a prompt in the mean (1024 unless given)"},
+      {"output", [](auto& q) { return whole_of(q.output, 1, most); },
+       "Tokens of an output in the mean (128 unless given)"},
       {"spread", [](auto& q) { return number_of(q.spread, 0.0, 10.0); },
-       "Standard deviation of both over their mean, log-normal (0 unless given)"},
+       "Standard deviation of the lengths of prompts and of outputs, as a share of their means; lengths are log-normal "
+       "(0 unless given)"},
       {"least", [](auto& q) { return number_of(q.least, 0.0, 1.0); },
-       "Lengths are from this share of both to all of them, each as likely (1, all alike, unless given)"},
+       "If this is below 1, the lengths of prompts are spread evenly between this share of --prompt and all of it, and "
+       "those of outputs between the same share of --output and all of it (1 unless given)"},
       {"reuse", [](auto& q) { return number_of(q.reuse, 0.0, 1.0); },
-       "Share of requests whose prompt begins as others do (0 unless given)"},
-      {"prefix", [](auto& q) { return whole_of(q.prefix, 0, most); }, "Tokens of such a beginning"},
-      {"prefixes", [](auto& q) { return whole_of(q.prefixes, 1, most); }, "Beginnings, all as likely (1 unless given)"},
+       "Share of requests whose prompt begins with tokens that other prompts begin with, too (0 unless given)"},
+      {"prefix", [](auto& q) { return whole_of(q.prefix, 0, most); }, "How many tokens such a shared beginning has"},
+      {"prefixes", [](auto& q) { return whole_of(q.prefixes, 1, most); },
+       "How many different shared beginnings there are, each as likely (1 unless given)"},
       {"budget", [](auto& q) { return whole_of(q.budget, 1, 1 << 20); },
-       "Tokens of a batch, of each replica (8192 unless given)"},
+       "The most tokens that a batch has on each replica of attention (8192 unless given)"},
       {"sequences", [](auto& q) { return whole_of(q.sequences, 1, 1 << 20); },
-       "Sequences that are served at once, of each replica (256 unless given)"},
+       "The most sequences that each replica of attention serves at once (256 unless given)"},
       {"block", [](auto& q) { return whole_of(q.block, 1, 1 << 20); },
-       "Tokens of a block of the cache (16 unless given)"},
+       "Tokens that a block of the cache holds (16 unless given)"},
       {"memory", [](auto& q) { return number_of(q.memory, 0.01, 1.0); },
-       "Share of a GPU's memory for weights, activations and cache (0.9 unless given)"},
+       "Share of a GPU's memory that weights, activations and cache may take (0.9 unless given)"},
       {"pause", [](auto& q) { return value_of(q.pause); },
-       "Of the GPUs between two batches, while the host schedules (0s unless given)"},
+       "How long the GPUs stand still between two batches, while the host schedules (0s unless given)"},
       {"frontend", [](auto& q) { return value_of(q.frontend); },
-       "Of each request before it can be scheduled: its way in, its tokens made of text (0s unless given)"},
-      {"ahead", [](auto& q) { return value_of(q.ahead); },
-       "A batch is put together while the one before it is computed, and has who had come by then"},
-      {"captured", [](auto& q) { return captured_of(q.captured); },
-       "Tokens of the largest batch that is launched from a graph; larger ones are op by op (all unless given)"},
-      {"draft", [](auto& q) { return word_of(q.draft, "NAME|FILE|tokens"); },
-       "Model that drafts tokens, which the other one verifies; or tokens, drafts that cost nothing, as of n-grams "
-       "(none unless given)"},
-      {"draft_tokens", [](auto& q) { return whole_of(q.draft_tokens, 1, 64); }, "Tokens of a draft (4 unless given)"},
-      {"acceptance", [](auto& q) { return number_of(q.acceptance, 0.0, 1.0); },
-       "Share of the tokens of a draft, each behind accepted ones, that are accepted"},
-      {"by_op", [](auto& q) { return value_of(q.by_op); },
-       "Batches are launched op by op by the host, not from a captured graph"},
-      {"keep", [](auto& q) { return value_of(q.keep); },
-       "Beginnings stay in the GPUs' cache while nobody else needs the room"},
-      {"fetch", [](auto& q) { return value_of(q.fetch); },
-       "How cached blocks come to the GPUs: computed again (none, unless given); a call for each, one for all or a "
-       "graph of them; a kernel that gathers them; commands for engines behind one another, or lying ready; or one "
-       "copy of a "
-       "single piece"},
-      {"store", [](auto& q) { return value_of(q.store); },
-       "Whose memory keeps beginnings, from the start those that are drawn (host unless given)"},
-      {"store_size", [](auto& q) { return store_size_of(q.store_size); }, "How much it keeps (1 TB unless given)"},
-      {"waits", [](auto& q) { return value_of(q.waits); },
-       "Who waits for a fetch: the request alone, or the next batch (request unless given)"},
-      {"concurrency", [](auto& q) { return whole_of(q.concurrency, 0, most); },
-       "Requests that are under way at any time, one arriving when another ends, instead of a rate (0, by rate, unless "
+       "How long each request takes before it can be scheduled, to come in and to be made into tokens (0s unless "
        "given)"},
+      {"ahead", [](auto& q) { return value_of(q.ahead); },
+       "Each batch is put together while the one before it is computed, from the requests that had arrived when that "
+       "one began"},
+      {"captured", [](auto& q) { return captured_of(q.captured); },
+       "Tokens of the largest batch that is launched from a graph; larger batches are launched op by op (unless given "
+       "all: every batch is launched from a graph)"},
+      {"draft", [](auto& q) { return word_of(q.draft, "NAME|FILE|tokens"); },
+       "A model that drafts tokens, which the model of --model verifies; or the word tokens, for drafts that cost "
+       "nothing, as those of n-grams do (unless given, nothing is drafted)"},
+      {"draft_tokens", [](auto& q) { return whole_of(q.draft_tokens, 1, 64); },
+       "How many tokens a draft has (4 unless given)"},
+      {"acceptance", [](auto& q) { return number_of(q.acceptance, 0.0, 1.0); },
+       "Probability that a token of a draft is accepted if all tokens before it are; --draft needs it, and it has no "
+       "default"},
+      {"by_op", [](auto& q) { return value_of(q.by_op); },
+       "The host launches batches op by op, not from a captured graph"},
+      {"keep", [](auto& q) { return value_of(q.keep); },
+       "Shared beginnings of prompts stay in the GPUs' cache until their room is needed"},
+      {"fetch", [](auto& q) { return value_of(q.fetch); },
+       "How cached blocks come to the GPUs: not at all, so that they are computed again (none, unless given); by a "
+       "call for each copy (each), by one call for all (batch) or by a graph of them (graph); by a kernel that gathers "
+       "them (kernel); by commands for engines that are written in a row (back_to_back) or lie ready beforehand "
+       "(prelaunched); or as one copy of a single piece (single)"},
+      {"store", [](auto& q) { return value_of(q.store); },
+       "Whose memory keeps shared beginnings; those of drawn requests are there from the start (host unless given)"},
+      {"store_size", [](auto& q) { return store_size_of(q.store_size); },
+       "How much this memory keeps (1 TB unless given)"},
+      {"waits", [](auto& q) { return value_of(q.waits); },
+       "Who waits for a fetch: the request alone, or the whole next batch (request unless given)"},
+      {"concurrency", [](auto& q) { return whole_of(q.concurrency, 0, most); },
+       "How many requests are under way at any time: one arrives when another ends, whatever --rate says (unless given "
+       "0: requests arrive at --rate)"},
       {"slo", [](auto& q) { return limits_of(q.limits); },
-       "How long requests may take, for goodput: ttft=500ms,tpot=50ms,e2e=10s, or some of these (no limits unless "
+       "How long a request may take if goodput is to count it: to its first token (ttft), for each token behind it in "
+       "the mean (tpot) and as a whole (e2e). All or some are given: ttft=500ms,tpot=50ms,e2e=10s (no limits unless "
        "given)"},
       {"stages", [](auto& q) { return stages_of(q.stages); },
-       "Rates, each for some time, one behind the other: 8x600s+20x600s (one rate for all requests unless given)"},
-      {"rate", [](auto& q) { return number_of(q.rate, 1e-6, most_rate); }, "Requests a second (1 unless given)"},
+       "Rates of arrival that follow each other, each with its time: 8x600s+20x600s has 8 requests a second for 600 s, "
+       "then 20 (unless given, --rate holds for all requests)"},
+      {"rate", [](auto& q) { return number_of(q.rate, 1e-6, most_rate); },
+       "Requests that arrive in a second (1 unless given)"},
   };
   return words;
 }
@@ -406,10 +422,12 @@ struct OfSome {
 
 // Records what the command line says and no point of the study makes use of. A file may say more than is made use of.
 void check_said(const ServeStudy& study, const Given& given, Arguments& arguments) {
-  const std::array<OfSome, 6> all{
-      {{{"rate", "requests", "prompt", "output", "stages", "arrivals", "reuse", "burst", "spread", "least"},
-        [](const auto& q) { return q.trace.empty(); },
+  const std::array<OfSome, 7> all{
+      {{words_of_drawing, [](const auto& q) { return q.trace.empty(); },
         "is of requests that are drawn: a trace says itself what its requests are"},
+       {{"rate"},
+        [](const auto& q) { return q.stages.empty(); },
+        "is one rate for all requests: --stages says the rates"},
        {{"prefix", "prefixes"},
         [](const auto& q) { return q.trace.empty() && q.reuse > 0.0; },
         "is of prompts that are drawn to begin as others do: --reuse is due beside it"},
@@ -466,6 +484,7 @@ Results answer_serve(Request& request) {
   request.check_output_folder(arguments, "--out", request.out_folder(), {"study.yaml"});
   arguments.check();
   sim::Config config = sim::Config::from_file(file);
+  refuse_file_of_another(config, "serve");
   sim::Section root = config.root();
   const std::string name = root.text("name");
   const std::string about = root.text("about", name);
@@ -520,8 +539,10 @@ Results answer_serve(Request& request) {
 
 Command serve_command() {
   return {"serve", "Serve requests over time by a model: latencies, throughput, energy", serve_examples,
-          std::vector<Option>{{"file", "FILE", "Study, in YAML", Said::in_place, true},
-                              {"over_time", "", "Also what waits, runs and lies in the cache over time", Said::alone}} +
+          std::vector<Option>{
+              {"file", "FILE", "File of the study, in YAML", Said::in_place, true},
+              {"over_time", "", "Also show over time how many requests wait and run, and how full the cache is",
+               Said::alone}} +
               options_of<ServeQuestion>() + platform_options() + sensitivity_option("tokens_per_s"),
           answer_serve};
 }

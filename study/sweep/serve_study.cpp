@@ -53,6 +53,12 @@ ServeStudy::ServeStudy(sim::Section root, const Given& given, const std::filesys
 }
 
 void ServeStudy::choose_how_requests_arrive(std::vector<SweepAxis>& axes) {
+  const bool by_stages = given_.contains("stages") || root_.has("stages");
+  std::erase_if(axes, [this, by_stages](const SweepAxis& axis) {
+    if (given_.contains(axis.name)) return false;
+    const bool by_trace = given_.contains("trace") && std::ranges::count(words_of_drawing, axis.name) > 0;
+    return by_trace || (by_stages && axis.name == "rate");
+  });
   const auto axis_of = [&axes](std::string_view word) { return std::ranges::find(axes, word, &SweepAxis::name); };
   for (const std::string by_rate : {"rate", "stages"}) {
     const auto concurrency = axis_of("concurrency");
@@ -86,7 +92,7 @@ SweepAxis ServeStudy::read_cases() {
     }
     axis.values.push_back(std::move(one));
   }
-  if (axis.values.empty()) root_.fault("cases", "at least one case is needed");
+  if (axis.values.empty() && root_.is_sound("cases")) root_.fault("cases", "at least one case is needed");
   return axis;
 }
 

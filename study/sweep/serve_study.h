@@ -26,6 +26,10 @@
 
 namespace c3sim::study {
 
+// The words that say how requests are drawn, which a trace of requests makes needless.
+inline const std::vector<std::string_view> words_of_drawing{"rate",     "requests", "prompt", "output", "stages",
+                                                            "arrivals", "reuse",    "burst",  "spread", "least"};
+
 class ServeStudy {
  public:
   // Options of the command line, `given`, override the file. Faults are recorded with `root`, or with `arguments` if
@@ -43,8 +47,8 @@ class ServeStudy {
 
  private:
   SweepAxis read_cases();
-  // Removes the axis of rate or of concurrency that the command line overrides: requests arrive by one of the two. Both
-  // given in the same place is a fault.
+  // Removes the axes of the file that the command line overrides: with a trace those of how requests are drawn, with
+  // stages the rate, and either rate or concurrency, of which both given in the same place is a fault.
   void choose_how_requests_arrive(std::vector<SweepAxis>& axes);
   // Returns none where neither the file nor the command line gives the word.
   std::optional<SweepAxis> read_axis(const std::string& word);

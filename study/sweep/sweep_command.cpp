@@ -18,15 +18,12 @@ constexpr auto sweep_examples =
     "Examples:\n"
     "  c3sim sweep configs/studies/sdma_engines.yaml --out out/engines      # out/engines/page.html has the chart\n"
     "  c3sim sweep mine.yaml --out out/mine --resume                        # goes on where a run was stopped\n"
-    "  c3sim sweep mine.yaml --check                                        # how many points, and whether all is "
-    "right\n"
+    "  c3sim sweep mine.yaml --check                                        # checks the file and counts its points\n"
     "  c3sim sweep mine.yaml --out out/part_2 --shard 2/64                  # one of 64 parts, for several machines\n"
-    "  c3sim sweep mine.yaml --out out/mine --merge out/part_1,out/part_2   # what the parts have, and what is "
-    "missing\n"
-    "Each finished point is in DIR/points.sqlite at once; DIR/points.csv has all at the end. Results are the same "
-    "bytes\n"
-    "however many threads or parts there were. Points that failed, as a file was gone, make exit code 1 and are\n"
-    "asked again with --resume. docs/studies.md describes the file.";
+    "  c3sim sweep mine.yaml --out out/mine --merge out/part_1,out/part_2   # joins parts, answers what they lack\n"
+    "Each point is stored in DIR/points.sqlite as soon as it is finished; DIR/points.csv has all points at the end.\n"
+    "Results are the same bytes, however many threads or parts made them. If points fail, for example because a file\n"
+    "is missing, the exit code is 1, and --resume asks these points again. docs/studies.md describes the file.";
 
 constexpr std::int64_t most_points_at_all = 1'000'000'000'000;
 
@@ -178,6 +175,7 @@ Results answer_sweep(Request& request) {
   arguments.check();
 
   sim::Config config = sim::Config::from_file(named);
+  refuse_file_of_another(config, "sweep");
   sim::Section root = config.root();
   std::optional<sim::Config> experiment = experiment_of(request, root);
   const std::string experiment_text = experiment ? sim::Config(*experiment).resolved() : "";
@@ -193,7 +191,13 @@ Results answer_sweep(Request& request) {
   Platforms platforms(platform);
   const SweepStudy study = read_sweep_study(root, platforms, std::move(experiment), limits);
   config.finish();
-  if (request.says("check")) return {.text = fmt::format("{} points\n", study.points.size())};
+  if (request.says("check")) {
+    ResultTable points({{"points", "points", ""}});
+    points.add_row({static_cast<std::int64_t>(study.points.size())});
+    return {.platform = platform.spec.name,
+            .tables = {{"check", "", std::move(points), false}},
+            .notes = {fmt::format("{} points", study.points.size())}};
+  }
   const Distribution distribution{.make_answerer =
                                       [&] {
                                         return
@@ -212,16 +216,19 @@ Results answer_sweep(Request& request) {
 }  // namespace
 
 Command sweep_command() {
-  return {"sweep", "Ask thousands of points: machines, sizes and schedules that a study file spans", sweep_examples,
-          std::vector<Option>{{"file", "FILE", "Study, in YAML", Said::in_place, true}} + platform_options() +
-              jobs_option() +
-              std::vector<Option>{
-                  {"resume", "", "Go on with the points that the folder of --out has", Said::alone},
-                  {"check", "", "Only check the file, and say how many points it has", Said::alone},
-                  {"most_points", "COUNT", "Points that a study may have (100000 unless given)"},
-                  {"shard", "I/N", "Answer only the I-th of N parts, for machines that share a study"},
-                  {"merge", "FOLDER,...", "Begin with the points of these folders, which --shard made", Said::listed}},
-          answer_sweep};
+  return {
+      "sweep", "Ask thousands of points: machines, sizes and schedules that a study file spans", sweep_examples,
+      std::vector<Option>{{"file", "FILE", "File of the study, in YAML", Said::in_place, true}} + platform_options() +
+          jobs_option() +
+          std::vector<Option>{
+              {"resume", "", "Keep the points that the folder of --out has, and answer the others", Said::alone},
+              {"check", "", "Only check the file, and print how many points it has", Said::alone},
+              {"most_points", "COUNT", "Refuse a study of more points than this (100000 unless given)"},
+              {"shard", "I/N", "Answer only part I of N parts of the study: each of several machines can answer one"},
+              {"merge", "FOLDER,...",
+               "Take over the points of these folders, which runs with --shard wrote, and answer the others",
+               Said::listed}},
+      answer_sweep};
 }
 
 }  // namespace c3sim::study

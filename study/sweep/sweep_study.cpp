@@ -91,7 +91,7 @@ void check_values(sim::Section& section, const SweepAxis& axis, Platforms& platf
 std::vector<SweepAxis> read_axes(sim::Section& root, Platforms& platforms, const PointQuestion* question) {
   std::vector<SweepAxis> axes;
   std::vector<sim::Section> sections = root.list("axes");
-  if (sections.empty()) root.fault("axes", "at least one axis is needed");
+  if (sections.empty() && root.is_sound("axes")) root.fault("axes", "at least one axis is needed");
   if (sections.size() > most_axes) {
     root.fault("axes", fmt::format("{} axes are too many: at most {} are accepted", sections.size(), most_axes));
     return axes;

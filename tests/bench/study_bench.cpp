@@ -191,9 +191,7 @@ BENCHMARK(resume)->Arg(1'000'000)->Unit(benchmark::kMillisecond)->Iterations(3);
 // Measures how many tuning decisions are tried per second.
 void tune_pairs(benchmark::State& state) {
   tune::TuningQuestion question;
-  for (const std::int64_t m : {2048, 4096, 8192, 16384}) {
-    question.gemms.push_back({std::to_string(m), {m, 8192, 8192}});
-  }
+  for (const std::int64_t m : {2048, 4096, 8192, 16384}) question.gemms.push_back({std::to_string(m), {m, 8192, 8192}});
   question.collectives = {models::CollectiveKind::all_gather};
   question.sizes = {sim::Bytes(16777216.0), sim::Bytes(268435456.0)};
   on_new_testbed(state, [&](study::Testbed& testbed) { return tune::tune(testbed, question); });

@@ -257,7 +257,7 @@ TEST(Calibration, LeavesASlipOfThePenNoSay) {
   const Calibration calibration = calibrate(h200_file, files, with_folders());
   EXPECT_NEAR(split_unit(fitted(calibration, "fabric.link_rate").after).number, 420.0, 3.0);
   EXPECT_THAT(report(calibration, files).warnings,
-              Contains(AllOf(HasSubstr("simulated.csv:77: predicted -99 % off"), HasSubstr("next to no say"))));
+              Contains(AllOf(HasSubstr("simulated.csv:77: predicted -99 % off"), HasSubstr("almost no weight"))));
 }
 
 // Bytes are written as whole numbers, whatever the unit of their range: a fitted file can be fitted again.

@@ -122,6 +122,9 @@ class Answers(unittest.TestCase):
         with mock.patch.dict(sys.modules, pandas=types.SimpleNamespace(DataFrame=_Frame)):
             frame = c3sim.frame(rows)
             flat, = c3sim.frame(step).rows
+        with mock.patch.dict(sys.modules, pandas=None):
+            with self.assertRaisesRegex(ModuleNotFoundError, "frame needs pandas"):
+                c3sim.frame(rows)
         self.assertEqual((frame.rows, frame.attrs["platform"]), (rows, "mi300x"))
         groups = [key for key, value in step[0].items() if isinstance(value, dict)]
         self.assertTrue(groups)

@@ -32,9 +32,8 @@ TuningQuestion of_collectives(std::vector<models::CollectiveKind> kinds) {
 }
 
 const TunedDecisions& kind_of(const Tuning& tuning, const std::string& key) {
-  for (const TunedDecisions& kind : tuning.kinds) {
+  for (const TunedDecisions& kind : tuning.kinds)
     if (kind.decisions.alternatives().key() == key) return kind;
-  }
   throw std::out_of_range(key);
 }
 

@@ -16,13 +16,14 @@ namespace {
 constexpr auto calibrate_examples = R"(Examples:
   c3sim calibrate h200 --platform h200 --out fitted.yaml
   c3sim calibrate gemms.csv collectives.csv --platform mi300x --out mine.yaml --report mine
-Suites are those of c3sim validate --list; of each the tables count that were measured on the platform. Parameters of
-kind fitted that the measurements show are fitted within their ranges, and get a standard error; everything else,
-comments included, stays as the platform file has it. Rows marked predict are left out. Concurrent runs are rejected, but for those marked probe: parameters of kind
-probed are fitted to these, last (c3sim-measure --only probes makes such a table). What the platform stands on
-(base) is fitted, too, and written into the new file; what --set gives is written there and not fitted. Takes
-seconds for a table of copies, about a minute of two cores for the suites h200 and public; a terminal shows how far it
-is.)";
+`c3sim validate --list` names the suites; a fit reads those tables of a suite that were measured on the platform.
+Parameters of kind fitted on which the measurements depend are fitted within their ranges, and get a standard error.
+Everything else stays as it is in the platform file, comments included. A fit leaves out rows marked predict, and
+rejects concurrent runs unless they are marked probe: to these it fits the parameters of kind probed, last
+(c3sim-measure --only probes measures such a table). Parameters that the platform file takes from another one (base)
+are fitted, too, and written into the new file. Parameters that --set gives are written there, but not fitted. A fit
+to a table of copies takes seconds, and one to the suite h200 or public about a minute on two cores; a terminal shows
+its progress.)";
 
 std::vector<calibrate::Reading> readings_of(const study::Request& request, const Library& library,
                                             const std::filesystem::path& base) {
@@ -102,12 +103,12 @@ study::Results answer_calibrate(study::Request& request) {
 study::Command calibrate_command() {
   return {"calibrate", "Fit a platform file to isolated measurements", calibrate_examples,
           std::vector<study::Option>{
-              {"names", "SUITE|FILE...", "Suites, or files of measurements in any format that is known",
+              {"names", "SUITE|FILE...", "Suites, or files of measurements in any format that c3sim read knows",
                study::Said::all_in_place, true},
               {.name = "out", .form = "FILE", .help = "Platform file to write", .required = true},
               {"report", "DIR",
-               "Folder for page.html, which shows parameters and residuals, report.md, results.json and a CSV per "
-               "table"}} +
+               "Folder that gets page.html, which shows parameters and residuals, and report.md, results.json and a "
+               "CSV file for each table"}} +
               study::overwrite_option() + validation_options() + study::jobs_option(),
           answer_calibrate};
 }

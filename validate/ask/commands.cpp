@@ -17,10 +17,10 @@ std::vector<study::Command> all_commands() {
 
 std::vector<study::Option> validation_options() {
   return study::base_options() +
-         std::vector<study::Option>{
-             {"set", "PATH=VALUE",
-              "Change one parameter of the platform, or of every one, checked as the file is (may be given again)",
-              study::Said::again}};
+         std::vector<study::Option>{{"set", "PATH=VALUE",
+                                     "Change one parameter of the platform or, if there are several, of each; the "
+                                     "value is checked as one in its file is (may be given again)",
+                                     study::Said::again}};
 }
 
 namespace {

@@ -26,9 +26,9 @@ constexpr auto compare_examples = R"(Examples:
   c3sim compare before/ after/
   c3sim compare mi300x h200 --ask "c3 --gemm 8192x57344x8192 --collective all_gather --bytes 896MiB"
   c3sim compare mi300x faster.yaml --ask "collective --collective all_gather --bytes 1KiB:1GiB:x4" --out DIR
-The first holds two folders that --out wrote against each other, the others ask two platforms the same.
-Rows are matched by what stands before their first measured number, or by their place where nothing matches so.
-Change is what the second takes more than the first, relative to that, in percent.)";
+The first example compares two folders that --out wrote; the others ask two platforms the same question.
+Two rows are compared if their cells before the first answered number are the same or, if no rows are alike in this
+way, if they have the same place. The change is the second number over the first, less one, in percent.)";
 
 // The words of a line, of which quotes hold together what has blanks: --set gpu.power.cap='600 W'.
 std::vector<std::string> words_of_line(const std::string& line) {
@@ -42,6 +42,7 @@ std::vector<std::string> words_of_line(const std::string& line) {
 struct Side {
   std::string name;               // of the machine or folder
   Json answer;                    // content of results.json
+  std::string command{};          // that answered; empty where the folder does not say
   std::set<std::string> asked{};  // names of what the command can be told, whose columns are no quantities
 };
 
@@ -65,12 +66,19 @@ Side read_folder(const std::string& folder, std::string_view option) {
                                  "a folder that --out wrote is accepted, or a platform beside --ask COMMAND"}});
   }
   const std::vector<std::string> command = words_of_line(answer.value("command", ""));
-  return {folder, std::move(answer), command.size() > 1 ? asked_by(command[1]) : std::set<std::string>()};
+  if (command.size() < 2) return {folder, std::move(answer)};
+  return {folder, std::move(answer), command[1], asked_by(command[1])};
 }
 
 // Returns the words of the command as its options.
 study::Given given_in(const study::Command& command, std::span<const std::string> words, study::Arguments& arguments) {
   study::Given given;
+  const auto say = [&](const study::Option& option, const std::string& value) {
+    std::vector<std::string>& texts = given[option.name];
+    const bool is_one = option.said == study::Said::once || option.said == study::Said::in_place;
+    if (is_one && !texts.empty()) arguments.fault("--ask", fmt::format("{} is said twice", option.typed()));
+    texts.push_back(value);
+  };
   const study::Option* open = nullptr;  // option that waits for its value
   for (const std::string& word : words) {
     const std::string typed = word.substr(0, word.find('='));
@@ -79,7 +87,7 @@ study::Given given_in(const study::Command& command, std::span<const std::string
     if (is_option && named->said == study::Said::alone) {
       given[named->name] = {std::string(study::yes)};
     } else if (is_option && typed.size() < word.size()) {
-      given[named->name].push_back(word.substr(typed.size() + 1));
+      say(*named, word.substr(typed.size() + 1));
     } else if (is_option) {
       open = &*named;
       if (named->said == study::Said::maybe_alone) given[named->name] = {named->alone};
@@ -87,12 +95,14 @@ study::Given given_in(const study::Command& command, std::span<const std::string
     } else if (word.starts_with("--")) {
       arguments.fault("--ask", command.unknown(word));
     } else if (open != nullptr) {
-      std::vector<std::string>& texts = given[open->name];
-      if (open->said != study::Said::again) texts.clear();
-      texts.push_back(word);
+      if (open->said == study::Said::maybe_alone) given[open->name].clear();
+      say(*open, word);
     } else {
-      for (const study::Option& option : command.options) {
-        if (!option.has_name()) given[option.name].push_back(word);
+      const auto in_place = std::ranges::find_if(command.options, std::not_fn(&study::Option::has_name));
+      if (in_place == command.options.end()) {
+        arguments.fault("--ask", fmt::format("{} is not expected of {}", study::in_quotes(word), command.name));
+      } else {
+        say(*in_place, word);
       }
     }
     open = nullptr;
@@ -104,7 +114,7 @@ Side ask_of(const study::Command& command, study::Given given, const std::string
   given["platform"] = {platform};
   study::Request asked(std::move(given), request.origin(), {.progress = request.progress()});
   const study::Results results = command.answer(asked);
-  return {platform, Json::parse(study::json_text(study::to_json(results))), asked_by(command.name)};
+  return {platform, Json::parse(study::json_text(study::to_json(results))), command.name, asked_by(command.name)};
 }
 
 std::vector<Side> both_sides(study::Request& request) {
@@ -112,6 +122,12 @@ std::vector<Side> both_sides(study::Request& request) {
   std::vector<Side> sides;
   if (!request.says("ask")) {
     for (const std::string& name : names) sides.push_back(read_folder(name, sides.empty() ? "FIRST" : "SECOND"));
+    if (sides[0].command != sides[1].command) {
+      throw sim::ConfigError({{"SECOND", "",
+                               fmt::format("c3sim {} answered there, and c3sim {} in {}: answers of the same command "
+                                           "are accepted",
+                                           sides[1].command, sides[0].command, names[0])}});
+    }
     return sides;
   }
   study::Arguments arguments;
@@ -126,7 +142,7 @@ std::vector<Side> both_sides(study::Request& request) {
     if (!command.missing(given).empty()) {
       arguments.fault("--ask", fmt::format("{0} needs more than that: c3sim {0} --help shows what", name));
     }
-    for (const char* const shared : {"out", "trace", "format", "platform"}) {
+    for (const char* const shared : {"out", "trace", "format", "platform", "write", "report"}) {
       if (given.contains(shared)) arguments.fault("--ask", fmt::format("--{} is no part of the question", shared));
     }
     arguments.check();
@@ -233,9 +249,9 @@ study::Results answer_compare(study::Request& request) {
 
 study::Command compare_command() {
   std::vector<study::Option> options{
-      {"first", "DIR|PLATFORM", "Folder of results, or a platform beside --ask", study::Said::in_place, true},
-      {"second", "DIR|PLATFORM", "What is held against it", study::Said::in_place, true},
-      {"ask", "COMMAND", "A command of c3sim with its options, in quotes, that both platforms are asked"},
+      {"first", "DIR|PLATFORM", "Folder that --out wrote or, with --ask, a platform", study::Said::in_place, true},
+      {"second", "DIR|PLATFORM", "Folder or platform that is compared with the first", study::Said::in_place, true},
+      {"ask", "COMMAND", "Question that both platforms are asked: a command of c3sim with its options, in quotes"},
       {"format", study::names_of<study::Format>(), "How results are written on stdout"},
       {"out", "DIR", "Folder that gets the comparison as CSV, JSON and a page for the browser"}};
   return {"compare", "Hold two answers against each other: two folders of results, or one question on two machines",

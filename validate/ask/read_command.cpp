@@ -13,13 +13,14 @@ constexpr auto read_examples = R"(Examples:
   c3sim read all_reduce.log p2p.csv            what was run, how large, how often; what is left out, and why
   c3sim read gemms.txt --rows                  every measurement
   c3sim read *.csv --rows --format csv         the same for programs
-  c3sim read trace.json.gz nccl.json           compressed by gzip or not; each for the GPU that it names
-  c3sim read nccl.json --platform h200         of a file that names none; mi300x unless given
-Read are rccl-tests and nccl-tests (text, JSON, CSV), TransferBench (text, CSV), hipblaslt-bench, rocblas-bench,
-BabelStream (text, CSV), rocprofv3 (traces as CSV or JSON, counters), traces of PyTorch's profiler, and
-tables whose columns carry their unit (time_us). What a trace tells by the name of a kernel alone, a list labels.csv
-beside it says: file,name,trial,fields with lines such as trace.csv,Cijk_*,gemm,gemm=8192x8192x8192.
-The exit code is 2 where a file is not there or no measurement is left; rows that are at fault are warnings otherwise.)";
+  c3sim read trace.json.gz nccl.json           files may be compressed by gzip; each is read for the GPU it names
+  c3sim read nccl.json --platform h200         a file that names no GPU is read for this one (mi300x unless given)
+These can be read: rccl-tests and nccl-tests (text, JSON, CSV), TransferBench (text, CSV), hipblaslt-bench,
+rocblas-bench, BabelStream (text, CSV), rocprofv3 (traces as CSV or JSON, counters), traces of PyTorch's profiler, and
+tables whose columns carry their unit (time_us). If a trace has only the name of a kernel,
+a list labels.csv beside the trace says what it computed: its columns are file,name,trial,fields, and a line of it is
+trace.csv,Cijk_*,gemm,gemm=8192x8192x8192. The exit code is 2 if a file is missing or if no measurement is left;
+otherwise rows at fault are warnings.)";
 
 // Returns what each profiler's trace says of its GPU, and adds warnings about the trace.
 std::vector<study::NamedTable> tables_of_profiles(const calibrate::MeasurementFiles& files,
@@ -46,7 +47,8 @@ study::Results answer_read(study::Request& request) {
   study::Results results = calibrate::report(files, request.says("rows"));
   std::vector<study::NamedTable> tables = tables_of_profiles(files, results.warnings);
   if (tables.empty() && !files.is_usable()) {
-    request.fault_behind({"FILE", "", "no measurement is left that can be used"});
+    const std::string where = paths.size() == 1 ? paths.front().string() : "FILE";
+    request.fault_behind({where, "", "no measurement is left that can be used"});
   }
   std::ranges::move(results.tables, std::back_inserter(tables));  // after the tables of traces
   results.tables = std::move(tables);
@@ -61,7 +63,7 @@ study::Command read_command() {
           "Show what files of measurements say, as c3sim understands them, and what it does not",
           read_examples,
           std::vector<study::Option>{{"file", "FILE...", "Files of measurements", study::Said::all_in_place, true},
-                                     {"rows", "", "Show every measurement", study::Said::alone}} +
+                                     {"rows", "", "Also show every measurement", study::Said::alone}} +
               study::base_options(),
           answer_read,
           columns_elsewhere};

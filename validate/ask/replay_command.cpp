@@ -17,18 +17,19 @@ namespace c3sim::validate {
 namespace {
 
 constexpr auto replay_examples = R"(Examples:
-  c3sim replay trace.json.gz                          the same again: how well the model meets it
+  c3sim replay trace.json.gz                          unchanged: this shows how well the model meets the trace
   c3sim replay trace.json --collectives sdma          its collectives on copy engines instead
   c3sim replay trace.json --channels 16 --set fabric.link_rate='64 GB/s'
   c3sim replay trace.json --without communication     how fast it could be
-  c3sim replay rank0.json rank1.json                  of several ranks, whose last to come tells what waiting is
+  c3sim replay rank0.json rank1.json                  several ranks: who came last did not wait for the others
   c3sim replay kernel_trace.csv memory_copy_trace.csv hip_api_trace.csv --platform mi300x
   c3sim replay trace.json --split 4                   collectives and what computes around them in four parts
   c3sim replay trace.json --collectives sdma --out out/replay       with a page of both timelines
-Read are traces of PyTorch's profiler (export_chrome_trace), and of rocprofv3 its JSON or the CSV traces of one run
-(kernels, copies, calls of HIP), compressed by gzip or not. Computation keeps its traced
-time, less what the model says that collectives beside it cost it, and gets back what is beside it now; the host keeps
-its own; collectives are simulated. The time of one beyond the model's is taken for waiting for other GPUs, and stays.)";
+It reads traces of PyTorch's profiler (export_chrome_trace), and traces of rocprofv3: its JSON, or the CSV files of
+one run (kernels, copies, calls of HIP). All may be compressed by gzip. Kernels that compute keep their traced time,
+less what the collectives beside them in the trace cost them according to the model, plus what the collectives beside
+them in the replay cost them. The host keeps its traced times. Collectives are simulated. Where a traced collective
+took longer than the model says, the difference is taken for waiting for other GPUs, and remains in the replay.)";
 
 struct Replaying {
   calibrate::ByWhat by_what;
@@ -214,21 +215,23 @@ study::Results answer_replay(study::Request& request) {
 study::Command replay_command() {
   using study::Option;
   using study::Said;
-  return {
-      "replay", "Play a profiler's trace again: as it was, and with another way to communicate", replay_examples,
-      std::vector<Option>{
-          {"file", "TRACE...",
-           "Traces of PyTorch's profiler, .json or .json.gz: one, or those of several ranks of a run; or those that "
-           "rocprofv3 wrote of one run, .csv",
-           Said::all_in_place, true},
-          {"collectives", study::names_of<models::Backend>(),
-           "What carries out its collectives instead (rccl unless given: the library's kernels)"},
-          {"channels", "COUNT", "Workgroups of each of their kernels, instead of the library's choice"},
-          {"split", "COUNT",
-           "Cut each collective, what computes before it and what computes behind it into so many parts"},
-          {"without", "communication", "Leave something out: with no communication it cannot be faster"}} +
-          study::platform_options() + study::uncertainty_options(),
-      answer_replay};
+  return {"replay", "Play a profiler's trace again: as it was, and with another way to communicate", replay_examples,
+          std::vector<Option>{
+              {"file", "TRACE...",
+               "Traces of PyTorch's profiler (.json or .json.gz), of one rank or of several ranks of the same run; or "
+               "the traces "
+               "(.csv) that rocprofv3 wrote of one run",
+               Said::all_in_place, true},
+              {"collectives", study::names_of<models::Backend>(),
+               "What carries out the collectives of the trace (unless given rccl: the library's kernels)"},
+              {"channels", "COUNT",
+               "How many workgroups each kernel of a collective has (as the library chooses unless given)"},
+              {"split", "COUNT",
+               "Cut each collective, and the computation before and behind it, into so many parts that overlap"},
+              {"without", "communication",
+               "Leave all communication out: no way to communicate makes the run faster than this"}} +
+              study::platform_options() + study::uncertainty_options(),
+          answer_replay};
 }
 
 }  // namespace c3sim::validate

@@ -25,13 +25,17 @@ constexpr auto tune_examples =
     "  c3sim tune --step --model llama3-70b --phase decode --tp 8 --batch 64 --context 4096 --graph\n"
     "  c3sim tune --step --model llama3-8b --layers 8 --phase train --dp 8 --shard full --tokens 4096\n"
     "  c3sim tune mine.yaml --measured all_gather.log,pairs.csv --out out/mine\n"
-    "Of every pair: launch order, channels, CUs kept for the collective, or engines, their variant and whether their\n"
-    "commands are queued beforehand. The folder gets decisions.yaml and decisions.h (rules on static sizes), a file "
+    "For every pair it chooses the launch order, channels and CUs kept for the collective, or engines, their variant "
+    "and\n"
+    "whether their commands are queued beforehand. A speedup over default compares with what runs if nothing is "
+    "chosen:\n"
+    "the library's kernels for a collective alone, GEMM and collective one after the other for a pair.\n"
+    "The folder gets decisions.yaml and decisions.h (rules on static sizes), a file "
     "for\n"
-    "the tuner of RCCL, environment.sh (from which size on engines are faster), measure.sh (what would decide where\n"
-    "predictions do not) and page.html. docs/tuning.md describes them.\n"
-    "A collective beside a GEMM is one that does not depend on it, nor the GEMM on it. Where one needs the other's\n"
-    "result, as in tensor parallelism, --schedules (in a file schedules: true) asks for it.";
+    "the tuner of RCCL, environment.sh (from which size on engines are faster), measure.sh (measurements that\n"
+    "would decide where predictions do not) and page.html. docs/tuning.md describes them.\n"
+    "A collective beside a GEMM neither needs the result of the GEMM nor gives the GEMM its input. If one needs the\n"
+    "result of the other, as in tensor parallelism, --schedules (schedules: true in a file) tunes them.";
 
 // Stretches holds measured over simulated times of isolated work, by which simulated times of such work are multiplied.
 // The outer key of a collective has size 0, and the inner key is its size in bytes.
@@ -212,12 +216,21 @@ std::vector<study::Option> step_options() {
   return options;
 }
 
+constexpr std::array words_of_pairs{"file", "gemm", "collective", "bytes", "schedules", "error", "measured"};
+
 study::Results answer_step(study::Request& request) {
   study::Arguments arguments;
   const study::Platform platform = request.platform(arguments);
+  for (const char* const of_pairs : words_of_pairs) {
+    if (!request.says(of_pairs)) continue;
+    const bool is_file = of_pairs == std::string_view("file");
+    arguments.fault(is_file ? "FILE" : fmt::format("--{}", of_pairs),
+                    "is of GEMMs and collectives: --step tunes a whole step");
+  }
   for (const char* const needed : {"model", "phase"}) {
     if (!request.says(needed)) arguments.fault(fmt::format("--{}", needed), "is missing: --step asks for a step of it");
   }
+  arguments.check();
   const study::StepQuestion question = study::read_step(request, arguments);
   const int jobs = request.jobs(arguments);
   arguments.check();
@@ -235,13 +248,23 @@ study::Results answer_tune(study::Request& request) {
   study::Arguments arguments;
   const std::filesystem::path named = request.text("file");
   const bool by_file = !named.empty();
-  const bool by_options = std::ranges::any_of(std::array{"gemm", "collective", "bytes", "schedules", "error"},
+  const bool by_options = std::ranges::any_of(std::span(words_of_pairs).subspan(1, 5),
                                               [&](const char* option) { return request.says(option); });
+  bool of_step = false;
+  for (const study::Option& option : step_options()) {
+    if (!request.says(option.name)) continue;
+    arguments.fault(option.typed(), "is of a whole step: --step is due beside it");
+    of_step = true;
+  }
+  if (request.says("bytes") && !request.says("gemm")) {
+    arguments.fault("--bytes",
+                    "is the size beside a GEMM: --gemm is due beside it; alone, collectives of all sizes are tuned");
+  }
   if (by_file && by_options) {
     arguments.fault("FILE",
                     "the file says what to tune: --gemm, --collective, --bytes, --schedules and --error are "
                     "for a question without one");
-  } else if (!by_file && !by_options) {
+  } else if (!by_file && !by_options && !of_step) {
     arguments.fault("FILE", "there is nothing to tune: a file, or --gemm and --collective, are needed");
   }
   if (by_file) request.reads(named);
@@ -250,6 +273,7 @@ study::Results answer_tune(study::Request& request) {
   arguments.check();
   if (!by_file) return answer_on(request, std::move(question), arguments, request.platform(arguments), {});
   sim::Config config = sim::Config::from_file(named);
+  study::refuse_file_of_another(config, "tune");
   const std::string preset = config.root().text("platform", "mi300x");
   return answer_on(request, std::move(question), arguments, request.platform(arguments, preset), std::move(config));
 }
@@ -260,22 +284,25 @@ study::Command tune_command() {
   return {"tune", "Say what to choose for GEMMs and collectives, as tables that libraries and programs read",
           tune_examples,
           std::vector<study::Option>{
-              {"file", "FILE", "Question, in YAML; or the options below", study::Said::in_place},
-              {"gemm", "MxNxK", "GEMMs of one GPU, in BLAS order, separated by commas"},
+              {"file", "FILE", "File of the question, in YAML; without it, the options below ask the question",
+               study::Said::in_place},
+              {"gemm", "MxNxK", "GEMMs of one GPU, each as MxNxK in the order of BLAS, separated by commas"},
               {"collective", study::names_of<models::CollectiveKind>() + "|all",
-               "Collectives, separated by commas, or all: beside every GEMM, and alone"},
+               "Collectives, separated by commas, or all; each is tuned beside every GEMM, and alone"},
               {"bytes", "SIZES", "Sizes of the array of one GPU beside a GEMM: 64MiB,1GiB or 64MiB:4GiB:x4"},
               {"schedules", "",
-               "Schedules of the GEMMs with a dependent all-gather or reduce-scatter (tensor parallelism), too; the "
-               "other decisions are of pairs that do not depend on each other",
+               "Also tune schedules of each GEMM with an all-gather that it needs or a reduce-scatter that needs it, "
+               "as tensor parallelism has them",
                study::Said::alone},
-              {"error", "PERCENT", "Percent within which two predictions do not tell who is faster (5 unless given)"},
+              {"error", "PERCENT",
+               "Two predicted times that differ by less than this do not tell which is faster (5 unless given)"},
               {"step", "",
-               "How the GPUs of a whole step share out its model, and what carries its collectives, all and one by one",
+               "Tune a whole step instead: how the GPUs share out its model, and what carries its collectives, all "
+               "together and one by one",
                study::Said::alone},
               {"measured", "FILE",
-               "Measurements, in any form that c3sim read knows: of pairs they stand for predictions, of isolated "
-               "work they correct them",
+               "Files of measurements, in any format that c3sim read knows: measured pairs replace their predictions, "
+               "and measured isolated work corrects predictions",
                study::Said::listed}} +
               step_options() + study::platform_options() + study::jobs_option(),
           answer_tune};

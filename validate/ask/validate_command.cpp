@@ -21,13 +21,13 @@ constexpr auto validate_examples = R"(Examples:
   c3sim validate rccl overlap --report page    two of them, and a page with every case
   c3sim validate all_reduce.log p2p.csv        your own measurements: rccl-tests, TransferBench, CSV
   c3sim validate --platform my.yaml rccl       another platform
-  c3sim validate overlap --mechanisms          and which mechanisms make the cost of running at once
-  c3sim validate h200 --uncertainty            and how many measured values lie within 90 % intervals
+  c3sim validate overlap --mechanisms          also which mechanisms make the cost of running at once
+  c3sim validate h200 --uncertainty            also how many measured values lie within 90 % intervals
   c3sim validate --against old.csv             what moved since another version's --update-goldens
   c3sim validate --predict plan.csv --out P.json   predictions before anything is measured, with a digest
-  c3sim validate --score P.json measured.csv   the same, held against what was then measured
-The exit code is 1 where a case or claim lies outside its band, and where anything moved against --against. Errors
-are relative, in percent, or, of shares, in points.)";
+  c3sim validate --score P.json measured.csv   these predictions, compared with what was measured later
+The exit code is 1 if a case or claim lies outside its band, or if a prediction moved from that of --against. Errors
+are relative, in percent; errors of shares, such as that of cache hits, are in percentage points.)";
 
 constexpr auto goldens = "goldens.csv";
 
@@ -261,20 +261,28 @@ study::Command validate_command() {
       std::vector<study::Option>{
           {"names", "SUITE|FILE...", "Suites by name (all unless given), or files of measurements", Said::all_in_place},
           {"list", "", "List the suites", Said::alone},
-          {"report", "DIR", "Folder that gets the page, and all tables as CSV, JSON and Markdown"},
+          {"report", "DIR",
+           "Folder that gets a page for the browser (page.html), and all tables as CSV, JSON and Markdown"},
           {"tolerance", "PERCENT",
-           "Band of every case instead of its own, in percent of what was measured (of shares in points)"}} +
+           "How far each prediction may be off, in percent of what was measured (for shares, in percentage points); "
+           "unless given, each case has a band of its own"}} +
           study::jobs_option() + study::uncertainty_options() +
           std::vector<study::Option>{
               {"case", "TEXT", "Only the cases whose name holds this text"},
               {"mechanisms", "",
-               "Split what running at once costs over the mechanisms of interference: each such run some 16 times more",
+               "Also split the cost of running at once by mechanism of interference; this simulates each concurrent "
+               "run some 16 times more",
                Said::alone},
-              {"unprobed", "", "Also predict what running at once costs without what probes told", Said::alone},
-              {"predict", "FILE", "Table of what is to be measured: write predictions of it to --out"},
-              {"out", "FILE", "File of predictions to write"},
-              {"score", "FILE", "File of predictions to hold against the measured files"},
-              {"against", "FILE", "Predictions of another version: show what moved"},
+              {"unprobed", "",
+               "Also predict the cost of running at once without the parameters that were fitted to probes",
+               Said::alone},
+              {"predict", "FILE",
+               "Table of runs that are not measured yet, whose predictions are written to the file of --out"},
+              {"out", "FILE", "File that gets the predictions of --predict"},
+              {"score", "FILE", "File that --predict wrote, whose predictions are compared with the measured files"},
+              {"against", "FILE",
+               "File of predictions that --update-goldens of another version wrote: show which predictions moved "
+               "since"},
               {"update_goldens", "", "Write the predictions of all suites to validate/goldens.csv of this source tree",
                Said::alone}} +
           study::overwrite_option() + validation_options() + study::without_option(),

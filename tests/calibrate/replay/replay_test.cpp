@@ -165,9 +165,7 @@ TEST_F(Replay, MovesWhatAHostLaunchesBehindSynchronisation) {
 // costs no more than n.
 TEST_F(Replay, PlaysThousandsOfKernelsThatOverlap) {
   Trace trace;
-  for (int i = 0; i < 2000; ++i) {
-    trace.call("hipLaunchKernel", i, 0.5, i + 1).kernel("gemm", i, 10 + i, 100'000, i + 1);
-  }
+  for (int i = 0; i < 2000; ++i) trace.call("hipLaunchKernel", i, 0.5, i + 1).kernel("gemm", i, 10 + i, 100'000, i + 1);
   const Met met = play_unchanged(trace.read(), contention_);
   EXPECT_EQ(met.measured, microseconds(101'999));
   EXPECT_LE(beside(met.replayed, met.measured), rounding);
@@ -190,7 +188,8 @@ TEST_F(Replay, CountsCollectivesThatTheMachineCannotHave) {
   EXPECT_EQ(run.not_simulated.begin()->second.time, microseconds(80));
   const study::Results results = replay_results(profile, contention_, contention_);
   EXPECT_EQ(results.warnings.at(0),
-            "none of its collectives is simulated: 80.0 us of 80.0 stay as traced, whatever is asked about; notes say "
+            "none of its collectives are simulated: 80.0 us of 80.0 us keep their traced time, whatever is asked for; "
+            "the notes say "
             "why");
   EXPECT_EQ(results.notes.back(),
             "2 events, 80.0 us: work on a GPU whose launch is not in the trace: it keeps its time.");

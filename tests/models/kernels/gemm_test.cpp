@@ -204,6 +204,17 @@ TEST(GemmPlan, OfFp16IsThatOfBf16) {
   }
 }
 
+// 304 tiles of 256x224 fill the CUs of an MI300X once, and those of an MI355X twice.
+TEST(GemmPlan, ATableIsTunedForTheCusThatItIsOf) {
+  EXPECT_TRUE(plan_gemm(mi300x({"gpu.gemm.library=hipblaslt"}).gpu, {4096, 4096, 4096}).tuned);
+  EXPECT_FALSE(plan_gemm(read_platform(platform_file("mi355x")).gpu, {4096, 4096, 4096}).tuned);
+}
+
+// The nearest tuned size, 8x32768x6144, has tiles of 16x64, which would take 17 times as long as half of the product.
+TEST(GemmPlan, TheNearestSizeSaysLittleFarFromAllTunedOnes) {
+  EXPECT_GE(plan_gemm(mi300x({"gpu.gemm.library=rocblas"}).gpu, {1024, 32768, 16384}).kernel.tile_m, 64);
+}
+
 TEST(GemmPlan, KernelsOfAnotherFormatServeWhereThereAreNoOthers) {
   GemmSpec spec = round_gemm();
   for (GemmKernelSpec& kernel : spec.library.kernels) kernel.tuned_for.dtype = Dtype::fp8;

@@ -379,9 +379,7 @@ TEST(CuRoom, HoldsWhatEveryCuWouldByItself) {
     const int begin = draw(cus);
     const int end = begin + 1 + draw(cus - begin);
     const CuResources change = draw(2) == 0 ? -workgroup : workgroup;
-    for (int cu = begin; cu < end; ++cu) {
-      expected[static_cast<std::size_t>(cu)] += change;
-    }
+    for (int cu = begin; cu < end; ++cu) expected[static_cast<std::size_t>(cu)] += change;
     room.add(begin, end, change);
     ASSERT_EQ(on_each(room), expected) << "after step " << step;
     for (std::size_t i = 1; i < room.stretches().size(); ++i) {

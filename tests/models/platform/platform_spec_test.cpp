@@ -187,9 +187,8 @@ TEST(SdmaSpec, ANodeThatIsLargerThanItsEngineMapSharesEnginesInTurn) {
   const SdmaSpec sdma = PlatformSpec::read(config).gpu.sdma;
   for (int from = 0; from < 16; ++from) {
     std::map<int, int> peers;
-    for (int to = 0; to < 16; ++to) {
+    for (int to = 0; to < 16; ++to)
       if (to != from) ++peers[sdma.recommended_engine(from, to)];
-    }
     EXPECT_EQ(peers.size(), 14u);
     EXPECT_EQ(peers.begin()->first, 2);
     EXPECT_EQ(peers.rbegin()->first, 15);

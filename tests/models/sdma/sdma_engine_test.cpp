@@ -404,9 +404,7 @@ std::vector<int> fences_in(BareQueue& bare) {
 
 TEST(SdmaQueue, WhatIsSubmittedTogetherLiesTogether) {
   BareQueue bare(1024);
-  for (const std::uint32_t operation : {1U, 2U}) {
-    bare.simulator.spawn("writer", submit_fences(bare, {operation}));
-  }
+  for (const std::uint32_t operation : {1U, 2U}) bare.simulator.spawn("writer", submit_fences(bare, {operation}));
   bare.simulator.run();
   EXPECT_EQ(fences_in(bare), (std::vector<int>{1, 1, 1, 2, 2, 2}));
 }

@@ -90,7 +90,7 @@ TEST(CsvFile, RefusesAFolderAnAbsentFileAndOneLargerThanAnyTable) {
   const std::filesystem::path large = folder / "large.csv";
   std::ofstream(large) << "a\n";
   std::filesystem::resize_file(large, (std::uintmax_t{1} << 30) + 1);  // sparse
-  for (const auto& [path, fault] : {std::pair(folder, "it is a folder: a file of measurements is accepted"),
+  for (const auto& [path, fault] : {std::pair(folder, "it is a folder: a file is accepted"),
                                     {"no/such.csv", "no/such.csv: No such file or directory"},
                                     {large, "larger than 1 GiB"}}) {
     EXPECT_THAT(config_fault([&path = path] { CsvFile::from_file(path); }), HasSubstr(fault));

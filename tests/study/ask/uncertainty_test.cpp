@@ -92,9 +92,8 @@ TEST(Uncertainty, OfAPlatformWithoutErrorsIsNotKnown) {
 TEST(Uncertainty, ColumnsAreThereWhereItWasAskedFor) {
   const auto keys = [](const ResultTable& table) {
     std::vector<std::string> all;
-    for (const Column& column : table.columns()) {
+    for (const Column& column : table.columns())
       if (column.in_data) all.push_back(column.key);
-    }
     return all;
   };
   const Platform platform = fitted(launch_and_notice);

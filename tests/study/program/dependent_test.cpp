@@ -308,9 +308,8 @@ TEST(Pieces, NeedThoseThatTheyOverlap) {
   const Work copy = models::SdmaCopySpec{};
   const auto needed = [&](Piece piece, std::int64_t of) {
     std::vector<std::int64_t> found;
-    for (std::int64_t i = 0; i < of; ++i) {
+    for (std::int64_t i = 0; i < of; ++i)
       if (needs(piece, {of, i, CutAxis::tokens}, copy)) found.push_back(i);
-    }
     return found;
   };
   EXPECT_THAT(needed({3, 1, CutAxis::tokens}, 2), ElementsAre(0, 1));

@@ -61,6 +61,8 @@ TEST(ResultTable, TextIsWrappedToAWidth) {
             "name      text            a number\n"
             "gpu.xcds  a long text         1.00\n"
             "          made of words\n");
+  table.add_row({std::string("row"), std::string("of an unbreakable-word"), 2.0});
+  EXPECT_NE(text_of(table, 20).find("unbreakable-word"), std::string::npos) << "a word is broken";
 }
 
 TEST(ResultTable, CsvAndJsonHaveEveryColumnByItsKeyAndSayWhereThereIsNothing) {

@@ -46,9 +46,8 @@ TEST(SweepAxis, IsReadAsItIsWritten) {
       const SweepAxis read = axis(sample.inputs.front().second);
       words = read.name + ", in tables " + read.column().heading + ":\n";
       for (const AxisValue& value : read.values) words += words_of(read, value);
-      for (const double share : {0.0, 0.34, 0.5, 0.99}) {
+      for (const double share : {0.0, 0.34, 0.5, 0.99})
         if (read.interval) words += words_of(read, read.at(share));
-      }
     });
     return fault.empty() ? words : fault + "\n";
   });
