@@ -43,21 +43,10 @@ std::vector<LayerVariant> read_variants(sim::Section& root, const ModelSpec& mod
   return variants;
 }
 
-// Returns the first file of this name in the model folders.
-std::optional<std::filesystem::path> named_model_file(std::string_view name,
-                                                      std::span<const std::filesystem::path> config_folders) {
-  if (name.find('\0') != std::string_view::npos) return {};  // the file system would cut the name here
-  return sim::first_file(config_folders, "models/" + std::string(name) + ".yaml");
-}
-
-ReadModel read_yaml(const std::filesystem::path& file, std::span<const std::filesystem::path> config_folders) {
+ReadModel read_yaml(const std::filesystem::path& file) {
   sim::Config config = sim::Config::from_file(file);
   sim::Section root = config.root();
   const std::string name = root.name("name");
-  if (file.stem() != name && named_model_file(name, config_folders)) {
-    root.fault("name", fmt::format("another file has the model '{}': a name of its own is accepted, as {}", name,
-                                   file.stem().string()));
-  }
   root.text("source");
   ModelSpec model = read_network(root);
   model.name = name;
@@ -130,6 +119,13 @@ std::optional<HeldModel> told_of(std::string_view name, std::span<const std::fil
     told = HeldModel{std::string(row.cells[1].text), row.cells.size() < 3 ? "" : std::string(row.cells[2].text)};
   }
   return told;
+}
+
+// Returns the first file of this name in the model folders.
+std::optional<std::filesystem::path> named_model_file(std::string_view name,
+                                                      std::span<const std::filesystem::path> config_folders) {
+  if (name.find('\0') != std::string_view::npos) return {};  // the file system would cut the name here
+  return sim::first_file(config_folders, "models/" + std::string(name) + ".yaml");
 }
 
 }  // namespace
@@ -318,7 +314,7 @@ ReadModel read_model_file(const std::string& name_or_path, std::span<const std::
     throw sim::ConfigError({{ignores.empty() ? "--like" : "--ignore", "",
                              "is of a config.json: none is accepted beside other files and names"}});
   }
-  return read_yaml(file, config_folders);
+  return read_yaml(file);
 }
 
 std::string to_string(models::Dtype products, const Formats& parts) {
