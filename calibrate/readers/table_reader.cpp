@@ -224,7 +224,7 @@ class RowReader {
     for (const auto& [name, text] : form.with) {
       std::optional<std::string> value = filled(text);
       if (!value) continue;
-      if (text.text().ends_with("}B") && has_own_unit(*value)) value->pop_back();
+      if (unit_behind(text) == "B" && has_own_unit(*value)) value->pop_back();
       fields.emplace(name, std::move(*value));
     }
     std::vector<sim::Fault> faults;

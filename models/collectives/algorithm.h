@@ -1,5 +1,5 @@
 // This chooses the algorithm of a collective. Each algorithm has a file that lays it out as a program for channels of
-// kernels or for copy engines. A new one needs a file, a row in algorithm.cpp and a name in
+// kernels or for copy engines. A new one needs a file, a case in algorithm.cpp and a name in
 // models/platform/collective_spec.h.
 #pragma once
 

@@ -278,14 +278,17 @@ Choice fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmK
 GemmPlan no_slower_than_larger(const GpuSpec& gpu, Choice choice, std::span<const GemmKernelSpec> kernels,
                                double first_loads) {
   const GemmShape shape = choice.plan.shape;
+  const double peak = gpu.gemm.precision(shape.dtype).value().flops_per_cycle_per_cu * gpu.cus();
+  const double least = 0.8 * shape.flops().value() / peak;  // longer_than_modelled() is no less than 0.8
   for (const GemmKernelSpec& kernel : kernels) {
     GemmShape tried = shape;
     const GemmShape& size = kernel.tuned_for;
     const bool is_larger = size.m >= shape.m && size.n >= shape.n && size.k >= shape.k;
+    const double clearly = is_larger ? 1.0 : 0.25;
+    if (clearly * choice.cycles <= least) continue;
     if (is_larger) std::tie(tried.m, tried.n, tried.k) = std::tie(size.m, size.n, size.k);
     const double longer = longer_than_modelled(gpu, kernel);
     const double taken = cycles(gpu, plan_with(gpu, tried, kernel, longer, first_loads), longer, first_loads);
-    const double clearly = is_larger ? 1.0 : 0.25;
     if (taken < clearly * choice.cycles) choice = {plan_with(gpu, shape, kernel, longer, first_loads), taken};
   }
   return choice.plan;

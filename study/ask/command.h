@@ -31,8 +31,6 @@ struct Command {
 
 // Throws sim::ConfigError if the file is one of another command or option, known by a key that only its files have.
 void refuse_file_of_another(sim::Config& config, std::string_view command);
-// Throws sim::ConfigError if the file is one of another command or option, known by a key that only its files have.
-void refuse_file_of_another(sim::Config& config, std::string_view command);
 // Reads the options of c3sim step and their model. `arguments` collects faults, and `remarks` what a model ignores.
 StepQuestion read_step(const Request& request, Arguments& arguments, std::vector<std::string>* remarks = nullptr);
 // Returns the step as an experiment that c3sim run takes and that lasts as long. `machine_lines` describe its machine;

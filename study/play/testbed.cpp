@@ -135,7 +135,7 @@ Timeline Testbed::play_settled(const Schedule& schedule, Between between) const 
 }
 
 void Testbed::settle(const std::function<SteadyRun(sim::Hertz ceiling)>& run) {
-  ++searches_[settle_clock(platform_.gpu.power, run)];
+  count(settle_clock(platform_.gpu.power, run));
 }
 
 const Timeline& Testbed::run(const Schedule& schedule, Between between) {
@@ -147,7 +147,11 @@ const Timeline& Testbed::run(const Schedule& schedule, Between between) {
 
 void Testbed::count(const Timeline& timeline) {
   unsettled_ += timeline.unsettled;
-  ++searches_[timeline.clock_search];
+  count(timeline.clock_search);
+}
+
+void Testbed::count(ClockSearch search) {
+  if (search != ClockSearch::settled) bad_searches_.insert(search);
 }
 
 std::string_view Testbed::protocol_of(const models::CollectiveSpec& collective) {
@@ -156,23 +160,19 @@ std::string_view Testbed::protocol_of(const models::CollectiveSpec& collective) 
 
 std::vector<std::string> Testbed::warnings() const {
   std::vector<std::string> warnings;
-  const auto ended = [this](ClockSearch search) {
-    const auto found = searches_.find(search);
-    return found == searches_.end() ? 0 : found->second;
-  };
   if (unsettled_ > 0) {
     warnings.push_back(
         fmt::format("latencies under load, or clock and power, did not settle (instants: {}): rates there are the last "
                     "of a search that was given up",
                     unsettled_));
   }
-  if (const auto runs = ended(ClockSearch::given_up); runs > 0) {
+  if (const std::size_t runs = bad_searches_.count(ClockSearch::given_up); runs > 0) {
     warnings.push_back(
         fmt::format("the clock of runs back to back did not settle where mean power meets the cap (runs: {}): their "
                     "times are at the last clock of a search that was given up",
                     runs));
   }
-  if (const auto runs = ended(ClockSearch::above_cap); runs > 0) {
+  if (const std::size_t runs = bad_searches_.count(ClockSearch::above_cap); runs > 0) {
     const models::PowerSpec& power = platform_.gpu.power;
     warnings.push_back(fmt::format(
         "mean power is above the cap of {:.0f} W even at the lowest clock of {:.0f} MHz (runs back to back: {}): their "

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -143,12 +144,13 @@ class Testbed {
   Timeline play(const Schedule& schedule, Between between) const;
   Timeline play_settled(const Schedule& schedule, Between between) const;
   Timeline play_rounds(const Schedule& schedule, Between between) const;
+  void count(ClockSearch search);
   RunCache runs_;
   mutable std::optional<std::vector<ElementwiseOperator>> operators_;  // none: not yet read
   std::unique_ptr<Testbed> from_rest_;
   std::unique_ptr<Testbed> as_simulated_;
-  std::uint64_t unsettled_ = 0;                    // number of instants
-  std::map<ClockSearch, std::uint64_t> searches_;  // number of runs
+  std::uint64_t unsettled_ = 0;              // number of instants
+  std::multiset<ClockSearch> bad_searches_;  // one for each run whose clock did not settle
 };
 
 // A TestbedPool has testbeds of one platform for parallel questions. Each serves one thread at a time and keeps

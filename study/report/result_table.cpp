@@ -57,7 +57,8 @@ nlohmann::ordered_json json_cell(const Cell& cell) {
                     cell);
 }
 
-constexpr std::string_view marks = ",._/|";  // behind which a word may be broken
+constexpr std::string_view breaks = " ,._/|";  // where a text may be broken: at blanks, behind marks
+constexpr std::string_view marks = breaks.substr(1);
 
 // Splits the text into pieces of at most `width` characters, at blanks or else after other punctuation, if possible.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
@@ -108,7 +109,7 @@ TextColumn text_column(const Column& column, const std::vector<std::vector<Cell>
     result.width = std::max(result.width, size);
     result.least =
         std::max(result.least,
-                 is_number(row[place]) ? size : std::min(longest_word(result.cells.back(), " ,._/|"), longest_whole));
+                 is_number(row[place]) ? size : std::min(longest_word(result.cells.back(), breaks), longest_whole));
     result.numbers = result.numbers || is_number(row[place]);
   }
   result.least = std::min(result.least, result.width);

@@ -40,12 +40,12 @@ std::vector<std::string> words_of_line(const std::string& line) {
 }
 
 struct Side {
-  std::string name;               // of the machine or folder
-  Json answer;                    // content of results.json
-  std::string command{};          // that answered; empty where the folder does not say
-  std::set<std::string> asked{};  // names of what the command can be told, whose columns are no quantities
+  std::string name;       // of the machine or folder
+  Json answer;            // content of results.json
+  std::string command{};  // that answered; empty where the folder does not say
 };
 
+// Returns the names of what the command can be told, whose columns are no quantities.
 std::set<std::string> asked_by(const std::string& name) {
   std::set<std::string> asked;
   for (const study::Command& command : all_commands()) {
@@ -66,8 +66,7 @@ Side read_folder(const std::string& folder, std::string_view option) {
                                  "a folder that --out wrote is accepted, or a platform beside --ask COMMAND"}});
   }
   const std::vector<std::string> command = words_of_line(answer.value("command", ""));
-  if (command.size() < 2) return {folder, std::move(answer)};
-  return {folder, std::move(answer), command[1], asked_by(command[1])};
+  return {folder, std::move(answer), command.size() > 1 ? command[1] : ""};
 }
 
 // Returns the words of the command as its options.
@@ -114,7 +113,7 @@ Side ask_of(const study::Command& command, study::Given given, const std::string
   given["platform"] = {platform};
   study::Request asked(std::move(given), request.origin(), {.progress = request.progress()});
   const study::Results results = command.answer(asked);
-  return {platform, Json::parse(study::json_text(study::to_json(results))), command.name, asked_by(command.name)};
+  return {platform, Json::parse(study::json_text(study::to_json(results))), command.name};
 }
 
 std::vector<Side> both_sides(study::Request& request) {
@@ -190,7 +189,7 @@ study::ResultTable differences(const std::vector<Side>& sides, std::vector<study
                             {"first", sides[0].name, "", 3},
                             {"second", sides[1].name, "", 3},
                             {"change_percent", "change", "%", 1}});
-  const std::set<std::string>& asked = sides[0].asked;
+  const std::set<std::string> asked = asked_by(sides[0].command);
   for (const auto& [key, rows] : sides[0].answer.items()) {
     const auto other = sides[1].answer.find(key);
     if (other == sides[1].answer.end() || !rows.is_array() || !other->is_array()) continue;

@@ -216,17 +216,17 @@ std::vector<study::Option> step_options() {
   return options;
 }
 
-constexpr std::array words_of_pairs{"file", "gemm", "collective", "bytes", "schedules", "error", "measured"};
+constexpr std::array words_of_pairs{"gemm", "collective", "bytes", "schedules", "error"};
 
 study::Results answer_step(study::Request& request) {
   study::Arguments arguments;
   const study::Platform platform = request.platform(arguments);
-  for (const char* const of_pairs : words_of_pairs) {
-    if (!request.says(of_pairs)) continue;
-    const bool is_file = of_pairs == std::string_view("file");
-    arguments.fault(is_file ? "FILE" : fmt::format("--{}", of_pairs),
-                    "is of GEMMs and collectives: --step tunes a whole step");
-  }
+  const auto refuse = [&](const std::string& word, const std::string& typed) {
+    if (request.says(word)) arguments.fault(typed, "is of GEMMs and collectives: --step tunes a whole step");
+  };
+  refuse("file", "FILE");
+  for (const std::string word : words_of_pairs) refuse(word, study::typed_name(word));
+  refuse("measured", "--measured");
   for (const char* const needed : {"model", "phase"}) {
     if (!request.says(needed)) arguments.fault(fmt::format("--{}", needed), "is missing: --step asks for a step of it");
   }
@@ -248,8 +248,7 @@ study::Results answer_tune(study::Request& request) {
   study::Arguments arguments;
   const std::filesystem::path named = request.text("file");
   const bool by_file = !named.empty();
-  const bool by_options = std::ranges::any_of(std::span(words_of_pairs).subspan(1, 5),
-                                              [&](const char* option) { return request.says(option); });
+  const bool by_options = std::ranges::any_of(words_of_pairs, [&](const char* option) { return request.says(option); });
   bool of_step = false;
   for (const study::Option& option : step_options()) {
     if (!request.says(option.name)) continue;
