@@ -256,8 +256,8 @@ study::Results answer_tune(study::Request& request) {
     of_step = true;
   }
   if (request.says("bytes") && !request.says("gemm")) {
-    arguments.fault("--bytes",
-                    "is the size beside a GEMM: --gemm is due beside it; alone, collectives of all sizes are tuned");
+    request.warn(
+        "--bytes is the size beside a GEMM, and --gemm is not given: collectives alone are tuned at all sizes");
   }
   if (by_file && by_options) {
     arguments.fault("FILE",
