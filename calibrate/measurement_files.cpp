@@ -213,6 +213,7 @@ MeasurementFiles read_measurement_files(const Reader& reader, std::span<const st
       const bool is_refused = refuse_other_gpus(reading, file.string(), target);
       if (!is_refused) reading.platform = target.platform;
       leave_out_other_nodes(reading, target);
+      keep_apart(reading, file, files);
       refuse_disordered(reading, file.string());
       read.readings.push_back(std::move(reading));
     } catch (const sim::ConfigError& error) {

@@ -24,6 +24,16 @@ void ResourceNetwork::set_capacity(ResourceId resource, double units_per_second)
   note_change_of_resource(resource);
 }
 
+void ResourceNetwork::set_rate(ResourceId whole, double units_per_second) {
+  const Division* const division = division_of(whole);
+  if (division == nullptr) return set_capacity(whole, units_per_second);
+  set_capacity(whole, units_per_second * (division->apart.bandwidth ? static_cast<double>(tenants_) : 1.0));
+  for (std::size_t i = 0; i < division->parts.size(); ++i) {
+    set_capacity(division->parts[i],
+                 units_per_second * (division->apart.share.empty() ? 1.0 : division->apart.share[i]));
+  }
+}
+
 ResourceId ResourceNetwork::add_resource(ResourceSpec spec, const Apart& apart) {
   if (!apart.anything()) return add_resource(std::move(spec));
   const std::size_t parts = apart.part.empty() ? tenants_ : *std::ranges::max_element(apart.part) + 1;

@@ -65,6 +65,8 @@ class ResourceNetwork {
   // Returns the tenant's load of a resource whose load is apart; for any other resource, the load of all.
   double load_of(std::size_t tenant, ResourceId resource) const;
   void set_capacity(ResourceId resource, double units_per_second);
+  // Sets the capacity that the resource was added with, and those of its parts where it is apart.
+  void set_rate(ResourceId resource, double units_per_second);
 
   // Starts an activity. `on_done` runs as an event at the first picosecond with the amount done; now, if it is 0.
   ActivityId start(const ActivitySpec& spec, EventAction on_done);

@@ -12,6 +12,7 @@
 #include "sim/check.h"
 #include "study/play/testbed.h"
 #include "study/program/scenario.h"
+#include "study/report/statistics.h"
 
 namespace c3sim::tune {
 
@@ -398,16 +399,17 @@ double Decision::cost(std::size_t alternative) const {
   return lost <= as_good ? 0.0 : lost;
 }
 
-void Decisions::attempt(study::Testbed& testbed, const std::vector<MeasuredChoice>& measured,
+void Decisions::attempt(study::Testbed& testbed, const std::vector<MeasuredChoice>& measured, double beyond,
                         const study::Progress& progress, int jobs) {
   study::TestbedPool(testbed).for_each(
-      decisions_.size(), [&](study::Testbed& own, std::size_t index) { attempt(own, decisions_[index], measured); },
-      progress, jobs);
+      decisions_.size(),
+      [&](study::Testbed& own, std::size_t index) { attempt(own, decisions_[index], measured, beyond); }, progress,
+      jobs);
 }
 
 // Simulates alternatives in order of their bounds, as those with the least bounds rule most others out.
-void Decisions::attempt(study::Testbed& testbed, Decision& decision,
-                        const std::vector<MeasuredChoice>& measured) const {
+void Decisions::attempt(study::Testbed& testbed, Decision& decision, const std::vector<MeasuredChoice>& measured,
+                        double beyond) const {
   const std::size_t count = alternatives_.all().size();
   decision.attempts.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -415,13 +417,16 @@ void Decisions::attempt(study::Testbed& testbed, Decision& decision,
     attempt.is_possible = alternatives_.all()[i].is_possible(testbed, decision.sizes);
     if (attempt.is_possible) attempt.bound = alternatives_.all()[i].bound(testbed, decision.sizes);
   }
+  std::map<std::size_t, std::vector<double>> seen;  // measured seconds, by alternative
   for (const MeasuredChoice& one : measured) {
     if (one.kind != alternatives_.key() || !are_same(one.sizes, decision.sizes)) continue;
     const auto named = std::ranges::find(alternatives_.all(), one.alternative, &Alternative::name);
     SIM_CHECK(named != alternatives_.all().end());
-    Attempted& attempt = decision.attempts[static_cast<std::size_t>(named - alternatives_.all().begin())];
-    attempt.time = one.time;
-    attempt.is_measured = true;
+    seen[static_cast<std::size_t>(named - alternatives_.all().begin())].push_back(sim::to_seconds(one.time).value());
+  }
+  for (const auto& [alternative, seconds] : seen) {
+    decision.attempts[alternative].time = sim::to_time(sim::Seconds(study::median(seconds)));
+    decision.attempts[alternative].is_measured = true;
   }
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -431,7 +436,7 @@ void Decisions::attempt(study::Testbed& testbed, Decision& decision,
     Attempted& attempt = decision.attempts[i];
     if (!attempt.is_possible) continue;
     if (!attempt.time) {
-      if (best && sim::to_seconds(attempt.bound) > (1.0 + ruled_out_beyond) * sim::to_seconds(*best)) continue;
+      if (best && sim::to_seconds(attempt.bound) > (1.0 + beyond) * sim::to_seconds(*best)) continue;
       attempt.time = alternatives_.all()[i].time(testbed, decision.sizes);
     }
     best = std::min(best.value_or(*attempt.time), *attempt.time);

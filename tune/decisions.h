@@ -183,16 +183,13 @@ struct MeasuredChoice {
 
 class Decisions {
  public:
-  // An alternative whose bound exceeds the best time by more than this share is ruled out: it is not simulated unless a
-  // rule chooses it.
-  static constexpr double ruled_out_beyond = 0.1;
-
   Decisions(Alternatives alternatives, std::vector<Decision> decisions)
       : alternatives_(std::move(alternatives)), decisions_(std::move(decisions)) {}
 
-  // Simulates the alternatives that bounds do not rule out. Measured times replace predicted ones.
-  void attempt(study::Testbed& testbed, const std::vector<MeasuredChoice>& measured, const study::Progress& progress,
-               int jobs);
+  // Simulates the alternatives that bounds do not rule out: those whose bound exceeds the best time by no more than the
+  // share `beyond`. Measured times, of several their median, replace predicted ones.
+  void attempt(study::Testbed& testbed, const std::vector<MeasuredChoice>& measured, double beyond,
+               const study::Progress& progress, int jobs);
   // Simulates one alternative of each decision, whether or not its bound rules it out.
   void attempt(study::Testbed& testbed, const std::vector<std::size_t>& chosen, int jobs);
 
@@ -208,7 +205,8 @@ class Decisions {
 
  private:
   std::size_t count(const std::function<bool(const Attempted&)>& counts) const;
-  void attempt(study::Testbed& testbed, Decision& decision, const std::vector<MeasuredChoice>& measured) const;
+  void attempt(study::Testbed& testbed, Decision& decision, const std::vector<MeasuredChoice>& measured,
+               double beyond) const;
 
   Alternatives alternatives_;
   std::vector<Decision> decisions_;

@@ -341,12 +341,14 @@ Tuning tune(study::Testbed& testbed, const TuningQuestion& question, const study
   std::vector<Decisions> kinds = kinds_of(question, testbed.platform());
   std::size_t all = 0;
   for (const Decisions& kind : kinds) all += kind.all().size();
+  // What predictions cannot tell from the best is compared by its time, not by its bound.
+  const double beyond = std::max(0.1, question.error);
   std::size_t before = 0;
   for (Decisions& kind : kinds) {
     const study::Progress of_all = [&](std::size_t done, std::size_t) {
       if (progress) progress(before + done, all);
     };
-    kind.attempt(testbed, question.measured, of_all, jobs);
+    kind.attempt(testbed, question.measured, beyond, of_all, jobs);
     before += kind.all().size();
     add_thresholds(tuning, kind);
     tuning.kinds.push_back(tuned(testbed, std::move(kind), question.error, jobs));

@@ -266,10 +266,10 @@ void add_decision(const Asked& asked, Choices& choices, std::vector<Decision>& d
 }  // namespace
 
 std::vector<Choices> choices_of(std::span<const Case> cases) {
-  // The key is suite and file; the inner key is the decision.
-  std::map<std::pair<std::string, std::string>, std::map<std::string, Asked>> tables;
+  // The key is suite and file; the inner key is the decision, on a machine.
+  std::map<std::pair<std::string, std::string>, std::map<std::pair<std::string, Machine>, Asked>> tables;
   for (const Case* const one : cases_that(cases, decides)) {
-    tables[{one->suite, one->file()}][one->decision][one->figure].push_back(one);
+    tables[{one->suite, one->file()}][{one->decision, one->machine}][one->figure].push_back(one);
   }
   std::vector<Choices> all;
   for (const auto& [table, by_decision] : tables) {

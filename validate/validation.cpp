@@ -55,13 +55,6 @@ void refuse_twice(std::span<const std::filesystem::path> before, const std::file
   }
 }
 
-// Names measurements by their paths if files of the same name lie in different folders.
-void keep_apart(calibrate::Reading& reading, const std::filesystem::path& file,
-                std::span<const std::filesystem::path> files) {
-  if (std::ranges::count(files, file.filename(), &std::filesystem::path::filename) < 2) return;
-  for (calibrate::Measurement& measurement : reading.measurements) measurement.file = file.string();
-}
-
 // Adds the cases of a reading, and its omissions by reason.
 void take(Validation& validation, const calibrate::Reading& reading, const std::string& suite,
           const std::string& platform, double band, Golden golden = Golden::predictions) {
@@ -183,7 +176,7 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
     for (const SuiteTable& table : suite.tables) files.emplace_back(table.file);
     for (const SuiteTable& table : suite.tables) {
       calibrate::Reading reading = reading_of(table, library, reader);
-      keep_apart(reading, table.file, files);
+      calibrate::keep_apart(reading, table.file, files);
       const std::size_t before = validation.cases.size();
       const std::string& measured = options.platform ? suite.platform : suite.platform_of(table);
       take(validation, reading, suite.name, measured, table.band, table.golden);
@@ -243,7 +236,8 @@ std::vector<calibrate::Reading> readings_of(Validation& validation, const Librar
     try {
       refuse_twice(files.first(i), file);
       calibrate::Reading reading = read_for_machine(reader, file, calibrate::Rows::measured, library, options);
-      keep_apart(reading, file, files);
+      calibrate::keep_apart(reading, file, files);
+      calibrate::refuse_disordered(reading, file.string());
       readings.push_back(std::move(reading));
     } catch (const sim::ConfigError& error) {
       std::ranges::copy(error.faults(), std::back_inserter(validation.faults));

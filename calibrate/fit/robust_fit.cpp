@@ -400,6 +400,11 @@ FitErrors errors_of(const Solution& solution, const Residuals& residuals, std::s
       error.low = best - distance_to(profile, best, 0.0, height, reach);
       error.high = best + distance_to(profile, best, 1.0, height, reach);
       error.standard = std::max((error.high - error.low) / 2.0 / normal_95, 1e-9);
+      const auto is_flat_to = [&](double end) {
+        return std::abs(end - best) > at_face && profile(end) < UnknownError::hardly * height;
+      };
+      error.is_open = (error.low <= 0.0 && is_flat_to(0.0)) || (error.high >= 1.0 && is_flat_to(1.0));
+      error.height = height;
     }
     errors.unknowns.push_back(error);
   }

@@ -63,6 +63,11 @@ struct UnknownError {
   double high = 0.0;      // end of the 95 % interval, within the range
   bool by_profile = false;
   bool at_limit = false;  // the best value is an end of the range
+  bool is_open = false;   // all values from the best one to an end of the range are hardly worse
+  double height = 0.0;    // how far the cost rises at the ends of the interval
+
+  // A cost is hardly worse that has risen by this share of `height`: what tells values apart is larger.
+  static constexpr double hardly = 0.1;
 
   // Returns whether the measurements say no more than the range alone: a uniform distribution over the range has this
   // standard deviation, and 95 % of it lie in that share of the range.

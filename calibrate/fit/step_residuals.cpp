@@ -96,8 +96,8 @@ std::vector<Observation> observe(const models::PlatformSpec& platform,
       if (figure == predicted.end()) continue;
       const bool is_share = study::form_of(seen.figure).error == study::ErrorKind::points;
       const double error = is_share ? figure->second - seen.value : figure->second / seen.value - 1.0;
-      observations.push_back({measurement->where(), measurement->group, study::kind_of(measurement->trial), seen.figure,
-                              study::size_of(measurement->trial), error, noise_of(seen, is_share)});
+      observations.push_back({measurement, measurement->where(), measurement->group, study::kind_of(measurement->trial),
+                              seen.figure, study::size_of(measurement->trial), error, noise_of(seen, is_share)});
     }
   }
   return observations;
@@ -242,7 +242,9 @@ Unknown Unknown::of(const sim::Parameter& parameter) {
     throw sim::ConfigError({{PlatformText::place(parameter), parameter.path,
                              "the range of a parameter that is fitted has the unit of its value"}});
   }
-  return {parameter, low.unit, low.number, high.number, ""};
+  Unknown unknown{parameter, low.unit, low.number, high.number, ""};
+  if (parameter.unit != "B") unknown.base = (value.number - low.number) / (high.number - low.number);
+  return unknown;
 }
 
 std::string Unknown::at(double share, std::optional<double> error) const {

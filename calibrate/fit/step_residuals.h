@@ -18,6 +18,7 @@
 namespace c3sim::calibrate {
 
 struct Observation {
+  const Measurement* of = nullptr;
   std::string where;      // file:line of the measurement
   std::string group;      // table of the measurement, for people
   std::string_view kind;  // sort of trial: "gemm", "collective by kernels"
@@ -57,6 +58,7 @@ struct Unknown {
   double high = 0.0;
   std::string shown_by;              // the measurements that distinguish it from others
   std::optional<Library> library{};  // only work by its kernels depends on the unknown; none: all work may
+  std::optional<double> base{};      // where the base's value lies, as a share of the range; none of sizes in bytes
 
   // Reads an unknown. Throws sim::ConfigError if its range has another unit than its value, except for sizes in bytes.
   static Unknown of(const sim::Parameter& parameter);

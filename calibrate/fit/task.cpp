@@ -82,6 +82,33 @@ void set_aside(Task& task, std::size_t place, PlatformText& platform) {
   if (!task.solution.point.empty()) task.solution.point.erase(task.solution.point.begin() + at);
 }
 
+// Returns the most uncertain unknown of those that the measurements say nothing of: they say no more of it than its
+// range, or they rule out its lowest or highest values alone, and the base's value is as good as any other.
+std::optional<std::size_t> vague_of(const Task& task, StepResiduals& simulated) {
+  const auto cost_at = [&](const Point& point) {
+    const std::vector<double> residuals = simulated.at(std::span(&point, 1)).front();
+    double cost = 0.0;
+    for (std::size_t i = 0; i < residuals.size(); ++i) {
+      cost += task.solution.weights[i] * residuals[i] * residuals[i] / 2.0;
+    }
+    return cost;
+  };
+  const auto base_is_as_good = [&](std::size_t i) {
+    const UnknownError& error = task.errors.unknowns[i];
+    if (!error.is_open || !task.unknowns[i].base) return false;
+    Point point = task.solution.point;
+    point[i] = *task.unknowns[i].base;
+    return cost_at(point) - cost_at(task.solution.point) < UnknownError::hardly * error.height;
+  };
+  std::optional<std::size_t> worst;
+  for (std::size_t i = 0; i < task.unknowns.size(); ++i) {
+    const UnknownError& error = task.errors.unknowns[i];
+    if (!error.says_nothing() && !base_is_as_good(i)) continue;
+    if (!worst || error.standard > task.errors.unknowns[*worst].standard) worst = i;
+  }
+  return worst;
+}
+
 // Solves the task; returns false if there is nothing to solve. Sets all unknowns aside if they outnumber observations.
 bool solve(Task& task, StepResiduals& simulated, PlatformText& platform) {
   if (task.unknowns.empty()) return false;
@@ -121,9 +148,20 @@ std::vector<const Measurement*> taken(const Step& step, const Reading& file) {
     const bool is_probe = measurement.role == Role::probe;
     if (is_probe == step.is_of_probes && step.takes(measurement)) all.push_back(&measurement);
   }
-  const std::size_t one_in = (all.size() + enough - 1) / enough;
-  std::map<std::string_view, std::size_t> seen;  // by group
-  std::erase_if(all, [&](const Measurement* one) { return seen[one->group]++ % one_in != 0; });
+  if (all.size() <= enough) return all;
+  // Rows of a group are taken in order of their sizes, of which a table may have several by turns.
+  std::map<std::string_view, std::vector<const Measurement*>> by_size;
+  for (const Measurement* const one : all) by_size[one->group].push_back(one);
+  const double share = static_cast<double>(enough) / static_cast<double>(all.size());
+  std::set<const Measurement*> sample;
+  for (auto& [group, rows] : by_size) {
+    std::ranges::stable_sort(rows, {}, [](const Measurement* one) { return study::size_of(one->trial); });
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto before = static_cast<double>(i);
+      if (std::ceil(share * (before + 1.0)) > std::ceil(share * before)) sample.insert(rows[i]);
+    }
+  }
+  std::erase_if(all, [&](const Measurement* one) { return !sample.contains(one); });
   return all;
 }
 
@@ -190,14 +228,13 @@ void fit_with_errors(Task& task, PlatformText& platform, int jobs) {
     StepResiduals simulated(platform, task.unknowns, task.measurements, jobs);
     if (!solve(task, simulated, platform)) return;
     task.errors = errors_of(task.solution, residuals_of(simulated), simulated.rows());
-    // Sets aside the most uncertain unknown if the measurements say nothing of it.
-    const auto worst = std::ranges::max_element(task.errors.unknowns, {}, &UnknownError::standard);
-    if (!worst->says_nothing()) {
+    const std::optional<std::size_t> vague = vague_of(task, simulated);
+    if (!vague) {
       task.outliers = outliers_of(task.solution, simulated.rows());
       task.held_out = held_out_residuals(task.solution, task.errors, residuals_of(simulated), simulated.rows());
       return write(task, platform);
     }
-    set_aside(task, static_cast<std::size_t>(worst - task.errors.unknowns.begin()), platform);
+    set_aside(task, *vague, platform);
   }
 }
 
@@ -381,7 +418,7 @@ bool is_timed(const Measurement& measurement) {
 std::vector<double> magnitudes_of(std::span<const Observation> observed, std::span<const Observation> outliers) {
   const auto is_outlier = [&](const Observation& one) {
     return std::ranges::any_of(
-        outliers, [&](const Observation& other) { return other.where == one.where && other.figure == one.figure; });
+        outliers, [&](const Observation& other) { return other.of == one.of && other.figure == one.figure; });
   };
   std::vector<double> all;
   std::vector<double> others;

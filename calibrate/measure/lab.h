@@ -139,10 +139,10 @@ class Lab {
   template <class Timed>
   auto replay(const Operation& operation, const std::vector<int>& on, const Timed& timed) {
     record(operation, on);
+    const auto forget = [&](void*) { forget_graphs(on); };
+    const std::unique_ptr<void, decltype(forget)> graphs(this, forget);  // also where `timed` throws
     const auto launch = [this](int gpu, Stream stream) { this->gpu(gpu).launch(station(gpu).graph, stream); };
-    auto result = timed(Operation{.launch = launch, .lane = operation.lane});
-    forget_graphs(on);
-    return result;
+    return timed(Operation{.launch = launch, .lane = operation.lane});
   }
 
   Stream stream(int gpu, int lane, std::optional<int> cus = {}, int first_cu = 0);

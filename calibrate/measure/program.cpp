@@ -60,7 +60,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view ledger_name = "progress.csv";
+constexpr std::string_view ledger_name = "progress.txt";
 constexpr std::string_view ledger_columns = "table,item,state,bytes,why";
 constexpr std::string_view table_mark = "# source: measured by c3sim-measure";
 
@@ -106,7 +106,7 @@ struct Circumstances {
   std::string occasion;     // date and command; may differ when a session is continued
 };
 
-// A ResultFolder holds a CSV for each kind of measurement and progress.csv, which says what is finished and how long
+// A ResultFolder holds a CSV for each kind of measurement and progress.txt, which says what is finished and how long
 // each table was then. After a kill tables are cut back to that, so that no row is torn and none is measured twice.
 class ResultFolder {
  public:

@@ -267,10 +267,16 @@ std::optional<double> LogReading::number(const LogCell& cell, double low, double
                  [&] { return fmt::format(" must lie between {} and {}", low, high); });
 }
 
-std::optional<int> LogReading::integer(const LogCell& cell, int low, int high, std::string_view path) {
+std::optional<std::int64_t> LogReading::whole(const LogCell& cell, std::int64_t low, std::int64_t high,
+                                              std::string_view path) {
   const sim::Parsed<std::int64_t> parsed = parse_printed_integer(cell.text);
   return checked(cell, path, parsed, parsed.value >= low && parsed.value <= high,
                  [&] { return fmt::format(" must lie between {} and {}", low, high); });
+}
+
+std::optional<int> LogReading::integer(const LogCell& cell, int low, int high, std::string_view path) {
+  const std::optional<std::int64_t> number = whole(cell, low, high, path);
+  return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 
 std::optional<sim::Bytes> LogReading::bytes(const LogCell& cell, std::string_view path) {

@@ -143,6 +143,7 @@ class LogReading {
   // figure() expects the unit in which people read the figure (study/report/figure.h) and returns base units.
   std::optional<double> figure(const LogCell& cell, study::Figure figure, std::string_view path);
   std::optional<double> number(const LogCell& cell, double low, double high, std::string_view path);
+  std::optional<std::int64_t> whole(const LogCell& cell, std::int64_t low, std::int64_t high, std::string_view path);
   std::optional<int> integer(const LogCell& cell, int low, int high, std::string_view path);
   // Accepts 1 B to 1 TiB.
   std::optional<sim::Bytes> bytes(const LogCell& cell, std::string_view path);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -60,13 +61,13 @@ void take_rows(std::string_view text, EventKind kind, LogReading& log, Agents& a
   const auto grid = rows.find("Grid_Size_X");
   const auto lanes = rows.find("Workgroup_Size_X");
   while (rows.next()) {
-    constexpr double latest = 9e18;  // 63 bits
+    constexpr auto latest = std::numeric_limits<std::int64_t>::max();
     if (is_kernel && rows.text(name).empty()) {
       log.fault(rows.cell(name), "Kernel_Name", "is missing: the name of a kernel is accepted");
       continue;
     }
-    const auto begin = log.number(rows.cell(begin_at), 0.0, latest, "Start_Timestamp");
-    const auto end = log.number(rows.cell(end_at), 0.0, latest, "End_Timestamp");
+    const auto begin = log.whole(rows.cell(begin_at), 0, latest, "Start_Timestamp");
+    const auto end = log.whole(rows.cell(end_at), 0, latest, "End_Timestamp");
     if (!begin || !end) continue;
     if (*end <= *begin) {
       log.fault(rows.cell(end_at), "End_Timestamp",
@@ -77,8 +78,8 @@ void take_rows(std::string_view text, EventKind kind, LogReading& log, Agents& a
     TraceEvent event{.kind = kind,
                      .line = rows.line(),
                      .name = std::string(rows.text(name)),
-                     .begin = moment_of(static_cast<std::int64_t>(*begin)),
-                     .duration = moment_of(static_cast<std::int64_t>(*end - *begin)),
+                     .begin = moment_of(*begin),
+                     .duration = moment_of(*end - *begin),
                      .correlation = integer_of(rows.text(correlation, "0"))};
     if (is_copy) event.name += fmt::format(" {} to {}", rows.text(from), rows.text(to));
     if (!is_call) {

@@ -164,6 +164,11 @@ bool refuse_other_gpus(Reading& reading, const std::string& path, const Screened
   return is_foreign;
 }
 
+void keep_apart(Reading& reading, const std::filesystem::path& file, std::span<const std::filesystem::path> files) {
+  if (std::ranges::count(files, file.filename(), &std::filesystem::path::filename) < 2) return;
+  for (Measurement& measurement : reading.measurements) measurement.file = file.string();
+}
+
 void leave_out_other_nodes(Reading& reading, const ScreenedFor& target) {
   if (target.gpus == 0) return;
   std::erase_if(reading.measurements, [&](const Measurement& one) {

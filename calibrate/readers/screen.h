@@ -35,6 +35,9 @@ std::optional<std::string> platform_of(const Reading& reading, std::span<const s
 // platform, a GPU that no platform is named after is only a remark. Returns whether the whole file is of another GPU.
 bool refuse_other_gpus(Reading& reading, const std::string& path, const ScreenedFor& target);
 
+// Names measurements by their paths if files of the same name lie in different folders.
+void keep_apart(Reading& reading, const std::filesystem::path& file, std::span<const std::filesystem::path> files);
+
 // Leaves out collectives of more GPUs than the node has.
 void leave_out_other_nodes(Reading& reading, const ScreenedFor& target);
 

@@ -30,12 +30,12 @@ FusedGemm::FusedGemm(Node& node, FusedSpec spec, Stream stream, int lane)
       stream_(std::move(stream)),
       lane_(lane),
       trigger_(policy_of(spec.trigger).on(node.spec())),
-      tiles_(plan_gemm(node.spec().gpu, spec.gemm).pieces()),
+      tiles_(plan_gemm(node.spec().gpu, spec.gemm, stream_.mask).pieces()),
       transfers_(fused_transfers(spec, gpus_)),
       release_(node.simulator(), "the turn of " + to_string(spec), 0) {
   const GpuSpec& gpu = node.spec().gpu;
   const int cus = gpu.memory.xcds * stream_.mask.cus(gpu.cus_per_xcd);
-  const std::int64_t storing = stored_at_once(plan_gemm(gpu, spec.gemm), gpu, cus);
+  const std::int64_t storing = stored_at_once(plan_gemm(gpu, spec.gemm, stream_.mask), gpu, cus);
   for (int index = 0; index < std::min(gpus_, node.simulated()); ++index) add_side(index, storing);
   for (const auto& side : sides_) {
     std::map<int, int> used_queues;

@@ -136,8 +136,8 @@ double cycles_of_step(const AttentionShape& shape, const GpuSpec& gpu) {
 sim::Time time_of_appending(const AttentionShape& shape, const GpuSpec& gpu) {
   const double share = gpu.attention->append_share;
   if (share == 0.0 || shape.backward) return sim::Time(0);
-  const double elements = 2.0 * count(shape.batch * shape.queries, shape.kv_heads * shape.head_dim);
-  return sim::to_time(2.0 * elements * size_of(shape.dtype) / (share * gpu.memory.hbm_rate));
+  const double elements = count(shape.batch * shape.queries, shape.kv_heads) * stored(shape);
+  return sim::to_time(elements * (size_of(shape.dtype) + element_of_cache(shape)) / (share * gpu.memory.hbm_rate));
 }
 
 // Returns the cycles of a tile outside its steps: its first products, the division by the sums, and the wait for the
@@ -209,6 +209,20 @@ Kernel decoding_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus)
   return kernel;
 }
 
+// Returns the kernel that a library takes. For fewer queries than a tile has it is the faster one at the rated clock,
+// as libraries go through the cache in parts where tiles would leave CUs without work.
+Kernel kernel_of(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
+  if (shape.decodes()) return decoding_kernel(gpu, shape, cus);
+  Kernel tiled = tiled_kernel(gpu, shape, cus);
+  if (shape.backward || shape.queries >= gpu.attention->tile_queries) return tiled;
+  Kernel decoding = decoding_kernel(gpu, shape, cus);
+  const double clock = gpu.power.rated_clock.value();
+  const double rate = std::min(gpu.memory.hbm_rate.value() / cus, clock * decoding.demand(0, {}).matrix_per_cycle);
+  const double by_tiles = sim::to_seconds(tiled.start_up).value() + tiled.work / clock;
+  const double by_cache = sim::to_seconds(decoding.start_up).value() + decoding.work / rate;
+  return by_cache < by_tiles ? decoding : tiled;
+}
+
 }  // namespace
 
 sim::Flops AttentionShape::flops() const {
@@ -267,7 +281,7 @@ std::string why_impossible(const AttentionShape& shape, const GpuSpec& gpu) {
 
 Kernel attention_kernel(const GpuSpec& gpu, const AttentionShape& shape, const Stream& stream) {
   const int cus = gpu.memory.xcds * stream.mask.cus(gpu.cus_per_xcd);
-  Kernel kernel = shape.decodes() ? decoding_kernel(gpu, shape, cus) : tiled_kernel(gpu, shape, cus);
+  Kernel kernel = kernel_of(gpu, shape, cus);
   kernel.shape.name = "attention";
   kernel.shape.workgroups = cus;
   kernel.shape.workgroup = gpu.cu;

@@ -36,7 +36,9 @@ sim::Bytes rows_under_way(const ElementwiseSpec& spec, const StreamSpec& streams
 
 sim::Bytes in_flight_of_workgroup(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   if (spec.threads > 0) return spec.threads * spec.access;
-  if (spec.under_way > sim::Bytes(0.0)) return std::min(spec.under_way, gpu.streams.in_flight);
+  if (spec.under_way > sim::Bytes(0.0)) {
+    return std::min(spec.under_way, gpu.streams.in_flight / (spec.workgroups > gpu.cus() ? on_a_cu : 1));
+  }
   const sim::Bytes of_cu = spec.reduces ? rows_under_way(spec, gpu.streams) : gpu.streams.in_flight;
   return of_cu / (spec.workgroups > 0 ? on_a_cu : 1);
 }

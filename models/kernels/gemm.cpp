@@ -20,7 +20,8 @@ GemmTrafficModel traffic_of(const GemmPlan& plan, const GpuSpec& gpu) {
 bool is_memory_bound(const GemmPlan& plan, const Gpu& gpu) {
   const GpuSpec& spec = gpu.spec();
   const GemmTrafficModel traffic = traffic_of(plan, spec);
-  return 1.0 / traffic.undisturbed().beyond_l2_bytes() < spec.peak_flops() / spec.memory.hbm_rate.value();
+  return 1.0 / traffic.undisturbed().beyond_l2_bytes() <
+         spec.peak_flops(plan.shape.dtype) / spec.memory.hbm_rate.value();
 }
 
 namespace {
@@ -62,9 +63,9 @@ void share_last(Kernel& kernel, const GpuSpec& gpu, const GemmPlan& plan) {
 }  // namespace
 
 Kernel gemm_kernel(const GpuSpec& gpu, const GemmShape& shape, const Stream& stream) {
-  const GemmPlan cached = plan_gemm(gpu, shape);
+  const GemmPlan cached = plan_gemm(gpu, shape, stream.mask);
   const double first = stream.cached_operands ? 0.0 : traffic_of(cached, gpu).first_loads();
-  const GemmTrafficModel model = traffic_of(first > 0.0 ? plan_gemm(gpu, shape, first) : cached, gpu);
+  const GemmTrafficModel model = traffic_of(first > 0.0 ? plan_gemm(gpu, shape, stream.mask, first) : cached, gpu);
   const GemmPlan& plan = model.plan();
   const GemmLibrary& library = gpu.gemm.library_of(shape);
   Kernel kernel;

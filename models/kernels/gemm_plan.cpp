@@ -86,8 +86,15 @@ int tuned_cus(const GpuSpec& gpu, const GemmLibrary& library) {
   return library.tuned_cus > 0 ? library.tuned_cus : gpu.cus();
 }
 
+// Conditions are those under which a library chooses a kernel: how many CUs it reckons with, and the share of first
+// loads (see plan_gemm()).
+struct Conditions {
+  int cus = 0;
+  double first_loads = 0.0;
+};
+
 // Returns how the kernel cuts the product; the plan has no times yet.
-GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel) {
+GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel, int cus) {
   const GemmLibrary& library = gpu.gemm.library_of(shape);
   GemmPlan plan;
   plan.shape = shape;
@@ -100,8 +107,8 @@ GemmPlan cut(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& k
   plan.per_cu = static_cast<int>(gpu.slots(1, kernel.workgroup));
   plan.in_flight = sim::Bytes(library.steps_in_flight * shape.element() *
                               (kernel.tile_m * shape.weight_ratio() + kernel.tile_n) * kernel.depth);
-  // Tiles that fill the CUs of one GPU leave those of another without work.
-  plan.tuned = is_tuned_for(kernel, shape) && tuned_cus(gpu, library) == gpu.cus();
+  // Tiles that fill so many CUs once leave others without work.
+  plan.tuned = is_tuned_for(kernel, shape) && tuned_cus(gpu, library) == cus;
   return plan;
 }
 
@@ -119,11 +126,11 @@ double start_up_cycles(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
 // make up the time there. The factor is bounded: beyond 2.5 something else is the reason.
 double longer_than_modelled(const GpuSpec& gpu, const GemmKernelSpec& kernel) {
   if (kernel.tuned_efficiency == 0.0) return 1.0;
-  const GemmPlan plan = cut(gpu, kernel.tuned_for, kernel);
-  const Cycles each = cycles_of_pieces(gpu, plan, plan.per_cu, 0.0);
   const int cus = tuned_cus(gpu, gpu.gemm.library_of(kernel.tuned_for));
+  const GemmPlan plan = cut(gpu, kernel.tuned_for, kernel, cus);
+  const Cycles each = cycles_of_pieces(gpu, plan, plan.per_cu, 0.0);
   const double modelled = rounds(cus, plan) * (each.steps() + each.around);
-  const double peak = gpu.gemm.flops_per_cycle_per_cu * cus;
+  const double peak = gpu.gemm.precision(kernel.tuned_for.dtype).value().flops_per_cycle_per_cu * cus;
   const double measured =
       kernel.tuned_for.flops().value() / (peak * kernel.tuned_efficiency) - start_up_cycles(gpu, kernel);
   return std::pow(std::clamp(measured / modelled, 0.8, 2.5), each.steps() / (each.steps() + each.around));
@@ -138,8 +145,9 @@ double cycles_through_l2(const GpuSpec& gpu, const GemmPlan& plan) {
 // matrix pipes; one above is due to loads that hinder each other in the L2, as addresses a power of two apart do. An L2
 // that holds a kernel back does so in first loads and output, too.
 GemmPlan plan_with(const GpuSpec& gpu, const GemmShape& shape, const GemmKernelSpec& kernel, double longer,
-                   double first_loads) {
-  GemmPlan plan = cut(gpu, shape, kernel);
+                   const Conditions& conditions) {
+  const double first_loads = conditions.first_loads;
+  GemmPlan plan = cut(gpu, shape, kernel, conditions.cus);
   plan.warm = first_loads == 0.0;
   const double peak = gpu.gemm.precision(shape.dtype).value().flops_per_cycle_per_cu;
   const auto efficiency = [&](int together, const Cycles& each) {
@@ -173,27 +181,29 @@ double seconds_through_memory(const GpuSpec& gpu, const GemmPlan& plan) {
   return memory.has_cache() ? std::max(of_hbm, memory.cache_bytes(reads, writes) / memory.cache_rate.value()) : of_hbm;
 }
 
-// Returns the time of the product with all CUs to itself, in cycles of the rated clock. A wave of workgroups takes what
-// the matrix pipes need for its pieces, the L2s for the bytes of these, or the memory for each byte once, and has to be
-// launched. In a last wave that is not full fewer workgroups share a CU. The parts of a contraction pass through both.
-double cycles(const GpuSpec& gpu, const GemmPlan& plan, double longer, double first_loads) {
+// Returns the time of the product with these CUs to itself, in cycles of the rated clock. A wave of workgroups takes
+// what the matrix pipes need for its pieces, the L2s for the bytes of these, or the memory for each byte once, and has
+// to be launched. In a last wave that is not full fewer workgroups share a CU. The parts of a contraction pass through
+// both.
+double cycles(const GpuSpec& gpu, const GemmPlan& plan, double longer, const Conditions& conditions) {
   const double clock = gpu.power.rated_clock.value();
   const auto pieces = static_cast<double>(plan.pieces());
   const double through_memory = seconds_through_memory(gpu, plan) / pieces * clock;
   const double through_l2 = plan.l2_conflicts * plan.piece_l2_bytes() / gpu.l2_bytes_per_cycle();
   const double launch = sim::to_seconds(gpu.dispatch.workgroup_launch).value() * clock;
-  // If a CU has several workgroups, those of later waves are launched while their neighbours work.
-  const double later_launch = plan.per_cu > 1 ? 0.0 : launch;
+  // Workgroups that stay are launched once; if a CU has several, those of later waves are while their neighbours work.
+  const bool stays = gpu.gemm.library_of(plan.shape).schedule != Dealing::per_xcd;
+  const double later_launch = stays || plan.per_cu > 1 ? 0.0 : launch;
   const auto wave = [&](std::int64_t workgroups) {
-    const auto together = static_cast<int>(ceil_divide(workgroups, gpu.cus()));
-    const Cycles each = cycles_of_pieces(gpu, plan, together, first_loads);
+    const auto together = static_cast<int>(ceil_divide(workgroups, conditions.cus));
+    const Cycles each = cycles_of_pieces(gpu, plan, together, conditions.first_loads);
     const double pipes = std::min(longer, 1.0) * each.multiplying + each.around;
     const double bent =
         1.0 / Bend{1.0 / (static_cast<double>(workgroups) * through_memory), gpu.gemm.library_of(plan.shape).knee}.of(
                   1.0 / pipes);
     return std::max(bent, static_cast<double>(workgroups) * std::max(through_l2, through_memory));
   };
-  const std::int64_t slots = std::int64_t{gpu.cus()} * plan.per_cu;
+  const std::int64_t slots = std::int64_t{conditions.cus} * plan.per_cu;
   const std::int64_t left = plan.pieces() % slots;
   double sum = start_up_cycles(gpu, plan.kernel);
   const std::int64_t full_waves = plan.pieces() / slots;
@@ -204,10 +214,10 @@ double cycles(const GpuSpec& gpu, const GemmPlan& plan, double longer, double fi
 }
 
 // Returns the cycles by a rule of thumb: those of whole waves, or of the memory for each byte once.
-double roughly_cycles(const GpuSpec& gpu, const GemmPlan& plan) {
+double roughly_cycles(const GpuSpec& gpu, const GemmPlan& plan, int cus) {
   const double through_memory = seconds_through_memory(gpu, plan);
   return start_up_cycles(gpu, plan.kernel) +
-         std::max(rounds(gpu.cus(), plan) * std::max(plan.cycles, cycles_through_l2(gpu, plan)),
+         std::max(rounds(cus, plan) * std::max(plan.cycles, cycles_through_l2(gpu, plan)),
                   through_memory * gpu.power.rated_clock.value());
 }
 
@@ -237,7 +247,7 @@ struct Choice {
 // `least_busy` of the CUs at work; any other kernel that takes clearly less time is preferred, so that no product takes
 // longer than a larger one. A product of few columns gets what the library was seen to give it in any case.
 Choice fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmKernelSpec> kernels,
-               double first_loads) {
+               const Conditions& conditions) {
   constexpr double clearly = 0.97;  // modelled times of large products are off by about 3%
   const GemmLibrary& library = gpu.gemm.library_of(shape);
   std::optional<Choice> usual;
@@ -251,18 +261,18 @@ Choice fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmK
     const std::int64_t steps = ceil_divide(shape.k, kernel.depth);
     bool more_would_work = true;
     for (; more_would_work; kernel.split_k *= 2) {
-      const GemmPlan plan = plan_with(gpu, shape, kernel, longer, first_loads);
+      const GemmPlan plan = plan_with(gpu, shape, kernel, longer, conditions);
       const auto pieces = static_cast<double>(plan.pieces());
-      more_would_work = library.splits && pieces < gpu.cus() && std::int64_t{2} * kernel.split_k <= steps;
+      more_would_work = library.splits && pieces < conditions.cus && std::int64_t{2} * kernel.split_k <= steps;
       // Parts that have ended when the pipeline is full gain nothing.
       const bool parts_fill_pipeline = steps / (std::int64_t{2} * kernel.split_k) > stages_of(shape, kernel);
-      const bool asks_for_more = pieces < library.least_busy * gpu.cus() && parts_fill_pipeline;
+      const bool asks_for_more = pieces < library.least_busy * conditions.cus && parts_fill_pipeline;
       const bool usually = kernel.tile_n <= needed && !(more_would_work && asks_for_more);
       if (few_columns && !usually) continue;
-      const double taken = cycles(gpu, plan, longer, first_loads);
+      const double taken = cycles(gpu, plan, longer, conditions);
       if (!best || taken < best->cycles) best = Choice{plan, taken};
       if (!usually) continue;
-      const double roughly = roughly_cycles(gpu, plan);
+      const double roughly = roughly_cycles(gpu, plan, conditions.cus);
       if (!usual || roughly < least) {
         usual = Choice{plan, taken};
         least = roughly;
@@ -276,9 +286,9 @@ Choice fastest(const GpuSpec& gpu, const GemmShape& shape, std::span<const GemmK
 // from all tuned sizes the nearest says little: a kernel of the table that takes less than a quarter as long replaces
 // it.
 GemmPlan no_slower_than_larger(const GpuSpec& gpu, Choice choice, std::span<const GemmKernelSpec> kernels,
-                               double first_loads) {
+                               const Conditions& conditions) {
   const GemmShape shape = choice.plan.shape;
-  const double peak = gpu.gemm.precision(shape.dtype).value().flops_per_cycle_per_cu * gpu.cus();
+  const double peak = gpu.gemm.precision(shape.dtype).value().flops_per_cycle_per_cu * conditions.cus;
   const double least = 0.8 * shape.flops().value() / peak;  // longer_than_modelled() is no less than 0.8
   for (const GemmKernelSpec& kernel : kernels) {
     GemmShape tried = shape;
@@ -288,8 +298,8 @@ GemmPlan no_slower_than_larger(const GpuSpec& gpu, Choice choice, std::span<cons
     if (clearly * choice.cycles <= least) continue;
     if (is_larger) std::tie(tried.m, tried.n, tried.k) = std::tie(size.m, size.n, size.k);
     const double longer = longer_than_modelled(gpu, kernel);
-    const double taken = cycles(gpu, plan_with(gpu, tried, kernel, longer, first_loads), longer, first_loads);
-    if (taken < clearly * choice.cycles) choice = {plan_with(gpu, shape, kernel, longer, first_loads), taken};
+    const double taken = cycles(gpu, plan_with(gpu, tried, kernel, longer, conditions), longer, conditions);
+    if (taken < clearly * choice.cycles) choice = {plan_with(gpu, shape, kernel, longer, conditions), taken};
   }
   return choice.plan;
 }
@@ -338,17 +348,18 @@ sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel) 
   return kernel.start_up.value_or(library.start_up) * (kernel.split_k > 1 ? 2 : 1);
 }
 
-GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, double first_loads) {
+GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, CuMask mask, double first_loads) {
   const GemmLibrary& library = gpu.gemm.library_of(shape);
+  const Conditions conditions{library.told_cus ? gpu.memory.xcds * mask.cus(gpu.cus_per_xcd) : gpu.cus(), first_loads};
   const std::span<const GemmKernelSpec> kernels = kernels_for(library, shape.dtype);
   const GemmKernelSpec& nearest = *std::ranges::min_element(
       kernels, {}, [&](const GemmKernelSpec& kernel) { return distance(kernel.tuned_for, shape); });
-  GemmPlan plan = plan_with(gpu, shape, nearest, longer_than_modelled(gpu, nearest), first_loads);
+  GemmPlan plan = plan_with(gpu, shape, nearest, longer_than_modelled(gpu, nearest), conditions);
   if (!plan.tuned) {
-    plan = library.by_modelled_time
-               ? fastest(gpu, shape, kernels, first_loads).plan
-               : no_slower_than_larger(gpu, fastest(gpu, shape, std::span(&nearest, 1), first_loads), kernels,
-                                       first_loads);
+    plan =
+        library.by_modelled_time
+            ? fastest(gpu, shape, kernels, conditions).plan
+            : no_slower_than_larger(gpu, fastest(gpu, shape, std::span(&nearest, 1), conditions), kernels, conditions);
   }
   for (const GemmProfile& profile : gpu.gemm.profiles) {
     if (profile.shape != shape.as_forward()) continue;

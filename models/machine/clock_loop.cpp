@@ -39,8 +39,9 @@ void ClockLoop::foresee_start() {
   const sim::Watts over = governor_.power() - spec_.cap;
   if (over <= sim::Watts(0.0)) return;
   const sim::Seconds left = std::max(sim::Joules(0.0), spec_.start_energy - excess_) / over;
-  const sim::Time due = simulator_.now() + sim::to_time(left);
-  if (due >= start_due_) return;
+  const sim::Time wait = sim::to_time(left);
+  if (wait >= start_due_ - simulator_.now()) return;
+  const sim::Time due = simulator_.now() + wait;
   start_due_ = due;
   simulator_.schedule(due, [this, due] { start_if_due(due); });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <span>
 
@@ -39,6 +40,7 @@ std::vector<Cohort> apart_at_the_end(const Cohort& whole, double spread) {
   const double made_up = sum / (parts[0].size() + parts[1].size());
   for (std::size_t turn = 0; turn < parts.size(); ++turn) {
     parts[turn].lateness = spread * (lateness_of_cus[turn] - (turn < 2 ? made_up : 0.0));
+    parts[turn].stays = whole.stays;
   }
   std::erase_if(parts, [](const Cohort& part) { return part.runs.empty(); });
   return parts;
@@ -82,6 +84,7 @@ struct Dispatcher::Queue {
   int unfinished = 0;                // workgroups that have not retired
   int most_at_once = 0;              // workgroups that were on CUs together
   std::vector<Cohort> forming;       // workgroups that come to the same CU at the same instant are in different cohorts
+  std::vector<Cohort> continuing;    // the same of those that stay on it
   sim::Gate done;
 
   // Hands over, after placing, the cohorts that were put together. While workgroups are left, every CU that falls free
@@ -90,7 +93,9 @@ struct Dispatcher::Queue {
   std::vector<Cohort> take_formed() {
     const int left = unplaced();
     most_at_once = std::max(most_at_once, unfinished - left);
-    std::vector<Cohort> formed = std::exchange(forming, {});
+    std::vector<Cohort> formed = std::exchange(continuing, {});
+    for (Cohort& cohort : formed) cohort.stays = true;
+    std::ranges::move(std::exchange(forming, {}), std::back_inserter(formed));
     const auto add = [](int sum, const Cohort& cohort) { return sum + cohort.size(); };
     const int busy_before = unfinished - left - std::accumulate(formed.begin(), formed.end(), 0, add);
     if (formed.empty() || kernel.time_spread <= 0.0 || left > busy_before) return formed;
@@ -99,6 +104,20 @@ struct Dispatcher::Queue {
       for (Cohort& part : apart_at_the_end(cohort, end_spread())) apart.push_back(std::move(part));
     }
     return apart;
+  }
+
+  // Deals out the last pieces where fewer are left than workgroups that have ended one: no XCD is before another.
+  void deal_last() {
+    std::vector<int> free(pending.size(), 0);
+    for (const Cohort::Run& run : staying) free[static_cast<std::size_t>(run.xcd)] += run.count;
+    for (std::size_t x = 0; x < free.size(); ++x) free[x] = std::max(0, free[x] - pending[x]);
+    if (pool >= std::reduce(free.begin(), free.end())) return;
+    for (std::size_t x = 0; pool > 0; x = (x + 1) % free.size()) {
+      if (free[x] == 0) continue;
+      --free[x];
+      --pool;
+      ++pending[x];
+    }
   }
 
   int unplaced() const { return std::accumulate(pending.begin(), pending.end(), pool); }
@@ -122,18 +141,23 @@ struct Dispatcher::Queue {
     return std::min(any_moment, kernel.time_spread * each);
   }
 
-  // The next workgroups dealt to the XCD, one for each CU from `cu` on, join a cohort that is forming.
-  void place_next(std::size_t cohort, int xcd, int cu, int count) {
+  // The next workgroups dealt to the XCD, one for each CU from `cu` on, join a cohort. Returns their run.
+  const Cohort::Run& place_next(std::vector<Cohort>& cohorts, std::size_t cohort, int xcd, int cu, int count) {
     const std::size_t x = static_cast<std::size_t>(xcd);
     const int every = static_cast<int>(pending.size());  // workgroups are dealt to the XCDs in turn
-    if (cohort >= forming.size()) forming.resize(cohort + 1);
-    forming[cohort].runs.push_back({xcd, cu, 1, xcd + every * placed[x], every, count});
-    forming[cohort].per_xcd.resize(pending.size(), 0);
-    forming[cohort].per_xcd[x] += count;
+    if (cohort >= cohorts.size()) cohorts.resize(cohort + 1);
+    Cohort& joined = cohorts[cohort];
+    // Of pieces that any XCD may take, the next ones are taken.
+    const bool in_turn = kernel.dealing == Dealing::per_xcd;
+    joined.runs.push_back(in_turn ? Cohort::Run{xcd, cu, 1, xcd + every * placed[x], every, count}
+                                  : Cohort::Run{xcd, cu, 1, std::reduce(placed.begin(), placed.end()), 1, count});
+    joined.per_xcd.resize(pending.size(), 0);
+    joined.per_xcd[x] += count;
     placed[x] += count;
     const int dealt = std::min(count, pending[x]);
     pending[x] -= dealt;
     pool -= count - dealt;
+    return joined.runs.back();
   }
 };
 
@@ -193,6 +217,7 @@ void Dispatcher::request_dispatch() {
 
 void Dispatcher::dispatch() {
   dispatch_requested_ = false;
+  for (Queue& queue : queues_) queue.deal_last();
   for (int xcd = 0; xcd < xcds(); ++xcd) dispatch_xcd(xcd);
   for (Queue& queue : queues_) {
     queue.settle();
@@ -265,8 +290,8 @@ void Dispatcher::place_staying(Queue& queue, int xcd_index) {
         ++count;
         --left;
       }
-      queue.place_next(cohort, xcd_index, cu, count);
-      add_room(queue.kernel, queue.forming[cohort].runs.back(), -queue.kernel.workgroup);
+      const Cohort::Run& placed = queue.place_next(queue.continuing, cohort, xcd_index, cu, count);
+      add_room(queue.kernel, placed, -queue.kernel.workgroup);
     }
   }
   std::erase_if(queue.staying, [&](const Cohort::Run& run) { return run.xcd == xcd_index; });
@@ -323,8 +348,8 @@ void Dispatcher::place(Queue& queue, int xcd_index) {
         int end = begin;
         while (end < place.end && takes_one(end)) ++end;
         if (end > begin) {
-          queue.place_next(cohort, xcd_index, begin, end - begin);
-          add_room(queue.kernel, queue.forming[cohort].runs.back(), -queue.kernel.workgroup);
+          const Cohort::Run& placed = queue.place_next(queue.forming, cohort, xcd_index, begin, end - begin);
+          add_room(queue.kernel, placed, -queue.kernel.workgroup);
           left -= end - begin;
         }
         begin = end + 1;  // no workgroup is due on that CU
@@ -358,9 +383,10 @@ void Dispatcher::add_room(const KernelSpec& kernel, const Cohort::Run& run, cons
 
 sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
   const Stream& stream = queue.kernel.stream;
-  // Where a CU holds several workgroups, one that follows another is launched while its neighbours work.
+  // A workgroup that stays has been launched. Where a CU holds several, one that follows another is launched while its
+  // neighbours work.
   const bool follows = queue.unfinished < queue.kernel.workgroups;
-  if (!follows || workgroups_that_fit(cu_, queue.kernel.workgroup) == 1) {
+  if (!cohort.stays && (!follows || workgroups_that_fit(cu_, queue.kernel.workgroup) == 1)) {
     co_await simulator_.delay(spec_.workgroup_launch);
   }
   if (stream.polled.word != nullptr) co_await poll(queue, cohort);

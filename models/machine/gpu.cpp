@@ -17,13 +17,14 @@ Gpu::Gpu(int index, const GpuSpec& spec, sim::ResourceNetwork& network, std::vec
       dispatcher_(network.simulator(), spec.dispatch, spec.memory.xcds, spec.cus_per_xcd, spec.cu, device_name(index),
                   without),
       governor_(spec.power, network, memory_, without.has(Mechanism::clock) ? std::vector<sim::ResourceId>() : links,
-                Tenant::gemm) {
+                without.has(Mechanism::clock) ? std::vector{Tenant::gemm, Tenant::stream, Tenant::remote}
+                                              : std::vector<Tenant>()) {
   network.add_regulator([this] { return governor_.regulate(); });
   if (spec.memory.arbitration != Arbitration::off && !without.has(Mechanism::hbm)) {
     network.add_regulator([this] { return memory_.arbitrate(); });
   }
   if (!without.has(Mechanism::clock)) return;
-  rccl_governor_.emplace(spec.power, network, memory_, std::move(links), Tenant::rccl);
+  rccl_governor_.emplace(spec.power, network, memory_, std::move(links), std::vector{Tenant::rccl});
   network.add_regulator([this] { return rccl_governor_->regulate(); });
 }
 

@@ -49,6 +49,7 @@ struct Cohort {
   std::vector<Run> runs;
   std::vector<int> per_xcd;  // workgroups on each XCD
   bool amid_gemm = false;    // a collective's cohort that had to wait and was placed while a GEMM ran
+  bool stays = false;        // its workgroups have done a piece of work on these CUs before
   double lateness = 0.0;     // how much longer than the mean its CUs take in the last wave, over a workgroup's time
 
   int size() const;

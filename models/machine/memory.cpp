@@ -114,8 +114,8 @@ MovedBytes Memory::moved() const {
 void Memory::set_clock(double share) const {
   if (!spec_.l2_follows_clock) return;
   const double rate = share * spec_.xcds * spec_.l2_rate.value();
-  network_.set_capacity(l2(), rate);
-  if (bursts_) network_.set_capacity(*bursts_, rate);
+  network_.set_rate(l2(), rate);
+  if (bursts_) network_.set_rate(*bursts_, rate);
 }
 
 double Memory::collective_weight(double in_flight) const {

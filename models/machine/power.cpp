@@ -44,17 +44,18 @@ double PowerGovernor::Work::slope(sim::Hertz clock, double cap) const {
 }
 
 PowerGovernor::PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& network, const Memory& memory,
-                             std::vector<sim::ResourceNetwork::ResourceId> links, Tenant tenant)
+                             std::vector<sim::ResourceNetwork::ResourceId> links, std::vector<Tenant> tenants)
     : spec_(spec),
       network_(network),
       memory_(memory),
       links_(std::move(links)),
-      tenant_(tenant),
+      tenants_(std::move(tenants)),
+      is_of_l2s_(tenants_.empty() || std::ranges::count(tenants_, Tenant::gemm) > 0),
       limit_(spec.limit()),
       ceiling_(spec.highest_clock),
       clock_(spec.highest_clock),
       clock_at_work_(spec.highest_clock) {
-  if (tenant_ == Tenant::gemm) memory_.set_clock(clock_ / spec_.rated_clock);
+  if (is_of_l2s_) memory_.set_clock(clock_ / spec_.rated_clock);
 }
 
 void PowerGovernor::set_matrix_work(sim::ResourceNetwork::ActivityId activity, double per_cycle, double energy,
@@ -93,7 +94,9 @@ void PowerGovernor::note_rates_beside_clock() {
 
 sim::Watts PowerGovernor::traffic_power(bool links_carry) const {
   const auto watts = [this](sim::ResourceNetwork::ResourceId resource, sim::JoulesPerByte energy) {
-    return sim::BytesPerSecond(network_.load_of(static_cast<std::size_t>(tenant_), resource)) * energy;
+    double load = tenants_.empty() ? network_.load(resource) : 0.0;
+    for (const Tenant tenant : tenants_) load += network_.load_of(static_cast<std::size_t>(tenant), resource);
+    return sim::BytesPerSecond(load) * energy;
   };
   sim::Watts sum(0.0);
   for (const Memory::Level& level : memory_.levels()) {
@@ -219,7 +222,7 @@ void PowerGovernor::set_clock(sim::Hertz clock) {
     work.cap_now = work.cap(clock);
     if (network_.live(work.activity)) network_.set_cap(work.activity, work.cap_now);
   }
-  if (tenant_ == Tenant::gemm) memory_.set_clock(clock / spec_.rated_clock);
+  if (is_of_l2s_) memory_.set_clock(clock / spec_.rated_clock);
   for (const auto& on_change : listeners_) on_change();
 }
 

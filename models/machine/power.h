@@ -29,9 +29,10 @@ struct Bend {
 
 class PowerGovernor {
  public:
-  // `links` carry what this GPU sends and receives. If tenants' loads are apart, only those of `tenant` count.
+  // `links` carry what this GPU sends and receives. Loads of all tenants count or, where loads are apart, those of the
+  // tenants named. The clock of L2s is that of the governor which has GEMMs.
   PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& network, const Memory& memory,
-                std::vector<sim::ResourceNetwork::ResourceId> links, Tenant tenant = Tenant::gemm);
+                std::vector<sim::ResourceNetwork::ResourceId> links, std::vector<Tenant> tenants = {});
 
   // Caps the rate of matrix work at `per_cycle` units per cycle of the engine clock. A unit takes the energy of
   // `energy` operations in bf16. A second call for the same activity changes its cap.
@@ -40,8 +41,15 @@ class PowerGovernor {
   // Does the same for vector work of `flops` operations in single precision per unit.
   void set_vector_work(sim::ResourceNetwork::ActivityId activity, double per_cycle, double flops, Bend bend = {});
   void remove_work(sim::ResourceNetwork::ActivityId activity);
-  void add_busy_workgroups(int count) { busy_workgroups_ += count; }
-  void add_streaming_cus(double count) { streaming_cus_ += count; }
+  void add_busy_workgroups(int count) {
+    network_.regulate_anew();  // power changes from now on, not from the last change of rates on
+    busy_workgroups_ += count;
+  }
+  void add_streaming_cus(double count) {
+    if (count == 0.0) return;
+    network_.regulate_anew();
+    streaming_cus_ += count;
+  }
 
   // Calls `on_change` whenever the clock has moved, until it is removed.
   using Listener = std::list<std::function<void()>>::iterator;
@@ -114,7 +122,8 @@ class PowerGovernor {
   sim::ResourceNetwork& network_;
   const Memory& memory_;
   std::vector<sim::ResourceNetwork::ResourceId> links_;
-  Tenant tenant_;
+  std::vector<Tenant> tenants_;  // whose loads count; empty: all
+  bool is_of_l2s_;
   std::vector<Work> work_;
   std::list<std::function<void()>> listeners_;
   int busy_workgroups_ = 0;

@@ -153,6 +153,7 @@ GemmLibrary read_library(sim::Section& section) {
   library.name = section.name("name");
   library.by_modelled_time = section.flag("by_modelled_time", false);
   library.tuned_cus = static_cast<int>(section.integer("tuned_cus", 0, 4096, 0));
+  library.told_cus = section.flag("told_cus", false);
   library.splits = section.flag("splits", false);
   library.least_busy = section.number("least_busy", 0.0, 1.0, 0.0);
   library.undivided_columns = static_cast<int>(section.integer("undivided_columns", 0, 1024, 0));

@@ -88,6 +88,7 @@ struct GemmLibrary {
   // Gives a shape outside the table the kernel with the fewest modelled `cycles`, not that of the nearest shape.
   bool by_modelled_time = false;
   int tuned_cus = 0;          // CUs of the GPU that the table is of; 0: it is of this GPU
+  bool told_cus = false;      // chooses for the CUs that its stream is confined to, not for all
   bool splits = false;        // splits the contraction of such a shape if the tiles leave CUs idle
   double least_busy = 0.0;    // least share of the CUs that such a split must keep busy, however little it gains
   int undivided_columns = 0;  // such a shape of at most that many columns is not cut along them

@@ -200,7 +200,8 @@ void add_traffic(Figures& figures, const Testbed& testbed, const GemmTrial& tria
   Testbed metered(platform);
   const models::MovedBytes moved = metered.run(schedule, between_of(trial)).moved.value();
   const models::GpuSpec& gpu = platform.gpu;
-  const models::GemmPlan plan = models::plan_gemm(gpu, trial.shape);
+  const models::GemmPlan plan =
+      models::plan_gemm(gpu, trial.shape, trial.cus ? first_cus(platform, *trial.cus) : models::CuMask{});
   const auto slots = [&](int cus) { return gpu.slots(cus, plan.kernel.workgroup); };
   const models::GemmTrafficModel model(plan, gpu.memory, slots(gpu.cus_per_xcd), slots(1));
   const double asked_of_l2 = static_cast<double>(plan.pieces()) * plan.piece_flops() * model.undisturbed().l2;

@@ -261,6 +261,7 @@ std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study, const
 
 Average average(std::span<const StudyResult> results, const Selection& selection) {
   Average average;
+  double with_gain = 0.0;
   std::map<std::pair<models::CollectiveKind, LengthClass>, Group> groups;
   for (const StudyResult& result : results) {
     if (!selected(result, selection)) continue;
@@ -268,7 +269,10 @@ Average average(std::span<const StudyResult> results, const Selection& selection
     group.gain += result.c3.speedup() - 1.0;
     group.ideal_gain += result.c3.ideal_speedup() - 1.0;
     group.scenarios += 1.0;
-    average.mean_fraction += result.c3.fraction_of_ideal();
+    if (result.c3.has_gain_to_be_had()) {
+      average.mean_fraction += result.c3.fraction_of_ideal();
+      with_gain += 1.0;
+    }
     average.highest_speedup = std::max(average.highest_speedup, result.c3.speedup());
     ++average.scenarios;
   }
@@ -281,7 +285,7 @@ Average average(std::span<const StudyResult> results, const Selection& selection
   average.speedup = 1.0 + mean.gain;
   average.ideal_speedup = 1.0 + mean.ideal_gain;
   average.fraction_of_ideal = mean.gain / mean.ideal_gain;
-  average.mean_fraction /= static_cast<double>(average.scenarios);
+  average.mean_fraction /= std::max(with_gain, 1.0);
   return average;
 }
 

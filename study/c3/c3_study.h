@@ -89,7 +89,7 @@ struct Average {
   double speedup = 0.0;
   double ideal_speedup = 0.0;
   double fraction_of_ideal = 0.0;  // of the two averages above
-  double mean_fraction = 0.0;      // mean of the scenarios' fractions
+  double mean_fraction = 0.0;      // mean of the fractions of those scenarios that have a gain to be had; else 0
   double highest_speedup = 0.0;    // of a single scenario
   std::size_t scenarios = 0;
 };

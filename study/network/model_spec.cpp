@@ -191,14 +191,16 @@ std::int64_t ModelSpec::expert_parameters() const {
 
 std::int64_t ModelSpec::shared_parameters() const { return (first_shared_ffn() + shared_ffn) * hidden; }
 
+std::int64_t ModelSpec::router_parameters() const { return experts * (hidden + (biases ? 1 : 0)); }
+
 std::int64_t ModelSpec::whole_parameters() const {
   std::int64_t norms = (norm == Norm::layer ? 4 : 2) * hidden * (after_norms ? 2 : 1);
   if (query_norm == QueryNorm::heads) norms += 2 * head_dim;
   if (query_norm == QueryNorm::all) norms += query_features() + kv_features();
   // These are the projections to ranks, and their norms.
   const std::int64_t latent = is_latent() ? latent_features() * hidden + query_rank + kv_rank : 0;
-  const std::int64_t behind_sums = biases ? (experts == 0 ? 2 : 1) * hidden + experts : 0;
-  return norms + latent + experts * hidden + behind_sums;
+  const std::int64_t behind_sums = biases ? (experts == 0 ? 2 : 1) * hidden : 0;
+  return norms + latent + router_parameters() + behind_sums;
 }
 
 std::int64_t ModelSpec::layer_parameters() const {

@@ -114,6 +114,7 @@ struct ModelSpec {
   std::int64_t layer_parameters() const;
   std::int64_t expert_parameters() const;  // the part in experts, without shared ones
   std::int64_t shared_parameters() const;  // the part in shared experts
+  std::int64_t router_parameters() const;
   // Returns the part that tensor parallelism replicates on every GPU: norms, the router, the projections to ranks and
   // the biases that are added after an all-reduce.
   std::int64_t whole_parameters() const;

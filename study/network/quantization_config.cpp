@@ -132,6 +132,14 @@ QuantizationConfig read_quantization(const Json& said) {
                                       of.in_words(said)));
   }
   if (has_fp8_cache) read.formats.cache = models::Dtype::fp8;
+  // Tools list the modules whose weights keep their format under different names. Embedding, head and router do so in
+  // any case (study/network/step_question.h).
+  for (const char* const list : {"modules_to_not_convert", "ignore", "exclude_modules"}) {
+    const Json kept = said_by(said, list);
+    if (!kept.is_array() || !read.formats.weights || kept.dump().find("attn") == std::string::npos) continue;
+    read.remarks.push_back(fmt::format("{}: weights of attention keep their format there, and count in {} here", list,
+                                       models::to_string(*read.formats.weights)));
+  }
   if (said.is_object() && said.contains("weight_block_size") && !said["weight_block_size"].is_null())
     read.remarks.emplace_back("weight_block_size: scales by block are left out, weights are of one byte all the same");
   return read;

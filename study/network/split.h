@@ -52,6 +52,8 @@ struct Split {
   // tokens_in_all() are those of all replicas.
   std::int64_t tokens_of_gpu(std::int64_t of_replica) const { return of_replica / cp; }
   std::int64_t tokens_in_all(std::int64_t of_replica) const { return of_replica * dp; }
+  // Returns whether the tp GPUs send different tokens to experts.
+  bool routes_shares() const { return ep > 1 && tp > 1; }
   // Returns the tokens that a GPU sends to experts. With expert parallelism, the tp GPUs also share out tokens before
   // the router, padded to equal shares, and gather the results (sequence parallelism).
   std::int64_t tokens_to_route(std::int64_t of_replica) const {

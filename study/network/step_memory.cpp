@@ -23,13 +23,19 @@ double kept_by_layer(const StepQuestion& question) {
   const double ffn = static_cast<double>(model.first_ffn() + halves * model.ffn);
   const double shared = static_cast<double>(model.first_shared_ffn() + halves * model.shared_ffn);
   const double used = model.experts == 0 ? 1.0 : static_cast<double>(model.experts_used);
-  return (4.0 * hidden + (attention + used * ffn + shared) / question.tp) / question.cp;
+  double copies = 0.0;  // of tokens: results of experts, which are weighted, and what their products take
+  if (model.experts > 0) {
+    copies = used / (question.routes_shares() ? question.tp : 1);
+    // Compiled kernels take the tokens of their own GPU without a copy.
+    if (question.kernels == Kernels::eager || question.ep > 1) copies += used * question.expert_tp() / question.tp;
+  }
+  return (4.0 + copies) * hidden + (attention + used * ffn + shared) / question.tp;
 }
 
 sim::Bytes activations_of(const StepQuestion& question, int stage) {
   // Stage s starts pp - s micro-batches before it computes the first gradient.
   const double held = question.trains() ? std::min(question.pp - stage, question.micro) : 1;
-  const double tokens = static_cast<double>(question.new_tokens()) / question.micro;
+  const double tokens = static_cast<double>(question.new_tokens()) / question.micro / question.cp;
   const double layers = held * static_cast<double>(question.layers_of(stage));
   const sim::Bytes element = size_of(question.activation_format());
   sim::Bytes of_layer;
@@ -41,7 +47,7 @@ sim::Bytes activations_of(const StepQuestion& question, int stage) {
     of_layers += held * static_cast<double>(group.layers) * of_this;
   }
   const sim::Bytes stream = tokens * static_cast<double>(question.model.hidden) * element;
-  const bool scores_all = question.phase == Phase::train && !question.layers;
+  const bool scores_all = question.phase == Phase::train && !question.layers && stage == question.pp - 1;
   const double scored = scores_all ? tokens * question.model.scored : 0.0;
   const sim::Bytes scores =
       scored * static_cast<double>(question.model.vocabulary) / question.tp * (element + single_precision);
@@ -53,20 +59,29 @@ sim::Bytes activations_of(const StepQuestion& question, int stage) {
 
 std::vector<AlikeWeights> alike_weights(const StepQuestion& question) {
   const ModelSpec& model = question.model;
-  const double of_experts = static_cast<double>(model.expert_parameters()) / (question.ep * question.expert_tp());
+  const double experts = static_cast<double>(model.expert_parameters()) / (question.ep * question.expert_tp());
   const double in_whole = static_cast<double>(model.whole_parameters());
   // Each GPU has at least one head of keys and values, so that heads are repeated if tp exceeds their number.
   const bool repeats = !model.is_latent();
   const double repeated = repeats ? static_cast<double>(model.hidden * (model.head_dim + model.values()) *
                                                         (question.tp * question.kv_heads() - model.kv_heads))
                                   : 0.0;
-  // Shared experts are replicated if the tp GPUs route different tokens.
   const double shared = static_cast<double>(model.shared_parameters());
   const double shared_out =
       static_cast<double>(model.layer_parameters() - model.expert_parameters()) - shared - in_whole + repeated;
-  const double of_all = in_whole + shared_out / question.tp + (question.ep > 1 ? shared : shared / question.tp);
-  if (question.expert_replicas() == question.replicas()) return {{"", of_all + of_experts, question.replicas()}};
-  return {{"", of_all, question.replicas()}, {"expert_", of_experts, question.expert_replicas()}};
+  std::vector<AlikeWeights> all{{"", in_whole + (shared_out + shared) / question.tp, question.replicas()}};
+  if (model.experts == 0) return all;
+  if (question.expert_replicas() == question.replicas()) {
+    all.front().count += experts;
+  } else {
+    all.push_back({alike_experts, experts, question.expert_replicas()});
+  }
+  if (question.routes_shares()) {
+    const double router = static_cast<double>(model.router_parameters());
+    all.front().count -= router + shared / question.tp;
+    all.push_back({alike_router, router + shared, question.stage_gpus()});
+  }
+  return all;
 }
 
 double layer_weights(const StepQuestion& question) {
@@ -91,7 +106,8 @@ namespace {
 StepMemory memory_of_stage(const StepQuestion& question, int stage) {
   const bool shares = question.shard == Shard::full;
   const bool is_end = stage == 0 || stage == question.pp - 1;
-  const double ends = (is_end ? end_share(question) : 0.0) * end_weights(question) / (shares ? question.replicas() : 1);
+  const double ends_in_whole = (is_end ? end_share(question) : 0.0) * end_weights(question);
+  const double ends = ends_in_whole / (shares ? question.replicas() : 1);
   double of_layers = 0.0;
   double gathered = 0.0;  // of the largest layer, with full sharding
   double cached = 0.0;    // features of all tokens and layers
@@ -113,11 +129,13 @@ StepMemory memory_of_stage(const StepQuestion& question, int stage) {
   const sim::Bytes element = question.weight_element();
   StepMemory memory;
   // Automatic mixed precision keeps weights in single precision and casts them product by product. With full sharding,
-  // two layers at a time are gathered.
-  memory.weights =
-      question.trains() && !shares ? kept * single_precision : of_layers * element + ends * question.end_element();
+  // two layers at a time are gathered; embedding and head stay gathered, and their gradients are scattered last.
+  memory.weights = question.phase == Phase::train && !shares ? kept * single_precision
+                                                             : of_layers * element + ends * question.end_element();
   memory.weights += std::min(2.0, static_cast<double>(question.layers_of(stage))) * gathered * element;
-  if (question.trains()) memory.gradients = kept * question.gradient_element();
+  const double gathered_ends = shares ? ends_in_whole : 0.0;
+  memory.weights += gathered_ends * question.end_element();
+  if (question.trains()) memory.gradients = (kept + gathered_ends) * question.gradient_element();
   if (question.trains() && question.optimizer != Optimizer::none) {
     const double copies = shares && element < single_precision ? 3.0 : 2.0;
     memory.states = copies * kept * single_precision;

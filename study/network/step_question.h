@@ -169,6 +169,8 @@ struct StepQuestion : Split {
   // Returns whether the stream is in single precision, as from an embedding; layers alone get the products' format.
   bool wide_stream() const { return mixes() && !layers; }
   std::int64_t new_tokens() const { return batch * tokens + decoding; }  // of a replica
+  // Returns the tokens whose keys attention over a replica's prompts reads: new ones, and cached ones in the window.
+  std::int64_t tokens_with_keys() const { return batch * (model.seen(context) + tokens); }
   // Takes the model, and the formats that its file gives unless the question already asks for other than the default.
   void take(const ReadModel& read);
 };

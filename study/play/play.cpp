@@ -420,7 +420,7 @@ class Play {
     const models::GpuSpec& gpu = platform_.gpu;
     const int cus = gpu.memory.xcds * kernel.mask.cus(gpu.cus_per_xcd);
     const auto* const shape = std::get_if<models::GemmShape>(&kernel.work);
-    return shape ? models::stored_at_once(models::plan_gemm(gpu, *shape), gpu, cus) : cus;
+    return shape ? models::stored_at_once(models::plan_gemm(gpu, *shape, kernel.mask), gpu, cus) : cus;
   }
 
   sim::Task<> carry_out(const models::GemmShape& shape, std::size_t place) {

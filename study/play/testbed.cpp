@@ -103,9 +103,13 @@ Timeline Testbed::play_rounds(const Schedule& schedule, Between between) const {
     mean.means.clock_at_work += timeline.means.clock_at_work;
     mean.means.power += timeline.means.power;
     for (std::size_t place = 0; place < schedule.size(); ++place) {
-      mean.operations[place].start += timeline.operations[place].start;
-      mean.operations[place].end += timeline.operations[place].end;
-      if (mean.operations[place].began) *mean.operations[place].began += *timeline.operations[place].began;
+      Span& sum = mean.operations[place];
+      const Span& span = timeline.operations[place];
+      sum.start += span.start;
+      sum.end += span.end;
+      for (const auto within : {&Span::began, &Span::exchange_start, &Span::gemm_end}) {
+        if (sum.*within) *(sum.*within) += *(span.*within);
+      }
     }
   }
   const double each = 1.0 / static_cast<double>(counted);
@@ -113,7 +117,9 @@ Timeline Testbed::play_rounds(const Schedule& schedule, Between between) const {
   for (Span& span : mean.operations) {
     span.start /= counted;
     span.end /= counted;
-    if (span.began) *span.began /= counted;
+    for (const auto within : {&Span::began, &Span::exchange_start, &Span::gemm_end}) {
+      if (span.*within) *(span.*within) /= counted;
+    }
   }
   return mean;
 }
@@ -209,7 +215,9 @@ Timeline Testbed::with_factors(const Schedule& schedule, Timeline timeline) cons
     Span& span = timeline.operations[place];
     span.start += latest_end(timeline.operations, after) - latest_end(simulated, after);
     span.end = span.start + multiplied(as_simulated.end - as_simulated.start);
-    if (span.began) span.began = span.start + multiplied(*as_simulated.began - as_simulated.start);
+    for (const auto within : {&Span::began, &Span::exchange_start, &Span::gemm_end}) {
+      if (span.*within) span.*within = span.start + multiplied(*(as_simulated.*within) - as_simulated.start);
+    }
     if (!span.phases) continue;
     models::SdmaCopyPhases& phases = *span.phases;
     for (sim::Time* const phase : {&phases.control, &phases.schedule, &phases.copy, &phases.completion}) {

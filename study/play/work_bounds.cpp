@@ -53,7 +53,7 @@ struct Waves {
 Waves waves_of(const Work& work, const models::GpuSpec& gpu, models::CuMask mask) {
   const int cus = gpu.memory.xcds * mask.cus(gpu.cus_per_xcd);
   const auto of_product = [&](const models::GemmShape& shape) {
-    const models::GemmPlan plan = models::plan_gemm(gpu, shape);
+    const models::GemmPlan plan = models::plan_gemm(gpu, shape, mask);
     return Waves{static_cast<double>(plan.pieces()), gpu.slots(cus, plan.kernel.workgroup)};
   };
   return std::visit(sim::Overloaded{of_product, [&](const models::FusedSpec& spec) { return of_product(spec.gemm); },

@@ -7,10 +7,11 @@ namespace c3sim::study {
 
 namespace {
 
-// Returns the rows of the head's product: the last token of each sequence in decode and prefill, all tokens or a share
-// of them in training.
+// Returns the rows of the head's product: in prefill the last token of each sequence, in decode all tokens, which
+// verify a draft where there are several, and in training all or a share of them.
 std::int64_t scored_tokens(const StepQuestion& question) {
-  if (question.phase != Phase::train) return question.batch + question.decoding;
+  if (question.phase == Phase::decode) return question.new_tokens();
+  if (question.phase == Phase::prefill) return question.batch + question.decoding;
   const double share = question.model.scored * static_cast<double>(question.new_tokens()) / question.cp;
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::llround(share)));
 }
@@ -76,9 +77,9 @@ Written write_head_gradient(StepWriter& writer) {
   const double scores = elements_of(rows, words);
   writer.operate("loss_gradient", Kind::softmax, "cross_entropy_backward", scores, single_precision);
   writer.operate("head_gradient_cast", Kind::copy, "cast_down", scores);
-  writer.input_gradient("head_input", words, model.hidden, rows);
+  writer.input_gradient("head_input", words, model.hidden, rows, 1, true);
   writer.add_up("head_input", elements_of(rows, model.hidden), false);
-  return writer.weight_gradient("head_weights", words, model.hidden, rows);
+  return writer.weight_gradient("head_weights", words, model.hidden, rows, 1, true);
 }
 
 void write_embedding_gradient(StepWriter& writer) {

@@ -415,7 +415,7 @@ class Forward {
     if (decodes) {
       writer_.attention("attention", false, true);
     } else {
-      const std::int64_t seen = question.batch * model_.seen(question.context + question.tokens);
+      const std::int64_t seen = question.tokens_with_keys();
       quantise("key_up", seen, model_.kv_rank);
       writer_.gemm("key_up", heads * model_.latent_head(), model_.kv_rank, seen);
       writer_.attention("attention", false);
@@ -424,9 +424,9 @@ class Forward {
     if (absorbing > 0) writer_.gemm("value_up", model_.values(), model_.kv_rank, absorbing, heads);
   }
 
-  // Gathers keys and values of the parts of a sequence that lie on other GPUs.
+  // Gathers keys and values of the parts of a sequence that lie on other GPUs, those of cached tokens included.
   void share_keys() {
-    const double elements = elements_of(writer_.question().new_tokens(), writer_.question().cached_features());
+    const double elements = elements_of(writer_.question().tokens_with_keys(), writer_.question().cached_features());
     writer_.collective("keys_all_gather", models::CollectiveKind::all_gather, elements * writer_.element(),
                        writer_.question().cp);
   }

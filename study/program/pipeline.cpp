@@ -98,8 +98,12 @@ class Pipeline {
     }
     if (question.recompute) write_forward(writer, true);
     write_backward(writer);
-    if (turn.micro == 0) return;
-    writer.operate("accumulate", Kind::elementwise, "add", layer_weights(question), single_precision);
+    accumulate(writer, turn, "accumulate", layer_weights(question));
+  }
+
+  // Adds a gradient to those of the micro-batches before.
+  static void accumulate(StepWriter& writer, Turn turn, const std::string& name, double weights) {
+    if (turn.micro > 0) writer.operate(name, Kind::elementwise, "add", weights, single_precision);
   }
 
   void forward(int stage, Turn turn) {
@@ -115,13 +119,17 @@ class Pipeline {
   }
 
   void backward(int stage, Turn turn) {
-    if (is_last(stage) && whole()) write_head_gradient(writer_);
+    if (is_last(stage) && whole()) {
+      write_head_gradient(writer_);
+      accumulate(writer_, turn, "accumulate_head", head_weights(question_));
+    }
     block(writer_, stage, turn, suffix(stage, turn));
     write_layers(stage, turn, is_last(stage) ? nullptr : "gradients");
     if (stage > 0) {
       send("gradients", stage, stage - 1, turn);
     } else if (whole()) {
       write_embedding_gradient(writer_);
+      accumulate(writer_, turn, "accumulate_embedding", head_weights(question_));  // it has as many words
     }
     block(writer_, stage, turn, suffix(stage, turn));
   }

@@ -18,10 +18,10 @@ void StepWriter::wait(const Written& who, const Written& on, std::int64_t shift)
   }
 }
 
-Written StepWriter::product(const std::string& name, models::GemmShape shape) {
-  shape.dtype = question_.dtype;
+Written StepWriter::product(const std::string& name, models::GemmShape shape, bool plain) {
+  shape.dtype = plain ? question_.activation_format() : question_.dtype;
   const std::optional<models::Dtype> weights = question_.formats.weights;
-  const bool has_weights = shape.layout != models::Layout::weight_gradient;
+  const bool has_weights = !plain && shape.layout != models::Layout::weight_gradient;
   if (has_weights && weights && size_of(*weights) != size_of(question_.dtype)) shape.weights = weights;
   return add(name, Kind::gemm, shape);
 }

@@ -37,7 +37,7 @@ class StepWriter {
   std::int64_t tokens() const { return question_.tokens_of_gpu(question_.new_tokens()); }  // per GPU
   std::int64_t tokens_to_route() const { return question_.tokens_to_route(question_.new_tokens()); }
   // Returns whether the tp GPUs have results of experts for different tokens.
-  bool routes_shares() const { return question_.ep > 1 && question_.tp > 1; }
+  bool routes_shares() const { return question_.routes_shares(); }
   // Returns the element of the stream between layers.
   sim::Bytes stream_element() const { return question_.wide_stream() ? single_precision : element(); }
   // Returns whether a norm is a series of single-precision kernels, as in PyTorch if its weights have another format
@@ -66,19 +66,19 @@ class StepWriter {
   }
   // Appends a product in the format of the stream, whatever format other products use.
   Written plain_gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens) {
-    return add(name, Kind::gemm,
-               models::GemmShape{.m = out, .n = tokens, .k = in, .dtype = question_.activation_format()});
+    return product(name, {.m = out, .n = tokens, .k = in}, true);
   }
-  // These append the gradients of a product: that of its weights, and that of its input.
+  // These append the gradients of a product: that of its weights, and that of its input; `plain` ones are of a
+  // plain_gemm().
   Written weight_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
-                          std::int64_t products = 1) {
-    return product(name,
-                   {.m = out, .n = in, .k = tokens, .products = products, .layout = models::Layout::weight_gradient});
+                          std::int64_t products = 1, bool plain = false) {
+    return product(
+        name, {.m = out, .n = in, .k = tokens, .products = products, .layout = models::Layout::weight_gradient}, plain);
   }
   Written input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
-                         std::int64_t products = 1) {
-    return product(name,
-                   {.m = in, .n = tokens, .k = out, .products = products, .layout = models::Layout::input_gradient});
+                         std::int64_t products = 1, bool plain = false) {
+    return product(
+        name, {.m = in, .n = tokens, .k = out, .products = products, .layout = models::Layout::input_gradient}, plain);
   }
   // Prepares the last product's result to be added up over the GPUs of tensor parallelism: carriers that fuse make it a
   // fused GEMM, after which each GPU holds the sums of a shard of tokens.
@@ -128,7 +128,7 @@ class StepWriter {
  private:
   std::string full(const std::string& name) const { return prefix_ + (again_ ? "again_" : "") + name; }
   Written add(const std::string& name, Kind kind, Work work, const std::string& stream = compute_stream);
-  Written product(const std::string& name, models::GemmShape shape);
+  Written product(const std::string& name, models::GemmShape shape, bool plain = false);
   models::AttentionShape attention_shape(bool absorbed) const;
 
   const StepQuestion& question_;

@@ -61,14 +61,15 @@ class Backward {
  private:
   double stream_elements() const { return elements_of(tokens_, model_.hidden); }
 
-  // Writes both gradients of a product, and the cast of the weight gradient.
+  // Writes both gradients of a product, the router's in the format of the stream, and the cast of the weight gradient.
   void product(const std::string& of, std::int64_t out, std::int64_t in, std::int64_t tokens,
                std::int64_t products = 1) {
-    const Written input = writer_.input_gradient(of + "_input_gradient", out, in, tokens, products);
-    if (of == "qkv" || (of == "up" && model_.experts == 0)) writer_.reduce_last();
-    Written weights = writer_.weight_gradient(of + "_weight_gradient", out, in, tokens, products);
+    const bool is_plain = of == "router";
+    const Written input = writer_.input_gradient(of + "_input_gradient", out, in, tokens, products, is_plain);
+    if (of == "qkv" || of == "key_up" || of == "query_up" || (of == "up" && model_.experts == 0)) writer_.reduce_last();
+    Written weights = writer_.weight_gradient(of + "_weight_gradient", out, in, tokens, products, is_plain);
     if (model_.biases || (of == "qkv" && model_.qkv_biases)) {
-      writer_.operate(of + "_bias_gradient", Kind::elementwise, "column_sums", elements_of(tokens_, out));
+      writer_.operate(of + "_bias_gradient", Kind::elementwise, "column_sums", elements_of(tokens * products, out));
     }
     if (mixes_) {
       weights = writer_.operate(of + "_gradient_cast", Kind::copy, "cast_up",
@@ -101,7 +102,6 @@ class Backward {
     }
     writer_.operate(of + "_residual_gradient", Kind::elementwise, "add", stream_elements(), writer_.stream_element());
   }
-  void add_up(const std::string& of, bool reduced) { writer_.add_up(of + "_gradient", stream_elements(), reduced); }
 
   void feed_forward() {
     residual("down");
@@ -117,7 +117,7 @@ class Backward {
     if (writer_.routes_shares()) {
       writer_.gather_tokens("up_gradient");
     } else {
-      add_up("up", model_.experts == 0);
+      writer_.add_up("up_gradient", stream_elements(), model_.experts == 0);
     }
     normalise("ffn_norm");
   }
@@ -171,26 +171,41 @@ class Backward {
     product("out", model_.hidden, results, tokens_);
     writer_.operate("attention_sums", Kind::elementwise, "row_dots", elements_of(tokens_, results));
     writer_.attention("attention_gradient", true);
-    writer_.operate("attention_convert", Kind::copy, "cast_down", elements_of(tokens_, queries + keys));
-    writer_.collective("keys_reduce_scatter", models::CollectiveKind::reduce_scatter,
-                       elements_of(question.new_tokens(), question.cached_features()) * writer_.element(), question.cp);
+    writer_.operate("attention_convert", Kind::copy, "cast_down",
+                    elements_of(tokens_, queries) + elements_of(question.tokens_with_keys(), keys));
     if (model_.is_latent()) {
       latent(queries);
     } else {
+      share_keys();
       if (model_.query_norm != QueryNorm::none) {
         normalise_features("query_norm", queries);
         normalise_features("key_norm", question.kv_heads() * model_.head_dim);
       }
       join(elements_of(tokens_, queries + keys));
       product("qkv", queries + keys, model_.hidden, tokens_);
+      writer_.add_up("qkv_gradient", stream_elements(), true);
     }
-    add_up("qkv", true);
     normalise("attention_norm");
   }
 
+  // Adds up gradients of keys and values over the parts of a sequence, and gives each GPU those of its own tokens.
+  void share_keys() {
+    const StepQuestion& question = writer_.question();
+    writer_.collective("keys_reduce_scatter", models::CollectiveKind::reduce_scatter,
+                       elements_of(question.tokens_with_keys(), question.cached_features()) * writer_.element(),
+                       question.cp);
+  }
+
+  // Each GPU has keys of all tokens for its heads. Gradients of what heads share, which each GPU projects in whole, are
+  // added up before they reach these projections.
   void latent(std::int64_t queries) {
-    product("key_up", writer_.share(model_.heads) * model_.latent_head(), model_.kv_rank, tokens_);
-    product("query_up", queries, model_.query_rank > 0 ? model_.query_rank : model_.hidden, tokens_);
+    const std::int64_t with_keys = writer_.question().tokens_with_keys();
+    product("key_up", writer_.share(model_.heads) * model_.latent_head(), model_.kv_rank, with_keys);
+    writer_.add_up("key_up_gradient", elements_of(with_keys, model_.cached_features()), true);
+    share_keys();
+    const std::int64_t rank = model_.query_rank > 0 ? model_.query_rank : model_.hidden;
+    product("query_up", queries, rank, tokens_);
+    writer_.add_up("query_up_gradient", elements_of(tokens_, rank), true);
     normalise_features("key_norm", model_.kv_rank);
     if (model_.query_rank > 0) normalise_features("query_norm", model_.query_rank);
     product("latent", model_.latent_features(), model_.hidden, tokens_);
@@ -267,11 +282,14 @@ std::vector<Tensor> tensors_of(const StepQuestion& question, const AlikeWeights&
     const std::vector<Tensor> more = tensors_of_expert(model, is_dense ? question.tp : question.expert_tp());
     tensors.insert(tensors.end(), more.begin(), more.end());
   }
-  if (!alike.of.empty()) return tensors;
-  if (model.shared_ffn > 0) {
-    const double each = elements_of(model.hidden, model.shared_ffn) / question.tp;
+  if (alike.of == alike_experts) return tensors;
+  const bool is_of_router = alike.of == alike_router;
+  if (is_of_router) tensors.push_back({"router", static_cast<double>(model.router_parameters())});
+  if (model.shared_ffn > 0 && is_of_router == question.routes_shares()) {
+    const double each = elements_of(model.hidden, model.shared_ffn) / (is_of_router ? 1 : question.tp);
     tensors.insert(tensors.end(), {{"shared_down", each}, {"shared_up", (model.gates() ? 2.0 : 1.0) * each}});
   }
+  if (is_of_router) return tensors;
   const double hidden = static_cast<double>(model.hidden);
   const double results = hidden * static_cast<double>(model.heads * model.values()) / question.tp;
   const double queries = static_cast<double>(model.query_features()) / question.tp;
@@ -298,13 +316,13 @@ std::vector<Tensor> tensors_of(const StepQuestion& question, const AlikeWeights&
 // Returns the buckets of a layer. A remainder, which would go to the next layer, is a bucket, too. All layers have the
 // same buckets, so that the smaller first bucket exists only for the head.
 std::vector<Bucket> buckets_of(const StepQuestion& question) {
-  const std::vector<AlikeWeights> all = alike_weights(question);
   std::vector<Bucket> buckets;
-  for (const AlikeWeights& alike : all) {
+  for (const AlikeWeights& alike : alike_weights(question)) {
     if (alike.holders == 1) continue;
     int number = 0;
     bool is_full = true;
-    for (const Tensor& tensor : tensors_of(question, alike, all.size() == 1 || !alike.of.empty())) {
+    const bool experts_apart = question.expert_replicas() != question.replicas();
+    for (const Tensor& tensor : tensors_of(question, alike, alike.of == (experts_apart ? alike_experts : ""))) {
       if (is_full) {
         buckets.push_back({fmt::format("reduce_{}bucket{}", alike.of, number++), 0.0, alike.holders, ""});
       }
@@ -352,7 +370,6 @@ std::vector<Written> write_reduction(StepWriter& writer, const std::vector<Gathe
                                      const std::vector<ProductGradients>& gradients) {
   const StepQuestion& question = writer.question();
   std::vector<Written> reductions;
-  if (question.replicas() == 1) return reductions;
   if (question.shard == Shard::full) {
     for (const AlikeWeights& alike : alike_weights(question)) {
       if (alike.holders == 1) continue;

@@ -12,7 +12,17 @@ namespace {
 constexpr std::int64_t any_context = 1 << 20;  // of a model without a limit
 constexpr int few_layers = 2;  // simulated layers of each kind; further ones are taken to be like the last
 
-double attention_time(const StepResult& result) { return sim::to_seconds(result.time_of(Kind::attention)).value(); }
+// Returns the seconds of attention. Those of latent attention include the products that make keys and values of cached
+// features, or multiply queries and results by the same weights: which of them run depends on phase and context.
+double attention_time(const StepResult& result) {
+  double seconds = 0.0;
+  for (const auto& [name, share] : result.operations) {
+    const bool is_latent = name.ends_with("key_up") || name.ends_with("key_up_quantise") || name.ends_with("absorb") ||
+                           name.ends_with("value_up");
+    if (share.kind == Kind::attention || is_latent) seconds += share.time;
+  }
+  return seconds;
+}
 
 std::int64_t whole(double count) { return std::llround(count); }
 
@@ -54,6 +64,7 @@ Batch of_replica(Batch batch, int replicas) {
   if (batch.decoding > 0) {
     const std::int64_t decoding = most(batch.decoding);
     batch.decoding_context = batch.decoding_context * decoding / batch.decoding;
+    batch.drafted = batch.drafted * decoding / batch.decoding;
     batch.decoding = decoding;
   }
   if (batch.chunks > 0) {
@@ -173,10 +184,11 @@ BatchCost BatchTimes::cost(const Batch& of_all) {
   if (batch.decoding > 0) {
     const double sequences = static_cast<double>(batch.decoding);
     const double context = static_cast<double>(batch.decoding_context) / sequences;
-    sum.add(1.0, batch.verified > 1 ? chunks_.at({sequences, static_cast<double>(batch.verified), context}, of_chunks)
-                                    : decoding_.at({context, sequences}, [&](const Point& at) {
-                                        return attention(Phase::decode, at[1], 1, at[0]);
-                                      }));
+    const auto tokens = static_cast<double>(batch.decoding + batch.drafted);
+    const bool is_chunk = batch.drafted > 0 && !question_.model.is_latent();
+    sum.add(1.0, is_chunk ? chunks_.at({sequences, tokens / sequences, context}, of_chunks)
+                          : decoding_.at({context, tokens},
+                                         [&](const Point& at) { return attention(Phase::decode, at[1], 1, at[0]); }));
   }
   if (batch.chunks > 0) {
     sum.add(1.0, chunks_.at({static_cast<double>(batch.chunks), batch.tokens_of_chunk(), batch.context_of_chunk()},
@@ -185,21 +197,21 @@ BatchCost BatchTimes::cost(const Batch& of_all) {
   if (is_by_op(batch)) {
     const auto [launches, is_new] = launches_.try_emplace(decodes);
     if (is_new) launches->second = launched_by_op(decodes);
-    sum = {std::max(sum.seconds, launches->second.seconds), std::max(sum.joules, launches->second.joules)};
+    const double rests = std::max(0.0, launches->second - sum.seconds);
+    sum.add(1.0, {rests, rests * machine_.platform.gpu.power.at_rest().value()});
   }
   return {sim::to_time(sim::Seconds(sum.seconds)), sim::Joules(sum.joules * question_.gpus())};
 }
 
-BatchTimes::Cost BatchTimes::launched_by_op(bool decodes) const {
+double BatchTimes::launched_by_op(bool decodes) const {
   StepQuestion question = question_;
   question.graph = false;
   question.phase = decodes ? Phase::decode : Phase::prefill;
-  const StepResult result = ask(machine_, question);
-  return {sim::to_seconds(result.time).value(), result.energy().value()};
+  return sim::to_seconds(ask(machine_, question).time).value();
 }
 
 std::optional<double> BatchTimes::error(const Batch& batch) {
-  if (batch.verified > 1) return {};
+  if (batch.drafted > 0) return {};
   StepQuestion question = step_of(question_, batch);
   question.graph = !is_by_op(of_replica(batch, question_.dp));
   if (!faults_of(question, machine_.platform).empty()) return {};

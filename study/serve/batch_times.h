@@ -2,9 +2,11 @@
 // points of a grid when a batch first comes near them, and interpolated in between. Kernels of an inference step follow
 // each other, so that the time of a batch is the sum of three parts: products, norms and collectives by number of
 // tokens; attention of decoding sequences by their number and mean context; attention of chunks of prompts by number,
-// tokens and context. A batch that the host launches op by op takes at least as long as launching one token's step.
-// Verified tokens of a draft attend like a chunk of a prompt, and each has logits. Data-parallel replicas share out the
-// sequences; the batch takes as long as if all were as busy as the busiest.
+// tokens and context. A batch that the host launches op by op takes at least as long as launching one token's step, and
+// its GPUs rest meanwhile.
+// Verified tokens of a draft attend like a chunk of a prompt, in latent attention like tokens of as many sequences, and
+// each has logits. Data-parallel replicas share out the sequences; the batch takes as long as if all were as busy as
+// the busiest.
 #pragma once
 
 #include <array>
@@ -24,13 +26,13 @@ namespace c3sim::study {
 // A Batch has sequences that get one token or have a draft verified, and chunks of prompts.
 struct Batch {
   std::int64_t decoding = 0;          // number of such sequences
-  std::int64_t verified = 1;          // tokens of each: the next one, and those of its draft
+  std::int64_t drafted = 0;           // tokens of all their drafts, which come beside one token of each
   std::int64_t decoding_context = 0;  // cached tokens of all decoding sequences
   std::int64_t chunks = 0;            // number of chunks of prompts
   std::int64_t chunk_tokens = 0;      // tokens of all chunks
   double chunk_pairs = 0.0;           // pairs of a query and a key: q * (c + q / 2) for q tokens after c cached ones
 
-  std::int64_t tokens() const { return decoding * verified + chunk_tokens; }
+  std::int64_t tokens() const { return decoding + drafted + chunk_tokens; }
   bool is_empty() const { return tokens() == 0; }
   // These are tokens and cached tokens of a chunk if all chunks were equal with the same number of pairs. The context
   // is not negative, as the mean of squares is not less than the square of the mean.
@@ -88,18 +90,18 @@ class BatchTimes {
   bool is_by_op(const Batch& batch) const { return batch.tokens() > captured_; }
   Cost others(bool decodes, std::int64_t tokens) const;
   Cost attention(Phase phase, std::int64_t sequences, std::int64_t tokens, std::int64_t context) const;
-  // Returns the cost of a batch of one token, which the host launches more slowly than GPUs compute it.
-  Cost launched_by_op(bool decodes) const;
+  // Returns the seconds of a batch of one token, which the host launches more slowly than GPUs compute it.
+  double launched_by_op(bool decodes) const;
 
   StepMachine machine_;
   models::PlatformSpec roomy_;  // the platform with memory for any point of the grid
   StepQuestion question_;
   std::int64_t captured_;  // tokens of the largest batch that is launched from a graph
   // `launches_` and `others_` have one entry for batches whose sequences all decode, and one for others.
-  std::map<bool, Cost> launches_;
-  std::map<bool, Grid> others_;  // over tokens
-  Grid decoding_;                // over cached tokens of a sequence, and sequences
-  Grid chunks_;                  // over chunks, tokens of each, and cached tokens of each
+  std::map<bool, double> launches_;  // seconds
+  std::map<bool, Grid> others_;      // over tokens
+  Grid decoding_;                    // over cached tokens of a sequence, and sequences
+  Grid chunks_;                      // over chunks, tokens of each, and cached tokens of each
 };
 
 }  // namespace c3sim::study

@@ -330,16 +330,17 @@ class TracedRecords : public Traced {
   static constexpr std::int64_t tokens_of_id = 512;  // github.com/kvcache-ai/Mooncake, FAST25-release/traces
 
   std::optional<ServeRequest> read() override {
-    const std::optional<Json> record = next_record();
-    if (!record) return {};
-    const double arrival = since_first(number(*record, "timestamp", 0.0) * 1e-3);
+    std::optional<Json> record;
+    double arrival = 0.0;
     ServeRequest request;
-    request.prompt = static_cast<std::int64_t>(number(*record, "input_length", 1.0));
-    request.output = static_cast<std::int64_t>(number(*record, "output_length", 0.0));
-    if (request.output == 0) {
-      ++counts_.without_output;
-      return read();
-    }
+    do {
+      record = next_record();
+      if (!record) return {};
+      arrival = since_first(number(*record, "timestamp", 0.0) * 1e-3);
+      request.prompt = static_cast<std::int64_t>(number(*record, "input_length", 1.0));
+      request.output = static_cast<std::int64_t>(number(*record, "output_length", 0.0));
+      if (request.output == 0) ++counts_.without_output;
+    } while (request.output == 0);
     const std::vector<std::int64_t> ids = ids_of(*record);
     std::size_t shared = ids.size();
     while (shared > 0 && uses_.at(ids[shared - 1]) < 2) --shared;

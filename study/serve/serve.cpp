@@ -86,23 +86,33 @@ std::optional<StepQuestion> ServeMachine::draft_of(const ServeQuestion& question
   return step;
 }
 
-// Returns the cache blocks for which one GPU has room, those of the drafting model included.
-std::int64_t ServeMachine::cache_blocks(const ServeQuestion& question, const StepQuestion& of_group) {
+// Returns the cache blocks for which one GPU has room, with keys and values of the drafting model in each.
+ServerSpec ServeMachine::cache_of(const ServeQuestion& question, const StepQuestion& of_group) {
   StepQuestion step = of_group;
   step.phase = Phase::prefill;
   step.tokens = question.budget;
   const StepMemory memory = memory_of(step);
   sim::Bytes room = platform_.gpu.memory.hbm_capacity * question.memory - memory.weights - memory.activations;
-  const auto bytes_of = [&question](const StepQuestion& of) {
-    const BlockCopies copies = block_copies(of, question.block);
-    return static_cast<double>(copies.of_block) * copies.bytes;
+  std::map<std::int64_t, sim::Bytes> by_window;  // bytes of a block in the layers that have the window
+  sim::Bytes block;
+  const auto count = [&](const StepQuestion& of) {
+    for (const LayerGroup& group : of.groups()) {
+      const auto features = static_cast<double>(question.block * group.layers * group.question.cached_features());
+      by_window[group.question.model.window] += features * size_of(of.cache_format());
+      block += features * size_of(of.cache_format());
+    }
   };
-  sim::Bytes block = bytes_of(step);
+  count(step);
   if (const std::optional<StepQuestion> draft = draft_of(question, step)) {
     room -= memory_of(*draft).weights;
-    block += bytes_of(*draft);
+    count(*draft);
   }
-  return std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(room / block)));
+  ServerSpec cache{.block = question.block,
+                   .blocks = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(room / block)))};
+  for (const auto& [window, bytes] : by_window) {
+    if (window > 0) cache.windowed.push_back({window, bytes / block});
+  }
+  return cache;
 }
 
 // Returns the tokens of the longest request for which model and caches have room.
@@ -110,7 +120,7 @@ std::int64_t ServeMachine::longest_request(const ServeQuestion& question) {
   const std::int64_t places = question.step.model.positions;
   std::int64_t longest = places > 0 ? places : std::int64_t{1} << 40;
   for (const StepQuestion& step : steps_of(question)) {
-    longest = std::min(longest, cache_blocks(question, step) * question.block);
+    longest = std::min(longest, cache_of(question, step).longest());
   }
   return longest;
 }
@@ -168,10 +178,13 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
 }
 
 BatchTimes& ServeMachine::batch_times(const StepQuestion& step, const ServeQuestion& question) {
-  std::unique_ptr<BatchTimes>& times = batch_times_[{step, question.budget, question.captured}];
+  // The busiest of several replicas may have a prompt's chunk of the whole budget and its share of sequences that
+  // decode.
+  const std::int64_t verified = question.draft.empty() ? 1 : 1 + question.draft_tokens;
+  const std::int64_t most = question.budget + (step.dp > 1 ? question.sequences * verified : 0);
+  std::unique_ptr<BatchTimes>& times = batch_times_[{step, most, question.captured}];
   if (times == nullptr) {
-    times = std::make_unique<BatchTimes>(StepMachine{platform_, operators_}, step, question.budget, question.captured,
-                                         grid_);
+    times = std::make_unique<BatchTimes>(StepMachine{platform_, operators_}, step, most, question.captured, grid_);
   }
   return *times;
 }
@@ -199,12 +212,14 @@ BatchCosts ServeMachine::costs_of(const ServeQuestion& question, const StepQuest
 
 ServingGroup ServeMachine::group_of(const ServeQuestion& question, const StepQuestion& step, bool is_first) {
   const bool reuses = question.reuse > 0.0 || !question.trace.empty();
+  const ServerSpec cache = cache_of(question, step);
   ServingGroup group;
   group.spec = {.budget = step.dp * question.budget,
-                .chunk = question.budget,
+                .replicas = step.dp,
                 .sequences = step.dp * question.sequences,
                 .block = question.block,
-                .blocks = step.dp * cache_blocks(question, step),
+                .blocks = step.dp * cache.blocks,
+                .windowed = cache.windowed,
                 .pause = question.pause,
                 .ahead = question.ahead,
                 .draft = question.draft.empty() ? 0 : question.draft_tokens,
@@ -216,14 +231,13 @@ ServingGroup ServeMachine::group_of(const ServeQuestion& question, const StepQue
   if (question.trace.empty()) group.spec.stored = question.prefixes;
   group.spec.stored_tokens = question.prefix;
   group.costs = costs_of(question, step);
+  group.at_rest = static_cast<double>(step.gpus()) * platform_.gpu.power.at_rest();
   const BlockCopies copies = block_copies(step, question.block);
   const int gpus_of_replica = step.gpus() / step.dp;
   const sim::Bytes of_block = static_cast<double>(copies.of_block * gpus_of_replica) * copies.bytes;
   group.spec.store_blocks = static_cast<std::int64_t>(question.store_size / of_block);
   FetchTimes& fetches = fetch_times(question.fetch, is_first ? question.store : Store::peer, copies);
-  group.fetch_time = [&fetches, block = question.block](std::int64_t tokens) {
-    return fetches.of((tokens + block - 1) / block);
-  };
+  group.fetch_time = [&fetches, cache](std::int64_t tokens) { return fetches.of(cache.blocks_of(tokens)); };
   if (question.fetch != Fetch::none) {
     group.beside = [&fetches](const Batch& batch) { return fetches.beside(batch.chunks > 0); };
   }
@@ -270,7 +284,8 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
     result.most_in_use =
         std::max(result.most_in_use, static_cast<double>(counts.most_blocks) / static_cast<double>(blocks));
   }
-  result.cache_tokens = question.replicas * blocks * question.block;
+  const std::int64_t whole = std::max(question.block, longest / question.block * question.block);
+  result.cache_tokens = question.replicas * (blocks * whole / groups.back().spec.blocks_of(whole));
   result.question = std::move(question);
   return result;
 }
@@ -291,7 +306,7 @@ double ServeResult::reused() const {
   const std::size_t of_replica = served.groups.size() / served.of_replicas.size();
   std::int64_t tokens = 0;
   for (std::size_t first = 0; first < served.groups.size(); first += of_replica) {
-    tokens += served.groups[first].reused + served.groups[first].fetched;
+    tokens += served.groups[first].reused;
   }
   return static_cast<double>(tokens) / static_cast<double>(served.prompt_tokens);
 }

@@ -27,6 +27,7 @@ struct ServeResult {
   sim::Joules energy;        // of all GPUs, including idle time
   double cache_use = 0.0;    // share of the cache blocks in use in groups that end requests, mean over time
   double most_in_use = 0.0;  // the largest share in use in one of these groups
+  // Tokens for which these groups have room, in sequences as long as one can be.
   std::int64_t cache_tokens = 0;
   RequestCounts requests;            // of requests that were not served as asked
   std::vector<std::string> remarks;  // on the file of the model
@@ -55,7 +56,7 @@ class ServeMachine {
   const ReadModel& model_of(const StepWords& words);
   // Returns the same step of the model that drafts; nothing if none does.
   std::optional<StepQuestion> draft_of(const ServeQuestion& question, StepQuestion step);
-  std::int64_t cache_blocks(const ServeQuestion& question, const StepQuestion& step);
+  ServerSpec cache_of(const ServeQuestion& question, const StepQuestion& step);
   std::int64_t longest_request(const ServeQuestion& question);
   void check_lengths(const ServeQuestion& question, FaultList& faults);
   BatchCosts costs_of(const ServeQuestion& question, const StepQuestion& step);
@@ -67,6 +68,7 @@ class ServeMachine {
   BatchGrid grid_;
   std::vector<ElementwiseOperator> operators_;
   std::map<std::array<std::string, 3>, ReadModel> models_;  // by name, ignored keys and `like`
+  // By step, the most tokens of a batch, and those of the largest batch with a captured graph.
   std::map<std::tuple<StepQuestion, std::int64_t, std::int64_t>, std::unique_ptr<BatchTimes>> batch_times_;
   std::map<std::tuple<Fetch, Store, std::int64_t, sim::Bytes>, std::unique_ptr<FetchTimes>> fetch_times_;
 };

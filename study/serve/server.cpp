@@ -8,16 +8,44 @@
 
 namespace c3sim::study {
 
+namespace {
+
+std::int64_t whole_blocks(std::int64_t tokens, std::int64_t block) { return (tokens + block - 1) / block; }
+
+}  // namespace
+
+std::int64_t ServerSpec::blocks_of(std::int64_t tokens) const {
+  const std::int64_t all = whole_blocks(tokens, block);
+  double saved = 0.0;
+  for (const auto& [window, share] : windowed) {
+    saved += share * static_cast<double>(std::max<std::int64_t>(0, all - whole_blocks(window, block)));
+  }
+  return all - static_cast<std::int64_t>(saved);
+}
+
+std::int64_t ServerSpec::longest() const {
+  std::int64_t room = blocks;
+  // Layers with a window cache tokens of a kept beginning beside those of the sequence.
+  for (const auto& [window, share] : windowed) {
+    room -= 1 + static_cast<std::int64_t>(share * static_cast<double>(whole_blocks(window, block)));
+  }
+  std::int64_t longest = 0;
+  for (std::int64_t step = std::int64_t{1} << 40; step > 0; step /= 2) {
+    if (blocks_of(longest + step) <= room) longest += step;
+  }
+  return longest;
+}
+
 std::int64_t Prefixes::blocks(std::int64_t prefix) const {
   const auto found = entries_.find(prefix);
   return found == entries_.end() ? 0 : found->second.blocks;
 }
 
-void Prefixes::use(std::int64_t prefix, std::int64_t blocks) {
+void Prefixes::use(std::int64_t prefix, std::int64_t blocks, std::int64_t room) {
   const auto [entry, is_new] = entries_.try_emplace(prefix);
   if (is_new) {
-    entry->second = {blocks, 0, by_use_.insert(by_use_.end(), prefix)};
-    all_blocks_ += blocks;
+    entry->second = {blocks, room, 0, by_use_.insert(by_use_.end(), prefix)};
+    all_room_ += room;
   } else {
     by_use_.splice(by_use_.end(), by_use_, entry->second.place);
   }
@@ -27,11 +55,11 @@ std::int64_t Prefixes::drop() {
   const auto idle = [this](std::int64_t prefix) { return entries_.at(prefix).users == 0; };
   const auto found = std::ranges::find_if(by_use_, idle);
   if (found == by_use_.end()) return 0;
-  const std::int64_t blocks = entries_.at(*found).blocks;
+  const std::int64_t room = entries_.at(*found).room;
   entries_.erase(*found);
   by_use_.erase(found);
-  all_blocks_ -= blocks;
-  return blocks;
+  all_room_ -= room;
+  return room;
 }
 
 bool BlockCache::take(std::int64_t blocks) {
@@ -46,12 +74,12 @@ bool BlockCache::take(std::int64_t blocks) {
 
 void BlockCache::give(std::int64_t blocks) {
   free_ += blocks;
-  SIM_CHECK(free_ + prefixes_.all_blocks() <= blocks_);
+  SIM_CHECK(free_ + prefixes_.all_room() <= blocks_);
 }
 
-void BlockCache::keep(std::int64_t prefix, std::int64_t blocks) {
+void BlockCache::keep(std::int64_t prefix, std::int64_t blocks, std::int64_t room) {
   SIM_CHECK(!prefixes_.has(prefix));
-  prefixes_.use(prefix, blocks);
+  prefixes_.use(prefix, blocks, room);
   prefixes_.pin(prefix);
 }
 
@@ -62,9 +90,10 @@ Server::Server(ServingGroup group, Incoming incoming, ServerEvents events)
       cache_(group_.spec.blocks),
       drawn_(group_.spec.seed) {
   const std::int64_t blocks = group_.spec.stored_tokens / group_.spec.block;
+  const std::int64_t room = group_.spec.blocks_of(blocks * group_.spec.block);
   for (std::int64_t prefix = 0; prefix < group_.spec.stored && blocks > 0; ++prefix) {
-    if (store_.all_blocks() + blocks > group_.spec.store_blocks) break;
-    store_.use(prefix, blocks);
+    if (store_.all_room() + room > group_.spec.store_blocks) break;
+    store_.use(prefix, blocks, room);
   }
 }
 
@@ -108,7 +137,7 @@ void Server::step() {
   composed_ = begin;
   const sim::Time takes = beside_fetches(begin, cost.time, batch);
   counts_.busy += takes;
-  counts_.energy += cost.energy;
+  counts_.energy += cost.energy + group_.at_rest * sim::to_seconds(takes - cost.time);
   if (events_.batch) events_.batch(batch);
   pass_until(begin + takes);
   advance();
@@ -137,10 +166,10 @@ sim::Time Server::beside_fetches(sim::Time begin, sim::Time length, const Batch&
 void Server::pass_until(sim::Time time) {
   SIM_CHECK(time >= now_);
   counts_.block_seconds += static_cast<double>(cache_.used()) * sim::to_seconds(time - now_).value();
-  if (events_.passed && time > now_) {
-    events_.passed(
-        now_, time,
-        {static_cast<double>(waiting()), static_cast<double>(running_.size()), static_cast<double>(cache_.used())});
+  if (events_.load && time > now_) {
+    events_.load(now_, time,
+                 {static_cast<double>(preempted_.size()), static_cast<double>(running_.size()),
+                  static_cast<double>(cache_.used())});
   }
   now_ = time;
 }
@@ -150,18 +179,19 @@ void Server::land() {
   for (Sequence& sequence : running_) {
     if (sequence.fetched == 0 || sequence.ready > now_) continue;
     cache(sequence, std::exchange(sequence.fetched, 0));
-    if (sequence.held_blocks > 0) events_.fetched(sequence, sequence.ready);
-    sequence.held_blocks = 0;
+    if (sequence.held_blocks) events_.fetched(sequence, sequence.ready);
+    sequence.held_blocks.reset();
   }
 }
 
 // Takes blocks for the cached and fetched parts of a sequence, and for what is computed at once.
-bool Server::take_in(Sequence& sequence, std::int64_t budget) {
+bool Server::take_in(Sequence& sequence, std::int64_t budget, bool again) {
   const ServeRequest& request = sequence.request;
   const std::int64_t all = request.prompt + sequence.made;
-  if (sequence.held_blocks > 0) {
-    if (!cache_.take(blocks_of(all))) return false;
-    sequence.blocks = blocks_of(all);
+  if (sequence.held_blocks) {
+    const std::int64_t own = group_.spec.blocks_of(all);
+    if (!cache_.take(own)) return false;
+    sequence.blocks = own;
     fetch(sequence, request.prompt);
     return true;
   }
@@ -170,18 +200,18 @@ bool Server::take_in(Sequence& sequence, std::int64_t budget) {
   const std::int64_t fetched = std::min(beginning(request), stored * group_.spec.block);
   if (hit > 0) cache_.prefixes().pin(request.prefix);
   // A fetch takes all blocks of its sequence at once, so that there is room for the rest when it has ended.
-  const std::int64_t due = fetched > 0 ? all : hit + std::min({budget, group_.spec.chunk, all - hit});
-  const std::int64_t own = blocks_of(due) - hit / group_.spec.block;
+  const std::int64_t due = fetched > 0 ? all : hit + std::min(budget, all - hit);
+  const std::int64_t own = group_.spec.blocks_of(due - hit);
   if (!cache_.take(own)) {
     if (hit > 0) cache_.prefixes().let_go(request.prefix);
     return false;
   }
   sequence.blocks = own;
   sequence.shared = sequence.cached = hit;
-  counts_.reused += hit;
-  if (hit > 0) cache_.prefixes().use(request.prefix, 0);
+  if (!again) counts_.reused += hit + fetched;
+  if (hit > 0) cache_.prefixes().use(request.prefix, 0, 0);
   if (fetched > 0) {
-    store_.use(request.prefix, stored);
+    store_.use(request.prefix, 0, 0);
     fetch(sequence, fetched);
   }
   return true;
@@ -204,8 +234,8 @@ void Server::fetch(Sequence& sequence, std::int64_t tokens) {
 bool Server::grow(std::size_t place, std::int64_t tokens) {
   const auto lacks = [this, place, tokens] {
     const Sequence& sequence = running_[place];
-    return std::max<std::int64_t>(
-        0, blocks_of(sequence.cached + tokens) - sequence.shared / group_.spec.block - sequence.blocks);
+    const std::int64_t due = group_.spec.blocks_of(sequence.cached + tokens - sequence.shared);
+    return std::max<std::int64_t>(0, due - sequence.blocks);
   };
   while (!cache_.take(lacks())) {
     preempt();
@@ -218,18 +248,26 @@ bool Server::grow(std::size_t place, std::int64_t tokens) {
 void Server::preempt() {
   Sequence last = running_.back();
   running_.pop_back();
-  if (last.held_blocks > 0) events_.fetched(last, now_);
+  if (last.held_blocks) events_.fetched(last, now_);
   free(last);
-  last.held_blocks = last.cached = last.fetched = last.blocks = last.shared = 0;
+  last.held_blocks.reset();
+  last.cached = last.fetched = last.blocks = last.shared = 0;
   preempted_.push_front(last);
   ++counts_.preempted;
 }
 
-std::int64_t Server::share_of(const Sequence& sequence, std::int64_t budget) const {
+// A prompt is computed by one replica, which has its share of the decoding sequences and a budget of its own.
+std::int64_t Server::prompt_beside(const Batch& batch) const {
+  const std::int64_t replicas = group_.spec.replicas;
+  const std::int64_t decoding = (batch.decoding + batch.drafted + replicas - 1) / replicas;
+  return std::max<std::int64_t>(0, std::min(budget_beside(batch), group_.spec.budget / replicas - decoding));
+}
+
+std::int64_t Server::share_of(const Sequence& sequence, const Batch& batch) const {
   if (sequence.fetched > 0) return 0;
-  if (!sequence.decodes()) return std::min({budget, group_.spec.chunk, sequence.to_compute()});
+  if (!sequence.decodes()) return std::min(prompt_beside(batch), sequence.to_compute());
   // No token is drafted beyond the end of the output.
-  return std::min({budget, 1 + group_.spec.draft, sequence.request.output - sequence.made});
+  return std::min({budget_beside(batch), 1 + group_.spec.draft, sequence.request.output - sequence.made});
 }
 
 void Server::add(Batch& batch, std::size_t place, std::int64_t tokens) {
@@ -238,7 +276,7 @@ void Server::add(Batch& batch, std::size_t place, std::int64_t tokens) {
   if (sequence.decodes()) {
     ++batch.decoding;
     batch.decoding_context += sequence.cached;
-    batch.verified = 1 + group_.spec.draft;
+    batch.drafted += tokens - 1;
     return;
   }
   ++batch.chunks;
@@ -248,40 +286,39 @@ void Server::add(Batch& batch, std::size_t place, std::int64_t tokens) {
 }
 
 // Admits sequences that have arrived, as far as budget, places and blocks last.
-void Server::let_in(Batch& batch, std::int64_t budget) {
+void Server::let_in(Batch& batch) {
   const sim::Time seen = group_.spec.ahead && !batch.is_empty() ? composed_ : now_;
-  while (budget > 0 && static_cast<std::int64_t>(running_.size()) < group_.spec.sequences && !blocked_) {
+  while (prompt_beside(batch) > 0 && static_cast<std::int64_t>(running_.size()) < group_.spec.sequences && !blocked_) {
     const bool again = !preempted_.empty();
     if (!again && (head() == nullptr || head_->ready > seen)) return;
     Sequence sequence = again ? preempted_.front() : *head_;
-    blocked_ = !take_in(sequence, budget);
+    // A sequence waits from its arrival or from when another group has handed it over.
+    const sim::Time since = sequence.made > 0 ? sequence.ready : sequence.request.arrival;
+    blocked_ = !take_in(sequence, prompt_beside(batch), again);
     if (blocked_) return;
+    if (!again && events_.load) events_.load(since, now_, {.waiting = 1.0});
     running_.push_back(sequence);
     if (again) {
       preempted_.pop_front();
     } else {
       head_.reset();
     }
-    const std::int64_t tokens = share_of(sequence, budget);
+    const std::int64_t tokens = share_of(sequence, batch);
     shares_.push_back(0);
     if (tokens > 0) add(batch, running_.size() - 1, tokens);
-    budget -= tokens;
   }
 }
 
 Batch Server::compose() {
   Batch batch;
   shares_.assign(running_.size(), 0);
-  std::int64_t budget = group_.spec.budget;
   const std::int64_t preempted = counts_.preempted;
-  for (std::size_t place = 0; place < running_.size() && budget > 0; ++place) {
-    const std::int64_t tokens = share_of(running_[place], budget);
-    if (tokens == 0 || !grow(place, tokens)) continue;
-    add(batch, place, tokens);
-    budget -= tokens;
+  for (std::size_t place = 0; place < running_.size() && budget_beside(batch) > 0; ++place) {
+    const std::int64_t tokens = share_of(running_[place], batch);
+    if (tokens > 0 && grow(place, tokens)) add(batch, place, tokens);
   }
   shares_.resize(running_.size());
-  if (counts_.preempted == preempted || batch.is_empty()) let_in(batch, budget);
+  if (counts_.preempted == preempted || batch.is_empty()) let_in(batch);
   counts_.most_blocks = std::max(counts_.most_blocks, cache_.used());
   return batch;
 }
@@ -333,14 +370,15 @@ void Server::cache(Sequence& sequence, std::int64_t tokens) {
   if (!complete) return;
   const std::int64_t prefix = sequence.request.prefix;
   const std::int64_t blocks = begins / group_.spec.block;
+  const std::int64_t room = group_.spec.blocks_of(begins);
   if (group_.spec.keeps && sequence.shared == 0 && !cache_.prefixes().has(prefix)) {
-    cache_.keep(prefix, blocks);
-    sequence.blocks -= blocks;
+    cache_.keep(prefix, blocks, room);
+    sequence.blocks -= room;
     sequence.shared = begins;
   }
   if (!group_.spec.fetches) return;
-  store_.use(prefix, blocks);
-  while (store_.all_blocks() > group_.spec.store_blocks && store_.drop() > 0) {
+  store_.use(prefix, blocks, room);
+  while (store_.all_room() > group_.spec.store_blocks && store_.drop() > 0) {
   }
 }
 
@@ -352,7 +390,7 @@ void Server::free(const Sequence& sequence) {
 
 void Server::release(const Sequence& sequence, sim::Time at) {
   if (at > now_) pass_until(at);
-  cache_.give(sequence.held_blocks);
+  cache_.give(*sequence.held_blocks);
   if (sequence.holds_prefix) cache_.prefixes().let_go(sequence.request.prefix);
   blocked_ = false;
 }

@@ -31,19 +31,26 @@ struct Sequence {
   std::int64_t blocks = 0;   // blocks that it owns
   std::int64_t shared = 0;   // tokens of its beginning in blocks that others may share
   // The group that computed its prompt holds these blocks until they have been fetched.
-  std::int64_t held_blocks = 0;
+  std::optional<std::int64_t> held_blocks{};
   bool holds_prefix = false;
 
   std::int64_t to_compute() const { return request.prompt + made - cached; }
   bool decodes() const { return made > 0 && to_compute() == 1; }
 };
 
+// WindowedLayers attend to no more than `window` tokens, whose keys and values alone stay in the cache.
+struct WindowedLayers {
+  std::int64_t window = 1;
+  double share = 1.0;  // of the bytes of a block, which has tokens of all layers
+};
+
 struct ServerSpec {
   std::int64_t budget = 8192;
-  std::int64_t chunk = std::int64_t{1} << 40;  // most tokens of one sequence in a batch
+  int replicas = 1;  // of attention, which share out sequences and budget
   std::int64_t sequences = 256;
-  std::int64_t block = 16;   // tokens of a block
-  std::int64_t blocks = 1;   // blocks of the cache
+  std::int64_t block = 16;  // tokens of a block
+  std::int64_t blocks = 1;  // blocks of the cache
+  std::vector<WindowedLayers> windowed{};
   sim::Time pause{0};        // between batches
   bool ahead = false;        // a batch is composed during the one before it, from what had arrived at its start
   std::int64_t draft = 0;    // tokens that are drafted after each next token
@@ -56,12 +63,17 @@ struct ServerSpec {
   // The store initially holds `stored` beginnings of `stored_tokens` tokens each, as far as they fit.
   std::int64_t stored = 0;
   std::int64_t stored_tokens = 0;
+
+  // Returns the blocks whose bytes so many tokens of a sequence take.
+  std::int64_t blocks_of(std::int64_t tokens) const;
+  // Returns the tokens of the longest sequence for which the cache has room, even if its beginning is kept for others.
+  std::int64_t longest() const;
 };
 
 struct ServerCounts {
   std::int64_t batches = 0;
   std::int64_t tokens = 0;   // tokens computed
-  std::int64_t reused = 0;   // tokens of beginnings found in the cache
+  std::int64_t reused = 0;   // tokens of beginnings found in the cache or the store when a sequence was first admitted
   std::int64_t fetched = 0;  // tokens of beginnings and prompts that were fetched
   std::int64_t preempted = 0;
   std::int64_t drafted = 0;   // tokens of drafts that were verified
@@ -88,32 +100,33 @@ struct ServerEvents {
   std::function<void(const Sequence& sequence, sim::Time at)> finished;
   std::function<void(const Sequence& sequence, sim::Time at)> fetched;  // from another group
   std::function<void(const Batch& batch)> batch;
-  std::function<void(sim::Time from, sim::Time to, const ServerLoad& load)> passed;  // time has passed
+  std::function<void(sim::Time from, sim::Time to, const ServerLoad& load)> load;  // adds to other load of that time
 };
 
 // Prefixes are beginnings of prompts with their numbers of blocks, in the order of their last use.
 class Prefixes {
  public:
   bool has(std::int64_t prefix) const { return entries_.contains(prefix); }
-  std::int64_t blocks(std::int64_t prefix) const;  // 0 if it is absent
-  std::int64_t all_blocks() const { return all_blocks_; }
-  // Marks a beginning as just used; adds it with `blocks` blocks if it is absent.
-  void use(std::int64_t prefix, std::int64_t blocks);
+  std::int64_t blocks(std::int64_t prefix) const;  // blocks of its tokens; 0 if it is absent
+  std::int64_t all_room() const { return all_room_; }
+  // Marks a beginning as just used; if it is absent, adds it with `blocks` blocks of tokens, which take `room` blocks.
+  void use(std::int64_t prefix, std::int64_t blocks, std::int64_t room);
   // Keeps a beginning from being dropped until let_go() is called as often as pin().
   void pin(std::int64_t prefix) { ++entries_.at(prefix).users; }
   void let_go(std::int64_t prefix) { --entries_.at(prefix).users; }
-  // Drops the least recently used beginning that is not pinned, and returns its blocks; 0 if all are pinned.
+  // Drops the least recently used beginning that is not pinned, and returns its room; 0 if all are pinned.
   std::int64_t drop();
 
  private:
   struct Entry {
     std::int64_t blocks = 0;
+    std::int64_t room = 0;
     std::int64_t users = 0;
     std::list<std::int64_t>::iterator place;
   };
   std::unordered_map<std::int64_t, Entry> entries_;  // for lookup only: iteration is by `by_use_`
   std::list<std::int64_t> by_use_;                   // the least recent first
-  std::int64_t all_blocks_ = 0;
+  std::int64_t all_room_ = 0;
 };
 
 // A BlockCache is the paged cache of keys and values of a group of GPUs: blocks that sequences own, and beginnings of
@@ -124,12 +137,12 @@ class BlockCache {
 
   std::int64_t blocks() const { return blocks_; }
   std::int64_t used() const { return blocks_ - free_; }
-  std::int64_t kept() const { return prefixes_.all_blocks(); }  // blocks of beginnings
+  std::int64_t kept() const { return prefixes_.all_room(); }  // blocks of beginnings
   // Takes blocks for a sequence, dropping beginnings that are not pinned; returns whether there were enough.
   bool take(std::int64_t blocks);
   void give(std::int64_t blocks);
-  // Turns blocks of a sequence into those of a beginning, and pins it for the sequence.
-  void keep(std::int64_t prefix, std::int64_t blocks);
+  // Turns `room` blocks of a sequence into those of a beginning, and pins it for the sequence.
+  void keep(std::int64_t prefix, std::int64_t blocks, std::int64_t room);
   Prefixes& prefixes() { return prefixes_; }
 
  private:
@@ -146,6 +159,7 @@ struct ServingGroup {
   // follow one another. `beside` is the slowdown of concurrent fetches and batches, if there is any.
   std::function<sim::Time(std::int64_t tokens)> fetch_time;
   std::function<FetchSlowdown(const Batch& batch)> beside{};
+  sim::Watts at_rest{};  // of all its GPUs
 };
 
 class Server {
@@ -163,27 +177,26 @@ class Server {
   void release(const Sequence& sequence, sim::Time at);
 
   const ServerCounts& counts() const { return counts_; }
-  sim::Time now() const { return now_; }
   // Returns whether no sequence runs, and all blocks are free or belong to beginnings.
   bool is_empty() const { return running_.empty() && cache_.used() == cache_.kept(); }
-  // Returns the sequences received and not admitted, including preempted ones.
-  std::int64_t waiting() const { return static_cast<std::int64_t>(preempted_.size()) + (head_ ? 1 : 0); }
 
  private:
-  std::int64_t blocks_of(std::int64_t tokens) const { return (tokens + group_.spec.block - 1) / group_.spec.block; }
   // Returns the tokens of the beginning in whole blocks, except the prompt's last, which gives the first output.
   std::int64_t beginning(const ServeRequest& request) const;
   const Sequence* head();
   void pass_until(sim::Time time);
   void land();
-  bool take_in(Sequence& sequence, std::int64_t budget);
+  bool take_in(Sequence& sequence, std::int64_t budget, bool again);
   void fetch(Sequence& sequence, std::int64_t tokens);
   sim::Time beside_fetches(sim::Time begin, sim::Time length, const Batch& batch);
-  // Returns the tokens of a sequence in a batch with this budget left.
-  std::int64_t share_of(const Sequence& sequence, std::int64_t budget) const;
+  // Returns the budget of a batch that is left, and the part of it that is left for one prompt.
+  std::int64_t budget_beside(const Batch& batch) const { return group_.spec.budget - batch.tokens(); }
+  std::int64_t prompt_beside(const Batch& batch) const;
+  // Returns the tokens of a sequence in a batch beside those that are in it.
+  std::int64_t share_of(const Sequence& sequence, const Batch& batch) const;
   bool grow(std::size_t place, std::int64_t tokens);
   void preempt();
-  void let_in(Batch& batch, std::int64_t budget);
+  void let_in(Batch& batch);
   void add(Batch& batch, std::size_t place, std::int64_t tokens);
   Batch compose();
   void advance();

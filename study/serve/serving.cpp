@@ -118,13 +118,11 @@ class Serving {
       servers_[first]->release(sequence, at);
     };
     if (sees_batch_) events.batch = [this, place](const Batch& batch) { sees_batch_(batch, place); };
-    if (is_last) {
-      const double share = 1.0 / (static_cast<double>(group.spec.blocks) * static_cast<double>(question_.replicas));
-      events.passed = [this, share, replica](sim::Time from, sim::Time to, const ServerLoad& load) {
-        const auto outside = static_cast<double>(routed_[replica].size() + handed_[replica].size());
-        served_.load.add(from, to, {load.waiting + outside, load.running, load.cache * share});
-      };
-    }
+    const double all_blocks = static_cast<double>(group.spec.blocks) * static_cast<double>(question_.replicas);
+    events.load = [this, share = is_last ? 1.0 / all_blocks : 0.0](sim::Time from, sim::Time to,
+                                                                   const ServerLoad& load) {
+      served_.load.add(from, to, {load.waiting, load.running, load.cache * share});
+    };
     const Server::Incoming incoming = [queue = place == 0 ? &routed_[replica] : &handed_[replica]] {
       return taken_from(*queue);
     };
@@ -163,16 +161,9 @@ class Serving {
     if (is_closed) places_.pop();
     if (arrived_++ == 0) served_.begin = arriving_->arrival;
     const std::size_t replica = routes_.choose(*arriving_);
-    count_waiting(arriving_->arrival, servers_[replica * of_replica_]->now());
     routed_[replica].push_back({.request = *arriving_, .ready = arriving_->arrival + question_.frontend});
     arriving_.reset();
     return true;
-  }
-
-  // Corrects the load, which a server reports from its own time on: adds a request that has waited since an earlier
-  // arrival, or removes one that has not arrived yet.
-  void count_waiting(sim::Time arrival, sim::Time now) {
-    served_.load.add(std::min(arrival, now), std::max(arrival, now), {.waiting = arrival < now ? 1.0 : -1.0});
   }
 
   bool on_first_token(const Sequence& sequence, sim::Time at, bool stays, std::size_t replica) {

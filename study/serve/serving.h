@@ -62,7 +62,7 @@ struct Served {
   sim::Time end{0};                // the last token
   std::vector<ServerCounts> groups;       // replica by replica
   std::vector<std::int64_t> of_replicas;  // number of requests of each replica
-  LoadOverTime load;                      // sum over all groups that end requests; mean of their cache use
+  LoadOverTime load;                      // sum over all groups; mean cache use of those that end requests
 
   sim::Time duration() const { return end - begin; }
   double per_second(std::int64_t count) const;

@@ -281,7 +281,7 @@ StepResult ask(const StepMachine& machine, const StepQuestion& question, const T
   std::ranges::transform(by_kind, result.by_kind.begin(), time);
   result.power = sim::Joules(seen.energy) / sim::Seconds(seen.time);
   result.clock = sim::Hertz(seen.cycles / seen.time);
-  result.flops = sim::Flops(seen.flops);
+  result.flops = model_flops(question, machine) / question.gpus();
   result.memory = memory_of(question);
   result.warnings = run.warnings();
   result.operations = seen.operations;

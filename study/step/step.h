@@ -39,7 +39,7 @@ struct StepResult {
   std::array<sim::Time, all_kinds.size()> by_kind{};  // sums over all kernels
   sim::Watts power;                                   // of one GPU, mean over the step
   sim::Hertz clock;                                   // of one GPU, mean over the step
-  sim::Flops flops;                                   // of products and attention on one GPU, without recomputation
+  sim::Flops flops;                                   // model_flops() over the number of GPUs
   StepMemory memory;
   std::vector<std::string> warnings;
   std::map<std::string, StepShare> operations;  // by name

@@ -130,6 +130,8 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
   faults.add_if(question.cp > 1 && !decodes && question.tokens % (2L * question.cp) != 0, "cp",
                 "{} GPUs have two even parts of {} tokens each: a multiple of {} tokens is accepted", question.cp,
                 question.tokens, 2L * question.cp);
+  faults.add_if(question.cp > 1 && question.decoding > 0, "decoding",
+                "--cp does not share out sequences that decode beside a prefill: 0 is accepted beside it");
   const bool shards = question.shard == Shard::full;
   faults.add_if(shards && question.replicas() == 1, "shard",
                 "full shares weights out over replicas: --dp of at least 2 is accepted");

@@ -163,8 +163,9 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
 
 namespace {
 
-// Every micro-batch has the same products, so that one is written.
-sim::Flops products_of_all_gpus(const StepQuestion& question, const StepMachine& machine) {
+// Returns the operations of products on all GPUs, and those of attention if it counts. Every micro-batch has the same
+// products, so that one is written.
+sim::Flops flops_of_all_gpus(const StepQuestion& question, const StepMachine& machine, bool counts_attention) {
   StepQuestion once = question;
   once.micro = 1;
   once.batch /= question.micro;
@@ -175,20 +176,29 @@ sim::Flops products_of_all_gpus(const StepQuestion& question, const StepMachine&
     for (const StepOperation& one : block.operations) {
       const auto* const fused = std::get_if<models::FusedSpec>(&one.work);
       const auto* const product = fused != nullptr ? &fused->gemm : std::get_if<models::GemmShape>(&one.work);
+      const auto* const attention = std::get_if<models::AttentionShape>(&one.work);
       if (product != nullptr) flops += times * one.of_model * product->flops();
+      if (attention != nullptr && counts_attention) flops += times * one.of_model * attention->flops();
     }
   }
   return flops;
 }
 
+StepQuestion on_one_gpu(StepQuestion question) {
+  question.batch *= question.dp;
+  static_cast<Split&>(question) = {};
+  return question;
+}
+
 }  // namespace
 
 ProductFlops product_flops(const StepQuestion& question, const StepMachine& machine) {
-  StepQuestion on_one = question;
-  on_one.batch *= question.dp;
-  static_cast<Split&>(on_one) = {};
-  const sim::Flops of_all = products_of_all_gpus(question, machine);
-  return {of_all, question.gpus() == 1 ? of_all : products_of_all_gpus(on_one, machine)};
+  const sim::Flops of_all = flops_of_all_gpus(question, machine, false);
+  return {of_all, question.gpus() == 1 ? of_all : flops_of_all_gpus(on_one_gpu(question), machine, false)};
+}
+
+sim::Flops model_flops(const StepQuestion& question, const StepMachine& machine) {
+  return flops_of_all_gpus(on_one_gpu(question), machine, true);
 }
 
 OperationGraph graph_of(std::span<const StepBlock> blocks, const models::PlatformSpec& platform, sim::Time pause) {

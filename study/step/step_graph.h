@@ -27,6 +27,8 @@ struct ProductFlops {
   bool some_are_repeated() const { return repeated() > 1e-9 * on_one; }
 };
 ProductFlops product_flops(const StepQuestion& question, const StepMachine& machine);
+// Returns the operations of the products and attention of one GPU that runs the whole step, without recomputation.
+sim::Flops model_flops(const StepQuestion& question, const StepMachine& machine);
 
 // Expands blocks to a resolved graph on all GPUs of the platform. As launched by a framework, everything that begins
 // with a kernel is queued. A pause of the hosts comes first, as an operation of that name.

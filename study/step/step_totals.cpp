@@ -30,15 +30,14 @@ std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span,
   const sim::Time start = span.began.value_or(span.start);
   if (fused == nullptr) {
     const sim::Time end = is_kernel(work) ? span.end - notice : span.end;
-    return {{name, kind, work, std::min(start, end), end, of_model}};
+    return {{name, kind, work, std::min(start, end), end}};
   }
   const models::CollectiveSpec collective = models::collective_of(*fused, platform.gpus);
   const Kind kind_of_collective = kind_of(collective.kind);
   const std::string name_of_collective = name + "_" + std::string(to_string(kind_of_collective));
   const sim::Time end = models::ends_with_kernel(*fused, platform) ? span.end - notice : span.end;
-  return {
-      {name, kind, fused->gemm, start, span.gemm_end.value_or(span.end) - notice, of_model},
-      {name_of_collective, kind_of_collective, collective, span.exchange_start.value_or(span.start), end, of_model}};
+  return {{name, kind, fused->gemm, start, span.gemm_end.value_or(span.end) - notice},
+          {name_of_collective, kind_of_collective, collective, span.exchange_start.value_or(span.start), end}};
 }
 
 sim::Seconds Limits::longest() const { return std::max({arithmetic, memory, links}); }
@@ -122,16 +121,13 @@ void StepTotals::count(const StepPart& part, double share, const models::Platfor
   limits *= share;
   all.limits += limits;
   time = std::max(time, sim::to_seconds(part.end).value());
-  const double counted = share * part.of_model;
-  if (const auto* gemm = std::get_if<models::GemmShape>(&part.work)) flops += counted * gemm->flops().value();
-  if (const auto* shape = std::get_if<models::AttentionShape>(&part.work)) flops += counted * shape->flops().value();
 }
 
 void StepTotals::extend(const StepTotals& of_few, const StepTotals& of_one_less, double by) {
   const auto more = [by](auto& all, auto few, auto less) { all = all + by * (few - less); };
   for (double StepTotals::*const sum : std::initializer_list<double StepTotals::*>{
            &StepTotals::time, &StepTotals::compute, &StepTotals::communication, &StepTotals::exposed, &StepTotals::host,
-           &StepTotals::energy, &StepTotals::cycles, &StepTotals::flops}) {
+           &StepTotals::energy, &StepTotals::cycles}) {
     more(this->*sum, of_few.*sum, of_one_less.*sum);
   }
   for (auto& [name, share] : operations) {

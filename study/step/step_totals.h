@@ -21,7 +21,6 @@ struct StepPart {
   Work work;
   sim::Time start{0};  // on its GPUs
   sim::Time end{0};
-  double of_model = 1.0;  // see StepOperation
 };
 std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span, const models::PlatformSpec& platform);
 
@@ -69,7 +68,6 @@ struct StepTotals : BusySeconds {
   std::map<std::string, StepShare> operations;
   double energy = 0.0;  // joules
   double cycles = 0.0;  // of the engine clock
-  double flops = 0.0;
 
   // Counts an operation or a part of one that runs on the given share of GPUs.
   void count(const StepPart& part, double share, const models::PlatformSpec& platform);

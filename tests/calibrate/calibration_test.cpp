@@ -341,12 +341,18 @@ TEST(Calibration, FullFitsEachLibraryToItsOwnProducts) {
 
 // A step takes two hundred of thousands of rows, and the same fraction of each group.
 TEST(Calibration, TakesAFewHundredOfThousandsOfRows) {
-  Reading file = simulated({}, {}, std::vector<double>(1000, 64.0));
+  std::vector<double> sizes(1000, 64.0);
+  for (std::size_t i = 0; i < sizes.size(); i += 2) sizes[i] = 2.0;  // a table with sizes by turns
+  Reading file = simulated({}, {}, sizes);
   for (std::size_t i = 0; i < 100; ++i) file.measurements[i].group = "a tenth";
   const std::vector files{std::move(file)};
   const std::vector<Task> tasks = tasks_for(PlatformText(h200_file, folders), files);
   const auto copies = std::ranges::max_element(tasks, {}, [](const Task& one) { return one.measurements.size(); });
   EXPECT_EQ(copies->measurements.size(), 200u);
+  EXPECT_EQ(
+      std::ranges::count(copies->measurements, 64_MiB,
+                         [](const Measurement* one) { return std::get<study::CopyTrial>(one->trial).spec.bytes; }),
+      100);
   EXPECT_EQ(std::ranges::count(copies->measurements, "a tenth", [](const Measurement* one) { return one->group; }), 20);
 }
 

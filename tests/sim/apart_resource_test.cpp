@@ -68,6 +68,17 @@ TEST(ApartResource, GivesEachItsShareOfTheBandwidth) {
   EXPECT_THAT(TwoTenants({.bandwidth = true, .share = {0.7, 0.3}}).rates, ElementsAre(7.0, 3.0));
 }
 
+// At a rate of 20 each tenant has it all, or its share: what was apart stays apart.
+TEST(ApartResource, TakesAnotherRateWithItsParts) {
+  TwoTenants all({.bandwidth = true});
+  all.network.set_rate(all.memory, 20.0);
+  EXPECT_EQ(all.network.capacity(all.memory), 40.0);
+  EXPECT_EQ(all.network.capacity(all.network.part(1, all.memory)), 20.0);
+  TwoTenants shares({.bandwidth = true, .share = {0.7, 0.3}});
+  shares.network.set_rate(shares.memory, 20.0);
+  EXPECT_EQ(shares.network.capacity(shares.network.part(1, shares.memory)), 6.0);
+}
+
 TEST(ApartResource, MetersTheLoadOfEach) {
   const TwoTenants tenants({.load = true});
   EXPECT_THAT(tenants.rates, ElementsAre(5.0, 5.0));

@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 
 #include "calibrate/measurement_files.h"
 #include "study/ask/words.h"
 #include "study/config_folders.h"
+#include "study/report/statistics.h"
 #include "tune/step_tuning.h"
 #include "tune/tuning.h"
 #include "validate/ask/commands.h"
@@ -69,9 +71,11 @@ double factor_of(const Stretches& stretches, const study::Work& work) {
   return std::exp(std::lerp(std::log(below->second), std::log(above->second), share));
 }
 
+// Returns the work that the trial runs alone on whole GPUs, or nothing if it is another one.
 std::optional<study::Work> isolated_work(const study::Trial& trial, const models::PlatformSpec& platform) {
   if (const auto* const gemm = std::get_if<study::GemmTrial>(&trial)) {
-    if (gemm->cus || gemm->nth || gemm->pause > sim::Time::zero()) return {};
+    const int all = platform.gpu.cus();
+    if (gemm->cus.value_or(all) != all || gemm->nth || gemm->pause > sim::Time::zero()) return {};
     return gemm->shape;
   }
   if (const auto* const collective = std::get_if<study::CollectiveTrial>(&trial)) {
@@ -93,45 +97,92 @@ std::optional<tune::MeasuredChoice> measured_pair(const study::C3Trial& trial, s
   return tune::MeasuredChoice{pairs.key(), {scenario.gemm, scenario.bytes}, pairs.all()[*alternative].name, time};
 }
 
-struct Measured {
-  Stretches stretches;
+// MachinesOfRows makes the machine that a row was measured on: the platform with the row's own parameters.
+class MachinesOfRows {
+ public:
+  explicit MachinesOfRows(const study::Platform& platform) : platform_(platform) {}
+
+  // Returns the machine, or null where what it takes says nothing of the platform: it has another number of GPUs, or
+  // other kernels for GEMMs.
+  study::Testbed* find(const std::vector<std::string>& assignments) {
+    const auto [found, is_new] = machines_.try_emplace(assignments);
+    if (is_new) {
+      const models::PlatformSpec spec = study::reassign(platform_, assignments);
+      const models::PlatformSpec& ours = platform_.spec;
+      const bool is_ours = spec.gpus == ours.gpus && spec.gpu.gemm.library.name == ours.gpu.gemm.library.name;
+      if (is_ours) found->second = std::make_unique<study::Testbed>(spec);
+    }
+    return found->second.get();
+  }
+
+ private:
+  const study::Platform& platform_;
+  std::map<std::vector<std::string>, std::unique_ptr<study::Testbed>> machines_;  // by assignments
+};
+
+// Measured holds what measurements say of what is tuned. Repetitions of a time alone count as their median. Times alone
+// that a table of pairs tells count where no row is of that work.
+class Measured {
+ public:
   std::vector<tune::MeasuredChoice> pairs;
   std::size_t used = 0, of = 0;
 
-  // Adds the measured time of work alone. Of several measurements of one size the first counts.
-  void add_alone(const study::Work& work, double seconds, double predicted) {
-    stretches[without_size(work)].try_emplace(size_of(work), seconds / predicted);
+  // Adds what a measurement says, whose machine is `testbed`.
+  void add(const calibrate::Measurement& one, study::Testbed& testbed, models::Protocol protocol) {
+    const auto timed = std::ranges::find_if(one.seen, [](const calibrate::Seen& seen) {
+      return seen.figure == study::Figure::time || seen.figure == study::Figure::kernel_time;
+    });
+    if (timed == one.seen.end() || !study::why_impossible(testbed, one.trial).empty()) return;
+    if (const auto* const pair = std::get_if<study::C3Trial>(&one.trial)) {
+      // Their times stand beside predictions as they are, so they have to be of the same protocol.
+      if (testbed.platform().host.protocol != protocol) return;
+      const auto choice = measured_pair(*pair, sim::to_time(sim::Seconds(timed->value)), testbed.platform());
+      if (choice) pairs.push_back(*choice);
+      add_alone_of(*pair, one.alone, testbed);
+      used += choice ? 1 : 0;
+    } else if (const std::optional<study::Work> work = isolated_work(one.trial, testbed.platform())) {
+      const double predicted = study::observe(testbed, one.trial, {timed->figure}).at(timed->figure);
+      of_rows_[without_size(*work)][size_of(*work)].push_back(timed->value / predicted);
+      ++used;
+    }
   }
+
+  Stretches stretches() const {
+    Stretches all;
+    for (const Ratios* const ratios : {&of_rows_, &of_pairs_}) {
+      for (const auto& [work, by_size] : *ratios) {
+        for (const auto& [size, ratio] : by_size) all[work].try_emplace(size, study::median(ratio));
+      }
+    }
+    return all;
+  }
+
+ private:
+  using Ratios = std::map<study::Work, std::map<double, std::vector<double>>>;  // measured over predicted times
+
+  // Adds the times alone of the operations of a pair, so that alternatives that nobody measured are stretched, too, and
+  // measured ones do not lose against predictions of a faster machine.
+  void add_alone_of(const study::C3Trial& pair, const calibrate::Alone& alone, study::Testbed& testbed) {
+    const auto add = [&](const std::optional<double>& seconds, const study::Work& work) {
+      if (!seconds) return;
+      of_pairs_[without_size(work)][size_of(work)].push_back(*seconds / sim::to_seconds(testbed.alone(work)).value());
+    };
+    add(alone.gemm, pair.scenario.gemm);
+    add(alone.collective, study::collective_of(pair.scenario, pair.strategy, testbed.platform()));
+  }
+
+  Ratios of_rows_;
+  Ratios of_pairs_;
 };
 
-// Adds the times alone of the operations of a pair, so that alternatives that nobody measured are stretched, too, and
-// measured ones do not lose against predictions of a faster machine.
-void add_alone(Measured& measured, const calibrate::Alone& alone, const study::C3Trial& pair, study::Testbed& testbed) {
-  const auto add = [&](const std::optional<double>& seconds, const study::Work& work) {
-    if (seconds) measured.add_alone(work, *seconds, sim::to_seconds(testbed.alone(work)).value());
-  };
-  add(alone.gemm, pair.scenario.gemm);
-  add(alone.collective, study::collective_of(pair.scenario, pair.strategy, testbed.platform()));
-}
-
-Measured measured_of(const calibrate::MeasurementFiles& files, study::Testbed& testbed) {
+Measured measured_of(const calibrate::MeasurementFiles& files, const study::Platform& platform) {
   Measured measured;
+  MachinesOfRows machines(platform);
   for (const calibrate::Reading& reading : files.readings) {
     for (const calibrate::Measurement& one : reading.measurements) {
       ++measured.of;
-      const auto time = std::ranges::find(one.seen, study::Figure::time, &calibrate::Seen::figure);
-      if (time == one.seen.end() || !one.assignments.empty()) continue;
-      if (!study::why_impossible(testbed, one.trial).empty()) continue;
-      if (const auto* const pair = std::get_if<study::C3Trial>(&one.trial)) {
-        const auto choice = measured_pair(*pair, sim::to_time(sim::Seconds(time->value)), testbed.platform());
-        if (choice) measured.pairs.push_back(*choice);
-        add_alone(measured, one.alone, *pair, testbed);
-        measured.used += choice ? 1 : 0;
-      } else if (const std::optional<study::Work> work = isolated_work(one.trial, testbed.platform())) {
-        const double predicted = study::observe(testbed, one.trial, {study::Figure::time}).at(study::Figure::time);
-        measured.add_alone(*work, time->value, predicted);
-        ++measured.used;
-      }
+      study::Testbed* const testbed = machines.find(one.assignments);
+      if (testbed != nullptr) measured.add(one, *testbed, platform.spec.host.protocol);
     }
   }
   return measured;
@@ -186,12 +237,13 @@ study::Results answer_on(study::Request& request, tune::TuningQuestion question,
       for (const std::string& warning : warnings) request.warn(warning);
       throw sim::ConfigError({{"--measured", "", "no measurement is left that can be used"}});
     }
-    measured = measured_of(files, plain);
+    measured = measured_of(files, platform);
     question.measured = std::move(measured.pairs);
   }
-  study::Testbed testbed(platform.spec, [&](const study::Work& work, const study::Company&) {
-    return factor_of(measured.stretches, work);
-  });
+  study::Testbed testbed(platform.spec,
+                         [stretches = measured.stretches()](const study::Work& work, const study::Company&) {
+                           return factor_of(stretches, work);
+                         });
   study::Results results = tune::tuning_results(tune::tune(testbed, question, request.progress(), jobs), platform.spec);
   results.warnings = arguments.warnings();
   std::ranges::move(warnings, std::back_inserter(results.warnings));

@@ -188,7 +188,7 @@ class SpreadOfGathers : public testing::Test {
     task.step = &steps().front();
     std::vector<Observation> left_out;
     for (const std::size_t row : outliers)
-      left_out.push_back({.where = measurements[row].where(), .group = "", .kind = ""});
+      left_out.push_back({.of = &measurements[row], .where = "", .group = "", .kind = ""});
     const std::vector<Spread> spreads = spreads_of(task, fitted_, left_out, 1);
     EXPECT_EQ(spreads.size(), 1U);
     return spreads.front().deviation;
@@ -275,6 +275,16 @@ TEST(FitErrors, FollowsTheProfileWhereSlopesMislead) {
   ASSERT_TRUE(fit.errors.unknowns[0].by_profile);
   EXPECT_NEAR(fit.errors.unknowns[0].high, std::sqrt(0.01 + 1.96 * 0.005), 0.005);
   EXPECT_NEAR(fit.errors.unknowns[0].low, std::sqrt(0.01 - 1.96 * 0.005), 0.02);
+}
+
+// Something else bounds the rate from 0.3 on: what slopes show there is the tolerance of a clock.
+TEST(FitErrors, OfAnUnknownWhoseHighValuesAreAlikeIsOpen) {
+  const auto bounded = [](const Point& point) {
+    return std::vector<double>(16, std::max(0.0, 0.3 - point[0]) + 1e-4 * std::sin(50.0 * point[0]));
+  };
+  EXPECT_TRUE(fit_of(bounded, 16, 0.01, {0.5}).errors.unknowns[0].is_open);
+  const auto square = [](const Point& point) { return std::vector<double>(4, point[0] * point[0] - 0.01); };
+  EXPECT_FALSE(fit_of(square, 4, 0.01, {0.3}).errors.unknowns[0].is_open);
 }
 
 TEST(FitErrors, OfAnUnknownAtItsLimitReachInwards) {

@@ -104,11 +104,11 @@ std::vector<std::string> short_run(const std::string& folder) {
 
 TEST_F(MeasureTest, DropsTornLinesAndMeasuresThemAgain) {
   ASSERT_EQ(run(short_run(folder())).code, 0);
-  const std::string table = text("gemms.csv"), ledger = text("progress.csv");
+  const std::string table = text("gemms.csv"), ledger = text("progress.txt");
   // The first run was killed while it wrote a row, and while it noted the row before.
   const std::string_view last = "\n";
   const std::size_t torn = ledger.rfind(last, ledger.size() - 2) + 10;
-  write("progress.csv", ledger.substr(0, torn));
+  write("progress.txt", ledger.substr(0, torn));
   write("gemms.csv", table + "4096x40");
   const Outcome again = run(short_run(folder()));
   EXPECT_EQ(again.code, 0);
@@ -168,7 +168,7 @@ TEST_F(MeasureTest, StopsWhereWorkDoesNotEndAndPassesItNextTime) {
   const Outcome outcome = run(short_run(folder()), machine);
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("gemms gemm=512x512x512 cus=64 hangs: GPU 1 does not end its work"));
-  EXPECT_THAT(text("progress.csv"), HasSubstr("gemms,gemm=512x512x512 cus=64,given up,"));
+  EXPECT_THAT(text("progress.txt"), HasSubstr("gemms,gemm=512x512x512 cus=64,given up,"));
   EXPECT_THAT(run(short_run(folder())).err, HasSubstr("14 measured, 2 were there already"));
   EXPECT_THAT(rows("gemms.csv"), SizeIs(15));
 }
@@ -183,7 +183,7 @@ TEST_F(MeasureTest, StopsWhereACallNeverComesBack) {
           [&] { abandoned = true; });
   EXPECT_THAT(outcome.abandoned, HasSubstr("collectives collective=all_gather bytes=1073741824"));
   EXPECT_THAT(outcome.abandoned, HasSubstr("hangs in a call that never comes back"));
-  EXPECT_THAT(text("progress.csv"), HasSubstr("given up,0,a call never came back"));
+  EXPECT_THAT(text("progress.txt"), HasSubstr("given up,0,a call never came back"));
 }
 
 TEST_F(MeasureTest, SeesThatAFailureTookTheGpuWithIt) {

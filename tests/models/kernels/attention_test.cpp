@@ -102,6 +102,22 @@ TEST(Attention, OfOneQueryIsTheStreamOfItsCache) {
   EXPECT_NEAR(microseconds(decode(1, 1), platform), 32.0 + 3.0 + 2.0 + 1.0, 0.1);
 }
 
+// Tiles of 64 query heads on one cache would leave it to be read by each of them: up to a tile's queries, more of them
+// never take suddenly longer.
+TEST(Attention, OfOneMoreQueryTakesHardlyLonger) {
+  for (const char* const name : {"mi300x", "h200"}) {
+    const PlatformSpec platform = read_platform(platform_file(name));
+    AttentionShape shape = decode(8, 1);
+    shape.heads = 16;
+    double before = microseconds(shape, platform);
+    for (shape.queries = 2; shape.queries < 128; ++shape.queries) {
+      const double time = microseconds(shape, platform);
+      EXPECT_LT(time, 1.5 * before) << name << ", " << shape.queries;
+      before = time;
+    }
+  }
+}
+
 // A block is 128 keys, 32 KB, which arrive in 0.04 us at 800 GB/s.
 TEST(Attention, OfOneBlockOfKeysIsNotSplit) {
   AttentionShape shape = decode(1, 1);

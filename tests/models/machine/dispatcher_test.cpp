@@ -178,7 +178,7 @@ TEST(Dispatcher, StartsAndEndsKernelsAsTheirTurnsAndTheRoomOnCusSay) {
                {{"middle", 3_us}, {"low", 12_us}, {"whole", 23_us}}, {});
   // "b" holds four of the eight CUs until 12 us; "a" has eight pieces of 20 us.
   expect_times("resident workgroups keep to the CUs that they found free", oldest_first(),
-               {{"b", 4, 0_us, 11_us}, {"a", 8, 1_us, 20_us, 1, {}, 0, Dealing::resident}}, {}, {{"a", 43_us}});
+               {{"b", 4, 0_us, 11_us}, {"a", 8, 1_us, 20_us, 1, {}, 0, Dealing::resident}}, {}, {{"a", 42_us}});
   expect_times("workgroups that steal take the CUs that fall free", oldest_first(),
                {{"b", 4, 0_us, 11_us}, {"a", 8, 1_us, 20_us, 1, {}, 0, Dealing::stealing}}, {}, {{"a", 33_us}});
   // "b" holds all CUs until 101 us: each of the three pieces is done once, where there is room.
@@ -233,7 +233,7 @@ TEST(Dispatcher, AMaskWithoutCusOfThisGpuIsOurMistake) {
 // After a quantum of 10 us kernel "b" would get the CUs that become free.
 TEST(Dispatcher, ResidentWorkgroupsLeaveTheirCusToNobody) {
   for (const auto& [dealing, start] :
-       {std::pair{Dealing::per_xcd, 12_us}, std::pair{Dealing::resident, 23_us}, std::pair{Dealing::stealing, 23_us}}) {
+       {std::pair{Dealing::per_xcd, 12_us}, std::pair{Dealing::resident, 22_us}, std::pair{Dealing::stealing, 22_us}}) {
     const Gpu2x4 gpu(rotation(10_us), {{"a", 16, 0_us, 10_us, 1, {}, 0, dealing}, {"b", 8, 5_us, 10_us}});
     EXPECT_EQ(gpu.first_start("b"), start);
   }
@@ -269,9 +269,18 @@ TEST(Dispatcher, AFreeGpuTakesAWorkgroupForEachCuWhateverItsShaderEngines) {
 // as one. Workgroups that found no room at the start have nothing to do.
 TEST(Dispatcher, WorkgroupsThatStayTakeNoTurn) {
   const Gpu2x4 gpu(in_turn(2), {{"sits", 2, 0_us, 1000_us}, {"stays", 12, 1_us, 10_us, 1, {}, 0, Dealing::resident}});
-  EXPECT_EQ(gpu.end("stays"), 1_us + 3 * 11_us);
+  EXPECT_EQ(gpu.end("stays"), 2_us + 3 * 10_us) << "launched once";
   for (const Cohort::Placement& placement : gpu.placements("stays"))
     EXPECT_TRUE(placement.cu == 1 || placement.cu == 2);
+}
+
+// Eight CUs have ended a piece, and two pieces are left: each XCD gets one, in turn.
+TEST(Dispatcher, TheLastPiecesGoToAllXcdsAlike) {
+  for (const Dealing dealing : {Dealing::resident, Dealing::stealing}) {
+    const Gpu2x4 gpu(oldest_first(), {{"a", 10, 0_us, 10_us, 1, {}, 0, dealing}});
+    EXPECT_EQ(gpu.starts().back().cohort.per_xcd, (std::vector{1, 1}));
+    EXPECT_EQ(gpu.end("a"), 21_us);
+  }
 }
 
 TEST(Dispatcher, AHigherPriorityGoesFirstAtTheNextRetirement) {

@@ -2,6 +2,7 @@
 // the power limit.
 #include "models/machine/power.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -192,6 +193,13 @@ TEST(PowerGovernor, BusyWorkgroupsAndStreamingCusDrawPowerWhileTheyAreThere) {
   EXPECT_DOUBLE_EQ(power(), 150.0);
   gpu.governor().add_streaming_cus(-10.0);
   EXPECT_DOUBLE_EQ(power(), 120.0);
+  // Observers see the power of each stretch: what is added later does not count in it.
+  std::vector<double> powers;
+  gpu.network().add_observer([&](sim::Time, sim::Time) { powers.push_back(power()); });
+  gpu.at(1.0, [&gpu] { gpu.governor().add_busy_workgroups(10); });
+  gpu.at(2.0, [&gpu] { gpu.governor().add_streaming_cus(10.0); });
+  gpu.seen_at_ms({3.0}, power);
+  EXPECT_THAT(powers, testing::ElementsAre(120.0, 140.0));
 }
 
 // Memory alone would let 1e14 flop/s through, and a unit takes the hypotenuse of both times: f / sqrt(1 + f^2) * 1e14

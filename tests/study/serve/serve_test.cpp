@@ -47,6 +47,15 @@ TEST_F(BatchTimesTest, GrowWithWhatIsComputed) {
   EXPECT_LT(times_.cost(chunk(512, 0)).energy, times_.cost(chunk(512, 4096)).energy);
 }
 
+// Chunks of prompts make keys and values of all cached features; tokens that decode beside them do not.
+TEST(BatchTimes, OfLatentAttentionGrowWithTheContext) {
+  BatchTimes times(step_machine(), step_of("--model deepseek-v3 --dtype fp8 --tp 8"), 512);
+  Batch mixed = chunk(448, 65'536);
+  mixed.decoding = 64;
+  mixed.decoding_context = 64 * 4000;
+  EXPECT_NEAR(times.error(mixed).value(), 0.0, 0.03);
+}
+
 // A batch of few tokens takes the time in which the host launches it, a batch of many tokens the time of the GPUs.
 TEST_F(BatchTimesTest, LaunchedOpByOpAreThoseOfTheHostUntilTheGpusTakeLonger) {
   BatchTimes by_op(step_machine(), changed(llama_8b(), "--graph no"), 8192);
@@ -54,6 +63,11 @@ TEST_F(BatchTimesTest, LaunchedOpByOpAreThoseOfTheHostUntilTheGpusTakeLonger) {
   EXPECT_EQ(by_op.cost(decoding(1, 128)).time, by_op.cost(decoding(8, 128)).time);
   EXPECT_EQ(by_op.cost(chunk(8192, 0)).time, times_.cost(chunk(8192, 0)).time);
   EXPECT_NEAR(by_op.error(decoding(4, 512)).value(), 0.0, 0.05);
+  // The GPU rests while it waits for the host.
+  const BatchCost waits = by_op.cost(decoding(1, 128));
+  const BatchCost alone = times_.cost(decoding(1, 128));
+  const sim::Joules rest = mi300x_spec().gpu.power.at_rest() * sim::to_seconds(waits.time - alone.time);
+  EXPECT_NEAR((waits.energy - alone.energy).value(), rest.value(), 1e-6);
 }
 
 // A chunk of 100 tokens after 50 and one of 300 after none have 100 * 100 + 300 * 150 pairs. Two chunks of 200 tokens
@@ -83,12 +97,16 @@ TEST(Serve, FullAnswersTheSameEachTime) {
   EXPECT_LT(first.cache_use, first.most_in_use);
 }
 
-// Weights of 16 GB leave 157 GiB of the 90 % of HBM that a server uses. Each cached token takes 131,072 bytes.
+// Weights leave the rest of the 90 % of HBM that a server uses. It has room for as many tokens of sequences of 131,072
+// as in a step, in which layers with a window keep no more tokens than that.
 TEST(Serve, FullGivesTheCacheWhatWeightsAndActivationsLeave) {
-  const ServeQuestion question = serving_of("llama3-8b");
-  const double room = mi300x_spec().gpu.memory.hbm_capacity.value() * question.memory - 16.06e9;
-  const auto tokens = static_cast<double>(answered(question).cache_tokens);
-  EXPECT_NEAR(tokens, room / 131'072.0, 0.02 * tokens);
+  for (const std::string model : {"llama3-8b", "gemma3-27b"}) {
+    const ServeQuestion question = serving_of(model);
+    const StepMemory one = memory_of(step_of("--model " + model + " --context 131071"));
+    const sim::Bytes room = mi300x_spec().gpu.memory.hbm_capacity * question.memory - one.weights;
+    const auto tokens = static_cast<double>(answered(question).cache_tokens);
+    EXPECT_NEAR(tokens, room / one.cache * 131'072.0, 0.02 * tokens) << model;
+  }
 }
 
 // The prompt of a request that is served alone takes one prefill step, and each output token takes one decode step.

@@ -251,6 +251,9 @@ TEST(PipelineRun, CountsTheOperationsOfAll) {
                                     {"gradients", 12.0 * 7.0 / 8.0}}) {
     EXPECT_NEAR(result.operations.at(name).count, count, 1e-9) << name;
   }
+  const StepResult whole = ask_mi300x(with_ends(pipeline_of(4, 2, 4, 512)));
+  EXPECT_NEAR(whole.operations.at("accumulate_head").count, 3.0 / 2.0, 1e-9);
+  EXPECT_NEAR(whole.operations.at("accumulate_embedding").count, 3.0 / 2.0, 1e-9);
   EXPECT_EQ(result.stages_shown, 3);
   EXPECT_EQ(result.micro_shown, 3);
 }

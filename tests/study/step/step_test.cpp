@@ -1,4 +1,5 @@
 // These tests check whole steps: what they take, compute and hold.
+#include <map>
 #include <numeric>
 
 #include "study/step/step_graph.h"
@@ -35,6 +36,8 @@ TEST(Step, DecodesBesideAPrefill) {
   EXPECT_EQ(both.question.new_tokens(), 544);
   EXPECT_LT(in_us(both.time), in_us(prompt.time) + us_on_mi300x(decode));
   EXPECT_THAT(faults_on(mi300x_spec(), changed(decode, "--decoding 1")), Contains(StartsWith("decoding: ")));
+  EXPECT_THAT(faults_on(mi300x_spec(), changed(prefill, "--cp 2 --decoding 1")),
+              Contains(StartsWith("decoding: --cp")));
   EXPECT_THAT(faults_on(mi300x_spec(), changed(prefill, "--decoding-context 5")),
               Contains(StartsWith("decoding_context: ")));
 }
@@ -165,13 +168,16 @@ TEST(Step, IsFasterOnMoreGpusAndDrawsNoMoreThanItsCap) {
   EXPECT_NEAR(one.energy().value(), one.power.value() * in_us(one.time) * 1e-6, 1e-9);
 }
 
-// Each GPU has an eighth of the tokens of each product, and each GPU's parts of a sequence attend to as many pairs.
+// Eight GPUs share out the operations of a sequence. Those that each repeats do not count, as the keys that latent
+// attention makes of all tokens.
 TEST(Step, OfASharedOutSequenceSharesOutItsOperations) {
-  const StepQuestion question = step_of(prefill_8b + "--layers 4 --tokens 32768");
-  const StepResult one = ask_mi300x(question);
-  const StepResult eight = ask_mi300x(changed(question, "--cp 8"));
-  EXPECT_NEAR(eight.flops.value(), one.flops.value() / 8.0, 1e-3 * one.flops.value());
-  EXPECT_GT(eight.time_of(Kind::all_gather), sim::Time(0));
+  for (const std::string model : {"llama3-8b", "deepseek-v2"}) {
+    const StepQuestion question = step_of("--phase prefill --layers 4 --tokens 8192 --model " + model);
+    const StepResult one = ask_mi300x(question);
+    const StepResult eight = ask_mi300x(changed(question, "--cp 8"));
+    EXPECT_NEAR(eight.flops.value(), one.flops.value() / 8.0, 1e-9 * one.flops.value());
+    EXPECT_GT(eight.time_of(Kind::all_gather), sim::Time(0));
+  }
 }
 
 // A compiler fuses what lies between products and leaves the products alone. No kernels of gradients were measured.
@@ -238,17 +244,76 @@ TEST(StepMemory, HoldsWeightsAndCache) {
   EXPECT_EQ(memory.states.value(), 0.0);
 }
 
+// Training keeps what depends on tokens, and scores on the last stage alone, where fewer micro-batches are kept.
+TEST(StepMemory, SharesOutWhatTokensKeep) {
+  for (const char* const recompute : {"", "--recompute"}) {
+    const StepQuestion question = changed(step_of(train_8b + "--tokens 1024 --batch 8"), recompute);
+    EXPECT_DOUBLE_EQ(memory_of(changed(question, "--cp 8")).activations.value(),
+                     memory_of(question).activations.value() / 8.0);
+  }
+  const StepQuestion stages = step_of(train_8b + "--tokens 1024 --batch 8 --pp 4 --micro 8");
+  EXPECT_EQ(memory_of(stages).activations, memory_of(changed(stages, "--layers 32")).activations);
+  // A token of Mixtral has 16,384 features of its stream, 10,240 of attention, 57,344 of each of two experts, and 4096
+  // that each of these takes and gives.
+  const StepMemory experts = memory_of(step_of("--model mixtral-8x7b --phase train --layers 1 --tokens 1024"));
+  EXPECT_EQ(experts.activations.value(), 2.0 * 1024 * (16'384 + 10'240 + 2 * (57'344 + 2 * 4096)));
+}
+
+// Weights are in single precision with and without gradients. Fully sharded, the 1.05 billion of embedding and head are
+// gathered in bf16, have gradients in single precision, and an eighth of both is a GPU's own.
+TEST(StepMemory, HoldsWeightsAsTheyAreRead) {
+  const StepQuestion one = step_of(train_8b + "--layers 1 --tokens 1024");
+  EXPECT_EQ(memory_of(changed(one, "--forward")).weights, memory_of(one).weights);
+  const StepQuestion shared = step_of(train_8b + "--tokens 1024 --dp 8 --shard full");
+  const StepMemory all = memory_of(shared);
+  const StepMemory layers = memory_of(changed(shared, "--layers 32"));
+  const double ends = 4096.0 * (2 * 128'256 + 1);
+  EXPECT_NEAR((all.weights - layers.weights).value(), 1.125 * 2 * ends, 1.0);
+  EXPECT_NEAR((all.gradients - layers.gradients).value(), 1.125 * 4 * ends, 1.0);
+}
+
+// Returns the operations of a step with one layer of each kind, by name.
+std::map<std::string, Work> works_of(const StepQuestion& question) {
+  std::map<std::string, Work> works;
+  for (const StepBlock& block : step_blocks(question, 1, step_machine())) {
+    for (const StepOperation& one : block.operations) works[one.name + block.suffix] = one.work;
+  }
+  return works;
+}
+
+// Each token that verifies a draft has scores.
+TEST(Step, ScoresAllTokensThatDecode) {
+  const auto works = works_of(step_of(decode_8b + "--batch 4 --tokens 3"));
+  EXPECT_EQ(std::get<models::GemmShape>(works.at("head")).n, 12);
+}
+
+// Router and head multiply in the format of the stream, their gradients, too.
+TEST(Step, MultipliesInTheFormatsOfItsProducts) {
+  const std::string options = "--model mixtral-8x7b --phase train --tokens 1024 --dtype fp8,activations=bf16";
+  for (const auto& [name, work] : works_of(step_of(options))) {
+    const auto* const shape = std::get_if<models::GemmShape>(&work);
+    if (shape == nullptr) continue;
+    const bool is_plain = name.starts_with("router") || name.starts_with("head");
+    EXPECT_EQ(shape->dtype, is_plain ? models::Dtype::bf16 : models::Dtype::fp8) << name;
+  }
+}
+
+// The gradient of a bias sums up as many rows as its product has, whatever tokens use of experts.
+TEST(Step, SumsGradientsOfBiasesOverTheRowsOfTheirProducts) {
+  const auto works = works_of(step_of("--model gpt-oss-20b --phase train --tokens 1024 --layers 1"));
+  const auto read_for_element = [&](const std::string& of) {
+    const auto& shape = std::get<models::GemmShape>(works.at(of + "_input_gradient"));
+    const auto& sums = std::get<models::ElementwiseSpec>(works.at(of + "_bias_gradient"));
+    return sums.read.value() / static_cast<double>(shape.n * shape.k * shape.products);
+  };
+  for (const char* const of : {"up", "down", "router"}) EXPECT_DOUBLE_EQ(read_for_element(of), read_for_element("out"));
+}
+
 // 30,522 words are 7630.5 for each of four GPUs, so that the head has 7631.
 TEST(Step, FillsAVocabularyUpThatDoesNotComeOutEven) {
   const StepQuestion question = step_of("--model bert-large --phase prefill --tp 4 --batch 2 --tokens 128");
   EXPECT_THAT(faults_on(mi300x_spec(), question), IsEmpty());
-  std::vector<std::int64_t> words;
-  for (const StepBlock& block : step_blocks(question, 1, step_machine())) {
-    for (const StepOperation& operation : block.operations) {
-      if (operation.name == "head") words.push_back(std::get<models::GemmShape>(operation.work).m);
-    }
-  }
-  EXPECT_THAT(words, ElementsAre(7631));
+  EXPECT_EQ(std::get<models::GemmShape>(works_of(question).at("head")).m, 7631);
 }
 
 // A window of 4096 leaves 4096 of 5000 tokens to read and to keep.
