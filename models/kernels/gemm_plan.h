@@ -49,9 +49,9 @@ sim::Time start_up_of(const GemmLibrary& library, const GemmKernelSpec& kernel);
 
 // Plans the product with the kernel of the nearest size that the library was tuned for, by the Euclidean distance of m,
 // n and k, as rocBLAS does. A library that chooses by modelled time takes the kernel tuned for this very size,
-// otherwise the one with the fewest cycles. `first_loads` is the share of all loads beyond the L2s
-// that miss the Infinity Cache whatever it can hold; 0 if A and B are there already as far as they fit. A library that
-// is told of the CUs in `mask` (GemmLibrary::told_cus) chooses for these, any other one for all.
+// otherwise the one with the fewest cycles. `first_loads` is the share of all loads beyond the L2s that miss the
+// Infinity Cache whatever it can hold; 0 if A and B are there already as far as they fit. A library that is told of the
+// CUs in `mask` (GemmLibrary::told_cus) chooses for these, any other one for all.
 GemmPlan plan_gemm(const GpuSpec& gpu, const GemmShape& shape, CuMask mask = {}, double first_loads = 0.0);
 
 }  // namespace c3sim::models

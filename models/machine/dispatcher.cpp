@@ -108,6 +108,7 @@ struct Dispatcher::Queue {
 
   // Deals out the last pieces where fewer are left than workgroups that have ended one: no XCD is before another.
   void deal_last() {
+    if (staying.empty() || pool == 0) return;
     std::vector<int> free(pending.size(), 0);
     for (const Cohort::Run& run : staying) free[static_cast<std::size_t>(run.xcd)] += run.count;
     for (std::size_t x = 0; x < free.size(); ++x) free[x] = std::max(0, free[x] - pending[x]);

@@ -106,16 +106,22 @@ class MachinesOfRows {
   // other kernels for GEMMs.
   study::Testbed* find(const std::vector<std::string>& assignments) {
     const auto [found, is_new] = machines_.try_emplace(assignments);
-    if (is_new) {
-      const models::PlatformSpec spec = study::reassign(platform_, assignments);
-      const models::PlatformSpec& ours = platform_.spec;
-      const bool is_ours = spec.gpus == ours.gpus && spec.gpu.gemm.library.name == ours.gpu.gemm.library.name;
-      if (is_ours) found->second = std::make_unique<study::Testbed>(spec);
-    }
+    if (is_new) found->second = machine_of(assignments);
     return found->second.get();
   }
 
  private:
+  std::unique_ptr<study::Testbed> machine_of(const std::vector<std::string>& assignments) const {
+    try {
+      const models::PlatformSpec spec = study::reassign(platform_, assignments);
+      const models::PlatformSpec& ours = platform_.spec;
+      const bool is_ours = spec.gpus == ours.gpus && spec.gpu.gemm.library.name == ours.gpu.gemm.library.name;
+      return is_ours ? std::make_unique<study::Testbed>(spec) : nullptr;
+    } catch (const sim::ConfigError&) {
+      return nullptr;  // the platform has no such library
+    }
+  }
+
   const study::Platform& platform_;
   std::map<std::vector<std::string>, std::unique_ptr<study::Testbed>> machines_;  // by assignments
 };
@@ -141,8 +147,10 @@ class Measured {
       add_alone_of(*pair, one.alone, testbed);
       used += choice ? 1 : 0;
     } else if (const std::optional<study::Work> work = isolated_work(one.trial, testbed.platform())) {
-      const double predicted = study::observe(testbed, one.trial, {timed->figure}).at(timed->figure);
-      of_rows_[without_size(*work)][size_of(*work)].push_back(timed->value / predicted);
+      const study::Figures predicted = study::observe(testbed, one.trial, {timed->figure});
+      const auto same = predicted.find(timed->figure);
+      if (same == predicted.end()) return;
+      of_rows_[without_size(*work)][size_of(*work)].push_back(timed->value / same->second);
       ++used;
     }
   }
