@@ -205,7 +205,8 @@ std::vector<std::filesystem::path> each_once(std::span<const std::filesystem::pa
 MeasurementFiles read_measurement_files(const Reader& reader, std::span<const std::filesystem::path> files,
                                         const TargetOf& target_of) {
   MeasurementFiles read;
-  for (const std::filesystem::path& file : each_once(files, read.unreadable)) {
+  const std::vector<std::filesystem::path> once = each_once(files, read.unreadable);
+  for (const std::filesystem::path& file : once) {
     ++read.files;
     try {
       Reading reading = reader.read(file);
@@ -213,7 +214,7 @@ MeasurementFiles read_measurement_files(const Reader& reader, std::span<const st
       const bool is_refused = refuse_other_gpus(reading, file.string(), target);
       if (!is_refused) reading.platform = target.platform;
       leave_out_other_nodes(reading, target);
-      keep_apart(reading, file, files);
+      keep_apart(reading, file, once);
       refuse_disordered(reading, file.string());
       read.readings.push_back(std::move(reading));
     } catch (const sim::ConfigError& error) {

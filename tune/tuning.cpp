@@ -342,7 +342,8 @@ Tuning tune(study::Testbed& testbed, const TuningQuestion& question, const study
   std::size_t all = 0;
   for (const Decisions& kind : kinds) all += kind.all().size();
   // What predictions cannot tell from the best is compared by its time, not by its bound.
-  const double beyond = std::max(0.1, question.error);
+  constexpr double always = 0.1;
+  const double beyond = std::max(always, question.error);
   std::size_t before = 0;
   for (Decisions& kind : kinds) {
     const study::Progress of_all = [&](std::size_t done, std::size_t) {

@@ -87,6 +87,9 @@ struct FitErrors {
 // normal 95 % interval.
 FitErrors errors_of(const Solution& solution, const Residuals& residuals, std::span<const FitRow> rows);
 
+// Returns half the weighted sum of squares.
+double cost_of(const std::vector<double>& residuals, const std::vector<double>& weights);
+
 // Returns how far a solution's unknowns (rows) move, to first order, when something else moves its residuals with these
 // slopes (rows: residuals). An unknown at a limit stays there.
 Eigen::MatrixXd response_of(const Solution& solution, const FitErrors& errors, const Eigen::MatrixXd& slopes);

@@ -85,20 +85,14 @@ void set_aside(Task& task, std::size_t place, PlatformText& platform) {
 // Returns the most uncertain unknown of those that the measurements say nothing of: they say no more of it than its
 // range, or they rule out its lowest or highest values alone, and the base's value is as good as any other.
 std::optional<std::size_t> vague_of(const Task& task, StepResiduals& simulated) {
-  const auto cost_at = [&](const Point& point) {
-    const std::vector<double> residuals = simulated.at(std::span(&point, 1)).front();
-    double cost = 0.0;
-    for (std::size_t i = 0; i < residuals.size(); ++i) {
-      cost += task.solution.weights[i] * residuals[i] * residuals[i] / 2.0;
-    }
-    return cost;
-  };
+  const Solution& solution = task.solution;
   const auto base_is_as_good = [&](std::size_t i) {
     const UnknownError& error = task.errors.unknowns[i];
     if (!error.is_open || !task.unknowns[i].base) return false;
-    Point point = task.solution.point;
+    Point point = solution.point;
     point[i] = *task.unknowns[i].base;
-    return cost_at(point) - cost_at(task.solution.point) < UnknownError::hardly * error.height;
+    const double there = cost_of(simulated.at(std::span(&point, 1)).front(), solution.weights);
+    return there - cost_of(solution.residuals, solution.weights) < UnknownError::hardly * error.height;
   };
   std::optional<std::size_t> worst;
   for (std::size_t i = 0; i < task.unknowns.size(); ++i) {

@@ -50,12 +50,11 @@ PowerGovernor::PowerGovernor(const PowerSpec& spec, sim::ResourceNetwork& networ
       memory_(memory),
       links_(std::move(links)),
       tenants_(std::move(tenants)),
-      is_of_l2s_(tenants_.empty() || std::ranges::count(tenants_, Tenant::gemm) > 0),
       limit_(spec.limit()),
       ceiling_(spec.highest_clock),
       clock_(spec.highest_clock),
       clock_at_work_(spec.highest_clock) {
-  if (is_of_l2s_) memory_.set_clock(clock_ / spec_.rated_clock);
+  set_clock_of_l2s();
 }
 
 void PowerGovernor::set_matrix_work(sim::ResourceNetwork::ActivityId activity, double per_cycle, double energy,
@@ -216,13 +215,18 @@ double PowerGovernor::overshoot(double excess) const {
   return std::max(1.0, (last_step_->excess - excess) / meant);
 }
 
+void PowerGovernor::set_clock_of_l2s() const {
+  const bool has_gemms = tenants_.empty() || std::ranges::count(tenants_, Tenant::gemm) > 0;
+  if (has_gemms) memory_.set_clock(clock_ / spec_.rated_clock);
+}
+
 void PowerGovernor::set_clock(sim::Hertz clock) {
   clock_ = clock;
   for (Work& work : work_) {
     work.cap_now = work.cap(clock);
     if (network_.live(work.activity)) network_.set_cap(work.activity, work.cap_now);
   }
-  if (is_of_l2s_) memory_.set_clock(clock / spec_.rated_clock);
+  set_clock_of_l2s();
   for (const auto& on_change : listeners_) on_change();
 }
 

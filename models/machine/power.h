@@ -115,6 +115,7 @@ class PowerGovernor {
   bool links_carry() const;
   void note_links();
   void set_clock(sim::Hertz clock);
+  void set_clock_of_l2s() const;
   sim::Hertz highest_now() const;
   double overshoot(double excess) const;
 
@@ -123,7 +124,6 @@ class PowerGovernor {
   const Memory& memory_;
   std::vector<sim::ResourceNetwork::ResourceId> links_;
   std::vector<Tenant> tenants_;  // whose loads count; empty: all
-  bool is_of_l2s_;
   std::vector<Work> work_;
   std::list<std::function<void()>> listeners_;
   int busy_workgroups_ = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 #include <utility>
 
@@ -15,6 +16,9 @@
 namespace c3sim::study {
 
 namespace {
+
+// These are the moments of a span between its start and its end.
+constexpr std::array moments_within{&Span::began, &Span::exchange_start, &Span::gemm_end};
 
 constexpr std::int64_t rounds_counted = 6;
 
@@ -107,7 +111,7 @@ Timeline Testbed::play_rounds(const Schedule& schedule, Between between) const {
       const Span& span = timeline.operations[place];
       sum.start += span.start;
       sum.end += span.end;
-      for (const auto within : {&Span::began, &Span::exchange_start, &Span::gemm_end}) {
+      for (const auto within : moments_within) {
         if (sum.*within) *(sum.*within) += *(span.*within);
       }
     }
@@ -117,7 +121,7 @@ Timeline Testbed::play_rounds(const Schedule& schedule, Between between) const {
   for (Span& span : mean.operations) {
     span.start /= counted;
     span.end /= counted;
-    for (const auto within : {&Span::began, &Span::exchange_start, &Span::gemm_end}) {
+    for (const auto within : moments_within) {
       if (span.*within) *(span.*within) /= counted;
     }
   }
@@ -215,7 +219,7 @@ Timeline Testbed::with_factors(const Schedule& schedule, Timeline timeline) cons
     Span& span = timeline.operations[place];
     span.start += latest_end(timeline.operations, after) - latest_end(simulated, after);
     span.end = span.start + multiplied(as_simulated.end - as_simulated.start);
-    for (const auto within : {&Span::began, &Span::exchange_start, &Span::gemm_end}) {
+    for (const auto within : moments_within) {
       if (span.*within) span.*within = span.start + multiplied(*(as_simulated.*within) - as_simulated.start);
     }
     if (!span.phases) continue;

@@ -411,6 +411,7 @@ class Forward {
     share_keys();
     const std::int64_t absorbing = decodes ? tokens_ : question.decoding;
     const std::int64_t key = model_.head_dim - model_.rotary_dim;
+    writer_.go_with_attention(true);
     if (absorbing > 0) writer_.gemm("absorb", model_.kv_rank, key, absorbing, heads);
     if (decodes) {
       writer_.attention("attention", false, true);
@@ -422,6 +423,7 @@ class Forward {
       writer_.decoding_attention("attention", true);
     }
     if (absorbing > 0) writer_.gemm("value_up", model_.values(), model_.kv_rank, absorbing, heads);
+    writer_.go_with_attention(false);
   }
 
   // Gathers keys and values of the parts of a sequence that lie on other GPUs, those of cached tokens included.

@@ -59,6 +59,7 @@ struct StepOperation {
   // Model FLOPs over the FLOPs of its product: 0 of a recomputation; the busiest rank's experts have more than the
   // mean.
   double of_model = 1.0;
+  bool with_attention = false;  // makes what attention reads of the cache, or stands for that: its context decides it
 };
 
 // A Turn is a pass of a stage of a pipeline: a micro-batch forward, or its gradient.

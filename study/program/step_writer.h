@@ -122,6 +122,8 @@ class StepWriter {
   void do_again(bool again) { again_ = again; }
   // Says which part of the FLOPs of the next operations the model has: see StepOperation.
   void count_products(double of_model) { of_model_ = of_model; }
+  // Says whether the next operations go with attention: see StepOperation.
+  void go_with_attention(bool with_attention) { with_attention_ = with_attention; }
   // Returns the operations since the last call.
   std::vector<StepOperation> take() { return std::exchange(operations_, {}); }
 
@@ -137,6 +139,7 @@ class StepWriter {
   std::vector<StepOperation> operations_;
   Written awaited_;
   double of_model_ = 1.0;
+  bool with_attention_ = false;
   bool again_ = false;
 };
 

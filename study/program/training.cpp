@@ -61,13 +61,16 @@ class Backward {
  private:
   double stream_elements() const { return elements_of(tokens_, model_.hidden); }
 
-  // Writes both gradients of a product, the router's in the format of the stream, and the cast of the weight gradient.
-  void product(const std::string& of, std::int64_t out, std::int64_t in, std::int64_t tokens,
-               std::int64_t products = 1) {
-    const bool is_plain = of == "router";
-    const Written input = writer_.input_gradient(of + "_input_gradient", out, in, tokens, products, is_plain);
-    if (of == "qkv" || of == "key_up" || of == "query_up" || (of == "up" && model_.experts == 0)) writer_.reduce_last();
-    Written weights = writer_.weight_gradient(of + "_weight_gradient", out, in, tokens, products, is_plain);
+  struct Form {
+    bool plain = false;   // in the format of the stream
+    bool summed = false;  // the gradient of its input is added up over the tp GPUs next
+  };
+  // Writes both gradients of a product, and the cast of the weight gradient.
+  void product(const std::string& of, std::int64_t out, std::int64_t in, std::int64_t tokens, std::int64_t products,
+               Form form) {
+    const Written input = writer_.input_gradient(of + "_input_gradient", out, in, tokens, products, form.plain);
+    if (form.summed) writer_.reduce_last();
+    Written weights = writer_.weight_gradient(of + "_weight_gradient", out, in, tokens, products, form.plain);
     if (model_.biases || (of == "qkv" && model_.qkv_biases)) {
       writer_.operate(of + "_bias_gradient", Kind::elementwise, "column_sums", elements_of(tokens * products, out));
     }
@@ -76,6 +79,10 @@ class Backward {
                                 elements_of(out, in) * static_cast<double>(products));
     }
     gradients_.push_back({of, input, weights});
+  }
+  void product(const std::string& of, std::int64_t out, std::int64_t in, std::int64_t tokens,
+               std::int64_t products = 1) {
+    product(of, out, in, tokens, products, {});
   }
   void residual(const std::string& of) {
     if (model_.dropout > 0.0) {
@@ -110,7 +117,7 @@ class Backward {
       const std::int64_t ffn = writer_.share(model_.ffn);
       product("down", model_.hidden, ffn, tokens_);
       activation(elements_of(tokens_, ffn));
-      product("up", writer_.share(model_.first_ffn()), model_.hidden, tokens_);
+      product("up", writer_.share(model_.first_ffn()), model_.hidden, tokens_, 1, {.summed = true});
     } else {
       experts();
     }
@@ -138,7 +145,7 @@ class Backward {
     writer_.operate("permute_gradient", Kind::elementwise, "add", elements);
     writer_.operate("router_choice_gradient", Kind::softmax, "route", elements_of(routed, model_.experts), {},
                     model_.experts);
-    product("router", model_.experts, model_.hidden, routed);
+    product("router", model_.experts, model_.hidden, routed, 1, {.plain = true});
     if (model_.shared_ffn == 0) return;
     const std::int64_t tokens = writer_.routes_shares() ? routed : tokens_;
     const std::int64_t ffn = writer_.shared_ffn();
@@ -182,7 +189,7 @@ class Backward {
         normalise_features("key_norm", question.kv_heads() * model_.head_dim);
       }
       join(elements_of(tokens_, queries + keys));
-      product("qkv", queries + keys, model_.hidden, tokens_);
+      product("qkv", queries + keys, model_.hidden, tokens_, 1, {.summed = true});
       writer_.add_up("qkv_gradient", stream_elements(), true);
     }
     normalise("attention_norm");
@@ -200,11 +207,12 @@ class Backward {
   // added up before they reach these projections.
   void latent(std::int64_t queries) {
     const std::int64_t with_keys = writer_.question().tokens_with_keys();
-    product("key_up", writer_.share(model_.heads) * model_.latent_head(), model_.kv_rank, with_keys);
+    product("key_up", writer_.share(model_.heads) * model_.latent_head(), model_.kv_rank, with_keys, 1,
+            {.summed = true});
     writer_.add_up("key_up_gradient", elements_of(with_keys, model_.cached_features()), true);
     share_keys();
     const std::int64_t rank = model_.query_rank > 0 ? model_.query_rank : model_.hidden;
-    product("query_up", queries, rank, tokens_);
+    product("query_up", queries, rank, tokens_, 1, {.summed = true});
     writer_.add_up("query_up_gradient", elements_of(tokens_, rank), true);
     normalise_features("key_norm", model_.kv_rank);
     if (model_.query_rank > 0) normalise_features("query_norm", model_.query_rank);

@@ -17,9 +17,7 @@ constexpr int few_layers = 2;  // simulated layers of each kind; further ones ar
 double attention_time(const StepResult& result) {
   double seconds = 0.0;
   for (const auto& [name, share] : result.operations) {
-    const bool is_latent = name.ends_with("key_up") || name.ends_with("key_up_quantise") || name.ends_with("absorb") ||
-                           name.ends_with("value_up");
-    if (share.kind == Kind::attention || is_latent) seconds += share.time;
+    if (share.kind == Kind::attention || share.with_attention) seconds += share.time;
   }
   return seconds;
 }

@@ -25,12 +25,12 @@ sim::Seconds of_vectors(sim::Flops flops, const models::GpuSpec& gpu) {
 // A span ends when the host is notified, `notice` after its kernels.
 std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span, const models::PlatformSpec& platform) {
   const sim::Time notice = platform.host.kernel_notice;
-  const auto& [name, kind, work, stream, after, of_model] = operation;
+  const auto& [name, kind, work, stream, after, of_model, with_attention] = operation;
   const auto* const fused = std::get_if<models::FusedSpec>(&work);
   const sim::Time start = span.began.value_or(span.start);
   if (fused == nullptr) {
     const sim::Time end = is_kernel(work) ? span.end - notice : span.end;
-    return {{name, kind, work, std::min(start, end), end}};
+    return {{name, kind, work, std::min(start, end), end, with_attention}};
   }
   const models::CollectiveSpec collective = models::collective_of(*fused, platform.gpus);
   const Kind kind_of_collective = kind_of(collective.kind);
@@ -113,6 +113,7 @@ void StepTotals::count(const StepPart& part, double share, const models::Platfor
   StepShare& all = operations[part.name];
   if (all.count == 0.0) {
     all.kind = part.kind;
+    all.with_attention = part.with_attention;
     all.work = to_string(part.work);
   }
   all.count += share;

@@ -21,6 +21,7 @@ struct StepPart {
   Work work;
   sim::Time start{0};  // on its GPUs
   sim::Time end{0};
+  bool with_attention = false;  // see StepOperation
 };
 std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span, const models::PlatformSpec& platform);
 
@@ -44,6 +45,7 @@ std::string bound_of(const Limits& limits, sim::Seconds time);
 // A StepShare sums up all operations of one name, which are the same in every layer.
 struct StepShare {
   Kind kind{};
+  bool with_attention = false;  // see StepOperation
   std::string work;
   double count = 0.0;
   double time = 0.0;  // seconds
