@@ -137,7 +137,7 @@ std::string name_of(const Scenario& scenario) {
                      sim::to_string(scenario.bytes));
 }
 
-// Adds a fault if operands cannot be warm: all of them lie in the last level of the caches then.
+// Adds a fault if operands of a kernel cannot be warm: all of them lie in the last level of the caches then.
 void check_operands(std::optional<Operands> operands, sim::Bytes set, const models::PlatformSpec& platform,
                     std::vector<sim::Fault>& faults) {
   if (operands != Operands::warm) return;
@@ -154,18 +154,24 @@ void check_operands(std::optional<Operands> operands, sim::Bytes set, const mode
   }
 }
 
+// Adds a fault if operands of a GEMM in a loop cannot be warm.
+void check_operands(std::optional<Operands> operands, const models::GemmShape& shape, const Testbed& testbed,
+                    std::vector<sim::Fault>& faults) {
+  if (operands == Operands::warm && !testbed.platform().gpu.memory.has_cache()) {
+    add(faults, "operands",
+        "what L2s keep of operands from one product to the next has no model: cold and rotating are accepted, or no "
+        "--operands");
+  } else {
+    check_operands(operands, shape.compulsory_bytes(), testbed.platform(), faults);
+  }
+}
+
 void check_before(const GemmTrial& trial, const Testbed& testbed, std::vector<sim::Fault>& faults) {
   if (trial.operands && trial.before != Before::loop) {
     add(faults, "operands",
         fmt::format("--before {} leaves other data in the caches: no --operands go with it", to_string(trial.before)));
   }
-  if (trial.operands == Operands::warm && !testbed.platform().gpu.memory.has_cache()) {
-    add(faults, "operands",
-        "what L2s keep of operands from one product to the next has no model: cold and rotating are accepted, or no "
-        "--operands");
-  } else {
-    check_operands(trial.operands, trial.shape.compulsory_bytes(), testbed.platform(), faults);
-  }
+  check_operands(trial.operands, trial.shape, testbed, faults);
   if (trial.before != Before::collective) {
     if (trial.collective != collective_of_all()) {
       add(faults, "before", "what came before is no collective: --before collective says that one did");
@@ -230,6 +236,7 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
   const Scenario& scenario = question.points.front().scenario;  // the other points differ only in `strategy`
   add(faults, "reserve", why_no_reservation(testbed.platform(), scenario.reserved.value_or(0)));
   check_gemm(scenario.gemm, testbed, faults);
+  if (faults.empty()) check_operands(scenario.operands, scenario.gemm, testbed, faults);
   const sim::Bytes room = testbed.platform().gpu.memory.hbm_capacity;
   if (faults.empty() && scenario.gemm.compulsory_bytes() + scenario.bytes > room) {
     add(faults, "bytes",

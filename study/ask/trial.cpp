@@ -430,7 +430,7 @@ Schedule schedule_of_gemm(const GemmTrial& trial, const Testbed& testbed) {
 
 Between between_of(const GemmTrial& trial) {
   if (trial.before == Before::traffic) return Between::communication;
-  return trial.operands.value_or(Operands::warm) == Operands::warm ? Between::nothing : Between::other_data;
+  return between_of(trial.operands);
 }
 
 bool is_concurrent(const Trial& trial) {

@@ -42,12 +42,6 @@ enum class Before {
 constexpr auto all_names(Before) { return sim::names("loop", "traffic", "collective"); }
 using sim::to_string;
 
-// Operands says what a kernel in a loop gets: the same operands every time, so that caches hold what fits (warm);
-// others every time, after work that filled the caches (cold); or, by turns, sets that together exceed the caches, as
-// tuners rotate them (rotating).
-enum class Operands { warm, cold, rotating };
-constexpr auto all_names(Operands) { return sim::names("warm", "cold", "rotating"); }
-
 // Returns a collective over all GPUs of any platform.
 inline models::CollectiveSpec collective_of_all() {
   models::CollectiveSpec spec;

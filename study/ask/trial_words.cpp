@@ -69,9 +69,9 @@ std::string words(const LoadTrial& trial) {
 
 std::string words(const C3Trial& trial) {
   const Scenario& scenario = trial.scenario;
-  std::string text =
-      fmt::format("{} gemm {} with {} of {}", to_string(trial.strategy), models::to_string(scenario.gemm),
-                  models::to_string(scenario.collective), sim::to_string(scenario.bytes));
+  std::string text = fmt::format("{} gemm {}", to_string(trial.strategy), models::to_string(scenario.gemm));
+  if (scenario.operands) text += fmt::format(" of {} operands", to_string(*scenario.operands));
+  text += fmt::format(" with {} of {}", models::to_string(scenario.collective), sim::to_string(scenario.bytes));
   if (scenario.kernels != models::Backend::rccl) text += fmt::format(" by {}", models::to_string(scenario.kernels));
   if (scenario.channels) text += fmt::format(" on {} channels", *scenario.channels);
   if (scenario.reserved) text += fmt::format(" with {} CUs reserved", *scenario.reserved);

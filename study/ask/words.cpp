@@ -120,6 +120,10 @@ const Words<C3Trial>& words_of(const C3Trial&) {
       {"barrier", [](auto& q) { return value_of(q.scenario.barrier); },
        "Whether all GPUs wait for each other before each step of a benchmark; without, channels wait on their CUs for "
        "GPUs that are late (each unless given)"},
+      {"operands", [](auto& q) { return value_of(q.scenario.operands); },
+       "What the GEMM alone gets in a loop of its own while links sleep: the same every time, which the caches hold "
+       "(warm); others (cold); or sets by turns that exceed them (rotating). Unless given, what a run by turns with "
+       "the collective leaves, on awake links; with --barrier none the same, as far as caches hold them"},
       {"variant", [](auto& q) { return value_of(q.scenario.variant); },
        "Variant of the collective on engines, of conccl and conccl_rp (pcpy unless given)"},
       {"prelaunch", [](auto& q) { return value_of(q.scenario.prelaunch); },

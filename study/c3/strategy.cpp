@@ -34,7 +34,9 @@ C3Result with_yardsticks(Testbed& testbed, const Scenario& scenario, Strategy st
   result.scenario = scenario;
   result.strategy = strategy;
   result.chosen = strategy;
-  result.isolated_gemm = testbed.alone_by_turns(scenario.gemm);
+  const bool by_turns = scenario.barrier == Barrier::each && !scenario.operands;
+  result.isolated_gemm = by_turns ? testbed.alone_by_turns(scenario.gemm)
+                                  : testbed.alone(scenario.gemm, {}, {}, between_of(scenario.operands));
   result.isolated_collective = testbed.alone(collective_of(alone, Strategy::serial, testbed.platform()));
   result.collective_alone = testbed.alone(collective_of(alone, strategy, testbed.platform()));
   return result;

@@ -154,6 +154,17 @@ using Schedule = std::vector<Operation>;
 // hold the operands; or communication, after which links are awake as well.
 enum class Between { nothing, other_data, communication };
 
+// Operands says what a kernel in a loop gets: the same operands every time, so that caches hold what fits (warm);
+// others every time, after work that filled the caches (cold); or, by turns, sets that together exceed the caches, as
+// tuners rotate them (rotating).
+enum class Operands { warm, cold, rotating };
+constexpr auto all_names(Operands) { return sim::names("warm", "cold", "rotating"); }
+
+// Returns what happens between the runs of a loop of one kernel; unless said, its operands are the same every time.
+inline Between between_of(std::optional<Operands> operands) {
+  return operands.value_or(Operands::warm) == Operands::warm ? Between::nothing : Between::other_data;
+}
+
 // Returns an operation with the work alone, named after it.
 Operation operation_of(Work work, models::CuMask mask = {}, std::string stream = {});
 

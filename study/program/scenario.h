@@ -15,6 +15,7 @@
 #include "models/platform/platform_spec.h"
 #include "sim/config/choice.h"
 #include "sim/config/config_section.h"
+#include "study/program/operation.h"
 
 namespace c3sim::study {
 
@@ -66,6 +67,10 @@ struct Scenario {
   Splits splits = Splits::paper;  // reservations that a sweep tries
   sim::Time delay{0};             // time between the first launch and the second
   Barrier barrier = Barrier::each;
+  // What the GEMM alone gets in a loop of its own, on links that sleep. If nothing is said and a barrier, which
+  // communicates, precedes each step, the GEMM alone runs by turns with the collective; without barriers, caches hold of
+  // its operands what fits.
+  std::optional<Operands> operands{};
   models::Backend kernels = models::Backend::rccl;          // whose kernels carry the collective, except in `serial`
   models::SdmaVariant variant = models::SdmaVariant::pcpy;  // of a collective by engines
   bool prelaunch = false;                                   // engine commands are queued in advance

@@ -77,6 +77,7 @@ inline C3Trial any_c3() {
   trial.scenario.delay = any_pause();
   trial.strategy = any_choice(sim::choices_of<Strategy>());
   trial.scenario.barrier = *rc::gen::element(Barrier::each, Barrier::none);
+  trial.scenario.operands = any_of<std::optional<Operands>>({std::nullopt, Operands::cold, Operands::rotating});
   trial.scenario.kernels = any_choice(sim::choices_of<models::Backend>());
   trial.scenario.variant = any_choice(sim::choices_of<models::SdmaVariant>());
   trial.scenario.prelaunch = *rc::gen::arbitrary<bool>();
