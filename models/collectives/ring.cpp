@@ -30,15 +30,17 @@ class Rings {
   Rings(Node& node, const CollectiveSpec& spec)
       : spec_(spec),
         channels_(node.spec().rccl.channels(spec)),
+        of_link_(node.spec().rccl.rings_of_link(spec.gpus)),
         share_ports_(node.spec().fabric.topology == Topology::fabric_switch) {}
 
-  // Returns the channels of the ring that uses this link. The first rings have one more if channels are left over.
+  // Returns the channels of the rings that use this link, which follow each other. The first rings have one more if
+  // channels are left over.
   double channels_towards(int from, int to) const {
-    const int rings = spec_.gpus - 1;
-    if (share_ports_) return static_cast<double>(channels_) / rings;
-    const int ring = (to - from + spec_.gpus) % spec_.gpus - 1;
-    const int of_each = channels_ / rings;
-    return of_each + (ring < channels_ % rings ? 1 : 0);
+    const int links = spec_.gpus - 1;
+    if (share_ports_) return static_cast<double>(channels_) / links;
+    const int rings = of_link_ * links;
+    const int first = of_link_ * ((to - from + spec_.gpus) % spec_.gpus - 1);
+    return of_link_ * (channels_ / rings) + std::clamp(channels_ % rings - first, 0, of_link_);
   }
   sim::Bytes payload(int from, int to) const {
     return (spec_.gpus - 1) * channels_towards(from, to) / channels_ * payload_between(spec_, from, to);
@@ -61,6 +63,7 @@ class Rings {
  private:
   const CollectiveSpec& spec_;
   int channels_;
+  int of_link_;
   bool share_ports_;
 };
 

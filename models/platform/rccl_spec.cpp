@@ -14,6 +14,7 @@ namespace {
 struct Generation {
   std::array<RcclChannels, sim::all_of<CollectiveKind>().size()> of;  // indexed by CollectiveKind
   int mesh = 0;
+  int rings_of_link = 1;
   std::map<int, int> of_subsets;
 };
 
@@ -34,6 +35,12 @@ Generation read_generation(sim::Section section, const CuResources& cu) {
   }
   if (!section.has("mesh")) return generation;
   generation.mesh = static_cast<int>(section.integer("mesh", 2, most_gpus_of_mesh));
+  const int links = generation.mesh - 1;
+  const auto rings = static_cast<int>(section.integer("rings", 1, most_channels, links));
+  if (rings % links != 0) {
+    section.fault("rings", "is no multiple of " + std::to_string(links) + ", the links of a GPU: each is of equally many");
+  }
+  generation.rings_of_link = rings / links;
   for (sim::Section row : section.list("subsets")) {
     const auto gpus = static_cast<int>(row.integer("gpus", 2, most_gpus_of_mesh));
     generation.of_subsets[gpus] = static_cast<int>(row.integer("channels", 1, most_channels));
@@ -134,6 +141,7 @@ RcclSpec RcclSpec::read(sim::Section section, const CuResources& cu) {
         read_collective(collectives.section(name), generation.of[index], in_a_ring ? crowding : 0.0);
   }
   spec.known_mesh = generation.mesh;
+  spec.known_rings_of_link = generation.rings_of_link;
   spec.channels_of_subsets = generation.of_subsets;
   return spec;
 }

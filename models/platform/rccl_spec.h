@@ -98,6 +98,7 @@ struct RcclSpec {
   // The library has predefined rings for a mesh of `known_mesh` GPUs; 0: for any mesh. Over fewer GPUs it has the
   // channels that channels_of_subsets gives, or one per ring that its search finds.
   int known_mesh = 0;
+  int known_rings_of_link = 1;  // predefined rings that use a link of such a mesh
   std::map<int, int> channels_of_subsets;
   sim::Bytes workgroup_in_flight;  // memory traffic that one workgroup keeps in flight
   sim::Time workgroup_latency{0};  // latency of a step of the copy loop beyond the memories: issue, fabric, flags
@@ -116,6 +117,8 @@ struct RcclSpec {
   sim::Seconds tuned_time(RcclAlgorithm algorithm, RcclProtocol protocol, double hops, sim::Bytes payload) const;
   // Returns the time that the tuner expects of an all-reduce by its fastest protocol.
   sim::Seconds expected(RcclAlgorithm algorithm, const CollectiveSpec& all_reduce) const;
+  // Returns the number of rings that use a link in one direction. Channels are dealt to the rings in turn.
+  int rings_of_link(int gpus) const { return gpus == known_mesh ? known_rings_of_link : 1; }
   // Returns the channels of rings over some GPUs of a mesh, or nothing if they are the same as over all of them.
   std::optional<int> ring_channels(int gpus) const;
   // Returns the channels of a collective: the library's choice, or `asked` if that is fewer.

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/collectives/rccl_transfers.h"
@@ -102,6 +103,19 @@ TEST(RcclCus, ChannelsThatDoNotComeOutEvenLoadTheFirstRing) {
   EXPECT_NEAR(microseconds(round_platform(), spec), launch_us + steps * 4.0 + 1.5e5 + notice_us, 1e-3);
   spec.channels = 3;
   EXPECT_NEAR(microseconds(round_platform(), spec), launch_us + steps * 4.0 + 1e5 + notice_us, 1e-3);
+}
+
+// Six rings share three links in pairs. Four channels are on the first two links and three are two to one, so that the
+// first link carries half of all data and two thirds; six use all links alike.
+TEST(RcclCus, RingsThatFollowEachOtherShareALink) {
+  PlatformSpec platform = round_platform();
+  platform.rccl.known_mesh = 4;
+  platform.rccl.known_rings_of_link = 2;
+  CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
+  for (const auto& [channels, bytes_us] : {std::pair(3, 2e5), std::pair(4, 1.5e5), std::pair(6, 1e5)}) {
+    spec.channels = channels;
+    EXPECT_NEAR(microseconds(platform, spec), launch_us + steps * 4.0 + bytes_us + notice_us, 1e-3) << channels;
+  }
 }
 
 // The library never uses more channels than its own choice, even if it is asked for more.
