@@ -150,7 +150,7 @@ void take_header(Reading& reading, std::string_view text) {
   constexpr std::size_t longest = 400;
   LogLines lines(text);
   while (lines.next() && reading.header.size() < most_lines) {
-    const std::string_view line = lines.line().text;
+    const std::string_view line = sim::trimmed(lines.line().text);
     if (line.empty()) continue;
     if (!line.starts_with('#')) break;
     const std::string_view said = sim::trimmed(line.substr(std::min(line.find_first_not_of('#'), line.size())));
