@@ -128,9 +128,11 @@ class BenchReader {
 
   // Returns the format of a product, whose operands and result have one type; results of fp8 may have two bytes.
   std::optional<models::Dtype> format_of(std::set<std::string, std::less<>> types) const {
-    const std::set<std::string, std::less<>> operands = types_of({"a_type", "b_type"});
+    std::set<std::string, std::less<>> operands = types_of({"a_type", "b_type"});
+    if (operands.empty()) operands = types;
+    if (operands.size() != 1) return {};
     const auto* const found = std::ranges::find(formats_of_types, *operands.begin(), &FormatOfTypes::type);
-    if (operands.size() != 1 || found == formats_of_types.end()) return {};
+    if (found == formats_of_types.end()) return {};
     types.erase(*operands.begin());
     if (found->dtype == models::Dtype::fp8) {
       for (const char* const of_result : {"bf16_r", "f16_r"}) types.erase(of_result);
