@@ -42,6 +42,9 @@ constexpr std::array tools{
     UnreadTool{"p2pBandwidthLatencyTest", "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]", "c3sim-measure"},
     UnreadTool{"CUDA's bandwidthTest", "[CUDA Bandwidth Test]", "c3sim-measure"},
     UnreadTool{"the OSU benchmarks", "# OSU MPI", "rccl-tests"},
+    UnreadTool{"nsys stats", "Start (ns),Duration (ns)", "PyTorch's profiler"},
+    UnreadTool{"rocprof", "Index,KernelName", "rocprofv3"},
+    UnreadTool{"rocprof", "\"Index\",\"KernelName\"", "rocprofv3"},
 };
 
 // This corner of a matrix identifies rocm_bandwidth_test when its first lines are missing.
@@ -51,7 +54,7 @@ const UnreadTool* tool_of(std::string_view text) {
   constexpr int most_lines = 200;
   for (LogLines lines(text); lines.next() && lines.line().line <= most_lines;) {
     const LogCell line = trimmed(lines.line());
-    if (line.text.size() > longest_log_line || line.text.starts_with('"')) continue;
+    if (line.text.size() > longest_log_line) continue;
     const auto* const found =
         std::ranges::find_if(tools, [&line](const UnreadTool& tool) { return line.text.starts_with(tool.says); });
     if (found != tools.end()) return found;
