@@ -125,11 +125,11 @@ void list_kept(const PlatformText& platform, Calibration& calibration) {
 std::vector<std::string> rows_of(const Calibration& calibration, const PlatformText& platform) {
   std::vector<std::string> rows;
   for (const Correlation& one : calibration.correlations) {
-    rows.push_back(
-        fmt::format("  - {{first: \"{}\", second: \"{}\", correlation: {{value: {:.2f}, source: \"{}\", kind: fitted, "
-                    "range: [-1, 1]}}}}\n",
-                    platform.by_name(one.first), platform.by_name(one.second), one.value,
-                    std::ranges::find(calibration.parameters, one.first, &FittedParameter::path)->source));
+    rows.push_back(fmt::format(
+        "  - {{first: \"{}\", second: \"{}\", correlation: {{value: {:.2f}, source: {}, kind: fitted, "
+        "range: [-1, 1]}}}}\n",
+        platform.by_name(one.first), platform.by_name(one.second), one.value,
+        in_double_quotes(std::ranges::find(calibration.parameters, one.first, &FittedParameter::path)->source)));
   }
   return rows;
 }
@@ -147,8 +147,9 @@ double price_of(const Task& task) { return static_cast<double>(task.measurements
 
 // Fits all tasks and returns the correlations of their unknowns. Steps depend on each other: the time to write a
 // command, which copies to several peers show, is part of the time of one copy. So tasks that still move are fitted
-// again in rounds until none does, then all once more for their errors. A task that moves by less than `settled`, as a
-// share of ranges, while others move does not depend on them.
+// again in rounds until none does, then all once more for their errors. That may set unknowns aside, whose values then
+// change for all tasks: rounds begin again, and what moves gets its errors anew. A task that moves by less than
+// `settled`, as a share of ranges, while others move does not depend on them.
 Eigen::MatrixXd fit_in_rounds(std::vector<Task>& tasks, PlatformText& fitted, const CalibrationOptions& options) {
   constexpr std::size_t most_rounds = 12;
   constexpr double settled = 1e-3;
@@ -165,19 +166,29 @@ Eigen::MatrixXd fit_in_rounds(std::vector<Task>& tasks, PlatformText& fitted, co
     if (options.progress) options.progress(static_cast<std::size_t>(99.0 * share), 100);
   };
   std::vector<bool> moves(tasks.size(), true);
-  for (std::size_t round = 0; round < most_rounds && std::ranges::find(moves, true) != moves.end(); ++round) {
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      if (!moves[i]) continue;
-      const Point before = tasks[i].solution.point;
-      fit(tasks[i], fitted, options.jobs);
-      moves[i] = distance(before, tasks[i].solution.point) > settled;
-      report(round > 1 ? 0.0 : price_of(tasks[i]) * (round == 0 ? static_cast<double>(tasks[i].step->valleys) : 1.0));
+  std::vector<bool> has_errors(tasks.size(), false);
+  while (std::ranges::find(moves, true) != moves.end()) {
+    for (std::size_t round = 0; round < most_rounds && std::ranges::find(moves, true) != moves.end(); ++round) {
+      for (std::size_t i = 0; i < tasks.size(); ++i) {
+        if (!moves[i]) continue;
+        const Point before = tasks[i].solution.point;
+        fit(tasks[i], fitted, options.jobs);
+        moves[i] = distance(before, tasks[i].solution.point) > settled;
+        if (moves[i]) has_errors[i] = false;
+        report(round > 1 ? 0.0 : price_of(tasks[i]) * (round == 0 ? static_cast<double>(tasks[i].step->valleys) : 1.0));
+      }
     }
-  }
-  done = rounds;
-  for (Task& task : tasks) {
-    fit_with_errors(task, fitted, options.jobs);
-    report(price_of(task));
+    moves.assign(tasks.size(), false);
+    done = std::max(done, rounds);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      if (has_errors[i]) continue;
+      const std::size_t unknowns = tasks[i].unknowns.size();
+      fit_with_errors(tasks[i], fitted, options.jobs);
+      has_errors[i] = true;
+      // An unknown that is set aside has its value in the base again, which other tasks have not seen yet.
+      if (tasks[i].unknowns.size() < unknowns) moves.assign(tasks.size(), true);
+      report(price_of(tasks[i]));
+    }
   }
   Eigen::MatrixXd correlations = join_errors(tasks, fitted, options.jobs);
   for (const Task& task : tasks) write(task, fitted, true);

@@ -183,7 +183,6 @@ PredictionFile read_prediction_json(const std::filesystem::path& file) {
       fail(file, "was changed since it was written: its digest is " + digest_of(content) +
                      ", not the one that it names, " + predictions.digest);
     }
-    predictions.version = content.at("c3sim").get<std::string>();
     predictions.platform = content.at("platform").get<std::string>();
     predictions.changes = content.at("set").get<std::vector<std::string>>();
     for (const Json& entry : cases) {

@@ -58,7 +58,6 @@ std::vector<Move> moves_between(const Predictions& before, std::span<const Case>
 // A PredictionFile holds predictions of one version for one machine, made before measurements, with a digest that can
 // be published. Later validations compare the same file with measurements.
 struct PredictionFile {
-  std::string version;                      // of c3sim
   std::string platform;                     // its name or file
   std::vector<std::string> changes;         // to the platform, that the user asked for
   std::string digest;                       // of the rest of the file

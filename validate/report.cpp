@@ -364,13 +364,13 @@ ResultTable baseline_table(const Validation& validation) {
 // Tells how many intervals hold the measured value, and how wide they are; empty if none were requested.
 std::string coverage_words(const Validation& validation) {
   if (!validation.uncertainty) return {};
-  const auto with = std::ranges::count_if(validation.cases, [](const Case& one) { return one.interval.has_value(); });
-  const auto within = std::ranges::count_if(validation.cases, &Case::is_within_interval);
+  const std::vector<const Case*> cases =
+      cases_that(validation.cases, [](const Case& one) { return one.is_scored() && one.interval.has_value(); });
+  const std::size_t with = cases.size();
+  const auto within = std::ranges::count_if(cases, &Case::is_within_interval);
   if (with == 0) return " No prediction has an interval.";
-  double widths = 0.0;  // sum over predictions
-  for (const Case& one : validation.cases) {
-    if (one.interval && one.predicted) widths += (one.interval->high - one.interval->low) / *one.predicted;
-  }
+  double widths = 0.0;
+  for (const Case* const one : cases) widths += (one->interval->high - one->interval->low) / *one->predicted;
   return fmt::format(
       " {} of {} measured values lie within the 90 % intervals of their predictions ({:.1f} %), which are {:.0f} % of "
       "these wide in the mean.",

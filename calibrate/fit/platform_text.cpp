@@ -72,6 +72,13 @@ std::string spell_within(double number, double error, std::string_view unit) {
   return spell(number, unit, std::clamp(static_cast<int>(std::ceil(ratio)), least, simulated_digits));
 }
 
+std::string in_double_quotes(std::string_view text) {
+  std::string yaml(text);
+  for (const auto& [sign, spelled] : {std::pair{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}})
+    boost::replace_all(yaml, sign, spelled);
+  return fmt::format("\"{}\"", yaml);
+}
+
 PlatformText::PlatformText(std::filesystem::path path, std::span<const std::filesystem::path> config_folders,
                            std::span<const std::string> assignments)
     : path_(std::move(path)),
@@ -129,7 +136,7 @@ std::vector<PlatformText::Edit> PlatformText::edits_of(const Replacement& replac
     const std::size_t begin = offset_of(of.node.position);
     return Edit{begin, end_of(text_, begin, of.node.text), std::move(by)};
   };
-  std::vector<Edit> edits{edit(*value, replacement.value), edit(*source, fmt::format("\"{}\"", replacement.source))};
+  std::vector<Edit> edits{edit(*value, replacement.value), edit(*source, in_double_quotes(replacement.source))};
   if (const sim::ConfigEntry* const kind = part("kind"); kind != nullptr && !replacement.kind.empty()) {
     edits.push_back(edit(*kind, replacement.kind));
   } else if (!replacement.kind.empty()) {

@@ -26,6 +26,9 @@ std::string spell(double number, std::string_view unit, int digits);
 // Spells a number to a twentieth of its error, with three to six significant digits.
 std::string spell_within(double number, double error, std::string_view unit);
 
+// Returns the text in double quotes, as YAML spells it.
+std::string in_double_quotes(std::string_view text);
+
 class PlatformText {
  public:
   // Reads the file and, as models::platform_config does, those that it builds on. Checks assignments such as "gpus=4"

@@ -201,11 +201,20 @@ Solution refined(const Residuals& residuals, std::span<const FitRow> rows, const
   return refined;
 }
 
-Solution robust_fit(const Residuals& residuals, std::span<const FitRow> rows, Point start) {
-  SIM_CHECK(rows.size() >= start.size());
-  Solution wide = solve(residuals, rows, std::move(start), std::vector(sizes_of_kinds(rows).size(), first_loss_scale));
-  wide.spread = spread_of_kinds(wide.residuals, rows);
-  return refined(residuals, rows, wide);
+Solution robust_fit(const Residuals& residuals, std::span<const FitRow> rows, std::span<const Point> starts) {
+  SIM_CHECK(!starts.empty() && rows.size() >= starts.front().size());
+  const auto is_better = [](const Solution& one, const Solution& other) {
+    return one.converged != other.converged ? one.converged : one.cost < other.cost;
+  };
+  std::vector<double> scales(sizes_of_kinds(rows).size(), first_loss_scale);
+  std::vector<Solution> valleys;
+  for (const Point& start : starts) valleys.push_back(solve(residuals, rows, start, scales));
+  // One width for all valleys: under a narrower loss of its own, one with many outliers would seem cheap.
+  scales = loss_scales(spread_of_kinds(std::ranges::min_element(valleys, is_better)->residuals, rows));
+  for (Solution& valley : valleys) valley = solve(residuals, rows, std::move(valley.point), scales);
+  Solution best = *std::ranges::min_element(valleys, is_better);
+  best.spread = spread_of_kinds(best.residuals, rows);
+  return best;
 }
 
 Solution robust_fit_of_several(const Residuals& residuals, std::span<const FitRow> rows, std::size_t unknowns,
@@ -225,13 +234,9 @@ Solution robust_fit_of_several(const Residuals& residuals, std::span<const FitRo
   std::vector<std::size_t> order(starts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&costs](std::size_t start) { return costs[start]; });
-  Solution best;
-  for (std::size_t i = 0; i < std::min(order.size(), solved_starts); ++i) {
-    Solution solution = robust_fit(residuals, rows, starts[order[i]]);
-    const bool is_better = !best.converged || solution.cost < best.cost;
-    if (best.point.empty() || (solution.converged && is_better)) best = std::move(solution);
-  }
-  return best;
+  std::vector<Point> promising;
+  for (std::size_t i = 0; i < std::min(order.size(), solved_starts); ++i) promising.push_back(starts[order[i]]);
+  return robust_fit(residuals, rows, promising);
 }
 
 namespace {

@@ -38,18 +38,18 @@ struct Solution {
   std::string report;  // message of the solver, one line
 };
 
-// Returns the point of the box with the least sum of losses that the Levenberg-Marquardt method finds from `start`.
-// Every kind weighs the same, however many rows it has. The loss is Cauchy's, log(1 + (r/c)^2): rows with residuals
-// beyond c, which is three times the spread of the kind but at least 0.05, lose influence. Slopes are differences over
-// 1/50 of the box, since a clock governor's tolerance makes finer ones noise. The result is deterministic. There must
-// be at least as many rows as unknowns.
-Solution robust_fit(const Residuals& residuals, std::span<const FitRow> rows, Point start);
+// Returns the point of the box with the least sum of losses that the Levenberg-Marquardt method finds from any of
+// `starts`. Every kind weighs the same, however many rows it has. The loss is Cauchy's, log(1 + (r/c)^2): rows with
+// residuals beyond c lose influence. c is 0.3 at first, then three times the spread of the kind at the best point so
+// far, but at least 0.05; it is the same from every start, as costs could not be compared otherwise. Slopes are
+// differences over 1/50 of the box, since a clock governor's tolerance makes finer ones noise. The result is
+// deterministic. There must be at least as many rows as unknowns.
+Solution robust_fit(const Residuals& residuals, std::span<const FitRow> rows, std::span<const Point> starts);
 
 // Fits again from a solution, whose spread sets the width of the loss; the residuals should have changed little.
 Solution refined(const Residuals& residuals, std::span<const FitRow> rows, const Solution& solution);
 
 // Fits from the `solved_starts` most promising of several points, which spread over the box and include its middle.
-// Returns the best solution.
 Solution robust_fit_of_several(const Residuals& residuals, std::span<const FitRow> rows, std::size_t unknowns,
                                std::size_t solved_starts = 2);
 

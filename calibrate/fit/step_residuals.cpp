@@ -20,9 +20,6 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// A normal distribution has 2.563 standard deviations between its 10th and 90th percentile.
-constexpr double between_percentiles = 2.563;
-
 // Returns the GEMM of a trial that is one in a series; nothing for other trials.
 std::optional<study::GemmTrial> series_of(const study::Trial& trial) {
   const auto* const gemm = std::get_if<study::GemmTrial>(&trial);
@@ -73,8 +70,8 @@ class Predictions {
 };
 
 double noise_of(const Seen& seen, bool is_share) {
-  if (!seen.low || !seen.high || *seen.high <= *seen.low) return usual_noise;
-  return (*seen.high - *seen.low) / between_percentiles / (is_share ? 1.0 : seen.value);
+  if (!seen.low || !seen.high || *seen.high <= *seen.low || seen.deviations <= 0.0) return usual_noise;
+  return (*seen.high - *seen.low) / seen.deviations / (is_share ? 1.0 : seen.value);
 }
 
 }  // namespace

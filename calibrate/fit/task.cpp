@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "calibrate/readers/log_reading.h"
+#include "sim/config/config_text.h"
 #include "sim/unit.h"
 #include "study/uncertainty/fidelity.h"
 
@@ -123,7 +125,10 @@ bool solve(Task& task, StepResiduals& simulated, PlatformText& platform) {
 
 std::string Task::source() const {
   std::set<std::string> files;
-  for (const Measurement* const measurement : measurements) files.insert(measurement->file);
+  for (const Measurement* const measurement : measurements) {
+    const std::string& file = measurement->file;
+    files.insert(sim::check_characters(file) ? printable(file) : file);
+  }
   return fmt::format("{}: {}", fmt::join(files, " and "), name());
 }
 
@@ -475,13 +480,13 @@ std::vector<std::span<const Sized>> bins_of(const std::vector<Sized>& sized) {
 
 std::string Spread::row() const {
   const auto size = [this](double bytes) {
-    return fmt::format("{{value: {}, source: \"{}\", kind: measured}}", bytes_text(bytes), source);
+    return fmt::format("{{value: {}, source: {}, kind: measured}}", bytes_text(bytes), in_double_quotes(source));
   };
   std::string text =
       fmt::format("  - name: {}\n    smallest: {}\n    largest: {}\n", work, size(smallest), size(largest));
   if (deviation > 0.0) {
-    text += fmt::format("    spread: {{value: {:.2g}, source: \"{}\", kind: fitted, range: [0, 1]}}\n",
-                        std::min(deviation, 1.0), source);
+    text += fmt::format("    spread: {{value: {:.2g}, source: {}, kind: fitted, range: [0, 1]}}\n",
+                        std::min(deviation, 1.0), in_double_quotes(source));
   }
   return text;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "calibrate/readers/log_reading.h"
+#include "study/report/statistics.h"
 
 namespace c3sim::calibrate {
 
@@ -36,6 +37,7 @@ struct StreamRow {
   LogCell name, rate, least, most;
   double rate_unit = mega;  // bytes per second
   double array = 0.0;       // bytes of one array; 0: not said
+  double runs = 100.0;      // as many as BabelStream does unless told otherwise
 };
 
 // Returns whether rate and least time agree: cells that slipped into other columns do not. Times have five decimals,
@@ -60,7 +62,7 @@ void record(const StreamRow& row, LogReading& log) {
   if (row.array <= 0.0) {
     return log.fault(row.name, "Array size", "is missing: 'Array size: N MB' is accepted above the rates");
   }
-  const sim::Bytes bytes(row.array * (kernel->read + kernel->written));
+  const sim::Bytes bytes(std::round(row.array * (kernel->read + kernel->written)));
   const double value = *rate * row.rate_unit;
   if (!tell_the_same(value, *least, bytes)) {
     return log.fault(row.rate, rate_name,
@@ -71,10 +73,13 @@ void record(const StreamRow& row, LogReading& log) {
   if (bytes.value() < 1.0 || bytes > study::largest_array) {
     return log.leave_out(row.name.line, "arrays of a size that has no model");
   }
-  log.add(
-      measurement_of(row.name.line, fmt::format("BabelStream {}", kernel->name),
-                     study::StreamTrial{kernel->read, kernel->written, bytes},
-                     {.figure = study::Figure::rate, .value = value, .low = value * *least / *most, .high = value}));
+  log.add(measurement_of(row.name.line, fmt::format("BabelStream {}", kernel->name),
+                         study::StreamTrial{kernel->read, kernel->written, bytes},
+                         {.figure = study::Figure::rate,
+                          .value = value,
+                          .low = value * *least / *most,
+                          .high = value,
+                          .deviations = study::deviations_between(0.0, static_cast<std::size_t>(row.runs))}));
 }
 
 bool are_table_heads(const LogCell& line) {
@@ -103,6 +108,7 @@ double array_size(const LogCell& said, LogReading& log) {
 Reading read_stream_table(std::string_view text, const std::string& name) {
   static const LogPattern device("^Using (?:HIP|CUDA) device (.*)");
   static const LogPattern size("^Array size:(.*)");
+  static const LogPattern repeated("^Running kernels ([0-9]+) times");
   LogReading log(name, text);
   LogTable table(log);
   StreamRow row;
@@ -113,6 +119,8 @@ Reading read_stream_table(std::string_view text, const std::string& name) {
       log.set_gpu(gpu[1].text);
     } else if (const LogCells said = size.groups(line); !said.empty()) {
       row.array = array_size(said[1], log);
+    } else if (const LogCells times = repeated.groups(line); !times.empty()) {
+      row.runs = log.number(times[1], 1.0, 1e9, "Running kernels").value_or(row.runs);
     } else if (are_table_heads(line)) {
       row.rate_unit = line.holds("MiBytes/sec") ? mebi : mega;
       table.take_heads({{"Function"}, {"Rate"}, {"Min (sec)"}, {"Max"}, {"Average"}});
@@ -130,7 +138,7 @@ Reading read_stream_table(std::string_view text, const std::string& name) {
 Reading read_stream_csv(std::string_view text, const std::string& name) {
   LogReading log(name, text);
   LogTable table(log);
-  LogTable::Column rate, elements, size, least, most;
+  LogTable::Column runs, rate, elements, size, least, most;
   StreamRow row;
   while (log.next()) {
     const LogCells cells = fields_of(trimmed(log.line()), ",");
@@ -138,6 +146,7 @@ Reading read_stream_csv(std::string_view text, const std::string& name) {
       table.take_heads(cells);
       const bool is_in_mebis = table.find("max_mibytes_per_sec").has_value();
       row.rate_unit = is_in_mebis ? mebi : mega;
+      runs = table.require("num_times");
       rate = table.require(is_in_mebis ? "max_mibytes_per_sec" : "max_mbytes_per_sec");
       elements = table.require("n_elements");
       size = table.require("sizeof");
@@ -146,7 +155,9 @@ Reading read_stream_csv(std::string_view text, const std::string& name) {
     } else if (table.is_readable() && !cells.front().text.empty() && table.take_row(cells, !log.is_cut())) {
       const auto of_array = log.number(table.cell(elements), 1.0, 1e13, "n_elements");
       const auto of_element = log.number(table.cell(size), 1.0, 64.0, "sizeof");
-      if (!of_array || !of_element) continue;
+      const auto times = log.number(table.cell(runs), 1.0, 1e9, "num_times");
+      if (!of_array || !of_element || !times) continue;
+      row.runs = *times;
       row.array = *of_array * *of_element;
       std::tie(row.name, row.rate, row.least, row.most) =
           std::tie(cells.front(), table.cell(rate), table.cell(least), table.cell(most));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -20,15 +21,16 @@ struct GemmBench {
   std::string_view program;  // "rocblas-bench"
   std::string_view rate;     // its column of Gflop/s: "rocblas-Gflops"
   std::string_view library;  // name for people
-  // Returns the assignment that makes a platform use the kernels of a layout ("TN"); empty if it has none for it.
-  std::string_view (*kernels_of)(std::string_view layout);
+  // Returns the assignment that makes a platform use the kernels of a layout ("TN") and a format; empty if it has none.
+  std::string_view (*kernels_of)(std::string_view layout, models::Dtype dtype);
 };
 
 // One table of tiles stands for all layouts. Its efficiencies are those of TN and of what PyTorch calls.
-std::string_view hipblaslt_kernels(std::string_view) { return "gpu.gemm.library=hipblaslt"; }
+std::string_view hipblaslt_kernels(std::string_view, models::Dtype) { return "gpu.gemm.library=hipblaslt"; }
 
 // The names are those of configs/platforms/mi300x.yaml, from tables for which Tensile was tuned.
-std::string_view rocblas_kernels(std::string_view layout) {
+std::string_view rocblas_kernels(std::string_view layout, models::Dtype dtype) {
+  if (dtype != models::Dtype::bf16) return {};
   if (layout == "NN") return "gpu.gemm.library=rocblas";
   if (layout == "NT") return "gpu.gemm.library=rocblas_nt";
   if (layout == "TT") return "gpu.gemm.library=rocblas_tt";
@@ -38,7 +40,14 @@ std::string_view rocblas_kernels(std::string_view layout) {
 constexpr GemmBench hipblaslt{"hipblaslt-bench", "hipblaslt-Gflops", "hipBLASLt", hipblaslt_kernels};
 constexpr GemmBench rocblas{"rocblas-bench", "rocblas-Gflops", "rocBLAS", rocblas_kernels};
 
-constexpr std::string_view modelled_type = "bf16_r";
+// A FormatOfTypes is a format of products with the names of its operands' types.
+struct FormatOfTypes {
+  std::string_view type;
+  models::Dtype dtype;
+};
+constexpr std::array formats_of_types{
+    FormatOfTypes{"bf16_r", models::Dtype::bf16}, FormatOfTypes{"f16_r", models::Dtype::fp16},
+    FormatOfTypes{"f8_r", models::Dtype::fp8}, FormatOfTypes{"f8_fnuz_r", models::Dtype::fp8}};
 
 // Removes the device number that hipblaslt-bench puts before its columns: "[0]:".
 LogCell without_device(const LogCell& line) {
@@ -91,42 +100,59 @@ class BenchReader {
 
   void read_row(const LogCell& line) {
     if (!table_.take_row(fields_of(line, ","), !log_.is_cut())) return;
-    const std::optional<std::string> type = type_of_matrices();
-    if (!type) {
+    const std::set<std::string, std::less<>> types = types_of({"a_type", "b_type", "c_type", "d_type"});
+    if (types.empty()) {
       return log_.fault(line.from(0, 0), "a_type",
                         fmt::format("the type of the matrices is not said: a line above it with the command that ran "
                                     "({} ... -r {}) is accepted",
-                                    bench_.program, modelled_type));
+                                    bench_.program, formats_of_types.front().type));
     }
-    if (std::string why = why_not(*type); !why.empty()) return log_.leave_out(line.line, std::move(why));
+    const std::optional<models::Dtype> dtype = format_of(types);
+    if (std::string why = why_not(types, dtype); !why.empty()) return log_.leave_out(line.line, std::move(why));
     constexpr int longest_side = 1 << 24;
     const auto m = log_.integer(table_.cell("M"), 1, longest_side, "M");
     const auto n = log_.integer(table_.cell("N"), 1, longest_side, "N");
     const auto k = log_.integer(table_.cell("K"), 1, longest_side, "K");
     const auto time = log_.figure(table_.cell("us"), study::Figure::kernel_time, "us");
-    if (m && n && k && time) record(line.line, {*m, *n, *k}, *time);
+    if (m && n && k && time) record(line.line, {.m = *m, .n = *n, .k = *k, .dtype = *dtype}, *time);
   }
 
-  // Returns the type of all matrices, from columns or command, several joined if they differ; nothing if unknown.
-  std::optional<std::string> type_of_matrices() const {
+  // Returns the types in these columns or, if there are none, in the command.
+  std::set<std::string, std::less<>> types_of(std::initializer_list<std::string_view> heads) const {
     std::set<std::string, std::less<>> types;
-    for (const std::string_view head : {"a_type", "b_type", "c_type", "d_type"}) {
+    for (const std::string_view head : heads) {
       if (const auto column = table_.find(head)) types.emplace(table_.text(column));
     }
-    if (types.empty()) types = types_;
-    if (types.empty()) return {};
-    return fmt::format("{}", fmt::join(types, " and "));
+    return types.empty() ? types_ : types;
   }
 
-  std::string why_not(const std::string& type) const {
+  // Returns the format of a product, whose operands and result have one type; results of fp8 may have two bytes.
+  std::optional<models::Dtype> format_of(std::set<std::string, std::less<>> types) const {
+    std::set<std::string, std::less<>> operands = types_of({"a_type", "b_type"});
+    if (operands.empty()) operands = types;
+    if (operands.size() != 1) return {};
+    const auto* const found = std::ranges::find(formats_of_types, *operands.begin(), &FormatOfTypes::type);
+    if (found == formats_of_types.end()) return {};
+    types.erase(*operands.begin());
+    if (found->dtype == models::Dtype::fp8) {
+      for (const char* const of_result : {"bf16_r", "f16_r"}) types.erase(of_result);
+    }
+    return types.empty() ? std::optional(found->dtype) : std::nullopt;
+  }
+
+  std::string why_not(const std::set<std::string, std::less<>>& types, std::optional<models::Dtype> dtype) const {
     const auto says = [&](std::string_view head, std::string_view other_than) {
       return table_.text(table_.find(head), other_than) != other_than;
     };
-    if (type != modelled_type) return fmt::format("its type is {}: GEMMs of bf16 have a model", printable(type));
+    if (!dtype) {
+      return fmt::format("its type is {}: GEMMs of bf16, fp16 and fp8 have a model",
+                         printable(fmt::format("{}", fmt::join(types, " and "))));
+    }
     if (says("batch_count", "1")) return "batched";
     if (says("grouped_gemm", "0")) return "several GEMMs in one kernel";
-    if (!bench_.kernels_of(layout()).empty()) return {};
-    return fmt::format("{}'s kernels for {} are not known: no table of them was measured", bench_.library, layout());
+    if (!bench_.kernels_of(layout(), *dtype).empty()) return {};
+    return fmt::format("{}'s kernels for {} of {} are not known: no table of them was measured", bench_.library,
+                       layout(), models::to_string(*dtype));
   }
 
   // Returns the layout, such as "TN": the letters with which a row begins.
@@ -151,7 +177,7 @@ class BenchReader {
     if (table_.text(table_.find("rotating_buffer"), "0") != "0") trial.operands = study::Operands::rotating;
     found_.emplace_back(measurement_of(line, fmt::format("GEMM of {}, {}", bench_.library, layout()), trial,
                                        {.figure = study::Figure::kernel_time, .value = time},
-                                       {std::string(bench_.kernels_of(layout()))}),
+                                       {std::string(bench_.kernels_of(layout(), shape.dtype))}),
                         is_winner_);
   }
 

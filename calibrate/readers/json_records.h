@@ -52,8 +52,9 @@ struct JsonFault {
   bool lacks_end_of_list = false;  // the text is an array that lacks only its end: all elements are there
 };
 
-// Calls `take` with every record when the record ends; records that a fault cuts off come last, inner ones first. The
-// text may hold several JSON values in a row, with or without commas between them. Returns the JSON error, if any.
+// Calls `take` with every record when the record ends; records that a fault cuts off come last, inner ones first. Of a
+// record's lists, elements beyond some thousands are left out. The text may hold several JSON values in a row, with or
+// without commas between them. Returns the JSON error, if any.
 std::optional<JsonFault> read_json_records(std::string_view text, const std::function<void(const JsonRecord&)>& take);
 
 // Returns the next piece of a text, which is valid until the next call; returns an empty piece after the end.

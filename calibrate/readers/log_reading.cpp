@@ -373,7 +373,8 @@ Percentiles percentiles_of(std::vector<double> values) {
   const auto at = [&values](double share) {
     return study::value_at(values, share * static_cast<double>(values.size() - 1));
   };
-  return {.median = at(0.5), .low = at(0.1), .high = at(0.9)};
+  return {
+      .median = at(0.5), .low = at(0.1), .high = at(0.9), .deviations = study::deviations_between(0.1, values.size())};
 }
 
 }  // namespace c3sim::calibrate

@@ -231,12 +231,6 @@ bool has_columns(std::string_view text, std::initializer_list<std::string_view> 
 // No node has more GPUs, CUs, engines or ranks: a larger number is an error in the file.
 inline constexpr int most_units = 4096;
 
-// Percentiles sum up many runs of the same work: a trace holds thousands, a comparison needs median and spread.
-struct Percentiles {
-  double median = 0.0;
-  double low = 0.0, high = 0.0;  // 10th and 90th percentile
-};
-
 // Needs at least one value. study/report/statistics.h defines percentiles.
 Percentiles percentiles_of(std::vector<double> values);
 

@@ -28,12 +28,26 @@ using sim::to_string;
 
 // Seen is one measured figure of a run, in base units.
 struct Seen {
+  static constexpr double of_many = 2.563;  // between the 10th and the 90th percentile of many repetitions
   study::Figure figure = study::Figure::time;
   double value = 0.0;
   std::optional<double> low{}, high{};     // spread of repetitions: 10th and 90th percentile, or least and greatest
+  double deviations = of_many;             // standard deviations that are expected between low and high
   std::optional<double> band{};            // allowed error of a prediction: relative, or in points (0.04)
   std::map<std::string, double> others{};  // predictions of the same run by others, by their names
   auto operator<=>(const Seen&) const = default;
+};
+
+// Percentiles sum up many runs of the same work: a trace holds thousands, a comparison needs median and spread.
+struct Percentiles {
+  double median = 0.0;
+  double low = 0.0, high = 0.0;  // 10th and 90th percentile
+  double deviations = 0.0;       // see Seen
+
+  // Returns them in another unit, as a figure.
+  Seen as(study::Figure figure, double unit = 1.0) const {
+    return {.figure = figure, .value = median * unit, .low = low * unit, .high = high * unit, .deviations = deviations};
+  }
 };
 
 // Alone holds what was measured of the two operations of a concurrent run when each ran alone, and the number of tiles
@@ -111,8 +125,8 @@ struct NamedRuns {
   std::string counter{};  // the counter that was read; empty: times were measured
   int line = 0;           // of the first run
   std::size_t runs = 0;
-  double median = 0.0, low = 0.0, high = 0.0;  // seconds or counts; low and high: 10th and 90th percentile
-  double seconds = 0.0;                        // total time of all runs; 0 for counts
+  Percentiles values{};  // seconds or counts
+  double seconds = 0.0;  // total time of all runs; 0 for counts
 };
 
 // A Reading is everything that one file says.

@@ -83,9 +83,7 @@ Percentiles percentiles_of_runs(const std::vector<TracedRun>& runs) {
 
 Measurement of_runs(int line, std::string group, study::Trial trial, study::Figure figure,
                     std::vector<TracedRun> runs) {
-  const auto [median, low, high] = percentiles_of_runs(runs);
-  Measurement one = measurement_of(line, std::move(group), std::move(trial),
-                                   {.figure = figure, .value = median, .low = low, .high = high});
+  Measurement one = measurement_of(line, std::move(group), std::move(trial), percentiles_of_runs(runs).as(figure));
   one.role = Role::predict;
   one.holds_waits = true;
   one.runs = std::move(runs);
@@ -187,8 +185,7 @@ class RunReader {
     }
     const int line = line_of(subject.alone.front());
     if (!subject.known) {
-      const auto [median, low, high] = percentiles_of_runs(runs);
-      return reading_.add(NamedRuns{subject.words, "", line, runs.size(), median, low, high, all});
+      return reading_.add(NamedRuns{subject.words, "", line, runs.size(), percentiles_of_runs(runs), all});
     }
     if (!subject.known->trial) {
       return reading_.leave_out(line, subject.known->why_not, fmt::format("run {} times", runs.size()), all);
@@ -418,9 +415,7 @@ bool take_waits_out(Measurement& one, const Profile& profile) {
     return work[run.collective].length() != work[run.collective].least;  // its rank waited for others
   });
   if (one.runs.empty()) return false;
-  const Percentiles seconds = percentiles_of_runs(one.runs);
-  Seen& seen = one.seen.front();
-  std::tie(seen.value, seen.low, seen.high) = std::tuple(seconds.median, seconds.low, seconds.high);
+  one.seen.front() = percentiles_of_runs(one.runs).as(one.seen.front().figure);
   one.group += ", last to come";
   one.holds_waits = false;
   return true;

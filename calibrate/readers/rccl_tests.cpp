@@ -17,6 +17,7 @@
 
 #include "calibrate/readers/log_reading.h"
 #include "sim/config/config_text.h"
+#include "study/report/statistics.h"
 
 namespace c3sim::calibrate {
 
@@ -147,6 +148,7 @@ void record(const RcclRow& row, const RcclTest& test, LogReading& log) {
   Seen seen{.figure = study::Figure::time, .value = *time};
   if (row.out_of_place && row.in_place) {
     std::tie(seen.low, seen.high) = std::minmax(*row.out_of_place, *row.in_place);
+    seen.deviations = study::deviations_between(0.0, 2);
   }
   std::vector<std::string> assignments;
   if (test.blocking > 0) {

@@ -42,6 +42,9 @@ constexpr std::array tools{
     UnreadTool{"p2pBandwidthLatencyTest", "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]", "c3sim-measure"},
     UnreadTool{"CUDA's bandwidthTest", "[CUDA Bandwidth Test]", "c3sim-measure"},
     UnreadTool{"the OSU benchmarks", "# OSU MPI", "rccl-tests"},
+    UnreadTool{"nsys stats", "Start (ns),Duration (ns)", "PyTorch's profiler"},
+    UnreadTool{"rocprof", "Index,KernelName", "rocprofv3"},
+    UnreadTool{"rocprof", "\"Index\",\"KernelName\"", "rocprofv3"},
 };
 
 // This corner of a matrix identifies rocm_bandwidth_test when its first lines are missing.
@@ -51,7 +54,7 @@ const UnreadTool* tool_of(std::string_view text) {
   constexpr int most_lines = 200;
   for (LogLines lines(text); lines.next() && lines.line().line <= most_lines;) {
     const LogCell line = trimmed(lines.line());
-    if (line.text.size() > longest_log_line || line.text.starts_with('"')) continue;
+    if (line.text.size() > longest_log_line) continue;
     const auto* const found =
         std::ranges::find_if(tools, [&line](const UnreadTool& tool) { return line.text.starts_with(tool.says); });
     if (found != tools.end()) return found;
@@ -150,7 +153,7 @@ void take_header(Reading& reading, std::string_view text) {
   constexpr std::size_t longest = 400;
   LogLines lines(text);
   while (lines.next() && reading.header.size() < most_lines) {
-    const std::string_view line = lines.line().text;
+    const std::string_view line = sim::trimmed(lines.line().text);
     if (line.empty()) continue;
     if (!line.starts_with('#')) break;
     const std::string_view said = sim::trimmed(line.substr(std::min(line.find_first_not_of('#'), line.size())));

@@ -113,8 +113,7 @@ Reading read_counters(std::string_view text, const std::string& name) {
   }
   for (auto& [names, known] : counts) {
     const std::size_t runs = known.values.size();
-    const auto [median, low, high] = percentiles_of(std::move(known.values));
-    reading.add(NamedRuns{names.first, names.second, known.line, runs, median, low, high, 0.0});
+    reading.add(NamedRuns{names.first, names.second, known.line, runs, percentiles_of(std::move(known.values))});
   }
   return std::move(reading).take("no counter: rows of counters are accepted below their columns");
 }

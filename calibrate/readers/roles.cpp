@@ -14,6 +14,17 @@
 
 namespace c3sim::calibrate {
 
+namespace {
+
+// Returns the name by which a list knows a file, whether it is compressed or not.
+std::string_view uncompressed(std::string_view file) {
+  constexpr std::string_view suffix = ".gz";
+  if (file.ends_with(suffix)) file.remove_suffix(suffix.size());
+  return file;
+}
+
+}  // namespace
+
 std::optional<Role> role_named(std::string_view name) {
   for (const Role role : {Role::calibrate, Role::predict, Role::probe}) {
     if (name == to_string(role)) return role;
@@ -29,7 +40,7 @@ Roles Roles::beside(const std::filesystem::path& file) {
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const std::optional<Role> role = role_named(table.text(row, "role"));
     if (!role) table.fault(row, "role", "calibrate, predict or probe is accepted");
-    Line line{.file = std::string(table.text(row, "file")),
+    Line line{.file = std::string(uncompressed(table.text(row, "file"))),
               .role = role.value_or(Role::unlisted),
               .place_of_rows = table.place(row, "rows")};
     const std::string_view rows = table.text(row, "rows");
@@ -47,7 +58,7 @@ Roles Roles::beside(const std::filesystem::path& file) {
 }
 
 bool Roles::Line::holds(const Measurement& measurement, const sim::CsvFile* table) const {
-  if (file != measurement.file) return false;
+  if (file != uncompressed(measurement.file)) return false;
   if (column.empty()) return true;
   const std::optional<std::size_t> row = table == nullptr ? std::nullopt : row_at(*table, measurement.line);
   if (!row || !table->has(column)) return false;
@@ -59,7 +70,8 @@ void Roles::apply(Reading& reading, const sim::CsvFile* table) const {
   constexpr double percent = 1e-2;
   for (const Line& line : lines_) {
     // If a condition on a missing column were ignored, the lines below it would decide about the rows that it marks.
-    if (line.file != reading.name || line.column.empty() || (table != nullptr && table->has(line.column))) continue;
+    if (line.file != uncompressed(reading.name) || line.column.empty() || (table != nullptr && table->has(line.column)))
+      continue;
     const std::string hint =
         table == nullptr ? ": a role of all of it is accepted" : sim::name_hint(line.column, table->columns());
     reading.faults.push_back(
@@ -80,7 +92,7 @@ void Roles::apply(Reading& reading, const sim::CsvFile* table) const {
 std::vector<std::string> Roles::columns_asked_of(const std::string& file) const {
   std::vector<std::string> columns;
   for (const Line& line : lines_) {
-    if (line.file == file) columns.push_back(line.column);
+    if (line.file == uncompressed(file)) columns.push_back(line.column);
   }
   return columns;
 }
@@ -142,13 +154,14 @@ std::optional<Seen> seen_of(const NamedRuns& runs, const study::Trial& trial) {
   if (!runs.counter.empty()) {
     const auto* const form = std::ranges::find(counters, runs.counter, &CounterForm::counter);
     if (form == counters.end() || !std::holds_alternative<study::GemmTrial>(trial)) return {};
-    return Seen{form->figure, runs.median * form->unit, runs.low * form->unit, runs.high * form->unit};
+    return runs.values.as(form->figure, form->unit);
   }
   if (const auto* const copy = std::get_if<study::CopyTrial>(&trial)) {
     const double bytes = copy->spec.bytes.value();
-    return Seen{Figure::rate, bytes / runs.median, bytes / runs.high, bytes / runs.low};
+    const Percentiles& times = runs.values;
+    return Seen{Figure::rate, bytes / times.median, bytes / times.high, bytes / times.low, times.deviations};
   }
-  return Seen{Figure::kernel_time, runs.median, runs.low, runs.high};
+  return runs.values.as(Figure::kernel_time);
 }
 
 bool is_within_bounds(const Seen& seen) {
@@ -170,8 +183,8 @@ Labels Labels::beside(const std::filesystem::path& file) {
   sim::CsvFile& table = *list;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     if (std::optional<study::Trial> trial = read_label(table, row)) {
-      labels.labels_.push_back(
-          {std::string(table.text(row, "file")), std::string(table.text(row, "name")), std::move(*trial)});
+      labels.labels_.push_back({std::string(uncompressed(table.text(row, "file"))),
+                                std::string(table.text(row, "name")), std::move(*trial)});
     }
   }
   table.check();
@@ -180,7 +193,7 @@ Labels Labels::beside(const std::filesystem::path& file) {
 
 const study::Trial* Labels::trial_of(const std::string& file, const std::string& name) const {
   const auto found = std::ranges::find_if(
-      labels_, [&](const Label& label) { return label.file == file && is_word(name, label.name); });
+      labels_, [&](const Label& label) { return label.file == uncompressed(file) && is_word(name, label.name); });
   return found == labels_.end() ? nullptr : &found->trial;
 }
 

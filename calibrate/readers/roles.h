@@ -16,7 +16,8 @@ namespace c3sim::calibrate {
 // Returns the role that a list may give by this name; nothing for other words.
 std::optional<Role> role_named(std::string_view name);
 
-// A list has columns file, rows, role and spread, as in the example below. The first line that names the file and whose
+// A list has columns file, rows, role and spread, as in the example below. It names a file with or without the `.gz` of
+// a compressed one. The first line that names the file and whose
 // condition a row meets gives the row its role. `rows` is empty for all rows, or COLUMN=WORD, where a word may end in *
 // and | separates several words. `spread` is how far repetitions of the row differ from it in percent; it may be empty.
 //
@@ -49,9 +50,9 @@ class Roles {
 
 // A trace may tell runs only by their names; lists labels.csv beside traces say what these runs were.
 
-// A list has columns file, name, trial and fields. The first line that names the file and the run tells its trial
-// (calibrate/readers/trial_fields.h), both in readings and in replays, whatever the run's name suggests. A name may
-// begin and end in *, which stands for any text.
+// A list has columns file, name, trial and fields, and names files as a list of roles does. The first line that names
+// the file and the run tells its trial (calibrate/readers/trial_fields.h), both in readings and in replays, whatever
+// the run's name suggests. A name may begin and end in *, which stands for any text.
 //
 //   file,name,trial,fields
 //   kernel_trace.csv,Cijk_Ailk_Bjlk_BBS*,gemm,gemm=8192x8192x8192

@@ -287,6 +287,21 @@ class ServingReader {
                      "requests have a rate and may not be more than so many at a time: one of both is read");
       return false;
     }
+    if (std::string_view how = record.text("rampupstrategy"); !how.empty()) {
+      log_.leave_out(record.at.line,
+                     fmt::format("the rate of requests rises ({}): one rate has a model", printable(how)));
+      return false;
+    }
+    if (const JsonValue* const said = record.find("burstiness"); said != nullptr && !at_once) {
+      const std::optional<double> burstiness = log_.number(said->cell(), 0.0, 1e6, record.path_of("burstiness"));
+      if (!burstiness) return false;
+      if (*burstiness != 1.0) {
+        log_.leave_out(record.at.line, fmt::format("requests arrive with a burstiness of {}: that of a Poisson "
+                                                   "process, 1, has a model",
+                                                   printable(said->text)));
+        return false;
+      }
+    }
     if (most != nullptr) {
       const std::optional<int> places = count(record, "maxconcurrency", 1, most_requests);
       question.concurrency = places.value_or(0);

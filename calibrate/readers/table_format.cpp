@@ -60,6 +60,7 @@ SeenFormat read_seen(sim::Section& section, const std::string& key, study::Figur
   seen.measured = template_at(details, "measured", required);
   seen.low = template_at(details, "low");
   seen.high = template_at(details, "high");
+  seen.runs = template_at(details, "runs");
   if (details.has("band")) seen.band = details.number("band", 0.0, 10.0);
   if (details.has("others")) {
     sim::Section others = details.section("others");
@@ -181,7 +182,7 @@ std::vector<const Template*> texts_of(const RowFormat& row, Rows rows) {
   for (const auto& [field, text] : row.with) texts.push_back(&text);
   if (rows == Rows::all) return texts;
   for (const SeenFormat& seen : row.see) {
-    texts.insert(texts.end(), {&seen.measured, &seen.low, &seen.high});
+    texts.insert(texts.end(), {&seen.measured, &seen.low, &seen.high, &seen.runs});
     for (const auto& [name, text] : seen.others) texts.push_back(&text);
   }
   texts.insert(texts.end(), {&row.gemm_alone, &row.collective_alone, &row.gemm_in_turn, &row.collective_in_turn});

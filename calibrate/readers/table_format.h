@@ -6,6 +6,10 @@
 //       trial: collective                                    # calibrate/readers/trial_fields.h lists kinds and fields
 //       with: {collective: "{collective}", bytes: "{bytes}B", channels: "{limit}"}
 //       see: {time: {measured: "{all_us}us", low: "{all_p10_us}us", high: "{all_p90_us}us"}, power: "{mean_power_W}W"}
+//     - where: {kind: gemm}
+//       trial: gemm
+//       with: {gemm: "{gemm}"}
+//       see: {time: {measured: "{median_us}us", low: "{min_us}us", high: "{max_us}us", runs: "{runs}"}}
 //     - where: {kind: stream}
 //       leave_out: a stream beside a collective has no model
 //
@@ -75,6 +79,7 @@ std::optional<std::string_view> compared_with(std::string_view word);
 struct SeenFormat {
   study::Figure figure = study::Figure::time;
   Template measured, low, high;            // quantities with units
+  Template runs{};                         // how many, of which low and high are least and greatest; empty: percentiles
   std::optional<double> band;              // allowed error of a prediction: relative, or in points
   std::map<std::string, Template> others;  // predictions by others, by their names
 };

@@ -15,6 +15,7 @@
 #include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
 #include "sim/interruption.h"
+#include "study/report/statistics.h"
 
 namespace c3sim::calibrate {
 
@@ -49,8 +50,9 @@ std::optional<std::string> expand(const Template& form, const CellOf& cell_of) {
   return result + form.text().substr(at);
 }
 
-// The number of tiles is not a figure, but has bounds like one.
+// The numbers of tiles and of repetitions are no figures, but have bounds like them.
 constexpr study::FigureForm tiles_of_a_gemm{{}, "", "", sim::Dimension::number, "", 1.0, 1.0, 1e9};
+constexpr study::FigureForm repetitions{{}, "", "", sim::Dimension::number, "", 1.0, 1.0, 1e9};
 
 // A RowReader reads a table row by row, and a wide row cell by cell.
 class RowReader {
@@ -271,6 +273,8 @@ class RowReader {
     for (const auto& [name, form] : format.others) {
       if (const std::optional<double> predicted = read_within(form, bounds)) seen.others[name] = *predicted;
     }
+    if (const std::optional<double> runs = read_within(format.runs, repetitions))
+      seen.deviations = study::deviations_between(0.0, static_cast<std::size_t>(*runs));
     // Low and high may be two repetitions in any order.
     if (seen.low && seen.high && *seen.low > *seen.high) std::swap(seen.low, seen.high);
     return seen;

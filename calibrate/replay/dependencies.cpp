@@ -168,13 +168,18 @@ class Builder {
     Place work{}, call{};
   };
 
-  std::vector<Item> items() const {
+  std::vector<Item> items() {
     std::vector<Item> items;
     std::vector<sim::Time> last_end(profile_.calls.size(), sim::Time::min());
+    launched_on_.resize(profile_.calls.size());
     for (const std::size_t place : sim::short_steps(profile_.work.size())) {
       const ProfiledWork& work = profile_.work[place];
       items.push_back({.at = work.begin, .work = place});
+      if (work.asked) launched_on_[*work.asked] = work.stream;
       if (const Place launch = work.launch()) last_end[*launch] = std::max(last_end[*launch], work.end);
+    }
+    for (std::size_t call = 1; call < launched_on_.size(); ++call) {
+      if (!launched_on_[call]) launched_on_[call] = launched_on_[call - 1];
     }
     for (const std::size_t call : sim::short_steps(profile_.calls.size())) {
       const HostCall& one = profile_.calls[call];
@@ -282,7 +287,9 @@ class Builder {
   }
 
   // A call that waits returns when what it waits for has ended, and no sooner than the host reached the call.
-  // DeviceSynchronize waits for all lanes; other calls are taken to wait for the work that ended last meanwhile.
+  // DeviceSynchronize waits for all lanes of one GPU, which the trace does not name: that of the work that ended last
+  // meanwhile or, where none did, of the latest launch. Other calls are taken to wait for the work that ended last
+  // meanwhile.
   void add_return(std::size_t call) {
     const HostCall& one = profile_.calls[call];
     Node node{.begin = one.end, .end = one.end};
@@ -291,7 +298,10 @@ class Builder {
     const bool waited = ended != ends_.begin() && std::prev(ended)->first > one.begin;
     if (waited) bounds.push_back({Reason::host, std::prev(ended)->second, std::prev(ended)->first});
     if (one.name && profile_.names[*one.name].ends_with("DeviceSynchronize")) {
+      const Place asked =
+          waited ? Place(profile_.work[*result_.nodes[std::prev(ended)->second].work].stream) : launched_on_[call];
       for (const auto& [stream, lanes] : lanes_) {
+        if (!asked || profile_.streams[stream].device != profile_.streams[*asked].device) continue;
         for (const Lane& lane : lanes.all()) {
           if (lane.end <= one.end) bounds.push_back({Reason::host, lane.node, lane.end});
         }
@@ -339,6 +349,7 @@ class Builder {
   const sim::Time begin_;
   Dependencies result_;
   std::vector<Reason> reasons_;                         // of each bound
+  std::vector<Place> launched_on_;                      // by call: stream of the latest launch up to then
   std::map<std::size_t, Lanes> lanes_;                  // by stream
   std::map<std::int64_t, Filling> filling_;             // by GPU
   std::map<std::size_t, std::vector<Launched>> queue_;  // by stream: what was launched on it, if the trace tells waits

@@ -30,7 +30,8 @@ bool CsvLexer::next(CsvRow& row) {
   rewritten_.clear();
   while (next_line_ < text_.size()) {
     begin_line();
-    if (at_ == line_end_ || text_[at_] == '#') continue;
+    const std::size_t first = text_.find_first_not_of(' ', at_);
+    if (first >= line_end_ || text_[first] == '#') continue;
     row.line = line_;
     while (true) {
       row.cells.push_back(cell(row));
@@ -87,6 +88,10 @@ std::string_view CsvLexer::quoted(CsvRow& row) {
   return plain;
 }
 
+bool CsvRow::is_empty() const {
+  return std::ranges::all_of(cells, [](const CsvCell& cell) { return cell.text.empty(); });
+}
+
 void CsvLexer::skip_behind_quote(CsvRow& row) {
   std::string_view behind = text_.substr(at_, line_end_ - at_);
   behind = behind.substr(0, behind.find(','));
@@ -122,7 +127,7 @@ CsvFile CsvFile::from_text(std::string_view text, std::string name) {
   ShortSteps steps;
   while (lexer.next(row)) {
     steps.note();
-    if (file.is_whole(row)) file.take_row(row);
+    if (!row.is_empty() && file.is_whole(row)) file.take_row(row);
   }
   return file;
 }

@@ -34,10 +34,12 @@ struct CsvRow {
     std::string_view what;
   };
   std::optional<BadQuote> bad_quote{};
+
+  bool is_empty() const;  // in all cells
 };
 
 // A cell in double quotes may hold commas, line ends and doubled quotes (RFC 4180). Blank lines and lines that begin
-// with '#' are not rows.
+// with '#', perhaps behind blanks, are not rows.
 class CsvLexer {
  public:
   // The text must outlive the lexer. A byte order mark at its start is skipped.
@@ -64,7 +66,8 @@ class CsvLexer {
   std::deque<std::string> rewritten_;  // unescaped cells of the row that held doubled quotes
 };
 
-// The first line that is not a comment names the columns; every later row has that number of cells. The text is UTF-8.
+// The first line that is not a comment names the columns; every later row has that number of cells. Rows whose cells
+// are all empty, as spreadsheets write them, do not count. The text is UTF-8.
 //
 // Faults in a row are recorded and check() throws all of them at once. Until then, a faulty cell reads as something
 // harmless (an empty text, the low limit).

@@ -45,7 +45,7 @@ std::string nearest_name(std::string_view wanted, std::span<const std::string> k
     const std::size_t shorter = std::min(name.size(), wanted.size());
     if (longer - shorter >= limit) continue;  // the names differ by at least that many insertions
     const std::size_t distance = edit_distance(wanted, name);
-    if (distance < limit) {
+    if (distance < std::min(limit, longer)) {  // a name without a letter in common is not near
       limit = distance;
       nearest = &name;
     }

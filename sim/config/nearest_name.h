@@ -15,7 +15,7 @@ namespace c3sim::sim {
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // Returns the known name with the smallest edit distance, the first of several. Returns an empty name if all differ by
-// more than one edit and by more than a third of the length of `wanted`, or if `wanted` has over 256 characters.
+// more than one edit and by more than a third of the length of `wanted`, or in all letters, or if that is over 256.
 std::string nearest_name(std::string_view wanted, std::span<const std::string> known);
 
 // Returns "; did you mean 'engines'?", or nothing if no name is near.

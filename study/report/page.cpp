@@ -302,11 +302,8 @@ nlohmann::ordered_json table_json(const PageTable& table) {
   for (const std::string& key : table.choices) {
     SIM_CHECK(std::ranges::count(table.table.columns(), key, &Column::key) > 0);
   }
-  Json json{{"id", table.id},
-            {"caption", table.caption},
-            {"sortable", table.sortable},
-            {"filterable", table.filterable},
-            {"first", table.first_rows}};
+  Json json{
+      {"id", table.id}, {"caption", table.caption}, {"filterable", table.filterable}, {"first", table.first_rows}};
   const std::vector<Column>& columns = table.table.columns();
   std::vector<Json> rows(table.table.rows().size(), Json::array());
   for (const char* const list : {"columns", "rows"}) json[list] = Json::array();

@@ -17,8 +17,7 @@ namespace c3sim::study {
 struct PageTable {
   std::string id;
   std::string caption = {};
-  ResultTable table;  // the column with the key "command" gets a button that copies its cells
-  bool sortable = true;
+  ResultTable table;                      // the column with the key "command" gets a button that copies its cells
   bool filterable = false;                // a reader can filter rows by a text
   bool every_column = false;              // also shows columns that text leaves out
   std::vector<std::string> choices = {};  // keys of columns that get a drop-down of their values

@@ -1,6 +1,7 @@
 #include "study/report/statistics.h"
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <numeric>
 
@@ -25,6 +26,12 @@ double value_at(std::span<const double> sorted, double place) {
 double quantile(std::vector<double> values, double share) {
   std::ranges::sort(values);
   return value_at(values, share * static_cast<double>(values.size() - 1));
+}
+
+double deviations_between(double tail, std::size_t count) {
+  const auto all = static_cast<double>(count);
+  const double share = ((1.0 - tail) * (all - 1.0) + 2.0 / 3.0) / (all + 1.0 / 3.0);
+  return 2.0 * boost::math::quantile(boost::math::normal(), share);
 }
 
 std::optional<Interval> interval_of(std::vector<double> values) {

@@ -19,6 +19,12 @@ double value_at(std::span<const double> sorted, double place);
 // from 0, and values between two such shares are interpolated (Hyndman and Fan's type 7, as in R and NumPy).
 double quantile(std::vector<double> values, double share);
 
+// Returns how many standard deviations lie on average between the quantiles `tail` and 1 - `tail` of `count` values, as
+// quantile() interpolates them, if the values are drawn from a normal distribution. The i-th least of n, counted from
+// 0, is taken to lie where (i + 2/3) / (n + 1/3) of the distribution do (Hyndman and Fan's type 8). With a tail of 0
+// this is, within 2 %, the factor d2 of control charts between a range and a standard deviation: 1.13 of two values.
+double deviations_between(double tail, std::size_t count);
+
 // An Interval is the 90 % interval of a value, in the base unit of the value.
 struct Interval {
   double low = 0.0;

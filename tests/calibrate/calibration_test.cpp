@@ -102,6 +102,18 @@ TEST(Calibration, NamesMeasurementsAsTheSource) {
   EXPECT_THAT(calibration.text, HasSubstr("source: \"simulated.csv: one pair of GPUs, one way\", kind: fitted"));
 }
 
+// Names of files hold whatever users like; the fitted file reads back.
+TEST(Calibration, NamesFilesWhateverIsInTheirNames) {
+  Reading file = simulated({});
+  file.name = "a \"b\" c\\d\te: #.csv";
+  for (Measurement& one : file.measurements) one.file = file.name;
+  const Calibration calibration = calibrate(h200_file, std::vector{file}, with_folders());
+  EXPECT_EQ(fitted(calibration, "fabric.link_rate").source, "a \"b\" c\\d?e: #.csv: one pair of GPUs, one way");
+  const PlatformText again(written("odd_names.yaml", calibration.text), folders);
+  EXPECT_THAT(again.parameters(),
+              Contains(testing::Field(&sim::Parameter::source, fitted(calibration, "fabric.link_rate").source)));
+}
+
 TEST(Calibration, FullDoesNotDependOnWhatTheBaseSaysOfFittedParameters) {
   const std::regex rate(" link_rate: \\{value: [0-9.]+ GB/s");
   const std::filesystem::path other =
@@ -245,6 +257,22 @@ TEST(Calibration, KeepsParametersThatAreMoreThanTheObservations) {
   EXPECT_THAT(
       faults_of_fit(h200_file, {file}),
       AllOf(HasSubstr("simple.step_latency: these measurements say no more of it"), HasSubstr("nothing is written")));
+}
+
+// Copies to several peers take twice as long as they would, but differ so much from each other that they say nothing of
+// the time to write a command. Until that is known, a command seems to take longer, and the engine's latency shorter.
+TEST(Calibration, FitsAgainBesideWhatIsSetAside) {
+  Reading file = simulated({}, {}, {1.0 / 64.0, 1.0 / 32.0, 1.0 / 16.0}, {2, 5, 7});
+  for (std::size_t row = 3; row < 6; ++row) {
+    Seen& seen = file.measurements[row].seen[0];
+    seen.value *= 2.0;
+    seen.low = 0.1 * seen.value;
+    seen.high = 6.0 * seen.value;
+  }
+  const Calibration calibration = calibrate(h200_file, std::vector{file}, with_folders());
+  EXPECT_FALSE(fitted(calibration, "host.command_write").identified);
+  const FittedParameter& latency = fitted(calibration, "gpu.sdma.transfer_latency");
+  EXPECT_NEAR(split_unit(latency.after).number, split_unit(latency.before).number, 0.05);
 }
 
 // One row that is a hundred times too long moves nothing, and a warning names it.

@@ -159,7 +159,6 @@ TEST_F(PredictionFileTest, HoldsPlatformVersionAndDigest) {
 
 TEST_F(PredictionFileTest, IsReadAsItWasWritten) {
   const PredictionFile read = read_prediction_json(written(text()));
-  EXPECT_EQ(read.version, "0.2.0");
   EXPECT_EQ(read.platform, "mi300x");
   EXPECT_THAT(read.changes, ElementsAre("gpu.power.cap=700 W"));
   EXPECT_THAT(read.predicted, ElementsAre(Pair(gather_of_1_kib, testing::DoubleEq(18e-6))));
@@ -197,7 +196,7 @@ class Scoring : public testing::Test {
     return validation;
   }
   PredictionFile predictions_{
-      .version = "", .platform = "mi300x", .changes = {"gpus=4"}, .digest = "", .predicted = {{gather_of_1_kib, 2.0}}};
+      .platform = "mi300x", .changes = {"gpus=4"}, .digest = "", .predicted = {{gather_of_1_kib, 2.0}}};
 };
 
 // Nothing is simulated: 2 s cannot be the time of an all-gather of 1 KiB.

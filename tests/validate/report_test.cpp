@@ -65,6 +65,16 @@ TEST(Report, HasEveryTableAndShowsThoseWithRows) {
   EXPECT_THAT(text.str(), Not(HasSubstr("Claims of papers")));
 }
 
+// What waits for other ranks is shown with its prediction and interval, but does not count.
+TEST(Report, CountsIntervalsOfScoredCasesAlone) {
+  Validation validation;
+  validation.uncertainty = study::Sampling{};
+  validation.cases = {of_suite("s", 1.0, 1.1), of_suite("s", 9.0, 1.1)};
+  for (Case& one : validation.cases) one.interval = study::Interval{0.9, 1.2};
+  validation.cases[1].why_not_scored = "its time holds waits for other ranks";
+  EXPECT_THAT(verdict(validation), HasSubstr("1 of 1 measured values lie within the 90 % intervals"));
+}
+
 // Bands are 10 %, repetitions lie from 0.8 to 1.25. Two of three cases of one table were measured more than once, with
 // half widths of 10 and 20 % of the measured value; one of the three has another role, and one case belongs to another
 // table.

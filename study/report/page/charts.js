@@ -113,7 +113,7 @@ class Figure {
   numbers() {
     const details = element('details', {}, element('summary', {}, 'Numbers'));
     details.addEventListener('toggle', () => {
-      const table = {caption: '', sortable: true, filterable: false, first: 25, ...this.kind.numbers(this.data)};
+      const table = {caption: '', filterable: false, first: 25, ...this.kind.numbers(this.data)};
       details.append(new DataTable(table).root);
     }, {once: true});
     return details;

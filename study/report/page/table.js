@@ -74,14 +74,8 @@ class DataTable {
   heading(column, index) {
     const words = [column.heading];
     if (column.unit) words.push(' ', element('span', {className: 'unit'}, column.unit));
-    const cell = element('th', {scope: 'col', className: column.numeric ? 'number' : ''});
-    if (!this.data.sortable) {
-      cell.append(...words);
-    } else {
-      cell.ariaSort = 'none';
-      cell.append(element('button', {type: 'button', onclick: () => this.sort(index)}, ...words));
-    }
-    return cell;
+    return element('th', {scope: 'col', className: column.numeric ? 'number' : '', ariaSort: 'none'},
+                   element('button', {type: 'button', onclick: () => this.sort(index)}, ...words));
   }
 
   tools() {

@@ -22,10 +22,10 @@ struct Trace {
     return *this;
   }
   Trace& kernel(const std::string& name, int stream, double begin, double duration, int correlation = 0,
-                const std::string& more = "") {
+                const std::string& more = "", int device = 0) {
     events.push_back(fmt::format(
-        R"({{"ph":"X","cat":"kernel","name":"{}","ts":{},"dur":{},"args":{{"device":0,"stream":{},"correlation":{}{}}}}})",
-        name, begin, duration, stream, correlation, more));
+        R"({{"ph":"X","cat":"kernel","name":"{}","ts":{},"dur":{},"args":{{"device":{},"stream":{},"correlation":{}{}}}}})",
+        name, begin, duration, device, stream, correlation, more));
     return *this;
   }
   Trace& all_gather(int stream, double begin, double duration, int correlation, long elements) {

@@ -1,5 +1,8 @@
 // Tests which texts are taken for logs of tools, what the samples of tests/data say, and what becomes of damaged ones.
 // The file tests/data/samples/logs.samples holds what readers say of single lines.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -100,10 +103,24 @@ TEST(LogFormats, HugeLinesDepthAndWidthAreBounded) {
               testing::HasSubstr(":2:1: : a line of 100000 bytes"));
   EXPECT_THAT(faults_of(read_as("rccl-tests JSON", std::string(100000, '['))),
               testing::HasSubstr("nested more than 32 deep"));
-  std::string wide = "{\"a\": [0";
-  for (int i = 0; i < 5000; ++i) wide += ",0";
-  EXPECT_THAT(faults_of(read_as("rccl-tests JSON", wide + "]}")),
-              testing::HasSubstr("more than 4096 values in one object"));
+  std::string wide = "{\"a\": 0";
+  for (int i = 0; i < 9000; ++i) wide += fmt::format(",\"a{}\":0", i);
+  EXPECT_THAT(faults_of(read_as("rccl-tests JSON", wide + "}")),
+              testing::HasSubstr("more than 8192 values in one object"));
+}
+
+// Clients of vLLM before 0.9, and those of today with --save-detailed, write what each request took in front of the
+// means.
+TEST(LogFormats, ListsOfEveryRequestAreNoFault) {
+  const std::string times = fmt::format("[{}]", fmt::join(std::vector(5000, 0.5), ","));
+  const Reading reading = read_as(
+      "vllm bench serve", fmt::format(R"({{"model_id": "Qwen/Qwen2.5-7B-Instruct", "tp": 1, "request_rate": 6.0,)"
+                                      R"("completed": 200, "total_input_tokens": 150000, "ttfts": {0},)"
+                                      R"("itls": [{0}, {0}], "total_output_tokens": 50200, "mean_ttft_ms": 26.7}})",
+                                      times));
+  EXPECT_EQ(faults_of(reading), "");
+  ASSERT_EQ(reading.measurements.size(), 1U);
+  EXPECT_DOUBLE_EQ(reading.measurements[0].seen.at(0).value, 0.0267);
 }
 
 TEST(LogFormats, FullFilesCutOffAnywhereSayNothingNew) {

@@ -15,6 +15,7 @@ inline std::string words_of(const Seen& seen) {
   std::string text = fmt::format("{} {:.6g}", study::form_of(seen.figure).key, seen.value);
   if (seen.low) text += fmt::format(", low {:.6g}", *seen.low);
   if (seen.high) text += fmt::format(", high {:.6g}", *seen.high);
+  if (seen.low && seen.deviations != Seen::of_many) text += fmt::format(", {:.3g} deviations apart", seen.deviations);
   if (seen.band) text += fmt::format(", band {:.6g}", *seen.band);
   return text;
 }
@@ -50,7 +51,7 @@ inline std::string full_words_of(const Reading& reading) {
   for (const Measurement& one : reading.measurements) text += words_of(one);
   for (const NamedRuns& one : reading.named) {
     text += fmt::format("named: {}: '{}' {} {} runs, {:.6g} ({:.6g} to {:.6g})\n", one.line, one.name, one.counter,
-                        one.runs, one.median, one.low, one.high);
+                        one.runs, one.values.median, one.values.low, one.values.high);
   }
   for (const Omission& one : reading.left_out) {
     text += fmt::format("left out: {}: {}{}{}\n", one.where, one.what, one.what.empty() ? "" : ": ", one.why);

@@ -10,6 +10,7 @@
 #include "study/play/platform_file.h"
 #include "tests/calibrate/readers/kineto_trace.h"
 #include "tests/config_folders.h"
+#include "tests/testing.h"
 
 namespace c3sim::calibrate {
 namespace {
@@ -159,6 +160,29 @@ TEST_F(Replay, MovesWhatAHostLaunchesBehindSynchronisation) {
   // The host knows of it after 5 us and takes 20, the kernel begins after 7 and takes 50.
   const auto played = play(run, contention_, {.communication = true});
   EXPECT_LE(beside(end_of(played), profile.begin() + microseconds(82)), rounding);
+}
+
+// One process drives two GPUs: it waits for GPU 0, whose kernel ends at 60, while that of GPU 1 has ended at 40, and
+// later, for nothing, for GPU 1, on which it launched last.
+TEST(Dependencies, OfADevicesSynchronisationAreThoseOfThatDevice) {
+  Trace trace;
+  trace.call("hipLaunchKernel", 0, 1, 1).kernel("gemm", 0, 10, 50, 1);
+  trace.call("hipLaunchKernel", 2, 1, 2).kernel("gemm", 0, 12, 28, 2, "", 1);
+  trace.call("hipDeviceSynchronize", 5, 58, 3);
+  trace.call("hipLaunchKernel", 70, 1, 4).kernel("gemm", 0, 80, 10, 4, "", 1);
+  trace.call("hipDeviceSynchronize", 100, 1, 5);
+  const Profile profile = trace.read();
+  const Dependencies dependencies = dependencies_of(profile);
+  std::vector<std::vector<std::int64_t>> devices;  // of the work that each return waits for
+  for (std::size_t i = 1; i < dependencies.nodes.size(); ++i) {
+    if (dependencies.nodes[i].work) continue;
+    std::vector<std::int64_t>& own = devices.emplace_back();
+    for (const After& after : dependencies.after[i]) {
+      const Place work = dependencies.nodes[after.node].work;
+      if (work) own.push_back(profile.streams[profile.work[*work].stream].device);
+    }
+  }
+  EXPECT_THAT(devices, ElementsAre(testing::Each(0), testing::Each(1)));
 }
 
 // Each kernel runs for 100 ms and begins a microsecond after the previous one: 101,999 us. A kernel beside n others
