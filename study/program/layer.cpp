@@ -354,7 +354,7 @@ class Forward {
     } else {
       copy_and_normalise(queries, keys);
     }
-    share_keys();
+    writer_.share_keys("keys_all_gather", models::CollectiveKind::all_gather);
     writer_.attention("attention", false);
     writer_.decoding_attention("attention");
   }
@@ -408,7 +408,7 @@ class Forward {
     if (question.phase != Phase::train)
       writer_.operate("cache_latent", Kind::elementwise, compiled() ? "compiled_cache" : "copy_strided",
                       elements_of(tokens_, model_.cached_features()));
-    share_keys();
+    writer_.share_keys("keys_all_gather", models::CollectiveKind::all_gather);
     const std::int64_t absorbing = decodes ? tokens_ : question.decoding;
     const std::int64_t key = model_.head_dim - model_.rotary_dim;
     writer_.go_with_attention(true);
@@ -424,13 +424,6 @@ class Forward {
     }
     if (absorbing > 0) writer_.gemm("value_up", model_.values(), model_.kv_rank, absorbing, heads);
     writer_.go_with_attention(false);
-  }
-
-  // Gathers keys and values of the parts of a sequence that lie on other GPUs, those of cached tokens included.
-  void share_keys() {
-    const double elements = elements_of(writer_.question().tokens_with_keys(), writer_.question().cached_features());
-    writer_.collective("keys_all_gather", models::CollectiveKind::all_gather, elements * writer_.element(),
-                       writer_.question().cp);
   }
 
   void activate(double elements, const std::string& of = "") {

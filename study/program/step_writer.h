@@ -87,6 +87,12 @@ class StepWriter {
   void add_up(const std::string& name, double elements, bool reduced);
   // Gathers, on the tp GPUs, the tokens that these GPUs sent to experts in shares.
   void gather_tokens(const std::string& name);
+  // Appends a collective over the GPUs that share out each sequence, of its keys and values or of their gradients,
+  // those of cached tokens included.
+  void share_keys(const std::string& name, models::CollectiveKind kind) {
+    const double elements = elements_of(question_.tokens_with_keys(), question_.cached_features());
+    collective(name, kind, elements * element(), question_.cp);
+  }
   // Appends attention, with context parallelism as two kernels: each GPU has a part near the start of a sequence and
   // one near its end, which together attend to as much as any other such pair. `absorbed`: all heads of latent
   // attention read the cached features themselves rather than keys and values made of them.

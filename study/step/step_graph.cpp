@@ -186,6 +186,7 @@ sim::Flops flops_of_all_gpus(const StepQuestion& question, const StepMachine& ma
 
 StepQuestion on_one_gpu(StepQuestion question) {
   question.batch *= question.dp;
+  question.decoding *= question.dp;
   static_cast<Split&>(question) = {};
   return question;
 }
