@@ -456,7 +456,7 @@ class Forward {
     const bool beside = shares && writer_.question().ep > 1 && writer_.question().overlap != Overlap::none;
     normalise_stream("ffn_norm");
     if (shares && !beside) shared_experts();
-    writer_.plain_gemm("router", model_.experts, model_.hidden, routed);
+    writer_.product("router", {.m = model_.experts, .n = routed, .k = model_.hidden}, true);
     const Experts experts = experts_of(writer_);
     const PassesOfExperts passes = passes_of_experts();
     operate(passes.before, routed, experts.sent);
@@ -524,14 +524,19 @@ class Forward {
   void exchange_and_multiply(const Experts& experts, const std::function<void()>& between = {},
                              const std::function<void()>& beside = {}) {
     const std::int64_t first = model_.first_ffn() / model_.ffn * experts.ffn;
+    // Compiled steps have kernels of their own for experts, as serving systems do.
+    const auto multiply = [&](const char* name, std::int64_t out, std::int64_t in) {
+      writer_.product(name,
+                      {.m = out, .n = experts.tokens, .k = in, .products = experts.busy, .of_experts = compiled()});
+    };
     write_dispatch(writer_, "dispatch", experts, beside);
     if (!by_peers()) quantise("up", experts.copies, model_.hidden);
     writer_.count_products(experts.of_model);
-    writer_.gemm_of_experts("up", first, model_.hidden, experts.tokens, experts.busy);
+    multiply("up", first, model_.hidden);
     activate(elements_of(experts.copies, experts.ffn));
     quantise("down", experts.copies, experts.ffn);
     if (between) between();
-    writer_.gemm_of_experts("down", model_.hidden, experts.ffn, experts.tokens, experts.busy);
+    multiply("down", model_.hidden, experts.ffn);
     writer_.count_products(1.0);
     write_combine(writer_, "combine", experts);
   }

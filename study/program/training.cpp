@@ -70,9 +70,14 @@ class Backward {
   // Writes both gradients of a product, and the cast of the weight gradient.
   void product(const std::string& of, std::int64_t out, std::int64_t in, std::int64_t tokens, std::int64_t products = 1,
                Form form = {}) {
-    const Written input = writer_.input_gradient(of + "_input_gradient", out, in, tokens, products, form.plain);
+    using models::Layout;
+    const Written input = writer_.product(
+        of + "_input_gradient",
+        {.m = in, .n = tokens, .k = out, .products = products, .layout = Layout::input_gradient}, form.plain);
     if (form.summed) writer_.reduce_last();
-    Written weights = writer_.weight_gradient(of + "_weight_gradient", out, in, tokens, products, form.plain);
+    Written weights = writer_.product(
+        of + "_weight_gradient",
+        {.m = out, .n = in, .k = tokens, .products = products, .layout = Layout::weight_gradient}, form.plain);
     if (model_.biases || (of == "qkv" && model_.qkv_biases)) {
       writer_.operate(of + "_bias_gradient", Kind::elementwise, "column_sums", elements_of(tokens * products, out));
     }

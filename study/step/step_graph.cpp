@@ -12,7 +12,6 @@
 
 #include "sim/check.h"
 #include "sim/config/config_error.h"
-#include "study/program/ends.h"
 #include "study/program/layer.h"
 #include "study/program/pipeline.h"
 #include "study/program/step_writer.h"
