@@ -203,13 +203,18 @@ std::int64_t ModelSpec::whole_parameters() const {
   return norms + latent + router_parameters() + behind_sums;
 }
 
+std::int64_t ModelSpec::key_parameters() const {
+  const std::int64_t weights =
+      is_latent() ? kv_rank * heads * latent_head() : hidden * kv_heads * (head_dim + values());
+  return weights + (biases || qkv_biases ? kv_heads * (head_dim + values()) : 0);
+}
+
 std::int64_t ModelSpec::layer_parameters() const {
   const std::int64_t queries = (is_latent() && query_rank > 0 ? query_rank : hidden) * query_features();
-  const std::int64_t keys = is_latent() ? kv_rank * heads * latent_head() : hidden * kv_heads * (head_dim + values());
-  const std::int64_t attention = queries + keys + hidden * heads * values() + (sinks ? heads : 0);
+  const std::int64_t attention = queries + key_parameters() + hidden * heads * values() + (sinks ? heads : 0);
   const std::int64_t feed_forward = experts == 0 ? (first_ffn() + ffn) * hidden : expert_parameters();
-  const std::int64_t first_bias = biases || qkv_biases ? query_features() + kv_heads * (head_dim + values()) : 0;
-  return attention + feed_forward + shared_parameters() + first_bias + (biases && experts == 0 ? first_ffn() : 0) +
+  const std::int64_t query_bias = biases || qkv_biases ? query_features() : 0;
+  return attention + feed_forward + shared_parameters() + query_bias + (biases && experts == 0 ? first_ffn() : 0) +
          whole_parameters();
 }
 

@@ -112,6 +112,7 @@ struct ModelSpec {
   // Returns the number of weights of a layer without variants: those of products, norms and biases. end_parameters()
   // are those of the embeddings, the last norm and the head, parameters() those of the whole model.
   std::int64_t layer_parameters() const;
+  std::int64_t key_parameters() const;     // the part that makes keys and values, with its biases
   std::int64_t expert_parameters() const;  // the part in experts, without shared ones
   std::int64_t shared_parameters() const;  // the part in shared experts
   std::int64_t router_parameters() const;

@@ -15,10 +15,10 @@ namespace {
 double kept_by_layer(const StepQuestion& question) {
   const ModelSpec& model = question.model;
   const double hidden = static_cast<double>(model.hidden);
-  const std::int64_t results = model.heads * model.values();
-  const double attention =
-      static_cast<double>(model.query_features() + results + model.kv_heads * (model.head_dim + model.values()) +
-                          (model.is_latent() ? model.latent_features() : 0));
+  const std::int64_t per_head = model.head_dim + model.values();  // features of its query and its result
+  const std::int64_t keys = model.is_latent() ? model.heads / question.tp : question.kv_heads();
+  const double attention = static_cast<double>((model.heads / question.tp + keys) * per_head +
+                                               (model.is_latent() ? model.latent_features() : 0));
   const int halves = model.gates() ? 2 : 1;
   const double ffn = static_cast<double>(model.first_ffn() + halves * model.ffn);
   const double shared = static_cast<double>(model.first_shared_ffn() + halves * model.shared_ffn);
@@ -29,7 +29,7 @@ double kept_by_layer(const StepQuestion& question) {
     // Compiled kernels take the tokens of their own GPU without a copy.
     if (question.kernels == Kernels::eager || question.ep > 1) copies += used * question.expert_tp() / question.tp;
   }
-  return (4.0 + copies) * hidden + (attention + used * ffn + shared) / question.tp;
+  return (4.0 + copies) * hidden + attention + (used * ffn + shared) / question.tp;
 }
 
 sim::Bytes activations_of(const StepQuestion& question, int stage) {
@@ -61,25 +61,25 @@ std::vector<AlikeWeights> alike_weights(const StepQuestion& question) {
   const ModelSpec& model = question.model;
   const double experts = static_cast<double>(model.expert_parameters()) / (question.ep * question.expert_tp());
   const double in_whole = static_cast<double>(model.whole_parameters());
-  // Each GPU has at least one head of keys and values, so that heads are repeated if tp exceeds their number.
-  const bool repeats = !model.is_latent();
-  const double repeated = repeats ? static_cast<double>(model.hidden * (model.head_dim + model.values()) *
-                                                        (question.tp * question.kv_heads() - model.kv_heads))
-                                  : 0.0;
   const double shared = static_cast<double>(model.shared_parameters());
   const double shared_out =
-      static_cast<double>(model.layer_parameters() - model.expert_parameters()) - shared - in_whole + repeated;
+      static_cast<double>(model.layer_parameters() - model.expert_parameters()) - shared - in_whole;
   std::vector<AlikeWeights> all{{"", in_whole + (shared_out + shared) / question.tp, question.replicas()}};
-  if (model.experts == 0) return all;
-  if (question.expert_replicas() == question.replicas()) {
+  if (model.experts > 0 && question.expert_replicas() == question.replicas()) {
     all.front().count += experts;
-  } else {
+  } else if (model.experts > 0) {
     all.push_back({alike_experts, experts, question.expert_replicas()});
   }
-  if (question.routes_shares()) {
+  if (model.experts > 0 && question.routes_shares()) {
     const double router = static_cast<double>(model.router_parameters());
     all.front().count -= router + shared / question.tp;
     all.push_back({alike_router, router + shared, question.stage_gpus()});
+  }
+  // Each GPU has at least one head of keys and values, so that several have the same one if tp exceeds their number.
+  if (const int gpus_of_head = question.gpus_of_kv_head(); gpus_of_head > 1) {
+    const double of_head = static_cast<double>(model.key_parameters() / model.kv_heads);
+    all.front().count -= of_head / gpus_of_head;
+    all.push_back({alike_keys, of_head, question.replicas() * gpus_of_head});
   }
   return all;
 }

@@ -21,14 +21,16 @@ struct StepMemory {
 // AlikeWeights are weights of a layer that `holders` GPUs hold alike: these GPUs add up the gradients, and each keeps a
 // share of the weights if they are sharded.
 struct AlikeWeights {
-  std::string of;  // prefix of names: "" for all weights, or `alike_experts` or `alike_router`
+  std::string of;  // prefix of names: "" for all weights, or `alike_experts`, `alike_router` or `alike_keys`
   double count = 0.0;
   int holders = 1;
 };
 inline constexpr auto alike_experts = "expert_";
 inline constexpr auto alike_router = "router_";  // of the router and the experts that all tokens use
-// Returns one entry for a layer on one GPU, and further ones for experts if other GPUs hold them alike, and for what
-// the tp GPUs use on different tokens each, so that they add up its gradients, too.
+inline constexpr auto alike_keys = "keys_";      // of the projections to keys and values
+// Returns one entry for a layer on one GPU, and further ones for experts if other GPUs hold them alike, for what the tp
+// GPUs use on different tokens each, and for heads of keys and values that several of the tp GPUs have for different
+// queries each: these GPUs add up gradients, too.
 std::vector<AlikeWeights> alike_weights(const StepQuestion& question);
 double layer_weights(const StepQuestion& question);  // the sum of alike_weights()
 // Returns the weights of embedding and head on one GPU; 0 if the step has only layers.

@@ -53,7 +53,8 @@ std::vector<LayerGroup> StepQuestion::groups(FewLayers few, int stage) const {
   std::vector<LayerGroup> groups;
   for (LayerKind& kind : model.kinds(layer_count(), before, before + layers_of(stage))) {
     const std::int64_t fewer = groups.size() == few.kind ? few.fewer : 0;
-    LayerGroup group{*this, std::move(kind.prefix), std::min(few.each, kind.layers) - fewer};
+    const std::int64_t simulated = half == Half::experts && kind.model.experts == 0 ? 0 : kind.layers;
+    LayerGroup group{*this, std::move(kind.prefix), std::min(few.each, simulated) - fewer};
     group.question.model = std::move(kind.model);
     groups.push_back(std::move(group));
   }

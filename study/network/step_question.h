@@ -137,6 +137,8 @@ struct StepQuestion : Split {
   bool fuses() const { return collectives.fuses && tp > 1; }
   // Returns the heads of keys and values on a GPU: at least one, which several GPUs then hold alike.
   std::int64_t kv_heads() const { return std::max<std::int64_t>(1, model.kv_heads / tp); }
+  // Returns the number of the tp GPUs that have the same head of keys and values. Latent attention splits none.
+  int gpus_of_kv_head() const { return model.is_latent() ? 1 : std::max(1, tp / static_cast<int>(model.kv_heads)); }
   // Returns the features of a token that a layer caches on a GPU; tensor parallelism does not split latent attention's.
   std::int64_t cached_features() const {
     return model.is_latent() ? model.cached_features() : kv_heads() * (model.head_dim + model.values());
@@ -149,7 +151,8 @@ struct StepQuestion : Split {
   sim::Bytes gradient_element() const { return formats.gradients ? size_of(*formats.gradients) : single_precision; }
   // Returns whether activations are quantised to a smaller format, with a scale, before products.
   bool quantises() const { return formats.activations && size_of(dtype) < size_of(*formats.activations); }
-  // Returns the stage's kinds of layers, each with its question and how many of its layers `few` allows, perhaps 0.
+  // Returns the stage's kinds of layers, each with its question and how many of its layers `few` allows, perhaps 0. Of
+  // Half::experts layers without experts have nothing.
   std::vector<LayerGroup> groups(FewLayers few = most_layers, int stage = 0) const;
   std::int64_t layer_count() const { return layers ? *layers : model.layers; }
   // If layers do not divide evenly, stages before the last have one more each (vLLM, get_pp_indices).

@@ -10,14 +10,21 @@
 
 namespace c3sim::study {
 
+sim::Time launch_of(const Work& work, const models::PlatformSpec& platform) {
+  const models::HostSpec& host = platform.host;
+  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+  if (collective == nullptr) return is_kernel(work) ? host.kernel_launch : sim::Time(0);
+  const std::optional<models::CollectiveSpec> kernels = models::kernel_part(*collective, platform.gpu.sdma);
+  if (!kernels) return sim::Time(0);
+  return kernels->graph ? host.graph_launch : host.kernel_launch + host.collective_launch;
+}
+
 namespace {
 
-// Returns the time from an idle host's call that launches a kernel until the kernel may begin.
-sim::Time launch_of(const Work& work, const models::HostSpec& host, bool at_rest) {
-  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
-  sim::Time launch = host.kernel_launch;
-  if (collective) launch = collective->graph ? host.graph_launch : host.kernel_launch + host.collective_launch;
-  return at_rest && host.protocol == models::Protocol::shot ? launch + host.wake_up : launch;
+// Returns launch_of() a host that is at rest before.
+sim::Time launch_at_rest(const Work& work, const models::PlatformSpec& platform) {
+  const bool wakes_up = platform.host.protocol == models::Protocol::shot;
+  return launch_of(work, platform) + (wakes_up ? platform.host.wake_up : sim::Time(0));
 }
 
 }  // namespace
@@ -32,15 +39,19 @@ std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, 
     if (fused == nullptr || ends_with_kernel(*fused, platform)) span.end -= platform.host.kernel_notice;
     if (is_queued[place]) continue;
     const bool at_rest = span.start == sim::Time::zero();
-    span.start = std::min(span.end, span.start + launch_of(schedule[place].work, platform.host, at_rest));
+    const Work& work = schedule[place].work;
+    span.start =
+        std::min(span.end, span.start + (at_rest ? launch_at_rest(work, platform) : launch_of(work, platform)));
   }
   return spans;
 }
 
 sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_queued, Between between) {
-  const models::HostSpec& host = testbed.platform().host;
+  const models::PlatformSpec& platform = testbed.platform();
   const sim::Time alone = testbed.alone(operation.work, operation.mask, operation.gpus, between);
-  if (is_kernel(operation.work)) return alone - launch_of(operation.work, host, true) - host.kernel_notice;
+  if (is_kernel(operation.work)) {
+    return alone - launch_at_rest(operation.work, platform) - platform.host.kernel_notice;
+  }
   if (!is_queued) return alone;
   // The commands of a queued copy are in place before its turn comes.
   Operation second = operation_of(operation.work);

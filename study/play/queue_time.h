@@ -11,6 +11,10 @@
 
 namespace c3sim::study {
 
+// Returns the time from an idle host's call that launches a kernel, or the kernel that adds in a collective by engines,
+// until it may begin; 0 for other work.
+sim::Time launch_of(const Work& work, const models::PlatformSpec& platform);
+
 // Returns spans by place for a run on `platform`. The time that a kernel waits for a busy host is included.
 std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, const models::PlatformSpec& platform);
 

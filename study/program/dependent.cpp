@@ -127,7 +127,7 @@ class Plan {
     if (asked_.collective == Collective::none) {
       gemm_in_pieces();
     } else if (asked_.grain == Grain::triggered) {
-      add("compute", fused_of(asked_, shape_), {});
+      add(gemms, "compute", fused_of(asked_, shape_), {});
     } else if (asked_.collective == Collective::gather) {
       gather();
     } else {
@@ -170,14 +170,14 @@ class Plan {
       if (!by_peers()) multiply(at_once(all));
       for (int distance = 1; distance < gpus_; ++distance) {
         if (by_peers()) multiply(part);
-        if (!by_kernels()) arrivals.push_back(copy(distance, scattered_bytes(part), {*last_gemm_}));
+        if (!by_kernels()) arrivals.push_back(copy(distance, scattered_bytes(part), {last_.at(gemms)}));
       }
       if (by_peers() && !asked_.own_shard_apart) multiply(part);
-      if (by_kernels()) collective(models::CollectiveKind::reduce_scatter, scattered_bytes(all), {*last_gemm_});
+      if (by_kernels()) collective(models::CollectiveKind::reduce_scatter, scattered_bytes(all), {last_.at(gemms)});
     }
     if (asked_.own_shard_apart) multiply(part_of(shape_));
     if (by_kernels()) return;
-    if (asked_.grain != Grain::serial) arrivals.push_back(*last_gemm_);
+    if (asked_.grain != Grain::serial) arrivals.push_back(last_.at(gemms));
     reduce(std::move(arrivals));
   }
 
@@ -210,19 +210,25 @@ class Plan {
   // Returns whether the part of each peer has its own GEMM.
   bool by_peers() const { return asked_.grain == Grain::shard || !asked_.fused; }
 
-  std::size_t add(std::string stream, Work work, Places after) {
+  // A lane is a stream or, of copies of whole shards, all of their streams. Other copies have their distance as lane.
+  static constexpr int gemms = 0;
+  static constexpr int collectives = -1;
+  static constexpr int reductions = -2;
+  static constexpr int shards = -3;
+
+  // Adds work that waits for the last of its lane, and for `after`.
+  std::size_t add(int lane, std::string stream, Work work, Places after) {
+    if (const auto last = last_.find(lane); last != last_.end()) after.push_back(last->second);
     std::ranges::sort(after);
     after.erase(std::unique(after.begin(), after.end()), after.end());
     schedule_.push_back(operation_of(std::move(work), {}, std::move(stream)));
     schedule_.back().after = std::move(after);
-    return schedule_.size() - 1;
+    return last_[lane] = schedule_.size() - 1;
   }
 
   // Adds a GEMM on every GPU after the last GEMM and after `after`. An empty piece adds nothing.
   void multiply(const GemmShape& piece, Places after = {}) {
-    if (piece.m == 0 || piece.n == 0 || piece.k == 0) return;
-    if (last_gemm_) after.push_back(*last_gemm_);
-    last_gemm_ = add("compute", piece, std::move(after));
+    if (piece.m > 0 && piece.n > 0 && piece.k > 0) add(gemms, "compute", piece, std::move(after));
   }
 
   // Adds a collective over a part of the array, after the last collective.
@@ -232,9 +238,7 @@ class Plan {
     spec.bytes = bytes;
     spec.gpus = gpus_;
     spec.host_threads = models::HostThreads::per_gpu;
-    if (last_collective_) after.push_back(*last_collective_);
-    last_collective_ = add("communication", spec, std::move(after));
-    return *last_collective_;
+    return add(collectives, "communication", spec, std::move(after));
   }
 
   // Adds a copy on every GPU, from (gather) or to (scatter) the peer at `distance`. Copies of one distance follow each
@@ -247,16 +251,15 @@ class Plan {
                                     .pull = pull,
                                     .everywhere = true,
                                     .host_threads = models::HostThreads::per_gpu};
-    const int lane = asked_.grain == Grain::shard ? 0 : distance;
-    if (const auto last = last_copy_.find(lane); last != last_copy_.end()) after.push_back(last->second);
-    return last_copy_[lane] = add(fmt::format("peer {}", distance), spec, std::move(after));
+    const int lane = asked_.grain == Grain::shard ? shards : distance;
+    return add(lane, fmt::format("peer {}", distance), spec, std::move(after));
   }
 
   // Adds a kernel on every GPU that sums up its shard from all GPUs.
   void reduce(Places after) {
     const sim::Bytes shard = scattered_bytes(part_of(shape_));
     const double sums = shard.value() / GemmShape::element_bytes * (gpus_ - 1);
-    add("reduction", models::ElementwiseSpec{shard * static_cast<double>(gpus_), shard, sim::Flops(sums)},
+    add(reductions, "reduction", models::ElementwiseSpec{shard * static_cast<double>(gpus_), shard, sim::Flops(sums)},
         std::move(after));
   }
 
@@ -264,9 +267,7 @@ class Plan {
   GemmShape shape_;
   int gpus_;
   Schedule schedule_;
-  std::optional<std::size_t> last_gemm_;
-  std::optional<std::size_t> last_collective_;
-  std::map<int, std::size_t> last_copy_;  // by distance; whole shards all use 0
+  std::map<int, std::size_t> last_;  // by lane
 };
 
 sim::Bytes elements(std::int64_t rows, std::int64_t columns) {

@@ -1,7 +1,7 @@
-#include "study/program/ends.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "study/program/layer.h"
 
 namespace c3sim::study {
 
@@ -59,7 +59,7 @@ void write_head(StepWriter& writer) {
     writer.operate("last_norm", Kind::norm, model.norm == Norm::rms ? "rmsnorm" : "layernorm",
                    elements_of(rows, model.hidden), {}, model.hidden);
   }
-  writer.plain_gemm("head", words, model.hidden, rows);
+  writer.product("head", {.m = words, .n = rows, .k = model.hidden}, true);
   if (model.head_soft_cap) writer.operate("head_soft_cap", Kind::elementwise, "soft_cap", scores);
   if (writer.question().phase == Phase::train) {
     write_loss(writer, rows, scores);
@@ -77,9 +77,11 @@ Written write_head_gradient(StepWriter& writer) {
   const double scores = elements_of(rows, words);
   writer.operate("loss_gradient", Kind::softmax, "cross_entropy_backward", scores, single_precision);
   writer.operate("head_gradient_cast", Kind::copy, "cast_down", scores);
-  writer.input_gradient("head_input", words, model.hidden, rows, 1, true);
+  const std::int64_t hidden = model.hidden;
+  writer.product("head_input", {.m = hidden, .n = rows, .k = words, .layout = models::Layout::input_gradient}, true);
   writer.add_up("head_input", elements_of(rows, model.hidden), false);
-  return writer.weight_gradient("head_weights", words, model.hidden, rows, 1, true);
+  return writer.product("head_weights", {.m = words, .n = hidden, .k = rows, .layout = models::Layout::weight_gradient},
+                        true);
 }
 
 void write_embedding_gradient(StepWriter& writer) {

@@ -354,7 +354,7 @@ class Forward {
     } else {
       copy_and_normalise(queries, keys);
     }
-    share_keys();
+    writer_.share_keys("keys_all_gather", models::CollectiveKind::all_gather);
     writer_.attention("attention", false);
     writer_.decoding_attention("attention");
   }
@@ -408,7 +408,7 @@ class Forward {
     if (question.phase != Phase::train)
       writer_.operate("cache_latent", Kind::elementwise, compiled() ? "compiled_cache" : "copy_strided",
                       elements_of(tokens_, model_.cached_features()));
-    share_keys();
+    writer_.share_keys("keys_all_gather", models::CollectiveKind::all_gather);
     const std::int64_t absorbing = decodes ? tokens_ : question.decoding;
     const std::int64_t key = model_.head_dim - model_.rotary_dim;
     writer_.go_with_attention(true);
@@ -424,13 +424,6 @@ class Forward {
     }
     if (absorbing > 0) writer_.gemm("value_up", model_.values(), model_.kv_rank, absorbing, heads);
     writer_.go_with_attention(false);
-  }
-
-  // Gathers keys and values of the parts of a sequence that lie on other GPUs, those of cached tokens included.
-  void share_keys() {
-    const double elements = elements_of(writer_.question().tokens_with_keys(), writer_.question().cached_features());
-    writer_.collective("keys_all_gather", models::CollectiveKind::all_gather, elements * writer_.element(),
-                       writer_.question().cp);
   }
 
   void activate(double elements, const std::string& of = "") {
@@ -463,7 +456,7 @@ class Forward {
     const bool beside = shares && writer_.question().ep > 1 && writer_.question().overlap != Overlap::none;
     normalise_stream("ffn_norm");
     if (shares && !beside) shared_experts();
-    writer_.plain_gemm("router", model_.experts, model_.hidden, routed);
+    writer_.product("router", {.m = model_.experts, .n = routed, .k = model_.hidden}, true);
     const Experts experts = experts_of(writer_);
     const PassesOfExperts passes = passes_of_experts();
     operate(passes.before, routed, experts.sent);
@@ -531,14 +524,19 @@ class Forward {
   void exchange_and_multiply(const Experts& experts, const std::function<void()>& between = {},
                              const std::function<void()>& beside = {}) {
     const std::int64_t first = model_.first_ffn() / model_.ffn * experts.ffn;
+    // Compiled steps have kernels of their own for experts, as serving systems do.
+    const auto multiply = [&](const char* name, std::int64_t out, std::int64_t in) {
+      writer_.product(name,
+                      {.m = out, .n = experts.tokens, .k = in, .products = experts.busy, .of_experts = compiled()});
+    };
     write_dispatch(writer_, "dispatch", experts, beside);
     if (!by_peers()) quantise("up", experts.copies, model_.hidden);
     writer_.count_products(experts.of_model);
-    writer_.gemm_of_experts("up", first, model_.hidden, experts.tokens, experts.busy);
+    multiply("up", first, model_.hidden);
     activate(elements_of(experts.copies, experts.ffn));
     quantise("down", experts.copies, experts.ffn);
     if (between) between();
-    writer_.gemm_of_experts("down", model_.hidden, experts.ffn, experts.tokens, experts.busy);
+    multiply("down", model_.hidden, experts.ffn);
     writer_.count_products(1.0);
     write_combine(writer_, "combine", experts);
   }

@@ -1,4 +1,5 @@
-// Writes a layer as PyTorch launches it: one kernel per operation, matrix products by the library, fused attention.
+// Writes a layer as PyTorch launches it: one kernel per operation, matrix products by the library, fused attention; and
+// what a model has before and after its layers (study/program/ends.cpp).
 #pragma once
 
 #include <functional>
@@ -31,5 +32,11 @@ Experts experts_of(const StepWriter& writer);
 void write_dispatch(StepWriter& writer, const std::string& name, const Experts& experts,
                     const std::function<void()>& beside = {});
 void write_combine(StepWriter& writer, const std::string& name, const Experts& experts);
+
+// These write embedding, last norm, head and loss, and their gradients.
+void write_embedding(StepWriter& writer);
+void write_head(StepWriter& writer);
+Written write_head_gradient(StepWriter& writer);  // returns the gradient of the weights
+void write_embedding_gradient(StepWriter& writer);
 
 }  // namespace c3sim::study

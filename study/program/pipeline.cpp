@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "study/network/step_memory.h"
-#include "study/program/ends.h"
 #include "study/program/layer.h"
 #include "study/program/step_writer.h"
 #include "study/program/training.h"

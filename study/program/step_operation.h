@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/platform/platform_spec.h"
+#include "sim/check.h"
 #include "sim/config/choice.h"
 #include "sim/units.h"
 #include "study/program/operation_graph.h"
@@ -39,9 +40,20 @@ constexpr auto all_names(Kind) {
 }
 using sim::to_string;
 inline constexpr auto all_kinds = sim::all_of<Kind>();
-Kind kind_of(models::CollectiveKind kind);  // checks that it is no broadcast, which steps do not have
-// Returns nothing for kinds that are no collectives.
-std::optional<models::CollectiveKind> collective_of(Kind kind);
+// Returns the collective of the same name; nothing for kinds that are no collectives.
+inline std::optional<models::CollectiveKind> collective_of(Kind kind) {
+  for (const models::CollectiveKind one : sim::all_of<models::CollectiveKind>()) {
+    if (to_string(one) == to_string(kind)) return one;
+  }
+  return {};
+}
+// Returns the kind of a collective, which is no broadcast, as steps have none.
+inline Kind kind_of(models::CollectiveKind collective) {
+  const auto* const kind =
+      std::ranges::find_if(all_kinds, [collective](Kind one) { return collective_of(one) == collective; });
+  SIM_CHECK(kind != all_kinds.end());
+  return *kind;
+}
 inline bool communicates(Kind kind) { return kind == Kind::send || collective_of(kind).has_value(); }
 
 // A StepMachine is what runs steps: a platform, and the operators of configs/operators.yaml. Both must outlive it.

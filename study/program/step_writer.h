@@ -52,33 +52,12 @@ class StepWriter {
   // Returns the words of a GPU; the vocabulary is padded to equal shares, as in frameworks.
   std::int64_t words() const { return (model().vocabulary + question_.tp - 1) / question_.tp; }
   sim::Bytes element() const { return size_of(question_.activation_format()); }  // of data between products
+  // Appends a GEMM in the format of products or, if it is `plain`, of the stream.
+  Written product(const std::string& name, models::GemmShape shape, bool plain = false);
   // Appends a GEMM from `in` to `out` features of one GPU for each token; one kernel computes `products` of them.
   Written gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
                std::int64_t products = 1) {
     return product(name, {.m = out, .n = tokens, .k = in, .products = products});
-  }
-  // Appends the products of `experts` experts. Compiled steps use special kernels for them, as serving systems do.
-  Written gemm_of_experts(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
-                          std::int64_t experts) {
-    return product(
-        name,
-        {.m = out, .n = tokens, .k = in, .products = experts, .of_experts = question_.kernels == Kernels::compiled});
-  }
-  // Appends a product in the format of the stream, whatever format other products use.
-  Written plain_gemm(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens) {
-    return product(name, {.m = out, .n = tokens, .k = in}, true);
-  }
-  // These append the gradients of a product: that of its weights, and that of its input; `plain` ones are of a
-  // plain_gemm().
-  Written weight_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
-                          std::int64_t products = 1, bool plain = false) {
-    return product(
-        name, {.m = out, .n = in, .k = tokens, .products = products, .layout = models::Layout::weight_gradient}, plain);
-  }
-  Written input_gradient(const std::string& name, std::int64_t out, std::int64_t in, std::int64_t tokens,
-                         std::int64_t products = 1, bool plain = false) {
-    return product(
-        name, {.m = in, .n = tokens, .k = out, .products = products, .layout = models::Layout::input_gradient}, plain);
   }
   // Prepares the last product's result to be added up over the GPUs of tensor parallelism: carriers that fuse make it a
   // fused GEMM, after which each GPU holds the sums of a shard of tokens.
@@ -87,6 +66,12 @@ class StepWriter {
   void add_up(const std::string& name, double elements, bool reduced);
   // Gathers, on the tp GPUs, the tokens that these GPUs sent to experts in shares.
   void gather_tokens(const std::string& name);
+  // Appends a collective over the GPUs that share out each sequence, of its keys and values or of their gradients,
+  // those of cached tokens included.
+  void share_keys(const std::string& name, models::CollectiveKind kind) {
+    const double elements = elements_of(question_.tokens_with_keys(), question_.cached_features());
+    collective(name, kind, elements * element(), question_.cp);
+  }
   // Appends attention, with context parallelism as two kernels: each GPU has a part near the start of a sequence and
   // one near its end, which together attend to as much as any other such pair. `absorbed`: all heads of latent
   // attention read the cached features themselves rather than keys and values made of them.
@@ -130,7 +115,6 @@ class StepWriter {
  private:
   std::string full(const std::string& name) const { return prefix_ + (again_ ? "again_" : "") + name; }
   Written add(const std::string& name, Kind kind, Work work, const std::string& stream = compute_stream);
-  Written product(const std::string& name, models::GemmShape shape, bool plain = false);
   models::AttentionShape attention_shape(bool absorbed) const;
 
   const StepQuestion& question_;

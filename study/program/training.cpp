@@ -46,6 +46,12 @@ constexpr std::array<std::pair<const char*, const char*>, 14> composed_norm{{{"t
                                                                              {"square", "mul"},
                                                                              {"sum", "add"}}};
 
+// The Form of a product's gradients.
+struct Form {
+  bool plain = false;   // in the format of the stream
+  bool summed = false;  // the gradient of its input is added up over the tp GPUs next
+};
+
 // Backward writes the gradients of a layer's products, norms and activations, the last first.
 class Backward {
  public:
@@ -61,16 +67,17 @@ class Backward {
  private:
   double stream_elements() const { return elements_of(tokens_, model_.hidden); }
 
-  struct Form {
-    bool plain = false;   // in the format of the stream
-    bool summed = false;  // the gradient of its input is added up over the tp GPUs next
-  };
   // Writes both gradients of a product, and the cast of the weight gradient.
-  void product(const std::string& of, std::int64_t out, std::int64_t in, std::int64_t tokens, std::int64_t products,
-               Form form) {
-    const Written input = writer_.input_gradient(of + "_input_gradient", out, in, tokens, products, form.plain);
+  void product(const std::string& of, std::int64_t out, std::int64_t in, std::int64_t tokens, std::int64_t products = 1,
+               Form form = {}) {
+    using models::Layout;
+    const Written input = writer_.product(
+        of + "_input_gradient",
+        {.m = in, .n = tokens, .k = out, .products = products, .layout = Layout::input_gradient}, form.plain);
     if (form.summed) writer_.reduce_last();
-    Written weights = writer_.weight_gradient(of + "_weight_gradient", out, in, tokens, products, form.plain);
+    Written weights = writer_.product(
+        of + "_weight_gradient",
+        {.m = out, .n = in, .k = tokens, .products = products, .layout = Layout::weight_gradient}, form.plain);
     if (model_.biases || (of == "qkv" && model_.qkv_biases)) {
       writer_.operate(of + "_bias_gradient", Kind::elementwise, "column_sums", elements_of(tokens * products, out));
     }
@@ -79,10 +86,6 @@ class Backward {
                                 elements_of(out, in) * static_cast<double>(products));
     }
     gradients_.push_back({of, input, weights});
-  }
-  void product(const std::string& of, std::int64_t out, std::int64_t in, std::int64_t tokens,
-               std::int64_t products = 1) {
-    product(of, out, in, tokens, products, {});
   }
   void residual(const std::string& of) {
     if (model_.dropout > 0.0) {
@@ -177,6 +180,9 @@ class Backward {
     if (model_.after_norms) normalise("out_norm");
     product("out", model_.hidden, results, tokens_);
     writer_.operate("attention_sums", Kind::elementwise, "row_dots", elements_of(tokens_, results));
+    // A GPU keeps the keys and values of its own tokens only, unless it has just gathered those of all to compute
+    // again.
+    if (!question.recompute) writer_.share_keys("backward_keys_all_gather", models::CollectiveKind::all_gather);
     writer_.attention("attention_gradient", true);
     writer_.operate("attention_convert", Kind::copy, "cast_down",
                     elements_of(tokens_, queries) + elements_of(question.tokens_with_keys(), keys));
@@ -196,12 +202,7 @@ class Backward {
   }
 
   // Adds up gradients of keys and values over the parts of a sequence, and gives each GPU those of its own tokens.
-  void share_keys() {
-    const StepQuestion& question = writer_.question();
-    writer_.collective("keys_reduce_scatter", models::CollectiveKind::reduce_scatter,
-                       elements_of(question.tokens_with_keys(), question.cached_features()) * writer_.element(),
-                       question.cp);
-  }
+  void share_keys() { writer_.share_keys("keys_reduce_scatter", models::CollectiveKind::reduce_scatter); }
 
   // Each GPU has keys of all tokens for its heads. Gradients of what heads share, which each GPU projects in whole, are
   // added up before they reach these projections.
@@ -283,6 +284,11 @@ std::vector<Tensor> tensors_of_expert(const ModelSpec& model, int shares) {
 // Returns the tensors of weights that the same GPUs hold alike, in the order in which their gradients are complete.
 std::vector<Tensor> tensors_of(const StepQuestion& question, const AlikeWeights& alike, bool has_experts) {
   const ModelSpec& model = question.model;
+  const double hidden = static_cast<double>(model.hidden);
+  const double heads = static_cast<double>(question.kv_heads());
+  const std::vector<Tensor> keys{{"qkv", hidden * heads * static_cast<double>(model.values())},
+                                 {"qkv", hidden * heads * static_cast<double>(model.head_dim)}};
+  if (alike.of == alike_keys) return keys;
   const bool is_dense = model.experts == 0;
   std::vector<Tensor> tensors;
   const std::int64_t count = is_dense ? 1 : has_experts ? model.experts / question.ep : 0;
@@ -298,7 +304,6 @@ std::vector<Tensor> tensors_of(const StepQuestion& question, const AlikeWeights&
     tensors.insert(tensors.end(), {{"shared_down", each}, {"shared_up", (model.gates() ? 2.0 : 1.0) * each}});
   }
   if (is_of_router) return tensors;
-  const double hidden = static_cast<double>(model.hidden);
   const double results = hidden * static_cast<double>(model.heads * model.values()) / question.tp;
   const double queries = static_cast<double>(model.query_features()) / question.tp;
   std::vector<Tensor> attention{{"out", results}};
@@ -309,15 +314,10 @@ std::vector<Tensor> tensors_of(const StepQuestion& question, const AlikeWeights&
         {"query_up", queries * (model.query_rank > 0 ? static_cast<double>(model.query_rank) : hidden)});
     attention.push_back({"latent", hidden * static_cast<double>(model.latent_features())});
   } else {
-    const double heads = static_cast<double>(question.kv_heads());
-    attention.push_back({"qkv", hidden * heads * static_cast<double>(model.values())});
-    attention.push_back({"qkv", hidden * heads * static_cast<double>(model.head_dim)});
+    if (question.gpus_of_kv_head() == 1) attention.insert(attention.end(), keys.begin(), keys.end());
     attention.push_back({"qkv", hidden * queries});
   }
   tensors.insert(tensors.end(), attention.begin(), attention.end());
-  double left = alike.count;  // norms and biases
-  for (const Tensor& tensor : tensors) left -= tensor.weights;
-  tensors.back().weights += left;
   return tensors;
 }
 
@@ -329,6 +329,7 @@ std::vector<Bucket> buckets_of(const StepQuestion& question) {
     if (alike.holders == 1) continue;
     int number = 0;
     bool is_full = true;
+    double left = alike.count;  // in the end norms and biases
     const bool experts_apart = question.expert_replicas() != question.replicas();
     for (const Tensor& tensor : tensors_of(question, alike, alike.of == (experts_apart ? alike_experts : ""))) {
       if (is_full) {
@@ -337,7 +338,9 @@ std::vector<Bucket> buckets_of(const StepQuestion& question) {
       buckets.back().weights += tensor.weights;
       buckets.back().behind = tensor.of;
       is_full = buckets.back().weights * question.gradient_element() >= bucket;
+      left -= tensor.weights;
     }
+    buckets.back().weights += left;
   }
   return buckets;
 }

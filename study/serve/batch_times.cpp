@@ -56,28 +56,7 @@ AxisPlace place_on(const std::vector<std::int64_t>& axis, double value) {
 
 }  // namespace
 
-Batch of_replica(Batch batch, int replicas) {
-  const auto most = [replicas](std::int64_t all) { return (all + replicas - 1) / replicas; };
-  if (replicas == 1) return batch;
-  if (batch.decoding > 0) {
-    const std::int64_t decoding = most(batch.decoding);
-    batch.decoding_context = batch.decoding_context * decoding / batch.decoding;
-    batch.drafted = batch.drafted * decoding / batch.decoding;
-    batch.decoding = decoding;
-  }
-  if (batch.chunks > 0) {
-    // The busiest replica has an equal share of the tokens, or one chunk if there are fewer chunks than replicas.
-    const double share = 1.0 / static_cast<double>(std::min<std::int64_t>(batch.chunks, replicas));
-    batch.chunk_tokens = static_cast<std::int64_t>(std::ceil(static_cast<double>(batch.chunk_tokens) * share));
-    batch.chunk_pairs *= share;
-    batch.chunks = most(batch.chunks);
-  }
-  return batch;
-}
-
-// The step is that of each replica.
-StepQuestion step_of(StepQuestion question, const Batch& of_all) {
-  const Batch batch = of_replica(of_all, question.dp);
+StepQuestion step_of(StepQuestion question, const Batch& batch) {
   const double decoding = static_cast<double>(std::max<std::int64_t>(1, batch.decoding));
   const std::int64_t context = whole(static_cast<double>(batch.decoding_context) / decoding);
   if (batch.chunks == 0) {
@@ -172,8 +151,7 @@ BatchTimes::Cost BatchTimes::attention(Phase phase, std::int64_t sequences, std:
   return {seconds, seconds * result.power.value()};
 }
 
-BatchCost BatchTimes::cost(const Batch& of_all) {
-  const Batch batch = of_replica(of_all, question_.dp);
+BatchCost BatchTimes::cost(const Batch& batch) {
   using Point = Grid::Point;
   const bool decodes = batch.chunks == 0;
   const auto of_chunks = [&](const Point& at) { return attention(Phase::prefill, at[0], at[1], at[2]); };
@@ -211,7 +189,7 @@ double BatchTimes::launched_by_op(bool decodes) const {
 std::optional<double> BatchTimes::error(const Batch& batch) {
   if (batch.drafted > 0) return {};
   StepQuestion question = step_of(question_, batch);
-  question.graph = !is_by_op(of_replica(batch, question_.dp));
+  question.graph = !is_by_op(batch);
   if (!faults_of(question, machine_.platform).empty()) return {};
   const sim::Time simulated = ask(machine_, question).time;
   return sim::to_seconds(cost(batch).time) / sim::to_seconds(simulated) - 1.0;

@@ -5,8 +5,7 @@
 // tokens and context. A batch that the host launches op by op takes at least as long as launching one token's step, and
 // its GPUs rest meanwhile.
 // Verified tokens of a draft attend like a chunk of a prompt, in latent attention like tokens of as many sequences, and
-// each has logits. Data-parallel replicas share out the sequences; the batch takes as long as if all were as busy as
-// the busiest.
+// each has logits. A batch is that of one data-parallel replica; it takes as long as if all were as busy.
 #pragma once
 
 #include <array>
@@ -40,17 +39,14 @@ struct Batch {
   double context_of_chunk() const { return chunk_pairs / static_cast<double>(chunk_tokens) - tokens_of_chunk() / 2.0; }
 };
 
-// Returns the part of a batch on the busiest of `replicas` replicas; each sequence belongs to one of them.
-Batch of_replica(Batch batch, int replicas);
-
 struct BatchCost {
   sim::Time time{0};
   sim::Joules energy;  // of all GPUs of the group
 };
 using BatchCosts = std::function<BatchCost(const Batch&)>;
 
-// Returns the step of a batch in which all sequences have the mean context, all chunks are equal and all replicas are
-// as busy as the busiest.
+// Returns the step of a batch in which all sequences have the mean context, all chunks are equal and all replicas have
+// the same.
 StepQuestion step_of(StepQuestion question, const Batch& batch);
 
 // A BatchGrid is the density of the grid in tokens, sequences and chunks: fine for answers; coarse for suites of many

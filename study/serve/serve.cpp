@@ -178,13 +178,10 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
 }
 
 BatchTimes& ServeMachine::batch_times(const StepQuestion& step, const ServeQuestion& question) {
-  // The busiest of several replicas may have a prompt's chunk of the whole budget and its share of sequences that
-  // decode.
-  const std::int64_t verified = question.draft.empty() ? 1 : 1 + question.draft_tokens;
-  const std::int64_t most = question.budget + (step.dp > 1 ? question.sequences * verified : 0);
-  std::unique_ptr<BatchTimes>& times = batch_times_[{step, most, question.captured}];
+  std::unique_ptr<BatchTimes>& times = batch_times_[{step, question.budget, question.captured}];
   if (times == nullptr) {
-    times = std::make_unique<BatchTimes>(StepMachine{platform_, operators_}, step, most, question.captured, grid_);
+    times = std::make_unique<BatchTimes>(StepMachine{platform_, operators_}, step, question.budget, question.captured,
+                                         grid_);
   }
   return *times;
 }
@@ -214,9 +211,9 @@ ServingGroup ServeMachine::group_of(const ServeQuestion& question, const StepQue
   const bool reuses = question.reuse > 0.0 || !question.trace.empty();
   const ServerSpec cache = cache_of(question, step);
   ServingGroup group;
-  group.spec = {.budget = step.dp * question.budget,
-                .replicas = step.dp,
-                .sequences = step.dp * question.sequences,
+  group.spec = {.budget = question.budget,
+                .replicas = static_cast<std::size_t>(step.dp),
+                .sequences = question.sequences,
                 .block = question.block,
                 .blocks = step.dp * cache.blocks,
                 .windowed = cache.windowed,

@@ -117,7 +117,8 @@ std::optional<sim::Time> Server::next() {
     if (sequence.fetched == 0) return now_;
     at(sequence.ready);
   }
-  const bool has_place = static_cast<std::int64_t>(running_.size()) < group_.spec.sequences;
+  const auto places = static_cast<std::int64_t>(group_.spec.replicas) * group_.spec.sequences;
+  const bool has_place = static_cast<std::int64_t>(running_.size()) < places;
   if (!has_place || blocked_) return earliest;
   if (!preempted_.empty()) return now_;
   if (const Sequence* const first = head()) at(first->ready);
@@ -128,17 +129,25 @@ void Server::step() {
   pass_until(next().value_or(now_));
   blocked_ = false;
   land();
-  const Batch batch = compose();
-  if (batch.is_empty()) return;
-  const BatchCost cost = group_.costs(batch);
+  const std::int64_t tokens = compose();
+  if (tokens == 0) return;
+  const Batch* longest = nullptr;
+  BatchCost cost;
+  for (const Batch& batch : batches_) {
+    if (batch.is_empty()) continue;
+    const BatchCost own = group_.costs(batch);
+    if (longest != nullptr && own.time <= cost.time) continue;
+    longest = &batch;
+    cost = own;
+  }
   ++counts_.batches;
-  counts_.tokens += batch.tokens();
+  counts_.tokens += tokens;
   const sim::Time begin = now_ + std::exchange(stall_, sim::Time(0));
   composed_ = begin;
-  const sim::Time takes = beside_fetches(begin, cost.time, batch);
+  const sim::Time takes = beside_fetches(begin, cost.time, *longest);
   counts_.busy += takes;
   counts_.energy += cost.energy + group_.at_rest * sim::to_seconds(takes - cost.time);
-  if (events_.batch) events_.batch(batch);
+  if (events_.batch) events_.batch(*longest);
   pass_until(begin + takes);
   advance();
   pass_until(now_ + group_.spec.pause);
@@ -256,22 +265,28 @@ void Server::preempt() {
   ++counts_.preempted;
 }
 
-// A prompt is computed by one replica, which has its share of the decoding sequences and a budget of its own.
-std::int64_t Server::prompt_beside(const Batch& batch) const {
-  const std::int64_t replicas = group_.spec.replicas;
-  const std::int64_t decoding = (batch.decoding + batch.drafted + replicas - 1) / replicas;
-  return std::max<std::int64_t>(0, std::min(budget_beside(batch), group_.spec.budget / replicas - decoding));
+std::optional<std::size_t> Server::replica_with_room() const {
+  std::vector<std::int64_t> running(group_.spec.replicas);
+  for (const Sequence& sequence : running_) ++running[sequence.replica];
+  std::optional<std::size_t> chosen;
+  for (std::size_t replica = 0; replica < running.size(); ++replica) {
+    if (budget_of(replica) == 0 || running[replica] >= group_.spec.sequences) continue;
+    if (!chosen || running[replica] < running[*chosen]) chosen = replica;
+  }
+  return chosen;
 }
 
-std::int64_t Server::share_of(const Sequence& sequence, const Batch& batch) const {
+std::int64_t Server::share_of(const Sequence& sequence) const {
   if (sequence.fetched > 0) return 0;
-  if (!sequence.decodes()) return std::min(prompt_beside(batch), sequence.to_compute());
+  const std::int64_t left = budget_of(sequence.replica);
+  if (!sequence.decodes()) return std::min(left, sequence.to_compute());
   // No token is drafted beyond the end of the output.
-  return std::min({budget_beside(batch), 1 + group_.spec.draft, sequence.request.output - sequence.made});
+  return std::min({left, 1 + group_.spec.draft, sequence.request.output - sequence.made});
 }
 
-void Server::add(Batch& batch, std::size_t place, std::int64_t tokens) {
+void Server::add(std::size_t place, std::int64_t tokens) {
   const Sequence& sequence = running_[place];
+  Batch& batch = batches_[sequence.replica];
   shares_[place] = tokens;
   if (sequence.decodes()) {
     ++batch.decoding;
@@ -286,15 +301,19 @@ void Server::add(Batch& batch, std::size_t place, std::int64_t tokens) {
 }
 
 // Admits sequences that have arrived, as far as budget, places and blocks last.
-void Server::let_in(Batch& batch) {
-  const sim::Time seen = group_.spec.ahead && !batch.is_empty() ? composed_ : now_;
-  while (prompt_beside(batch) > 0 && static_cast<std::int64_t>(running_.size()) < group_.spec.sequences && !blocked_) {
+void Server::let_in() {
+  const bool is_empty = std::ranges::all_of(batches_, &Batch::is_empty);
+  const sim::Time seen = group_.spec.ahead && !is_empty ? composed_ : now_;
+  while (!blocked_) {
+    const std::optional<std::size_t> replica = replica_with_room();
+    if (!replica) return;
     const bool again = !preempted_.empty();
     if (!again && (head() == nullptr || head_->ready > seen)) return;
     Sequence sequence = again ? preempted_.front() : *head_;
+    sequence.replica = *replica;
     // A sequence waits from its arrival or from when another group has handed it over.
     const sim::Time since = sequence.made > 0 ? sequence.ready : sequence.request.arrival;
-    blocked_ = !take_in(sequence, prompt_beside(batch), again);
+    blocked_ = !take_in(sequence, budget_of(*replica), again);
     if (blocked_) return;
     if (!again && events_.load) events_.load(since, now_, {.waiting = 1.0});
     running_.push_back(sequence);
@@ -303,24 +322,26 @@ void Server::let_in(Batch& batch) {
     } else {
       head_.reset();
     }
-    const std::int64_t tokens = share_of(sequence, batch);
+    const std::int64_t tokens = share_of(sequence);
     shares_.push_back(0);
-    if (tokens > 0) add(batch, running_.size() - 1, tokens);
+    if (tokens > 0) add(running_.size() - 1, tokens);
   }
 }
 
-Batch Server::compose() {
-  Batch batch;
+std::int64_t Server::compose() {
+  batches_.assign(group_.spec.replicas, {});
   shares_.assign(running_.size(), 0);
   const std::int64_t preempted = counts_.preempted;
-  for (std::size_t place = 0; place < running_.size() && budget_beside(batch) > 0; ++place) {
-    const std::int64_t tokens = share_of(running_[place], batch);
-    if (tokens > 0 && grow(place, tokens)) add(batch, place, tokens);
+  for (std::size_t place = 0; place < running_.size(); ++place) {
+    const std::int64_t tokens = share_of(running_[place]);
+    if (tokens > 0 && grow(place, tokens)) add(place, tokens);
   }
   shares_.resize(running_.size());
-  if (counts_.preempted == preempted || batch.is_empty()) let_in(batch);
+  if (counts_.preempted == preempted || std::ranges::all_of(batches_, &Batch::is_empty)) let_in();
   counts_.most_blocks = std::max(counts_.most_blocks, cache_.used());
-  return batch;
+  std::int64_t tokens = 0;
+  for (const Batch& batch : batches_) tokens += batch.tokens();
+  return tokens;
 }
 
 void Server::advance() {

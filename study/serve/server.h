@@ -3,7 +3,9 @@
 // sequences in the order of admission. A sequence whose prompt is computed gets a token, or has a draft verified;
 // others get what is left of the budget of tokens for their prompts. Cache blocks are taken as tokens need them. If
 // there are none, the last admitted sequence is preempted: it loses its blocks and is computed again. If a batch
-// preempts nobody, waiting sequences are admitted while budget, places and blocks last.
+// preempts nobody, waiting sequences are admitted while budget, places and blocks last. With data parallelism each
+// sequence is computed by one replica, the one with the fewest when it was admitted; all replicas begin their batches
+// together, and wait for the one that takes longest.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +32,7 @@ struct Sequence {
   std::int64_t fetched = 0;  // tokens whose keys and values are being fetched
   std::int64_t blocks = 0;   // blocks that it owns
   std::int64_t shared = 0;   // tokens of its beginning in blocks that others may share
+  std::size_t replica = 0;   // of those of its server, the one that computes it
   // The group that computed its prompt holds these blocks until they have been fetched.
   std::optional<std::int64_t> held_blocks{};
   bool holds_prefix = false;
@@ -45,11 +48,11 @@ struct WindowedLayers {
 };
 
 struct ServerSpec {
-  std::int64_t budget = 8192;
-  int replicas = 1;  // of attention, which share out sequences and budget
-  std::int64_t sequences = 256;
-  std::int64_t block = 16;  // tokens of a block
-  std::int64_t blocks = 1;  // blocks of the cache
+  std::int64_t budget = 8192;    // of each replica, as is `sequences`
+  std::size_t replicas = 1;      // of attention, which share out the sequences
+  std::int64_t sequences = 256;  // that are served at once
+  std::int64_t block = 16;       // tokens of a block
+  std::int64_t blocks = 1;       // blocks of the cache
   std::vector<WindowedLayers> windowed{};
   sim::Time pause{0};        // between batches
   bool ahead = false;        // a batch is composed during the one before it, from what had arrived at its start
@@ -98,8 +101,8 @@ struct ServerLoad {
 struct ServerEvents {
   std::function<bool(const Sequence& sequence, sim::Time at)> first_token;
   std::function<void(const Sequence& sequence, sim::Time at)> finished;
-  std::function<void(const Sequence& sequence, sim::Time at)> fetched;  // from another group
-  std::function<void(const Batch& batch)> batch;
+  std::function<void(const Sequence& sequence, sim::Time at)> fetched;             // from another group
+  std::function<void(const Batch& batch)> batch;                                   // of the replica that takes longest
   std::function<void(sim::Time from, sim::Time to, const ServerLoad& load)> load;  // adds to other load of that time
 };
 
@@ -189,16 +192,17 @@ class Server {
   bool take_in(Sequence& sequence, std::int64_t budget, bool again);
   void fetch(Sequence& sequence, std::int64_t tokens);
   sim::Time beside_fetches(sim::Time begin, sim::Time length, const Batch& batch);
-  // Returns the budget of a batch that is left, and the part of it that is left for one prompt.
-  std::int64_t budget_beside(const Batch& batch) const { return group_.spec.budget - batch.tokens(); }
-  std::int64_t prompt_beside(const Batch& batch) const;
-  // Returns the tokens of a sequence in a batch beside those that are in it.
-  std::int64_t share_of(const Sequence& sequence, const Batch& batch) const;
+  // Returns the budget of a replica that is left in the batch that is being composed.
+  std::int64_t budget_of(std::size_t replica) const { return group_.spec.budget - batches_[replica].tokens(); }
+  // Returns the replica with the fewest sequences of those with a place and some budget; nothing if there is none.
+  std::optional<std::size_t> replica_with_room() const;
+  // Returns the tokens of a sequence in the batch of its replica, beside those that are in it.
+  std::int64_t share_of(const Sequence& sequence) const;
   bool grow(std::size_t place, std::int64_t tokens);
   void preempt();
-  void let_in(Batch& batch);
-  void add(Batch& batch, std::size_t place, std::int64_t tokens);
-  Batch compose();
+  void let_in();
+  void add(std::size_t place, std::int64_t tokens);
+  std::int64_t compose();  // returns the tokens of all replicas
   void advance();
   std::int64_t accepted(std::int64_t drafted);
   bool leaves_with(Sequence& sequence, std::int64_t tokens);
@@ -215,6 +219,7 @@ class Server {
   std::deque<Sequence> preempted_;    // admitted again before `head_`
   std::vector<Sequence> running_;     // in the order of admission
   std::vector<std::int64_t> shares_;  // by running sequence: its tokens in this batch
+  std::vector<Batch> batches_;        // by replica: its part of this batch
   std::mt19937_64 drawn_;             // random numbers for accepted drafts
   sim::Time composed_{0};             // start of the last batch
   sim::Time now_{0};

@@ -5,12 +5,12 @@
 #include <map>
 #include <optional>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "models/collectives/collective.h"
 #include "models/machine/power_record.h"
 #include "sim/check.h"
+#include "study/network/step_memory.h"
 #include "study/play/play.h"
 #include "study/play/power_meter.h"
 #include "study/play/queue_time.h"
@@ -49,6 +49,32 @@ int simulated_stage(int stage, int stages, int simulated) {
   return stage + 1 == stages ? simulated - 1 : 1;
 }
 
+// Returns the layers of the simulated stages; that in between has all kinds of layers of the stages that it stands for,
+// and updates those of the largest.
+std::vector<StageLayers> stages_of_few(const StepQuestion& question) {
+  const int simulated = std::min(question.pp, simulated_stages);
+  std::vector<StageLayers> stages(static_cast<std::size_t>(simulated));
+  for (int stage = 0; stage < question.pp; ++stage) {
+    StageLayers& layers = stages[static_cast<std::size_t>(simulated_stage(stage, question.pp, simulated))];
+    const std::vector<LayerGroup> groups = question.groups(most_layers, stage);
+    layers.most_behind = 1;
+    if (layers.updated.empty()) layers.updated = layers.written = groups;
+    for (std::size_t kind = 0; kind < groups.size(); ++kind) {
+      std::int64_t& most = layers.written[kind].layers;
+      most = std::min(layers_of_stage, std::max(most, groups[kind].layers));
+    }
+    if (question.layers_of(stage) == question.stage_layers()) layers.updated = groups;
+  }
+  return stages;
+}
+
+// Returns the weights of the layers of a stage on one GPU.
+double weights_of(const std::vector<LayerGroup>& groups) {
+  double weights = 0.0;
+  for (const LayerGroup& group : groups) weights += static_cast<double>(group.layers) * layer_weights(group.question);
+  return weights;
+}
+
 double in_seconds(sim::Time time) { return sim::to_seconds(time).value(); }
 sim::Time share_of(double share, sim::Time time) { return sim::to_time(share * sim::to_seconds(time)); }
 
@@ -57,6 +83,7 @@ struct SeenPipeline {
   PartOfStep part;
   int stages = 1;
   std::vector<std::vector<std::int64_t>> layers{};  // by stage of the whole step, then by kind
+  std::vector<double> updated{};                    // by that stage: weights that it updates over those simulated
   std::vector<PowerMeter> meters{};                 // of the first GPU of each metered stage
   sim::Time origin{0};                              // start of the metered run by the clock of its node
   Timeline timeline{};                              // with factors
@@ -68,7 +95,7 @@ struct SeenPipeline {
 
 // A WholeTurn is the cost of a turn with all its layers.
 struct WholeTurn {
-  int seen = 0;  // number of simulated turns of which it is the mean
+  double seen = 0.0;  // number of simulated turns of which it is the mean; an update by parts of one
   Pace pace{};
   PowerMeter::Drawn drawn{};  // if factors lengthen a turn, the GPU is at rest for the added time
   BusySeconds busy{};
@@ -87,16 +114,6 @@ struct TurnReadings {
   sim::Time lost_by_turn(sim::Time beside_sends) const { return share_of(turn_slope, beside_sends); }
   sim::Time send_beside(sim::Time its_turns) const { return send + share_of(send_slope, its_turns); }
 };
-
-// Returns the host's time to launch an operation, or the kernel that adds in a collective by engines.
-sim::Time launch_of_host(const Work& work, const models::PlatformSpec& platform) {
-  const models::HostSpec& host = platform.host;
-  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
-  if (collective == nullptr) return is_kernel(work) ? host.kernel_launch : sim::Time(0);
-  const std::optional<models::CollectiveSpec> kernels = models::kernel_part(*collective, platform.gpu.sdma);
-  if (!kernels) return sim::Time(0);
-  return kernels->graph ? host.graph_launch : host.kernel_launch + host.collective_launch;
-}
 
 // SeenTurns are sums over `count` turns of one kind.
 struct SeenTurns {
@@ -135,7 +152,8 @@ class TurnReader {
       const int place = static_cast<int>(stage);
       for (const auto& [key, seen] : seen_) {
         if (key.first == run_.simulated(place)) {
-          readings_.turns[{place, key.second}] = whole_of(seen, run_.layers[stage]);
+          const double share = key.second == KindOfTurn::update ? run_.updated[stage] : 1.0;
+          readings_.turns[{place, key.second}] = whole_of(seen, run_.layers[stage], share);
         }
       }
     }
@@ -157,7 +175,7 @@ class TurnReader {
     const auto sender = std::ranges::find(turns, block.turn, &TimedTurn::turn);
     SIM_CHECK(sender != turns.end());
     sender->sends = true;
-    sender->send_launch = launch_of_host(run_.part.schedule[place].work, launched_);
+    sender->send_launch = launch_of(run_.part.schedule[place].work, launched_);
     sender->sent = {sender->at.end, std::max(sender->sent.end, spans_[place].end)};
   }
 
@@ -197,7 +215,7 @@ class TurnReader {
     if (seen.operations.size() <= reading.operations) seen.operations.emplace_back();
     Pace& pace = seen.operations[reading.operations++];
     pace.gpu += taken.length();
-    pace.host = launch_of_host(work, launched_);
+    pace.host = launch_of(work, launched_);
     if (stage < run_.meters.size()) seen.drawn += drawn_in(run_.meters[stage], metered, taken.length());
     BusyTimes compute;
     BusyTimes communication;
@@ -254,21 +272,21 @@ class TurnReader {
     if (beside_them > sim::Time(0)) readings_.send_slope = in_seconds(lost) / in_seconds(beside_them);
   }
 
-  // Returns the mean of the turns seen, without concurrent sends and with `layers` layers of each kind.
-  WholeTurn whole_of(const SeenTurns& seen, const std::vector<std::int64_t>& layers) const {
-    WholeTurn whole{.seen = seen.count};
+  // Returns the mean of the turns seen, without concurrent sends, with `layers` layers of each kind, and with
+  // operations that are `share` of those seen.
+  WholeTurn whole_of(const SeenTurns& seen, const std::vector<std::int64_t>& layers, double share) const {
+    WholeTurn whole{.seen = seen.count / share};
     for (const SeenTurns::Block& block : seen.blocks) {
       const std::int64_t repeats = block.of_stage ? block.of_stage->shown_of(layers[block.of_stage->kind]) : 1;
       if (repeats == 0) continue;
       Pace once;
       for (const Pace& sum : block.operations) {
-        const sim::Time gpu = sum.gpu / seen.count;
+        const sim::Time gpu = share_of(share, sum.gpu / seen.count);
         once = once.then({gpu, sum.host, sum.host + gpu});
       }
       whole.pace = whole.pace.then(once.repeated(repeats));
-      const double share = static_cast<double>(repeats) / seen.count;
-      whole.drawn += block.drawn * share;
-      whole.busy += block.busy * share;
+      whole.drawn += block.drawn * (static_cast<double>(repeats) / whole.seen);
+      whole.busy += block.busy * (static_cast<double>(repeats) / whole.seen);
     }
     const sim::Time lost = std::min(whole.pace.gpu, readings_.lost_by_turn(seen.beside / seen.count));
     whole.pace.gpu -= lost;
@@ -297,9 +315,13 @@ class PipelineRun {
         unlaunched_(without_launches(testbed.platform()), testbed.factor()),
         run_{part_of(few_pipeline_blocks(question, {unlaunched_.platform(), operators}), few_.pause, unlaunched_),
              few_.pp} {
+    const std::vector<StageLayers> few_stages = stages_of_few(question);
     for (int stage = 0; stage < question.pp; ++stage) {
       std::vector<std::int64_t>& of_kinds = run_.layers.emplace_back();
-      for (const LayerGroup& group : question.groups(most_layers, stage)) of_kinds.push_back(group.layers);
+      const std::vector<LayerGroup> groups = question.groups(most_layers, stage);
+      for (const LayerGroup& group : groups) of_kinds.push_back(group.layers);
+      const auto simulated = static_cast<std::size_t>(simulated_stage(stage, question.pp, few_.pp));
+      run_.updated.push_back(weights_of(groups) / weights_of(few_stages[simulated].updated));
     }
   }
 
@@ -492,7 +514,10 @@ class PipelineRun {
         const double longest = in_seconds(turn.at.length()) - waiting;
         const double longer = busy > 0.0 ? std::min(longest, busy + in_seconds(turn.lost)) / busy : 0.0;
         of_turns += seen * longer;
-        of_turns.host += waiting;
+        // Gaps between kernels are waits for the host, too, as far as the turn is as long as its host takes.
+        const double behind = in_seconds(turn.pace.host - turn.pace.gpu);
+        const double late = behind > 0.0 ? std::min(1.0, waiting / behind) : 0.0;
+        of_turns.host += waiting + late * std::max(0.0, longest - busy * longer);
         add_busy(turns, turn.at.begin, turn.at.end);
       }
       BusyTimes sends;
@@ -529,20 +554,8 @@ StepQuestion few_of_pipeline(const StepQuestion& question) {
 }
 
 std::vector<StepBlock> few_pipeline_blocks(const StepQuestion& question, const StepMachine& machine) {
-  const StepQuestion few = few_of_pipeline(question);
-  std::vector<StageLayers> stages(static_cast<std::size_t>(few.pp));
-  for (int stage = 0; stage < question.pp; ++stage) {
-    StageLayers& layers = stages[static_cast<std::size_t>(simulated_stage(stage, question.pp, few.pp))];
-    const std::vector<LayerGroup> groups = question.groups(most_layers, stage);
-    layers.most_behind = 1;
-    if (layers.updated.empty()) layers.updated = layers.written = groups;
-    for (std::size_t kind = 0; kind < groups.size(); ++kind) {
-      std::int64_t& most = layers.written[kind].layers;
-      most = std::min(layers_of_stage, std::max(most, groups[kind].layers));
-    }
-    if (question.layers_of(stage) == question.stage_layers()) layers.updated = groups;
-  }
-  return pipeline_blocks(few, stages, machine);
+  const std::vector<StageLayers> stages = stages_of_few(question);
+  return pipeline_blocks(few_of_pipeline(question), stages, machine);
 }
 
 PipelineStep pipeline_step(const StepQuestion& question, std::span<const ElementwiseOperator> operators,

@@ -138,6 +138,27 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
   faults.add_if(shards && question.phase != Phase::train, "shard", "full is of training: --phase train is accepted");
 }
 
+// Some models have experts in later layers alone, and each stage must have something to simulate.
+void check_half_of_experts(const StepQuestion& question, FaultList& faults) {
+  if (question.half != Half::experts) return;
+  const ModelSpec& model = question.model;
+  const auto has_experts = [](const LayerKind& kind) { return kind.layers > 0 && kind.model.experts > 0; };
+  if (std::ranges::none_of(model.kinds(model.layers), has_experts)) {
+    faults.add_if(true, "half", "{} has no experts: both, attention and feed_forward are accepted", model.name);
+    return;
+  }
+  std::int64_t first = 0;
+  for (int stage = 0; stage < question.pp; ++stage) {
+    const std::int64_t behind = first + question.layers_of(stage);
+    const bool has_some = std::ranges::any_of(model.kinds(question.layer_count(), first, behind), has_experts);
+    faults.add_if(!has_some && behind > first, "half",
+                  "layers {} to {} of {} have no experts: feed_forward is accepted, or a number of --layers whose last "
+                  "have some",
+                  first, behind - 1, model.name);
+    first = behind;
+  }
+}
+
 void check_phase(const StepQuestion& question, FaultList& faults) {
   const ModelSpec& model = question.model;
   const bool decodes = question.phase == Phase::decode;
@@ -146,8 +167,7 @@ void check_phase(const StepQuestion& question, FaultList& faults) {
   faults.add_if(decodes && question.tokens > most_decoded, "tokens", "decode has 1 to {} new tokens a sequence, not {}",
                 most_decoded, question.tokens);
   faults.add_if(!whole && question.phase == Phase::train, "half", "training is of whole layers: both is accepted");
-  faults.add_if(question.half == Half::experts && model.experts == 0, "half",
-                "{} has no experts: both, attention and feed_forward are accepted", model.name);
+  check_half_of_experts(question, faults);
   faults.add_if(model.experts_alone && question.half != Half::experts, "half",
                 "{} are nothing but experts: experts is accepted", model.name);
   faults.add_if(!whole && !question.layers, "half", "a whole step has both halves: --layers is accepted beside it");

@@ -12,7 +12,6 @@
 
 #include "sim/check.h"
 #include "sim/config/config_error.h"
-#include "study/program/ends.h"
 #include "study/program/layer.h"
 #include "study/program/pipeline.h"
 #include "study/program/step_writer.h"
@@ -186,6 +185,7 @@ sim::Flops flops_of_all_gpus(const StepQuestion& question, const StepMachine& ma
 
 StepQuestion on_one_gpu(StepQuestion question) {
   question.batch *= question.dp;
+  question.decoding *= question.dp;
   static_cast<Split&>(question) = {};
   return question;
 }

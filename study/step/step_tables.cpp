@@ -268,6 +268,36 @@ std::string carriers_of(const StepResult& result, const models::SdmaSpec& engine
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+// Returns what readers who compare steps should know about the kernels of this one.
+std::vector<std::string> notes_of_kernels(const StepQuestion& question) {
+  std::vector<std::string> notes;
+  const ModelSpec& model = question.model;
+  const bool trains = question.phase == Phase::train;
+  if (trains && question.mixes()) {
+    notes.push_back(fmt::format(
+        "It trains by automatic mixed precision: weights are in single precision, and products cast what they multiply "
+        "to {}. With --shard full weights come in {}, and norms are one kernel each.",
+        to_string(question.dtype), to_string(question.dtype)));
+  } else if (trains && size_of(question.dtype) < single_precision) {
+    notes.push_back(fmt::format(
+        "Weights come in {} without casts around products, and norms are one kernel each. With --shard none a step "
+        "trains by automatic mixed precision, with casts of weights and of what they multiply.",
+        to_string(question.dtype)));
+  }
+  if (question.trains() && model.tied && question.pp > 1 && !question.layers) {
+    notes.emplace_back(
+        "The gradients of the embedding on the first stage and of its copy on the last are not added up: this sum is "
+        "not modelled.");
+  }
+  const bool attends = question.half == Half::both || question.half == Half::attention;
+  if (question.phase == Phase::prefill && question.kernels == Kernels::eager && attends && !model.is_latent()) {
+    notes.emplace_back(
+        "No kernel writes keys and values to the cache or turns them by their positions, as in the forward pass that "
+        "this was measured with: --kernels compiled has both.");
+  }
+  return notes;
+}
+
 std::vector<Headline> headlines_of(const StepResult& result, const models::PlatformSpec& platform) {
   constexpr double giga = 1e9;
   return {{"time", time_in_words(sim::to_seconds(result.time))},
@@ -312,11 +342,11 @@ Results to_tables(const StepResult& result, const StepMachine& machine) {
   if (std::string carriers = carriers_of(result, platform.gpu.sdma); !carriers.empty()) {
     results.notes.push_back(fmt::format("Between GPUs: {}.", carriers));
   }
+  for (std::string& note : notes_of_kernels(result.question)) results.notes.push_back(std::move(note));
   if (result.of_few_turns) {
     results.notes.emplace_back(
         "Its turns follow from those of a few stages and micro-batches, within some 0.4 % of a simulation of all, "
-        "which "
-        "--write asks for.");
+        "which --write asks for.");
   }
   results.notes.emplace_back(
       "Energy and power are of one GPU; kernels of several streams overlap, so that their times may "

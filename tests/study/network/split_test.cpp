@@ -51,12 +51,18 @@ StepQuestion drawn_split() {
     question.model.rotary_dim = 16;
   }
   question.batch = 64 / question.dp;
+  if (question.phase == Phase::prefill && question.pp == 1 && question.cp == 1 && *rc::gen::arbitrary<bool>()) {
+    question.decoding = 8;
+    question.decoding_context = 256;
+    return question;
+  }
   question.micro = question.pp > 1 || *rc::gen::arbitrary<bool>() ? 4 : 1;
   return question;
 }
 
 StepQuestion on_one_gpu_of(StepQuestion question) {
   question.batch *= question.dp;
+  question.decoding *= question.dp;
   static_cast<Split&>(question) = {};
   return question;
 }
@@ -148,9 +154,9 @@ TEST(SplitOfAStep, FullHasTheUtilisationThatItsTokensMean) {
   }
 }
 
-// Weights that replicas, and the replicas of experts, have alike count once, and so do weights that GPUs which share
-// out products have in whole; in addition 8 GPUs have 8 heads of keys and values for 4. GPUs that route different
-// tokens add up gradients of the router and of shared experts, so that these count once.
+// Weights that replicas, and the replicas of experts, have alike count once, and so do the heads of keys and values
+// that 8 GPUs have of 4. Weights that GPUs which share out products have in whole count for each of these GPUs. GPUs
+// that route different tokens add up gradients of the router and of shared experts, so that these count once.
 RC_GTEST_PROP(Split, SharesOutEveryWeight, ()) {
   StepQuestion question = drawn_split();
   question.phase = Phase::prefill;
@@ -164,9 +170,7 @@ RC_GTEST_PROP(Split, SharesOutEveryWeight, ()) {
   }
   const std::int64_t alike = model.whole_parameters() - (question.routes_shares() ? model.router_parameters() : 0);
   const double in_whole = (gpus - 1.0) * static_cast<double>(alike);
-  const double more_heads = gpus * static_cast<double>(question.kv_heads()) - static_cast<double>(model.kv_heads);
-  const double repeated = in_whole + more_heads * 2.0 * static_cast<double>(model.head_dim * model.hidden);
-  const double expected = static_cast<double>(model.layer_parameters()) + repeated;
+  const double expected = static_cast<double>(model.layer_parameters()) + in_whole;
   RC_ASSERT(std::abs(of_layer / expected - 1.0) < 1e-12);
   const double weights = memory_of(question).weights.value() / 2.0;
   RC_ASSERT(std::abs(weights / (static_cast<double>(question.stage_layers()) * layer_weights(question)) - 1.0) < 1e-12);
@@ -281,10 +285,38 @@ TEST(SplitTraining, AddsUpGradientsOverWhoeverHasThemAlike) {
   EXPECT_EQ(sum_of(bytes_of_step("deepseek-v2 --layers 1 --dp 8 --ep 4"), "dense_reduce_expert"), 0.0);
 }
 
-// Eight GPUs share out 1024 new tokens and 7168 cached ones, each with 2048 features of keys and values.
+// Eight GPUs share out products and have 8 heads of keys and values of 128 features for the 4 of Qwen3-30B-A3B, each of
+// 2 x 2048 x 128 weights: two GPUs that have the same head add up its gradients, with two replicas four GPUs. Eight
+// heads of LLaMA are one for each GPU, which has nobody to add them up with.
+TEST(SplitTraining, AddsUpGradientsOfHeadsThatSeveralGpusHave) {
+  const double of_head = 4.0 * 2 * 2048 * 128;
+  for (const auto& [name, options] :
+       {std::pair("keys_reduce_gradients", " --batch 2 --micro 2"), {"reduce_keys_bucket0", ""}}) {
+    const std::string experts = "qwen3-30b-a3b --layers 1 --tp 8";
+    EXPECT_EQ(bytes_of_step(experts + options).at(name), of_head);
+    EXPECT_FALSE(bytes_of_step(std::string("qwen3-30b-a3b --layers 1 --tp 4") + options).contains(name));
+    EXPECT_FALSE(bytes_of_step(std::string("llama3-8b --layers 1 --tp 8") + options).contains(name));
+  }
+  const StepQuestion replicas = step_of("--phase train --tokens 64 --model qwen3-30b-a3b --layers 1 --tp 4 --dp 2");
+  StepQuestion few_heads = replicas;
+  few_heads.model.kv_heads = 2;
+  for (const AlikeWeights& alike : alike_weights(few_heads)) EXPECT_EQ(alike.holders, alike.of == alike_keys ? 4 : 2);
+  const auto layer = [](const StepQuestion& question) { return layer_weights(question); };
+  EXPECT_DOUBLE_EQ(layer(replicas), layer(few_heads));  // each GPU has one head in any case
+}
+
+// Eight GPUs share out 1024 new tokens and 7168 cached ones, each with 2048 features of keys and values. Training keeps
+// those of a GPU's own tokens, gathers all once more before their gradient, and scatters the sums of that.
 TEST(SplitSequence, GathersKeysOfCachedTokens) {
   const auto bytes = bytes_of_step("llama3-8b --phase prefill --layers 1 --cp 8 --context 7168");
   EXPECT_EQ(bytes.at("keys_all_gather"), 8192.0 * 2048 * 2);
+  const auto trained = bytes_of_step("llama3-8b --layers 1 --cp 8");
+  for (const char* const name : {"keys_all_gather", "backward_keys_all_gather", "keys_reduce_scatter"}) {
+    EXPECT_EQ(trained.at(name), 1024.0 * 2048 * 2) << name;
+  }
+  const auto again = bytes_of_step("llama3-8b --layers 1 --cp 8 --recompute");
+  EXPECT_TRUE(again.contains("again_keys_all_gather"));
+  EXPECT_FALSE(again.contains("backward_keys_all_gather"));
 }
 
 // Each of 8 GPUs projects all of 1024 tokens to ranks of 1536 and 512 and 64 features of keys, so that gradients of

@@ -132,22 +132,6 @@ TEST(Serve, FullOfExpertsOnEightGpusServesMoreThanOne) {
   EXPECT_LT(eight.mean_error(), 0.1);
 }
 
-// When 20 sequences decode on eight replicas, the busiest has 3 with 3 / 20 of 20 x 100 cached tokens. When four chunks
-// have 400 tokens together, it has one of 100; when 16 have 3200 tokens, it has two with 400.
-TEST(Batches, AreOfTheBusiestReplica) {
-  const Batch batch = of_replica(
-      {.decoding = 20, .decoding_context = 2000, .chunks = 4, .chunk_tokens = 400, .chunk_pairs = 4.0 * 100 * 50}, 8);
-  EXPECT_EQ(batch.decoding, 3);
-  EXPECT_EQ(batch.decoding_context, 300);
-  EXPECT_EQ(batch.chunks, 1);
-  EXPECT_EQ(batch.chunk_tokens, 100);
-  EXPECT_DOUBLE_EQ(batch.chunk_pairs, 100.0 * 50);
-  const Batch more = of_replica({.chunks = 16, .chunk_tokens = 3200, .chunk_pairs = 16.0 * 200 * 100}, 8);
-  EXPECT_EQ(more.chunks, 2);
-  EXPECT_EQ(more.chunk_tokens, 400);
-  EXPECT_DOUBLE_EQ(more.chunk_pairs, 2.0 * 200 * 100);
-}
-
 double fetched(Fetch fetch, std::int64_t blocks) {
   return in_us(FetchTimes(mi300x_spec(), fetch, Store::host, block_copies(llama_8b(), 16)).of(blocks));
 }

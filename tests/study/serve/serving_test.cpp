@@ -162,14 +162,14 @@ TEST(LoadOverTime, KeepsWhatItWasGivenWhileIntervalsGrow) {
   EXPECT_NEAR(kept, due, 1e-6 * due);
 }
 
-// While chunks of 9 tokens of the second prompt are computed, the first request gets a token in each batch of 20 us. So
-// it is where replicas have such a budget each, since the one with the prompt may be the one that has the request, too.
+// While chunks of 9 tokens of the second prompt are computed, the first request gets a token in each batch of 20 us. A
+// second replica, which has no request yet, computes chunks of 10 tokens beside the token of the first.
 TEST(Serving, ComputesPromptsBesideTokens) {
-  for (const int replicas : {1, 2}) {
-    const Served two = served({{0_us, 10, 100}, {15_us, 90, 1}},
-                              ServerSpec{.budget = replicas * 10, .replicas = replicas, .blocks = 100});
-    // The first prompt takes 10 + 10 us. The second, which arrives meanwhile, takes ten batches of 1 and 9 tokens.
-    EXPECT_NEAR(microseconds(two.first_token.quantile(1.0)), 20.0 + 10 * 20.0 - 15.0, 0.2);
+  for (const auto& [replicas, chunks] : {std::pair<std::size_t, int>(1, 10), {2, 9}}) {
+    const Served two =
+        served({{0_us, 10, 100}, {15_us, 90, 1}}, ServerSpec{.budget = 10, .replicas = replicas, .blocks = 100});
+    // The first prompt takes 10 + 10 us. The second arrives meanwhile.
+    EXPECT_NEAR(microseconds(two.first_token.quantile(1.0)), 20.0 + chunks * 20.0 - 15.0, 0.2);
     EXPECT_EQ(two.groups[0].tokens, 10 + 99 + 90);
   }
 }
@@ -285,7 +285,24 @@ TEST(Serving, FullWaitsAsPollaczekAndKhinchineSay) {
   }
 }
 
-// Every request ends, and every block is free in the end (serve() checks it). Each token except the last of an output
+// Two replicas share out four prompts of 100 tokens, two each, and a fifth goes to the one that is named first. A batch
+// waits for the replica with most tokens, and a prompt beside sequences that decode has what these leave of the budget.
+TEST(Serving, SharesOutSequencesOverReplicas) {
+  std::vector<std::int64_t> tokens;
+  std::vector<std::int64_t> decoding;
+  Listed source({{0_us, 100, 2}, {0_us, 100, 2}, {0_us, 100, 2}, {0_us, 100, 2}, {1_us, 500, 1}});
+  const Served all = serve(source, {group_of({.budget = 250, .replicas = 2, .blocks = 1000})}, {},
+                           [&](const Batch& batch, std::size_t) {
+                             tokens.push_back(batch.tokens());
+                             decoding.push_back(batch.decoding);
+                           });
+  EXPECT_THAT(tokens, ElementsAre(200, 250, 250, 2));
+  EXPECT_THAT(decoding, ElementsAre(0, 2, 0, 0));
+  EXPECT_EQ(all.groups[0].tokens, 4 * 101 + 500);
+}
+
+// Every request ends, and every block is free in the end (serve() checks it). No replica computes more tokens than its
+// budget, or more sequences than it has places. Each token except the last of an output
 // is computed, found or fetched once, and again only where a sequence lost its blocks; drafted tokens that are not
 // accepted come on top. Requests that wait and run, integrated over time, are the sum of the times that requests take
 // (Little's law).
@@ -302,8 +319,8 @@ RC_GTEST_PROP(Serving, LosesNeitherRequestsNorTokens, ()) {
   question.prefix = *rc::gen::inRange<std::int64_t>(1, question.prompt + 1);
   ServerSpec spec;
   spec.sequences = *rc::gen::inRange<std::int64_t>(1, 40);
-  spec.replicas = *rc::gen::element(1, 3);
-  spec.budget = spec.replicas * (spec.sequences + *rc::gen::inRange<std::int64_t>(0, 300));
+  spec.replicas = *rc::gen::element<std::size_t>(1, 3);
+  spec.budget = spec.sequences + *rc::gen::inRange<std::int64_t>(0, 300);
   spec.draft = *rc::gen::element<std::int64_t>(0, 4);
   spec.acceptance = *rc::gen::element(0.0, 0.6, 1.0);
   spec.block = *rc::gen::element<std::int64_t>(1, 16, 64);
@@ -324,8 +341,10 @@ RC_GTEST_PROP(Serving, LosesNeitherRequestsNorTokens, ()) {
     const std::unique_ptr<RequestSource> source = drawn_requests(question, spec.longest());
     std::vector<ServingGroup> groups{group_of(spec)};
     if (apart) groups.push_back(group_of(spec));
-    return serve(*source, groups, rules,
-                 [&](const Batch& batch, std::size_t) { RC_ASSERT(batch.tokens() <= spec.budget); });
+    return serve(*source, groups, rules, [&](const Batch& batch, std::size_t) {
+      RC_ASSERT(batch.tokens() <= spec.budget);
+      RC_ASSERT(batch.decoding + batch.chunks <= spec.sequences);
+    });
   };
   const Served all = run();
   RC_ASSERT(all.requests == question.requests);

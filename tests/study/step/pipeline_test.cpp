@@ -179,6 +179,7 @@ INSTANTIATE_TEST_SUITE_P(
                       PipelineCase{"forward", pipeline_of(16, 8, 12, 512, "--forward")},
                       PipelineCase{"recompute", pipeline_of(8, 4, 6, 512, "--recompute")},
                       PipelineCase{"update", pipeline_of(8, 4, 6, 512, "--optimizer adam")},
+                      PipelineCase{"update_of_uneven", pipeline_of(5, 4, 6, 64, "--optimizer adam --dp 2")},
                       PipelineCase{"op_by_op", pipeline_of(12, 4, 8, 512, "--graph no")},
                       PipelineCase{"host_bound", pipeline_of(12, 4, 8, 32, "--graph no")},
                       PipelineCase{"one_stage_op_by_op", pipeline_of(4, 1, 6, 32, "--graph no")},
@@ -190,6 +191,20 @@ INSTANTIATE_TEST_SUITE_P(
                       PipelineCase{"decode", pipeline_of(16, 8, 8, 1, "--phase decode --batch 64 --context 1024"),
                                    2e-3}),
     [](const auto& one) { return std::string(one.param.name); });
+
+// Nothing runs between two kernels that a late host launches, whether the second could have followed at once or not.
+TEST(PipelineRun, WaitsForItsHostAsSimulatedInWhole) {
+  for (const char* const stages : {"--layers 2 --pp 1 --micro 4", "--layers 4 --pp 2 --micro 4"}) {
+    SCOPED_TRACE(stages);
+    const StepQuestion question =
+        changed(step_of("--graph no --model llama3-8b --phase decode --context 512 --batch 16 --tp 2"), stages);
+    const StepResult few = ask_mi300x(question);
+    const StepResult all = ask_mi300x(question, in_whole);
+    EXPECT_GT(all.host, all.time / 3);
+    EXPECT_NEAR(in_us(few.host), in_us(all.host), 0.02 * in_us(all.time));
+    EXPECT_NEAR(in_us(few.idle()), in_us(all.idle()), 0.02 * in_us(all.time));
+  }
+}
 
 // Sends that are longer than turns queue on their stream: a turn of 512 tokens takes 0.9 ms, its 4 MiB over a link of 1
 // GB/s 4.2 ms. The CUs that a send waits for differ from one send to the next, and sends in both directions between two

@@ -214,6 +214,41 @@ TEST(Step, OfExpertsAloneHasWhatTheyDo) {
   EXPECT_EQ(operations("feed_forward"), 37U);
 }
 
+// The first three layers of DeepSeek-V3 have no experts and take no time; each further layer takes as long as the next.
+// Every other layer of LLaMA 4 Maverick has some, though its file says so of these layers alone.
+TEST(Step, OfExpertsAloneLeavesOutLayersWithoutThem) {
+  const StepQuestion experts = step_of("--model deepseek-v3 --phase decode --batch 64 --ep 8 --dp 8 --half experts");
+  const double one = us_on_mi300x(changed(experts, "--layers 4"));
+  EXPECT_NEAR(us_on_mi300x(changed(experts, "--layers 5")), 2.0 * one, 0.02 * one);
+  EXPECT_THAT(faults_on(mi300x_spec(), changed(experts, "--layers 3")),
+              Contains(StartsWith("half: layers 0 to 2 of deepseek-v3 have no experts")));
+  EXPECT_THAT(faults_on(mi300x_spec(), changed(experts, "--dp 1 --ep 1 --layers 5 --pp 2 --batch 1")),
+              ElementsAre(StartsWith("half: layers 0 to 2 of deepseek-v3 have no experts")));
+  const StepQuestion maverick = step_of("--model llama4-maverick --phase decode --ep 8 --dp 8 --half experts");
+  EXPECT_GT(us_on_mi300x(changed(maverick, "--layers 2")), 0.0);
+  EXPECT_THAT(faults_on(mi300x_spec(), step_of("--model llama3-8b --phase decode --layers 1 --half experts")),
+              ElementsAre(StartsWith("half: llama3-8b has no experts")));
+}
+
+std::string notes_of(const StepQuestion& question) {
+  std::string all;
+  for (const std::string& note : to_tables(ask_mi300x(question), step_machine()).notes) all += note + "\n";
+  return all;
+}
+
+TEST(Step, TellsWhatItsKernelsLack) {
+  const std::string train = "--model bert-large --phase train --tokens 64 --batch 2 ";
+  EXPECT_THAT(notes_of(step_of(train)), HasSubstr("automatic mixed precision"));
+  EXPECT_THAT(notes_of(step_of(train + "--dp 2 --shard full")), HasSubstr("Weights come in bf16 without casts"));
+  EXPECT_THAT(notes_of(step_of(train + "--dtype fp32")), Not(HasSubstr("mixed precision")));
+  const std::string of_embedding = "The gradients of the embedding on the first stage";
+  EXPECT_THAT(notes_of(step_of(train + "--pp 2")), HasSubstr(of_embedding));
+  EXPECT_THAT(notes_of(step_of(train)), Not(HasSubstr(of_embedding)));
+  const std::string prefill = "--model llama3-8b --phase prefill --layers 1 --tokens 64 ";
+  EXPECT_THAT(notes_of(step_of(prefill)), HasSubstr("No kernel writes keys and values"));
+  EXPECT_THAT(notes_of(step_of(prefill + "--kernels compiled")), Not(HasSubstr("No kernel writes")));
+}
+
 // The governor of the H200 holds the mean of board power, and the mean includes the pause.
 TEST(Step, BehindAPauseHasAHigherClock) {
   StepQuestion question = step_of(train_8b + "--layers 4 --tokens 4096 --forward");
@@ -253,6 +288,11 @@ TEST(StepMemory, SharesOutWhatTokensKeep) {
   }
   const StepQuestion stages = step_of(train_8b + "--tokens 1024 --batch 8 --pp 4 --micro 8");
   EXPECT_EQ(memory_of(stages).activations, memory_of(changed(stages, "--layers 32")).activations);
+  // Of eight GPUs that share out products each has the 1536 + 512 + 64 features that a token of DeepSeek-V2 is
+  // projected to in whole, queries, results, keys and values of 16 heads, 4 x 5120 features of the stream and an eighth
+  // of what the feed-forward half has: gates, values, activated gates and their products.
+  const StepMemory latent = memory_of(step_of("--model deepseek-v2 --phase train --layers 1 --tokens 1024 --tp 8"));
+  EXPECT_EQ(latent.activations.value(), 2.0 * 1024 * (4 * 5120 + 2112 + 16 * 2 * 320 + 4 * 12'288 / 8));
   // A token of Mixtral has 16,384 features of its stream, 10,240 of attention, 57,344 of each of two experts, and 4096
   // that each of these takes and gives.
   const StepMemory experts = memory_of(step_of("--model mixtral-8x7b --phase train --layers 1 --tokens 1024"));
