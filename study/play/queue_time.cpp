@@ -12,45 +12,6 @@ namespace c3sim::study {
 
 namespace {
 
-// Returns the time from an idle host's call that launches a kernel until the kernel may begin.
-sim::Time launch_of(const Work& work, const models::HostSpec& host, bool at_rest) {
-  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
-  sim::Time launch = host.kernel_launch;
-  if (collective) launch = collective->graph ? host.graph_launch : host.kernel_launch + host.collective_launch;
-  return at_rest && host.protocol == models::Protocol::shot ? launch + host.wake_up : launch;
-}
-
-}  // namespace
-
-std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, const models::PlatformSpec& platform) {
-  const std::vector<bool> is_queued = queued(schedule);
-  std::vector<Span> spans = timeline.operations;
-  for (std::size_t place = 0; place < schedule.size(); ++place) {
-    if (!is_kernel(schedule[place].work)) continue;
-    Span& span = spans[place];
-    const auto* const fused = std::get_if<models::FusedSpec>(&schedule[place].work);
-    if (fused == nullptr || ends_with_kernel(*fused, platform)) span.end -= platform.host.kernel_notice;
-    if (is_queued[place]) continue;
-    const bool at_rest = span.start == sim::Time::zero();
-    span.start = std::min(span.end, span.start + launch_of(schedule[place].work, platform.host, at_rest));
-  }
-  return spans;
-}
-
-sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_queued, Between between) {
-  const models::HostSpec& host = testbed.platform().host;
-  const sim::Time alone = testbed.alone(operation.work, operation.mask, operation.gpus, between);
-  if (is_kernel(operation.work)) return alone - launch_of(operation.work, host, true) - host.kernel_notice;
-  if (!is_queued) return alone;
-  // The commands of a queued copy are in place before its turn comes.
-  Operation second = operation_of(operation.work);
-  second.after = {0};
-  const Span& span = testbed.run({operation_of(operation.work), std::move(second)}).operations.back();
-  return span.end - span.start;
-}
-
-namespace {
-
 using sim::operator""_MiB;
 
 // Attributes all time of `one` beyond `alone` to the overlap with `other`.
@@ -63,6 +24,30 @@ double slowdown_of(const Span& one, const Span& other, sim::Time alone) {
 }
 
 }  // namespace
+
+std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, const models::PlatformSpec& platform) {
+  std::vector<Span> spans = timeline.operations;
+  for (std::size_t place = 0; place < schedule.size(); ++place) {
+    if (!is_kernel(schedule[place].work)) continue;
+    Span& span = spans[place];
+    const auto* const fused = std::get_if<models::FusedSpec>(&schedule[place].work);
+    if (fused == nullptr || ends_with_kernel(*fused, platform)) span.end -= platform.host.kernel_notice;
+    span.start = std::min(span.end, span.began.value_or(span.start));
+  }
+  return spans;
+}
+
+sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_queued, Between between) {
+  Schedule schedule{operation_of(operation.work, operation.mask)};
+  schedule.front().gpus = operation.gpus;
+  // The commands of a queued copy are in place before its turn comes.
+  if (is_queued && !is_kernel(operation.work)) {
+    schedule.push_back(schedule.front());
+    schedule.back().after = {0};
+  }
+  const Span span = on_queues(schedule, testbed.run(schedule, between), testbed.platform()).back();
+  return span.end - span.start;
+}
 
 std::array<double, 2> slowdowns_of_pair(Testbed& testbed, const Operation& first, const Operation& second,
                                         Between between) {
