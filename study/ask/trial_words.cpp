@@ -258,6 +258,7 @@ std::string command(C3Trial trial) {
   }
   if (!reserves_cus(trial.strategy)) scenario.reserved.reset();
   if (trial.strategy == Strategy::serial) scenario.delay = sim::Time(0);
+  if (trial.strategy == Strategy::serial || on_copy_engines(trial.strategy)) scenario.barrier = Barrier::each;
   return said("c3", trial);
 }
 

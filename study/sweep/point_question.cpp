@@ -154,7 +154,7 @@ void Platforms::add(const std::string& name) {
   const std::vector<std::filesystem::path>& folders = base().config_folders;
   Beside asked = base().asked;
   asked.profiles.clear();  // they measure the base's own GEMMs
-  Platform platform = read_platform(find_platform(name, platform_word, folders), base().assignments, folders);
+  Platform platform = read_platform(find_platform(name, platform_word, folders), base().settings, folders);
   keep(name, beside(std::move(platform), std::move(asked)));
 }
 

@@ -179,14 +179,14 @@ Results answer_sweep(Request& request) {
   sim::Section root = config.root();
   std::optional<sim::Config> experiment = experiment_of(request, root);
   const std::string experiment_text = experiment ? sim::Config(*experiment).resolved() : "";
-  ExperimentMachine machine{.platform = "mi300x", .assignments = {}, .protocol = {}, .launch = {}};
+  ExperimentMachine machine{.platform = "mi300x", .settings = {}, .protocol = {}, .launch = {}};
   if (experiment) {
     sim::Config copy = *experiment;
     set_parameters(copy, {});
     machine = read_machine(copy);
   }
   const Platform platform =
-      request.platform(arguments, root.text("platform", machine.platform), machine.beside(), machine.assignments);
+      request.platform(arguments, root.text("platform", machine.platform), machine.beside(), machine.settings);
   arguments.check();
   Platforms platforms(platform);
   const SweepStudy study = read_sweep_study(root, platforms, std::move(experiment), limits);
