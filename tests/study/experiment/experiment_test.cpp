@@ -384,8 +384,8 @@ TEST_F(ExperimentFiles, LieOverWhatTheyInclude) {
   EXPECT_EQ(machine.platform, "h200");
   EXPECT_EQ(machine.protocol, models::Protocol::shot);
   EXPECT_THAT(machine.settings,
-              ElementsAre(Setting{"a=1", file.string() + ":4:7"}, Setting{"b=5", file.string() + ":4:23"},
-                          Setting{"c=4", file.string() + ":4:39"}));
+              ElementsAre(Setting{"a=1", file.string() + ":4:7"}, Setting{"b=5", file.string() + ":4:22"},
+                          Setting{"c=4", file.string() + ":4:37"}));
 }
 
 TEST_F(ExperimentFiles, SayHowKernelsAreLaunched) {
