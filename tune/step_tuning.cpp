@@ -331,6 +331,12 @@ constexpr double most_lost_beside = 1.2;
 
 double in_milliseconds(sim::Time time) { return sim::to_microseconds(time) / 1e3; }
 
+// Returns the progress of a part of `all`, before which `before` are done.
+study::Progress part_of(const study::Progress& progress, std::size_t before, std::size_t all) {
+  if (!progress) return {};
+  return [=](std::size_t done, std::size_t) { progress(before + done, all); };
+}
+
 void simulate(StepWays& ways, const study::StepMachine& machine, const study::Progress& progress, int jobs) {
   const auto simulate_one = [&](std::size_t place) {
     StepWay& way = ways[place];
@@ -432,10 +438,14 @@ StepTuning tune(const study::StepMachine& machine, const study::StepQuestion& qu
   StepTuning tuning;
   const std::vector<StepWays> splits = ways_of_splits(machine.platform, question, tuning.untried);
   StepWays ways;
-  for (const StepWays& split : splits) ways.push_back(split.front());
-  simulate(ways, machine, progress, jobs);
+  std::size_t all = 0;  // ways of all splits, of which those that are ruled out count as done
+  for (const StepWays& split : splits) {
+    ways.push_back(split.front());
+    all += split.size();
+  }
+  simulate(ways, machine, part_of(progress, 0, all), jobs);
   StepWays others = others_of(splits, ways, question, tuning.untried);
-  simulate(others, machine, progress, jobs);
+  simulate(others, machine, part_of(progress, all - others.size(), all), jobs);
   std::ranges::move(others, std::back_inserter(ways));
   for (StepWay& way : ways) (way.result ? tuning.choices : tuning.untried).push_back(std::move(way));
   if (tuning.choices.empty()) {
@@ -458,7 +468,12 @@ StepTuning tune(const study::StepMachine& machine, const study::StepQuestion& qu
   for (const StepWay* const start : {&best, fastest_of_own == tuning.choices.end() ? &best : &*fastest_of_own}) {
     const bool is_known = !tuning.layers.empty() && tuning.layers.front().split == start->split;
     if (is_known || !has_collectives(*start->result)) continue;
-    tuning.layers.push_back(tune_layer(machine, *start->result, start->split, progress, jobs));
+    const std::size_t before = all;
+    const study::Progress of_layer = [&](std::size_t done, std::size_t of) {
+      all = before + of;
+      if (progress) progress(before + done, all);
+    };
+    tuning.layers.push_back(tune_layer(machine, *start->result, start->split, of_layer, jobs));
   }
   return tuning;
 }

@@ -82,8 +82,9 @@ struct StepTuning {
 // Tries every split of the question's GPUs over tensors, replicas, sequences and pipeline stages, of its experts over
 // tensors and replicas, and of its sequences into micro-batches. RCCL carries each split first. Splits that may be the
 // fastest are also tried with all other carriers, and prefills with GEMMs whose tokens are gathered and reduced in
-// pieces. Throws sim::ConfigError with the question's own faults where no way is possible. `jobs` is the number of
-// threads; 0 takes one per core.
+// pieces. Throws sim::ConfigError with the question's own faults where no way is possible. `progress` counts ways, and
+// decisions about collectives as they become known: neither of its numbers ever falls. `jobs` is the number of threads;
+// 0 takes one per core.
 StepTuning tune(const study::StepMachine& machine, const study::StepQuestion& question,
                 const study::Progress& progress = {}, int jobs = 0);
 

@@ -22,10 +22,15 @@ using models::CollectiveKind;
 constexpr sim::Bytes smallest_array(1024.0);
 constexpr sim::Bytes largest_tuned(17179869184.0);  // 16 GiB
 constexpr std::size_t most_decisions = 100'000;
+// The collectives whose schedules with a GEMM are tuned.
+constexpr std::array dependent_collectives{study::DependentSchedule::Collective::gather,
+                                           study::DependentSchedule::Collective::scatter};
 
-std::vector<sim::Bytes> ladder() {
+// Returns the sizes at which collectives alone are tuned: all that fit the memory of a GPU.
+std::vector<sim::Bytes> ladder(const models::PlatformSpec& platform) {
   std::vector<sim::Bytes> sizes;
-  for (sim::Bytes bytes = smallest_array; bytes <= largest_tuned; bytes *= 2.0) sizes.push_back(bytes);
+  const sim::Bytes largest = std::min(largest_tuned, platform.gpu.memory.hbm_capacity);
+  for (sim::Bytes bytes = smallest_array; bytes <= largest; bytes *= 2.0) sizes.push_back(bytes);
   return sizes;
 }
 
@@ -79,9 +84,9 @@ std::vector<Decision> decisions_about_gemms(const TuningQuestion& question, bool
   return decisions;
 }
 
-std::vector<Decision> sizes_alone() {
+std::vector<Decision> sizes_alone(const models::PlatformSpec& platform) {
   std::vector<Decision> decisions;
-  for (const sim::Bytes bytes : ladder()) {
+  for (const sim::Bytes bytes : ladder(platform)) {
     const std::string name = sim::to_string(bytes);
     decisions.push_back({.name = name, .group = name, .sizes = {.bytes = bytes}});
   }
@@ -94,11 +99,10 @@ std::vector<Decisions> kinds_of(const TuningQuestion& question, const models::Pl
     if (!question.gemms.empty()) {
       kinds.emplace_back(pair_alternatives(kind, platform), decisions_about_gemms(question, true));
     }
-    kinds.emplace_back(collective_alternatives(kind, platform), sizes_alone());
+    kinds.emplace_back(collective_alternatives(kind, platform), sizes_alone(platform));
   }
   if (!question.schedules) return kinds;
-  for (const auto collective :
-       {study::DependentSchedule::Collective::gather, study::DependentSchedule::Collective::scatter}) {
+  for (const auto collective : dependent_collectives) {
     kinds.emplace_back(schedule_alternatives(collective), decisions_about_gemms(question, false));
   }
   return kinds;
@@ -261,7 +265,7 @@ KernelChoice kernel_choice(study::Testbed& testbed, CollectiveKind kind, sim::By
 void add_lines(Tuning& tuning, study::Testbed& testbed) {
   constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
   std::map<CollectiveKind, std::vector<KernelChoice>> choices;
-  const std::vector<sim::Bytes> sizes = ladder();
+  const std::vector<sim::Bytes> sizes = ladder(testbed.platform());
   for (const auto& [name, kind] : tuned_kinds) {
     std::vector<KernelChoice>& own = choices[kind];
     for (std::size_t i = own.size(); i < sizes.size(); ++i) own.push_back(kernel_choice(testbed, kind, sizes[i]));
@@ -323,13 +327,21 @@ std::vector<sim::Fault> faults_of(const TuningQuestion& question, const study::T
   const std::size_t pairs = drawn + question.gemms.size() * question.sizes.size() * question.collectives.size();
   faults.add_if(pairs > most_decisions, "bytes", "GEMMs, sizes and collectives make {} pairs: at most {} are accepted",
                 pairs, most_decisions);
+  const models::PlatformSpec& platform = testbed.platform();
   for (const study::NamedGemm& gemm : question.gemms) {
-    const std::string why = testbed.why_impossible(gemm.shape);
+    std::string why = testbed.why_impossible(gemm.shape);
+    for (const auto collective : dependent_collectives) {
+      if (!question.schedules || !why.empty()) break;
+      why = study::why_impossible(study::DependentSchedule{.collective = collective}, gemm.shape, platform);
+    }
     faults.add_if(!why.empty(), "gemms", "{}: {}", gemm.name, why);
   }
   for (const CollectiveKind kind : question.collectives) {
+    const std::string why_none = testbed.why_impossible(by_library(kind, smallest_array, platform));
+    faults.add_if(!why_none.empty(), "collectives", "{}", why_none);
+    if (!why_none.empty()) continue;
     for (const sim::Bytes bytes : question.sizes) {
-      const std::string why = testbed.why_impossible(by_library(kind, bytes, testbed.platform()));
+      const std::string why = testbed.why_impossible(by_library(kind, bytes, platform));
       faults.add_if(!why.empty(), "bytes", "{}", why);
     }
   }

@@ -444,8 +444,8 @@ void Config::stand_on(const Config& under) {
 
 const std::vector<std::string>& Config::files() const { return reading_->names; }
 
-void Config::set(std::string_view assignment, std::string_view prefix, std::string_view option) {
-  reading_->assignments.push_back(std::string(option) + " " + std::string(assignment));
+void Config::set(std::string_view assignment, std::string_view prefix, std::string said) {
+  reading_->assignments.push_back(said.empty() ? "--set " + std::string(assignment) : std::move(said));
   const ConfigPosition position{static_cast<int>(reading_->assignments.size()), 0, 0, 0};
   const std::size_t equals = assignment.find('=');
   const std::string path = std::string(prefix) + std::string(trimmed(assignment.substr(0, equals)));

@@ -52,9 +52,9 @@ class Config {
 
   // Replaces a value that the file has, as in "gpu.sdma.engines=32"; a list is replaced by a list. The new value is
   // checked when it is read, as values of the file are, and becomes a parameter of kind what_if whose source is the
-  // assignment. finish() reports the faults. Call it before anything is read. `prefix` is prepended to the path;
-  // `option` is the command-line option that gave the assignment.
-  void set(std::string_view assignment, std::string_view prefix = "", std::string_view option = "--set");
+  // assignment. finish() reports the faults. Call it before anything is read. `prefix` is prepended to the path; `said`
+  // is where the assignment was made, as faults and sources name it: "--set ASSIGNMENT" unless given.
+  void set(std::string_view assignment, std::string_view prefix = "", std::string said = {});
 
   // Removes a top-level key that its reader has already handled. Call it before anything is read.
   void leave_out(std::string_view key);

@@ -355,13 +355,20 @@ std::vector<std::string> Section::names(std::string_view key) {
 }
 
 std::vector<std::string> Section::texts(std::string_view key) {
+  std::vector<std::string> texts;
+  for (PlacedText& one : placed_texts(key)) texts.push_back(std::move(one.text));
+  return texts;
+}
+
+std::vector<Section::PlacedText> Section::placed_texts(std::string_view key) {
   std::optional<ConfigLeaf> found = leaf(key, LeafRole::label, true);
   if (!found) return {};
-  std::vector<std::string> texts;
-  if (found->value->kind == Kind::scalar) texts.push_back(found->value->text);
+  std::vector<PlacedText> texts;
+  const auto add = [&](const ConfigNode& node) { texts.push_back({node.text, reading_->place(node.position)}); };
+  if (found->value->kind == Kind::scalar) add(*found->value);
   for (const ConfigNode& item : found->value->items) {
     if (item.kind == Kind::scalar) {
-      texts.push_back(item.text);
+      add(item);
     } else {
       reading_->fault(item.position, found->parameter.path, "a single text is due here");
     }

@@ -84,11 +84,13 @@ models::ElementwiseSpec kernel_of(const NamedKernel& asked, std::vector<sim::Fau
 
 namespace {
 
-models::AttentionShape attention_of(const KernelWords& asked, bool has_heads, std::vector<sim::Fault>& faults) {
+models::AttentionShape attention_of(const KernelWords& asked, const Given& given, std::vector<sim::Fault>& faults) {
   models::AttentionShape shape = asked.attention;
-  if (!has_heads) faults.push_back({"heads", "", "is missing: heads of queries"});
-  if (!asked.named.elements.empty())
-    faults.push_back({"elements", "", "is of other operators: attention has --tokens and --heads"});
+  if (!says(given, "heads")) faults.push_back({"heads", "", "is missing: heads of queries"});
+  for (const std::string_view word : {"elements", "element"}) {
+    if (says(given, word))
+      faults.push_back({std::string(word), "", "is of other operators: attention has --tokens and --heads"});
+  }
   if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
   shape.keys = asked.context + shape.queries;
   shape.causal = !asked.bidirectional;
@@ -101,10 +103,7 @@ KernelTrial trial_in(const KernelWords& asked, const Given& given, std::vector<s
   const auto fault = [&faults](std::string_view word, std::string what) {
     faults.push_back({std::string(word), "", std::move(what)});
   };
-  const auto says = [&given](std::string_view word) {
-    const auto said = given.find(word);
-    return said != given.end() && !said->second.back().empty();
-  };
+  const auto says = [&given](std::string_view word) { return study::says(given, word); };
   constexpr std::array of_remote{"gpu", "peers", "bytes"};
   const bool remote = std::ranges::any_of(of_remote, says);
   const bool named = says("operator") || says("elements") || says("element");
@@ -115,9 +114,11 @@ KernelTrial trial_in(const KernelWords& asked, const Given& given, std::vector<s
   if (asked.named.name != attention_name) {
     for (const std::string_view word : {"batch", "tokens", "context", "heads", "kv_heads", "head_dim", "bidirectional",
                                         "gradient", "dropout", "dtype"}) {
-      if (given.contains(word)) fault(word, "is of --operator attention alone");
+      if (says(word)) fault(word, "is of --operator attention alone");
     }
   }
+  if (!remote && says("access"))
+    fault("access", "is how a kernel reaches into other GPUs: --gpu and --peers name them");
   if (remote && (named || counted)) {
     fault("read", "goes through the GPU's own memory: --gpu, --peers and --bytes do not");
   }
@@ -129,7 +130,7 @@ KernelTrial trial_in(const KernelWords& asked, const Given& given, std::vector<s
   }
   if (!faults.empty()) return {};
   const auto trial = [&](auto kernel) { return KernelTrial{std::move(kernel), asked.cus, asked.operands}; };
-  if (asked.named.name == attention_name) return trial(attention_of(asked, says("heads"), faults));
+  if (asked.named.name == attention_name) return trial(attention_of(asked, given, faults));
   if (named) return trial(kernel_of(asked.named, faults));
   if (counted) return trial(asked.elementwise);
   for (const std::string_view word : of_remote) {

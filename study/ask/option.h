@@ -44,6 +44,11 @@ std::string typed_name(std::string name);
 // `Given` maps the name of each option that was given to its texts; the text of an option without a value is "yes".
 using Given = std::map<std::string, std::vector<std::string>, std::less<>>;
 inline constexpr std::string_view yes = "yes";
+// Returns whether the option was given a text that is not empty.
+inline bool says(const Given& given, std::string_view option) {
+  const auto said = given.find(option);
+  return said != given.end() && !said->second.empty() && !said->second.back().empty();
+}
 
 // Returns the command line after "c3sim", quoted for a shell: "copy --from gpu0 --to gpu1 --bytes 1MiB".
 std::string command_line(std::string_view command, const std::vector<Option>& options, const Given& given);

@@ -137,15 +137,15 @@ Results answer_plain(Request& request) {
 Command c3_command() {
   return {"c3", "Predict a GEMM and a collective running at once (C3), under one or more strategies",
           strategies_explained() + c3_examples,
-          options_of<C3Trial>() + run_options() + c3_options() + uncertainty_options() + jobs_option(),
+          options_of<C3Trial>() + run_options() + gemm_options() + c3_options() + uncertainty_options() + jobs_option(),
           answer_plain<C3Trial>};
 }
 
 Command gemm_command() {
-  return {
-      "gemm", "Predict a GEMM alone, on all CUs or on fewer", gemm_examples,
-      options_of<GemmTrial>() + run_options() + timing_option() + uncertainty_options() + sensitivity_option("time_us"),
-      answer_plain<GemmTrial>};
+  return {"gemm", "Predict a GEMM alone, on all CUs or on fewer", gemm_examples,
+          options_of<GemmTrial>() + run_options() + gemm_options() + timing_option() + uncertainty_options() +
+              sensitivity_option("time_us"),
+          answer_plain<GemmTrial>};
 }
 
 Command collective_command() {

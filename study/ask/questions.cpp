@@ -22,13 +22,6 @@ using models::SdmaVariant;
 
 Schedule only(Work work, models::CuMask mask = {}) { return {operation_of(std::move(work), mask, "0")}; }
 
-// A runtime copies several blocks one by one unless the question says otherwise.
-models::SdmaCopySpec copy_of(const CopyTrial& trial) {
-  models::SdmaCopySpec copy = trial.spec;
-  if (copy.copies > 1 && !copy.submit) copy.submit = models::Submission::each;
-  return copy;
-}
-
 void add(std::vector<sim::Fault>& faults, std::string_view option, std::string what) {
   if (!what.empty()) faults.push_back({std::string(option), {}, std::move(what)});
 }
@@ -47,33 +40,41 @@ void require(const Question<Asked>& question, const Testbed& testbed) {
   if (!faults.empty()) throw sim::ConfigError(std::move(faults));
 }
 
-// `Possible` holds the points of a question that are possible, and why the rest is not, each reason once.
+// `Possible` holds the points of a question that are possible, and why the rest is not, each reason once, as a fault of
+// "bytes" or of "collective".
 template <class Asked>
 struct Possible {
   std::vector<Asked> points;
-  std::vector<std::string> reasons;
+  std::vector<sim::Fault> reasons;
 };
 
+// Blames the size of a point for what keeps it from running if the least size, a byte for each GPU, is possible.
 template <class Asked>
-Possible<Asked> possible(const std::vector<Asked>& points, const std::function<std::string(const Asked&)>& why_not) {
+Possible<Asked> possible(const std::vector<Asked>& points, const std::function<std::string(const Asked&)>& why_not,
+                         sim::Bytes& (*size_of)(Asked& point), int gpus) {
   Possible<Asked> possible;
   for (const Asked& point : points) {
     std::string reason = why_not(point);
     if (reason.empty()) {
       possible.points.push_back(point);
-    } else if (std::ranges::count(possible.reasons, reason) == 0) {
-      possible.reasons.push_back(std::move(reason));
+    } else if (std::ranges::count(possible.reasons, reason, &sim::Fault::what) == 0) {
+      Asked least = point;
+      size_of(least) = sim::Bytes(gpus);
+      possible.reasons.push_back({why_not(least).empty() ? "bytes" : "collective", {}, std::move(reason)});
     }
   }
   return possible;
 }
 
 Possible<C3Trial> possible_strategies(const Question<C3Trial>& question, const Testbed& testbed) {
-  return possible<C3Trial>(question.points, [&](const C3Trial& point) {
+  const auto why_not = [&](const C3Trial& point) {
     const std::string reason =
         testbed.why_impossible(collective_of(point.scenario, point.strategy, testbed.platform()));
     return reason.empty() ? reason : fmt::format("{}: {}", to_string(point.strategy), reason);
-  });
+  };
+  return possible<C3Trial>(
+      question.points, why_not, [](C3Trial& point) -> sim::Bytes& { return point.scenario.bytes; },
+      testbed.platform().gpus);
 }
 
 bool shares_engines(const CollectiveTrial& trial) { return models::plan_of(trial.spec.variant).many_engines; }
@@ -84,22 +85,17 @@ Possible<CollectiveSpec> possible_collectives(const Question<CollectiveTrial>& q
     CollectiveSpec& spec = asked.emplace_back(on_gpus_of(testbed.platform(), point.spec));
     if (!shares_engines(point)) spec.engines = 1;
   }
-  return possible<CollectiveSpec>(asked, [&](const CollectiveSpec& spec) { return testbed.why_impossible(spec); });
+  return possible<CollectiveSpec>(
+      asked, [&](const CollectiveSpec& spec) { return testbed.why_impossible(spec); },
+      [](CollectiveSpec& spec) -> sim::Bytes& { return spec.bytes; }, testbed.platform().gpus);
 }
 
-sim::Bytes size_of(const C3Trial& trial) { return trial.scenario.bytes; }
-sim::Bytes size_of(const CollectiveTrial& trial) { return trial.spec.bytes; }
-
-// Adds the reasons as faults, of the size where they name it, unless the question accepts fewer points than it has and
-// some are possible.
+// Adds the reasons as faults, unless the question accepts fewer points than it has and some are possible.
 template <class Asked, class Point>
 void require_some(std::vector<sim::Fault>& faults, const Possible<Asked>& of, const Question<Point>& question) {
   if (question.those_possible && !of.points.empty()) return;
-  for (const std::string& reason : of.reasons) {
-    const bool is_of_size = std::ranges::any_of(question.points, [&reason](const Point& point) {
-      return reason.find(sim::to_string(size_of(point))) != std::string::npos;
-    });
-    add(faults, is_of_size ? "bytes" : "collective", reason);
+  for (const sim::Fault& reason : of.reasons) {
+    faults.push_back(reason);
     if (question.those_possible) break;
   }
 }
@@ -130,6 +126,21 @@ void check_parts(const CollectiveTrial& trial, const Testbed& testbed, std::vect
     if (spec.channels) add(faults, "channels", "copy engines have no channels: --backend rccl has");
     if (spec.graph) add(faults, "graph", "copy engines are not launched from graphs: --backend rccl can be");
   }
+}
+
+// Returns the word of an impossible copy without which it would be possible, or else that of its destination.
+std::string_view word_at_fault(const CopyTrial& trial, const Testbed& testbed) {
+  const models::SdmaCopySpec plain;
+  const auto is_at_fault = [&](auto member) {
+    CopyTrial without = trial;
+    without.spec.*member = plain.*member;
+    if (without.spec.bytes < sim::Bytes(1.0)) without.spec.bytes = sim::Bytes(1.0);
+    return testbed.why_impossible(copies_of(without)).empty();
+  };
+  if (is_at_fault(&models::SdmaCopySpec::copies)) return "copies";
+  if (is_at_fault(&models::SdmaCopySpec::bytes)) return "bytes";
+  if (is_at_fault(&models::SdmaCopySpec::engine)) return "engine";
+  return is_at_fault(&models::SdmaCopySpec::submit) ? "submit" : "to";
 }
 
 std::string name_of(const Scenario& scenario) {
@@ -172,11 +183,8 @@ void check_before(const GemmTrial& trial, const Testbed& testbed, std::vector<si
         fmt::format("--before {} leaves other data in the caches: no --operands go with it", to_string(trial.before)));
   }
   check_operands(trial.operands, trial.shape, testbed, faults);
-  if (trial.before != Before::collective) {
-    if (trial.collective != collective_of_all()) {
-      add(faults, "before", "what came before is no collective: --before collective says that one did");
-    }
-  } else if (trial.collective.bytes < sim::Bytes(1.0)) {
+  if (trial.before != Before::collective) return;
+  if (trial.collective.bytes < sim::Bytes(1.0)) {
     add(faults, "before", "which collective came before is missing: --collective all_reduce --bytes 64MiB");
   } else {
     add(faults, "collective", testbed.why_impossible(on_gpus_of(testbed.platform(), trial.collective)));
@@ -225,8 +233,10 @@ std::vector<sim::Fault> faults_of(const Question<CollectiveTrial>& question, con
 std::vector<sim::Fault> faults_of(const Question<CopyTrial>& question, const Testbed& testbed) {
   std::vector<sim::Fault> faults;
   for (const CopyTrial& point : question.points) {
-    add(faults, "to", testbed.why_impossible(copy_of(point)));
-    if (!faults.empty()) break;  // one is enough: sizes are hardly ever at fault
+    std::string reason = testbed.why_impossible(copies_of(point));
+    if (reason.empty()) continue;
+    add(faults, word_at_fault(point, testbed), std::move(reason));
+    break;  // one is enough
   }
   return faults;
 }
@@ -368,7 +378,7 @@ Answer<WorkResult> ask(Testbed& testbed, const Question<CollectiveTrial>& questi
     if (!idle.empty() && is_new) answer.warnings.push_back(std::move(idle));
     warn_of_channels(answer.warnings, std::vector<Work>{spec}, testbed.platform());
   }
-  for (const std::string& reason : collectives.reasons) answer.warnings.push_back("left out: " + reason);
+  for (const sim::Fault& reason : collectives.reasons) answer.warnings.push_back("left out: " + reason.what);
   return answer;
 }
 
@@ -376,7 +386,7 @@ Answer<WorkResult> ask(Testbed& testbed, const Question<CopyTrial>& question, co
   require(question, testbed);
   std::vector<WorkResult> asked;
   for (const CopyTrial& point : question.points)
-    asked.push_back({.work = copy_of(point), .schedule = only(copy_of(point))});
+    asked.push_back({.work = copies_of(point), .schedule = only(copies_of(point))});
   return run(testbed, std::move(asked), progress);
 }
 
@@ -408,7 +418,7 @@ Answer<C3Result> ask(Testbed& testbed, const Question<C3Trial>& question, const 
         "no gain to be had: the ideal speedup is {:.4f}, and below {} a fraction of it says nothing (null in JSON)",
         answer.results.front().ideal_speedup(), C3Result::least_ideal_speedup));
   }
-  for (const std::string& reason : strategies.reasons) answer.warnings.push_back("left out: " + reason);
+  for (const sim::Fault& reason : strategies.reasons) answer.warnings.push_back("left out: " + reason.what);
   return answer;
 }
 

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t most_slowdowns = 40;  // in one chart
 constexpr int most_jobs = 1024;
+constexpr auto library_parameter = "gpu.gemm.library=";
 
 // Returns whether several options may write the file: a pipe, a terminal or the process's own output loses nothing.
 bool is_special(const std::filesystem::path& file) {
@@ -72,15 +73,18 @@ std::vector<Option> run_options() {
               "hidden: back to back in one stream, as nccl-tests and rccl-tests do (stream), or in one captured graph "
               "(graph)"},
              {"trace", "FILE", "File for a trace of every run, to be opened with ui.perfetto.dev"},
-             {"library", "NAME",
-              "Whose GEMM kernels run: rocblas (rocblas_nt, rocblas_tt where operands are transposed), hipblaslt, "
-              "work_stealing, persistent or stream_k; cublas on the H200; opus_a2a_gemm, opus_gemm_a2a or "
-              "opus_gemm_a2a_persistent on the MI355X; ck_blockscale for fp8 on the MI300X"},
-             {"profiles", "FILE",
-              "Measured GEMMs (time, bytes at L2, Infinity Cache and HBM) that stand in for the estimate; "
-              "docs/model.md shows the form"},
              {"explain", "", "Add where the time went: what held the work back, who shared it, and the critical path",
               Said::alone}};
+}
+
+std::vector<Option> gemm_options() {
+  return {{"library", "NAME",
+           "Whose GEMM kernels run: rocblas (rocblas_nt, rocblas_tt where operands are transposed), hipblaslt, "
+           "work_stealing, persistent or stream_k; cublas on the H200; opus_a2a_gemm, opus_gemm_a2a or "
+           "opus_gemm_a2a_persistent on the MI355X; ck_blockscale for fp8 on the MI300X"},
+          {"profiles", "FILE",
+           "Measured GEMMs (time, bytes at L2, Infinity Cache and HBM) that stand in for the estimate; "
+           "docs/model.md shows the form"}};
 }
 
 std::vector<Option> timing_option() {
@@ -159,7 +163,7 @@ std::optional<std::string> Request::platform_name() const {
 
 std::vector<std::string> Request::assignments() const {
   std::vector<std::string> all = texts("set");
-  for (const std::string& library : texts("library")) all.push_back("gpu.gemm.library=" + library);
+  for (const std::string& library : texts("library")) all.push_back(library_parameter + library);
   return all;
 }
 
@@ -311,11 +315,11 @@ std::filesystem::path Request::platform_file(const std::string& preset) {
   return file;
 }
 
-Platform Request::read(const std::string& preset, const std::vector<std::string>& assigned, Beside asked) {
+Platform Request::read(const std::string& preset, const Settings& settings, Beside asked) {
   const std::vector<std::filesystem::path> folders = config_folders();
   const std::filesystem::path named = platform_file(preset);
   Platform platform =
-      shelf_ == nullptr ? read_platform(named, assigned, folders) : shelf_->read(named, assigned, folders);
+      shelf_ == nullptr ? read_platform(named, settings, folders) : shelf_->read(named, settings, folders);
   for (const std::string& file : platform.config.files()) reads(file);
   for (std::string& sentence : overridden(assignments(), "--set")) platform.warnings.push_back(std::move(sentence));
   if (says("profiles")) {
@@ -332,16 +336,18 @@ Platform Request::read(const std::string& preset, const std::vector<std::string>
   return beside(std::move(platform), std::move(asked));
 }
 
-Platform Request::platform(Arguments& arguments, const std::string& preset, Beside asked,
-                           std::vector<std::string> assigned) {
+Platform Request::platform(Arguments& arguments, const std::string& preset, Beside asked, Settings settings) {
   asked.without = mechanisms_left_out(arguments);
   asked.kernel_time = says("kernel_time");
   if (says("protocol")) asked.protocol = arguments.choice<models::Protocol>("--protocol", text("protocol"));
-  for (std::string& assignment : assignments()) assigned.push_back(std::move(assignment));
+  settings.insert(settings.end(), texts("set").begin(), texts("set").end());
+  for (const std::string& library : texts("library")) {
+    settings.emplace_back(library_parameter + library, "--library " + library);
+  }
   check_options(arguments);
   check_outputs(arguments);
   try {
-    Platform platform = read(preset, assigned, asked);
+    Platform platform = read(preset, settings, asked);
     check_replaced(arguments);
     return platform;
   } catch (const sim::ConfigError&) {
@@ -403,17 +409,17 @@ PlatformShelf::Written PlatformShelf::written(const Platform& platform) {
   return written;
 }
 
-Platform PlatformShelf::read(const std::filesystem::path& file, std::span<const std::string> assignments,
+Platform PlatformShelf::read(const std::filesystem::path& file, const Settings& settings,
                              std::span<const std::filesystem::path> config_folders) {
   std::vector<std::string> key{std::filesystem::absolute(file).string()};
-  key.insert(key.end(), assignments.begin(), assignments.end());
+  for (const Setting& one : settings) key.insert(key.end(), {one.assignment, one.place});
   for (const std::filesystem::path& folder : config_folders) key.push_back(std::filesystem::absolute(folder).string());
   {
     const std::lock_guard lock(mutex_);
     const auto kept = kept_.find(key);
     if (kept != kept_.end() && written(kept->second.platform) == kept->second.written) return kept->second.platform;
   }
-  Platform platform = read_platform(file, assignments, config_folders);
+  Platform platform = read_platform(file, settings, config_folders);
   const std::lock_guard lock(mutex_);
   if (kept_.size() >= most) kept_.clear();
   kept_.erase(key);

@@ -46,7 +46,7 @@ class PlatformShelf {
   static constexpr std::size_t most = 256;  // platforms; a full shelf is emptied
 
   // Returns and throws what read_platform() does.
-  Platform read(const std::filesystem::path& file, std::span<const std::string> assignments,
+  Platform read(const std::filesystem::path& file, const Settings& settings,
                 std::span<const std::filesystem::path> config_folders);
 
  private:
@@ -59,15 +59,16 @@ class PlatformShelf {
   static Written written(const Platform& platform);
 
   std::mutex mutex_;
-  std::map<std::vector<std::string>, Kept> kept_;  // by file, assignments and folders
+  std::map<std::vector<std::string>, Kept> kept_;  // by file, assignments, their places and folders
 };
 
-// Return the options of commands that, in this order: name a platform, read one and may save results, simulate, ask for
-// one operation, switch off mechanisms, write files, predict C3, report how a quantity depends on parameters, use
-// threads, and give intervals.
+// Return the options of commands that, in this order: name a platform, read one and may save results, simulate, run
+// GEMMs, ask for one operation, switch off mechanisms, write files, predict C3, report how a quantity depends on
+// parameters, use threads, and give intervals.
 std::vector<Option> base_options();
 std::vector<Option> platform_options();
 std::vector<Option> run_options();
+std::vector<Option> gemm_options();
 std::vector<Option> timing_option();
 std::vector<Option> without_option();
 std::vector<Option> overwrite_option();
@@ -99,7 +100,7 @@ class Request {
   }
 
   const Given& given() const { return given_; }
-  bool says(std::string_view option) const { return !text(option).empty(); }
+  bool says(std::string_view option) const { return study::says(given_, option); }
   // Returns the last text that was given, or an empty text.
   const std::string& text(std::string_view option) const;
   const std::vector<std::string>& texts(std::string_view option) const;
@@ -113,9 +114,9 @@ class Request {
   // Checks the shared options and reads the platform that "platform" names, or `preset` without it. Throws
   // sim::ConfigError if it cannot be read. `arguments` collects all other faults, so that the caller can throw them,
   // with those that depend on the platform, before anything is written. The protocol is that of "protocol", or of
-  // `asked` without it. Values of "set" take precedence over those in `assigned`.
+  // `asked` without it. Values of "set" take precedence over those in `settings`.
   Platform platform(Arguments& arguments, const std::string& preset = "mi300x", Beside asked = {},
-                    std::vector<std::string> assigned = {});
+                    Settings settings = {});
   // Finds the file without reading it. Throws sim::ConfigError if there is none.
   std::filesystem::path platform_file(const std::string& preset = "mi300x");
   // Return what "platform" names, and the assignments of "set" and "library".
@@ -171,7 +172,7 @@ class Request {
   }
 
  private:
-  Platform read(const std::string& preset, const std::vector<std::string>& assigned, Beside asked);
+  Platform read(const std::string& preset, const Settings& settings, Beside asked);
   void check_outputs(Arguments& arguments) const;   // adds a fault if --trace is a folder or --out a file
   void check_replaced(Arguments& arguments) const;  // adds a fault if a file of somebody else would be replaced
 

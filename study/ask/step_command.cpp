@@ -166,9 +166,9 @@ Results answer_step(Request& request) {
 StepQuestion read_step(const Request& request, Arguments& arguments, std::vector<std::string>* remarks) {
   StepWords asked;
   read_words(asked, request.given(), arguments, nullptr);
-  if (!request.says("tokens") && asked.phase != Phase::decode) {
-    arguments.fault("--tokens", "is missing: how many new tokens a sequence has");
-  }
+  std::vector<sim::Fault> faults;
+  trial_in(asked, request.given(), faults);
+  for (const sim::Fault& fault : faults) arguments.fault(typed_name(fault.where), fault.what);
   if (asked.model_name.empty()) {
     arguments.fault("--model", "is empty: a name in configs/models, a file like those, or a config.json is accepted");
     arguments.check();
@@ -189,7 +189,7 @@ Command step_command() {
               std::vector<Option>{{"write", "FILE",
                                    "Write the step as an experiment that c3sim run takes; the answer is then of "
                                    "all layers, stages and micro-batches, simulated in whole as run does"}} +
-              run_options() + uncertainty_options() + sensitivity_option("time_us") + jobs_option(),
+              run_options() + gemm_options() + uncertainty_options() + sensitivity_option("time_us") + jobs_option(),
           answer_step};
 }
 

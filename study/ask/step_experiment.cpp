@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "sim/config/config_error.h"
 #include "sim/config/config_text.h"
@@ -32,13 +34,14 @@ std::string words(const Wait& wait) {
   return wait.shift == 0 ? wait.on : fmt::format("{}@{}{:+}", wait.on, wait.index, wait.shift);
 }
 
-std::string line_of(const StepOperation& one, const StepBlock& block) {
+// `gpus` are those of the block; empty: all of the platform.
+std::string line_of(const StepOperation& one, const StepBlock& block, const std::vector<int>& gpus) {
   std::string after;
   for (const Wait& wait : one.after) after += (after.empty() ? "" : ", ") + words(wait);
   const std::string waits = after.empty() ? "" : fmt::format("after: [{}], ", after);
-  const bool placed = !communicates(one.kind) && !block.gpus.empty();
-  const std::string gpus = placed ? fmt::format("gpus: [{}], ", fmt::join(block.gpus, ", ")) : "";
-  return fmt::format("{{name: {}{}, stream: {}, {}{}{}}}\n", one.name, block.suffix, one.stream, gpus, waits,
+  const bool placed = kind_of(one.work).on_any_gpus && !gpus.empty();
+  const std::string places = placed ? fmt::format("gpus: [{}], ", fmt::join(gpus, ", ")) : "";
+  return fmt::format("{{name: {}{}, stream: {}, {}{}{}}}\n", one.name, block.suffix, one.stream, places, waits,
                      std::visit([](const auto& work) { return in_file(work); }, one.work));
 }
 
@@ -73,10 +76,14 @@ std::string experiment_text(const StepQuestion& question, const StepMachine& mac
   text += fmt::format("name: {}\n{}launch: {}\noperations:\n", question.model.name,
                       machine_lines.empty() ? fmt::format("platform: {}\n", machine.platform.name) : machine_lines,
                       to_string(question.launch()));
+  // Other GPUs of the node would compute, too, and not wait for the collectives of these.
+  std::vector<int> first_gpus(question.gpus() < machine.platform.gpus ? static_cast<std::size_t>(question.gpus()) : 0);
+  std::iota(first_gpus.begin(), first_gpus.end(), 0);
   for (const StepBlock& block : blocks) {
     if (block.layers > 0) text += fmt::format("  - repeat: {{layer: {}}}\n    operations:\n", block.layers);
     for (const StepOperation& one : block.operations)
-      text += (block.layers > 0 ? "      - " : "  - ") + line_of(one, block);
+      text +=
+          (block.layers > 0 ? "      - " : "  - ") + line_of(one, block, block.gpus.empty() ? first_gpus : block.gpus);
   }
   if (text.size() > sim::max_config_bytes) {
     throw too_large(fmt::format("{} KiB of text", text.size() >> 10),

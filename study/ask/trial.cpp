@@ -66,7 +66,7 @@ Schedule schedule_of(const Trial& trial, const Testbed& testbed) {
           [&](const CollectiveTrial& collective) {
             return Schedule{operation_of(on_gpus_of(platform, collective.spec))};
           },
-          [](const CopyTrial& copy) { return Schedule{operation_of(copy.spec)}; },
+          [](const CopyTrial& copy) { return Schedule{operation_of(copies_of(copy))}; },
           [](const FanOutTrial& fan_out) {
             Schedule copies;
             for (int peer = 1; peer <= fan_out.peers; ++peer)
@@ -407,6 +407,12 @@ std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial&
 }
 
 }  // namespace
+
+models::SdmaCopySpec copies_of(const CopyTrial& trial) {
+  models::SdmaCopySpec copy = trial.spec;
+  if (copy.copies > 1 && !copy.submit) copy.submit = models::Submission::each;
+  return copy;
+}
 
 // Puts the GEMM last. The host launches it when it knows that what came before has ended; a kernel that quantises its
 // operand is launched then instead, and the GEMM is queued after that kernel.

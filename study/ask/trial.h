@@ -76,6 +76,10 @@ struct CopyTrial {
   auto operator<=>(const CopyTrial&) const = default;
 };
 
+// Returns the copies that the trial asks for: a runtime copies several blocks one by one unless the trial says
+// otherwise.
+models::SdmaCopySpec copies_of(const CopyTrial& trial);
+
 // A FanOutTrial copies from GPU 0 to several peers at once, by engines.
 struct FanOutTrial {
   int peers = 1;

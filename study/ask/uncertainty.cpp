@@ -43,9 +43,11 @@ Unfitted unfitted(const WorkResult& result, const models::PlatformSpec& platform
 }
 Unfitted unfitted(const C3Result&, const models::PlatformSpec&) { return Unfitted::beside; }
 
+}  // namespace
+
 template <class Result>
-void add(Answer<Result>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
-         const Progress& progress, int jobs) {
+void add_intervals(Answer<Result>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
+                   const Progress& progress, int jobs) {
   const auto ask = [&answer](Testbed& testbed) {
     std::vector<std::vector<double>> times;
     for (const Result& result : again(testbed, answer.results)) times.push_back(times_of(result));
@@ -65,16 +67,8 @@ void add(Answer<Result>& answer, const Ensemble& ensemble, const models::Platfor
   for (std::string& warning : ensemble.warnings()) answer.warnings.push_back(std::move(warning));
 }
 
-}  // namespace
-
-void add_intervals(Answer<WorkResult>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
-                   const Progress& progress, int jobs) {
-  add(answer, ensemble, platform, progress, jobs);
-}
-void add_intervals(Answer<C3Result>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
-                   const Progress& progress, int jobs) {
-  add(answer, ensemble, platform, progress, jobs);
-}
+template void add_intervals(Answer<WorkResult>&, const Ensemble&, const models::PlatformSpec&, const Progress&, int);
+template void add_intervals(Answer<C3Result>&, const Ensemble&, const models::PlatformSpec&, const Progress&, int);
 
 namespace {
 
@@ -91,9 +85,18 @@ std::size_t place_in(const ResultTable& table, const std::string& quantity) {
         fmt::format("the answer has no number '{}' in all its rows{}", quantity, sim::name_hint(quantity, known))}});
 }
 
-std::vector<double> column_of(const ResultTable& table, std::size_t place) {
+// Returns the quantity in each row of a machine's answer. Throws sim::ConfigError where the machine does not answer all
+// that `like` answers.
+std::vector<double> column_of(const ResultTable& table, const std::string& quantity, const ResultTable& like) {
+  const std::size_t place = study::place_of(table.columns(), quantity);
   std::vector<double> values;
-  for (const std::vector<Cell>& row : table.rows()) values.push_back(*number_of(row[place]));
+  for (const std::vector<Cell>& row : table.rows()) {
+    const std::optional<double> value = place < row.size() ? number_of(row[place]) : std::nullopt;
+    if (value) values.push_back(*value);
+  }
+  if (values.size() != like.rows().size()) {
+    throw sim::ConfigError({{"--sensitivity", "", fmt::format("not all rows of the answer have '{}'", quantity)}});
+  }
   return values;
 }
 
@@ -119,7 +122,7 @@ NamedTable sensitivity_of(const std::string& quantity, const Platform& platform,
   Testbed own(platform.spec);
   const ResultTable table = ask(own).tables.front().table;
   const std::size_t place = place_in(table, quantity);
-  const auto question = [&](Testbed& testbed) { return column_of(ask(testbed).tables.front().table, place); };
+  const auto question = [&](Testbed& testbed) { return column_of(ask(testbed).tables.front().table, quantity, table); };
   return sensitivity_table(names_of(table, quantity), table.columns()[place].heading,
                            vary_parameters(platform, question, progress));
 }

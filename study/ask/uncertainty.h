@@ -16,9 +16,8 @@ namespace c3sim::study {
 // Strategies that search (c3_rp and the like for CUs to reserve, c3_best for a strategy) search anew on every machine.
 // Results that the platform was not fitted to get intervals at least as wide as its validation error. Uses `jobs`
 // threads, or one per core if `jobs` is 0; the intervals do not depend on it.
-void add_intervals(Answer<WorkResult>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
-                   const Progress& progress = {}, int jobs = 0);
-void add_intervals(Answer<C3Result>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
+template <class Result>
+void add_intervals(Answer<Result>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
                    const Progress& progress = {}, int jobs = 0);
 
 // Returns how much a quantity changes in each row, in percent, at both ends of each parameter's range; parameters that

@@ -230,6 +230,22 @@ const Words<CopyTrial>& words_of(const CopyTrial&) {
   return words;
 }
 
+const GemmTrial& trial_in(const GemmTrial& asked, const Given& given, std::vector<sim::Fault>& faults) {
+  if (asked.before == Before::collective) return asked;
+  for (const std::string_view word : {"collective", "bytes", "backend", "channels"}) {
+    if (!says(given, word)) continue;
+    faults.push_back({"before", "", "what came before is no collective: --before collective says that one did"});
+    break;
+  }
+  return asked;
+}
+
+const StepWords& trial_in(const StepWords& asked, const Given& given, std::vector<sim::Fault>& faults) {
+  if (asked.phase != Phase::decode && !says(given, "tokens"))
+    faults.push_back({"tokens", "", "is missing: how many new tokens a sequence has"});
+  return asked;
+}
+
 Value dtypes_of(StepQuestion& question) {
   const auto read = [&question](const Reading& in) {
     question.dtype = models::Dtype::bf16;

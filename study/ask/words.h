@@ -87,6 +87,8 @@ const Words<ServeQuestion>& words_of(const ServeQuestion& question);  // study/s
 // Returns the trial that the words ask for; `given` tells which words were said. Adds faults to `faults`, in which
 // `where` is an option as in faults_of().
 KernelTrial trial_in(const KernelWords& asked, const Given& given, std::vector<sim::Fault>& faults);
+const GemmTrial& trial_in(const GemmTrial& asked, const Given& given, std::vector<sim::Fault>& faults);
+const StepWords& trial_in(const StepWords& asked, const Given& given, std::vector<sim::Fault>& faults);
 template <class Asked>
 const Asked& trial_in(const Asked& asked, const Given&, std::vector<sim::Fault>&) {
   return asked;

@@ -140,13 +140,13 @@ LaunchOrder order_of(const Scenario& scenario, Strategy strategy, const models::
 
 LaunchOrder order_by_workgroups(const Scenario& scenario, const models::PlatformSpec& platform) {
   const std::int64_t gemm = models::plan_gemm(platform.gpu, scenario.gemm).pieces();
-  const std::int64_t collective = platform.rccl.channels(scenario.collective, scenario.channels);
+  const std::int64_t collective = models::channels_of(scenario.collective_by(scenario.kernels, platform), platform);
   return gemm < collective ? LaunchOrder::gemm_first : LaunchOrder::collective_first;
 }
 
 int cus_by_table(Testbed& testbed, const Scenario& scenario) {
   const models::PlatformSpec& platform = testbed.platform();
-  const models::CollectiveSpec collective = scenario.collective_by(models::Backend::rccl, platform);
+  const models::CollectiveSpec collective = scenario.collective_by(scenario.kernels, platform);
   const sim::Seconds gemm_time = roofline(scenario.gemm, platform);
   const sim::Seconds collective_time = roofline(collective, platform);
   int best = 0;

@@ -15,7 +15,7 @@ namespace c3sim::study {
 
 namespace {
 
-// Returns the answer of each platform; none for an absent platform.
+// Returns the answer of each platform; none for an absent platform, nor for one that cannot do what the first one can.
 std::vector<std::optional<Fractions>> ask_each(std::span<const std::optional<models::PlatformSpec>> platforms,
                                                const FractionsOf& question, const Progress& progress) {
   std::vector<std::optional<Fractions>> answers(platforms.size());
@@ -24,7 +24,11 @@ std::vector<std::optional<Fractions>> ask_each(std::span<const std::optional<mod
       [&](std::size_t index) {
         if (!platforms[index]) return;
         Testbed testbed(*platforms[index]);
-        answers[index] = question(testbed);
+        try {
+          answers[index] = question(testbed);
+        } catch (const sim::ConfigError&) {
+          if (index == 0) throw;
+        }
       },
       progress);
   return answers;

@@ -31,7 +31,7 @@ std::vector<Fractions> leave_mechanisms_out(const models::PlatformSpec& platform
 NamedTable mechanism_table(std::span<const Strategy> strategies, std::span<const Fractions> answers);
 
 // Holds the answers at both ends of the range of a parameter that was assumed, fitted or probed. An answer is absent
-// where other parameters rule that end out.
+// where other parameters rule that end out, or where the machine cannot do there what is asked.
 struct Sensitivity {
   std::string parameter;
   std::string low;

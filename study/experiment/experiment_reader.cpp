@@ -78,6 +78,9 @@ Schedule wholes_of(const GraphNode& node, const Testbed& testbed) {
     by_rccl.kind = collective->kind;
     by_rccl.bytes = collective->bytes;
     by_rccl.gpus = collective->gpus;
+    by_rccl.first = collective->first;
+    by_rccl.dtype = collective->dtype;
+    by_rccl.graph = collective->graph;
     by_rccl.host_threads = collective->host_threads;
     if (testbed.why_impossible(by_rccl).empty()) *collective = by_rccl;
   }
@@ -365,7 +368,7 @@ sim::Config experiment_config(const std::filesystem::path& file) {
 }
 
 void set_parameters(sim::Config& config, std::span<const std::string> assignments) {
-  for (const std::string& assignment : assignments) config.set(assignment, "parameters.", "--param");
+  for (const std::string& assignment : assignments) config.set(assignment, "parameters.", "--param " + assignment);
   config.declare_parameters("parameters");
 }
 
@@ -377,7 +380,11 @@ ExperimentMachine read_machine(sim::Config& config) {
   if (root.has("launch"))
     machine.launch = root.choice<models::LaunchMode>("launch", sim::choices_of<models::LaunchMode>());
   machine.platform = root.text("platform", "mi300x");
-  if (root.has("set")) machine.assignments = root.texts("set");
+  if (root.has("set")) {
+    for (auto& [assignment, place] : root.placed_texts("set")) {
+      machine.settings.emplace_back(std::move(assignment), std::move(place));
+    }
+  }
   config.check();
   return machine;
 }

@@ -28,7 +28,7 @@ void set_parameters(sim::Config& config, std::span<const std::string> assignment
 // [gpu.sdma.engines=32]`), a protocol, and how kernels are launched (by default as the platform's own program does).
 struct ExperimentMachine {
   std::string platform;
-  std::vector<std::string> assignments;
+  Settings settings;
   std::optional<models::Protocol> protocol;
   std::optional<models::LaunchMode> launch;
 

@@ -39,12 +39,6 @@ models::CollectiveSpec read_collective(sim::Section section, const models::Platf
   return spec;
 }
 
-models::SdmaCopySpec read_copy(sim::Section section, const models::PlatformSpec& platform) {
-  models::SdmaCopySpec copy = told<CopyTrial>(section, platform).spec;
-  if (section.has("copies") && !copy.submit) copy.submit = models::Submission::each;
-  return copy;
-}
-
 models::Condition read_condition(sim::Section& packet) {
   using Named = std::pair<const char*, models::Comparison>;
   for (const auto& [name, comparison] :
@@ -115,7 +109,7 @@ Work read_work(sim::Section& operation, const models::PlatformSpec& platform) {
   const auto section = [&](const char* kind) { return operation.section(kind); };
   if (operation.has("packets")) return read_packets(section("packets"), platform);
   if (operation.has("collective")) return read_collective(section("collective"), platform);
-  if (operation.has("copy")) return read_copy(section("copy"), platform);
+  if (operation.has("copy")) return copies_of(told<CopyTrial>(section("copy"), platform));
   if (operation.has("kernel")) return read_kernel(section("kernel"), platform);
   if (operation.has("remote")) {
     return told(section("remote"), platform,

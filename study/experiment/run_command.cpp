@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "sim/config/config.h"
 #include "study/ask/command.h"
 #include "study/ask/uncertainty.h"
@@ -89,19 +87,7 @@ Results answer_run(Request& request) {
   for (const std::string& file : config.files()) request.reads(file);
   set_parameters(config, request.texts("param"));
   const ExperimentMachine machine = read_machine(config);
-  const Platform platform = [&] {
-    try {
-      return request.platform(arguments, machine.platform, machine.beside(), machine.assignments);
-    } catch (const sim::ConfigError& error) {
-      for (const sim::Fault& fault : error.faults()) {
-        const bool is_of_file = std::ranges::any_of(
-            machine.assignments, [&fault](const std::string& one) { return fault.where == "--set " + one; });
-        if (is_of_file) config.root().fault("set", fault.path + ": " + fault.what);
-      }
-      config.check();
-      throw;
-    }
-  }();
+  const Platform platform = request.platform(arguments, machine.platform, machine.beside(), machine.settings);
   arguments.check();
   Testbed testbed(platform.spec);
   Results results = holds_paper_study(config.root()) ? answer_paper_study(request, config, testbed, platform, jobs)
@@ -119,7 +105,7 @@ Command run_command() {
   return {
       "run", "Run an experiment file: operations on streams, or a study of C3", run_examples,
       std::vector<Option>{{"file", "FILE", "Experiment, in YAML", Said::in_place, true}} + run_options() +
-          c3_options() +
+          gemm_options() + c3_options() +
           std::vector<Option>{
               {"param", "NAME=VALUE",
                "Give a parameter of the experiment another value: --param tokens=16384 (may be given again)",

@@ -59,10 +59,10 @@ std::filesystem::path find_platform(const std::string& name_or_path, const std::
   throw sim::ConfigError({{where, "", std::move(what)}});
 }
 
-Platform read_platform(const std::filesystem::path& file, std::span<const std::string> assignments,
+Platform read_platform(const std::filesystem::path& file, const Settings& settings,
                        std::span<const std::filesystem::path> config_folders) {
   sim::Config unread = models::platform_config(file, config_folders);
-  for (const std::string& assignment : assignments) unread.set(assignment);
+  for (const Setting& one : settings) unread.set(one.assignment, "", one.place);
   sim::Config config = unread;
   models::GemmKernelTables kernels = models::GemmKernelTables::read(config, config_folders);
   models::PlatformSpec spec = models::PlatformSpec::read(config, kernels);
@@ -76,7 +76,7 @@ Platform read_platform(const std::filesystem::path& file, std::span<const std::s
   return {std::move(spec),     std::move(unread),
           config.parameters(), config.resolved(),
           std::move(warnings), {config_folders.begin(), config_folders.end()},
-          std::move(kernels),  {assignments.begin(), assignments.end()}};
+          std::move(kernels),  settings};
 }
 
 Platform beside(Platform platform, Beside asked) {
@@ -89,7 +89,7 @@ Platform beside(Platform platform, Beside asked) {
           std::move(platform.warnings),
           std::move(platform.config_folders),
           std::move(platform.kernels),
-          std::move(platform.assignments),
+          std::move(platform.settings),
           std::move(asked)};
 }
 

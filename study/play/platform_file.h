@@ -1,10 +1,12 @@
 // Finds and reads platform files, by path or by name in the folders of platforms.
 #pragma once
 
+#include <compare>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/platform/platform_config.h"
@@ -22,6 +24,22 @@ struct Beside {
   std::vector<models::GemmProfile> profiles = {};  // replace estimates of their GEMMs
 };
 
+// A Setting is an assignment to a parameter ("gpu.sdma.engines=32"), and where it was made ("experiment.yaml:4:8"), as
+// faults and sources name it; empty: "--set ASSIGNMENT".
+struct Setting {
+  Setting(std::string made, std::string at = {}) : assignment(std::move(made)), place(std::move(at)) {}
+  Setting(const char* made) : assignment(made) {}
+  auto operator<=>(const Setting&) const = default;
+
+  std::string assignment;
+  std::string place;
+};
+// Settings are made one after the other. Assignments alone are those of --set.
+struct Settings : std::vector<Setting> {
+  using vector::vector;
+  Settings(const std::vector<std::string>& assignments) : vector(assignments.begin(), assignments.end()) {}
+};
+
 // A Platform is a platform as asked for, with all that a question may want to report about it.
 struct Platform {
   const models::PlatformSpec spec;  // const: reassign() makes it anew and would lose changes other than by beside()
@@ -31,7 +49,7 @@ struct Platform {
   std::vector<std::string> warnings;       // assignments outside the range of their parameter
   std::vector<std::filesystem::path> config_folders;  // the folders used to read it
   models::GemmKernelTables kernels;                   // the tables of its libraries' kernels
-  std::vector<std::string> assignments;               // the assignments used to read it
+  Settings settings;                                  // the assignments used to read it
   Beside asked = {};
 };
 
@@ -43,9 +61,9 @@ std::filesystem::path find_platform(const std::string& name_or_path, const std::
 
 using models::platform_names;
 
-// Reads a platform file and the files it builds on (models/platform/platform_config.h), with assignments such as
-// "gpu.sdma.engines=32". Throws sim::ConfigError with all faults.
-Platform read_platform(const std::filesystem::path& file, std::span<const std::string> assignments,
+// Reads a platform file and the files it builds on (models/platform/platform_config.h), with assignments. Throws
+// sim::ConfigError with all faults.
+Platform read_platform(const std::filesystem::path& file, const Settings& settings,
                        std::span<const std::filesystem::path> config_folders = {});
 
 // Returns the platform with `asked` applied.

@@ -10,56 +10,6 @@
 
 namespace c3sim::study {
 
-sim::Time launch_of(const Work& work, const models::PlatformSpec& platform) {
-  const models::HostSpec& host = platform.host;
-  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
-  if (collective == nullptr) return is_kernel(work) ? host.kernel_launch : sim::Time(0);
-  const std::optional<models::CollectiveSpec> kernels = models::kernel_part(*collective, platform.gpu.sdma);
-  if (!kernels) return sim::Time(0);
-  return kernels->graph ? host.graph_launch : host.kernel_launch + host.collective_launch;
-}
-
-namespace {
-
-// Returns launch_of() a host that is at rest before.
-sim::Time launch_at_rest(const Work& work, const models::PlatformSpec& platform) {
-  const bool wakes_up = platform.host.protocol == models::Protocol::shot;
-  return launch_of(work, platform) + (wakes_up ? platform.host.wake_up : sim::Time(0));
-}
-
-}  // namespace
-
-std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, const models::PlatformSpec& platform) {
-  const std::vector<bool> is_queued = queued(schedule);
-  std::vector<Span> spans = timeline.operations;
-  for (std::size_t place = 0; place < schedule.size(); ++place) {
-    if (!is_kernel(schedule[place].work)) continue;
-    Span& span = spans[place];
-    const auto* const fused = std::get_if<models::FusedSpec>(&schedule[place].work);
-    if (fused == nullptr || ends_with_kernel(*fused, platform)) span.end -= platform.host.kernel_notice;
-    if (is_queued[place]) continue;
-    const bool at_rest = span.start == sim::Time::zero();
-    const Work& work = schedule[place].work;
-    span.start =
-        std::min(span.end, span.start + (at_rest ? launch_at_rest(work, platform) : launch_of(work, platform)));
-  }
-  return spans;
-}
-
-sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_queued, Between between) {
-  const models::PlatformSpec& platform = testbed.platform();
-  const sim::Time alone = testbed.alone(operation.work, operation.mask, operation.gpus, between);
-  if (is_kernel(operation.work)) {
-    return alone - launch_at_rest(operation.work, platform) - platform.host.kernel_notice;
-  }
-  if (!is_queued) return alone;
-  // The commands of a queued copy are in place before its turn comes.
-  Operation second = operation_of(operation.work);
-  second.after = {0};
-  const Span& span = testbed.run({operation_of(operation.work), std::move(second)}).operations.back();
-  return span.end - span.start;
-}
-
 namespace {
 
 using sim::operator""_MiB;
@@ -74,6 +24,30 @@ double slowdown_of(const Span& one, const Span& other, sim::Time alone) {
 }
 
 }  // namespace
+
+std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, const models::PlatformSpec& platform) {
+  std::vector<Span> spans = timeline.operations;
+  for (std::size_t place = 0; place < schedule.size(); ++place) {
+    if (!is_kernel(schedule[place].work)) continue;
+    Span& span = spans[place];
+    const auto* const fused = std::get_if<models::FusedSpec>(&schedule[place].work);
+    if (fused == nullptr || ends_with_kernel(*fused, platform)) span.end -= platform.host.kernel_notice;
+    span.start = std::min(span.end, span.began.value_or(span.start));
+  }
+  return spans;
+}
+
+sim::Time alone_on_queue(Testbed& testbed, const Operation& operation, bool is_queued, Between between) {
+  Schedule schedule{operation_of(operation.work, operation.mask)};
+  schedule.front().gpus = operation.gpus;
+  // The commands of a queued copy are in place before its turn comes.
+  if (is_queued && !is_kernel(operation.work)) {
+    schedule.push_back(schedule.front());
+    schedule.back().after = {0};
+  }
+  const Span span = on_queues(schedule, testbed.run(schedule, between), testbed.platform()).back();
+  return span.end - span.start;
+}
 
 std::array<double, 2> slowdowns_of_pair(Testbed& testbed, const Operation& first, const Operation& second,
                                         Between between) {

@@ -1,6 +1,6 @@
-// Computes how long operations keep their queues busy. A kernel counts from its turn, once launched, until its GPUs
-// have finished it, without the host's launch and notice. Any other work counts from when the host begins it until the
-// host knows of its end.
+// Computes how long operations keep their queues busy. A kernel counts from when the first of its GPUs begins it until
+// its GPUs have finished it: without the host's launch and notice, and without the gap behind the kernel before it. Any
+// other work counts from when the host begins it until the host knows of its end.
 #pragma once
 
 #include <array>
@@ -11,11 +11,7 @@
 
 namespace c3sim::study {
 
-// Returns the time from an idle host's call that launches a kernel, or the kernel that adds in a collective by engines,
-// until it may begin; 0 for other work.
-sim::Time launch_of(const Work& work, const models::PlatformSpec& platform);
-
-// Returns spans by place for a run on `platform`. The time that a kernel waits for a busy host is included.
+// Returns spans by place for a run on `platform`. The time that a kernel waits for CUs is included.
 std::vector<Span> on_queues(const Schedule& schedule, const Timeline& timeline, const models::PlatformSpec& platform);
 
 // Returns the time of an operation alone on the node, or, if `is_queued`, of one that is queued after another.

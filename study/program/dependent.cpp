@@ -302,6 +302,7 @@ sim::Bytes scattered_bytes(const models::GemmShape& shape) { return elements(sha
 
 std::string why_impossible(const DependentSchedule& schedule, const GemmShape& shape,
                            const models::PlatformSpec& platform) {
+  if (platform.gpus < 2) return "a node of one GPU has no collectives: gpus of at least 2 is accepted";
   if (schedule.grain == Grain::triggered) return models::why_impossible(fused_of(schedule, shape), platform);
   const bool in_shards = schedule.collective == Collective::scatter ||
                          (schedule.collective == Collective::gather &&

@@ -13,7 +13,6 @@
 #include "study/network/step_memory.h"
 #include "study/play/play.h"
 #include "study/play/power_meter.h"
-#include "study/play/queue_time.h"
 #include "study/play/timeline.h"
 #include "study/program/pipeline.h"
 #include "study/step/step_graph.h"
@@ -73,6 +72,17 @@ double weights_of(const std::vector<LayerGroup>& groups) {
   double weights = 0.0;
   for (const LayerGroup& group : groups) weights += static_cast<double>(group.layers) * layer_weights(group.question);
   return weights;
+}
+
+// Returns the time from an idle host's call that launches a kernel, or the kernel that adds in a collective by engines,
+// until it may begin; 0 for other work.
+sim::Time launch_of(const Work& work, const models::PlatformSpec& platform) {
+  const models::HostSpec& host = platform.host;
+  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+  if (collective == nullptr) return is_kernel(work) ? host.kernel_launch : sim::Time(0);
+  const std::optional<models::CollectiveSpec> kernels = models::kernel_part(*collective, platform.gpu.sdma);
+  if (!kernels) return sim::Time(0);
+  return kernels->graph ? host.graph_launch : host.kernel_launch + host.collective_launch;
 }
 
 double in_seconds(sim::Time time) { return sim::to_seconds(time).value(); }

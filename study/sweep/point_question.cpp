@@ -12,7 +12,6 @@
 #include "sim/config/expression.h"
 #include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"
-#include "sim/overloaded.h"
 #include "study/ask/answers.h"
 #include "study/config_folders.h"
 #include "study/experiment/experiment_reader.h"
@@ -113,8 +112,16 @@ Results answer_experiment(Testbed& testbed, sim::Config config, std::span<const 
   return measured(testbed, read_experiment(config, testbed));
 }
 
+template <class Trial>
+Results answer_to(Testbed& testbed, const Trial& trial) {
+  const Question asked{trial};
+  return to_tables(asked, study::ask(testbed, asked), testbed.platform());
+}
+Results answer_to(Testbed& testbed, const ServeQuestion& serve) {
+  return to_tables(study::ask(testbed, serve), testbed.platform());
+}
 // Returns only the first table of a step's answer, the figures of the step as a whole.
-Results answer_step(Testbed& testbed, const StepWords& words) {
+Results answer_to(Testbed& testbed, const StepWords& words) {
   StepQuestion question = words;
   question.take(read_model_of(words));
   const StepMachine machine{testbed.platform(), testbed.operators()};
@@ -154,7 +161,7 @@ void Platforms::add(const std::string& name) {
   const std::vector<std::filesystem::path>& folders = base().config_folders;
   Beside asked = base().asked;
   asked.profiles.clear();  // they measure the base's own GEMMs
-  Platform platform = read_platform(find_platform(name, platform_word, folders), base().assignments, folders);
+  Platform platform = read_platform(find_platform(name, platform_word, folders), base().settings, folders);
   keep(name, beside(std::move(platform), std::move(asked)));
 }
 
@@ -285,16 +292,13 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
     if (!fault.empty()) throw sim::ConfigError({{name, "", fault}});
   }
   return std::visit(
-      sim::Overloaded{
-          [&](const auto& plain) {
-            std::vector<sim::Fault> faults;
-            const Question asked{trial_in(plain, given, faults)};
-            for (sim::Fault& fault : faults) fault.path = fault.where;  // points name the word that is at fault
-            if (!faults.empty()) throw sim::ConfigError(std::move(faults));
-            return to_tables(asked, study::ask(testbed, asked), testbed.platform());
-          },
-          [&](const ServeQuestion& serve) { return to_tables(study::ask(testbed, serve), testbed.platform()); },
-          [&](const StepWords& words_of_step) { return answer_step(testbed, words_of_step); }},
+      [&](const auto& plain) {
+        std::vector<sim::Fault> faults;
+        const auto trial = trial_in(plain, given, faults);
+        for (sim::Fault& fault : faults) fault.path = fault.where;  // points name the word that is at fault
+        if (!faults.empty()) throw sim::ConfigError(std::move(faults));
+        return answer_to(testbed, trial);
+      },
       question);
 }
 
@@ -307,7 +311,12 @@ PointQuestion::Quantities PointQuestion::quantities_of(const Results& results) c
       const auto* const name = table.rows().size() > 1 ? std::get_if<std::string>(&row.front()) : nullptr;
       for (std::size_t c = 0; c < row.size(); ++c) {
         Column column = table.columns()[c];
-        if (!is_quantity(table, c) || std::ranges::count(echoes, column.key) > 0) continue;
+        if (!is_quantity(table, c)) continue;
+        if (std::ranges::count(echoes, column.key) > 0) {
+          if (column.group.empty()) continue;
+          // A part of a sum is a quantity, although a word has its name: the time of the optimizer.
+          column.key = std::exchange(column.group, "") + "." + column.key;
+        }
         if (name != nullptr) {
           column.key = *name + "." + column.key;
           column.heading = *name + " " + column.heading;

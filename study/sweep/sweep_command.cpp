@@ -27,18 +27,15 @@ constexpr auto sweep_examples =
 
 constexpr std::int64_t most_points_at_all = 1'000'000'000'000;
 
-StudyLimits limits_of(const Request& request, Arguments& arguments) {
-  StudyLimits limits;
-  const std::string& most_points = request.text("most_points");
-  if (most_points.empty()) return limits;
-  const sim::Parsed<std::int64_t> parsed = sim::parse_integer(most_points);
+std::uint64_t most_points_of(const Request& request, Arguments& arguments) {
+  constexpr std::uint64_t unless_given = 100'000;
+  const std::string& text = request.text("most_points");
+  if (text.empty()) return unless_given;
+  const sim::Parsed<std::int64_t> parsed = sim::parse_integer(text);
   if (!parsed.error.empty() || parsed.value < 1 || parsed.value > most_points_at_all) {
-    arguments.fault("--most-points",
-                    in_quotes(most_points) + " is no count: a whole number from 1 to 1e12 is accepted");
-  } else {
-    limits.most_points = static_cast<std::uint64_t>(parsed.value);
+    arguments.fault("--most-points", in_quotes(text) + " is no count: a whole number from 1 to 1e12 is accepted");
   }
-  return limits;
+  return static_cast<std::uint64_t>(parsed.value);
 }
 
 // Reads a shard such as "2/64".
@@ -100,13 +97,11 @@ std::string how_to_go_on(const Request& request, const SweepStore& store, const 
 
 Results written(Request& request, const SweepStudy& study, const SweepStore& store, const Platforms& platforms,
                 const std::string& study_text) {
-  const SweepResults answers(study, store, platforms);
-  Results results = answers.results();
+  Results results = sweep_results(study, store, platforms);
   results.files.push_back({"study.yaml", study_text});
-  results.long_files.push_back({"points.csv", [&answers](std::ostream& out) { answers.write_csv(out); }});
-  if (answers.failures() > 0) request.fail_check();
+  if (store.failures() > 0) request.fail_check();
   results = request.finish(platforms.base(), std::move(results), store.lock());
-  results.long_files.clear();  // which refer to `answers`
+  results.long_files.clear();  // which refer to the store
   return results;
 }
 
@@ -167,7 +162,7 @@ Results answer_sweep(Request& request) {
   request.check_output_folder(arguments, "--out", request.out_folder(),
                               {"study.yaml", "points.csv", "best.csv", "choices.csv", "inputs.csv"});
   const int jobs = request.jobs(arguments);
-  const StudyLimits limits = limits_of(request, arguments);
+  const std::uint64_t most_points = most_points_of(request, arguments);
   const StudyShard shard = shard_of(request, arguments);
   const std::vector<std::filesystem::path> merged = merged_folders(request, arguments);
   if (request.says("resume") && !has_folder) arguments.fault("--resume", "--out names the folder to go on with");
@@ -179,17 +174,17 @@ Results answer_sweep(Request& request) {
   sim::Section root = config.root();
   std::optional<sim::Config> experiment = experiment_of(request, root);
   const std::string experiment_text = experiment ? sim::Config(*experiment).resolved() : "";
-  ExperimentMachine machine{.platform = "mi300x", .assignments = {}, .protocol = {}, .launch = {}};
+  ExperimentMachine machine{.platform = "mi300x", .settings = {}, .protocol = {}, .launch = {}};
   if (experiment) {
     sim::Config copy = *experiment;
     set_parameters(copy, {});
     machine = read_machine(copy);
   }
   const Platform platform =
-      request.platform(arguments, root.text("platform", machine.platform), machine.beside(), machine.assignments);
+      request.platform(arguments, root.text("platform", machine.platform), machine.beside(), machine.settings);
   arguments.check();
   Platforms platforms(platform);
-  const SweepStudy study = read_sweep_study(root, platforms, std::move(experiment), limits);
+  const SweepStudy study = read_sweep_study(root, platforms, std::move(experiment), most_points);
   config.finish();
   if (request.says("check")) {
     ResultTable points({{"points", "points", ""}});

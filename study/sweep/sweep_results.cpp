@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "study/sweep/sweep_chart.h"
@@ -44,7 +45,9 @@ void ParetoFront::add(std::vector<Cost> costs, std::uint64_t index) {
   members_.push_back({std::move(costs), index});
 }
 
-class SweepResults::Summary {
+namespace {
+
+class Summary {
  public:
   static constexpr std::uint64_t most_rows = 1000;          // of a table for people; points.csv has all
   static constexpr std::uint64_t most_charted = 1'000'000;  // a study with more points has no charts
@@ -120,8 +123,6 @@ class SweepResults::Summary {
     });
     table.write_csv_rows(out);
   }
-
-  std::uint64_t failures() const { return failed_; }
 
  private:
   // The standing of a point in its case: it is a member of the front, ties with a member, or lies behind the front.
@@ -479,12 +480,13 @@ class SweepResults::Summary {
   std::vector<SweepChart> charts_;  // by chart of the study; empty for too many points
 };
 
-SweepResults::SweepResults(const SweepStudy& study, const SweepStore& store, const Platforms& platforms)
-    : summary_(std::make_unique<const Summary>(study, store, platforms)) {}
-SweepResults::~SweepResults() = default;
+}  // namespace
 
-Results SweepResults::results() const { return summary_->results(); }
-void SweepResults::write_csv(std::ostream& out) const { summary_->write_csv(out); }
-std::uint64_t SweepResults::failures() const { return summary_->failures(); }
+Results sweep_results(const SweepStudy& study, const SweepStore& store, const Platforms& platforms) {
+  const auto summary = std::make_shared<const Summary>(study, store, platforms);
+  Results results = summary->results();
+  results.long_files.push_back({"points.csv", [summary](std::ostream& out) { summary->write_csv(out); }});
+  return results;
+}
 
 }  // namespace c3sim::study

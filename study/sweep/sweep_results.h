@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <ostream>
 #include <span>
 #include <vector>
 
@@ -34,25 +32,12 @@ class ParetoFront {
   std::vector<Member> members_;
 };
 
-class SweepResults {
- public:
-  // Reads the whole store. All arguments must outlive the results.
-  SweepResults(const SweepStudy& study, const SweepStore& store, const Platforms& platforms);
-  ~SweepResults();
-
-  // Returns a table of all points, or only of those on fronts if there are more than 1000; charts, of medians if points
-  // were drawn or are more than 1000, and none for more than a million points; the best points of each case; how each
-  // choice does over all cases; the varied parameters with each platform's value and its source; and a summary.
-  Results results() const;
-  // Writes every point: index, columns, whether it meets the constraints, whether it is on the front or ties with a
-  // point on it, and why it has no answer. Columns that do not apply to the study are left out.
-  void write_csv(std::ostream& out) const;
-  // Returns how many points failed. They have no answers and are asked again when the study is resumed.
-  std::uint64_t failures() const;
-
- private:
-  class Summary;
-  std::unique_ptr<const Summary> summary_;
-};
+// Reads the whole store. Returns a table of all points, or only of those on fronts if there are more than 1000; charts,
+// of medians if points were drawn or are more than 1000, and none for more than a million points; the best points of
+// each case; how each choice does over all cases; the varied parameters with each platform's value and its source; and
+// a summary. The long file points.csv has every point: index, columns, whether it meets the constraints, whether it is
+// on the front or ties with a point on it, and why it has no answer. Columns that do not apply to the study are left
+// out. All arguments must outlive the long file.
+Results sweep_results(const SweepStudy& study, const SweepStore& store, const Platforms& platforms);
 
 }  // namespace c3sim::study

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <system_error>
 
@@ -125,7 +124,7 @@ void check_words(sim::Section& root, const std::vector<SweepAxis>& axes, const P
 }
 
 void check_count(sim::Section& root, const PointSequence& points, const PointSampling& sampling,
-                 const StudyLimits& limits) {
+                 std::uint64_t most_points) {
   const bool grid = sampling.method == Method::grid;
   for (const SweepAxis& axis : points.axes()) {
     if (grid && axis.interval) {
@@ -134,11 +133,11 @@ void check_count(sim::Section& root, const PointSequence& points, const PointSam
                                      axis.name));
     }
   }
-  if (points.size() <= limits.most_points) return;
+  if (points.size() <= most_points) return;
   const std::string count =
       points.size() == PointSequence::too_many ? "more than 1.8e19" : fmt::format("{}", points.size());
   root.fault(grid ? "axes" : "sampling",
-             fmt::format("{} points, of which {} are accepted: --most-points takes more", count, limits.most_points));
+             fmt::format("{} points, of which {} are accepted: --most-points takes more", count, most_points));
 }
 
 // Returns the quantities of a point. Throws sim::ConfigError where the machine cannot do what is asked or cannot be
@@ -179,10 +178,15 @@ Unfitted unfitted_of(const SweepStudy& study, const PointQuestion::Quantities& f
   }
 }
 
+// Returns whether a quantity of this unit is a time or a rate.
+bool follows_time(std::string_view unit) {
+  const sim::Unit* const known = sim::unit_of(unit);
+  return unit.ends_with("/s") || (known != nullptr && known->dimension == sim::Dimension::time);
+}
+
 // Asks the question of every machine that the point's may be. Draws that are impossible are left out.
 void add_intervals(PointAnswer& answer, const SweepStudy& study, MachineCache& machines, const Point& point,
                    const PointQuestion::Quantities& found) {
-  constexpr std::array<std::string_view, 4> follow_time{"us", "tokens/s", "GB/s", "TFLOP/s"};
   const Ensemble& ensemble = machines.ensemble(assignments_of(point, true), *study.uncertainty);
   const std::vector<Assignment> words = assignments_of(point, false);
   std::vector<std::vector<double>> drawn(study.bounds.size());
@@ -201,8 +205,7 @@ void add_intervals(PointAnswer& answer, const SweepStudy& study, MachineCache& m
   for (std::size_t b = 0; b < drawn.size(); ++b) {
     const std::optional<double> predicted = value_of(found, study.bounds[b].of);
     if (!predicted) continue;
-    const std::string& unit = columns[place_of(columns, study.bounds[b].of)].unit;
-    const bool follows = std::ranges::count(follow_time, unit) > 0;
+    const bool follows = follows_time(columns[place_of(columns, study.bounds[b].of)].unit);
     const std::optional<Interval> interval = at_least(interval_of(std::move(drawn[b])), *predicted,
                                                       follows ? ensemble.error_of(unfitted_of(study, found)) : 0.0);
     if (!interval) continue;
@@ -274,7 +277,8 @@ std::string bound_key(const Column& quantity, std::string_view end) {
   return fmt::format("{}_{}{}", stem, end, has_unit ? suffix : "");
 }
 
-// Adds columns for the intervals of quantities in goals and charts, or of the first quantity where there are none.
+// Adds columns for the intervals of quantities in goals and charts, or, where there are none, of the first quantity
+// with a unit: numbers of GPUs and the like are certain.
 void add_bounds(sim::Section& root, SweepStudy& study) {
   constexpr std::int64_t most_draws = 1000;  // for every point
   if (!root.has("uncertainty")) return;
@@ -284,7 +288,8 @@ void add_bounds(sim::Section& root, SweepStudy& study) {
   for (const Objective& objective : study.objectives) wanted.push_back(objective.of);
   for (const Constraint& constraint : study.constraints) wanted.push_back(constraint.of);
   for (const ChartAxes& chart : study.charts) wanted.push_back(chart.y);
-  if (wanted.empty() && !study.quantities.empty()) wanted.push_back(study.quantities.front().key);
+  const auto measured = std::ranges::find_if(study.quantities, [](const Column& one) { return !one.unit.empty(); });
+  if (wanted.empty() && measured != study.quantities.end()) wanted.push_back(measured->key);
   const std::vector<Column> quantities = study.quantities;
   for (const Column& quantity : quantities) {
     if (std::ranges::count(wanted, quantity.key) == 0 || quantity.key == "fidelity") continue;
@@ -452,7 +457,7 @@ bool SweepStudy::is_first_choice(const Point& point) const {
 }
 
 SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::optional<sim::Config> experiment,
-                            const StudyLimits& limits) {
+                            std::uint64_t most_points) {
   const std::string name = root.name("name");
   const std::string about = root.text("about", "");
   const Ask ask = root.choice<Ask>("ask", sim::choices_of<Ask>());
@@ -465,7 +470,7 @@ SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::option
   if (root.has("sampling")) sampling = read_sampling(root.section("sampling"));
   if (is_clear) check_words(root, axes, question);
   SweepStudy study{name, about, PointSequence(std::move(axes), sampling), std::move(question), {}, {}, {}, {}, {}};
-  check_count(root, study.points, sampling, limits);
+  check_count(root, study.points, sampling, most_points);
   if (is_clear && root.is_sound("axes") && root.is_sound("sampling"))
     study.quantities = find_quantities(root, study, platforms);
   read_cases(root, study);

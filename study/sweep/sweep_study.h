@@ -81,13 +81,10 @@ struct SweepStudy {
   bool is_first_choice(const Point& point) const;
 };
 
-// Reads a study and records faults with the section. Tries values of every axis by themselves on the machine. The
-// caller has read `platform` and finishes the configuration.
-struct StudyLimits {
-  std::uint64_t most_points = 100'000;  // more points are refused
-};
+// Reads a study and records faults with the section. Tries values of every axis by themselves on the machine. More than
+// `most_points` are a fault. The caller has read `platform` and finishes the configuration.
 SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::optional<sim::Config> experiment,
-                            const StudyLimits& limits);
+                            std::uint64_t most_points);
 
 // Returns the answer to one point on one of the caller's machines.
 PointAnswer answer_point(const SweepStudy& study, MachineCache& machines, std::uint64_t index);

@@ -119,7 +119,7 @@ struct Asked {
 
   Asked() {
     sim::Config config = sim::Config::from_text(c3_study, "bench");
-    study = study::read_sweep_study(config.root(), platforms, {}, {1'000'000});
+    study = study::read_sweep_study(config.root(), platforms, {}, 1'000'000);
   }
 };
 

@@ -54,6 +54,22 @@ TEST(StepTuning, FullTriesEverySplitByEveryCarrierOrSaysWhyNot) {
   }
 }
 
+// Ways, and then the collectives of the best, are one count.
+TEST(StepTuning, FullProgressNeverFallsAndEndsComplete) {
+  std::size_t last_done = 0;
+  std::size_t last_of = 0;
+  const auto progress = [&](std::size_t done, std::size_t of) {
+    EXPECT_LE(last_done, done);
+    EXPECT_LE(last_of, of);
+    EXPECT_LE(done, of);
+    last_done = done;
+    last_of = of;
+  };
+  const StepTuning tuning = tune(step_machine(), step_of(decode_on_two), progress);
+  EXPECT_EQ(last_done, last_of);
+  EXPECT_GT(last_done, tuning.choices.size());
+}
+
 // Splits of eight GPUs over tp, dp, cp and pp: 2^3 has 6! / (3! 3!) = 20, each with every divisor of tp x dp that
 // experts can have. For tp x dp = 2^k there are (k + 1)^2 of tp, dp and ep, and 4 - k of cp and pp, in all 4 + 12 + 18
 // + 16 = 50.

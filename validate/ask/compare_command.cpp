@@ -152,23 +152,34 @@ std::vector<Side> both_sides(study::Request& request) {
       {{"--ask", "", study::in_quotes(name) + " asks nothing of a machine" + sim::name_hint(name, known)}});
 }
 
-// Returns what distinguishes a row from others: all before its first measured number, except fractions that were asked
-// for.
-std::string label_of(const Json& row, const std::set<std::string>& asked) {
-  std::string label;
+// A Label holds what may distinguish a row from others, each with its name: "bytes 1024".
+using Label = std::vector<std::string>;
+
+// Returns all before the first measured number of a row, except fractions that were asked for.
+Label label_of(const Json& row, const std::set<std::string>& asked) {
+  Label label;
   for (const auto& [key, value] : row.items()) {
     if (value.is_number_float() && asked.contains(key)) continue;
     if (value.is_number_float()) break;
-    if (value.is_string() || value.is_number()) {
-      label += (label.empty() ? "" : " ") + (value.is_string() ? value.get<std::string>() : value.dump());
-    }
+    if (value.is_string()) label.push_back(key + " " + value.get<std::string>());
+    if (value.is_number()) label.push_back(key + " " + value.dump());
   }
   return label;
 }
 
+// Returns what distinguishes a row within its table, or the first of its label if nothing does.
+std::string shown_label(const Label& label, const std::vector<Label>& of_table) {
+  std::string shown;
+  for (const std::string& part : label) {
+    const auto has_part = [&part](const Label& other) { return std::ranges::count(other, part) > 0; };
+    if (!std::ranges::all_of(of_table, has_part)) shown += (shown.empty() ? "" : ", ") + part;
+  }
+  return shown.empty() && !label.empty() ? label.front() : shown;
+}
+
 // Finds, for each row of a table, the row of the other one that answers the same, or null if there is none.
 std::vector<const Json*> counterparts(const Json& table, const Json& other, const std::set<std::string>& asked) {
-  std::map<std::string, const Json*> by_label;
+  std::map<Label, const Json*> by_label;
   for (const Json& row : other) by_label.try_emplace(label_of(row, asked), &row);
   std::vector<const Json*> same;
   for (const Json& row : table) {
@@ -194,10 +205,12 @@ study::ResultTable differences(const std::vector<Side>& sides, std::vector<study
     const auto other = sides[1].answer.find(key);
     if (other == sides[1].answer.end() || !rows.is_array() || !other->is_array()) continue;
     const std::vector<const Json*> counterpart = counterparts(rows, *other, asked);
+    std::vector<Label> labels;
+    for (const Json& row : rows) labels.push_back(label_of(row, asked));
     for (std::size_t place = 0; place < rows.size(); ++place) {
       const Json* const same = counterpart[place];
       if (same == nullptr || !same->is_object() || !rows[place].is_object()) continue;
-      const std::string label = label_of(rows[place], asked);
+      const std::string label = shown_label(labels[place], labels);
       bool leads = true;
       const Json here = rows[place].flatten();
       const Json other_row = same->flatten();

@@ -104,6 +104,27 @@ TEST_F(QuestionsTest, DecodingReadsAWarmCacheOutOfTheInfinityCache) {
   EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "operands")));
 }
 
+// The size is at fault exactly if some other size is possible.
+TEST_F(QuestionsTest, TheSizeOfACollectiveIsAtFaultIfAnotherIsPossible) {
+  for (const auto& [name, kind] : sim::choices_of<models::CollectiveKind>()) {
+    for (const auto& [maker, backend] : sim::choices_of<models::Backend>()) {
+      CollectiveTrial trial;
+      trial.spec.kind = kind;
+      trial.spec.backend = backend;
+      const auto where = [&](double bytes) {
+        trial.spec.bytes = sim::Bytes(bytes);
+        const std::vector<sim::Fault> faults = faults_of(Question(trial), testbed_);
+        return faults.empty() ? std::string() : faults.front().where;
+      };
+      const std::string usual = where(1 << 20);
+      EXPECT_THAT(usual, ::testing::AnyOf("", "collective")) << name << " by " << maker;
+      for (const double bytes : {1.0, 7.0, 1e12}) {
+        EXPECT_EQ(where(bytes), usual.empty() ? "bytes" : "collective") << name << " by " << maker << " of " << bytes;
+      }
+    }
+  }
+}
+
 TEST_F(QuestionsTest, PhasesOfACopyAddUpToItsTime) {
   CopyTrial trial;
   trial.spec.bytes = 64_KiB;

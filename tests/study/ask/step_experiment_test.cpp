@@ -85,6 +85,22 @@ TEST(Step, FullAsAnExperimentTakesAsLong) {
   }
 }
 
+// Two of eight GPUs decode, one operation after the other: each takes as long as alone, whoever launches it, and GPUs
+// that have no part in the collectives do not run ahead.
+TEST(Step, AsAnExperimentSlowsNothingDownThatRunsAlone) {
+  const Platform platform = mi300x();
+  for (const char* const graph : {"yes", "no"}) {
+    const StepQuestion question = step_of(
+        std::string("--model llama3-8b --phase decode --context 1024 --layers 1 --tp 2 --batch 8 --graph ") + graph);
+    sim::Config config = sim::Config::from_text(experiment_text(question, step_machine(platform.spec)), "step.yaml");
+    Testbed testbed(beside(platform, read_machine(config).beside()).spec);
+    const ResultTable table = run_experiment(testbed, read_experiment(config, testbed)).tables.at(0).table;
+    for (const std::vector<Cell>& row : table.rows()) {
+      EXPECT_NEAR(*number_of(row.at(place_of(table.columns(), "slowdown"))), 1.0, 1e-3) << word_of(row.front());
+    }
+  }
+}
+
 // Products of experts keep the kernels that serving frameworks use, also with weights in another format.
 TEST(Step, OfServedExpertsTakesAsLongAsAnExperiment) {
   const Platform platform = h200();

@@ -88,6 +88,22 @@ TEST(Uncertainty, OfAPlatformWithoutErrorsIsNotKnown) {
   EXPECT_THAT(answer.warnings, ElementsAre(HasSubstr("fitted tells of no errors")));
 }
 
+// With the four engines at the low end the copy has no engine 10, and the change there is not known.
+TEST(Uncertainty, SensitivityLeavesOutWhatAMachineCannotDo) {
+  const Platform platform =
+      fitted("gpu: {sdma: {engines: {value: 16, source: \"s\", kind: assumed, range: [4, 32]}}}\n");
+  const CopyTrial trial{{.from = 0, .to = 1, .bytes = 1_MiB, .engine = 10}};
+  const NamedTable table = sensitivity_of("time_us", platform, [&](Testbed& other) {
+    return to_tables(Question(trial), ask(other, trial), other.platform());
+  });
+  const std::vector<Column>& columns = table.table.columns();
+  const auto row = std::ranges::find(table.table.rows(), Cell(std::string("gpu.sdma.engines")),
+                                     [](const std::vector<Cell>& cells) { return cells.front(); });
+  ASSERT_NE(row, table.table.rows().end());
+  EXPECT_EQ(row->at(place_of(columns, "time_us_low_percent")), Cell());
+  EXPECT_TRUE(is_number(row->at(place_of(columns, "time_us_high_percent"))));
+}
+
 // Tables have no further columns without --uncertainty.
 TEST(Uncertainty, ColumnsAreThereWhereItWasAskedFor) {
   const auto keys = [](const ResultTable& table) {

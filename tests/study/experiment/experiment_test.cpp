@@ -1,9 +1,12 @@
 #include "study/experiment/experiment.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <set>
 
 #include "models/kernels/gemm_plan.h"
+#include "study/ask/questions.h"
 #include "study/c3/c3_study.h"
 #include "study/experiment/experiment_reader.h"
 #include "tests/folder.h"
@@ -49,6 +52,49 @@ TEST_F(ExperimentTest, StreamsOverlapAndOneStreamDoesNot) {
   };
   EXPECT_EQ(speedup("s"), Cell(NoNumber{"nothing can overlap"}));
   EXPECT_GT(std::get<double>(speedup("t")), 1.1);
+}
+
+// The host launches each kernel when it comes to it, and the GPU waits for that: no kernel is slower for it.
+TEST_F(ExperimentTest, WaitingForALaunchOrForTheGapBeforeAKernelIsNoSlowdown) {
+  for (const char* const launch : {"op_by_op", "graph"}) {
+    const std::string text = std::string("name: test\nlaunch: ") + launch + R"(
+operations:
+  - {repeat: 4, operations: [
+      {name: norm, stream: s, kernel: {operator: rmsnorm, elements: 8x4096}},
+      {name: product, stream: s, gemm: 4096x8x4096},
+      {name: sum, stream: s, collective: {kind: all_reduce, bytes: 64KiB, graph: true}}]}
+)";
+    sim::Config config = sim::Config::from_text(text, "test.yaml");
+    set_parameters(config, {});
+    Testbed testbed(beside(mi300x(), read_machine(config).beside()).spec);
+    const ResultTable table = run_experiment(testbed, read_experiment(config, testbed)).tables.at(0).table;
+    ASSERT_THAT(table.rows(), SizeIs(12));
+    for (const std::vector<Cell>& row : table.rows()) {
+      EXPECT_NEAR(std::get<double>(row.at(place_of(table.columns(), "slowdown"))), 1.0, 0.01) << launch;
+    }
+  }
+}
+
+// What an experiment copies in one block, or in several, takes as long as what the command copies.
+TEST_F(ExperimentTest, CopiesOfBlocksAreThoseOfTheCommand) {
+  for (const int blocks : {1, 2, 16}) {
+    const CopyTrial trial{{.from = 0, .to = 1, .bytes = sim::Bytes(65536.0), .copies = blocks}};
+    EXPECT_EQ(makespan(fmt::format("  - {{name: a, stream: s, copy: {{from: 0, to: 1, bytes: 64KiB, copies: {}}}}}\n",
+                                   blocks)),
+              ask(testbed_, trial).results.at(0).time)
+        << blocks;
+  }
+}
+
+// The library's kernels stand in for engines, on the same GPUs and for elements of the same format.
+TEST_F(ExperimentTest, TheYardstickOfACollectiveHasItsFormatAndItsGpus) {
+  const Experiment experiment = of(
+      "  - {name: a, stream: s, collective: {kind: all_gather, backend: sdma, bytes: 1MiB, gpus: 4, first: 4, dtype: "
+      "fp32}}\n");
+  const auto& yardstick = std::get<models::CollectiveSpec>(experiment.wholes.at(0).at(0).work);
+  EXPECT_EQ(yardstick.backend, models::Backend::rccl);
+  EXPECT_EQ(yardstick.first, 4);
+  EXPECT_EQ(yardstick.dtype, models::ElementType::fp32);
 }
 
 // Each of forty kernels follows the one before: a stream launches them beforehand, so that overlap gains nothing, and
@@ -337,7 +383,9 @@ TEST_F(ExperimentFiles, LieOverWhatTheyInclude) {
   const ExperimentMachine machine = machine_of(file);
   EXPECT_EQ(machine.platform, "h200");
   EXPECT_EQ(machine.protocol, models::Protocol::shot);
-  EXPECT_THAT(machine.assignments, ElementsAre("a=1", "b=5", "c=4"));
+  EXPECT_THAT(machine.settings,
+              ElementsAre(Setting{"a=1", file.string() + ":4:7"}, Setting{"b=5", file.string() + ":4:22"},
+                          Setting{"c=4", file.string() + ":4:37"}));
 }
 
 TEST_F(ExperimentFiles, SayHowKernelsAreLaunched) {

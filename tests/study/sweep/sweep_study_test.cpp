@@ -42,7 +42,7 @@ SweepStudy read_study(const std::string& text, const std::string& experiment, Pl
   sim::Config config = sim::Config::from_text(text, "study.yaml");
   std::optional<sim::Config> run;
   if (!experiment.empty()) run = sim::Config::from_text(experiment, "test.yaml");
-  SweepStudy study = read_sweep_study(config.root(), platforms, std::move(run), {});
+  SweepStudy study = read_sweep_study(config.root(), platforms, std::move(run), 100'000);
   config.finish();
   return study;
 }
@@ -60,11 +60,12 @@ struct AskedStudy {
       };
     };
     EXPECT_TRUE(run({.make_answerer = make_answerer, .size = study.points.size(), .jobs = jobs}, store));
-    const SweepResults results(study, store, platforms);
+    Results results = sweep_results(study, store, platforms);
     std::ostringstream out;
-    results.write_csv(out);
+    results.long_files.front().write(out);
     if (csv != nullptr) *csv = out.str();
-    return results.results();
+    results.long_files.clear();  // which refer to the store
+    return results;
   }
 
   Platforms platforms;
@@ -333,9 +334,8 @@ TEST(SweepStudy, FailuresAreTheLastSentence) {
     if (answer.failed) answer.fault = "cannot read kernels/rocblas.csv";
     store.add(std::vector{answer});
   }
-  const SweepResults results(asked.study, store, asked.platforms);
-  EXPECT_EQ(results.failures(), 2u);
-  const Results said = results.results();
+  EXPECT_EQ(store.failures(), 2u);
+  const Results said = sweep_results(asked.study, store, asked.platforms);
   EXPECT_EQ(
       said.notes.back(),
       "2 of 6 points failed and have no answer (the first, point 4: cannot read kernels/rocblas.csv): where --out "
