@@ -1,5 +1,7 @@
 #include "models/platform/rccl_spec.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -38,7 +40,7 @@ Generation read_generation(sim::Section section, const CuResources& cu) {
   const int links = generation.mesh - 1;
   const auto rings = static_cast<int>(section.integer("rings", 1, most_channels, links));
   if (rings % links != 0) {
-    section.fault("rings", "is no multiple of " + std::to_string(links) + ", the links of a GPU: each is of equally many");
+    section.fault("rings", fmt::format("is no multiple of {}: all links of a GPU have equally many rings", links));
   }
   generation.rings_of_link = rings / links;
   for (sim::Section row : section.list("subsets")) {

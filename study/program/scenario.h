@@ -68,8 +68,8 @@ struct Scenario {
   sim::Time delay{0};             // time between the first launch and the second
   Barrier barrier = Barrier::each;
   // What the GEMM alone gets in a loop of its own, on links that sleep. If nothing is said and a barrier, which
-  // communicates, precedes each step, the GEMM alone runs by turns with the collective; without barriers, caches hold of
-  // its operands what fits.
+  // communicates, precedes each step, the GEMM alone runs by turns with the collective; without barriers, caches hold
+  // of its operands what fits.
   std::optional<Operands> operands{};
   models::Backend kernels = models::Backend::rccl;          // whose kernels carry the collective, except in `serial`
   models::SdmaVariant variant = models::SdmaVariant::pcpy;  // of a collective by engines

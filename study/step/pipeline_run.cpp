@@ -13,6 +13,7 @@
 #include "study/network/step_memory.h"
 #include "study/play/play.h"
 #include "study/play/power_meter.h"
+#include "study/play/queue_time.h"
 #include "study/play/timeline.h"
 #include "study/program/pipeline.h"
 #include "study/step/step_graph.h"
