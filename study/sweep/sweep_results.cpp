@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 #include <utility>
 
 #include "study/sweep/sweep_chart.h"
@@ -483,9 +482,10 @@ class Summary {
 }  // namespace
 
 Results sweep_results(const SweepStudy& study, const SweepStore& store, const Platforms& platforms) {
-  const auto summary = std::make_shared<const Summary>(study, store, platforms);
-  Results results = summary->results();
-  results.long_files.push_back({"points.csv", [summary](std::ostream& out) { summary->write_csv(out); }});
+  Summary summary(study, store, platforms);
+  Results results = summary.results();
+  results.long_files.push_back(
+      {"points.csv", [summary = std::move(summary)](std::ostream& out) { summary.write_csv(out); }});
   return results;
 }
 
