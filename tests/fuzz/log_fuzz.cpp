@@ -60,7 +60,7 @@ void fuzz(std::string_view bytes) {
     }
     for (const calibrate::NamedRuns& runs : reading.named) {
       require(runs.line >= 1 && runs.line <= lines && runs.runs > 0);
-      require(runs.low <= runs.median && runs.median <= runs.high);
+      require(runs.values.low <= runs.values.median && runs.values.median <= runs.values.high);
     }
     require(!reading.measurements.empty() || !reading.left_out.empty() || !reading.faults.empty() ||
             !reading.named.empty());
