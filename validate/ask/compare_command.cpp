@@ -167,27 +167,37 @@ Label label_of(const Json& row, const std::set<std::string>& asked) {
   return label;
 }
 
+// Returns what all labels of a table have, which distinguishes none of its rows.
+Label shared_by(const std::vector<Label>& labels) {
+  Label shared = labels.empty() ? Label{} : labels.front();
+  for (const Label& label : labels) {
+    std::erase_if(shared, [&label](const std::string& part) { return std::ranges::count(label, part) == 0; });
+  }
+  return shared;
+}
+
 // Returns what distinguishes a row within its table, or the first of its label if nothing does.
-std::string shown_label(const Label& label, const std::vector<Label>& of_table) {
+std::string shown_label(const Label& label, const Label& shared) {
   std::string shown;
   for (const std::string& part : label) {
-    const auto has_part = [&part](const Label& other) { return std::ranges::count(other, part) > 0; };
-    if (!std::ranges::all_of(of_table, has_part)) shown += (shown.empty() ? "" : ", ") + part;
+    if (std::ranges::count(shared, part) == 0) shown += (shown.empty() ? "" : ", ") + part;
   }
   return shown.empty() && !label.empty() ? label.front() : shown;
 }
 
-// Finds, for each row of a table, the row of the other one that answers the same, or null if there is none.
-std::vector<const Json*> counterparts(const Json& table, const Json& other, const std::set<std::string>& asked) {
+// Finds, for each row of a table by its label, the row of the other one that answers the same, or null if there is
+// none.
+std::vector<const Json*> counterparts(const std::vector<Label>& labels, const Json& other,
+                                      const std::set<std::string>& asked) {
   std::map<Label, const Json*> by_label;
   for (const Json& row : other) by_label.try_emplace(label_of(row, asked), &row);
   std::vector<const Json*> same;
-  for (const Json& row : table) {
-    const auto known = by_label.find(label_of(row, asked));
+  for (const Label& label : labels) {
+    const auto known = by_label.find(label);
     same.push_back(known == by_label.end() ? nullptr : known->second);
   }
   const bool none = std::ranges::count(same, nullptr) == std::ssize(same);
-  if (none && table.size() == other.size())
+  if (none && labels.size() == other.size())
     std::ranges::transform(other, same.begin(), [](const Json& row) { return &row; });
   return same;
 }
@@ -204,13 +214,14 @@ study::ResultTable differences(const std::vector<Side>& sides, std::vector<study
   for (const auto& [key, rows] : sides[0].answer.items()) {
     const auto other = sides[1].answer.find(key);
     if (other == sides[1].answer.end() || !rows.is_array() || !other->is_array()) continue;
-    const std::vector<const Json*> counterpart = counterparts(rows, *other, asked);
     std::vector<Label> labels;
     for (const Json& row : rows) labels.push_back(label_of(row, asked));
+    const Label shared = shared_by(labels);
+    const std::vector<const Json*> counterpart = counterparts(labels, *other, asked);
     for (std::size_t place = 0; place < rows.size(); ++place) {
       const Json* const same = counterpart[place];
       if (same == nullptr || !same->is_object() || !rows[place].is_object()) continue;
-      const std::string label = shown_label(labels[place], labels);
+      const std::string label = shown_label(labels[place], shared);
       bool leads = true;
       const Json here = rows[place].flatten();
       const Json other_row = same->flatten();
