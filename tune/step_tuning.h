@@ -12,7 +12,7 @@
 #include "study/ask/option.h"
 #include "study/play/parallel.h"
 #include "study/play/platform_file.h"
-#include "study/program/operators.h"
+#include "study/program/layer_templates.h"
 #include "study/report/results.h"
 #include "study/step/step.h"
 #include "study/step/step_carriers.h"
@@ -94,6 +94,6 @@ study::Results to_tables(const StepTuning& tuning, const models::PlatformSpec& p
 // Returns tables that also name the question in the title, and give for each row the words that ask for the way and the
 // fidelity of its prediction.
 study::Results to_tables(const StepTuning& tuning, const study::StepQuestion& question, const study::Platform& platform,
-                         std::span<const study::ElementwiseOperator> operators, const study::Given& beside = {});
+                         const study::LayerTemplates& templates, const study::Given& beside = {});
 
 }  // namespace c3sim::tune

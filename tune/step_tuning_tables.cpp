@@ -137,7 +137,7 @@ study::Results to_tables(const StepTuning& tuning, const models::PlatformSpec& p
 }
 
 study::Results to_tables(const StepTuning& tuning, const study::StepQuestion& question, const study::Platform& platform,
-                         std::span<const study::ElementwiseOperator> operators, const study::Given& beside) {
+                         const study::LayerTemplates& templates, const study::Given& beside) {
   study::Results results = to_tables(tuning, platform.spec, beside);
   const auto model = beside.find("model");
   const std::string name = model == beside.end() ? question.model.name : model->second.back();
@@ -145,7 +145,7 @@ study::Results to_tables(const StepTuning& tuning, const study::StepQuestion& qu
   std::vector<study::Cell> fidelities;
   for (const StepWay& choice : tuning.choices) {
     words.push_back(asked_words(study::StepWords{choice.result->question, name}));
-    fidelities.emplace_back(std::string(to_string(study::fidelity_of(choice.result->question, platform, operators))));
+    fidelities.emplace_back(std::string(to_string(study::fidelity_of(choice.result->question, platform, templates))));
   }
   study::ResultTable& table = results.tables.front().table;
   table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));

@@ -36,35 +36,49 @@ std::string words(const Powers& powers) {
   return text;
 }
 
-using Fold = double (*)(double, double);
+using Action = Expression::Action;
+using Step = Expression::Step;
+
 struct Function {
   std::string_view name;
   std::size_t least, most;  // number of arguments
-  Fold fold;                // a function of one argument is called with it twice
+  Expression::Fold fold;    // of two values; that of one value is called with it twice; null for if()
 };
 constexpr std::size_t any_number = 64;
 constexpr std::array functions{Function{"min", 1, any_number, [](double a, double b) { return std::min(a, b); }},
                                Function{"max", 1, any_number, [](double a, double b) { return std::max(a, b); }},
                                Function{"floor", 1, 1, [](double a, double) { return std::floor(a); }},
                                Function{"ceil", 1, 1, [](double a, double) { return std::ceil(a); }},
-                               Function{"round", 1, 1, [](double a, double) { return std::round(a); }}};
+                               Function{"round", 1, 1, [](double a, double) { return std::round(a); }},
+                               Function{"if", 3, 3, nullptr}};
+
+// Longer signs stand before those that they begin with.
+constexpr std::array<std::pair<std::string_view, Expression::Fold>, 6> comparisons{
+    {{"==", [](double a, double b) { return a == b ? 1.0 : 0.0; }},
+     {"!=", [](double a, double b) { return a != b ? 1.0 : 0.0; }},
+     {"<=", [](double a, double b) { return a <= b ? 1.0 : 0.0; }},
+     {">=", [](double a, double b) { return a >= b ? 1.0 : 0.0; }},
+     {"<", [](double a, double b) { return a < b ? 1.0 : 0.0; }},
+     {">", [](double a, double b) { return a > b ? 1.0 : 0.0; }}}};
+constexpr std::array<std::string_view, 3> connectives{"and", "or", "not"};
 
 bool is_name_letter(char c) { return is_letter(c) || c == '_'; }
 
-// Parses one expression of a text, up to the parenthesis that closes it.
+// Parses one expression of a text into steps.
 class Parser {
  public:
-  Parser(std::string_view text, std::size_t at, const LookUp& look_up) : text_(text), at_(at), look_up_(look_up) {}
+  Parser(std::string_view text, std::size_t at, std::vector<Step>& steps) : text_(text), at_(at), steps_(steps) {}
 
   std::size_t at() const { return at_; }
 
-  // Returns the value of what is between "$(" and ")". It may be a word only if nothing else is there.
-  NamedValue closed_value() {
-    NamedValue value = sum();
-    skip_blanks();
-    if (peek() != ')') value = amount(value);
+  void closed() {
+    disjunction();
     close();
-    return value;
+  }
+  void whole() {
+    disjunction();
+    skip_blanks();
+    if (at_ < text_.size()) throw ExpressionError(at_, fmt::format("'{}' where an operator is due", character()));
   }
 
  private:
@@ -97,135 +111,138 @@ class Parser {
     while (is_name_letter(peek()) || is_digit(peek())) ++at_;
     return text_.substr(begin, at_ - begin);
   }
-  NamedValue look_up(std::size_t begin, std::string_view name) const {
-    try {
-      return look_up_(name);
-    } catch (const ExpressionError&) {
-      throw;
-    } catch (const std::runtime_error& unknown) {
-      throw ExpressionError(begin, unknown.what());
+  // Returns whether the word comes next, and takes it.
+  bool take_word(std::string_view word) {
+    skip_blanks();
+    const std::size_t begin = at_;
+    if (take_name() == word) return true;
+    at_ = begin;
+    return false;
+  }
+  void add(Action action, std::size_t place, Expression::Fold fold = nullptr) {
+    steps_.push_back({.action = action, .place = place, .fold = fold});
+  }
+
+  void disjunction() {
+    conjunction();
+    for (std::size_t place = at_; take_word("or"); place = at_) {
+      conjunction();
+      add(Action::any, place);
+    }
+  }
+  void conjunction() {
+    negation();
+    for (std::size_t place = at_; take_word("and"); place = at_) {
+      negation();
+      add(Action::all, place);
+    }
+  }
+  void negation() {
+    bool negative = false;
+    const std::size_t place = at_;
+    while (take_word("not")) negative = !negative;
+    comparison();
+    if (negative) add(Action::no, place);
+  }
+  void comparison() {
+    sum();
+    skip_blanks();
+    const std::size_t place = at_;
+    for (const auto& [sign, fold] : comparisons) {
+      if (!text_.substr(at_).starts_with(sign)) continue;
+      at_ += sign.size();
+      sum();
+      return add(Action::compare, place, fold);
     }
   }
 
-  // Returns the amount of a value. Throws ExpressionError for a word, with which nothing can be computed.
-  Amount amount(const NamedValue& value) const {
-    if (const auto* const number = std::get_if<Amount>(&value)) return *number;
-    throw ExpressionError(word_at_, fmt::format("{} is the word '{}', with which nothing can be computed", word_name_,
-                                                std::get<std::string>(value)));
-  }
-
-  NamedValue sum() {
-    NamedValue value = product();
+  void sum() {
+    product();
     for (;;) {
       skip_blanks();
       const std::size_t place = at_;
       const char sign = peek();
-      if (sign != '+' && sign != '-') return value;
-      Amount left = amount(value);
+      if (sign != '+' && sign != '-') return;
       ++at_;
-      const Amount right = amount(product());
-      require_alike(place, left, right, sign == '+' ? "added to" : "subtracted from");
-      left.value += sign == '+' ? right.value : -right.value;
-      value = left;
+      product();
+      add(sign == '+' ? Action::add : Action::subtract, place);
     }
   }
 
-  NamedValue product() {
-    NamedValue value = signed_primary();
+  void product() {
+    signed_primary();
     for (;;) {
       skip_blanks();
       const std::size_t place = at_;
       const char sign = peek();
-      if (sign != '*' && sign != '/' && sign != '%') return value;
-      const Amount left = amount(value);
+      if (sign != '*' && sign != '/' && sign != '%') return;
       ++at_;
-      value = multiplied(place, sign, left, amount(signed_primary()));
+      signed_primary();
+      add(sign == '*' ? Action::multiply : sign == '/' ? Action::divide : Action::modulo, place);
     }
   }
 
-  static Amount multiplied(std::size_t place, char sign, Amount left, const Amount& right) {
-    if (sign != '*' && right.value == 0.0) throw ExpressionError(place, "a division by zero");
-    if (sign == '%') {
-      require_alike(place, left, right, "a divisor of");
-      left.value -= right.value * std::floor(left.value / right.value);
-      return left;
-    }
-    left.value = sign == '*' ? left.value * right.value : left.value / right.value;
-    for (std::size_t i = 0; i < left.powers.size(); ++i) {
-      left.powers[i] += sign == '*' ? right.powers[i] : -right.powers[i];
-    }
-    // The bound is beyond any dimension that a file asks for and far below what an int holds.
-    constexpr int highest = 8;
-    const auto beyond = [](int power) { return std::abs(power) > highest; };
-    if (std::ranges::any_of(left.powers, beyond)) throw ExpressionError(place, "a power of a unit beyond 8");
-    return left;
-  }
-
-  static void require_alike(std::size_t place, const Amount& left, const Amount& right, std::string_view verb) {
-    if (left.powers == right.powers) return;
-    throw ExpressionError(
-        place, fmt::format("what has {} cannot be {} what has {}", words(right.powers), verb, words(left.powers)));
-  }
-
-  NamedValue signed_primary() {
+  void signed_primary() {
     bool negative = false;
     while (take('-')) negative = !negative;
-    NamedValue value = primary();
-    if (!negative) return value;
-    Amount opposite = amount(value);
-    opposite.value = -opposite.value;
-    return opposite;
+    const std::size_t place = at_;
+    primary();
+    if (negative) add(Action::negate, place);
   }
 
-  NamedValue primary() {
+  void primary() {
     skip_blanks();
     const std::size_t begin = at_;
     if (is_digit(peek())) return number();
     if (take('(')) {
       enter(begin);
-      const Amount value = amount(sum());
+      disjunction();
       close();
       --level_;
-      return value;
+      return;
     }
     if (!is_name_letter(peek())) {
       if (at_ == text_.size()) throw ExpressionError(at_, "the expression ends where a value is due");
       throw ExpressionError(at_, fmt::format("'{}' where a number, a name or '(' is due", character()));
     }
-    word_at_ = begin;
-    word_name_ = take_name();
-    return take('(') ? call(begin, word_name_) : look_up(begin, word_name_);
+    const std::string_view name = take_name();
+    if (std::ranges::count(connectives, name) > 0) {
+      throw ExpressionError(begin, fmt::format("'{}' where a number, a name or '(' is due", name));
+    }
+    if (take('(')) return call(begin, name);
+    steps_.push_back({.action = Action::name, .place = begin, .name = std::string(name)});
   }
 
   void enter(std::size_t place) {
     if (++level_ > most_levels) throw ExpressionError(place, "more than 64 parentheses within each other");
   }
 
-  Amount call(std::size_t begin, std::string_view name) {
+  void call(std::size_t begin, std::string_view name) {
     const auto function = std::ranges::find(functions, name, &Function::name);
     if (function == functions.end()) {
       const std::string hint = name_hint(name, functions, &Function::name);
       throw ExpressionError(begin, fmt::format("no function is named '{}'{}", name, hint));
     }
+    const auto wrong_number = [&](std::size_t due) {
+      return ExpressionError(begin, fmt::format("{} takes {} value{}", name, due, due == 1 ? "" : "s"));
+    };
     enter(begin);
-    Amount value = amount(sum());
+    disjunction();
+    if (function->most == 1) add(Action::apply, begin, function->fold);
     std::size_t arguments = 1;
-    value.value = function->fold(value.value, value.value);
     while (take(',')) {
-      const Amount next = amount(sum());
-      if (++arguments > function->most) {
-        throw ExpressionError(begin, fmt::format("{} takes {} value", name, function->most));
-      }
-      require_alike(begin, value, next, "compared with");
-      value.value = function->fold(value.value, next.value);
+      disjunction();
+      if (++arguments > function->most) throw wrong_number(function->most);
+      if (function->fold != nullptr) add(Action::fold, begin, function->fold);
     }
+    if (arguments < function->least) throw wrong_number(function->least);
+    if (function->fold == nullptr) add(Action::choose, begin);
     close();
     --level_;
-    return value;
   }
 
   // Reads a number with the unit that follows it, if any. The longest text that is a unit counts.
-  Amount number() {
+  void number() {
     const std::size_t begin = at_;
     double ignored = 0.0;
     const char* const end = std::from_chars(text_.data() + begin, text_.data() + text_.size(), ignored).ptr;
@@ -235,7 +252,8 @@ class Parser {
     if (const Unit* const unit = take_unit()) {
       const ParsedQuantity quantity = parse_quantity(digits + std::string(unit->name), unit->dimension);
       if (!quantity.ok()) throw ExpressionError(begin, quantity.error);
-      return {quantity.value, notation_of(unit->dimension).powers};
+      steps_.push_back({.place = begin, .number = {quantity.value, notation_of(unit->dimension).powers}});
+      return;
     }
     const Parsed<double> plain = parse_number(digits);
     if (!plain.error.empty()) throw ExpressionError(begin, plain.error);
@@ -243,7 +261,7 @@ class Parser {
       const std::size_t place = at_;
       throw ExpressionError(place, fmt::format("'{}' is no unit", take_name()));
     }
-    return {plain.value, {}};
+    steps_.push_back({.place = begin, .number = {plain.value, {}}});
   }
 
   // Reads a unit, or reads nothing and returns null if no unit follows.
@@ -262,11 +280,70 @@ class Parser {
 
   std::string_view text_;
   std::size_t at_;
-  const LookUp& look_up_;
+  std::vector<Step>& steps_;
   int level_ = 0;
-  std::size_t word_at_ = 0;  // place of the last name
-  std::string_view word_name_;
 };
+
+void require_alike(std::size_t place, const Amount& left, const Amount& right, std::string_view verb) {
+  if (left.powers == right.powers) return;
+  throw ExpressionError(
+      place, fmt::format("what has {} cannot be {} what has {}", words(right.powers), verb, words(left.powers)));
+}
+
+Amount multiplied(std::size_t place, Amount left, const Amount& right, bool divides) {
+  if (divides && right.value == 0.0) throw ExpressionError(place, "a division by zero");
+  left.value = divides ? left.value / right.value : left.value * right.value;
+  for (std::size_t i = 0; i < left.powers.size(); ++i) left.powers[i] += divides ? -right.powers[i] : right.powers[i];
+  // The bound is beyond any dimension that a file asks for and far below what an int holds.
+  constexpr int highest = 8;
+  const auto beyond = [](int power) { return std::abs(power) > highest; };
+  if (std::ranges::any_of(left.powers, beyond)) throw ExpressionError(place, "a power of a unit beyond 8");
+  return left;
+}
+
+Amount of_two(const Step& step, Amount left, const Amount& right) {
+  switch (step.action) {
+    case Action::add:
+    case Action::subtract:
+      require_alike(step.place, left, right, step.action == Action::add ? "added to" : "subtracted from");
+      left.value += step.action == Action::add ? right.value : -right.value;
+      return left;
+    case Action::modulo:
+      if (right.value == 0.0) throw ExpressionError(step.place, "a division by zero");
+      require_alike(step.place, left, right, "a divisor of");
+      left.value -= right.value * std::floor(left.value / right.value);
+      return left;
+    case Action::compare:
+    case Action::fold:
+      require_alike(step.place, left, right, "compared with");
+      left.value = step.fold(left.value, right.value);
+      if (step.action == Action::compare) left.powers = {};
+      return left;
+    case Action::all:
+      return {left.value != 0.0 && right.value != 0.0 ? 1.0 : 0.0, {}};
+    case Action::any:
+      return {left.value != 0.0 || right.value != 0.0 ? 1.0 : 0.0, {}};
+    default:
+      return multiplied(step.place, left, right, step.action == Action::divide);
+  }
+}
+
+NamedValue known(const Step& step, const LookUp& look_up) {
+  try {
+    return look_up(step.name);
+  } catch (const ExpressionError&) {
+    throw;
+  } catch (const std::runtime_error& unknown) {
+    throw ExpressionError(step.place, unknown.what());
+  }
+}
+
+// Returns the amount of a value. Throws ExpressionError for a word, with which nothing can be computed.
+Amount amount_of(const Step& step, const NamedValue& value) {
+  if (const auto* const number = std::get_if<Amount>(&value)) return *number;
+  throw ExpressionError(step.place, fmt::format("{} is the word '{}', with which nothing can be computed", step.name,
+                                                std::get<std::string>(value)));
+}
 
 // Returns the text of a value. `place` is the index of its expression, for errors.
 std::string text_of(const Amount& amount, std::size_t place) {
@@ -287,6 +364,51 @@ std::string text_of(const Amount& amount, std::size_t place) {
 
 }  // namespace
 
+Expression::Expression(std::string_view text) { Parser(text, 0, steps_).whole(); }
+
+Expression::Expression(std::string_view text, std::size_t& at) {
+  Parser parser(text, at, steps_);
+  parser.closed();
+  at = parser.at();
+}
+
+NamedValue Expression::value(const LookUp& look_up) const {
+  if (steps_.size() == 1 && steps_.front().action == Action::name) return known(steps_.front(), look_up);
+  return amount(look_up);
+}
+
+Amount Expression::amount(const LookUp& look_up) const {
+  std::vector<Amount> stack;
+  stack.reserve(steps_.size());
+  const auto pop = [&stack] {
+    const Amount top = stack.back();
+    stack.pop_back();
+    return top;
+  };
+  for (const Step& step : steps_) {
+    if (step.action == Action::number) {
+      stack.push_back(step.number);
+    } else if (step.action == Action::name) {
+      stack.push_back(amount_of(step, known(step, look_up)));
+    } else if (step.action == Action::negate) {
+      stack.back().value = -stack.back().value;
+    } else if (step.action == Action::no) {
+      stack.back() = {stack.back().value == 0.0 ? 1.0 : 0.0, {}};
+    } else if (step.action == Action::choose) {
+      const Amount otherwise = pop();
+      const Amount chosen = pop();
+      require_alike(step.place, chosen, otherwise, "chosen instead of");
+      stack.back() = stack.back().value != 0.0 ? chosen : otherwise;
+    } else if (step.action == Action::apply) {
+      stack.back().value = step.fold(stack.back().value, stack.back().value);
+    } else {
+      const Amount right = pop();
+      stack.back() = of_two(step, stack.back(), right);
+    }
+  }
+  return stack.back();
+}
+
 bool has_expression(std::string_view text) { return text.find("$(") != std::string_view::npos; }
 
 std::string replaced(std::string_view text, const LookUp& look_up) {
@@ -294,11 +416,10 @@ std::string replaced(std::string_view text, const LookUp& look_up) {
   std::size_t done = 0;
   for (std::size_t open = text.find("$("); open != std::string_view::npos; open = text.find("$(", done)) {
     result += text.substr(done, open - done);
-    Parser parser(text, open + 2, look_up);
-    const NamedValue value = parser.closed_value();
+    done = open + 2;
+    const NamedValue value = Expression(text, done).value(look_up);
     const auto* const word = std::get_if<std::string>(&value);
     result += word != nullptr ? *word : text_of(std::get<Amount>(value), open);
-    done = parser.at();
   }
   return result += text.substr(done);
 }
@@ -328,7 +449,8 @@ bool is_same_value(std::string_view one, std::string_view other) {
 }
 
 bool is_reserved(std::string_view name) {
-  return unit_of(name) != nullptr || std::ranges::find(functions, name, &Function::name) != functions.end();
+  return unit_of(name) != nullptr || std::ranges::count(functions, name, &Function::name) > 0 ||
+         std::ranges::count(connectives, name) > 0;
 }
 
 void Variables::declare(const std::string& name, std::string text, ConfigPosition position) {

@@ -1,5 +1,6 @@
 // Evaluates arithmetic with units, which files write in $(...): "$(tokens * hidden * 2B)", "$(gathered / 8)", "$(48GB/s
-// * 2ms)". An expression has numbers, units, names, + - * / %, parentheses, min, max, floor, ceil and round.
+// * 2ms)". An expression has numbers, units, names, + - * / %, parentheses, min, max, floor, ceil and round; conditions
+// are 1 or 0 and have == != < <= > >=, and, or, not, and if(condition, value, value otherwise).
 #pragma once
 
 #include <cstddef>
@@ -39,6 +40,51 @@ class ExpressionError : public std::runtime_error {
 
 // Returns the value of a name that an expression uses. Throws std::runtime_error if the name is unknown.
 using LookUp = std::function<NamedValue(std::string_view name)>;
+
+// An Expression is read once and evaluated often.
+class Expression {
+ public:
+  // Reads the whole text, which is what others have between "$(" and ")". Throws ExpressionError where it is none.
+  explicit Expression(std::string_view text);
+  // Reads the expression at `at` and moves `at` behind the ')' that closes it.
+  Expression(std::string_view text, std::size_t& at);
+
+  // Returns its value, a word only if it is a name alone. Throws ExpressionError for dimensions that do not fit, a
+  // division by zero, a word in arithmetic and a name that `look_up` does not know.
+  NamedValue value(const LookUp& look_up) const;
+  Amount amount(const LookUp& look_up) const;  // throws for a word, too
+
+  // A Step takes its operands from a stack, on which it leaves its result.
+  using Fold = double (*)(double, double);
+  enum class Action {
+    number,
+    name,
+    negate,
+    add,
+    subtract,
+    multiply,
+    divide,
+    modulo,
+    compare,
+    apply,
+    fold,
+    all,
+    any,
+    no,
+    choose
+  };
+  struct Step {
+    Action action = Action::number;
+    std::size_t place = 0;  // in the text
+    Amount number{};
+    Fold fold = nullptr;  // of a comparison or a function
+    std::string name{};
+  };
+  const std::vector<Step>& steps() const { return steps_; }
+
+ private:
+  std::vector<Step> steps_;
+};
 
 // Returns whether the text contains an expression.
 bool has_expression(std::string_view text);

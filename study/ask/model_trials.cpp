@@ -6,7 +6,7 @@
 
 #include "study/ask/trial.h"
 #include "study/config_folders.h"
-#include "study/program/operators.h"
+#include "study/program/layer_templates.h"
 #include "study/serve/serve.h"
 #include "study/step/step.h"
 #include "study/step/step_graph.h"
@@ -15,7 +15,7 @@
 namespace c3sim::study {
 
 Figures observe(Testbed& testbed, const StepTrial& trial) {
-  const StepResult result = ask({testbed.platform(), testbed.operators()}, trial.question, testbed.factor());
+  const StepResult result = ask({testbed.platform(), testbed.templates()}, trial.question, testbed.factor());
   const sim::Time all = std::accumulate(result.by_kind.begin(), result.by_kind.end(), sim::Time(0));
   const sim::Time kernels = trial.kind ? result.time_of(*trial.kind) : all;
   return {{Figure::time, sim::to_seconds(result.time).value()},
@@ -62,8 +62,8 @@ Figures observe(ServeMachine& machine, const ServeTrial& trial) {
 StepRoofline roofline(const StepTrial& trial, const models::PlatformSpec& platform) {
   StepRoofline sums;
   const StepQuestion& question = trial.question;
-  const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
-  for (const StepBlock& block : step_blocks(question, question.stage_layers(), {platform, operators})) {
+  const LayerTemplates templates(config_folders());
+  for (const StepBlock& block : step_blocks(question, question.stage_layers(), {platform, templates})) {
     const double times = static_cast<double>(std::max<std::int64_t>(1, block.layers)) * block.share(question.gpus());
     for (const StepOperation& one : block.operations) {
       for (const StepPart& part : parts_of(one, {}, platform)) {

@@ -16,8 +16,8 @@
 #include "study/ask/words.h"
 #include "study/config_folders.h"
 #include "study/play/testbed.h"
+#include "study/program/layer_templates.h"
 #include "study/program/operation.h"
-#include "study/program/operators.h"
 #include "study/report/results_folder.h"
 #include "study/step/step.h"
 #include "study/step/step_carriers.h"
@@ -45,11 +45,11 @@ constexpr auto step_examples =
 
 // Adds intervals of the step's times. All draws have the carriers that were chosen.
 void add_intervals(Results& results, const StepResult& result, const Platform& platform, const Sampling& sampling,
-                   std::span<const ElementwiseOperator> operators, const Progress& progress, int jobs) {
+                   const LayerTemplates& templates, const Progress& progress, int jobs) {
   const Ensemble ensemble(platform, sampling, jobs, progress);
   const std::vector<StepResult> drawn = ensemble.ask_each(
       [&](const Testbed& member) {
-        return ask({member.platform(), operators}, result.question, member.factor());
+        return ask({member.platform(), templates}, result.question, member.factor());
       },
       jobs, progress);
   Intervals intervals;
@@ -111,10 +111,10 @@ std::vector<Work> works_of(const StepQuestion& question, const StepMachine& mach
 
 // Adds the words of the question, as columns and to the title, and the fidelity of the answer.
 void add_question(Results& results, const StepResult& result, const StepWords& asked, const Platform& platform,
-                  std::span<const ElementwiseOperator> operators) {
+                  const LayerTemplates& templates) {
   const std::vector<AskedWord> words = asked_words(asked);
   ResultTable table = with_question(results.tables.front().table, {words}, "dtype");
-  const Fidelity fidelity = fidelity_of(result.question, platform, operators);
+  const Fidelity fidelity = fidelity_of(result.question, platform, templates);
   table.add_column({"fidelity", "fidelity", ""}, {std::string(to_string(fidelity))});
   results.tables.front().table = std::move(table);
   if (const std::string told = told_in_words(words, {"model", "phase"}); !told.empty()) results.title += ", " + told;
@@ -133,8 +133,8 @@ Results answer_step(Request& request) {
   const int jobs = request.jobs(arguments);
   const Platform platform = request.platform(arguments);
   arguments.check_with(faults_of(question, platform.spec));
-  const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
-  const StepMachine machine{platform.spec, operators};
+  const LayerTemplates templates(config_folders());
+  const StepMachine machine{platform.spec, templates};
   arguments.check_with(faults_of_carriers(question, machine));
   const std::string lines = machine_lines(request);
   const bool writes = request.says("write");
@@ -145,14 +145,14 @@ Results answer_step(Request& request) {
     request.write("write", signed_text(experiment_text(result.question, machine, lines)));
   }
   Results results = to_tables(result, machine);
-  add_question(results, result, words, platform, operators);
+  add_question(results, result, words, platform, templates);
   warn_of_channels(results.warnings, works_of(result.question, machine), platform.spec);
   if (bound_by_host(result)) results.notes.insert(results.notes.begin(), word_of_host(result, platform));
   results.warnings.insert(results.warnings.end(), remarks.begin(), remarks.end());
-  if (sampling) add_intervals(results, result, platform, *sampling, operators, request.progress(), jobs);
+  if (sampling) add_intervals(results, result, platform, *sampling, templates, request.progress(), jobs);
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
     const auto again = [&](Testbed& other) {
-      const StepMachine varied{other.platform(), operators};
+      const StepMachine varied{other.platform(), templates};
       return to_tables(ask(varied, result.question), varied);
     };
     results.tables.push_back(sensitivity_of(quantity, platform, again, request.progress()));

@@ -13,7 +13,7 @@
 #include "sim/overloaded.h"
 #include "study/play/power_meter.h"
 #include "study/play/work_bounds.h"
-#include "study/program/operators.h"
+#include "study/program/layer_templates.h"
 #include "study/program/scenario.h"
 #include "study/serve/serve.h"
 #include "study/step/step.h"
@@ -252,7 +252,7 @@ void add_rates(Figures& figures, const RemoteTrial& trial, const models::Platfor
 
 // Returns the kernel that rounds the rows of the second operand, along the contraction, from bf16 to fp8.
 models::ElementwiseSpec quantising_kernel(const models::GemmShape& shape, const Testbed& testbed) {
-  const ElementwiseOperator& quantise = required_operator(testbed.operators(), "quantise");
+  const ElementwiseOperator& quantise = required_operator(testbed.templates().operators(), "quantise");
   return kernel_of(quantise, shape.n * shape.k, usual_element, shape.k);
 }
 

@@ -50,6 +50,8 @@ ReadModel read_yaml(const std::filesystem::path& file) {
   root.text("source");
   ModelSpec model = read_network(root);
   model.name = name;
+  model.attention = root.name("attention", "");
+  model.feed_forward = root.name("feed_forward", "");
   if (root.has("variants")) model.variants = read_variants(root, model);
   for (const sim::Fault& one : contradictions(model, root.has("head_dim"))) root.fault(one.where, one.what);
   config.finish();

@@ -83,6 +83,10 @@ struct ModelSpec {
   std::int64_t experts_used = 0;   // experts that a token uses
   std::int64_t shared_ffn = 0;     // sum of the features of the shared experts, which all tokens use
   bool experts_alone = false;      // only experts of the model are known; no other part of a layer can be simulated
+  // The files of configs/layers that both halves of a layer are written from; empty: the shipped file for what the
+  // model is, such as latent_attention.
+  std::string attention{};
+  std::string feed_forward{};
   std::vector<LayerVariant> variants{};
 
   auto operator<=>(const ModelSpec&) const = default;

@@ -257,9 +257,9 @@ bool Testbed::is_memory_bound(const models::GemmShape& shape) {
   return models::is_memory_bound(models::plan_gemm(platform_.gpu, shape), idle_node_.gpu(0));
 }
 
-const std::vector<ElementwiseOperator>& Testbed::operators() const {
-  if (!operators_) operators_ = read_operators(config_folders());
-  return *operators_;
+const LayerTemplates& Testbed::templates() const {
+  if (!templates_) templates_.emplace(config_folders());
+  return *templates_;
 }
 
 std::string Testbed::why_impossible(const Work& work) const {

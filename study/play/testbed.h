@@ -27,8 +27,8 @@
 #include "study/play/play.h"
 #include "study/play/power_meter.h"
 #include "study/play/timeline.h"
+#include "study/program/layer_templates.h"
 #include "study/program/operation.h"
-#include "study/program/operators.h"
 
 namespace c3sim::study {
 
@@ -85,9 +85,9 @@ class Testbed {
 
   const models::PlatformSpec& platform() const { return platform_; }
   const Factor& factor() const { return factor_; }
-  // Returns the operators of the configuration folders, read at the first call. Throws sim::ConfigError with all
-  // faults.
-  const std::vector<ElementwiseOperator>& operators() const;
+  // Returns what layers are written from, of the configuration folders, read at the first call. Throws sim::ConfigError
+  // with all faults.
+  const LayerTemplates& templates() const;
 
   // Returns why this platform cannot run the work in any schedule, in one sentence that says what would be accepted;
   // empty if it can.
@@ -146,7 +146,7 @@ class Testbed {
   Timeline play_rounds(const Schedule& schedule, Between between) const;
   void count(ClockSearch search);
   RunCache runs_;
-  mutable std::optional<std::vector<ElementwiseOperator>> operators_;  // none: not yet read
+  mutable std::optional<LayerTemplates> templates_;  // none: not yet read
   std::unique_ptr<Testbed> from_rest_;
   std::unique_ptr<Testbed> as_simulated_;
   std::uint64_t unsettled_ = 0;              // number of instants

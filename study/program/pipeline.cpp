@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "study/network/step_memory.h"
-#include "study/program/layer.h"
+#include "study/program/layer_templates.h"
 #include "study/program/step_writer.h"
 #include "study/program/training.h"
 
@@ -102,24 +102,24 @@ class Pipeline {
 
   // Adds a gradient to those of the micro-batches before.
   static void accumulate(StepWriter& writer, Turn turn, const std::string& name, double weights) {
-    if (turn.micro > 0) writer.operate(name, Kind::elementwise, "add", weights, single_precision);
+    if (turn.micro > 0) operate(writer, name, Kind::elementwise, "add", weights, single_precision);
   }
 
   void forward(int stage, Turn turn) {
-    if (stage == 0 && whole()) write_embedding(writer_);
+    if (stage == 0 && whole()) writer_.templates().write(writer_, "embedding");
     block(writer_, stage, turn, suffix(stage, turn));
     write_layers(stage, turn, stage > 0 ? "activations" : nullptr);
     if (!is_last(stage)) {
       send("activations", stage, stage + 1, turn);
     } else if (whole()) {
-      write_head(writer_);
+      writer_.templates().write(writer_, "head");
     }
     block(writer_, stage, turn, suffix(stage, turn));
   }
 
   void backward(int stage, Turn turn) {
     if (is_last(stage) && whole()) {
-      write_head_gradient(writer_);
+      writer_.templates().write(writer_, "head_gradient");
       accumulate(writer_, turn, "accumulate_head", head_weights(question_));
     }
     block(writer_, stage, turn, suffix(stage, turn));
@@ -127,7 +127,7 @@ class Pipeline {
     if (stage > 0) {
       send("gradients", stage, stage - 1, turn);
     } else if (whole()) {
-      write_embedding_gradient(writer_);
+      writer_.templates().write(writer_, "embedding_gradient");
       accumulate(writer_, turn, "accumulate_embedding", head_weights(question_));  // it has as many words
     }
     block(writer_, stage, turn, suffix(stage, turn));

@@ -56,10 +56,13 @@ inline Kind kind_of(models::CollectiveKind collective) {
 }
 inline bool communicates(Kind kind) { return kind == Kind::send || collective_of(kind).has_value(); }
 
-// A StepMachine is what runs steps: a platform, and the operators of configs/operators.yaml. Both must outlive it.
+class LayerTemplates;
+
+// A StepMachine is what runs steps: a platform, and what layers are made of (study/program/layer_templates.h). Both
+// must outlive it.
 struct StepMachine {
   const models::PlatformSpec& platform;
-  std::span<const ElementwiseOperator> operators;
+  const LayerTemplates& templates;
 };
 
 struct StepOperation {

@@ -32,22 +32,10 @@ void StepWriter::reduce_last() {
   work = models::by_tracker(std::get<models::GemmShape>(work), question_.tp, machine_.platform);
 }
 
-void StepWriter::add_up(const std::string& name, double elements, bool reduced) {
-  const bool gathers = reduced && question_.fuses();
-  collective(name + (gathers ? "_all_gather" : "_all_reduce"),
-             gathers ? models::CollectiveKind::all_gather : models::CollectiveKind::all_reduce, elements * element(),
-             question_.tp);
-}
-
-void StepWriter::gather_tokens(const std::string& name) {
-  const double elements = elements_of(question_.tp * tokens_to_route(), model().hidden);
-  collective(name + "_all_gather", models::CollectiveKind::all_gather, elements * element(), question_.tp);
-}
-
 models::AttentionShape StepWriter::attention_shape(bool absorbed) const {
   models::AttentionShape shape;
   shape.batch = question_.batch;
-  shape.heads = share(model().heads);
+  shape.heads = model().heads / question_.tp;
   shape.kv_heads = question_.kv_heads();
   shape.queries = question_.tokens;
   shape.keys = question_.context + question_.tokens;
@@ -93,11 +81,10 @@ void StepWriter::decoding_attention(const std::string& name, bool absorbed) {
   add(name + "_decoding", Kind::attention, shape);
 }
 
-Written StepWriter::operate(const std::string& name, Kind kind, const std::string& operation, double elements,
-                            std::optional<sim::Bytes> element, std::int64_t row) {
+Written StepWriter::operate(const std::string& name, Kind kind, const ElementwiseOperator& operation, double elements,
+                            sim::Bytes element, std::int64_t row) {
   const auto count = static_cast<std::int64_t>(std::max(1.0, std::ceil(elements)));
-  models::ElementwiseSpec spec =
-      kernel_of(required_operator(machine_.operators, operation), count, element.value_or(this->element()), row);
+  models::ElementwiseSpec spec = kernel_of(operation, count, element, row);
   spec.strided = spec.strided && tokens() > 1;  // parts of a single row are contiguous
   return add(name, kind, spec);
 }

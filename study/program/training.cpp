@@ -10,7 +10,7 @@
 
 #include "sim/check.h"
 #include "study/network/step_memory.h"
-#include "study/program/layer.h"
+#include "study/program/layer_templates.h"
 
 namespace c3sim::study {
 
@@ -28,237 +28,6 @@ constexpr auto head_reduction = "reduce_head";
 constexpr double mebibyte = 1 << 20;
 constexpr sim::Bytes bucket{25.0 * mebibyte};
 constexpr sim::Bytes first_bucket{1.0 * mebibyte};
-
-// PyTorch's autograd runs these kernels for a composed RMS norm (a profiler's trace of training on one GPU, PyTorch
-// 2.11): gradients of its input and weights, in single precision. Those with "row_" handle one number per row.
-constexpr std::array<std::pair<const char*, const char*>, 14> composed_norm{{{"times_normed", "mul"},
-                                                                             {"times_weights", "mul_broadcast"},
-                                                                             {"weight_sums", "column_sums"},
-                                                                             {"times_input", "mul"},
-                                                                             {"times_root", "mul_broadcast"},
-                                                                             {"root_sums", "column_sums"},
-                                                                             {"row_cube", "scale"},
-                                                                             {"row_half", "scale"},
-                                                                             {"row_product", "mul"},
-                                                                             {"mean", "mul_broadcast"},
-                                                                             {"clone", "copy"},
-                                                                             {"double", "scale"},
-                                                                             {"square", "mul"},
-                                                                             {"sum", "add"}}};
-
-// The Form of a product's gradients.
-struct Form {
-  bool plain = false;   // in the format of the stream
-  bool summed = false;  // the gradient of its input is added up over the tp GPUs next
-};
-
-// Backward writes the gradients of a layer's products, norms and activations, the last first.
-class Backward {
- public:
-  explicit Backward(StepWriter& writer)
-      : writer_(writer), model_(writer.model()), tokens_(writer.tokens()), mixes_(writer.question().mixes()) {}
-
-  std::vector<ProductGradients> write() {
-    feed_forward();
-    attention_half();
-    return std::move(gradients_);
-  }
-
- private:
-  double stream_elements() const { return elements_of(tokens_, model_.hidden); }
-
-  // Writes both gradients of a product, and the cast of the weight gradient.
-  void product(const std::string& of, std::int64_t out, std::int64_t in, std::int64_t tokens, std::int64_t products = 1,
-               Form form = {}) {
-    using models::Layout;
-    const Written input = writer_.product(
-        of + "_input_gradient",
-        {.m = in, .n = tokens, .k = out, .products = products, .layout = Layout::input_gradient}, form.plain);
-    if (form.summed) writer_.reduce_last();
-    Written weights = writer_.product(
-        of + "_weight_gradient",
-        {.m = out, .n = in, .k = tokens, .products = products, .layout = Layout::weight_gradient}, form.plain);
-    if (model_.biases || (of == "qkv" && model_.qkv_biases)) {
-      writer_.operate(of + "_bias_gradient", Kind::elementwise, "column_sums", elements_of(tokens * products, out));
-    }
-    if (mixes_) {
-      weights = writer_.operate(of + "_gradient_cast", Kind::copy, "cast_up",
-                                elements_of(out, in) * static_cast<double>(products));
-    }
-    gradients_.push_back({of, input, weights});
-  }
-  void residual(const std::string& of) {
-    if (model_.dropout > 0.0) {
-      writer_.operate(of + "_dropout_gradient", Kind::elementwise, "dropout_backward", stream_elements());
-    }
-    if (writer_.question().wide_stream()) {
-      writer_.operate(of + "_residual_cast", Kind::copy, "cast_down", stream_elements());
-    }
-  }
-  void normalise(const std::string& of) {
-    if (mixes_) writer_.operate(of + "_gradient_cast_up", Kind::copy, "cast_up", stream_elements());
-    if (writer_.composes_norms()) {
-      for (const auto& [name, operation] : composed_norm) {
-        const bool of_rows = std::string_view(name).starts_with("row_");
-        writer_.operate(of + "_gradient_" + name, Kind::elementwise, operation,
-                        of_rows ? elements_of(tokens_, 1) : stream_elements(), single_precision);
-      }
-      writer_.operate(of + "_cast_down", Kind::copy, "cast_down", stream_elements());
-    } else {
-      writer_.operate(of + "_gradient", Kind::norm, "norm_backward", stream_elements(), writer_.stream_element(),
-                      model_.hidden);
-      writer_.operate(of + "_weight_gradient", Kind::elementwise, "norm_weights", stream_elements(),
-                      writer_.stream_element());
-    }
-    writer_.operate(of + "_residual_gradient", Kind::elementwise, "add", stream_elements(), writer_.stream_element());
-  }
-
-  void feed_forward() {
-    residual("down");
-    if (model_.after_norms) normalise("down_norm");
-    if (model_.experts == 0) {
-      const std::int64_t ffn = writer_.share(model_.ffn);
-      product("down", model_.hidden, ffn, tokens_);
-      activation(elements_of(tokens_, ffn));
-      product("up", writer_.share(model_.first_ffn()), model_.hidden, tokens_, 1, {.summed = true});
-    } else {
-      experts();
-    }
-    if (writer_.routes_shares()) {
-      writer_.gather_tokens("up_gradient");
-    } else {
-      writer_.add_up("up_gradient", stream_elements(), model_.experts == 0);
-    }
-    normalise("ffn_norm");
-  }
-
-  // Writes the gradient of the experts, and the way back of the tokens' copies.
-  void experts() {
-    const Experts experts = experts_of(writer_);
-    const std::int64_t routed = writer_.tokens_to_route();
-    const double elements = elements_of(experts.sent, model_.hidden);
-    writer_.operate("unpermute_gradient", Kind::copy, "copy", elements);
-    write_dispatch(writer_, "combine_gradient", experts);
-    writer_.count_products(experts.of_model);
-    product("down", model_.hidden, experts.ffn, experts.tokens, experts.busy);
-    activation(elements_of(experts.copies, experts.ffn));
-    product("up", model_.first_ffn() / model_.ffn * experts.ffn, model_.hidden, experts.tokens, experts.busy);
-    writer_.count_products(1.0);
-    write_combine(writer_, "dispatch_gradient", experts);
-    writer_.operate("permute_gradient", Kind::elementwise, "add", elements);
-    writer_.operate("router_choice_gradient", Kind::softmax, "route", elements_of(routed, model_.experts), {},
-                    model_.experts);
-    product("router", model_.experts, model_.hidden, routed, 1, {.plain = true});
-    if (model_.shared_ffn == 0) return;
-    const std::int64_t tokens = writer_.routes_shares() ? routed : tokens_;
-    const std::int64_t ffn = writer_.shared_ffn();
-    product("shared_down", model_.hidden, ffn, tokens);
-    activation(elements_of(tokens, ffn), "shared_");
-    product("shared_up", model_.first_shared_ffn() / model_.shared_ffn * ffn, model_.hidden, tokens);
-    writer_.operate("shared_add_gradient", Kind::elementwise, "add", elements_of(tokens, model_.hidden));
-  }
-
-  void activation(double elements, const std::string& of = "") {
-    if (model_.gates()) {
-      writer_.operate(of + "gated_gradient", Kind::elementwise, "mul_strided", elements);
-      writer_.operate(of + "gate_value_gradient", Kind::elementwise, "mul", elements);
-      writer_.operate(of + "gate_gradient", Kind::elementwise, "silu_strided", elements);
-      writer_.operate(of + "gate_join", Kind::copy, "copy", 2.0 * elements);
-    } else {
-      writer_.operate(of + "activation_gradient", Kind::elementwise,
-                      model_.feed == Feed::gelu ? "gelu_backward" : "relu_backward", elements);
-    }
-  }
-
-  void attention_half() {
-    const StepQuestion& question = writer_.question();
-    const std::int64_t queries = writer_.share(model_.query_features());
-    const std::int64_t results = writer_.share(model_.heads * model_.values());
-    const std::int64_t keys = model_.is_latent() ? writer_.share(model_.heads) * (model_.head_dim + model_.values())
-                                                 : question.cached_features();
-    residual("out");
-    if (model_.after_norms) normalise("out_norm");
-    product("out", model_.hidden, results, tokens_);
-    writer_.operate("attention_sums", Kind::elementwise, "row_dots", elements_of(tokens_, results));
-    // A GPU keeps the keys and values of its own tokens only, unless it has just gathered those of all to compute
-    // again.
-    if (!question.recompute) writer_.share_keys("backward_keys_all_gather", models::CollectiveKind::all_gather);
-    writer_.attention("attention_gradient", true);
-    writer_.operate("attention_convert", Kind::copy, "cast_down",
-                    elements_of(tokens_, queries) + elements_of(question.tokens_with_keys(), keys));
-    if (model_.is_latent()) {
-      latent(queries);
-    } else {
-      share_keys();
-      if (model_.query_norm != QueryNorm::none) {
-        normalise_features("query_norm", queries);
-        normalise_features("key_norm", question.kv_heads() * model_.head_dim);
-      }
-      join(elements_of(tokens_, queries + keys));
-      product("qkv", queries + keys, model_.hidden, tokens_, 1, {.summed = true});
-      writer_.add_up("qkv_gradient", stream_elements(), true);
-    }
-    normalise("attention_norm");
-  }
-
-  // Adds up gradients of keys and values over the parts of a sequence, and gives each GPU those of its own tokens.
-  void share_keys() { writer_.share_keys("keys_reduce_scatter", models::CollectiveKind::reduce_scatter); }
-
-  // Each GPU has keys of all tokens for its heads. Gradients of what heads share, which each GPU projects in whole, are
-  // added up before they reach these projections.
-  void latent(std::int64_t queries) {
-    const std::int64_t with_keys = writer_.question().tokens_with_keys();
-    product("key_up", writer_.share(model_.heads) * model_.latent_head(), model_.kv_rank, with_keys, 1,
-            {.summed = true});
-    writer_.add_up("key_up_gradient", elements_of(with_keys, model_.cached_features()), true);
-    share_keys();
-    const std::int64_t rank = model_.query_rank > 0 ? model_.query_rank : model_.hidden;
-    product("query_up", queries, rank, tokens_, 1, {.summed = true});
-    writer_.add_up("query_up_gradient", elements_of(tokens_, rank), true);
-    normalise_features("key_norm", model_.kv_rank);
-    if (model_.query_rank > 0) normalise_features("query_norm", model_.query_rank);
-    product("latent", model_.latent_features(), model_.hidden, tokens_);
-  }
-  void normalise_features(const std::string& of, std::int64_t features) {
-    const double elements = elements_of(tokens_, features);
-    writer_.operate(of + "_gradient", Kind::norm, "norm_backward", elements);
-    writer_.operate(of + "_weight_gradient", Kind::elementwise, "norm_weights", elements);
-  }
-
-  // Joins the gradients of queries, keys and values to one array. Models without rotary positions interleave all three
-  // by heads, so that elements are moved one by one, and permuted once more.
-  void join(double elements) {
-    const bool apart = model_.position == Positions::rotary;
-    writer_.operate("qkv_join", Kind::copy, apart ? "copy" : "copy_strided", elements);
-    if (!apart) writer_.operate("qkv_permute", Kind::copy, "copy_strided", elements);
-  }
-
-  StepWriter& writer_;
-  const ModelSpec& model_;
-  std::int64_t tokens_;
-  bool mixes_;
-  std::vector<ProductGradients> gradients_;
-};
-
-// A Pass is one kernel of an optimizer over many tensors at once: its name and its operator.
-using Pass = std::pair<std::string_view, const char*>;
-// PyTorch's foreach AdamW has these passes: decay, both moments, the root of the second, the weights, zeroed gradients.
-constexpr std::array<Pass, 9> adam_passes{{{"decay", "scale"},
-                                           {"first_moment", "add"},
-                                           {"second_moment_decay", "scale"},
-                                           {"second_moment", "triad"},
-                                           {"root", "scale"},
-                                           {"correction", "scale"},
-                                           {"epsilon", "scale"},
-                                           {"weights", "triad"},
-                                           {"zero", "fill"}}};
-// LAMB (You et al., arXiv 1904.00962) scales the update by the norms of weights and update, tensor by tensor. Adam's
-// update is written to a separate array and added last.
-constexpr std::array<Pass, 5> lamb_passes{{{"weight_norm", "squares"},
-                                           {"update_norm", "squares"},
-                                           {"update_decay", "add"},
-                                           {"trust", "scale"},
-                                           {"apply", "add"}}};
 
 // A Bucket holds gradients of a layer that are reduced together, once the gradient of product `behind` is complete.
 struct Bucket {
@@ -360,11 +129,11 @@ std::vector<Gather> write_gather(StepWriter& writer, const std::string& prefix) 
   for (const AlikeWeights& alike : alike_weights(question)) {
     if (alike.holders == 1) continue;
     const std::string name = prefix + alike.of;
-    Gather one{alike.of, writer.operate(name + "copy_in", Kind::copy, "cast_down", alike.count / alike.holders), {}};
+    Gather one{alike.of, operate(writer, name + "copy_in", Kind::copy, "cast_down", alike.count / alike.holders), {}};
     writer.queue_on(weight_stream);
     one.gather = writer.collective(name + "gather", models::CollectiveKind::all_gather,
                                    alike.count * question.weight_element(), alike.holders, weight_stream);
-    writer.operate(name + "copy_out", Kind::copy, "copy", alike.count);
+    operate(writer, name + "copy_out", Kind::copy, "copy", alike.count);
     writer.wait(one.gather);
     gathers.push_back(std::move(one));
   }
@@ -375,8 +144,6 @@ void wait_for_layer_before(StepWriter& writer, const std::vector<Gather>& gather
   for (const Gather& one : gathers) writer.wait(one.copy_in, last, -2);
 }
 
-std::vector<ProductGradients> write_backward(StepWriter& writer) { return Backward(writer).write(); }
-
 std::vector<Written> write_reduction(StepWriter& writer, const std::vector<Gather>& gathers,
                                      const std::vector<ProductGradients>& gradients) {
   const StepQuestion& question = writer.question();
@@ -384,7 +151,7 @@ std::vector<Written> write_reduction(StepWriter& writer, const std::vector<Gathe
   if (question.shard == Shard::full) {
     for (const AlikeWeights& alike : alike_weights(question)) {
       if (alike.holders == 1) continue;
-      const Written copied = writer.operate(alike.of + "gradient_copy_in", Kind::copy, "cast_up", alike.count);
+      const Written copied = operate(writer, alike.of + "gradient_copy_in", Kind::copy, "cast_up", alike.count);
       reductions.push_back(writer.collective(alike.of + reduction, models::CollectiveKind::reduce_scatter,
                                              alike.count * question.gradient_element(), alike.holders,
                                              gradient_stream));
@@ -437,10 +204,10 @@ void write_end_gather(StepWriter& writer) {
   const StepQuestion& question = writer.question();
   if (question.shard != Shard::full) return;
   const double weights = end_weights(question);
-  writer.operate("ends_copy_in", Kind::copy, "cast_down", weights / question.replicas());
+  operate(writer, "ends_copy_in", Kind::copy, "cast_down", weights / question.replicas());
   writer.collective("ends_gather", models::CollectiveKind::all_gather, weights * question.end_element(),
                     question.replicas());
-  writer.operate("ends_copy_out", Kind::copy, "copy", weights);
+  operate(writer, "ends_copy_out", Kind::copy, "copy", weights);
 }
 
 void write_end_reduction(StepWriter& writer) {
@@ -462,12 +229,9 @@ void write_update(StepWriter& writer, std::span<const LayerGroup> groups, const 
       own += static_cast<double>(group.layers) * alike.count / (shares ? alike.holders : 1);
     }
   }
-  std::vector<Pass> passes(adam_passes.begin(), adam_passes.end());
-  if (question.optimizer == Optimizer::lamb) passes.insert(passes.end(), lamb_passes.begin(), lamb_passes.end());
-  for (const auto& [name, operation] : passes) {
-    writer.operate(fmt::format("update_{}", name), Kind::optimizer, operation, own, single_precision);
-    if (name != passes.front().first) continue;
-    for (const Written& reduced : reductions) writer.wait_for_all(reduced);
+  writer.templates().write(writer, question.optimizer == Optimizer::lamb ? "lamb" : "adam", {{"weights", own}});
+  for (const Written& reduced : reductions) {
+    if (!reduced.name.empty()) writer.wait_first({reduced.name});
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "study/program/layer_templates.h"
 #include "study/program/step_writer.h"
 
 namespace c3sim::study {
@@ -19,15 +20,6 @@ struct Gather {
 std::vector<Gather> write_gather(StepWriter& writer, const std::string& prefix);
 // Makes each gather wait for `last` of the layer two before; `last` is written after the gathers.
 void wait_for_layer_before(StepWriter& writer, const std::vector<Gather>& gathers, const Written& last);
-
-// ProductGradients are the gradients of product `of`; `weights` is the one that is added up over GPUs.
-struct ProductGradients {
-  std::string of;
-  Written input;
-  Written weights;
-};
-// Writes the gradient of a layer.
-std::vector<ProductGradients> write_backward(StepWriter& writer);
 
 // Writes the reduction of a layer's weight gradients over the GPUs with the same weights: reduce-scattered if fully
 // sharded, otherwise all-reduced in buckets as they become complete, of which the head's is the first. Returns the

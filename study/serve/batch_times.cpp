@@ -124,7 +124,7 @@ BatchTimes::Cost BatchTimes::others(bool decodes, std::int64_t tokens) const {
   const std::int64_t longest = question.model.positions > 0 ? question.model.positions : tokens;
   question.batch = decodes ? tokens : (tokens + longest - 1) / longest;
   question.tokens = decodes ? 1 : tokens / question.batch;
-  const StepResult result = ask({roomy_, machine_.operators}, question, {}, few_layers);
+  const StepResult result = ask({roomy_, machine_.templates}, question, {}, few_layers);
   const double seconds = sim::to_seconds(result.time).value() - attention_time(result);
   return {seconds, seconds * result.power.value()};
 }
@@ -145,7 +145,7 @@ BatchTimes::Cost BatchTimes::attention(Phase phase, std::int64_t sequences, std:
     if (std::ranges::none_of(question.model.variants, is_of_attention)) question.model.variants.clear();
   }
   if (question.model.variants.empty()) question.layers = few_layers;
-  const StepResult result = ask({roomy_, machine_.operators}, question, {}, few_layers);
+  const StepResult result = ask({roomy_, machine_.templates}, question, {}, few_layers);
   const double layers = static_cast<double>(question_.layer_count()) / *question.layers;
   const double seconds = layers * attention_time(result);
   return {seconds, seconds * result.power.value()};

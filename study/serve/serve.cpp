@@ -72,7 +72,7 @@ void check_requests(const ServeQuestion& question, FaultList& faults) {
 }  // namespace
 
 ServeMachine::ServeMachine(const models::PlatformSpec& platform, BatchGrid grid)
-    : platform_(platform), grid_(grid), operators_(read_operators(config_folders())) {}
+    : platform_(platform), grid_(grid), templates_(config_folders()) {}
 
 const ReadModel& ServeMachine::model_of(const StepWords& words) {
   const std::array<std::string, 3> asked{words.model_name, words.ignored_keys, words.like};
@@ -180,7 +180,7 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
 BatchTimes& ServeMachine::batch_times(const StepQuestion& step, const ServeQuestion& question) {
   std::unique_ptr<BatchTimes>& times = batch_times_[{step, question.budget, question.captured}];
   if (times == nullptr) {
-    times = std::make_unique<BatchTimes>(StepMachine{platform_, operators_}, step, question.budget, question.captured,
+    times = std::make_unique<BatchTimes>(StepMachine{platform_, templates_}, step, question.budget, question.captured,
                                          grid_);
   }
   return *times;

@@ -66,7 +66,7 @@ class ServeMachine {
 
   const models::PlatformSpec& platform_;
   BatchGrid grid_;
-  std::vector<ElementwiseOperator> operators_;
+  LayerTemplates templates_;
   std::map<std::array<std::string, 3>, ReadModel> models_;  // by name, ignored keys and `like`
   // By step, the most tokens of a batch, and those of the largest batch with a captured graph.
   std::map<std::tuple<StepQuestion, std::int64_t, std::int64_t>, std::unique_ptr<BatchTimes>> batch_times_;

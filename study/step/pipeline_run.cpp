@@ -319,12 +319,12 @@ class TurnReader {
 
 class PipelineRun {
  public:
-  PipelineRun(const StepQuestion& question, std::span<const ElementwiseOperator> operators, Testbed& testbed)
+  PipelineRun(const StepQuestion& question, const LayerTemplates& templates, Testbed& testbed)
       : question_(question),
         few_(few_of_pipeline(question)),
         testbed_(testbed),
         unlaunched_(without_launches(testbed.platform()), testbed.factor()),
-        run_{part_of(few_pipeline_blocks(question, {unlaunched_.platform(), operators}), few_.pause, unlaunched_),
+        run_{part_of(few_pipeline_blocks(question, {unlaunched_.platform(), templates}), few_.pause, unlaunched_),
              few_.pp} {
     const std::vector<StageLayers> few_stages = stages_of_few(question);
     for (int stage = 0; stage < question.pp; ++stage) {
@@ -569,9 +569,8 @@ std::vector<StepBlock> few_pipeline_blocks(const StepQuestion& question, const S
   return pipeline_blocks(few_of_pipeline(question), stages, machine);
 }
 
-PipelineStep pipeline_step(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                           Testbed& testbed) {
-  return PipelineRun(question, operators, testbed).step();
+PipelineStep pipeline_step(const StepQuestion& question, const LayerTemplates& templates, Testbed& testbed) {
+  return PipelineRun(question, templates, testbed).step();
 }
 
 }  // namespace c3sim::study

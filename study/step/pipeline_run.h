@@ -9,8 +9,8 @@
 #include "study/network/step_question.h"
 #include "study/play/testbed.h"
 #include "study/play/timeline.h"
+#include "study/program/layer_templates.h"
 #include "study/program/operation_graph.h"
-#include "study/program/operators.h"
 #include "study/program/step_operation.h"
 #include "study/step/step_totals.h"
 
@@ -30,7 +30,6 @@ struct PipelineStep {
 };
 
 // Computes a step with several stages or micro-batches; `testbed` determines how it is launched.
-PipelineStep pipeline_step(const StepQuestion& question, std::span<const ElementwiseOperator> operators,
-                           Testbed& testbed);
+PipelineStep pipeline_step(const StepQuestion& question, const LayerTemplates& templates, Testbed& testbed);
 
 }  // namespace c3sim::study

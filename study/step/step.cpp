@@ -28,7 +28,7 @@ class StepRun {
  public:
   StepRun(const StepMachine& machine, const StepQuestion& question, const Testbed::Factor& factor = {})
       : question_(question),
-        operators_(machine.operators),
+        templates_(machine.templates),
         testbed_(launching(machine.platform, question.launch()), factor) {}
 
   // Returns the seconds of a step with this many layers.
@@ -36,7 +36,7 @@ class StepRun {
   // Returns the totals over all layers and micro-batches; at least `simulated` layers are simulated.
   StepTotals look(std::int64_t simulated) {
     if (!question_.has_turns() || simulated == in_whole) return of_all_layers(simulated);
-    from_pipeline_ = pipeline_step(question_, operators_, testbed_);
+    from_pipeline_ = pipeline_step(question_, templates_, testbed_);
     return from_pipeline_->totals;
   }
   // Runs the first layers, stages and micro-batches, launched as asked, for the timeline.
@@ -50,7 +50,7 @@ class StepRun {
       result.spans = on_queues(result.graph.schedule(), from_pipeline_->timeline, testbed_.platform());
       return;
     }
-    const StepMachine machine{testbed_.platform(), operators_};
+    const StepMachine machine{testbed_.platform(), templates_};
     result.graph =
         graph_of(question_.has_turns() ? few_pipeline_blocks(question_, machine) : step_blocks(shown, layers, machine),
                  testbed_.platform());
@@ -59,7 +59,7 @@ class StepRun {
   }
   // Returns approximate seconds, taking each layer beyond a few, or beyond some more, to be like the last of them.
   double about() {
-    if (question_.has_turns()) return pipeline_step(question_, operators_, testbed_).totals.time;
+    if (question_.has_turns()) return pipeline_step(question_, templates_, testbed_).totals.time;
     const std::int64_t layers = std::ranges::max(layers_of_kinds());
     const auto look = [this](FewLayers of) { return seen_of(of); };
     for (const std::int64_t few : {simulated_layers, 4 * simulated_layers}) {
@@ -137,8 +137,8 @@ class StepRun {
   }
 
   PartOfStep part(FewLayers layers, Of of = Of::all) const {
-    if (of == Of::all) return part_of(question_, operators_, testbed_, layers);
-    return part_of(question_, operators_, testbed_, layers, [](const StepBlock& block) {
+    if (of == Of::all) return part_of(question_, templates_, testbed_, layers);
+    return part_of(question_, templates_, testbed_, layers, [](const StepBlock& block) {
       return block.layers == 0 && block.operations.front().kind != Kind::optimizer;
     });
   }
@@ -202,7 +202,7 @@ class StepRun {
   }
 
   const StepQuestion& question_;
-  std::span<const ElementwiseOperator> operators_;
+  const LayerTemplates& templates_;
   Testbed testbed_;
   std::optional<PipelineStep> from_pipeline_;
 };
@@ -291,8 +291,7 @@ StepResult ask(const StepMachine& machine, const StepQuestion& question, const T
   return result;
 }
 
-Fidelity fidelity_of(const StepQuestion& question, const Platform& platform,
-                     std::span<const ElementwiseOperator> operators) {
+Fidelity fidelity_of(const StepQuestion& question, const Platform& platform, const LayerTemplates& templates) {
   Fidelity weakest = Fidelity::extrapolated;
   if (!question.graph) weakest = weaker(weakest, by_parameters(platform, "host.framework_call"));
   const auto of_work = sim::Overloaded{
@@ -302,7 +301,7 @@ Fidelity fidelity_of(const StepQuestion& question, const Platform& platform,
       [&](const models::AttentionShape&) { return by_parameters(platform, "gpu.attention."); },
       [&](const models::FusedSpec&) { return Fidelity::assumed; },  // no existing machine has them
       [&](const auto&) { return by_parameters(platform, "gpu.streams."); }};
-  for (const StepBlock& block : step_blocks(question, 1, {platform.spec, operators})) {
+  for (const StepBlock& block : step_blocks(question, 1, {platform.spec, templates})) {
     for (const StepOperation& one : block.operations) weakest = weaker(weakest, std::visit(of_work, one.work));
   }
   return weakest;

@@ -17,8 +17,8 @@
 #include "study/play/platform_file.h"
 #include "study/play/testbed.h"
 #include "study/play/timeline.h"
+#include "study/program/layer_templates.h"
 #include "study/program/operation_graph.h"
-#include "study/program/operators.h"
 #include "study/program/step_operation.h"
 #include "study/report/results.h"
 #include "study/step/step_totals.h"
@@ -82,8 +82,7 @@ double about(const StepMachine& machine, const StepQuestion& question);
 // kernels over arrays and launches by the host are assumed unless a parameter of theirs was measured or fitted on this
 // platform. No step is better than extrapolated, since nothing was fitted to whole steps. The question must have no
 // faults and a carrier for each collective.
-Fidelity fidelity_of(const StepQuestion& question, const Platform& platform,
-                     std::span<const ElementwiseOperator> operators);
+Fidelity fidelity_of(const StepQuestion& question, const Platform& platform, const LayerTemplates& templates);
 
 Results to_tables(const StepResult& result, const StepMachine& machine);
 // Formats a time in the unit that leaves one to three digits before the point: "9.108 s".

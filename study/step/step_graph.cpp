@@ -12,7 +12,7 @@
 
 #include "sim/check.h"
 #include "sim/config/config_error.h"
-#include "study/program/layer.h"
+#include "study/program/layer_templates.h"
 #include "study/program/pipeline.h"
 #include "study/program/step_writer.h"
 #include "study/program/training.h"
@@ -121,7 +121,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
     }
   };
   if (whole) write_end_gather(writer);
-  if (whole) write_embedding(writer);
+  if (whole) machine.templates.write(writer, "embedding");
   block(writer, 0);
   if (question.overlap == Overlap::two_batches) {
     for (StepBlock& alternating : blocks_of_two_batches(groups, machine)) {
@@ -134,11 +134,14 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
       wait_for_layer_before(of_group, gathers, write_forward(of_group));
     });
   }
-  if (whole) write_head(writer);
+  if (whole) machine.templates.write(writer, "head");
   block(writer, 0);
   if (!question.trains()) return blocks;
   Written head_reduction;
-  if (whole) head_reduction = write_head_reduction(writer, write_head_gradient(writer));
+  if (whole) {
+    machine.templates.write(writer, "head_gradient");
+    head_reduction = write_head_reduction(writer, writer.last());
+  }
   block(writer, 0);
   std::vector<Written> reductions;
   std::ranges::reverse(groups);
@@ -151,7 +154,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
     const std::vector<Written> reduced = write_reduction(of_group, gathers, gradients);
     reductions.insert(reductions.end(), reduced.begin(), reduced.end());
   });
-  if (whole) write_embedding_gradient(writer);
+  if (whole) machine.templates.write(writer, "embedding_gradient");
   if (whole) write_end_reduction(writer);
   block(writer, 0);
   reductions.push_back(head_reduction);
@@ -264,9 +267,9 @@ void leave_out(std::vector<StepBlock>& blocks, const std::function<bool(const St
 
 }  // namespace
 
-PartOfStep part_of(const StepQuestion& question, std::span<const ElementwiseOperator> operators, const Testbed& testbed,
+PartOfStep part_of(const StepQuestion& question, const LayerTemplates& templates, const Testbed& testbed,
                    FewLayers layers, const std::function<bool(const StepBlock&)>& leaves_out) {
-  std::vector<StepBlock> blocks = step_blocks(question, layers, {testbed.platform(), operators});
+  std::vector<StepBlock> blocks = step_blocks(question, layers, {testbed.platform(), templates});
   if (leaves_out) leave_out(blocks, leaves_out);
   return part_of(std::move(blocks), question.pause, testbed);
 }

@@ -7,8 +7,8 @@
 
 #include "study/network/step_question.h"
 #include "study/play/testbed.h"
+#include "study/program/layer_templates.h"
 #include "study/program/operation_graph.h"
-#include "study/program/operators.h"
 #include "study/program/step_operation.h"
 
 namespace c3sim::study {
@@ -50,7 +50,7 @@ struct PartOfStep {
 };
 
 // Returns a step with these layers, without what `leaves_out` selects. Throws sim::ConfigError for impossible work.
-PartOfStep part_of(const StepQuestion& question, std::span<const ElementwiseOperator> operators, const Testbed& testbed,
+PartOfStep part_of(const StepQuestion& question, const LayerTemplates& templates, const Testbed& testbed,
                    FewLayers layers, const std::function<bool(const StepBlock&)>& leaves_out = {});
 // Returns the part made of these blocks, after a pause.
 PartOfStep part_of(std::vector<StepBlock> blocks, sim::Time pause, const Testbed& testbed);

@@ -15,7 +15,7 @@
 #include "study/ask/answers.h"
 #include "study/config_folders.h"
 #include "study/experiment/experiment_reader.h"
-#include "study/program/operators.h"
+#include "study/program/layer_templates.h"
 #include "study/serve/serve.h"
 #include "study/step/step.h"
 
@@ -124,7 +124,7 @@ Results answer_to(Testbed& testbed, const ServeQuestion& serve) {
 Results answer_to(Testbed& testbed, const StepWords& words) {
   StepQuestion question = words;
   question.take(read_model_of(words));
-  const StepMachine machine{testbed.platform(), testbed.operators()};
+  const StepMachine machine{testbed.platform(), testbed.templates()};
   Results results = to_tables(study::ask(machine, question, testbed.factor()), machine);
   results.tables.erase(results.tables.begin() + 1, results.tables.end());
   return results;
@@ -167,7 +167,7 @@ void Platforms::add(const std::string& name) {
 
 // Tables of kernels are read together with the platform.
 void Platforms::keep(const std::string& name, Platform platform) {
-  if (const auto file = operators_file(platform.config_folders)) files_.push_back(*file);
+  std::ranges::copy(template_files(platform.config_folders), std::back_inserter(files_));
   platforms_.emplace(name, std::move(platform));
 }
 
@@ -215,7 +215,7 @@ std::string Platforms::text() const {
     text += "# " + name + "\n" + platform.resolved;
     // A point may use any of the platform's libraries.
     for (const std::string& library : platform.spec.gpu.gemm.libraries) text += platform.kernels.text(library);
-    if (const auto file = operators_file(platform.config_folders)) text += whole_text(*file);
+    for (const std::filesystem::path& file : template_files(platform.config_folders)) text += whole_text(file);
   }
   return text;
 }

@@ -273,25 +273,24 @@ std::string name_of(const ServeStudy& study, const ServedPoint& point, std::stri
 }
 
 // Returns the weaker fidelity of two steps: decoding, and the prefill of a prompt of mean length.
-Fidelity serving_fidelity(const ServeQuestion& question, const Platform& platform,
-                          std::span<const ElementwiseOperator> operators) {
+Fidelity serving_fidelity(const ServeQuestion& question, const Platform& platform, const LayerTemplates& templates) {
   StepQuestion step = question.step;
   step.graph = !question.by_op;
-  Fidelity weakest = fidelity_of(step, platform, operators);
+  Fidelity weakest = fidelity_of(step, platform, templates);
   step.phase = Phase::prefill;
   step.tokens = std::min(question.prompt, question.budget);
   if (question.apart > 0) step.tp = question.apart;
-  return weaker(weakest, fidelity_of(step, platform, operators));
+  return weaker(weakest, fidelity_of(step, platform, templates));
 }
 
 // Returns a row for each point: the varying axes, the other words of the question, and the answer.
 ResultTable table_of(const ServeStudy& study, const std::vector<ServedPoint>& points, const Platform& platform) {
-  const std::vector<ElementwiseOperator> operators = read_operators(config_folders());
+  const LayerTemplates templates(config_folders());
   std::vector<Shown<ServedPoint>> shown = shown_of_axes<ServedPoint>(study);
   const std::string last_axis = shown.empty() ? "" : shown.back().column.key;
   for (const Shown<ServeResult>& one : shown_of_serving()) shown.emplace_back(one.column, one.cell);
   shown.push_back({{"fidelity", "fidelity", ""},
-                   [&](const ServedPoint& point) { return serving_fidelity(point.question, platform, operators); }});
+                   [&](const ServedPoint& point) { return serving_fidelity(point.question, platform, templates); }});
   std::vector<std::vector<AskedWord>> asked;
   for (const ServedPoint& point : points) asked.push_back(asked_words(point.question));
   return with_question(study::table_of(points, shown), asked, last_axis);

@@ -294,13 +294,13 @@ study::Results answer_step(study::Request& request) {
   const study::StepQuestion question = study::read_step(request, arguments);
   const int jobs = request.jobs(arguments);
   arguments.check();
-  const std::vector<study::ElementwiseOperator> operators = study::read_operators(study::config_folders());
-  const tune::StepTuning tuning = tune::tune({platform.spec, operators}, question, request.progress(), jobs);
+  const study::LayerTemplates templates(study::config_folders());
+  const tune::StepTuning tuning = tune::tune({platform.spec, templates}, question, request.progress(), jobs);
   study::Given beside;
   for (const char* const option : {"model", "platform", "set"}) {
     if (request.says(option)) beside[option] = request.texts(option);
   }
-  return request.finish(platform, tune::to_tables(tuning, question, platform, operators, beside));
+  return request.finish(platform, tune::to_tables(tuning, question, platform, templates, beside));
 }
 
 study::Results answer_tune(study::Request& request) {

@@ -94,7 +94,7 @@ PipelineFigures of_few(const StepQuestion& question, const models::PlatformSpec&
 // Returns the figures of a simulation of all stages, layers and micro-batches.
 PipelineFigures simulated_in_whole(const StepQuestion& question, const models::PlatformSpec& platform) {
   Testbed testbed(launching(platform, question.launch()));
-  const PartOfStep part = part_of(question, step_operators(), testbed, question.stage_layers());
+  const PartOfStep part = part_of(question, layer_templates(), testbed, question.stage_layers());
   PowerMeter meter;
   const Timeline timeline =
       testbed.watch(part.schedule, [&meter](models::Node& node, sim::Time) { meter.attach(node); });
@@ -238,7 +238,7 @@ TEST(PipelineRun, FullHasTheClockAndTheFactorsOfTheWholeStep) {
         Case{mi300x_spec(), pipeline_of(8, 4, 6, 512),
              [](const Work&, const Company& company) { return 1.5 + 0.1 * company.channels; }, 1e-3}}) {
     Testbed testbed(launching(one.platform, models::LaunchMode::graph), one.factor);
-    const PartOfStep part = part_of(one.question, step_operators(), testbed, one.question.stage_layers());
+    const PartOfStep part = part_of(one.question, layer_templates(), testbed, one.question.stage_layers());
     const double all = in_step_seconds(testbed.run(part.schedule).makespan());
     EXPECT_NEAR(of_few(one.question, one.platform, one.factor).time, all, one.error * all) << one.platform.name;
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "study/ask/words.h"
-#include "study/program/operators.h"
+#include "study/program/layer_templates.h"
 #include "study/step/step.h"
 #include "tests/study/test_platform.h"
 
@@ -21,12 +21,12 @@ inline const models::PlatformSpec& h200_spec() {
   static const Platform platform = h200();
   return platform.spec;
 }
-inline const std::vector<ElementwiseOperator>& step_operators() {
-  static const std::vector<ElementwiseOperator> operators = read_operators(folders);
-  return operators;
+inline const LayerTemplates& layer_templates() {
+  static const LayerTemplates templates(folders);
+  return templates;
 }
 inline StepMachine step_machine(const models::PlatformSpec& platform = mi300x_spec()) {
-  return {platform, step_operators()};
+  return {platform, layer_templates()};
 }
 
 // Returns the options of a command line without quotes.

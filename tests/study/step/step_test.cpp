@@ -55,7 +55,7 @@ TEST(Step, OfManyLayersFollowsFromTheirPeriod) {
 TEST(Step, OfManyLayersDrawsNoMoreThanItsCap) {
   const models::PlatformSpec h100 = read_platform(C3SIM_SOURCE_DIR "/configs/platforms/h100.yaml", {}).spec;
   const StepResult few =
-      ask({h100, step_operators()}, step_of("--model llama3-8b --phase prefill --tokens 128 --graph"));
+      ask({h100, layer_templates()}, step_of("--model llama3-8b --phase prefill --tokens 128 --graph"));
   EXPECT_LE(few.power.value(), 1.005 * h100.gpu.power.cap.value());
 }
 

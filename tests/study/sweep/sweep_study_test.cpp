@@ -126,8 +126,8 @@ objectives: [{minimize: time_us}]
   question.graph = true;
   question.tp = 8;
   const Platform platform = mi300x();
-  const std::vector<ElementwiseOperator> operators = read_operators(folders);
-  const StepResult plain = ask({platform.spec, operators}, question);
+  const LayerTemplates templates(folders);
+  const StepResult plain = ask({platform.spec, templates}, question);
   const std::vector<Cell> times = points_of(AskedStudy(study).results(), "time_us");
   EXPECT_EQ(times.at(0), Cell(sim::to_microseconds(plain.time)));
   EXPECT_EQ(times.at(2), Cell());

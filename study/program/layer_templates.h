@@ -1,0 +1,114 @@
+// LayerTemplates are written from templates, the files of configs/layers: lists of operations whose sizes and
+// conditions are expressions over the extents of a model and its split. docs/layers.md describes these files.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/config/config.h"
+#include "sim/config/expression.h"
+#include "study/program/operators.h"
+#include "study/program/step_writer.h"
+
+namespace c3sim::study {
+
+// ProductGradients are the gradients of product `of`; `weights` is the one that is added up over GPUs.
+struct ProductGradients {
+  std::string of;
+  Written input;
+  Written weights;
+};
+
+// A LayerRow is one row of a template: an operation, a part of rows, or rows that share a condition. Which it is
+// follows from what it has; expressions that it lacks have the value that their comment gives.
+struct LayerRow {
+  enum class What { rows, part, operate, gemm, collective, attention };
+  using Formula = std::optional<sim::Expression>;
+
+  What what = What::rows;
+  std::string name{};  // "$" stands for the name of the call of its part
+  Formula when{};      // always
+  std::vector<LayerRow> rows{};
+  bool with_attention = false;  // rows: see StepOperation
+  Formula of_model{};           // rows: see StepOperation; 1
+  std::string part{};
+  std::vector<std::pair<std::string, sim::Expression>> arguments{};
+  ElementwiseOperator operation{};
+  Kind kind = Kind::elementwise;
+  Formula elements{};                   // of an operator or a collective
+  Formula element{};                    // bytes of an element; those of the activations
+  Formula row{};                        // elements of a row that an operator reduces; usual_row
+  std::vector<sim::Expression> gemm{};  // m, n, k
+  Formula products{};                   // 1
+  models::Layout layout = models::GemmShape{}.layout;
+  Formula plain{};       // in the format of the stream; no
+  Formula of_experts{};  // the library's kernels for experts; no
+  Formula fused{};       // a carrier that fuses products with their reduction may do so; no
+  Formula gathered{};    // pieces in which its input is gathered over the GPUs of tensor parallelism; 0: it is there
+  Formula scattered{};   // pieces in which its result is reduced and scattered over them; 0: it is not
+  bool awaits_pieces = false;  // it waits for what was scattered since the last such row
+  enum class Gives { nothing, input, weights } gives = Gives::nothing;  // of the product that its part is named after
+  Formula gpus{};                                                       // of a collective
+  std::vector<LayerRow> beside{};                                       // of a collective: what is computed meanwhile
+  enum class Attention { forward, backward, decoding } attention = Attention::forward;
+  bool absorbed = false;
+};
+
+// A LayerPart is a list of rows that others call by name.
+struct LayerPart {
+  std::size_t file = 0;
+  std::vector<std::pair<std::string, std::optional<sim::Expression>>> takes{};  // arguments with their defaults
+  std::vector<LayerRow> rows{};
+};
+
+// Returns the files that LayerTemplates reads.
+std::vector<std::filesystem::path> template_files(std::span<const std::filesystem::path> config_folders);
+
+class LayerTemplates {
+ public:
+  // Reads operators.yaml and layers/*.yaml of these folders; of files with one name the first folder's counts. Throws
+  // sim::ConfigError with all that is wrong in a file.
+  explicit LayerTemplates(std::span<const std::filesystem::path> config_folders);
+
+  std::span<const ElementwiseOperator> operators() const { return operators_; }
+  // Writes a part, of which "attention.forward" is the list of that name in attention.yaml. Returns the gradients of
+  // products that it gives. Throws sim::ConfigError where no file has the part.
+  std::vector<ProductGradients> write(StepWriter& writer, const std::string& part,
+                                      std::vector<std::pair<std::string_view, double>> arguments = {}) const;
+
+ private:
+  friend class LayerPlay;
+  // Names are the values that a file declares, in expressions of one another.
+  using Names = std::map<std::string, sim::Expression, std::less<>>;
+  // A File is one that is being read: its name, and the names that its expressions may use.
+  struct File {
+    std::string name;
+    sim::Config config;
+    std::set<std::string, std::less<>> known;
+  };
+  void declare(File& file);  // its names, and its parts without their rows, which may use those of all files
+  void read_rows(File& file, std::size_t index);
+
+  std::vector<ElementwiseOperator> operators_;
+  std::vector<Names> names_;  // by file; the first is common.yaml, whose names all files have
+  std::map<std::string, LayerPart, std::less<>> parts_;
+};
+
+// Appends an operator that configs/operators.yaml must have, by default on elements of the activations.
+Written operate(StepWriter& writer, const std::string& name, Kind kind, std::string_view operation, double elements,
+                std::optional<sim::Bytes> element = {});
+
+// Writes the forward pass of a layer and returns its last operation. `again`: the pass is a recomputation, because its
+// results were not kept.
+Written write_forward(StepWriter& writer, bool again = false);
+// Writes the gradient of a layer, the last operations first.
+std::vector<ProductGradients> write_backward(StepWriter& writer);
+
+}  // namespace c3sim::study
