@@ -6,6 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 c3sim=build/release/c3sim
+export COLUMNS=160  # width of tables
 
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT

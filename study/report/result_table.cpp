@@ -116,9 +116,11 @@ TextColumn text_column(const Column& column, const std::vector<std::vector<Cell>
   return result;
 }
 
+constexpr std::size_t gap = 2;  // blanks between columns
+
 // Narrows the widest columns that can still shrink, one character at a time.
 void fit(std::vector<TextColumn>& columns, std::size_t width) {
-  std::size_t total = 2 * columns.size() - 2;
+  std::size_t total = gap * columns.size() - gap;
   for (const TextColumn& column : columns) total += column.width;
   for (; total > width; --total) {
     TextColumn* widest = nullptr;
@@ -142,7 +144,7 @@ void write_row(const std::vector<TextColumn>& columns, std::size_t row, std::ost
     std::string line;
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const std::string part = i < cells[c].size() ? cells[c][i] : "";
-      if (c > 0) line += "  ";
+      if (c > 0) line.append(gap, ' ');
       line += columns[c].numbers ? fmt::format("{:>{}}", part, columns[c].width)
                                  : fmt::format("{:<{}}", part, columns[c].width);
     }
@@ -222,7 +224,22 @@ void ResultTable::write_text(std::ostream& out, std::size_t width) const {
     columns.front().least = columns.front().width;  // the name of a row stays whole, so that it can be copied
     fit(columns, width);
   }
-  for (std::size_t row = 0; row <= rows_.size(); ++row) write_row(columns, row, out);
+  // A table that is too wide goes on below, behind its first column.
+  for (std::size_t first = 0; first < columns.size() || first == 0;) {
+    std::vector<TextColumn> part;
+    if (first > 0) part.push_back(columns.front());
+    std::size_t total = first > 0 ? columns.front().width + gap : 0;
+    const std::size_t least = part.size() + 1;
+    for (; first < columns.size(); ++first) {
+      total += columns[first].width;
+      if (width > 0 && total > width && part.size() >= least) break;
+      part.push_back(columns[first]);
+      total += gap;
+    }
+    for (std::size_t row = 0; row <= rows_.size(); ++row) write_row(part, row, out);
+    if (first >= columns.size()) break;
+    out << '\n';
+  }
 }
 
 template <class TextOf>

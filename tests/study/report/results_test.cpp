@@ -65,6 +65,18 @@ TEST(ResultTable, TextIsWrappedToAWidth) {
   EXPECT_NE(text_of(table, 20).find("unbreakable-word"), std::string::npos) << "a word is broken";
 }
 
+// Name and first number take 13 columns, name and second number as many: they do not fit side by side into 15.
+TEST(ResultTable, TextThatIsTooWideGoesOnBelowBehindItsFirstColumn) {
+  ResultTable table({{"name", "name", ""}, {"first", "first", ""}, {"second", "second", "", 0}});
+  table.add_row({std::string("a"), 10000.25, 1234567.0});
+  EXPECT_EQ(text_of(table, 15),
+            "name     first\n"
+            "a     10000.25\n"
+            "\n"
+            "name   second\n"
+            "a     1234567\n");
+}
+
 TEST(ResultTable, CsvAndJsonHaveEveryColumnByItsKeyAndSayWhereThereIsNothing) {
   EXPECT_EQ(csv_of(example_table()), "name,time_us,bytes\na,12.25,1024\nlong one,,9007199254740991\n");
   EXPECT_EQ(
