@@ -19,10 +19,11 @@ bool has_a_rate_of_its_own(const Measurement& measurement) {
          gemm->shape.dtype != models::Dtype::fp16;
 }
 
-// A Ratio turns a time of a probe into `figure` if the time is divided by `over`, in seconds.
+// A Ratio turns the times of one figure of a probe into another figure, if what they are divided by is known.
 struct Ratio {
+  study::Figure of;
+  std::optional<double> over;  // seconds
   study::Figure figure;
-  double over;
 };
 
 std::optional<Ratio> ratio_of(study::Figure figure, const Alone& alone) {
@@ -30,22 +31,16 @@ std::optional<Ratio> ratio_of(study::Figure figure, const Alone& alone) {
   const auto longer = [](std::optional<double> first, std::optional<double> second) {
     return first && second ? std::optional(std::max(*first, *second)) : std::nullopt;
   };
-  struct Choice {
-    Figure figure;
-    std::optional<double> over;
-    Figure ratio;
-  };
-  const std::array choices{
-      Choice{Figure::time, longer(alone.gemm_in_turn, alone.collective_in_turn), Figure::over_longer_in_turn},
-      Choice{Figure::time, longer(alone.gemm, alone.collective), Figure::over_longer},
-      Choice{Figure::gemm_time, alone.gemm_in_turn, Figure::gemm_stretch_in_turn},
-      Choice{Figure::gemm_time, alone.gemm, Figure::gemm_stretch},
-      Choice{Figure::collective_time, alone.collective_in_turn, Figure::collective_stretch_in_turn},
-      Choice{Figure::collective_time, alone.collective, Figure::collective_stretch}};
-  for (const Choice& choice : choices) {
-    if (choice.figure == figure && choice.over) return Ratio{choice.ratio, *choice.over};
-  }
-  return {};
+  const std::array ratios{
+      Ratio{Figure::time, longer(alone.gemm_in_turn, alone.collective_in_turn), Figure::over_longer_in_turn},
+      Ratio{Figure::time, longer(alone.gemm, alone.collective), Figure::over_longer},
+      Ratio{Figure::gemm_time, alone.gemm_in_turn, Figure::gemm_stretch_in_turn},
+      Ratio{Figure::gemm_time, alone.gemm, Figure::gemm_stretch},
+      Ratio{Figure::collective_time, alone.collective_in_turn, Figure::collective_stretch_in_turn},
+      Ratio{Figure::collective_time, alone.collective, Figure::collective_stretch}};
+  const auto* const found =
+      std::ranges::find_if(ratios, [figure](const Ratio& one) { return one.of == figure && one.over; });
+  return found == ratios.end() ? std::nullopt : std::optional(*found);
 }
 
 // Replaces the times of a probe by ratios. Ratios that the file states itself would count twice: they are dropped.
@@ -55,9 +50,9 @@ Measurement over_alone(Measurement probe) {
     const std::optional<Ratio> ratio = ratio_of(seen.figure, probe.alone);
     if (!ratio) continue;
     seen.figure = ratio->figure;
-    seen.value /= ratio->over;
-    if (seen.low) *seen.low /= ratio->over;
-    if (seen.high) *seen.high /= ratio->over;
+    seen.value /= *ratio->over;
+    if (seen.low) *seen.low /= *ratio->over;
+    if (seen.high) *seen.high /= *ratio->over;
     ratios.push_back(seen);
   }
   probe.seen = std::move(ratios);

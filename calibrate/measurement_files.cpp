@@ -247,11 +247,6 @@ study::Results report(const MeasurementFiles& files, bool rows) {
   results.tables.push_back({"headers", "What headers say", std::move(tables.headers)});
   results.tables.push_back({"faults", "What is at fault", std::move(tables.faults), false});
   for (study::NamedTable& table : results.tables) table.in_text = table.in_text && !table.table.rows().empty();
-  for (const Reading& reading : files.readings) {
-    if (reading.alike.empty()) continue;
-    results.warnings.push_back(fmt::format("{} was read as '{}'; it could as well be '{}'", reading.name,
-                                           reading.format, fmt::join(reading.alike, "' or '")));
-  }
   constexpr std::size_t most = sim::ConfigError::max_lines;
   for (std::size_t i = 0; i < std::min(faults.size(), most); ++i) results.warnings.push_back(in_words(faults[i]));
   if (faults.size() > most) results.warnings.push_back(fmt::format("{} more faults", faults.size() - most));

@@ -77,14 +77,10 @@ complete -c c3sim -a '(c3sim completion words --line (commandline -cp | string c
 using Commands = std::vector<study::Command>;
 using Texts = std::vector<std::string>;
 
-std::string names_of(const study::Option& option) {
-  return option.typed() + (option.also.empty() ? "" : ",--" + option.also);
-}
-
 CLI::Option& add_option(CLI::App& command, const study::Option& option, study::Given& given) {
   const auto one = [&given, name = option.name](const std::string& text) { given[name] = {text}; };
   const auto several = [&given, name = option.name](const std::vector<std::string>& texts) { given[name] = texts; };
-  const std::string names = names_of(option);
+  const std::string names = option.typed();
   switch (option.said) {
     case study::Said::alone:
       return *command.add_flag_callback(
@@ -164,8 +160,7 @@ Texts words_of_command(const study::Command& command, const Texts& line) {
   const std::string& previous = line[line.size() - 2];
   Texts words;
   for (const study::Option& option : options) {
-    const bool is_previous = previous == option.typed() || (!option.also.empty() && previous == "--" + option.also);
-    if (!option.has_name() || option.said == study::Said::alone || !is_previous) continue;
+    if (!option.has_name() || option.said == study::Said::alone || previous != option.typed()) continue;
     words = values_of(option, line);
     if (option.said != study::Said::maybe_alone) return words;
   }

@@ -1,7 +1,6 @@
 #include "models/node.h"
 
 #include <numeric>
-#include <string>
 
 #include "models/machine/activity_tag.h"
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,7 +9,7 @@
 #include "models/machine/gpu.h"
 #include "models/machine/host.h"
 #include "models/platform/platform_spec.h"
-#include "models/sdma/sdma_complex.h"
+#include "models/sdma/sdma_engine.h"
 #include "sim/resource_network.h"
 #include "sim/simulator.h"
 

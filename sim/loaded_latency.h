@@ -1,6 +1,9 @@
 // LoadedLatency tells how long a request takes through a resource that other requests load.
 #pragma once
 
+#include <algorithm>
+
+#include "sim/powers.h"
 #include "sim/units.h"
 
 namespace c3sim::sim {
@@ -22,7 +25,11 @@ struct LoadedLatency {
 
   bool depends_on_load() const { return (unloaded > Time(0) && factor > 0.0) || busy > Time(0) || backlog; }
   // Returns the latency at a `utilisation` in [0, 1].
-  Seconds at(double utilisation) const;
+  Seconds at(double utilisation) const {
+    const double load = std::min(1.0, utilisation / full_at);
+    const double queue = power(load, exponent) / (1.0 - std::min(load, ceiling));
+    return to_seconds(unloaded) * (1.0 + factor * queue) + load * to_seconds(busy);
+  }
 };
 
 }  // namespace c3sim::sim

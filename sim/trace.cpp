@@ -55,7 +55,7 @@ std::uint32_t PerfettoTrace::group_of(Track track) const {
   return group_of_track_[number - 1];
 }
 
-TraceSink::Track PerfettoTrace::add_track(std::string_view group, std::string_view name) {
+PerfettoTrace::Track PerfettoTrace::add_track(std::string_view group, std::string_view name) {
   const auto next_group = static_cast<std::uint32_t>(groups_.size() + 1);
   const auto [known, added] = groups_.try_emplace(std::string(group), next_group);
   if (added) write_name("process_name", known->second, 0, group);

@@ -1,5 +1,5 @@
-// A TraceSink takes what happened when, as slices on named tracks and counters over time, for people to look at.
-// PerfettoTrace writes files that ui.perfetto.dev and chrome://tracing open.
+// A PerfettoTrace writes what happened when, as slices on named tracks and counters over time, for people to look at:
+// files that ui.perfetto.dev and chrome://tracing open.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,27 @@
 
 namespace c3sim::sim {
 
-class TraceSink {
+// The format is the Chrome JSON trace format with times in microseconds, exact to the picosecond. Equal calls give
+// equal bytes. The text is complete when the writer is destroyed.
+class PerfettoTrace {
  public:
   enum class Track : std::uint32_t {};
 
-  TraceSink() = default;
-  TraceSink(const TraceSink&) = delete;
-  TraceSink& operator=(const TraceSink&) = delete;
-  virtual ~TraceSink() = default;
-
-  // Adds a track, a line of the picture, and returns it: `name` "sdma3" in `group` "gpu0".
-  virtual Track add_track(std::string_view group, std::string_view name) = 0;
-  // Adds a slice from `begin` to `end` (not before `begin`). Slices of one track follow or contain one another.
-  virtual void slice(Track track, std::string_view name, Time begin, Time end) = 0;
-  // Sets the counter `name` of the track's group to `value`, which is finite, from `at` on.
-  virtual void counter(Track track, std::string_view name, Time at, double value) = 0;
-};
-
-// PerfettoTrace writes the Chrome JSON trace format with times in microseconds, exact to the picosecond. Equal calls
-// give equal bytes. The text is complete when the writer is destroyed.
-class PerfettoTrace : public TraceSink {
- public:
   // Every text of this writer begins so, which tells it from those of other programs.
   static constexpr std::string_view beginning =
       R"({"otherData":{"written_by":"c3sim"},"displayTimeUnit":"ns","traceEvents":[)";
 
   explicit PerfettoTrace(std::ostream& out);  // `out` must outlive the writer
-  ~PerfettoTrace() override;
+  ~PerfettoTrace();
+  PerfettoTrace(const PerfettoTrace&) = delete;
+  PerfettoTrace& operator=(const PerfettoTrace&) = delete;
 
-  Track add_track(std::string_view group, std::string_view name) override;
-  void slice(Track track, std::string_view name, Time begin, Time end) override;
-  void counter(Track track, std::string_view name, Time at, double value) override;
+  // Adds a track, a line of the picture, and returns it: `name` "sdma3" in `group` "gpu0".
+  Track add_track(std::string_view group, std::string_view name);
+  // Adds a slice from `begin` to `end` (not before `begin`). Slices of one track follow or contain one another.
+  void slice(Track track, std::string_view name, Time begin, Time end);
+  // Sets the counter `name` of the track's group to `value`, which is finite, from `at` on.
+  void counter(Track track, std::string_view name, Time at, double value);
 
  private:
   void write_event(std::string_view members);

@@ -214,7 +214,7 @@ std::size_t grow(std::vector<DecisionTree::Node>& nodes, const TreeCases& cases,
   }
   const std::size_t first = grow(nodes, cases, below, depth - 1);
   const std::size_t second = grow(nodes, cases, above, depth - 1);
-  nodes[place].split = DecisionTree::Split{split.feature, threshold, split.low, split.high, first, second};
+  nodes[place].split = DecisionTree::Split{split.feature, threshold, first, second};
   return place;
 }
 
@@ -252,28 +252,6 @@ Members all_of(const TreeCases& cases) {
   Members members(cases.features.size());
   std::iota(members.begin(), members.end(), std::size_t{0});
   return members;
-}
-
-double distance(std::span<const double> one, std::span<const double> other) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    const double ratio = std::log(one[i] / other[i]);
-    sum += ratio * ratio;
-  }
-  return sum;
-}
-
-// `fit` returns a rule fitted to the given cases; the rule maps a case to an alternative.
-template <class Fit>
-std::vector<std::size_t> unseen(const TreeCases& cases, const Fit& fit) {
-  std::vector<std::size_t> chosen;
-  if (cases.features.empty()) return chosen;
-  for_each_fold(cases, all_of(cases), [&](const Members& train, const Members& held) {
-    chosen.resize(cases.features.size());
-    const auto rule = fit(train);
-    for (const std::size_t member : held) chosen[member] = rule(member);
-  });
-  return chosen;
 }
 
 }  // namespace
@@ -529,20 +507,13 @@ DecisionTree fit_tree(const TreeCases& cases) {
 }
 
 std::vector<std::size_t> unseen_by_tree(const TreeCases& cases) {
-  return unseen(cases, [&](const Members& train) {
-    return [&, tree = fit_tree(cases, train, best_depth(cases, train))](std::size_t member) {
-      return tree.choose(cases.features[member]);
-    };
+  std::vector<std::size_t> chosen;
+  for_each_fold(cases, all_of(cases), [&](const Members& train, const Members& held) {
+    chosen.resize(cases.features.size());
+    const DecisionTree tree = fit_tree(cases, train, best_depth(cases, train));
+    for (const std::size_t member : held) chosen[member] = tree.choose(cases.features[member]);
   });
-}
-
-std::vector<std::size_t> unseen_by_nearest(const TreeCases& cases) {
-  return unseen(cases, [&](const Members& train) {
-    return [&](std::size_t member) {
-      const auto far = [&](std::size_t other) { return distance(cases.features[member], cases.features[other]); };
-      return cheapest(cases.costs[*std::ranges::min_element(train, {}, far)]);
-    };
-  });
+  return chosen;
 }
 
 }  // namespace c3sim::tune

@@ -94,12 +94,10 @@ Alternatives schedule_alternatives(study::DependentSchedule::Collective collecti
 // it was fitted to (cost-sensitive CART; Breiman et al. 1984 minimize the number of misclassified cases instead).
 class DecisionTree {
  public:
-  // Cases at or below the threshold go to `below`, others to `above`. The nearest cases of the fit lie at `low`, which
-  // is at most the threshold, and at `high`, which is above it; between the two the fit says nothing.
+  // Cases at or below the threshold go to `below`, others to `above`.
   struct Split {
     std::size_t feature = 0;
     double threshold = 0.0;
-    double low = 0.0, high = 0.0;
     std::size_t below = 0, above = 0;  // indices into nodes()
   };
   struct Node {
@@ -137,11 +135,9 @@ DecisionTree fit_tree(const TreeCases& cases, std::span<const std::size_t> membe
 // Fits a tree to all cases, with the depth that costs least in cross-validation over the groups.
 DecisionTree fit_tree(const TreeCases& cases);
 
-// Return what a rule chooses for each case in cross-validation: groups are dealt to at most ten folds, and the rule for
-// a fold is made from the other folds. The rule is fit_tree, or the alternative that is best for the nearest case by
-// the sum of squared logarithms of ratios of features. The result is empty where all cases are in one group.
+// Returns what fit_tree chooses for each case in cross-validation: groups are dealt to at most ten folds, and the tree
+// for a fold is fitted to the other folds. The result is empty where all cases are in one group.
 std::vector<std::size_t> unseen_by_tree(const TreeCases& cases);
-std::vector<std::size_t> unseen_by_nearest(const TreeCases& cases);
 
 // Attempted holds what is known about one alternative of one decision.
 struct Attempted {

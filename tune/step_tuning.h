@@ -88,11 +88,8 @@ struct StepTuning {
 StepTuning tune(const study::StepMachine& machine, const study::StepQuestion& question,
                 const study::Progress& progress = {}, int jobs = 0);
 
-// Returns tables with the commands that ask for tuned steps; `beside` holds the options for model and platform.
-study::Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform,
-                         const study::Given& beside = {});
-// Returns tables that also name the question in the title, and give for each row the words that ask for the way and the
-// fidelity of its prediction.
+// Returns tables that name the question in the title, give for each row the words that ask for the way and the fidelity
+// of its prediction, and have the commands that ask for tuned steps; `beside` holds the options for model and platform.
 study::Results to_tables(const StepTuning& tuning, const study::StepQuestion& question, const study::Platform& platform,
                          const study::LayerTemplates& templates, const study::Given& beside = {});
 

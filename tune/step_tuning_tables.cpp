@@ -94,8 +94,11 @@ study::ResultTable tuned_table(const std::vector<LayerTuning>& layers, const stu
 
 }  // namespace
 
-study::Results to_tables(const StepTuning& tuning, const models::PlatformSpec& platform, const study::Given& beside) {
+study::Results to_tables(const StepTuning& tuning, const study::StepQuestion& question, const study::Platform& platform,
+                         const study::LayerTemplates& templates, const study::Given& beside) {
   using W = const StepWay&;
+  const auto model = beside.find("model");
+  const std::string name = model == beside.end() ? question.model.name : model->second.back();
   const sim::Seconds best = sim::to_seconds(tuning.choices.front().result->time);
   study::ResultTable choices = study::table_of<StepWay>(
       tuning.choices, {{{"split", "split", ""}, &StepWay::split},
@@ -106,12 +109,28 @@ study::Results to_tables(const StepTuning& tuning, const models::PlatformSpec& p
                        {{"energy_J", "energy of a GPU", "J", 3}, [](W w) { return w.result->energy().value(); }},
                        {{"memory_GB", "memory", "GB", 1}, [](W w) { return w.result->memory.total().value() / 1e9; }},
                        {{"regret_percent", "regret", "%", 1},
-                        [=](W w) { return 100.0 * (sim::to_seconds(w.result->time) / best - 1.0); }}});
+                        [=](W w) { return 100.0 * (sim::to_seconds(w.result->time) / best - 1.0); }},
+                       {{"fidelity", "fidelity", ""},
+                        [&](W w) { return study::fidelity_of(w.result->question, platform, templates); }}});
+  std::vector<std::vector<study::AskedWord>> words;
+  for (const StepWay& choice : tuning.choices) {
+    words.push_back(asked_words(study::StepWords{choice.result->question, name}));
+  }
+  // For people, the title says what all ways have in common, and the names of the ways say where they differ.
+  const study::ResultTable asked = with_question(choices, words, "regret_percent");
+  choices = columns_of(asked, [&](study::Column column, std::size_t) {
+    const std::size_t known = place_of(choices.columns(), column.key);
+    column.in_text = known < choices.columns().size() && choices.columns()[known].in_text;
+    return std::optional(column);
+  });
+  const std::string told = told_in_words(asked_words(study::StepWords{question, name}), {"model", "phase"});
+  const std::string title = fmt::format("What to choose for a step of {}: {}{}{}", question.model.name,
+                                        to_string(question.phase), told.empty() ? "" : ", asked with ", told);
   study::ResultTable rules = study::table_of<StepRule>(
       tuning.rules, {{{"rule", "rule", ""}, &StepRule::name},
                      {{"choice", "choice", ""}, &StepRule::choice},
                      {{"regret_percent", "regret", "%", 1}, [](const StepRule& rule) { return 100.0 * rule.regret; }}});
-  study::Results results{platform.name, {{"results", "", std::move(choices)}}, {}, {}};
+  study::Results results{platform.spec.name, {{"results", title, std::move(choices)}}, {}, {}, title};
   results.tables.push_back({"rules", "What simple rules lose", std::move(rules)});
   if (!tuning.layers.empty()) {
     results.tables.push_back(
@@ -133,33 +152,6 @@ study::Results to_tables(const StepTuning& tuning, const models::PlatformSpec& p
       (ways == 1 ? "One way was" : fmt::format("{} ways were", ways)) +
       " simulated. Where the model is a pipeline, these numbers of micro-batches are tried: one; the number of stages, "
       "and two, four ... times that number if the micro-batches share the sequences evenly; and what was asked for.");
-  return results;
-}
-
-study::Results to_tables(const StepTuning& tuning, const study::StepQuestion& question, const study::Platform& platform,
-                         const study::LayerTemplates& templates, const study::Given& beside) {
-  study::Results results = to_tables(tuning, platform.spec, beside);
-  const auto model = beside.find("model");
-  const std::string name = model == beside.end() ? question.model.name : model->second.back();
-  std::vector<std::vector<study::AskedWord>> words;
-  std::vector<study::Cell> fidelities;
-  for (const StepWay& choice : tuning.choices) {
-    words.push_back(asked_words(study::StepWords{choice.result->question, name}));
-    fidelities.emplace_back(std::string(to_string(study::fidelity_of(choice.result->question, platform, templates))));
-  }
-  study::ResultTable& table = results.tables.front().table;
-  table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
-  // For people, the title says what all ways have in common, and the names of the ways say where they differ.
-  const study::ResultTable asked = with_question(table, words, "regret_percent");
-  table = columns_of(asked, [&](study::Column column, std::size_t) {
-    const std::size_t known = place_of(table.columns(), column.key);
-    column.in_text = known < table.columns().size() && table.columns()[known].in_text;
-    return std::optional(column);
-  });
-  const std::string told = told_in_words(asked_words(study::StepWords{question, name}), {"model", "phase"});
-  results.title = fmt::format("What to choose for a step of {}: {}{}{}", question.model.name, to_string(question.phase),
-                              told.empty() ? "" : ", asked with ", told);
-  results.tables.front().title = results.title;
   return results;
 }
 

@@ -136,10 +136,7 @@ TunedDecisions tuned(study::Testbed& testbed, Decisions decisions, double error,
   rules.emplace(rules.begin(), "always " + tuned.decisions.alternatives().all()[tuned.constant].name,
                 std::vector<std::size_t>(cases.features.size(), tuned.constant));
   std::vector<std::size_t> by_tree = unseen_by_tree(cases);
-  if (!by_tree.empty()) {
-    rules.emplace_back("nearest seen", unseen_by_nearest(cases));
-    rules.emplace_back("tree", std::move(by_tree));
-  }
+  if (!by_tree.empty()) rules.emplace_back("tree", std::move(by_tree));
   for (auto& [name, chosen] : rules) {
     tuned.decisions.attempt(testbed, chosen, jobs);
     tuned.rules.push_back(record_of(name, tuned.decisions.all(), chosen, error));

@@ -35,8 +35,8 @@ struct TuningQuestion {
 struct TunedDecisions {
   Decisions decisions;
   DecisionTree tree;
-  // The first rule always chooses the best constant. Simple rules follow; "nearest seen" and "tree" come last, judged
-  // by cross-validation, where there is more than one GEMM or size.
+  // The first rule always chooses the best constant. Simple rules follow; "tree" comes last, judged by
+  // cross-validation, where there is more than one GEMM or size.
   std::vector<RuleRecord> rules;
   std::size_t constant = 0;  // the alternative that is best if it is always chosen
 };
@@ -106,7 +106,6 @@ study::Results tuning_results(const Tuning& tuning, const models::PlatformSpec& 
 // decisions.yaml   the rules on static sizes, leaf by leaf
 // decisions.h      the rules as C++17 functions without any include
 // rccl_tuner_gfx942.csv (nccl_tuner.csv unless the fabric is a mesh)   lines for the library's own CSV tuner
-// environment.sh   thresholds between kernels and engines
 // measure.sh       the runs that would decide what predictions leave open; plan.csv lists those of pairs
 std::vector<study::TextFile> tuning_files(const Tuning& tuning, const models::PlatformSpec& platform);
 

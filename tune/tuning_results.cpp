@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/algorithm/string/case_conv.hpp>
 #include <cctype>
 #include <cmath>
 #include <iterator>
@@ -304,24 +303,6 @@ std::string type_name(const std::string& key) {
   return name;
 }
 
-// Appends the body of a function for the subtree at node `place`, indented.
-void add_code(const TunedDecisions& kind, std::size_t place, const std::string& type, std::string& code, int depth) {
-  const DecisionTree::Node& node = kind.tree.nodes()[place];
-  const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
-  if (!node.split) {
-    code +=
-        fmt::format("{}return {}::{};  // {} case{}\n", indent, type,
-                    kind.decisions.alternatives().all()[node.alternative].name, node.cases, node.cases == 1 ? "" : "s");
-    return;
-  }
-  const std::string_view feature = kind.decisions.alternatives().features()[node.split->feature].name;
-  code += fmt::format("{}if ({} <= {}) {{  // cases at {:.5g} and {:.5g}\n", indent, feature, node.split->threshold,
-                      node.split->low, node.split->high);
-  add_code(kind, node.split->below, type, code, depth + 1);
-  code += indent + "}\n";
-  add_code(kind, node.split->above, type, code, depth);
-}
-
 // Declares the features that the tree uses and that are not parameters of the function.
 std::string derived_features(const TunedDecisions& kind) {
   std::set<std::size_t> used;
@@ -348,8 +329,9 @@ std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platf
   for (const TunedDecisions& kind : tuning.kinds) {
     const Alternatives& alternatives = kind.decisions.alternatives();
     const std::string type = type_name(alternatives.key());
+    const std::vector<Leaf> leaves = leaves_of(kind);
     std::set<std::string> chosen;
-    for (const Leaf& leaf : leaves_of(kind)) chosen.insert(leaf.choose);
+    for (const Leaf& leaf : leaves) chosen.insert(leaf.choose);
     std::vector<std::string> parameters, fitted, conditions;
     for (const auto& [name, values, least, greatest] : ranges_of(kind)) {
       parameters.push_back(fmt::format("[[maybe_unused]] double {}", name));
@@ -362,7 +344,12 @@ std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platf
         "edge, a guess: {}_covers() is false there.\nconstexpr {} {}({}) {{\n{}",
         alternatives.about(), type, fmt::join(chosen, ", "), kind.decisions.all().size(), fmt::join(fitted, ", "),
         alternatives.key(), type, alternatives.key(), fmt::join(parameters, ", "), derived_features(kind));
-    add_code(kind, 0, type, text, 1);
+    for (const Leaf& leaf : leaves) {
+      const bool is_last = &leaf == &leaves.back();  // whose conditions follow from those before
+      const std::string when = is_last ? "" : fmt::format("if ({}) ", fmt::join(leaf.conditions, " && "));
+      text += fmt::format("  {}return {}::{};  // {} case{}\n", when, type, leaf.choose, leaf.cases,
+                          leaf.cases == 1 ? "" : "s");
+    }
     text += fmt::format("}}\nconstexpr bool {}_covers({}) {{\n  return {};\n}}\n", alternatives.key(),
                         fmt::join(parameters, ", "), fmt::join(conditions, " && "));
     text += fmt::format("constexpr const char* to_string({} choice) {{\n  switch (choice) {{\n", type);
@@ -386,25 +373,6 @@ std::string tuner_file(const Tuning& tuning, const models::PlatformSpec& platfor
   for (const TunerLine& line : tuning.lines) {
     text += fmt::format("{},{},{},ring,{},{},1,{}\n", line.collective, line.low, line.high, line.protocol,
                         line.channels, tuning.ranks);
-  }
-  return text;
-}
-
-std::string environment(const Tuning& tuning, const models::PlatformSpec& platform) {
-  std::string text = fmt::format(
-      "# {}\n# From how many bytes (whole array of one GPU) a collective alone is faster by copy engines than by "
-      "kernels.\n# The names are this file's: give the values to the variables of your release of the library.\n"
-      "# Where predictions differ by less than {:.3g} % they do not decide.\n",
-      title_of(tuning, platform), 100.0 * tuning.question.error);
-  for (const EngineThreshold& one : tuning.thresholds) {
-    const std::string name = boost::to_upper_copy(
-        fmt::format("SDMA_{}{}_MIN_BYTES", to_string(one.kind), one.prelaunch ? "_prelaunched" : ""));
-    text += '\n';
-    for (const EngineThreshold::Range& range : one.undecided) {
-      text += fmt::format("# undecided from {} to {}\n", rounded(range.from), rounded(range.to));
-    }
-    text += one.from ? fmt::format("export {}={:.0f}\n", name, to_two_digits(*one.from).value())
-                     : fmt::format("# {}: kernels are faster at every size\n", name);
   }
   return text;
 }
@@ -517,7 +485,6 @@ std::vector<study::TextFile> tuning_files(const Tuning& tuning, const models::Pl
     const bool is_mesh = platform.fabric.topology == models::Topology::mesh;
     files.push_back({is_mesh ? "rccl_tuner_gfx942.csv" : "nccl_tuner.csv", tuner_file(tuning, platform)});
   }
-  if (!tuning.thresholds.empty()) files.push_back({"environment.sh", environment(tuning, platform)});
   std::string plan(plan_heads);
   for (const OpenPair& pair : open_pairs(tuning)) plan += fmt::format("{}", fmt::join(pair.rows, ""));
   std::string commands = fmt::format(

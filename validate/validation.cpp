@@ -252,10 +252,6 @@ std::vector<calibrate::Reading> readings_of(Validation& validation, const Librar
 void take_with_remarks(Validation& validation, const calibrate::Reading& reading, double band) {
   take(validation, reading, "", reading.platform, band);
   for (const sim::Fault& remark : reading.remarks) validation.remarks.push_back(sim::in_words(remark));
-  if (reading.alike.empty()) return;
-  validation.remarks.push_back(
-      fmt::format("{} was read as '{}'; it could as well be '{}': a file is read as the form that it is named after",
-                  reading.name, reading.format, fmt::join(reading.alike, "' or '")));
 }
 
 // Remarks on files that name no GPU if files of several platforms are compared, each with its own.

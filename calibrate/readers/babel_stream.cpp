@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "calibrate/readers/log_reading.h"
@@ -34,10 +33,10 @@ const StreamKernel* kernel_called(std::string_view name) {
 
 // A StreamRow is one line of results, from the table or from CSV.
 struct StreamRow {
-  LogCell name, rate, least, most;
-  double rate_unit = mega;  // bytes per second
-  double array = 0.0;       // bytes of one array; 0: not said
-  double runs = 100.0;      // as many as BabelStream does unless told otherwise
+  const LogCell &name, &rate, &least, &most;
+  double rate_unit;  // bytes per second
+  double array;      // bytes of one array; 0: not said
+  double runs;
 };
 
 // Returns whether rate and least time agree: cells that slipped into other columns do not. Times have five decimals,
@@ -104,80 +103,62 @@ double array_size(const LogCell& said, LogReading& log) {
   return log.number(words[0], 1e-6, 1e9, "Array size").value_or(0.0) * unit->second;
 }
 
-// Reads the table for people. Other lines may follow its rows.
-Reading read_stream_table(std::string_view text, const std::string& name) {
+bool are_csv_heads(const LogCell& line) { return line.text.starts_with("function,num_times,n_elements,sizeof,"); }
+
+// Reads the table for people, which other lines may follow, or the rows for programs, which other lines may precede.
+Reading read_streams(std::string_view text, const std::string& name) {
   static const LogPattern device("^Using (?:HIP|CUDA) device (.*)");
   static const LogPattern size("^Array size:(.*)");
   static const LogPattern repeated("^Running kernels ([0-9]+) times");
   LogReading log(name, text);
   LogTable table(log);
-  StreamRow row;
+  LogTable::Column in_mebis, elements;  // `elements` is of CSV alone
+  double array = 0.0;
+  double runs = 100.0;  // as many as BabelStream does unless told otherwise
   while (log.next()) {
     const LogCell line = trimmed(log.line());
-    const LogCells words = words_of(line);
+    const LogCells cells = elements ? fields_of(line, ",") : words_of(line);
     if (const LogCells gpu = device.groups(line); !gpu.empty()) {
       log.set_gpu(gpu[1].text);
     } else if (const LogCells said = size.groups(line); !said.empty()) {
-      row.array = array_size(said[1], log);
+      array = array_size(said[1], log);
     } else if (const LogCells times = repeated.groups(line); !times.empty()) {
-      row.runs = log.number(times[1], 1.0, 1e9, "Running kernels").value_or(row.runs);
-    } else if (are_table_heads(line)) {
-      row.rate_unit = line.holds("MiBytes/sec") ? mebi : mega;
-      table.take_heads({{"Function"}, {"Rate"}, {"Min (sec)"}, {"Max"}, {"Average"}});
-    } else if (table.is_readable() && !words.empty() &&
-               (words.size() == table.names().size() || kernel_called(words[0].text) != nullptr)) {
-      if (!table.take_row(words, !log.is_cut())) continue;
-      std::tie(row.name, row.rate, row.least, row.most) = std::tie(words[0], words[1], words[2], words[3]);
-      record(row, log);
+      runs = log.number(times[1], 1.0, 1e9, "Running kernels").value_or(runs);
+    } else if (are_table_heads(line) || are_csv_heads(line)) {
+      const char* const rate = line.holds("MiBytes/sec") ? "max_mibytes_per_sec" : "max_mbytes_per_sec";
+      table.take_heads(are_csv_heads(line)
+                           ? fields_of(line, ",")
+                           : LogCells{{"function"}, {rate}, {"min_runtime"}, {"max_runtime"}, {"avg_runtime"}});
+      in_mebis = table.find("max_mibytes_per_sec");
+      elements = table.find("n_elements");
+      for (const char* const head : {"min_runtime", "max_runtime"}) table.require(head);
+      if (!in_mebis) table.require("max_mbytes_per_sec");
+    } else if (table.is_readable() && !cells.empty() && !cells.front().text.empty() &&
+               (elements || cells.size() == table.names().size() || kernel_called(cells.front().text) != nullptr)) {
+      if (!table.take_row(cells, !log.is_cut())) continue;
+      if (elements) {
+        const auto of_array = log.number(table.cell(elements), 1.0, 1e13, "n_elements");
+        const auto of_element = log.number(table.cell("sizeof"), 1.0, 64.0, "sizeof");
+        const auto times_of_row = log.number(table.cell("num_times"), 1.0, 1e9, "num_times");
+        if (!of_array || !of_element || !times_of_row) continue;
+        array = *of_array * *of_element;
+        runs = *times_of_row;
+      }
+      record({table.row().front(), table.cell(in_mebis ? "max_mibytes_per_sec" : "max_mbytes_per_sec"),
+              table.cell("min_runtime"), table.cell("max_runtime"), in_mebis ? mebi : mega, array, runs},
+             log);
     }
   }
-  return std::move(log).take("no stream: rows of rates are accepted below 'Function MBytes/sec ...'");
-}
-
-// Reads the rows for programs. Lines of text may precede them, since information on the device goes to the same output.
-Reading read_stream_csv(std::string_view text, const std::string& name) {
-  LogReading log(name, text);
-  LogTable table(log);
-  LogTable::Column runs, rate, elements, size, least, most;
-  StreamRow row;
-  while (log.next()) {
-    const LogCells cells = fields_of(trimmed(log.line()), ",");
-    if (cells.front().text == "function") {
-      table.take_heads(cells);
-      const bool is_in_mebis = table.find("max_mibytes_per_sec").has_value();
-      row.rate_unit = is_in_mebis ? mebi : mega;
-      runs = table.require("num_times");
-      rate = table.require(is_in_mebis ? "max_mibytes_per_sec" : "max_mbytes_per_sec");
-      elements = table.require("n_elements");
-      size = table.require("sizeof");
-      least = table.require("min_runtime");
-      most = table.require("max_runtime");
-    } else if (table.is_readable() && !cells.front().text.empty() && table.take_row(cells, !log.is_cut())) {
-      const auto of_array = log.number(table.cell(elements), 1.0, 1e13, "n_elements");
-      const auto of_element = log.number(table.cell(size), 1.0, 64.0, "sizeof");
-      const auto times = log.number(table.cell(runs), 1.0, 1e9, "num_times");
-      if (!of_array || !of_element || !times) continue;
-      row.runs = *times;
-      row.array = *of_array * *of_element;
-      std::tie(row.name, row.rate, row.least, row.most) =
-          std::tie(cells.front(), table.cell(rate), table.cell(least), table.cell(most));
-      record(row, log);
-    }
-  }
-  return std::move(log).take("no stream: rows of rates are accepted below their columns");
+  return std::move(log).take("no stream: rows of rates are accepted below 'Function MBytes/sec ...' or its columns");
 }
 
 }  // namespace
 
-const LogFormat babel_stream{"BabelStream", "rates of streams, as BabelStream prints them",
-                             [](std::string_view text) { return has_line(text, are_table_heads); }, read_stream_table};
-
-const LogFormat babel_stream_csv{"BabelStream CSV", "the same with --csv",
-                                 [](std::string_view text) {
-                                   return has_line(text, [](const LogCell& line) {
-                                     return line.text.starts_with("function,num_times,n_elements,sizeof,");
-                                   });
-                                 },
-                                 read_stream_csv};
+const LogFormat babel_stream{
+    "BabelStream", "rates of streams, as BabelStream prints them, also with --csv",
+    [](std::string_view text) {
+      return has_line(text, [](const LogCell& line) { return are_table_heads(line) || are_csv_heads(line); });
+    },
+    read_streams};
 
 }  // namespace c3sim::calibrate

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -15,15 +16,18 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// Reads a number of microseconds; returns nothing for other texts.
-std::optional<TraceMoment> moment_of(std::string_view text) {
-  constexpr std::size_t digits = 6;  // a microsecond has 10^6 picoseconds
+// Reads a number of microseconds as nanoseconds; returns nothing for other texts.
+std::optional<std::int64_t> moment_of(std::string_view text) {
+  constexpr std::size_t digits = 3;
+  constexpr std::int64_t of_microsecond = 1000;
+  constexpr std::int64_t latest = std::numeric_limits<std::int64_t>::max() / of_microsecond - 1;
   const std::size_t point = std::min(text.find('.'), text.size());
   const std::optional<std::int64_t> whole = integer_of(text.substr(0, point));
   std::string fraction(point < text.size() ? text.substr(point + 1) : "0");
-  if (!whole || *whole < 0 || fraction.empty() || !std::ranges::all_of(fraction, sim::is_digit)) return {};
+  const bool is_whole = whole && *whole >= 0 && *whole <= latest;
+  if (!is_whole || fraction.empty() || !std::ranges::all_of(fraction, sim::is_digit)) return {};
   fraction.resize(digits, '0');
-  return TraceMoment{*whole, *integer_of(fraction)};
+  return *whole * of_microsecond + *integer_of(fraction);
 }
 
 // Returns the elements of each array within the array of that key, and last the elements outside of inner arrays.
@@ -209,12 +213,7 @@ bool is_kineto(std::string_view text) {
   return text[begin] == '{' ? has_text(text, "\"traceEvents\"") : first.find("\"ph\"") != std::string_view::npos;
 }
 
-Profile read_kineto(std::string_view text, const std::string& name, const Labels& labels) {
-  return read_kineto_pieces(text, {}, name, labels);
-}
-
-Profile read_kineto_pieces(std::string_view first, const MoreText& more, const std::string& name,
-                           const Labels& labels) {
+Profile read_kineto(std::string_view first, const std::string& name, const Labels& labels, const MoreText& more) {
   return profile_of(name, labels, [&](const TakeEvent& take) {
     TraceHead head;
     const auto count = [](std::string_view text, std::int64_t low) {

@@ -293,8 +293,7 @@ void LogReading::set_gpu(std::string_view name) {
 }
 
 Reading LogReading::take(std::string_view if_nothing) && {
-  const bool is_empty =
-      reading_.measurements.empty() && reading_.named.empty() && reading_.left_out.empty() && reading_.faults.empty();
+  const bool is_empty = reading_.measurements.empty() && reading_.left_out.empty() && reading_.faults.empty();
   if (is_empty && !if_nothing.empty()) fault({}, "", std::string(if_nothing));
   return std::move(reading_);
 }

@@ -133,8 +133,7 @@ class LogReading {
   void fault(const LogCell& at, std::string_view path, std::string what);
   // Records an Omission. Equal ones in a row, as from several cells of one line, count once.
   void leave_out(int line, std::string why, std::string what = {}, double seconds = 0.0);
-  void add(Measurement measurement);  // sets the file of the measurement
-  void add(NamedRuns runs) { reading_.named.push_back(std::move(runs)); }
+  void add(Measurement measurement);    // sets the file of the measurement
   void set_gpu(std::string_view name);  // only the first name that is not empty counts
   // Records what to beware of in the whole file. Equal remarks count once.
   void remark(std::string_view path, std::string what);
@@ -149,6 +148,7 @@ class LogReading {
   std::optional<sim::Bytes> bytes(const LogCell& cell, std::string_view path);
 
   const std::string& name() const { return name_; }
+  const std::string& file() const { return reading_.name; }  // the name without folders
   std::size_t faults() const { return reading_.faults.size(); }
   // Returns the reading. If nothing at all was found, it has a fault `if_nothing`, which says what is accepted.
   Reading take(std::string_view if_nothing = {}) &&;
@@ -234,7 +234,8 @@ inline constexpr int most_units = 4096;
 // Needs at least one value. study/report/statistics.h defines percentiles.
 Percentiles percentiles_of(std::vector<double> values);
 
-// A LogFormat is the output of one tool. Its reader never throws; it records faults with their lines.
+// A LogFormat is the output of one tool. Its reader records faults with their lines, and throws sim::ConfigError only
+// for a list of labels beside the file that cannot be read.
 struct LogFormat {
   std::string_view name;   // "rccl-tests"
   std::string_view about;  // what such a file holds, and which command writes it
@@ -242,8 +243,8 @@ struct LogFormat {
   Reading (*read)(std::string_view text, const std::string& name);  // `name` is that of the file
 };
 extern const LogFormat rccl_tests_text, rccl_tests_json, rccl_tests_csv, transfer_bench_csv, transfer_bench_text,
-    hipblaslt_bench, rocblas_bench, babel_stream, babel_stream_csv, rocprof_kernel_trace, rocprof_copy_trace,
-    rocprof_counters, rocprof_json, torch_trace, vllm_bench, inference_max, unread_tool;
+    hipblaslt_bench, rocblas_bench, babel_stream, rocprof_kernel_trace, rocprof_copy_trace, rocprof_counters,
+    rocprof_json, torch_trace, vllm_bench, inference_max, unread_tool;
 
 // Returns all formats. A text has the first format that recognises it; if none does, it may be a table.
 std::span<const LogFormat> log_formats();

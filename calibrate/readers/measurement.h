@@ -35,6 +35,11 @@ struct Seen {
   double deviations = of_many;             // standard deviations that are expected between low and high
   std::optional<double> band{};            // allowed error of a prediction: relative, or in points (0.04)
   std::map<std::string, double> others{};  // predictions of the same run by others, by their names
+  // Returns whether figures between `low` and `high`, which must be there, can be.
+  bool is_within_bounds() const {
+    const study::FigureForm& form = study::form_of(figure);
+    return *low >= form.low && *high <= form.high;
+  }
   auto operator<=>(const Seen&) const = default;
 };
 
@@ -118,17 +123,6 @@ struct Omission {
   double seconds = 0.0;  // total time that it took; 0: unknown
 };
 
-// NamedRuns are runs that a file tells only by the name of a kernel or of a kind of copy. A list of labels beside the
-// file may say what they computed (calibrate/readers/roles.h).
-struct NamedRuns {
-  std::string name;
-  std::string counter{};  // the counter that was read; empty: times were measured
-  int line = 0;           // of the first run
-  std::size_t runs = 0;
-  Percentiles values{};  // seconds or counts
-  double seconds = 0.0;  // total time of all runs; 0 for counts
-};
-
 // A Reading is everything that one file says.
 struct Reading {
   std::string name;                 // file name without folders
@@ -137,9 +131,7 @@ struct Reading {
   std::string gpu;                  // the GPU on which it was measured, in the file's words; empty: not said
   std::optional<Profile> profile;   // the whole trace, if the file is one
   std::vector<std::string> header;  // comments above a table, which may describe protocol and environment
-  std::vector<std::string> alike;   // other formats that fit the table
   std::vector<Measurement> measurements;
-  std::vector<NamedRuns> named;     // runs without a label so far
   std::vector<Omission> left_out;   // understood, but without a model
   std::vector<sim::Fault> remarks;  // warnings: where, which item, what
   std::vector<sim::Fault> faults;   // not understood or absurd: where, which item, what would be accepted

@@ -191,20 +191,18 @@ class Gatherer {
   };
 
   std::optional<Span> span_of(const TraceEvent& event) {
-    constexpr std::int64_t longest = 100'000'000'000;  // us, a day
-    const auto& [begin, duration] = std::tie(event.begin, event.duration);
-    if (!begin || !duration || duration->whole > longest) {
+    constexpr std::int64_t longest = 100'000'000'000'000;  // ns, a day
+    if (!event.begin || !event.duration || *event.duration > longest) {
       lose("its time is none: ts and dur in microseconds are accepted", event.line);
       return {};
     }
-    if (!zero_) zero_ = begin->whole;
-    if (std::abs(begin->whole - *zero_) > longest) {
+    if (!zero_) zero_ = *event.begin;
+    if (std::abs(*event.begin - *zero_) > longest) {
       lose("more than a day from the first event", event.line);
       return {};
     }
-    using std::chrono::microseconds;
-    const sim::Time from = microseconds(begin->whole - *zero_) + sim::Time(begin->fraction);
-    return Span{from, from + microseconds(duration->whole) + sim::Time(duration->fraction)};
+    const sim::Time from = std::chrono::nanoseconds(*event.begin - *zero_);
+    return Span{from, from + std::chrono::nanoseconds(*event.duration)};
   }
 
   void take_operator(const TraceEvent& event) {
@@ -312,7 +310,7 @@ class Gatherer {
       work.collective =
           place_of(is_told ? KnownWork{*label, {}}
                            : KnownWork{{}, "its size is not in the trace, nor in a list labels.csv beside it"});
-    } else if (label != nullptr && std::holds_alternative<study::GemmTrial>(*label)) {
+    } else if (label != nullptr) {
       work.product = add_product({*label, {}});
     }
   }
@@ -413,7 +411,7 @@ class Gatherer {
   Profile profile_;
   std::unordered_map<std::string, std::size_t> names_;  // place of each name in Profile::names
   std::map<KnownWork, std::size_t> known_;
-  std::optional<std::int64_t> zero_;  // us
+  std::optional<std::int64_t> zero_;  // ns
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> streams_;
   WorkKinds kinds_;
   std::vector<Call> calls_;

@@ -15,19 +15,13 @@
 
 namespace c3sim::calibrate {
 
-// A TraceMoment is a date or a duration to the picosecond: dates in traces have more digits than a double.
-struct TraceMoment {
-  std::int64_t whole = 0;     // us
-  std::int64_t fraction = 0;  // ps
-};
-
 enum class EventKind : std::uint8_t { kernel, copy, fill, call, stream_wait, program_operator, step, marked_step };
 // A TraceEvent is one event of a trace. Fields that the trace does not tell are empty.
 struct TraceEvent {
   EventKind kind = EventKind::kernel;
   int line = 1;  // on which the event begins
   std::string name{};
-  std::optional<TraceMoment> begin{}, duration{};
+  std::optional<std::int64_t> begin{}, duration{};  // ns: dates have more digits than a double
   std::optional<std::int64_t> device{}, stream{}, correlation{}, external{};
   std::optional<std::int64_t> wait_stream{}, recorded_by{};  // of a stream_wait
   std::optional<std::int64_t> grid{};                        // workgroups along the first axis
@@ -55,14 +49,14 @@ Profile profile_of(const std::string& name, const Labels& labels,
 // all host calls from which it follows, matrix products whose operators recorded the shapes of their operands
 // (record_shapes=True), and collectives of RCCL or NCCL, which always record their sizes. Takes time linear in the size
 // of the text. Reads a trace that is cut off as far as it goes and says so in `cut_off`.
-Profile read_kineto(std::string_view text, const std::string& name, const Labels& labels = {});
-// Does the same for a text that comes in pieces: `first`, and those that `more` returns.
-Profile read_kineto_pieces(std::string_view first, const MoreText& more, const std::string& name, const Labels& labels);
+// The text may come in pieces: `first`, and those that `more` returns.
+Profile read_kineto(std::string_view first, const std::string& name, const Labels& labels = {},
+                    const MoreText& more = {});
 bool is_kineto(std::string_view text);
 
 // rocprofv3 writes CSV with one row per dispatch (--kernel-trace), copy (--memory-copy-trace) or runtime call
 // (--hip-trace), and Start_Timestamp and End_Timestamp in nanoseconds of one clock. No row says what a kernel computed
-// or how many bytes were copied: runs are told by name (measurement.h, NamedRuns), except those in a list of labels.
+// or how many bytes were copied: only runs in a list of labels become measurements.
 
 // Returns whether the rows of such a CSV are kernels, copies or calls; nothing for other texts.
 std::optional<EventKind> rows_of_rocprof(std::string_view text);

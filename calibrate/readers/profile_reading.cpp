@@ -90,6 +90,13 @@ Measurement of_runs(int line, std::string group, study::Trial trial, study::Figu
   return one;
 }
 
+// Returns the rate of copies of which the measurement has the times.
+Seen rate_of(const study::CopyTrial& copy, const Measurement& times) {
+  const double bytes = copy.spec.bytes.value();
+  const Seen& time = times.seen.front();
+  return {study::Figure::rate, bytes / time.value, bytes / *time.high, bytes / *time.low, time.deviations};
+}
+
 class RunReader {
  public:
   RunReader(const Profile& profile, const std::string& path) : profile_(profile), path_(path), reading_(path) {}
@@ -108,7 +115,7 @@ class RunReader {
     for (const auto& [why, what] : profile_.misunderstood) {
       if (what.is_lost) reading_.leave_out(what.line, why, fmt::format("{} events", what.events));
     }
-    if (!profile_.cut_off.empty()) reading_.fault({}, "", profile_.cut_off);
+    if (!profile_.cut_off.empty()) reading_.fault({}, "", profile_.cut_off + ": what comes before is counted");
     return std::move(reading_).take();
   }
 
@@ -184,15 +191,18 @@ class RunReader {
       all += runs_[run].length();
     }
     const int line = line_of(subject.alone.front());
-    if (!subject.known) {
-      return reading_.add(NamedRuns{subject.words, "", line, runs.size(), percentiles_of_runs(runs), all});
-    }
-    if (!subject.known->trial) {
-      return reading_.leave_out(line, subject.known->why_not, fmt::format("run {} times", runs.size()), all);
+    if (!subject.known || !subject.known->trial) {
+      const std::string run = fmt::format("run {} times", runs.size());
+      return subject.known
+                 ? reading_.leave_out(line, subject.known->why_not, run, all)
+                 : reading_.leave_out(line, unlabelled, fmt::format("{}, {}", shown(subject.words), run), all);
     }
     const study::Trial& trial = *subject.known->trial;
     Measurement measurement = of_runs(line, fmt::format("profiler: {}", study::kind_of(trial)), trial,
                                       study::Figure::kernel_time, std::move(runs));
+    if (const auto* const copy = std::get_if<study::CopyTrial>(&trial))
+      measurement.seen = {rate_of(*copy, measurement)};
+    if (!measurement.seen.front().is_within_bounds()) return reading_.leave_out(line, beyond_reason, "", all);
     if (!std::holds_alternative<study::CollectiveTrial>(trial)) {  // their runs do not wait for other ranks
       measurement.role = Role::unlisted;
       measurement.holds_waits = false;
@@ -310,7 +320,7 @@ std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files)
     }
     if (!is_csv && !is_rocprof_json(begin)) {
       const auto more = [&stream] { return stream.next(); };
-      profiles.push_back(read_kineto_pieces(begin, more, file.string(), Labels::beside(file)));
+      profiles.push_back(read_kineto(begin, file.string(), Labels::beside(file), more));
       continue;
     }
     std::string text = begin;
@@ -336,8 +346,8 @@ Reading read_trace(std::string_view text, const std::string& path) {
   LogReading log(path);  // for faults of CSV rows
   Reading reading;
   const bool is_csv = rows_of_rocprof(text).has_value();
+  const Labels labels = Labels::beside(path);
   try {
-    const Labels labels = Labels::beside(path);
     reading = reading_of(is_csv                  ? read_rocprof_run({&text, 1}, log, labels)
                          : is_rocprof_json(text) ? read_rocprof_json(text, path, labels)
                                                  : read_kineto(text, path, labels),

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <map>
 #include <new>
+#include <span>
 #include <system_error>
+#include <tuple>
 
 #include "calibrate/readers/json_records.h"
 #include "calibrate/readers/log_reading.h"
@@ -22,10 +25,10 @@
 namespace c3sim::calibrate {
 
 std::span<const LogFormat> log_formats() {
-  static const std::array formats{
-      rccl_tests_text, rccl_tests_json, rccl_tests_csv,   transfer_bench_csv,   transfer_bench_text, hipblaslt_bench,
-      rocblas_bench,   babel_stream,    babel_stream_csv, rocprof_kernel_trace, rocprof_copy_trace,  rocprof_counters,
-      rocprof_json,    torch_trace,     vllm_bench,       inference_max,        unread_tool};
+  static const std::array formats{rccl_tests_text,      rccl_tests_json,    rccl_tests_csv,   transfer_bench_csv,
+                                  transfer_bench_text,  hipblaslt_bench,    rocblas_bench,    babel_stream,
+                                  rocprof_kernel_trace, rocprof_copy_trace, rocprof_counters, rocprof_json,
+                                  torch_trace,          vllm_bench,         inference_max,    unread_tool};
   return formats;
 }
 
@@ -248,58 +251,51 @@ const TableFormat* Reader::table(std::string_view name) const {
   return found == tables_.end() ? nullptr : &*found;
 }
 
-// Adds to `alike` the names of other formats that fit as well.
-const TableFormat& Reader::form_of(const sim::CsvFile& file, Rows rows, std::vector<std::string>& alike) const {
-  const std::string name = table_name(file.name());
-  std::vector<const TableFormat*> best;
-  std::size_t most = 0;
-  for (const TableFormat& format : tables_) {
-    if (!missing_columns(file, format, rows).empty()) continue;
-    if (format.name == name) return format;
-    if (format.is_of_one_machine()) continue;
-    const std::size_t needed = format.needed_columns(rows).size();
-    if (!best.empty() && needed < most) continue;
-    if (needed > most) best.clear();
-    best.push_back(&format);
-    most = needed;
-  }
-  if (best.empty()) refuse(file, rows);
-  for (std::size_t i = 1; i < best.size(); ++i) alike.push_back(best[i]->name);
-  return *best.front();
-}
-
-Reading Reader::read_rows(const sim::CsvFile& file, Rows rows, const Roles& roles) const {
-  std::vector<std::string> alike;
-  const TableFormat* form = &form_of(file, rows, alike);
-  Reading reading = read_table(file, *form, others_, rows);
-  reading.alike = std::move(alike);
-  const bool are_all_odd = reading.measurements.empty() && reading.odd_rows > 0 &&
-                           reading.faults.size() == file.faults().size() + reading.odd_rows;
-  if (are_all_odd && form->name != table_name(file.name())) form = &form_by_words(file, rows, *form, reading);
-  tell_unused_columns(reading, file, *form, roles);
-  return reading;
-}
-
 // If the format that the columns select has an entry for no row, the words of the rows may select another format with
 // these columns, even one of one machine: the one that reads most rows, and without faults.
-const TableFormat& Reader::form_by_words(const sim::CsvFile& file, Rows rows, const TableFormat& by_columns,
-                                         Reading& reading) const {
-  const TableFormat* found = &by_columns;
+Reading Reader::read_rows(const sim::CsvFile& file, Rows rows, const Roles& roles) const {
+  const std::string name = table_name(file.name());
+  std::vector<const TableFormat*> fitting;
   for (const TableFormat& format : tables_) {
-    if (&format == &by_columns || !missing_columns(file, format, rows).empty()) continue;
-    Reading again = read_table(file, format, others_, rows);
+    if (missing_columns(file, format, rows).empty()) fitting.push_back(&format);
+  }
+  const auto rank = [&](const TableFormat* format) {
+    if (format->name == name) return std::tuple(true, true, std::size_t{0});
+    return std::tuple(false, !format->is_of_one_machine(), format->needed_columns(rows).size());
+  };
+  std::ranges::stable_sort(fitting, std::ranges::greater(), rank);
+  if (fitting.empty() || (fitting.front()->name != name && fitting.front()->is_of_one_machine())) refuse(file, rows);
+  const TableFormat& first = *fitting.front();
+  const TableFormat* form = &first;
+  std::vector<std::string> alike;
+  Reading reading = read_table(file, first, others_, rows);
+  const bool are_all_odd = reading.measurements.empty() && reading.odd_rows > 0 &&
+                           reading.faults.size() == file.faults().size() + reading.odd_rows;
+  for (const TableFormat* const other : std::span(fitting).subspan(1)) {
+    if (first.name == name) break;
+    if (rank(other) == rank(&first)) alike.push_back(other->name);
+    if (!are_all_odd) continue;
+    Reading again = read_table(file, *other, others_, rows);
     const bool is_at_fault = again.faults.size() > file.faults().size();
     if (is_at_fault || again.measurements.size() <= reading.measurements.size()) continue;
     reading = std::move(again);
-    found = &format;
+    form = other;
   }
-  if (found == &by_columns) return by_columns;
-  const std::string granted = taken_for_granted(*found);
-  reading.remarks.push_back(
-      {file.name(), "",
-       fmt::format("no row can be read as '{}', whose columns these are: it is read as '{}'{}", by_columns.name,
-                   found->name, granted.empty() ? "" : ", which takes " + granted + " for granted")});
-  return *found;
+  if (form == &first && !alike.empty()) {
+    reading.remarks.push_back({file.name(), "",
+                               fmt::format("read as '{}'; it could as well be '{}': a file is read as the form that it "
+                                           "is named after",
+                                           first.name, fmt::join(alike, "' or '"))});
+  }
+  if (form != &first) {
+    const std::string granted = taken_for_granted(*form);
+    reading.remarks.push_back(
+        {file.name(), "",
+         fmt::format("no row can be read as '{}', whose columns these are: it is read as '{}'{}", first.name,
+                     form->name, granted.empty() ? "" : ", which takes " + granted + " for granted")});
+  }
+  tell_unused_columns(reading, file, *form, roles);
+  return reading;
 }
 
 // Throws sim::ConfigError with the columns missing for the nearest format: the one that lacks fewest and, of equals,
@@ -368,7 +364,6 @@ Reading Reader::read_text(std::string written, const std::string& name, Rows row
     Reading reading = log->read(text, name);
     reading.name = std::filesystem::path(name).filename().string();
     reading.format = log->name;
-    Labels::beside(name).apply(reading);
     refuse_repeated_rows(reading, text, name);
     roles.apply(reading, nullptr);
     return reading;

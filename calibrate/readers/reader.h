@@ -38,9 +38,6 @@ class Reader {
   Reading read_as(const TableFormat& format, const std::filesystem::path& file) const;
 
  private:
-  const TableFormat& form_of(const sim::CsvFile& file, Rows rows, std::vector<std::string>& alike) const;
-  const TableFormat& form_by_words(const sim::CsvFile& file, Rows rows, const TableFormat& by_columns,
-                                   Reading& reading) const;
   Reading read_rows(const sim::CsvFile& file, Rows rows, const Roles& roles) const;
   [[noreturn]] void refuse(const sim::CsvFile& file, Rows rows) const;
 

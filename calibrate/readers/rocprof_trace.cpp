@@ -17,9 +17,6 @@ namespace c3sim::calibrate {
 
 namespace {
 
-// Accepts any whole number of nanoseconds.
-TraceMoment moment_of(std::int64_t nanoseconds) { return {nanoseconds / 1000, nanoseconds % 1000 * 1000}; }
-
 // HIP counts grids in work-items.
 std::optional<std::int64_t> workgroups_of(std::string_view grid, std::string_view workgroup) {
   const auto items = parse_printed_integer(grid);
@@ -28,24 +25,15 @@ std::optional<std::int64_t> workgroups_of(std::string_view grid, std::string_vie
   return are_told ? std::optional(items.value / group.value) : std::nullopt;
 }
 
-// Agents numbers devices by their names in traces: "4" and "Agent 4" are device 4, other names follow from 1000000 on.
-class Agents {
- public:
-  std::int64_t device_of(std::string_view name) {
-    const std::size_t digits = name.find_last_not_of("0123456789") + 1;
-    if (digits < name.size() && name.size() - digits < 6) return *integer_of(name.substr(digits));
-    constexpr std::int64_t others = 1000000;
-    return others + known_.try_emplace(std::string(name), std::ssize(known_)).first->second;
-  }
-
- private:
-  std::map<std::string, std::int64_t, std::less<>> known_;
-};
+// Returns the device of an agent, "4" or "Agent 4"; nothing for other names.
+std::optional<std::int64_t> device_of(std::string_view agent) {
+  return integer_of(agent.substr(agent.find_last_not_of("0123456789") + 1));  // npos + 1 is 0
+}
 
 // Hands over the rows of a trace, which are kernel dispatches, copies or runtime calls. Copies of one kind between the
 // same two agents have one name, "MEMORY_COPY_DEVICE_TO_DEVICE 4 to 5"; a copy belongs to the GPU that it leaves, or to
 // its destination if it leaves the host. A row without a name or without a positive duration is a fault.
-void take_rows(std::string_view text, EventKind kind, LogReading& log, Agents& agents, const TakeEvent& take) {
+void take_rows(std::string_view text, EventKind kind, LogReading& log, const TakeEvent& take) {
   CsvTable rows(text, log);
   const bool is_kernel = kind == EventKind::kernel;
   const bool is_copy = kind == EventKind::copy;
@@ -78,18 +66,29 @@ void take_rows(std::string_view text, EventKind kind, LogReading& log, Agents& a
     TraceEvent event{.kind = kind,
                      .line = rows.line(),
                      .name = std::string(rows.text(name)),
-                     .begin = moment_of(*begin),
-                     .duration = moment_of(*end - *begin),
+                     .begin = *begin,
+                     .duration = *end - *begin,
                      .correlation = integer_of(rows.text(correlation, "0"))};
     if (is_copy) event.name += fmt::format(" {} to {}", rows.text(from), rows.text(to));
     if (!is_call) {
-      event.device = agents.device_of(rows.text(is_copy && rows.cell(name).holds("HOST_TO") ? to : from));
+      event.device = device_of(rows.text(is_copy && rows.cell(name).holds("HOST_TO") ? to : from));
       event.stream = integer_of(rows.text(stream, is_copy ? "-1" : "0"));
     }
     if (is_kernel) event.grid = workgroups_of(rows.text(grid), rows.text(lanes));
     take(event);
   }
 }
+
+// A CounterForm says which of our figures a counter of rocprofv3 measures for a kernel.
+struct CounterForm {
+  std::string_view counter;
+  study::Figure figure;
+  double unit;  // value of one count in base units
+};
+constexpr double line_of_l2 = 128.0;  // bytes (AMD Instinct MI300 CDNA 3 ISA)
+constexpr std::array counters{CounterForm{"TCC_HIT_sum", study::Figure::l2_hit_bytes, line_of_l2},
+                              CounterForm{"TCC_MISS_sum", study::Figure::l2_miss_bytes, line_of_l2},
+                              CounterForm{"MALL_HIT_RATE_1", study::Figure::cache_hit_share, 0.01}};
 
 // Counting serialises and slows down dispatches, so that their times are ignored.
 Reading read_counters(std::string_view text, const std::string& name) {
@@ -111,9 +110,22 @@ Reading read_counters(std::string_view text, const std::string& name) {
     if (known.values.empty()) known.line = rows.line();
     known.values.push_back(*count);
   }
+  const Labels labels = Labels::beside(name);
   for (auto& [names, known] : counts) {
-    const std::size_t runs = known.values.size();
-    reading.add(NamedRuns{names.first, names.second, known.line, runs, percentiles_of(std::move(known.values))});
+    const std::string what =
+        fmt::format("{}, {}, run {} times", shown(names.first), printable(names.second), known.values.size());
+    const study::Trial* const trial = labels.trial_of(reading.file(), names.first);
+    const auto* const form = std::ranges::find(counters, names.second, &CounterForm::counter);
+    if (trial == nullptr || form == counters.end() || !std::holds_alternative<study::GemmTrial>(*trial)) {
+      reading.leave_out(known.line, trial == nullptr ? unlabelled : "a counter that no figure stands for", what);
+      continue;
+    }
+    const Seen seen = percentiles_of(std::move(known.values)).as(form->figure, form->unit);
+    if (!seen.is_within_bounds()) {
+      reading.leave_out(known.line, beyond_reason, what);
+    } else {
+      reading.add(measurement_of(known.line, "counters: gemm", *trial, seen));
+    }
   }
   return std::move(reading).take("no counter: rows of counters are accepted below their columns");
 }
@@ -128,11 +140,10 @@ std::optional<EventKind> rows_of_rocprof(std::string_view text) {
 }
 
 Profile read_rocprof_run(std::span<const std::string_view> texts, LogReading& log, const Labels& labels) {
-  Agents agents;
   const std::size_t before = log.faults();
   Profile profile = profile_of(log.name(), labels, [&](const TakeEvent& take) {
     for (const std::string_view text : texts)
-      take_rows(text, rows_of_rocprof(text).value_or(EventKind::call), log, agents, take);
+      take_rows(text, rows_of_rocprof(text).value_or(EventKind::call), log, take);
     return TraceHead{};
   });
   for (std::size_t i = before; i < log.faults(); ++i)
@@ -259,8 +270,8 @@ class RocprofJson {
                                        : is_copy ? EventKind::copy
                                                  : EventKind::call,
                                .line = record.at.line,
-                               .begin = moment_of(*begin),
-                               .duration = moment_of(*end - *begin),
+                               .begin = *begin,
+                               .duration = *end - *begin,
                                .stream = integer_of(stream.empty() ? "0" : stream),
                                .correlation = integer_of(record.text("correlationid.internal")).value_or(0) +
                                               at.process * most_of_a_process,

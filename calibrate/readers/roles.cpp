@@ -99,19 +99,6 @@ std::vector<std::string> Roles::columns_asked_of(const std::string& file) const 
 
 namespace {
 
-using study::Figure;
-
-// A CounterForm says which of our figures a counter of rocprofv3 measures for a kernel.
-struct CounterForm {
-  std::string_view counter;
-  Figure figure;
-  double unit;  // value of one count in base units
-};
-constexpr double line_of_l2 = 128.0;  // bytes (AMD Instinct MI300 CDNA 3 ISA)
-constexpr std::array counters{CounterForm{"TCC_HIT_sum", Figure::l2_hit_bytes, line_of_l2},
-                              CounterForm{"TCC_MISS_sum", Figure::l2_miss_bytes, line_of_l2},
-                              CounterForm{"MALL_HIT_RATE_1", Figure::cache_hit_share, 0.01}};
-
 constexpr std::array<std::string_view, 5> timed_kinds{"gemm", "collective", "remote", "stream", "copy"};
 
 // Reads fields such as "a=1 b=2".
@@ -149,31 +136,6 @@ std::optional<study::Trial> read_label(sim::CsvFile& table, std::size_t row) {
   return trial;
 }
 
-// Returns nothing if no figure stands for the runs.
-std::optional<Seen> seen_of(const NamedRuns& runs, const study::Trial& trial) {
-  if (!runs.counter.empty()) {
-    const auto* const form = std::ranges::find(counters, runs.counter, &CounterForm::counter);
-    if (form == counters.end() || !std::holds_alternative<study::GemmTrial>(trial)) return {};
-    return runs.values.as(form->figure, form->unit);
-  }
-  if (const auto* const copy = std::get_if<study::CopyTrial>(&trial)) {
-    const double bytes = copy->spec.bytes.value();
-    const Percentiles& times = runs.values;
-    return Seen{Figure::rate, bytes / times.median, bytes / times.high, bytes / times.low, times.deviations};
-  }
-  return runs.values.as(Figure::kernel_time);
-}
-
-bool is_within_bounds(const Seen& seen) {
-  const study::FigureForm& form = study::form_of(seen.figure);
-  return *seen.low >= form.low && *seen.high <= form.high;
-}
-
-std::string in_words(const NamedRuns& runs) {
-  return fmt::format("{}{}{}, run {} times", shown(runs.name), runs.counter.empty() ? "" : ", ",
-                     printable(runs.counter), runs.runs);
-}
-
 }  // namespace
 
 Labels Labels::beside(const std::filesystem::path& file) {
@@ -195,34 +157,6 @@ const study::Trial* Labels::trial_of(const std::string& file, const std::string&
   const auto found = std::ranges::find_if(
       labels_, [&](const Label& label) { return label.file == uncompressed(file) && is_word(name, label.name); });
   return found == labels_.end() ? nullptr : &found->trial;
-}
-
-void Labels::apply(Reading& reading) const {
-  for (const NamedRuns& runs : std::exchange(reading.named, {})) {
-    const auto leave_out = [&](std::string_view why) {
-      reading.left_out.push_back(
-          {fmt::format("{}:{}", reading.name, runs.line), std::string(why), in_words(runs), runs.seconds});
-    };
-    const study::Trial* const trial = trial_of(reading.name, runs.name);
-    if (trial == nullptr) {
-      leave_out("what it worked on is not said: a line of labels.csv beside the file is accepted");
-      continue;
-    }
-    std::optional<Seen> seen = seen_of(runs, *trial);
-    if (!seen || !is_within_bounds(*seen)) {
-      leave_out(seen ? "its figures are beyond reason" : "a counter that no figure stands for");
-      continue;
-    }
-    Measurement measurement =
-        measurement_of(runs.line, fmt::format("trace: {}", study::kind_of(*trial)), *trial, *seen);
-    measurement.file = reading.name;
-    // The time of a collective includes waits of its GPU for others: no fit reads it.
-    if (std::holds_alternative<study::CollectiveTrial>(*trial)) {
-      measurement.role = Role::predict;
-      measurement.holds_waits = true;
-    }
-    reading.measurements.push_back(std::move(measurement));
-  }
 }
 
 }  // namespace c3sim::calibrate

@@ -48,11 +48,14 @@ class Roles {
   std::vector<Line> lines_;
 };
 
-// A trace may tell runs only by their names; lists labels.csv beside traces say what these runs were.
+// A trace may tell runs only by their names: these are why such runs, or what a list says of them, do not count.
+inline constexpr auto unlabelled = "what it worked on is not said: a line of labels.csv beside the file is accepted";
+inline constexpr auto beyond_reason = "its figures are beyond reason";
 
-// A list has columns file, name, trial and fields, and names files as a list of roles does. The first line that names
-// the file and the run tells its trial (calibrate/readers/trial_fields.h), both in readings and in replays, whatever
-// the run's name suggests. A name may begin and end in *, which stands for any text.
+// Lists labels.csv beside traces say what runs were that a trace tells only by their names. A list has columns file,
+// name, trial and fields, and names files as a list of roles does. The first line that names the file and the run tells
+// its trial (calibrate/readers/trial_fields.h), both in readings and in replays, whatever the run's name suggests. A
+// name may begin and end in *, which stands for any text.
 //
 //   file,name,trial,fields
 //   kernel_trace.csv,Cijk_Ailk_Bjlk_BBS*,gemm,gemm=8192x8192x8192
@@ -62,8 +65,6 @@ class Labels {
   // Reads the list in the folder of `file`; returns no labels without one. Throws sim::ConfigError if that fails.
   static Labels beside(const std::filesystem::path& file);
 
-  // Turns labelled runs of the reading into measurements, and leaves the other named runs out.
-  void apply(Reading& reading) const;
   // Returns the trial of a run in a file, or null.
   const study::Trial* trial_of(const std::string& file, const std::string& name) const;
 

@@ -138,33 +138,23 @@ void tell_circle(const TableFormat& format, sim::Section root) {
   std::vector<std::string> open;  // columns whose chain of sources is not known to end yet
   for (const auto& [column, words] : format.words) open.push_back(column);
   for (const Lookup& lookup : format.lookups) open.push_back(lookup.name);
-  const auto is_open = [&open](const std::string& column) { return std::ranges::find(open, column) != open.end(); };
-  const auto open_source = [&](const std::string& column) {
-    const std::vector<std::string> sources = format.sources_of(column);
-    const auto found = std::ranges::find_if(sources, is_open);
-    return found == sources.end() ? std::nullopt : std::optional(*found);
-  };
   for (std::size_t round = 0; round < most; ++round) {
-    std::vector<std::string> left;
-    std::ranges::copy_if(open, std::back_inserter(left),
-                         [&](const std::string& column) { return open_source(column).has_value(); });
-    open = std::move(left);
+    const std::vector<std::string> before = open;
+    std::erase_if(open, [&](const std::string& column) {
+      return std::ranges::none_of(format.sources_of(column), [&before](const std::string& source) {
+        return std::ranges::find(before, source) != before.end();
+      });
+    });
   }
-  if (open.empty()) return;
-  const auto fault = [&](const std::string& column, std::string what) {
-    if (format.lookup(column) != nullptr) return root.section("lookups").fault(column, std::move(what));
-    root.section("words").section(column).fault("of", std::move(what));
-  };
-  std::vector<std::string> path{open.front()};
-  while (const std::optional<std::string> source = open_source(path.back())) {
-    const auto begin = std::ranges::find(path, *source);
-    if (begin != path.end()) {
-      return fault(*source, fmt::format("{} of {}: a column that follows from itself",
-                                        fmt::join(begin, path.end(), " of "), *source));
+  for (const std::string& column : open) {
+    std::string what = fmt::format("{} follows from itself, or from more than {} columns, one from the other: {}",
+                                   column, most, fmt::join(format.sources_of(column), ", "));
+    if (format.lookup(column) != nullptr) {
+      root.section("lookups").fault(column, std::move(what));
+    } else {
+      root.section("words").section(column).fault("of", std::move(what));
     }
-    path.push_back(*source);
   }
-  fault(open.front(), fmt::format("{} follows from more than {} columns, one from the other", open.front(), most));
 }
 
 void read_optional(sim::Section& section, TableFormat& format) {
@@ -202,18 +192,12 @@ Template::Template(std::string text) : text_(std::move(text)) {
 }
 
 std::string Template::fault() const {
-  constexpr std::string_view accepted = ": {column} or {column|prefix} is accepted";
-  std::size_t open = std::string::npos;
-  for (std::size_t at = text_.find_first_of("{}"); at != std::string::npos; at = text_.find_first_of("{}", at + 1)) {
-    const bool opens = text_[at] == '{';
-    if (opens && open != std::string::npos) break;
-    if (!opens && open == std::string::npos) return fmt::format("a brace is closed that none opens{}", accepted);
-    if (!opens && (at == open + 1 || text_[open + 1] == '|')) return fmt::format("braces without a column{}", accepted);
-    open = opens ? at : std::string::npos;
-  }
-  if (open == std::string::npos) return "";
-  const std::size_t end = text_.find_first_of("{}", open + 1);
-  return fmt::format("the brace of '{}' is never closed{}", text_.substr(open, end - open), accepted);
+  std::string between = text_;
+  for (auto hole = holes_.rbegin(); hole != holes_.rend(); ++hole) between.erase(hole->begin, hole->end - hole->begin);
+  const bool are_paired = between.find_first_of("{}") == std::string::npos;
+  if (are_paired && std::ranges::none_of(holes_, [](const Hole& hole) { return hole.column.empty(); })) return "";
+  return fmt::format("the braces of '{}' are not pairs around columns: {{column}} or {{column|prefix}} is accepted",
+                     text_);
 }
 
 bool is_made_of_wide_ones(std::string_view column) {

@@ -7,18 +7,256 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
+#include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "calibrate/readers/log_reading.h"
-#include "calibrate/readers/transfer.h"
+#include "models/kernels/remote_kernel.h"
 
 namespace c3sim::calibrate {
 
 namespace {
 
-using TransferPattern = study::RemoteTrial::Pattern;
+using models::RemoteAccess;
+using study::RemoteTrial;
+using TransferPattern = RemoteTrial::Pattern;
+
+struct TransferMemory {
+  enum class Kind { gpu, nowhere, other };  // other: of the host or of another node
+  Kind kind = Kind::gpu;
+  int index = 0;
+  bool is_fine_grained = false;
+  bool operator==(const TransferMemory&) const = default;
+};
+
+struct TransferExecutor {
+  enum class Kind { kernel, engine, host, other };
+  Kind kind = Kind::kernel;
+  int index = 0;
+  std::optional<int> part{};   // index of an XCD or an engine
+  std::optional<int> units{};  // number of CUs; none: not said
+};
+
+// A Transfer is what TransferBench runs: a kernel of a number of workgroups, a copy engine or the host's cores move
+// bytes from one memory to others.
+struct Transfer {
+  int line = 0;
+  std::vector<TransferMemory> from, to;
+  TransferExecutor by;
+  sim::Bytes bytes;
+  double rate = 0.0;  // bytes per second
+};
+
+// Returns an index or a number of units; nothing if there is none or it is absurd.
+std::optional<int> number_of(std::string_view digits) {
+  const sim::Parsed<std::int64_t> parsed = parse_printed_integer(digits);
+  if (!parsed.error.empty() || parsed.value > most_units) return {};
+  return static_cast<int>(parsed.value);
+}
+
+// Returns whether the number after the R before a device names another node than the first.
+bool is_other_node(const LogCell& node) { return !node.text.empty() && number_of(node.text) != 0; }
+
+// A Move is the trial of a transfer, without its pattern, or the reason why it has no model.
+using Move = std::variant<std::string, RemoteTrial, study::CopyTrial>;
+
+Move by_engine(const Transfer& transfer) {
+  const int from = transfer.from.front().index;
+  if (transfer.to.size() > 1) return "a copy to several GPUs has no model";
+  if (transfer.by.index != from) return "a copy by another engine than those of its source has no model";
+  models::SdmaCopySpec spec;
+  spec.from = from;
+  spec.to = transfer.to.front().index;
+  spec.bytes = transfer.bytes;
+  spec.engine = transfer.by.part;
+  return study::CopyTrial{spec};
+}
+
+// A kernel may also write to its own memory. That does not limit the transfer and is ignored.
+Move by_kernel(const Transfer& transfer, const std::set<int>& others) {
+  const TransferMemory& source = transfer.from.front();
+  const bool is_load = source.index != transfer.by.index;
+  if (transfer.by.part) return "a kernel on one XCD alone has no model";
+  if (transfer.by.units == 0) return "a kernel without CUs copies nothing";
+  if (is_load && !others.empty()) return "a copy by a GPU that is neither its source nor its destination has no model";
+  if (others.size() > 1) return "a copy to several GPUs has no model";
+  RemoteTrial trial;
+  trial.access = RemoteAccess::load;
+  trial.gpu = transfer.by.index;
+  trial.peer = is_load ? source.index : *others.begin();
+  trial.bytes = transfer.bytes;
+  trial.cus = transfer.by.units;
+  if (!is_load) {
+    const bool is_fine_grained = std::ranges::any_of(transfer.to, [&trial](const TransferMemory& memory) {
+      return memory.index == trial.peer && memory.is_fine_grained;
+    });
+    trial.access = is_fine_grained ? RemoteAccess::uncached_store : RemoteAccess::store;
+  }
+  return trial;
+}
+
+Move move_of(const Transfer& transfer) {
+  using Executor = TransferExecutor::Kind;
+  using Memory = TransferMemory::Kind;
+  const auto any = [&transfer](Memory kind) {
+    return std::ranges::count(transfer.from, kind, &TransferMemory::kind) > 0 ||
+           std::ranges::count(transfer.to, kind, &TransferMemory::kind) > 0;
+  };
+  if (transfer.by.kind == Executor::host) return "a copy by the host's cores has no model";
+  if (transfer.by.kind == Executor::other) return "a copy by a network card, or on another node, has no model";
+  if (any(Memory::other)) return "a copy from or to the host's memory is compared with nothing";
+  if (any(Memory::nowhere)) return "what only reads or only writes has no model";
+  if (transfer.from.size() > 1) return "a sum of several sources has no model";
+  std::set<int> others;
+  for (const TransferMemory& memory : transfer.to) others.insert(memory.index);
+  others.erase(transfer.by.index);
+  if (others.empty() && transfer.from.front().index == transfer.by.index) {
+    return "a GPU that copies to itself uses no link";
+  }
+  return transfer.by.kind == Executor::engine ? by_engine(transfer) : by_kernel(transfer, others);
+}
+
+void add(const Transfer& transfer, const study::Trial& trial, std::string group, LogReading& reading,
+         std::vector<std::string> assignments = {}) {
+  const bool is_copy = std::holds_alternative<study::CopyTrial>(trial);
+  reading.add(
+      measurement_of(transfer.line, std::move(group), trial,
+                     {.figure = is_copy ? study::Figure::rate : study::Figure::link_rate, .value = transfer.rate},
+                     std::move(assignments)));
+}
+
+bool are_opposite(const RemoteTrial& one, const RemoteTrial& other) {
+  return one.gpu == other.peer && one.peer == other.gpu && one.access == other.access;
+}
+
+// Returns the number of GPUs if each copies the same amount to every other, and 0 otherwise.
+int gpus_of_all(const std::vector<Move>& moves) {
+  std::set<std::pair<int, int>> pairs;
+  int gpus = 0;
+  const auto* const first = std::get_if<RemoteTrial>(&moves.front());
+  for (const Move& move : moves) {
+    const auto* const kernel = std::get_if<RemoteTrial>(&move);
+    if (kernel == nullptr || first == nullptr) return 0;
+    if (kernel->access != first->access || kernel->bytes != first->bytes || kernel->cus != first->cus) return 0;
+    pairs.emplace(kernel->gpu, kernel->peer);
+    gpus = std::max({gpus, kernel->gpu + 1, kernel->peer + 1});
+  }
+  const auto all = static_cast<std::size_t>(gpus) * static_cast<std::size_t>(gpus - 1);
+  return pairs.size() == moves.size() && pairs.size() == all ? gpus : 0;
+}
+
+// Reads memories such as "G0", "F1", "C0" or "N0", several as "G0G1" or "G0+G1", or of another node as "R1G0". Records
+// a fault and returns nothing for other words.
+std::optional<std::vector<TransferMemory>> read_memories(const LogCell& cell, LogReading& reading) {
+  using Kind = TransferMemory::Kind;
+  static const LogPattern all(R"(^(?:(?:R\d+)?(?:[GFCBUPMH]\d+\+?|N\d+\+?|N\+))*(?:R\d+)?(?:[GFCBUPMH]\d+|N\d*)$)");
+  static const LogPattern next(R"((?:R(\d+))?([GFNCBUPMH])(\d*)\+?)");
+  bool is_known = all.is_in(cell.text);
+  std::vector<TransferMemory> memories;
+  for (LogCell rest = cell; is_known && !rest.text.empty();) {
+    const LogCells found = next.groups(rest);
+    const char letter = found[2].text.front();
+    const std::optional<int> index = letter == 'N' ? 0 : number_of(found[3].text);
+    const bool is_gpu = !is_other_node(found[1]) && (letter == 'G' || letter == 'F');
+    memories.push_back({letter == 'N' ? Kind::nowhere
+                        : is_gpu      ? Kind::gpu
+                                      : Kind::other,
+                        index.value_or(0), letter == 'F'});
+    is_known = index.has_value();
+    rest = rest.from(found.front().text.size());
+  }
+  if (is_known) return memories;
+  reading.fault(cell, "memory",
+                shown(cell.text) +
+                    " is not known: memories of GPUs (G0, F0), of the host (C0, B0) and none (N0) are "
+                    "accepted, several as G0G1");
+  return {};
+}
+
+// Reads "G0", "GPU00", "GFX0", "GFX/G0", "D0", "DMA00", "C0" or "CPU00", perhaps with a part (".2") and units (":4").
+std::optional<TransferExecutor> read_executor(const LogCell& cell, LogReading& reading) {
+  using Kind = TransferExecutor::Kind;
+  static const LogPattern form(
+      R"(^(?:R(\d+))?(?:(G|GPU|GFX)|(D|DMA)|(C|CPU)|(?:I|N|NIC))(?:/[A-Z]*)?(\d+)(?:\.(\*|\d*))?(:\d+)?$)");
+  if (const LogCells found = form.groups(cell); !found.empty()) {
+    const auto is = [&found](std::size_t group) { return !found[group].text.empty(); };
+    const std::optional<int> index = number_of(found[5].text);
+    const std::optional<int> units = is(7) ? number_of(found[7].text.substr(1)) : std::nullopt;
+    const Kind kind = is_other_node(found[1]) ? Kind::other
+                      : is(2)                 ? Kind::kernel
+                      : is(3)                 ? Kind::engine
+                      : is(4)                 ? Kind::host
+                                              : Kind::other;
+    if (index && units.has_value() == is(7)) return TransferExecutor{kind, *index, number_of(found[6].text), units};
+  }
+  reading.fault(cell, "executor",
+                shown(cell.text) +
+                    " is not known: kernels (G0:4, GFX0:4, GPU00:004), copy engines (D0, DMA00) and cores "
+                    "of the host (C0:4) are accepted");
+  return {};
+}
+
+// Records some of the transfers of a run in which all GPUs copied to all others; `gpus` is the number of GPUs.
+void record_of_all(std::span<const Transfer> transfers, int gpus, std::string_view tool, LogReading& reading) {
+  for (const Transfer& transfer : transfers) {
+    const Move move = move_of(transfer);
+    const auto* const kernel = std::get_if<RemoteTrial>(&move);
+    if (kernel == nullptr) {
+      const auto* const why = std::get_if<std::string>(&move);
+      reading.leave_out(transfer.line, why != nullptr ? *why : "copies by engines, several at once, have no model");
+      continue;
+    }
+    RemoteTrial of_each;
+    of_each.pattern = RemoteTrial::Pattern::all;
+    of_each.access = kernel->access;
+    of_each.bytes = kernel->bytes;
+    const int kernels = gpus - 1;  // of each GPU: one kernel per other GPU, which together make one
+    if (kernel->cus.value_or(1) > most_units / std::max(kernels, 1)) {
+      reading.leave_out(transfer.line, fmt::format("more than {} workgroups at once have no model", most_units));
+      continue;
+    }
+    if (kernel->cus) of_each.cus = *kernel->cus * kernels;
+    add(transfer, of_each, fmt::format("{}, all GPUs at once", tool), reading, {fmt::format("gpus={}", gpus)});
+  }
+}
+
+// Records concurrent transfers as the trial that stands for them, or leaves them out with the reason. Trials stand for
+// one transfer alone, a pair in opposite directions, and all GPUs to all others. An unequal pair counts as two single
+// transfers, since each direction has its own links; its group says so. Groups begin with `tool`: "TransferBench p2p".
+void record(std::span<const Transfer> at_once, std::string_view tool, LogReading& reading) {
+  std::vector<Move> moves;
+  for (const Transfer& transfer : at_once) moves.push_back(move_of(transfer));
+  const int all = moves.size() > 2 ? gpus_of_all(moves) : 0;
+  if (all > 0) return record_of_all(at_once, all, tool, reading);
+  const bool alone = moves.size() == 1;
+  const auto* const one = moves.empty() ? nullptr : std::get_if<RemoteTrial>(&moves.front());
+  const auto* const other = moves.size() == 2 ? std::get_if<RemoteTrial>(&moves.back()) : nullptr;
+  const bool opposite = one != nullptr && other != nullptr && are_opposite(*one, *other);
+  const bool alike = opposite && one->bytes == other->bytes && one->cus == other->cus;
+  // Each direction has its own links, so the transfers of an unequal pair are recorded as if each were alone.
+  const std::string_view pattern = alike ? "both ways" : alone ? "one way" : "both ways, unlike each other";
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    const Transfer& transfer = at_once[i];
+    if (const auto* const why = std::get_if<std::string>(&moves[i])) {
+      reading.leave_out(transfer.line, *why);
+    } else if (const auto* const kernel = std::get_if<RemoteTrial>(&moves[i]); kernel && (alone || opposite)) {
+      RemoteTrial trial = *kernel;
+      if (alike) {
+        trial.pattern = RemoteTrial::Pattern::both_ways;
+        std::tie(trial.gpu, trial.peer) = std::minmax({kernel->gpu, kernel->peer});
+      }
+      add(transfer, trial, fmt::format("{}, {}", tool, pattern), reading);
+    } else if (const auto* const copy = std::get_if<study::CopyTrial>(&moves[i]); copy && alone) {
+      add(transfer, *copy, fmt::format("{}, copy engine", tool), reading);
+    } else {
+      reading.leave_out(transfer.line, "no trial stands for these transfers at once");
+    }
+  }
+}
 
 // A TransferMatrixForm is what the lines around a table say of it.
 struct TransferMatrixForm {
@@ -33,12 +271,6 @@ struct TransferMatrixForm {
 
 bool is_unmeasured(std::string_view cell) { return cell == "N/A" || cell == "-"; }
 
-// Returns the number of digits after the point.
-std::size_t decimals(std::string_view number) {
-  const std::size_t point = number.find('.');
-  return point == std::string_view::npos ? 0 : number.size() - point - 1;
-}
-
 LogCells words_in(const LogCell& line) {
   return words_of(line, ",|\xE2\x94\x82");  // the last is U+2502, the rule of boxes
 }
@@ -46,30 +278,34 @@ LogCells words_in(const LogCell& line) {
 // A TransferMatrix is a table of rates of the presets p2p and a2a, with a source per row and a destination per column.
 class TransferMatrix {
  public:
-  // `heads` names the columns: "SRC\DST  CPU 00  GPU 00  GPU 01". The log must outlive the matrix.
+  // `heads` names the columns: "SRC\DST  CPU 00  GPU 00  GPU 01  STotal". The log must outlive the matrix.
   TransferMatrix(TransferMatrixForm form, const LogCell& heads, LogReading& log)
       : form_(std::move(form)),
         log_(log),
+        table_(log),
         tool_(form_.pattern == TransferPattern::all ? "TransferBench a2a" : "TransferBench p2p") {
     const LogCells words = words_in(heads);
-    std::size_t at = 1;
-    std::string what;
-    for (std::size_t next = at; const std::optional<TransferMemory> device = read_device(words, next);) {
-      const bool is_new = !has_column(*device);
-      columns_.push_back(*device);
-      at = is_new ? next : next - 1;  // the column at fault
-      if (is_new) continue;
-      what = "this column is named twice";
-      break;
+    LogCells names{words.front()};
+    bool are_sums = false;  // columns after those of devices
+    for (std::size_t at = 1; at < words.size();) {
+      const LogCell& word = words[at];
+      names.push_back(word);
+      const bool is_sum = word.text == "STotal" || word.text == "Actual";
+      are_sums |= is_sum;
+      const std::optional<TransferMemory> device = are_sums ? std::nullopt : read_device(words, at);
+      if (is_sum) {
+        ++at;
+      } else if (device && !has_column(*device)) {
+        columns_.push_back(*device);
+      } else {
+        columns_.clear();
+        log_.fault(word, "",
+                   device ? "this column is named twice"
+                          : shown(word.text) + " is not known: CPU 00, GPU 00, STotal and Actual are accepted");
+        return;
+      }
     }
-    sums_ = words.size() - at;
-    while (what.empty() && at < words.size() && (words[at].text == "STotal" || words[at].text == "Actual")) ++at;
-    if (what.empty() && at < words.size()) {
-      what = shown(words[at].text) + " is not known: CPU 00, GPU 00, STotal and Actual are accepted";
-    }
-    if (what.empty()) return;
-    log_.fault(words[at], "", std::move(what));
-    columns_.clear();
+    table_.take_heads(names);
   }
 
   static bool are_heads(const LogCell& line) {
@@ -88,29 +324,38 @@ class TransferMatrix {
     if (!source) return true;
     const bool has_arrow = at < words.size() && arrows.is_in(words[at].text);
     const std::string_view arrow = has_arrow ? words[at++].text : std::string_view();
-    const std::size_t due = columns_.size() + sums_;
+    LogCells cells(words.begin() + static_cast<std::ptrdiff_t>(at) - 1, words.end());
+    cells.front() = words.front();
     if (!has_column(*source)) {
       log_.fault(words.front(), "", "this source is no destination: rows and columns of the same devices are accepted");
-    } else if (arrow == "<->") {  // row of sums over both directions, not needed
-    } else if (words.size() - at != due) {
-      log_.fault(words.front(), "",
-                 fmt::format("{} cells where the columns are {}: cut short?", words.size() - at, due));
-    } else if (is_cut(std::span(words).subspan(at))) {
-      log_.fault(words.back(), "", shown(words.back().text) + " is cut off: an end of line is accepted behind it");
+    } else if (arrow == "<->") {                                      // row of sums over both directions, not needed
+    } else if (!table_.take_row(std::move(cells), !log_.is_cut())) {  // has recorded a fault
     } else if (!form_.why_not.empty()) {
       log_.leave_out(line.line, form_.why_not);
     } else if (!form_.bytes) {
       log_.fault(words.front(), "bytes",
                  "is missing: 'Bytes Per Direction N', or '- Copying N bytes', is accepted above the table");
     } else {
-      read_cells(*source, std::span(words).subspan(at), words.front(), arrow == "<-");
+      read_cells(*source, words.front(), arrow == "<-");
     }
     return true;
   }
 
   // Ends the table after its last row.
   void end() {
-    drop_half();
+    for (auto row = both_ways_.begin(); row != both_ways_.end(); ++row) {
+      const auto next = std::next(row);
+      if (row->is_reversed) {
+        log_.fault(row->place, "", "the row of the other direction ('->') is accepted above it");
+      } else if (next == both_ways_.end() || !next->is_reversed) {
+        log_.fault(row->place, "", "the row of the other direction ('<-') is missing");
+      } else {
+        for (const auto& [column, back] : next->cells) {
+          if (row->cells.contains(column)) record(std::array{row->cells.at(column), back}, tool_, log_);
+        }
+        row = next;
+      }
+    }
     const auto gpus = static_cast<int>(std::ranges::count(columns_, TransferMemory::Kind::gpu, &TransferMemory::kind));
     if (!misses_some_) return record_of_all(all_, gpus, tool_, log_);
     for (const Transfer& transfer : all_) {
@@ -119,12 +364,12 @@ class TransferMatrix {
   }
 
  private:
-  // Returns whether the line lacks its end and its last number has fewer decimals than others.
-  bool is_cut(std::span<const LogCell> cells) {
-    for (const LogCell& cell : cells.first(cells.size() - 1)) decimals_ = std::max(decimals_, decimals(cell.text));
-    const std::string_view last = cells.back().text;
-    return log_.is_cut() && !is_unmeasured(last) && decimals(last) < decimals_;
-  }
+  // A Row is one of two rows that tell the rates of both directions at once.
+  struct Row {
+    LogCell place;
+    bool is_reversed = false;
+    std::map<std::size_t, Transfer> cells;  // by column
+  };
 
   bool has_column(const TransferMemory& device) const { return std::ranges::find(columns_, device) != columns_.end(); }
 
@@ -151,57 +396,36 @@ class TransferMatrix {
     return {line, {from}, {to}, executor, *form_.bytes, rate};
   }
 
-  // Records each cell as a test of its own. But an all-to-all table is recorded as a whole, and a row of a table of
-  // both ways waits for the row of the other direction.
-  void read_cells(const TransferMemory& source, std::span<const LogCell> cells, const LogCell& place,
-                  bool is_reversed) {
-    std::map<std::size_t, Transfer> row;
+  // Records each cell as a test of its own. But an all-to-all table is recorded as a whole, and rows of a table of both
+  // ways are recorded in pairs.
+  void read_cells(const TransferMemory& source, const LogCell& place, bool is_reversed) {
+    Row row{place, is_reversed, {}};
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const TransferMemory& other = columns_[i];
-      if (is_unmeasured(cells[i].text)) {
+      const LogCell& cell = table_.row()[i + 1];
+      if (is_unmeasured(cell.text)) {
         if (source == other) continue;
         misses_some_ = true;
         log_.leave_out(place.line, "not measured");
-      } else if (const auto rate = log_.figure(cells[i], study::Figure::link_rate, "GB/s")) {
-        row[i] = transfer(is_reversed ? other : source, is_reversed ? source : other, *rate, place.line);
+      } else if (const auto rate = log_.figure(cell, study::Figure::link_rate, "GB/s")) {
+        row.cells[i] = transfer(is_reversed ? other : source, is_reversed ? source : other, *rate, place.line);
       }
     }
-    if (form_.pattern == TransferPattern::both_ways) return keep_both_ways(std::move(row), place, is_reversed);
-    for (auto& [column, cell] : row) {
-      if (form_.pattern == TransferPattern::one_way) record(std::span(&cell, 1), tool_, log_);
-      if (form_.pattern == TransferPattern::all) all_.push_back(std::move(cell));
+    if (form_.pattern == TransferPattern::both_ways) return both_ways_.push_back(std::move(row));
+    for (auto& [column, one] : row.cells) {
+      if (form_.pattern == TransferPattern::one_way) record(std::span(&one, 1), tool_, log_);
+      if (form_.pattern == TransferPattern::all) all_.push_back(std::move(one));
     }
-  }
-
-  void keep_both_ways(std::map<std::size_t, Transfer> row, const LogCell& place, bool is_reversed) {
-    if (!is_reversed) {
-      drop_half();
-      forward_ = std::move(row);
-      place_of_forward_ = place;
-      return;
-    }
-    if (!place_of_forward_) return log_.fault(place, "", "the row of the other direction ('->') is accepted above it");
-    for (const auto& [column, cell] : row) {
-      if (forward_.contains(column)) record(std::array{forward_.at(column), cell}, tool_, log_);
-    }
-    place_of_forward_.reset();
-  }
-
-  void drop_half() {
-    if (place_of_forward_) log_.fault(*place_of_forward_, "", "the row of the other direction ('<-') is missing");
-    place_of_forward_.reset();
   }
 
   TransferMatrixForm form_;
   LogReading& log_;
+  LogTable table_;
   std::string_view tool_;
   std::vector<TransferMemory> columns_;
-  std::size_t sums_ = 0;                     // number of columns after those of devices
-  std::map<std::size_t, Transfer> forward_;  // by column: a row that waits for the row of the other direction
-  std::optional<LogCell> place_of_forward_;
+  std::vector<Row> both_ways_;
   std::vector<Transfer> all_;
   bool misses_some_ = false;
-  std::size_t decimals_ = 2;  // number of decimals that every rate has at least
 };
 
 constexpr std::string_view p2p_title = "directional copy peak bandwidth";

@@ -23,7 +23,7 @@
 #include "models/machine/stream.h"
 #include "models/machine/trigger.h"
 #include "models/node.h"
-#include "models/sdma/completion_signal.h"
+#include "models/sdma/sdma_engine.h"
 #include "sim/gate.h"
 #include "sim/task.h"
 

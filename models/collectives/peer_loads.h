@@ -5,7 +5,7 @@
 
 #include "models/collectives/channel_program.h"
 #include "models/platform/collective_spec.h"
-#include "models/platform/shot_spec.h"
+#include "models/platform/platform_spec.h"
 
 namespace c3sim::models {
 

@@ -13,8 +13,7 @@
 #include "models/machine/delivery_ledger.h"
 #include "models/machine/host.h"
 #include "models/platform/collective_spec.h"
-#include "models/sdma/completion_signal.h"
-#include "models/sdma/sdma_complex.h"
+#include "models/sdma/sdma_engine.h"
 
 namespace c3sim::models {
 

@@ -6,8 +6,6 @@
 #include <iterator>
 #include <list>
 #include <numeric>
-#include <optional>
-#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -83,15 +81,11 @@ class KernelRun {
 
 sim::Task<> KernelRun::run() {
   co_await gpu_.simulator().delay(kernel_.start_up);
-  PowerGovernor& governor = gpu_.governor(tag_.tenant);
   cache_ = gpu_.cache_sharing().enter({kernel_.l2_fill, kernel_.cache_fill, [this] { describe_waves(); }});
-  std::optional<PowerGovernor::Listener> listener;
-  if (kernel_.follows_clock) listener = governor.add_listener([this] { describe_waves(); });
   KernelSpec shape = kernel_.shape;
   shape.gpu = gpu_index_;
   CohortBody body = [this](const Cohort& cohort) { return run_wave(cohort); };
   co_await gpu_.dispatcher().run(std::move(shape), std::move(body));
-  if (listener) governor.remove_listener(*listener);
   gpu_.cache_sharing().leave(cache_);
 }
 

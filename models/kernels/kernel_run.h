@@ -9,7 +9,7 @@
 
 #include "models/kernels/demand.h"
 #include "models/machine/cache_sharing.h"
-#include "models/machine/kernel.h"
+#include "models/machine/dispatcher.h"
 #include "models/node.h"
 #include "sim/task.h"
 
@@ -28,9 +28,6 @@ struct Kernel {
   // The rates at which it fills the caches undisturbed decide how much of them it holds (see CacheSharing).
   sim::BytesPerSecond l2_fill;
   sim::BytesPerSecond cache_fill;
-  // Says whether a move of the clock re-evaluates the demand. Matrix work does not need it: the governor moves its
-  // bound.
-  bool follows_clock = false;
   std::function<Demand(int stream, const Footing& footing)> demand;
 };
 

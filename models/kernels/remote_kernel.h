@@ -3,9 +3,7 @@
 #pragma once
 
 #include <compare>
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "models/node.h"

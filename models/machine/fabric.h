@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "models/machine/usage_list.h"
-#include "models/platform/fabric_spec.h"
 #include "models/platform/interference.h"
+#include "models/platform/platform_spec.h"
 #include "sim/resource_network.h"
 
 namespace c3sim::models {

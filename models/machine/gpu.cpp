@@ -1,7 +1,6 @@
 #include "models/machine/gpu.h"
 
 #include <algorithm>
-#include <string>
 
 #include "models/platform/device.h"
 

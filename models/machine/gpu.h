@@ -7,7 +7,7 @@
 
 #include "models/machine/cache_sharing.h"
 #include "models/machine/dispatcher.h"
-#include "models/machine/governor_state.h"
+#include "models/machine/governor_loop.h"
 #include "models/machine/memory.h"
 #include "models/machine/power.h"
 #include "models/platform/gpu_spec.h"

@@ -1,7 +1,7 @@
 // A PowerGovernor computes the board power of one GPU and bounds it at every instant by slowing the engine clock. Power
 // is a constant plus energy per operation and per byte at each level; energy of an operation grows with the clock, as a
 // faster clock needs a higher voltage. If the cap acts at once, it is that bound; if it holds for a mean, others move
-// the limit or the clock's ceiling: clock_loop.h, power_limit_loop.h, or callers that know where the clock settles.
+// the limit or the clock's ceiling: governor_loop.h, or callers that know where the clock settles.
 #pragma once
 
 #include <functional>

@@ -4,7 +4,6 @@
 #include <compare>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "models/platform/host_spec.h"
@@ -42,7 +41,8 @@ struct BackendAbilities {
 std::span<const BackendAbilities> backends();
 const BackendAbilities& abilities_of(Backend backend);
 
-// An SdmaPlan tells how copy engines do collectives; models/collectives/algorithm.h has the commands that it queues.
+// An SdmaPlan tells how copy engines do collectives; models/collectives/sdma_collective.h has the commands that it
+// queues.
 struct SdmaPlan {
   SdmaVariant variant;
   std::vector<CollectiveKind> kinds;  // collectives that the plan supports

@@ -14,13 +14,19 @@
 #include <vector>
 
 #include "models/platform/cu_resources.h"
-#include "models/platform/dispatch_spec.h"
 #include "models/platform/gemm_shape.h"
 #include "sim/config/config.h"
 #include "sim/config/csv_file.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
+
+// Dealing decides how the pieces of a kernel's work reach the CUs.
+enum class Dealing {
+  per_xcd,   // each piece is a workgroup; workgroups are dealt to the XCDs in turn when the kernel is queued
+  resident,  // workgroups stay on the CUs that were free at the start and take one piece after another
+  stealing   // like resident, but more workgroups join when CUs become free later
+};
 
 // A GemmKernelSpec is a kernel of a library's table, with the shape that it was tuned for.
 struct GemmKernelSpec {

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "models/platform/cu_resources.h"
-#include "models/platform/dispatch_spec.h"
 #include "models/platform/gemm_spec.h"
 #include "models/platform/memory_spec.h"
 #include "models/platform/power_spec.h"
 #include "models/platform/sdma_spec.h"
+#include "sim/config/choice.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
@@ -63,6 +63,23 @@ struct AttentionSpec {
   sim::Time decode_start{0};    // time around the stream of the cache: dependent products, exponentials and sums
   sim::Time decode_tile{0};     // time per tile of a CU, which is the cache of one head and sequence or a part of it
   sim::Time decode_combine{0};  // time to add up the parts of a context that is split over workgroups
+};
+
+// A DispatchSpec describes how workgroups of queued kernels reach the CUs.
+// The policy decides which of several queues of equal priority an XCD serves.
+enum class DispatchPolicy {
+  oldest_first,  // the kernel that was queued first, until its last workgroup is placed
+  rotation       // like oldest_first, but a queue passes its turn on after a quantum
+};
+constexpr auto all_names(DispatchPolicy) { return sim::names("oldest_first", "rotation"); }
+
+struct DispatchSpec {
+  DispatchPolicy policy = DispatchPolicy::oldest_first;
+  sim::Time quantum{0};           // rotation: how long a queue keeps its turn while others wait
+  sim::Time workgroup_launch{0};  // time from the decision to place a cohort to its first instruction
+  // An XCD has this many shader engines. Workgroups go to them in turn, to each as often as it has CUs; one that is due
+  // at a full engine blocks those after it (Otterness and Anderson, RTNS 2021, section 4).
+  int shader_engines = 1;
 };
 
 struct GpuSpec {

@@ -29,14 +29,14 @@ std::optional<fs::path> named_file(std::string_view name, Folders config_folders
   return sim::first_file(config_folders, fs::path("platforms") / file_name(name));
 }
 
-fs::path base_file(const sim::Config::Base& base, const fs::path& file, Folders config_folders) {
-  fs::path beside = file.parent_path() / (is_platform_path(base.name) ? base.name : file_name(base.name));
-  if (is_platform_path(base.name)) return beside;
-  if (std::optional<fs::path> named = named_platform(base.name, config_folders)) return *named;
-  if (sim::is_name(base.name) && is_file(beside)) return beside;
+fs::path base_file(const sim::PlacedText& base, const fs::path& file, Folders config_folders) {
+  fs::path beside = file.parent_path() / (is_platform_path(base.text) ? base.text : file_name(base.text));
+  if (is_platform_path(base.text)) return beside;
+  if (std::optional<fs::path> named = named_platform(base.text, config_folders)) return *named;
+  if (sim::is_name(base.text) && is_file(beside)) return beside;
   throw sim::ConfigError({{base.place, "base",
-                           "no platform is named '" + base.name.substr(0, 80) + "'" +
-                               sim::name_hint(base.name, platform_names(config_folders)) +
+                           "no platform is named '" + base.text.substr(0, 80) + "'" +
+                               sim::name_hint(base.text, platform_names(config_folders)) +
                                "; a file beside this one is accepted too, by a path with '/' or '.yaml' in it"}});
 }
 
@@ -44,8 +44,8 @@ fs::path base_file(const sim::Config::Base& base, const fs::path& file, Folders 
 sim::Config over_bases(sim::Config config, const fs::path& file, Folders config_folders, std::vector<fs::path> above) {
   std::error_code absent;
   above.push_back(fs::weakly_canonical(file, absent));
-  const sim::Config::Base base = config.take_base("base");
-  if (base.name.empty()) return config;
+  const sim::PlacedText base = config.take_base("base");
+  if (base.text.empty()) return config;
   const fs::path under = base_file(base, file, config_folders);
   if (std::ranges::find(above, fs::weakly_canonical(under, absent)) != above.end()) {
     throw sim::ConfigError({{base.place, "base", under.string() + " stands on this file: bases go round in a circle"}});

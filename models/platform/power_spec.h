@@ -13,8 +13,8 @@ namespace c3sim::models {
 // The policy tells how the governor keeps the cap.
 enum class GovernorPolicy {
   at_once,      // at every instant, by the clock
-  clock_steps,  // on average over a window, by a loop that moves the clock (models/machine/clock_loop.h)
-  power_limit   // by a loop that moves a limit on instantaneous power (models/machine/power_limit_loop.h)
+  clock_steps,  // on average over a window, by a loop that moves the clock (models/machine/governor_loop.h)
+  power_limit   // by a loop that moves a limit on instantaneous power (models/machine/governor_loop.h)
 };
 constexpr auto all_names(GovernorPolicy) { return sim::names("at_once", "clock_steps", "power_limit"); }
 

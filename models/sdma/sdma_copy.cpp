@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "models/sdma/completion_signal.h"
+#include "models/sdma/sdma_engine.h"
 #include "sim/check.h"
 
 namespace c3sim::models {

@@ -6,10 +6,9 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "models/machine/host.h"
-#include "models/sdma/sdma_complex.h"
+#include "models/sdma/sdma_engine.h"
 #include "sim/config/choice.h"
 
 namespace c3sim::models {
@@ -30,7 +29,7 @@ struct SdmaCopySpec {
   bool pull = false;            // an engine of the destination copies, not one of the source
   bool everywhere = false;      // every GPU makes this copy of GPU 0 with its own peer at the same distance
   std::optional<HostThreads> host_threads{};  // overrides the platform's for a schedule with this copy
-  std::optional<Submission> submit{};         // through a runtime (models/sdma/block_copies.h); none: direct packets
+  std::optional<Submission> submit{};         // through a runtime (models/kernels/block_copies.h); none: direct packets
   std::int64_t copies = 1;                    // blocks of `bytes` each, if a runtime copies
 
   sim::Bytes all_bytes() const { return static_cast<double>(copies) * bytes; }

@@ -1,6 +1,7 @@
 #include "models/sdma/sdma_engine.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -8,6 +9,7 @@
 #include "models/platform/device.h"
 
 namespace c3sim::models {
+
 namespace {
 
 // A turn of a queue ends with its completion packet: what follows belongs to another submission.
@@ -202,6 +204,69 @@ sim::Time SdmaEngine::read_latency() const {
 
 sim::Time SdmaEngine::write_latency(sim::Time to_host) const {
   return spec_.completion_seen_by == Initiator::gpu ? spec_.gpu_completion_latency : to_host;
+}
+
+SdmaComplex::SdmaComplex(const SdmaSpec& spec, int gpu, sim::ResourceNetwork& network,
+                         std::span<Memory* const> memories, std::span<PullService* const> pulls, const Fabric& fabric)
+    : spec_(spec),
+      gpu_(gpu),
+      path_(spec, memories, pulls, fabric),
+      pulls_(pulls.begin(), pulls.end()),
+      own_thread_(network.simulator(), device_name(gpu) + ".submitter", spec.gpu_submission),
+      network_(network),
+      engines_(static_cast<std::size_t>(spec.engines)) {
+  for (int index = 0; index < spec.engines; ++index) {
+    identities_.push_back(SdmaEngine::add_to(network, spec, gpu, index));
+  }
+}
+
+SdmaEngine& SdmaComplex::engine(int index) {
+  const std::size_t place = static_cast<std::size_t>(index);
+  std::unique_ptr<SdmaEngine>& engine = engines_[place];
+  if (!engine) engine = std::make_unique<SdmaEngine>(spec_, identities_[place], network_, path_);
+  return *engine;
+}
+
+SubmittingThread& SdmaComplex::submitter(Host& host) {
+  return spec_.submitted_by == Initiator::gpu ? own_thread_ : host.thread_of(gpu_);
+}
+
+sim::Time SdmaComplex::doorbell_latency() const {
+  return spec_.submitted_by == Initiator::gpu ? spec_.gpu_doorbell_latency : spec_.doorbell_latency;
+}
+
+sim::Task<> SdmaComplex::see_completion(Host& host, MemoryWord& word, Condition condition) {
+  if (spec_.completion_seen_by == Initiator::gpu) return own_thread_.see(word, condition, sim::Time(0));
+  return host.see(gpu_, word, condition);
+}
+
+const SubmittingThread& SdmaComplex::waiter(Host& host) {
+  return spec_.completion_seen_by == Initiator::gpu ? own_thread_ : host.thread_of(gpu_);
+}
+
+CompletionSignal::CompletionSignal(Host& host, SdmaComplex& engines, const std::string& name)
+    : host_(host),
+      engines_(engines),
+      word_(host.simulator(), "completion of " + name, 1),
+      event_(host.simulator(), "interrupt of " + name, 0) {}
+
+bool CompletionSignal::sleeps() const {
+  return host_.spec().wait == HostWait::interrupt && engines_.spec().completion_seen_by == Initiator::host;
+}
+
+void CompletionSignal::append_to(std::vector<SdmaCommand>& commands) {
+  if (engines_.spec().completion == SdmaCompletion::atomic) {
+    commands.emplace_back(AtomicCommand{&word_, -1});
+  } else {
+    commands.emplace_back(FenceCommand{&word_, 0});
+  }
+  if (sleeps()) commands.emplace_back(TrapCommand{&event_});
+}
+
+sim::Task<> CompletionSignal::see() {
+  const Condition woken{Comparison::equal, 1};
+  const Condition done{Comparison::equal, 0};
+  return engines_.see_completion(host_, sleeps() ? event_ : word_, sleeps() ? woken : done);
 }
 
 }  // namespace c3sim::models

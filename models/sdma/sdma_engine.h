@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "models/machine/host.h"
 #include "models/platform/sdma_spec.h"
 #include "models/sdma/sdma_data_path.h"
 #include "models/sdma/sdma_queue.h"
@@ -73,6 +75,61 @@ class SdmaEngine {
   sim::Semaphore front_end_;                          // held by the queue whose turn it is
   sim::Semaphore data_mover_;                         // held by the transfer that streams
   std::vector<std::unique_ptr<ServedQueue>> queues_;  // null until asked for: most are never used
+};
+
+// An SdmaComplex has the SDMA engines of one GPU, and a thread of the GPU that submits commands or waits for them if
+// the host does not.
+class SdmaComplex {
+ public:
+  // `memories` and `pulls` are those of all GPUs of the node, by index.
+  SdmaComplex(const SdmaSpec& spec, int gpu, sim::ResourceNetwork& network, std::span<Memory* const> memories,
+              std::span<PullService* const> pulls, const Fabric& fabric);
+  SdmaComplex(const SdmaComplex&) = delete;
+  SdmaComplex& operator=(const SdmaComplex&) = delete;
+
+  const SdmaSpec& spec() const { return spec_; }
+  int gpu() const { return gpu_; }
+  PullService& pulls_of(int gpu) { return *pulls_[static_cast<std::size_t>(gpu)]; }
+  SdmaEngine& engine(int index);
+
+  // These return the thread that writes packets for the engines, and the latency of their doorbells.
+  SubmittingThread& submitter(Host& host);
+  sim::Time doorbell_latency() const;
+  // Waits for a completion word, on a host thread or on the GPU itself as the platform says.
+  sim::Task<> see_completion(Host& host, MemoryWord& word, Condition condition);
+  // Returns the thread that see_completion() occupies.
+  const SubmittingThread& waiter(Host& host);
+
+ private:
+  const SdmaSpec& spec_;
+  int gpu_;
+  SdmaDataPath path_;
+  std::vector<PullService*> pulls_;
+  SubmittingThread own_thread_;
+  sim::ResourceNetwork& network_;
+  std::vector<SdmaDataPath::Engine> identities_;      // by index
+  std::vector<std::unique_ptr<SdmaEngine>> engines_;  // by index; null until asked for: most are never used
+};
+
+// With a CompletionSignal an engine tells a waiter that all queued work is done, in the way of the platform: by an
+// ATOMIC or a FENCE on a polled word, and a TRAP if the host sleeps. The signal must outlive its packets.
+class CompletionSignal {
+ public:
+  // `engines` are those on which the work is queued.
+  CompletionSignal(Host& host, SdmaComplex& engines, const std::string& name);
+
+  // Appends the packets that follow the last one of the work.
+  void append_to(std::vector<SdmaCommand>& commands);
+  // Ends when the waiter knows of the completion.
+  sim::Task<> see();
+
+ private:
+  bool sleeps() const;
+
+  Host& host_;
+  SdmaComplex& engines_;
+  MemoryWord word_;
+  MemoryWord event_;
 };
 
 }  // namespace c3sim::models

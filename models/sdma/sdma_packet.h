@@ -61,11 +61,11 @@ struct FenceCommand {  // FENCE: a 32-bit write, once the transfers before it ar
   MemoryWord* word;
   std::int32_t value;
 };
-struct TimestampCommand {  // TIMESTAMP get global, once the transfers before it are done
-  sim::Time* destination;
-};
 struct TrapCommand {  // TRAP: an interrupt message that sets `event`, on which a sleeping thread waits
   MemoryWord* event;
+};
+struct TimestampCommand {  // TIMESTAMP get global, once the transfers before it are done
+  sim::Time* destination;
 };
 using SdmaCommand =
     std::variant<TransferCommand, PollCommand, AtomicCommand, FenceCommand, TimestampCommand, TrapCommand>;

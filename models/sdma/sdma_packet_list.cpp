@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/sdma/completion_signal.h"
+#include "models/sdma/sdma_engine.h"
 
 namespace c3sim::models {
 

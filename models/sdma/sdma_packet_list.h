@@ -8,7 +8,7 @@
 
 #include "models/machine/host.h"
 #include "models/machine/memory_word.h"
-#include "models/sdma/sdma_complex.h"
+#include "models/sdma/sdma_engine.h"
 
 namespace c3sim::models {
 

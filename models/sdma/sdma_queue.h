@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "models/machine/host.h"
 #include "models/machine/memory_word.h"
-#include "models/machine/submitting_thread.h"
 #include "models/sdma/sdma_packet.h"
 #include "sim/event_queue.h"
 #include "sim/semaphore.h"

@@ -270,32 +270,48 @@ std::size_t row_named(const ConfigNode& list, std::string_view word) {
   return found;
 }
 
-// Returns the leaf at a path as collect_leaves() spells it, or with the name of a row for its index; null if there is
-// none. It visits no other leaf.
-ConfigNode* leaf_at(ConfigNode& root, std::string_view path) {
-  ConfigNode* node = &root;
-  while (true) {
-    if (node->is_section_list()) {
-      const std::size_t end = path.find(']');
-      if (end == std::string_view::npos || !path.starts_with('[')) return nullptr;
-      const std::size_t index = row_named(*node, path.substr(1, end - 1));
-      if (index == node->items.size()) return nullptr;
-      path.remove_prefix(end + 1);
-      node = &node->items[index];
-    } else if (node->kind == Kind::map && !node->is_parameter()) {
-      if (node != &root) {
-        if (!path.starts_with('.')) return nullptr;
-        path.remove_prefix(1);
-      }
-      const std::string_view key = path.substr(0, path.find_first_of(".["));
-      ConfigEntry* const entry = node->find(key);
-      if (entry == nullptr) return nullptr;
-      path.remove_prefix(key.size());
-      node = &entry->node;
-    } else {
-      return path.empty() ? node : nullptr;
+// A Walk along a path ends at `node`, which is null if nothing is there. It spells the path with the name of each row
+// of a list where that is unique, or with its index; a word that matches no row stays as it is. It visits nothing else.
+struct Walk {
+  ConfigNode* node = nullptr;
+  std::string path;
+};
+Walk walk(ConfigNode& root, std::string_view path, bool by_name) {
+  Walk walked{&root, {}};
+  ConfigNode*& node = walked.node;
+  while (!path.empty()) {
+    const std::size_t close = path.find(']');
+    if (path.front() != '[' || close == std::string_view::npos) {
+      const std::size_t begin = path.front() == '.' ? 1 : 0;
+      const std::string_view key = path.substr(begin, path.find_first_of(".[", 1) - begin);
+      const bool leads_on = node != nullptr && !node->is_parameter() && (node == &root) == (begin == 0);
+      ConfigEntry* const entry = leads_on ? node->find(key) : nullptr;
+      node = entry == nullptr ? nullptr : &entry->node;
+      walked.path += path.substr(0, begin + key.size());
+      path.remove_prefix(begin + key.size());
+      continue;
     }
+    std::string word(path.substr(1, close - 1));
+    path.remove_prefix(close + 1);
+    ConfigNode* const list = node != nullptr && node->is_section_list() ? node : nullptr;
+    const std::size_t row = list == nullptr ? 0 : row_named(*list, word);
+    node = list == nullptr || row == list->items.size() ? nullptr : &list->items[row];
+    if (node != nullptr) {
+      const std::string name(name_of(*node));
+      word = by_name && row_named(*list, name) == row ? name : std::to_string(row);
+    }
+    walked.path += "[" + word + "]";
   }
+  return walked;
+}
+
+// Returns the leaf at a path as collect_leaves() spells it, or with the name of a row for its index; null if there is
+// none.
+ConfigNode* leaf_at(ConfigNode& root, std::string_view path) {
+  ConfigNode* const node = walk(root, path, false).node;
+  const bool is_section =
+      node != nullptr && (node->is_section_list() || (node->kind == Kind::map && !node->is_parameter()));
+  return is_section ? nullptr : node;
 }
 
 // Raises the file index of all positions of a tree by `files`.
@@ -386,16 +402,16 @@ Config Config::from_text(std::string_view text, std::string name, Sources source
 }
 
 // Removes `key` and returns the scalars of its list, or its one scalar, as names of files.
-std::vector<Config::Base> Config::take_files(std::string_view key, bool many) {
+std::vector<PlacedText> Config::take_files(std::string_view key, bool many) {
   ConfigEntry* const entry = reading_->root.find(key);
   if (entry == nullptr) return {};
   const std::string path(key);
-  std::vector<Base> files;
+  std::vector<PlacedText> files;
   if (const std::optional<ConfigLeaf> leaf = read_leaf(*reading_, *entry, path, LeafRole::label)) {
     const bool is_list = many && leaf->value->kind == Kind::list;
     for (const ConfigNode& name : is_list ? std::span(leaf->value->items) : std::span(leaf->value, 1)) {
       if (name.kind == Kind::scalar && !name.text.empty()) {
-        files.push_back({name.text, reading_->place(many ? name.position : entry->position)});
+        files.emplace_back(name.text, reading_->place(many ? name.position : entry->position));
       } else {
         reading_->fault(name.position, path, "the name of a file is due here");
       }
@@ -407,11 +423,11 @@ std::vector<Config::Base> Config::take_files(std::string_view key, bool many) {
   return files;
 }
 
-std::vector<Config::Base> Config::take_includes(std::string_view key) { return take_files(key, true); }
+std::vector<PlacedText> Config::take_includes(std::string_view key) { return take_files(key, true); }
 
-Config::Base Config::take_base(std::string_view key) {
-  const std::vector<Base> files = take_files(key, false);
-  return files.empty() ? Base() : files.front();
+PlacedText Config::take_base(std::string_view key) {
+  const std::vector<PlacedText> files = take_files(key, false);
+  return files.empty() ? PlacedText() : files.front();
 }
 
 void Config::leave_out(std::string_view key) {
@@ -444,12 +460,13 @@ void Config::stand_on(const Config& under) {
 
 const std::vector<std::string>& Config::files() const { return reading_->names; }
 
-void Config::set(std::string_view assignment, std::string_view prefix, std::string said) {
-  reading_->assignments.push_back(said.empty() ? "--set " + std::string(assignment) : std::move(said));
+void Config::set(const PlacedText& made) {
+  const std::string_view assignment = made.text;
+  reading_->assignments.push_back(made.place.empty() ? "--set " + made.text : made.place);
   const ConfigPosition position{static_cast<int>(reading_->assignments.size()), 0, 0, 0};
   const std::size_t equals = assignment.find('=');
-  const std::string path = std::string(prefix) + std::string(trimmed(assignment.substr(0, equals)));
-  if (equals == std::string_view::npos || path.size() == prefix.size()) {
+  const std::string path(trimmed(assignment.substr(0, equals)));
+  if (equals == std::string_view::npos || path.empty()) {
     return reading_->fault(position, path, "an assignment reads path=value");
   }
   const std::string_view value = trimmed(assignment.substr(equals + 1));
@@ -524,31 +541,7 @@ std::vector<Fault> Config::warnings() const {
 }
 
 std::string Config::respelled(std::string_view path, bool by_name) const {
-  const ConfigNode* node = &reading_->root;  // null once the path leaves the known tree
-  std::string spelled;
-  while (!path.empty()) {
-    const std::size_t close = path.find(']');
-    if (path.front() != '[' || close == std::string_view::npos) {
-      const std::size_t begin = path.front() == '.' ? 1 : 0;
-      const std::string_view key = path.substr(begin, path.find_first_of(".[", 1) - begin);
-      const ConfigEntry* const entry = node == nullptr ? nullptr : node->find(key);
-      node = entry == nullptr ? nullptr : &entry->node;
-      spelled += path.substr(0, begin + key.size());
-      path.remove_prefix(begin + key.size());
-      continue;
-    }
-    std::string word(path.substr(1, close - 1));
-    path.remove_prefix(close + 1);
-    const ConfigNode* const list = node != nullptr && node->is_section_list() ? node : nullptr;
-    const std::size_t row = list == nullptr ? 0 : row_named(*list, word);
-    node = list == nullptr || row == list->items.size() ? nullptr : &list->items[row];
-    if (node != nullptr) {
-      const std::string name(name_of(*node));
-      word = by_name && row_named(*list, name) == row ? name : std::to_string(row);
-    }
-    spelled += "[" + word + "]";
-  }
-  return spelled;
+  return walk(reading_->root, path, by_name).path;
 }
 
 const ConfigNode& Config::tree() const { return reading_->root; }

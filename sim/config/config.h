@@ -4,11 +4,9 @@
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "sim/config/config_error.h"
@@ -36,15 +34,11 @@ class Config {
   Config& operator=(Config&&) noexcept;
   ~Config();
 
-  // Removes `key`, which names the file that this one extends, from the tree and returns its value, or an empty name if
+  // Removes `key`, which names the file that this one extends, from the tree and returns its value, or an empty text if
   // the key is absent. The base becomes the first parameter. Throws ConfigError if the value is not a name.
-  struct Base {
-    std::string name;
-    std::string place;  // file:line:column of the key
-  };
-  Base take_base(std::string_view key);
+  PlacedText take_base(std::string_view key);
   // Removes `key`, which names one file or a list of files to include, and returns them. They do not become parameters.
-  std::vector<Base> take_includes(std::string_view key);
+  std::vector<PlacedText> take_includes(std::string_view key);
   // Merges this configuration over its base `under`: maps merge key by key, lists are replaced, and keys that only
   // `under` has stay. A replaced value keeps the kind, range and description of the old one unless it has its own, but
   // neither error nor alternatives. Each value keeps its position. Call it before set().
@@ -52,9 +46,9 @@ class Config {
 
   // Replaces a value that the file has, as in "gpu.sdma.engines=32"; a list is replaced by a list. The new value is
   // checked when it is read, as values of the file are, and becomes a parameter of kind what_if whose source is the
-  // assignment. finish() reports the faults. Call it before anything is read. `prefix` is prepended to the path; `said`
-  // is where the assignment was made, as faults and sources name it: "--set ASSIGNMENT" unless given.
-  void set(std::string_view assignment, std::string_view prefix = "", std::string said = {});
+  // assignment. finish() reports the faults. Call it before anything is read. Without a place the assignment was made
+  // by --set.
+  void set(const PlacedText& assignment);
 
   // Removes a top-level key that its reader has already handled. Call it before anything is read.
   void leave_out(std::string_view key);
@@ -102,7 +96,7 @@ class Config {
 
  private:
   explicit Config(std::unique_ptr<ConfigReading> reading);
-  std::vector<Base> take_files(std::string_view key, bool many);
+  std::vector<PlacedText> take_files(std::string_view key, bool many);
   std::string respelled(std::string_view path, bool by_name) const;
 
   std::unique_ptr<ConfigReading> reading_;  // on the heap, so that sections stay valid when the Config is moved

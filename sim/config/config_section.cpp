@@ -360,11 +360,11 @@ std::vector<std::string> Section::texts(std::string_view key) {
   return texts;
 }
 
-std::vector<Section::PlacedText> Section::placed_texts(std::string_view key) {
+std::vector<PlacedText> Section::placed_texts(std::string_view key) {
   std::optional<ConfigLeaf> found = leaf(key, LeafRole::label, true);
   if (!found) return {};
   std::vector<PlacedText> texts;
-  const auto add = [&](const ConfigNode& node) { texts.push_back({node.text, reading_->place(node.position)}); };
+  const auto add = [&](const ConfigNode& node) { texts.emplace_back(node.text, reading_->place(node.position)); };
   if (found->value->kind == Kind::scalar) add(*found->value);
   for (const ConfigNode& item : found->value->items) {
     if (item.kind == Kind::scalar) {

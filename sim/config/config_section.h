@@ -68,10 +68,6 @@ class Section {
   std::vector<std::string> names(std::string_view key);
   // Return a list of texts, which may be written as a single text; with the place of each, as faults name it.
   std::vector<std::string> texts(std::string_view key);
-  struct PlacedText {
-    std::string text;
-    std::string place;  // "experiment.yaml:4:8"
-  };
   std::vector<PlacedText> placed_texts(std::string_view key);
   // Returns a list of lists of equal length, such as a map of engines by source and destination.
   std::vector<std::vector<int>> integer_matrix(std::string_view key, int low, int high);

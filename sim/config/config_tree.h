@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace c3sim::sim {
@@ -19,6 +20,17 @@ struct ConfigPosition {
   int column = 0;
 
   auto operator<=>(const ConfigPosition&) const = default;
+};
+
+// A PlacedText is a text of the user's, such as the name of a file or an assignment ("gpu.sdma.engines=32"), and where
+// it was written, as faults and sources name it ("experiment.yaml:4:8"); empty: in the option that the text belongs to.
+struct PlacedText {
+  PlacedText(std::string written = {}, std::string at = {}) : text(std::move(written)), place(std::move(at)) {}
+  PlacedText(const char* written) : text(written) {}
+  auto operator<=>(const PlacedText&) const = default;
+
+  std::string text;
+  std::string place;
 };
 
 struct ConfigEntry;

@@ -3,24 +3,22 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <ostream>
+#include <sstream>
 #include <string_view>
 
 namespace c3sim::sim {
 
-// An OutputFile collects its content in an unnamed file in the folder of `path`, which the operating system removes
-// however the process ends; commit() gives the file its name. Two runs never share a file, and the later commit wins.
-// Without commit(), an existing file stays as it was.
+// An OutputFile collects its content in memory; commit() writes it beside `path` and gives it that name. Two runs never
+// share a file, and the later commit wins. Without commit(), an existing file stays as it was.
 //
 // If `path` is a link, the file that it leads to is replaced. A replaced file keeps its mode and, if permitted, its
 // owner. Pipes, terminals, other character devices and the file that the process writes its own output to are not
-// replaced: they get the text at once. Folders, block devices, sockets and files without write permission are refused.
-// Failures throw std::system_error, which names the file and the reason.
+// replaced: commit() writes to them. Folders, block devices, sockets, and files and folders without write permission
+// are refused at once. Failures throw std::system_error, which names the file and the reason.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path);
-  ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
@@ -30,13 +28,10 @@ class OutputFile {
   void commit();
 
  private:
-  class DescriptorBuffer;
-  void replace();
-
   std::filesystem::path path_;
   std::filesystem::path place_;  // the end of all links; empty if the target is written to directly
-  std::unique_ptr<DescriptorBuffer> buffer_;
-  std::ostream stream_{nullptr};
+  int own_ = -1;                 // standard output or error, if it is the target
+  std::ostringstream stream_;
 };
 
 // Writes the whole content of a file in one call.

@@ -21,19 +21,19 @@ namespace {
 // Sizes are whole bytes below 2^53.
 std::int64_t whole_bytes(sim::Bytes bytes) { return static_cast<std::int64_t>(bytes.value()); }
 
-// Adds mean clock and power if all results have them.
-void add_means(ResultTable& table, const auto& results) {
-  std::vector<Cell> clocks;
-  std::vector<Cell> powers;
-  for (const auto& result : results) {
-    const std::optional<Means> means = result.means;
-    if (!means) return;
-    clocks.emplace_back(means->clock.value() * 1e-6);
-    powers.emplace_back(means->power.value());
-  }
-  if (clocks.empty()) return;
-  table.add_column({"clock_MHz", "clock", "MHz", 0}, std::move(clocks));
-  table.add_column({"power_W", "power", "W", 0}, std::move(powers));
+// Adds columns of mean clock and power if all results have them.
+template <class Result>
+void show_means(std::vector<Shown<Result>>& shown, const std::vector<Result>& results) {
+  const auto means = [](const Result& result) { return std::optional<Means>(result.means); };
+  if (!std::ranges::all_of(results, [&](const Result& result) { return means(result).has_value(); })) return;
+  shown.push_back({{"clock_MHz", "clock", "MHz", 0}, [=](const Result& r) { return means(r)->clock.value() * 1e-6; }});
+  shown.push_back({{"power_W", "power", "W", 0}, [=](const Result& r) { return means(r)->power.value(); }});
+}
+
+// Shows how far measurements back each result.
+template <class Result>
+Shown<Result> shown_fidelity(const models::PlatformSpec& platform) {
+  return {{"fidelity", "fidelity", ""}, [&platform](const Result& result) { return fidelity_of(result, platform); }};
 }
 
 constexpr double microsecond = 1e-6;
@@ -79,12 +79,6 @@ Fidelity fidelity_of(const C3Result& result, const models::PlatformSpec& platfor
 }
 
 namespace {
-
-void add_fidelity(ResultTable& table, const auto& results, const models::PlatformSpec& platform) {
-  std::vector<Cell> fidelities;
-  for (const auto& result : results) fidelities.emplace_back(std::string(to_string(fidelity_of(result, platform))));
-  table.add_column({"fidelity", "fidelity", ""}, std::move(fidelities));
-}
 
 // Draws a bar per strategy, with the time of both one after the other and the ideal, that of the longer one alone.
 BarChart strategy_chart(std::span<const C3Result> results, std::span<const Intervals> intervals) {
@@ -161,14 +155,13 @@ Results to_tables(const Question<C3Trial>&, const Answer<C3Result>& answer, cons
     title = fmt::format("GEMM {} with {} of {} on {}", models::to_string(scenario.gemm),
                         models::to_string(scenario.collective), sim::to_string(scenario.bytes), platform.name);
   }
-  ResultTable table = c3_table(answer.results);
-  add_means(table, answer.results);
-  std::vector<Cell> energies;
-  for (const C3Result& result : answer.results) {
-    energies.emplace_back((result.means.power * sim::to_seconds(result.makespan)).value());
-  }
-  if (!energies.empty()) table.add_column({"energy_J", "energy", "J", 3, false}, std::move(energies));
-  add_fidelity(table, answer.results, platform);
+  std::vector<Shown<C3Result>> shown = shown_of(answer.results);
+  show_means(shown, answer.results);
+  shown.push_back({{"energy_J", "energy", "J", 3, false}, [](const C3Result& result) {
+                     return (result.means.power * sim::to_seconds(result.makespan)).value();
+                   }});
+  shown.push_back(shown_fidelity<C3Result>(platform));
+  ResultTable table = table_of(answer.results, shown);
   add_intervals(table, answer.intervals,
                 {{"makespan", "makespan"}, {"gemm", "GEMM end"}, {"collective", "collective end"}});
   NamedTable results{"results", title, std::move(table)};
@@ -182,13 +175,13 @@ Results to_tables(const Question<GemmTrial>& question, const Answer<WorkResult>&
                   const models::PlatformSpec& platform) {
   const models::GemmShape& gemm = question.points.front().shape;
   const auto rate = [&gemm](Worked r) { return (gemm.flops() / sim::to_seconds(r.time)).value() * 1e-12; };
-  ResultTable table = table_of<WorkResult>(answer.results, {{{"gemm", "GEMM", ""}, [&gemm](Worked) { return gemm; }},
-                                                            {{"cus", "CUs", ""}, &WorkResult::cus},
-                                                            {{"time_us", "time", "us"}, &WorkResult::time},
-                                                            {{"tflops", "rate", "TFLOP/s", 1}, rate}});
-  add_means(table, answer.results);
-  add_fidelity(table, answer.results, platform);
-  return with_intervals(std::move(table), answer, platform, name_by_cus);
+  std::vector<Shown<WorkResult>> shown{{{"gemm", "GEMM", ""}, [&gemm](Worked) { return gemm; }},
+                                       {{"cus", "CUs", ""}, &WorkResult::cus},
+                                       {{"time_us", "time", "us"}, &WorkResult::time},
+                                       {{"tflops", "rate", "TFLOP/s", 1}, rate}};
+  show_means(shown, answer.results);
+  shown.push_back(shown_fidelity<WorkResult>(platform));
+  return with_intervals(table_of(answer.results, shown), answer, platform, name_by_cus);
 }
 
 Results to_tables(const Question<CollectiveTrial>&, const Answer<WorkResult>& answer,
@@ -214,7 +207,7 @@ Results to_tables(const Question<CollectiveTrial>&, const Answer<WorkResult>& an
            {for_programs("host_threads"),
             of_engines([&](Spec spec) { return spec.host_threads.value_or(platform.host.threads); })},
            {for_programs("graph"), [](Worked r) { return is_by_engines(r) ? Cell() : Cell(collective_of(r).graph); }},
-           {{"fidelity", "fidelity", ""}, [&](Worked r) { return fidelity_of(r, platform); }}}),
+           shown_fidelity<WorkResult>(platform)}),
       answer, platform, [](Worked r) { return run_name(collective_of(r)); });
 }
 
@@ -235,7 +228,7 @@ Results to_tables(const Question<CopyTrial>& question, const Answer<WorkResult>&
            {{"schedule_us", "schedule", "us", 2, shown}, [](Worked r) { return r.phases->schedule; }},
            {{"copy_us", "copy", "us", 2, shown}, [](Worked r) { return r.phases->copy; }},
            {{"completion_us", "completion", "us", 2, shown}, [](Worked r) { return r.phases->completion; }},
-           {{"fidelity", "fidelity", ""}, [&](Worked r) { return fidelity_of(r, platform); }},
+           shown_fidelity<WorkResult>(platform),
            {{"GBps", "rate", "GB/s"}, rate},
            {for_programs("blocks"), [](Worked r) { return copy_of(r).copies; }},
            {for_programs("submit"), [](Worked r) { return copy_of(r).submit; }}}),
@@ -246,14 +239,13 @@ Results to_tables(const Question<KernelTrial>& question, const Answer<WorkResult
                   const models::PlatformSpec& platform) {
   const sim::Bytes bytes = bytes_of(question.points.front().kernel);
   const auto rate = [bytes](Worked r) { return (bytes / sim::to_seconds(r.time)).value() * 1e-9; };
-  ResultTable table =
-      table_of<WorkResult>(answer.results, {{{"kernel", "kernel", ""}, [](Worked r) { return to_string(r.work); }},
-                                            {{"cus", "CUs", ""}, &WorkResult::cus},
-                                            {{"bytes", "size", "B"}, [bytes](Worked) { return whole_bytes(bytes); }},
-                                            {{"time_us", "time", "us"}, &WorkResult::time},
-                                            {{"rate_GBps", "rate", "GB/s", 1}, rate}});
-  add_means(table, answer.results);
-  return with_intervals(std::move(table), answer, platform, name_by_cus);
+  std::vector<Shown<WorkResult>> shown{{{"kernel", "kernel", ""}, [](Worked r) { return to_string(r.work); }},
+                                       {{"cus", "CUs", ""}, &WorkResult::cus},
+                                       {{"bytes", "size", "B"}, [bytes](Worked) { return whole_bytes(bytes); }},
+                                       {{"time_us", "time", "us"}, &WorkResult::time},
+                                       {{"rate_GBps", "rate", "GB/s", 1}, rate}};
+  show_means(shown, answer.results);
+  return with_intervals(table_of(answer.results, shown), answer, platform, name_by_cus);
 }
 
 Cell cell_of_word(const Value& value, const std::string& text) {

@@ -1,12 +1,10 @@
 #include "study/ask/arguments.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <span>
 
 #include "sim/config/config_text.h"
 #include "study/ask/option.h"
@@ -36,16 +34,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 void Arguments::fault(std::string_view option, std::string what) {
   faults_.push_back({std::string(option), {}, std::move(what)});
-}
-
-void Arguments::warn_of_repeated(std::string_view option, const std::vector<std::string>& texts) {
-  constexpr std::size_t most_named = 5;
-  const std::span<const std::string> named = std::span(texts).first(std::min(texts.size(), most_named));
-  std::string names = fmt::format("{}", fmt::join(named, ", "));
-  if (texts.size() > named.size()) names += fmt::format(" and {} more", texts.size() - named.size());
-  const bool is_one = texts.size() == 1;
-  warnings_.push_back(fmt::format("{}: {} {} given more than once: {} answered once", option, names,
-                                  is_one ? "is" : "are", is_one ? "it is" : "each is"));
 }
 
 void Arguments::check_with(const std::vector<sim::Fault>& faults_of_question) {
@@ -98,7 +86,7 @@ std::vector<sim::Bytes> Arguments::sizes(std::string_view option, std::string_vi
     fault(option, fmt::format("{} sizes are too many: up to {} are accepted", sizes.size(), most_points));
     return sizes;
   }
-  return each_once(option, std::move(sizes), [](sim::Bytes size) { return sim::to_string(size); });
+  return each_once(std::move(sizes));
 }
 
 void Arguments::append_range(std::string_view option, std::string_view text, std::vector<sim::Bytes>& sizes) {
@@ -143,7 +131,7 @@ std::vector<int> Arguments::integers(std::string_view option, std::string_view t
   std::vector<int> numbers;
   for (const std::string_view part : split_few(option, text, "numbers"))
     numbers.push_back(integer(option, part, low, high));
-  return each_once(option, std::move(numbers), [](int number) { return fmt::format("{}", number); });
+  return each_once(std::move(numbers));
 }
 
 int Arguments::gpu(std::string_view option, std::string_view text, int gpus, std::string_view also) {

@@ -50,11 +50,6 @@ class Arguments {
   std::vector<T> choice_list(std::string_view option, std::string_view text,
                              const std::vector<sim::Choice<T>>& choices = sim::choices_of<T>());
 
-  // Returns the values without repetitions. Adds a warning that spells each repeated value as `text_of` does.
-  template <class T, class TextOf>
-  std::vector<T> each_once(std::string_view option, std::vector<T> values, const TextOf& text_of);
-  const std::vector<std::string>& warnings() const { return warnings_; }
-
   void fault(std::string_view option, std::string what);
   // Adds the faults of a question, which name options without their dashes, and then calls check().
   void check_with(const std::vector<sim::Fault>& faults_of_question);
@@ -66,10 +61,8 @@ class Arguments {
   // Returns the parts between commas, or none and a fault if there are more than `most_points`.
   std::vector<std::string_view> split_few(std::string_view option, std::string_view text, std::string_view what);
   void append_range(std::string_view option, std::string_view text, std::vector<sim::Bytes>& sizes);
-  void warn_of_repeated(std::string_view option, const std::vector<std::string>& texts);
 
   std::vector<sim::Fault> faults_;
-  std::vector<std::string> warnings_;
 };
 
 // Returns the names of choices as help and completion show them: "table|csv|json".
@@ -85,18 +78,13 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 
 using sim::in_quotes;
 
-template <class T, class TextOf>
-std::vector<T> Arguments::each_once(std::string_view option, std::vector<T> values, const TextOf& text_of) {
+// Returns the values in their order, without repetitions.
+template <class T>
+std::vector<T> each_once(std::vector<T> values) {
   std::vector<T> once;
-  std::vector<std::string> repeated;
   for (T& value : values) {
-    if (std::find(once.begin(), once.end(), value) == once.end()) {
-      once.push_back(std::move(value));
-    } else if (std::string text = text_of(value); std::find(repeated.begin(), repeated.end(), text) == repeated.end()) {
-      repeated.push_back(std::move(text));
-    }
+    if (std::find(once.begin(), once.end(), value) == once.end()) once.push_back(std::move(value));
   }
-  if (!repeated.empty()) warn_of_repeated(option, repeated);
   return once;
 }
 

@@ -74,7 +74,6 @@ void Command::check(const Given& given) const {
 std::string Command::unknown(const std::string& typed, std::vector<std::string> known) const {
   for (const Option& option : options) {
     if (option.has_name()) known.push_back(option.typed());
-    if (!option.also.empty()) known.push_back("--" + option.also);
   }
   return fmt::format("{} is no option of {}{}", in_quotes(typed), name, sim::name_hint(typed, known));
 }

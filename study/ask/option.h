@@ -32,7 +32,6 @@ struct Option {
   Said said = Said::once;
   bool required = false;
   std::string alone = {};  // for maybe_alone: the value if none is given
-  std::string also = {};   // a second name
 
   bool has_name() const { return said != Said::in_place && said != Said::all_in_place; }
   // Returns the option as it is typed and as faults name it: "--host-threads", "FILE".

@@ -7,7 +7,6 @@
 #include "study/ask/command.h"
 #include "study/ask/uncertainty.h"
 #include "study/ask/words.h"
-#include "study/c3/variation.h"
 
 namespace c3sim::study {
 
@@ -80,17 +79,6 @@ std::string strategies_explained() {
   return text;
 }
 
-constexpr auto fraction = "fraction_of_ideal";
-
-void add_sensitivity(Results& results, const Answer<C3Result>& answer, const Platform& platform,
-                     const Progress& progress) {
-  std::vector<Strategy> asked;
-  for (const C3Result& result : answer.results) asked.push_back(result.strategy);
-  const auto vary = strategies_that_vary(asked);
-  const auto question = question_of(answer.results.front().scenario, vary);
-  results.tables.push_back(sensitivity_table(vary, vary_parameters(platform, question, progress)));
-}
-
 template <class Asked>
 Results answer_plain(Request& request) {
   constexpr bool is_c3 = std::is_same_v<Asked, C3Trial>;
@@ -120,10 +108,7 @@ Results answer_plain(Request& request) {
     add_intervals(answer, ensemble, platform.spec, request.progress(), jobs);
   }
   Results results = to_tables(question, answer, platform.spec);
-  results.warnings.insert(results.warnings.begin(), arguments.warnings().begin(), arguments.warnings().end());
-  if (const std::string& quantity = request.text("sensitivity"); quantity == fraction) {
-    if constexpr (is_c3) add_sensitivity(results, answer, platform, request.progress());
-  } else if (!quantity.empty()) {
+  if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
     results.tables.push_back(sensitivity_of(
         quantity, platform,
         [&question](Testbed& other) { return to_tables(question, study::ask(other, question), other.platform()); },

@@ -277,10 +277,6 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
   if (scenario.delay > sim::Time(0) && !any_is([](Strategy one) { return one != Strategy::serial; })) {
     add(faults, "delay", "serial launches one behind the end of the other: it is of all other strategies");
   }
-  const auto tries_splits = [](Strategy one) { return reserves_cus(one) && !on_copy_engines(one); };
-  if (scenario.splits != Splits::paper && !any_is(tries_splits)) {
-    add(faults, "splits", "no strategy that was asked for tries reservations: c3_rp, c3_sp_rp and c3_best do");
-  }
   if (scenario.reserved && !any_is(reserves_cus)) {
     add(faults, "reserve",
         "no strategy that was asked for takes a number of CUs: c3_rp, c3_sp_rp, c3_best and conccl_rp do");
@@ -291,20 +287,23 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
 
 namespace {
 
-Answer<WorkResult> run(Testbed& testbed, std::vector<WorkResult> asked, const Progress& progress) {
-  std::size_t done = 0;
-  for (WorkResult& one : asked) {
-    const Timeline& timeline = testbed.run(one.schedule, one.between);
-    one.time = timeline.time_of_last(one.timed);
-    one.phases = timeline.operations.back().phases;
-    if (one.timed == one.schedule.size()) one.means = timeline.means;
-    if (progress) progress(++done, asked.size());
-  }
-  return {.results = std::move(asked)};
+// Return what is run for a trial, and what of that is timed.
+WorkResult work_of(GemmTrial trial, const Testbed& testbed) {
+  const int cus = trial.cus.value_or(testbed.platform().gpu.cus());
+  trial.cus = cus;
+  return {.work = trial.shape,
+          .schedule = schedule_of_gemm(trial, testbed),
+          .cus = cus,
+          .between = between_of(trial),
+          .timed = kernels_of(trial)};
 }
-
-// Returns the kernel on the CUs of the trial: by a mask on every GPU, or as a workgroup on each if it is remote.
-WorkResult work_of(const KernelTrial& trial, const models::PlatformSpec& platform) {
+WorkResult work_of(const CollectiveSpec& spec, const Testbed&) { return {.work = spec, .schedule = only(spec)}; }
+WorkResult work_of(const CopyTrial& trial, const Testbed&) {
+  return {.work = copies_of(trial), .schedule = only(copies_of(trial))};
+}
+// The kernel runs on the CUs of the trial: by a mask on every GPU, or as a workgroup on each if it is remote.
+WorkResult work_of(const KernelTrial& trial, const Testbed& testbed) {
+  const models::PlatformSpec& platform = testbed.platform();
   const int cus = trial.cus.value_or(platform.gpu.cus());
   const bool in_caches = trial.operands == Operands::warm;
   Work kernel = trial.kernel;
@@ -318,6 +317,20 @@ WorkResult work_of(const KernelTrial& trial, const models::PlatformSpec& platfor
     attention->set = attention->arrays();
   }
   return {.work = kernel, .schedule = only(kernel, mask), .cus = cus};
+}
+
+template <class Asked>
+Answer<WorkResult> run(Testbed& testbed, const std::vector<Asked>& points, const Progress& progress) {
+  Answer<WorkResult> answer;
+  for (const Asked& point : points) {
+    WorkResult& one = answer.results.emplace_back(work_of(point, testbed));
+    const Timeline& timeline = testbed.run(one.schedule, one.between);
+    one.time = timeline.time_of_last(one.timed);
+    one.phases = timeline.operations.back().phases;
+    if (one.timed == one.schedule.size()) one.means = timeline.means;
+    if (progress) progress(answer.results.size(), points.size());
+  }
+  return answer;
 }
 
 }  // namespace
@@ -335,7 +348,7 @@ std::vector<sim::Fault> faults_of(const Question<KernelTrial>& question, const T
     const bool attention = std::holds_alternative<models::AttentionShape>(point.kernel);
     if (!remote) add(faults, "cus", why_no_mask(platform, point.cus.value_or(platform.gpu.cus())));
     if (!faults.empty()) break;
-    const WorkResult asked = work_of(point, platform);
+    const WorkResult asked = work_of(point, testbed);
     std::string reason = testbed.why_impossible(asked.work);
     if (reason.empty()) reason = why_too_many_waves(asked.work, platform, asked.schedule.front().mask);
     add(faults, remote ? "peers" : attention ? "heads" : "read", std::move(reason));
@@ -347,20 +360,10 @@ std::vector<sim::Fault> faults_of(const Question<KernelTrial>& question, const T
 
 Answer<WorkResult> ask(Testbed& testbed, const Question<GemmTrial>& question, const Progress& progress) {
   require(question, testbed);
-  const models::PlatformSpec& platform = testbed.platform();
-  std::vector<WorkResult> asked;
-  for (GemmTrial trial : question.points) {
-    const int cus = trial.cus.value_or(platform.gpu.cus());
-    trial.cus = cus;
-    asked.push_back({.work = trial.shape,
-                     .schedule = schedule_of_gemm(trial, testbed),
-                     .cus = cus,
-                     .between = between_of(trial),
-                     .timed = kernels_of(trial)});
-  }
-  Answer<WorkResult> answer = run(testbed, std::move(asked), progress);
+  Answer<WorkResult> answer = run(testbed, question.points, progress);
   const GemmTrial& first = question.points.front();
   if (first.before == Before::collective) {
+    const models::PlatformSpec& platform = testbed.platform();
     warn_of_channels(answer.warnings, std::vector<Work>{on_gpus_of(platform, first.collective)}, platform);
   }
   return answer;
@@ -369,9 +372,7 @@ Answer<WorkResult> ask(Testbed& testbed, const Question<GemmTrial>& question, co
 Answer<WorkResult> ask(Testbed& testbed, const Question<CollectiveTrial>& question, const Progress& progress) {
   require(question, testbed);
   const Possible<CollectiveSpec> collectives = possible_collectives(question, testbed);
-  std::vector<WorkResult> asked;
-  for (const CollectiveSpec& spec : collectives.points) asked.push_back({.work = spec, .schedule = only(spec)});
-  Answer<WorkResult> answer = run(testbed, std::move(asked), progress);
+  Answer<WorkResult> answer = run(testbed, collectives.points, progress);
   for (const CollectiveSpec& spec : collectives.points) {
     std::string idle = idle_engines(spec);
     const bool is_new = std::ranges::find(answer.warnings, idle) == answer.warnings.end();
@@ -384,17 +385,12 @@ Answer<WorkResult> ask(Testbed& testbed, const Question<CollectiveTrial>& questi
 
 Answer<WorkResult> ask(Testbed& testbed, const Question<CopyTrial>& question, const Progress& progress) {
   require(question, testbed);
-  std::vector<WorkResult> asked;
-  for (const CopyTrial& point : question.points)
-    asked.push_back({.work = copies_of(point), .schedule = only(copies_of(point))});
-  return run(testbed, std::move(asked), progress);
+  return run(testbed, question.points, progress);
 }
 
 Answer<WorkResult> ask(Testbed& testbed, const Question<KernelTrial>& question, const Progress& progress) {
   require(question, testbed);
-  std::vector<WorkResult> asked;
-  for (const KernelTrial& point : question.points) asked.push_back(work_of(point, testbed.platform()));
-  return run(testbed, std::move(asked), progress);
+  return run(testbed, question.points, progress);
 }
 
 Answer<C3Result> ask(Testbed& testbed, const Question<C3Trial>& question, const Progress& progress, int jobs) {

@@ -292,7 +292,7 @@ void Request::check_not_in(Arguments& arguments, std::string_view option, const 
 }
 
 void Request::check_replaced(Arguments& arguments) const {
-  const std::vector<std::string> of_folder{"results.json", "results.csv", "report.md", "page.html", "platform.yaml"};
+  const std::vector<std::string> of_folder{"results.json", "results.csv", "page.html", "platform.yaml"};
   check_output_folder(arguments, "--out", out_folder(), of_folder);
   std::string_view other;  // the option before, which names a file, too
   for (const std::string_view option : {"write", "trace"}) {
@@ -412,7 +412,7 @@ PlatformShelf::Written PlatformShelf::written(const Platform& platform) {
 Platform PlatformShelf::read(const std::filesystem::path& file, const Settings& settings,
                              std::span<const std::filesystem::path> config_folders) {
   std::vector<std::string> key{std::filesystem::absolute(file).string()};
-  for (const Setting& one : settings) key.insert(key.end(), {one.assignment, one.place});
+  for (const sim::PlacedText& one : settings) key.insert(key.end(), {one.text, one.place});
   for (const std::filesystem::path& folder : config_folders) key.push_back(std::filesystem::absolute(folder).string());
   {
     const std::lock_guard lock(mutex_);

@@ -96,7 +96,6 @@ Json schema_from(std::istream& outline) {
   file["launch"] = one_of(sim::choices_of<models::LaunchMode>());
   file["pairs"]["items"]["properties"]["class"] = one_of(sim::choices_of<LengthClass>());
   file["collectives"]["items"] = one_of(sim::choices_of<models::CollectiveKind>());
-  file["splits"] = one_of(sim::choices_of<Splits>());
   permit_expressions(schema);
   return schema;
 }

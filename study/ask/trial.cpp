@@ -5,10 +5,12 @@
 #include <cmath>
 #include <initializer_list>
 #include <numeric>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "models/kernels/gemm.h"
 #include "models/kernels/gemm_plan.h"
-#include "models/kernels/gemm_traffic.h"
 #include "sim/loaded_latency.h"
 #include "sim/overloaded.h"
 #include "study/play/power_meter.h"
@@ -20,7 +22,101 @@
 
 namespace c3sim::study {
 
+using sim::operator""_us;
+
 namespace {
+
+models::ElementwiseSpec kernel_of(const StreamTrial& trial) {
+  constexpr sim::Bytes element(8.0);
+  const double arrays = trial.arrays_read + trial.arrays_written;
+  return {.read = trial.bytes * (trial.arrays_read / arrays),
+          .written = trial.bytes * (trial.arrays_written / arrays),
+          .flops = sim::Flops(trial.flops_per_byte * trial.bytes.value()),
+          .workgroups = trial.workgroups.value_or(0),
+          .under_way = trial.under_way,
+          .threads = trial.threads.value_or(0),
+          .access = trial.threads ? arrays * element : sim::Bytes(0.0),
+          .set = trial.set};
+}
+
+Schedule schedule_of_both(const StreamAndCollectiveTrial& trial, const models::PlatformSpec& platform) {
+  return {operation_of(kernel_of(trial.stream)), operation_of(on_gpus_of(platform, trial.collective))};
+}
+
+// Returns how long a stream and its copies last: as long as many copies, and much longer than a launch.
+sim::Seconds duration_beside(sim::Seconds copy) { return std::max(sim::Seconds(1e-3), 12.0 * copy); }
+
+sim::Seconds time_of_kernel(const Span& span, const models::PlatformSpec& platform) {
+  return sim::to_seconds(span.end - span.start - platform.host.around_kernel());
+}
+
+// Scales the kernel so that it takes this time alone.
+models::ElementwiseSpec lasting(models::ElementwiseSpec kernel, sim::Seconds time, Testbed& testbed) {
+  const sim::Time alone = testbed.alone(kernel) - testbed.platform().host.around_kernel();
+  const double longer = time / sim::to_seconds(alone);
+  kernel.read = longer * kernel.read;
+  kernel.written = longer * kernel.written;
+  kernel.flops = longer * kernel.flops;
+  return kernel;
+}
+
+models::ElementwiseSpec lasting(const StreamTrial& stream, sim::Seconds time, Testbed& testbed) {
+  StreamTrial probe = stream;
+  probe.bytes = sim::Bytes(1e9);
+  return lasting(kernel_of(probe), time, testbed);
+}
+
+// The other work is launched this much later than the hog, whose workgroups are all placed by then.
+constexpr sim::Time behind_hog = 50_us;
+
+// Returns a hog of arbitrary length.
+models::ElementwiseSpec hog_of(const HogTrial& trial) {
+  constexpr sim::Bytes probe{1e8};
+  if (trial.hog == Hog::stream) {
+    StreamTrial arrays = trial.arrays;
+    arrays.bytes = probe;
+    return kernel_of(arrays);
+  }
+  constexpr double operations_of_byte = 1e5;  // enough to make its bytes negligible
+  constexpr sim::Bytes next_to_nothing{1e5};
+  return {next_to_nothing,
+          {},
+          sim::Flops(operations_of_byte * next_to_nothing.value()),
+          trial.arrays.workgroups.value_or(0)};
+}
+
+Work beside_of(const HogTrial& trial, const models::PlatformSpec& platform) {
+  if (const auto* const gemm = std::get_if<models::GemmShape>(&trial.beside)) return *gemm;
+  return on_gpus_of(platform, std::get<models::CollectiveSpec>(trial.beside));
+}
+
+Operation later(const Work& beside) {
+  Operation operation = operation_of(beside);
+  operation.delay = behind_hog;
+  return operation;
+}
+
+Schedule behind(const models::ElementwiseSpec& hog, const Work& beside) { return {operation_of(hog), later(beside)}; }
+
+// Adds back-to-back copies, and returns the place of the first.
+std::size_t add_copies(Schedule& schedule, int from, int to, sim::Bytes bytes, int count) {
+  const std::size_t first = schedule.size();
+  const models::SdmaCopySpec copy{.from = from, .to = to, .bytes = bytes, .host_threads = models::HostThreads::per_gpu};
+  for (int i = 0; i < count; ++i) {
+    Operation& next = schedule.emplace_back(operation_of(copy));
+    if (i > 0) next.after = {schedule.size() - 2};
+  }
+  return first;
+}
+
+// Returns the rate from the first to the last end of a copy within [begin, end].
+sim::BytesPerSecond rate_within(std::span<const Span> copies, sim::Bytes each, sim::Time begin, sim::Time end) {
+  const auto first = std::ranges::find_if(copies, [&](const Span& copy) { return copy.end >= begin; });
+  const auto last = std::find_if(first, copies.end(), [&](const Span& copy) { return copy.end > end; });
+  const auto passed = last - first - 1;
+  if (passed < 1) return {};
+  return static_cast<double>(passed) * each / sim::to_seconds(std::prev(last)->end - first->end);
+}
 
 Schedule schedule_of_kernels(const RemoteTrial& trial, const models::PlatformSpec& platform) {
   Schedule schedule;
@@ -74,8 +170,8 @@ Schedule schedule_of(const Trial& trial, const Testbed& testbed) {
             return copies;
           },
           [](const StreamTrial& stream) { return Schedule{operation_of(kernel_of(stream))}; },
-          [&](const StreamAndCollectiveTrial& both) { return study::schedule_of(both, platform); },
-          [&](const HogTrial& hog) { return study::schedule_of(hog, platform); },
+          [&](const StreamAndCollectiveTrial& both) { return schedule_of_both(both, platform); },
+          [&](const HogTrial& hog) { return behind(hog_of(hog), beside_of(hog, platform)); },
           [&](const RemoteTrial& remote) { return schedule_of_kernels(remote, platform); },
           [&](const DependentTrial& dependent) { return operations_of(dependent.schedule, dependent.shape, platform); },
           [&](const FusedTrial& fused) { return schedule_of_fused(fused, platform); },
@@ -395,6 +491,74 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
   return figures;
 }
 
+// Returns the times of the whole run, of the stream's kernel and of the collective.
+Figures of_both(Testbed& testbed, const StreamAndCollectiveTrial& trial) {
+  const Timeline& timeline = testbed.run(schedule_of_both(trial, testbed.platform()));
+  const Span& collective = timeline.operations[1];
+  return {{Figure::time, sim::to_seconds(timeline.makespan()).value()},
+          {Figure::kernel_time, time_of_kernel(timeline.operations[0], testbed.platform()).value()},
+          {Figure::collective_time, sim::to_seconds(collective.end - collective.start).value()}};
+}
+
+// Returns the time of the GEMM or the collective, and its ratio to the time without the hog. The hog lasts as long as
+// what is timed, as measuring programs stop it then: a longer hog would lower the mean power that governors hold.
+// Successive runs find its length: in the first, the hog outlasts any delay that it may cause, and in company it does
+// less in the same time than alone.
+Figures beside_hog(Testbed& testbed, const HogTrial& trial) {
+  constexpr double certainly = 4.0;  // this many times the time alone
+  constexpr double near = 0.01;
+  constexpr int most_runs = 6;
+  const Work beside = beside_of(trial, testbed.platform());
+  const sim::Seconds alone = sim::to_seconds(testbed.run({later(beside)}).time_of_last());
+  sim::Seconds hog_lasts = certainly * alone;
+  sim::Seconds time{0.0};
+  for (int run = 0; run < most_runs; ++run) {
+    const Timeline& timeline = testbed.run(behind(lasting(hog_of(trial), hog_lasts, testbed), beside));
+    time = sim::to_seconds(timeline.time_of_last());
+    const double of_its_time =
+        sim::to_seconds(timeline.operations[1].end) / sim::to_seconds(timeline.operations[0].end);
+    if (std::abs(of_its_time - 1.0) < near) break;
+    hog_lasts = of_its_time * hog_lasts;
+  }
+  if (std::holds_alternative<models::GemmShape>(trial.beside)) {
+    return {{Figure::gemm_time, time.value()}, {Figure::gemm_stretch, time / alone}};
+  }
+  return {{Figure::collective_time, time.value()}, {Figure::collective_stretch, time / alone}};
+}
+
+// Returns the rates of the stream and of the copies.
+Figures of_copies(Testbed& testbed, const StreamAndCopiesTrial& trial) {
+  const models::PlatformSpec& platform = testbed.platform();
+  const sim::Seconds least = trial.bytes / platform.fabric.link_rate;
+  const sim::Seconds lasts = duration_beside(least);
+  Schedule schedule;
+  if (trial.stream) {
+    const models::ElementwiseSpec kernel = lasting(*trial.stream, lasts, testbed);
+    for (const int gpu : {0, 1}) schedule.emplace_back(operation_of(kernel)).gpus = {gpu};
+  }
+  // These copies outlast a stream that they slow down to half its rate.
+  const int copies = static_cast<int>(std::ceil(2.0 * (lasts / least)));
+  const std::size_t out = add_copies(schedule, 0, 1, trial.bytes, copies);
+  const std::size_t back = trial.both_ways ? add_copies(schedule, 1, 0, trial.bytes, copies) : out;
+  const Timeline& timeline = testbed.run(schedule);
+
+  Figures figures;
+  sim::Time begin{0};
+  sim::Time end = timeline.makespan();
+  if (trial.stream) {
+    const Span& stream = timeline.operations[static_cast<std::size_t>(trial.gpu)];
+    const sim::Bytes bytes = std::get<models::ElementwiseSpec>(schedule.front().work).bytes();
+    figures[Figure::rate] = (bytes / time_of_kernel(stream, platform)).value();
+    begin = stream.start + platform.host.kernel_launch;
+    end = stream.end - platform.host.kernel_notice;
+  }
+  if (trial.gpu == 1 && !trial.both_ways) return figures;
+  const std::span<const Span> spans(timeline.operations);
+  const std::span<const Span> sent = spans.subspan(trial.gpu == 0 ? out : back, static_cast<std::size_t>(copies));
+  figures[Figure::link_rate] = rate_within(sent, trial.bytes, begin, end).value();
+  return figures;
+}
+
 std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial& trial) {
   const auto exists = [&](int gpu) { return gpu >= 0 && gpu < platform.gpus; };
   if (trial.pattern != RemoteTrial::Pattern::all &&
@@ -452,41 +616,51 @@ bool is_concurrent(const Trial& trial) {
 
 namespace {
 
+std::string why_no_arrays(const StreamTrial& trial) {
+  if (trial.arrays_read + trial.arrays_written > 0) return {};
+  return "a stream that reads or writes at least one array is accepted";
+}
+
+std::string reason_against(const StreamAndCopiesTrial& trial) {
+  if (trial.gpu < 0 || trial.gpu > 1) return "gpu0 and gpu1 copy and stream: one of the two is accepted";
+  if (trial.stream) return why_no_arrays(*trial.stream);
+  return trial.gpu == 0 || trial.both_ways ? "" : "gpu1 sends nothing there: gpu0 is accepted";
+}
+
 // Returns why the trial is impossible beyond what the operations of its schedule tell.
 std::string reason_against(const Testbed& testbed, const Trial& trial) {
   const models::PlatformSpec& platform = testbed.platform();
   return std::visit(
-      sim::Overloaded{[&](const GemmTrial& gemm) {
-                        if (!gemm.cus) return std::string();
-                        std::string reason = why_no_mask(platform, *gemm.cus);
-                        if (reason.empty()) reason = testbed.why_impossible(gemm.shape);
-                        return reason.empty() ? why_too_many_waves(gemm.shape, platform, first_cus(platform, *gemm.cus))
-                                              : reason;
-                      },
-                      [&](const RemoteTrial& remote) { return why_no_peer(platform, remote); },
-                      [&](const StepTrial& step) {
-                        const std::vector<sim::Fault> faults = faults_of(step.question, platform);
-                        return faults.empty() ? std::string() : faults.front().what;
-                      },
-                      [&](const ServeTrial& serving) {
-                        ServeMachine machine(platform);
-                        return why_impossible(machine, serving);
-                      },
-                      [](const StreamTrial& stream) { return why_impossible(stream); },
-                      [](const StreamAndCollectiveTrial& both) { return why_impossible(both.stream); },
-                      [](const StreamAndCopiesTrial& copies) { return why_impossible(copies); },
-                      [](const HogTrial& hog) { return why_impossible(hog); },
-                      [&](const C3Trial& c3) {
-                        std::string reason = testbed.why_impossible(c3.scenario.gemm);
-                        if (reason.empty())
-                          reason = testbed.why_impossible(collective_of(c3.scenario, c3.strategy, platform));
-                        return reason.empty() ? why_no_reservation(platform, c3.scenario.reserved.value_or(0)) : reason;
-                      },
-                      [&](const DependentTrial& dependent) {
-                        const std::string reason = testbed.why_impossible(dependent.shape);
-                        return reason.empty() ? why_impossible(dependent.schedule, dependent.shape, platform) : reason;
-                      },
-                      [](const auto&) { return std::string(); }},
+      sim::Overloaded{
+          [&](const GemmTrial& gemm) {
+            if (!gemm.cus) return std::string();
+            std::string reason = why_no_mask(platform, *gemm.cus);
+            if (reason.empty()) reason = testbed.why_impossible(gemm.shape);
+            return reason.empty() ? why_too_many_waves(gemm.shape, platform, first_cus(platform, *gemm.cus)) : reason;
+          },
+          [&](const RemoteTrial& remote) { return why_no_peer(platform, remote); },
+          [&](const StepTrial& step) {
+            const std::vector<sim::Fault> faults = faults_of(step.question, platform);
+            return faults.empty() ? std::string() : faults.front().what;
+          },
+          [&](const ServeTrial& serving) {
+            ServeMachine machine(platform);
+            return why_impossible(machine, serving);
+          },
+          [](const StreamTrial& stream) { return why_no_arrays(stream); },
+          [](const StreamAndCollectiveTrial& both) { return why_no_arrays(both.stream); },
+          [](const StreamAndCopiesTrial& copies) { return reason_against(copies); },
+          [](const HogTrial& hog) { return hog.hog == Hog::stream ? why_no_arrays(hog.arrays) : std::string(); },
+          [&](const C3Trial& c3) {
+            std::string reason = testbed.why_impossible(c3.scenario.gemm);
+            if (reason.empty()) reason = testbed.why_impossible(collective_of(c3.scenario, c3.strategy, platform));
+            return reason.empty() ? why_no_reservation(platform, c3.scenario.reserved.value_or(0)) : reason;
+          },
+          [&](const DependentTrial& dependent) {
+            const std::string reason = testbed.why_impossible(dependent.shape);
+            return reason.empty() ? why_impossible(dependent.schedule, dependent.shape, platform) : reason;
+          },
+          [](const auto&) { return std::string(); }},
       trial);
 }
 
@@ -509,9 +683,9 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
                                     [&](const LoadTrial& loads) { return of_loads(testbed, loads); },
                                     [&](const GemmTrial& gemm) { return of_gemm(testbed, gemm, asked); },
                                     [&](const C3Trial& c3) { return of_c3(testbed, c3, asked); },
-                                    [&](const StreamAndCollectiveTrial& both) { return observe(testbed, both); },
-                                    [&](const StreamAndCopiesTrial& copies) { return observe(testbed, copies); },
-                                    [&](const HogTrial& hog) { return observe(testbed, hog); },
+                                    [&](const StreamAndCollectiveTrial& both) { return of_both(testbed, both); },
+                                    [&](const StreamAndCopiesTrial& copies) { return of_copies(testbed, copies); },
+                                    [&](const HogTrial& hog) { return beside_hog(testbed, hog); },
                                     [&](const StepTrial& step) { return observe(testbed, step); },
                                     [&](const ServeTrial& serving) {
                                       ServeMachine machine(platform);

@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
+#include <functional>
+#include <span>
 #include <utility>
 
 #include "sim/config/config_error.h"
 #include "sim/config/nearest_name.h"
 #include "study/ask/answers.h"
 #include "study/c3/c3_study.h"
-#include "study/c3/variation.h"
+#include "study/report/table_of.h"
 
 namespace c3sim::study {
 
@@ -72,59 +76,203 @@ template void add_intervals(Answer<C3Result>&, const Ensemble&, const models::Pl
 
 namespace {
 
-// Returns the place of the quantity's column.
-std::size_t place_in(const ResultTable& table, const std::string& quantity) {
-  std::vector<std::string> known;
-  for (std::size_t c = 0; c < table.columns().size(); ++c) {
-    if (!std::ranges::all_of(table.rows(), [c](const auto& row) { return is_number(row[c]); })) continue;
-    known.push_back(table.columns()[c].key);
-    if (known.back() == quantity) return c;
-  }
-  throw sim::ConfigError(
-      {{"--sensitivity", "",
-        fmt::format("the answer has no number '{}' in all its rows{}", quantity, sim::name_hint(quantity, known))}});
-}
+using Values = std::vector<double>;
 
-// Returns the quantity in each row of a machine's answer. Throws sim::ConfigError where the machine does not answer all
-// that `like` answers.
-std::vector<double> column_of(const ResultTable& table, const std::string& quantity, const ResultTable& like) {
-  const std::size_t place = study::place_of(table.columns(), quantity);
-  std::vector<double> values;
-  for (const std::vector<Cell>& row : table.rows()) {
-    const std::optional<double> value = place < row.size() ? number_of(row[place]) : std::nullopt;
-    if (value) values.push_back(*value);
-  }
-  if (values.size() != like.rows().size()) {
-    throw sim::ConfigError({{"--sensitivity", "", fmt::format("not all rows of the answer have '{}'", quantity)}});
-  }
-  return values;
-}
-
-// Names the rows by what tells them apart, in the columns before the first one that was measured.
-std::vector<std::string> names_of(const ResultTable& table, const std::string& quantity) {
-  const auto& rows = table.rows();
-  if (rows.size() == 1) return {quantity};
-  std::vector<std::string> names(rows.size());
-  for (std::size_t c = 0; c < table.columns().size(); ++c) {
-    if (std::holds_alternative<double>(rows.front()[c])) break;
-    const bool is_same = std::ranges::all_of(rows, [&](const auto& row) { return row[c] == rows.front()[c]; });
-    for (std::size_t r = 0; r < rows.size() && !is_same; ++r) {
-      if (const std::string text = word_of(rows[r][c]); !text.empty()) names[r] += (names[r].empty() ? "" : "_") + text;
+// A Quantity is a column of numbers in one table of an answer.
+class Quantity {
+ public:
+  // Finds the first table with such a column.
+  Quantity(const Results& answer, const std::string& key) {
+    std::vector<std::string> known;
+    for (const NamedTable& named : answer.tables) {
+      for (std::size_t c = 0; c < named.table.columns().size(); ++c) {
+        const Column& column = named.table.columns()[c];
+        if (!std::ranges::all_of(named.table.rows(), [c](const auto& row) { return is_number(row[c]); })) continue;
+        known.push_back(column.key);
+        if (column.key != key) continue;
+        table_ = named.key;
+        column_ = column;
+        names_ = names_of(named.table);
+        return;
+      }
     }
+    throw sim::ConfigError(
+        {{"--sensitivity", "",
+          fmt::format("the answer has no number '{}' in all its rows{}", key, sim::name_hint(key, known))}});
   }
-  return names;
+
+  const std::string& heading() const { return column_.heading; }
+  const std::vector<std::string>& names() const { return names_; }  // of the values
+  // A fraction changes by points, and any other quantity by a share of itself.
+  bool is_fraction() const { return column_.key.find("fraction") != std::string::npos; }
+  double percent(double value) const { return column_.unit == "%" ? value : 100.0 * value; }
+  double change(double from, double to) const {
+    return is_fraction() || from == 0.0 ? percent(to - from) : 100.0 * (to - from) / std::abs(from);
+  }
+
+  // Throws sim::ConfigError for an answer that lacks some of the values.
+  Values of(const Results& answer) const {
+    const NamedTable& named = *answer.table(table_);
+    const std::size_t place = place_of(named.table.columns(), column_.key);
+    Values values;
+    for (const std::vector<Cell>& row : named.table.rows()) {
+      const std::optional<double> value = place < row.size() ? number_of(row[place]) : std::nullopt;
+      if (value && is_shown(row)) values.push_back(*value);
+    }
+    if (values.size() == names_.size()) return values;
+    throw sim::ConfigError({{"--sensitivity", "", fmt::format("not all rows of the answer have '{}'", column_.key)}});
+  }
+
+ private:
+  // What serial execution gains or loses of the ideal is not due to overlap.
+  bool is_shown(const std::vector<Cell>& row) const {
+    return !is_fraction() || std::ranges::count(row, Cell(std::string(to_string(Strategy::serial)))) == 0;
+  }
+
+  // Names the rows by what tells them apart, in the columns before the first one that was measured.
+  std::vector<std::string> names_of(const ResultTable& table) const {
+    std::vector<std::string> names;
+    for (const std::vector<Cell>& row : table.rows()) {
+      if (!is_shown(row)) continue;
+      std::string& name = names.emplace_back();
+      for (std::size_t c = 0; c < row.size() && !std::holds_alternative<double>(row[c]); ++c) {
+        const bool is_same = std::ranges::all_of(table.rows(), [&](const auto& other) { return other[c] == row[c]; });
+        if (const std::string text = word_of(row[c]); !text.empty() && !is_same)
+          name += (name.empty() ? "" : "_") + text;
+      }
+      if (name.empty()) name = column_.key;
+    }
+    return names;
+  }
+
+  std::string table_;
+  Column column_;
+  std::vector<std::string> names_;
+};
+
+// Returns the values on each machine; none for an absent machine, nor for one that cannot do what is asked.
+std::vector<std::optional<Values>> ask_each(std::span<const std::optional<models::PlatformSpec>> machines,
+                                            const Quantity& quantity, const Again& ask, const Progress& progress) {
+  std::vector<std::optional<Values>> answers(machines.size());
+  for_each_index(
+      machines.size(),
+      [&](std::size_t index) {
+        if (!machines[index]) return;
+        Testbed testbed(*machines[index]);
+        try {
+          answers[index] = quantity.of(ask(testbed));
+        } catch (const sim::ConfigError&) {
+        }
+      },
+      progress);
+  return answers;
 }
+
+std::optional<models::PlatformSpec> with(const Platform& platform, const std::string& parameter,
+                                         const std::string& value) {
+  try {
+    return reassign(platform, std::array{parameter + "=" + value});
+  } catch (const sim::ConfigError&) {
+    return std::nullopt;
+  }
+}
+
+// Excludes parameters that describe errors of predictions, as the machine does not have them.
+bool is_uncertain(const sim::Parameter& parameter) {
+  constexpr std::array<std::string_view, 4> of_errors{"fitted_to[", "correlations[", "concurrent_spread.",
+                                                      "unfitted_errors."};
+  const auto begins = [&parameter](std::string_view prefix) { return parameter.path.starts_with(prefix); };
+  if (std::ranges::any_of(of_errors, begins)) return false;
+  const bool may_differ = parameter.kind == "assumed" || parameter.kind == "fitted" || parameter.kind == "probed";
+  return may_differ && !parameter.low.empty();
+}
+
+// A Varied is a parameter and the changes, in points or percent, at both ends of its range; they are absent where other
+// parameters rule that end out, or where the machine cannot do there what is asked.
+struct Varied {
+  const sim::Parameter* parameter;
+  std::optional<Values> low, high;
+  double swing = 0.0;  // the largest range of a value
+};
 
 }  // namespace
 
-NamedTable sensitivity_of(const std::string& quantity, const Platform& platform,
-                          const std::function<Results(Testbed& testbed)>& ask, const Progress& progress) {
+NamedTable sensitivity_of(const std::string& key, const Platform& platform, const Again& ask,
+                          const Progress& progress) {
   Testbed own(platform.spec);
-  const ResultTable table = ask(own).tables.front().table;
-  const std::size_t place = place_in(table, quantity);
-  const auto question = [&](Testbed& testbed) { return column_of(ask(testbed).tables.front().table, quantity, table); };
-  return sensitivity_table(names_of(table, quantity), table.columns()[place].heading,
-                           vary_parameters(platform, question, progress));
+  const Results answer = ask(own);
+  const Quantity quantity(answer, key);
+  const Values base = quantity.of(answer);
+  std::vector<Varied> all;
+  std::vector<std::optional<models::PlatformSpec>> machines;
+  for (const sim::Parameter& parameter : platform.parameters) {
+    if (!is_uncertain(parameter)) continue;
+    all.push_back({&parameter, {}, {}});
+    machines.push_back(with(platform, parameter.path, parameter.low));
+    machines.push_back(with(platform, parameter.path, parameter.high));
+  }
+  std::vector<std::optional<Values>> values = ask_each(machines, quantity, ask, progress);
+  const int decimals = quantity.is_fraction() ? 1 : 2;
+  const double least_shown = 0.5 * std::pow(10.0, -decimals);
+  std::vector<Varied> moving;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Varied& one = all[i];
+    one.low = std::move(values[2 * i]);
+    one.high = std::move(values[2 * i + 1]);
+    for (std::size_t place = 0; place < base.size(); ++place) {
+      std::vector<double> changes{0.0};
+      for (std::optional<Values>* const end : {&one.low, &one.high}) {
+        if (*end) changes.push_back((**end)[place] = quantity.change(base[place], (**end)[place]));
+      }
+      one.swing = std::max(one.swing, std::ranges::max(changes) - std::ranges::min(changes));
+    }
+    if (one.swing >= least_shown || !one.low || !one.high) moving.push_back(one);
+  }
+  std::ranges::stable_sort(moving, std::greater(), &Varied::swing);
+
+  const std::string unit = quantity.is_fraction() ? "points" : "percent";
+  const std::string unit_shown = quantity.is_fraction() ? "points" : "%";
+  std::vector<Shown<Varied>> shown{
+      {{"parameter", "parameter", ""}, [](const Varied& one) { return one.parameter->path; }},
+      {{"low", "low", ""}, [](const Varied& one) { return one.parameter->low; }},
+      {{"high", "high", ""}, [](const Varied& one) { return one.parameter->high; }},
+      {{"swing_" + unit, "swing", unit_shown, decimals}, &Varied::swing}};
+  for (std::size_t place = 0; place < base.size(); ++place) {
+    const auto at = [place](std::optional<Values> Varied::*end) {
+      return [=](const Varied& one) { return one.*end ? Cell((*(one.*end))[place]) : Cell(); };
+    };
+    const std::string& name = quantity.names()[place];
+    shown.push_back({{name + "_low_" + unit, name + " low", "", decimals}, at(&Varied::low)});
+    shown.push_back({{name + "_high_" + unit, "high", "", decimals}, at(&Varied::high)});
+  }
+  return {"sensitivity",
+          fmt::format("Change of {} at the ends of each parameter's range, in {}; {} of {} parameters move it by less "
+                      "than {:g} {}",
+                      quantity.heading(), quantity.is_fraction() ? "points" : "percent of what it is",
+                      all.size() - moving.size(), all.size(), least_shown, unit_shown),
+          table_of(moving, shown)};
+}
+
+NamedTable without_each_mechanism(const std::string& key, const models::PlatformSpec& platform, const Again& ask,
+                                  const Progress& progress) {
+  std::vector<std::optional<models::PlatformSpec>> machines(1 + models::all_mechanisms.size(), platform);
+  std::vector<std::string> names{"none"};
+  for (const models::Mechanism mechanism : models::all_mechanisms) {
+    machines[names.size()]->without.add(mechanism);
+    names.emplace_back(to_string(mechanism));
+  }
+  Testbed own(platform);
+  const Quantity quantity(ask(own), key);
+  const std::vector<std::optional<Values>> values = ask_each(machines, quantity, ask, progress);
+  std::vector<Column> columns{{"without", "without", ""}};
+  for (const std::string& name : quantity.names()) columns.push_back({name + "_percent", name, "%", 1});
+  ResultTable table(std::move(columns));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::vector<Cell> row{names[i]};
+    for (const double value : values[i].value()) row.emplace_back(quantity.percent(value));
+    table.add_row(std::move(row));
+  }
+  return {"by_mechanism", "Of ideal on machines that are without one mechanism of interference", std::move(table)};
 }
 
 }  // namespace c3sim::study

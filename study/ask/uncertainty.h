@@ -20,10 +20,19 @@ template <class Result>
 void add_intervals(Answer<Result>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
                    const Progress& progress = {}, int jobs = 0);
 
-// Returns how much a quantity changes in each row, in percent, at both ends of each parameter's range; parameters that
-// move it most come first. `quantity` is the key of a numeric column in the first table that `ask` returns. Several
-// threads call `ask` at once. Throws sim::ConfigError if there is no such column.
-NamedTable sensitivity_of(const std::string& quantity, const Platform& platform,
-                          const std::function<Results(Testbed& testbed)>& ask, const Progress& progress = {});
+// Asks a machine for the same answer again. Several threads call it at once, each with its own testbed.
+using Again = std::function<Results(Testbed& testbed)>;
+
+// Returns how much a quantity changes in each row at both ends of the range of each parameter that was assumed, fitted
+// or probed; parameters that move it most come first, and those that move nothing visibly are counted. `quantity` is
+// the key of a column that has a number in all rows of a table of the answer. Fractions change by points, without rows
+// of strategy serial, and other quantities by percent. Throws sim::ConfigError if there is no such column.
+NamedTable sensitivity_of(const std::string& quantity, const Platform& platform, const Again& ask,
+                          const Progress& progress = {});
+
+// Returns a row with such a fraction, in percent, for the platform and for each machine without one mechanism of
+// interference.
+NamedTable without_each_mechanism(const std::string& quantity, const models::PlatformSpec& platform, const Again& ask,
+                                  const Progress& progress = {});
 
 }  // namespace c3sim::study

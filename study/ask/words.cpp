@@ -110,11 +110,9 @@ const Words<C3Trial>& words_of(const C3Trial&) {
        "Channels (workgroups) of the collective's kernels (as the library has it unless given); what c3_rp and "
        "c3_sp_rp are held against, alone, always has the library's"},
       {"reserve", [](auto& q) { return count_of(q.scenario.reserved, 0, all_cus); },
-       "CUs of each GPU that c3_rp, c3_sp_rp and conccl_rp keep from the GEMM, 0 for none (unless given, the best of "
-       "--splits, and of conccl_rp as described below)"},
-      {"splits", [](auto& q) { return value_of(q.scenario.splits); },
-       "Reservations that c3_rp and c3_sp_rp try: powers of two, as the paper does, or none and every multiple of the "
-       "XCDs (paper unless given)"},
+       "CUs of each GPU that c3_rp, c3_sp_rp and conccl_rp keep from the GEMM, 0 for none (unless given, the best "
+       "power of "
+       "two, as in the paper, and of conccl_rp as described below)"},
       {"delay", [](auto& q) { return value_of(q.scenario.delay); },
        "What the operation launched second is launched after the first (0s unless given)"},
       {"barrier", [](auto& q) { return value_of(q.scenario.barrier); },
@@ -168,12 +166,7 @@ const Words<GemmTrial>& words_of(const GemmTrial&) {
 
 const Words<CollectiveTrial>& words_of(const CollectiveTrial&) {
   static const Words<CollectiveTrial> words{
-      {"collective",
-       [](auto& q) { return value_of(q.spec.kind); },
-       "Collective over the GPUs",
-       always,
-       Whom::everybody,
-       {},
+      {"collective", [](auto& q) { return value_of(q.spec.kind); }, "Collective over the GPUs", always, Whom::everybody,
        "kind"},
       {"backend", [](auto& q) { return value_of(q.spec.backend); },
        "What moves the data: RCCL's kernels (unless given), SDMA engines, or kernels that load from all peers at once, "
@@ -190,8 +183,7 @@ const Words<CollectiveTrial>& words_of(const CollectiveTrial&) {
        "SDMA: a copy per peer on its own engine (unless given), two peers per broadcast command, exchange in place, "
        "all copies back to back; several separated by commas, or all that the collective has"},
       {"engines", [](auto& q) { return whole_of(q.spec.engines, 1, engines_to_peers); },
-       "SDMA, b2b: ways that the copies of a GPU are dealt to, each on an engine of its own (1 unless given)", never,
-       Whom::everybody, "ways"},
+       "SDMA, b2b: ways that the copies of a GPU are dealt to, each on an engine of its own (1 unless given)"},
       {"host_threads", [](auto& q) { return value_of(q.spec.host_threads); },
        "SDMA: one host thread drives all GPUs, or each GPU has its own (as the platform says unless given)"},
       {"cus", [](auto& q) { return count_of(q.spec.cus, 1, all_cus); },

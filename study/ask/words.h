@@ -43,7 +43,6 @@ struct Word {
   std::string_view help;
   Needed needed = Needed::never;
   Whom whom = Whom::everybody;
-  std::string_view also = {};
   std::string_view in_files = {};  // name in experiment files, if different
 
   std::string_view key() const { return in_files.empty() ? name : in_files; }
@@ -131,8 +130,7 @@ std::vector<Option> options_of() {
                        .help = std::string(word.help),
                        .said = value.said,
                        .required = word.needed == Needed::always,
-                       .alone = value.alone,
-                       .also = std::string(word.also)});
+                       .alone = value.alone});
   }
   return options;
 }

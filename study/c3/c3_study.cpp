@@ -6,8 +6,6 @@
 #include <algorithm>
 
 #include "sim/config/nearest_name.h"
-#include "study/c3/finer_grain.h"
-#include "study/c3/sublayer_study.h"
 #include "study/play/testbed.h"
 #include "study/program/operation.h"
 #include "study/program/scenario.h"
@@ -187,7 +185,6 @@ C3Study read_c3_study(sim::Section root, const Testbed& testbed) {
   C3Study study;
   study.name = root.name("name");
   study.longer_by = root.number("longer_by", 1.0, 10.0, study.longer_by);
-  study.splits = root.choice<Splits>("splits", sim::choices_of<Splits>(), study.splits);
   const std::vector<NamedGemm> gemms = read_gemms(root.section("gemms"));
   study.collectives = read_some<models::CollectiveKind>(root, "collectives");
   study.strategies = read_some<Strategy>(root, "strategies");
@@ -240,8 +237,7 @@ std::vector<StudyResult> run_study(Testbed& testbed, const C3Study& study, const
   std::vector<std::optional<LengthClass>> classes;
   for (const StudyPair& pair : study.pairs) {
     for (const models::CollectiveKind kind : study.collectives) {
-      const Scenario scenario{
-          .name = pair.name, .gemm = pair.gemm, .collective = kind, .bytes = pair.bytes, .splits = study.splits};
+      const Scenario scenario{.name = pair.name, .gemm = pair.gemm, .collective = kind, .bytes = pair.bytes};
       for (const Strategy strategy : study.strategies) {
         if (!testbed.why_impossible(collective_of(scenario, strategy, testbed.platform())).empty()) continue;
         trials.push_back({scenario, strategy});
@@ -289,17 +285,6 @@ Average average(std::span<const StudyResult> results, const Selection& selection
   return average;
 }
 
-FractionsOf question_of(const C3Study& study, std::vector<Strategy> strategies) {
-  return [study, strategies = std::move(strategies)](Testbed& testbed) {
-    const std::vector<StudyResult> results = run_study(testbed, study);
-    Fractions fractions;
-    for (const Strategy strategy : strategies) {
-      fractions.push_back(average(results, {strategy, {}, {}}).fraction_of_ideal);
-    }
-    return fractions;
-  };
-}
-
 std::string losses_of(std::span<const C3Result> results) {
   std::vector<std::string> losers;
   bool is_heuristic = false;
@@ -314,7 +299,7 @@ std::string losses_of(std::span<const C3Result> results) {
                      is_heuristic ? ": the heuristic looks up isolated times and tries nothing; c3_best does" : "");
 }
 
-ResultTable c3_table(std::span<const C3Result> results) {
+std::vector<Shown<C3Result>> shown_of(std::span<const C3Result> results) {
   using R = const C3Result&;
   std::vector<Shown<C3Result>> shown{
       {only_in_data("scenario"), [](R r) { return r.scenario.name; }},
@@ -341,7 +326,7 @@ ResultTable c3_table(std::span<const C3Result> results) {
     shown.push_back({{"note", "note", "", 2, true, false},
                      [](R r) { return loses(r) ? Cell(std::string("slower than serial")) : Cell(); }});
   }
-  return table_of(results, shown);
+  return shown;
 }
 
 ResultTable strategy_table(const C3Study& study, std::span<const StudyResult> results) {
@@ -453,7 +438,8 @@ BarChart fraction_chart(const C3Study& study, std::span<const StudyResult> resul
                  .title = fmt::format("Fraction of the ideal speedup by strategy: {} on {}", study.name, platform),
                  .value_axis = "fraction of ideal speedup [%]",
                  .series = {"predicted"}};
-  for (const Strategy strategy : strategies_that_vary(study.strategies)) {
+  for (const Strategy strategy : study.strategies) {
+    if (strategy == Strategy::serial) continue;  // what it gains or loses is not due to overlap
     Bar& bar = chart.bars.emplace_back();
     bar.label = to_string(strategy);
     bar.values = {100.0 * average(results, {strategy, {}, {}}).fraction_of_ideal};
@@ -515,7 +501,8 @@ Results study_results(const C3Study& study, std::span<const StudyResult> results
   const std::string averages = fmt::format("{} on {}: {} scenarios; mean over collectives and classes{}", study.name,
                                            platform, study.pairs.size() * study.collectives.size(),
                                            study.published.empty() ? "" : ", beside the published figure");
-  std::vector<NamedTable> tables{{"results", "Every scenario under every strategy", c3_table(all), false}};
+  std::vector<NamedTable> tables{
+      {"results", "Every scenario under every strategy", table_of(all, shown_of(all)), false}};
   const auto add = [&](const char* key, std::string title, const ResultTable& table, std::vector<Chart> charts = {}) {
     tables.push_back({key, std::move(title), without_empty_published(table), true, std::move(charts), true});
   };
@@ -536,27 +523,13 @@ PaperStudy read_paper_study(sim::Section root, const Testbed& testbed) {
   const std::string platform = testbed.platform().name;
   if (root.has("pairs")) {
     const C3Study study = read_c3_study(root, testbed);
-    const std::vector<Strategy> vary = strategies_that_vary(study.strategies);
     return {fmt::format("{}: {} pairs with {} collectives by {} strategies", study.name, study.pairs.size(),
                         study.collectives.size(), study.strategies.size()),
             [=](Testbed& asked, bool, const Progress& progress, int jobs) {
               return study_results(study, run_study(asked, study, progress, jobs), platform);
-            },
-            vary, question_of(study, vary)};
-  }
-  if (root.has("schedules")) {
-    const FinerGrainStudy study = read_finer_grain_study(root, testbed);
-    return {fmt::format("{}: {} GEMMs by {} schedules", study.name, study.gemms.size(), study.schedules.size() + 1),
-            [=](Testbed& asked, bool losses, const Progress& progress, int jobs) {
-              return finer_grain_results(study, run_finer_grain_study(asked, study, losses, progress, jobs), platform);
             }};
   }
-  const SublayerStudy study = read_sublayer_study(root, testbed);
-  return {
-      fmt::format("{}: {} sub-layers by {} schedules", study.name, study.sublayers.size(), study.strategies.size() + 1),
-      [=](Testbed& asked, bool, const Progress& progress, int jobs) {
-        return sublayer_results(study, run_sublayer_study(asked.platform(), study, progress, jobs), platform);
-      }};
+  return root.has("schedules") ? read_finer_grain_study(root, testbed) : read_sublayer_study(root, testbed);
 }
 
 }  // namespace c3sim::study

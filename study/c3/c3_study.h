@@ -12,11 +12,11 @@
 
 #include "sim/config/config_section.h"
 #include "study/c3/strategy.h"
-#include "study/c3/variation.h"
 #include "study/play/parallel.h"
 #include "study/play/testbed.h"
 #include "study/report/chart.h"
 #include "study/report/results.h"
+#include "study/report/table_of.h"
 
 namespace c3sim::study {
 
@@ -47,7 +47,6 @@ struct C3Study {
   std::vector<models::CollectiveKind> collectives;
   std::vector<Strategy> strategies;
   double longer_by = 1.15;
-  Splits splits = Splits::paper;  // the reservations that sweeps try
   // Holds published figures by strategy and collective; without a collective, those over all collectives.
   std::map<std::pair<Strategy, std::optional<models::CollectiveKind>>, PublishedC3> published;
   std::vector<std::string> warnings;  // what reading left out
@@ -55,9 +54,8 @@ struct C3Study {
 
 // Reads the experiment file of a study for the testbed's platform: pairs, collectives, strategies and published
 // figures; configs/experiments/conccl.yaml is an example. A pair without `class`, the published class, gets the class
-// of its predicted times. With `splits: fine`, sweeps of reservations try 0 and every multiple of the number of XCDs
-// instead of the paper's powers of two. Faults are recorded with the section. The caller has read `platform` and
-// `protocol` and finishes the configuration.
+// of its predicted times. Faults are recorded with the section. The caller has read `platform` and `protocol` and
+// finishes the configuration.
 C3Study read_c3_study(sim::Section root, const Testbed& testbed);
 
 // Returns the published figures, all absent where nothing was published.
@@ -98,14 +96,11 @@ struct Average {
 // 1.6x is a ratio of means, and its ideal of 1.6x is that of its plotted groups. All fields are 0 without a scenario.
 Average average(std::span<const StudyResult> results, const Selection& selection);
 
-// Returns a question for variations of a platform (study/c3/variation.h): the study's average fraction for each of the
-// strategies.
-FractionsOf question_of(const C3Study& study, std::vector<Strategy> strategies);
-
 // The functions below show a study of C3 in tables and charts: predicted figures and published ones.
 
-// Returns one row per result, without clock, power and fidelity. Texts mark results slower than serial execution.
-ResultTable c3_table(std::span<const C3Result> results);
+// Returns the columns of a table of such results, without clock, power and fidelity. Texts mark results slower than
+// serial execution.
+std::vector<Shown<C3Result>> shown_of(std::span<const C3Result> results);
 
 // Returns a sentence about results that are slower than serial execution; empty where none is.
 std::string losses_of(std::span<const C3Result> results);
@@ -141,9 +136,6 @@ struct PaperStudy {
   // Returns tables of predicted and published figures. `losses` asks for losses by cause as well, where they take extra
   // runs. Results do not depend on the number of threads, `jobs` (0: one per core).
   std::function<Results(Testbed& testbed, bool losses, const Progress& progress, int jobs)> run;
-  // Hold the strategies and the question for variations of the platform (study/c3/variation.h); empty except for C3.
-  std::vector<Strategy> vary = {};
-  FractionsOf question = {};
 };
 
 // Returns whether a file holds a paper's study rather than a list of operations.
@@ -152,5 +144,15 @@ bool holds_paper_study(sim::Section root);
 // Reads the study in a file for the testbed's platform; faults are recorded with the section. The caller has read the
 // machine and finishes the configuration.
 PaperStudy read_paper_study(sim::Section root, const Testbed& testbed);
+
+// Reads a study of FiCCO: name, gemms: {NAME: MxNxK} (per GPU; n counts tokens) and schedules: all, or a list of names.
+// Its tables are "results", "best" and "heuristic".
+PaperStudy read_finer_grain_study(sim::Section root, const Testbed& testbed);
+
+// Reads a study of T3: name, tokens, models: {NAME: {hidden, gpus: [8, 16], large}}, sublayers: {NAME: contraction},
+// fused: {NAME: {trigger, path, stores, tiles, near_memory, arbitration}}, cus_apart: [8, 16], published: {source,
+// metrics: {NAME: {paper, and a figure of study/report/table_figure.h, by tokens}}}. Its tables are "results",
+// "published" and "bytes".
+PaperStudy read_sublayer_study(sim::Section root, const Testbed& testbed);
 
 }  // namespace c3sim::study

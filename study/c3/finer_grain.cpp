@@ -1,5 +1,5 @@
-#include "study/c3/finer_grain.h"
-
+// Explores the design space of FiCCO (arXiv 2512.10236): GEMMs whose operand is gathered or whose result is scattered,
+// under every schedule of study/program/dependent.h, and what each schedule loses to which cause.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "sim/config/nearest_name.h"
-#include "study/play/testbed.h"
+#include "study/c3/c3_study.h"
+#include "study/program/dependent.h"
+#include "study/program/scenario.h"
 #include "study/report/table_of.h"
 
 namespace c3sim::study {
@@ -15,6 +17,44 @@ namespace c3sim::study {
 namespace {
 
 using Collective = DependentSchedule::Collective;
+
+struct FinerGrainStudy {
+  std::string name;
+  std::vector<NamedGemm> gemms;
+  std::vector<DependentSchedule> schedules;  // compared with serial_rccl or scatter_serial_rccl
+};
+
+// A FinerGrainResult is one GEMM under one schedule. Without losses the schedule would take as long as the longer of
+// its GEMM and its collective, each alone. `decomposition` is what it loses on a machine without interference, to small
+// GEMMs and transfers and to filling and draining the pipeline. `contention` is what interference adds.
+struct FinerGrainResult {
+  std::string gemm;
+  models::GemmShape shape;
+  DependentSchedule schedule;
+  sim::Time gemm_alone{0};
+  sim::Time rccl_alone{0};        // the collective by kernels
+  sim::Time collective_alone{0};  // by the schedule's own backend
+  sim::Time serial{0};            // serial_rccl or scatter_serial_rccl
+  sim::Time time{0};
+  sim::Time apart{0};  // `time` on a machine without interference
+
+  sim::Time ideal() const { return std::max(gemm_alone, collective_alone); }
+  sim::Time decomposition() const { return apart - ideal(); }
+  sim::Time contention() const { return time - apart; }
+  double speedup() const { return sim::to_seconds(serial) / sim::to_seconds(time); }
+  // Returns the speedup over serial execution by RCCL if the shorter of the two were hidden entirely.
+  double ideal_speedup() const {
+    return sim::to_seconds(gemm_alone + rccl_alone) / sim::to_seconds(std::max(gemm_alone, rccl_alone));
+  }
+};
+
+// Compares the best schedule of a GEMM with the one that a heuristic names from the results of other GEMMs.
+struct NamedSchedule {
+  std::string gemm;
+  DependentSchedule best;   // the fastest
+  DependentSchedule named;  // the best one of the nearest other GEMM
+  double lost = 0.0;        // extra time of `named` over `best`, relative to `best`
+};
 
 DependentSchedule serial_of(const DependentSchedule& schedule, models::Backend backend) {
   return {.collective = schedule.collective, .backend = backend};
@@ -122,6 +162,30 @@ ResultTable table_of_best(const std::vector<FinerGrainResult>& results) {
              {{"contention_pct", "contention", "% of it", 1}, share(&FinerGrainResult::contention)}});
 }
 
+// Names for each GEMM the best schedule of the nearest other GEMM with the same collective, by the sum of squared
+// logarithms of ratios of m, n and k: a rule on static sizes, tested on cases that it has not seen.
+std::vector<NamedSchedule> name_by_nearest(const std::vector<FinerGrainResult>& results) {
+  const auto groups = by_gemm(results);
+  std::vector<NamedSchedule> named;
+  for (const auto& group : groups) {
+    const FinerGrainResult& best = fastest(group);
+    const FinerGrainResult* nearest = nullptr;
+    for (const auto& other : groups) {
+      const FinerGrainResult& theirs = *other.front();
+      if (&other == &group || theirs.schedule.collective != best.schedule.collective) continue;
+      if (nearest == nullptr || distance(theirs.shape, best.shape) < distance(nearest->shape, best.shape)) {
+        nearest = &fastest(other);
+      }
+    }
+    if (nearest == nullptr) continue;
+    const auto chosen = std::ranges::find(group, nearest->schedule, &FinerGrainResult::schedule);
+    if (chosen == group.end()) continue;
+    named.push_back({best.gemm, best.schedule, nearest->schedule,
+                     sim::to_seconds((*chosen)->time) / sim::to_seconds(best.time) - 1.0});
+  }
+  return named;
+}
+
 ResultTable table_of_heuristic(const std::vector<FinerGrainResult>& results) {
   using Named = const NamedSchedule&;
   return table_of<NamedSchedule>(name_by_nearest(results),
@@ -132,25 +196,7 @@ ResultTable table_of_heuristic(const std::vector<FinerGrainResult>& results) {
                                   {{"lost_pct", "lost", "%", 2}, [](Named one) { return 100.0 * one.lost; }}});
 }
 
-}  // namespace
-
-DependentSchedule fastest_finer(const models::PlatformSpec& platform, DependentSchedule::Collective collective,
-                                const models::GemmShape& shape) {
-  using Grain = DependentSchedule::Grain;
-  Testbed testbed(platform);
-  DependentSchedule fastest{.collective = collective, .backend = models::Backend::sdma};
-  sim::Time least = sim::Time::max();
-  for (const DependentSchedule& schedule : all_dependent_schedules()) {
-    const bool is_finer = schedule.grain == Grain::shard || schedule.grain == Grain::finer;
-    if (schedule.collective != collective || !is_finer || !why_impossible(schedule, shape, platform).empty()) continue;
-    const sim::Time time = testbed.run(operations_of(schedule, shape, platform)).makespan();
-    if (time < least) fastest = schedule;
-    least = std::min(least, time);
-  }
-  return fastest;
-}
-
-FinerGrainStudy read_finer_grain_study(sim::Section root, const Testbed& testbed) {
+FinerGrainStudy read_study_of_ficco(sim::Section root, const Testbed& testbed) {
   FinerGrainStudy study;
   study.name = root.name("name");
   sim::Section gemms = root.section("gemms");
@@ -169,8 +215,10 @@ FinerGrainStudy read_finer_grain_study(sim::Section root, const Testbed& testbed
   return study;
 }
 
-std::vector<FinerGrainResult> run_finer_grain_study(Testbed& testbed, const FinerGrainStudy& study, bool losses,
-                                                    const Progress& progress, int jobs) {
+// Returns results by GEMM and schedule. With `losses` each schedule also runs on a machine without interference;
+// otherwise `apart` equals `time`.
+std::vector<FinerGrainResult> run_schedules(Testbed& testbed, const FinerGrainStudy& study, bool losses,
+                                            const Progress& progress, int jobs) {
   std::vector<FinerGrainResult> results;
   for (const NamedGemm& gemm : study.gemms) {
     for (const DependentSchedule& schedule : study.schedules) results.push_back({gemm.name, gemm.shape, schedule});
@@ -197,37 +245,21 @@ std::vector<FinerGrainResult> run_finer_grain_study(Testbed& testbed, const Fine
   return results;
 }
 
-std::vector<NamedSchedule> name_by_nearest(const std::vector<FinerGrainResult>& results) {
-  const auto groups = by_gemm(results);
-  std::vector<NamedSchedule> named;
-  for (const auto& group : groups) {
-    const FinerGrainResult& best = fastest(group);
-    const FinerGrainResult* nearest = nullptr;
-    for (const auto& other : groups) {
-      const FinerGrainResult& theirs = *other.front();
-      if (&other == &group || theirs.schedule.collective != best.schedule.collective) continue;
-      if (nearest == nullptr || distance(theirs.shape, best.shape) < distance(nearest->shape, best.shape)) {
-        nearest = &fastest(other);
-      }
-    }
-    if (nearest == nullptr) continue;
-    const auto chosen = std::ranges::find(group, nearest->schedule, &FinerGrainResult::schedule);
-    if (chosen == group.end()) continue;
-    named.push_back({best.gemm, best.schedule, nearest->schedule,
-                     sim::to_seconds((*chosen)->time) / sim::to_seconds(best.time) - 1.0});
-  }
-  return named;
-}
+}  // namespace
 
-Results finer_grain_results(const FinerGrainStudy& study, const std::vector<FinerGrainResult>& results,
-                            std::string platform) {
-  const bool in_text = results.size() <= 64;
-  return {.platform = std::move(platform),
-          .tables = {{"results", "", table_of_all(results), in_text},
-                     {"best", "The best schedule of each GEMM", table_of_best(results)},
-                     {"heuristic", "A rule on static sizes: what is best for the nearest other GEMM",
-                      table_of_heuristic(results)}},
-          .title = study.name};
+PaperStudy read_finer_grain_study(sim::Section root, const Testbed& testbed) {
+  const FinerGrainStudy study = read_study_of_ficco(root, testbed);
+  const auto run = [study](Testbed& asked, bool losses, const Progress& progress, int jobs) -> Results {
+    const std::vector<FinerGrainResult> results = run_schedules(asked, study, losses, progress, jobs);
+    const bool in_text = results.size() <= 64;
+    return {.platform = asked.platform().name,
+            .tables = {{"results", "", table_of_all(results), in_text},
+                       {"best", "The best schedule of each GEMM", table_of_best(results)},
+                       {"heuristic", "A rule on static sizes: what is best for the nearest other GEMM",
+                        table_of_heuristic(results)}},
+            .title = study.name};
+  };
+  return {fmt::format("{}: {} GEMMs by {} schedules", study.name, study.gemms.size(), study.schedules.size() + 1), run};
 }
 
 }  // namespace c3sim::study

@@ -115,8 +115,7 @@ std::vector<CuPartition> partitions(Testbed& testbed, const Scenario& scenario, 
   std::vector<CuPartition> tried;
   if (strategy == Strategy::heuristic) tried.push_back(reserve(platform, cus_by_table(testbed, scenario)));
   if (splits_cus(strategy)) {
-    const std::vector<int> counts =
-        scenario.reserved ? std::vector{*scenario.reserved} : cu_reservations(platform, scenario.splits);
+    const std::vector<int> counts = scenario.reserved ? std::vector{*scenario.reserved} : cu_reservations(platform);
     for (const int cus : counts) tried.push_back(reserve(platform, cus));
   }
   if (strategy == Strategy::conccl_rp) {
@@ -244,7 +243,7 @@ std::vector<std::string> reservation_warnings(Testbed& testbed, std::span<const 
     const bool sweeps = splits_cus(result.strategy);
     if (!sweeps || result.scenario.reserved) continue;
     const models::PlatformSpec& platform = testbed.platform();
-    if (cu_reservations(platform, result.scenario.splits).empty()) {
+    if (cu_reservations(platform).empty()) {
       warnings.push_back(
           fmt::format("{} reserves nothing: {} has no power of two of CUs from 8 to 128 that is as many "
                       "of each XCD and leaves the GEMM one",
@@ -257,7 +256,7 @@ std::vector<std::string> reservation_warnings(Testbed& testbed, std::span<const 
     if (sim::to_seconds(result.makespan) <= worth_a_word * sim::to_seconds(bare.makespan)) continue;
     warnings.push_back(
         fmt::format("{} takes {:.2f} us, but reserving nothing ({}) {:.2f} us: the sweep of the paper "
-                    "always reserves some CUs, fine splits (--splits fine) may reserve none",
+                    "always reserves some CUs",
                     to_string(result.strategy), sim::to_microseconds(result.makespan), to_string(without),
                     sim::to_microseconds(bare.makespan)));
   }

@@ -1,21 +1,96 @@
-#include "study/c3/sublayer_study.h"
-
+// Implements the study of T3 (arXiv 2401.16677): sub-layers of transformers under tensor parallelism. Each is a GEMM
+// whose result is reduce-scattered, by fused schedules and by ones that split the CUs, compared with the paper's
+// figures. As in the paper, the all-gather that completes an all-reduce follows alone, by kernels.
 #include <fmt/format.h>
 
 #include <bit>
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <utility>
 
+#include "models/collectives/fused_gemm.h"
 #include "models/kernels/gemm_plan.h"
+#include "study/c3/c3_study.h"
 #include "study/program/operation.h"
+#include "study/report/table_figure.h"
 #include "study/report/table_of.h"
 
 namespace c3sim::study {
 
 namespace {
 
-using models::Backend;
 using models::CollectiveKind;
+
+// The GEMM of a sub-layer on one of `gpus` GPUs has the shape hidden x tokens x (contraction * hidden / gpus).
+struct Sublayer {
+  std::string model;
+  std::string name;
+  bool large = false;  // whether the paper has the model only at its largest number of GPUs
+  std::int64_t hidden = 0;
+  std::int64_t contraction = 1;
+  int gpus = 0;
+
+  models::GemmShape shape(std::int64_t tokens) const { return {hidden, tokens, contraction * hidden / gpus}; }
+};
+
+// A FusedStrategy is a schedule that fuses GEMM and reduce-scatter, on a machine with the hardware that it needs.
+struct FusedStrategy {
+  std::string name;
+  models::FusedSpec fused;  // without its GEMM
+  std::int64_t tiles = 1;   // target number of tiles in a piece; pieces are a power of two
+  models::NearMemory near_memory = models::NearMemory::none;
+  models::Arbitration arbitration = models::Arbitration::off;
+};
+
+struct SublayerStudy {
+  std::string name;
+  std::vector<std::int64_t> tokens;  // tokens of a step, which the paper does not state
+  std::vector<Sublayer> sublayers;
+  std::vector<FusedStrategy> strategies;
+  std::vector<int> splits;  // CUs for an all-reduce while the GEMM has all others
+  struct Published {
+    std::string metric;
+    double value;
+    TableFigure figure;  // the predicted figure, of the columns of facts_of()
+  };
+  std::vector<Published> published;
+};
+
+struct SublayerRun {
+  sim::Time time{0};
+  std::optional<models::MovedBytes> moved{};
+};
+
+// A SublayerRuns is one sub-layer with all that was run of it, by name: its operations alone ("gemm", "reduce_scatter",
+// "all_gather", "all_reduce"; "near_memory", the reduce-scatter fused with a GEMM that takes no time;
+// "gemm_beside_8" and "all_reduce_on_8" on split CUs), and schedules whose bytes are counted: "sequential", all three
+// operations one after the other by kernels, and each fused strategy.
+struct SublayerRuns {
+  Sublayer sublayer;
+  std::int64_t tokens = 0;
+  std::map<std::string, SublayerRun> runs{};
+
+  double seconds(const std::string& run) const { return sim::to_seconds(runs.at(run).time).value(); }
+  const models::MovedBytes& moved(const std::string& run) const { return *runs.at(run).moved; }
+  // Returns the speedup if GEMM and reduce-scatter ran concurrently without losses.
+  double ideal_speedup() const {
+    const sim::Time gemm = runs.at("gemm").time;
+    const sim::Time scatter = runs.at("reduce_scatter").time;
+    const sim::Time gather = runs.at("all_gather").time;
+    return sim::to_seconds(gemm + scatter + gather) / sim::to_seconds(std::max(gemm, scatter) + gather);
+  }
+};
+
+std::string beside(int cus) { return fmt::format("gemm_beside_{}", cus); }
+std::string split_to(int cus) { return fmt::format("all_reduce_on_{}", cus); }
+
+std::vector<std::string> schedules_of(const SublayerStudy& study) {
+  std::vector<std::string> names{"sequential"};
+  for (const FusedStrategy& strategy : study.strategies) names.push_back(strategy.name);
+  return names;
+}
 
 models::PlatformSpec node_of(models::PlatformSpec platform, int gpus) {
   platform.gpus = platform.fabric.gpus = platform.gpu.sdma.gpus = gpus;
@@ -57,74 +132,57 @@ sim::Time without_product(models::PlatformSpec platform, models::FusedSpec fused
 }
 
 // Runs one sub-layer on machines of its own.
-SublayerResult run_sublayer(const models::PlatformSpec& platform, const SublayerStudy& study, const Sublayer& sublayer,
-                            std::int64_t tokens) {
+SublayerRuns run_sublayer(const models::PlatformSpec& platform, const SublayerStudy& study, const Sublayer& sublayer,
+                          std::int64_t tokens) {
+  SublayerRuns ran{sublayer, tokens};
   Testbed today(node_of(platform, sublayer.gpus));
   const models::GemmShape shape = sublayer.shape(tokens);
-  auto of = [spec = models::collective_of({.gemm = shape}, sublayer.gpus)](CollectiveKind kind) mutable {
+  const auto of = [&](CollectiveKind kind) {
+    models::CollectiveSpec spec = models::collective_of({.gemm = shape}, sublayer.gpus);
     spec.kind = kind;
     return spec;
   };
-  SublayerResult result;
-  result.sublayer = sublayer;
-  result.tokens = tokens;
-  result.gemm = today.alone(shape);
-  result.reduce_scatter = today.alone(of(CollectiveKind::reduce_scatter));
-  result.all_gather = today.alone(of(CollectiveKind::all_gather));
-  result.all_reduce = today.alone(of(CollectiveKind::all_reduce));
-  const Timeline& sequential =
-      today.run(one_after_another({shape, of(CollectiveKind::reduce_scatter), of(CollectiveKind::all_gather)}));
-  result.sequential = sequential.makespan();
-  result.moved = sequential.moved.value();
+  const auto run_in_turn = [&ran](const std::string& name, Testbed& machine, const std::vector<Work>& works) {
+    const Timeline& timeline = machine.run(one_after_another(works));
+    ran.runs[name] = {timeline.makespan(), timeline.moved.value()};
+  };
+  ran.runs["gemm"] = {today.alone(shape)};
+  for (const auto kind : {CollectiveKind::reduce_scatter, CollectiveKind::all_gather, CollectiveKind::all_reduce}) {
+    ran.runs[std::string(models::to_string(kind))] = {today.alone(of(kind))};
+  }
+  run_in_turn("sequential", today, {shape, of(CollectiveKind::reduce_scatter), of(CollectiveKind::all_gather)});
   for (const FusedStrategy& strategy : study.strategies) {
     Testbed machine(machine_for(today.platform(), strategy));
     const models::FusedSpec fused = fused_by(strategy, shape, machine.platform());
-    const Timeline& timeline = machine.run(one_after_another({fused, of(CollectiveKind::all_gather)}));
-    result.fused.push_back({timeline.makespan(), timeline.moved.value()});
-    if (result.fused.size() == 1) result.near_memory_reduce_scatter = without_product(machine.platform(), fused);
+    run_in_turn(strategy.name, machine, {fused, of(CollectiveKind::all_gather)});
+    if (!ran.runs.contains("near_memory")) ran.runs["near_memory"] = {without_product(machine.platform(), fused)};
   }
   const models::GpuSpec& gpu = today.platform().gpu;
   for (const int cus : study.splits) {
     models::CollectiveSpec all_reduce = of(CollectiveKind::all_reduce);
     all_reduce.cus = all_reduce.channels = cus;
-    const models::CuMask others{cus / gpu.memory.xcds, gpu.cus_per_xcd};
-    result.splits.push_back({today.alone(shape, others), today.alone(all_reduce)});
+    ran.runs[beside(cus)] = {today.alone(shape, models::CuMask{cus / gpu.memory.xcds, gpu.cus_per_xcd})};
+    ran.runs[split_to(cus)] = {today.alone(all_reduce)};
   }
-  return result;
+  return ran;
 }
 
-using One = SublayerResult;
-
 // Returns the columns from which published figures may be computed: times in seconds, bytes at HBM.
-std::vector<Shown<One>> facts_of(const SublayerStudy& study) {
-  const auto seconds = [](auto of) {
-    return [of](const One& one) { return sim::to_seconds(std::invoke(of, one)).value(); };
-  };
-  std::vector<Shown<One>> facts;
+std::vector<Shown<SublayerRuns>> facts_of(const SublayerStudy& study) {
+  std::vector<Shown<SublayerRuns>> facts;
   const auto add = [&facts](const std::string& key, auto of) { facts.push_back({{key, key, ""}, of}); };
-  add("gpus", [](const One& one) { return one.sublayer.gpus; });
-  add("large", [](const One& one) { return one.sublayer.large; });
-  add("tokens", &One::tokens);
-  add("gemm_s", seconds(&One::gemm));
-  add("reduce_scatter_s", seconds(&One::reduce_scatter));
-  add("all_reduce_s", seconds(&One::all_reduce));
-  add("gemm_and_all_reduce_s", seconds([](const One& one) { return one.gemm + one.all_reduce; }));
-  add("near_memory_s", seconds(&One::near_memory_reduce_scatter));
-  add("ideal_speedup", &One::ideal_speedup);
-  add("sequential_s", seconds(&One::sequential));
-  add("sequential_read", [](const One& one) { return one.moved.hbm_reads; });
-  add("sequential_written", [](const One& one) { return one.moved.hbm_writes; });
-  for (std::size_t place = 0; place < study.strategies.size(); ++place) {
-    const std::string& name = study.strategies[place].name;
-    add(name + "_s", seconds([place](const One& one) { return one.fused[place].time; }));
-    add(name + "_read", [place](const One& one) { return one.fused[place].moved.hbm_reads; });
-    add(name + "_written", [place](const One& one) { return one.fused[place].moved.hbm_writes; });
+  add("gpus", [](const SublayerRuns& ran) { return ran.sublayer.gpus; });
+  add("large", [](const SublayerRuns& ran) { return ran.sublayer.large; });
+  add("tokens", &SublayerRuns::tokens);
+  add("ideal_speedup", &SublayerRuns::ideal_speedup);
+  std::vector<std::string> timed{"gemm", "reduce_scatter", "all_reduce", "near_memory"};
+  for (const std::string& schedule : schedules_of(study)) {
+    timed.push_back(schedule);
+    add(schedule + "_read", [schedule](const SublayerRuns& ran) { return ran.moved(schedule).hbm_reads; });
+    add(schedule + "_written", [schedule](const SublayerRuns& ran) { return ran.moved(schedule).hbm_writes; });
   }
-  for (std::size_t place = 0; place < study.splits.size(); ++place) {
-    const std::string cus = std::to_string(study.splits[place]);
-    add("gemm_beside_" + cus + "_s", seconds([place](const One& one) { return one.splits[place].gemm; }));
-    add("all_reduce_on_" + cus + "_s", seconds([place](const One& one) { return one.splits[place].all_reduce; }));
-  }
+  for (const int cus : study.splits) timed.insert(timed.end(), {beside(cus), split_to(cus)});
+  for (const std::string& run : timed) add(run + "_s", [run](const SublayerRuns& ran) { return ran.seconds(run); });
   return facts;
 }
 
@@ -178,26 +236,35 @@ std::vector<Sublayer> read_sublayers(sim::Section& root) {
   return sublayers;
 }
 
-ResultTable table_of_sublayers(const SublayerStudy& study, const std::vector<SublayerResult>& results) {
-  std::vector<Shown<One>> shown{{{"model", "model", ""}, [](const One& one) { return one.sublayer.model; }},
-                                {{"gpus", "GPUs", ""}, [](const One& one) { return one.sublayer.gpus; }},
-                                {{"sublayer", "sub-layer", ""}, [](const One& one) { return one.sublayer.name; }},
-                                {{"tokens", "tokens", ""}, &One::tokens},
-                                {{"gemm_us", "GEMM", "us"}, &One::gemm},
-                                {{"reduce_scatter_us", "reduce-scatter", "us"}, &One::reduce_scatter},
-                                {{"all_gather_us", "all-gather", "us"}, &One::all_gather},
-                                {{"sequential_us", "one after the other", "us"}, &One::sequential},
-                                {{"ideal_speedup", "ideal", "", 3}, &One::ideal_speedup}};
-  for (std::size_t place = 0; place < study.strategies.size(); ++place) {
-    const std::string& name = study.strategies[place].name;
+const std::vector<Shown<SublayerRuns>>& shown_names() {
+  static const std::vector<Shown<SublayerRuns>> shown{
+      {{"model", "model", ""}, [](const SublayerRuns& ran) { return ran.sublayer.model; }},
+      {{"gpus", "GPUs", ""}, [](const SublayerRuns& ran) { return ran.sublayer.gpus; }},
+      {{"sublayer", "sub-layer", ""}, [](const SublayerRuns& ran) { return ran.sublayer.name; }},
+      {{"tokens", "tokens", ""}, &SublayerRuns::tokens}};
+  return shown;
+}
+
+ResultTable table_of_sublayers(const SublayerStudy& study, const std::vector<SublayerRuns>& results) {
+  std::vector<Shown<SublayerRuns>> shown = shown_names();
+  const auto add = [&shown](const std::string& run, const std::string& heading) {
+    shown.push_back({{run + "_us", heading, "us"}, [run](const SublayerRuns& ran) { return ran.runs.at(run).time; }});
+  };
+  add("gemm", "GEMM");
+  add("reduce_scatter", "reduce-scatter");
+  add("all_gather", "all-gather");
+  add("sequential", "one after the other");
+  shown.push_back({{"ideal_speedup", "ideal", "", 3}, &SublayerRuns::ideal_speedup});
+  for (const FusedStrategy& strategy : study.strategies) {
     shown.push_back(
-        {{name + "_speedup", name, "", 3}, [place](const One& one) { return one.speedup(one.fused[place].time); }});
+        {{strategy.name + "_speedup", strategy.name, "", 3},
+         [name = strategy.name](const SublayerRuns& ran) { return ran.seconds("sequential") / ran.seconds(name); }});
   }
   return table_of(results, shown);
 }
 
 // Shows the lowest and the highest figure over the numbers of tokens.
-ResultTable table_of_published(const SublayerStudy& study, const std::vector<SublayerResult>& results) {
+ResultTable table_of_published(const SublayerStudy& study, const std::vector<SublayerRuns>& results) {
   const ResultTable facts = table_of(results, facts_of(study));
   ResultTable table({{"metric", "metric", ""},
                      {"published", "published", "", 3},
@@ -211,37 +278,33 @@ ResultTable table_of_published(const SublayerStudy& study, const std::vector<Sub
   return table;
 }
 
-ResultTable table_of_bytes(const SublayerStudy& study, const std::vector<SublayerResult>& results) {
-  struct Schedule {
-    const One& one;
-    std::string name;
-    models::MovedBytes moved;
-  };
-  std::vector<Schedule> schedules;
-  for (const One& one : results) {
-    schedules.push_back({one, "sequential", one.moved});
-    for (std::size_t place = 0; place < study.strategies.size(); ++place) {
-      schedules.push_back({one, study.strategies[place].name, one.fused[place].moved});
+ResultTable table_of_bytes(const SublayerStudy& study, const std::vector<SublayerRuns>& results) {
+  constexpr double mega = 1e6;
+  std::vector<Column> columns;
+  for (const Shown<SublayerRuns>& one : shown_names()) columns.push_back(one.column);
+  columns.insert(columns.end(), {{"schedule", "schedule", ""},
+                                 {"l2_MB", "L2", "MB"},
+                                 {"hbm_read_MB", "HBM, read", "MB"},
+                                 {"hbm_written_MB", "HBM, written", "MB"},
+                                 {"updated_MB", "added near memory", "MB"},
+                                 {"links_MB", "links", "MB"}});
+  ResultTable table(std::move(columns));
+  for (const SublayerRuns& ran : results) {
+    for (const std::string& schedule : schedules_of(study)) {
+      std::vector<Cell> row;
+      for (const Shown<SublayerRuns>& one : shown_names()) row.push_back(one.cell(ran));
+      row.emplace_back(schedule);
+      const models::MovedBytes& moved = ran.moved(schedule);
+      for (const double bytes : {moved.l2, moved.hbm_reads, moved.hbm_writes, moved.updates, moved.links}) {
+        row.emplace_back(bytes / mega);
+      }
+      table.add_row(std::move(row));
     }
   }
-  using S = const Schedule&;
-  constexpr double mega = 1e6;
-  return table_of<Schedule>(schedules,
-                            {{{"model", "model", ""}, [](S s) { return s.one.sublayer.model; }},
-                             {{"gpus", "GPUs", ""}, [](S s) { return s.one.sublayer.gpus; }},
-                             {{"sublayer", "sub-layer", ""}, [](S s) { return s.one.sublayer.name; }},
-                             {{"tokens", "tokens", ""}, [](S s) { return s.one.tokens; }},
-                             {{"schedule", "schedule", ""}, [](S s) { return s.name; }},
-                             {{"l2_MB", "L2", "MB"}, [](S s) { return s.moved.l2 / mega; }},
-                             {{"hbm_read_MB", "HBM, read", "MB"}, [](S s) { return s.moved.hbm_reads / mega; }},
-                             {{"hbm_written_MB", "HBM, written", "MB"}, [](S s) { return s.moved.hbm_writes / mega; }},
-                             {{"updated_MB", "added near memory", "MB"}, [](S s) { return s.moved.updates / mega; }},
-                             {{"links_MB", "links", "MB"}, [](S s) { return s.moved.links / mega; }}});
+  return table;
 }
 
-}  // namespace
-
-SublayerStudy read_sublayer_study(sim::Section root, const Testbed& testbed) {
+SublayerStudy read_study_of_t3(sim::Section root, const Testbed& testbed) {
   SublayerStudy study;
   study.name = root.name("name");
   for (const int tokens : root.integers("tokens", 1, 1 << 24)) study.tokens.push_back(tokens);
@@ -253,7 +316,7 @@ SublayerStudy read_sublayer_study(sim::Section root, const Testbed& testbed) {
   sim::Section published = root.section("published");
   published.text("source");  // for people
   sim::Section metrics = published.section("metrics");
-  const ResultTable facts = table_of(std::vector<One>(), facts_of(study));
+  const ResultTable facts = table_of(std::vector<SublayerRuns>(), facts_of(study));
   for (const std::string& name : metrics.keys()) {
     sim::Section metric = metrics.section(name);
     study.published.push_back({name, metric.number("paper", -1e3, 1e3), read_table_figure(metric)});
@@ -276,26 +339,26 @@ SublayerStudy read_sublayer_study(sim::Section root, const Testbed& testbed) {
   return study;
 }
 
-std::vector<SublayerResult> run_sublayer_study(const models::PlatformSpec& platform, const SublayerStudy& study,
-                                               const Progress& progress, int jobs) {
-  std::vector<SublayerResult> results(study.sublayers.size() * study.tokens.size());
-  for_each_index(
-      results.size(),
-      [&](std::size_t index) {
-        const Sublayer& sublayer = study.sublayers[index % study.sublayers.size()];
-        const std::int64_t tokens = study.tokens[index / study.sublayers.size()];
-        results[index] = run_sublayer(platform, study, sublayer, tokens);
-      },
-      progress, jobs);
-  return results;
-}
+}  // namespace
 
-Results sublayer_results(const SublayerStudy& study, const std::vector<SublayerResult>& results, std::string platform) {
-  return {.platform = std::move(platform),
-          .tables = {{"results", "", table_of_sublayers(study, results)},
-                     {"published", "Beside what the paper says", table_of_published(study, results)},
-                     {"bytes", "Bytes that one GPU moves, by level", table_of_bytes(study, results), false}},
-          .title = study.name};
+PaperStudy read_sublayer_study(sim::Section root, const Testbed& testbed) {
+  const SublayerStudy study = read_study_of_t3(root, testbed);
+  const auto run = [study](Testbed& asked, bool, const Progress& progress, int jobs) -> Results {
+    std::vector<SublayerRuns> results(study.sublayers.size() * study.tokens.size());
+    const auto run_one = [&](std::size_t index) {
+      const Sublayer& sublayer = study.sublayers[index % study.sublayers.size()];
+      results[index] = run_sublayer(asked.platform(), study, sublayer, study.tokens[index / study.sublayers.size()]);
+    };
+    for_each_index(results.size(), run_one, progress, jobs);
+    return {.platform = asked.platform().name,
+            .tables = {{"results", "", table_of_sublayers(study, results)},
+                       {"published", "Beside what the paper says", table_of_published(study, results)},
+                       {"bytes", "Bytes that one GPU moves, by level", table_of_bytes(study, results), false}},
+            .title = study.name};
+  };
+  return {
+      fmt::format("{}: {} sub-layers by {} schedules", study.name, study.sublayers.size(), study.strategies.size() + 1),
+      run};
 }
 
 }  // namespace c3sim::study

@@ -34,18 +34,14 @@ Results answer_paper_study(const Request& request, sim::Config& config, Testbed&
     return {.platform = platform.spec.name, .notes = {study.size + " would run; nothing has."}};
   }
   Results answer = study.run(testbed, true, request.progress(), jobs);
-  if (request.says("explain") && study.question) {
-    answer.tables.push_back(
-        mechanism_table(study.vary, leave_mechanisms_out(platform.spec, study.question, request.progress())));
+  const auto again = [&study](Testbed& other) { return study.run(other, false, {}, 1); };
+  constexpr auto mean_fraction = "fraction_of_ideal_percent";  // a strategy's mean over the scenarios of a study of C3
+  if (request.says("explain") && answer.table("by_strategy") != nullptr) {
+    answer.tables.push_back(without_each_mechanism(mean_fraction, platform.spec, again, request.progress()));
   }
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
-    if (quantity != fraction || !study.question) {
-      throw sim::ConfigError({{"--sensitivity", "",
-                               "of a study of papers, with pairs, fraction_of_ideal is accepted; of experiments that "
-                               "list operations, what they measure, such as makespan_us"}});
-    }
     answer.tables.push_back(
-        sensitivity_table(study.vary, vary_parameters(platform, study.question, request.progress())));
+        sensitivity_of(quantity == fraction ? mean_fraction : quantity, platform, again, request.progress()));
   }
   return answer;
 }

@@ -312,7 +312,7 @@ void add_rows(ResultTable& table, const NamedRun& run, const Watch& watch) {
 // UtilisationCounters writes the utilisations of a node whenever they have changed.
 class UtilisationCounters {
  public:
-  UtilisationCounters(models::Node& node, sim::Time origin, sim::TraceSink& sink, sim::TraceSink::Track track)
+  UtilisationCounters(models::Node& node, sim::Time origin, sim::PerfettoTrace& sink, sim::PerfettoTrace::Track track)
       : node_(node), origin_(origin), sink_(sink), track_(track) {}
 
   void operator()(sim::Time since, sim::Time) {
@@ -345,15 +345,15 @@ class UtilisationCounters {
 
   models::Node& node_;
   sim::Time origin_;
-  sim::TraceSink& sink_;
-  sim::TraceSink::Track track_;
+  sim::PerfettoTrace& sink_;
+  sim::PerfettoTrace::Track track_;
   std::map<std::string, double> shown_;
 };
 
 // Tracks has the tracks of one run. A slice that would overlap another goes to a further track of that name.
 class Tracks {
  public:
-  Tracks(sim::TraceSink& sink, std::string group) : sink_(sink), group_(std::move(group)) {}
+  Tracks(sim::PerfettoTrace& sink, std::string group) : sink_(sink), group_(std::move(group)) {}
 
   void slice(const std::string& name, std::string_view words, sim::Time begin, sim::Time end) {
     std::vector<Lane>& lanes = lanes_[name];
@@ -368,10 +368,10 @@ class Tracks {
 
  private:
   struct Lane {
-    sim::TraceSink::Track track;
+    sim::PerfettoTrace::Track track;
     sim::Time end;
   };
-  sim::TraceSink& sink_;
+  sim::PerfettoTrace& sink_;
   std::string group_;
   std::map<std::string, std::vector<Lane>> lanes_;
 };
@@ -457,9 +457,9 @@ ResultTable explain(Testbed& testbed, std::span<const NamedRun> runs) {
   return table;
 }
 
-void trace_runs(Testbed& testbed, std::span<const NamedRun> runs, sim::TraceSink& sink) {
+void trace_runs(Testbed& testbed, std::span<const NamedRun> runs, sim::PerfettoTrace& sink) {
   for (const NamedRun& run : runs) {
-    const sim::TraceSink::Track counters = sink.add_track(run.name, "utilisation");
+    const sim::PerfettoTrace::Track counters = sink.add_track(run.name, "utilisation");
     const RunRecord record(testbed, run, [&](models::Node& node, sim::Time origin) {
       node.network().add_observer(UtilisationCounters(node, origin, sink, counters));
     });

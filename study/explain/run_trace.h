@@ -30,6 +30,6 @@ ResultTable explain(Testbed& testbed, std::span<const NamedRun> runs);
 // Infinity Cache and the busiest link out of each GPU. Slices of a track never overlap: steps that overlap (signals
 // under way, packets in set-up) get a further track, "gpu0.sdma2.queue0 (2)". If one GPU stands for all, only its
 // tracks are there.
-void trace_runs(Testbed& testbed, std::span<const NamedRun> runs, sim::TraceSink& sink);
+void trace_runs(Testbed& testbed, std::span<const NamedRun> runs, sim::PerfettoTrace& sink);
 
 }  // namespace c3sim::study

@@ -6,7 +6,6 @@
 #include <array>
 #include <boost/algorithm/string/split.hpp>
 #include <cctype>
-#include <set>
 #include <system_error>
 
 #include "sim/config/config.h"

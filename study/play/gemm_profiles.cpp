@@ -9,7 +9,6 @@
 #include "models/kernels/gemm.h"
 #include "models/kernels/gemm_plan.h"
 #include "models/node.h"
-#include "models/platform/limits.h"
 #include "sim/simulator.h"
 
 namespace c3sim::study {

@@ -62,7 +62,7 @@ std::filesystem::path find_platform(const std::string& name_or_path, const std::
 Platform read_platform(const std::filesystem::path& file, const Settings& settings,
                        std::span<const std::filesystem::path> config_folders) {
   sim::Config unread = models::platform_config(file, config_folders);
-  for (const Setting& one : settings) unread.set(one.assignment, "", one.place);
+  for (const sim::PlacedText& assignment : settings) unread.set(assignment);
   sim::Config config = unread;
   models::GemmKernelTables kernels = models::GemmKernelTables::read(config, config_folders);
   models::PlatformSpec spec = models::PlatformSpec::read(config, kernels);

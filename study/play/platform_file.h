@@ -1,12 +1,10 @@
 // Finds and reads platform files, by path or by name in the folders of platforms.
 #pragma once
 
-#include <compare>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "models/platform/platform_config.h"
@@ -24,18 +22,8 @@ struct Beside {
   std::vector<models::GemmProfile> profiles = {};  // replace estimates of their GEMMs
 };
 
-// A Setting is an assignment to a parameter ("gpu.sdma.engines=32"), and where it was made ("experiment.yaml:4:8"), as
-// faults and sources name it; empty: "--set ASSIGNMENT".
-struct Setting {
-  Setting(std::string made, std::string at = {}) : assignment(std::move(made)), place(std::move(at)) {}
-  Setting(const char* made) : assignment(made) {}
-  auto operator<=>(const Setting&) const = default;
-
-  std::string assignment;
-  std::string place;
-};
-// Settings are made one after the other. Assignments alone are those of --set.
-struct Settings : std::vector<Setting> {
+// Settings are assignments to parameters, made one after the other. Assignments without a place are those of --set.
+struct Settings : std::vector<sim::PlacedText> {
   using vector::vector;
   Settings(const std::vector<std::string>& assignments) : vector(assignments.begin(), assignments.end()) {}
 };

@@ -11,10 +11,8 @@
 #include <tuple>
 #include <utility>
 
-#include "models/collectives/algorithm.h"
-#include "models/kernels/gather_kernel.h"
+#include "models/kernels/block_copies.h"
 #include "models/kernels/gemm.h"
-#include "models/sdma/block_copies.h"
 #include "sim/gate.h"
 #include "sim/simulator.h"
 #include "study/play/power_meter.h"

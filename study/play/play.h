@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/machine/governor_state.h"
+#include "models/machine/governor_loop.h"
 #include "models/node.h"
 #include "models/platform/platform_spec.h"
 #include "sim/config/config_error.h"

@@ -58,7 +58,7 @@ class PowerMeter {
 
 // settle_clock() finds where the clock settles when runs follow each other without end and a governor holds the mean of
 // board power under the cap: at one ceiling for the whole run, if the governor's window is long against it. Except for
-// its dead band, the governor's loop has the same fixed point (models/machine/clock_loop.h). For a run longer than
+// its dead band, the governor's loop has the same fixed point (models/machine/governor_loop.h). For a run longer than
 // window plus period, the governor holds the highest mean over a stretch of that length.
 
 // A SteadyRun is what a governor sees of a run under a ceiling.

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "models/machine/governor_state.h"
+#include "models/machine/governor_loop.h"
 #include "models/machine/memory.h"
 #include "models/sdma/sdma_copy.h"
 #include "sim/units.h"

@@ -34,15 +34,10 @@ std::string why_no_reservation(const models::PlatformSpec& platform, int cus) {
   return why_no_count(platform, cus, platform.gpu.cus() - platform.gpu.memory.xcds);
 }
 
-std::vector<int> cu_reservations(const models::PlatformSpec& platform, Splits splits) {
+std::vector<int> cu_reservations(const models::PlatformSpec& platform) {
   constexpr int smallest = 8;
   constexpr int largest = 128;
   std::vector<int> reservations;
-  if (splits == Splits::fine) {
-    const int xcds = platform.gpu.memory.xcds;
-    for (int cus = 0; cus <= platform.gpu.cus() - xcds; cus += xcds) reservations.push_back(cus);
-    return reservations;
-  }
   for (int cus = smallest; cus <= largest; cus *= 2) {
     if (why_no_reservation(platform, cus).empty()) reservations.push_back(cus);
   }

@@ -23,8 +23,8 @@ enum class Strategy {
   serial,     // GEMM, then RCCL
   c3_base,    // GEMM launched first, RCCL right after it
   c3_sp,      // RCCL launched first
-  c3_rp,      // c3_base with CUs reserved for RCCL, the GEMM on the others: the best of scenario.splits
-  c3_sp_rp,   // c3_sp with CUs reserved for RCCL, the best of scenario.splits
+  c3_rp,      // c3_base with CUs reserved for RCCL, the GEMM on the others: the best of cu_reservations()
+  c3_sp_rp,   // c3_sp with CUs reserved for RCCL, the best of cu_reservations()
   c3_best,    // the fastest of the four above
   heuristic,  // launch order and reservation as study/c3/strategy.h decides them, without a sweep
   conccl,     // the collective on SDMA engines, one copy per peer, launched at once with the GEMM
@@ -46,10 +46,6 @@ inline std::span<const Strategy> all_kernel_strategies() {
   return kernels;
 }
 
-// Splits says which CU reservations c3_rp and c3_sp_rp try: those of the paper, or all possible ones and none.
-enum class Splits { paper, fine };
-constexpr auto all_names(Splits) { return sim::names("paper", "fine"); }
-
 // A Barrier says whether the GPUs of a benchmark wait for each other before each step. Without barriers, GPUs drift
 // apart as their GEMMs differ, and a collective that ends before its GEMM does not keep them together: its channels
 // wait on their CUs for those of late GPUs, by up to the rest of the GEMM.
@@ -64,8 +60,7 @@ struct Scenario {
   std::optional<int> channels{};  // of the collective's kernels; nullopt: the library's choice
   // CUs that c3_rp, c3_sp_rp and conccl_rp keep from the GEMM, 0 for none; nullopt: each strategy finds its own.
   std::optional<int> reserved{};
-  Splits splits = Splits::paper;  // reservations that a sweep tries
-  sim::Time delay{0};             // time between the first launch and the second
+  sim::Time delay{0};  // time between the first launch and the second
   Barrier barrier = Barrier::each;
   // What the GEMM alone gets in a loop of its own, on links that sleep. If nothing is said and a barrier, which
   // communicates, precedes each step, the GEMM alone runs by turns with the collective; without barriers, caches hold
@@ -113,9 +108,8 @@ models::CuMask first_cus(const models::PlatformSpec& platform, int cus);
 
 // Returns why `cus` CUs cannot be reserved, as the GEMM must keep at least one CU of every XCD; 0 is always possible.
 std::string why_no_reservation(const models::PlatformSpec& platform, int cus);
-// Returns the reservations to try: for the paper powers of two from 8 to 128 (ConCCL section V-B) that
-// why_no_reservation() allows; for Splits::fine 0 and all that it allows.
-std::vector<int> cu_reservations(const models::PlatformSpec& platform, Splits splits = Splits::paper);
+// Returns the reservations to try: powers of two from 8 to 128 (ConCCL section V-B) that why_no_reservation() allows.
+std::vector<int> cu_reservations(const models::PlatformSpec& platform);
 // Gives the first `cus` CUs to the collective and the others to the GEMM; 0 gives every CU to both.
 CuPartition reserve(const models::PlatformSpec& platform, int cus);
 

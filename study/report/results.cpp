@@ -38,18 +38,6 @@ void write_csv(const Results& results, std::ostream& out) {
   for (const std::string& note : results.notes) out << comment(note);
 }
 
-void write_markdown(const Results& results, std::ostream& out) {
-  if (!results.title.empty()) out << "# " << markdown_text(results.title) << "\n\n";
-  for (const NamedTable& named : results.tables) {
-    if (!named.in_text) continue;
-    if (!named.title.empty()) out << "## " << markdown_text(named.title) << "\n\n";
-    named.table.write_markdown(out);
-    out << '\n';
-  }
-  for (const std::string& note : results.notes) out << "- " << markdown_text(note) << '\n';
-  for (const std::string& warning : results.warnings) out << "- warning: " << markdown_text(warning) << '\n';
-}
-
 }  // namespace
 
 const NamedTable* Results::table(std::string_view key) const {
@@ -70,8 +58,6 @@ void write(const Results& results, Format format, std::ostream& out, std::size_t
     case Format::json:
       out << json_text(to_json(results));
       return;
-    case Format::markdown:
-      return write_markdown(results, out);
   }
 }
 

@@ -1,4 +1,4 @@
-// Results hold an answer (tables, charts, warnings ...) and are written as text, CSV, JSON or Markdown.
+// Results hold an answer (tables, charts, warnings ...) and are written as text, CSV or JSON.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@ struct Headline {
   std::string beside = {};  // "of 206 GB"
 };
 
-enum class Format { table, csv, json, markdown };
-constexpr auto all_names(Format) { return sim::names("table", "csv", "json", "markdown"); }
+enum class Format { table, csv, json };
+constexpr auto all_names(Format) { return sim::names("table", "csv", "json"); }
 
 struct NamedTable {
   std::string key;    // key in JSON, stem of the CSV file: "results"
@@ -72,8 +72,7 @@ struct Results {
 
 // Writes the answer. Text has every table for people under its title, in lines of at most `text_width` if that is above
 // 0 and possible. CSV has the first table and then a block for each other table that does not sum it up: a blank line,
-// "# " with key and title, the column names and the rows; notes are comments at the end. JSON is to_json(). Markdown
-// has what text has, under headings, with warnings after the notes.
+// "# " with key and title, the column names and the rows; notes are comments at the end. JSON is to_json().
 void write(const Results& results, Format format, std::ostream& out, std::size_t text_width = 0);
 
 // Returns one object with "platform", every table by its key, "warnings" and "notes".

@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <regex>
 #include <span>
 #include <sstream>
 #include <system_error>
@@ -37,40 +37,12 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// Splits a shell command line into words and keeps their quotes.
-std::vector<std::string> shell_words_of(std::string_view line) {
-  std::vector<std::string> words(1);
-  bool quoted = false;
-  bool escaped = false;
-  for (const char c : line) {
-    if (c == '\'' && !escaped) quoted = !quoted;
-    escaped = c == '\\' && !quoted;
-    if (c == ' ' && !quoted) {
-      words.emplace_back();
-    } else {
-      words.back() += c;
-    }
-  }
-  return words;
-}
-
 // Returns the command without the options for its output and for how work is shared, so that equal answers have equal
 // pages.
 std::string question_of(const Origin& origin) {
-  constexpr std::array with_value{"--out", "--report", "--jobs", "--patience"};
-  constexpr std::array alone{"--resume", "--overwrite"};
-  std::string question;
-  bool is_value = false;
-  for (const std::string& word : shell_words_of(origin.command)) {
-    const bool is_left_out = std::exchange(is_value, false);
-    const std::string name = word.substr(0, word.find('='));
-    if (std::ranges::count(with_value, name) > 0) {
-      is_value = name == word;
-    } else if (!is_left_out && std::ranges::count(alone, word) == 0) {
-      question += (question.empty() ? "" : " ") + word;
-    }
-  }
-  return question;
+  static const std::regex left_out(
+      R"(('[^']*')| --(?:(?:out|report|jobs|patience)[ =](?:'[^']*'|[^ '])*|resume|overwrite)(?= |$))");
+  return std::regex_replace(origin.command, left_out, "$1");  // other words in quotes stay as they are
 }
 
 std::vector<TextFile> files_of(const Results& results, Page page, const Origin& origin) {
@@ -80,10 +52,6 @@ std::vector<TextFile> files_of(const Results& results, Page page, const Origin& 
     named.table.write_csv(csv);
     files.push_back({named.key + ".csv", csv.str()});
   }
-  std::ostringstream markdown;
-  write(results, Format::markdown, markdown);
-  markdown << fmt::format("\nAsked of c3sim {}: {}\n", origin.version, markdown_text(question_of(origin)));
-  files.push_back({"report.md", markdown.str()});
   page.version = origin.version;
   page.command = question_of(origin);
   files.push_back({"page.html", to_html(page)});

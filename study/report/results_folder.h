@@ -39,9 +39,9 @@ struct Origin {
   bool overwrites = false;  // the user allows to replace edited files of an earlier answer
 };
 
-// Saves an answer: results.json, one <key>.csv per table, report.md with the tables for text, page.html with all
-// tables, and the files of the answer. results.json holds to_json(), the origin as "c3sim" and "command", all names as
-// "files" and all digests as "sha256". The digest of results.json is that of its text without the digests.
+// Saves an answer: results.json, one <key>.csv per table, page.html with all tables, and the files of the answer.
+// results.json holds to_json(), the origin as "c3sim" and "command", all names as "files" and all digests as "sha256".
+// The digest of results.json is that of its text without the digests.
 //
 // A folder holds one answer, so save() removes files that the earlier results.json lists and this answer lacks. It
 // never replaces files that no results.json lists, the answer of another command, or, unless the origin allows it,

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace c3sim::study {
@@ -14,6 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds look_around(20);  // between checks for an interruption
+constexpr std::chrono::milliseconds between_stores(50);
 
 // A Deal gives each point that the store lacks to one thread, and stores the answers. Any thread may call it.
 class Deal {
@@ -25,24 +27,22 @@ class Deal {
         share_(distribution.shard.share_of(distribution.size)),
         answered_(std::min(store.size(), share_)) {}
 
-  // Returns up to `most` points that nobody has taken; empty where none are left.
-  std::vector<std::uint64_t> take(std::size_t most) {
+  // Returns a point that nobody has taken; none where none is left.
+  std::optional<std::uint64_t> take() {
     const std::lock_guard lock(mutex_);
-    std::vector<std::uint64_t> taken;
-    while (taken.size() < most) {
-      const std::uint64_t index = next();
-      if (index == distribution_.size) break;
-      taken.push_back(index);
-    }
-    unanswered_ += taken.size();
-    return taken;
+    const std::uint64_t index = next();
+    if (index == distribution_.size) return {};
+    ++unanswered_;
+    return index;
   }
-  void store(const std::vector<PointAnswer>& answers) {
+  // Stores the answers and forgets them.
+  void store(std::vector<PointAnswer>& answers) {
     if (answers.empty()) return;
     const std::lock_guard lock(mutex_);
     store_.add(answers);
     unanswered_ -= answers.size();
     answered_ += answers.size();
+    answers.clear();
     if (distribution_.progress) distribution_.progress(answered_, share_);
   }
   // Reports the initial progress before any thread starts.
@@ -80,26 +80,22 @@ class Deal {
 
 // Runs in each thread until no point is left or a thread stops all.
 void answer_points(const Distribution& distribution, Deal& deal, std::atomic<bool>& stopped) {
-  constexpr std::size_t most_at_once = 256;
+  std::vector<PointAnswer> answers;
   try {
     const Answerer answer = distribution.make_answerer();
-    std::size_t at_once = 1;  // points for about a twentieth of a second; results do not depend on it
+    Clock::time_point stored = Clock::now();
     while (!stopped) {
-      const std::vector<std::uint64_t> points = deal.take(at_once);
-      if (points.empty()) break;
-      const Clock::time_point start = Clock::now();
-      std::vector<PointAnswer> answers;
-      for (const std::uint64_t index : points) {
-        if (stopped) break;
-        answers.push_back(answer(index));
-      }
-      const std::chrono::duration<double> took = Clock::now() - start;
-      if (took.count() < 0.03) at_once = std::min(2 * at_once, most_at_once);
-      if (took.count() > 0.1) at_once = std::max<std::size_t>(at_once / 2, 1);
+      const std::optional<std::uint64_t> index = deal.take();
+      if (!index) break;
+      answers.push_back(answer(*index));
+      if (Clock::now() - stored < between_stores) continue;
       deal.store(answers);
+      stored = Clock::now();
     }
+    deal.store(answers);
   } catch (...) {
     stopped = true;
+    deal.store(answers);
     throw;
   }
 }

@@ -520,7 +520,6 @@ Results answer_serve(Request& request) {
   }
   if (request.says("over_time")) answer.tables.push_back(over_time(study, points));
   answer.notes = serve_notes(std::vector<ServeResult>(points.begin(), points.end()));
-  answer.warnings = arguments.warnings();
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
     const auto again = [&](Testbed& other) {
       ServeMachine varied(other.platform());

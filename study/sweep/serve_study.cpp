@@ -122,10 +122,7 @@ std::optional<SweepAxis> ServeStudy::read_axis(const std::string& word) {
   if (texts.empty()) return {};
   SweepAxis axis;
   axis.name = word;
-  for (const ReadText& one :
-       arguments_.each_once(typed(word), std::move(all), [](const auto& read) { return read.text; })) {
-    axis.values.push_back({one.text, {{word, one.text}}});
-  }
+  for (const ReadText& one : each_once(std::move(all))) axis.values.push_back({one.text, {{word, one.text}}});
   return axis;
 }
 

@@ -40,13 +40,11 @@ struct Point {
 };
 
 // The answer to a point. `cells` are those of all columns, or those of the axes alone where there is a fault. A machine
-// that cannot do what is asked is an answer with a fault. Where something else was in the way, such as an unreadable
-// file, the point has failed, and asking it again may succeed.
+// that cannot do what is asked is an answer with a fault.
 struct PointAnswer {
   std::uint64_t index = 0;
   std::vector<Cell> cells;
   std::string fault;  // empty where the point has an answer
-  bool failed = false;
 };
 
 // A number with its unit as a person wrote it: "48 GB/s" is the number 48 with the unit "GB/s".
@@ -121,39 +119,31 @@ SweepAxis read_axis(sim::Section section);
 // PointSequence enumerates the points of a study. A point depends on its index alone, so that any worker can make
 // any point and no list of points is kept.
 
-// `grid` makes every combination; the last axis varies fastest. The other methods draw from the unit cube, one
-// dimension per axis, and give listed values equal parts of it: `random` independently; `latin_hypercube` so that each
-// of n equal slices of every axis holds one of n points (McKay, Beckman and Conover 1979); `sobol` by Sobol's sequence
-// (direction numbers of Joe and Kuo, by Boost.Random), whose points fill the cube evenly.
-enum class Method { grid, random, latin_hypercube, sobol };
-constexpr auto all_names(Method) { return sim::names("grid", "random", "latin_hypercube", "sobol"); }
+// `grid` makes every combination; the last axis varies fastest. `sobol` draws from the unit cube, one dimension per
+// axis, by Sobol's sequence (direction numbers of Joe and Kuo, by Boost.Random), whose points fill the cube evenly, and
+// gives listed values equal parts of it.
+enum class Method { grid, sobol };
+constexpr auto all_names(Method) { return sim::names("grid", "sobol"); }
 
-struct PointSampling {
-  Method method = Method::grid;
-  std::uint64_t points = 0;  // number of points that are drawn; unused by a grid
-  std::uint64_t seed = 1;
-};
-
-// Reads `sampling: {method: sobol, points: 4096, seed: 7}`.
-PointSampling read_sampling(sim::Section section);
+// Reads `sampling: {method: sobol, points: 4096}`. Returns the number of points that are drawn, or none for a grid.
+std::optional<std::uint64_t> read_sampling(sim::Section section);
 
 class PointSequence {
  public:
   static constexpr std::uint64_t too_many = std::numeric_limits<std::uint64_t>::max();
 
-  PointSequence(std::vector<SweepAxis> axes, PointSampling sampling) : axes_(std::move(axes)), sampling_(sampling) {}
+  // `drawn` is the number of points that are drawn; none: a grid.
+  PointSequence(std::vector<SweepAxis> axes, std::optional<std::uint64_t> drawn)
+      : axes_(std::move(axes)), drawn_(drawn) {}
 
   const std::vector<SweepAxis>& axes() const { return axes_; }
-  bool is_drawn() const { return sampling_.method != Method::grid; }
+  bool is_drawn() const { return drawn_.has_value(); }
   std::uint64_t size() const;              // too_many where the count overflows
   Point point(std::uint64_t index) const;  // index < size()
 
  private:
-  Point on_grid(std::uint64_t index) const;
-  std::vector<double> in_cube(std::uint64_t index) const;
-
   std::vector<SweepAxis> axes_;
-  PointSampling sampling_;
+  std::optional<std::uint64_t> drawn_;
 };
 
 }  // namespace c3sim::study

@@ -7,6 +7,8 @@
 #include <cctype>
 #include <cmath>
 #include <iterator>
+#include <numeric>
+#include <set>
 
 #include "study/report/statistics.h"
 
@@ -62,67 +64,50 @@ std::string meaning_of_marks(const SweepStudy& study) {
 }  // namespace
 
 SweepChart::SweepChart(const SweepStudy& study, const ChartAxes& axes, bool of_medians)
-    : study_(study),
-      axes_(axes),
-      of_medians_(of_medians),
-      columns_(study.columns()),
-      x_(place_of(columns_, axes.x)),
-      y_(place_of(columns_, axes.y)) {
-  const std::vector<SweepAxis>& all = study.points.axes();
-  for (const SweepAxis& axis : all) {
+    : study_(study), axes_(axes), of_medians_(of_medians), columns_(study.columns()) {
+  for (std::size_t place = 0; place < study.points.axes().size(); ++place) {
+    const SweepAxis& axis = study.points.axes()[place];
     const std::string key = axis.column().key;
-    const auto only = axes.only.find(key);
-    if (only == axes.only.end() || !axis.varies()) continue;
-    only_.emplace_back(place_of(columns_, key), axis.cell(axis.values[axis.place_of(only->second)]));
-  }
-  if (of_medians) {
-    for (const std::size_t place : study.cases) share(place);
-  } else {
-    for (std::size_t place = 0; place < all.size(); ++place) share(place);
+    if (!axis.varies() || axis.interval || key == axes.x || key == axes.y) continue;
+    if (const auto only = axes.only.find(key); only != axes.only.end()) {
+      only_.emplace_back(place, only->second);
+    } else if (!of_medians || std::ranges::count(study.cases, place) > 0) {
+      shared_.push_back(place);
+    }
   }
 }
 
-void SweepChart::share(std::size_t place) {
-  const SweepAxis& axis = study_.points.axes()[place];
-  const std::string key = axis.column().key;
-  if (!axis.varies() || axis.interval || key == axes_.x || key == axes_.y || axes_.only.contains(key)) return;
-  SharedAxis& one =
-      shared_.emplace_back(SharedAxis{&axis, place_of(columns_, key), {}, std::ranges::count(study_.cases, place) > 0});
-  for (const AxisValue& value : axis.values) one.cells.push_back(axis.cell(value));
-}
-
-void SweepChart::add(const PointAnswer& point, std::optional<double> cost) {
-  const std::optional<double> x = number_of(point.cells[x_]);
-  const std::optional<double> y = number_of(point.cells[y_]);
-  const auto is_shown = [&](const auto& wanted) { return point.cells[wanted.first] == wanted.second; };
+void SweepChart::add(const Point& point, const PointAnswer& answer, std::optional<double> cost) {
+  const auto number = [&](const std::string& key) { return number_of(answer.cells[place_of(columns_, key)]); };
+  const std::optional<double> x = number(axes_.x);
+  const std::optional<double> y = number(axes_.y);
+  const auto is_shown = [&](const auto& wanted) { return point.values[wanted.first].label == wanted.second; };
   if (!x || !y || !std::ranges::all_of(only_, is_shown)) return;
   Values which;
-  for (const SharedAxis& one : shared_) {
-    which.push_back(
-        static_cast<std::size_t>(std::ranges::find(one.cells, point.cells[one.column]) - one.cells.begin()));
+  for (const std::size_t axis : shared_) {
+    which.push_back(study_.points.axes()[axis].place_of(point.values[axis].label));
   }
-  Place& place = places_[which].emplace_back(Place{*x, *y, point.index, cost});
+  Place& place = places_[which].emplace_back(Place{*x, *y, answer.index, cost});
   if (const SweepStudy::Bounds* const bounds = study_.bounds_of(axes_.y)) {
-    place.low = number_of(point.cells[place_of(columns_, bounds->low)]);
-    place.high = number_of(point.cells[place_of(columns_, bounds->high)]);
+    place.low = number(bounds->low);
+    place.high = number(bounds->high);
   }
 }
 
-std::vector<ScatterPoint> SweepChart::marks_of(std::vector<Place> places) {
-  std::ranges::stable_sort(places, {}, &Place::x);
-  std::size_t different = places.empty() ? 0 : 1;
-  for (std::size_t i = 1; i < places.size(); ++i) different += places[i].x != places[i - 1].x ? 1 : 0;
+std::vector<ScatterPoint> SweepChart::marks_of(const std::vector<Seen>& seen) {
+  std::set<double> different;
+  for (const Seen& one : seen) different.insert(one.place->x);
   const std::size_t together =
-      different <= most_marks ? 1 : std::max(fewest_together, (places.size() - 1) / most_marks + 1);
+      different.size() <= most_marks ? 1 : std::max(fewest_together, (seen.size() - 1) / most_marks + 1);
   std::vector<ScatterPoint> marks;
   std::vector<double> xs;
   std::vector<double> ys;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    xs.push_back(places[i].x);
-    ys.push_back(places[i].y);
-    const bool is_last = i + 1 == places.size();
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    xs.push_back(seen[i].place->x);
+    ys.push_back(seen[i].place->y);
+    const bool is_last = i + 1 == seen.size();
     // Points with the same x share a mark.
-    if (!is_last && (xs.size() < together || places[i + 1].x == places[i].x)) continue;
+    if (!is_last && (xs.size() < together || seen[i + 1].place->x == xs.back())) continue;
     marks.push_back(mark_of(xs, ys));
     xs.clear();
     ys.clear();
@@ -130,71 +115,82 @@ std::vector<ScatterPoint> SweepChart::marks_of(std::vector<Place> places) {
   return marks;
 }
 
-// Returns curves in the order of the axes, each with ascending x. Too many curves of medians become one.
-std::vector<ScatterSeries> SweepChart::curves(const IsOnFront& is_on_front) const {
-  if (of_medians_ && places_.size() > most_curves) {
-    std::vector<Place> all;
-    for (const auto& [which, places] : places_) all.insert(all.end(), places.begin(), places.end());
-    return {{study_.name, marks_of(std::move(all))}};
-  }
-  std::vector<ScatterSeries> curves;
+SweepChart::Panels SweepChart::panels(const Parts& parts, const IsOnFront& is_on_front) const {
+  std::map<Values, std::map<Values, std::vector<Seen>>> groups;
   for (const auto& [which, places] : places_) {
-    ScatterSeries& curve = curves.emplace_back();
-    for (std::size_t i = 0; i < shared_.size(); ++i) {
-      curve.name += (i == 0 ? "" : ", ") + shared_[i].told(which[i]);
-    }
-    if (shared_.empty()) curve.name = columns_[y_].heading;
-    if (of_medians_) {
-      curve.points = marks_of(places);
-      continue;
-    }
-    for (const Place& place : places) {
-      curve.points.push_back(point_of(place, fmt::format("point {}", place.index), is_on_front));
-    }
-    std::ranges::stable_sort(curve.points, {}, &ScatterPoint::x);
+    std::vector<Seen>& group = groups[values_on(which, parts.panels)][values_on(which, parts.colours)];
+    for (const Place& place : places) group.push_back({&which, &place});
   }
-  return curves;
+  Panels panels;
+  for (auto& [panel, of_panel] : groups) {
+    std::vector<Curve>& curves = panels.emplace_back();
+    for (auto& [colour, seen] : of_panel) {
+      // Sorts by x and, at the same x, by the cost in the first objective or, where there is no objective, by y.
+      std::ranges::stable_sort(
+          seen, {}, [](const Seen& one) { return std::pair(one.place->x, one.place->cost.value_or(one.place->y)); });
+      Curve& curve = curves.emplace_back(Curve{*seen.front().which, of_medians_ ? marks_of(seen) : Marks{}});
+      for (const auto& [which, place] : of_medians_ ? std::vector<Seen>{} : seen) {
+        if (!parts.rest.empty() && !curve.points.empty() && curve.points.back().x == place->x) continue;
+        const std::string chosen = name_of(*which, parts.rest);
+        ScatterPoint& point = curve.points.emplace_back(ScatterPoint{.x = place->x, .y = place->y});
+        point.label = fmt::format("point {}{}{}", place->index, chosen.empty() ? "" : ": ", chosen);
+        point.y_low = place->low;
+        point.y_high = place->high;
+        point.marked = is_on_front(place->index);
+      }
+    }
+  }
+  return panels;
 }
 
-ScatterPoint SweepChart::point_of(const Place& place, std::string label, const IsOnFront& is_on_front) {
-  ScatterPoint point{.x = place.x, .y = place.y, .label = std::move(label)};
-  point.y_low = place.low;
-  point.y_high = place.high;
-  point.marked = is_on_front(place.index);
-  return point;
+SweepChart::Values SweepChart::values_on(const Values& which, const Axes& axes) {
+  Values values;
+  for (const std::size_t axis : axes) values.push_back(which[axis]);
+  return values;
 }
 
-std::string SweepChart::name_of(const Values& which, const std::vector<std::size_t>& axes) const {
+std::string SweepChart::name_of(const Values& which, const Axes& axes, bool names_axes) const {
   std::string name;
   for (const std::size_t i : axes) {
-    name += fmt::format("{}{} {}", name.empty() ? "" : ", ", shared_[i].axis->name, shared_[i].told(which[i]));
+    name += fmt::format("{}{}{}", name.empty() ? "" : ", ", names_axes ? axis(i).name + " " : "",
+                        axis(i).told(axis(i).values[which[i]].label));
   }
   return name;
 }
 
-// Returns the case axes, as long as a reader can look at the number of panels.
-std::vector<std::size_t> SweepChart::panel_axes() const {
-  std::vector<std::size_t> axes;
+SweepChart::Parts SweepChart::all_coloured() const {
+  Parts parts;
+  parts.colours.resize(shared_.size());
+  std::iota(parts.colours.begin(), parts.colours.end(), std::size_t{0});
+  return parts;
+}
+
+SweepChart::Parts SweepChart::parts() const {
+  if (places_.size() <= most_curves) return all_coloured();
+  if (of_medians_) return {};  // one curve
+  Parts parts;
   std::size_t panels = 1;
   for (std::size_t i = 0; i < shared_.size(); ++i) {
-    if (!shared_[i].is_case || panels * shared_[i].cells.size() > most_panels) continue;
-    panels *= shared_[i].cells.size();
-    axes.push_back(i);
+    if (std::ranges::count(study_.cases, shared_[i]) == 0 || panels * axis(i).values.size() > most_panels) continue;
+    panels *= axis(i).values.size();
+    parts.panels.push_back(i);
   }
-  return axes;
+  if (const std::optional<std::size_t> colour = axis_of_most_effect(parts.panels)) parts.colours.push_back(*colour);
+  for (std::size_t i = 0; i < shared_.size(); ++i) {
+    if (std::ranges::count(parts.panels, i) + std::ranges::count(parts.colours, i) == 0) parts.rest.push_back(i);
+  }
+  return parts;
 }
 
 // Returns the other axis whose values change the mean of y most, relative to the mean of the panel.
-std::optional<std::size_t> SweepChart::axis_of_most_effect(const std::vector<std::size_t>& of_panels) const {
+std::optional<std::size_t> SweepChart::axis_of_most_effect(const Axes& of_panels) const {
   std::optional<std::size_t> found;
   double most = -1.0;
   for (std::size_t i = 0; i < shared_.size(); ++i) {
-    if (std::ranges::count(of_panels, i) > 0 || shared_[i].cells.size() > most_curves) continue;
+    if (std::ranges::count(of_panels, i) > 0 || axis(i).values.size() > most_curves) continue;
     std::map<Values, std::map<std::size_t, std::vector<double>>> by_value;  // by panel
     for (const auto& [which, places] : places_) {
-      Values panel;
-      for (const std::size_t axis : of_panels) panel.push_back(which[axis]);
-      for (const Place& place : places) by_value[panel][which[i]].push_back(place.y);
+      for (const Place& place : places) by_value[values_on(which, of_panels)][which[i]].push_back(place.y);
     }
     double effect = 0.0;
     for (const auto& [panel, values] : by_value) {
@@ -212,74 +208,18 @@ std::optional<std::size_t> SweepChart::axis_of_most_effect(const std::vector<std
   return found;
 }
 
-std::vector<ScatterChart> SweepChart::panels(const ScatterChart& frame, const IsOnFront& is_on_front) const {
-  const std::vector<std::size_t> of_panels = panel_axes();
-  const std::optional<std::size_t> colour = axis_of_most_effect(of_panels);
-  std::vector<std::size_t> rest;
-  for (std::size_t i = 0; i < shared_.size(); ++i) {
-    if (std::ranges::count(of_panels, i) == 0 && i != colour) rest.push_back(i);
-  }
-  // Compares costs in the first objective, or y where there is no objective.
-  const auto is_better = [](const Place& one, const Place& other) {
-    return one.cost && other.cost ? *one.cost < *other.cost : one.y < other.y;
-  };
-  struct Best {
-    Place place;
-    const Values* which;
-  };
-  std::map<Values, std::map<std::size_t, std::map<double, Best>>> best;  // by panel, colour and x
-  for (const auto& [which, places] : places_) {
-    Values panel;
-    for (const std::size_t axis : of_panels) panel.push_back(which[axis]);
-    for (const Place& place : places) {
-      const auto [known, is_new] = best[panel][colour ? which[*colour] : 0].try_emplace(place.x, Best{place, &which});
-      if (!is_new && is_better(place, known->second.place)) known->second = {place, &which};
-    }
-  }
-  std::vector<ScatterChart> charts;
-  for (const auto& [panel, curves] : best) {
-    ScatterChart& chart = charts.emplace_back(frame);
-    chart.joined = true;
-    chart.is_panel = best.size() > 1;
-    chart.legend = colour ? shared_[*colour].axis->name : "";
-    if (!panel.empty()) {
-      const Values& any = *curves.begin()->second.begin()->second.which;
-      chart.title += ": " + name_of(any, of_panels);
-      chart.id += fmt::format("_{}", charts.size());
-    }
-    for (const auto& [value, by_x] : curves) {
-      ScatterSeries& curve = chart.series.emplace_back();
-      curve.name = colour ? shared_[*colour].told(value) : columns_[y_].heading;
-      for (const auto& [x, one] : by_x) {
-        const std::string chosen = name_of(*one.which, rest);
-        curve.points.push_back(point_of(
-            one.place, fmt::format("point {}{}{}", one.place.index, chosen.empty() ? "" : ": ", chosen), is_on_front));
-      }
-    }
-  }
-  if (!charts.empty() && !rest.empty()) {
-    std::vector<std::string> names;
-    for (const std::size_t i : rest) names.push_back(shared_[i].axis->name);
-    charts.back().caption = fmt::format(
-        "A point is the best of all that differ in {}: which one it is, is told where a "
-        "reader points at it.",
-        fmt::join(names, ", "));
-  }
-  return charts;
-}
-
 std::vector<ScatterChart> SweepChart::charts(const IsOnFront& is_on_front) const {
-  const Column& x = columns_[x_];
-  const Column& y = columns_[y_];
+  const Column& x = columns_[place_of(columns_, axes_.x)];
+  const Column& y = columns_[place_of(columns_, axes_.y)];
   ScatterChart frame{.id = axes_.y + "_by_" + axes_.x,
                      .title = fmt::format("{} by {}", y.heading, x.heading),
                      .x = {x.heading, x.unit, axes_.logarithmic_x},
-                     .y = {y.heading, y.unit, axes_.logarithmic_y}};
-  for (const auto& [axis, label] : axes_.only) {
+                     .y = {y.heading, y.unit, axes_.logarithmic_y},
+                     .joined = true};
+  for (const auto& [place, label] : only_) {
+    const SweepAxis& axis = study_.points.axes()[place];
     frame.id += "_" + label;
-    const auto known =
-        std::ranges::find(study_.points.axes(), axis, [](const SweepAxis& one) { return one.column().key; });
-    frame.title += fmt::format(", {} {}", axis, known == study_.points.axes().end() ? label : known->told(label));
+    frame.title += fmt::format(", {} {}", axis.column().key, axis.told(label));
   }
   std::ranges::replace_if(
       frame.id, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
@@ -288,23 +228,29 @@ std::vector<ScatterChart> SweepChart::charts(const IsOnFront& is_on_front) const
         "A mark is the median of the points at or near its x, and its bar holds nine in ten of them: they differ in "
         "what the chart does not show.";
   }
-  std::vector<ScatterChart> charts;
-  if (!of_medians_ && places_.size() > most_curves) {
-    charts = panels(frame, is_on_front);
-  } else {
-    frame.series = curves(is_on_front);
-    frame.joined = true;
+  const auto names_of = [this](const Axes& axes) {
     std::vector<std::string> names;
-    for (const SharedAxis& one : shared_) names.push_back(one.axis->name);
-    if (frame.series.size() > 1) frame.legend = fmt::format("{}", fmt::join(names, ", "));
-    if (!frame.series.empty()) charts.push_back(std::move(frame));
-  }
-  for (ScatterChart& chart : charts) {
+    for (const std::size_t i : axes) names.push_back(axis(i).name);
+    return fmt::format("{}", fmt::join(names, ", "));
+  };
+  const Parts parts = this->parts();
+  std::vector<ScatterChart> charts;
+  const Panels all = panels(parts, is_on_front);
+  for (const std::vector<Curve>& panel : all) {
+    ScatterChart& chart = charts.emplace_back(frame);
+    chart.is_panel = all.size() > 1;
+    if (!parts.panels.empty()) {
+      chart.title += ": " + name_of(panel.front().which, parts.panels);
+      chart.id += fmt::format("_{}", charts.size());
+    }
+    if (panel.size() > 1) chart.legend = names_of(parts.colours);
     std::ptrdiff_t points = 0;
     std::ptrdiff_t marked = 0;
-    for (const ScatterSeries& series : chart.series) {
-      points += std::ssize(series.points);
-      marked += std::ranges::count(series.points, true, &ScatterPoint::marked);
+    for (const Curve& curve : panel) {
+      const std::string name = name_of(curve.which, parts.colours, false);
+      chart.series.push_back({name.empty() ? y.heading : name, curve.points});
+      points += std::ssize(curve.points);
+      marked += std::ranges::count(curve.points, true, &ScatterPoint::marked);
     }
     if (marked > 0 && marked < points) {
       chart.marks = meaning_of_marks(study_);
@@ -313,6 +259,11 @@ std::vector<ScatterChart> SweepChart::charts(const IsOnFront& is_on_front) const
     for (ScatterSeries& series : chart.series) {
       for (ScatterPoint& point : series.points) point.marked = false;
     }
+  }
+  if (!charts.empty() && !parts.rest.empty()) {
+    charts.back().caption = fmt::format(
+        "A point is the best of all that differ in {}: which one it is, is told where a reader points at it.",
+        names_of(parts.rest));
   }
   return charts;
 }
@@ -332,9 +283,8 @@ std::string SweepChart::sentence() const {
   std::optional<double> earliest, latest, last, least_ratio, greatest_ratio;
   const bool descends = is_descending(study_, axes_.x);
   const auto before = [descends](double a, double b) { return descends ? a > b : a < b; };
-  std::vector<ScatterSeries> all = curves([](std::uint64_t) { return false; });
-  for (ScatterSeries& series : all) {
-    std::vector<ScatterPoint>& curve = series.points;
+  std::vector<Curve> all = panels(of_medians_ ? parts() : all_coloured(), [](std::uint64_t) { return false; }).front();
+  for (auto& [which, curve] : all) {
     if (curve.size() < 2 || (of_medians_ && (curve.front().y == 0.0 || curve.back().y == 0.0))) continue;
     if (descends) std::ranges::reverse(curve);
     const double settled = settled_at(curve);
@@ -346,10 +296,10 @@ std::string SweepChart::sentence() const {
     greatest_ratio = std::max(greatest_ratio.value_or(ratio), ratio);
   }
   if (!latest) return {};
-  const Column& x = columns_[x_];
+  const Column& x = columns_[place_of(columns_, axes_.x)];
   const std::string by = all.size() == 1 ? "" : study_.cases.empty() ? ", by curve" : ", by case";
   const std::string range = fmt::format("Over the whole range of {}, {}{}", x.heading, of_medians_ ? "the median " : "",
-                                        columns_[y_].heading);
+                                        columns_[place_of(columns_, axes_.y)].heading);
   if (std::abs(*least_ratio - 1.0) < worth_having && std::abs(*greatest_ratio - 1.0) < worth_having) {
     return range + " ends within 1 % of where it begins.";
   }

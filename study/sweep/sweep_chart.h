@@ -30,7 +30,7 @@ class SweepChart {
   SweepChart(const SweepStudy& study, const ChartAxes& axes, bool of_medians);
 
   // Adds a point that has an answer. `cost` is its cost in the first objective, if there is one.
-  void add(const PointAnswer& point, std::optional<double> cost);
+  void add(const Point& point, const PointAnswer& answer, std::optional<double> cost);
   // Returns one chart with a series for each curve. Where a reader could not tell the curves apart, returns a chart
   // for each case; its series are the values of the axis with the largest effect, each with the best points over all
   // other axes. Returns none where no point has numbers on both axes. Points on the front are marked.
@@ -47,34 +47,39 @@ class SweepChart {
     std::uint64_t index = 0;
     std::optional<double> cost{}, low{}, high{};
   };
-  // A SharedAxis is an axis whose value all points of a curve share.
-  struct SharedAxis {
-    const SweepAxis* axis = nullptr;
-    std::size_t column = 0;
-    std::vector<Cell> cells;  // by value of the axis
-    bool is_case = false;
-
-    std::string told(std::size_t value) const { return axis->told(axis->values.at(value).label); }
-  };
   using Values = std::vector<std::size_t>;  // indices of values, by shared axis
-  void share(std::size_t axis);
-  std::vector<ScatterSeries> curves(const IsOnFront& is_on_front) const;
-  std::vector<std::size_t> panel_axes() const;  // indices into shared_
-  std::optional<std::size_t> axis_of_most_effect(const std::vector<std::size_t>& of_panels) const;
-  std::vector<ScatterChart> panels(const ScatterChart& frame, const IsOnFront& is_on_front) const;
-  // Returns the values on the given shared axes: "bytes 64MiB, collective all_gather".
-  std::string name_of(const Values& which, const std::vector<std::size_t>& axes) const;
-  static ScatterPoint point_of(const Place& place, std::string label, const IsOnFront& is_on_front);
-  static std::vector<ScatterPoint> marks_of(std::vector<Place> places);
+  struct Seen {
+    const Values* which;
+    const Place* place;
+  };
+  using Axes = std::vector<std::size_t>;  // indices into shared_
+  using Marks = std::vector<ScatterPoint>;
+  struct Curve {
+    Values which;  // those of one of its points
+    Marks points;  // with ascending x
+  };
+  using Panels = std::vector<std::vector<Curve>>;  // in the order of the axes
+  // Parts says what the shared axes distinguish: panels, curves within a panel, or neither, in which case a curve has
+  // the best point of all values.
+  struct Parts {
+    Axes panels{}, colours{}, rest{};
+  };
+  Parts parts() const;
+  Parts all_coloured() const;
+  std::optional<std::size_t> axis_of_most_effect(const Axes& of_panels) const;
+  Panels panels(const Parts& parts, const IsOnFront& is_on_front) const;
+  static Marks marks_of(const std::vector<Seen>& seen);  // sorted by x
+  static Values values_on(const Values& which, const Axes& axes);
+  const SweepAxis& axis(std::size_t shared) const { return study_.points.axes()[shared_[shared]]; }
+  // Returns the values on the given shared axes: "bytes 64MiB, collective all_gather", or without names of axes.
+  std::string name_of(const Values& which, const Axes& axes, bool names_axes = true) const;
 
   const SweepStudy& study_;
   ChartAxes axes_;
   bool of_medians_;
   std::vector<Column> columns_;
-  std::size_t x_ = 0;  // index of a column, as is y_
-  std::size_t y_ = 0;
-  std::vector<std::pair<std::size_t, Cell>> only_;  // columns and the cells that points must have to be shown
-  std::vector<SharedAxis> shared_;
+  std::vector<std::pair<std::size_t, std::string>> only_;  // axes, and the label that points must have to be shown
+  std::vector<std::size_t> shared_;                        // axes whose value all points of a curve share
   std::map<Values, std::vector<Place>> places_;
 };
 

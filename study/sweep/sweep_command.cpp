@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <system_error>
 
-#include "sim/config/config_text.h"
 #include "study/ask/command.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/play/digest.h"
@@ -22,35 +21,26 @@ constexpr auto sweep_examples =
     "  c3sim sweep mine.yaml --out out/part_2 --shard 2/64                  # one of 64 parts, for several machines\n"
     "  c3sim sweep mine.yaml --out out/mine --merge out/part_1,out/part_2   # joins parts, answers what they lack\n"
     "Each point is stored in DIR/points.sqlite as soon as it is finished; DIR/points.csv has all points at the end.\n"
-    "Results are the same bytes, however many threads or parts made them. If points fail, for example because a file\n"
-    "is missing, the exit code is 1, and --resume asks these points again. docs/studies.md describes the file.";
-
-constexpr std::int64_t most_points_at_all = 1'000'000'000'000;
+    "Results are the same bytes, however many threads or parts made them. docs/studies.md describes the file.";
 
 std::uint64_t most_points_of(const Request& request, Arguments& arguments) {
   constexpr std::uint64_t unless_given = 100'000;
-  const std::string& text = request.text("most_points");
-  if (text.empty()) return unless_given;
-  const sim::Parsed<std::int64_t> parsed = sim::parse_integer(text);
-  if (!parsed.error.empty() || parsed.value < 1 || parsed.value > most_points_at_all) {
-    arguments.fault("--most-points", in_quotes(text) + " is no count: a whole number from 1 to 1e12 is accepted");
-  }
-  return static_cast<std::uint64_t>(parsed.value);
+  if (!request.says("most_points")) return unless_given;
+  return static_cast<std::uint64_t>(arguments.number("--most-points", request.text("most_points"), 1.0, 1e12));
 }
 
 // Reads a shard such as "2/64".
 StudyShard shard_of(const Request& request, Arguments& arguments) {
+  constexpr int most = 1'000'000;
   const std::string& text = request.text("shard");
   if (text.empty()) return {};
-  const std::size_t slash = std::min(text.find('/'), text.size());
-  const sim::Parsed<std::int64_t> number = sim::parse_integer(text.substr(0, slash));
-  const sim::Parsed<std::int64_t> of = sim::parse_integer(text.substr(std::min(slash + 1, text.size())));
-  constexpr std::int64_t most = 1'000'000;
-  if (!number.error.empty() || !of.error.empty() || number.value < 1 || of.value < number.value || of.value > most) {
+  const std::vector<std::string_view> parts = split(text, '/');
+  if (parts.size() != 2) {
     arguments.fault("--shard", in_quotes(text) + " is no part: 1/64 to 64/64 are accepted, of up to a million parts");
     return {};
   }
-  return {static_cast<std::uint64_t>(number.value), static_cast<std::uint64_t>(of.value)};
+  const int of = arguments.integer("--shard", parts[1], 1, most);
+  return {static_cast<std::uint64_t>(arguments.integer("--shard", parts[0], 1, of)), static_cast<std::uint64_t>(of)};
 }
 
 // Returns the folders whose points are merged into the folder of --out.
@@ -99,7 +89,6 @@ Results written(Request& request, const SweepStudy& study, const SweepStore& sto
                 const std::string& study_text) {
   Results results = sweep_results(study, store, platforms);
   results.files.push_back({"study.yaml", study_text});
-  if (store.failures() > 0) request.fail_check();
   results = request.finish(platforms.base(), std::move(results), store.lock());
   results.long_files.clear();  // which refer to the store
   return results;
@@ -140,10 +129,9 @@ Results kept(Request& request, const SweepStudy& study, const StoreKey& key, Dis
       throw Interrupted(how_to_go_on(request, store, distribution));
     }
     if (distribution.shard.of == 1) return written(request, study, store, platforms, study_text);
-    if (store.failures() > 0) request.fail_check();
-    return {.text = fmt::format("{} of {} points are in {}, and {} failed. Once all parts are done, --merge FOLDER,... "
-                                "makes the study's results of them.\n",
-                                store.size(), distribution.size, folder.string(), store.failures())};
+    return {.text = fmt::format("{} of {} points are in {}. Once all parts are done, --merge FOLDER,... makes the "
+                                "study's results of them.\n",
+                                store.size(), distribution.size, folder.string())};
   } catch (const std::system_error& error) {
     if (folder.empty() || error.code() == std::errc::interrupted) throw;
     // The most frequent reason is a full disk.

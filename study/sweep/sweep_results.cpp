@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "study/sweep/sweep_chart.h"
@@ -12,6 +15,29 @@
 namespace c3sim::study {
 
 namespace {
+
+bool is_better(const Cost& one, const Cost& other) { return one.value < other.value; }
+
+// Returns the extra cost as a share of the better cost; costs of maximized quantities are negative.
+std::optional<double> regret(double cost, double best) {
+  if (cost == best) return 0.0;
+  if (cost * best <= 0.0) return {};
+  return best > 0.0 ? cost / best - 1.0 : best / cost - 1.0;
+}
+
+std::string percent_text(double share) {
+  const double percent = 100.0 * share;
+  return percent < 9.95 ? fmt::format("{:.2g} %", percent) : fmt::format("{:.0f} %", percent);
+}
+
+// Returns whether a cost ties with the best: they differ by at most 1 %, or each lies in the other's interval.
+bool tie(const Cost& one, const Cost& best) {
+  if (std::abs(one.value - best.value) <= worth_having * std::abs(best.value)) return true;
+  const auto holds = [](const Cost& cost, double value) {
+    return cost.low && cost.high && *cost.low <= value && value <= *cost.high;
+  };
+  return holds(one, best.value) && holds(best, one.value);
+}
 
 bool is_no_worse(const std::vector<Cost>& one, const std::vector<Cost>& other) {
   return std::ranges::equal(one, other, std::less_equal<>(), &Cost::value, &Cost::value);
@@ -37,6 +63,131 @@ std::string said_by(const std::vector<const Platform*>& platforms, const std::ve
 
 }  // namespace
 
+ChoiceTally::ChoiceTally(const SweepStudy& study) : study_(study) {
+  const std::vector<SweepAxis>& axes = study.points.axes();
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    if (study.is_choice(axis) && !axes[axis].interval) choices_.push_back(axis);
+  }
+  least_.resize(choices_.size());
+}
+
+void ChoiceTally::add(const Point& point, const Cost& cost) {
+  const SweepStudy::Case which = study_.case_of(point);
+  for (std::size_t c = 0; c < choices_.size(); ++c) {
+    const SweepAxis& axis = study_.points.axes()[choices_[c]];
+    auto& least = least_[c].try_emplace(which, axis.values.size()).first->second;
+    std::optional<Cost>& known = least[axis.place_of(point.values[choices_[c]].label)];
+    if (!known || is_better(cost, *known)) known = cost;
+  }
+}
+
+ChoiceTally::Records ChoiceTally::records_of(std::size_t choice) const {
+  Records records(study_.points.axes()[choices_[choice]].values.size());
+  for (const auto& [which, costs] : least_[choice]) {
+    const Cost* best = nullptr;
+    for (const std::optional<Cost>& cost : costs) {
+      if (cost && (best == nullptr || is_better(*cost, *best))) best = &*cost;
+    }
+    const auto as_good = std::ranges::count_if(costs, [&](const auto& cost) { return cost && tie(*cost, *best); });
+    for (std::size_t v = 0; v < costs.size(); ++v) {
+      if (!costs[v]) continue;
+      Record& record = records[v];
+      ++record.answered;
+      if (tie(*costs[v], *best)) {
+        ++record.best;
+        record.alone += as_good == 1 ? 1 : 0;
+      }
+      const std::optional<double> behind = regret(costs[v]->value, best->value);
+      if (!behind) record.has_share = false;
+      if (behind && *behind > record.worst) {
+        record.worst = *behind;
+        record.worst_case = study_.name_of(which);
+      }
+    }
+  }
+  return records;
+}
+
+NamedTable ChoiceTally::table() const {
+  ResultTable table({{"choice", "choice", ""},
+                     {"value", "value", ""},
+                     {"cases", "cases", ""},
+                     {"best_in", "best or as good in", ""},
+                     {"alone_in", "alone in", ""},
+                     {"worst_regret_percent", "worst regret", "%", 2},
+                     {"worst_case", "where", ""}});
+  for (std::size_t c = 0; c < choices_.size(); ++c) {
+    const SweepAxis& axis = study_.points.axes()[choices_[c]];
+    const Records records = records_of(c);
+    for (std::size_t v = 0; v < records.size(); ++v) {
+      const Record& record = records[v];
+      table.add_row({axis.name, axis.told(axis.values[v].label), static_cast<std::int64_t>(record.answered),
+                     static_cast<std::int64_t>(record.best), static_cast<std::int64_t>(record.alone),
+                     record.answered == 0 ? Cell(NoNumber{"no answer"})
+                     : record.has_share   ? Cell(100.0 * record.worst)
+                                          : Cell(NoNumber{"changes its sign"}),
+                     record.worst_case});
+    }
+  }
+  return {"choices", "How each choice does over all cases", std::move(table)};
+}
+
+std::string ChoiceTally::sentence(std::size_t choice) const {
+  constexpr std::size_t most_told = 4;
+  const SweepAxis& axis = study_.points.axes()[choices_[choice]];
+  const std::size_t cases = least_[choice].size();
+  const Records records = records_of(choice);
+  if (cases == 0) return {};
+  const bool makes_no_difference =
+      std::ranges::all_of(records, [cases](const Record& one) { return one.best == cases && one.answered == cases; });
+  if (makes_no_difference) return fmt::format("{} makes no difference that counts.", axis.name);
+  std::vector<std::size_t> order(records.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  // Sorts by how often a value is best, how rarely it has no answer, its regret in whole percent, and the file's order.
+  std::ranges::stable_sort(order, {}, [&](std::size_t v) {
+    const Record& one = records[v];
+    return std::tuple(-static_cast<double>(one.best), static_cast<double>(cases - one.answered),
+                      std::floor(one.worst / worth_having));
+  });
+  const auto behind = [&](const Record& one) {
+    if (one.answered == 0) return std::string("has no answer");
+    std::string text = cases == 1 ? "" : fmt::format("in {}{}", one.best, one.best == one.alone ? "" : " (");
+    if (cases > 1 && one.best != one.alone) {
+      text += one.alone == 0 ? "never alone)" : fmt::format("alone in {})", one.alone);
+    }
+    if (one.has_share) {
+      text += cases == 1         ? (one.best == 1 ? "best" : percent_text(one.worst) + " behind")
+              : one.worst < 5e-5 ? ", never behind"
+                                 : fmt::format(", at worst {} behind", percent_text(one.worst));
+    }
+    if (one.answered < cases) text += fmt::format(", no answer in {}", cases - one.answered);
+    return text;
+  };
+  std::vector<std::string> told;
+  for (std::size_t i = 0; i < std::min(order.size(), most_told); ++i) {
+    told.push_back(axis.told(axis.values[order[i]].label) + ' ' + behind(records[order[i]]));
+  }
+  std::string text =
+      cases == 1 ? fmt::format("Of {}: {}", axis.name, fmt::join(told, "; "))
+                 : fmt::format("Of {}, best or within {} of the best of {} cases: {}", axis.name,
+                               study_.uncertainty ? "1 % or the intervals" : "1 %", cases, fmt::join(told, "; "));
+  if (order.size() > most_told) {
+    const auto worst = std::max_element(order.begin() + most_told, order.end(), [&](std::size_t a, std::size_t b) {
+      return records[a].worst < records[b].worst;
+    });
+    text += fmt::format("; of {} more the worst is {}, {} behind", order.size() - most_told,
+                        axis.told(axis.values[*worst].label), percent_text(records[*worst].worst));
+  }
+  return text + '.';
+}
+
+std::vector<std::string> ChoiceTally::sentences() const {
+  std::vector<std::string> sentences;
+  for (std::size_t c = 0; c < choices_.size(); ++c) sentences.push_back(sentence(c));
+  std::erase(sentences, "");
+  return sentences;
+}
+
 void ParetoFront::add(std::vector<Cost> costs, std::uint64_t index) {
   const auto beats = [&](const Member& member) { return is_no_worse(member.costs, costs); };
   if (std::ranges::any_of(members_, beats)) return;
@@ -57,16 +208,12 @@ class Summary {
         platforms_(platforms),
         columns_(study.columns()),
         tally_(study),
-        points_(store.size() + store.failures()) {
+        points_(store.size()) {
     const std::size_t fidelity = place_of(columns_, "fidelity");
     for (const ChartAxes& axes : study.charts) {
       if (points_ <= most_charted) charts_.emplace_back(study, axes, points_ > most_rows || study.points.is_drawn());
     }
     store.for_each([&](const PointAnswer& answer) {
-      if (answer.failed) {
-        if (failed_++ == 0) first_failure_ = fmt::format("point {}: {}", answer.index, answer.fault);
-        return;
-      }
       if (!answer.fault.empty()) {
         if (first_fault_.empty()) first_fault_ = answer.fault;
         return;
@@ -74,7 +221,8 @@ class Summary {
       ++answered_;
       const std::optional<double> first_cost =
           study.objectives.empty() ? std::nullopt : cost_of(study.objectives.front(), answer.cells);
-      for (SweepChart& chart : charts_) chart.add(answer, first_cost);
+      const Point point = study.points.point(answer.index);
+      for (SweepChart& chart : charts_) chart.add(point, answer, first_cost);
       if (fidelity < columns_.size()) {
         if (const auto* const label = std::get_if<std::string>(&answer.cells[fidelity])) ++fidelities_[*label];
       }
@@ -82,7 +230,6 @@ class Summary {
       ++met_;
       std::vector<Cost> costs = costs_of(answer.cells);
       if (costs.empty()) return;
-      const Point point = study.points.point(answer.index);
       if (first_cost) tally_.add(point, costs.front());
       if (costs.size() == study.objectives.size()) fronts_[study.case_of(point)].add(std::move(costs), answer.index);
     });
@@ -150,7 +297,7 @@ class Summary {
 
   // Returns the standing of a point in its case, and notes the objectives in which it ties with the best.
   Standing standing_of(const PointAnswer& answer) {
-    if (answer.failed || !answer.fault.empty() || study_.objectives.empty() || !meets(answer.cells)) {
+    if (!answer.fault.empty() || study_.objectives.empty() || !meets(answer.cells)) {
       return Standing::behind;
     }
     const std::vector<Cost> costs = costs_of(answer.cells);
@@ -391,7 +538,7 @@ class Summary {
     std::vector<std::string> sentences;
     if (!study_.about.empty()) sentences.push_back(study_.about);
     std::string count = fmt::format("{} points", points_);
-    if (const std::uint64_t impossible = points_ - failed_ - answered_; impossible > 0) {
+    if (const std::uint64_t impossible = points_ - answered_; impossible > 0) {
       count += fmt::format(", of which {} are impossible on their machine (the first: {})", impossible, first_fault_);
     }
     if (!study_.constraints.empty()) count += fmt::format("; {} meet the constraints", met_);
@@ -430,12 +577,6 @@ class Summary {
     for (const auto& [label, number] : fidelities_)
       fidelity += fmt::format("{}{} {}", fidelity.empty() ? "" : ", ", number, label);
     if (!fidelity.empty()) sentences.push_back("Fidelity of the answers: " + fidelity + ".");
-    if (failed_ > 0) {
-      sentences.push_back(
-          fmt::format("{} of {} points failed and have no answer ({}{}): where --out keeps the others, "
-                      "the same command with --resume asks for these again.",
-                      failed_, points_, failed_ > 1 ? "the first, " : "", first_failure_));
-    }
     return sentences;
   }
 
@@ -467,9 +608,7 @@ class Summary {
   std::uint64_t points_ = 0;
   std::uint64_t answered_ = 0;
   std::uint64_t met_ = 0;
-  std::uint64_t failed_ = 0;
   std::string first_fault_;
-  std::string first_failure_;
   std::map<SweepStudy::Case, ParetoFront> fronts_;
   std::vector<std::uint64_t> on_fronts_;                // members of fronts and points that tie with them, ascending
   std::uint64_t as_good_ = 0;                           // those of on_fronts_ that only tie

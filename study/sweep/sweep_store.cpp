@@ -126,12 +126,9 @@ SweepStore::SweepStore(const fs::path& folder, const StoreKey& key)
   } else {
     refuse(name_, "is not a file of points that c3sim made: another folder is accepted");
   }
-  execute("CREATE TEMP TABLE failed AS SELECT * FROM points WHERE 0");
-  execute("CREATE UNIQUE INDEX temp.failed_once ON failed (point)");
   std::string marks = "?1";
   for (std::size_t c = 0; c <= columns_; ++c) marks += fmt::format(", ?{}", c + 2);
   insertion_ = std::make_unique<Statement>(*this, "INSERT OR IGNORE INTO points VALUES (" + marks + ")");
-  failure_ = std::make_unique<Statement>(*this, "INSERT OR IGNORE INTO failed VALUES (" + marks + ")");
 }
 
 SweepStore::~SweepStore() = default;
@@ -196,34 +193,25 @@ void SweepStore::fail(int result) const {
   throw std::system_error(reason_of(result, sqlite3_system_errno(database_.get())), "cannot use " + name_);
 }
 
-std::uint64_t SweepStore::count(const std::string& from) const {
-  Statement found(*this, "SELECT count(*) FROM " + from);
+std::uint64_t SweepStore::size() const {
+  Statement found(*this, "SELECT count(*) FROM points");
   found.step();
   return static_cast<std::uint64_t>(found.integer(0));
-}
-
-// Selects failed points without an answer: a point that failed in one process may have an answer from another.
-constexpr auto failed_alone = "failed WHERE point NOT IN (SELECT point FROM points)";
-
-std::uint64_t SweepStore::size() const { return count("points"); }
-std::uint64_t SweepStore::failures() const { return count(failed_alone); }
-
-void SweepStore::insert(Statement& insertion, const PointAnswer& answer) const {
-  insertion.bind(1, static_cast<std::int64_t>(answer.index));
-  for (std::size_t c = 0; c < columns_; ++c) insertion.bind(static_cast<int>(c) + 2, answer.cells[c]);
-  insertion.bind(static_cast<int>(columns_) + 2, answer.fault.empty() ? Cell() : Cell(answer.fault));
-  insertion.step();
-  insertion.reset();
 }
 
 void SweepStore::add(std::span<const PointAnswer> answers) {
   execute("BEGIN IMMEDIATE");
   try {
-    for (const PointAnswer& answer : answers) insert(answer.failed ? *failure_ : *insertion_, answer);
+    for (const PointAnswer& answer : answers) {
+      insertion_->bind(1, static_cast<std::int64_t>(answer.index));
+      for (std::size_t c = 0; c < columns_; ++c) insertion_->bind(static_cast<int>(c) + 2, answer.cells[c]);
+      insertion_->bind(static_cast<int>(columns_) + 2, answer.fault.empty() ? Cell() : Cell(answer.fault));
+      insertion_->step();
+      insertion_->reset();
+    }
     execute("COMMIT");
   } catch (...) {
     insertion_->reset();
-    failure_->reset();
     sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);  // the first error is the one to report
     throw;
   }
@@ -239,15 +227,13 @@ std::vector<std::uint64_t> SweepStore::indices(std::uint64_t first, std::size_t 
 }
 
 void SweepStore::for_each(const std::function<void(const PointAnswer& answer)>& visit) const {
-  Statement row(*this,
-                std::string("SELECT *, 0 FROM points UNION ALL SELECT *, 1 FROM ") + failed_alone + " ORDER BY 1");
+  Statement row(*this, "SELECT * FROM points ORDER BY point");
   PointAnswer answer;
   answer.cells.resize(columns_);
   while (row.step()) {
     answer.index = static_cast<std::uint64_t>(row.integer(0));
     for (std::size_t c = 0; c < columns_; ++c) answer.cells[c] = row.cell(static_cast<int>(c) + 1);
     answer.fault = row.text(static_cast<int>(columns_) + 1);
-    answer.failed = row.integer(static_cast<int>(columns_) + 2) != 0;
     visit(answer);
   }
 }

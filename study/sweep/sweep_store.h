@@ -38,16 +38,14 @@ class SweepStore {
   SweepStore(const SweepStore&) = delete;
   SweepStore& operator=(const SweepStore&) = delete;
 
-  std::uint64_t size() const;      // number of points with an answer
-  std::uint64_t failures() const;  // number of points that failed since the store was opened
+  std::uint64_t size() const;  // number of points with an answer
   // Returns the lock on the folder, or a null pointer where there is no folder.
   const FolderLock* lock() const { return lock_.get(); }
-  // Adds all answers in one transaction, or none. A point that the store has stays as it is. Failed points are
-  // forgotten when the store closes, so that they are asked again. Throws std::system_error.
+  // Adds all answers in one transaction, or none. A point that the store has stays as it is. Throws std::system_error.
   void add(std::span<const PointAnswer> answers);
   // Returns up to `most` indices in the store, ascending, from `first` on.
   std::vector<std::uint64_t> indices(std::uint64_t first, std::size_t most) const;
-  // Visits all points, including failed ones, in the order of their indices.
+  // Visits all points in the order of their indices.
   void for_each(const std::function<void(const PointAnswer& answer)>& visit) const;
 
  private:
@@ -55,8 +53,6 @@ class SweepStore {
   void open(const std::filesystem::path& folder);
   void check_key(const StoreKey& key);
   void make_tables(const StoreKey& key);
-  void insert(Statement& insertion, const PointAnswer& answer) const;
-  std::uint64_t count(const std::string& from) const;
   void execute(const std::string& sql) const;
   [[noreturn]] void fail(int result) const;
 
@@ -64,7 +60,6 @@ class SweepStore {
   std::unique_ptr<FolderLock> lock_;
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
   std::unique_ptr<Statement> insertion_;
-  std::unique_ptr<Statement> failure_;
   std::size_t columns_ = 0;
 };
 

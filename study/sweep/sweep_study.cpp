@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <system_error>
 
 #include "sim/config/nearest_name.h"
 #include "study/uncertainty/fidelity.h"
@@ -123,9 +122,8 @@ void check_words(sim::Section& root, const std::vector<SweepAxis>& axes, const P
   }
 }
 
-void check_count(sim::Section& root, const PointSequence& points, const PointSampling& sampling,
-                 std::uint64_t most_points) {
-  const bool grid = sampling.method == Method::grid;
+void check_count(sim::Section& root, const PointSequence& points, std::uint64_t most_points) {
+  const bool grid = !points.is_drawn();
   for (const SweepAxis& axis : points.axes()) {
     if (grid && axis.interval) {
       root.fault("axes", fmt::format("'{}' has two ends and nothing between: a grid needs step, times or steps; "
@@ -141,13 +139,9 @@ void check_count(sim::Section& root, const PointSequence& points, const PointSam
 }
 
 // Returns the quantities of a point. Throws sim::ConfigError where the machine cannot do what is asked or cannot be
-// read. `reads` is then whether a missing file may be the reason: machines are made of files, and experiments and
-// kernels name operators, but other plain questions read no file.
-PointQuestion::Quantities quantities_at(const SweepStudy& study, MachineCache& machines, const Point& point,
-                                        bool& reads) {
-  reads = true;
+// read.
+PointQuestion::Quantities quantities_at(const SweepStudy& study, MachineCache& machines, const Point& point) {
   Testbed& machine = machines.machine(assignments_of(point, true));
-  reads = study.question.ask() == Ask::run || study.question.ask() == Ask::kernel;
   return study.question.quantities_of(study.question.answer(machine, assignments_of(point, false)));
 }
 
@@ -222,8 +216,7 @@ std::vector<Column> find_quantities(sim::Section& root, const SweepStudy& study,
   const std::vector<Column> axes = study.columns();
   for (std::uint64_t index = 0; index < tried; ++index) {
     try {
-      bool reads = false;
-      std::vector<Column> columns = quantities_at(study, machines, study.points.point(index), reads).columns;
+      std::vector<Column> columns = quantities_at(study, machines, study.points.point(index)).columns;
       std::erase_if(columns, [&](const Column& each) { return std::ranges::count(axes, each.key, &Column::key) > 0; });
       return columns;
     } catch (const sim::ConfigError& error) {
@@ -466,11 +459,11 @@ SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::option
   const bool is_clear = root.is_sound("ask") && root.is_sound("experiment");
   PointQuestion question(ask, std::move(experiment));
   std::vector<SweepAxis> axes = read_axes(root, platforms, is_clear ? &question : nullptr);
-  PointSampling sampling;
-  if (root.has("sampling")) sampling = read_sampling(root.section("sampling"));
+  std::optional<std::uint64_t> drawn;
+  if (root.has("sampling")) drawn = read_sampling(root.section("sampling"));
   if (is_clear) check_words(root, axes, question);
-  SweepStudy study{name, about, PointSequence(std::move(axes), sampling), std::move(question), {}, {}, {}, {}, {}};
-  check_count(root, study.points, sampling, most_points);
+  SweepStudy study{name, about, PointSequence(std::move(axes), drawn), std::move(question), {}, {}, {}, {}, {}};
+  check_count(root, study.points, most_points);
   if (is_clear && root.is_sound("axes") && root.is_sound("sampling"))
     study.quantities = find_quantities(root, study, platforms);
   read_cases(root, study);
@@ -481,36 +474,25 @@ SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::option
   return study;
 }
 
-// A file that is gone for a moment looks like an impossible machine. So a fault counts as an answer only if all files
-// can be read before and after the attempt that made it.
 PointAnswer answer_point(const SweepStudy& study, MachineCache& machines, std::uint64_t index) {
   const Point point = study.points.point(index);
   PointAnswer answer{index, study.axis_cells(point), {}};
   const std::size_t axes = answer.cells.size();
   answer.cells.resize(axes + study.quantities.size());
-  std::string missing;
-  bool reads = true;
-  for (int attempt = 0; attempt < 2 && reads && missing.empty(); ++attempt) {
-    answer.fault.clear();
-    try {
-      const PointQuestion::Quantities found = quantities_at(study, machines, point, reads);
-      for (std::size_t q = 0; q < study.quantities.size(); ++q) {
-        if (const Cell* const cell = cell_of(found, study.quantities[q].key)) answer.cells[axes + q] = *cell;
-      }
-      if (study.uncertainty) add_intervals(answer, study, machines, point, found);
-      return answer;
-    } catch (const sim::ConfigError& error) {
-      answer.fault = first_of(error);
-    } catch (const std::system_error& error) {
-      answer.fault = error.what();
-      answer.failed = true;
-      return answer;
+  try {
+    const PointQuestion::Quantities found = quantities_at(study, machines, point);
+    for (std::size_t q = 0; q < study.quantities.size(); ++q) {
+      if (const Cell* const cell = cell_of(found, study.quantities[q].key)) answer.cells[axes + q] = *cell;
     }
-    if (reads) missing = machines.platforms().missing_file();
-  }
-  if (!missing.empty()) {
-    answer.failed = true;
-    answer.fault = fmt::format("cannot read {} ({})", missing, answer.fault);
+    if (study.uncertainty) add_intervals(answer, study, machines, point, found);
+  } catch (const sim::ConfigError& error) {
+    // A machine looks impossible, too, while one of its files is gone.
+    if (const std::string missing = machines.platforms().missing_file(); !missing.empty()) {
+      throw sim::ConfigError({{missing, "",
+                               "cannot be read any more: what was finished before is kept by --out, and once the file "
+                               "is back the same command with --resume goes on"}});
+    }
+    answer.fault = first_of(error);
   }
   return answer;
 }

@@ -52,7 +52,7 @@ std::optional<Read> read(std::string_view text, std::string_view assignments, So
     Config config = Config::from_text(text, "fuzz", sources);
     while (!assignments.empty()) {
       const std::size_t end = assignments.find('\n');
-      config.set(assignments.substr(0, end));
+      config.set(std::string(assignments.substr(0, end)));
       assignments.remove_prefix(end == std::string_view::npos ? assignments.size() : end + 1);
     }
     read_all(config.root());

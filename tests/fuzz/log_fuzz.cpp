@@ -1,5 +1,8 @@
 // Reads arbitrary bytes as the log of every tool, unpacked from gzip and without colours: no reader throws, every
 // measurement is within bounds, and every fault and omission has its place.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -27,8 +30,12 @@ bool is_place(std::string_view where, std::string_view file, int lines) {
 std::optional<std::string> text_of(const std::string& written) {
   constexpr std::size_t most = std::size_t{1} << 20;
   try {
-    std::string text = sim::measurement_text_of(written, "f", most);
-    require(text.size() <= std::max(most, written.size()));
+    const int file = memfd_create("log", 0);
+    require(file >= 0 && ::write(file, written.data(), written.size()) == static_cast<ssize_t>(written.size()));
+    sim::MeasurementStream stream("/proc/self/fd/" + std::to_string(file), std::max(most, written.size()));
+    ::close(file);
+    std::string text;
+    for (std::string_view piece = stream.next(); !piece.empty(); piece = stream.next()) text += piece;
     return calibrate::without_escapes(std::move(text));
   } catch (const sim::ConfigError& error) {
     require(!error.faults().empty());
@@ -58,11 +65,6 @@ void fuzz(std::string_view bytes) {
     for (const sim::Fault& fault : reading.faults) {
       require(is_place(fault.where, "logs/all_reduce", lines) && !fault.what.empty() && fault.what.size() < 400);
     }
-    for (const calibrate::NamedRuns& runs : reading.named) {
-      require(runs.line >= 1 && runs.line <= lines && runs.runs > 0);
-      require(runs.values.low <= runs.values.median && runs.values.median <= runs.values.high);
-    }
-    require(!reading.measurements.empty() || !reading.left_out.empty() || !reading.faults.empty() ||
-            !reading.named.empty());
+    require(!reading.measurements.empty() || !reading.left_out.empty() || !reading.faults.empty());
   }
 }

@@ -14,13 +14,12 @@ void fuzz(std::string_view text) {
     sim::Section root = config.root();
     std::vector<study::SweepAxis> axes;
     for (sim::Section section : root.list("axes")) axes.push_back(study::read_axis(section));
-    study::PointSampling sampling;
-    if (root.has("sampling")) sampling = study::read_sampling(root.section("sampling"));
+    std::optional<std::uint64_t> drawn;
+    if (root.has("sampling")) drawn = study::read_sampling(root.section("sampling"));
     config.finish();
-    const bool grid = sampling.method == study::Method::grid;
     if (axes.empty() || axes.size() > 64) return;
-    if (grid && std::ranges::any_of(axes, [](const auto& axis) { return axis.interval.has_value(); })) return;
-    const study::PointSequence points(axes, sampling);
+    if (!drawn && std::ranges::any_of(axes, [](const auto& axis) { return axis.interval.has_value(); })) return;
+    const study::PointSequence points(axes, drawn);
     require(points.size() > 0);
     for (const std::uint64_t index : {std::uint64_t{0}, points.size() - 1}) {
       const study::Point point = points.point(index);

@@ -38,13 +38,11 @@ slips = {
     "an unknown priority": lambda file: file["operations"][0].update(priority="urgent"),
     "an unknown protocol": lambda file: file.update(protocol="steddy"),
     "an unknown collective of a study": lambda file: file.update(collectives=["allgather"]),
-    "unknown splits": lambda file: file.update(splits="coarse"),
     "an unknown class of a pair": lambda file: file.update(pairs=[{"gemm": "a", "bytes": "1KiB", "class": "long"}]),
 }
 # What readers take the schema takes, too.
 choices = {
     "protocol": ["steady", "shot", "rounds"],
-    "splits": ["paper", "fine"],
     "collectives": [["all_gather", "all_to_all", "all_reduce", "reduce_scatter", "broadcast"]],
     "pairs": [[{"gemm": "a", "bytes": "1KiB", "class": each} for each in ("G-long", "C-long", "GC-equal")]],
 }

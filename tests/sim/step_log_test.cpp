@@ -181,7 +181,7 @@ TEST(PerfettoTrace, WhatCannotBeDrawnIsRefused) {
   EXPECT_THROW(trace.slice(track, "s", Time(2), Time(1)), InternalError);
   EXPECT_THROW(trace.slice(track, "s", Time(-1), Time(1)), InternalError);
   EXPECT_THROW(trace.counter(track, "c", Time(1), std::numeric_limits<double>::infinity()), InternalError);
-  EXPECT_THROW(trace.counter(TraceSink::Track{9}, "c", Time(1), 1.0), InternalError);
+  EXPECT_THROW(trace.counter(PerfettoTrace::Track{9}, "c", Time(1), 1.0), InternalError);
 }
 
 }  // namespace

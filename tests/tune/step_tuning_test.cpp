@@ -16,6 +16,11 @@ const std::string prefill_on_two = "--model llama3-8b --phase prefill --layers 2
 
 StepTuning tuned(const std::string& options) { return tune(step_machine(), step_of(options)); }
 
+Results tables_of(const StepTuning& tuning, const std::string& options) {
+  static const Platform platform = mi300x();
+  return to_tables(tuning, step_of(options), platform, layer_templates(), {{"model", {"llama3-8b"}}});
+}
+
 LayerTuning tuned_layer(const StepResult& start, const std::string& split) {
   return tune_layer(step_machine(), start, split);
 }
@@ -97,7 +102,7 @@ TEST(StepTuning, FullSaysWhichReplicasHaveNoSequences) {
   const auto untried = std::ranges::find(tuning.untried, "dp 2", &StepWay::split);
   ASSERT_NE(untried, tuning.untried.end());
   EXPECT_EQ(untried->why_not, "2 replicas do not share 3 sequences evenly");
-  const Results results = to_tables(tuning, mi300x_spec());
+  const Results results = tables_of(tuning, decode_on_two);
   EXPECT_NE(results.table("untried"), nullptr);
 }
 
@@ -155,7 +160,7 @@ TEST(StepTuning, FullNamesACarrierForEachCollective) {
 TEST(StepTuning, FullSaysHowATunedStepIsAskedForAgain) {
   const StepTuning tuning = tuned(decode_on_two);
   ASSERT_FALSE(tuning.layers.empty());
-  const Results results = to_tables(tuning, mi300x_spec(), {{"model", {"llama3-8b"}}});
+  const Results results = tables_of(tuning, decode_on_two);
   const NamedTable* const table = results.table("tuned");
   ASSERT_NE(table, nullptr);
   for (std::size_t row = 0; row < tuning.layers.size(); ++row) {

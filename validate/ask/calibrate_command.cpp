@@ -71,7 +71,7 @@ study::Results answer_calibrate(study::Request& request) {
   arguments.check();
   const std::filesystem::path base = request.platform_file();
   request.check_output(arguments, "--out", out_file);
-  const std::vector<std::string> of_folder{"results.json", "report.md", "page.html"};
+  const std::vector<std::string> of_folder{"results.json", "page.html"};
   request.check_output_folder(arguments, "--report", report_folder, of_folder);
   request.check_not_in(arguments, "--out", out_file, "--report", report_folder, of_folder);
   calibrate::CalibrationOptions options;
@@ -107,8 +107,8 @@ study::Command calibrate_command() {
                study::Said::all_in_place, true},
               {.name = "out", .form = "FILE", .help = "Platform file to write", .required = true},
               {"report", "DIR",
-               "Folder that gets page.html, which shows parameters and residuals, and report.md, results.json and a "
-               "CSV file for each table"}} +
+               "Folder that gets page.html, which shows parameters and residuals, and results.json and a CSV file for "
+               "each table"}} +
               study::overwrite_option() + validation_options() + study::jobs_option(),
           answer_calibrate};
 }

@@ -32,10 +32,9 @@ constexpr auto tune_examples =
     "whether their commands are queued beforehand. A speedup over default compares with what runs if nothing is "
     "chosen:\n"
     "the library's kernels for a collective alone, GEMM and collective one after the other for a pair.\n"
-    "The folder gets decisions.yaml and decisions.h (rules on static sizes), a file "
-    "for\n"
-    "the tuner of RCCL, environment.sh (from which size on engines are faster), measure.sh (measurements that\n"
-    "would decide where predictions do not) and page.html. docs/tuning.md describes them.\n"
+    "The folder gets decisions.yaml and decisions.h (rules on static sizes), a file for the tuner of RCCL,\n"
+    "thresholds.csv (from which size on engines are faster), measure.sh (measurements that would decide where\n"
+    "predictions do not) and page.html. docs/tuning.md describes them.\n"
     "A collective beside a GEMM neither needs the result of the GEMM nor gives the GEMM its input. If one needs the\n"
     "result of the other, as in tensor parallelism, --schedules (schedules: true in a file) tunes them.";
 
@@ -203,8 +202,7 @@ tune::TuningQuestion question_of(const study::Request& request, study::Arguments
     for (const std::string_view text : study::split(gemms, ',')) {
       question.gemms.push_back({std::string(text), arguments.gemm("--gemm", text)});
     }
-    question.gemms =
-        arguments.each_once("--gemm", std::move(question.gemms), [](const auto& gemm) { return gemm.name; });
+    question.gemms = study::each_once(std::move(question.gemms));
   }
   if (request.says("collective")) {
     question.collectives = arguments.choice_list<models::CollectiveKind>("--collective", request.text("collective"));
@@ -253,8 +251,7 @@ study::Results answer_on(study::Request& request, tune::TuningQuestion question,
                            return factor_of(stretches, work);
                          });
   study::Results results = tune::tuning_results(tune::tune(testbed, question, request.progress(), jobs), platform.spec);
-  results.warnings = arguments.warnings();
-  std::ranges::move(warnings, std::back_inserter(results.warnings));
+  results.warnings = std::move(warnings);
   if (!measured_files.empty()) {
     results.notes.push_back(
         fmt::format("{} of {} measurements say something of what is tuned.", measured.used, measured.of));

@@ -147,7 +147,7 @@ class Comparison {
                       study::in_quotes(out_.string()) + " is no file: predictions are read back for their digest");
     }
     request_.check_output_folder(arguments, "--report", report_folder_,
-                                 {"results.json", "report.md", "page.html", "accuracy.md", "deviations.md"});
+                                 {"results.json", "page.html", "accuracy.md", "deviations.md"});
   }
 
   // Adds the warnings, with a limited number of faults, since every row of a file may be invalid.

@@ -56,7 +56,7 @@ TEST_F(MeasureTest, FullEveryTableIsReadByItsForm) {
     const calibrate::Reading reading = reader.read(folder() + "/" + file);
     EXPECT_EQ(reading.format, kind.name);
     EXPECT_EQ(reading.faults.empty() ? "" : sim::ConfigError(reading.faults).what(), std::string()) << file;
-    EXPECT_THAT(reading.alike, IsEmpty()) << file;
+    EXPECT_THAT(reading.remarks, IsEmpty()) << file;
     EXPECT_EQ(reading.measurements.size() + reading.left_out.size(), rows(file).size()) << file;
     for (const calibrate::Measurement& measurement : reading.measurements) {
       // Collectives say themselves how many GPUs take part, however many the machine has.

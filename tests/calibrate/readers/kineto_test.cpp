@@ -133,7 +133,7 @@ TEST(Kineto, ReadsATextInPieces) {
       return piece;
     };
     const std::string_view first = more();
-    const Profile profile = read_kineto_pieces(first, more, "t.json", {});
+    const Profile profile = read_kineto(first, "t.json", {}, more);
     EXPECT_EQ(profile.cut_off, "") << size;
     EXPECT_EQ(profile.gpu, "AMD Instinct MI300X") << size;
     ASSERT_EQ(profile.work.size(), 2u) << size;

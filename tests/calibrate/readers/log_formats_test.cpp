@@ -62,7 +62,7 @@ const std::vector<SampleRow> sample_rows{
     {"gemm_bench/rocblas_bench.txt", "rocblas-bench", 1, 0, "gemm 8192x8192x8192", 2000e-6},
     // Dot reads two arrays and writes none; 2^28 elements of 8 bytes are 2 GiB.
     {"babel_stream/stream.txt", "BabelStream", 5, 4, "stream of 4295000000B from 2 arrays to 0", 3878410e6},
-    {"babel_stream/stream.csv", "BabelStream CSV", 5, 0, "stream of 4GiB from 1 arrays to 1", 4255995e6}};
+    {"babel_stream/stream.csv", "BabelStream", 5, 0, "stream of 4GiB from 1 arrays to 1", 4255995e6}};
 
 TEST(LogFormats, SamplesAreReadAsTheirTablesSay) {
   for (const SampleRow& row : sample_rows) {

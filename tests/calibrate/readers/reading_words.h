@@ -49,10 +49,6 @@ inline std::string full_words_of(const Reading& reading) {
   if (!reading.gpu.empty()) text += fmt::format("gpu: {}\n", reading.gpu);
   for (const std::string& line : reading.header) text += fmt::format("header: {}\n", line);
   for (const Measurement& one : reading.measurements) text += words_of(one);
-  for (const NamedRuns& one : reading.named) {
-    text += fmt::format("named: {}: '{}' {} {} runs, {:.6g} ({:.6g} to {:.6g})\n", one.line, one.name, one.counter,
-                        one.runs, one.values.median, one.values.low, one.values.high);
-  }
   for (const Omission& one : reading.left_out) {
     text += fmt::format("left out: {}: {}{}{}\n", one.where, one.what, one.what.empty() ? "" : ": ", one.why);
   }

@@ -79,11 +79,12 @@ TEST(Template, HasAHoleForEveryColumn) {
 TEST(Template, SaysWhatIsWrongWithItsBraces) {
   EXPECT_EQ(Template{"{m}x{n}"}.fault(), "");
   EXPECT_EQ(Template{"12GiB"}.fault(), "");
-  EXPECT_EQ(Template{"{m}x{n"}.fault(), "the brace of '{n' is never closed: {column} or {column|prefix} is accepted");
-  EXPECT_EQ(Template{"{m{n}}"}.fault(), "the brace of '{m' is never closed: {column} or {column|prefix} is accepted");
-  EXPECT_EQ(Template{"m}x"}.fault(), "a brace is closed that none opens: {column} or {column|prefix} is accepted");
-  EXPECT_EQ(Template{"{}B"}.fault(), "braces without a column: {column} or {column|prefix} is accepted");
-  EXPECT_EQ(Template{"{|x}B"}.fault(), "braces without a column: {column} or {column|prefix} is accepted");
+  for (const char* const text : {"{m}x{n", "{m{n}}", "m}x", "{}B", "{|x}B"}) {
+    EXPECT_EQ(
+        Template{text}.fault(),
+        fmt::format("the braces of '{}' are not pairs around columns: {{column}} or {{column|prefix}} is accepted",
+                    text));
+  }
 }
 
 TEST(TableFormat, KnowsEveryFigureByItsKey) {

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "models/kernels/gather_kernel.h"
+#include "models/kernels/block_copies.h"
 #include "models/platform/device.h"
 #include "tests/models/model_fixture.h"
 

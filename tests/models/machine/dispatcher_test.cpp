@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/machine/cu_room.h"
 #include "sim/check.h"
 #include "tests/models/model_fixture.h"
 #include "tests/models/reference_table.h"

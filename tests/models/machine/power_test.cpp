@@ -14,8 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/machine/clock_loop.h"
-#include "models/machine/power_limit_loop.h"
+#include "models/machine/governor_loop.h"
 #include "models/machine/power_record.h"
 #include "tests/models/model_fixture.h"
 

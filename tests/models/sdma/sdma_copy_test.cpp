@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "models/sdma/block_copies.h"
+#include "models/kernels/block_copies.h"
 #include "tests/models/sdma/sdma_fixture.h"
 
 namespace c3sim::models {

@@ -1,6 +1,10 @@
 #include "study/ask/uncertainty.h"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <cmath>
+#include <functional>
 
 #include "study/ask/answers.h"
 #include "tests/study/fitted_platform.h"
@@ -102,6 +106,106 @@ TEST(Uncertainty, SensitivityLeavesOutWhatAMachineCannotDo) {
   ASSERT_NE(row, table.table.rows().end());
   EXPECT_EQ(row->at(place_of(columns, "time_us_low_percent")), Cell());
   EXPECT_TRUE(is_number(row->at(place_of(columns, "time_us_high_percent"))));
+}
+
+// Returns what a table of sensitivities shows of quantity "x", whose values are those that `ask` gives of a machine.
+NamedTable sensitivity_to(const Platform& platform, const std::function<double(const models::PlatformSpec&)>& ask,
+                          const Column& column = {"x", "x", ""}) {
+  return sensitivity_of(column.key, platform, [&](Testbed& testbed) {
+    ResultTable table({column});
+    table.add_row({ask(testbed.platform())});
+    return Results{"", {{"results", "", std::move(table)}}, {}, {}};
+  });
+}
+Platform with_only(const sim::Parameter& parameter) {
+  Platform platform = mi300x();
+  platform.parameters = {parameter};
+  return platform;
+}
+sim::Parameter matrix_clock(const std::string& low, const std::string& high) {
+  sim::Parameter clock;
+  clock.path = "gpu.power.matrix_clock";
+  clock.kind = "assumed";
+  clock.low = low;
+  clock.high = high;
+  return clock;
+}
+
+TEST(Sensitivity, FullVariesWhatIsAssumedOrFittedAndNothingElse) {
+  Platform platform = mi300x();
+  const auto is_of_memory = [](const sim::Parameter& one) { return one.path.starts_with("gpu.memory."); };
+  std::erase_if(platform.parameters, std::not_fn(is_of_memory));
+  // A port's rate is assumed and a write-back's is fitted; the Infinity Cache's is measured, and HBM's from a data
+  // sheet.
+  const NamedTable table = sensitivity_to(platform, [](const models::PlatformSpec& machine) {
+    const models::MemorySpec& memory = machine.gpu.memory;
+    return (memory.port_rate + memory.writeback_rate + memory.cache_rate + memory.hbm_rate).value();
+  });
+  std::vector<std::string> varied;
+  for (const std::vector<Cell>& row : table.table.rows()) varied.push_back(word_of(row.front()));
+  EXPECT_THAT(varied, testing::UnorderedElementsAre("gpu.memory.l2.port_rate", "gpu.memory.l2.writeback_rate"));
+}
+
+// From 1.89 GHz the clock goes to 0.945 and to 2.079: 50 % lower and 10 % higher.
+TEST(Sensitivity, TakesBothEnds) {
+  const auto share = [](const models::PlatformSpec& machine) {
+    return machine.gpu.power.matrix_clock.value() / 3.78e9;
+  };
+  const Platform platform = with_only(matrix_clock("945 MHz", "2079 MHz"));
+  const std::vector<Cell> percent = sensitivity_to(platform, share).table.rows().at(0);
+  EXPECT_NEAR(std::get<double>(percent[3]), 60.0, 1e-9);
+  EXPECT_NEAR(std::get<double>(percent[4]), -50.0, 1e-9);
+  EXPECT_NEAR(std::get<double>(percent[5]), 10.0, 1e-9);
+  // A fraction of 0.5 becomes 0.25 or 0.55.
+  const std::vector<Cell> points = sensitivity_to(platform, share, {"fraction", "", ""}).table.rows().at(0);
+  EXPECT_NEAR(std::get<double>(points[3]), 30.0, 1e-9);
+  EXPECT_NEAR(std::get<double>(points[4]), -25.0, 1e-9);
+  EXPECT_NEAR(std::get<double>(points[5]), 5.0, 1e-9);
+}
+
+// The matrix clock must not lie below the lowest clock, 132 MHz.
+TEST(Sensitivity, AnEndThatTheRestRulesOutHasNoAnswer) {
+  const NamedTable table = sensitivity_to(with_only(matrix_clock("100 MHz", "1300 MHz")),
+                                          [](const models::PlatformSpec& machine) { return machine.gpus; });
+  EXPECT_EQ(table.table.rows().at(0).at(4), Cell());
+  EXPECT_EQ(table.table.rows().at(0).at(5), Cell(0.0));
+}
+
+// A swing of 0.06 points is shown as 0.1 and one of 0.04 as 0.0; one of 0.006 % is shown as 0.01 and one of 0.004 % as
+// 0.00.
+TEST(Sensitivity, WhatRoundsToNothingIsCountedAndLeftOut) {
+  const Platform platform = with_only(matrix_clock("1 GHz", "2 GHz"));
+  for (const auto& [key, change, unit] :
+       {std::tuple("fraction", 0.0005, "0.05 points"), {"time", 0.00005, "0.005 %"}}) {
+    for (const double of_it : {0.8, 1.2}) {
+      const NamedTable table = sensitivity_to(platform,
+                                              [&, step = of_it * change](const models::PlatformSpec& machine) {
+                                                return machine.gpu.power.matrix_clock.value() == 2e9 ? 1.0 + step : 1.0;
+                                              },
+                                              {key, "", ""});
+      EXPECT_EQ(table.table.rows().size(), of_it > 1.0 ? 1U : 0U);
+      EXPECT_THAT(table.title,
+                  HasSubstr(fmt::format("{} of 1 parameters move it by less than {}", of_it > 1.0 ? 0 : 1, unit)));
+    }
+  }
+}
+
+// An all-to-all after this GEMM waits for CUs; on copy engines it takes no CUs. Serial, which gains nothing by overlap,
+// is not shown.
+TEST(Sensitivity, MachinesWithoutAMechanismShowWhatEachCosts) {
+  const Question question = under(std::array{Strategy::serial, Strategy::c3_base, Strategy::conccl},
+                                  {"small", {8192, 8192, 4096}, models::CollectiveKind::all_to_all, 128_MiB});
+  const auto again = [&](Testbed& other) { return to_tables(question, ask(other, question), other.platform()); };
+  const NamedTable named = without_each_mechanism("fraction_of_ideal", mi300x().spec, again);
+  const auto& rows = named.table.rows();
+  ASSERT_EQ(rows.size(), 1 + models::all_mechanisms.size());
+  const std::size_t wait = 1 + static_cast<std::size_t>(models::Mechanism::dispatch_wait);
+  EXPECT_EQ(rows[0].at(0), Cell(std::string("none")));
+  EXPECT_EQ(rows[wait].at(0), Cell(std::string("dispatch_wait")));
+  EXPECT_EQ(named.table.columns().at(1).key, "c3_base_percent");
+  EXPECT_GT(std::get<double>(rows[wait].at(1)), std::get<double>(rows[0].at(1)) + 10.0);
+  EXPECT_EQ(rows[wait].at(2), rows[0].at(2));
+  EXPECT_EQ(without_each_mechanism("fraction_of_ideal", mi300x().spec, again).table.rows(), rows);
 }
 
 // Tables have no further columns without --uncertainty.

@@ -24,10 +24,9 @@ Asked one_told(const Given& given) {
 
 // The test leaves out words whose values a platform bounds.
 TEST(Words, SpelledReadBackAsTheSame) {
-  const Given c3{{"barrier", {"none"}}, {"bytes", {"896MiB"}},    {"collective", {"all_to_all"}},
-                 {"delay", {"3us"}},    {"gemm", {"64x128x256"}}, {"prelaunch", {"yes"}},
-                 {"splits", {"fine"}},  {"strategy", {"conccl"}}, {"variant", {"b2b"}},
-                 {"channels", {"4"}}};
+  const Given c3{{"barrier", {"none"}},    {"bytes", {"896MiB"}},    {"collective", {"all_to_all"}},
+                 {"delay", {"3us"}},       {"gemm", {"64x128x256"}}, {"prelaunch", {"yes"}},
+                 {"strategy", {"conccl"}}, {"variant", {"b2b"}},     {"channels", {"4"}}};
   EXPECT_EQ(spelled(one_told<C3Trial>(c3)), c3);
   const Given collective{{"backend", {"sdma"}}, {"bytes", {"4KiB"}},           {"collective", {"broadcast"}},
                          {"graph", {"yes"}},    {"host_threads", {"per_gpu"}}, {"prelaunch", {"yes"}},

@@ -96,23 +96,6 @@ TEST_F(StrategyTest, NothingIsReservedWhereNothingWouldBeLeftAndThatIsSaid) {
 // The collective takes 18 us; the GEMM fills the GPU exactly, so losing any CU costs the GEMM a whole wave.
 const Scenario short_collective{"", {4864, 4096, 8192}, models::CollectiveKind::all_gather, sim::Bytes(4097.0)};
 
-TEST_F(StrategyTest, FineSplitsReserveNothingWhereThatIsBest) {
-  Scenario fine = short_collective;
-  fine.splits = Splits::fine;
-  for (const auto& [sweep, bare] :
-       {std::pair(Strategy::c3_rp, Strategy::c3_base), std::pair(Strategy::c3_sp_rp, Strategy::c3_sp)}) {
-    const C3Result best = run_strategy(testbed_, fine, sweep);
-    EXPECT_LE(best.makespan, run_strategy(testbed_, fine, bare).makespan);
-    EXPECT_LT(best.makespan, run_strategy(testbed_, short_collective, sweep).makespan);
-  }
-}
-
-TEST_F(StrategyTest, FineSplitsAreNeverWorseThanThoseOfThePaper) {
-  Scenario fine = pair;
-  fine.splits = Splits::fine;
-  EXPECT_LE(run_strategy(testbed_, fine, Strategy::c3_rp).makespan, run(Strategy::c3_rp).makespan);
-}
-
 TEST_F(StrategyTest, ItIsSaidWhereAReservationCostsMoreThanNone) {
   const C3Result sweep = run_strategy(testbed_, short_collective, Strategy::c3_rp);
   EXPECT_THAT(reservation_warnings(testbed_, std::vector{sweep}),

@@ -383,9 +383,9 @@ TEST_F(ExperimentFiles, LieOverWhatTheyInclude) {
   const ExperimentMachine machine = machine_of(file);
   EXPECT_EQ(machine.platform, "h200");
   EXPECT_EQ(machine.protocol, models::Protocol::shot);
-  EXPECT_THAT(machine.settings,
-              ElementsAre(Setting{"a=1", file.string() + ":4:7"}, Setting{"b=5", file.string() + ":4:22"},
-                          Setting{"c=4", file.string() + ":4:37"}));
+  EXPECT_THAT(machine.settings, ElementsAre(sim::PlacedText{"a=1", file.string() + ":4:7"},
+                                            sim::PlacedText{"b=5", file.string() + ":4:22"},
+                                            sim::PlacedText{"c=4", file.string() + ":4:37"}));
 }
 
 TEST_F(ExperimentFiles, SayHowKernelsAreLaunched) {

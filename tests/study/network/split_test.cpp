@@ -1,10 +1,9 @@
-#include "study/network/split.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <map>
 
+#include "study/network/step_question.h"
 #include "study/step/step_graph.h"
 #include "study/sweep/point_question.h"
 #include "tests/study/step/step_questions.h"

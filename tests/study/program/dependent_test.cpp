@@ -378,15 +378,11 @@ TEST(CuPartitions, AreOfAsManyCusOfEachXcdAndLeaveTheGemmACuOfEvery) {
   EXPECT_THAT(why_no_reservation(platform, 304), HasSubstr("from 8 to 296"));
 }
 
-TEST(CuPartitions, WorthTryingArePowersOfTwoOrFineSplitsAreNoneAndEveryMultipleOfTheXcds) {
+TEST(CuPartitions, WorthTryingArePowersOfTwo) {
   const models::PlatformSpec platform = models::mi300x();
   EXPECT_THAT(cu_reservations(platform), ElementsAre(8, 16, 32, 64, 128));
-  const std::vector<int> fine = cu_reservations(platform, Splits::fine);
-  ASSERT_EQ(fine.size(), 38u);  // 0, 8, ... 296 of 304 CUs
-  for (std::size_t i = 0; i < fine.size(); ++i) EXPECT_EQ(fine[i], static_cast<int>(8 * i));
   const models::PlatformSpec one_cu = models::mi300x({"gpu.cus_per_xcd=1"});
   EXPECT_THAT(cu_reservations(one_cu), IsEmpty());
-  EXPECT_THAT(cu_reservations(one_cu, Splits::fine), ElementsAre(0));
 }
 
 TEST(CuPartitions, MeetAndDoNotOverlap) {

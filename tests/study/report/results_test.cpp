@@ -145,12 +145,9 @@ std::string written_as(const Results& results, Format format) {
   return out.str();
 }
 
-TEST(Results, TextAndMarkdownShowTitlesOnlyTablesToBeReadAndTheWarnings) {
-  Results results = example_results();
-  results.title = "A|B";
-  EXPECT_THAT(written_as(results, Format::table), AllOf(HasSubstr("Title\ntime [us]\n"), Not(HasSubstr("detail"))));
-  EXPECT_EQ(written_as(results, Format::markdown),
-            "# A\\|B\n\n## Title\n\n| time, us |\n| --- |\n| 1.50 |\n\n- warning: beware\n");
+TEST(Results, TextShowsTitlesAndOnlyTablesToBeRead) {
+  EXPECT_THAT(written_as(example_results(), Format::table),
+              AllOf(HasSubstr("Title\ntime [us]\n"), Not(HasSubstr("detail"))));
 }
 
 TEST(Results, CsvIsTheFirstTableAndABlockForEachOtherThatDoesNotSumItUp) {
@@ -202,16 +199,15 @@ class ResultsFolder : public testing::Test {
   const fs::path folder_ = fs::path(testing::TempDir()) / "results_test" / "new";
 };
 
-TEST_F(ResultsFolder, GetsOneCsvPerTableTheJsonMarkdownAndThePageAndNothingElse) {
+TEST_F(ResultsFolder, GetsOneCsvPerTableTheJsonAndThePageAndNothingElse) {
   save_by("c3sim copy", example_results());
   EXPECT_EQ(text("results.csv"), "time_us\n1.5\n");
   EXPECT_EQ(text("raw.csv"), "detail\nx\n");
-  EXPECT_EQ(text("report.md"), written_as(example_results(), Format::markdown) + "\nAsked of c3sim 9.9: c3sim copy\n");
   Page page = results_page(example_results());
   page.version = "9.9";
   page.command = "c3sim copy";
   EXPECT_EQ(text("page.html"), to_html(page));
-  EXPECT_EQ(files(), 5);
+  EXPECT_EQ(files(), 4);
 }
 
 TEST_F(ResultsFolder, HasAJsonThatAlsoSaysWhatMadeItAndWhatWasWritten) {
@@ -219,8 +215,7 @@ TEST_F(ResultsFolder, HasAJsonThatAlsoSaysWhatMadeItAndWhatWasWritten) {
   auto json = nlohmann::ordered_json::parse(text("results.json"));
   EXPECT_EQ(json["c3sim"], "9.9");
   EXPECT_EQ(json["command"], "c3sim copy");
-  EXPECT_EQ(json["files"],
-            nlohmann::ordered_json({"results.json", "results.csv", "raw.csv", "report.md", "page.html"}));
+  EXPECT_EQ(json["files"], nlohmann::ordered_json({"results.json", "results.csv", "raw.csv", "page.html"}));
   for (const char* const key : {"c3sim", "command", "files", "sha256"}) json.erase(key);
   EXPECT_EQ(json_text(json), written_as(example_results(), Format::json));
 }

@@ -31,10 +31,6 @@ PointAnswer answer(std::uint64_t index, double time) {
   return {index, {static_cast<std::int64_t>(index), time, std::string("a")}, ""};
 }
 
-PointAnswer failure(std::uint64_t index) {
-  return {index, {static_cast<std::int64_t>(index), {}, {}}, "cannot read", true};
-}
-
 std::vector<PointAnswer> all_of(const SweepStore& store) {
   std::vector<PointAnswer> found;
   store.for_each([&](const PointAnswer& each) { found.push_back(each); });
@@ -74,33 +70,6 @@ TEST_F(SweepStoreTest, RefusesAFileOfAnotherStudyOrOneThatIsNotOurs) {
   EXPECT_THAT(fault_of_opening(key_),
               AllOf(HasSubstr("is not a file of points that c3sim made, or is damaged"),
                     HasSubstr("points.sqlite .dump | sed 's/^ROLLBACK.*/COMMIT;/' | sqlite3 saved.sqlite")));
-}
-
-TEST_F(SweepStoreTest, PointsThatFailedAreToldAndAskedAgainByWhoOpensItNext) {
-  {
-    SweepStore store(folder_, key_);
-    store.add(std::vector{failure(3)});
-    store.add(std::vector{failure(3)});  // Another process fails at the point, too.
-    store.add(std::vector{answer(1, 1.0), answer(4, 1.0)});
-    EXPECT_EQ(store.size(), 2u);
-    EXPECT_EQ(store.failures(), 1u);
-    std::vector<std::pair<std::uint64_t, bool>> failed;
-    for (const PointAnswer& each : all_of(store)) failed.emplace_back(each.index, each.failed);
-    EXPECT_THAT(failed, ElementsAre(Pair(1, false), Pair(3, true), Pair(4, false)));
-  }
-  const SweepStore store(folder_, key_);
-  EXPECT_EQ(store.failures(), 0u);
-  EXPECT_THAT(store.indices(0, 9), ElementsAre(1, 4));
-}
-
-TEST_F(SweepStoreTest, APointThatFailedInOneProcessHasTheAnswerOfAnother) {
-  SweepStore store({}, key_);
-  store.add(std::vector{failure(1)});
-  store.add(std::vector{answer(1, 2.0)});
-  EXPECT_EQ(store.failures(), 0u);
-  const std::vector<PointAnswer> found = all_of(store);
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_FALSE(found[0].failed);
 }
 
 TEST_F(SweepStoreTest, RefusesAFolderInWhichAnotherRunIsAtWorkAndSaysWhichFileCannotBeWritten) {
@@ -166,25 +135,6 @@ TEST(Distribution, WhatTheStoreHasIsNotAskedAgain) {
   });
   EXPECT_TRUE(squares.run());
   EXPECT_EQ(squares.asked, 666);  // The store had 334 of 1000 points.
-  squares.expect_all();
-}
-
-// A point that failed once is answered in the next run, which asks no other point.
-TEST(Distribution, AFailedPointIsAskedOnceByEachRun) {
-  Squares squares(100);
-  squares.answer_by([](std::uint64_t index) {
-    PointAnswer answer = squared(index);
-    answer.failed = index % 7 == 0;
-    return answer;
-  });
-  EXPECT_TRUE(squares.run());
-  EXPECT_EQ(squares.asked, 100);
-  EXPECT_EQ(squares.store.size(), 85u);  // Points 0, 7 ... 98 have failed.
-  EXPECT_EQ(squares.store.failures(), 15u);
-  squares.answer_by(squared);
-  EXPECT_TRUE(squares.run());
-  EXPECT_EQ(squares.asked, 115);
-  EXPECT_EQ(squares.store.failures(), 0u);
   squares.expect_all();
 }
 
