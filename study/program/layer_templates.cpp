@@ -345,15 +345,17 @@ class LayerPlay {
 
   using Arguments = std::vector<std::pair<std::string_view, sim::Amount>>;
   void write(std::string_view part, const std::string& name, Arguments arguments) {
+    constexpr int most_levels = 32;
+    if (level_ == most_levels) throw fault(part, "is a part that uses itself, perhaps by way of others");
+    ++level_;
     const auto found = templates_.parts_.find(part);
-    if (found == templates_.parts_.end()) {
-      throw sim::ConfigError({{"configs/layers", "", fmt::format("no file has '{}', which this step needs", part)}});
-    }
+    if (found == templates_.parts_.end()) throw fault(part, "is in no file, and this step needs it");
     Call call{found->second.file, name, std::move(arguments)};
     for (const auto& [taken, fallback] : found->second.takes) {
       if (fallback && !call.has(taken)) call.arguments.emplace_back(taken, value(*fallback, call));
     }
     write(found->second.rows, call);
+    --level_;
   }
 
   std::vector<ProductGradients> take_gradients() { return std::move(gradients_); }
@@ -369,6 +371,10 @@ class LayerPlay {
       return std::ranges::count(arguments, argument, &Arguments::value_type::first) > 0;
     }
   };
+
+  static sim::ConfigError fault(std::string_view where, std::string what) {
+    return sim::ConfigError({{"configs/layers", std::string(where), std::move(what)}});
+  }
 
   sim::Amount value(const sim::Expression& expression, const Call& call) const {
     return expression.amount([&](std::string_view name) -> sim::NamedValue { return value(name, call); });
@@ -386,17 +392,26 @@ class LayerPlay {
     }
     return known_names().at(name)(scope_);
   }
+  double number(const sim::Expression& formula, const Call& call) const {
+    const sim::Amount amount = value(formula, call);
+    if (amount.powers != sim::Powers{} || !std::isfinite(amount.value))
+      throw sim::ExpressionError(0, "a number without a unit is due");
+    return amount.value;
+  }
   double number(const LayerRow::Formula& formula, const Call& call, double otherwise) const {
-    return formula ? value(*formula, call).value : otherwise;
+    return formula ? number(*formula, call) : otherwise;
   }
   std::int64_t integer(const LayerRow::Formula& formula, const Call& call, std::int64_t otherwise) const {
-    return formula ? std::llround(value(*formula, call).value) : otherwise;
+    return formula ? std::llround(number(*formula, call)) : otherwise;
   }
   bool holds(const LayerRow::Formula& formula, const Call& call, bool otherwise) const {
     return number(formula, call, otherwise ? 1.0 : 0.0) != 0.0;
   }
   sim::Bytes element(const LayerRow& row, const Call& call) const {
-    return row.element ? sim::Bytes(value(*row.element, call).value) : writer_.element();
+    if (!row.element) return writer_.element();
+    const sim::Amount bytes = value(*row.element, call);
+    if (bytes.powers != powers_of_bytes) throw sim::ExpressionError(0, "an element has bytes: 4B is accepted");
+    return sim::Bytes(bytes.value);
   }
   static std::string full(const std::string& name, const Call& call) {
     return name.starts_with('$') ? call.name + name.substr(1) : name;
@@ -404,7 +419,11 @@ class LayerPlay {
 
   void write(std::span<const LayerRow> rows, const Call& call) {
     for (const LayerRow& row : rows) {
-      if (holds(row.when, call, true)) write(row, call);
+      try {
+        if (holds(row.when, call, true)) write(row, call);
+      } catch (const sim::ExpressionError& error) {
+        throw fault(row.what == LayerRow::What::part ? row.part : full(row.name, call), error.what());
+      }
     }
   }
 
@@ -450,7 +469,12 @@ class LayerPlay {
   }
 
   void multiply(const std::string& name, const LayerRow& row, const Call& call) {
-    const auto extent = [&](std::size_t at) { return std::llround(value(row.gemm[at], call).value); };
+    const auto extent = [&](std::size_t at) {
+      const double size = number(row.gemm[at], call);
+      if (size >= 1.0 && size <= models::GemmShape::largest_extent) return std::llround(size);
+      throw sim::ExpressionError(0, fmt::format("{:g} is no extent of a product: 1 to {} is accepted", size,
+                                                models::GemmShape::largest_extent));
+    };
     models::GemmShape shape{.m = extent(0), .n = extent(1), .k = extent(2)};
     shape.products = integer(row.products, call, 1);
     shape.layout = row.layout;
@@ -499,6 +523,7 @@ class LayerPlay {
         writer_.collective(name, *collective_of(row.kind), number(row.elements, call, 0.0) * element(row, call),
                            static_cast<int>(integer(row.gpus, call, 1)));
     if (row.beside.empty()) return;
+    if (exchange.name.empty()) return write(row.beside, call);  // one GPU exchanges nothing
     writer_.queue_on(exchange_stream);
     writer_.wait(before);
     write(row.beside, call);
@@ -508,6 +533,7 @@ class LayerPlay {
   const LayerTemplates& templates_;
   StepWriter& writer_;
   Scope scope_;
+  int level_ = 0;                                                 // parts within each other
   mutable std::map<const sim::Expression*, sim::Amount> values_;  // of declared names
   std::vector<Written> scattered_;                                // pieces that a later operation waits for
   std::vector<ProductGradients> gradients_;
@@ -545,7 +571,7 @@ void LayerTemplates::declare(File& file) {
       // Names may use those before them, so that none stands on itself.
       const RowReader reader(operators_, parts_, file.known);
       if (std::optional<sim::Expression> value = reader.formula(let, one)) names.emplace(one, std::move(*value));
-      file.known.emplace(one);
+      if (!file.known.emplace(one).second) let.fault(one, "this name has a value already");
     }
   }
   const auto add = [&](std::string_view key, std::string name) -> LayerPart& {
@@ -626,7 +652,10 @@ Written write_forward(StepWriter& writer, bool again) {
   if (half == Half::both || half == Half::feed_forward)
     templates.write(writer, feed_forward_of(writer.model()) + ".forward");
   writer.do_again(false);
-  return writer.last();
+  const Written last = writer.last();
+  if (last.name.empty())
+    throw sim::ConfigError({{"configs/layers", "", "the layer writes no operation for this step"}});
+  return last;
 }
 
 std::vector<ProductGradients> write_backward(StepWriter& writer) {

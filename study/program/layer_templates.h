@@ -1,5 +1,5 @@
-// LayerTemplates are written from templates, the files of configs/layers: lists of operations whose sizes and
-// conditions are expressions over the extents of a model and its split. docs/layers.md describes these files.
+// Layers are written from templates, the files of configs/layers: lists of operations whose sizes and conditions are
+// expressions over the extents of a model and its split. docs/layers.md describes these files.
 #pragma once
 
 #include <filesystem>
@@ -79,7 +79,8 @@ class LayerTemplates {
 
   std::span<const ElementwiseOperator> operators() const { return operators_; }
   // Writes a part, of which "attention.forward" is the list of that name in attention.yaml. Returns the gradients of
-  // products that it gives. Throws sim::ConfigError where no file has the part.
+  // products that it gives. Throws sim::ConfigError where no file has the part, parts use each other in a circle, or an
+  // expression has no value that fits.
   std::vector<ProductGradients> write(StepWriter& writer, const std::string& part,
                                       std::vector<std::pair<std::string_view, double>> arguments = {}) const;
 

@@ -69,7 +69,8 @@ class StepWriter {
   // Makes operation `who`, written earlier, wait for `on` of the layer at `shift`, which may be written after it.
   void wait(const Written& who, const Written& on, std::int64_t shift);
   void wait_first(Wait wait) { operations_.front().after.push_back(std::move(wait)); }  // the first since take()
-  Written last() const { return {operations_.back().name}; }
+  // Returns the last operation since take(), if there is one.
+  Written last() const { return operations_.empty() ? Written{} : Written{operations_.back().name}; }
   // Says whether the next operations are recomputations, which changes their names.
   void do_again(bool again) { again_ = again; }
   // Says which part of the FLOPs of the next operations the model has: see StepOperation.

@@ -1,7 +1,9 @@
 #include "study/program/layer_templates.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "tests/config_fault.h"
 #include "tests/folder.h"
 #include "tests/study/step/step_questions.h"
+#include "tests/text_file.h"
 
 namespace c3sim::study {
 namespace {
@@ -79,7 +82,7 @@ attention: linear
             (models::GemmShape{.m = 128, .n = 128, .k = 512, .products = 16}));
   question.phase = Phase::train;
   EXPECT_THAT(config_fault([&] { step_blocks(question, most_layers, machine); }),
-              HasSubstr("no file has 'linear.backward'"));
+              HasSubstr("linear.backward: is in no file"));
 }
 
 TEST_F(LayerFiles, FaultsHaveTheirPlaces) {
@@ -96,9 +99,51 @@ TEST_F(LayerFiles, FaultsHaveTheirPlaces) {
            {"forward: [{part: activation, name: a}]\n", "'elements' is missing, which the part takes"},
            {"forward: [{part: half_norm, name: a, sise: 1}]\n", "sise: unknown key"},
            {"parts: {half_norm: {rows: []}}\n", "the part 'half_norm' is in another file, too"},
-           {"let: {a: b, b: 1}\n", "'b' is not known"}}) {
+           {"let: {a: b, b: 1}\n", "'b' is not known"},
+           {"let: {tokens: 1}\n", "this name has a value already"}}) {
     EXPECT_THAT(fault_of(lines), HasSubstr(message)) << lines;
   }
+}
+
+// These files can be read, and no step can be written from them.
+TEST_F(LayerFiles, FaultsOfValuesNameTheirOperation) {
+  for (const auto& [lines, message] : std::vector<std::pair<std::string, std::string>>{
+           {"parts: {a: {rows: [{part: b, name: x}]}, b: {rows: [{part: a, name: x}]}}\n"
+            "forward: [{part: a, name: x}]\n",
+            "is a part that uses itself"},
+           {"forward: [{name: x, operate: scale, elements: tokens / window}]\n", "x: a division by zero"},
+           {"forward: [{name: x, operate: scale, elements: tokens, element: 4}]\n", "x: an element has bytes"},
+           {"forward: [{name: x, operate: scale, elements: 4B}]\n", "x: a number without a unit is due"},
+           {"forward: [{name: x, gemm: [0, 1, 1]}]\n", "x: 0 is no extent of a product"},
+           {"forward: [{name: x, operate: scale, elements: 1, when: train}]\n", "the layer writes no operation"}}) {
+    write("layers/mine.yaml", lines);
+    const LayerTemplates templates(with_own());
+    StepQuestion question = step_of("--model llama3-8b --phase decode --layers 1 --half attention");
+    question.model.attention = "mine";
+    EXPECT_THAT(config_fault([&] {
+                  step_blocks(question, 1, {mi300x_spec(), templates});
+                }),
+                HasSubstr(message))
+        << lines;
+  }
+}
+
+// A damaged file of layers is refused, or it gives steps or refuses them: nothing else comes of it.
+RC_GTEST_FIXTURE_PROP(LayerFiles, DamagedFilesAreRefusedOrWritten, ()) {
+  std::string text = content(C3SIM_SOURCE_DIR "/configs/layers/attention.yaml");
+  const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
+  const auto length = *rc::gen::inRange<std::size_t>(0, 40);
+  text.replace(
+      at, length,
+      *rc::gen::element<std::string>("", " ", "0", "tokens", "*", "(", "-", "$", "4B", "name", ": ", "[", "}", "\n"));
+  write("layers/attention.yaml", text);
+  config_fault([this] {
+    const LayerTemplates templates(with_own());
+    for (const char* const phase : {"decode", "train"}) {
+      const StepQuestion question = step_of(fmt::format("--model llama3-8b --phase {} --layers 1 --tp 2", phase));
+      step_blocks(question, 1, {mi300x_spec(), templates});
+    }
+  });
 }
 
 }  // namespace
