@@ -20,10 +20,15 @@ namespace {
 using sim::operator""_KiB;
 using sim::operator""_MiB;
 
-study::CopyTrial copy_of(sim::Bytes bytes) {
-  study::CopyTrial copy;
-  copy.spec.bytes = bytes;
-  return copy;
+// Returns what the testbed would have measured of the trial.
+Measurement measured(study::Testbed& testbed, const study::Trial& trial, int line,
+                     study::Figure figure = study::Figure::time) {
+  Measurement one;
+  one.file = "simulated.csv";
+  one.line = line;
+  one.trial = trial;
+  one.seen = {{.figure = figure, .value = study::observe(testbed, trial, {figure}).at(figure)}};
+  return one;
 }
 
 // Returns what a platform with these assignments would have measured of large copies and of a kernel that does nothing.
@@ -35,17 +40,11 @@ Reading simulated(std::vector<std::string> assignments, const std::vector<std::s
   Reading file;
   file.name = "simulated.csv";
   const auto time = [&](const study::Trial& trial, int line) {
-    Measurement measurement;
-    measurement.file = file.name;
-    measurement.line = line;
-    measurement.trial = trial;
-    measurement.assignments = set;
-    const study::Figures figures = study::observe(testbed, trial, {study::Figure::time});
-    measurement.seen.push_back({.figure = study::Figure::time, .value = figures.at(study::Figure::time)});
-    file.measurements.push_back(measurement);
+    file.measurements.push_back(measured(testbed, trial, line));
+    file.measurements.back().assignments = set;
   };
   int line = 0;
-  for (const double mib : copies_mib) time(copy_of(mib * 1_MiB), ++line);
+  for (const double mib : copies_mib) time(study::CopyTrial{{.bytes = mib * 1_MiB}}, ++line);
   for (const int peers : fan_outs) time(study::FanOutTrial{peers, 16_KiB}, ++line);
   time(study::EmptyKernelTrial{}, ++line);
   return file;
@@ -186,8 +185,9 @@ TEST(Calibration, WarnsOfFittedParametersThatNothingMeasures) {
               Contains(AllOf(HasSubstr("nothing here measures them"), HasSubstr("gpu.power.idle"))));
 }
 
-TEST(Calibration, ReportsMedianAndWorstOfEachGroup) {
-  // The errors are 1, -3 and 2 %: by magnitude 1, 2, 3, so the median is 2 and the worst is -3.
+// The errors are 1, -3 and 2 %: by magnitude 1, 2, 3, so the median is 2 and the worst is -3. The last step has
+// observed nothing.
+TEST(Calibration, ReportsMedianAndWorstOfEachGroupThatSomethingIsObservedOf) {
   Calibration calibration;
   const auto observation = [](const char* where, double error) {
     Observation one;
@@ -198,17 +198,13 @@ TEST(Calibration, ReportsMedianAndWorstOfEachGroup) {
   };
   const std::vector<Observation> three{observation("a", 0.01), observation("b", -0.03), observation("c", 0.02)};
   calibration.steps.push_back({"copies", 1, three, three, {}, {}});
+  calibration.steps.push_back({"streams", 0, {}, {}, {}, {}});
   const study::Results results = report(calibration, {});
-  const std::vector<study::Cell>& row = results.tables[1].table.rows().at(0);
+  ASSERT_EQ(results.tables[1].table.rows().size(), 1u);
+  const std::vector<study::Cell>& row = results.tables[1].table.rows()[0];
   EXPECT_DOUBLE_EQ(std::get<double>(row[4]), 2.0);
   EXPECT_DOUBLE_EQ(std::get<double>(row[7]), -3.0);
   EXPECT_EQ(std::get<std::string>(row[8]), "b");
-}
-
-TEST(Calibration, ReportsNoErrorsOfAGroupThatNothingIsObservedOf) {
-  Calibration calibration;
-  calibration.steps.push_back({"copies", 0, {}, {}, {}, {}});
-  EXPECT_TRUE(report(calibration, {}).tables[1].table.rows().empty());
 }
 
 TEST(Calibration, ReportsHowManyRowsOfAFileWereReadAndWhyOthersWereNot) {
@@ -320,16 +316,11 @@ TEST(Calibration, TellsTheSpreadOfCopiesByDecade) {
 // Five GEMMs of 64 columns, whose smallest matrix has 1 MiB, are off by 10 %; five square ones of 128 MiB are exact.
 TEST(Calibration, FullTellsTheSpreadOfGemmsByTheirSmallestMatrix) {
   Reading file = simulated({});
-  Measurement measurement = file.measurements.front();
   study::Testbed testbed(PlatformText(h200_file).spec({}));
   for (int i = 0; i < 10; ++i) {
-    study::GemmTrial gemm;
-    gemm.shape = {8192, i < 5 ? 64 : 8192, 8192};
-    measurement.trial = gemm;
-    measurement.line = 100 + i;
-    const double seconds = study::observe(testbed, gemm, {study::Figure::time}).at(study::Figure::time);
-    measurement.seen.front().value = seconds * (i >= 5 ? 1.0 : i % 2 == 0 ? 1.1 : 0.9);
-    file.measurements.push_back(measurement);
+    const study::GemmTrial gemm{.shape = {8192, i < 5 ? 64 : 8192, 8192}};
+    file.measurements.push_back(measured(testbed, gemm, 100 + i));
+    file.measurements.back().seen.front().value *= i >= 5 ? 1.0 : i % 2 == 0 ? 1.1 : 0.9;
   }
   std::vector<Spread> spreads = calibrate(h200_file, std::vector{file}, with_folders()).spreads;
   std::erase_if(spreads, [](const Spread& spread) { return spread.work != "gemm"; });
@@ -348,14 +339,9 @@ TEST(Calibration, FullFitsEachLibraryToItsOwnProducts) {
     Reading file;
     file.name = library + ".csv";
     for (int i = 0; i < 24; ++i) {
-      Measurement measurement;
-      measurement.file = file.name;
-      measurement.line = i + 1;
-      measurement.assignments = {"gpu.gemm.library=" + library};
-      measurement.trial = study::GemmTrial{.shape = {512 << (i % 4), 16 << (i % 5), 1024 << (i % 3)}};
-      const study::Figures figures = study::observe(testbed, measurement.trial, {study::Figure::kernel_time});
-      measurement.seen = {{.figure = study::Figure::kernel_time, .value = figures.at(study::Figure::kernel_time)}};
-      file.measurements.push_back(measurement);
+      const study::GemmTrial gemm{.shape = {512 << (i % 4), 16 << (i % 5), 1024 << (i % 3)}};
+      file.measurements.push_back(measured(testbed, gemm, i + 1, study::Figure::kernel_time));
+      file.measurements.back().assignments = {"gpu.gemm.library=" + library};
     }
     return file;
   };

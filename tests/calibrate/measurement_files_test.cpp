@@ -19,13 +19,8 @@ class Files : public InFolder {
 const std::string gemm_times = "gemm,time_us\n";
 
 study::Cell cell(const study::Results& results, const std::string& key, std::size_t row, const std::string& column) {
-  for (const study::NamedTable& table : results.tables) {
-    if (table.key != key) continue;
-    for (std::size_t i = 0; i < table.table.columns().size(); ++i) {
-      if (table.table.columns()[i].key == column) return table.table.rows().at(row).at(i);
-    }
-  }
-  return {};
+  const study::ResultTable& table = results.table(key)->table;
+  return table.rows().at(row).at(place_of(table.columns(), column));
 }
 study::Cell number(int value) { return std::int64_t{value}; }
 study::Cell word(const char* text) { return std::string(text); }
@@ -45,14 +40,8 @@ TEST_F(Files, WhatIsLeftOutIsGroupedByReasonWithTheTimeThatItTook) {
   EXPECT_NEAR(std::get<double>(cell(results, "left_out", 0, "time_us")), 40.0, 1e-9);
   EXPECT_EQ(cell(results, "left_out", 2, "time_us"), study::Cell());
   EXPECT_EQ(cell(results, "left_out_rows", 2, "what"), word("'b', run 1 times"));
-  const auto is_shown = [&files](bool rows) {
-    for (const study::NamedTable& table : report(files, rows).tables) {
-      if (table.key == "left_out_rows") return table.in_text;
-    }
-    return false;
-  };
-  EXPECT_FALSE(is_shown(false));
-  EXPECT_TRUE(is_shown(true));
+  EXPECT_FALSE(results.table("left_out_rows")->in_text);
+  EXPECT_TRUE(report(files, true).table("left_out_rows")->in_text);
 }
 
 // A million faulty rows do not make a million warnings.

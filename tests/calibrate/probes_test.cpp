@@ -44,12 +44,9 @@ class ProbeTable {
       : testbed_(PlatformText(platform, folders).spec(std::vector<std::string>{"gpus=2", assignment})), pace_(pace) {}
 
   void add_pair(int channels, const std::string& first) {
-    study::C3Trial trial;
-    trial.scenario.gemm = {4096, 4096, 4096};
-    trial.scenario.collective = models::CollectiveKind::all_reduce;
-    trial.scenario.bytes = 64_MiB;
+    study::C3Trial trial{{"", {4096, 4096, 4096}, models::CollectiveKind::all_reduce, 64_MiB},
+                         first == "gemm" ? study::Strategy::c3_base : study::Strategy::c3_sp};
     trial.scenario.channels = channels;
-    trial.strategy = first == "gemm" ? study::Strategy::c3_base : study::Strategy::c3_sp;
     const study::Figures seen =
         study::observe(testbed_, trial, {Figure::gemm_stretch_in_turn, Figure::collective_stretch_in_turn});
     const double gemm = seen.at(Figure::gemm_time), collective = seen.at(Figure::collective_time);

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "study/c3/strategy.h"
@@ -76,9 +75,7 @@ TEST(CommandLine, FullSensitivityListsEveryUncertainParameterByItsSwing) {
 // On this platform a launch takes 6 us of some 14; the platform file assumes a range of 3 to 12.
 TEST(CommandLine, FullSensitivityIsOfAnyQuantity) {
   const std::vector<std::string> gemm{"gemm", "--gemm", "512x512x512", "--format", "json"};
-  const Answer answer = run_cli(with(gemm, {"--sensitivity"}));
-  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
-  const auto rows = nlohmann::json::parse(answer.out)["sensitivity"];
+  const auto rows = nlohmann::json::parse(out_of(with(gemm, {"--sensitivity"})))["sensitivity"];
   ASSERT_GT(rows.size(), 3U);
   std::vector<std::string> names;
   for (const auto& row : rows) {
@@ -95,9 +92,8 @@ TEST(CommandLine, FullSensitivityIsOfAnyQuantity) {
 
 TEST(CommandLine, OptionsOfACollectiveReachTheModel) {
   const auto time = [](const std::vector<std::string>& more) {
-    const Answer answer =
-        run_cli(with({"collective", "--collective", "all_gather", "--bytes", "64KiB", "--format", "json"}, more));
-    return nlohmann::json::parse(answer.out)["results"][0]["time_us"].get<double>();
+    const std::vector<std::string> gather{"collective", "--collective", "all_gather", "--bytes", "64KiB"};
+    return json_of(with(gather, more))["results"][0]["time_us"].get<double>();
   };
   const std::vector<std::string> b2b{"--backend", "sdma", "--variant", "b2b"};
   const std::vector<std::string> launches{"--set", "host.kernel_launch=6us", "--set", "host.graph_launch=1us"};
@@ -111,9 +107,9 @@ TEST(CommandLine, OptionsOfACollectiveReachTheModel) {
 // RCCL's part of an all-reduce on SDMA takes the options of kernels, unless the engines reduce.
 TEST(CommandLine, AnAllReduceOnSdmaHasKernelsAndEngines) {
   const auto result = [](const std::vector<std::string>& more) {
-    return nlohmann::json::parse(out_of(
-        with({"collective", "--collective", "all_reduce", "--backend", "sdma", "--bytes", "64MiB", "--format", "json"},
-             more)))["results"][0];
+    return json_of(with({"collective", "--collective", "all_reduce", "--backend", "sdma", "--bytes", "64MiB"}, more))
+        .at("results")
+        .at(0);
   };
   EXPECT_EQ(result({"--cus", "8"})["cus"], 8);
   EXPECT_GT(result({"--cus", "8"})["time_us"], result({"--cus", "64"})["time_us"]);

@@ -1,5 +1,4 @@
 // Tests how command lines end and what they say, by the samples of tests/data/samples.
-#include <gtest/gtest.h>
 
 #include "tests/calibrate/script.h"
 #include "tests/cli/run_cli.h"

@@ -1,5 +1,4 @@
 // Tests two answers side by side: each has its own numbers, and the change is between them.
-#include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
 #include "tests/testing.h"

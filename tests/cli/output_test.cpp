@@ -1,6 +1,5 @@
 // Tests what commands write, and that they write over nothing else.
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 

@@ -1,5 +1,4 @@
 // Tests c3sim replay.
-#include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
 #include "tests/testing.h"

@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "tests/cli/run_cli.h"
 #include "tests/testing.h"
@@ -43,13 +42,12 @@ TEST(ServeCommand, FullServesAllThatAStudySpans) {
   EXPECT_THAT(page, HasSubstr("Time to the first token, 99th percentile over load"));
   EXPECT_THAT(page, testing::Not(HasSubstr("ttft_p99_ms over load")));
   // Options of the command line override the file.
-  const Answer one = run_cli({"serve", file, "--rate", "2", "--requests", "5", "--format", "json"});
-  const nlohmann::json less = nlohmann::json::parse(one.out);
+  const nlohmann::json less = json_of({"serve", file, "--rate", "2", "--requests", "5"});
   ASSERT_EQ(less["results"].size(), 2u);
   EXPECT_EQ(less["results"][0]["requests"], 5);
   // Options override a case of the file, too.
-  const Answer none = run_cli({"serve", file, "--fetch", "none", "--rate", "2", "--requests", "5", "--format", "json"});
-  EXPECT_EQ(nlohmann::json::parse(none.out)["results"][1]["fetched_tokens"], 0);
+  const nlohmann::json none = json_of({"serve", file, "--fetch", "none", "--rate", "2", "--requests", "5"});
+  EXPECT_EQ(none["results"][1]["fetched_tokens"], 0);
 }
 
 // Other commands write the file that --trace names; no file of the user's is written over.
@@ -57,9 +55,7 @@ TEST(ServeCommand, ReadsRequestsOfTheUser) {
   const std::string requests = written("requests.csv", "arrival_s,prompt_tokens,output_tokens\n0,100,2\n1,100,2\n");
   const std::string before = content(requests);
   const std::string file = written("serve.yaml", "name: s\nmodel: llama3-8b\n");
-  const Answer answer = run_cli({"serve", file, "--trace", requests, "--format", "json"});
-  ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_EQ(nlohmann::json::parse(answer.out)["results"][0]["requests"], 2);
+  EXPECT_EQ(json_of({"serve", file, "--trace", requests})["results"][0]["requests"], 2);
   EXPECT_EQ(content(requests), before);
 }
 

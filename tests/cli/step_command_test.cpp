@@ -1,5 +1,3 @@
-#include <nlohmann/json.hpp>
-
 #include "tests/cli/run_cli.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
@@ -13,8 +11,7 @@ const std::vector<std::string> op_by_op(decode.begin(), decode.end() - 1);
 
 // The samples in tests/data/samples test that answers carry their questions.
 TEST(StepCommand, AnswersByTheContract) {
-  const nlohmann::json row =
-      nlohmann::json::parse(out_of(with(decode, {"--tp", "8", "--format", "json"})))["results"][0];
+  const nlohmann::json row = json_of(with(decode, {"--tp", "8"}))["results"][0];
   const double time = row["time_us"];
   EXPECT_NEAR(row["tokens_per_s"].get<double>(), 4.0 / (time * 1e-6), 1e-3 * 4.0 / (time * 1e-6));
   EXPECT_NEAR(row["energy_J"].get<double>(), row["power_W"].get<double>() * time * 1e-6, 1e-6);
@@ -35,9 +32,8 @@ TEST(StepCommand, HasTheSameIntervalsOnAnyNumberOfThreads) {
 // The written file holds the machine of the step: with a call of 10 us two layers take less than half as long.
 TEST(StepCommand, WritesTheMachineThatItWasAskedOf) {
   const std::string file = testing::TempDir() + "written_step.yaml";
-  const auto step = nlohmann::json::parse(
-      out_of(with(op_by_op, {"--set", "host.framework_call=10us", "--format", "json", "--write", file})));
-  const auto run = nlohmann::json::parse(out_of({"run", file, "--format", "json"}));
+  const auto step = json_of(with(op_by_op, {"--set", "host.framework_call=10us", "--write", file}));
+  const auto run = json_of({"run", file});
   const double time = step["results"][0]["time_us"];
   EXPECT_NEAR(run["overlap"][0]["makespan_us"].get<double>(), time, 1e-3 * time);
 }

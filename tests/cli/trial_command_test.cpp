@@ -1,13 +1,12 @@
 // The command line that study::command_of gives for a trial asks for that trial: its answer equals the result of
 // study::observe.
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "study/ask/trial.h"
-#include "study/play/platform_file.h"
 #include "tests/cli/run_cli.h"
+#include "tests/study/test_platform.h"
 #include "tests/testing.h"
 
 namespace c3sim::cli {
@@ -31,7 +30,7 @@ std::vector<std::string> words_of(const std::string& command) {
 
 // Compares the time of the only row of the answer, in seconds.
 void expect_same(const study::Trial& trial, const std::string& column = "time_us") {
-  study::Testbed testbed(study::read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml", {}).spec);
+  study::Testbed testbed(study::mi300x().spec);
   ASSERT_EQ(study::why_impossible(testbed, trial), "") << to_string(trial);
   const std::string command = study::command_of(trial);
   std::vector<std::string> arguments = words_of(command);
@@ -44,15 +43,19 @@ void expect_same(const study::Trial& trial, const std::string& column = "time_us
   EXPECT_NEAR(results[0][column].get<double>() * 1e-6, figures.at(Figure::time), 1e-13) << command;
 }
 
+models::CollectiveSpec on_all_gpus(Backend backend, CollectiveKind kind, sim::Bytes bytes) {
+  models::CollectiveSpec spec = study::collective(backend, kind, bytes);
+  spec.gpus = 0;
+  return spec;
+}
+
 TEST(TrialCommand, OfAGemm) {
   expect_same(study::GemmTrial{{2048, 1024, 512}});
   expect_same(study::GemmTrial{{2048, 1024, 512}, 240});
   expect_same(study::GemmTrial{{2048, 1024, 512, models::Dtype::fp8}});
   expect_same(study::GemmTrial{.shape = {4096, 4096, 4096}, .before = study::Before::traffic});
   study::GemmTrial after{.shape = {4096, 4096, 4096}, .before = study::Before::collective};
-  after.collective.kind = CollectiveKind::all_reduce;
-  after.collective.bytes = 1_MiB;
-  after.collective.gpus = 0;
+  after.collective = on_all_gpus(Backend::rccl, CollectiveKind::all_reduce, 1_MiB);
   after.collective.channels = 8;
   expect_same(after);
 }
@@ -66,14 +69,10 @@ TEST(TrialCommand, OfACopy) {
 }
 
 TEST(TrialCommand, OfACollectiveByKernels) {
-  models::CollectiveSpec spec;
-  spec.bytes = 1_MiB;
-  spec.gpus = 0;
-  for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all, CollectiveKind::all_reduce,
-                                    CollectiveKind::reduce_scatter, CollectiveKind::broadcast}) {
-    spec.kind = kind;
-    expect_same(study::CollectiveTrial{spec});
+  for (const auto& [name, kind] : sim::choices_of<CollectiveKind>()) {
+    expect_same(study::CollectiveTrial{on_all_gpus(Backend::rccl, kind, 1_MiB)});
   }
+  models::CollectiveSpec spec = on_all_gpus(Backend::rccl, CollectiveKind::broadcast, 1_MiB);
   spec.gpus = 4;
   spec.cus = 16;
   spec.channels = 8;
@@ -82,10 +81,7 @@ TEST(TrialCommand, OfACollectiveByKernels) {
 }
 
 TEST(TrialCommand, OfACollectiveByEngines) {
-  models::CollectiveSpec spec;
-  spec.backend = Backend::sdma;
-  spec.bytes = 64_KiB;
-  spec.gpus = 0;
+  models::CollectiveSpec spec = on_all_gpus(Backend::sdma, CollectiveKind::all_gather, 64_KiB);
   for (const SdmaVariant variant : {SdmaVariant::pcpy, SdmaVariant::bcst, SdmaVariant::b2b}) {
     for (const bool prelaunch : {false, true}) {
       spec.variant = variant;
@@ -99,10 +95,7 @@ TEST(TrialCommand, OfACollectiveByEngines) {
 }
 
 TEST(TrialCommand, OfACollectiveByEnginesThatNamesWhatOnlyKernelsHave) {
-  models::CollectiveSpec spec;
-  spec.backend = Backend::sdma;
-  spec.bytes = 64_KiB;
-  spec.gpus = 0;
+  models::CollectiveSpec spec = on_all_gpus(Backend::sdma, CollectiveKind::all_gather, 64_KiB);
   spec.cus = 8;
   spec.graph = true;
   expect_same(study::CollectiveTrial{spec});

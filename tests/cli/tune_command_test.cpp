@@ -1,7 +1,5 @@
 // Tests what c3sim tune leaves in its folder, and what it refuses.
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/cli/run_cli.h"

@@ -1,6 +1,5 @@
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
 #include <vector>
@@ -27,11 +26,6 @@ class Uncertainty : public InFolder {
   Answer ask(std::vector<std::string> arguments, const std::vector<std::string>& options) const {
     return run_cli(with(with(std::move(arguments), {"--platform", fitted()}), options));
   }
-  static void expect_fault(const Answer& answer, const std::string& what) {
-    EXPECT_EQ(answer.code, ExitCode::users_fault);
-    EXPECT_THAT(answer.out, IsEmpty());
-    EXPECT_THAT(answer.err, HasSubstr(what));
-  }
 };
 
 TEST_F(Uncertainty, IsBesideEachTimeWhereItWasAskedFor) {
@@ -52,9 +46,8 @@ TEST_F(Uncertainty, IsBesideEachTimeWhereItWasAskedFor) {
   const std::string platform =
       write("slow_host.yaml",
             "base: mi300x\nname: slow_host\nhost:\n  framework_call: {value: 20 us, error: 3 us, kind: measured}\n");
-  const std::vector<std::string> step{"step",          "--model", "llama3-8b",  "--phase", "decode",   "--layers", "1",
-                                      "--uncertainty", "20",      "--platform", platform,  "--format", "json"};
-  const json of_step = json::parse(run_cli(step).out)["results"][0];
+  const json of_step = json_of({"step", "--model", "llama3-8b", "--phase", "decode", "--layers", "1", "--uncertainty",
+                                "20", "--platform", platform})["results"][0];
   EXPECT_LT(of_step["time_p5_us"], of_step["time_us"]);
   EXPECT_LT(of_step["time_us"], of_step["time_p95_us"]);
   const json both = json::parse(
@@ -100,19 +93,16 @@ TEST_F(Uncertainty, FullIsHeldAgainstMeasurements) {
   std::ofstream(file) << "kind,gemm,collective,bytes,how,limit,all_us\n"
                       << "gemm,512x512x512,-,0,all,304," << predicted << "\n"
                       << "gemm,512x512x512,-,0,all,304," << 3.0 * predicted << "\n";
-  const Answer plain = run_cli({"validate", file.string(), "--platform", fitted(), "--format", "json"});
-  EXPECT_THAT(plain.out, Not(HasSubstr("interval")));
-  const Answer answer =
-      run_cli({"validate", file.string(), "--platform", fitted(), "--format", "json", "--uncertainty", "20"});
-  const json report = json::parse(answer.out);
+  const std::vector<std::string> validate{"validate", file.string()};
+  EXPECT_THAT(ask(validate, {"--format", "json"}).out, Not(HasSubstr("interval")));
+  const json report = json::parse(ask(validate, {"--format", "json", "--uncertainty", "20"}).out);
   EXPECT_EQ(report["suites"][0]["with_interval"], 2);
   EXPECT_EQ(report["suites"][0]["within_interval"], 1);
   EXPECT_EQ(report["suites"][0]["within_interval_pct"], 50.0);
   EXPECT_EQ(report["groups"][0]["within_interval"], 1);
   EXPECT_LT(report["cases"][0]["interval_low"], report["cases"][0]["interval_high"]);
-  const std::string text = run_cli({"validate", file.string(), "--platform", fitted(), "--uncertainty", "20"}).out;
   EXPECT_THAT(
-      text,
+      ask(validate, {"--uncertainty", "20"}).out,
       HasSubstr("1 of 2 measured values lie within the 90 % intervals of their predictions (50.0 %), which are "));
 }
 

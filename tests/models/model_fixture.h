@@ -130,18 +130,44 @@ inline constexpr double around_us = 4.0 + dispatch_us + 2.0;  // launch and noti
 inline constexpr double tile_us = 65.536;
 inline constexpr double clock_step = 1e-3;  // the governor leaves a clock alone that is within this of its target
 
+// A LoneNode is a node with a simulator and a platform of its own.
+struct OfLoneNode {
+  sim::Simulator own_simulator;
+  PlatformSpec own_platform;
+};
+struct LoneNode : private OfLoneNode, public Node {
+  explicit LoneNode(PlatformSpec platform, Symmetry symmetry = Symmetry::none)
+      : OfLoneNode{{}, std::move(platform)}, Node(own_simulator, own_platform, symmetry) {}
+};
+
 inline sim::Task<> note_end(sim::Simulator& simulator, sim::Task<> task, sim::Time& end) {
   co_await std::move(task);
   end = simulator.now();
 }
 
-// Returns how long the task takes when it starts now.
-inline sim::Time time_of(sim::Simulator& simulator, sim::Task<> task) {
-  const sim::Time start = simulator.now();
-  sim::Time end{0};
-  simulator.spawn("test", note_end(simulator, std::move(task), end));
+// Returns when each of the tasks ends if all of them start now.
+template <class... Tasks>
+std::vector<sim::Time> ends_together(sim::Simulator& simulator, Tasks... tasks) {
+  std::vector<sim::Time> ends(sizeof...(tasks));
+  auto end = ends.begin();
+  (simulator.spawn("test", note_end(simulator, std::move(tasks), *end++)), ...);
   simulator.run();
-  return end - start;
+  return ends;
+}
+
+// Returns how long the task takes when it starts now.
+inline sim::Time time_of(Node& node, sim::Task<> task) {
+  const sim::Time start = node.simulator().now();
+  return ends_together(node.simulator(), std::move(task)).front() - start;
+}
+
+// Runs until all has ended. Returns what `look` finds as soon as all that starts now has started.
+template <class Look>
+auto seen_at_once(sim::Simulator& simulator, Look look) {
+  decltype(look()) seen{};
+  simulator.schedule(simulator.now() + sim::Time(1), [&seen, &look] { seen = look(); });
+  simulator.run();
+  return seen;
 }
 
 // Returns the rates per second at which activities with these usages run while all of them are active.
@@ -153,13 +179,11 @@ inline std::vector<double> rates_together(sim::ResourceNetwork& network, std::ve
     spec.usages = std::move(list).take();
     activities.push_back(network.start(spec, [] {}));
   }
-  std::vector<double> rates;
-  const auto look = [&network, &activities, &rates] {
+  return seen_at_once(network.simulator(), [&network, &activities] {
+    std::vector<double> rates;
     for (const auto activity : activities) rates.push_back(network.rate(activity));
-  };
-  network.simulator().schedule(network.simulator().now() + sim::Time(1), [&look] { look(); });
-  network.simulator().run();
-  return rates;
+    return rates;
+  });
 }
 
 inline double rate_alone(sim::ResourceNetwork& network, UsageList list) {

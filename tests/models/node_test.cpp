@@ -9,7 +9,6 @@
 
 #include "models/collectives/kernel_collective.h"
 #include "models/kernels/gemm.h"
-#include "sim/gate.h"
 #include "tests/models/collectives/collective_fixture.h"
 #include "tests/models/reference_table.h"
 
@@ -20,15 +19,13 @@ constexpr GemmShape one_wave{1024, 128, 1000};  // 65.536 us on the round machin
 constexpr double gemm_us = 1.0 + 65.536;        // includes the dispatcher's part of the launch
 
 double gemm_microseconds(const PlatformSpec& platform, GemmShape shape, CuMask mask = {}) {
-  sim::Simulator simulator;
-  Node node(simulator, platform);
-  return sim::to_microseconds(time_of(simulator, run_gemm(node, shape, {mask})));
+  LoneNode node(platform);
+  return sim::to_microseconds(time_of(node, run_gemm(node, shape, {mask})));
 }
 
 double rccl_microseconds(const PlatformSpec& platform, const CollectiveSpec& spec, CuMask mask = {}) {
-  sim::Simulator simulator;
-  Node node(simulator, platform);
-  return sim::to_microseconds(time_of(simulator, run_kernel_collective(node, spec, {mask})));
+  LoneNode node(platform);
+  return sim::to_microseconds(time_of(node, run_kernel_collective(node, spec, {mask})));
 }
 
 // All GPUs at once take 4 us to launch, the kernel and 2 us to notice its end: one process per GPU launches its
@@ -41,23 +38,12 @@ TEST(Node, AGemmOnEveryGpuTakesTheTimeOfOne) {
   }
 }
 
-sim::Task<> beside_each_other(CollectiveRun& collective, sim::Latch& ended) {
-  co_await collective.run();
-  ended.count_down();
-}
-
-sim::Task<> gemm_and_collective(Node& node, GemmShape shape, CollectiveRun& collective) {
-  sim::Latch ended(node.simulator(), "the collective", 1);
-  node.simulator().spawn("collective", beside_each_other(collective, ended));
-  co_await run_gemm(node, shape, {});
-  co_await ended.wait();
-}
-
 double concurrent_microseconds(const PlatformSpec& platform, const CollectiveSpec& spec, Symmetry symmetry) {
-  sim::Simulator simulator;
-  Node node(simulator, platform, symmetry);
+  LoneNode node(platform, symmetry);
   CollectiveRun collective(node, spec, {});
-  return sim::to_microseconds(time_of(simulator, gemm_and_collective(node, {8192, 8192, 8192}, collective)));
+  const std::vector<sim::Time> ends =
+      ends_together(node.simulator(), run_gemm(node, {8192, 8192, 8192}, {}), collective.run());
+  return sim::to_microseconds(std::max(ends[0], ends[1]));
 }
 
 // By symmetry the fair allocation gives all GPUs the same rates, so the quotient has the same solution.
@@ -75,22 +61,18 @@ TEST(Mi300x, OneGpuThatStandsForAllTakesTheTimeOfAll) {
 }
 
 TEST(Node, EveryGpuDoesTheSameWork) {
-  sim::Simulator simulator;
-  const PlatformSpec platform = round_platform();
-  Node node(simulator, platform);
-  time_of(simulator, run_gemm(node, one_wave, {}));
+  LoneNode node(round_platform());
+  time_of(node, run_gemm(node, one_wave, {}));
   const auto l2 = [&node](int gpu) { return node.network().served(node.gpu(gpu).memory().l2()); };
   for (int gpu = 0; gpu < node.gpus(); ++gpu) EXPECT_EQ(l2(gpu), l2(0));
   EXPECT_GT(l2(0), 0.0);
 }
 
 TEST(Node, TheSameRunTakesTheSameTimeToThePicosecond) {
-  const PlatformSpec platform = mi300x();
-  sim::Simulator simulators[2];
-  Node first(simulators[0], platform);
-  Node second(simulators[1], platform);  // both nodes live at the same time in one process
+  LoneNode first(mi300x());
+  LoneNode second(mi300x());  // both nodes live at the same time in one process
   const GemmShape shape{8192, 8192, 1024};
-  EXPECT_EQ(time_of(simulators[0], run_gemm(first, shape, {})), time_of(simulators[1], run_gemm(second, shape, {})));
+  EXPECT_EQ(time_of(first, run_gemm(first, shape, {})), time_of(second, run_gemm(second, shape, {})));
 }
 
 // gemm_mi300x.csv gives 708 TFLOP/s of bf16 at 750 W. The Infinity Cache keeps none of the 590 MB of operands, and
@@ -144,9 +126,7 @@ TEST(Mi300x, AGraphStillSavesALaunchThatStreamsOfOperationsHide) {
 
 // babelstream_mi300x.csv gives 4.26 TB/s for copy and 3.88 to 3.93 TB/s for dot, which only reads.
 TEST(Mi300x, MemoryStreamsAtTheMeasuredRates) {
-  sim::Simulator simulator;
-  const PlatformSpec platform = mi300x();
-  Node node(simulator, platform);
+  LoneNode node(mi300x());
   const Memory& memory = node.gpu(0).memory();
   UsageList copy;
   memory.add_from_xcds(copy, memory.evenly_spread(), 1.0, {0.5, 0.5, 0.0});
@@ -174,14 +154,10 @@ TEST(Mi300x, ConcurrentComputeAndCommunicationLiesBetweenMaximumAndSum) {
       CollectiveSpec spec;
       spec.bytes = sim::Bytes(bytes);
       const double collective = rccl_microseconds(platform, spec);
-      sim::Simulator simulator;
-      Node node(simulator, platform);
-      sim::Time gemm_end{0};
-      sim::Time collective_end{0};
-      simulator.spawn("gemm", note_end(simulator, run_gemm(node, shape, {}), gemm_end));
-      simulator.spawn("all-gather", note_end(simulator, run_kernel_collective(node, spec, {}), collective_end));
-      simulator.run();
-      const double both = sim::to_microseconds(std::max(gemm_end, collective_end));
+      LoneNode node(platform);
+      const std::vector<sim::Time> ends =
+          ends_together(node.simulator(), run_gemm(node, shape, {}), run_kernel_collective(node, spec, {}));
+      const double both = sim::to_microseconds(std::max(ends[0], ends[1]));
       EXPECT_GE(both, std::max(without_idle_cus(platform, shape, gemm), collective))
           << to_string(shape) << " " << bytes;
       EXPECT_LE(both, gemm + collective) << to_string(shape) << " " << bytes;

@@ -24,7 +24,6 @@ namespace {
 using sim::ActivitySpec;
 using sim::RateLimit;
 using sim::ResourceNetwork;
-using sim::Simulator;
 using sim::Time;
 using sim::testing::transfer;
 using sim::testing::World;
@@ -74,9 +73,7 @@ TEST(ResourceNetwork, EndsActivitiesWhenTheirShareOfTheirTightestResourceHasServ
 }
 
 TEST(ResourceNetwork, EndsEqualActivitiesTogetherInTheOrderOfTheirStart) {
-  Simulator simulator;
-  ResourceNetwork network(simulator);
-  network.add_resource({"r0", 7.0, {}});
+  World world({7.0});
   std::vector<int> order;
   for (int i = 0; i < 5; ++i) {
     struct Note {
@@ -84,11 +81,11 @@ TEST(ResourceNetwork, EndsEqualActivitiesTogetherInTheOrderOfTheirStart) {
       int number;
       void operator()() const { order->push_back(number); }
     };
-    network.start(transfer(1.0, {{0, 1.0}}), Note{&order, i});
+    world.network.start(transfer(1.0, {{0, 1.0}}), Note{&order, i});
   }
-  simulator.run();
+  world.simulator.run();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4}));
-  EXPECT_EQ(simulator.now(), sim::to_time(sim::Seconds(5.0 / 7.0)));
+  EXPECT_EQ(world.simulator.now(), sim::to_time(sim::Seconds(5.0 / 7.0)));
 }
 
 // At 1 s, 1 of 2 units is done on resource 0 (1 per second); the other goes over resource 1 (4 per second) in 0.25 s.
@@ -161,12 +158,10 @@ sim::Task<> send_twice(ResourceNetwork& network, std::vector<Time>& ended) {
 }
 
 TEST(ResourceNetwork, LetsAProcessAwaitAnActivity) {
-  Simulator simulator;
-  ResourceNetwork network(simulator);
-  network.add_resource({"link", 1.0, {}});
+  World world({1.0});
   std::vector<Time> ended;
-  simulator.spawn("sender", send_twice(network, ended));
-  simulator.run();
+  world.simulator.spawn("sender", send_twice(world.network, ended));
+  world.simulator.run();
   EXPECT_EQ(ended, (std::vector<Time>{1s, 3s}));
 }
 
@@ -231,7 +226,7 @@ TEST(ResourceNetwork, CountsBusyTimeOnlyWhileAResourceIsUsed) {
   EXPECT_EQ(world.network.busy(0), Time(3s));
 }
 
-// Rates change at 0, 2 and 4 s (as in GivesTheRestToThoseWhoStay); the stretches observed add up to all 4 units.
+// Rates change at 0, 2 and 4 s (as in "the rest goes to those who stay"); the stretches add up to all 4 units.
 TEST(ResourceNetwork, ShowsObserversEveryStretchOfHeldRatesOnce) {
   World world({1.0});
   std::vector<Time> borders;

@@ -32,6 +32,19 @@ std::string message_of(Action action) {
   return "nothing was thrown";
 }
 
+// What a test runs, and what its processes note.
+struct SimulatorTest : ::testing::Test {
+  Simulator simulator;
+  Log log;
+};
+using Simulators = SimulatorTest;
+using EndOfInstant = SimulatorTest;
+using Deadlocks = SimulatorTest;
+using SimulatorErrors = SimulatorTest;
+using Gates = SimulatorTest;
+using Latches = SimulatorTest;
+using Semaphores = SimulatorTest;
+
 Task<> sleep_and_note(Simulator& simulator, Log& log, std::string name, Time first, Time second) {
   log.push_back(name + " starts");
   co_await simulator.delay(first);
@@ -40,10 +53,9 @@ Task<> sleep_and_note(Simulator& simulator, Log& log, std::string name, Time fir
   log.push_back(name + " ends");
 }
 
-TEST(Simulator, TimeIsThatOfTheRunningEvent) {
-  Simulator simulator;
+TEST_F(Simulators, TimeIsThatOfTheRunningEvent) {
   std::vector<Time> seen;
-  const auto look = [&simulator, &seen] { seen.push_back(simulator.now()); };
+  const auto look = [this, &seen] { seen.push_back(simulator.now()); };
   simulator.schedule(Time(7), look);
   simulator.schedule(Time(3), look);
   EXPECT_EQ(simulator.now(), Time(0));
@@ -55,22 +67,18 @@ TEST(Simulator, TimeIsThatOfTheRunningEvent) {
 
 // A delay ends at its tick, not one earlier: an event for 99 sees the process asleep, and an event for 100, scheduled
 // after the delay began, sees it awake.
-TEST(Simulator, ADelayEndsAtItsTickAndNotBefore) {
-  Simulator simulator;
-  Log log;
+TEST_F(Simulators, ADelayEndsAtItsTickAndNotBefore) {
   std::vector<std::size_t> entries;
-  const auto look = [&log, &entries] { entries.push_back(log.size()); };
+  const auto look = [this, &entries] { entries.push_back(log.size()); };
   simulator.spawn("p", sleep_and_note(simulator, log, "p", Time(100), Time(50)));
   simulator.schedule(Time(1), [] {});
-  struct Later {
-    static Task<> look_at(Simulator& s, std::vector<std::size_t>& seen, const Log& watched) {
-      co_await s.delay(Time(99));
-      seen.push_back(watched.size());
-      co_await s.delay(Time(1));
-      seen.push_back(watched.size());
-    }
+  const auto look_later = [](Simulator& s, std::vector<std::size_t>& seen, const Log& watched) -> Task<> {
+    co_await s.delay(Time(99));
+    seen.push_back(watched.size());
+    co_await s.delay(Time(1));
+    seen.push_back(watched.size());
   };
-  simulator.spawn("q", Later::look_at(simulator, entries, log));
+  simulator.spawn("q", look_later(simulator, entries, log));
   simulator.schedule(Time(150), look);
   simulator.run();
   // At 99 the log has "p starts". At 100 it also has "p wakes", as p's event for 100 was scheduled before q's. At 150
@@ -80,22 +88,20 @@ TEST(Simulator, ADelayEndsAtItsTickAndNotBefore) {
   EXPECT_EQ(simulator.now(), Time(150));
 }
 
-TEST(Simulator, ProcessesTakeTurnsInOrderOfSpawningWhateverTheirDelays) {
+TEST_F(Simulators, ProcessesTakeTurnsInOrderOfSpawningWhateverTheirDelays) {
   for (const Time delay : {Time(0), Time(5)}) {
-    Simulator simulator;
-    Log log;
-    simulator.spawn("a", sleep_and_note(simulator, log, "a", delay, delay));
-    EXPECT_TRUE(log.empty()) << "a process starts through the queue";
-    simulator.spawn("b", sleep_and_note(simulator, log, "b", delay, delay));
-    simulator.run();
-    EXPECT_EQ(log, (Log{"a starts", "b starts", "a wakes", "b wakes", "a ends", "b ends"}));
-    EXPECT_EQ(simulator.now(), 2 * delay);
+    Simulator own;
+    Log turns;
+    own.spawn("a", sleep_and_note(own, turns, "a", delay, delay));
+    EXPECT_TRUE(turns.empty()) << "a process starts through the queue";
+    own.spawn("b", sleep_and_note(own, turns, "b", delay, delay));
+    own.run();
+    EXPECT_EQ(turns, (Log{"a starts", "b starts", "a wakes", "b wakes", "a ends", "b ends"}));
+    EXPECT_EQ(own.now(), 2 * delay);
   }
 }
 
-TEST(Simulator, RunMayBeCalledAgainAfterMoreSpawns) {
-  Simulator simulator;
-  Log log;
+TEST_F(Simulators, RunMayBeCalledAgainAfterMoreSpawns) {
   simulator.spawn("a", sleep_and_note(simulator, log, "a", Time(5), Time(5)));
   simulator.run();
   simulator.spawn("b", sleep_and_note(simulator, log, "b", Time(1), Time(1)));
@@ -104,7 +110,7 @@ TEST(Simulator, RunMayBeCalledAgainAfterMoreSpawns) {
   EXPECT_EQ(simulator.now(), Time(12));
 }
 
-TEST(Simulator, TwoSimulatorsInOneProcessDoNotMeet) {
+TEST_F(Simulators, TwoSimulatorsInOneProcessDoNotMeet) {
   Simulator one;
   Simulator other;
   Log log_one;
@@ -120,71 +126,54 @@ TEST(Simulator, TwoSimulatorsInOneProcessDoNotMeet) {
   EXPECT_EQ(log_one, log_other);
 }
 
-TEST(EndOfInstant, ItComesAfterAllEventsOfTheInstantAndBeforeTimeAdvances) {
-  struct Model {
-    Simulator simulator;
-    Log log;
-    void ordinary() {
-      log.push_back("ordinary");
-      simulator.at_end_of_instant([this] { log.push_back("end at " + to_string(simulator.now())); });
-      simulator.schedule(simulator.now(), [this] { log.push_back("scheduled for now"); });
-    }
-  };
-  Model model;
-  model.simulator.schedule(Time(5), [&model] { model.ordinary(); });
-  model.simulator.schedule(Time(5), [&model] { model.log.push_back("second"); });
-  model.simulator.schedule(Time(6), [&model] { model.log.push_back("next instant"); });
-  model.simulator.run();
-  EXPECT_EQ(model.log, (Log{"ordinary", "second", "scheduled for now", "end at 5ps", "next instant"}));
+TEST_F(EndOfInstant, ItComesAfterAllEventsOfTheInstantAndBeforeTimeAdvances) {
+  simulator.schedule(Time(5), [this] {
+    log.push_back("ordinary");
+    simulator.at_end_of_instant([this] { log.push_back("end at " + to_string(simulator.now())); });
+    simulator.schedule(simulator.now(), [this] { log.push_back("scheduled for now"); });
+  });
+  simulator.schedule(Time(5), [this] { log.push_back("second"); });
+  simulator.schedule(Time(6), [this] { log.push_back("next instant"); });
+  simulator.run();
+  EXPECT_EQ(log, (Log{"ordinary", "second", "scheduled for now", "end at 5ps", "next instant"}));
 }
 
-TEST(EndOfInstant, EventsItSchedulesForNowRunBeforeTheNextEndOfInstant) {
-  struct Model {
-    Simulator simulator;
-    Log log;
-    void first_end() {
-      log.push_back("first end");
-      simulator.schedule(simulator.now(), [this] {
-        log.push_back("event");
-        simulator.at_end_of_instant([this] { log.push_back("third end"); });
-      });
-    }
-  };
-  Model model;
-  model.simulator.at_end_of_instant([&model] { model.first_end(); });
-  model.simulator.at_end_of_instant([&model] { model.log.push_back("second end"); });
-  model.simulator.schedule(Time(1), [&model] { model.log.push_back("next instant"); });
-  model.simulator.run();
-  EXPECT_EQ(model.log, (Log{"first end", "event", "second end", "third end", "next instant"}));
-  EXPECT_EQ(model.simulator.events_executed(), 5u);
+TEST_F(EndOfInstant, EventsItSchedulesForNowRunBeforeTheNextEndOfInstant) {
+  simulator.at_end_of_instant([this] {
+    log.push_back("first end");
+    simulator.schedule(simulator.now(), [this] {
+      log.push_back("event");
+      simulator.at_end_of_instant([this] { log.push_back("third end"); });
+    });
+  });
+  simulator.at_end_of_instant([this] { log.push_back("second end"); });
+  simulator.schedule(Time(1), [this] { log.push_back("next instant"); });
+  simulator.run();
+  EXPECT_EQ(log, (Log{"first end", "event", "second end", "third end", "next instant"}));
+  EXPECT_EQ(simulator.events_executed(), 5u);
 }
 
-TEST(EndOfInstant, TheLastInstantOfARunHasAnEndToo) {
-  Simulator simulator;
-  Log log;
+TEST_F(EndOfInstant, TheLastInstantOfARunHasAnEndToo) {
   simulator.schedule(Time(9), [] {});
   simulator.run();
-  simulator.at_end_of_instant([&log] { log.push_back("end"); });
+  simulator.at_end_of_instant([this] { log.push_back("end"); });
   simulator.run();
   EXPECT_EQ(log, (Log{"end"}));
   EXPECT_EQ(simulator.now(), Time(9));
 }
 
-struct Waiting {
-  static Task<> acquire_twice(Simulator& simulator, Semaphore& semaphore) {
-    co_await simulator.delay(Time(5));
-    co_await semaphore.acquire();
-    co_await semaphore.acquire();
-  }
-  static Task<> pass(Simulator&, Gate& gate) { co_await gate.wait(); }
-};
+Task<> acquire_twice(Simulator& simulator, Semaphore& semaphore) {
+  co_await simulator.delay(Time(5));
+  co_await semaphore.acquire();
+  co_await semaphore.acquire();
+}
+Task<> pass(Simulator&, Gate& gate) { co_await gate.wait(); }
 
-TEST(Deadlock, EachBlockedProcessIsNamedWithWhatItWaitsFor) {
-  Simulator simulator;
+TEST_F(Deadlocks, EachBlockedProcessIsNamedWithWhatItWaitsFor) {
   Semaphore slots(simulator, "slots", 1);
   Gate ready(simulator, "ready");
-  simulator.spawn("copy", Waiting::acquire_twice(simulator, slots));
-  simulator.spawn("kernel", Waiting::pass(simulator, ready));
+  simulator.spawn("copy", acquire_twice(simulator, slots));
+  simulator.spawn("kernel", pass(simulator, ready));
   try {
     simulator.run();
     FAIL() << "no deadlock";
@@ -199,30 +188,25 @@ TEST(Deadlock, EachBlockedProcessIsNamedWithWhatItWaitsFor) {
   }
 }
 
-TEST(Deadlock, ABlockedProcessGoesOnInALaterRun) {
-  Simulator simulator;
+TEST_F(Deadlocks, ABlockedProcessGoesOnInALaterRun) {
   Gate ready(simulator, "ready");
-  simulator.spawn("kernel", Waiting::pass(simulator, ready));
+  simulator.spawn("kernel", pass(simulator, ready));
   EXPECT_THROW(simulator.run(), Deadlock);
   ready.open();
   EXPECT_NO_THROW(simulator.run());
 }
 
-struct Failing {
-  static Task<> fail(Simulator& simulator) {
-    co_await simulator.delay(Time(3));
-    throw std::runtime_error("no such engine");
-  }
-  static Task<> fail_check(Simulator& simulator) {
-    co_await simulator.delay(Time(3));
-    SIM_CHECK(simulator.now() == Time(4));
-  }
-};
+Task<> fail(Simulator& simulator) {
+  co_await simulator.delay(Time(3));
+  throw std::runtime_error("no such engine");
+}
+Task<> fail_check(Simulator& simulator) {
+  co_await simulator.delay(Time(3));
+  SIM_CHECK(simulator.now() == Time(4));
+}
 
-TEST(SimulatorErrors, AnExceptionThatLeavesAProcessEndsTheRun) {
-  Simulator simulator;
-  Log log;
-  simulator.spawn("failing", Failing::fail(simulator));
+TEST_F(SimulatorErrors, AnExceptionThatLeavesAProcessEndsTheRun) {
+  simulator.spawn("failing", fail(simulator));
   simulator.spawn("p", sleep_and_note(simulator, log, "p", Time(2), Time(2)));
   EXPECT_EQ(message_of([&] { simulator.run(); }), "no such engine");
   EXPECT_EQ(simulator.now(), Time(3));
@@ -232,7 +216,7 @@ TEST(SimulatorErrors, AnExceptionThatLeavesAProcessEndsTheRun) {
   EXPECT_EQ(log, (Log{"p starts", "p wakes", "p ends"}));
 }
 
-TEST(SimulatorErrors, WhatAModelDoesWrongEndsTheRunAndIsSaid) {
+TEST_F(SimulatorErrors, WhatAModelDoesWrongEndsTheRunAndIsSaid) {
   struct Mistake {
     std::function<void(Simulator&)> prepare;
     const char* message;
@@ -249,24 +233,22 @@ TEST(SimulatorErrors, WhatAModelDoesWrongEndsTheRunAndIsSaid) {
        "only a running process can wait"}};
   for (const auto& [prepare, message] : mistakes) {
     const std::string said = message_of([&prepare = prepare] {
-      Simulator simulator;
-      prepare(simulator);
-      simulator.run();
+      Simulator wrong;
+      prepare(wrong);
+      wrong.run();
     });
     EXPECT_NE(said.find(message), std::string::npos) << said;
   }
 }
 
-TEST(SimulatorErrors, AFailedCheckTellsTimeAndProcess) {
-  Simulator simulator;
-  simulator.spawn("gpu0.sdma3", Failing::fail_check(simulator));
+TEST_F(SimulatorErrors, AFailedCheckTellsTimeAndProcess) {
+  simulator.spawn("gpu0.sdma3", fail_check(simulator));
   const std::string message = message_of([&] { simulator.run(); });
   EXPECT_EQ(message.rfind("check failed: simulator.now() == Time(4) (sim/simulator_test.cpp:", 0), 0u) << message;
   EXPECT_TRUE(message.ends_with(" at 3ps in process 'gpu0.sdma3'")) << message;
 }
 
-TEST(SimulatorErrors, ADelayIsNeitherNegativeNorBeyondTheEndOfTime) {
-  Simulator simulator;
+TEST_F(SimulatorErrors, ADelayIsNeitherNegativeNorBeyondTheEndOfTime) {
   const char* const sentence = "a delay ends between now and the end of time";
   EXPECT_NE(message_of([&] { (void)simulator.delay(Time(-1)); }).find(sentence), std::string::npos);
   EXPECT_NO_THROW((void)simulator.delay(Time::max()));
@@ -287,41 +269,35 @@ struct EndsTwice {
   void await_resume() const {}
 };
 
-struct Careless {
-  static Task<> wait(Simulator& simulator, Gate& gate) {
-    co_await EndsTwice{simulator};
-    co_await gate.wait();
-  }
-};
+Task<> wait_carelessly(Simulator& simulator, Gate& gate) {
+  co_await EndsTwice{simulator};
+  co_await gate.wait();
+}
 
 // The second event would end the wait at the gate, which is shut.
-TEST(SimulatorErrors, AWaitThatEndsTwiceIsRefused) {
-  Simulator simulator;
+TEST_F(SimulatorErrors, AWaitThatEndsTwiceIsRefused) {
   Gate gate(simulator, "gate");
-  simulator.spawn("p", Careless::wait(simulator, gate));
+  simulator.spawn("p", wait_carelessly(simulator, gate));
   EXPECT_NE(message_of([&] { simulator.run(); }).find("a wait ends once"), std::string::npos);
 }
 
-struct Ticker {
-  static Task<> tick(Simulator& simulator, int times) {
-    for (int i = 0; i < times; ++i) co_await simulator.delay(Time(1));
-  }
-};
+Task<> tick(Simulator& simulator, int times) {
+  for (int i = 0; i < times; ++i) co_await simulator.delay(Time(1));
+}
 
 // A short run asks nobody whether to stop. A long run asks, ends when told to, and otherwise goes on.
-TEST(Simulator, EndsWhereItsThreadIsInterrupted) {
+TEST_F(Simulators, EndsWhereItsThreadIsInterrupted) {
   struct Enough {};
   int asked = 0;
   Simulator shorter;
-  Simulator simulator;
   {
     const Interruption interruption([&asked] {
       if (++asked == 2) throw Enough();
     });
-    shorter.spawn("ticker", Ticker::tick(shorter, 100));
+    shorter.spawn("ticker", tick(shorter, 100));
     shorter.run();
     EXPECT_EQ(asked, 0);
-    simulator.spawn("ticker", Ticker::tick(simulator, 100'000));
+    simulator.spawn("ticker", tick(simulator, 100'000));
     EXPECT_THROW(simulator.run(), Enough);
     EXPECT_LT(simulator.now(), Time(10'000));
   }
@@ -332,13 +308,13 @@ TEST(Simulator, EndsWhereItsThreadIsInterrupted) {
 
 // 1000 runs of 100 events are 100,000 events, which ask about 24 times (every 4096 events), though no single run is
 // long.
-TEST(Simulator, ManyShortRunsAskAsALongOneDoes) {
+TEST_F(Simulators, ManyShortRunsAskAsALongOneDoes) {
   int asked = 0;
   const Interruption interruption([&asked] { ++asked; });
   for (int run = 0; run < 1000; ++run) {
-    Simulator simulator;
-    simulator.spawn("ticker", Ticker::tick(simulator, 99));
-    simulator.run();
+    Simulator shorter;
+    shorter.spawn("ticker", tick(shorter, 99));
+    shorter.run();
   }
   EXPECT_GE(asked, 20);
   EXPECT_LE(asked, 30);
@@ -346,18 +322,17 @@ TEST(Simulator, ManyShortRunsAskAsALongOneDoes) {
 
 // However delays are drawn, processes wake in the order of time and, at equal times, of spawning.
 RC_GTEST_PROP(SimulatorProperty, ProcessesWakeInOrderOfTimeThenSpawning, ()) {
-  struct Sleeper {
-    static Task<> sleep(Simulator& simulator, std::vector<std::pair<Time, int>>& woken, Time duration, int number) {
-      co_await simulator.delay(duration);
-      woken.emplace_back(simulator.now(), number);
-    }
+  using Woken = std::vector<std::pair<Time, int>>;
+  const auto sleep = [](Simulator& on, Woken& order, Time duration, int which) -> Task<> {
+    co_await on.delay(duration);
+    order.emplace_back(on.now(), which);
   };
   const auto durations = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 20));
   Simulator simulator;
-  std::vector<std::pair<Time, int>> woken;
+  Woken woken;
   int number = 0;
   for (const int duration : durations) {
-    simulator.spawn("sleeper", Sleeper::sleep(simulator, woken, Time(duration), number++));
+    simulator.spawn("sleeper", sleep(simulator, woken, Time(duration), number++));
   }
   simulator.run();
   RC_ASSERT(woken.size() == durations.size());
@@ -389,13 +364,11 @@ Task<> pass(Simulator& simulator, Gate& gate, Log& log, std::string name) {
   log.push_back(name + " @" + std::to_string(simulator.now().count()));
 }
 
-TEST(Gate, AllWhoWaitGoOnAtTheInstantItOpensInOrderOfArrival) {
-  Simulator simulator;
+TEST_F(Gates, AllWhoWaitGoOnAtTheInstantItOpensInOrderOfArrival) {
   Gate gate(simulator, "gate");
-  Log log;
   simulator.spawn("a", pass(simulator, gate, log, "a"));
   simulator.spawn("b", pass(simulator, gate, log, "b"));
-  simulator.schedule(Time(9), [&gate, &log] {
+  simulator.schedule(Time(9), [this, &gate] {
     log.push_back(gate.is_open() ? "open" : "closed");
     gate.open();
     log.push_back(gate.is_open() ? "open" : "closed");
@@ -404,10 +377,8 @@ TEST(Gate, AllWhoWaitGoOnAtTheInstantItOpensInOrderOfArrival) {
   EXPECT_EQ(log, (Log{"closed", "open", "a @9", "b @9"}));
 }
 
-TEST(Gate, AnOpenGateHoldsNobodyUpAndMayBeOpenedAgain) {
-  Simulator simulator;
+TEST_F(Gates, AnOpenGateHoldsNobodyUpAndMayBeOpenedAgain) {
   Gate gate(simulator, "gate");
-  Log log;
   gate.open();
   gate.open();
   simulator.spawn("a", pass(simulator, gate, log, "a"));
@@ -426,21 +397,17 @@ Task<> await_all(Simulator& simulator, Latch& done, Log& log) {
   log.push_back("all @" + std::to_string(simulator.now().count()));
 }
 
-TEST(Latch, ItOpensWithTheLastCountAndNotBefore) {
-  Simulator simulator;
+TEST_F(Latches, ItOpensWithTheLastCountAndNotBefore) {
   Latch done(simulator, "done", 3);
-  Log log;
   simulator.spawn("waiting", await_all(simulator, done, log));
   for (const int duration : {30, 10, 20}) simulator.spawn("worker", work(simulator, done, Time(duration)));
-  simulator.schedule(Time(29), [&done, &log] { log.push_back(std::to_string(done.count()) + " left"); });
+  simulator.schedule(Time(29), [this, &done] { log.push_back(std::to_string(done.count()) + " left"); });
   simulator.run();
   EXPECT_EQ(log, (Log{"1 left", "all @30"}));
 }
 
-TEST(Latch, ACountOfZeroIsOpenAndNotCountedDown) {
-  Simulator simulator;
+TEST_F(Latches, ACountOfZeroIsOpenAndNotCountedDown) {
   Latch done(simulator, "done", 0);
-  Log log;
   simulator.spawn("waiting", await_all(simulator, done, log));
   simulator.run();
   EXPECT_EQ(log, (Log{"all @0"}));
@@ -474,20 +441,18 @@ Log begins_of(std::uint64_t permits, const std::vector<HolderOfPermits>& holders
 }
 
 // The first two begin at 0, the next two at 10, and the last at 20.
-TEST(Semaphore, NoMoreHoldersThanPermits) {
+TEST_F(Semaphores, NoMoreHoldersThanPermits) {
   EXPECT_EQ(begins_of(2, {{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}, {"e", 1}}),
             (Log{"a @0", "b @0", "c @10", "d @10", "e @20"}));
 }
 
 // b wants all three permits and waits for a until 10. c would find two free permits at 0 but waits behind b until 20.
-TEST(Semaphore, ALargeRequestIsNotOvertakenByASmallOne) {
+TEST_F(Semaphores, ALargeRequestIsNotOvertakenByASmallOne) {
   EXPECT_EQ(begins_of(3, {{"a", 1}, {"b", 3}, {"c", 1}}), (Log{"a @0", "b @10", "c @20"}));
 }
 
-TEST(Semaphore, OneReleaseServesAllWhomItSuffices) {
-  Simulator simulator;
+TEST_F(Semaphores, OneReleaseServesAllWhomItSuffices) {
   Semaphore semaphore(simulator, "slots", 0);
-  Log log;
   simulator.spawn("a", hold(simulator, semaphore, log, "a", 1, Time(1)));
   simulator.spawn("b", hold(simulator, semaphore, log, "b", 2, Time(1)));
   simulator.schedule(Time(5), [&semaphore] { semaphore.release(3); });
@@ -495,10 +460,8 @@ TEST(Semaphore, OneReleaseServesAllWhomItSuffices) {
   EXPECT_EQ(log, (Log{"a @5", "b @5"}));
 }
 
-TEST(Semaphore, WithoutWaitingThereIsNoOvertakingEither) {
-  Simulator simulator;
+TEST_F(Semaphores, WithoutWaitingThereIsNoOvertakingEither) {
   Semaphore semaphore(simulator, "slots", 1);
-  Log log;
   EXPECT_FALSE(semaphore.try_acquire(2));
   EXPECT_TRUE(semaphore.try_acquire());
   EXPECT_FALSE(semaphore.try_acquire());

@@ -89,29 +89,25 @@ TEST(StepLog, ASignalUnderWayIsAStepOfItsOwn) {
 }
 
 TEST(StepLog, ActionsAtTheEndOfAnInstantFollowFromWhatAskedForThem) {
-  struct Ask {
-    static Task<> run(Simulator& simulator, Gate& gate) {
-      co_await work(simulator, "first", Time(4));
-      simulator.at_end_of_instant([&gate] { gate.open(); });
-    }
+  const auto ask = [](Simulator& simulator, Gate& gate) -> Task<> {
+    co_await work(simulator, "first", Time(4));
+    simulator.at_end_of_instant([&gate] { gate.open(); });
   };
   Recorded run;
-  run.simulator.spawn("ask", Ask::run(run.simulator, run.gate));
+  run.simulator.spawn("ask", ask(run.simulator, run.gate));
   run.simulator.spawn("second", work_behind(run.simulator, "second", Time(1), run.gate));
   EXPECT_EQ(run.path(Time(0), Time(5)), (Tracks{"first", "second"}));
 }
 
 TEST(StepLog, WhatIsShownLetsNothingBegin) {
-  struct Show {
-    static Task<> run(Simulator& simulator) {
-      OpenStep whole(simulator);
-      co_await work(simulator, "part", Time(4));
-      whole.show("whole", "picture");
-      co_await work(simulator, "end", Time(1));
-    }
+  const auto show = [](Simulator& simulator) -> Task<> {
+    OpenStep whole(simulator);
+    co_await work(simulator, "part", Time(4));
+    whole.show("whole", "picture");
+    co_await work(simulator, "end", Time(1));
   };
   Recorded run;
-  run.simulator.spawn("show", Show::run(run.simulator));
+  run.simulator.spawn("show", show(run.simulator));
   EXPECT_EQ(run.path(Time(0), Time(5)), (Tracks{"part", "end"}));
   EXPECT_EQ(run.log.size(), 3U);
 }

@@ -112,15 +112,13 @@ TEST(Task, AnExceptionComesOutOfTheAwait) {
 
 // A task that ends at once must not leave a stack frame behind: a million of them would overflow 8 MiB.
 TEST(Task, ManyTasksDoNotGrowTheStackWhetherTheyEndAtOnceOrLater) {
-  struct Caller {
-    static Task<> run(Simulator& simulator, std::int64_t& sum) {
-      for (int i = 0; i < 1'000'000; ++i) sum += co_await add_now(1, 1);
-      for (int i = 0; i < 100'000; ++i) sum += co_await add_later(simulator, 1, 1);
-    }
+  const auto add_up = [](Simulator& on, std::int64_t& total) -> Task<> {
+    for (int i = 0; i < 1'000'000; ++i) total += co_await add_now(1, 1);
+    for (int i = 0; i < 100'000; ++i) total += co_await add_later(on, 1, 1);
   };
   Simulator simulator;
   std::int64_t sum = 0;
-  simulator.spawn("caller", Caller::run(simulator, sum));
+  simulator.spawn("caller", add_up(simulator, sum));
   simulator.run();
   EXPECT_EQ(sum, 2'200'000);
 }
@@ -192,15 +190,13 @@ TEST(Task, ATaskMayOutliveItsSimulator) {
 }
 
 TEST(Task, AwaitingATaskTwiceIsRefused) {
-  struct Caller {
-    static Task<> run(Simulator&) {
-      Task<int> task = add_now(1, 2);
-      co_await std::move(task);
-      co_await std::move(task);  // NOLINT(bugprone-use-after-move): the point of the test
-    }
+  const auto await_twice = [](Simulator&) -> Task<> {
+    Task<int> task = add_now(1, 2);
+    co_await std::move(task);
+    co_await std::move(task);  // NOLINT(bugprone-use-after-move): the point of the test
   };
   Simulator simulator;
-  simulator.spawn("caller", Caller::run(simulator));
+  simulator.spawn("caller", await_twice(simulator));
   EXPECT_THROW(simulator.run(), InternalError);
 }
 

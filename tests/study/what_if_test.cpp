@@ -24,8 +24,7 @@ double time_on(const models::PlatformSpec& machine, const Words& words, Ask ask)
   Testbed testbed(machine);
   const PointQuestion question(ask);
   const PointQuestion::Quantities answer = question.quantities_of(question.answer(testbed, words));
-  const auto time = std::ranges::find(answer.columns, ask == Ask::c3 ? "makespan_us" : "time_us", &Column::key);
-  return std::get<double>(answer.cells.at(static_cast<std::size_t>(time - answer.columns.begin())));
+  return std::get<double>(answer.cells.at(place_of(answer.columns, ask == Ask::c3 ? "makespan_us" : "time_us")));
 }
 
 double time_us(const Words& machine, const Words& words, Ask ask = Ask::collective) {

@@ -19,12 +19,8 @@ std::vector<Case> a_pair(const std::string& platform) {
   calibrate::Measurement measurement;
   measurement.file = "t.csv";
   measurement.line = 2;
-  study::C3Trial trial;
-  trial.scenario.gemm = {4096, 4096, 4096};
-  trial.scenario.collective = models::CollectiveKind::all_reduce;
-  trial.scenario.bytes = sim::Bytes(64.0 * 1024 * 1024);
-  trial.strategy = study::Strategy::c3_sp;
-  measurement.trial = trial;
+  measurement.trial = study::C3Trial{{"", {4096, 4096, 4096}, models::CollectiveKind::all_reduce, sim::Bytes(0x1p26)},
+                                     study::Strategy::c3_sp};
   measurement.seen = {{.figure = Figure::time, .value = 1e-3}, {.figure = Figure::gemm_time, .value = 4e-4}};
   measurement.alone = {.gemm = 3e-4, .collective = 5e-4};
   std::vector<Case> cases = cases_of(std::vector{measurement}, "s", platform, 0.1);

@@ -19,6 +19,8 @@ Case gather(double bytes, double measured_value, std::optional<double> predicted
   Case one = measured(measured_value, predicted);
   one.machine = {"mi300x", {"gpus=4"}, {"gpu.power.cap=700 W"}};
   one.trial = all_gather(bytes);
+  one.id = "m.csv:2/time";
+  one.where = "m.csv:2";
   return one;
 }
 const std::string of_1_kib = "mi300x gpus=4: rccl all_gather of 1KiB over all GPUs: time";
@@ -111,16 +113,6 @@ RC_GTEST_PROP(Moves, AgainstItsOwnGoldensAreNone, ()) {
   RC_ASSERT(moves_between(predictions_of(cases, {}), cases, {}).empty());
 }
 
-Case case_of_gather(double bytes, double measured_value, std::optional<double> predicted) {
-  Case one = measured(measured_value, predicted);
-  one.machine = {"mi300x", {}};
-  one.trial = all_gather(bytes);
-  one.id = "m.csv:2/time";
-  one.where = "m.csv:2";
-  return one;
-}
-const std::string gather_of_1_kib = "mi300x: rccl all_gather of 1KiB over all GPUs: time";
-
 class PredictionFileTest : public testing::Test {
  protected:
   std::filesystem::path written(const std::string& text) const { return folder_.write("p.json", text); }
@@ -128,11 +120,10 @@ class PredictionFileTest : public testing::Test {
     return config_fault([&] { read_prediction_json(written(text)); });
   }
   static std::string text() {
-    Case impossible = case_of_gather(4, 1.0, {});
+    Case impossible = gather(4, 1.0, {});
     impossible.why_not_predicted = "too small";
     const Machine machine{"mi300x", {}, {"gpu.power.cap=700 W"}};
-    return to_prediction_json(std::vector{case_of_gather(1024, 1.0, 18e-6), impossible}, "0.2.0", machine,
-                              "resolved: yes\n");
+    return to_prediction_json(std::vector{gather(1024, 1.0, 18e-6), impossible}, "0.2.0", machine, "resolved: yes\n");
   }
   Folder folder_{"prediction_file_test"};
 };
@@ -144,11 +135,12 @@ TEST_F(PredictionFileTest, HoldsPlatformVersionAndDigest) {
   EXPECT_THAT(content["set"], ElementsAre("gpu.power.cap=700 W"));
   EXPECT_EQ(content["platform_sha256"], study::sha256("resolved: yes\n"));
   ASSERT_THAT(content["cases"], SizeIs(2));
-  EXPECT_EQ(content["cases"][0]["subject"], gather_of_1_kib);
+  EXPECT_EQ(content["cases"][0]["subject"], of_1_kib);
   EXPECT_EQ(content["cases"][0]["figure"], "time");
   EXPECT_EQ(content["cases"][0]["unit"], "us");
   EXPECT_DOUBLE_EQ(content["cases"][0]["predicted"], 18.0);
-  EXPECT_EQ(content["cases"][0]["command"], "c3sim collective --collective all_gather --bytes 1KiB");
+  EXPECT_EQ(content["cases"][0]["command"],
+            "c3sim collective --collective all_gather --bytes 1KiB --set gpus=4 --set 'gpu.power.cap=700 W'");
   EXPECT_TRUE(content["cases"][1]["predicted"].is_null());
   EXPECT_EQ(content["cases"][1]["why_not"], "too small");
   // The digest covers all other members, without blanks.
@@ -161,7 +153,7 @@ TEST_F(PredictionFileTest, IsReadAsItWasWritten) {
   const PredictionFile read = read_prediction_json(written(text()));
   EXPECT_EQ(read.platform, "mi300x");
   EXPECT_THAT(read.changes, ElementsAre("gpu.power.cap=700 W"));
-  EXPECT_THAT(read.predicted, ElementsAre(Pair(gather_of_1_kib, testing::DoubleEq(18e-6))));
+  EXPECT_THAT(read.predicted, ElementsAre(Pair(of_1_kib, testing::DoubleEq(18e-6))));
   EXPECT_EQ(read.digest, Json::parse(text())["sha256"]);
 }
 
@@ -196,15 +188,15 @@ class Scoring : public testing::Test {
     return validation;
   }
   PredictionFile predictions_{
-      .platform = "mi300x", .changes = {"gpus=4"}, .digest = "", .predicted = {{gather_of_1_kib, 2.0}}};
+      .platform = "mi300x", .changes = {"gpu.power.cap=650 W"}, .digest = "", .predicted = {{of_1_kib, 2.0}}};
 };
 
 // Nothing is simulated: 2 s cannot be the time of an all-gather of 1 KiB.
 TEST_F(Scoring, JoinsBySubject) {
-  const Validation validation = scored({case_of_gather(1024, 4.0, {}), case_of_gather(2048, 4.0, {})});
+  const Validation validation = scored({gather(1024, 4.0, {}), gather(2048, 4.0, {})});
   EXPECT_EQ(validation.cases[0].predicted, 2.0);
   EXPECT_NEAR(validation.cases[0].error(), -0.5, 1e-12);
-  EXPECT_THAT(validation.cases[0].machine.changes, ElementsAre("gpus=4"));
+  EXPECT_THAT(validation.cases[0].machine.changes, ElementsAre("gpu.power.cap=650 W"));
   EXPECT_EQ(validation.cases[1].predicted, std::nullopt);
   EXPECT_EQ(validation.cases[1].why_not_predicted, "the file of predictions has none of it");
   EXPECT_THAT(validation.remarks, IsEmpty());
@@ -212,20 +204,19 @@ TEST_F(Scoring, JoinsBySubject) {
 
 // The report shows who predicts much and measures only what came out well.
 TEST_F(Scoring, TellsWhatWasPredictedAndNotMeasured) {
-  predictions_.predicted["mi300x: rccl all_gather of 2KiB over all GPUs: time"] = 3.0;
-  EXPECT_THAT(scored({case_of_gather(1024, 4.0, {})}).remarks,
-              ElementsAre("1 of 2 predictions of the file were not measured"));
+  predictions_.predicted["mi300x gpus=4: rccl all_gather of 2KiB over all GPUs: time"] = 3.0;
+  EXPECT_THAT(scored({gather(1024, 4.0, {})}).remarks, ElementsAre("1 of 2 predictions of the file were not measured"));
 }
 
 TEST_F(Scoring, OfNothingThatWasPredictedIsAFault) {
-  EXPECT_THAT(config_fault([&] { scored({case_of_gather(2048, 4.0, {})}); }),
+  EXPECT_THAT(config_fault([&] { scored({gather(2048, 4.0, {})}); }),
               HasSubstr("m.csv:2: time: cannot be compared: the file of predictions has none of it"));
 }
 
 TEST_F(Scoring, TakesTheToleranceAsked) {
   Options options;
   options.tolerance = 0.3;
-  EXPECT_EQ(scored({case_of_gather(1024, 4.0, {})}, options).cases[0].band, 0.3);
+  EXPECT_EQ(scored({gather(1024, 4.0, {})}, options).cases[0].band, 0.3);
 }
 
 }  // namespace

@@ -25,23 +25,15 @@ TEST(Metrics, OfNothingAreNought) {
   EXPECT_FALSE(metrics.wmape.has_value());
 }
 
-TEST(RankCorrelation, OfTheSameOrderIsOneAndOfTheOppositeMinusOne) {
+// With equals the ranks are 1, 2.5, 2.5, 4 and 1, 2, 3, 4, each with mean 2.5: products of deviations 2.25 + 0 + 0
+// + 2.25 = 4.5, squares 4.5 and 5, so 4.5 / sqrt(22.5) = 0.9487.
+TEST(RankCorrelation, IsOneOfTheSameOrderMinusOneOfTheOppositeSharedByEqualsAndNoneOfAConstant) {
   const std::vector<double> up{1.0, 2.0, 30.0, 400.0};
-  const std::vector<double> down{9.0, 8.0, 1.0, 0.5};
-  EXPECT_THAT(rank_correlation(up, up), Optional(DoubleNear(1.0, rounding)));
-  EXPECT_THAT(rank_correlation(up, down), Optional(DoubleNear(-1.0, rounding)));
-}
-
-// The ranks are 1, 2.5, 2.5, 4 and 1, 2, 3, 4, each with mean 2.5: products of deviations 2.25 + 0 + 0 + 2.25 = 4.5,
-// squares 4.5 and 5, so 4.5 / sqrt(22.5) = 0.9487.
-TEST(RankCorrelation, SharesRanksAmongEquals) {
-  const std::vector<double> ties{1.0, 7.0, 7.0, 9.0};
-  const std::vector<double> plain{1.0, 2.0, 3.0, 4.0};
-  EXPECT_THAT(rank_correlation(ties, plain), Optional(DoubleNear(4.5 / std::sqrt(22.5), rounding)));
-}
-
-TEST(RankCorrelation, OfAConstantIsNone) {
-  EXPECT_EQ(rank_correlation(std::vector{1.0, 1.0, 1.0}, std::vector{1.0, 2.0, 3.0}), std::nullopt);
+  const auto with_up = [&up](const std::vector<double>& other) { return rank_correlation(up, other); };
+  EXPECT_THAT(with_up(up), Optional(DoubleNear(1.0, rounding)));
+  EXPECT_THAT(with_up({9.0, 8.0, 1.0, 0.5}), Optional(DoubleNear(-1.0, rounding)));
+  EXPECT_THAT(with_up({1.0, 7.0, 7.0, 9.0}), Optional(DoubleNear(4.5 / std::sqrt(22.5), rounding)));
+  EXPECT_EQ(with_up({1.0, 1.0, 1.0, 1.0}), std::nullopt);
 }
 
 // Draws some cases, every seventh without a prediction.

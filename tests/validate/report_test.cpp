@@ -19,24 +19,14 @@ Case of_suite(const std::string& suite, double value, std::optional<double> pred
   return one;
 }
 
-const study::ResultTable& table(const study::Results& results, const std::string& key) {
-  return results.table(key)->table;
-}
-
-// Returns the texts of a column, numbers with two decimals, "-" for nothing.
+// Returns the texts of a column, "-" for nothing.
 std::vector<std::string> column(const study::ResultTable& from, const std::string& key) {
-  const auto place = std::ranges::find(from.columns(), key, &study::Column::key) - from.columns().begin();
   std::vector<std::string> texts;
   for (const std::vector<study::Cell>& row : from.rows()) {
-    const study::Cell& cell = row[static_cast<std::size_t>(place)];
-    if (const auto* text = std::get_if<std::string>(&cell))
-      texts.push_back(*text);
-    else if (const auto* number = std::get_if<double>(&cell))
-      texts.push_back(fmt::format("{:.2f}", *number));
-    else if (const auto* whole = std::get_if<std::int64_t>(&cell))
-      texts.push_back(std::to_string(*whole));
-    else
-      texts.emplace_back("-");
+    const study::Cell& cell = row.at(place_of(from.columns(), key));
+    const std::optional<double> number = study::number_of(cell);
+    const auto* const text = std::get_if<std::string>(&cell);
+    texts.push_back(number ? fmt::format("{:g}", *number) : text != nullptr ? *text : "-");
   }
   return texts;
 }
@@ -96,11 +86,11 @@ TEST(Report, CountsCasesByDescribedTable) {
   other_role.table = 0;
   Case other_table = of_suite("s", 1.0, 2.0);
   validation.cases = {first, second, other_role, other_table};
-  const study::ResultTable tables = table(report(validation), "tables");
+  const study::ResultTable tables = report(validation).table("tables")->table;
   EXPECT_THAT(column(tables, "role"), ElementsAre("calibrate", "predict"));
   EXPECT_THAT(column(tables, "cases"), ElementsAre("2", "1"));
-  EXPECT_THAT(column(tables, "noise_pct"), ElementsAre("15.00", "-"));
-  EXPECT_THAT(column(tables, "median_error_pct"), ElementsAre("30.00", "0.00"));
+  EXPECT_THAT(column(tables, "noise_pct"), ElementsAre("15", "-"));
+  EXPECT_THAT(column(tables, "median_error_pct"), ElementsAre("30", "0"));
   EXPECT_THAT(column(tables, "fitted"), ElementsAre("all", ""));
   EXPECT_THAT(column(tables, "command"), ElementsAre("c3sim validate s --case t.csv", "c3sim validate s --case t.csv"));
   EXPECT_THAT(accuracy_page(validation),

@@ -89,14 +89,22 @@ TEST_F(UserFiles, FilesOfToolsAreCompared) {
   EXPECT_THAT(validation.faults, IsEmpty());
 }
 
+std::vector<std::filesystem::path> shipped_tables() {
+  std::vector<std::filesystem::path> tables;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(shipped_library().reference)) {
+    if (entry.path().extension() == ".csv") tables.push_back(entry.path());
+  }
+  std::ranges::sort(tables);
+  return tables;
+}
+
 // Every column of a shipped table is used or left alone on purpose.
 TEST_F(UserFiles, ShippedTablesHaveNoUnusedColumn) {
   const calibrate::Reader reader = reader_of_everything(library_);
   std::size_t tables = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(library_.reference)) {
-    if (entry.path().extension() != ".csv") continue;
+  for (const std::filesystem::path& table : shipped_tables()) {
     try {
-      const calibrate::Reading reading = reader.read(entry.path());
+      const calibrate::Reading reading = reader.read(table);
       for (const sim::Fault& remark : reading.remarks) {
         ADD_FAILURE() << remark.where << " " << remark.path << ": " << remark.what;
       }
@@ -126,15 +134,6 @@ TEST_F(UserFiles, CollectivesThatHoldWaitsAreShownAndNotScored) {
   for (const auto& row : table("suites").rows()) scored += std::get<std::int64_t>(row[2]);
   EXPECT_EQ(scored, static_cast<std::int64_t>(validation.cases.size()) - waits);
   EXPECT_THAT(verdict(validation), HasSubstr("hold waits and"));
-}
-
-std::vector<std::filesystem::path> shipped_tables() {
-  std::vector<std::filesystem::path> tables;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(shipped_library().reference)) {
-    if (entry.path().extension() == ".csv") tables.push_back(entry.path());
-  }
-  std::ranges::sort(tables);
-  return tables;
 }
 
 // A table is found by its columns without a suite's name, or the user is told the nearest form, or all forms.

@@ -46,15 +46,6 @@ TEST_F(SuiteValidation, AreAllComparedWhereNoneIsNamed) {
   EXPECT_THAT(validated({"rest", "rest"}).cases, SizeIs(1));
 }
 
-TEST_F(SuiteValidation, AreListedWithTheirQuestions) {
-  const std::vector<Suite> headings = read_suites(library_in(folder_), {});
-  ASSERT_THAT(headings, SizeIs(2));
-  EXPECT_EQ(headings[0].name, "gemms");
-  EXPECT_EQ(headings[0].title, "T");
-  EXPECT_EQ(headings[0].question, "Q");
-  EXPECT_EQ(headings[0].platform, "mi300x");
-}
-
 TEST_F(SuiteValidation, OfUnknownNamesAreToldTheNearest) {
   EXPECT_THAT(fault({"gems", "ret"}), AllOf(HasSubstr("'gems' is no suite and no file; did you mean 'gemms'?"),
                                             HasSubstr("'ret' is no suite and no file; did you mean 'rest'?")));

@@ -196,7 +196,6 @@ class SpreadOfGathers : public testing::Test {
     for (std::size_t i = 0; i < longer.size(); ++i) {
       study::CollectiveTrial trial;
       trial.spec.bytes = sim::Bytes(131072.0 * static_cast<double>(i + 1));
-      trial.spec.gpus = 8;
       study::Testbed testbed(fitted_.spec());
       Measurement& one = measurements.emplace_back();
       one.trial = trial;

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <mutex>
-#include <set>
 
 #include "calibrate/measure/gpu.h"
 

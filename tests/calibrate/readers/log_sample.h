@@ -17,11 +17,6 @@ inline std::string sample(const std::string& name) {
   return content(std::string(C3SIM_SOURCE_DIR) + "/tests/data/" + name);
 }
 
-inline std::string with(std::string text, std::string_view old_part, std::string_view new_part) {
-  text.replace(text.find(old_part), old_part.size(), new_part);
-  return text;
-}
-
 // Returns the format that recognises the text: empty if none does, and "several" if more than one does.
 inline std::string_view format_of(std::string_view text) {
   std::string_view name;

@@ -42,6 +42,24 @@ TEST(ReadSamples, OfLogs) {
   });
 }
 
+// Each line is a transfer in words of TransferBench: from, by, to and the number of bytes, 64 MiB by default, at 48
+// GB/s. They are a test each ("alone") or one test ("at once").
+TEST(ReadSamples, OfTransfers) {
+  expect_samples("transfers.samples", [](const Sample& sample) {
+    const auto& [how, text] = sample.inputs.at(0);
+    std::string log;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      const std::vector<std::string> words = words_of_line(line);
+      log += fmt::format(" Transfer 00 | 48.000 GB/s | 1.0 ms | {} bytes | {} -> {} -> {}\n{}",
+                         words.size() > 3 ? words[3] : "67108864", words.at(0), words.at(1), words.at(2),
+                         how == "alone" ? " Aggregate\n" : "");
+    }
+    const std::string words = full_words_of(read_as("TransferBench", log + " Aggregate\n", "f.log"));
+    return words.substr(words.find('\n') + 1);  // without its format
+  });
+}
+
 // The first input is the form of a table, the second the table.
 TEST(ReadSamples, OfTables) {
   expect_samples("tables.samples", [](const Sample& sample) {

@@ -1,10 +1,8 @@
 // Tests the forms that configs/formats/ ships, and how a file finds its form.
 #include "calibrate/readers/reader.h"
 
-#include <algorithm>
 #include <fstream>
 #include <map>
-#include <set>
 #include <string>
 
 #include "tests/calibrate/shipped_files.h"
@@ -17,11 +15,6 @@ namespace {
 
 using study::Figure;
 
-template <class T>
-const T& trial(const Measurement& measurement) {
-  return std::get<T>(measurement.trial);
-}
-
 // Each row tells the size that was gathered: tokens times k of two bytes.
 TEST(ShippedForms, KnowTheShapesOfTheMeasuredAllGathersThatFeedAGemm) {
   const sim::CsvFile file = sim::CsvFile::from_file(reference / "h200x8/dependent.csv");
@@ -29,7 +22,8 @@ TEST(ShippedForms, KnowTheShapesOfTheMeasuredAllGathersThatFeedAGemm) {
   for (std::size_t row = 0; row < file.rows(); ++row)
     bytes[file.line(row)] = std::stod(std::string(file.text(row, "bytes")));
   for (const Measurement& row : shipped().read(reference / "h200x8/dependent.csv").measurements) {
-    EXPECT_EQ(study::gathered_bytes(trial<study::DependentTrial>(row).shape), sim::Bytes(bytes[row.line])) << row.line;
+    EXPECT_EQ(study::gathered_bytes(std::get<study::DependentTrial>(row.trial).shape), sim::Bytes(bytes[row.line]))
+        << row.line;
   }
 }
 
@@ -77,8 +71,6 @@ TEST(Reader, TakesTheNearestFormWithMostColumns) {
   EXPECT_THAT(config_fault([&] { reader.read_text("a,c\n1,2\n", "f.csv"); }), HasSubstr("the nearest is 'many'"));
 }
 
-TEST(Reader, RefusesAFolderOfFormsThatIsNotThere) { EXPECT_THROW(Reader("no/such/folder"), sim::ConfigError); }
-
 TEST(Reader, NamesTheFormsItKnows) {
   ASSERT_NE(shipped().table("runs"), nullptr);
   EXPECT_FALSE(shipped().table("runs")->description.empty());
@@ -94,7 +86,8 @@ TEST(Reader, PlacesFaultsInTheFolderOfForms) {
               HasSubstr("odd.yaml:2:6: rows[0].trial: 'gem' is no trial; did you mean 'gemm'?"));
 }
 
-TEST(Reader, RefusesAFolderAndAFileThatIsNotThere) {
+TEST(Reader, RefusesAFolderAndFilesAndFormsThatAreNotThere) {
+  EXPECT_THROW(Reader("no/such/folder"), sim::ConfigError);
   EXPECT_THROW(shipped().read(testing::TempDir()), sim::ConfigError);
   EXPECT_THROW(shipped().read("no_such.csv"), sim::ConfigError);
 }

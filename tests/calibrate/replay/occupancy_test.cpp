@@ -78,17 +78,20 @@ TEST(Occupancy, TellsGapsOfTheHostFromOthers) {
   EXPECT_FALSE(gaps[1].by_host);
 }
 
+using StepsWork = std::vector<std::pair<std::string, std::vector<std::size_t>>>;
+StepsWork work_of_steps(const Trace& trace) {
+  StepsWork work;
+  for (const StepWork& step : steps_of(trace.read())) work.emplace_back(step.name, step.work);
+  return work;
+}
+
 // Work belongs to the step that launched it, though it runs when the next one has begun.
 TEST(Occupancy, CountsWorkForTheStepThatLaunchedIt) {
   Trace trace;
   trace.step(0, 0, 100).step(1, 100, 100);
   trace.call("hipLaunchKernel", 90, 5, 1).kernel("gemm", 0, 120, 10, 1);
   trace.call("hipLaunchKernel", 150, 5, 2).kernel("gemm", 0, 160, 10, 2);
-  const Profile profile = trace.read();
-  const std::vector<StepWork> steps = steps_of(profile);
-  ASSERT_EQ(steps.size(), 2u);
-  EXPECT_EQ(steps[0].name, "ProfilerStep#0");
-  EXPECT_EQ(steps[0].work, std::vector<std::size_t>{0});
+  EXPECT_EQ(work_of_steps(trace), (StepsWork{{"ProfilerStep#0", {0}}, {"ProfilerStep#1", {1}}}));
 }
 
 // The launches of the first two are not in the trace. The first, on stream 5, ran before anything that was launched
@@ -100,15 +103,8 @@ TEST(Occupancy, CountsWorkWithoutALaunchForTheStepThatTheGpuIsMarkedWith) {
   trace.other(R"({"ph":"X","cat":"gpu_user_annotation","name":"ProfilerStep#0","pid":0,"tid":7,"ts":220,"dur":80})");
   trace.kernel("old", 5, 10, 10, 71).kernel("within", 5, 230, 10, 72);
   trace.call("hipLaunchKernel", 150, 5, 1).kernel("gemm", 6, 310, 10, 1).kernel("lost", 6, 330, 10, 73);
-  const Profile profile = trace.read();
-  const std::vector<StepWork> steps = steps_of(profile);
-  ASSERT_EQ(steps.size(), 3u);
-  EXPECT_EQ(steps[0].name, "before the first step");
-  EXPECT_EQ(steps[0].work, std::vector<std::size_t>{0});
-  EXPECT_EQ(steps[1].name, "ProfilerStep#0");
-  EXPECT_EQ(steps[1].work, std::vector<std::size_t>{1});
-  EXPECT_EQ(steps[2].name, "ProfilerStep#1");
-  EXPECT_EQ(steps[2].work, (std::vector<std::size_t>{2, 3}));
+  EXPECT_EQ(work_of_steps(trace),
+            (StepsWork{{"before the first step", {0}}, {"ProfilerStep#0", {1}}, {"ProfilerStep#1", {2, 3}}}));
 }
 
 // If neither launches nor marks on the GPU are known, work belongs to the step within which it began.
@@ -116,9 +112,7 @@ TEST(Occupancy, CountsWorkOfATraceWithoutLaunchesByItsBegin) {
   Trace trace;
   trace.step(0, 0, 100);
   trace.kernel("a", 5, 10, 10).kernel("b", 5, 120, 10);
-  const std::vector<StepWork> steps = steps_of(trace.read());
-  ASSERT_EQ(steps.size(), 1u);
-  EXPECT_EQ(steps[0].work, std::vector<std::size_t>{0});
+  EXPECT_EQ(work_of_steps(trace), (StepsWork{{"ProfilerStep#0", {0}}}));
 }
 
 // The first step computes from 0 to 10 and from 40 to 50, the second communicates from 5 to 30 and computes from 50 to

@@ -1,8 +1,6 @@
 // Tests traces that are played again.
 #include "calibrate/replay/replay.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "calibrate/replay/replay_report.h"

@@ -1,6 +1,7 @@
 // This file makes collectives for tests and times one that has a node to itself.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "models/collectives/collective.h"
@@ -32,8 +33,7 @@ inline sim::Time time_on(Node& node, const CollectiveSpec& spec) {
 }
 
 inline sim::Time time_on(const PlatformSpec& platform, const CollectiveSpec& spec) {
-  sim::Simulator simulator;
-  Node node(simulator, platform);
+  LoneNode node(platform);
   return time_on(node, spec);
 }
 
@@ -50,8 +50,10 @@ inline CollectiveSpec collective(CollectiveKind kind, Backend backend, sim::Byte
   spec.gpus = gpus;
   return spec;
 }
-inline CollectiveSpec all_reduce_over_four(double bytes) {
-  return collective(CollectiveKind::all_reduce, Backend::rccl, sim::Bytes(bytes), 4);
+inline CollectiveSpec all_reduce_over_four(double bytes, std::optional<RcclAlgorithm> algorithm = {}) {
+  CollectiveSpec spec = collective(CollectiveKind::all_reduce, Backend::rccl, sim::Bytes(bytes), 4);
+  spec.algorithm = algorithm;
+  return spec;
 }
 
 }  // namespace c3sim::models

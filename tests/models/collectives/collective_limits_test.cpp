@@ -17,8 +17,7 @@ using sim::operator""_MiB;
 
 // Returns every collective that the platform can run.
 std::vector<CollectiveSpec> possible_collectives(const PlatformSpec& platform, sim::Bytes bytes) {
-  sim::Simulator simulator;
-  const Node node(simulator, platform);
+  const LoneNode node(platform);
   std::vector<CollectiveSpec> result;
   for (int gpus = 2; gpus <= platform.gpus; ++gpus) {
     for (const CollectiveKind kind : all_kinds) {
@@ -67,8 +66,7 @@ TEST(BytesAreConserved, OnEveryLinkOfEveryCollective) {
   for (RcclProtocolSpec& protocol : platform.rccl.protocols) protocol.link_efficiency = 1.0;
   const sim::Bytes bytes(840.0 * 1048576.0);  // a multiple of every number of GPUs and of the parts of a broadcast
   for (const CollectiveSpec& spec : possible_collectives(platform, bytes)) {
-    sim::Simulator simulator;
-    Node node(simulator, platform);
+    LoneNode node(platform);
     time_on(node, spec);
     for (int from = 0; from < 8; ++from) {
       for (int to = 0; to < 8; ++to) {
@@ -89,8 +87,7 @@ TEST(BytesAreConserved, InHbmWhereEnginesReadOneShardSideBySide) {
   const auto served = [&](CollectiveKind kind, SdmaVariant variant) {
     CollectiveSpec spec = collective(kind, Backend::sdma, sim::Bytes(8.0 * part), 8);
     spec.variant = variant;
-    sim::Simulator simulator;
-    Node node(simulator, platform);
+    LoneNode node(platform);
     time_on(node, spec);
     return node.network().served(node.gpu(3).memory().hbm());
   };

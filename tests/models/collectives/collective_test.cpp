@@ -20,10 +20,9 @@ TEST(SharedAllReduce, IsTheReduceScatterOfKernelsAndThenTheAllGatherOfEngines) {
   const PlatformSpec platform = mi300x();
   for (int gpus = 2; gpus <= 8; ++gpus) {
     for (const bool prelaunch : {false, true}) {
-      CollectiveSpec spec = collective(CollectiveKind::all_reduce, Backend::sdma, 16_MiB);
-      CollectiveSpec first = collective(CollectiveKind::reduce_scatter, Backend::rccl, 16_MiB);
-      CollectiveSpec second = collective(CollectiveKind::all_gather, Backend::sdma, 16_MiB);
-      spec.gpus = first.gpus = second.gpus = gpus;
+      CollectiveSpec spec = collective(CollectiveKind::all_reduce, Backend::sdma, 16_MiB, gpus);
+      const CollectiveSpec first = collective(CollectiveKind::reduce_scatter, Backend::rccl, 16_MiB, gpus);
+      CollectiveSpec second = collective(CollectiveKind::all_gather, Backend::sdma, 16_MiB, gpus);
       spec.prelaunch = second.prelaunch = prelaunch;
       const auto sum = time_on(platform, first) + time_on(platform, second);
       // Prelaunched engines check their POLL packets at other moments.
@@ -52,8 +51,7 @@ TEST(CollectiveGroup, TakesAsLongWhereverItBegins) {
   for (const BackendAbilities& backend : backends()) {
     for (const CollectiveKind kind : backend.kinds) {
       if (kind == CollectiveKind::reduce_scatter && backend.backend == Backend::sdma) continue;
-      CollectiveSpec spec = collective(kind, backend.backend, 16_MiB);
-      spec.gpus = 4;
+      CollectiveSpec spec = collective(kind, backend.backend, 16_MiB, 4);
       spec.host_threads = HostThreads::per_gpu;
       const sim::Time first = time_on(platform, spec);
       spec.first = 4;
@@ -76,20 +74,16 @@ TEST(CollectiveParts, AreKernelsEnginesOrBoth) {
 }
 
 TEST(CollectiveGroup, LiesWithinTheNode) {
-  CollectiveSpec spec = collective(CollectiveKind::all_gather, Backend::rccl, 1_MiB);
-  spec.gpus = 4;
+  CollectiveSpec spec = collective(CollectiveKind::all_gather, Backend::rccl, 1_MiB, 4);
   spec.first = 5;
-  const PlatformSpec platform = mi300x();
-  sim::Simulator simulator;
-  const Node node(simulator, platform);
+  const LoneNode node(mi300x());
   EXPECT_EQ(why_impossible(spec, node),
             "4 GPUs from gpu5 on are more than the node has: 0 to 4 is accepted as the first");
 }
 
 // On four GPUs, chunk r of an array of 4000 bytes is bytes 1000 r to 1000 (r + 1).
 TEST(CollectiveData, IsWhatTheNameOfTheCollectiveSays) {
-  CollectiveSpec spec = collective(CollectiveKind::all_gather, Backend::rccl, sim::Bytes(4000));
-  spec.gpus = 4;
+  CollectiveSpec spec = collective(CollectiveKind::all_gather, Backend::rccl, sim::Bytes(4000), 4);
   const auto range = [](int gpu, int buffer, double begin, double bytes) {
     return BufferRange{gpu, buffer, sim::Bytes(begin), sim::Bytes(bytes)};
   };
@@ -113,8 +107,7 @@ TEST(CollectiveData, IsWhatTheNameOfTheCollectiveSays) {
 }
 
 TEST(CollectiveData, PadsTheArrayToAMultipleOfTheGpus) {
-  CollectiveSpec spec = collective(CollectiveKind::all_gather, Backend::rccl, sim::Bytes(1001));
-  spec.gpus = 4;
+  const CollectiveSpec spec = collective(CollectiveKind::all_gather, Backend::rccl, sim::Bytes(1001), 4);
   EXPECT_EQ(chunk(spec, 0, 0, 3).begin, sim::Bytes(753));
   EXPECT_EQ(chunk(spec, 0, 0, 3).bytes, sim::Bytes(251));
 }

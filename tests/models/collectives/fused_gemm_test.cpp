@@ -52,23 +52,19 @@ sim::Task<> prepare_and_run_fused(Node& node, FusedGemm& fused, SeenOfFused& see
 
 SeenOfFused run_fused(const PlatformSpec& platform, const FusedSpec& spec, Symmetry symmetry = Symmetry::all_alike) {
   EXPECT_EQ(why_impossible(spec, platform), "");
-  sim::Simulator simulator;
-  Node node(simulator, platform, symmetry);
+  LoneNode node(platform, symmetry);
   FusedGemm fused(node, spec, {});
   SeenOfFused seen;
-  simulator.spawn("fused", prepare_and_run_fused(node, fused, seen));
-  simulator.run();
+  node.simulator().spawn("fused", prepare_and_run_fused(node, fused, seen));
+  node.simulator().run();
   seen.moved = node.gpu(0).memory().moved();
   for (const sim::ResourceId port : node.fabric().ports(0)) seen.moved.links += node.network().served(port);
   return seen;
 }
 
 sim::Time time_of_gemm_alone(const PlatformSpec& platform, const GemmShape& shape) {
-  sim::Simulator simulator;
-  Node node(simulator, platform, Symmetry::all_alike);
-  simulator.spawn("gemm", run_gemm(node, shape));
-  simulator.run();
-  return simulator.now();
+  LoneNode node(platform, Symmetry::all_alike);
+  return time_of(node, run_gemm(node, shape));
 }
 
 // Each GPU sums what three others send: as many sums for 32-bit products as for 16-bit ones. Where the vector rate

@@ -17,39 +17,34 @@ namespace c3sim::models {
 namespace {
 
 constexpr int gpus = 4;
-constexpr double launch_us = 4.0 + 1.0;  // host and dispatcher
 constexpr double notice_us = 2.0;
 constexpr double steps = 3.0;  // one for each other GPU
 
-CollectiveSpec collective(CollectiveKind kind, double bytes) {
-  return collective(kind, Backend::rccl, sim::Bytes(bytes), gpus);
+CollectiveSpec collective(CollectiveKind kind, double bytes, int members = gpus) {
+  return collective(kind, Backend::rccl, sim::Bytes(bytes), members);
 }
 
+// Returns the time without launch, dispatch and notice.
 double microseconds(const PlatformSpec& platform, const CollectiveSpec& spec, CuMask mask = {}) {
-  sim::Simulator simulator;
-  Node node(simulator, platform);
-  return sim::to_microseconds(time_of(simulator, run_kernel_collective(node, spec, {mask})));
+  LoneNode node(platform);
+  return sim::to_microseconds(time_of(node, run_kernel_collective(node, spec, {mask}))) - around_us;
 }
 
 // LL takes 1 us a step. Each slice is one byte, which takes 0.4 ns at a quarter of 10 GB/s.
 TEST(RcclTime, OfASmallArrayIsLaunchStepsAndNotice) {
-  EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 4.0)),
-              launch_us + steps * 1.0 + 0.0004 + notice_us, 1e-5);
+  EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 4.0)), steps * 1.0 + 0.0004, 1e-5);
 }
 
 // Simple takes 4 us a step. Slices of 1 GB move at 10 GB/s on every link at once.
 TEST(RcclTime, OfALargeArrayIsThatOfTheLinks) {
-  EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 4e9)),
-              launch_us + steps * 4.0 + 1e5 + notice_us, 1e-4);
-  EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_reduce, 4e9)),
-              launch_us + steps * 4.0 + 2e5 + notice_us, 1e-4)
+  EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 4e9)), steps * 4.0 + 1e5, 1e-4);
+  EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_reduce, 4e9)), steps * 4.0 + 2e5, 1e-4)
       << "reduce-scatter and all-gather: twice the payload";
 }
 
 // The protocol reaches its share of the link: LL128 moves slices of 40 KB at half of 10 GB/s.
 TEST(RcclTime, OfAMiddlingArrayHasTheEfficiencyOfItsProtocol) {
-  EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 160e3)),
-              launch_us + steps * 2.0 + 8.0 + notice_us, 1e-4);
+  EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 160e3)), steps * 2.0 + 8.0, 1e-4);
 }
 
 TEST(RcclTime, ACapturedGraphLaunchesFaster) {
@@ -61,24 +56,21 @@ TEST(RcclTime, ACapturedGraphLaunchesFaster) {
 
 // Two GPUs take one step instead of three, and half of the array crosses the link between them.
 TEST(RcclTime, FewerGpusTakeFewerSteps) {
-  CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
-  spec.gpus = 2;
-  EXPECT_NEAR(microseconds(round_platform(), spec), launch_us + 1.0 * 4.0 + 2e5 + notice_us, 1e-4);
+  CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9, 2);
+  EXPECT_NEAR(microseconds(round_platform(), spec), 1.0 * 4.0 + 2e5, 1e-4);
 }
 
 // Two CUs of each XCD hold four of the six channels, which move their part of the 1 GB slices before the remaining two
-// channels are placed.
+// channels are placed, which takes another dispatch of 1 us.
 TEST(RcclCus, FewerCusThanChannelsMakeRounds) {
-  const double round = 1.0 + steps * 4.0;  // dispatch and steps
   EXPECT_NEAR(microseconds(round_platform(), collective(CollectiveKind::all_gather, 4e9), {0, 2}),
-              4.0 + 2.0 * round + 1e5 + notice_us, 1e-4);
+              2.0 * steps * 4.0 + 1.0 + 1e5, 1e-4);
 }
 
 TEST(RcclCus, TwoChannelsOnACuNeedHalfOfTheCus) {
   PlatformSpec platform = round_platform();
   for (RcclCollectiveSpec& row : platform.rccl.collectives) row.channel = part_of_cu(2);
-  EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_gather, 4e9), {0, 2}),
-              launch_us + steps * 4.0 + 1e5 + notice_us, 1e-4);
+  EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_gather, 4e9), {0, 2}), steps * 4.0 + 1e5, 1e-4);
 }
 
 // A channel with 12 KB of memory traffic in flight moves 3 KB of a part (read, written, read, written). Two channels
@@ -90,19 +82,17 @@ TEST(RcclCus, ChannelsWithTooLittleInFlightDoNotFillTheLinks) {
   PlatformSpec platform = round_platform();
   platform.rccl.workgroup_in_flight = sim::Bytes(12e3);
   platform.rccl.workgroup_latency = 1_us;
-  EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_gather, 4e9)),
-              launch_us + steps * 2.0 + 1e6 / 4.5 + notice_us, 1e-3);
-  EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_to_all, 4e9)),
-              launch_us + steps * 2.0 + 1e6 / 4.5 + notice_us, 1e-3);
+  EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_gather, 4e9)), steps * 2.0 + 1e6 / 4.5, 1e-3);
+  EXPECT_NEAR(microseconds(platform, collective(CollectiveKind::all_to_all, 4e9)), steps * 2.0 + 1e6 / 4.5, 1e-3);
 }
 
 // Three rings share four channels: two channels use each link of the first ring, so it carries half of all data.
 TEST(RcclCus, ChannelsThatDoNotComeOutEvenLoadTheFirstRing) {
   CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
   spec.channels = 4;
-  EXPECT_NEAR(microseconds(round_platform(), spec), launch_us + steps * 4.0 + 1.5e5 + notice_us, 1e-3);
+  EXPECT_NEAR(microseconds(round_platform(), spec), steps * 4.0 + 1.5e5, 1e-3);
   spec.channels = 3;
-  EXPECT_NEAR(microseconds(round_platform(), spec), launch_us + steps * 4.0 + 1e5 + notice_us, 1e-3);
+  EXPECT_NEAR(microseconds(round_platform(), spec), steps * 4.0 + 1e5, 1e-3);
 }
 
 // Six rings share three links in pairs. Four channels are on the first two links and three are two to one, so that the
@@ -114,7 +104,7 @@ TEST(RcclCus, RingsThatFollowEachOtherShareALink) {
   CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
   for (const auto& [channels, bytes_us] : {std::pair(3, 2e5), std::pair(4, 1.5e5), std::pair(6, 1e5)}) {
     spec.channels = channels;
-    EXPECT_NEAR(microseconds(platform, spec), launch_us + steps * 4.0 + bytes_us + notice_us, 1e-3) << channels;
+    EXPECT_NEAR(microseconds(platform, spec), steps * 4.0 + bytes_us, 1e-3) << channels;
   }
 }
 
@@ -140,7 +130,7 @@ TEST(RcclClock, TheLoopOfAChannelFollowsIt) {
   platform.gpu.power.lowest_clock = 0.5 * platform.gpu.power.highest_clock;
   platform.gpu.power.cap = sim::Watts(1.0);
   const CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
-  const double latencies = launch_us + steps * 2.0 + notice_us;
+  const double latencies = steps * 2.0;
   EXPECT_NEAR(microseconds(platform, spec), latencies + 4.0 / 3.0 * 1e6 / 6.0, 1e-3);
   platform.rccl.loop_cycles = 0.5;
   EXPECT_NEAR(microseconds(platform, spec), latencies + 4.0 / 3.0 * 1e6 / 4.0, 1.0);
@@ -155,28 +145,25 @@ TEST(RcclAccess, ChannelsThatPullAreBoundByTheReadsInFlight) {
   platform.fabric.latency = 500_ns;
   platform.fabric.reads_in_flight = sim::Bytes(12e3);
   CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
-  EXPECT_NEAR(microseconds(platform, spec), launch_us + steps * 4.0 + 1e5 + notice_us, 1e-3);
+  EXPECT_NEAR(microseconds(platform, spec), steps * 4.0 + 1e5, 1e-3);
   platform.rccl.access = RcclAccess::load;
-  EXPECT_NEAR(microseconds(platform, spec), launch_us + steps * 4.0 + 2.5e5 + notice_us, 1e-3);
+  EXPECT_NEAR(microseconds(platform, spec), steps * 4.0 + 2.5e5, 1e-3);
   spec.gpus = 2;
-  EXPECT_NEAR(microseconds(platform, spec), launch_us + 1.0 * 4.0 + 2e5 + notice_us, 1e-3);
+  EXPECT_NEAR(microseconds(platform, spec), 1.0 * 4.0 + 2e5, 1e-3);
 }
 
 // run_kernel_collective itself checks that every byte arrives once.
 RC_GTEST_PROP(RcclDelivery, EveryCollectiveDeliversEverythingOnAnyCus, ()) {
-  CollectiveSpec spec = collective(*rc::gen::elementOf(all_kinds), *rc::gen::inRange(4, 1'000'000'000));
-  spec.gpus = *rc::gen::inRange(2, gpus + 1);
+  CollectiveSpec spec =
+      collective(*rc::gen::elementOf(all_kinds), *rc::gen::inRange(4, 1'000'000'000), *rc::gen::inRange(2, gpus + 1));
   microseconds(round_platform(), spec, {0, *rc::gen::inRange(1, 5)});
 }
 
 // A GEMM of one wave fills GPU 3 for 1 + 65.536 us. Its channels are placed then, and all other GPUs wait for them.
 TEST(RcclCus, AChannelMovesOnceEveryGpuHasPlacedIt) {
-  sim::Simulator simulator;
-  const PlatformSpec platform = round_platform();
-  Node node(simulator, platform);
-  simulator.spawn("gemm", run_kernel(node, 3, gemm_kernel(node.spec().gpu, {1024, 128, 1000})));
-  const sim::Time time =
-      time_of(simulator, run_kernel_collective(node, collective(CollectiveKind::all_gather, 4.0), {}));
+  LoneNode node(round_platform());
+  node.simulator().spawn("gemm", run_kernel(node, 3, gemm_kernel(node.spec().gpu, {1024, 128, 1000})));
+  const sim::Time time = time_of(node, run_kernel_collective(node, collective(CollectiveKind::all_gather, 4.0), {}));
   EXPECT_NEAR(sim::to_microseconds(time), 66.536 + 1.0 + steps * 1.0 + 0.0004 + notice_us, 1e-5);
 }
 
@@ -185,13 +172,12 @@ TEST(RcclCus, AChannelMovesOnceEveryGpuHasPlacedIt) {
 // placed after the GEMM, as all six are with 8 tiles.
 TEST(RcclCus, ChannelsThatArePlacedAmidAGemmGetLessThroughALink) {
   const auto behind_tiles = [](std::int64_t tiles) {
-    sim::Simulator simulator;
     PlatformSpec platform = round_platform();
     platform.rccl.late_placement = 0.5;
-    Node node(simulator, platform);
-    simulator.spawn("gemm", run_kernel(node, 3, gemm_kernel(node.spec().gpu, {128 * tiles, 128, 1000})));
+    LoneNode node(platform);
+    node.simulator().spawn("gemm", run_kernel(node, 3, gemm_kernel(node.spec().gpu, {128 * tiles, 128, 1000})));
     const CollectiveSpec spec = collective(CollectiveKind::all_gather, 4e9);
-    return sim::to_microseconds(time_of(simulator, run_kernel_collective(node, spec, {})));
+    return sim::to_microseconds(time_of(node, run_kernel_collective(node, spec, {})));
   };
   const double first_placed = 1.0 + tile_us + 1.0 + steps * 4.0;
   EXPECT_NEAR(behind_tiles(8), first_placed + 1e5 + notice_us, 1e-3);
@@ -205,7 +191,7 @@ TEST(RcclMemory, BoundsTheLinksWhereItIsSlow) {
   platform.gpu.memory.hbm_rate = sim::BytesPerSecond(10e9);
   platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
   const CollectiveSpec spec = collective(CollectiveKind::all_to_all, 4e9);
-  const double latencies = launch_us + steps * 4.0 + notice_us;
+  const double latencies = steps * 4.0;
   EXPECT_NEAR(microseconds(platform, spec), latencies + 1.2e6, 1e-2);
   for (RcclCollectiveSpec& row : platform.rccl.collectives) row.buffer_share = 0.5;
   EXPECT_NEAR(microseconds(platform, spec), latencies + 0.6e6, 1e-2) << "half stays in the Infinity Cache";
@@ -213,12 +199,11 @@ TEST(RcclMemory, BoundsTheLinksWhereItIsSlow) {
 
 TEST(RcclConservation, LinksCarryThePayloadOfEveryPair) {
   for (const CollectiveKind kind : all_kinds) {
-    sim::Simulator simulator;
     PlatformSpec platform = round_platform();
     for (RcclProtocolSpec& protocol : platform.rccl.protocols) protocol.link_efficiency = 0.5;
-    Node node(simulator, platform);
+    LoneNode node(platform);
     const CollectiveSpec spec = collective(kind, 1e6);
-    time_of(simulator, run_kernel_collective(node, spec, {}));
+    time_of(node, run_kernel_collective(node, spec, {}));
     for (int from = 0; from < gpus; ++from) {
       for (int to = 0; to < gpus; ++to) {
         if (from == to) continue;
@@ -231,23 +216,20 @@ TEST(RcclConservation, LinksCarryThePayloadOfEveryPair) {
 
 // The overlap study's counters_8k: an all-reduce of S bytes on 8 GPUs reads and writes 2.75 S each, all in HBM.
 TEST(RcclConservation, AnAllReduceMovesTheMeasuredBytesThroughHbm) {
-  sim::Simulator simulator;
   PlatformSpec platform = mi300x();
   platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
-  Node node(simulator, platform);
-  CollectiveSpec spec = collective(CollectiveKind::all_reduce, 536870912.0);
-  spec.gpus = 8;
-  time_of(simulator, run_kernel_collective(node, spec, {}));
+  LoneNode node(platform);
+  CollectiveSpec spec = collective(CollectiveKind::all_reduce, 536870912.0, 8);
+  time_of(node, run_kernel_collective(node, spec, {}));
   EXPECT_NEAR(node.network().served(node.gpu(0).memory().hbm()) / spec.bytes.value(), 5.5, 0.01);
 }
 
 // Slices of 1 MB on 12 links move 4 memory bytes per byte over a link; nothing stays in the Infinity Cache.
 TEST(RcclConservation, MemoriesMoveWhatTheTableSaysPerByteOfPayload) {
-  sim::Simulator simulator;
   PlatformSpec platform = round_platform();
   platform.gpu.memory.hbm_read_efficiency = platform.gpu.memory.hbm_write_efficiency = 1.0;
-  Node node(simulator, platform);
-  time_of(simulator, run_kernel_collective(node, collective(CollectiveKind::all_to_all, 4e6), {}));
+  LoneNode node(platform);
+  time_of(node, run_kernel_collective(node, collective(CollectiveKind::all_to_all, 4e6), {}));
   double served = 0.0;
   for (int gpu = 0; gpu < gpus; ++gpu) served += node.network().served(node.gpu(gpu).memory().hbm());
   EXPECT_NEAR(served, 12.0 * 4.0 * 1e6, 1.0);
@@ -258,10 +240,8 @@ TEST(RcclConservation, MemoriesMoveWhatTheTableSaysPerByteOfPayload) {
 TEST(RcclSymmetry, EveryGpuMovesTheSame) {
   for (const CollectiveKind kind : all_kinds) {
     if (kind == CollectiveKind::broadcast) continue;
-    sim::Simulator simulator;
-    const PlatformSpec platform = round_platform();
-    Node node(simulator, platform);
-    time_of(simulator, run_kernel_collective(node, collective(kind, 4e6), {}));
+    LoneNode node(round_platform());
+    time_of(node, run_kernel_collective(node, collective(kind, 4e6), {}));
     const auto served = [&node](sim::ResourceNetwork::ResourceId id) { return node.network().served(id); };
     for (int gpu = 0; gpu < gpus; ++gpu) {
       EXPECT_EQ(served(node.gpu(gpu).memory().hbm()), served(node.gpu(0).memory().hbm())) << to_string(kind);
@@ -272,8 +252,7 @@ TEST(RcclSymmetry, EveryGpuMovesTheSame) {
 
 // The bus bandwidth counts the bytes that each receiving GPU receives.
 RC_GTEST_PROP(RcclPayload, OfAllPairsIsWhatTheBusBandwidthCounts, ()) {
-  CollectiveSpec spec = collective(*rc::gen::elementOf(all_kinds), 0.0);
-  spec.gpus = *rc::gen::inRange(2, 17);
+  CollectiveSpec spec = collective(*rc::gen::elementOf(all_kinds), 0.0, *rc::gen::inRange(2, 17));
   spec.bytes = sim::Bytes(spec.gpus * *rc::gen::inRange(1, 100'000'000));
   double sum = 0.0;
   for (int from = 0; from < spec.gpus; ++from) {
@@ -286,8 +265,7 @@ RC_GTEST_PROP(RcclPayload, OfAllPairsIsWhatTheBusBandwidthCounts, ()) {
 
 // Each collective of 800 B on 8 GPUs takes one second.
 TEST(RcclPayload, BusBandwidthIsThatOfRcclTests) {
-  CollectiveSpec spec = collective(CollectiveKind::all_gather, 800.0);
-  spec.gpus = 8;
+  CollectiveSpec spec = collective(CollectiveKind::all_gather, 800.0, 8);
   const auto bandwidth = [&spec](CollectiveKind kind) {
     spec.kind = kind;
     return bus_bandwidth(spec, sim::to_time(sim::Seconds(1.0))).value();

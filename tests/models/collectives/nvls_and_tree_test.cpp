@@ -36,15 +36,13 @@ PlatformSpec platform_with_switch() {
 // The launch takes 4 us, dispatch 1, the start 1 and the notice 2. A hundred rounds pass three stages one after the
 // other, so 102 rounds' time elapses.
 TEST(Nvls, OfALargeArrayPassesItOnceOverThePorts) {
-  CollectiveSpec spec = all_reduce_over_four(160e6);
-  spec.algorithm = RcclAlgorithm::nvls;
+  const CollectiveSpec spec = all_reduce_over_four(160e6, RcclAlgorithm::nvls);
   EXPECT_NEAR(microseconds_on(platform_with_switch(), spec), 4.0 + 1.0 + 1.0 + 102.0 * 202.0 + 2.0, 0.1);
 }
 
 // One round of 4 B passes three stages, and 5 B cross each port.
 TEST(Nvls, OfASmallArrayIsLatency) {
-  CollectiveSpec spec = all_reduce_over_four(4.0);
-  spec.algorithm = RcclAlgorithm::nvls;
+  const CollectiveSpec spec = all_reduce_over_four(4.0, RcclAlgorithm::nvls);
   EXPECT_NEAR(microseconds_on(platform_with_switch(), spec), 4.0 + 1.0 + 1.0 + 3.0 * 2.0 + 2.0, 0.1);
 }
 
@@ -57,8 +55,7 @@ TEST(Nvls, IsTakenWhereTheTunerExpectsMoreOfItThanOfRings) {
   PlatformSpec off = platform;
   off.rccl.nvls->enabled = false;
   EXPECT_FALSE(takes_nvls(all_reduce_over_four(1e6), off));
-  CollectiveSpec ring = all_reduce_over_four(1e6);
-  ring.algorithm = RcclAlgorithm::ring;
+  const CollectiveSpec ring = all_reduce_over_four(1e6, RcclAlgorithm::ring);
   EXPECT_FALSE(takes_nvls(ring, platform));
 }
 
@@ -93,15 +90,13 @@ PlatformSpec platform_with_trees() {
 
 // The launch takes 4 us, dispatch 1, six hops 4 each and the notice 2; the array passes a port twice.
 TEST(Tree, PassesTheArrayTwiceThroughAPort) {
-  CollectiveSpec spec = all_reduce_over_four(160e6);
-  spec.algorithm = RcclAlgorithm::tree;
+  const CollectiveSpec spec = all_reduce_over_four(160e6, RcclAlgorithm::tree);
   EXPECT_NEAR(microseconds_on(platform_with_trees(), spec), 4.0 + 1.0 + 24.0 + 32'000.0 + 2.0, 1.0);
 }
 
 // LL takes six hops of 1 us.
 TEST(Tree, OfASmallArrayIsItsHops) {
-  CollectiveSpec spec = all_reduce_over_four(4.0);
-  spec.algorithm = RcclAlgorithm::tree;
+  const CollectiveSpec spec = all_reduce_over_four(4.0, RcclAlgorithm::tree);
   EXPECT_NEAR(microseconds_on(platform_with_trees(), spec), 4.0 + 1.0 + 6.0 + 2.0, 0.1);
 }
 
@@ -109,8 +104,7 @@ TEST(Tree, OfASmallArrayIsItsHops) {
 // chunks at once: 629 us each. The loop takes no time, so copying the last chunk adds nothing.
 TEST(Tree, FillsChunkByChunk) {
   PlatformSpec platform = platform_with_trees();
-  CollectiveSpec spec = all_reduce_over_four(160e6);
-  spec.algorithm = RcclAlgorithm::tree;
+  const CollectiveSpec spec = all_reduce_over_four(160e6, RcclAlgorithm::tree);
   const double without = microseconds_on(platform, spec);
   platform.rccl.collectives[static_cast<std::size_t>(CollectiveKind::all_reduce)].chunk = sim::Bytes(1e6);
   const double of_chunk = 6.0 * 524'288.0 / 10e3;
@@ -122,8 +116,7 @@ TEST(Tree, IsTakenWhereTheTunerExpectsLessOfItThanOfRings) {
   EXPECT_FALSE(takes_tree(all_reduce_over_four(1e3), platform)) << "9 us, and 8.5 by rings";
   EXPECT_TRUE(takes_tree(all_reduce_over_four(10e3), platform)) << "15.6 us, and 19.75 by rings";
   EXPECT_FALSE(takes_tree(all_reduce_over_four(1e6), platform)) << "220.6 us, and 176 by rings";
-  CollectiveSpec ring = all_reduce_over_four(10e3);
-  ring.algorithm = RcclAlgorithm::ring;
+  const CollectiveSpec ring = all_reduce_over_four(10e3, RcclAlgorithm::ring);
   EXPECT_FALSE(takes_tree(ring, platform));
   PlatformSpec without = platform;
   without.rccl.tree_tuner.reset();

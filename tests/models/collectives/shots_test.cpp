@@ -13,9 +13,13 @@ namespace {
 
 using sim::operator""_us;
 
-constexpr double around_all = 4.0 + 1.0 + 2.0;  // launch, dispatch and notice
 constexpr double flags = 2.0;
 constexpr double fence = 3.0;
+
+// Returns the time without launch, dispatch, notice, and flags at the beginning and at the end.
+double within_flags_us(const PlatformSpec& platform, const CollectiveSpec& spec) {
+  return microseconds_on(platform, spec) - around_us - 2 * flags;
+}
 
 // Memories and links have no latency, so a pass takes 1 us. One GPU loads from three peers at 10 GB/s each.
 PlatformSpec machine(double pass = 1e6) {
@@ -36,20 +40,17 @@ CollectiveSpec collective(Backend backend, double bytes, CollectiveKind kind = C
 // One shot takes flags, one pass and flags. Two shots take one pass for the sums and one to gather them; in the second
 // the lanes of four workgroups are dealt to three peers.
 TEST(Shots, OfASmallArrayWaitForFlagsAndPasses) {
-  EXPECT_NEAR(microseconds_on(machine(), collective(Backend::one_shot, 4.0)), around_all + 2 * flags + 1.0, 1e-3);
-  EXPECT_NEAR(microseconds_on(machine(), collective(Backend::two_shot, 4.0)), around_all + 2 * flags + fence + 2.0,
-              1e-3);
+  EXPECT_NEAR(within_flags_us(machine(), collective(Backend::one_shot, 4.0)), 1.0, 1e-3);
+  EXPECT_NEAR(within_flags_us(machine(), collective(Backend::two_shot, 4.0)), fence + 2.0, 1e-3);
 }
 
 // Loading 4 MB from each of three peers over links of 10 GB/s takes 400 us. Two shots load a quarter of that twice; an
 // all-gather and a reduce-scatter load a quarter once.
 TEST(Shots, OfALargeArrayAreBoundByLinks) {
-  EXPECT_NEAR(microseconds_on(machine(), collective(Backend::one_shot, 4e6)), around_all + 2 * flags + 400.0, 1e-3);
-  EXPECT_NEAR(microseconds_on(machine(), collective(Backend::two_shot, 4e6)), around_all + 2 * flags + fence + 200.0,
-              1e-3);
+  EXPECT_NEAR(within_flags_us(machine(), collective(Backend::one_shot, 4e6)), 400.0, 1e-3);
+  EXPECT_NEAR(within_flags_us(machine(), collective(Backend::two_shot, 4e6)), fence + 200.0, 1e-3);
   for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::reduce_scatter}) {
-    EXPECT_NEAR(microseconds_on(machine(), collective(Backend::one_shot, 4e6, kind)), around_all + 2 * flags + 100.0,
-                1e-3);
+    EXPECT_NEAR(within_flags_us(machine(), collective(Backend::one_shot, 4e6, kind)), 100.0, 1e-3);
   }
 }
 
@@ -58,12 +59,11 @@ TEST(Shots, OfALargeArrayAreBoundByLinks) {
 // 750 us. Eight workgroups load twice as fast.
 TEST(Shots, AreBoundByWhatTheirWorkgroupsHaveUnderWay) {
   const PlatformSpec platform = machine(1000.0);
-  EXPECT_NEAR(microseconds_on(platform, collective(Backend::one_shot, 4e6)), around_all + 2 * flags + 1000.0, 1e-2);
-  EXPECT_NEAR(microseconds_on(platform, collective(Backend::two_shot, 4e6)), around_all + 2 * flags + fence + 1000.0,
-              1e-2);
+  EXPECT_NEAR(within_flags_us(platform, collective(Backend::one_shot, 4e6)), 1000.0, 1e-2);
+  EXPECT_NEAR(within_flags_us(platform, collective(Backend::two_shot, 4e6)), fence + 1000.0, 1e-2);
   CollectiveSpec more = collective(Backend::one_shot, 4e6);
   more.channels = 8;
-  EXPECT_NEAR(microseconds_on(platform, more), around_all + 2 * flags + 500.0, 1e-2);
+  EXPECT_NEAR(within_flags_us(platform, more), 500.0, 1e-2);
 }
 
 // Loading 2000 B needs one pass of two workgroups; four is the most unless more are requested.
@@ -77,9 +77,7 @@ TEST(Shots, TakeNoMoreWorkgroupsThanOnePassNeeds) {
 // Of an array of S bytes each GPU receives S from every peer in one shot, and a quarter of S twice in two shots.
 TEST(Shots, CarryTheirBytesOverEveryLink) {
   const auto carried = [](Backend backend, int from, int to) {
-    const PlatformSpec platform = machine();
-    sim::Simulator simulator;
-    Node node(simulator, platform);
+    LoneNode node(machine());
     time_on(node, collective(backend, 4e6));
     return node.network().served(node.fabric().link(from, to));
   };
@@ -106,16 +104,13 @@ TEST(Shots, TakeAsLongWhereOneGpuStandsForAll) {
   for (const Backend backend : {Backend::one_shot, Backend::two_shot}) {
     CollectiveSpec spec = collective(backend, 1e6);
     spec.gpus = platform.gpus;
-    sim::Simulator simulator;
-    Node alike(simulator, platform, Symmetry::all_alike);
+    LoneNode alike(platform, Symmetry::all_alike);
     EXPECT_EQ(time_on(alike, spec), time_on(platform, spec));
   }
 }
 
 TEST(Shots, SayWhatTheyCannotDo) {
-  sim::Simulator simulator;
-  const PlatformSpec platform = machine();
-  const Node node(simulator, platform);
+  const LoneNode node(machine());
   EXPECT_EQ(why_impossible(collective(Backend::one_shot, 1e6, CollectiveKind::broadcast), node),
             "one_shot has no broadcast: what it can do is all_gather, all_to_all, all_reduce, reduce_scatter");
   EXPECT_EQ(why_impossible(collective(Backend::two_shot, 1e6, CollectiveKind::all_gather), node),

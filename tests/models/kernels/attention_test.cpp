@@ -43,9 +43,8 @@ AttentionShape square(std::int64_t heads, std::int64_t tokens, bool causal) {
 }
 
 double microseconds(const AttentionShape& shape, const PlatformSpec& platform = with_attention()) {
-  sim::Simulator simulator;
-  Node node(simulator, platform);
-  return sim::to_microseconds(time_of(simulator, run_attention(node, shape))) - around_us;
+  LoneNode node(platform);
+  return sim::to_microseconds(time_of(node, run_attention(node, shape))) - around_us;
 }
 
 // Matrix work runs at 1 GHz, where a thousand cycles are a microsecond.

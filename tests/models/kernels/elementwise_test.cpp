@@ -15,9 +15,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 double microseconds(const PlatformSpec& platform, const ElementwiseSpec& spec, CuMask mask = {}) {
-  sim::Simulator simulator;
-  Node node(simulator, platform);
-  return sim::to_microseconds(time_of(simulator, run_elementwise(node, spec, {mask})));
+  LoneNode node(platform);
+  return sim::to_microseconds(time_of(node, run_elementwise(node, spec, {mask})));
 }
 
 PlatformSpec with_vectors() {
@@ -102,13 +101,10 @@ TEST(Elementwise, ThatReducesRowsTakesAsLongAsTheyAre) {
 // A full memory serves streams in proportion to their bytes in flight: of 800 GB/s, a stream on 2 of 8 CUs gets a
 // quarter and one on the others three quarters. The smaller reads 2e8 bytes in 1000 us, the larger 6e8.
 TEST(Elementwise, HasOfAFullMemoryWhatItHasUnderWay) {
-  sim::Simulator simulator;
-  const PlatformSpec platform = round_platform();
-  Node node(simulator, platform);
-  std::vector<sim::Time> ends(2);
-  simulator.spawn("small", note_end(simulator, run_elementwise(node, {sim::Bytes(2e8), {}, {}}, {{0, 1}}), ends[0]));
-  simulator.spawn("large", note_end(simulator, run_elementwise(node, {sim::Bytes(6e8), {}, {}}, {{1, 4}}), ends[1]));
-  simulator.run();
+  LoneNode node(round_platform());
+  const std::vector<sim::Time> ends =
+      ends_together(node.simulator(), run_elementwise(node, {sim::Bytes(2e8), {}, {}}, {{0, 1}}),
+                    run_elementwise(node, {sim::Bytes(6e8), {}, {}}, {{1, 4}}));
   // The small stream starts 4 us earlier and reads alone for that long, four times as fast: it takes 12 us less.
   EXPECT_NEAR(sim::to_microseconds(ends[0]), 1000.0 + around_us - 12.0, 0.1);
   EXPECT_NEAR(sim::to_microseconds(ends[1]), 1000.0 + around_us, 0.1);
@@ -118,10 +114,9 @@ TEST(Elementwise, HasOfAFullMemoryWhatItHasUnderWay) {
 RC_GTEST_PROP(Elementwise, MovesItsBytesOnce, ()) {
   const double read = *rc::gen::inRange(1, 100'000'000);
   const double written = *rc::gen::inRange(0, 100'000'000);
-  sim::Simulator simulator;
   const PlatformSpec platform = round_platform();
-  Node node(simulator, platform);
-  time_of(simulator, run_elementwise(node, {sim::Bytes(read), sim::Bytes(written), {}}, {}));
+  LoneNode node(platform);
+  time_of(node, run_elementwise(node, {sim::Bytes(read), sim::Bytes(written), {}}, {}));
   const MemorySpec& memory = platform.gpu.memory;
   const double through_hbm = read / memory.hbm_read_efficiency + written / memory.hbm_write_efficiency;
   RC_ASSERT(std::abs(node.network().served(node.gpu(0).memory().hbm()) / through_hbm - 1.0) < 1e-6);

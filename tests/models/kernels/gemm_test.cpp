@@ -38,12 +38,10 @@ struct GemmOutcome {
 GemmOutcome run_on_gpu0(
     const PlatformSpec& platform, GemmShape shape, const Stream& stream = {},
     const std::function<void(Node&)>& disturb = [](Node&) {}) {
-  sim::Simulator simulator;
-  Node node(simulator, platform);
+  LoneNode node(platform);
   disturb(node);
   GemmOutcome outcome;
-  outcome.us =
-      sim::to_microseconds(time_of(simulator, run_kernel(node, 0, gemm_kernel(node.spec().gpu, shape, stream))));
+  outcome.us = sim::to_microseconds(time_of(node, run_kernel(node, 0, gemm_kernel(node.spec().gpu, shape, stream))));
   const Memory& memory = node.gpu(0).memory();
   outcome.l2_bytes = node.network().served(memory.l2());
   outcome.beyond_l2_bytes = node.network().served(memory.levels()[1].resource);
@@ -516,10 +514,9 @@ TEST(GemmCaches, AStreamThatArrivesMidWayCountsFromThen) {
 // has 160.
 TEST(GemmMemoryBound, IsWhatDoesFewerFlopsPerByteThanTheMachine) {
   for (const auto& [hbm_rate, bound] : {std::pair{1000e9, false}, {100e9, true}}) {
-    sim::Simulator simulator;
     PlatformSpec platform = round_platform();
     platform.gpu.memory.hbm_rate = sim::BytesPerSecond(hbm_rate);
-    Node node(simulator, platform);
+    LoneNode node(platform);
     EXPECT_EQ(is_memory_bound(plan_gemm(platform.gpu, {8192, 8192, 65536}), node.gpu(0)), bound) << hbm_rate;
   }
 }

@@ -21,6 +21,18 @@ namespace {
 
 constexpr int kernels = 1000;  // of each kind
 
+double seconds(const PlatformSpec& platform, const Kernel& kernel) {
+  LoneNode node(platform, Symmetry::all_alike);
+  return sim::to_seconds(time_of(node, run_kernel(node, 0, kernel))).value();
+}
+double seconds(const PlatformSpec& platform, const GemmShape& shape) {
+  return seconds(platform, gemm_kernel(platform.gpu, shape));
+}
+
+double hbm_rate(const MemorySpec& memory) {
+  return memory.hbm_rate.value() * std::max(memory.hbm_read_efficiency, memory.hbm_write_efficiency);
+}
+
 class KernelBounds : public testing::TestWithParam<std::string> {
  protected:
   // Returns an extent that is spread evenly over its orders of magnitude.
@@ -33,17 +45,9 @@ class KernelBounds : public testing::TestWithParam<std::string> {
   }
   bool either() { return random_() % 2 == 0; }
 
-  double seconds(const Kernel& kernel) const {
-    sim::Simulator simulator;
-    Node node(simulator, platform_, Symmetry::all_alike);
-    return sim::to_seconds(time_of(simulator, run_kernel(node, 0, kernel))).value();
-  }
-  // Returns the best rate of HBM. A kernel that runs once finds none of its operands and results in a cache, so all of
-  // them come from HBM or go there.
-  double hbm_rate() const {
-    const MemorySpec& memory = platform_.gpu.memory;
-    return memory.hbm_rate.value() * std::max(memory.hbm_read_efficiency, memory.hbm_write_efficiency);
-  }
+  // A kernel that runs once finds none of its operands and results in a cache, so all of them come from HBM or go
+  // there.
+  double compulsory_seconds(double bytes) const { return bytes / hbm_rate(platform_.gpu.memory); }
 
   PlatformSpec platform_ = read_platform(platform_file(GetParam()));
 
@@ -62,8 +66,8 @@ TEST_P(KernelBounds, HoldForProductsOfFewRows) {
     shape.dtype = one_of(std::array{Dtype::bf16, Dtype::fp16, Dtype::fp8, Dtype::fp32, Dtype::tf32});
     if (!gpu.gemm.precision(shape.dtype)) continue;
     for (int way = 0; way < 2; ++way) {
-      const double time = seconds(gemm_kernel(gpu, shape, cold));
-      ASSERT_GE(time, shape.compulsory_bytes().value() / hbm_rate()) << to_string(shape);
+      const double time = seconds(platform_, gemm_kernel(gpu, shape, cold));
+      ASSERT_GE(time, compulsory_seconds(shape.compulsory_bytes().value())) << to_string(shape);
       ASSERT_GE(time, shape.flops().value() / gpu.peak_flops(shape.dtype)) << to_string(shape);
       std::swap(shape.m, shape.n);
     }
@@ -89,9 +93,9 @@ TEST_P(KernelBounds, HoldForAttention) {
     shape.dtype = one_of(std::array{Dtype::bf16, Dtype::fp16, Dtype::fp8, Dtype::fp32});
     const double bytes = (shape.read() + shape.written()).value();
     if (!why_impossible(shape, gpu).empty() || bytes > gpu.memory.hbm_capacity.value()) continue;
-    const double time = seconds(attention_kernel(gpu, shape));
+    const double time = seconds(platform_, attention_kernel(gpu, shape));
     ++asked;
-    ASSERT_GE(time, bytes / hbm_rate()) << to_string(shape);
+    ASSERT_GE(time, compulsory_seconds(bytes)) << to_string(shape);
     ASSERT_GE(time, shape.flops().value() / gpu.peak_flops(shape.multiplied())) << to_string(shape);
   }
   EXPECT_GE(asked, gpu.attention ? kernels : 0);
@@ -110,9 +114,9 @@ TEST_P(KernelBounds, HoldForArraysThatAreGoneThroughOnce) {
     spec.strided = either();
     spec.workgroups = either() ? 0 : static_cast<int>(extent(9.0));
     if (spec.bytes() > gpu.memory.hbm_capacity) continue;
-    const double time = seconds(elementwise_kernel(gpu, spec));
+    const double time = seconds(platform_, elementwise_kernel(gpu, spec));
     const double vector_rate = gpu.vector_flops_per_cycle_per_cu * gpu.cus() * gpu.power.highest_clock.value();
-    ASSERT_GE(time, spec.bytes().value() / hbm_rate()) << to_string(spec);
+    ASSERT_GE(time, compulsory_seconds(spec.bytes().value())) << to_string(spec);
     ASSERT_GE(time * vector_rate, spec.flops.value()) << to_string(spec);
   }
 }
@@ -126,9 +130,8 @@ TEST_P(KernelBounds, HoldForWhatGoesToOrComesFromAnotherGpu) {
     spec.bytes = sim::Bytes(static_cast<double>(extent(33.0)));
     spec.workgroups = static_cast<int>(extent(8.0));
     if (!why_impossible(spec, platform_.gpus, platform_.gpu).empty()) continue;
-    sim::Simulator simulator;
-    Node node(simulator, platform_);
-    const double time = sim::to_seconds(time_of(simulator, run_remote_kernel(node, spec))).value();
+    LoneNode node(platform_);
+    const double time = sim::to_seconds(time_of(node, run_remote_kernel(node, spec))).value();
     ASSERT_GE(time, spec.bytes.value() / platform_.fabric.peak_link_rate.value()) << to_string(spec);
   }
 }
@@ -143,12 +146,6 @@ INSTANTIATE_TEST_SUITE_P(Shipped, KernelBounds,
 // machine's peaks.
 
 constexpr int shapes = 250;  // of each library, each with three neighbours
-
-double seconds(const PlatformSpec& platform, const GemmShape& shape) {
-  sim::Simulator simulator;
-  Node node(simulator, platform, Symmetry::all_alike);
-  return sim::to_seconds(time_of(simulator, run_kernel(node, 0, gemm_kernel(node.spec().gpu, shape)))).value();
-}
 
 // Returns how many pieces the busiest CU does.
 std::int64_t rounds(const PlatformSpec& platform, const GemmPlan& plan) {
@@ -223,8 +220,7 @@ TEST_P(GemmShapes, HaveNoCliffsButWavesAndKernels) {
 // Compulsory bytes move no faster than HBM or, if operands stay in it from one product to the next, the Infinity Cache.
 TEST_P(GemmShapes, AreNeverFasterThanThePeaks) {
   const GpuSpec& gpu = platform_.gpu;
-  const double of_hbm =
-      gpu.memory.hbm_rate.value() * std::max(gpu.memory.hbm_read_efficiency, gpu.memory.hbm_write_efficiency);
+  const double of_hbm = hbm_rate(gpu.memory);
   const double bytes_per_second = gpu.memory.has_cache() ? std::max(of_hbm, gpu.memory.cache_rate.value()) : of_hbm;
   for (int i = 0; i < shapes; ++i) {
     GemmShape shape = any_shape();

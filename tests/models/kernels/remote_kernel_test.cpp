@@ -14,9 +14,8 @@ namespace c3sim::models {
 namespace {
 
 double microseconds(const PlatformSpec& platform, const RemoteKernelSpec& kernel) {
-  sim::Simulator simulator;
-  Node node(simulator, platform);
-  return sim::to_microseconds(time_of(simulator, run_remote_kernel(node, kernel)));
+  LoneNode node(platform);
+  return sim::to_microseconds(time_of(node, run_remote_kernel(node, kernel)));
 }
 
 RemoteKernelSpec kernel(std::vector<int> peers, RemoteAccess access, double bytes) {
@@ -60,11 +59,10 @@ TEST(RemoteKernel, WritesBackWhatItsStoresLeftInTheL2) {
 
 TEST(RemoteKernel, MovesEveryByteOnceOverItsLink) {
   for (const RemoteAccess access : {RemoteAccess::store, RemoteAccess::load}) {
-    sim::Simulator simulator;
     PlatformSpec platform = round_platform();
     platform.gpu.memory.writeback_rate = sim::BytesPerSecond(1e9);
-    Node node(simulator, platform);
-    time_of(simulator, run_remote_kernel(node, kernel({1, 3}, access, 1e6)));
+    LoneNode node(platform);
+    time_of(node, run_remote_kernel(node, kernel({1, 3}, access, 1e6)));
     for (const int peer : {1, 3}) {
       const bool load = access == RemoteAccess::load;
       const auto link = load ? node.fabric().link(peer, 0) : node.fabric().link(0, peer);
@@ -93,11 +91,10 @@ using sim::operator""_ns;
 sim::Task<> gather(Node& node, SdmaCopySpec spec) { co_await run_gather_kernel(node, spec); }
 
 double microseconds(const PlatformSpec& platform, int from, int to, double bytes, std::int64_t copies) {
-  sim::Simulator simulator;
-  Node node(simulator, platform);
+  LoneNode node(platform);
   const SdmaCopySpec spec{
       .from = from, .to = to, .bytes = sim::Bytes(bytes), .submit = Submission::kernel, .copies = copies};
-  return sim::to_microseconds(time_of(simulator, gather(node, spec)));
+  return sim::to_microseconds(time_of(node, gather(node, spec)));
 }
 
 PlatformSpec with_gather_calls() {

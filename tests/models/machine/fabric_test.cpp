@@ -32,18 +32,24 @@ FabricSpec spec_of(Topology topology, double reverse_share) {
   return spec;
 }
 
+// A LoneFabric is a fabric on a network of its own.
+struct LoneFabric {
+  explicit LoneFabric(const FabricSpec& spec) : fabric(spec, network) {}
+  sim::Simulator simulator;
+  sim::ResourceNetwork network{simulator};
+  Fabric fabric;
+};
+
 struct Hop {
   int from;
   int to;
 };
 
 std::vector<double> rates(const FabricSpec& spec, const std::vector<Hop>& paths) {
-  sim::Simulator simulator;
-  sim::ResourceNetwork network(simulator);
-  const Fabric fabric(spec, network);
+  LoneFabric lone(spec);
   std::vector<UsageList> lists;
-  for (const Hop& hop : paths) fabric.add(lists.emplace_back(), hop.from, hop.to, 1.0);
-  return rates_together(network, std::move(lists));
+  for (const Hop& hop : paths) lone.fabric.add(lists.emplace_back(), hop.from, hop.to, 1.0);
+  return rates_together(lone.network, std::move(lists));
 }
 
 TEST(Fabric, SharesLinksOfAMeshAndPortsOfASwitch) {
@@ -82,13 +88,11 @@ TEST(FabricReads, AreBoundByThoseInFlightOverTheRoundTrip) {
   spec.reads_in_flight = sim::Bytes(12e3);
   spec.read_cost = 0.8;
   const auto rates_of = [&spec](const std::vector<Hop>& reads, const std::vector<Hop>& stores) {
-    sim::Simulator simulator;
-    sim::ResourceNetwork network(simulator);
-    const Fabric fabric(spec, network);
+    LoneFabric lone(spec);
     std::vector<UsageList> lists;
-    for (const Hop& hop : reads) fabric.add_read(lists.emplace_back(), hop.from, hop.to, 1.0, 500_ns);
-    for (const Hop& hop : stores) fabric.add(lists.emplace_back(), hop.from, hop.to, 1.0);
-    return rates_together(network, std::move(lists));
+    for (const Hop& hop : reads) lone.fabric.add_read(lists.emplace_back(), hop.from, hop.to, 1.0, 500_ns);
+    for (const Hop& hop : stores) lone.fabric.add(lists.emplace_back(), hop.from, hop.to, 1.0);
+    return rates_together(lone.network, std::move(lists));
   };
   const auto expect_rates = [](const std::vector<double>& rates, const std::vector<double>& expected) {
     ASSERT_EQ(rates.size(), expected.size());
@@ -103,14 +107,8 @@ TEST(FabricReads, AreBoundByThoseInFlightOverTheRoundTrip) {
 }
 
 TEST(FabricHost, EachDirectionHasItsOwnRate) {
-  sim::Simulator simulator;
-  sim::ResourceNetwork network(simulator);
-  const Fabric fabric(spec_of(Topology::mesh, 0.0), network);
-  std::vector<UsageList> lists(3);
-  fabric.add(lists[0], host_device, 0, 1.0);
-  fabric.add(lists[1], 0, host_device, 1.0);
-  fabric.add(lists[2], 1, host_device, 1.0);
-  EXPECT_EQ(rates_together(network, std::move(lists)), (std::vector<double>{20e9, 30e9, 30e9}));
+  const std::vector<Hop> paths{{host_device, 0}, {0, host_device}, {1, host_device}};
+  EXPECT_EQ(rates(spec_of(Topology::mesh, 0.0), paths), (std::vector<double>{20e9, 30e9, 30e9}));
 }
 
 // Payload takes the link to the destination, and acknowledgements take the link back; both pass the ports of a switch.
@@ -163,21 +161,19 @@ RC_GTEST_PROP(FabricConservation, PortsServeEveryByteWhereItLeavesAndWhereItArri
   const double share = *rc::gen::inRange(0, 5) / 10.0;
   const auto transfers = *rc::gen::container<std::vector<std::pair<int, int>>>(
       rc::gen::pair(rc::gen::inRange(0, 4), rc::gen::inRange(1, 4)));
-  sim::Simulator simulator;
-  sim::ResourceNetwork network(simulator);
-  const Fabric fabric(spec_of(topology, share), network);
+  LoneFabric lone(spec_of(topology, share));
   for (const auto& [from, distance] : transfers) {
     UsageList usages;
-    fabric.add(usages, from, (from + distance) % 4, 1.0);
+    lone.fabric.add(usages, from, (from + distance) % 4, 1.0);
     sim::ActivitySpec flow;
     flow.amount = 1000.0;
     flow.usages = std::move(usages).take();
-    network.start(flow, [] {});
+    lone.network.start(flow, [] {});
   }
-  simulator.run();
+  lone.simulator.run();
   double served = 0.0;
   for (int gpu = 0; gpu < 4; ++gpu) {
-    for (const auto port : fabric.ports(gpu)) served += network.served(port);
+    for (const auto port : lone.fabric.ports(gpu)) served += lone.network.served(port);
   }
   const double payload = 1000.0 * static_cast<double>(transfers.size());
   RC_ASSERT(std::abs(served - 2.0 * (1.0 + share) * payload) <= 1e-9 * (1.0 + payload));

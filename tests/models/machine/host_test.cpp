@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <vector>
 
 #include "models/machine/memory_word.h"
 #include "sim/config/config.h"
 #include "tests/config_fault.h"
 #include "tests/models/machine/word_writer.h"
+#include "tests/models/model_fixture.h"
 
 namespace c3sim::models {
 namespace {
@@ -32,79 +32,48 @@ HostSpec host_spec(HostThreads threads = HostThreads::one) {
   return spec;
 }
 
-// A Doing is what a host thread does; its place in the list of doings is the place of its end in the result.
-using Doing = std::function<sim::Task<>(Host&)>;
-
-sim::Task<> do_and_note(Host& host, Doing doing, sim::Time& end) {
-  co_await doing(host);
-  end = host.simulator().now();
-}
-// Returns when each of the doings ends if all of them begin at once.
-std::vector<sim::Time> ends_of(Host& host, const std::vector<Doing>& doings) {
-  std::vector<sim::Time> ends(doings.size());
-  for (std::size_t i = 0; i < doings.size(); ++i) {
-    host.simulator().spawn("doing", do_and_note(host, doings[i], ends[i]));
-  }
-  host.simulator().run();
-  return ends;
-}
 using EndTimes = std::vector<sim::Time>;
 
-sim::Task<> ring_doorbells(Host& host, int gpu, int times) {
+sim::Task<> ring(Host& host, int gpu, int times) {
   for (int i = 0; i < times; ++i) co_await host.thread_of(gpu).ring_doorbell("queue");
 }
-Doing ring(int gpu, int times) {
-  return [=](Host& host) { return ring_doorbells(host, gpu, times); };
-}
-sim::Task<> work_for_50_ns(Host& host, int gpu) { co_await host.thread_of(gpu).work(50_ns, {"work", "here"}); }
-Doing work(int gpu) {
-  return [=](Host& host) { return work_for_50_ns(host, gpu); };
-}
-sim::Task<> launch_on(Host& host, int gpu, bool graph) { co_await host.launch_collective(gpu, graph); }
-Doing launch(int gpu, bool graph) {
-  return [=](Host& host) { return launch_on(host, gpu, graph); };
-}
-sim::Task<> write_five_packets(Host& host) { co_await host.thread_of(0).write_command(5, "queue"); }
-sim::Task<> notice_end(Host& host) { co_await host.notice_kernel_end(0); }
-sim::Task<> see_written(Host& host, MemoryWord& word) {
-  const Condition written{Comparison::equal, 1};
-  co_await host.see(0, word, written);
-}
-Doing see(MemoryWord& word) {
-  return [&word](Host& host) { return see_written(host, word); };
-}
+sim::Task<> work(Host& host, int gpu) { return host.thread_of(gpu).work(50_ns, {"work", "here"}); }
+sim::Task<> see(Host& host, MemoryWord& word) { return host.see(0, word, {Comparison::equal, 1}); }
 
 TEST(Host, OneThreadWorksForAllGpusInTurnAndAThreadPerGpuAtOnce) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 8);
   EXPECT_EQ(host.threads(), 1);
-  EXPECT_EQ(ends_of(host, {work(0), work(1), work(2)}), (EndTimes{50_ns, 100_ns, 150_ns}));
+  EXPECT_EQ(ends_together(host.simulator(), work(host, 0), work(host, 1), work(host, 2)),
+            (EndTimes{50_ns, 100_ns, 150_ns}));
   EXPECT_EQ(host.thread_of(7).busy(), 150_ns);
   sim::Simulator other;
   Host per_gpu(host_spec(HostThreads::per_gpu), other, 8);
   EXPECT_EQ(per_gpu.threads(), 8);
-  EXPECT_EQ(ends_of(per_gpu, {work(0), work(1)}), (EndTimes{50_ns, 50_ns}));
+  EXPECT_EQ(ends_together(per_gpu.simulator(), work(per_gpu, 0), work(per_gpu, 1)), (EndTimes{50_ns, 50_ns}));
 }
 
 // Launches of kernels of one GPU still follow each other.
 TEST(Host, KernelsOfDifferentGpusAreLaunchedAtOnceWhoeverDrivesTheEngines) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 8);
-  EXPECT_EQ(ends_of(host, {launch(0, false), launch(1, true), launch(1, false)}), (EndTimes{50_ns, 20_ns, 70_ns}));
+  EXPECT_EQ(ends_together(host.simulator(), host.launch_collective(0, false), host.launch_collective(1, true),
+                          host.launch_collective(1, false)),
+            (EndTimes{50_ns, 20_ns, 70_ns}));
 }
 
 // The stores to the doorbells leave at 5, 105 and 205 ns.
 TEST(Host, DoorbellsOfOneThreadAreAnIntervalApart) {
   sim::Simulator simulator;
   Host host(host_spec(HostThreads::per_gpu), simulator, 2);
-  EXPECT_EQ(ends_of(host, {ring(0, 1), ring(1, 3)}), (EndTimes{5_ns, 205_ns}));
+  EXPECT_EQ(ends_together(host.simulator(), ring(host, 0, 1), ring(host, 1, 3)), (EndTimes{5_ns, 205_ns}));
 }
 
 // The command takes 10 ns and its packets 5 * 1 ns.
 TEST(Host, FurtherPacketsOfACommandCostTheirWriteAlone) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 1);
-  EXPECT_EQ(ends_of(host, {write_five_packets}), (EndTimes{15_ns}));
+  EXPECT_EQ(ends_together(host.simulator(), host.thread_of(0).write_command(5, "queue")), (EndTimes{15_ns}));
 }
 
 TEST(Host, WordsThatArriveTogetherAreSeenOneAfterTheOther) {
@@ -113,7 +82,7 @@ TEST(Host, WordsThatArriveTogetherAreSeenOneAfterTheOther) {
   MemoryWord first(simulator, "first", 0), second(simulator, "second", 0);
   simulator.spawn("write", write_at(simulator, first, 40_ns));
   simulator.spawn("write", write_at(simulator, second, 40_ns));
-  EXPECT_EQ(ends_of(host, {see(first), see(second)}), (EndTimes{47_ns, 54_ns}));
+  EXPECT_EQ(ends_together(host.simulator(), see(host, first), see(host, second)), (EndTimes{47_ns, 54_ns}));
 }
 
 TEST(Host, AnInterruptAddsItsLatencyOnceItIsUnderWay) {
@@ -123,14 +92,14 @@ TEST(Host, AnInterruptAddsItsLatencyOnceItIsUnderWay) {
   Host host(sleeping, simulator, 1);
   MemoryWord word(simulator, "event", 0);
   simulator.spawn("write", write_at(simulator, word, 40_ns));
-  EXPECT_EQ(ends_of(host, {see(word)}), (EndTimes{1047_ns}));  // 40 + 1000 + 7
-  EXPECT_EQ(ends_of(host, {see(word)}), (EndTimes{1054_ns}));  // the interrupt has long arrived
+  EXPECT_EQ(ends_together(host.simulator(), see(host, word)), (EndTimes{1047_ns}));  // 40 + 1000 + 7
+  EXPECT_EQ(ends_together(host.simulator(), see(host, word)), (EndTimes{1054_ns}));  // the interrupt has long arrived
 }
 
 TEST(Host, TheEndOfAKernelIsNoticedLater) {
   sim::Simulator simulator;
   Host host(host_spec(), simulator, 1);
-  EXPECT_EQ(ends_of(host, {notice_end}), (EndTimes{30_ns}));
+  EXPECT_EQ(ends_together(host.simulator(), host.notice_kernel_end(0)), (EndTimes{30_ns}));
   EXPECT_EQ(host.thread_of(0).busy(), 0_ns);
 }
 
@@ -168,7 +137,8 @@ TEST(Host, KernelsStartInTheOrderOfTheirLaunchesFromRestToo) {
   sleepy.wake_up = 400_ns;
   sim::Simulator simulator;
   Host host(sleepy, simulator, 1);
-  EXPECT_EQ(ends_of(host, {launch(0, false), launch(0, false)}), (EndTimes{450_ns, 500_ns}));
+  EXPECT_EQ(ends_together(host.simulator(), host.launch_collective(0, false), host.launch_collective(0, false)),
+            (EndTimes{450_ns, 500_ns}));
 }
 
 sim::Task<> note_when(MemoryWord& word, Condition condition, sim::Simulator& simulator, sim::Time& at) {
@@ -202,13 +172,9 @@ TEST(MemoryWord, WatcherOfAValueThatNeverComesIsADeadlockThatNamesTheWord) {
   MemoryWord word(simulator, "signal 7", 1);
   sim::Time at{-1};
   simulator.spawn("watcher", note_when(word, {Comparison::equal, 0}, simulator, at));
-  try {
-    simulator.run();
-    FAIL() << "no deadlock";
-  } catch (const sim::Deadlock& deadlock) {
-    ASSERT_EQ(deadlock.blocked().size(), 1U);
-    EXPECT_NE(deadlock.blocked().front().waits_for.find("signal 7"), std::string::npos);
-  }
+  const std::string text = deadlock_of([&simulator] { simulator.run(); });
+  EXPECT_NE(text.find("'watcher' waits for"), std::string::npos) << text;
+  EXPECT_NE(text.find("signal 7"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -23,14 +23,12 @@ constexpr int all_cus = 304;
 
 // Returns the microseconds until the last of the kernels has ended.
 double together_us(const std::vector<RemoteKernelSpec>& kernels) {
-  sim::Simulator simulator;
-  const PlatformSpec platform = mi300x();
-  Node node(simulator, platform);
+  LoneNode node(mi300x());
   std::vector<sim::Time> ends(kernels.size());
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    simulator.spawn("kernel", note_end(simulator, run_remote_kernel(node, kernels[i]), ends[i]));
+    node.simulator().spawn("kernel", note_end(node.simulator(), run_remote_kernel(node, kernels[i]), ends[i]));
   }
-  simulator.run();
+  node.simulator().run();
   return sim::to_microseconds(*std::max_element(ends.begin(), ends.end()));
 }
 
@@ -144,9 +142,7 @@ TEST(TransferBench, APairAloneRunsAtTheMeasuredRate) {
 
 // A kernel writes to host memory.
 TEST(TransferBench, AGpuWritesToTheHostAtTheMeasuredRate) {
-  sim::Simulator simulator;
-  const PlatformSpec platform = mi300x();
-  Node node(simulator, platform);
+  LoneNode node(mi300x());
   UsageList usages;
   node.fabric().add(usages, 0, host_device, 1.0);
   const double predicted = rate_alone(node.network(), std::move(usages)) * 1e-9;

@@ -18,7 +18,15 @@ namespace {
 
 using sim::operator""_ns;
 
-class MemoryTest : public ::testing::Test {
+// A LoneMemory is a memory on a network of its own.
+struct LoneMemory {
+  explicit LoneMemory(const MemorySpec& spec = round_memory()) : memory(spec, network, "gpu0") {}
+  sim::Simulator simulator;
+  sim::ResourceNetwork network{simulator};
+  Memory memory;
+};
+
+class MemoryTest : public ::testing::Test, protected LoneMemory {
  protected:
   double rate_below_l2(Traffic traffic) {
     UsageList usages;
@@ -30,10 +38,6 @@ class MemoryTest : public ::testing::Test {
     memory.add_from_xcds(usages, busiest_share, l2_bytes, beyond);
     return rate_alone(network, std::move(usages));
   }
-
-  sim::Simulator simulator;
-  sim::ResourceNetwork network{simulator};
-  Memory memory{round_memory(), network, "gpu0"};
 };
 
 TEST_F(MemoryTest, TheTighterOfInfinityCacheAndHbmLimitsReadsAndWrites) {
@@ -73,28 +77,26 @@ TEST(MemorySpec, HoldsOfATurnWhatFitsAndLittleOfWhatDoesNot) {
 }
 
 TEST(MemoryLatency, UnloadedIsThatOfInfinityCacheAndHbmTogether) {
-  sim::Simulator simulator;
-  sim::ResourceNetwork network(simulator);
   MemorySpec spec = round_memory();
   spec.cache_latency = 200_ns;
   spec.hbm_latency = 300_ns;
   spec.queueing_factor = 0.0;
-  const Memory memory(spec, network, "gpu0");
+  LoneMemory lone(spec);
   sim::ActivitySpec read;
   read.amount = 1e6;
   read.in_flight = 1000.0;
-  read.latency_path = memory.latency_path();
+  read.latency_path = lone.memory.latency_path();
   sim::Time end{0};
-  network.start(read, [&] { end = simulator.now(); });
-  simulator.run();
+  lone.network.start(read, [&] { end = lone.simulator.now(); });
+  lone.simulator.run();
   // Little's law: 1000 B per 500 ns are 2 GB/s, so 1 MB takes 500 us.
   EXPECT_NEAR(sim::to_microseconds(end), 500.0, 1e-5);
 }
 
 // Returns the rate of an activity that keeps `in_flight` bytes in flight along the path, while another activity runs at
 // its cap.
-double rate_beside(sim::Simulator& simulator, sim::ResourceNetwork& network, UsageList usages, double cap,
-                   double in_flight, std::vector<sim::ResourceId> path) {
+double rate_beside(sim::ResourceNetwork& network, UsageList usages, double cap, double in_flight,
+                   std::vector<sim::ResourceId> path) {
   sim::ActivitySpec background;
   background.amount = 1e9;
   background.usages = std::move(usages).take();
@@ -105,42 +107,34 @@ double rate_beside(sim::Simulator& simulator, sim::ResourceNetwork& network, Usa
   waiter.in_flight = in_flight;
   waiter.latency_path = std::move(path);
   const auto id = network.start(waiter, [] {});
-  double rate = 0.0;
-  const auto look = [&] { rate = network.rate(id); };
-  simulator.schedule(sim::Time(1), [&look] { look(); });
-  simulator.run();
-  return rate;
+  return seen_at_once(network.simulator(), [&] { return network.rate(id); });
 }
 
 // With half of the bus busy, the latency is 500 ns * (1 + 0.5^2 / (1 - 0.5)) = 750 ns.
 TEST(MemoryLatency, ABusyHbmSlowsWhatIsLatencyBoundThoughBandwidthIsLeft) {
-  sim::Simulator simulator;
-  sim::ResourceNetwork network(simulator);
   MemorySpec spec = round_memory();
   spec.hbm_latency = 500_ns;
   spec.queueing_factor = 1.0;
-  const Memory memory(spec, network, "gpu0");
+  LoneMemory lone(spec);
   UsageList usages;
-  memory.add_below_l2(usages, {1.0, 0.0, 0.0});
-  const double rate = rate_beside(simulator, network, std::move(usages), 400e9, 750.0, memory.latency_path());
+  lone.memory.add_below_l2(usages, {1.0, 0.0, 0.0});
+  const double rate = rate_beside(lone.network, std::move(usages), 400e9, 750.0, lone.memory.latency_path());
   EXPECT_NEAR(rate, 1e9, 1e3);
 }
 
 // A matrix kernel requests half of what the L2s can give, 8000 GB/s, so half of the other loads arrive during its
 // bursts and wait 1 us on average: 0.5 us in addition to the 0.5 us of HBM.
 TEST(MemoryLatency, LoadsWaitBehindTheBurstsOfMatrixKernels) {
-  sim::Simulator simulator;
-  sim::ResourceNetwork network(simulator);
   MemorySpec spec = round_memory();
   spec.hbm_latency = 500_ns;
   spec.queueing_factor = 0.0;
   spec.l2_wait = 1000_ns;
-  const Memory memory(spec, network, "gpu0");
+  LoneMemory lone(spec);
   UsageList usages;
-  memory.add_bursts(usages, memory.evenly_spread(), 1.0);
-  std::vector<sim::ResourceId> path = memory.latency_path();
-  path.push_back(memory.bursts().value());
-  const double rate = rate_beside(simulator, network, std::move(usages), 4000e9, 1000.0, std::move(path));
+  lone.memory.add_bursts(usages, lone.memory.evenly_spread(), 1.0);
+  std::vector<sim::ResourceId> path = lone.memory.latency_path();
+  path.push_back(lone.memory.bursts().value());
+  const double rate = rate_beside(lone.network, std::move(usages), 4000e9, 1000.0, std::move(path));
   EXPECT_NEAR(rate, 1e9, 1e3);
 }
 
@@ -149,25 +143,24 @@ RC_GTEST_PROP(MemoryConservation, EveryByteIsServedOnceAtEachLevelThatItReaches,
   const double writes = *rc::gen::inRange(0, 100);
   const double hits = *rc::gen::inRange(0, 101) / 100.0;
   const double l2_bytes = reads + writes + *rc::gen::inRange(1, 100);
-  sim::Simulator simulator;
-  sim::ResourceNetwork network(simulator);
   MemorySpec spec = round_memory();
   spec.hbm_turnaround = 0.25;
   spec.cache_turnaround = 0.5;
-  const Memory memory(spec, network, "gpu0");
+  LoneMemory lone(spec);
+  const Memory& memory = lone.memory;
   UsageList usages;
   memory.add_from_xcds(usages, memory.evenly_spread(), l2_bytes, {reads, writes, hits});
   sim::ActivitySpec activity;
   activity.amount = 1000.0;
   activity.usages = std::move(usages).take();
-  network.start(activity, [] {});
-  simulator.run();
+  lone.network.start(activity, [] {});
+  lone.simulator.run();
   const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, b); };
-  RC_ASSERT(near(network.served(memory.l2()), 1000.0 * l2_bytes));
+  RC_ASSERT(near(lone.network.served(memory.l2()), 1000.0 * l2_bytes));
   const double through_cache = reads + writes + 0.5 * std::min(reads, writes);
-  RC_ASSERT(near(network.served(memory.levels()[1].resource), 1000.0 * through_cache));
+  RC_ASSERT(near(lone.network.served(memory.levels()[1].resource), 1000.0 * through_cache));
   const double bus = reads / 0.8 + writes / 0.5 + 0.25 * std::min(reads, writes);
-  RC_ASSERT(near(network.served(memory.hbm()), 1000.0 * (1.0 - hits) * bus));
+  RC_ASSERT(near(lone.network.served(memory.hbm()), 1000.0 * (1.0 - hits) * bus));
 }
 
 // Returns the GB/s that a level of rate `rate` passes if `bytes` bytes take `taken` bytes' worth of it.
@@ -201,8 +194,7 @@ TEST(Memory, LeavesOutALevelThatTheMachineLacks) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.cache_capacity = sim::Bytes(0.0);
   platform.gpu.memory.hbm_latency = 300_ns;
-  sim::Simulator simulator;
-  Node node(simulator, platform);
+  LoneNode node(platform);
   const Memory& memory = node.gpu(0).memory();
   ASSERT_EQ(memory.levels().size(), 2u);
   EXPECT_EQ(memory.levels()[0].spec.name, "L2");
@@ -221,20 +213,24 @@ struct Rates {
   double collective = 0.0;
 };
 
+sim::ActivitySpec reads_of(const Memory& memory, Tenant tenant, double cache_hits = 0.0) {
+  UsageList usages;
+  memory.add_below_l2(usages, {1.0, 0.0, cache_hits});
+  sim::ActivitySpec activity;
+  activity.amount = 1e9;
+  activity.usages = std::move(usages).take();
+  activity.tag = ActivityTag{0, tenant}.packed();
+  return activity;
+}
+
 Rates rates_of_readers(const PlatformSpec& platform, double gemm_in_flight, double collective_in_flight,
                        Tenant other = Tenant::sdma) {
-  sim::Simulator simulator;
-  Node node(simulator, platform);
+  LoneNode node(platform);
   sim::ResourceNetwork& network = node.network();
   const Memory& memory = node.gpu(0).memory();
   const auto reader = [&](Tenant tenant, double weight) {
-    UsageList usages;
-    memory.add_below_l2(usages, {1.0, 0.0, 0.0});
-    sim::ActivitySpec activity;
-    activity.amount = 1e9;
-    activity.usages = std::move(usages).take();
+    sim::ActivitySpec activity = reads_of(memory, tenant);
     activity.weight = weight;
-    activity.tag = ActivityTag{0, tenant}.packed();
     return network.start(activity, [] {});
   };
   std::vector<sim::ResourceNetwork::ActivityId> readers{0, 0};
@@ -242,18 +238,19 @@ Rates rates_of_readers(const PlatformSpec& platform, double gemm_in_flight, doub
   if (collective_in_flight > 0.0) {
     readers[1] = reader(other, memory.collective_weight(collective_in_flight));
   }
-  Rates rates;
-  const auto look = [&] { rates = {network.rate(readers[0]) / 1e9, network.rate(readers[1]) / 1e9}; };
-  simulator.schedule(sim::Time(1), [&look] { look(); });
-  simulator.run();
-  return rates;
+  return seen_at_once(node.simulator(), [&] {
+    return Rates{network.rate(readers[0]) / 1e9, network.rate(readers[1]) / 1e9};
+  });
+}
+
+void expect_rates(const Rates& seen, const Rates& expected, double tolerance = 1e-6) {
+  EXPECT_NEAR(seen.gemm, expected.gemm, tolerance);
+  EXPECT_NEAR(seen.collective, expected.collective, tolerance);
 }
 
 // HBM reads at 800 GB/s and serves in proportion to bytes in flight, 3 to 1: 600 and 200 GB/s.
 TEST(MemoryPolicy, ServesInProportionToBytesInFlight) {
-  const Rates both = rates_of_readers(round_platform(), 3.0, 1.0);
-  EXPECT_NEAR(both.gemm, 600.0, 1e-6);
-  EXPECT_NEAR(both.collective, 200.0, 1e-6);
+  expect_rates(rates_of_readers(round_platform(), 3.0, 1.0), {600.0, 200.0});
 }
 
 // Collectives own a quarter of the channels, 200 of 800 GB/s, whatever else runs and whatever is in flight; other
@@ -262,9 +259,7 @@ TEST(MemoryPolicy, ChannelsSetApartAreThereForCollectivesAlone) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.collective_channels = 0.25;
   for (const double gemm : {1.0, 1000.0}) {
-    const Rates both = rates_of_readers(platform, gemm, 1.0);
-    EXPECT_NEAR(both.gemm, 600.0, 1e-6);
-    EXPECT_NEAR(both.collective, 200.0, 1e-6);
+    expect_rates(rates_of_readers(platform, gemm, 1.0), {600.0, 200.0});
   }
   EXPECT_NEAR(rates_of_readers(platform, 1.0, 0.0).gemm, 600.0, 1e-6);
   EXPECT_NEAR(rates_of_readers(platform, 0.0, 1.0).collective, 200.0, 1e-6);
@@ -277,9 +272,7 @@ TEST(MemoryPolicy, ArbitrationServesComputeFirstAndKeepsAFloor) {
   platform.gpu.memory.arbitration = Arbitration::fixed;
   platform.gpu.memory.arbitration_threshold = 0.8;
   platform.gpu.memory.arbitration_floor = 0.05;
-  const Rates both = rates_of_readers(platform, 1.0, 1000.0);
-  EXPECT_NEAR(both.gemm, 0.95 * 800.0, 1e-3);
-  EXPECT_NEAR(both.collective, 0.05 * 800.0, 1e-3);
+  expect_rates(rates_of_readers(platform, 1.0, 1000.0), {0.95 * 800.0, 0.05 * 800.0}, 1e-3);
   EXPECT_NEAR(rates_of_readers(platform, 0.0, 1.0).collective, 0.8 * 800.0, 1.0);
   platform.gpu.memory.arbitration = Arbitration::adaptive;
   EXPECT_NEAR(rates_of_readers(platform, 0.0, 1.0).collective, 800.0, 1.0);
@@ -291,14 +284,10 @@ TEST(MemoryPolicy, OtherKernelsAreTenantsBesideGemms) {
   PlatformSpec platform = round_platform();
   platform.gpu.memory.collective_channels = 0.25;
   for (const Tenant other : {Tenant::stream, Tenant::remote}) {
-    const Rates both = rates_of_readers(platform, 1.0, 1.0, other);
-    EXPECT_NEAR(both.gemm, 300.0, 1e-6);
-    EXPECT_NEAR(both.collective, 300.0, 1e-6);
+    expect_rates(rates_of_readers(platform, 1.0, 1.0, other), {300.0, 300.0});
     PlatformSpec without = round_platform();
     without.without.add(Mechanism::hbm);
-    const Rates apart = rates_of_readers(without, 1.0, 1.0, other);
-    EXPECT_NEAR(apart.gemm, 800.0, 1e-6);
-    EXPECT_NEAR(apart.collective, 800.0, 1e-6);
+    expect_rates(rates_of_readers(without, 1.0, 1.0, other), {800.0, 800.0});
   }
 }
 
@@ -317,26 +306,14 @@ TEST(MemoryPolicy, CollectivesThatGoFirstWaitForThemselvesAlone) {
   platform.gpu.memory.hbm_latency = sim::Time(1'000'000);
   platform.gpu.memory.queueing_factor = 1.0;
   const auto rate = [&platform] {
-    sim::Simulator simulator;
-    Node node(simulator, platform);
-    const auto start = [&node](Tenant tenant, double hits, double in_flight) {
-      UsageList usages;
-      node.gpu(0).memory().add_below_l2(usages, {1.0, 0.0, hits});
-      sim::ActivitySpec activity;
-      activity.amount = 1e9;
-      activity.usages = std::move(usages).take();
-      activity.tag = ActivityTag{0, tenant}.packed();
-      activity.in_flight = in_flight;
-      if (in_flight > 0.0) activity.latency_path = {node.gpu(0).memory().hbm()};
-      return node.network().start(activity, [] {});
-    };
-    start(Tenant::gemm, 0.0, 0.0);
-    const auto engine = start(Tenant::sdma, 1.0, 1e5);
-    double held = 0.0;
-    const auto look = [&] { held = node.network().rate(engine); };
-    simulator.schedule(sim::Time(1), [&look] { look(); });
-    simulator.run();
-    return held;
+    LoneNode node(platform);
+    const Memory& memory = node.gpu(0).memory();
+    node.network().start(reads_of(memory, Tenant::gemm), [] {});
+    sim::ActivitySpec copy = reads_of(memory, Tenant::sdma, 1.0);
+    copy.in_flight = 1e5;
+    copy.latency_path = {memory.hbm()};
+    const auto engine = node.network().start(copy, [] {});
+    return seen_at_once(node.simulator(), [&] { return node.network().rate(engine); });
   };
   EXPECT_LT(rate(), 1e11 / 1.9);
   platform.gpu.memory.collectives_first = true;

@@ -90,12 +90,7 @@ class GovernedGpu {
     return seen;
   }
   // Returns what `look` finds once the clock has settled.
-  double settled(const std::function<double()>& look) {
-    double seen = 0.0;
-    simulator_.schedule(simulator_.now() + sim::Time(1), [&seen, &look] { seen = look(); });
-    simulator_.run();
-    return seen;
-  }
+  auto settled(const auto& look) { return seen_at_once(simulator_, look); }
   double settled_clock() {
     return settled([this] { return governor_.clock().value(); });
   }
@@ -349,12 +344,7 @@ RC_GTEST_PROP(PowerMonotony, MorePerCycleOrMoreTrafficNeverRaisesTheClockAndNeve
     GovernedGpu gpu(tight());
     gpu.set_matrix_work(flops);
     gpu.add_traffic(gpu.memory().hbm(), bytes);
-    std::pair<double, double> clock_and_power;
-    gpu.settled([&gpu, &clock_and_power] {
-      clock_and_power = {gpu.governor().clock().value(), gpu.governor().power().value()};
-      return 0.0;
-    });
-    return clock_and_power;
+    return gpu.settled([&gpu] { return std::pair(gpu.governor().clock().value(), gpu.governor().power().value()); });
   };
   const auto [clock, power] = state(flops_per_cycle, traffic);
   const double tolerance = 1.0 + 2.0 * clock_step;

@@ -54,16 +54,14 @@ const std::vector<CollectiveSpec> collectives{collective(CollectiveKind::all_gat
                                               collective(CollectiveKind::all_gather, Backend::sdma)};
 
 sim::Time gemm_alone(const PlatformSpec& platform) {
-  sim::Simulator simulator;
-  Node node(simulator, platform, Symmetry::all_alike);
-  return time_of(simulator, run_gemm(node, memory_bound, {}));
+  LoneNode node(platform, Symmetry::all_alike);
+  return time_of(node, run_gemm(node, memory_bound, {}));
 }
 
 sim::Time alone(const PlatformSpec& platform, const CollectiveSpec& spec) {
-  sim::Simulator simulator;
-  Node node(simulator, platform, Symmetry::all_alike);
+  LoneNode node(platform, Symmetry::all_alike);
   CollectiveRun run(node, spec, {});
-  return time_of(simulator, run.run());
+  return time_of(node, run.run());
 }
 
 struct Ends {
@@ -72,14 +70,10 @@ struct Ends {
 };
 // Returns when both end if they run together. The GEMM is launched first.
 Ends together(const PlatformSpec& platform, const CollectiveSpec& spec) {
-  sim::Simulator simulator;
-  Node node(simulator, platform, Symmetry::all_alike);
+  LoneNode node(platform, Symmetry::all_alike);
   CollectiveRun run(node, spec, {});
-  Ends ends;
-  simulator.spawn("gemm", note_end(simulator, run_gemm(node, memory_bound, {}), ends.gemm));
-  simulator.spawn("collective", note_end(simulator, run.run(), ends.collective));
-  simulator.run();
-  return ends;
+  const std::vector<sim::Time> ends = ends_together(node.simulator(), run_gemm(node, memory_bound, {}), run.run());
+  return {ends[0], ends[1]};
 }
 
 TEST(Interference, FullATenantAloneRunsTheSameWithoutAnyMechanism) {
@@ -161,9 +155,8 @@ TEST(DispatcherInterference, WithoutCuLossAMaskKeepsNothingFromAGemm) {
   PlatformSpec platform = round_platform();
   const GemmShape two_waves_of_half{512, 512, 1024};  // 16 tiles of 128x128 on 2 x 2 CUs: four waves; on 2 x 4: two
   const auto time = [&](CuMask mask) {
-    sim::Simulator simulator;
-    Node node(simulator, platform, Symmetry::all_alike);
-    return time_of(simulator, run_gemm(node, two_waves_of_half, {mask}));
+    LoneNode node(platform, Symmetry::all_alike);
+    return time_of(node, run_gemm(node, two_waves_of_half, {mask}));
   };
   const sim::Time whole = time({});
   EXPECT_GT(time({0, 2}), whole);

@@ -14,11 +14,13 @@ using sim::operator""_ns;
 using sim::operator""_us;
 using sim::operator""_MiB;
 
+const SdmaCopySpec megabyte{0, 1, sim::Bytes(1e6), {}};
+
 // CopyPlatform::round() takes 65 ns for each of two commands, 2 ns for a doorbell, 32 ns to the engine, 64 ns to fetch,
 // 256 ns of set-up, 10 bytes per ns and 512 + 2 * 16 ns; the ATOMIC, decoded meanwhile, takes 2048 ns, its check 8 ns.
 TEST(SdmaCopy, PhasesAreTheStepsOfTheCommand) {
   CopyNode node(CopyPlatform::round());
-  const SdmaCopyPhases phases = node.run(SdmaCopySpec{0, 1, sim::Bytes(1e6), {}});
+  const SdmaCopyPhases phases = node.run(megabyte);
   EXPECT_EQ(phases.control, 132_ns);
   EXPECT_EQ(phases.schedule, 96_ns);
   EXPECT_NEAR(sim::to_microseconds(phases.copy), 100.8, 1e-5);
@@ -30,14 +32,18 @@ TEST(SdmaCopy, AnInterruptIsSlowerThanPolling) {
   CopyPlatform platform = CopyPlatform::round();
   platform.host.wait = HostWait::interrupt;
   CopyNode node(platform);
-  const SdmaCopyPhases phases = node.run(SdmaCopySpec{0, 1, sim::Bytes(1e6), {}});
+  const SdmaCopyPhases phases = node.run(megabyte);
   // The TRAP follows the ATOMIC: decoding takes 128 ns, its write 2048 ns, the interrupt 4096 ns and the check 8 ns.
   EXPECT_EQ(phases.completion, 6280_ns);
 }
 
-sim::Task<> pull(CopyNode& node, int engine, int by = 0, sim::Bytes bytes = sim::Bytes(1e6)) {
-  const SdmaCopySpec spec{.from = 1 - by, .to = by, .bytes = bytes, .engine = engine, .pull = true};
-  co_await run_sdma_copy(node.host(), node.complexes(), spec);
+sim::Task<> copy_on(CopyNode& node, SdmaCopySpec spec, MemoryWord* turn = nullptr) {
+  const QueueUser user;
+  co_await run_sdma_copy(node.host(), node.complexes(), spec, user, turn);
+}
+
+SdmaCopySpec pull(int by, int engine) {
+  return {.from = 1 - by, .to = by, .bytes = sim::Bytes(1e6), .engine = engine, .pull = true};
 }
 
 // Returns a platform on which pulls take turns of 50 us at 4 bytes per ns of both their GPUs.
@@ -57,7 +63,7 @@ struct Pull {
 
 sim::Task<> pull_late(CopyNode& node, Pull one, double& end_us) {
   co_await node.simulator().delay(one.delay);
-  co_await pull(node, one.engine, one.by);
+  co_await copy_on(node, pull(one.by, one.engine));
   end_us = sim::to_microseconds(node.simulator().now());
 }
 
@@ -105,35 +111,21 @@ TEST(SdmaPulls, HaveTheLinkBackWhenTheyAreAlone) {
 TEST(SdmaPulls, FromAGpuThatOthersWaitForAreSlow) {
   CopyNode node(in_turns());
   MemoryWord turn(node.simulator(), "turn", 0);
-  const auto wait_and_pull = [](CopyNode& on, MemoryWord& its_turn) -> sim::Task<> {
-    const SdmaCopySpec spec{.from = 1, .to = 0, .bytes = sim::Bytes(1e6), .engine = 3, .pull = true};
-    const QueueUser user;
-    co_await run_sdma_copy(on.host(), on.complexes(), spec, user, &its_turn);
-  };
   const auto pull_first = [](CopyNode& on, MemoryWord& turn_of_other) -> sim::Task<> {
-    co_await pull(on, 2);
-    EXPECT_NEAR(sim::to_microseconds(on.simulator().now()), 303.0, 1.5);
+    co_await copy_on(on, pull(0, 2));
     turn_of_other.write(1);
   };
-  node.simulator().spawn("a pull that waits", wait_and_pull(node, turn));
-  node.simulator().spawn("a pull", pull_first(node, turn));
-  node.simulator().run();
-  EXPECT_NEAR(sim::to_microseconds(node.simulator().now()), 407.0, 3.0);
+  const std::vector<sim::Time> ends =
+      ends_together(node.simulator(), copy_on(node, pull(0, 3), &turn), pull_first(node, turn));
+  EXPECT_NEAR(sim::to_microseconds(ends[1]), 303.0, 1.5);
+  EXPECT_NEAR(sim::to_microseconds(ends[0]), 407.0, 3.0);
 }
 
 // Two copies queued at once stay whole: the first is known to have ended long before the second.
 TEST(SdmaCopy, CommandsOfCopiesOnOneQueueDoNotMix) {
   CopyNode node(CopyPlatform::round());
-  sim::Time first{0};
-  const auto timed = [](CopyNode& on, sim::Time& end) -> sim::Task<> {
-    co_await run_sdma_copy(on.host(), on.complexes(), SdmaCopySpec{0, 1, sim::Bytes(1e6), {}});
-    end = on.simulator().now();
-  };
-  sim::Time second{0};
-  node.simulator().spawn("first", timed(node, first));
-  node.simulator().spawn("second", timed(node, second));
-  node.simulator().run();
-  EXPECT_GT(second - first, 100_us);
+  const std::vector<sim::Time> ends = ends_together(node.simulator(), copy_on(node, megabyte), copy_on(node, megabyte));
+  EXPECT_GT(ends[1] - ends[0], 100_us);
 }
 
 // A word that another task writes tells the engine when to begin.
@@ -141,14 +133,9 @@ TEST(SdmaCopy, WaitsForItsTurn) {
   CopyNode node(CopyPlatform::round());
   MemoryWord turn(node.simulator(), "turn", 0);
   node.simulator().schedule(500_us, sim::EventAction([&turn] { turn.write(1); }));
-  const auto waiting = [](CopyNode& on, MemoryWord& word) -> sim::Task<> {
-    const QueueUser user;
-    co_await run_sdma_copy(on.host(), on.complexes(), SdmaCopySpec{0, 1, sim::Bytes(1e6), {}}, user, &word);
-  };
-  node.simulator().spawn("copy", waiting(node, turn));
-  node.simulator().run();
-  EXPECT_GT(node.simulator().now(), 600_us);
-  EXPECT_LT(node.simulator().now(), 605_us);
+  const sim::Time end = ends_together(node.simulator(), copy_on(node, megabyte, &turn)).front();
+  EXPECT_GT(end, 600_us);
+  EXPECT_LT(end, 605_us);
 }
 
 // pcie_host_device_mi300x.csv gives 56 GB/s from the device on the right engine, 48 on the wrong one, 55 to the device.

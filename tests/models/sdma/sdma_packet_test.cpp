@@ -82,9 +82,8 @@ HandWrittenPacket poll(const std::string& word, std::int64_t value) {
 HandWrittenPacket atomic(const std::string& word, std::int64_t value) { return {Kind::atomic, 0, {}, word, {}, value}; }
 HandWrittenPacket fence(const std::string& word, std::int64_t value) { return {Kind::fence, 0, {}, word, {}, value}; }
 
-sim::Task<> run_and_note(CopyNode& node, SdmaPacketList list, NamedWords& words, sim::Time& end) {
-  co_await run_packet_list(node.host(), node.complexes(), std::move(list), words);
-  end = node.simulator().now();
+sim::Task<> run(CopyNode& node, SdmaPacketList list, NamedWords& words) {
+  return run_packet_list(node.host(), node.complexes(), std::move(list), words);
 }
 
 // CopyPlatform::round() takes 65 ns for each of three commands, 2 + 32 ns for a doorbell, 64 ns for a fetch, 256 ns for
@@ -93,9 +92,8 @@ sim::Task<> run_and_note(CopyNode& node, SdmaPacketList list, NamedWords& words,
 TEST(SdmaPacketList, EndsWhenItsSenderKnows) {
   CopyNode node(CopyPlatform::round());
   NamedWords words(node.simulator());
-  sim::Time end;
-  node.simulator().spawn("list", run_and_note(node, {0, 2, 0, {copy(100, 1), fence("w", 7)}}, words, end));
-  node.simulator().run();
+  const SdmaPacketList list{0, 2, 0, {copy(100, 1), fence("w", 7)}};
+  const sim::Time end = ends_together(node.simulator(), run(node, list, words)).front();
   const sim::Time expected = 3 * 65_ns + 34_ns + 64_ns + 256_ns + 10_ns + 544_ns + 128_ns + 2048_ns + 8_ns;
   EXPECT_GE(end, expected);
   EXPECT_LE(end, expected + sim::Time(4));
@@ -106,11 +104,10 @@ TEST(SdmaPacketList, EndsWhenItsSenderKnows) {
 TEST(SdmaPacketList, ListsMeetAtWordsOfTheSameName) {
   CopyNode node(CopyPlatform::round());
   NamedWords words(node.simulator());
-  sim::Time first, second;
-  node.simulator().spawn("b", run_and_note(node, {1, 3, 1, {poll("ready", 3), atomic("ready", 4)}}, words, second));
-  node.simulator().spawn("a", run_and_note(node, {0, 2, 0, {fence("ready", 1), atomic("ready", 2)}}, words, first));
-  node.simulator().run();
-  EXPECT_GT(second, first);
+  const std::vector<sim::Time> ends =
+      ends_together(node.simulator(), run(node, {1, 3, 1, {poll("ready", 3), atomic("ready", 4)}}, words),
+                    run(node, {0, 2, 0, {fence("ready", 1), atomic("ready", 2)}}, words));
+  EXPECT_GT(ends[0], ends[1]);
   EXPECT_EQ(words["ready"].value(), 7);
 }
 

@@ -91,11 +91,9 @@ std::vector<std::string> words(const Path& path) {
 // One thread serves two GPUs: it writes two commands and rings for gpu0, then for gpu1, whose copy ends last.
 // CopyPlatform::round() gives the time of each step.
 TEST(SdmaPath, FollowsOneCommandFromTheHostAndBack) {
-  const Path path = path_of(CopyPlatform::round(), [] {
-    CollectiveSpec spec = sdma_collective(CollectiveKind::all_gather, SdmaVariant::pcpy, false, sim::Bytes(2e4));
-    spec.gpus = 2;
-    return spec;
-  }());
+  CollectiveSpec spec = sdma_collective(CollectiveKind::all_gather, SdmaVariant::pcpy, false, sim::Bytes(2e4));
+  spec.gpus = 2;
+  const Path path = path_of(CopyPlatform::round(), spec);
   EXPECT_EQ(words(path), (std::vector<std::string>{
                              "host.thread0 write command", "host.thread0 write command", "host.thread0 ring doorbell",
                              "host.thread0 write command", "host.thread0 write command", "host.thread0 ring doorbell",

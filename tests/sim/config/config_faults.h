@@ -1,4 +1,5 @@
-// What a configuration's faults say, for tests that read a text and expect certain messages.
+// What a configuration's faults say, for tests that read a text and expect certain messages, and what some of them
+// read.
 #pragma once
 
 #include <functional>
@@ -20,6 +21,19 @@ inline std::string faults_of(std::string_view text, const std::function<void(Sec
     read(config.root());
     config.finish();
   });
+}
+
+// A platform in small: one accessor of each shape.
+inline void read_small_platform(Section root) {
+  root.name("name");
+  Section sdma = root.section("gpu").section("sdma");
+  sdma.integer("engines", 1, 64);
+  sdma.quantity<BytesPerSecond>("rate", {BytesPerSecond(1e6), BytesPerSecond(1e16)});
+  sdma.integer_matrix("engine_map", 0, 63);
+  for (Section op : root.list("ops")) {
+    op.quantity<Bytes>("bytes", {0_B, 1024_GiB});
+    op.text("note", "");
+  }
 }
 
 }  // namespace c3sim::sim

@@ -17,19 +17,6 @@ namespace {
 
 using testing::HasSubstr;
 
-// A platform in small: one accessor of each shape.
-void read_platform(Section root) {
-  root.name("name");
-  Section sdma = root.section("gpu").section("sdma");
-  sdma.integer("engines", 1, 64);
-  sdma.quantity<BytesPerSecond>("rate", {BytesPerSecond(0), BytesPerSecond(1e12)});
-  sdma.integer_matrix("engine_map", 0, 63);
-  for (Section op : root.list("ops")) {
-    op.quantity<Bytes>("bytes", {0_B, 1024_GiB});
-    op.text("note", "");
-  }
-}
-
 constexpr std::string_view platform =
     "name: mi300x\n"
     "gpu:\n"
@@ -43,7 +30,7 @@ constexpr std::string_view platform =
     "  note: \"it's \\\"here\\\" #1\\n\"\n";
 
 std::string faults_of_setting(const std::vector<std::string>& assignments) {
-  return faults_of(platform, read_platform, Sources::optional, assignments);
+  return faults_of(platform, read_small_platform, Sources::optional, assignments);
 }
 
 TEST(ConfigFile, MustExistAndBeAFile) {
@@ -134,7 +121,7 @@ std::vector<Parameter> placeless_parameters(std::string_view text, Sources sourc
                                             const std::vector<std::string>& assignments = {}) {
   Config config = Config::from_text(text, "f.yaml", sources);
   for (const std::string& assignment : assignments) config.set(assignment);
-  read_platform(config.root());
+  read_small_platform(config.root());
   config.finish();
   if (resolved != nullptr) *resolved = config.resolved();
   std::vector<Parameter> parameters = config.parameters();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "study/c3/c3_study.h"
@@ -18,22 +17,9 @@ using sim::operator""_MiB;
 
 const Scenario scenario{"small", {8192, 8192, 8192}, models::CollectiveKind::all_gather, 256_MiB};
 
-models::CollectiveSpec all_gather(sim::Bytes bytes) {
-  models::CollectiveSpec spec;
-  spec.bytes = bytes;
-  return spec;
-}
-
-std::vector<std::string> keys_of(const Results& results) {
-  std::vector<std::string> keys;
-  for (const Column& column : results.tables.front().table.columns()) keys.push_back(column.key);
-  return keys;
-}
-
 double number(const Results& results, std::size_t row, const std::string& key) {
-  const std::vector<std::string> keys = keys_of(results);
-  const auto place = std::find(keys.begin(), keys.end(), key) - keys.begin();
-  return std::get<double>(results.tables.front().table.rows().at(row).at(static_cast<std::size_t>(place)));
+  const ResultTable& table = results.tables.front().table;
+  return std::get<double>(table.rows().at(row).at(place_of(table.columns(), key)));
 }
 
 class AnswersTest : public testing::Test {
@@ -48,8 +34,9 @@ TEST_F(AnswersTest, RatesFollowFromTimes) {
   EXPECT_NEAR(number(gemm, 0, "tflops"), 1.099511627776e6 / number(gemm, 0, "time_us"), 1e-6);
   EXPECT_GT(number(gemm, 1, "time_us"), number(gemm, 0, "time_us"));
   // The bus bandwidth counts 7/8 of 256 MiB, which is 234.88 MB; in t us that is 234881.024 / t GB/s.
-  const Results collective = answer_collectives(testbed_, std::array{all_gather(256_MiB)});
-  EXPECT_NEAR(number(collective, 0, "busbw_GBps"), 234881.024 / number(collective, 0, "time_us"), 1e-6);
+  const Results gather = answer_collectives(
+      testbed_, std::array{collective(models::Backend::rccl, models::CollectiveKind::all_gather, 256_MiB)});
+  EXPECT_NEAR(number(gather, 0, "busbw_GBps"), 234881.024 / number(gather, 0, "time_us"), 1e-6);
   const models::AttentionShape shape{.batch = 64, .heads = 8, .keys = 4097, .head_dim = 128};
   const Results attention = tables_of(testbed_, KernelTrial{shape});
   EXPECT_NEAR(number(attention, 0, "rate_GBps"),

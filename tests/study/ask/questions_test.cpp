@@ -56,9 +56,7 @@ TEST_F(QuestionsTest, AttentionIsAKernelOnAnyCus) {
 // The links have just carried data and the caches hold other things; the collective itself is not timed.
 TEST_F(QuestionsTest, AGemmIsSlowerByWhatCameBefore) {
   const models::GemmShape shape{8192, 8192, 8192};
-  models::CollectiveSpec collective;
-  collective.kind = models::CollectiveKind::all_reduce;
-  collective.bytes = sim::Bytes(64.0 * (1 << 20));
+  const auto all_reduce = collective(models::Backend::rccl, models::CollectiveKind::all_reduce, 65536_KiB);
   const auto time = [&](Before before, const models::CollectiveSpec& of) {
     return ask(testbed_, GemmTrial{.shape = shape, .before = before, .collective = of}).results.at(0).time;
   };
@@ -66,8 +64,8 @@ TEST_F(QuestionsTest, AGemmIsSlowerByWhatCameBefore) {
   const sim::Time loop = time(Before::loop, none);
   EXPECT_EQ(time(Before::traffic, none), testbed_.alone_by_turns(shape));
   EXPECT_GT(time(Before::traffic, none), loop * 102 / 100);
-  EXPECT_GT(time(Before::collective, collective), loop * 102 / 100);
-  EXPECT_LT(time(Before::collective, collective), loop * 106 / 100);
+  EXPECT_GT(time(Before::collective, all_reduce), loop * 102 / 100);
+  EXPECT_LT(time(Before::collective, all_reduce), loop * 106 / 100);
 }
 
 // A loop reads its 235 MB of weights from the Infinity Cache; weights that change every time come from HBM.
@@ -84,8 +82,7 @@ TEST_F(QuestionsTest, OperandsThatCachesKeepMakeAGemmOfFewTokensFaster) {
 
 // Arrays of 134 MB fit the Infinity Cache of 268 MB, which delivers more than the 5.3 TB/s of HBM at its peak.
 TEST_F(QuestionsTest, AStreamOfWarmArraysPassesNoMemoryBehindTheCaches) {
-  models::ElementwiseSpec spec;
-  spec.read = sim::Bytes(134e6);
+  const models::ElementwiseSpec spec{sim::Bytes(134e6), {}, {}};
   const auto time = [&](std::optional<Operands> operands) {
     return ask(testbed_, KernelTrial{spec, {}, operands}).results.at(0).time;
   };
@@ -126,8 +123,7 @@ TEST_F(QuestionsTest, TheSizeOfACollectiveIsAtFaultIfAnotherIsPossible) {
 }
 
 TEST_F(QuestionsTest, PhasesOfACopyAddUpToItsTime) {
-  CopyTrial trial;
-  trial.spec.bytes = 64_KiB;
+  const CopyTrial trial{{.bytes = 64_KiB}};
   const Answer<WorkResult> answer = ask(testbed_, trial);
   ASSERT_THAT(answer.results, SizeIs(1));
   EXPECT_EQ(answer.results[0].phases->total(), answer.results[0].time);

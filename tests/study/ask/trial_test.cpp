@@ -389,10 +389,8 @@ TEST(ElementwiseBeside, ACopyHasOfAFullMemoryWhatItsEngineHasUnderWay) {
           .spec;
   Operation stream = operation_of(models::ElementwiseSpec{32_GiB, {}, {}});
   stream.gpus = {0};
-  models::SdmaCopySpec copy;
-  copy.bytes = 1_GiB;
   Testbed testbed(platform);
-  const Span& span = testbed.run({stream, operation_of(copy)}).operations[1];
+  const Span& span = testbed.run({stream, operation_of(models::SdmaCopySpec{.bytes = 1_GiB})}).operations[1];
   const double full = platform.gpu.memory.hbm_rate.value() * platform.gpu.memory.hbm_read_efficiency;
   const double expected = (1_GiB).value() / (full / 11.0);
   EXPECT_NEAR(sim::to_seconds(span.end).value(), expected, 0.06 * expected);

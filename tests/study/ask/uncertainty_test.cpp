@@ -47,9 +47,8 @@ TEST(Uncertainty, EachTimeHasItsInterval) {
       with_intervals(platform, Question(std::vector<GemmTrial>{{{512, 512, 512}, 304}, {{512, 512, 512}, 152}}));
   ASSERT_THAT(gemms.intervals, SizeIs(2));
   for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(holds(gemms.intervals[i].at(0), gemms.results[i].time));
-  CollectiveTrial collective;
-  collective.spec.bytes = 1_MiB;
-  const auto collectives = with_intervals(platform, collective);
+  const CollectiveTrial gather{collective(models::Backend::rccl, models::CollectiveKind::all_gather, 1_MiB)};
+  const auto collectives = with_intervals(platform, gather);
   EXPECT_TRUE(holds(collectives.intervals.at(0).at(0), collectives.results[0].time));
   const auto copies = with_intervals(platform, CopyTrial{{.from = 0, .to = 1, .bytes = 1_MiB}});
   EXPECT_TRUE(holds(copies.intervals.at(0).at(0), copies.results[0].time));

@@ -1,4 +1,3 @@
-
 #include "study/c3/strategy.h"
 #include "study/program/scenario.h"
 #include "tests/study/test_platform.h"

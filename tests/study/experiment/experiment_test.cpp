@@ -341,8 +341,7 @@ TEST_F(ExperimentTest, DelaysAndWorkOfTheHostTakeTheirTime) {
       "  - {name: c, stream: u, kernel: {read: 64B}}\n");
   EXPECT_EQ(all[0].end, sim::Time(30'000'000));
   EXPECT_EQ(all[1].end, sim::Time(50'000'000));
-  models::ElementwiseSpec kernel;
-  kernel.read = sim::Bytes(64.0);
+  const models::ElementwiseSpec kernel{sim::Bytes(64.0), {}, {}};
   EXPECT_EQ(all[2].end, sim::Time(50'000'000) + testbed_.alone(kernel)) << "launched when the host is free";
 }
 

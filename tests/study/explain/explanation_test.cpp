@@ -137,8 +137,7 @@ TEST(Explanation, NamesTheLevelThatHoldsAnOperationBack) {
   loads.rccl.access = models::RcclAccess::load;
   const Schedule kernel{operation("kernel", models::ElementwiseSpec{1024_MiB, 512_MiB, {}})};
   const Schedule gemms{operation("first", gemm_4096), operation("second", gemm_4096)};
-  models::CollectiveSpec gather;
-  gather.bytes = sim::Bytes(1e9);
+  const auto gather = collective(models::Backend::rccl, models::CollectiveKind::all_gather, sim::Bytes(1e9));
   for (const Row& row :
        {Row{mi300x().spec, kernel, "run,element-wise kernel,HBM,"},
         Row{partitioned, kernel, "run,element-wise kernel,HBM,"}, Row{apart, kernel, "run,element-wise kernel,HBM,"},

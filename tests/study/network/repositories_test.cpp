@@ -1,4 +1,3 @@
-
 #include <fstream>
 
 #include "sim/config/config_error.h"

@@ -1,4 +1,3 @@
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <map>
@@ -230,8 +229,7 @@ TEST(Split, IsReadInTheSameOrderFromStudies) {
     }
     const Results results = question.answer(testbed, words);
     const PointQuestion::Quantities told = question.quantities_of(results);
-    const auto found = std::ranges::find(told.columns, "gpus", &Column::key);
-    return std::get<std::int64_t>(told.cells[static_cast<std::size_t>(found - told.columns.begin())]);
+    return std::get<std::int64_t>(told.cells[place_of(told.columns, "gpus")]);
   };
   EXPECT_EQ(gpus({{"dp", "8"}, {"ep", "2"}}), 8);
   EXPECT_EQ(gpus({{"ep", "8"}, {"tp", "8"}}), 8);
@@ -300,8 +298,7 @@ TEST(SplitTraining, AddsUpGradientsOfHeadsThatSeveralGpusHave) {
   StepQuestion few_heads = replicas;
   few_heads.model.kv_heads = 2;
   for (const AlikeWeights& alike : alike_weights(few_heads)) EXPECT_EQ(alike.holders, alike.of == alike_keys ? 4 : 2);
-  const auto layer = [](const StepQuestion& question) { return layer_weights(question); };
-  EXPECT_DOUBLE_EQ(layer(replicas), layer(few_heads));  // each GPU has one head in any case
+  EXPECT_DOUBLE_EQ(layer_weights(replicas), layer_weights(few_heads));  // each GPU has one head in any case
 }
 
 // Eight GPUs share out 1024 new tokens and 7168 cached ones, each with 2048 features of keys and values. Training keeps

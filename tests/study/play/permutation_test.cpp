@@ -33,13 +33,8 @@ std::vector<int> any_order(std::size_t count) {
 }
 
 Operation copy_of(int from, int to, bool pull, sim::Bytes bytes, sim::Time delay = {}) {
-  models::SdmaCopySpec copy;
-  copy.from = from;
-  copy.to = to;
-  copy.bytes = bytes;
-  copy.pull = pull;
-  copy.host_threads = models::HostThreads::per_gpu;
-  Operation operation = operation_of(copy);
+  Operation operation = operation_of(models::SdmaCopySpec{
+      .from = from, .to = to, .bytes = bytes, .pull = pull, .host_threads = models::HostThreads::per_gpu});
   operation.delay = delay;
   return operation;
 }

@@ -200,14 +200,8 @@ TEST_F(TestbedTest, FactorsKnowWhatRunsBeside) {
 TEST(PlayedThroughTheGovernorsLoop, AreRunsThatOutlastItsWindowWhereTheCapDoesNotHoldTheirMean) {
   Testbed testbed(h200().spec);
   const auto before_all_gather = [&testbed](std::int64_t m) {
-    models::CollectiveSpec collective;
-    collective.kind = models::CollectiveKind::all_gather;
-    collective.backend = models::Backend::rccl;
-    collective.bytes = sim::Bytes(14e9);
-    collective.gpus = 8;
-    Operation second = operation("collective", collective);
-    second.after = {0};
-    return testbed.run({operation("gemm", models::GemmShape{m, 8192, 16384}), second});
+    const auto gather = collective(models::Backend::rccl, models::CollectiveKind::all_gather, sim::Bytes(14e9));
+    return testbed.run({operation("gemm", models::GemmShape{m, 8192, 16384}), operation("collective", gather, {0})});
   };
   const Timeline long_gemm = before_all_gather(106496);
   EXPECT_THAT(long_gemm.governors, Not(IsEmpty()));

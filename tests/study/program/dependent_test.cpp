@@ -1,6 +1,5 @@
 #include "study/program/dependent.h"
 
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #include "study/serve/serving.h"
 
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cmath>

@@ -2,7 +2,6 @@
 #include "study/program/pipeline.h"
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include <chrono>
 

@@ -1,6 +1,5 @@
 #include "study/sweep/sweep_store.h"
 
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <atomic>

@@ -73,9 +73,8 @@ struct AskedStudy {
 };
 
 std::vector<Cell> column_of(const ResultTable& table, const std::string& key) {
-  const auto place = std::ranges::find(table.columns(), key, &Column::key) - table.columns().begin();
   std::vector<Cell> cells;
-  for (const auto& row : table.rows()) cells.push_back(row.at(static_cast<std::size_t>(place)));
+  for (const auto& row : table.rows()) cells.push_back(row.at(place_of(table.columns(), key)));
   return cells;
 }
 
@@ -97,9 +96,8 @@ TEST(SweepStudy, APointIsAnsweredAsTheSameQuestionIs) {
   const AskedStudy asked(engines_study);
   EXPECT_EQ(asked.study.points.axes().front().name, "gpu.sdma.engines");
   EXPECT_EQ(asked.study.points.size(), 6u);
-  CollectiveTrial trial;
-  trial.spec.backend = models::Backend::sdma;
-  trial.spec.bytes = sim::Bytes(67108864.0);
+  const CollectiveTrial trial{
+      collective(models::Backend::sdma, models::CollectiveKind::all_gather, sim::Bytes(67108864.0))};
   Testbed testbed(mi300x({"gpu.sdma.engines=9"}).spec);
   EXPECT_EQ(number_at(asked.results(), "time_us", 3), sim::to_microseconds(ask(testbed, trial).results.front().time));
 }
@@ -139,9 +137,7 @@ TEST(SweepStudy, AKernelIsAskedByItsOptions) {
   const AskedStudy asked(
       "name: kernels\nask: kernel\naxes:\n  - {of: read, value: 64MiB}\n  - {of: write, value: 32MiB}\n"
       "  - {of: cus, values: [152, 304]}\n");
-  models::ElementwiseSpec kernel;
-  kernel.read = sim::Bytes(67108864.0);
-  kernel.written = sim::Bytes(33554432.0);
+  const models::ElementwiseSpec kernel{sim::Bytes(67108864.0), sim::Bytes(33554432.0), {}};
   Testbed testbed(mi300x().spec);
   const Answer<WorkResult> alone =
       ask(testbed, Question(std::vector{KernelTrial{kernel, 152}, KernelTrial{kernel, 304}}));

@@ -1,6 +1,5 @@
 #include "study/uncertainty/ensemble.h"
 
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
@@ -204,23 +203,16 @@ TEST(Interval, IsNoNarrowerThanAnErrorThatIsKnown) {
   EXPECT_EQ(at_least(std::nullopt, 10.0, 0.0), std::nullopt);
 }
 
-// Returns the numbers that the draws assign to a parameter, in the order of the draws.
-std::vector<double> drawn(const std::vector<std::vector<std::string>>& draws, const std::string& path) {
-  std::vector<double> numbers;
-  for (const std::vector<std::string>& assignments : draws) {
-    for (const std::string& assignment : assignments) {
-      if (assignment.starts_with(path + "=")) numbers.push_back(std::stod(assignment.substr(path.size() + 1)));
-    }
-  }
-  return numbers;
-}
-
 // Returns draws of a link's rate, ascending and in GB/s, for a platform file that describes the rate as `told`.
 std::vector<double> rates(const std::string& told, std::size_t draws = 200) {
   const Posterior posterior(fitted("fabric:\n  link_rate: {" + told + "}\n"));
   EXPECT_FALSE(posterior.empty());
-  std::vector<double> rates = drawn(posterior.draws(draws, 1), "fabric.link_rate");
-  for (double& rate : rates) rate *= 1e-9;
+  const std::string beginning = "fabric.link_rate=";
+  std::vector<double> rates;
+  for (const std::vector<std::string>& draw : posterior.draws(draws, 1)) {
+    EXPECT_THAT(draw, ElementsAre(StartsWith(beginning)));
+    rates.push_back(1e-9 * std::stod(draw.front().substr(beginning.size())));
+  }
   std::ranges::sort(rates);
   return rates;
 }
@@ -235,10 +227,8 @@ std::size_t parts_of(const std::vector<double>& shares) {
 // A parameter that nobody has probed has one draw in each of 200 equal parts of its range, whatever its value. A probed
 // one has an error, and its value without probes is no alternative to it.
 TEST(Posterior, IsAnywhereInItsRangeUnlessProbesHaveToldWhere) {
-  std::vector<double> shares;
-  for (const double rate : rates("value: 41 GB/s, kind: probed, range: [40 GB/s, 60 GB/s]")) {
-    shares.push_back((rate - 40.0) / 20.0);
-  }
+  std::vector<double> shares = rates("value: 41 GB/s, kind: probed, range: [40 GB/s, 60 GB/s]");
+  for (double& share : shares) share = (share - 40.0) / 20.0;
   EXPECT_EQ(parts_of(shares), 200U);
   const std::vector<double> told =
       rates("value: 48 GB/s, error: 0.1 GB/s, kind: probed, range: [40 GB/s, 60 GB/s], alternatives: [58 GB/s]");
@@ -248,10 +238,8 @@ TEST(Posterior, IsAnywhereInItsRangeUnlessProbesHaveToldWhere) {
 
 // Each of 200 strata of the normal distribution has one draw.
 TEST(Posterior, IsNormalAboutTheValue) {
-  std::vector<double> shares;
-  for (const double rate : rates("value: 48.5 GB/s, error: 0.5 GB/s, range: [30 GB/s, 64 GB/s]")) {
-    shares.push_back(normal_share((rate - 48.5) / 0.5));
-  }
+  std::vector<double> shares = rates("value: 48.5 GB/s, error: 0.5 GB/s, range: [30 GB/s, 64 GB/s]");
+  for (double& share : shares) share = normal_share((share - 48.5) / 0.5);
   EXPECT_EQ(parts_of(shares), 200U);
 }
 
