@@ -1,5 +1,6 @@
 #include "study/serve/serving.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
