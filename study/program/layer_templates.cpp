@@ -175,13 +175,13 @@ const std::map<std::string_view, Getter>& known_names() {
   return names;
 }
 
-// Reads the rows of one file, in which expressions may use `known` names.
+// Reads the rows of one file, in which expressions may use the names that `known` has when they are read.
 class RowReader {
  public:
   using Parts = std::map<std::string, LayerPart, std::less<>>;
-  RowReader(std::span<const ElementwiseOperator> operators, const Parts& parts,
-            std::set<std::string, std::less<>> known)
-      : operators_(operators), parts_(parts), known_(std::move(known)) {}
+  using KnownNames = std::set<std::string, std::less<>>;
+  RowReader(std::span<const ElementwiseOperator> operators, const Parts& parts, const KnownNames& known)
+      : operators_(operators), parts_(parts), known_(known) {}
 
   std::optional<sim::Expression> formula(sim::Section& row, std::string_view key) const {
     if (!row.has(key)) return {};
@@ -330,7 +330,7 @@ class RowReader {
 
   std::span<const ElementwiseOperator> operators_;
   const Parts& parts_;
-  std::set<std::string, std::less<>> known_;
+  const KnownNames& known_;
 };
 
 constexpr auto piece_stream = "pieces";
@@ -496,7 +496,8 @@ class LayerPlay {
     const std::int64_t tokens = shape.n;
     for (std::int64_t piece = 0; piece < pieces; ++piece) {
       shape.n = piece_of(tokens, pieces, piece);
-      const Written gather = move_piece(fmt::format("{}_gather_{}", name, piece), Kind::all_gather, shape.n, shape.k);
+      const Written gather =
+          move_piece(fmt::format("{}_gather_{}", name, piece), models::CollectiveKind::all_gather, shape.n, shape.k);
       if (piece == 0) writer_.wait(shard);  // later gathers follow on the same stream
       writer_.product(fmt::format("{}_{}", name, piece), shape);
       writer_.wait(gather);
@@ -507,14 +508,14 @@ class LayerPlay {
     for (std::int64_t piece = 0; piece < pieces; ++piece) {
       shape.n = piece_of(tokens, pieces, piece);
       const Written product = writer_.product(fmt::format("{}_{}", name, piece), shape);
-      scattered_.push_back(
-          move_piece(fmt::format("{}_scatter_{}", name, piece), Kind::reduce_scatter, shape.n, shape.m));
+      scattered_.push_back(move_piece(fmt::format("{}_scatter_{}", name, piece), models::CollectiveKind::reduce_scatter,
+                                      shape.n, shape.m));
       writer_.wait(product);
     }
   }
-  Written move_piece(const std::string& name, Kind kind, std::int64_t tokens, std::int64_t features) {
-    return writer_.collective(name, *collective_of(kind), elements_of(tokens, features) * writer_.element(),
-                              writer_.question().tp, piece_stream);
+  Written move_piece(const std::string& name, models::CollectiveKind kind, std::int64_t tokens, std::int64_t features) {
+    return writer_.collective(name, kind, elements_of(tokens, features) * writer_.element(), writer_.question().tp,
+                              piece_stream);
   }
 
   void move(const std::string& name, const LayerRow& row, const Call& call) {
@@ -539,22 +540,32 @@ class LayerPlay {
   std::vector<ProductGradients> gradients_;
 };
 
-std::vector<std::filesystem::path> template_files(std::span<const std::filesystem::path> config_folders) {
+namespace {
+
+// Returns the files of layers, common.yaml first.
+std::vector<std::filesystem::path> layer_files(std::span<const std::filesystem::path> config_folders) {
   std::vector<std::string> names = sim::yaml_names(config_folders, "layers");
   std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return name == common_file; });
   std::vector<std::filesystem::path> files;
-  if (const auto operators = operators_file(config_folders)) files.push_back(*operators);
   for (const std::string& name : names) {
     files.push_back(*sim::first_file(config_folders, fmt::format("layers/{}.yaml", name)));
   }
   return files;
 }
 
+}  // namespace
+
+std::vector<std::filesystem::path> template_files(std::span<const std::filesystem::path> config_folders) {
+  std::vector<std::filesystem::path> files = layer_files(config_folders);
+  if (const auto operators = operators_file(config_folders)) files.insert(files.begin(), *operators);
+  return files;
+}
+
 LayerTemplates::LayerTemplates(std::span<const std::filesystem::path> config_folders)
     : operators_(read_operators(config_folders)) {
   std::vector<File> files;
-  for (const std::filesystem::path& file : template_files(config_folders)) {
-    if (file.filename() != "operators.yaml") files.push_back({file.stem().string(), sim::Config::from_file(file), {}});
+  for (const std::filesystem::path& file : layer_files(config_folders)) {
+    files.push_back({file.stem().string(), sim::Config::from_file(file), {}});
   }
   for (File& file : files) declare(file);
   for (std::size_t index = 0; index < files.size(); ++index) read_rows(files[index], index);
@@ -565,11 +576,11 @@ void LayerTemplates::declare(File& file) {
   Names& names = names_.emplace_back();
   for (const auto& [one, getter] : known_names()) file.known.emplace(one);
   for (const auto& [one, expression] : names_.front()) file.known.emplace(one);
+  const RowReader reader(operators_, parts_, file.known);
   if (root.has("let")) {
     sim::Section let = root.section("let");
     for (const std::string& one : let.keys()) {
       // Names may use those before them, so that none stands on itself.
-      const RowReader reader(operators_, parts_, file.known);
       if (std::optional<sim::Expression> value = reader.formula(let, one)) names.emplace(one, std::move(*value));
       if (!file.known.emplace(one).second) let.fault(one, "this name has a value already");
     }
@@ -589,7 +600,6 @@ void LayerTemplates::declare(File& file) {
     sim::Section section = parts.section(one);
     if (!section.has("takes")) continue;
     sim::Section takes = section.section("takes");
-    const RowReader reader(operators_, parts_, file.known);
     for (const std::string& argument : takes.keys()) {
       const bool is_due = takes.text(argument) == "none";
       part.takes.emplace_back(argument, is_due ? std::nullopt : reader.formula(takes, argument));
@@ -601,9 +611,9 @@ void LayerTemplates::read_rows(File& file, std::size_t index) {
   sim::Section root = file.config.root();
   for (auto& [name, part] : parts_) {
     if (part.file != index) continue;
-    std::set<std::string, std::less<>> known = file.known;
+    RowReader::KnownNames known = file.known;
     for (const auto& [argument, fallback] : part.takes) known.emplace(argument);
-    const RowReader reader(operators_, parts_, std::move(known));
+    const RowReader reader(operators_, parts_, known);
     const std::size_t point = name.find('.');
     if (point != std::string::npos) {
       part.rows = reader.rows(root, name.substr(point + 1));

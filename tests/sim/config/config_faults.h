@@ -1,5 +1,5 @@
-// What a configuration's faults say, for tests that read a text and expect certain messages, and what some of them
-// read.
+// These helpers of tests read a text as a configuration: one returns the messages of its faults, one reads a small
+// platform.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace c3sim::sim {
 
-// The lines of the ConfigError that reading the text as "f.yaml" ends in; empty where it ends well.
+// Returns the lines of the ConfigError that reading the text as "f.yaml" ends in; empty where it ends well.
 inline std::string faults_of(std::string_view text, const std::function<void(Section)>& read,
                              Sources sources = Sources::optional, const std::vector<std::string>& assignments = {}) {
   return config_fault([&] {
@@ -23,7 +23,7 @@ inline std::string faults_of(std::string_view text, const std::function<void(Sec
   });
 }
 
-// A platform in small: one accessor of each shape.
+// Reads a small platform, with one accessor of each shape.
 inline void read_small_platform(Section root) {
   root.name("name");
   Section sdma = root.section("gpu").section("sdma");
