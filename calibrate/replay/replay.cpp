@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
-#include <queue>
 #include <utility>
 
 #include "sim/interruption.h"
@@ -12,6 +9,8 @@
 namespace c3sim::calibrate {
 
 namespace {
+
+using study::WorkClasses;
 
 PieceKind kind_of(WorkKind kind) {
   if (kind == WorkKind::matrix) return PieceKind::matrix;
@@ -32,79 +31,45 @@ std::optional<Beside> computes(const Piece& piece) {
   return {};
 }
 
-// Active holds the pieces that run at once, and what they cost each other: the slowest pair decides. That depends only
-// on which kinds and collectives run on a GPU. Pieces of one kind, or of one collective, on one GPU are slowed down
-// alike: they form a class, for which the work done so far is counted once.
-class Active {
+// PieceClasses sorts pieces into classes: computation by kind, any other work, and each collective, for each GPU.
+// Computation and collectives of one GPU slow each other down; of several pairs that run, the slowest decides.
+class PieceClasses {
  public:
-  explicit Active(const Tenants& tenants) : tenants_(tenants) {}
+  explicit PieceClasses(const Tenants& tenants) : tenants_(tenants) {}
 
-  struct Class {
-    std::size_t running = 0;  // number of its pieces that run
-    double slowdown = 1.0;
-    double done = 0.0;  // work in ps of time alone, counted while a piece runs
-  };
-
-  // Returns the class of a piece, as an index that stays valid.
-  std::size_t class_of(const Piece& piece) {
+  WorkClasses::Id class_of(const Piece& piece) {
     const std::optional<Beside> kind = computes(piece);
     const std::size_t sort = kind               ? static_cast<std::size_t>(*kind)
                              : piece.collective ? first_collective + *piece.collective
                                                 : besides;
-    const auto [at, is_new] = gpus_[piece.device].try_emplace(sort, classes_.size());
-    if (is_new) classes_.emplace_back();
-    return at->second;
+    Gpu& gpu = gpus_[piece.device];
+    const auto known = gpu.find(sort);
+    return known != gpu.end() ? known->second : add(gpu, sort);
   }
-  const Class& at(std::size_t place) const { return classes_[place]; }
-  // Returns the classes with running pieces.
-  const std::vector<std::size_t>& running() const { return running_; }
-
-  void begin(const Piece& piece) {
-    const std::size_t place = class_of(piece);
-    if (classes_[place].running++ > 0) return;  // the class was running before
-    running_.push_back(place);
-    slow_down(gpus_[piece.device]);
-  }
-  void end(const Piece& piece) {
-    const std::size_t place = class_of(piece);
-    if (--classes_[place].running > 0) return;
-    std::erase(running_, place);
-    slow_down(gpus_[piece.device]);
-  }
-  // Lets time pass in which nothing begins or ends.
-  void pass(sim::Time time) {
-    const auto passed = static_cast<double>(time.count());
-    for (const std::size_t one : running_) classes_[one].done += passed / classes_[one].slowdown;
-  }
+  WorkClasses& all() { return classes_; }
 
  private:
   // A Gpu maps the sorts of its pieces (computation by kind, anything else, collectives) to classes.
-  using Gpu = std::map<std::size_t, std::size_t>;
+  using Gpu = std::map<std::size_t, WorkClasses::Id>;
   static constexpr std::size_t first_collective = besides + 1;
 
-  void slow_down(const Gpu& gpu) {
-    std::array<Class*, besides> computing{};
-    for (std::size_t kind = 0; kind < besides; ++kind) {
-      if (const auto known = gpu.find(kind); known != gpu.end()) computing[kind] = &classes_[known->second];
-      if (computing[kind] != nullptr) computing[kind]->slowdown = 1.0;
+  WorkClasses::Id add(Gpu& gpu, std::size_t sort) {
+    const WorkClasses::Id added = classes_.add();
+    for (const auto& [other_sort, other] : gpu) {
+      if (sort >= first_collective && other_sort < besides) connect(other_sort, other, sort, added);
+      if (sort < besides && other_sort >= first_collective) connect(sort, added, other_sort, other);
     }
-    for (auto at = gpu.lower_bound(first_collective); at != gpu.end(); ++at) {
-      Class& collective = classes_[at->second];
-      if (collective.running == 0) continue;
-      const Tenant& tenant = *tenants_[at->first - first_collective];
-      collective.slowdown = 1.0;
-      for (std::size_t kind = 0; kind < besides; ++kind) {
-        if (computing[kind] == nullptr) continue;
-        computing[kind]->slowdown = std::max(computing[kind]->slowdown, tenant.slows[kind]);
-        if (computing[kind]->running > 0) collective.slowdown = std::max(collective.slowdown, tenant.slowed[kind]);
-      }
-    }
+    return gpu[sort] = added;
+  }
+  void connect(std::size_t kind, WorkClasses::Id computing, std::size_t sort, WorkClasses::Id collective) {
+    const Tenant& tenant = *tenants_[sort - first_collective];
+    classes_.slow_down(computing, collective, tenant.slows[kind]);
+    classes_.slow_down(collective, computing, tenant.slowed[kind]);
   }
 
   const Tenants& tenants_;
-  std::vector<Class> classes_;
+  WorkClasses classes_;
   std::map<std::int64_t, Gpu> gpus_;
-  std::vector<std::size_t> running_;
 };
 
 // Computing says which kinds of computation the trace has on a GPU from a moment on.
@@ -171,8 +136,10 @@ void take_out_slowdowns(std::vector<Piece>& pieces, const Tenants& tenants) {
   std::ranges::stable_sort(begins, {}, sim::as_short_steps([&](std::uint32_t i) { return pieces[i].begin; }));
   std::ranges::stable_sort(ends, {}, sim::as_short_steps([&](std::uint32_t i) { return pieces[i].end; }));
   std::vector<double> begun_at(pieces.size(), 0.0);  // work that its class had done
-  Active active(tenants);
-  sim::Time since{0};
+  PieceClasses classes(tenants);
+  std::vector<WorkClasses::Id> class_of;
+  class_of.reserve(pieces.size());
+  for (const Piece& piece : sim::in_short_steps(pieces)) class_of.push_back(classes.class_of(piece));
   sim::ShortSteps steps;
   for (std::size_t begun = 0, ended = 0; ended < ends.size();) {
     steps.note();
@@ -182,129 +149,17 @@ void take_out_slowdowns(std::vector<Piece>& pieces, const Tenants& tenants) {
     const std::uint32_t place = is_begin ? begins[begun++] : ends[ended++];
     Piece& piece = pieces[place];
     const sim::Time at = is_begin ? piece.begin : piece.end;
-    active.pass(at - since);
-    since = at;
-    const double done = active.at(active.class_of(piece)).done;
+    const WorkClasses::Id of = class_of[place];
+    const double done = classes.all().done(of, at);
     if (is_begin) {
       begun_at[place] = done;
-      active.begin(piece);
+      classes.all().begin(of, at);
     } else {
-      active.end(piece);
+      classes.all().end(of, at);
       piece.alone = sim::Time(std::llround(done - begun_at[place]));
     }
   }
 }
-
-// The Player holds pieces that run, and pieces that wait for others or for their time.
-class Player {
- public:
-  // `alone` is the time of each piece with nothing concurrent. All arguments must outlive the Player.
-  Player(const Run& run, const std::vector<sim::Time>& alone, const Tenants& tenants)
-      : pieces_(run.pieces), alone_(alone), active_(tenants) {
-    now_ = pieces_.front().begin;
-    first_.assign(pieces_.size() + 1, 0);
-    for (const std::size_t i : sim::short_steps(pieces_.size())) {
-      for (const After& after : run.after[i]) ++first_[after.node + 1];
-    }
-    std::partial_sum(first_.begin(), first_.end(), first_.begin());
-    followers_.resize(first_.back(), After(0, sim::Time(0)));
-    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
-    waits_for_.resize(pieces_.size());
-    played_.resize(pieces_.size(), {sim::Time::min(), sim::Time::min()});
-    for (const std::size_t i : sim::short_steps(pieces_.size())) {
-      waits_for_[i] = static_cast<std::uint32_t>(run.after[i].size());
-      for (const After& after : run.after[i]) followers_[next[after.node]++] = After(i, after.lag, after.of_begin);
-      if (waits_for_[i] == 0) starts_.push({pieces_[i].begin, i});
-    }
-  }
-
-  std::vector<Played> play() && {
-    while (true) {
-      steps_.note();
-      const std::optional<End> next = next_end();
-      if (starts_.empty() && !next) break;
-      if (!starts_.empty() && (!next || starts_.top().first <= next->at)) {
-        const auto [at, piece] = starts_.top();
-        starts_.pop();
-        pass(at);
-        played_[piece].begin = at;
-        release(piece, true);
-        if (alone_[piece] == sim::Time(0)) {
-          end(piece);
-        } else {
-          begin(piece);
-        }
-        continue;
-      }
-      pass(next->at);
-      running_[next->of_class].pop();
-      active_.end(pieces_[next->piece]);
-      end(next->piece);
-    }
-    return std::move(played_);
-  }
-
- private:
-  struct End {
-    sim::Time at{0};
-    std::size_t piece = 0;
-    std::size_t of_class = 0;
-    auto operator<=>(const End&) const = default;
-  };
-
-  void begin(std::size_t piece) {
-    const std::size_t of_class = active_.class_of(pieces_[piece]);
-    if (of_class >= running_.size()) running_.resize(of_class + 1);
-    const double alone = static_cast<double>(alone_[piece].count());
-    running_[of_class].push({active_.at(of_class).done + alone, piece});
-    active_.begin(pieces_[piece]);
-  }
-  std::optional<End> next_end() const {
-    std::optional<End> first;
-    for (const std::size_t one : active_.running()) {
-      const Active::Class& all = active_.at(one);
-      const auto& [due, piece] = running_[one].top();
-      const double length = std::max(0.0, due - all.done) * all.slowdown;
-      const End end{now_ + sim::Time(static_cast<std::int64_t>(length)), piece, one};
-      if (!first || end < *first) first = end;
-    }
-    return first;
-  }
-  void pass(sim::Time until) {
-    if (until <= now_) return;
-    active_.pass(until - now_);
-    now_ = until;
-  }
-  // A waiting piece starts when the last of its waits is over, but not in the past.
-  void end(std::size_t piece) {
-    played_[piece].end = now_;
-    release(piece, false);
-  }
-  void release(std::size_t piece, bool of_begin) {
-    for (std::uint32_t i = first_[piece]; i < first_[piece + 1]; ++i) {
-      const After& follower = followers_[i];
-      if (follower.of_begin != of_begin) continue;
-      sim::Time& from = played_[follower.node].begin;
-      from = std::max(from, now_ + follower.lag);
-      if (--waits_for_[follower.node] == 0) starts_.push({std::max(now_, from), follower.node});
-    }
-  }
-
-  const std::vector<Piece>& pieces_;
-  const std::vector<sim::Time>& alone_;
-  std::vector<After> followers_;  // those of piece i stand from first_[i] to first_[i + 1]: who waits for it
-  std::vector<std::uint32_t> first_;
-  std::vector<std::uint32_t> waits_for_;
-  std::vector<Played> played_;
-  Active active_;
-  // A Due is a piece with the work that its class will have done when the piece ends. Each class has a queue of them.
-  using Due = std::pair<double, std::size_t>;
-  std::vector<std::priority_queue<Due, std::vector<Due>, std::greater<>>> running_;
-  using Start = std::pair<sim::Time, std::size_t>;
-  std::priority_queue<Start, std::vector<Start>, std::greater<>> starts_;
-  sim::Time now_{0};
-  sim::ShortSteps steps_;
-};
 
 // Cutting cuts some pieces of a run into parts.
 class Cutting {
@@ -462,17 +317,24 @@ Run split(const Run& run, int count) {
   return Cutting(run, is_cut, static_cast<std::size_t>(count)).cut();
 }
 
-std::vector<Played> play(const Run& run, Contention& contention, Without without) {
+std::vector<study::Stay> play(const Run& run, Contention& contention, Without without) {
   const Tenants tenants = tenants_of(run.collectives, contention);
-  std::vector<sim::Time> alone;
-  alone.reserve(run.pieces.size());
+  PieceClasses classes(tenants);
+  std::vector<study::KnownWork> works;
+  works.reserve(run.pieces.size());
   for (const Piece& piece : sim::in_short_steps(run.pieces)) {
     const Tenant* const tenant = piece.collective ? tenants[*piece.collective] : nullptr;
     const bool waits = piece.kind == PieceKind::waiting && without.waits;
     const bool is_left_out = without.communication ? piece.communicates() : waits;
-    alone.push_back(is_left_out ? sim::Time(0) : tenant && tenant->alone ? *tenant->alone : piece.alone);
+    const sim::Time alone = is_left_out ? sim::Time(0) : tenant && tenant->alone ? *tenant->alone : piece.alone;
+    works.push_back({alone, classes.class_of(piece)});
   }
-  return Player(run, alone, tenants).play();
+  std::vector<study::Stay> played = study::play_known(works, run.after, std::move(classes.all()));
+  for (auto& [begin, end] : sim::in_short_steps(played)) {
+    begin += run.pieces.front().begin;
+    end += run.pieces.front().begin;
+  }
+  return played;
 }
 
 using sim::operator""_MiB;

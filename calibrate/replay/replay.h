@@ -85,7 +85,7 @@ struct Piece {
 // A Run is the traced run, split into pieces by a model of the machine on which it ran.
 struct Run {
   std::vector<Piece> pieces;
-  Waits after;                                         // for each piece, the pieces for which it waits
+  study::WaitLists after;                              // for each piece, the pieces for which it waits
   std::vector<models::CollectiveSpec> collectives;     // no duplicates
   std::map<std::string, CountedEvents> not_simulated;  // collectives that the machine cannot run, by reason
   sim::Time unexplained{0};  // total time of collectives that is waiting for other GPUs, or unknown to the model
@@ -102,10 +102,7 @@ struct Without {
   bool communication = false;  // collectives take no time
   bool waits = false;          // collectives do not wait for other GPUs, and the model is right
 };
-struct Played {
-  sim::Time begin{0}, end{0};
-};
-// Returns the times of each piece. Events are ordered by time, and simultaneous ones by the order of their pieces.
-std::vector<Played> play(const Run& run, Contention& contention, Without without = {});
+// Returns when each piece runs.
+std::vector<study::Stay> play(const Run& run, Contention& contention, Without without = {});
 
 }  // namespace c3sim::calibrate

@@ -24,11 +24,11 @@ using sim::to_microseconds;
 struct Version {
   std::string name;
   const Run* run;
-  std::vector<Played> played;  // by piece
+  std::vector<study::Stay> played;  // by piece
   Occupancy whole{};
 
-  Played at(std::size_t piece) const {
-    return played.empty() ? Played{run->pieces[piece].begin, run->pieces[piece].end} : played[piece];
+  study::Stay at(std::size_t piece) const {
+    return played.empty() ? study::Stay{run->pieces[piece].begin, run->pieces[piece].end} : played[piece];
   }
 };
 
@@ -68,7 +68,7 @@ Occupancy occupancy_of(const Version& version) {
   return mean;
 }
 
-Version version_of(std::string name, const Run& run, std::vector<Played> played = {}) {
+Version version_of(std::string name, const Run& run, std::vector<study::Stay> played = {}) {
   Version version{std::move(name), &run, std::move(played)};
   version.whole = occupancy_of(version);
   return version;
@@ -236,7 +236,7 @@ study::TimelineChart timeline(const Profile& profile, const Versions& versions) 
     const double whole = to_microseconds(version->whole.span);
     for (const std::size_t i : sim::short_steps(version->run->pieces.size())) {
       const Piece& piece = version->run->pieces[i];
-      const Played played = version->at(i);
+      const study::Stay played = version->at(i);
       if (!piece.work || played.end <= played.begin) continue;
       const ProfiledWork& work = profile.work[*piece.work];
       add_bar(rows[work.stream], whole, to_microseconds(played.begin - zero), to_microseconds(played.end - zero),

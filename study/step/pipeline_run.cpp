@@ -17,122 +17,15 @@
 #include "study/play/queue_time.h"
 #include "study/play/timeline.h"
 #include "study/program/pipeline.h"
+#include "study/step/stage_turns.h"
 #include "study/step/step_graph.h"
 
 namespace c3sim::study {
-
-Pace Pace::then(const Pace& next) const {
-  return {gpu + next.gpu, host + next.host, std::max(both + next.gpu, host + next.both)};
-}
-
-Pace Pace::repeated(std::int64_t times) const {
-  Pace all;
-  for (std::int64_t i = 0; i < times; ++i) all = all.then(*this);
-  return all;
-}
-
-sim::Time TurnStay::beside(const TurnStay& other) const {
-  return std::max(sim::Time(0), std::min(end, other.end) - std::max(begin, other.begin));
-}
-
-sim::Time place(TimedStages& stages) {
-  struct State {
-    std::size_t next = 0;
-    sim::Time gpu_free{0};
-    sim::Time host_free{0};
-    sim::Time sent_forward{0};  // end of the last send in this direction
-    sim::Time sent_back{0};
-  };
-  std::vector<State> states(stages.size());
-  std::map<std::tuple<std::size_t, bool, int>, sim::Time> arrivals;  // by stage, direction (true: forward), micro-batch
-  const auto place_next = [&](std::size_t stage, TimedTurn& turn) {
-    State& state = states[stage];
-    ++state.next;
-    turn.at.begin = state.gpu_free;
-    if (turn.waits) {
-      turn.at.begin = std::max(turn.at.begin, arrivals.at({stage, turn.turn->forward, turn.turn->micro}));
-    }
-    turn.at.end = std::max(turn.at.begin + turn.pace.gpu, state.host_free + turn.pace.both) + turn.lost;
-    state.gpu_free = turn.at.end;
-    state.host_free += turn.pace.host;
-    if (!turn.sends) return;
-    state.host_free += turn.send_launch;
-    const bool forward = turn.turn->forward;
-    sim::Time& sent = forward ? state.sent_forward : state.sent_back;
-    turn.sent.begin = std::max({turn.at.end, sent, state.host_free});
-    turn.sent.end = turn.sent.begin + turn.send;
-    sent = turn.sent.end;
-    arrivals[{forward ? stage + 1 : stage - 1, forward, turn.turn->micro}] = sent;
-  };
-  for (bool goes_on = true; goes_on;) {
-    goes_on = false;
-    for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-      while (states[stage].next < stages[stage].size()) {
-        TimedTurn& turn = stages[stage][states[stage].next];
-        if (turn.waits && !arrivals.contains({stage, turn.turn->forward, turn.turn->micro})) break;
-        place_next(stage, turn);
-        goes_on = true;
-      }
-    }
-  }
-  for (std::size_t stage = 0; stage < stages.size(); ++stage) SIM_CHECK(states[stage].next == stages[stage].size());
-  return std::ranges::max(states, {}, &State::gpu_free).gpu_free;
-}
-
-std::vector<TurnStay> sends_of(const TimedStages& stages, std::size_t stage) {
-  std::vector<TurnStay> sends;
-  const auto add = [&](std::size_t from, auto&& is_for_it) {
-    if (from >= stages.size()) return;
-    for (const TimedTurn& turn : stages[from]) {
-      if (turn.sends && is_for_it(turn)) sends.push_back(turn.sent);
-    }
-  };
-  add(stage, [](const TimedTurn&) { return true; });
-  if (stage > 0) add(stage - 1, [](const TimedTurn& turn) { return turn.turn->forward; });
-  add(stage + 1, [](const TimedTurn& turn) { return !turn.turn->forward; });
-  return sends;
-}
-
-std::vector<TurnStay> turns_of(const TimedStages& stages, std::size_t stage) {
-  std::vector<TurnStay> turns;
-  for (const TimedTurn& turn : stages[stage]) turns.push_back(turn.at);
-  return turns;
-}
-
-sim::Time beside(const TurnStay& one, const std::vector<TurnStay>& others) {
-  sim::Time time{0};
-  for (const TurnStay& other : others) time += one.beside(other);
-  return time;
-}
-
-sim::Time beside_send(const TimedStages& stages, std::size_t stage, const TimedTurn& sender) {
-  const std::size_t other = sender.turn->forward ? stage + 1 : stage - 1;
-  const sim::Time both = beside(sender.sent, turns_of(stages, stage)) + beside(sender.sent, turns_of(stages, other));
-  return std::min(both, sender.sent.length());
-}
-
-void Slope::add(const std::vector<Sample>& alike) {
-  const auto count = static_cast<double>(alike.size());
-  double length = 0.0;
-  double share = 0.0;
-  for (const Sample& one : alike) {
-    length += one.length / count;
-    share += one.beside / one.length / count;
-  }
-  for (const Sample& one : alike) {
-    const double off = one.beside / one.length - share;
-    above_ += off * (one.length / length - 1.0);
-    below_ += off * off;
-  }
-}
-
-double Slope::value() const { return below_ > 0.0 ? std::clamp(above_ / below_, 0.0, 1.0) : 0.0; }
 
 namespace {
 
 constexpr int simulated_stages = 3;  // the first, one for all between, the last
 constexpr int simulated_micro = 3;
-constexpr int replaced = 2;  // number of times that turns are placed again
 
 // Returns the platform with hosts that launch in no time.
 models::PlatformSpec without_launches(models::PlatformSpec platform) {
@@ -196,6 +89,12 @@ sim::Time launch_of(const Work& work, const models::PlatformSpec& platform) {
 double in_seconds(sim::Time time) { return sim::to_seconds(time).value(); }
 sim::Time share_of(double share, sim::Time time) { return sim::to_time(share * sim::to_seconds(time)); }
 
+sim::Time overlap(const Stay& one, const std::vector<Stay>& others) {
+  sim::Time time{0};
+  for (const Stay& other : others) time += one.beside(other);
+  return time;
+}
+
 // A SeenPipeline is a run of some stages, without a pause, launched by hosts that are never late.
 struct SeenPipeline {
   PartOfStep part;
@@ -226,11 +125,7 @@ struct TurnReadings {
   sim::Time send{0};                   // without concurrent turns
   sim::Time send_launch{0};
   std::map<int, sim::Time> sends_before_update;  // by simulated stage
-  double turn_slope = 0.0;                       // time that a turn loses per unit of time of concurrent sends
-  double send_slope = 0.0;  // time that a send loses per unit of time of concurrent turns of either stage
-
-  sim::Time lost_by_turn(sim::Time beside_sends) const { return share_of(turn_slope, beside_sends); }
-  sim::Time send_beside(sim::Time its_turns) const { return send + share_of(send_slope, its_turns); }
+  TurnSlowdowns slowdowns{};
 };
 
 // SeenTurns are sums over `count` turns of one kind.
@@ -265,7 +160,7 @@ class TurnReader {
       places_[place].block->is_sent() ? read_send(place) : read_operation(place);
     }
     for (std::vector<TimedTurn>& turns : stages_) queue_sends(turns);
-    learn_slopes();
+    learn_slowdowns();
     for (std::size_t stage = 0; stage < run_.layers.size(); ++stage) {
       const int place = static_cast<int>(stage);
       for (const auto& [key, seen] : seen_) {
@@ -323,9 +218,9 @@ class TurnReader {
     } else if (reading.block != block) {
       reading = {.block = block, .blocks = reading.blocks + 1, .metered = reading.metered};
     }
-    const TurnStay taken{turns.back().at.end, spans_[place].end};
+    const Stay taken{turns.back().at.end, spans_[place].end};
     turns.back().at.end = taken.end;
-    const TurnStay metered{reading.metered, metered_[place].end};
+    const Stay metered{reading.metered, metered_[place].end};
     reading.metered = metered.end;
     std::vector<SeenTurns::Block>& blocks = seen_[key_of(block->stage, block->turn)].blocks;
     if (blocks.size() <= reading.blocks) blocks.push_back({.of_stage = block->of_stage});
@@ -343,51 +238,50 @@ class TurnReader {
     seen.busy += busy_seconds(compute, communication);
   }
 
-  PowerMeter::Drawn drawn_in(const PowerMeter& meter, const TurnStay& metered, sim::Time taken) const {
+  PowerMeter::Drawn drawn_in(const PowerMeter& meter, const Stay& metered, sim::Time taken) const {
     PowerMeter::Drawn drawn = meter.between(run_.origin + metered.begin, run_.origin + metered.end);
     if (taken != metered.length()) drawn += meter.at_rest(sim::to_seconds(taken - metered.length()));
     return drawn;
   }
 
-  // Counts turns and their overlap with sends, and fits how much both slow each other down.
-  void learn_slopes() {
-    std::map<TurnKey, std::vector<Slope::Sample>> turns;
-    std::vector<TimedTurn> senders;
-    sim::Time beside_sends{0};
+  // Counts turns and their overlap with sends, and learns how much both slow each other down.
+  void learn_slowdowns() {
+    std::map<TurnKey, std::vector<Lost::Sample>> turns;
+    std::vector<Lost::Sample> sends;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-      const std::vector<TurnStay> beside_it = sends_of(stages_, stage);
+      const std::vector<Stay> beside_it = sends_of(stages_, stage);
       for (const TimedTurn& turn : stages_[stage]) {
         const TurnKey key = key_of(static_cast<int>(stage), turn.turn);
-        const sim::Time together = beside(turn.at, beside_it);
+        const sim::Time together = overlap(turn.at, beside_it);
         ++seen_[key].count;
         seen_[key].beside += together;
-        turns[key].push_back({in_seconds(turn.at.length()), in_seconds(together)});
+        turns[key].push_back({turn.at.length(), together});
         if (!turn.sends) continue;
         if (!stages_[stage].back().turn && &turn == &stages_[stage].back() - 1) {
           readings_.sends_before_update[static_cast<int>(stage)] = turn.sent.length();
           continue;
         }
-        senders.push_back(turn);
-        beside_sends += beside_send(stages_, stage, turn);
+        sends.push_back({turn.sent.length(), beside_send(stage, turn)});
+        if (sends.size() == 1 || turn.sent.length() < readings_.send) {
+          readings_.send = turn.sent.length();
+          readings_.send_launch = turn.send_launch;
+        }
       }
     }
-    Slope of_turns;
+    Lost of_turns;
     for (const auto& [key, alike] : turns) of_turns.add(alike);
-    readings_.turn_slope = of_turns.value();
-    learn_sends(senders, beside_sends);
+    Lost of_sends;
+    if (!sends.empty()) of_sends.add(sends);
+    readings_.slowdowns = {of_turns.slowdown(), of_sends.slowdown()};
   }
 
-  // All senders send the same number of bytes: the fastest send is taken to have run alone, and the extra time of the
-  // others to be lost to concurrent turns.
-  void learn_sends(const std::vector<TimedTurn>& senders, sim::Time beside_them) {
-    if (senders.empty()) return;
-    const auto length = [](const TimedTurn& sender) { return sender.sent.length(); };
-    const TimedTurn& alone = *std::ranges::min_element(senders, {}, length);
-    sim::Time lost{0};
-    for (const TimedTurn& sender : senders) lost += length(sender) - length(alone);
-    readings_.send = length(alone);
-    readings_.send_launch = alone.send_launch;
-    if (beside_them > sim::Time(0)) readings_.send_slope = in_seconds(lost) / in_seconds(beside_them);
+  // Returns how long a turn's send overlaps turns of its stage or of the receiving stage.
+  sim::Time beside_send(std::size_t stage, const TimedTurn& sender) const {
+    sim::Time both{0};
+    for (const std::size_t one : {stage, sender.turn->forward ? stage + 1 : stage - 1}) {
+      for (const TimedTurn& turn : stages_[one]) both += sender.sent.beside(turn.at);
+    }
+    return std::min(both, sender.sent.length());
   }
 
   // Returns the mean of the turns seen, without concurrent sends, with `layers` layers of each kind, and with
@@ -406,11 +300,13 @@ class TurnReader {
       whole.drawn += block.drawn * (static_cast<double>(repeats) / whole.seen);
       whole.busy += block.busy * (static_cast<double>(repeats) / whole.seen);
     }
-    const sim::Time lost = std::min(whole.pace.gpu, readings_.lost_by_turn(seen.beside / seen.count));
+    const sim::Time lost = std::min(whole.pace.gpu, lost_to_sends(seen.beside / seen.count));
     whole.pace.gpu -= lost;
     whole.pace.both -= lost;
     return whole;
   }
+
+  sim::Time lost_to_sends(sim::Time beside) const { return share_of(1.0 - 1.0 / readings_.slowdowns.turn, beside); }
 
   const SeenPipeline& run_;
   const models::PlatformSpec& unlaunched_;
@@ -536,17 +432,11 @@ class PipelineRun {
     return drawn;
   }
 
-  // Lays out the turns of all stages. The overlap of turns and sends is known once they are placed, so that they are
-  // placed again with the time that they lose to each other.
   void compose() {
     readings_ = TurnReader(run_, unlaunched_.platform(), testbed_.platform()).read();
     stages_.assign(static_cast<std::size_t>(question_.pp), {});
     for (int stage = 0; stage < question_.pp; ++stage) lay_out(stage);
-    end_ = place(stages_);
-    for (int again = 0; again < replaced; ++again) {
-      lose();
-      end_ = place(stages_);
-    }
+    end_ = play_turns(stages_, readings_.slowdowns);
   }
 
   void lay_out(int stage) {
@@ -556,9 +446,9 @@ class PipelineRun {
       TimedTurn timed{.turn = turn, .pace = one.pace};
       timed.waits = turn && (turn->forward ? stage > 0 : stage < question_.pp - 1);
       timed.sends = turn && (turn->forward ? stage < question_.pp - 1 : stage > 0);
-      timed.send =
-          is_before_update(stage, timed) ? readings_.sends_before_update.at(run_.simulated(stage)) : readings_.send;
-      timed.send_launch = readings_.send_launch;
+      timed.send_is_slowed = !is_before_update(stage, timed);
+      timed.send = timed.send_is_slowed ? readings_.send : readings_.sends_before_update.at(run_.simulated(stage));
+      if (timed.sends) timed.send_launch = readings_.send_launch;
       turns.push_back(timed);
     };
     for (const Turn& turn : study::turns_of(stage, question_.pp, question_.micro, question_.trains())) add(turn);
@@ -569,17 +459,6 @@ class PipelineRun {
   bool is_before_update(int stage, const TimedTurn& turn) const {
     const bool is_last = turn.turn && !turn.turn->forward && turn.turn->micro == question_.micro - 1;
     return turn.sends && is_last && readings_.sends_before_update.contains(run_.simulated(stage));
-  }
-
-  void lose() {
-    for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-      const std::vector<TurnStay> sends = sends_of(stages_, stage);
-      for (TimedTurn& turn : stages_[stage]) {
-        turn.lost = readings_.lost_by_turn(beside(turn.at, sends));
-        if (!turn.sends || is_before_update(static_cast<int>(stage), turn)) continue;
-        turn.send = readings_.send_beside(beside_send(stages_, stage, turn));
-      }
-    }
   }
 
   // Counts operations by name: each simulated operation stands for all that are like it.
@@ -639,7 +518,7 @@ class PipelineRun {
         add_busy(turns, turn.at.begin, turn.at.end);
       }
       BusyTimes sends;
-      for (const TurnStay& sent : sends_of(stages_, stage)) add_busy(sends, sent.begin, sent.end);
+      for (const Stay& sent : sends_of(stages_, stage)) add_busy(sends, sent.begin, sent.end);
       const double all = in_seconds(length_of(sends));
       const double within = in_seconds(length_of(sends & turns));
       const double beside_sends = within / in_seconds(length_of(turns));

@@ -31,7 +31,7 @@ void fuzz(std::string_view text) {
     static study::Testbed testbed(mi300x_testbed().platform());
     calibrate::Contention contention(testbed, {});
     const auto run = calibrate::take_apart(plain, dependencies, contention);
-    for (const calibrate::Played& one : calibrate::play(calibrate::split(run, 3), contention)) {
+    for (const study::Stay& one : calibrate::play(calibrate::split(run, 3), contention)) {
       require(one.begin <= one.end);
     }
   });

@@ -26,9 +26,9 @@ class Replay : public testing::Test {
   Contention contention_{testbed_, {}};
 };
 
-sim::Time end_of(const std::vector<Played>& played) {
+sim::Time end_of(const std::vector<study::Stay>& played) {
   sim::Time end = sim::Time::min();
-  for (const Played& one : played) end = std::max(end, one.end);
+  for (const study::Stay& one : played) end = std::max(end, one.end);
   return end;
 }
 

@@ -7,6 +7,7 @@
 
 #include "study/play/power_meter.h"
 #include "study/step/pipeline_run.h"
+#include "study/step/stage_turns.h"
 #include "study/step/step_graph.h"
 #include "tests/study/step/step_questions.h"
 #include "tests/testing.h"
@@ -303,7 +304,8 @@ TEST(TurnTimes, OfAlikeStagesFillAndEmptyThePipeline) {
     for (const int micro : {1, 3, 8, 32}) {
       for (const bool trains : {true, false}) {
         TimedStages timed = alike_stages(stages, micro, trains, 10, 20);
-        EXPECT_EQ(place(timed), of_us((micro + stages - 1) * (trains ? 30 : 10))) << stages << " stages, " << micro;
+        EXPECT_EQ(play_turns(timed), of_us((micro + stages - 1) * (trains ? 30 : 10)))
+            << stages << " stages, " << micro;
       }
     }
   }
@@ -314,9 +316,9 @@ TEST(TurnTimes, OfAlikeStagesFillAndEmptyThePipeline) {
 // follows.
 TEST(TurnTimes, OfForwardPassesHideShortSendsAndFollowLongOnes) {
   TimedStages timed = alike_stages(4, 6, false, 10, 0, 3);
-  EXPECT_EQ(place(timed), of_us((6 + 3) * 10 + 3 * 3));
+  EXPECT_EQ(play_turns(timed), of_us((6 + 3) * 10 + 3 * 3));
   timed = alike_stages(2, 6, false, 10, 0, 25);
-  EXPECT_EQ(place(timed), of_us(10 + 6 * 25 + 10));
+  EXPECT_EQ(play_turns(timed), of_us(10 + 6 * 25 + 10));
 }
 
 // Sends take 25 between two stages. A stage has at most two micro-batches in flight, so that sends there and back hold
@@ -326,7 +328,7 @@ TEST(TurnTimes, OfForwardPassesHideShortSendsAndFollowLongOnes) {
 TEST(TurnTimes, WaitForWhatIsUnderWay) {
   const auto end_of = [](int micro) {
     TimedStages timed = alike_stages(2, micro, true, 10, 20, 25);
-    return place(timed);
+    return play_turns(timed);
   };
   EXPECT_EQ(end_of(7) - end_of(5), of_us(110));
   EXPECT_EQ(end_of(8) - end_of(6), of_us(110));
@@ -336,7 +338,7 @@ TEST(TurnTimes, WaitForWhatIsUnderWay) {
 TEST(TurnTimes, EndWithTheUpdateOfTheLastStageToBeDone) {
   TimedStages timed = alike_stages(2, 3, true, 10, 10);
   for (std::vector<TimedTurn>& turns : timed) turns.push_back({.pace = {of_us(7), sim::Time(0), of_us(7)}});
-  EXPECT_EQ(place(timed), of_us((3 + 1) * 20 + 7));
+  EXPECT_EQ(play_turns(timed), of_us((3 + 1) * 20 + 7));
   EXPECT_EQ(timed[1].back().at.end, of_us(10 + 3 * 20 + 7));
 }
 
@@ -362,39 +364,42 @@ TEST(TurnTimes, FollowTheHost) {
   for (std::vector<TimedTurn>& turns : timed) {
     for (TimedTurn& turn : turns) turn.pace = {of_us(10), of_us(30), of_us(32)};
   }
-  EXPECT_EQ(place(timed), of_us(3 * 30 + 32 + 5 + 10));
+  EXPECT_EQ(play_turns(timed), of_us(3 * 30 + 32 + 5 + 10));
   EXPECT_EQ(timed[1].front().at.begin, of_us(37));
   EXPECT_EQ(timed[1].front().at.end, of_us(47));
 }
 
-TEST(TurnTimes, TellWhatRunsBesideThem) {
+// The first stage sends from 10 to 14 and from 20 to 24 us, the second one runs from 14 to 34. A turn beside a send
+// takes twice as long, and so does a send beside a turn. The first send has no turn but the next of its stage beside it
+// and takes 8 us, in which that turn does 4 of its 10 us; the turn ends at 24.
+TEST(TurnTimes, AreLongerBesideSends) {
   TimedStages timed = alike_stages(2, 2, false, 10, 0, 4);
-  place(timed);
-  // Sends take 10 to 14 and 20 to 24; the second stage runs from 14 to 24 and from 24 to 34.
-  EXPECT_EQ(beside(timed[0][1].at, sends_of(timed, 0)), of_us(4));
-  EXPECT_EQ(beside(timed[1][0].at, sends_of(timed, 1)), of_us(4));
-  EXPECT_EQ(beside(timed[1][1].at, sends_of(timed, 1)), of_us(0));
-  EXPECT_EQ(beside(timed[0][0].sent, turns_of(timed, 0)), of_us(4));
-  EXPECT_EQ(beside(timed[0][1].sent, turns_of(timed, 1)), of_us(4));
+  play_turns(timed, {.turn = 2.0, .send = 2.0});
+  EXPECT_EQ(timed[0][0].sent.end, of_us(18));
+  EXPECT_EQ(timed[0][1].at.end, of_us(24));
+  EXPECT_EQ(timed[0][1].lost, of_us(4));
+  // The second send runs beside the turn of the other stage, which began at 18, until 32.
+  EXPECT_EQ(timed[0][1].sent.end, of_us(32));
+  EXPECT_EQ(timed[1][0].at.end, of_us(18 + 10 + 4));
+  EXPECT_EQ(timed[1][1].lost, of_us(0));
 }
 
-// Turns take 100 alone and lose a tenth of the time during which others run. Some are three times as long. As a share
-// of the lengthened turn, the loss is up to 4 % smaller.
-TEST(Slope, IsWhatIsLostToOthers) {
-  Slope slope;
-  EXPECT_EQ(slope.value(), 0.0);
-  slope.add({{100.0, 0.0}, {104.0, 40.0}, {102.0, 20.0}});
-  EXPECT_NEAR(slope.value(), 0.1, 4e-3);
-  slope.add({{300.0, 0.0}, {312.0, 120.0}});
-  EXPECT_NEAR(slope.value(), 0.1, 4e-3);
+// Turns take 100 alone and lose a tenth of the time during which others run. Some are three times as long.
+TEST(Lost, IsTimeBesideOthersThatDoesNoWork) {
+  Lost lost;
+  EXPECT_EQ(lost.slowdown(), 1.0);
+  lost.add(std::vector<Lost::Sample>{{of_us(104), of_us(40)}, {of_us(100)}, {of_us(102), of_us(20)}});
+  EXPECT_NEAR(lost.slowdown(), 1.0 / 0.9, 1e-9);
+  lost.add(std::vector<Lost::Sample>{{of_us(300)}, {of_us(312), of_us(120)}});
+  EXPECT_NEAR(lost.slowdown(), 1.0 / 0.9, 1e-9);
 }
 
-TEST(Slope, IsNoneWhereAllHaveAsManyBesideThemOrOthersHelp) {
-  Slope slope;
-  slope.add({{100.0, 50.0}, {100.0, 50.0}});
-  EXPECT_EQ(slope.value(), 0.0);
-  slope.add({{100.0, 0.0}, {90.0, 50.0}});
-  EXPECT_EQ(slope.value(), 0.0);
+TEST(Lost, IsNoneWhereAllHaveAsMuchBesideThemOrOthersHelp) {
+  Lost lost;
+  lost.add(std::vector<Lost::Sample>{{of_us(100), of_us(50)}, {of_us(100), of_us(50)}});
+  EXPECT_EQ(lost.slowdown(), 1.0);
+  lost.add(std::vector<Lost::Sample>{{of_us(100)}, {of_us(90), of_us(50)}});
+  EXPECT_EQ(lost.slowdown(), 1.0);
 }
 
 }  // namespace

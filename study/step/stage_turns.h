@@ -1,0 +1,74 @@
+// The turns of a pipeline's stages, each of which takes a known time alone. A turn begins when the previous turn of its
+// stage has ended and its input has arrived; its send runs on another stream, concurrently with the next turn. The host
+// of a stage launches turn after turn as far ahead as it can.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/units.h"
+#include "study/play/known_work.h"
+#include "study/program/step_operation.h"
+
+namespace c3sim::study {
+
+// A Pace is the time of consecutive operations.
+struct Pace {
+  sim::Time gpu{0};   // on the GPU, if launched long before
+  sim::Time host{0};  // of the host, to launch them
+  sim::Time both{0};  // from the start of the first launch to the end, on an otherwise idle GPU
+
+  Pace then(const Pace& next) const;
+  Pace repeated(std::int64_t times) const;
+};
+
+struct TimedTurn {
+  std::optional<Turn> turn{};  // nullopt: the update after all turns
+  bool waits = false;          // for its input from the previous stage, or a gradient from the next
+  bool sends = false;          // to the next stage, or a gradient to the previous one
+  Pace pace{};
+  sim::Time send{0};           // from the start of the send to the arrival at the other stage, without concurrent turns
+  sim::Time send_launch{0};    // of the host
+  bool send_is_slowed = true;  // by concurrent turns
+  // play_turns() sets these:
+  Stay at{};
+  Stay sent{};
+  sim::Time lost{0};  // added time because of concurrent sends
+};
+using TimedStages = std::vector<std::vector<TimedTurn>>;
+
+// TurnSlowdowns are times beside others over times alone.
+struct TurnSlowdowns {
+  double turn = 1.0;  // of a turn beside a send from or to its stage
+  double send = 1.0;  // of a send beside a turn of either stage
+};
+
+// Plays the turns of all stages, in the order of each stage, with their hosts and sends, and returns the end of the
+// last turn. Turns that never can begin fail a check.
+sim::Time play_turns(TimedStages& stages, const TurnSlowdowns& slowdowns = {});
+
+// Returns the sends from and to a stage.
+std::vector<Stay> sends_of(const TimedStages& stages, std::size_t stage);
+
+// A Lost is time that work lost to what ran beside it.
+class Lost {
+ public:
+  struct Sample {
+    sim::Time length{0};
+    sim::Time beside{0};  // how long others ran beside it
+  };
+  // Adds samples of work that takes as long alone. The shortest one tells what those lost that had as much beside them.
+  // One sample tells nothing.
+  void add(std::span<const Sample> alike);
+  // Returns the time beside others over that of the same work alone, 1 to 10.
+  double slowdown() const;
+
+ private:
+  sim::Time lost_{0};
+  sim::Time beside_{0};
+};
+
+}  // namespace c3sim::study
