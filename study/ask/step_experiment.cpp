@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -29,19 +30,22 @@ std::string in_file(const auto& work) {
   return {};  // a step has no other work
 }
 
+using Names = std::map<Handle, std::string>;  // as the file has them
+
 // Returns a wait as a file has it: the name, with "@layer-2" if the operation that it waits for is of an earlier layer.
-std::string words(const Wait& wait) {
-  return wait.shift == 0 ? wait.on : fmt::format("{}@{}{:+}", wait.on, wait.index, wait.shift);
+std::string words(const Wait& wait, const Names& names) {
+  const std::string& on = names.at(wait.on);
+  return wait.shift == 0 ? on : fmt::format("{}@{}{:+}", on, wait.index, wait.shift);
 }
 
 // `gpus` are those of the block; empty: all of the platform.
-std::string line_of(const StepOperation& one, const StepBlock& block, const std::vector<int>& gpus) {
+std::string line_of(const StepOperation& one, const std::vector<int>& gpus, const Names& names) {
   std::string after;
-  for (const Wait& wait : one.after) after += (after.empty() ? "" : ", ") + words(wait);
+  for (const Wait& wait : one.after) after += (after.empty() ? "" : ", ") + words(wait, names);
   const std::string waits = after.empty() ? "" : fmt::format("after: [{}], ", after);
   const bool placed = kind_of(one.work).on_any_gpus && !gpus.empty();
   const std::string places = placed ? fmt::format("gpus: [{}], ", fmt::join(gpus, ", ")) : "";
-  return fmt::format("{{name: {}{}, stream: {}, {}{}{}}}\n", one.name, block.suffix, one.stream, places, waits,
+  return fmt::format("{{name: {}, stream: {}, {}{}{}}}\n", names.at(one.handle), one.stream, places, waits,
                      std::visit([](const auto& work) { return in_file(work); }, one.work));
 }
 
@@ -79,11 +83,15 @@ std::string experiment_text(const StepQuestion& question, const StepMachine& mac
   // Other GPUs of the node would compute, too, and not wait for the collectives of these.
   std::vector<int> first_gpus(question.gpus() < machine.platform.gpus ? static_cast<std::size_t>(question.gpus()) : 0);
   std::iota(first_gpus.begin(), first_gpus.end(), 0);
+  Names names;
+  for (const StepBlock& block : blocks) {
+    for (const StepOperation& one : block.operations) names[one.handle] = one.name + block.suffix;
+  }
   for (const StepBlock& block : blocks) {
     if (block.layers > 0) text += fmt::format("  - repeat: {{layer: {}}}\n    operations:\n", block.layers);
     for (const StepOperation& one : block.operations)
       text +=
-          (block.layers > 0 ? "      - " : "  - ") + line_of(one, block, block.gpus.empty() ? first_gpus : block.gpus);
+          (block.layers > 0 ? "      - " : "  - ") + line_of(one, block.gpus.empty() ? first_gpus : block.gpus, names);
   }
   if (text.size() > sim::max_config_bytes) {
     throw too_large(fmt::format("{} KiB of text", text.size() >> 10),

@@ -355,12 +355,12 @@ class ExperimentReader {
     });
     config_.finish();
     for (sim::Fault& fault : experiment_.graph.resolve()) {
-      listed_.at(fault.where).fault(fault.path, std::move(fault.what));
+      listed_.at(fault.where).section.fault(fault.path, std::move(fault.what));
     }
     const Schedule schedule = experiment_.graph.schedule();
     if (std::optional<OtherThreads> other = other_threads(schedule)) {
       const GraphNode& node = experiment_.graph.nodes()[other->place];
-      listed_.at(node.listed).fault(kind_of(node.operation.work).key, std::move(other->what));
+      listed_.at(node.listed).section.fault(kind_of(node.operation.work).key, std::move(other->what));
     }
     config_.check();
     return std::move(experiment_);
@@ -376,7 +376,8 @@ class ExperimentReader {
         continue;
       }
       const std::string name = item.name("name");
-      if (!listed_.emplace(name, item).second) item.fault("name", "an operation before this one has the same name");
+      const Listed listed{item, static_cast<Handle>(listed_.size())};
+      if (!listed_.emplace(name, listed).second) item.fault("name", "an operation before this one has the same name");
     }
   }
 
@@ -457,12 +458,14 @@ class ExperimentReader {
   std::optional<Wait> read_wait(sim::Section& section, const char* key, const std::string& text) {
     Wait wait;
     const std::size_t at = text.find('@');
-    wait.on = text.substr(0, at);
-    if (!listed_.contains(wait.on)) {
-      section.fault(key, "no operation is named '" + wait.on + "'" +
-                             sim::name_hint(wait.on, listed_, [](const auto& one) { return one.first; }));
+    const std::string name = text.substr(0, at);
+    const auto named = listed_.find(name);
+    if (named == listed_.end()) {
+      section.fault(key, "no operation is named '" + name + "'" +
+                             sim::name_hint(name, listed_, [](const auto& one) { return one.first; }));
       return {};
     }
+    wait.on = named->second.handle;
     if (at == std::string::npos) return wait;
     const std::string shift = text.substr(at + 1);
     const std::size_t sign = shift.find_first_of("+-=");
@@ -508,6 +511,7 @@ class ExperimentReader {
   void read_operation(sim::Section& section) {
     GraphNode node;
     node.listed = section.name("name");
+    if (const auto named = listed_.find(node.listed); named != listed_.end()) node.handle = named->second.handle;
     std::string stream = section.name("stream");
     node.indices = indices_;
     const std::vector<Wait> waits = read_waits(section);
@@ -576,8 +580,12 @@ class ExperimentReader {
   const models::PlatformSpec& platform_;
   Experiment experiment_;
   Indices indices_;
-  std::map<std::string, sim::Section> listed_;  // operations of the file by name
-  std::size_t counted_ = 0;                     // repetitions of operations and of lists
+  struct Listed {
+    sim::Section section;
+    Handle handle;
+  };
+  std::map<std::string, Listed> listed_;  // operations of the file by name
+  std::size_t counted_ = 0;               // repetitions of operations and of lists
 };
 
 }  // namespace

@@ -524,7 +524,7 @@ class LayerPlay {
         writer_.collective(name, *collective_of(row.kind), number(row.elements, call, 0.0) * element(row, call),
                            static_cast<int>(integer(row.gpus, call, 1)));
     if (row.beside.empty()) return;
-    if (exchange.name.empty()) return write(row.beside, call);  // one GPU exchanges nothing
+    if (!exchange) return write(row.beside, call);  // one GPU exchanges nothing
     writer_.queue_on(exchange_stream);
     writer_.wait(before);
     write(row.beside, call);
@@ -663,8 +663,7 @@ Written write_forward(StepWriter& writer, bool again) {
     templates.write(writer, feed_forward_of(writer.model()) + ".forward");
   writer.do_again(false);
   const Written last = writer.last();
-  if (last.name.empty())
-    throw sim::ConfigError({{"configs/layers", "", "the layer writes no operation for this step"}});
+  if (!last) throw sim::ConfigError({{"configs/layers", "", "the layer writes no operation for this step"}});
   return last;
 }
 

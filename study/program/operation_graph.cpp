@@ -9,6 +9,8 @@
 #include <utility>
 #include <variant>
 
+#include "sim/check.h"
+
 namespace c3sim::study {
 
 namespace {
@@ -57,7 +59,8 @@ void OperationGraph::add(GraphNode node, const std::vector<Wait>& waits) {
     node.operation.after.insert(node.operation.after.end(), last.begin(), last.end());
     last = {place};
   }
-  listed_[node.listed][node.indices].push_back(place);
+  if (node.handle >= repetitions_.size()) repetitions_.resize(node.handle + 1);
+  repetitions_[node.handle][node.indices].push_back(place);
   nodes_.push_back(std::move(node));
   waits_.push_back(waits);
 }
@@ -71,8 +74,13 @@ void OperationGraph::join(const std::string& stream, const std::vector<int>& gpu
   for (const int gpu : gpus) ends_[{stream, gpu}].assign(last.begin(), last.end());
 }
 
+const std::string& OperationGraph::name_of(Handle handle) const {
+  return nodes_[repetitions_.at(handle).begin()->second.front()].listed;
+}
+
 std::vector<std::size_t> OperationGraph::meant(const GraphNode& node, const Wait& wait) const {
-  const std::map<Indices, std::vector<std::size_t>>& repetitions = listed_.at(wait.on);
+  const std::map<Indices, std::vector<std::size_t>>& repetitions = repetitions_.at(wait.on);
+  SIM_CHECK(!repetitions.empty());
   const Indices& names = repetitions.begin()->first;
   if (wait.only && !names.contains(wait.index)) return {};
   const Indices shared = common(node.indices, names, wait);
@@ -99,8 +107,9 @@ std::vector<sim::Fault> OperationGraph::add_waits() {
     for (const Wait& wait : waits_[place]) {
       const std::vector<std::size_t> places = meant(node, wait);
       if (wait.range && places.size() > 1) {
-        faults.push_back({node.listed, "stored",
-                          fmt::format("{} is {} operations: a range of one is accepted", wait.on, places.size())});
+        faults.push_back(
+            {node.listed, "stored",
+             fmt::format("{} is {} operations: a range of one is accepted", name_of(wait.on), places.size())});
         continue;
       }
       for (const std::size_t earlier : places) {
@@ -113,8 +122,9 @@ std::vector<sim::Fault> OperationGraph::add_waits() {
         if (needs(node.piece, nodes_[earlier].piece, nodes_[earlier].operation.work)) after.push_back(earlier);
       }
       if (places.empty() && wait.shift == 0) {
-        faults.push_back({node.listed, "after",
-                          fmt::format("no repetition of '{}' has the indices of {}", wait.on, node.operation.name)});
+        faults.push_back(
+            {node.listed, "after",
+             fmt::format("no repetition of '{}' has the indices of {}", name_of(wait.on), node.operation.name)});
       }
     }
     std::ranges::sort(after);

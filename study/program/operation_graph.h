@@ -17,10 +17,14 @@ namespace c3sim::study {
 // Indices tell repetitions of an operation apart: {layer: 3, step: 0}.
 using Indices = std::map<std::string, std::int64_t>;
 
+// A Handle stands for one operation of a program or a file, with all its repetitions. Handles count from 0.
+using Handle = std::uint32_t;
+
 // A GraphNode is one operation of the expanded graph.
 struct GraphNode {
   Operation operation;  // the graph fills in `after`
-  std::string listed;   // name of the operation in the file
+  Handle handle = 0;
+  std::string listed;  // its name without indices, for results and messages
   Indices indices;
   Piece piece;
   std::vector<int> gpus;             // GPUs on whose streams it is queued
@@ -28,11 +32,11 @@ struct GraphNode {
   std::vector<std::size_t> inner{};  // nodes of the same file operation that it waits for, in order of adding
 };
 
-// A Wait says what an operation of the file waits for: all repetitions of operation `on` that agree in the indices both
+// A Wait says what an operation waits for: all repetitions of operation `on` that agree in the indices both
 // have. `shift` selects the repetition at this distance in `index` (negative: earlier), `only` those whose `index` has
 // this value. Of pieces it waits for those that it needs.
 struct Wait {
-  std::string on;
+  Handle on = 0;
   std::string index{};
   std::int64_t shift = 0;
   std::optional<std::int64_t> only{};
@@ -63,14 +67,15 @@ class OperationGraph {
   std::vector<sim::Fault> add_waits();
   // Returns the nodes of a file operation with the indices that the node waits for.
   std::vector<std::size_t> meant(const GraphNode& node, const Wait& wait) const;
+  const std::string& name_of(Handle handle) const;
   std::optional<sim::Fault> sort();  // returns the cycle if there is one
   // Finds a cycle among nodes with missing dependencies.
   sim::Fault circle(const std::vector<std::size_t>& missing) const;
 
   std::vector<GraphNode> nodes_;
   std::vector<std::vector<Wait>> waits_;  // by node
-  // Maps names of file operations and indices to nodes; all repetitions of an operation have the same index names.
-  std::map<std::string, std::map<Indices, std::vector<std::size_t>>> listed_;
+  // Nodes by handle and indices; all repetitions of an operation have the same index names.
+  std::vector<std::map<Indices, std::vector<std::size_t>>> repetitions_;
   std::map<std::pair<std::string, int>, std::vector<std::size_t>> ends_;  // last nodes of each stream on each GPU
 };
 

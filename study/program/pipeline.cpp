@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "study/network/step_memory.h"
@@ -25,7 +27,7 @@ StepQuestion of_one_turn(StepQuestion question) {
 class Pipeline {
  public:
   Pipeline(const StepQuestion& question, std::span<const StageLayers> stages, const StepMachine& machine)
-      : question_(of_one_turn(question)), machine_(machine), writer_(question_, machine), stages_(stages) {}
+      : question_(of_one_turn(question)), machine_(machine), writer_(question_, machine, handles_), stages_(stages) {}
 
   std::vector<StepBlock> write() {
     for (int stage = 0; stage < question_.pp; ++stage) {
@@ -63,8 +65,8 @@ class Pipeline {
     blocks_.push_back({repeats, std::move(written), suffix, std::move(gpus), stage, turn, of_stage});
   }
 
-  // Writes the layers kind by kind. The first layer has its own block: it waits for what is sent to the stage.
-  void write_layers(int stage, Turn turn, const char* awaited) {
+  // Writes the layers kind by kind. The first layer has its own block: it waits for what the stage `from` sends.
+  void write_layers(int stage, Turn turn, std::optional<int> from) {
     const auto& [groups, updated, most_behind] = stages_[static_cast<std::size_t>(stage)];
     std::vector<std::size_t> kinds(groups.size());
     std::iota(kinds.begin(), kinds.end(), std::size_t{0});
@@ -73,12 +75,12 @@ class Pipeline {
     for (const std::size_t kind : kinds) {
       const LayerGroup& group = groups[kind];
       const StepQuestion question = of_one_turn(group.question);
-      StepWriter writer(question, machine_, group.prefix);
+      StepWriter writer(question, machine_, handles_, group.prefix);
       const bool first = kind == kinds.front();
       if (first) {
         write_layer(writer, turn);
-        for (int rank = 0; awaited != nullptr && rank < question_.stage_gpus(); ++rank) {
-          writer.wait_first({awaited + of_rank(rank) + suffix(turn.forward ? stage - 1 : stage + 1, turn)});
+        for (int rank = 0; from && rank < question_.stage_gpus(); ++rank) {
+          writer.first_waits_for(sent_by(*from, turn, rank));
         }
         block(writer, stage, turn, suffix(stage, turn) + "_first", 0, LayersOfStage{kind, true});
       }
@@ -108,7 +110,7 @@ class Pipeline {
   void forward(int stage, Turn turn) {
     if (stage == 0 && whole()) writer_.templates().write(writer_, "embedding");
     block(writer_, stage, turn, suffix(stage, turn));
-    write_layers(stage, turn, stage > 0 ? "activations" : nullptr);
+    write_layers(stage, turn, stage > 0 ? std::optional(stage - 1) : std::nullopt);
     if (!is_last(stage)) {
       send("activations", stage, stage + 1, turn);
     } else if (whole()) {
@@ -123,7 +125,7 @@ class Pipeline {
       accumulate(writer_, turn, "accumulate_head", head_weights(question_));
     }
     block(writer_, stage, turn, suffix(stage, turn));
-    write_layers(stage, turn, is_last(stage) ? nullptr : "gradients");
+    write_layers(stage, turn, is_last(stage) ? std::nullopt : std::optional(stage + 1));
     if (stage > 0) {
       send("gradients", stage, stage - 1, turn);
     } else if (whole()) {
@@ -138,14 +140,21 @@ class Pipeline {
 
   // Sends from each GPU to the same rank of the other stage, after the last operation written.
   void send(const std::string& name, int from, int to, Turn turn) {
-    const StepBlock last = blocks_.back();
+    const Handle last = blocks_.back().operations.back().handle;
     for (int rank = 0; rank < question_.stage_gpus(); ++rank) {
       const std::vector<int> gpus{first_gpu(from) + rank, first_gpu(to) + rank};
-      StepOperation operation{name, Kind::send, what_is_sent(gpus.front(), gpus.back()),
+      StepOperation operation{sent_by(from, turn, rank), name, Kind::send, what_is_sent(gpus.front(), gpus.back()),
                               fmt::format("{}_s{}{}", name, from, of_rank(rank))};
-      operation.after.push_back({last.operations.back().name + last.suffix});
+      operation.after.push_back({last});
       blocks_.push_back({0, {std::move(operation)}, of_rank(rank) + suffix(from, turn), gpus, from, turn});
     }
+  }
+
+  // Returns the handle of what a GPU of a stage sends after a turn, which stages may wait for before it is written.
+  Handle sent_by(int stage, Turn turn, int rank) {
+    const auto [sent, is_new] = sent_.try_emplace({stage, turn.forward, turn.micro, rank});
+    if (is_new) sent->second = handles_.next();
+    return sent->second;
   }
 
   Work what_is_sent(int from, int to) const {
@@ -164,6 +173,8 @@ class Pipeline {
 
   const StepQuestion question_;  // of one micro-batch
   StepMachine machine_;
+  Handles handles_;
+  std::map<std::tuple<int, bool, int, int>, Handle> sent_;
   StepWriter writer_;
   std::span<const StageLayers> stages_;
   std::vector<StepBlock> blocks_;

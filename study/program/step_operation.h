@@ -65,8 +65,19 @@ struct StepMachine {
   const LayerTemplates& templates;
 };
 
+// Handles gives out the handles of a step's operations.
+class Handles {
+ public:
+  Handle next() { return count_++; }
+  std::size_t count() const { return count_; }
+
+ private:
+  Handle count_ = 0;
+};
+
 struct StepOperation {
-  std::string name;  // unique within the step
+  Handle handle = 0;
+  std::string name;  // as results and files show it; its block's suffix makes it unique
   Kind kind;
   Work work;
   std::string stream;

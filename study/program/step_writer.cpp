@@ -6,15 +6,16 @@
 namespace c3sim::study {
 
 Written StepWriter::add(const std::string& name, Kind kind, Work work, const std::string& stream) {
-  operations_.push_back({full(name), kind, std::move(work), stream, {}, again_ ? 0.0 : of_model_, with_attention_});
+  operations_.push_back(
+      {handles_.next(), full(name), kind, std::move(work), stream, {}, again_ ? 0.0 : of_model_, with_attention_});
   wait(std::exchange(awaited_, {}));
   return last();
 }
 
 void StepWriter::wait(const Written& who, const Written& on, std::int64_t shift) {
-  if (on.name.empty()) return;
+  if (!on) return;
   for (StepOperation& one : operations_) {
-    if (one.name == who.name) one.after.push_back({on.name, "layer", shift});
+    if (one.handle == who) one.after.push_back({*on, "layer", shift});
   }
 }
 

@@ -1,6 +1,7 @@
 // A StepWriter appends the operations of a step, with the extents of a question.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,15 +22,14 @@ inline double elements_of(std::int64_t rows, std::int64_t columns) {
 CollectiveCarrier with_channels(CollectiveCarrier carrier, models::CollectiveKind kind, const StepQuestion& question,
                                 const models::SdmaSpec& engines);
 
-// A Written names an operation that others can wait for; empty if nothing was written.
-struct Written {
-  std::string name{};
-};
+// A Written is an operation that others can wait for; nothing if nothing was written.
+using Written = std::optional<Handle>;
 
 class StepWriter {
  public:
-  StepWriter(const StepQuestion& question, const StepMachine& machine, std::string prefix = "")
-      : question_(question), machine_(machine), prefix_(std::move(prefix)) {}
+  // `handles` are those of the whole step.
+  StepWriter(const StepQuestion& question, const StepMachine& machine, Handles& handles, std::string prefix = "")
+      : question_(question), machine_(machine), handles_(handles), prefix_(std::move(prefix)) {}
 
   const StepQuestion& question() const { return question_; }
   const ModelSpec& model() const { return question_.model; }
@@ -62,15 +62,16 @@ class StepWriter {
   void queue_on(const std::string& stream) { operations_.back().stream = stream; }
   // Makes the last operation wait for `on` of its own layer, or of the layer at `shift` (negative: earlier);
   // wait_for_all() makes it wait for `on` of all layers.
-  void wait(const Written& on, std::int64_t shift = 0) { wait({operations_.back().name}, on, shift); }
+  void wait(const Written& on, std::int64_t shift = 0) { wait(last(), on, shift); }
   void wait_for_all(const Written& on) {
-    if (!on.name.empty()) operations_.back().after.push_back({on.name});
+    if (on) operations_.back().after.push_back({*on});
   }
   // Makes operation `who`, written earlier, wait for `on` of the layer at `shift`, which may be written after it.
   void wait(const Written& who, const Written& on, std::int64_t shift);
-  void wait_first(Wait wait) { operations_.front().after.push_back(std::move(wait)); }  // the first since take()
+  // Makes the first operation since take() wait for all repetitions of `on`.
+  void first_waits_for(Handle on) { operations_.front().after.push_back({on}); }
   // Returns the last operation since take(), if there is one.
-  Written last() const { return operations_.empty() ? Written{} : Written{operations_.back().name}; }
+  Written last() const { return operations_.empty() ? Written{} : Written{operations_.back().handle}; }
   // Says whether the next operations are recomputations, which changes their names.
   void do_again(bool again) { again_ = again; }
   // Says which part of the FLOPs of the next operations the model has: see StepOperation.
@@ -87,6 +88,7 @@ class StepWriter {
 
   const StepQuestion& question_;
   StepMachine machine_;
+  Handles& handles_;
   std::string prefix_;
   std::vector<StepOperation> operations_;
   Written awaited_;

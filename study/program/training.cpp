@@ -231,7 +231,7 @@ void write_update(StepWriter& writer, std::span<const LayerGroup> groups, const 
   }
   writer.templates().write(writer, question.optimizer == Optimizer::lamb ? "lamb" : "adam", {{"weights", own}});
   for (const Written& reduced : reductions) {
-    if (!reduced.name.empty()) writer.wait_first({reduced.name});
+    if (reduced) writer.first_waits_for(*reduced);
   }
 }
 

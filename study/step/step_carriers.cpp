@@ -17,7 +17,8 @@ namespace {
 // Returns the operation of the same layer that it waits for, or otherwise the one before it on its stream.
 std::string awaited_by(const StepOperation& one, std::span<const StepOperation> before) {
   for (const Wait& wait : one.after) {
-    if (wait.shift == 0) return std::string(collective_name(wait.on));
+    const auto awaited = std::ranges::find(before, wait.on, &StepOperation::handle);
+    if (wait.shift == 0 && awaited != before.end()) return std::string(collective_name(awaited->name));
   }
   for (std::size_t place = before.size(); place-- > 0;) {
     if (before[place].stream == one.stream) return std::string(collective_name(before[place].name));

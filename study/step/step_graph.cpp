@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -26,13 +28,15 @@ using Stretch = std::vector<StepBlock>;
 
 class OneHalf {
  public:
-  explicit OneHalf(int number) : number_(number) {}
+  OneHalf(int number, Handles& handles) : number_(number), handles_(handles) {}
 
   std::vector<Stretch> stretches(std::span<const StepBlock> layers) {
     stretches_.emplace_back();
     for (const StepBlock& kind : layers) {
       for (std::int64_t repeat = 0; repeat < kind.layers; ++repeat) {
         suffix_ = fmt::format("_l{}", layer_++);
+        of_layer_.clear();
+        for (const StepOperation& one : kind.operations) of_layer_[one.handle] = handles_.next();
         for (const StepOperation& one : kind.operations) add(one);
       }
     }
@@ -40,11 +44,10 @@ class OneHalf {
   }
 
  private:
-  std::string of_half(const std::string& name) const { return fmt::format("{}_{}", name, number_); }
-
   void add(StepOperation one) {
-    one.name = of_half(one.name);
-    for (Wait& wait : one.after) wait = {of_half(wait.on) + suffix_};
+    one.name = fmt::format("{}_{}", one.name, number_);
+    one.handle = of_layer_.at(one.handle);
+    for (Wait& wait : one.after) wait = {of_layer_.at(wait.on)};
     communicates(one.kind) ? move_beside(one) : wait_for_last(one);
     Stretch& stretch = stretches_.back();
     if (stretch.empty() || stretch.back().suffix != suffix_) stretch.push_back({.operations = {}, .suffix = suffix_});
@@ -55,40 +58,43 @@ class OneHalf {
   void move_beside(StepOperation& one) {
     if (one.stream != compute_stream) return;
     one.stream = exchange_stream;
-    if (!computed_.empty()) one.after.push_back({computed_});
-    awaited_ = one.name + suffix_;
+    if (computed_) one.after.push_back({*computed_});
+    awaited_ = one.handle;
   }
 
   void wait_for_last(StepOperation& one) {
-    if (!awaited_.empty()) one.after.push_back({std::exchange(awaited_, {})});
+    if (awaited_) one.after.push_back({*std::exchange(awaited_, {})});
     if (!one.after.empty()) stretches_.emplace_back();
-    computed_ = one.name + suffix_;
+    computed_ = one.handle;
   }
 
   int number_;
+  Handles& handles_;
   int layer_ = 0;
-  std::string suffix_;  // suffix of the layer
+  std::map<Handle, Handle> of_layer_;  // new handles of the layer's operations
+  std::string suffix_;                 // suffix of the layer
   std::vector<Stretch> stretches_;
-  std::string computed_;  // name of the last computation
-  std::string awaited_;   // name of the last communication that nothing waits for yet
+  Written computed_;  // the last computation
+  Written awaited_;   // the last communication that nothing waits for yet
 };
 
-std::vector<StepBlock> blocks_of_two_batches(std::span<LayerGroup> groups, const StepMachine& machine) {
+std::vector<StepBlock> blocks_of_two_batches(std::span<LayerGroup> groups, const StepMachine& machine,
+                                             Handles& handles) {
   std::vector<StepBlock> halves;
   for (LayerGroup& group : groups) {
     group.question.batch /= 2;
-    StepWriter writer(group.question, machine, group.prefix);
+    StepWriter writer(group.question, machine, handles, group.prefix);
     write_forward(writer);
     halves.push_back({group.layers, writer.take()});
   }
-  return two_batches(halves);
+  return two_batches(halves, handles);
 }
 
 }  // namespace
 
-std::vector<StepBlock> two_batches(std::span<const StepBlock> layers) {
-  std::vector<Stretch> first = OneHalf(1).stretches(layers);
-  std::vector<Stretch> second = OneHalf(2).stretches(layers);
+std::vector<StepBlock> two_batches(std::span<const StepBlock> layers, Handles& handles) {
+  std::vector<Stretch> first = OneHalf(1, handles).stretches(layers);
+  std::vector<Stretch> second = OneHalf(2, handles).stretches(layers);
   std::vector<StepBlock> blocks;
   for (std::size_t at = 0; at < first.size(); ++at) {
     for (Stretch* const stretch : {&first[at], &second[at]}) {
@@ -102,7 +108,8 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
   if (question.has_turns()) {
     return pipeline_blocks(question, std::min(layers.each, question.stage_layers()), machine);
   }
-  StepWriter writer(question, machine);
+  Handles handles;
+  StepWriter writer(question, machine, handles);
   const bool whole = !question.layers.has_value();
   std::vector<StepBlock> blocks;
   const auto block = [&](StepWriter& of, std::int64_t repeats) {
@@ -115,7 +122,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
   std::erase_if(groups, [](const LayerGroup& group) { return group.layers == 0; });
   const auto each = [&](auto& order, const auto& write) {
     for (const LayerGroup& group : order) {
-      StepWriter of_group(group.question, machine, group.prefix);
+      StepWriter of_group(group.question, machine, handles, group.prefix);
       write(of_group);
       block(of_group, group.layers);
     }
@@ -124,7 +131,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
   if (whole) machine.templates.write(writer, "embedding");
   block(writer, 0);
   if (question.overlap == Overlap::two_batches) {
-    for (StepBlock& alternating : blocks_of_two_batches(groups, machine)) {
+    for (StepBlock& alternating : blocks_of_two_batches(groups, machine, handles)) {
       blocks.push_back(std::move(alternating));
     }
   } else {
@@ -210,9 +217,13 @@ OperationGraph graph_of(std::span<const StepBlock> blocks, const models::Platfor
   OperationGraph graph;
   std::size_t whole = 0;
   if (pause > sim::Time(0)) {
+    Handle unused = 0;
+    for (const StepBlock& block : blocks) {
+      for (const StepOperation& one : block.operations) unused = std::max(unused, one.handle + 1);
+    }
     Operation waiting = operation_of(HostWorkSpec{pause});
     waiting.name = pause_name;
-    graph.add({std::move(waiting), pause_name, {}, {}, all, whole++}, {});
+    graph.add({std::move(waiting), unused, pause_name, {}, {}, all, whole++}, {});
   }
   for (const StepBlock& block : blocks) {
     for (std::int64_t layer = 0; layer < std::max<std::int64_t>(1, block.layers); ++layer) {
@@ -224,9 +235,8 @@ OperationGraph graph_of(std::span<const StepBlock> blocks, const models::Platfor
         if (may_be_queued(one.work, platform.gpu.sdma)) operation.launch = Launch::queued;
         Indices indices;
         if (block.layers > 0) indices["layer"] = layer;
-        graph.add(
-            {std::move(operation), listed, std::move(indices), {}, block.gpus.empty() ? all : block.gpus, whole++},
-            one.after);
+        const std::vector<int>& gpus = block.gpus.empty() ? all : block.gpus;
+        graph.add({std::move(operation), one.handle, listed, std::move(indices), {}, gpus, whole++}, one.after);
       }
     }
   }
@@ -236,13 +246,13 @@ OperationGraph graph_of(std::span<const StepBlock> blocks, const models::Platfor
 }
 
 std::vector<PartOfStep::Place> PartOfStep::places() const {
-  std::map<std::string, Place> listed;
+  std::map<Handle, Place> listed;
   for (const StepBlock& block : blocks) {
-    for (const StepOperation& one : block.operations) listed[one.name + block.suffix] = {&one, &block};
+    for (const StepOperation& one : block.operations) listed[one.handle] = {&one, &block};
   }
   std::vector<Place> places;
   for (const GraphNode& node : graph.nodes()) {
-    const auto found = listed.find(node.listed);
+    const auto found = listed.find(node.handle);
     places.push_back(found == listed.end() ? Place{} : found->second);
   }
   return places;
@@ -252,10 +262,10 @@ namespace {
 
 // Removes blocks, and what other operations wait for in them.
 void leave_out(std::vector<StepBlock>& blocks, const std::function<bool(const StepBlock&)>& leaves_out) {
-  std::set<std::string> removed;
+  std::set<Handle> removed;
   for (const StepBlock& block : blocks) {
     if (!leaves_out(block)) continue;
-    for (const StepOperation& one : block.operations) removed.insert(one.name + block.suffix);
+    for (const StepOperation& one : block.operations) removed.insert(one.handle);
   }
   std::erase_if(blocks, leaves_out);
   for (StepBlock& block : blocks) {

@@ -58,8 +58,8 @@ PartOfStep part_of(std::vector<StepBlock> blocks, sim::Time pause, const Testbed
 // Writes two halves of the sequences whose computation and communication alternate: while one half communicates, the
 // other computes. `layers` are, for each kind in order, the operations of a layer for one half, and the number of such
 // layers. Communication is queued on its own stream after the computation that it depends on, and the next computation
-// of the same half waits for it; the halves take turns on the compute stream when one has to wait. Names of operations
-// end in _1 and _2.
-std::vector<StepBlock> two_batches(std::span<const StepBlock> layers);
+// of the same half waits for it; the halves take turns on the compute stream when one has to wait. Operations get new
+// handles, and names that end in _1 and _2.
+std::vector<StepBlock> two_batches(std::span<const StepBlock> layers, Handles& handles);
 
 }  // namespace c3sim::study

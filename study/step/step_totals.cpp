@@ -25,7 +25,7 @@ sim::Seconds of_vectors(sim::Flops flops, const models::GpuSpec& gpu) {
 // A span ends when the host is notified, `notice` after its kernels.
 std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span, const models::PlatformSpec& platform) {
   const sim::Time notice = platform.host.kernel_notice;
-  const auto& [name, kind, work, stream, after, of_model, with_attention] = operation;
+  const auto& [handle, name, kind, work, stream, after, of_model, with_attention] = operation;
   const auto* const fused = std::get_if<models::FusedSpec>(&work);
   const sim::Time start = span.began.value_or(span.start);
   if (fused == nullptr) {

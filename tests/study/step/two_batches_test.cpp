@@ -6,9 +6,15 @@ namespace c3sim::study {
 namespace {
 
 StepOperation computes(const std::string& name) {
-  return {name, Kind::elementwise, models::ElementwiseSpec{}, "compute"};
+  return {static_cast<Handle>(name[0]), name, Kind::elementwise, models::ElementwiseSpec{}, "compute"};
 }
-StepOperation sends(const std::string& name) { return {name, Kind::all_to_all, models::CollectiveSpec{}, "compute"}; }
+StepOperation sends(const std::string& name) {
+  return {static_cast<Handle>(name[0]), name, Kind::all_to_all, models::CollectiveSpec{}, "compute"};
+}
+std::vector<StepBlock> in_two_batches(const std::vector<StepBlock>& layers) {
+  Handles handles;
+  return two_batches(layers, handles);
+}
 
 struct ListedOperation {
   std::string name;
@@ -17,11 +23,15 @@ struct ListedOperation {
 };
 
 std::vector<ListedOperation> listed(const std::vector<StepBlock>& blocks) {
+  std::map<Handle, std::string> names;
+  for (const StepBlock& block : blocks) {
+    for (const StepOperation& one : block.operations) names[one.handle] = one.name + block.suffix;
+  }
   std::vector<ListedOperation> all;
   for (const StepBlock& block : blocks) {
     for (const StepOperation& one : block.operations) {
-      ListedOperation& added = all.emplace_back(ListedOperation{one.name + block.suffix, one.stream, {}});
-      for (const Wait& wait : one.after) added.after.push_back(wait.on);
+      ListedOperation& added = all.emplace_back(ListedOperation{names.at(one.handle), one.stream, {}});
+      for (const Wait& wait : one.after) added.after.push_back(names.at(wait.on));
     }
   }
   return all;
@@ -35,13 +45,14 @@ std::vector<std::string> names_in(const std::vector<StepBlock>& blocks) {
 // A layer computes, communicates and computes; the next layer goes on with its first computation.
 TEST(TwoBatches, TakeTurnsWhereOneHasToWait) {
   const std::vector<StepBlock> layers{{2, {computes("a"), sends("x"), computes("b")}}};
-  EXPECT_THAT(names_in(two_batches(layers)), ElementsAre("a_1_l0", "x_1_l0", "a_2_l0", "x_2_l0", "b_1_l0", "a_1_l1",
-                                                         "x_1_l1", "b_2_l0", "a_2_l1", "x_2_l1", "b_1_l1", "b_2_l1"));
+  EXPECT_THAT(names_in(in_two_batches(layers)),
+              ElementsAre("a_1_l0", "x_1_l0", "a_2_l0", "x_2_l0", "b_1_l0", "a_1_l1", "x_1_l1", "b_2_l0", "a_2_l1",
+                          "x_2_l1", "b_1_l1", "b_2_l1"));
 }
 
 TEST(TwoBatches, CommunicateBesideWhatComputesAndAreAwaitedByTheirOwnHalf) {
   const std::vector<StepBlock> layers{{1, {computes("a"), sends("x"), computes("b")}}};
-  const std::vector<ListedOperation> all = listed(two_batches(layers));
+  const std::vector<ListedOperation> all = listed(in_two_batches(layers));
   ASSERT_EQ(all.size(), 6u);
   EXPECT_EQ(all[1].stream, "exchange");
   EXPECT_THAT(all[1].after, ElementsAre("a_1_l0"));
@@ -55,11 +66,11 @@ TEST(TwoBatches, CommunicateBesideWhatComputesAndAreAwaitedByTheirOwnHalf) {
 TEST(TwoBatches, LeaveALayersOwnWaitsAsTheyAre) {
   StepOperation beside = sends("x");
   beside.stream = "exchange";
-  beside.after = {{"a", "layer"}};
+  beside.after = {{'a', "layer"}};
   StepOperation waits = computes("c");
-  waits.after = {{"x", "layer"}};
+  waits.after = {{'x', "layer"}};
   const std::vector<StepBlock> layers{{1, {computes("a"), beside, computes("b"), waits}}};
-  EXPECT_THAT(names_in(two_batches(layers)),
+  EXPECT_THAT(names_in(in_two_batches(layers)),
               ElementsAre("a_1_l0", "x_1_l0", "b_1_l0", "a_2_l0", "x_2_l0", "b_2_l0", "c_1_l0", "c_2_l0"));
 }
 
