@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "sim/check.h"
 #include "sim/config/config_text.h"
@@ -153,6 +154,25 @@ void write_row(const std::vector<TextColumn>& columns, std::size_t row, std::ost
   }
 }
 
+// Returns how many of the first columns name a row: the fewest that tell all rows apart, if they take up to half of the
+// width; else one.
+std::size_t naming(const std::vector<TextColumn>& columns, std::size_t width) {
+  std::size_t total = 0;
+  for (std::size_t count = 1; count < columns.size(); ++count) {
+    total += columns[count - 1].width + gap;
+    if (2 * total > width) break;
+    std::set<std::vector<std::string>> names;
+    const std::size_t rows = columns.front().cells.size();
+    for (std::size_t row = 0; row < rows; ++row) {
+      std::vector<std::string> name;
+      for (std::size_t c = 0; c < count; ++c) name.push_back(columns[c].cells[row]);
+      names.insert(std::move(name));
+    }
+    if (names.size() == rows) return count;
+  }
+  return 1;
+}
+
 std::string csv_name(const Column& column) {
   return column.group.empty() ? column.key : column.group + '.' + column.key;
 }
@@ -224,11 +244,12 @@ void ResultTable::write_text(std::ostream& out, std::size_t width) const {
     columns.front().least = columns.front().width;  // the name of a row stays whole, so that it can be copied
     fit(columns, width);
   }
-  // A table that is too wide goes on below, behind its first column.
+  // A table that is too wide goes on below, behind the columns that name its rows.
   for (std::size_t first = 0; first < columns.size() || first == 0;) {
     std::vector<TextColumn> part;
-    if (first > 0) part.push_back(columns.front());
-    std::size_t total = first > 0 ? columns.front().width + gap : 0;
+    if (first > 0) part.assign(columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(naming(columns, width)));
+    std::size_t total = 0;
+    for (const TextColumn& column : part) total += column.width + gap;
     const std::size_t least = part.size() + 1;
     for (; first < columns.size(); ++first) {
       total += columns[first].width;

@@ -5,7 +5,8 @@
 // there are none, the last admitted sequence is preempted: it loses its blocks and is computed again. If a batch
 // preempts nobody, waiting sequences are admitted while budget, places and blocks last. With data parallelism each
 // sequence is computed by one replica, the one with the fewest when it was admitted; all replicas begin their batches
-// together, and wait for the one that takes longest.
+// together, and wait for the one that takes longest. Serving has the only clock beside the simulator's: it goes on from
+// batch to batch, by the times that simulated steps took (study/serve/batch_times.h).
 #pragma once
 
 #include <cstdint>

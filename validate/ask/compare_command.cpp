@@ -61,9 +61,11 @@ Side read_folder(const std::string& folder, std::string_view option) {
   if (stream) sim::note_read(file);
   Json answer = stream ? Json::parse(stream, nullptr, false) : Json();
   if (!answer.is_object()) {
-    throw sim::ConfigError({{std::string(option), "",
-                             file.string() + (stream ? " is no answer of c3sim: " : " cannot be read: ") +
-                                 "a folder that --out wrote is accepted, or a platform beside --ask COMMAND"}});
+    throw sim::ConfigError(
+        {{std::string(option), "",
+          file.string() + (stream ? " is no answer of c3sim: " : " cannot be read: ") +
+              "a folder that --out wrote is accepted, or a platform beside --ask COMMAND; c3sim platform A --against B "
+              "compares the parameters of two"}});
   }
   const std::vector<std::string> command = words_of_line(answer.value("command", ""));
   return {folder, std::move(answer), command.size() > 1 ? command[1] : ""};

@@ -149,7 +149,7 @@ void try_drawn_steps(std::uint64_t count, std::uint64_t every) {
 }
 
 TEST(DrawnSteps, FullAreRefusedOrSumUpAndTakeAsLongAsTheirExperiments) { try_drawn_steps(100, 6); }
-TEST(FullDrawnSteps, AreRefusedOrSumUpAndTakeAsLongAsTheirExperiments) { try_drawn_steps(2500, 8); }
+TEST(FullDrawnSteps, AreRefusedOrSumUpAndTakeAsLongAsTheirExperiments) { try_drawn_steps(1250, 8); }
 
 }  // namespace
 }  // namespace c3sim::study
