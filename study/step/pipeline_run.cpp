@@ -138,7 +138,12 @@ struct SeenTurns {
   };
   std::vector<Block> blocks;
   int count = 0;
-  sim::Time beside{0};  // overlap of the turns with sends
+  SendsBeside beside{};
+};
+
+struct SeenTurn {
+  sim::Time length{0};
+  SendsBeside beside{};
 };
 
 class TurnReader {
@@ -246,16 +251,17 @@ class TurnReader {
 
   // Counts turns and their overlap with sends, and learns how much both slow each other down.
   void learn_slowdowns() {
-    std::map<TurnKey, std::vector<Lost::Sample>> turns;
+    std::map<TurnKey, std::vector<SeenTurn>> turns;
     std::vector<Lost::Sample> sends;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-      const std::vector<Stay> beside_it = sends_of(stages_, stage);
       for (const TimedTurn& turn : stages_[stage]) {
         const TurnKey key = key_of(static_cast<int>(stage), turn.turn);
-        const sim::Time together = overlap(turn.at, beside_it);
+        const SendsBeside beside{overlap(turn.at, sends_from(stages_, stage)),
+                                 overlap(turn.at, sends_to(stages_, stage))};
         ++seen_[key].count;
-        seen_[key].beside += together;
-        turns[key].push_back({turn.at.length(), together});
+        seen_[key].beside.from += beside.from;
+        seen_[key].beside.to += beside.to;
+        turns[key].push_back({turn.at.length(), beside});
         if (!turn.sends) continue;
         if (!stages_[stage].back().turn && &turn == &stages_[stage].back() - 1) {
           readings_.sends_before_update[static_cast<int>(stage)] = turn.sent.length();
@@ -268,11 +274,32 @@ class TurnReader {
         }
       }
     }
-    Lost of_turns;
-    for (const auto& [key, alike] : turns) of_turns.add(alike);
-    Lost of_sends;
-    if (!sends.empty()) of_sends.add(sends);
-    readings_.slowdowns = {of_turns.slowdown(), of_sends.slowdown()};
+    readings_.slowdowns = slowdowns_of(turns);
+    readings_.slowdowns.send = Lost().add(sends).slowdown();
+  }
+
+  // Turns beside which nothing is sent from their stage tell what they lose to sends that arrive, others what more they
+  // lose to their own.
+  static TurnSlowdowns slowdowns_of(const std::map<TurnKey, std::vector<SeenTurn>>& turns) {
+    TurnSlowdowns slowdowns;
+    Lost arriving;
+    for (const auto& [key, alike] : turns) {
+      std::vector<Lost::Sample> samples;
+      for (const auto& [length, beside] : alike) {
+        if (beside.from == sim::Time(0)) samples.push_back({length, beside.to});
+      }
+      arriving.add(samples);
+    }
+    slowdowns.receiving = arriving.slowdown();
+    Lost leaving;
+    for (const auto& [key, alike] : turns) {
+      std::vector<Lost::Sample> samples;
+      for (const auto& [length, beside] : alike)
+        samples.push_back({length - slowdowns.lost_to({{}, beside.to}), beside.from});
+      leaving.add(samples);
+    }
+    slowdowns.sending = leaving.slowdown();
+    return slowdowns;
   }
 
   // Returns how long a turn's send overlaps turns of its stage or of the receiving stage.
@@ -300,13 +327,11 @@ class TurnReader {
       whole.drawn += block.drawn * (static_cast<double>(repeats) / whole.seen);
       whole.busy += block.busy * (static_cast<double>(repeats) / whole.seen);
     }
-    const sim::Time lost = std::min(whole.pace.gpu, lost_to_sends(seen.beside / seen.count));
+    const sim::Time lost = std::min(whole.pace.gpu, readings_.slowdowns.lost_to(seen.beside) / seen.count);
     whole.pace.gpu -= lost;
     whole.pace.both -= lost;
     return whole;
   }
-
-  sim::Time lost_to_sends(sim::Time beside) const { return share_of(1.0 - 1.0 / readings_.slowdowns.turn, beside); }
 
   const SeenPipeline& run_;
   const models::PlatformSpec& unlaunched_;
@@ -518,7 +543,9 @@ class PipelineRun {
         add_busy(turns, turn.at.begin, turn.at.end);
       }
       BusyTimes sends;
-      for (const Stay& sent : sends_of(stages_, stage)) add_busy(sends, sent.begin, sent.end);
+      for (const std::vector<Stay>& some : {sends_from(stages_, stage), sends_to(stages_, stage)}) {
+        for (const Stay& sent : some) add_busy(sends, sent.begin, sent.end);
+      }
       const double all = in_seconds(length_of(sends));
       const double within = in_seconds(length_of(sends & turns));
       const double beside_sends = within / in_seconds(length_of(turns));

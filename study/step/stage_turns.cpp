@@ -33,7 +33,7 @@ class TurnPlayer {
       const Classes& own = classes_of_[stage];
       connect(own.forward, stage, true, slowdowns);
       connect(own.back, stage, false, slowdowns);
-      connect(own.unslowed, stage, false, {slowdowns.turn, 1.0});
+      connect(own.unslowed, stage, false, {slowdowns.sending, slowdowns.receiving, 1.0});
     }
     std::size_t place = first_turn;
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
@@ -73,11 +73,13 @@ class TurnPlayer {
   };
 
   void connect(WorkClasses::Id sends, std::size_t stage, bool forward, const TurnSlowdowns& slowdowns) {
-    for (const std::size_t one : {stage, receiver_of(stage, forward)}) {
-      if (one >= stages_.size()) continue;
-      classes_.slow_down(classes_of_[one].turns, sends, slowdowns.turn);
-      classes_.slow_down(sends, classes_of_[one].turns, slowdowns.send);
-    }
+    const auto connect_turns = [&](std::size_t of, double slowed) {
+      if (of >= stages_.size()) return;
+      classes_.slow_down(classes_of_[of].turns, sends, slowed);
+      classes_.slow_down(sends, classes_of_[of].turns, slowdowns.send);
+    };
+    connect_turns(stage, slowdowns.sending);
+    connect_turns(receiver_of(stage, forward), slowdowns.receiving);
   }
 
   void add(const KnownWork& work, const std::vector<After>& after) {
@@ -124,23 +126,37 @@ sim::Time play_turns(TimedStages& stages, const TurnSlowdowns& slowdowns) {
   return TurnPlayer(stages, slowdowns).play();
 }
 
-std::vector<Stay> sends_of(const TimedStages& stages, std::size_t stage) {
+std::vector<Stay> sends_from(const TimedStages& stages, std::size_t stage) {
+  std::vector<Stay> sends;
+  for (const TimedTurn& turn : stages[stage]) {
+    if (turn.sends) sends.push_back(turn.sent);
+  }
+  return sends;
+}
+
+std::vector<Stay> sends_to(const TimedStages& stages, std::size_t stage) {
   std::vector<Stay> sends;
   for (std::size_t from = 0; from < stages.size(); ++from) {
     for (const TimedTurn& turn : stages[from]) {
-      if (turn.sends && (from == stage || receiver_of(from, turn.turn->forward) == stage)) sends.push_back(turn.sent);
+      if (turn.sends && receiver_of(from, turn.turn->forward) == stage) sends.push_back(turn.sent);
     }
   }
   return sends;
 }
 
-void Lost::add(std::span<const Sample> alike) {
-  if (alike.size() < 2) return;
+sim::Time TurnSlowdowns::lost_to(const SendsBeside& beside) const {
+  const auto lost = [](sim::Time time, double slowdown) { return (1.0 - 1.0 / slowdown) * sim::to_seconds(time); };
+  return sim::to_time(lost(beside.from, sending) + lost(beside.to, receiving));
+}
+
+Lost& Lost::add(std::span<const Sample> alike) {
+  if (alike.size() < 2) return *this;
   const Sample& alone = *std::ranges::min_element(alike, {}, &Sample::length);
   for (const Sample& one : alike) {
     beside_ += one.beside;
     if (one.beside >= alone.beside) lost_ += one.length - alone.length;
   }
+  return *this;
 }
 
 double Lost::slowdown() const {

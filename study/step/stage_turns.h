@@ -40,18 +40,28 @@ struct TimedTurn {
 };
 using TimedStages = std::vector<std::vector<TimedTurn>>;
 
+// SendsBeside is how long sends from and to its stage ran beside a turn.
+struct SendsBeside {
+  sim::Time from{0};
+  sim::Time to{0};
+};
+
 // TurnSlowdowns are times beside others over times alone.
 struct TurnSlowdowns {
-  double turn = 1.0;  // of a turn beside a send from or to its stage
-  double send = 1.0;  // of a send beside a turn of either stage
+  double sending = 1.0;    // of a turn beside a send from its stage
+  double receiving = 1.0;  // of a turn beside a send to its stage
+  double send = 1.0;       // of a send beside a turn of either stage
+
+  // Returns what turns lost to the sends beside them.
+  sim::Time lost_to(const SendsBeside& beside) const;
 };
 
 // Plays the turns of all stages, in the order of each stage, with their hosts and sends, and returns the end of the
 // last turn. Turns that never can begin fail a check.
 sim::Time play_turns(TimedStages& stages, const TurnSlowdowns& slowdowns = {});
 
-// Returns the sends from and to a stage.
-std::vector<Stay> sends_of(const TimedStages& stages, std::size_t stage);
+std::vector<Stay> sends_from(const TimedStages& stages, std::size_t stage);
+std::vector<Stay> sends_to(const TimedStages& stages, std::size_t stage);
 
 // A Lost is time that work lost to what ran beside it.
 class Lost {
@@ -61,8 +71,8 @@ class Lost {
     sim::Time beside{0};  // how long others ran beside it
   };
   // Adds samples of work that takes as long alone. The shortest one tells what those lost that had as much beside them.
-  // One sample tells nothing.
-  void add(std::span<const Sample> alike);
+  // One sample tells nothing. Returns itself.
+  Lost& add(std::span<const Sample> alike);
   // Returns the time beside others over that of the same work alone, 1 to 10.
   double slowdown() const;
 

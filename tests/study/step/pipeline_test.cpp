@@ -369,18 +369,17 @@ TEST(TurnTimes, FollowTheHost) {
   EXPECT_EQ(timed[1].front().at.end, of_us(47));
 }
 
-// The first stage sends from 10 to 14 and from 20 to 24 us, the second one runs from 14 to 34. A turn beside a send
-// takes twice as long, and so does a send beside a turn. The first send has no turn but the next of its stage beside it
-// and takes 8 us, in which that turn does 4 of its 10 us; the turn ends at 24.
+// A turn takes twice as long beside a send from its stage, and a send beside a turn of either stage. The first send has
+// the next turn of its stage beside it and takes 8 us, in which that turn does 4 of its 10 us; the turn ends at 24.
 TEST(TurnTimes, AreLongerBesideSends) {
   TimedStages timed = alike_stages(2, 2, false, 10, 0, 4);
-  play_turns(timed, {.turn = 2.0, .send = 2.0});
+  play_turns(timed, {.sending = 2.0, .send = 2.0});
   EXPECT_EQ(timed[0][0].sent.end, of_us(18));
   EXPECT_EQ(timed[0][1].at.end, of_us(24));
   EXPECT_EQ(timed[0][1].lost, of_us(4));
-  // The second send runs beside the turn of the other stage, which began at 18, until 32.
-  EXPECT_EQ(timed[0][1].sent.end, of_us(32));
-  EXPECT_EQ(timed[1][0].at.end, of_us(18 + 10 + 4));
+  // The second send runs beside the turn of the other stage, from 18 to 28, until then at half its pace.
+  EXPECT_EQ(timed[1][0].at.end, of_us(28));
+  EXPECT_EQ(timed[0][1].sent.end, of_us(30));
   EXPECT_EQ(timed[1][1].lost, of_us(0));
 }
 
