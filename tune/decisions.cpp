@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 
+#include "models/collectives/algorithm.h"
 #include "sim/check.h"
 #include "study/play/testbed.h"
 #include "study/program/scenario.h"
@@ -53,11 +54,11 @@ std::vector<int> channel_counts(models::CollectiveKind kind, const models::Platf
 // Returns the scenario by engines, once for each copy plan that can do its collective, with and without prelaunch.
 std::vector<study::Scenario> scenarios_by_engines(const study::Scenario& scenario) {
   std::vector<study::Scenario> scenarios;
-  for (const models::SdmaPlan& plan : models::sdma_plans()) {
-    if (std::ranges::find(plan.kinds, scenario.collective) == plan.kinds.end()) continue;
+  for (const models::Algorithm& engines : models::sdma_variants()) {
+    if (std::ranges::find(engines.kinds, scenario.collective) == engines.kinds.end()) continue;
     for (const bool prelaunch : {false, true}) {
       study::Scenario& one = scenarios.emplace_back(scenario);
-      one.variant = plan.variant;
+      one.variant = {engines.name};
       one.prelaunch = prelaunch;
     }
   }

@@ -1,68 +1,68 @@
 #include "models/collectives/algorithm.h"
 
-#include "models/collectives/direct.h"
-#include "models/collectives/engine_back_to_back.h"
-#include "models/collectives/engine_copies.h"
-#include "models/collectives/engine_swaps.h"
-#include "models/collectives/nvls.h"
-#include "models/collectives/one_shot.h"
-#include "models/collectives/ring.h"
-#include "models/collectives/tree.h"
-#include "models/collectives/two_shot.h"
-#include "models/node.h"
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
 #include "sim/check.h"
 
 namespace c3sim::models {
 
+std::vector<Algorithm> all_algorithms();  // written by CMakeLists.txt
+
 namespace {
 
-ChannelProgram program_of_ranks(Node& node, const CollectiveSpec& spec, const CuMask& mask) {
-  switch (spec.backend) {
-    case Backend::rccl:
-      if (spec.kind == CollectiveKind::all_to_all) return direct(node, spec, mask);
-      if (takes_nvls(spec, node.spec())) return nvls(node, spec);
-      return takes_tree(spec, node.spec()) ? tree(node, spec, mask) : ring(node, spec, mask);
-    case Backend::one_shot:
-      return one_shot(node, spec);
-    case Backend::two_shot:
-      return two_shot(node, spec);
-    case Backend::sdma:
-      break;
-  }
-  SIM_CHECK(false);
-  return {};
+std::vector<Algorithm> in_order(bool by_engines) {
+  std::vector<Algorithm> chosen = all_algorithms();
+  std::erase_if(chosen, [&](const Algorithm& one) { return (one.by_engines != nullptr) != by_engines; });
+  std::ranges::sort(chosen, {}, [](const Algorithm& one) { return std::tuple(one.place, one.name); });
+  return chosen;
+}
+
+const Algorithm& named(std::span<const Algorithm> algorithms, std::string_view name) {
+  const auto found = std::ranges::find(algorithms, name, &Algorithm::name);
+  SIM_CHECK(found != algorithms.end());
+  return *found;
+}
+
+template <class Name>
+std::vector<sim::Choice<Name>> choices_among(std::span<const Algorithm> algorithms) {
+  std::vector<sim::Choice<Name>> choices;
+  for (const Algorithm& one : algorithms) choices.emplace_back(one.name, Name{one.name});
+  return choices;
 }
 
 }  // namespace
 
-ChannelProgram channel_program(Node& node, const CollectiveSpec& spec, const CuMask& mask) {
-  ChannelProgram program = program_of_ranks(node, spec, mask);
-  for (ChannelStep& step : program.steps) {
-    for (ChannelTransfer& transfer : step.transfers) {
-      transfer.gpu += spec.first;
-      transfer.peer += spec.first;
-    }
-  }
-  return program;
+std::span<const Algorithm> backends() {
+  static const std::vector<Algorithm> all = in_order(false);
+  return all;
 }
 
-std::vector<CollectiveKind> sdma_steps(CollectiveKind kind) {
-  if (kind == CollectiveKind::all_reduce) return {CollectiveKind::reduce_scatter, CollectiveKind::all_gather};
-  return {kind};
+std::span<const Algorithm> sdma_variants() {
+  static const std::vector<Algorithm> all = in_order(true);
+  return all;
 }
 
-std::vector<EngineProgram> sdma_programs(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma) {
-  switch (spec.variant) {
-    case SdmaVariant::pcpy:
-      return engine_copies(step, spec, sdma, 1);
-    case SdmaVariant::bcst:
-      return engine_copies(step, spec, sdma, sdma.broadcast_width);
-    case SdmaVariant::swap:
-      return engine_swaps(step, spec, sdma);
-    case SdmaVariant::b2b:
-      return engine_back_to_back(step, spec, sdma);
+const Algorithm& algorithm_of(Backend backend) { return named(backends(), backend.name); }
+const Algorithm& algorithm_of(SdmaVariant variant) { return named(sdma_variants(), variant.name); }
+std::vector<sim::Choice<Backend>> all_choices(Backend) { return choices_among<Backend>(backends()); }
+std::vector<sim::Choice<SdmaVariant>> all_choices(SdmaVariant) { return choices_among<SdmaVariant>(sdma_variants()); }
+
+std::string described(std::span<const Algorithm> algorithms) {
+  std::string text;
+  for (const Algorithm& one : algorithms) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", one.name, one.about);
   }
-  return {};
+  return text;
+}
+
+bool is_symmetric(const CollectiveSpec& spec, int gpus, HostThreads platform_threads) {
+  if (spec.gpus != gpus || spec.first != 0 || spec.kind == CollectiveKind::broadcast) return false;
+  if (by_kernels(spec.backend)) return true;
+  // A single host thread serves the GPUs one after the other.
+  return algorithm_of(spec.variant).gpus_alike && spec.host_threads.value_or(platform_threads) == HostThreads::per_gpu;
 }
 
 }  // namespace c3sim::models

@@ -1,5 +1,5 @@
 // A ChannelProgram describes a collective by kernels as data: one kernel on every GPU, whose workgroups are channels,
-// and what these move, step by step. Each algorithm has a file; algorithm.h chooses, kernel_collective.h runs it.
+// and what these move, step by step. An algorithm (algorithm.h) lays it out, and kernel_collective.h runs it.
 #pragma once
 
 #include <optional>

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/collectives/algorithm.h"
 #include "models/collectives/kernel_collective.h"
 #include "models/collectives/nvls.h"
 #include "models/collectives/peer_loads.h"
@@ -45,10 +46,10 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
     return fmt::format("{} cannot be split over {} GPUs: at least a byte for each is due", sim::to_string(spec.bytes),
                        spec.gpus);
   }
-  const BackendAbilities& abilities = abilities_of(spec.backend);
-  if (std::ranges::find(abilities.kinds, spec.kind) == abilities.kinds.end()) {
+  const std::vector<CollectiveKind>& kinds = algorithm_of(spec.backend).kinds;
+  if (std::ranges::find(kinds, spec.kind) == kinds.end()) {
     std::vector<std::string_view> names;
-    for (const CollectiveKind kind : abilities.kinds) names.push_back(to_string(kind));
+    for (const CollectiveKind kind : kinds) names.push_back(to_string(kind));
     return fmt::format("{} has no {}: what it can do is {}", to_string(spec.backend), to_string(spec.kind),
                        fmt::join(names, ", "));
   }

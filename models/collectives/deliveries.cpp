@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "models/collectives/algorithm.h"
+
 namespace c3sim::models {
 
 BufferRange chunk(const CollectiveSpec& spec, int device, int buffer, int rank) {
@@ -16,7 +18,7 @@ BufferRange share_of(const BufferRange& whole, int first, int end, int parts) {
 }
 
 std::vector<Delivery> deliveries(CollectiveKind kind, const CollectiveSpec& spec, int from, int to) {
-  const bool in_place = spec.backend == Backend::sdma && plan_of(spec.variant).in_place;
+  const bool in_place = spec.backend == Backend::sdma && algorithm_of(spec.variant).in_place;
   const Delivery gathered{chunk(spec, to, output_buffer, from), chunk(spec, from, output_buffer, from)};
   const Delivery reduced{chunk(spec, to, output_buffer, to), chunk(spec, from, input_buffer, to)};
   const auto all = [&spec](int device, int buffer) {
@@ -30,7 +32,7 @@ std::vector<Delivery> deliveries(CollectiveKind kind, const CollectiveSpec& spec
     case CollectiveKind::reduce_scatter:
       return {reduced};
     case CollectiveKind::all_reduce:
-      if (spec.backend != Backend::one_shot) return {reduced, gathered};
+      if (!algorithm_of(spec.backend).loads_addends) return {reduced, gathered};
       return {{all(to, output_buffer), all(from, input_buffer)}};
     case CollectiveKind::broadcast:
       if (from != 0) return {};

@@ -1,5 +1,5 @@
-// EnginePrograms say what a collective on copy engines queues on which engine. Each algorithm lays its programs out in
-// a file of its own; algorithm.h chooses one, sdma_collective.h runs it.
+// EnginePrograms say what a collective on copy engines queues on which engine. An algorithm (algorithm.h) lays them
+// out, and sdma_collective.h runs them.
 #pragma once
 
 #include <map>
@@ -43,5 +43,9 @@ class EngineLayout {
   std::vector<EngineProgram> programs_;
   std::map<std::pair<int, int>, int> used_queues_;  // by GPU and engine
 };
+
+// Lays out one copy for every `width` peers.
+std::vector<EngineProgram> engine_copies(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma,
+                                         int width);
 
 }  // namespace c3sim::models

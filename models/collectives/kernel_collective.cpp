@@ -17,6 +17,17 @@
 
 namespace c3sim::models {
 
+ChannelProgram channel_program(Node& node, const CollectiveSpec& spec, const CuMask& mask) {
+  ChannelProgram program = algorithm_of(spec.backend).by_kernels(node, spec, mask);
+  for (ChannelStep& step : program.steps) {
+    for (ChannelTransfer& transfer : step.transfers) {
+      transfer.gpu += spec.first;
+      transfer.peer += spec.first;
+    }
+  }
+  return program;
+}
+
 namespace {
 
 class KernelCollective {

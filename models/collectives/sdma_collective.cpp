@@ -25,13 +25,13 @@ void add_once(std::vector<Thread*>& threads, Thread& thread) {
   if (std::find(threads.begin(), threads.end(), &thread) == threads.end()) threads.push_back(&thread);
 }
 
-bool does(const SdmaPlan& plan, CollectiveKind kind) { return std::ranges::count(plan.kinds, kind) > 0; }
+bool does(const Algorithm& one, CollectiveKind kind) { return std::ranges::count(one.kinds, kind) > 0; }
 
 // Returns a list such as "pcpy, bcst or b2b".
 std::string plans_for(CollectiveKind kind) {
   std::vector<std::string_view> names;
-  for (const SdmaPlan& plan : sdma_plans()) {
-    if (does(plan, kind)) names.push_back(to_string(plan.variant));
+  for (const Algorithm& one : sdma_variants()) {
+    if (does(one, kind)) names.push_back(one.name);
   }
   const std::span<const std::string_view> all(names);
   return fmt::format("{} or {}", fmt::join(all.first(all.size() - 1), ", "), all.back());
@@ -64,10 +64,19 @@ std::string why_not_prelaunched(const CollectiveSpec& spec, const SdmaSpec& sdma
 
 }  // namespace
 
+std::vector<CollectiveKind> sdma_steps(CollectiveKind kind) {
+  if (kind == CollectiveKind::all_reduce) return {CollectiveKind::reduce_scatter, CollectiveKind::all_gather};
+  return {kind};
+}
+
+std::vector<EngineProgram> sdma_programs(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma) {
+  return algorithm_of(spec.variant).by_engines(step, spec, sdma);
+}
+
 std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& sdma, int gpus) {
   const int link_engines = sdma.engines - sdma.host_engines;
   const bool reduces = spec.kind == CollectiveKind::reduce_scatter || spec.kind == CollectiveKind::all_reduce;
-  const SdmaPlan& plan = plan_of(spec.variant);
+  const Algorithm& algorithm = algorithm_of(spec.variant);
   if (spec.gpus < 2 || spec.gpus > gpus) {
     return "a collective takes 2 to " + std::to_string(gpus) + " GPUs of this platform, not " +
            std::to_string(spec.gpus);
@@ -76,7 +85,7 @@ std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& s
   if (reduces && !sdma.reduction) {
     return "copy engines do not reduce: use the backend rccl, or engines with gpu.sdma.reduction = true";
   }
-  if (!does(plan, spec.kind)) {
+  if (!does(algorithm, spec.kind)) {
     return fmt::format("variant {} does not exist for {}; use {}", to_string(spec.variant), to_string(spec.kind),
                        plans_for(spec.kind));
   }
@@ -84,7 +93,7 @@ std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& s
     return "a GPU has " + std::to_string(link_engines) + " engines for its links, so b2b runs on 1 to that many, not " +
            std::to_string(spec.engines);
   }
-  if (spec.engines > 1 && !plan.many_engines) return "a number of engines is a choice of b2b alone";
+  if (spec.engines > 1 && !algorithm.many_engines) return "a number of engines is a choice of b2b alone";
   return spec.prelaunch ? why_not_prelaunched(spec, sdma) : std::string();
 }
 

@@ -20,6 +20,14 @@ namespace c3sim::models {
 // Returns why engines cannot run the collective, in one sentence that says what would be accepted; empty if they can.
 std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& sdma, int gpus);
 
+// Returns the steps of a collective on engines: reduce-scatter and all-gather for an all-reduce, else the collective.
+std::vector<CollectiveKind> sdma_steps(CollectiveKind kind);
+
+// Returns the programs of one step of a possible `spec`, in the order in which a thread submits them: GPU by GPU. A
+// reduction is pulled: engines of the GPU that owns a chunk read its peers' addends and add them, each beginning with
+// another part, so that no two add to the same bytes at once. The array is padded to a multiple of the number of GPUs.
+std::vector<EngineProgram> sdma_programs(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma);
+
 class SdmaCollective {
  public:
   // `engines` are those of all GPUs of the node, by index, or of the one that stands for all. why_impossible_on_sdma()

@@ -90,22 +90,29 @@ Demand demand_of(const ElementwiseSpec& spec, const GpuSpec& gpu, int workgroups
     }
     demand.queue_knee = gpu.streams.queue_knee;
   }
-  const double flops_per_byte = spec.flops.value() / spec.bytes().value();
+  const double cycles_per_byte = lane_cycles(spec, gpu) / spec.bytes().value();
   double per_cycle = issued_per_cycle(spec, gpu);
-  if (flops_per_byte > 0.0) {
-    per_cycle = std::min(per_cycle, gpu.streams.efficiency * gpu.vector_flops_per_cycle_per_cu / flops_per_byte);
+  if (cycles_per_byte > 0.0) {
+    per_cycle = std::min(per_cycle, gpu.streams.efficiency * gpu.vector_lanes() / cycles_per_byte);
+    demand.knee = gpu.streams.knee;
   }
   if (std::isfinite(per_cycle)) demand.vector_per_cycle = per_cycle;
-  demand.vector_flops = flops_per_byte;
-  if (flops_per_byte > 0.0) demand.knee = gpu.streams.knee;
+  // Any instruction takes the energy of a fused multiply-add, which is two operations.
+  demand.vector_flops = 2.0 * cycles_per_byte;
   return demand;
 }
 
 }  // namespace
 
+double lane_cycles(const ElementwiseSpec& spec, const GpuSpec& gpu) {
+  const auto known = gpu.operator_cycles.find(spec.operation);
+  return known == gpu.operator_cycles.end() ? 0.5 * spec.flops.value() : known->second * spec.elements;
+}
+
 std::string to_string(const ElementwiseSpec& spec) {
   std::string text = fmt::format("{} read, {} written", sim::to_string(spec.read), sim::to_string(spec.written));
   if (spec.flops > sim::Flops(0.0)) text += fmt::format(", {:.3g} operations", spec.flops.value());
+  if (!spec.operation.empty()) text += fmt::format(", operator {}", spec.operation);
   if (spec.reduces) text += fmt::format(", rows of {} reduced", spec.row);
   if (spec.strided) text += ", strided";
   if (spec.threads > 0) text += fmt::format(", {} threads of {}", spec.threads, sim::to_string(spec.access));
@@ -118,7 +125,7 @@ std::string to_string(const ElementwiseSpec& spec) {
 
 std::string why_impossible(const ElementwiseSpec& spec, const GpuSpec& gpu) {
   if (spec.bytes() < sim::Bytes(1.0)) return "an element-wise kernel reads or writes at least 1 byte";
-  if (spec.flops > sim::Flops(0.0) && gpu.vector_flops_per_cycle_per_cu == 0.0) {
+  if (lane_cycles(spec, gpu) > 0.0 && gpu.vector_flops_per_cycle_per_cu == 0.0) {
     return "the platform does not say how many vector operations a CU does (gpu.vector_flops_per_cycle_per_cu): only "
            "kernels without any are accepted";
   }

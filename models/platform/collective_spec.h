@@ -3,7 +3,7 @@
 
 #include <compare>
 #include <optional>
-#include <span>
+#include <string_view>
 #include <vector>
 
 #include "models/platform/host_spec.h"
@@ -15,15 +15,31 @@ namespace c3sim::models {
 struct SdmaSpec;
 
 enum class CollectiveKind { all_gather, all_to_all, all_reduce, reduce_scatter, broadcast };
-// A Backend is what moves the data.
-enum class Backend { rccl, sdma, one_shot, two_shot };
-enum class SdmaVariant { pcpy, bcst, swap, b2b };
+// A Backend is what moves the data: copy engines (sdma), or an algorithm by kernels. An SdmaVariant is an algorithm for
+// copy engines. Both are names of files of models/collectives/algorithms; there are more than code names here.
+struct Backend {
+  std::string_view name = "rccl";
+  static const Backend rccl, sdma, one_shot, two_shot;
+  auto operator<=>(const Backend&) const = default;
+};
+inline constexpr Backend Backend::rccl{"rccl"}, Backend::sdma{"sdma"}, Backend::one_shot{"one_shot"},
+    Backend::two_shot{"two_shot"};
+struct SdmaVariant {
+  std::string_view name = "pcpy";
+  static const SdmaVariant pcpy, bcst, swap, b2b;
+  auto operator<=>(const SdmaVariant&) const = default;
+};
+inline constexpr SdmaVariant SdmaVariant::pcpy{"pcpy"}, SdmaVariant::bcst{"bcst"}, SdmaVariant::swap{"swap"},
+    SdmaVariant::b2b{"b2b"};
+constexpr std::string_view to_string(Backend backend) { return backend.name; }
+constexpr std::string_view to_string(SdmaVariant variant) { return variant.name; }
+// Return all of them with their names; models/collectives/algorithm.cpp, which knows them, defines these functions.
+std::vector<sim::Choice<Backend>> all_choices(Backend);
+std::vector<sim::Choice<SdmaVariant>> all_choices(SdmaVariant);
 // all_names() gives the names that the command line and results use.
 constexpr auto all_names(CollectiveKind) {
   return sim::names("all_gather", "all_to_all", "all_reduce", "reduce_scatter", "broadcast");
 }
-constexpr auto all_names(Backend) { return sim::names("rccl", "sdma", "one_shot", "two_shot"); }
-constexpr auto all_names(SdmaVariant) { return sim::names("pcpy", "bcst", "swap", "b2b"); }
 // The library's kernels go around rings, along a tree, or by multicast and reduction in the switch (NVLS).
 enum class RcclAlgorithm { ring, tree, nvls };
 constexpr auto all_names(RcclAlgorithm) { return sim::names("ring", "tree", "nvls"); }
@@ -34,24 +50,6 @@ using sim::to_string;
 
 // Returns whether the backend runs collectives as kernels rather than on copy engines.
 constexpr bool by_kernels(Backend backend) { return backend != Backend::sdma; }
-struct BackendAbilities {
-  Backend backend;
-  std::vector<CollectiveKind> kinds;  // collectives that the backend supports
-};
-std::span<const BackendAbilities> backends();
-const BackendAbilities& abilities_of(Backend backend);
-
-// An SdmaPlan tells how copy engines do collectives; models/collectives/sdma_collective.h has the commands that it
-// queues.
-struct SdmaPlan {
-  SdmaVariant variant;
-  std::vector<CollectiveKind> kinds;  // collectives that the plan supports
-  bool in_place = false;              // buffers are exchanged: received data replace the data sent
-  bool many_engines = false;          // CollectiveSpec::engines applies
-  bool gpus_alike = true;             // all GPUs do the same, except in a broadcast
-};
-std::span<const SdmaPlan> sdma_plans();
-const SdmaPlan& plan_of(SdmaVariant variant);
 
 struct CollectiveSpec {
   CollectiveKind kind = CollectiveKind::all_gather;
@@ -81,9 +79,6 @@ std::optional<CollectiveSpec> engine_part(const CollectiveSpec& spec, const Sdma
 
 // Bounds the number of channels that may be requested for a collective by kernels.
 inline constexpr int most_channels = 4096;
-
-// Returns whether all GPUs of a node of `gpus` do the same at the same time, so that one can stand for all.
-bool is_symmetric(const CollectiveSpec& spec, int gpus, HostThreads platform_threads);
 
 // Returns the bus bandwidth of RCCL's tests, payload per GPU and link direction over time: on 8 GPUs 7/8 * bytes / time
 // for all-gather, all-to-all and reduce-scatter, twice that for all-reduce, bytes / time for broadcast.

@@ -1,6 +1,8 @@
 // A GpuSpec describes the parts of one GPU.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -88,6 +90,8 @@ struct GpuSpec {
   double vector_flops_per_cycle_per_cu = 0.0;  // single-precision rate; 0: unknown
   MemorySpec memory;                           // includes the number of XCDs
   StreamSpec streams;
+  // Cycles of a vector lane for each element of an operator's result, by the name of the operator.
+  std::map<std::string, double, std::less<>> operator_cycles;
   DispatchSpec dispatch;
   GemmSpec gemm;
   std::optional<AttentionSpec> attention;  // none: not described
@@ -95,6 +99,8 @@ struct GpuSpec {
   SdmaSpec sdma;
 
   int cus() const { return memory.xcds * cus_per_xcd; }
+  // Returns the lanes of a CU's vector units, each of which does a fused multiply-add, two operations, in a cycle.
+  double vector_lanes() const { return 0.5 * vector_flops_per_cycle_per_cu; }
   // Returns how many workgroups of this kind fit on `on_cus` CUs.
   int slots(int on_cus, const CuResources& workgroup) const { return on_cus * workgroups_that_fit(cu, workgroup); }
   // Returns the matrix operations per second of all CUs at the highest clock. The platform has a rate for `dtype`.

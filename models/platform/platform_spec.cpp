@@ -47,6 +47,12 @@ StreamSpec read_streams(sim::Section section) {
   return spec;
 }
 
+std::map<std::string, double, std::less<>> read_operator_cycles(sim::Section section) {
+  std::map<std::string, double, std::less<>> cycles;
+  for (const std::string& name : section.keys()) cycles[name] = section.number(name, 0.0, 1e6);
+  return cycles;
+}
+
 DispatchSpec read_dispatch(sim::Section section) {
   DispatchSpec spec;
   spec.policy = section.choice<DispatchPolicy>("policy", sim::choices_of<DispatchPolicy>());
@@ -154,6 +160,7 @@ void read_gpu(sim::Section section, int gpus, const GemmKernelTables& tables, bo
   const auto is_due = [&](std::string_view key) { return all || section.has(key); };
   if (is_due("memory")) gpu.memory = MemorySpec::read(section.section("memory"), gpu.memory.xcds);
   if (is_due("streams")) gpu.streams = read_streams(section.section("streams"));
+  if (section.has("operator_cycles")) gpu.operator_cycles = read_operator_cycles(section.section("operator_cycles"));
   if (is_due("dispatch")) gpu.dispatch = read_dispatch(section.section("dispatch"));
   if (is_due("cu")) gpu.cu = CuResources::read(section.section("cu"));
   if (is_due("gemm")) gpu.gemm = GemmSpec::read(section.section("gemm"), gpu.cu, tables);
@@ -199,9 +206,11 @@ void PlatformSpec::read_sections(sim::Config& config, const GemmKernelTables& ta
 }
 
 std::string_view PlatformSpec::section_of(std::string_view path) {
-  constexpr std::array<std::string_view, 13> apart{
-      "fabric",      "host",         "rccl",     "shots",         "fitted_to", "concurrent_spread", "gpu.memory",
-      "gpu.streams", "gpu.dispatch", "gpu.gemm", "gpu.attention", "gpu.power", "gpu.sdma"};
+  constexpr std::array<std::string_view, 14> apart{"fabric",       "host",        "rccl",
+                                                   "shots",        "fitted_to",   "concurrent_spread",
+                                                   "gpu.memory",   "gpu.streams", "gpu.operator_cycles",
+                                                   "gpu.dispatch", "gpu.gemm",    "gpu.attention",
+                                                   "gpu.power",    "gpu.sdma"};
   const auto* const section =
       std::ranges::find_if(apart, [path](std::string_view one) { return sim::is_below(path, one); });
   return section == apart.end() ? std::string_view() : *section;

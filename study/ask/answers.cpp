@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "models/collectives/algorithm.h"
+#include "models/collectives/sdma_collective.h"
 #include "sim/check.h"
 #include "sim/config/config_text.h"
 #include "sim/overloaded.h"

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "models/collectives/algorithm.h"
 #include "study/c3/c3_study.h"
 #include "study/play/work_bounds.h"
 #include "study/program/operation.h"
@@ -77,7 +78,7 @@ Possible<C3Trial> possible_strategies(const Question<C3Trial>& question, const T
       testbed.platform().gpus);
 }
 
-bool shares_engines(const CollectiveTrial& trial) { return models::plan_of(trial.spec.variant).many_engines; }
+bool shares_engines(const CollectiveTrial& trial) { return models::algorithm_of(trial.spec.variant).many_engines; }
 
 Possible<CollectiveSpec> possible_collectives(const Question<CollectiveTrial>& question, const Testbed& testbed) {
   std::vector<CollectiveSpec> asked;

@@ -8,6 +8,7 @@
 
 #include "sim/config/config_error.h"
 #include "sim/config/config_text.h"
+#include "sim/overloaded.h"
 #include "study/ask/command.h"
 #include "study/ask/words.h"
 #include "study/step/step_graph.h"
@@ -25,6 +26,11 @@ std::string under_key(const Work& work, const Question& said, const Question& un
 std::string in_file(const models::AttentionShape& shape) { return under_key(shape, shape, untold_attention); }
 std::string in_file(const models::CollectiveSpec& spec) { return under_key(spec, CollectiveTrial{spec}); }
 std::string in_file(const models::SdmaCopySpec& copy) { return under_key(copy, CopyTrial{copy}); }
+// The file has no operator but its cycles, as operations: two in each.
+std::string in_file(models::ElementwiseSpec kernel, const models::GpuSpec& gpu) {
+  kernel.flops = sim::Flops(2.0 * models::lane_cycles(kernel, gpu));
+  return under_key(kernel, kernel);
+}
 std::string in_file(const auto& work) {
   if constexpr (requires { words_of(work); }) return under_key(work, work);
   return {};  // a step has no other work
@@ -39,14 +45,18 @@ std::string words(const Wait& wait, const Names& names) {
 }
 
 // `gpus` are those of the block; empty: all of the platform.
-std::string line_of(const StepOperation& one, const std::vector<int>& gpus, const Names& names) {
+std::string line_of(const StepOperation& one, const std::vector<int>& gpus, const Names& names,
+                    const models::GpuSpec& gpu) {
   std::string after;
   for (const Wait& wait : one.after) after += (after.empty() ? "" : ", ") + words(wait, names);
   const std::string waits = after.empty() ? "" : fmt::format("after: [{}], ", after);
   const bool placed = kind_of(one.work).on_any_gpus && !gpus.empty();
   const std::string places = placed ? fmt::format("gpus: [{}], ", fmt::join(gpus, ", ")) : "";
-  return fmt::format("{{name: {}, stream: {}, {}{}{}}}\n", names.at(one.handle), one.stream, places, waits,
-                     std::visit([](const auto& work) { return in_file(work); }, one.work));
+  return fmt::format(
+      "{{name: {}, stream: {}, {}{}{}}}\n", names.at(one.handle), one.stream, places, waits,
+      std::visit(sim::Overloaded{[&](const models::ElementwiseSpec& kernel) { return in_file(kernel, gpu); },
+                                 [](const auto& work) { return in_file(work); }},
+                 one.work));
 }
 
 // Counts operations as the reader of experiments does.
@@ -90,8 +100,8 @@ std::string experiment_text(const StepQuestion& question, const StepMachine& mac
   for (const StepBlock& block : blocks) {
     if (block.layers > 0) text += fmt::format("  - repeat: {{layer: {}}}\n    operations:\n", block.layers);
     for (const StepOperation& one : block.operations)
-      text +=
-          (block.layers > 0 ? "      - " : "  - ") + line_of(one, block.gpus.empty() ? first_gpus : block.gpus, names);
+      text += (block.layers > 0 ? "      - " : "  - ") +
+              line_of(one, block.gpus.empty() ? first_gpus : block.gpus, names, machine.platform.gpu);
   }
   if (text.size() > sim::max_config_bytes) {
     throw too_large(fmt::format("{} KiB of text", text.size() >> 10),

@@ -57,6 +57,7 @@ models::ElementwiseSpec lasting(models::ElementwiseSpec kernel, sim::Seconds tim
   kernel.read = longer * kernel.read;
   kernel.written = longer * kernel.written;
   kernel.flops = longer * kernel.flops;
+  kernel.elements *= longer;
   return kernel;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/collectives/algorithm.h"
 #include "sim/config/config_error.h"
 
 namespace c3sim::study {
@@ -165,12 +166,15 @@ const Words<GemmTrial>& words_of(const GemmTrial&) {
 }
 
 const Words<CollectiveTrial>& words_of(const CollectiveTrial&) {
+  static const std::string moved_by =
+      "What moves the data (rccl unless given): " + models::described(models::backends());
+  static const std::string copied_by =
+      "SDMA: how engines copy (pcpy unless given): " + models::described(models::sdma_variants()) +
+      "; several separated by commas, or all that the collective has";
   static const Words<CollectiveTrial> words{
       {"collective", [](auto& q) { return value_of(q.spec.kind); }, "Collective over the GPUs", always, Whom::everybody,
        "kind"},
-      {"backend", [](auto& q) { return value_of(q.spec.backend); },
-       "What moves the data: RCCL's kernels (unless given), SDMA engines, or kernels that load from all peers at once, "
-       "in one shot or in two"},
+      {"backend", [](auto& q) { return value_of(q.spec.backend); }, moved_by},
       {"bytes", [](auto& q) { return value_of_each(q.spec.bytes); },
        "Whole array of one GPU: sizes and ranges, separated by commas", always},
       {"gpus", [](auto& q) { return whole_of(q.spec.gpus, 2, all_gpus_of); },
@@ -179,9 +183,7 @@ const Words<CollectiveTrial>& words_of(const CollectiveTrial&) {
        "The GPU at which those that take part begin (0 unless given)", never, Whom::files},
       {"prelaunch", [](auto& q) { return prelaunch_of_each(q.spec.prelaunch); },
        "SDMA: whether commands are queued beforehand and wait for a word from the host (alone: yes)"},
-      {"variant", [](auto& q) { return value_of_each(q.spec.variant); },
-       "SDMA: a copy per peer on its own engine (unless given), two peers per broadcast command, exchange in place, "
-       "all copies back to back; several separated by commas, or all that the collective has"},
+      {"variant", [](auto& q) { return value_of_each(q.spec.variant); }, copied_by},
       {"engines", [](auto& q) { return whole_of(q.spec.engines, 1, engines_to_peers); },
        "SDMA, b2b: ways that the copies of a GPU are dealt to, each on an engine of its own (1 unless given)"},
       {"host_threads", [](auto& q) { return value_of(q.spec.host_threads); },

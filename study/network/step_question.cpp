@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/collectives/algorithm.h"
 #include "study/config_folders.h"
 
 namespace c3sim::study {
@@ -67,7 +68,7 @@ models::Backend StepQuestion::carrier_of(models::CollectiveKind kind) const {
   if (is_by_peers && wanted != models::Backend::sdma) wanted = models::Backend::one_shot;
   // SDMA engines of today do not add, so that a reduce-scatter stays with kernels.
   const bool adds = wanted == models::Backend::sdma && kind == models::CollectiveKind::reduce_scatter;
-  const bool able = std::ranges::count(models::abilities_of(wanted).kinds, kind) > 0;
+  const bool able = std::ranges::count(models::algorithm_of(wanted).kinds, kind) > 0;
   return able && !adds ? wanted : models::Backend::rccl;
 }
 

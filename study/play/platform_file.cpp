@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/config/nearest_name.h"
+#include "study/program/operators.h"
 
 namespace c3sim::study {
 
@@ -46,6 +47,24 @@ models::PlatformSpec read_with(const Platform& platform, std::span<const std::st
   return spec;
 }
 
+// Finds fault with operators that the platform has rates of and that no operators.yaml of the folders has.
+void check_operators(sim::Config& config, std::span<const std::filesystem::path> config_folders) {
+  sim::Section root = config.root();
+  if (!root.holds_section("gpu") || !root.section("gpu").holds_section("operator_cycles")) return;
+  sim::Section section = root.section("gpu").section("operator_cycles");
+  std::vector<std::string> unknown = section.keys();
+  std::vector<ElementwiseOperator> known;
+  for (const std::filesystem::path& folder : config_folders) {
+    if (unknown.empty()) return;
+    for (ElementwiseOperator& one : read_operators({&folder, 1})) known.push_back(std::move(one));
+    std::erase_if(unknown, [&](const std::string& name) { return find_operator(known, name) != nullptr; });
+  }
+  if (known.empty()) return;
+  for (const std::string& name : unknown) {
+    section.fault(name, "no operator of operators.yaml has this name" + operator_hint(known, name));
+  }
+}
+
 }  // namespace
 
 std::filesystem::path find_platform(const std::string& name_or_path, const std::string& where,
@@ -64,6 +83,7 @@ Platform read_platform(const std::filesystem::path& file, const Settings& settin
   sim::Config unread = models::platform_config(file, config_folders);
   for (const sim::PlacedText& assignment : settings) unread.set(assignment);
   sim::Config config = unread;
+  check_operators(config, config_folders);
   models::GemmKernelTables kernels = models::GemmKernelTables::read(config, config_folders);
   models::PlatformSpec spec = models::PlatformSpec::read(config, kernels);
   const std::vector<sim::Fault> faults = config.warnings();

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/collectives/algorithm.h"
 #include "models/kernels/block_copies.h"
 #include "models/kernels/gemm.h"
 #include "sim/gate.h"

@@ -203,6 +203,7 @@ Work piece_of(const Work& work, const Piece& piece) {
                                       spec.read = bytes_of_piece(spec.read, piece);
                                       spec.written = bytes_of_piece(spec.written, piece);
                                       spec.flops *= 1.0 / static_cast<double>(piece.count);
+                                      spec.elements *= 1.0 / static_cast<double>(piece.count);
                                       return spec;
                                     },
                                     [](const auto& whole) -> Work { return whole; }},

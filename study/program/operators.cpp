@@ -26,6 +26,8 @@ models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t
   spec.row = row;
   spec.width = named.width;
   spec.strided = named.strided;
+  spec.operation = named.name;
+  spec.elements = count;
   return spec;
 }
 

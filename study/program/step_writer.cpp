@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/collectives/algorithm.h"
+
 namespace c3sim::study {
 
 Written StepWriter::add(const std::string& name, Kind kind, Work work, const std::string& stream) {
@@ -114,7 +116,7 @@ Written StepWriter::collective(const std::string& name, models::CollectiveKind k
     spec.graph = question_.graph;
   } else {
     spec.host_threads = models::HostThreads::per_gpu;
-    const std::vector<models::CollectiveKind>& has = models::plan_of(question_.variant).kinds;
+    const std::vector<models::CollectiveKind>& has = models::algorithm_of(question_.variant).kinds;
     if (std::ranges::count(has, kind) > 0) spec.variant = question_.variant;
     spec.prelaunch = question_.prelaunch;
   }

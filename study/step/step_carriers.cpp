@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "models/collectives/algorithm.h"
 #include "sim/config/nearest_name.h"
 #include "study/play/testbed.h"
 #include "study/step/step_graph.h"
@@ -87,19 +88,19 @@ std::vector<sim::Fault> faults_of_carriers(const StepQuestion& question, const S
 
 std::vector<CollectiveCarrier> carriers_for(const StepCollective& collective, const models::PlatformSpec& platform) {
   std::vector<CollectiveCarrier> carriers;
-  for (const models::BackendAbilities& backend : models::backends()) {
+  for (const models::Algorithm& backend : models::backends()) {
     models::CollectiveSpec spec = collective.parts.front();
     if (std::ranges::count(backend.kinds, spec.kind) == 0) continue;
-    spec.backend = backend.backend;
+    spec.backend = {backend.name};
     spec.channels.reset();
-    carriers.push_back({backend.backend});
+    carriers.push_back({spec.backend});
     std::optional<models::CollectiveSpec> kernels = models::kernel_part(spec, platform.gpu.sdma);
     if (!kernels) continue;
     const int usual = models::channels_of(*kernels, platform);
     for (const int channels : {usual / 4, usual / 2, 2 * usual}) {
       kernels->channels = channels;
       if (!models::why_no_channels(*kernels, channels, platform).empty()) continue;
-      if (models::channels_of(*kernels, platform) == channels) carriers.push_back({backend.backend, channels});
+      if (models::channels_of(*kernels, platform) == channels) carriers.push_back({spec.backend, channels});
     }
   }
   return carriers;
@@ -134,9 +135,9 @@ std::vector<StepDecision> decisions_by_kind(const StepQuestion& question, std::s
   std::vector<StepDecision> decisions;
   for (const auto& [kind, of_kind] : names) {
     StepDecision& decision = decisions.emplace_back();
-    for (const models::BackendAbilities& backend : models::backends()) {
+    for (const models::Algorithm& backend : models::backends()) {
       if (std::ranges::count(backend.kinds, kind) == 0) continue;
-      decision.emplace_back([all = of_kind, by = backend.backend](StepQuestion& now) {
+      decision.emplace_back([all = of_kind, by = models::Backend{backend.name}](StepQuestion& now) {
         for (const std::string& name : all) now.chosen[name] = {by};
       });
     }

@@ -82,7 +82,8 @@ std::optional<Work> twice(const Work& work) {
           [&](const models::GemmShape& shape) { return longer(shape, &models::GemmShape::n); },
           [&](const models::AttentionShape& shape) { return longer(shape, &models::AttentionShape::batch); },
           [&](const ElementwiseSpec& spec) {
-            return doubled(spec, &ElementwiseSpec::read, &ElementwiseSpec::written, &ElementwiseSpec::flops);
+            return doubled(spec, &ElementwiseSpec::read, &ElementwiseSpec::written, &ElementwiseSpec::flops,
+                           &ElementwiseSpec::elements);
           },
           [&](const models::CollectiveSpec& spec) { return doubled(spec, &models::CollectiveSpec::bytes); },
           [&](const models::SdmaCopySpec& copy) { return doubled(copy, &models::SdmaCopySpec::bytes); },

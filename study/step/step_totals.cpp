@@ -15,9 +15,9 @@ namespace {
 constexpr double least_share = 0.4;  // share of the time that the bounding resource takes at peak
 
 // Returns the time at the highest clock.
-sim::Seconds of_vectors(sim::Flops flops, const models::GpuSpec& gpu) {
-  const double rate = gpu.vector_flops_per_cycle_per_cu * gpu.cus() * gpu.power.highest_clock.value();
-  return sim::Seconds(rate > 0.0 ? flops.value() / rate : 0.0);
+sim::Seconds of_vectors(const models::ElementwiseSpec& spec, const models::GpuSpec& gpu) {
+  const double rate = gpu.vector_lanes() * gpu.cus() * gpu.power.highest_clock.value();
+  return sim::Seconds(rate > 0.0 ? models::lane_cycles(spec, gpu) / rate : 0.0);
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ Limits limits_of(const Work& work, const models::PlatformSpec& platform) {
                         return Limits{multiplying(shape), (shape.read() + shape.written()) / gpu.memory.hbm_rate, {}};
                       },
                       [&](const models::ElementwiseSpec& spec) {
-                        return Limits{of_vectors(spec.flops, gpu), spec.bytes() / gpu.memory.hbm_rate, {}};
+                        return Limits{of_vectors(spec, gpu), spec.bytes() / gpu.memory.hbm_rate, {}};
                       },
                       [&](const models::CollectiveSpec& spec) {
                         return Limits{{}, {}, roofline(spec, platform)};

@@ -81,9 +81,8 @@ models::CollectiveSpec all_gather(models::SdmaVariant variant, bool prelaunch, d
 
 // Runs 22 sizes from 1 KiB to 2 GiB in three variants, with and without prelaunch: 132 runs.
 void all_variants(benchmark::State& state) {
-  using enum models::SdmaVariant;
   std::vector<models::CollectiveSpec> specs;
-  for (const auto variant : {pcpy, bcst, b2b}) {
+  for (const auto variant : {models::SdmaVariant::pcpy, models::SdmaVariant::bcst, models::SdmaVariant::b2b}) {
     for (const bool prelaunch : {false, true}) {
       for (int i = 0; i < 22; ++i) specs.push_back(all_gather(variant, prelaunch, 1024.0 * (1 << i)));
     }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "models/collectives/algorithm.h"
 #include "models/collectives/deliveries.h"
 #include "models/machine/delivery_ledger.h"
 #include "sim/check.h"
@@ -48,14 +49,14 @@ TEST(SharedAllReduce, TakesTheCusItIsGivenAndTheVariantItNames) {
 // The mesh looks the same from every GPU: the last four GPUs take as long as the first four.
 TEST(CollectiveGroup, TakesAsLongWhereverItBegins) {
   const PlatformSpec platform = mi300x();
-  for (const BackendAbilities& backend : backends()) {
+  for (const Algorithm& backend : backends()) {
     for (const CollectiveKind kind : backend.kinds) {
-      if (kind == CollectiveKind::reduce_scatter && backend.backend == Backend::sdma) continue;
-      CollectiveSpec spec = collective(kind, backend.backend, 16_MiB, 4);
+      CollectiveSpec spec = collective(kind, {backend.name}, 16_MiB, 4);
+      if (kind == CollectiveKind::reduce_scatter && spec.backend == Backend::sdma) continue;
       spec.host_threads = HostThreads::per_gpu;
       const sim::Time first = time_on(platform, spec);
       spec.first = 4;
-      EXPECT_EQ(time_on(platform, spec), first) << to_string(backend.backend) << " " << to_string(kind);
+      EXPECT_EQ(time_on(platform, spec), first) << backend.name << " " << to_string(kind);
     }
   }
 }

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "models/collectives/algorithm.h"
+#include "models/collectives/kernel_collective.h"
 #include "models/collectives/nvls.h"
 #include "models/collectives/tree.h"
 #include "tests/models/collectives/collective_fixture.h"

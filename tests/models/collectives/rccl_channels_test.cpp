@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "models/collectives/algorithm.h"
+#include "models/collectives/kernel_collective.h"
 #include "models/platform/mesh_rings.h"
 #include "tests/models/collectives/collective_fixture.h"
 

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "models/collectives/algorithm.h"
 #include "tests/models/collectives/collective_fixture.h"
 #include "tests/models/reference_table.h"
 #include "tests/models/sdma/sdma_fixture.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "models/collectives/algorithm.h"
 #include "models/collectives/collective.h"
 #include "models/collectives/peer_loads.h"
 #include "tests/models/collectives/collective_fixture.h"
@@ -90,7 +91,7 @@ TEST(Shots, CarryTheirBytesOverEveryLink) {
 TEST(Shots, DeliverWhatTheCollectiveIsDue) {
   for (int gpus = 2; gpus <= 8; ++gpus) {
     for (const Backend backend : {Backend::one_shot, Backend::two_shot}) {
-      for (const CollectiveKind kind : abilities_of(backend).kinds) {
+      for (const CollectiveKind kind : algorithm_of(backend).kinds) {
         CollectiveSpec spec = collective(backend, 1e6, kind);
         spec.gpus = gpus;
         EXPECT_GT(time_on(mi300x(), spec), sim::Time::zero());

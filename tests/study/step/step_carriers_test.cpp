@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "models/collectives/algorithm.h"
 #include "tests/study/step/step_questions.h"
 #include "tests/testing.h"
 
@@ -118,10 +119,10 @@ const std::string decode_on_eight = "--model llama3-8b --phase decode --tp 8 --b
 // Choosing the best carrier for each kind of collective is no slower than any one carrier for all.
 TEST(Step, TakesTheBestCarrierWhereItIsAskedTo) {
   const sim::Time best = ask_mi300x(step_of(decode_on_eight + "--collectives auto")).time;
-  for (const models::BackendAbilities& backend : models::backends()) {
+  for (const models::Algorithm& backend : models::backends()) {
     StepQuestion question = step_of(decode_on_eight);
-    question.collectives = backend.backend;
-    EXPECT_LE(best, ask_mi300x(question).time) << models::to_string(backend.backend);
+    question.collectives = models::Backend{backend.name};
+    EXPECT_LE(best, ask_mi300x(question).time) << backend.name;
   }
 }
 
