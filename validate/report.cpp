@@ -138,11 +138,7 @@ std::string verdict_of(const Case& one) {
 }
 
 ResultTable worst_table(const Validation& validation) {
-  constexpr std::size_t most = 10;
-  std::vector<const Case*> cases = cases_that(validation.cases, &Case::is_scored);
-  std::ranges::stable_sort(cases, std::ranges::greater{}, [](const Case* one) { return std::abs(one->error()); });
-  if (cases.size() > most) cases.resize(most);
-  return table_of(cases, shown_of_cases(validation, Readers::people));
+  return table_of(worst_of(validation.cases, 10), shown_of_cases(validation, Readers::people));
 }
 
 // Returns the cases that are shown with their predictions but have no error.
@@ -435,19 +431,16 @@ std::vector<Shown<Case>> shown_of_cases(const Validation& validation, Readers re
 
 ResultTable move_table(std::span<const Move> moves) {
   using M = const Move&;
-  const auto in_unit = [](std::optional<double> Move::*member) {
-    return [member](M move) { return cell(move.*member, move.figure == nullptr ? 1.0 : 1.0 / move.figure->per_unit); };
-  };
-  return table_of<Move>(
-      moves,
-      {{{"change", "change", ""}, &Move::change},
-       {{"subject", "subject", ""}, &Move::subject},
-       {{"unit", "unit", ""}, [](M m) { return m.figure == nullptr ? std::string_view() : m.figure->unit; }},
-       {{"before", "before", "", 4}, in_unit(&Move::before)},
-       {{"after", "after", "", 4}, in_unit(&Move::after)},
-       {{"moved_pct", "moved", "%", 2}, [](M m) { return m.before && m.after ? Cell(m.size() * percent) : Cell(); }},
-       {{"error_before_pct", "error before", "%", 1}, [](M m) { return cell(m.error_before, percent); }},
-       {{"error_after_pct", "after", "%", 1}, [](M m) { return cell(m.error_after, percent); }}});
+  return table_of<Move>(moves, {{{"change", "change", ""}, &Move::change},
+                                {{"subject", "subject", ""}, &Move::subject},
+                                {{"value", "value", ""}, &Move::value},
+                                {{"unit", "unit", ""}, &Move::unit},
+                                {{"before", "before", "", 4}, &Move::before},
+                                {{"after", "after", "", 4}, &Move::after},
+                                {{"moved_pct", "moved", "%", 2},
+                                 [](M m) { return m.before && m.after ? Cell(m.size() * percent) : Cell(); }},
+                                {{"error_before_pct", "error before", "%", 1}, &Move::error_before},
+                                {{"error_after_pct", "after", "%", 1}, &Move::error_after}});
 }
 
 std::string verdict(const Validation& validation) {

@@ -10,8 +10,8 @@
 #include "study/report/page.h"
 #include "study/report/results.h"
 #include "study/report/table_of.h"
-#include "validate/golden.h"
 #include "validate/metrics.h"
+#include "validate/predictions.h"
 #include "validate/validation.h"
 
 namespace c3sim::validate {
