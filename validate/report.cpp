@@ -157,20 +157,27 @@ std::string deviation_of(const Validation& validation, const Claim& claim) {
 }
 
 ResultTable claim_table(const Validation& validation) {
-  const auto verdict = [](const Claim& claim) {
+  const auto verdict = [](const Claim& claim) -> std::string {
     return claim.predicted.empty() ? "not predicted" : claim.holds() ? "holds" : "outside band";
   };
   const auto deviation = [&](const Claim& claim) { return deviation_of(validation, claim); };
-  return table_of<Claim>(validation.claims, {{{"claim", "claim", ""}, &Claim::id},
-                                             {{"text", "of", ""}, &Claim::text},
-                                             {{"role", "role", ""}, &Claim::role},
-                                             {{"predicted", "predicted", ""}, predicted_words},
-                                             {{"published", "published", ""}, &Claim::published},
-                                             {{"low", "band from", "", 3}, &Claim::low},
-                                             {{"high", "to", "", 3}, &Claim::high},
-                                             {{"verdict", "verdict", ""}, verdict},
-                                             {{"deviation", "deviation", ""}, deviation},
-                                             {{"interval", "90 % interval", ""}, interval_words}});
+  const auto verdict_and_deviation = [=](const Claim& claim) {
+    return verdict(claim) + (deviation(claim).empty() ? "" : ", deviation " + deviation(claim));
+  };
+  const auto band = [](const Claim& claim) { return fmt::format("{:g} to {:g}", claim.low, claim.high); };
+  return table_of<Claim>(validation.claims,
+                         {{{"claim", "claim", ""}, &Claim::id},
+                          {{"text", "of", ""}, &Claim::text},
+                          {{"role", "role", "", 2, false}, &Claim::role},
+                          {{"predicted", "predicted", ""}, predicted_words},
+                          {{"published", "published", ""}, &Claim::published},
+                          {{"low", "low", "", 3, false}, &Claim::low},
+                          {{"high", "high", "", 3, false}, &Claim::high},
+                          {{"band", "band", "", 2, true, false}, band},
+                          {{"verdict", "verdict", "", 2, false}, verdict},
+                          {{"deviation", "deviation", "", 2, false}, deviation},
+                          {{"told", "verdict", "", 2, true, false}, verdict_and_deviation},
+                          {{"interval", "90 % interval", "", 2, validation.uncertainty.has_value()}, interval_words}});
 }
 
 ResultTable choice_table(const Validation& validation) {
