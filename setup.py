@@ -26,7 +26,7 @@ class BuildByCMake(build_py):
         shutil.copytree(ROOT / "configs", package / "configs", **copy)
         for name in ("reference", "suites"):
             shutil.copytree(ROOT / "validate" / name, package / "validate" / name, **copy)
-        for name in ("claims.yaml", "deviations.yaml", "goldens.csv"):
+        for name in ("claims.yaml", "deviations.yaml", "goldens.json"):
             shutil.copy(ROOT / "validate" / name, package / "validate" / name)
 
 

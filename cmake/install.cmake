@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 install(TARGETS c3sim DESTINATION bin COMPONENT program)
 install(DIRECTORY configs DESTINATION share/c3sim COMPONENT program)
 install(DIRECTORY validate/reference validate/suites DESTINATION share/c3sim/validate COMPONENT program)
-install(FILES validate/claims.yaml validate/deviations.yaml validate/goldens.csv DESTINATION share/c3sim/validate COMPONENT program)
+install(FILES validate/claims.yaml validate/deviations.yaml validate/goldens.json DESTINATION share/c3sim/validate COMPONENT program)
 install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION share/doc/c3sim COMPONENT program)
 install(FILES LICENSE DESTINATION share/doc/c3sim RENAME copyright COMPONENT program)
 

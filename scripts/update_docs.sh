@@ -61,7 +61,7 @@ import sys
 lines = open(sys.argv[1]).read().replace("\\_", "_").split("\n")
 
 def rows(heading):
-    at = lines.index(heading) if heading else 0
+    at = lines.index(heading)
     while not lines[at].startswith("| "):
         at += 1
     end = at
@@ -91,9 +91,9 @@ wanted = [
     ("Copies and collectives on SDMA engines", "calibrate"),
     ("RCCL\x27s kernels", "calibrate"),
 ]
-found = {(row[0], row[1]): row for row in rows("")}
+found = {(row[0], role): row for role in ("predict", "calibrate") for row in rows("## By suite, role " + role)}
 table("what was measured | role | values | median error, % | p90 | within 5 / 10 / 15 %",
-      [[found[key][i] for i in (0, 1, 2, 3, 4, 7)] for key in wanted])'
+      [[*key, *(found[key][i] for i in (1, 2, 3, 6))] for key in wanted])'
 }
 
 # README.md shows the tables of other sources that are most asked about; docs/accuracy.md has all of them.
@@ -110,9 +110,9 @@ wanted = [
     ("GEMMs of fp8 with block scales", "MI300X", "calibrate"),
     ("GEMMs of bf16", "H100", "predict"),
 ]
-found = {(row[1], row[2], row[4]): row for row in rows("## Tables of others")}
+found = {tuple(row[:3]): row for row in rows("## Tables of others")}
 table("what others measured | machine | role | values | repetitions differ by, % | median error, % | p90 | others publish",
-      [[found[key][i] for i in (1, 2, 4, 5, 6, 7, 8, 10)] for key in wanted])'
+      [[found[key][i] for i in (0, 1, 2, 3, 4, 5, 6, 8)] for key in wanted])'
 }
 
 # The cost of concurrency, by suite.
@@ -154,8 +154,8 @@ for carrier in ("rccl", "sdma", "one_shot"):
         row |= {f"{machine}_{key}": value for key, value in answer.items()}
     rows.append(row)
 print(json.dumps({"results": rows}))' "$c3sim" "$question" |
-    answers "carrier | 8 MI300X: time [ms] | tokens/s | exposed communication [ms] | power of a GPU [W] | 8 H100: time [ms] \
-| tokens/s | exposed communication [ms] | power of a GPU [W]" carrier mi300x_time_us/1000:.2f mi300x_tokens_per_s:.0f \
+    answers "carrier | 8 MI300X: time [ms] | tokens/s | communication exposed [ms] | GPU [W] | 8 H100: time [ms] \
+| tokens/s | communication exposed [ms] | GPU [W]" carrier mi300x_time_us/1000:.2f mi300x_tokens_per_s:.0f \
       mi300x_exposed_us/1000:.2f mi300x_power_W:.0f h100_time_us/1000:.2f h100_tokens_per_s:.0f h100_exposed_us/1000:.2f \
       h100_power_W:.0f
 }
@@ -247,18 +247,26 @@ serving() {
   printf '```\n$ c3sim %s --out out/serve\n%s\n```\n' "$question" "$($c3sim $question)"
 }
 
-# Every fitted parameter of all platforms is listed, except what a fit says of itself.
+# Every fitted parameter of all platforms is listed, except what a fit says of itself. A list below each table says what
+# the numbers in the column of sources mean.
 fitted() {
-  echo "| parameter | fitted to | value | error | range |"
-  echo "|---|---|---|---|---|"
   local platform
   for platform in mi300x h200 h100 mi355x; do
-    echo "| **$platform** | | | | |"
+    printf 'Platform %s:\n\n' "$platform"
     $c3sim platform "$platform" --format json | python3 -c '
 import json, sys
+sources = []
+print("| parameter | value | error | range | fitted to |\n|---|---|---|---|---|")
 for row in json.load(sys.stdin)["results"]:
     if row["kind"] == "fitted" and not row["parameter"].startswith(("fitted_to", "correlations")):
-        print("| `{parameter}` | {source} | {value} | {error} | {low} to {high} |".format(**row))'
+        if row["source"] not in sources:
+            sources.append(row["source"])
+        number = sources.index(row["source"]) + 1
+        print("| `{parameter}` | {value} | {error} | {low} to {high} | {number} |".format(number=number, **row))
+print("\nFitted to:\n")
+for number, source in enumerate(sources, 1):
+    print(f"{number}. {source}")
+print()'
   done
 }
 

@@ -262,10 +262,9 @@ std::vector<Shown<Cost>> shown_costs(std::vector<Shown<Cost>> first, int decimal
   first.push_back({{"cost_us", "cost, measured", "us", decimals}, wall(&Beside::measured)});
   first.push_back({{"predicted_cost_us", "predicted", "us", decimals}, wall(&Beside::predicted)});
   first.insert(first.end(), behind_walls.begin(), behind_walls.end());
-  for (const auto& [key, heading, operation] :
-       {std::tuple("gemm_longer_pct", "GEMM longer", &CostOfRun::gemm),
-        {"collective_longer_pct", "collective longer", &CostOfRun::collective}}) {
-    first.push_back({{key, fmt::format("{}, measured", heading), "%", 1}, stretch(operation, &Beside::measured)});
+  for (const auto& [key, heading, operation] : {std::tuple("gemm_longer_pct", "GEMM longer", &CostOfRun::gemm),
+                                                {"collective_longer_pct", "collective", &CostOfRun::collective}}) {
+    first.push_back({{key, heading, "%", 1}, stretch(operation, &Beside::measured)});
     first.push_back({{fmt::format("predicted_{}", key), "predicted", "%", 1}, stretch(operation, &Beside::predicted)});
   }
   return first;

@@ -41,11 +41,6 @@ struct Baselines {
   std::optional<double> waves;     // a GEMM takes whole waves of workgroups on the CUs that are left to it
 };
 
-// Golden says what the golden file keeps: the prediction of a case or, for a table of many rows, how far off the
-// predictions of each group are, so that a change of all rows changes few lines.
-enum class Golden { predictions, statistics };
-constexpr auto all_names(Golden) { return sim::names("predictions", "statistics"); }
-
 struct Case {
   std::string id;     // "overlap/c3_all_reduce.csv:3/gemm_time"
   std::string suite;  // empty for files of the user
@@ -55,7 +50,6 @@ struct Case {
   Machine machine;
   study::Trial trial;
   study::Figure figure = study::Figure::time;
-  Golden golden = Golden::predictions;
   int table = -1;  // index in Validation::tables if its suite describes the table, or -1
 
   // These values are in base units.

@@ -77,6 +77,24 @@ std::vector<const Case*> cases_that(std::span<const Case> cases, const std::func
   return some;
 }
 
+std::vector<const Case*> one_for_each_subject(std::span<const Case> cases) {
+  std::map<std::string, const Case*> by_subject;
+  const auto size = [](const Case& one) { return one.is_scored() ? std::abs(one.error()) : -1.0; };
+  for (const Case& one : cases) {
+    const Case*& known = by_subject[subject_of(one)];
+    if (known == nullptr || size(one) > size(*known)) known = &one;
+  }
+  return cases_that(cases, [&](const Case& one) { return by_subject[subject_of(one)] == &one; });
+}
+
+std::vector<const Case*> worst_of(std::span<const Case> cases, std::size_t most) {
+  std::vector<const Case*> worst = one_for_each_subject(cases);
+  std::erase_if(worst, [](const Case* one) { return !one->is_scored(); });
+  std::ranges::stable_sort(worst, std::ranges::greater{}, [](const Case* one) { return std::abs(one->error()); });
+  if (worst.size() > most) worst.resize(most);
+  return worst;
+}
+
 std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b) {
   const std::vector<double> ranks_a = ranks_of(a);
   const std::vector<double> ranks_b = ranks_of(b);

@@ -18,6 +18,11 @@ namespace c3sim::validate {
 
 std::vector<const Case*> cases_that(std::span<const Case> cases, const std::function<bool(const Case&)>& meet);
 
+// Returns one case for each subject, in the order of cases: the one with the largest error.
+std::vector<const Case*> one_for_each_subject(std::span<const Case> cases);
+// Returns the scored cases with the largest errors, the worst first, and one for each subject.
+std::vector<const Case*> worst_of(std::span<const Case> cases, std::size_t most);
+
 // Returns groups of cases with the same key, in the order in which keys first appear.
 template <class KeyOf>
 auto grouped(std::span<const Case* const> cases, const KeyOf& key_of) {

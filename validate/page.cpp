@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 #include "study/report/result_table.h"
@@ -110,12 +112,12 @@ void add_charts(const std::vector<Case>& all, const std::string& of_suite, study
   if (!by_operations.empty()) section.charts.push_back(error_by_size(suite, by_operations, "size", "flop"));
 }
 
-// Returns the rows of a table that belong to one suite.
-study::ResultTable rows_of(const study::ResultTable& table, const std::string& suite) {
-  const std::size_t place = study::place_of(table.columns(), "suite");
+// Returns the rows of a table with this word in a column.
+study::ResultTable rows_of(const study::ResultTable& table, const std::string& column, const std::string& word) {
+  const std::size_t place = study::place_of(table.columns(), column);
   study::ResultTable own(table.columns());
   for (const std::vector<study::Cell>& row : table.rows()) {
-    if (study::word_of(row[place]) == suite) own.add_row(row);
+    if (study::word_of(row[place]) == word) own.add_row(row);
   }
   return own;
 }
@@ -126,7 +128,7 @@ study::Section section_of(const Validation& validation, const study::Results& re
   section.paragraphs = {fmt::format("{} Platform {}.", heading.question, heading.platform)};
   for (const char* const key : {"groups", "baselines", "choices", "left_out", "left_out_rows"}) {
     const study::NamedTable& named = *results.table(key);
-    study::ResultTable own = rows_of(named.table, name);
+    study::ResultTable own = rows_of(named.table, "suite", name);
     if (own.rows().empty()) continue;
     section.tables.push_back({.id = section.id + "_" + key, .caption = named.title, .table = std::move(own)});
   }
@@ -225,6 +227,12 @@ study::Page page_of(const Validation& validation, const study::Results& results,
 
 namespace {
 
+std::string markdown_of(const study::ResultTable& table) {
+  std::ostringstream text;
+  table.write_markdown(text);
+  return text.str();
+}
+
 std::string in_percent(double share, int decimals = 1) { return fmt::format("{:.{}f}", 100.0 * share, decimals); }
 
 // Returns a table with a row for each group: the given columns, then the metrics, then the columns `behind`.
@@ -249,9 +257,7 @@ std::string table_of_groups(const std::vector<Group>& groups, std::vector<study:
       }));
   add("outside band", if_predicted([](G group) { return fmt::format("{}", group.predicted - group.within_band); }));
   shown.insert(shown.end(), behind.begin(), behind.end());
-  std::ostringstream text;
-  study::table_of(groups, shown).write_markdown(text);
-  return text.str();
+  return markdown_of(study::table_of(groups, shown));
 }
 
 // Returns the heading of a suite, or null for files of the user.
@@ -265,27 +271,68 @@ std::string heading_text(const Validation& validation, const std::string& suite)
   return heading == nullptr ? suite : heading->title;
 }
 
-// Returns a table of groups for each suite, whose groups follow each other.
+// Calls `tell` with each longest run of neighbours of the same key.
+template <class Element, class KeyOf, class Tell>
+void for_each_run(const std::vector<Element>& elements, const KeyOf& key_of, const Tell& tell) {
+  for (auto begin = elements.begin(); begin != elements.end();) {
+    const auto end = std::find_if(begin, elements.end(), [&](const Element& one) {
+      return std::invoke(key_of, one) != std::invoke(key_of, *begin);
+    });
+    tell(std::vector<Element>(begin, end));
+    begin = end;
+  }
+}
+
+// Returns a table of groups for each suite.
 std::string groups_section(const Validation& validation) {
   std::string text;
-  const std::vector<Group> groups = groups_by_figure(validation);
-  for (auto begin = groups.begin(); begin != groups.end();) {
-    const std::string& suite = begin->suite;
-    const auto end = std::find_if(begin, groups.end(), [&suite](const Group& group) { return group.suite != suite; });
+  for_each_run(groups_by_figure(validation), &Group::suite, [&](const std::vector<Group>& of_suite) {
+    const std::string& suite = of_suite.front().suite;
     text += fmt::format("\n### {}: {}\n\n", suite, study::markdown_text(heading_text(validation, suite)));
-    text += table_of_groups({begin, end}, {{{"group", "group", ""}, &Group::name},
-                                           {{"figure", "figure", ""}, &Group::figure},
-                                           {{"role", "role", ""}, &Group::role}});
-    begin = end;
+    text += table_of_groups(of_suite, {{{"group", "group", ""}, &Group::name},
+                                       {{"figure", "figure", ""}, &Group::figure},
+                                       {{"role", "role", ""}, &Group::role}});
+  });
+  return text;
+}
+
+std::string section(const study::Results& results, std::string_view key) {
+  return markdown_of(results.table(key)->table);
+}
+
+// Returns a list of the tables of others: how each was measured, and what was fitted to it.
+std::string protocols_of_others(const Validation& validation) {
+  std::string text;
+  for (const auto& [suite, file, about] : validation.tables) {
+    const std::string fitted = about.fitted.empty() ? "" : fmt::format(" Fitted to it: {}.", about.fitted);
+    text += fmt::format("- {}\n", study::markdown_text(fmt::format("{}, {} on {}: {}.{}", file, about.what,
+                                                                   about.machine, about.protocol, fitted)));
   }
   return text;
 }
 
-// Returns a table of the report as Markdown, with the columns of text or with all columns.
-std::string section(const study::Results& results, std::string_view key, bool all = false) {
-  std::ostringstream text;
-  results.table(key)->table.write_markdown(text, all);
-  return text.str();
+// Returns a table of claims for each role.
+std::string claims_section(const study::Results& results) {
+  std::string text;
+  for (const char* const role : {"predict", "calibrate", "probe", "unlisted"}) {
+    const study::ResultTable own = rows_of(results.table("claims")->table, "role", role);
+    if (!own.rows().empty()) text += fmt::format("\nRole {}:\n\n{}", role, markdown_of(own));
+  }
+  return text;
+}
+
+// Returns a list of what is not compared for each suite.
+std::string left_out_section(const Validation& validation) {
+  std::string text;
+  for_each_run(validation.left_out, &LeftOut::suite, [&](const std::vector<LeftOut>& of_suite) {
+    text += fmt::format("\n{}:\n\n", suite_title(of_suite.front().suite));
+    for (const LeftOut& left : of_suite) {
+      const std::string rows = left.rows == 0 ? "" : fmt::format(", {} {}", left.rows, left.rows == 1 ? "row" : "rows");
+      const std::string took = left.seconds > 0.0 ? fmt::format(" of {:.0f} us", left.seconds * 1e6) : "";
+      text += fmt::format("- {}\n", study::markdown_text(fmt::format("{}{}{}: {}", left.file, rows, took, left.why)));
+    }
+  });
+  return text;
 }
 
 // Returns an empty section if no suite has runs that other simulators predicted.
@@ -294,8 +341,8 @@ std::string beside_simulators(const study::Results& results) {
   return fmt::format(R"(
 ## Beside other simulators
 
-What simulators of serving said of runs that were measured, run by one of their authors as they are shipped, and what c3sim
-says of the same. Median errors, in percent; of each simulator over the values that it has, whose number stands beside.
+What simulators of serving said of runs that were measured, run by one of their authors as they are shipped, and what
+c3sim says of the same. Median errors, in percent; of each simulator over the values that it has, whose number stands beside.
 Part of the load of these runs, which their source does not tell, was inferred from them (decision 273), so that c3sim's
 column is no prediction, as the others' are. BLIS_trained and LLMServingSim have no value of the rows that are shown.
 
@@ -306,26 +353,29 @@ column is no prediction, as the others' are. BLIS_trained and LLMServingSim have
 }  // namespace
 
 std::string accuracy_table(const Validation& validation) {
-  // Predictions come first, and within both roles the suites of the MI300X do.
+  // Predictions come first, and within each role the suites of the MI300X do.
   std::vector<Group> groups = groups_by_suite(validation);
   const auto rank = [&](const Group& group) {
     const Heading* const suite = heading_of(validation, group.suite);
     const bool other_machine = suite == nullptr || !suite->platform.starts_with("mi300x");
-    return std::pair(group.role != calibrate::Role::predict, other_machine);
+    return std::tuple(group.role != calibrate::Role::predict, group.role, other_machine);
   };
   std::ranges::stable_sort(groups, {}, rank);
   const auto best_rule = [](const Group& group) {
     const std::vector<Contest> contests = contests_on(group);
     if (contests.empty()) return std::string();
     const auto hardest = std::ranges::min_element(contests, {}, &Contest::theirs);
-    return fmt::format("{} {} (c3sim {}) of {}", hardest->rule, in_percent(hardest->theirs), in_percent(hardest->ours),
-                       hardest->cases);
+    return fmt::format("{} {} / {}", hardest->rule, in_percent(hardest->theirs), in_percent(hardest->ours));
   };
   const auto title = [&](const Group& group) { return heading_text(validation, group.suite); };
-  const std::string table =
-      table_of_groups(groups, {{{"suite", "suite", ""}, title}, {{"role", "role", ""}, &Group::role}},
-                      {{{"rule", "best simple rule, median %", ""}, best_rule}});
-  return table + "\n" + verdict(validation) + "\n";
+  std::string text;
+  for_each_run(groups, &Group::role, [&](const std::vector<Group>& of_role) {
+    text += fmt::format("## By suite, role {}\n\n", to_string(of_role.front().role));
+    text += table_of_groups(of_role, {{{"suite", "suite", ""}, title}},
+                            {{{"rule", "best simple rule / c3sim, median %", ""}, best_rule}});
+    text += "\n";
+  });
+  return text + verdict(validation) + "\n";
 }
 
 std::string accuracy_page(const Validation& validation) {
@@ -334,7 +384,8 @@ std::string accuracy_page(const Validation& validation) {
 Every prediction beside its measurement, as `c3sim validate` has it; `--report DIR` writes the page with every single
 case. This file is made by `scripts/update_docs.sh`. Errors are predicted over measured less one, in percent; of shares
 they are points. Parameters may be fitted to rows with role calibrate; rows with role predict are never looked at by a
-fit. Rows with role probe ran at once with other work: the last stage of a fit may read them, and no other.
+fit. Rows with role probe ran at once with other work: the last stage of a fit may read them, and no other. The best
+simple rule stands with its median error and c3sim's, both over the cases that the rule predicts.
 
 {}
 ## Tables of others
@@ -343,14 +394,19 @@ Each is predicted by the protocol that it was measured by. How far off c3sim is 
 suite public. Repetitions differ by half the width of what they gave, in the median of rows that were measured more than
 once.
 
+{}
+How each was measured, and what was fitted to its rows with role calibrate; `c3sim validate public --case FILE` shows
+the rows of one.
+
 {}{}
 ## What running at once costs
 
-The cost of a run is what it takes beyond the longer of its two operations alone; an operation is longer than alone by so
-many percent. Alone is by the protocol of the run, measured and predicted alike: where both were also run one after the other in the
-same loop, as they were there, for in a loop of its own a GEMM may have another clock. Walls hide this cost where one operation is much the longer, so it is added up over the runs of a group, and of
-a table. The ratio is predicted over measured cost; nine of ten samples drawn from the group's runs with replacement lie in the range
-beside it.
+The cost of a run is what it takes beyond the longer of its two operations alone. GEMMs and collectives are longer than
+alone by so many percent, as measured and, beside that, as predicted. Alone is by the protocol of the run: where both
+were also run one after the other in the same loop, the times are those of that loop, for in a loop of its own a GEMM
+may have another clock. Walls hide this cost where one operation is much the longer, so it is added up over the runs of a
+group, and of a table. The ratio is predicted over measured cost; nine of ten samples drawn from the group's runs with
+replacement lie in the range beside it.
 
 {}
 ## By group
@@ -371,15 +427,14 @@ The trivial rule is the best of those that always choose the same, known in hind
 
 {}
 ## Claims of papers
-
 {}
 ## Rows that are not compared
-
 {})";
   const study::Results results = report(validation);
-  return fmt::format(page, accuracy_table(validation), section(results, "tables", true), beside_simulators(results),
-                     section(results, "costs"), groups_section(validation), section(results, "baselines"),
-                     section(results, "choices"), section(results, "claims"), section(results, "left_out"));
+  return fmt::format(page, accuracy_table(validation), section(results, "tables"), protocols_of_others(validation),
+                     beside_simulators(results), section(results, "costs"), groups_section(validation),
+                     section(results, "baselines"), section(results, "choices"), claims_section(results),
+                     left_out_section(validation));
 }
 
 std::string deviations_page(const Validation& validation) {

@@ -138,11 +138,7 @@ std::string verdict_of(const Case& one) {
 }
 
 ResultTable worst_table(const Validation& validation) {
-  constexpr std::size_t most = 10;
-  std::vector<const Case*> cases = cases_that(validation.cases, &Case::is_scored);
-  std::ranges::stable_sort(cases, std::ranges::greater{}, [](const Case* one) { return std::abs(one->error()); });
-  if (cases.size() > most) cases.resize(most);
-  return table_of(cases, shown_of_cases(validation, Readers::people));
+  return table_of(worst_of(validation.cases, 10), shown_of_cases(validation, Readers::people));
 }
 
 // Returns the cases that are shown with their predictions but have no error.
@@ -161,20 +157,27 @@ std::string deviation_of(const Validation& validation, const Claim& claim) {
 }
 
 ResultTable claim_table(const Validation& validation) {
-  const auto verdict = [](const Claim& claim) {
+  const auto verdict = [](const Claim& claim) -> std::string {
     return claim.predicted.empty() ? "not predicted" : claim.holds() ? "holds" : "outside band";
   };
   const auto deviation = [&](const Claim& claim) { return deviation_of(validation, claim); };
-  return table_of<Claim>(validation.claims, {{{"claim", "claim", ""}, &Claim::id},
-                                             {{"text", "of", ""}, &Claim::text},
-                                             {{"role", "role", ""}, &Claim::role},
-                                             {{"predicted", "predicted", ""}, predicted_words},
-                                             {{"published", "published", ""}, &Claim::published},
-                                             {{"low", "band from", "", 3}, &Claim::low},
-                                             {{"high", "to", "", 3}, &Claim::high},
-                                             {{"verdict", "verdict", ""}, verdict},
-                                             {{"deviation", "deviation", ""}, deviation},
-                                             {{"interval", "90 % interval", ""}, interval_words}});
+  const auto verdict_and_deviation = [=](const Claim& claim) {
+    return verdict(claim) + (deviation(claim).empty() ? "" : ", deviation " + deviation(claim));
+  };
+  const auto band = [](const Claim& claim) { return fmt::format("{:g} to {:g}", claim.low, claim.high); };
+  return table_of<Claim>(validation.claims,
+                         {{{"claim", "claim", ""}, &Claim::id},
+                          {{"text", "of", ""}, &Claim::text},
+                          {{"role", "role", "", 2, false}, &Claim::role},
+                          {{"predicted", "predicted", ""}, predicted_words},
+                          {{"published", "published", ""}, &Claim::published},
+                          {{"low", "low", "", 3, false}, &Claim::low},
+                          {{"high", "high", "", 3, false}, &Claim::high},
+                          {{"band", "band", "", 2, true, false}, band},
+                          {{"verdict", "verdict", "", 2, false}, verdict},
+                          {{"deviation", "deviation", "", 2, false}, deviation},
+                          {{"told", "verdict", "", 2, true, false}, verdict_and_deviation},
+                          {{"interval", "90 % interval", "", 2, validation.uncertainty.has_value()}, interval_words}});
 }
 
 ResultTable choice_table(const Validation& validation) {
@@ -435,19 +438,16 @@ std::vector<Shown<Case>> shown_of_cases(const Validation& validation, Readers re
 
 ResultTable move_table(std::span<const Move> moves) {
   using M = const Move&;
-  const auto in_unit = [](std::optional<double> Move::*member) {
-    return [member](M move) { return cell(move.*member, move.figure == nullptr ? 1.0 : 1.0 / move.figure->per_unit); };
-  };
-  return table_of<Move>(
-      moves,
-      {{{"change", "change", ""}, &Move::change},
-       {{"subject", "subject", ""}, &Move::subject},
-       {{"unit", "unit", ""}, [](M m) { return m.figure == nullptr ? std::string_view() : m.figure->unit; }},
-       {{"before", "before", "", 4}, in_unit(&Move::before)},
-       {{"after", "after", "", 4}, in_unit(&Move::after)},
-       {{"moved_pct", "moved", "%", 2}, [](M m) { return m.before && m.after ? Cell(m.size() * percent) : Cell(); }},
-       {{"error_before_pct", "error before", "%", 1}, [](M m) { return cell(m.error_before, percent); }},
-       {{"error_after_pct", "after", "%", 1}, [](M m) { return cell(m.error_after, percent); }}});
+  return table_of<Move>(moves, {{{"change", "change", ""}, &Move::change},
+                                {{"subject", "subject", ""}, &Move::subject},
+                                {{"value", "value", ""}, &Move::value},
+                                {{"unit", "unit", ""}, &Move::unit},
+                                {{"before", "before", "", 4}, &Move::before},
+                                {{"after", "after", "", 4}, &Move::after},
+                                {{"moved_pct", "moved", "%", 2},
+                                 [](M m) { return m.before && m.after ? Cell(m.size() * percent) : Cell(); }},
+                                {{"error_before_pct", "error before", "%", 1}, &Move::error_before},
+                                {{"error_after_pct", "after", "%", 1}, &Move::error_after}});
 }
 
 std::string verdict(const Validation& validation) {

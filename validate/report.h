@@ -10,8 +10,8 @@
 #include "study/report/page.h"
 #include "study/report/results.h"
 #include "study/report/table_of.h"
-#include "validate/golden.h"
 #include "validate/metrics.h"
+#include "validate/predictions.h"
 #include "validate/validation.h"
 
 namespace c3sim::validate {
@@ -58,7 +58,7 @@ study::Page page_of(const Validation& validation, const study::Results& results,
 // Returns everything except the cases as Markdown: errors by suite and group, simple rules, choices, claims, and what
 // is not compared.
 std::string accuracy_page(const Validation& validation);
-// Returns one table of accuracy_page(), with a row per suite and role.
+// Returns the first tables of accuracy_page(), one for each role with a row per suite.
 std::string accuracy_table(const Validation& validation);
 // Returns the known deviations, each with its present size, its cause and the measurement that would decide.
 std::string deviations_page(const Validation& validation);

@@ -29,7 +29,6 @@ SuiteTable read_suite_table(sim::Section section, const calibrate::Reader& reade
   table.band = section.number("band", 0.0, 10.0);
   table.platform = section.text("platform", "");
   if (section.has("description")) table.about = read_about(section.section("description"));
-  if (section.has("golden")) table.golden = section.choice<Golden>("golden", sim::choices_of<Golden>());
   const std::string stem = table.file.stem().string();
   if (!section.has("format")) {
     table.format = calibrate::TableFormat::read(section, stem);

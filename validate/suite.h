@@ -8,7 +8,6 @@
 //   tables:
 //     - file: mi300x_overlap/rccl_allreduce_by_channels.csv   # in the folder of reference data
 //       band: 0.08                    # of figures without their own; relative, or in points for shares
-//       golden: statistics            # kept instead of every prediction of a table of many rows, see Golden
 //       rows: ...                     # see calibrate/readers/table_format.h; `format: NAME` uses another's
 //       description: {what: RCCL by channels, machine: 8 MI300X, protocol: rounds}   # for people, see TableAbout
 //     - file: h100x2/gemms.csv
@@ -54,7 +53,6 @@ struct SuiteTable {
   std::filesystem::path file;  // relative to the folder of reference data
   std::optional<TableAbout> about{};
   double band = 0.0;
-  Golden golden = Golden::predictions;
   std::string platform = {};  // measured platform, if it is not that of the suite
   calibrate::TableFormat format;
 };

@@ -57,11 +57,8 @@ void refuse_twice(std::span<const std::filesystem::path> before, const std::file
 
 // Adds the cases of a reading, and its omissions by reason.
 void take(Validation& validation, const calibrate::Reading& reading, const std::string& suite,
-          const std::string& platform, double band, Golden golden = Golden::predictions) {
-  for (Case& one : cases_of(reading.measurements, suite, platform, band)) {
-    one.golden = golden;
-    validation.cases.push_back(std::move(one));
-  }
+          const std::string& platform, double band) {
+  std::ranges::move(cases_of(reading.measurements, suite, platform, band), std::back_inserter(validation.cases));
   for (const calibrate::Omission& omission : reading.left_out) {
     auto known = std::ranges::find_if(validation.left_out, [&](const LeftOut& one) {
       return one.suite == suite && one.file == reading.name && one.why == omission.why;
@@ -179,7 +176,7 @@ Validation validate_suites(const Library& library, std::span<const std::string> 
       calibrate::keep_apart(reading, table.file, files);
       const std::size_t before = validation.cases.size();
       const std::string& measured = options.platform ? suite.platform : suite.platform_of(table);
-      take(validation, reading, suite.name, measured, table.band, table.golden);
+      take(validation, reading, suite.name, measured, table.band);
       if (!table.about) continue;
       for (std::size_t i = before; i < validation.cases.size(); ++i) {
         validation.cases[i].table = static_cast<int>(validation.tables.size());
@@ -304,7 +301,10 @@ Validation predict_file(const Library& library, const std::filesystem::path& fil
   Validation validation;
   take_with_remarks(validation, reading, 0.0);
   require_cases(validation, file);
-  for (Case& one : validation.cases) one.machine.changes = options.changes;
+  for (Case& one : validation.cases) {
+    one.machine.changes = options.changes;
+    one.why_not_scored = "it is not measured yet";
+  }
   predict(validation.cases, library.platforms, options.jobs, options.progress);
   require_predictions(validation);
   return validation;

@@ -283,12 +283,12 @@ void ResultTable::write_csv_rows(std::ostream& out) const {
   for (const auto& row : rows_) write_csv_line(out, [&row](std::size_t c) { return csv_cell(row[c]); });
 }
 
-void ResultTable::write_markdown(std::ostream& out, bool all) const {
+void ResultTable::write_markdown(std::ostream& out) const {
   std::vector<std::string> headings;
   std::vector<std::vector<std::string>> cells(rows_.size());
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
-    if (!column.in_text && !all) continue;
+    if (!column.in_text) continue;
     const ShownUnit shown = shown_unit(column, rows_, c);
     headings.push_back(
         markdown_text(shown.unit.empty() ? column.heading : fmt::format("{}, {}", column.heading, shown.unit)));

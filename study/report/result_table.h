@@ -68,8 +68,7 @@ class ResultTable {
   // formula get a quotation mark in front, as spreadsheets require.
   void write_csv(std::ostream& out) const;
   void write_csv_rows(std::ostream& out) const;  // without the line of names
-  // Writes the columns and cells of the text as one table; `all` adds the columns that are for programs only.
-  void write_markdown(std::ostream& out, bool all = false) const;
+  void write_markdown(std::ostream& out) const;  // the columns and cells of the text as one table
   // Returns an array with one object per row, whose keys are in the order of columns.
   nlohmann::ordered_json to_json() const;
 

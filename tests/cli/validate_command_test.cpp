@@ -88,7 +88,7 @@ TEST_F(ValidateCommand, PredictsWhatIsNotMeasuredAndScoresItLater) {
   const Answer predicted = validate({"--predict", plan, "--out", out, "--set", "gpu.power.cap=700 W"});
   ASSERT_EQ(predicted.code, ExitCode::fine) << predicted.err;
   const std::string digest = json::parse(content(out))["sha256"];
-  EXPECT_EQ(predicted.out, "2 predictions in " + out + "\nsha256 " + digest + "\n");
+  EXPECT_EQ(predicted.out, "2 predictions in " + out + ", sha256 " + digest + "\n");
 
   const std::string measured = written("measured.csv", runs + good + "gemm,cb2,-,0,all,304,9000\n");
   const Answer scored = validate({"--score", out, measured, "--format", "json"});
@@ -100,7 +100,7 @@ TEST_F(ValidateCommand, PredictsWhatIsNotMeasuredAndScoresItLater) {
   EXPECT_DOUBLE_EQ(report["cases"][0]["predicted"], written_down);
 
   std::string other = content(out);
-  other.replace(other.find("\"predicted\": 1") + 13, 1, "2");
+  other.replace(other.find("\"predicted\":1") + 12, 1, "2");
   expect_fault({"--score", written("Q.json", other), measured},
                "Q.json: was changed since it was written: its digest is");
 }
@@ -149,29 +149,35 @@ class ValidateCommandInATree : public ValidateCommand {
 };
 
 TEST_F(ValidateCommandInATree, FullWritesGoldensAndShowsWhatMoved) {
-  const std::string goldens = path("validate/goldens.csv");
+  const std::string goldens = path("validate/goldens.json");
   const Answer written_first = validate({"--update-goldens"});
   EXPECT_NE(written_first.code, ExitCode::users_fault) << written_first.err;
-  const std::string digest = content(goldens).substr(content(goldens).find("follows: ") + 9, 8);
-  EXPECT_THAT(written_first.out, HasSubstr("Name the goldens by " + digest + " in a line of CHANGELOG.md."));
+  const std::string digest = json::parse(content(goldens))["sha256"];
+  EXPECT_THAT(written_first.out,
+              HasSubstr("Name the goldens by " + digest.substr(0, 8) + " in a line of CHANGELOG.md."));
 
-  const json same = json::parse(validate({"--against", goldens, "--format", "json"}).out);
+  const std::string every = path("every.json");
+  const json same = json::parse(validate({"--against", goldens, "--out", every, "--format", "json"}).out);
   EXPECT_THAT(same["moves"], SizeIs(0));
 
   // Under a lower cap GEMMs run slower: the clock is further from what was measured, and nothing is new or gone.
-  const Answer lower = validate({"--against", goldens, "--set", "gpu.power.cap=600 W", "--format", "json"});
-  EXPECT_EQ(lower.code, ExitCode::check_failed);
-  const json moves = json::parse(lower.out)["moves"];
+  const auto lower = [](const std::string& stored) {
+    const Answer answer = validate({"--against", stored, "--set", "gpu.power.cap=600 W", "--format", "json"});
+    EXPECT_EQ(answer.code, ExitCode::check_failed);
+    return json::parse(answer.out)["moves"];
+  };
+  const json moves = lower(every);
   ASSERT_FALSE(moves.empty());
   for (const json& move : moves) {
     EXPECT_EQ(move["change"], "regression");
-    EXPECT_EQ(move["unit"], "MHz");
     EXPECT_LT(move["after"], move["before"]);
   }
+  EXPECT_EQ(lower(goldens)[0]["change"], "regression");
+  expect_fault({"power", "--case", "clock", "--against", goldens}, "--against: has statistics of whole suites");
 
   std::string edited = content(goldens);
-  edited[edited.size() - 2] = edited[edited.size() - 2] == '1' ? '2' : '1';
-  expect_fault({"--against", written("edited.csv", edited)}, "edited.csv: was changed by hand: its digest is another");
+  edited.replace(edited.find("\"cases\":") + 8, 1, "9");
+  expect_fault({"--against", written("edited.json", edited)}, "edited.json: was changed since it was written");
   expect_fault({"--against", path("absent.csv")}, "absent.csv: No such file or directory");
 }
 

@@ -142,7 +142,7 @@ Predictions earlier_predictions(const Sample& sample) {
   Predictions predictions;
   for (const std::string& line : lines_of(sample, "before")) {
     const std::size_t equals = line.rfind('=');
-    predictions[line.substr(0, equals)] = std::stod(line.substr(equals + 1));
+    predictions.by_subject[line.substr(0, equals)]["predicted"] = std::stod(line.substr(equals + 1));
   }
   return predictions;
 }
@@ -178,9 +178,7 @@ TEST(CaseSamples, OfReports) {
         words += accuracy_table(validation);
       } else if (part == "moves" || part == "moves of some") {
         const Compared compared = part == "moves" ? Compared::all : Compared::some;
-        words += words_of_table(
-            move_table(moves_between(earlier_predictions(sample), validation.cases, validation.claims, compared)),
-            columns);
+        words += words_of_table(move_table(moves_between(earlier_predictions(sample), validation, compared)), columns);
       } else if (part != "claims of papers" && part != "before") {
         words += words_of_table(results.table(part)->table, columns);
       }

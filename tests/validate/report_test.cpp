@@ -94,7 +94,8 @@ TEST(Report, CountsCasesByDescribedTable) {
   EXPECT_THAT(column(tables, "fitted"), ElementsAre("all", ""));
   EXPECT_THAT(column(tables, "command"), ElementsAre("c3sim validate s --case t.csv", "c3sim validate s --case t.csv"));
   EXPECT_THAT(accuracy_page(validation),
-              HasSubstr("| GEMMs | MI300X | loop | calibrate | 2 | 15.0 | 30.0 | 38.0 | 30.0 |"));
+              AllOf(HasSubstr("| GEMMs | MI300X | calibrate | 2 | 15.0 | 30.0 | 38.0 | 30.0 |"),
+                    HasSubstr("- t.csv, GEMMs on MI300X: loop. Fitted to it: all.\n")));
   validation.suites = {{"s", "Title", "", "mi300x"}};
   const study::Page page = page_of(validation, report(validation), "1");
   EXPECT_EQ(std::ranges::count(page.sections, "suite_s", &study::Section::id), 1) << "whose tables are told above it";
@@ -146,8 +147,8 @@ TEST(Markdown, SaysWhatIsLeftOutAndWhy) {
   Validation validation = with_group("g");
   validation.left_out = {{"s", "a.csv", "another GPU", 3}, {"", "b.csv", "the whole file: empty", 0}};
   const std::string page = accuracy_page(validation);
-  EXPECT_THAT(page, HasSubstr("| s | a.csv | 3 |  | another GPU |"));
-  EXPECT_THAT(page, HasSubstr("| your files | b.csv |  |  | the whole file: empty |"));
+  EXPECT_THAT(page, HasSubstr("\ns:\n\n- a.csv, 3 rows: another GPU\n"));
+  EXPECT_THAT(page, HasSubstr("\nyour files:\n\n- b.csv: the whole file: empty\n"));
   EXPECT_THAT(page, HasSubstr("Left out: 3 rows and 1 file."));
 }
 
@@ -162,12 +163,17 @@ TEST(Markdown, MarksClaimsOutsideTheirBands) {
   claim.role = calibrate::Role::predict;
   claim.predicted = {1.6532};
   validation.claims = {claim};
-  EXPECT_THAT(accuracy_page(validation),
-              HasSubstr("| a.b | mean | predict | 1.653 | 1.6 | 1.550 | 1.650 | outside band |"));
+  EXPECT_THAT(accuracy_page(validation), HasSubstr("\nRole predict:\n"));
+  EXPECT_THAT(accuracy_page(validation), HasSubstr("| a.b | mean | 1.653 | 1.6 | 1.55 to 1.65 | outside band |"));
+  validation.gaps.resize(1);
+  validation.gaps[0].deviation.number = 7;
+  validation.gaps[0].deviation.claims = {"a.b"};
+  EXPECT_THAT(accuracy_page(validation), HasSubstr("| outside band, deviation 7 |"));
+  validation.gaps.clear();
   validation.claims[0].predicted = {1.6};
-  EXPECT_THAT(accuracy_page(validation), HasSubstr("| 1.550 | 1.650 | holds |"));
+  EXPECT_THAT(accuracy_page(validation), HasSubstr("| 1.55 to 1.65 | holds |"));
   validation.claims[0].predicted = {};
-  EXPECT_THAT(accuracy_page(validation), HasSubstr("| 1.550 | 1.650 | not predicted |"));
+  EXPECT_THAT(accuracy_page(validation), HasSubstr("| 1.55 to 1.65 | not predicted |"));
 }
 
 TEST(Markdown, HasASectionForEveryDeviation) {

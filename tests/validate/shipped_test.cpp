@@ -14,8 +14,8 @@
 #include "tests/text_file.h"
 #include "tests/validate/cases.h"
 #include "tests/validate/libraries.h"
-#include "validate/golden.h"
 #include "validate/metrics.h"
+#include "validate/predictions.h"
 #include "validate/report.h"
 
 namespace c3sim::validate {
@@ -201,14 +201,14 @@ TEST(ReferenceTables, HaveACellForEveryColumn) {
   }
 }
 
-const std::filesystem::path goldens = C3SIM_SOURCE_DIR "/validate/goldens.csv";
+const std::filesystem::path goldens = C3SIM_SOURCE_DIR "/validate/goldens.json";
 
 // A moved prediction must be told: c3sim validate --update-goldens writes the new goldens.
 TEST(FullShippedGoldens, AreWhatIsPredictedToday) {
-  const std::vector<Move> moves = moves_between(read_golden(goldens), shipped().cases, shipped().claims);
+  const std::vector<Move> moves = moves_between(read_predictions(goldens), shipped());
   for (std::size_t i = 0; i < std::min<std::size_t>(moves.size(), 10); ++i) {
-    ADD_FAILURE() << fmt::format("{}: {}, from {} to {}", to_string(moves[i].change), moves[i].subject,
-                                 moves[i].before.value_or(0.0), moves[i].after.value_or(0.0));
+    ADD_FAILURE() << fmt::format("{}: {}, {}, from {} to {}", to_string(moves[i].change), moves[i].subject,
+                                 moves[i].value, moves[i].before.value_or(0.0), moves[i].after.value_or(0.0));
   }
   EXPECT_EQ(moves.size(), 0u) << "c3sim validate --update-goldens, and a line in CHANGELOG.md that names them";
 }

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "sim/config/config_error.h"
-#include "sim/config/files_read.h"
 #include "sim/config/output_file.h"
+#include "study/play/digest.h"
 #include "study/report/results_folder.h"
 #include "validate/ask/commands.h"
-#include "validate/golden.h"
+#include "validate/predictions.h"
 #include "validate/report.h"
 
 namespace c3sim::validate {
@@ -23,13 +24,14 @@ constexpr auto validate_examples = R"(Examples:
   c3sim validate --platform my.yaml rccl       another platform
   c3sim validate overlap --mechanisms          also which mechanisms make the cost of running at once
   c3sim validate h200 --uncertainty            also how many measured values lie within 90 % intervals
-  c3sim validate --against old.csv             what moved since another version's --update-goldens
-  c3sim validate --predict plan.csv --out P.json   predictions before anything is measured, with a digest
+  c3sim validate --out old.json                also write down every prediction, with a digest
+  c3sim validate --against old.json            what moved since a version that wrote this file
+  c3sim validate --predict plan.csv --out P.json   predictions before anything is measured
   c3sim validate --score P.json measured.csv   these predictions, compared with what was measured later
 The exit code is 1 if a case or claim lies outside its band, or if a prediction moved from that of --against. Errors
 are relative, in percent; errors of shares, such as that of cache hits, are in percentage points.)";
 
-constexpr auto goldens = "goldens.csv";
+constexpr auto goldens = "goldens.json";
 
 // A Comparison reads the options of c3sim validate and answers with predictions next to measurements.
 class Comparison {
@@ -47,9 +49,10 @@ class Comparison {
 
     const std::filesystem::path file_before = update_goldens_ ? library.suites.parent_path() / goldens : against_;
     const Predictions before = predictions_before(file_before);
-    Validation validation = compare(library, arguments);
+    Validation validation = compare(library, arguments, before);
     study::Results results = report(validation);
     const bool moved = add_moves(file_before, before, validation, results);
+    if (!out_.empty()) results.notes.push_back(written(options_.platform.value_or(""), validation));
     add_warnings(validation, results);
     results.notes.push_back(verdict(validation));
     if (!report_folder_.empty()) {
@@ -101,7 +104,7 @@ class Comparison {
     constexpr auto anew = "predicts anew: --score holds the predictions of a file against measurements";
     const std::vector<std::tuple<bool, const char*, std::string>> refused{
         {predicts && list_, "--predict", "--list goes alone"},
-        {!out_.empty() && !predicts, "--out", "goes with --predict: --report names a folder for results"},
+        {!out_.empty() && list_, "--out", "--list goes alone"},
         {predicts && out_.empty(), "--predict", "asks for --out FILE, where the predictions go"},
         {scores && other_machine, "--score",
          "the file says of which platform it is: no --platform, no --set, no --without"},
@@ -118,29 +121,12 @@ class Comparison {
     }
   }
 
-  // Returns whether the file holds predictions that c3sim wrote and that nobody has edited since.
-  static bool is_predictions(const std::filesystem::path& file) {
-    std::error_code absent;
-    if (!std::filesystem::is_regular_file(file, absent)) return false;
-    const sim::FilesRead apart;  // so that this check does not count as reading
-    try {
-      static_cast<void>(read_prediction_json(file));
-      return true;
-    } catch (const sim::ConfigError&) {
-      return false;
-    }
-  }
-
   // Checks that no file is both read and written. Names of suites are not paths of existing files.
   void check_outputs(study::Arguments& arguments) {
     for (const std::string& name : names_) request_.reads(name);
     for (const std::filesystem::path& file : {plan_, predictions_, against_}) request_.reads(file);
     if (const auto platform = request_.platform_name(); platform) request_.reads(*platform);
-    if (is_predictions(out_)) {
-      request_.check_not_read(arguments, "--out", out_);
-    } else {
-      request_.check_output(arguments, "--out", out_);
-    }
+    request_.check_output(arguments, "--out", out_);
     std::error_code absent;
     if (std::filesystem::exists(out_, absent) && !std::filesystem::is_regular_file(out_, absent)) {
       arguments.fault("--out",
@@ -175,16 +161,22 @@ class Comparison {
     return {"", {{"suites", "", std::move(table)}}, {}, {}};
   }
 
-  Validation compare(const Library& library, study::Arguments& arguments) {
+  Validation compare(const Library& library, study::Arguments& arguments, const Predictions& before) {
     const auto [suites, files] = suites_and_files(library, names_);
     if (!suites.empty() && !files.empty())
       arguments.fault("SUITE|FILE", "suites or files are accepted, not both at once");
     if (!predictions_.empty() && files.empty()) arguments.fault("--score", "asks for the files that were measured");
+    if (!against_.empty() && before.is_summary && (!files.empty() || !case_.empty())) {
+      arguments.fault("--against",
+                      "has statistics of whole suites, which files of measurements and parts of suites do "
+                      "not move: --out of the other version writes every prediction");
+    }
     arguments.check();
     if (files.empty()) return validate_suites(library, suites, options_);
     if (predictions_.empty()) return validate_files(library, files, options_);
-    const PredictionFile predictions = read_prediction_json(predictions_);
-    options_.platform = predictions.platform;
+    const Predictions predictions = read_predictions(predictions_);
+    if (!predictions.platform.empty()) options_.platform = predictions.platform;
+    options_.changes = predictions.changes;
     Validation validation = read_files(library, files, options_);
     apply_predictions(validation, predictions, library, options_);
     return validation;
@@ -192,9 +184,7 @@ class Comparison {
 
   study::Results predicted(const Library& library) {
     const Validation plan = predict_file(library, plan_, options_);
-    const Machine machine{plan.cases.front().machine.platform, {}, options_.changes};
-    sim::write_file(out_, to_prediction_json(plan.cases, request_.origin().version, machine,
-                                             platform_named(machine.platform, request_.assignments()).resolved));
+    const std::string text = written(plan.cases.front().machine.platform, plan) + "\n";
     for (const std::string& remark : plan.remarks) request_.warn(remark);
     for (const LeftOut& left : plan.left_out) {
       request_.warn(fmt::format("{}: rows that are left out: {}: {}", left.file, left.rows, left.why));
@@ -202,16 +192,26 @@ class Comparison {
     for (const Case& one : plan.cases) {
       if (!one.predicted) request_.warn(fmt::format("{} is not predicted: {}", one.id, one.why_not_predicted));
     }
-    const PredictionFile written = read_prediction_json(out_);
-    return {.text = fmt::format("{} predictions in {}\nsha256 {}\n", written.predicted.size(), out_.string(),
-                                written.digest)};
+    return {.text = text};
+  }
+
+  // Writes the file of --out, and returns a line that tells its number of predictions and its digest.
+  std::string written(const std::string& platform, const Validation& validation) const {
+    nlohmann::ordered_json about{
+        {"c3sim", request_.origin().version}, {"platform", platform}, {"set", options_.changes}};
+    if (!platform.empty()) {
+      about["platform_sha256"] = study::sha256(platform_named(platform, request_.assignments()).resolved);
+    }
+    sim::write_file(out_, to_text(std::move(about), all_predictions(validation)));
+    const Predictions read = read_predictions(out_);
+    return fmt::format("{} predictions in {}, sha256 {}", read.by_subject.size(), out_.string(), read.digest);
   }
 
   // Reads the predictions of --against or, if there are any, the goldens that are being replaced.
   Predictions predictions_before(const std::filesystem::path& file) const {
     std::error_code absent;
-    if (file.empty() || (update_goldens_ && !std::filesystem::exists(file, absent))) return {};
-    return read_golden(file);
+    if (file.empty() || (update_goldens_ && !std::filesystem::exists(file, absent))) return {.is_summary = true};
+    return read_predictions(file);
   }
 
   // Adds a table of what moved against the predictions of the file, and returns whether anything moved.
@@ -219,13 +219,12 @@ class Comparison {
                  study::Results& results) {
     if (file.empty()) return false;
     const bool is_all = names_.empty() && case_.empty();
-    const std::vector<Move> moves =
-        moves_between(before, validation.cases, validation.claims, is_all ? Compared::all : Compared::some);
+    const std::vector<Move> moves = moves_between(before, validation, is_all ? Compared::all : Compared::some);
     results.tables.push_back(
         {"moves", fmt::format("Moved by more than 0.1 % against {}", file.string()), move_table(moves)});
     if (update_goldens_) {
-      sim::write_file(file, to_golden(predictions_of(validation.cases, validation.claims)));
-      results.notes.push_back(fmt::format("{} predictions moved. Name the goldens by {} in a line of CHANGELOG.md.",
+      sim::write_file(file, to_text({}, summary_of(validation)));
+      results.notes.push_back(fmt::format("{} values moved. Name the goldens by {} in a line of CHANGELOG.md.",
                                           moves.size(), short_digest(file)));
     }
     return !moves.empty();
@@ -278,12 +277,14 @@ study::Command validate_command() {
                Said::alone},
               {"predict", "FILE",
                "Table of runs that are not measured yet, whose predictions are written to the file of --out"},
-              {"out", "FILE", "File that gets the predictions of --predict"},
-              {"score", "FILE", "File that --predict wrote, whose predictions are compared with the measured files"},
+              {"out", "FILE", "File that gets every prediction, and a digest of all, for --score and --against"},
+              {"score", "FILE", "File that --out wrote, whose predictions are compared with the measured files"},
               {"against", "FILE",
-               "File of predictions that --update-goldens of another version wrote: show which predictions moved "
-               "since"},
-              {"update_goldens", "", "Write the predictions of all suites to validate/goldens.csv of this source tree",
+               "File that --out or --update-goldens of another version wrote: show which predictions, or statistics, "
+               "moved since"},
+              {"update_goldens", "",
+               "Write statistics of all suites, the worst rows and the claims to validate/goldens.json of this source "
+               "tree",
                Said::alone}} +
           study::overwrite_option() + validation_options() + study::without_option(),
       [](study::Request& request) { return Comparison(request).answer(); }};
