@@ -72,14 +72,14 @@ struct ResourceSpec {
 
 struct ActivitySpec {
   double amount = 0.0;  // units of progress until done, >= 0; an amount of 0 takes no time
-  std::vector<Usage> usages;
+  std::vector<Usage> usages{};
   double weight = 1.0;
   double cap = std::numeric_limits<double>::infinity();  // units per second, > 0
   // Little's law: if in_flight > 0, it also caps the rate at in_flight units per latency, the sum of fixed_latency and
   // the loaded latencies of the resources in latency_path.
   double in_flight = 0.0;
   Time fixed_latency{0};
-  std::vector<ResourceId> latency_path;
+  std::vector<ResourceId> latency_path{};
   std::uint32_t tag = 0;  // identifies the activity's owner in explanations and traces
 };
 

@@ -61,14 +61,14 @@ class ClaimBook {
 std::string paper_of(const std::string& claim);
 
 struct Claim {
-  std::string id;         // "conccl.c3_base.fraction"; up to the first point, the paper
-  std::string text;       // the claim in words
-  std::string published;  // as printed: "0.24..0.46"
+  std::string id{};         // "conccl.c3_base.fraction"; up to the first point, the paper
+  std::string text{};       // the claim in words
+  std::string published{};  // as printed: "0.24..0.46"
   double low = 0.0;
   double high = 0.0;
   calibrate::Role role = calibrate::Role::unlisted;
-  std::vector<double> predicted;  // one value, or the lowest and the highest; empty if nothing predicts the claim
-  std::vector<std::optional<study::Interval>> intervals;  // one per predicted value; empty if not requested
+  std::vector<double> predicted{};  // one value, or the lowest and the highest; empty if nothing predicts the claim
+  std::vector<std::optional<study::Interval>> intervals{};  // one per predicted value; empty if not requested
 
   bool holds() const;
   double beyond() const;  // distance of the prediction from the band; 0 within it or without a prediction
@@ -98,17 +98,17 @@ struct Deviation {
   enum class Error { median, worst };
 
   int number = 0;
-  std::string title;
-  std::string cause;
-  std::string decides;  // measurement that would decide
-  std::vector<std::string> claims;
+  std::string title{};
+  std::string cause{};
+  std::string decides{};  // measurement that would decide
+  std::vector<std::string> claims{};
   // `beyond` holds how far each claim may lie beyond its band, in its own unit, before the gap counts as grown.
-  std::vector<double> beyond;
+  std::vector<double> beyond{};
   // The next fields select a group of cases, if the deviation is not about claims.
-  std::string suite, group;
-  std::vector<std::string> figures;  // empty: all
-  double least_size = 0.0;           // of the trial, in bytes; see size_of()
-  double greatest_size = 0.0;        // 0: no limit
+  std::string suite{}, group{};
+  std::vector<std::string> figures{};  // empty: all
+  double least_size = 0.0;             // of the trial, in bytes; see size_of()
+  double greatest_size = 0.0;          // 0: no limit
   Error error = Error::median;
   double above = 0.0;
 

@@ -202,17 +202,16 @@ std::vector<Case> cases_of(std::span<const calibrate::Measurement> measurements,
   std::map<std::string, int> uses;  // counts uses of an id, since the cells of a wide row share a line
   for (const calibrate::Measurement& measurement : measurements) {
     for (const calibrate::Seen& seen : measurement.seen) {
-      Case one;
-      one.suite = suite;
-      one.group = measurement.group;
-      one.where = measurement.where();
-      one.role = measurement.role;
-      one.machine = {platform, measurement.assignments};
-      one.trial = measurement.trial;
-      one.figure = seen.figure;
-      one.measured = seen.value;
-      one.low = seen.low;
-      one.high = seen.high;
+      Case one{.suite = suite,
+               .group = measurement.group,
+               .where = measurement.where(),
+               .role = measurement.role,
+               .machine = {platform, measurement.assignments},
+               .trial = measurement.trial,
+               .figure = seen.figure,
+               .measured = seen.value,
+               .low = seen.low,
+               .high = seen.high};
       if (one.low && one.high && *one.low > *one.high) std::swap(one.low, one.high);
       one.band = seen.band.value_or(band);
       one.others = seen.others;

@@ -42,34 +42,34 @@ struct Baselines {
 };
 
 struct Case {
-  std::string id;     // "overlap/c3_all_reduce.csv:3/gemm_time"
-  std::string suite;  // empty for files of the user
-  std::string group;  // "all-reduce by size"
-  std::string where;  // file:line
+  std::string id{};     // "overlap/c3_all_reduce.csv:3/gemm_time"
+  std::string suite{};  // empty for files of the user
+  std::string group{};  // "all-reduce by size"
+  std::string where{};  // file:line
   calibrate::Role role = calibrate::Role::unlisted;
-  Machine machine;
-  study::Trial trial;
+  Machine machine{};
+  study::Trial trial{};
   study::Figure figure = study::Figure::time;
   int table = -1;  // index in Validation::tables if its suite describes the table, or -1
 
   // These values are in base units.
   double measured = 0.0;
-  std::optional<double> low, high;  // range of repetitions
-  std::optional<double> predicted;
-  std::optional<study::Interval> interval;  // of the prediction, if requested and the platform states errors
-  std::string why_not_predicted;            // a sentence; empty if there is a prediction
+  std::optional<double> low{}, high{};  // range of repetitions
+  std::optional<double> predicted{};
+  std::optional<study::Interval> interval{};  // of the prediction, if requested and the platform states errors
+  std::string why_not_predicted{};            // a sentence; empty if there is a prediction
   std::string why_not_scored{};            // a sentence, if the case is only shown with its prediction and has no error
   double band = 0.0;                       // relative, or in points
   std::map<std::string, double> others{};  // what other simulators predicted, by their names
 
-  calibrate::Alone alone;              // as measured
+  calibrate::Alone alone{};            // as measured
   calibrate::Alone alone_predicted{};  // of the operations of a concurrent run; in turn if measured so
   // The next two belong to the wall of a run and are filled in on request: the parts that the mechanisms of sharing
   // have in the predicted cost, in seconds and in the order of mechanisms, and that cost predicted without probes.
   std::vector<double> cost_parts{};
   std::optional<double> cost_unprobed{};
-  Baselines baselines;
-  std::string decision, alternative;  // see calibrate::Measurement
+  Baselines baselines{};
+  std::string decision{}, alternative{};  // see calibrate::Measurement
 
   std::string file() const { return where.substr(0, where.rfind(':')); }
   const study::FigureForm& form() const { return study::form_of(figure); }

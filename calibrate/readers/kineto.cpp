@@ -156,10 +156,7 @@ std::optional<KnownWork> collective_of(const JsonRecord& event) {
   if (*ranks < 2 || *ranks > most_units) return no_trial(fmt::format("a group of {}", *ranks));
   const sim::Bytes size(static_cast<double>(std::max(*in, *out)) * element->bytes);
   if (size.value() < 1.0 || size > study::largest_array) return no_trial("nothing, or too much, is moved");
-  models::CollectiveSpec spec;
-  spec.kind = *collective->kind;
-  spec.bytes = size;
-  spec.gpus = static_cast<int>(*ranks);
+  models::CollectiveSpec spec{.kind = *collective->kind, .bytes = size, .gpus = static_cast<int>(*ranks)};
   return KnownWork{study::CollectiveTrial{spec}, {}};
 }
 

@@ -73,23 +73,23 @@ struct TracedRun {
 };
 
 struct Measurement {
-  std::string file;   // name without folders
-  int line = 0;       // counted from 1; 0: the file as a whole
-  std::string group;  // title of its table for people: "all-reduce by size"
+  std::string file{};   // name without folders
+  int line = 0;         // counted from 1; 0: the file as a whole
+  std::string group{};  // title of its table for people: "all-reduce by size"
   Role role = Role::unlisted;
-  std::string platform;                  // on which it was measured, by the row's column `platform`; may be empty
-  std::vector<std::string> assignments;  // parameters of the platform: "gpus=4"
-  study::Trial trial;
-  std::vector<Seen> seen;
+  std::string platform{};                  // on which it was measured, by the row's column `platform`; may be empty
+  std::vector<std::string> assignments{};  // parameters of the platform: "gpus=4"
+  study::Trial trial{};
+  std::vector<Seen> seen{};
   // The time includes waits for other ranks, as in a trace of one rank: shown beside a prediction, never scored.
   bool holds_waits = false;
-  std::vector<TracedRun> runs{};     // the runs behind a time that includes waits
-  std::vector<study::Figure> asked;  // the figures of such a row, measured or not
-  Alone alone;
+  std::vector<TracedRun> runs{};       // the runs behind a time that includes waits
+  std::vector<study::Figure> asked{};  // the figures of such a row, measured or not
+  Alone alone{};
   // A row that is one of several measured alternatives names the decision between them and its own alternative. Both
   // are empty for other rows.
-  std::string decision;
-  std::string alternative;
+  std::string decision{};
+  std::string alternative{};
 
   std::string where() const { return line == 0 ? file : file + ":" + std::to_string(line); }
   // Returns whether the table names the library of the GEMM kernels, and whether runs followed each other in a stream.
@@ -105,11 +105,8 @@ struct Measurement {
 // Returns a measurement of one figure. `assignments` are parameters of the platform.
 inline Measurement measurement_of(int line, std::string group, study::Trial trial, const Seen& seen,
                                   std::vector<std::string> assignments = {}) {
-  Measurement one;
-  one.line = line;
-  one.group = std::move(group);
-  one.assignments = std::move(assignments);
-  one.trial = std::move(trial);
+  Measurement one{
+      .line = line, .group = std::move(group), .assignments = std::move(assignments), .trial = std::move(trial)};
   one.seen.push_back(seen);
   one.asked.push_back(seen.figure);
   return one;

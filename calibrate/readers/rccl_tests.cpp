@@ -180,11 +180,8 @@ void record(const RcclRow& row, const RcclTest& test, LogReading& log) {
   const std::optional<double> time = row.out_of_place ? row.out_of_place : row.in_place;
   if (!time) return log.leave_out(row.line, "nothing was measured of what is compared");
 
-  models::CollectiveSpec spec;
-  spec.kind = *test.collective->kind;
-  spec.bytes = *row.bytes;
-  spec.gpus = test.gpus();
-  spec.dtype = row.dtype;
+  models::CollectiveSpec spec{
+      .kind = *test.collective->kind, .bytes = *row.bytes, .gpus = test.gpus(), .dtype = row.dtype};
   if (spec.kind == CollectiveKind::all_reduce) spec.algorithm = test.algorithm;
   Seen seen{.figure = study::Figure::time, .value = *time};
   if (row.out_of_place && row.in_place) {

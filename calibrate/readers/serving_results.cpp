@@ -207,10 +207,7 @@ class ServingReader {
 
   // The values are those of configs/formats/serving_points.yaml.
   static study::ServeQuestion server_of_vllm() {
-    study::ServeQuestion question;
-    question.sequences = 1024;
-    question.ahead = true;
-    question.frontend = 3500_us;
+    study::ServeQuestion question{.sequences = 1024, .frontend = 3500_us, .ahead = true};
     question.step.collectives = study::carrier_by_size();
     return question;
   }
@@ -317,10 +314,9 @@ class ServingReader {
   }
 
   static Measurement measurement(const JsonRecord& record, study::ServeQuestion question) {
-    Measurement one;
-    one.line = record.at.line;
-    one.group = "served " + question.step.model_name;
-    one.trial = study::ServeTrial{std::move(question)};
+    Measurement one{.line = record.at.line,
+                    .group = "served " + question.step.model_name,
+                    .trial = study::ServeTrial{std::move(question)}};
     return one;
   }
 

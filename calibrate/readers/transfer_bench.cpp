@@ -68,11 +68,8 @@ Move by_engine(const Transfer& transfer) {
   const int from = transfer.from.front().index;
   if (transfer.to.size() > 1) return "a copy to several GPUs has no model";
   if (transfer.by.index != from) return "a copy by another engine than those of its source has no model";
-  models::SdmaCopySpec spec;
-  spec.from = from;
-  spec.to = transfer.to.front().index;
-  spec.bytes = transfer.bytes;
-  spec.engine = transfer.by.part;
+  models::SdmaCopySpec spec{
+      .from = from, .to = transfer.to.front().index, .bytes = transfer.bytes, .engine = transfer.by.part};
   return study::CopyTrial{spec};
 }
 

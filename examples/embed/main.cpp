@@ -16,10 +16,8 @@ int main(int argc, char** argv) {
     const auto file = study::find_platform(argc > 1 ? argv[1] : "mi300x", "platform", folders);
     study::Testbed testbed(study::read_platform(file, {}).spec);
 
-    study::Scenario scenario;
-    scenario.gemm = {.m = 8192, .n = 57344, .k = 8192};
-    scenario.collective = models::CollectiveKind::all_gather;
-    scenario.bytes = 896_MiB;
+    study::Scenario scenario{
+        .gemm = {.m = 8192, .n = 57344, .k = 8192}, .collective = models::CollectiveKind::all_gather, .bytes = 896_MiB};
     const std::vector<study::C3Trial> trials{{scenario, study::Strategy::c3_sp}, {scenario, study::Strategy::conccl}};
     for (const study::C3Result& result : study::ask(testbed, study::Question(trials)).results) {
       std::cout << study::to_string(result.strategy) << ' ' << sim::to_microseconds(result.makespan) << " us\n";

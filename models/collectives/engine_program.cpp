@@ -28,11 +28,10 @@ std::vector<int> EngineLayout::peers_of(int gpu) const {
 TransferCommand EngineLayout::transfer(int gpu, int peer) const {
   const bool reduces = step_ == CollectiveKind::reduce_scatter;
   const Delivery due = deliveries(step_, spec_, reduces ? peer : gpu, reduces ? gpu : peer).front();
-  TransferCommand command;
-  command.kind = reduces ? TransferKind::reduce : TransferKind::copy;
-  command.source = due.source;
-  command.destinations = {due.destination};
-  command.readers = readers_;
+  TransferCommand command{.kind = reduces ? TransferKind::reduce : TransferKind::copy,
+                          .source = due.source,
+                          .destinations = {due.destination},
+                          .readers = readers_};
   return command;
 }
 

@@ -222,11 +222,11 @@ sim::Task<> FusedGemm::store(Side& side, StoredPiece& stored, std::int64_t tiles
   UsageList usages;
   node_.fabric().add(usages, side.gpu, peer, 1.0);
   node_.gpu(peer).memory().add_below_l2(usages, {0.0, updates ? 0.0 : 1.0, 0.0, updates ? 1.0 : 0.0});
-  sim::ActivitySpec activity;
-  activity.tag = ActivityTag{stream_.operation, Tenant::remote}.packed();
-  activity.amount = command.source.bytes.value() * static_cast<double>(tiles) / static_cast<double>(piece.tiles);
-  activity.usages = std::move(usages).take();
-  activity.weight = node_.spec().gpu.sdma.bytes_in_flight.value();
+  sim::ActivitySpec activity{
+      .amount = command.source.bytes.value() * static_cast<double>(tiles) / static_cast<double>(piece.tiles),
+      .usages = std::move(usages).take(),
+      .weight = node_.spec().gpu.sdma.bytes_in_flight.value(),
+      .tag = ActivityTag{stream_.operation, Tenant::remote}.packed()};
   co_await node_.network().run(std::move(activity));
   co_await node_.simulator().delay(node_.fabric().route(side.gpu, peer).latency);
   stored.tiles += tiles;

@@ -22,7 +22,7 @@ constexpr auto all_names(FusedPath) { return sim::names("direct", "ring"); }
 using sim::to_string;
 
 struct FusedSpec {
-  GemmShape gemm;
+  GemmShape gemm{};
   // reduce_scatter, all_reduce or all_to_all moves the GEMM's result; all_gather moves its operand B.
   CollectiveKind kind = CollectiveKind::reduce_scatter;
   FusedPath path = FusedPath::direct;

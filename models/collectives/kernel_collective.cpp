@@ -121,13 +121,12 @@ sim::Task<> KernelCollective::run_on(int gpu) {
   sim::Time gap = in_graph && by_library ? platform.rccl.graph_gap : platform.host.kernel_gap;
   if (by_library && !in_graph && stream_.ready == nullptr) gap += platform.rccl.stream_gap;  // waits if gaps are timed
   co_await begin_behind(node_, gpu, stream_, gap, /*start_up=*/{});
-  KernelSpec kernel;
-  kernel.name = name_;
-  kernel.gpu = gpu;
-  kernel.workgroups = program_.channels;
-  kernel.workgroup = program_.channel;
-  kernel.stream = stream_;
-  kernel.tenant = Tenant::rccl;
+  KernelSpec kernel{.name = name_,
+                    .gpu = gpu,
+                    .workgroups = program_.channels,
+                    .workgroup = program_.channel,
+                    .stream = stream_,
+                    .tenant = Tenant::rccl};
   CohortBody body = [this, gpu](const Cohort& cohort) { return run_channels(gpu, cohort); };
   sim::OpenStep& step = kernels_[rank(gpu)] = sim::OpenStep(node_.simulator());
   co_await node_.gpu(gpu).dispatcher().run(std::move(kernel), std::move(body));

@@ -185,11 +185,10 @@ Kernel tiled_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
 Kernel decoding_kernel(const GpuSpec& gpu, const AttentionShape& shape, int cus) {
   const AttentionSpec& spec = *gpu.attention;
   const double bytes = (shape.read() + shape.written()).value();
-  Demand demand;
-  demand.own = {1.0, {shape.read().value() / bytes, shape.written().value() / bytes, 0.0}, {}};
-  demand.in_flight = gpu.streams.in_flight;
-  demand.waits = true;
-  demand.step_latency = gpu.streams.latency;
+  Demand demand{.own = {1.0, {shape.read().value() / bytes, shape.written().value() / bytes, 0.0}, {}},
+                .in_flight = gpu.streams.in_flight,
+                .waits = true,
+                .step_latency = gpu.streams.latency};
   const PrecisionSpec precision = gpu.gemm.precision(shape.multiplied()).value();
   const std::int64_t rows =
       tiles_of(shape.queries * (shape.heads / shape.kv_heads), spec.decode_rows) * spec.decode_rows;

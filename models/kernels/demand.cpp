@@ -79,9 +79,7 @@ sim::ActivitySpec activity_of(Node& node, int gpu, const Demand& demand, const P
     const Memory& there = node.gpu(demand.peer->gpu).memory();
     add_memory(usages, there, demand.peer->memory, there.evenly_spread());
   }
-  sim::ActivitySpec activity;
-  activity.tag = tag.packed();
-  activity.usages = std::move(usages).take();
+  sim::ActivitySpec activity{.usages = std::move(usages).take(), .tag = tag.packed()};
   const double under_way = portion.requests * demand.in_flight.value() / demand.bytes_per_unit;
   if (under_way > 0.0) {
     activity.weight = is_collective(tag.tenant) ? own.collective_weight(under_way) : under_way;

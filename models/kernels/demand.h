@@ -42,11 +42,11 @@ struct PeerDemand {
 };
 
 struct Demand {
-  MemoryDemand own;
-  std::optional<PeerDemand> peer;
+  MemoryDemand own{};
+  std::optional<PeerDemand> peer{};
   // A workgroup keeps `in_flight` under way; a unit of progress is `bytes_per_unit` of it. A saturated memory serves
   // requesters in proportion to what they have under way.
-  sim::Bytes in_flight;
+  sim::Bytes in_flight{};
   double bytes_per_unit = 1.0;
   // If `waits`, Little's law bounds progress: what is under way over `step_latency` and the loaded memory latency.
   bool waits = false;

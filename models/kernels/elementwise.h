@@ -16,9 +16,9 @@ namespace c3sim::models {
 struct ElementwiseSpec {
   static constexpr std::int64_t usual_row = 4096;
 
-  sim::Bytes read;
-  sim::Bytes written;
-  sim::Flops flops;
+  sim::Bytes read{};
+  sim::Bytes written{};
+  sim::Flops flops{};
   int workgroups = 0;            // each takes half a CU, 1024 of 2048 threads; 0: a workgroup that fills it on every CU
   bool reduces = false;          // reads, reduces and writes a row at a time, as norms do
   std::int64_t row = usual_row;  // elements of a row, if it reduces

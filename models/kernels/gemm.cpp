@@ -147,10 +147,9 @@ Demand demand_of(const GemmTrafficModel& model, const GpuSpec& gpu, const Stream
     beyond.writes *= 1.0 - stream.stored_elsewhere;
     if (stream.adds_result) std::swap(beyond.writes, beyond.updates);
   }
-  Demand demand;
-  demand.own = {traffic.l2 * model.plan().l2_conflicts, traffic.beyond_l2, {}};
-  demand.in_flight = model.plan().in_flight;
-  demand.bytes_per_unit = traffic.l2;
+  Demand demand{.own = {traffic.l2 * model.plan().l2_conflicts, traffic.beyond_l2, {}},
+                .in_flight = model.plan().in_flight,
+                .bytes_per_unit = traffic.l2};
   const PrecisionSpec precision = gpu.gemm.precision(model.plan().shape.dtype).value();
   demand.matrix_per_cycle = precision.flops_per_cycle_per_cu * model.plan().efficiency;
   demand.matrix_energy = precision.energy;

@@ -22,10 +22,10 @@ constexpr auto all_names(RemoteAccess) { return sim::names("store", "uncached_st
 using sim::to_string;
 
 struct RemoteKernelSpec {
-  int gpu = 0;             // the GPU that runs it
-  std::vector<int> peers;  // other GPUs, each once
+  int gpu = 0;               // the GPU that runs it
+  std::vector<int> peers{};  // other GPUs, each once
   RemoteAccess access = RemoteAccess::store;
-  sim::Bytes bytes;    // per peer
+  sim::Bytes bytes{};  // per peer
   int workgroups = 0;  // one per CU, each of which serves all peers
 
   auto operator<=>(const RemoteKernelSpec&) const = default;

@@ -24,12 +24,12 @@ namespace c3sim::models {
 // A KernelSpec is a kernel as the dispatcher sees it: the number of workgroups, what each needs of a CU, and what a
 // group of them does once it has been placed.
 struct KernelSpec {
-  std::string name;
-  int gpu = 0;            // the GPU on which it runs
-  int workgroups = 0;     // pieces of work; with per_xcd dealing also workgroups
-  CuResources workgroup;  // what each workgroup needs of its CU
+  std::string name{};
+  int gpu = 0;              // the GPU on which it runs
+  int workgroups = 0;       // pieces of work; with per_xcd dealing also workgroups
+  CuResources workgroup{};  // what each workgroup needs of its CU
   Dealing dealing = Dealing::per_xcd;
-  Stream stream;
+  Stream stream{};
   Tenant tenant = Tenant::stream;
   double time_spread = 0.0;  // standard deviation over mean of a workgroup's time on different CUs
 };

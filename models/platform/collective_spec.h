@@ -54,18 +54,18 @@ constexpr bool by_kernels(Backend backend) { return backend != Backend::sdma; }
 struct CollectiveSpec {
   CollectiveKind kind = CollectiveKind::all_gather;
   Backend backend = Backend::rccl;
-  sim::Bytes bytes;  // size of the whole array of one GPU, which is gathered, exchanged or reduced
-  int gpus = 8;      // number of GPUs that take part, which are consecutive ones of the node
-  int first = 0;     // first of these GPUs; 0 if one GPU stands for all
+  sim::Bytes bytes{};  // size of the whole array of one GPU, which is gathered, exchanged or reduced
+  int gpus = 8;        // number of GPUs that take part, which are consecutive ones of the node
+  int first = 0;       // first of these GPUs; 0 if one GPU stands for all
   SdmaVariant variant = SdmaVariant::pcpy;
-  bool prelaunch = false;       // SDMA: commands are queued in advance after a POLL; the run is timed from its release
-  int engines = 1;              // SDMA b2b: number of engines per GPU that share the copies
-  std::optional<int> cus;       // CUs of each GPU that the kernels may use; none: all
-  std::optional<int> channels;  // number of workgroups, instead of the library's choice
-  std::optional<HostThreads> host_threads;  // instead of the platform's
-  bool graph = false;                       // kernels are launched from a captured graph
-  std::optional<RcclAlgorithm> algorithm;   // algorithm of the library's kernels, instead of its choice
-  ElementType dtype = ElementType::bf16;    // decides which algorithms a reduction may use
+  bool prelaunch = false;    // SDMA: commands are queued in advance after a POLL; the run is timed from its release
+  int engines = 1;           // SDMA b2b: number of engines per GPU that share the copies
+  std::optional<int> cus{};  // CUs of each GPU that the kernels may use; none: all
+  std::optional<int> channels{};              // number of workgroups, instead of the library's choice
+  std::optional<HostThreads> host_threads{};  // instead of the platform's
+  bool graph = false;                         // kernels are launched from a captured graph
+  std::optional<RcclAlgorithm> algorithm{};   // algorithm of the library's kernels, instead of its choice
+  ElementType dtype = ElementType::bf16;      // decides which algorithms a reduction may use
   sim::Time lateness{0};  // how much later the last GPU's kernels start; the other GPUs' channels wait on their CUs
 
   auto operator<=>(const CollectiveSpec&) const = default;

@@ -21,8 +21,8 @@ namespace c3sim::models {
 struct StreamSpec {
   static constexpr double piece_of_row = 1024.0;  // elements
 
-  sim::Bytes in_flight;          // bytes that a CU full of waves has in flight, read or written
-  sim::Bytes rows;               // bytes that kernels which work row by row have in flight per piece of a row
+  sim::Bytes in_flight{};        // bytes that a CU full of waves has in flight, read or written
+  sim::Bytes rows{};             // bytes that kernels which work row by row have in flight per piece of a row
   sim::Time latency{0};          // latency of a step of the loop, in addition to that of the memory
   sim::Time reduction{0};        // extra time of a step per piece, if the kernel reduces a row before it writes it
   double least_row = 1.0;        // least number of pieces that a reduced row counts as

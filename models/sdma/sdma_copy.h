@@ -24,7 +24,7 @@ inline constexpr std::int64_t most_blocks = 1 << 24;
 struct SdmaCopySpec {
   int from = 0;  // a GPU, or host_device
   int to = 1;    // a GPU, or host_device
-  sim::Bytes bytes;
+  sim::Bytes bytes{};
   std::optional<int> engine{};  // overrides the recommended engine
   bool pull = false;            // an engine of the destination copies, not one of the source
   bool everywhere = false;      // every GPU makes this copy of GPU 0 with its own peer at the same distance

@@ -118,10 +118,9 @@ sim::ActivitySpec SdmaDataPath::activity(const TransferCommand& transfer, const 
     if (both_ways) fabric_.add(usages, destination.device, source, 1.0);
   }
 
-  sim::ActivitySpec activity;
-  activity.tag = ActivityTag{transfer.operation, Tenant::sdma}.packed();
-  activity.amount = transfer.source.bytes.value();
-  activity.usages = std::move(usages).take();
+  sim::ActivitySpec activity{.amount = transfer.source.bytes.value(),
+                             .usages = std::move(usages).take(),
+                             .tag = ActivityTag{transfer.operation, Tenant::sdma}.packed()};
   // Each packet takes at least its set-up time.
   if (transfer.source.bytes > spec_.packets.transfer_limit && spec_.transfer_setup.count() > 0) {
     activity.cap = (spec_.packets.transfer_limit / sim::to_seconds(spec_.transfer_setup)).value();

@@ -35,11 +35,11 @@ enum class TransferKind {
 // one after the other, and are simulated as one activity.
 struct TransferCommand {
   TransferKind kind = TransferKind::copy;
-  BufferRange source;
-  std::vector<BufferRange> destinations;  // each as long as the source; swap and reduce have one
-  DeliveryLedger* ledger = nullptr;       // records what has been written; may be null
-  TransferTimes* times = nullptr;         // filled in; may be null
-  std::uint32_t operation = 0;            // index of the operation in the schedule: see ActivityTag
+  BufferRange source{};
+  std::vector<BufferRange> destinations{};  // each as long as the source; swap and reduce have one
+  DeliveryLedger* ledger = nullptr;         // records what has been written; may be null
+  TransferTimes* times = nullptr;           // filled in; may be null
+  std::uint32_t operation = 0;              // index of the operation in the schedule: see ActivityTag
   // `readers` engines read the same source concurrently: one reads HBM, the others find the data in a cache.
   int readers = 1;
   sim::EventAction written{};  // runs once everything is written and acknowledged

@@ -40,11 +40,10 @@ SdmaCommand command_of(const HandWrittenPacket& packet, int gpu, NamedWords& wor
     case Kind::fence:
       return FenceCommand{&words[packet.word], static_cast<std::int32_t>(packet.value)};
     default: {
-      TransferCommand transfer;
-      transfer.operation = operation;
-      transfer.kind = packet.kind == Kind::swap ? TransferKind::swap : TransferKind::copy;
-      transfer.source = {gpu, 0, sim::Bytes(0.0), packet.bytes};
-      transfer.destinations = {{packet.peer, 0, sim::Bytes(0.0), packet.bytes}};
+      TransferCommand transfer{.kind = packet.kind == Kind::swap ? TransferKind::swap : TransferKind::copy,
+                               .source = {gpu, 0, sim::Bytes(0.0), packet.bytes},
+                               .destinations = {{packet.peer, 0, sim::Bytes(0.0), packet.bytes}},
+                               .operation = operation};
       return transfer;
     }
   }

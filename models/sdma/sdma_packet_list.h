@@ -16,9 +16,9 @@ struct HandWrittenPacket {
   enum class Kind { copy, swap, poll, atomic, fence };
   Kind kind = Kind::copy;
   int peer = 0;            // copy: the destination; swap: the other GPU
-  sim::Bytes bytes;        // copy and swap
-  std::string word;        // poll, atomic and fence: the word's name
-  Condition condition;     // poll
+  sim::Bytes bytes{};      // copy and swap
+  std::string word{};      // poll, atomic and fence: the word's name
+  Condition condition{};   // poll
   std::int64_t value = 0;  // atomic: the addend; fence: the new value
 
   auto operator<=>(const HandWrittenPacket&) const = default;

@@ -100,16 +100,16 @@ enum class Sources { optional, required };
 // user). A fitted, probed or assumed number needs a range, and a value outside it is a fault. A measured, fitted or
 // probed number with a range may have a standard error above 0.
 struct Parameter {
-  std::string path;         // gpu.sdma.engines
-  std::string value;        // as written or set: "16", "48 GB/s", "[[0, 1], [1, 0]]"
-  std::string unit;         // the base unit of its dimension (B, B/s, s, Hz, W, J/B, J/flop, FLOP/s), empty for none
-  std::string source;       // empty if the value is written plainly
-  std::string low, high;    // the range as written; empty if none is given
-  std::string kind;         // one of the kinds above; empty if none is given
-  std::string description;  // the sentence after `about`
-  int line = 0;             // line of its key in the file
-  std::string file = {};    // the file that has its key, by the name that it was read under
-  std::string error = {};   // one standard error as written: "1.2 GB/s"; empty if none is given
+  std::string path{};         // gpu.sdma.engines
+  std::string value{};        // as written or set: "16", "48 GB/s", "[[0, 1], [1, 0]]"
+  std::string unit{};         // the base unit of its dimension (B, B/s, s, Hz, W, J/B, J/flop, FLOP/s), empty for none
+  std::string source{};       // empty if the value is written plainly
+  std::string low{}, high{};  // the range as written; empty if none is given
+  std::string kind{};         // one of the kinds above; empty if none is given
+  std::string description{};  // the sentence after `about`
+  int line = 0;               // line of its key in the file
+  std::string file = {};      // the file that has its key, by the name that it was read under
+  std::string error = {};     // one standard error as written: "1.2 GB/s"; empty if none is given
   std::vector<std::string> alternatives =
       {};  // other values that an assumed value may have; of a probed one, the value without probes
 

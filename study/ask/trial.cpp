@@ -331,12 +331,11 @@ void add_collective(Figures& figures, Testbed& testbed, const CollectiveTrial& t
   const models::CollectiveSpec spec = on_gpus_of(testbed.platform(), trial.spec);
   figures[Figure::bus_bandwidth] = models::bus_bandwidth(spec, time).value();
   if (!asked.contains(Figure::over_parallel_copies)) return;
-  models::CollectiveSpec copies;
-  copies.kind = spec.kind;
-  copies.backend = models::Backend::sdma;
-  copies.bytes = spec.bytes;
-  copies.gpus = spec.gpus;
-  copies.host_threads = spec.host_threads;
+  models::CollectiveSpec copies{.kind = spec.kind,
+                                .backend = models::Backend::sdma,
+                                .bytes = spec.bytes,
+                                .gpus = spec.gpus,
+                                .host_threads = spec.host_threads};
   if (!testbed.why_impossible(copies).empty()) return;
   figures[Figure::over_parallel_copies] = sim::to_seconds(testbed.alone(copies)) / sim::to_seconds(time);
 }

@@ -279,14 +279,13 @@ Schedule wholes_of(const GraphNode& node, const Testbed& testbed) {
   whole.launch = node.operation.launch;
   auto* const collective = std::get_if<models::CollectiveSpec>(&whole.work);
   if (collective != nullptr && collective->backend != models::Backend::rccl) {
-    models::CollectiveSpec by_rccl;
-    by_rccl.kind = collective->kind;
-    by_rccl.bytes = collective->bytes;
-    by_rccl.gpus = collective->gpus;
-    by_rccl.first = collective->first;
-    by_rccl.dtype = collective->dtype;
-    by_rccl.graph = collective->graph;
-    by_rccl.host_threads = collective->host_threads;
+    models::CollectiveSpec by_rccl{.kind = collective->kind,
+                                   .bytes = collective->bytes,
+                                   .gpus = collective->gpus,
+                                   .first = collective->first,
+                                   .host_threads = collective->host_threads,
+                                   .graph = collective->graph,
+                                   .dtype = collective->dtype};
     if (testbed.why_impossible(by_rccl).empty()) *collective = by_rccl;
   }
   return {std::move(whole)};

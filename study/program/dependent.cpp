@@ -232,11 +232,8 @@ class Plan {
 
   // Adds a collective over a part of the array, after the last collective.
   std::size_t collective(models::CollectiveKind kind, sim::Bytes bytes, Places after = {}) {
-    models::CollectiveSpec spec;
-    spec.kind = kind;
-    spec.bytes = bytes;
-    spec.gpus = gpus_;
-    spec.host_threads = models::HostThreads::per_gpu;
+    models::CollectiveSpec spec{
+        .kind = kind, .bytes = bytes, .gpus = gpus_, .host_threads = models::HostThreads::per_gpu};
     return add(collectives, "communication", spec, std::move(after));
   }
 

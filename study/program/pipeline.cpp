@@ -160,11 +160,7 @@ class Pipeline {
   Work what_is_sent(int from, int to) const {
     const sim::Bytes bytes = elements_of(writer_.tokens(), question_.model.hidden) * writer_.stream_element();
     if (question_.collectives == models::Backend::sdma) {
-      models::SdmaCopySpec copy;
-      copy.from = from;
-      copy.to = to;
-      copy.bytes = bytes;
-      copy.host_threads = models::HostThreads::per_gpu;
+      models::SdmaCopySpec copy{.from = from, .to = to, .bytes = bytes, .host_threads = models::HostThreads::per_gpu};
       return copy;
     }
     const int channels = machine_.platform.rccl.channels_to_peer(machine_.platform.gpus);

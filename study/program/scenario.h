@@ -53,10 +53,10 @@ enum class Barrier { each, none };
 constexpr auto all_names(Barrier) { return sim::names("each", "none"); }
 
 struct Scenario {
-  std::string name;
-  models::GemmShape gemm;
+  std::string name{};
+  models::GemmShape gemm{};
   models::CollectiveKind collective = models::CollectiveKind::all_gather;
-  sim::Bytes bytes;               // the whole array of one GPU
+  sim::Bytes bytes{};             // the whole array of one GPU
   std::optional<int> channels{};  // of the collective's kernels; nullopt: the library's choice
   // CUs that c3_rp, c3_sp_rp and conccl_rp keep from the GEMM, 0 for none; nullopt: each strategy finds its own.
   std::optional<int> reserved{};
@@ -74,11 +74,7 @@ struct Scenario {
 
   // Returns the collective of the whole node by this backend.
   models::CollectiveSpec collective_by(models::Backend backend, const models::PlatformSpec& platform) const {
-    models::CollectiveSpec spec;
-    spec.kind = collective;
-    spec.backend = backend;
-    spec.bytes = bytes;
-    spec.gpus = platform.gpus;
+    models::CollectiveSpec spec{.kind = collective, .backend = backend, .bytes = bytes, .gpus = platform.gpus};
     if (models::by_kernels(backend)) {
       spec.channels = channels;
     } else {

@@ -36,16 +36,15 @@ void StepWriter::reduce_last() {
 }
 
 models::AttentionShape StepWriter::attention_shape(bool absorbed) const {
-  models::AttentionShape shape;
-  shape.batch = question_.batch;
-  shape.heads = model().heads / question_.tp;
-  shape.kv_heads = question_.kv_heads();
-  shape.queries = question_.tokens;
-  shape.keys = question_.context + question_.tokens;
-  shape.head_dim = model().head_dim;
-  shape.causal = model().causal;
-  shape.soft_cap = model().soft_cap;
-  shape.dtype = question_.activation_format();
+  models::AttentionShape shape{.batch = question_.batch,
+                               .heads = model().heads / question_.tp,
+                               .kv_heads = question_.kv_heads(),
+                               .queries = question_.tokens,
+                               .keys = question_.context + question_.tokens,
+                               .head_dim = model().head_dim,
+                               .causal = model().causal,
+                               .dtype = question_.activation_format(),
+                               .soft_cap = model().soft_cap};
   if (model().values() != model().head_dim) shape.value_dim = model().values();
   if (absorbed) {
     shape.kv_heads = 1;
@@ -94,9 +93,7 @@ Written StepWriter::operate(const std::string& name, Kind kind, const Elementwis
 
 CollectiveCarrier with_channels(CollectiveCarrier carrier, models::CollectiveKind kind, const StepQuestion& question,
                                 const models::SdmaSpec& engines) {
-  models::CollectiveSpec spec;
-  spec.kind = kind;
-  spec.backend = carrier.backend;
+  models::CollectiveSpec spec{.kind = kind, .backend = carrier.backend};
   if (!carrier.channels && models::kernel_part(spec, engines)) carrier.channels = question.channels;
   return carrier;
 }

@@ -38,12 +38,11 @@ FetchTimes::FetchTimes(const models::PlatformSpec& platform, Fetch fetch, Store 
     : testbed_(runtime_for(platform, fetch)), fetch_(fetch), store_(store), copies_(copies) {}
 
 models::SdmaCopySpec FetchTimes::copy_of(std::int64_t blocks) const {
-  models::SdmaCopySpec copy;
-  copy.from = store_ == Store::host ? models::host_device : 1;
-  copy.to = 0;
-  copy.submit = submission_of(fetch_);
-  copy.copies = blocks * copies_.of_block;
-  copy.bytes = copies_.bytes;
+  models::SdmaCopySpec copy{.from = store_ == Store::host ? models::host_device : 1,
+                            .to = 0,
+                            .bytes = copies_.bytes,
+                            .submit = submission_of(fetch_),
+                            .copies = blocks * copies_.of_block};
   if (fetch_ == Fetch::single) {
     copy.bytes = copy.all_bytes();
     copy.copies = 1;

@@ -71,11 +71,8 @@ void whole_study(benchmark::State& state) {
 BENCHMARK(whole_study)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
 models::CollectiveSpec all_gather(models::SdmaVariant variant, bool prelaunch, double bytes) {
-  models::CollectiveSpec spec;
-  spec.backend = models::Backend::sdma;
-  spec.variant = variant;
-  spec.prelaunch = prelaunch;
-  spec.bytes = sim::Bytes(bytes);
+  models::CollectiveSpec spec{
+      .backend = models::Backend::sdma, .bytes = sim::Bytes(bytes), .variant = variant, .prelaunch = prelaunch};
   return spec;
 }
 

@@ -23,11 +23,10 @@ using sim::operator""_MiB;
 // Returns what the testbed would have measured of the trial.
 Measurement measured(study::Testbed& testbed, const study::Trial& trial, int line,
                      study::Figure figure = study::Figure::time) {
-  Measurement one;
-  one.file = "simulated.csv";
-  one.line = line;
-  one.trial = trial;
-  one.seen = {{.figure = figure, .value = study::observe(testbed, trial, {figure}).at(figure)}};
+  Measurement one{.file = "simulated.csv",
+                  .line = line,
+                  .trial = trial,
+                  .seen = {{.figure = figure, .value = study::observe(testbed, trial, {figure}).at(figure)}}};
   return one;
 }
 

@@ -59,11 +59,8 @@ class ProbeTable {
     study::HogTrial trial;
     trial.hog = hog == "memory" ? study::Hog::stream : study::Hog::compute;
     trial.arrays.workgroups = 100;
-    models::CollectiveSpec collective;
-    collective.kind = models::CollectiveKind::all_gather;
-    collective.bytes = 64_MiB;
-    collective.gpus = 2;
-    collective.channels = channels;
+    models::CollectiveSpec collective{
+        .kind = models::CollectiveKind::all_gather, .bytes = 64_MiB, .gpus = 2, .channels = channels};
     trial.beside = collective;
     const study::Figures seen = study::observe(testbed_, trial, {});
     const double time = seen.at(Figure::collective_time);

@@ -174,9 +174,7 @@ auto seen_at_once(sim::Simulator& simulator, Look look) {
 inline std::vector<double> rates_together(sim::ResourceNetwork& network, std::vector<UsageList> lists) {
   std::vector<sim::ResourceNetwork::ActivityId> activities;
   for (UsageList& list : lists) {
-    sim::ActivitySpec spec;
-    spec.amount = 1e6;
-    spec.usages = std::move(list).take();
+    sim::ActivitySpec spec{.amount = 1e6, .usages = std::move(list).take()};
     activities.push_back(network.start(spec, [] {}));
   }
   return seen_at_once(network.simulator(), [&network, &activities] {

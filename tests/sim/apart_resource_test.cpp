@@ -22,10 +22,7 @@ struct TwoTenants {
       : memory(network.add_resource(resource, apart)) {
     std::vector<ResourceNetwork::ActivityId> activities;
     for (const std::uint32_t tag : {0u, 1u}) {
-      ActivitySpec spec;
-      spec.amount = 1e6;
-      spec.usages = {{memory, 1.0}};
-      spec.in_flight = in_flight;
+      ActivitySpec spec{.amount = 1e6, .usages = {{memory, 1.0}}, .in_flight = in_flight};
       if (in_flight > 0.0) spec.latency_path = {memory};
       spec.tag = tag;
       activities.push_back(network.start(spec, [] {}));

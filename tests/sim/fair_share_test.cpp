@@ -259,12 +259,8 @@ struct Memory {
 
   explicit Memory(double capacity, LoadedLatency latency = mm1) { network.add_resource({"memory", capacity, latency}); }
   ResourceNetwork::ActivityId start(double in_flight, double cap = infinity, Time fixed_latency = Time(0)) {
-    ActivitySpec spec;
-    spec.amount = 1e300;
-    spec.usages = {{0, 1.0}};
-    spec.cap = cap;
-    spec.in_flight = in_flight;
-    spec.fixed_latency = fixed_latency;
+    ActivitySpec spec{
+        .amount = 1e300, .usages = {{0, 1.0}}, .cap = cap, .in_flight = in_flight, .fixed_latency = fixed_latency};
     if (in_flight > 0.0) spec.latency_path = {0};
     return network.start(spec, {});
   }
@@ -293,10 +289,7 @@ TEST(LatencyLimit, IsNotSearchedForAgainWhereAllIsAsItWas) {
   double beside = 0.0;
   constexpr int pulses = 50;
   for (int pulse = 0; pulse < pulses; ++pulse) {
-    ActivitySpec spec;
-    spec.usages = {{0, 1.0}};
-    spec.cap = 0.25;
-    spec.amount = 1.0;
+    ActivitySpec spec{.amount = 1.0, .usages = {{0, 1.0}}, .cap = 0.25};
     struct Ended {};
     memory.network.start(spec, [] { throw Ended(); });
     const double now = memory.rate(steady);
@@ -395,10 +388,7 @@ TEST(LatencyLimit, CostsNothingWhereItHoldsNobodyBack) {
 TEST(LatencyLimit, FollowsTheLoadOfAResourceThatIsOnlyOnItsPath) {
   Memory memory(1.0);
   memory.start(0.0);
-  ActivitySpec poll;
-  poll.amount = 1e300;
-  poll.in_flight = 1.0;
-  poll.latency_path = {0};
+  ActivitySpec poll{.amount = 1e300, .in_flight = 1.0, .latency_path = {0}};
   const auto id = memory.network.start(poll, {});
   EXPECT_NEAR(memory.rate(id), 1.0 / 21.0, 1e-9);
 }
@@ -450,9 +440,7 @@ TEST(LatencyLimit, ConvergesInAMeshOfBusyMemories) {
     copy.latency_path = {from, hosts + from * hosts + to, to};
     network.start(copy, {});
     if (i % 10 > 0) continue;
-    ActivitySpec kernel;
-    kernel.amount = 1e8 + below(1'000'000'000);
-    kernel.usages = {{below(hosts), 1.0}};
+    ActivitySpec kernel{.amount = 1e8 + below(1'000'000'000), .usages = {{below(hosts), 1.0}}};
     if (below(2) == 0) kernel.cap = 2.5e12;
     network.start(kernel, {});
   }

@@ -14,9 +14,7 @@
 namespace c3sim::sim::testing {
 
 inline ActivitySpec transfer(double amount, std::vector<Usage> usages) {
-  ActivitySpec spec;
-  spec.amount = amount;
-  spec.usages = std::move(usages);
+  ActivitySpec spec{.amount = amount, .usages = std::move(usages)};
   return spec;
 }
 // A World holds a network of resources r0, r1, … and the end times of the activities started through it.

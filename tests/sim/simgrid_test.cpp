@@ -87,9 +87,7 @@ std::vector<double> c3sim_ends(const Topology& topology) {
   std::vector<double> ended(topology.flows.size(), never);
   for (std::size_t i = 0; i < topology.flows.size(); ++i) {
     const Flow& flow = topology.flows[i];
-    sim::ActivitySpec spec;
-    spec.amount = static_cast<double>(flow.bytes);
-    spec.cap = flow.bound;
+    sim::ActivitySpec spec{.amount = static_cast<double>(flow.bytes), .cap = flow.bound};
     for (const std::uint32_t link : flow.route) spec.usages.push_back({link, 1.0});
     world.at(flow.start, [&world, spec, end = &ended[i]] {
       world.network.start(spec, [&world, end] { *end = seconds(world.simulator.now()); });

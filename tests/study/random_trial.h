@@ -35,14 +35,13 @@ inline sim::Time any_pause() {
 }
 
 inline models::CollectiveSpec any_collective() {
-  models::CollectiveSpec spec;
-  spec.kind = any_choice(sim::choices_of<models::CollectiveKind>());
-  spec.backend = any_choice(sim::choices_of<models::Backend>());
-  spec.bytes = any_bytes();
-  spec.gpus = any_of({0, 2, 8});
-  spec.cus = maybe_count();
-  spec.channels = maybe_count();
-  spec.graph = any_of({0, 1}) == 1;
+  models::CollectiveSpec spec{.kind = any_choice(sim::choices_of<models::CollectiveKind>()),
+                              .backend = any_choice(sim::choices_of<models::Backend>()),
+                              .bytes = any_bytes(),
+                              .gpus = any_of({0, 2, 8}),
+                              .cus = maybe_count(),
+                              .channels = maybe_count(),
+                              .graph = any_of({0, 1}) == 1};
   if (models::by_kernels(spec.backend)) return spec;  // the other fields concern engines
   spec.variant = any_choice(sim::choices_of<models::SdmaVariant>());
   spec.prelaunch = any_of({0, 1}) == 1;

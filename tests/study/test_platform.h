@@ -21,10 +21,7 @@ inline Platform mi300x_conccl() {
 }
 
 inline models::CollectiveSpec collective(models::Backend backend, models::CollectiveKind kind, sim::Bytes bytes) {
-  models::CollectiveSpec spec;
-  spec.backend = backend;
-  spec.kind = kind;
-  spec.bytes = bytes;
+  models::CollectiveSpec spec{.kind = kind, .backend = backend, .bytes = bytes};
   return spec;
 }
 

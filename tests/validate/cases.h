@@ -12,11 +12,7 @@ namespace c3sim::validate {
 constexpr double rounding = 1e-12;
 
 inline Case measured(double value, std::optional<double> predicted, study::Figure figure = study::Figure::time) {
-  Case one;
-  one.measured = value;
-  one.predicted = predicted;
-  one.figure = figure;
-  one.band = 0.1;
+  Case one{.figure = figure, .measured = value, .predicted = predicted, .band = 0.1};
   return one;
 }
 

@@ -18,9 +18,7 @@ TEST(Claim, IsToldWithTheIntervalOfEachOfItsValues) {
 
 // With four digits 1.65003 would look like the limit that it lies beyond.
 TEST(Claim, IsToldWithAsManyDigitsAsTellItFromTheLimitsOfItsBand) {
-  Claim one;
-  one.low = 0.19;
-  one.high = 1.65;
+  Claim one{.low = 0.19, .high = 1.65};
   EXPECT_EQ(predicted_words(one), "");
   one.predicted = {1.2345678};
   EXPECT_EQ(predicted_words(one), "1.235");

@@ -16,9 +16,7 @@ using ::testing::Optional;
 
 // A GEMM of two waves runs beside an all-reduce; the measured values do not matter.
 std::vector<Case> a_pair(const std::string& platform) {
-  calibrate::Measurement measurement;
-  measurement.file = "t.csv";
-  measurement.line = 2;
+  calibrate::Measurement measurement{.file = "t.csv", .line = 2};
   measurement.trial = study::C3Trial{{"", {4096, 4096, 4096}, models::CollectiveKind::all_reduce, sim::Bytes(0x1p26)},
                                      study::Strategy::c3_sp};
   measurement.seen = {{.figure = Figure::time, .value = 1e-3}, {.figure = Figure::gemm_time, .value = 4e-4}};

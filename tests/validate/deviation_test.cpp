@@ -42,11 +42,7 @@ TEST_F(DeviationFile, IsRead) {
 }
 
 Deviation of_group(Deviation::Error error, double above) {
-  Deviation deviation;
-  deviation.suite = "rccl";
-  deviation.group = "g";
-  deviation.error = error;
-  deviation.above = above;
+  Deviation deviation{.suite = "rccl", .group = "g", .error = error, .above = above};
   return deviation;
 }
 
@@ -89,9 +85,7 @@ TEST(Deviation, OfAGroupIsOpenAboveItsLimit) {
 }
 
 TEST(Deviation, WithoutCasesOrClaimsIsNotTested) {
-  Deviation of_claim;
-  of_claim.claims = {"a.b"};
-  of_claim.beyond = {0.0};
+  Deviation of_claim{.claims = {"a.b"}, .beyond = {0.0}};
   Claim unpredicted;
   unpredicted.id = "a.b";
   const std::vector<Gap> gaps = gaps_of(std::vector{of_group(Deviation::Error::worst, 0.1), of_claim},
@@ -109,9 +103,7 @@ TEST(Deviation, OfClaimsIsOpenWhileAnyOfThemDoesNotHold) {
   Claim out = in;
   out.id = "a.out";
   out.predicted = {2.5};
-  Deviation deviation;
-  deviation.claims = {"a.in", "a.out"};
-  deviation.beyond = {0.0, 0.5};
+  Deviation deviation{.claims = {"a.in", "a.out"}, .beyond = {0.0, 0.5}};
   const Gap both = gaps_of(std::vector{deviation}, std::vector{in, out}, {}).at(0);
   EXPECT_TRUE(both.open);
   EXPECT_EQ(both.size, "a.in: 1.5, band 1 to 2; a.out: 2.5, band 1 to 2");

@@ -14,12 +14,8 @@ using ::testing::Eq;
 using ::testing::Optional;
 
 calibrate::Measurement measured_gather(int line, double bytes, std::vector<calibrate::Seen> seen) {
-  calibrate::Measurement measurement;
-  measurement.file = "t.csv";
-  measurement.line = line;
-  measurement.group = "g";
-  measurement.trial = all_gather(bytes);
-  measurement.seen = std::move(seen);
+  calibrate::Measurement measurement{
+      .file = "t.csv", .line = line, .group = "g", .trial = all_gather(bytes), .seen = std::move(seen)};
   return measurement;
 }
 

@@ -27,10 +27,7 @@ Case gather(double bytes, double measured_value, std::optional<double> predicted
 const std::string of_1_kib = "mi300x gpus=4: rccl all_gather of 1KiB over all GPUs: time";
 
 Claim claim(const std::string& id, std::vector<double> predicted) {
-  Claim one;
-  one.id = id;
-  one.high = 4.0;
-  one.predicted = std::move(predicted);
+  Claim one{.id = id, .high = 4.0, .predicted = std::move(predicted)};
   return one;
 }
 

@@ -154,14 +154,13 @@ TEST(Markdown, SaysWhatIsLeftOutAndWhy) {
 
 TEST(Markdown, MarksClaimsOutsideTheirBands) {
   Validation validation;
-  Claim claim;
-  claim.id = "a.b";
-  claim.text = "mean";
-  claim.published = "1.6";
-  claim.low = 1.55;
-  claim.high = 1.65;
-  claim.role = calibrate::Role::predict;
-  claim.predicted = {1.6532};
+  Claim claim{.id = "a.b",
+              .text = "mean",
+              .published = "1.6",
+              .low = 1.55,
+              .high = 1.65,
+              .role = calibrate::Role::predict,
+              .predicted = {1.6532}};
   validation.claims = {claim};
   EXPECT_THAT(accuracy_page(validation), HasSubstr("\nRole predict:\n"));
   EXPECT_THAT(accuracy_page(validation), HasSubstr("| a.b | mean | 1.653 | 1.6 | 1.55 to 1.65 | outside band |"));

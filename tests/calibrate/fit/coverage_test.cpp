@@ -31,10 +31,7 @@ Reading measured_by(study::Testbed& testbed, const Trials& trials, unsigned seed
   Reading reading;
   reading.name = "simulated.csv";
   for (const study::Trial& trial : trials) {
-    Measurement one;
-    one.file = reading.name;
-    one.line = static_cast<int>(reading.measurements.size()) + 1;
-    one.trial = trial;
+    Measurement one{.file = reading.name, .line = static_cast<int>(reading.measurements.size()) + 1, .trial = trial};
     const bool is_gemm = std::holds_alternative<study::GemmTrial>(trial);
     const std::set<Figure> asked = is_gemm ? std::set{Figure::time, Figure::power} : std::set{Figure::time};
     for (const auto& [figure, value] : study::observe(testbed, trial, asked)) {

@@ -122,10 +122,7 @@ TEST(RobustFit, SaysThatItDidNotConverge) {
 models::PlatformSpec h200() { return study::read_platform(C3SIM_SOURCE_DIR "/configs/platforms/h200.yaml", {}).spec; }
 
 Measurement measurement(study::Trial trial, std::map<Figure, double> seen) {
-  Measurement row;
-  row.file = "f.csv";
-  row.line = 7;
-  row.trial = std::move(trial);
+  Measurement row{.file = "f.csv", .line = 7, .trial = std::move(trial)};
   for (const auto& [figure, value] : seen) row.seen.push_back({.figure = figure, .value = value});
   return row;
 }
@@ -321,9 +318,7 @@ TEST(FitErrors, OfAnUnknownAtItsLimitReachInwards) {
 
 // A profile that rises nowhere in the range gives an interval of all of it, and so an error of 1 / (2 x 1.96).
 TEST(FitErrors, SayNothingWhereTheIntervalIsTheRange) {
-  UnknownError error;
-  error.standard = 0.255;
-  error.high = 1.0;
+  UnknownError error{.standard = 0.255, .high = 1.0};
   EXPECT_TRUE(error.says_nothing());
   error.low = 0.1;
   EXPECT_FALSE(error.says_nothing());

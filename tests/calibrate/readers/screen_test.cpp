@@ -8,12 +8,11 @@ namespace c3sim::calibrate {
 namespace {
 
 Measurement gemm(int line, double seconds, const std::string& platform = "") {
-  Measurement one;
-  one.file = "f.csv";
-  one.line = line;
-  one.platform = platform;
-  one.trial = study::GemmTrial{{4096, 4096, 4096}};
-  one.seen = {{.figure = study::Figure::time, .value = seconds}};
+  Measurement one{.file = "f.csv",
+                  .line = line,
+                  .platform = platform,
+                  .trial = study::GemmTrial{{4096, 4096, 4096}},
+                  .seen = {{.figure = study::Figure::time, .value = seconds}}};
   return one;
 }
 
@@ -73,9 +72,7 @@ TEST(Screen, PlatformOfAFileIsWhatItNamesOrWhatAllItsRowsSay) {
 
 TEST(Screen, CollectivesOfMoreGpusThanANodeHasAreLeftOut) {
   Measurement small = gemm(2, 1e-3);
-  models::CollectiveSpec spec;
-  spec.bytes = sim::Bytes(1e6);
-  spec.gpus = 8;
+  models::CollectiveSpec spec{.bytes = sim::Bytes(1e6), .gpus = 8};
   small.trial = study::CollectiveTrial{spec};
   Measurement large = gemm(3, 1e-3);
   spec.gpus = 64;

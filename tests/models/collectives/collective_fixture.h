@@ -43,11 +43,7 @@ inline double microseconds_on(const PlatformSpec& platform, const CollectiveSpec
 
 inline CollectiveSpec collective(CollectiveKind kind, Backend backend, sim::Bytes bytes,
                                  int gpus = CollectiveSpec().gpus) {
-  CollectiveSpec spec;
-  spec.kind = kind;
-  spec.backend = backend;
-  spec.bytes = bytes;
-  spec.gpus = gpus;
+  CollectiveSpec spec{.kind = kind, .backend = backend, .bytes = bytes, .gpus = gpus};
   return spec;
 }
 inline CollectiveSpec all_reduce_over_four(double bytes, std::optional<RcclAlgorithm> algorithm = {}) {

@@ -192,9 +192,7 @@ TEST(RcclExchange, GivesAPeerAsManyChannelsAsHaveEnoughEach) {
   RcclSpec library = round_platform().rccl;
   RcclCollectiveSpec& exchange = library.collectives[static_cast<std::size_t>(CollectiveKind::all_to_all)];
   exchange.channels = 16;
-  CollectiveSpec spec;
-  spec.kind = CollectiveKind::all_to_all;
-  spec.gpus = 4;
+  CollectiveSpec spec{.kind = CollectiveKind::all_to_all, .gpus = 4};
   const auto channels = [&](double bytes) {
     spec.bytes = sim::Bytes(bytes);
     return library.channels(spec);
@@ -250,11 +248,7 @@ TEST(RcclProtocol, FullGivesWayToTheNextWithoutAJump) {
     for (const CollectiveKind kind : all_kinds) {
       for (const int gpus : {2, 3, 5, 8}) {
         for (const std::optional<int> channels : {std::optional<int>(), std::optional<int>(9)}) {
-          CollectiveSpec spec;
-          spec.kind = kind;
-          spec.gpus = gpus;
-          spec.channels = channels;
-          spec.graph = gpus == 2;
+          CollectiveSpec spec{.kind = kind, .gpus = gpus, .channels = channels, .graph = gpus == 2};
           expect_no_jump(node, spec, 8.0, 1e9, switches);
           if (platform.gpu.memory.xcds == 1) continue;
           spec.cus = 16;

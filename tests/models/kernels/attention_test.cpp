@@ -77,12 +77,7 @@ TEST(Attention, OfAGradientHasFiveProducts) {
 }
 
 AttentionShape decode(std::int64_t batch, std::int64_t kv_heads) {
-  AttentionShape shape;
-  shape.batch = batch;
-  shape.heads = 4 * kv_heads;
-  shape.kv_heads = kv_heads;
-  shape.keys = 100'000;
-  shape.head_dim = 64;
+  AttentionShape shape{.batch = batch, .heads = 4 * kv_heads, .kv_heads = kv_heads, .keys = 100'000, .head_dim = 64};
   return shape;
 }
 

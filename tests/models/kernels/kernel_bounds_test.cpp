@@ -105,9 +105,8 @@ TEST_P(KernelBounds, HoldForAttention) {
 TEST_P(KernelBounds, HoldForArraysThatAreGoneThroughOnce) {
   const GpuSpec& gpu = platform_.gpu;
   for (int i = 0; i < 2 * kernels; ++i) {
-    ElementwiseSpec spec;
-    spec.read = sim::Bytes(i % 3 == 0 ? 0.0 : static_cast<double>(extent(37.0)));
-    spec.written = sim::Bytes(i % 3 == 1 ? 0.0 : static_cast<double>(extent(37.0)));
+    ElementwiseSpec spec{.read = sim::Bytes(i % 3 == 0 ? 0.0 : static_cast<double>(extent(37.0))),
+                         .written = sim::Bytes(i % 3 == 1 ? 0.0 : static_cast<double>(extent(37.0)))};
     if (gpu.vector_flops_per_cycle_per_cu > 0.0 && either()) spec.flops = sim::Flops(static_cast<double>(extent(40.0)));
     spec.reduces = either();
     spec.row = extent(16.0);
@@ -124,11 +123,11 @@ TEST_P(KernelBounds, HoldForArraysThatAreGoneThroughOnce) {
 // One link, or a switch port, connects two GPUs: loads reach more of its peak than stores.
 TEST_P(KernelBounds, HoldForWhatGoesToOrComesFromAnotherGpu) {
   for (int i = 0; i < kernels / 4; ++i) {
-    RemoteKernelSpec spec;
-    spec.peers = {1};
-    spec.access = one_of(std::array{RemoteAccess::store, RemoteAccess::uncached_store, RemoteAccess::load});
-    spec.bytes = sim::Bytes(static_cast<double>(extent(33.0)));
-    spec.workgroups = static_cast<int>(extent(8.0));
+    RemoteKernelSpec spec{
+        .peers = {1},
+        .access = one_of(std::array{RemoteAccess::store, RemoteAccess::uncached_store, RemoteAccess::load}),
+        .bytes = sim::Bytes(static_cast<double>(extent(33.0))),
+        .workgroups = static_cast<int>(extent(8.0))};
     if (!why_impossible(spec, platform_.gpus, platform_.gpu).empty()) continue;
     LoneNode node(platform_);
     const double time = sim::to_seconds(time_of(node, run_remote_kernel(node, spec))).value();

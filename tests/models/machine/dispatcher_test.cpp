@@ -81,10 +81,7 @@ class Gpu2x4 {
 
  private:
   static sim::Task<> run_kernel(Gpu2x4& gpu, KernelLaunch launch) {
-    KernelSpec spec;
-    spec.name = launch.name;
-    spec.workgroups = launch.workgroups;
-    spec.workgroup = one_of(launch.per_cu);
+    KernelSpec spec{.name = launch.name, .workgroups = launch.workgroups, .workgroup = one_of(launch.per_cu)};
     spec.stream.mask = launch.mask;
     spec.stream.priority = launch.priority;
     spec.dealing = launch.dealing;
@@ -413,11 +410,10 @@ template <class See>
 void each_cohort(const Run& run, See see) {
   sim::Simulator simulator;
   Dispatcher dispatcher(simulator, {}, 1, run.cus, round_cu(), "gpu");
-  KernelSpec kernel;
-  kernel.name = "gemm";
-  kernel.workgroups = run.workgroups;
-  kernel.workgroup = part_of_cu(run.per_cu);
-  kernel.time_spread = run.time_spread;
+  KernelSpec kernel{.name = "gemm",
+                    .workgroups = run.workgroups,
+                    .workgroup = part_of_cu(run.per_cu),
+                    .time_spread = run.time_spread};
   const auto work = [&simulator, &see](const Cohort& cohort) -> sim::Task<> {
     co_await simulator.delay(sim::to_time((1.0 + cohort.lateness) * sim::to_seconds(workgroup_time)));
     see(cohort, sim::to_seconds(simulator.now()) / sim::to_seconds(workgroup_time));

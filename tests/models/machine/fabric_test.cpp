@@ -165,9 +165,7 @@ RC_GTEST_PROP(FabricConservation, PortsServeEveryByteWhereItLeavesAndWhereItArri
   for (const auto& [from, distance] : transfers) {
     UsageList usages;
     lone.fabric.add(usages, from, (from + distance) % 4, 1.0);
-    sim::ActivitySpec flow;
-    flow.amount = 1000.0;
-    flow.usages = std::move(usages).take();
+    sim::ActivitySpec flow{.amount = 1000.0, .usages = std::move(usages).take()};
     lone.network.start(flow, [] {});
   }
   lone.simulator.run();

@@ -82,10 +82,7 @@ TEST(MemoryLatency, UnloadedIsThatOfInfinityCacheAndHbmTogether) {
   spec.hbm_latency = 300_ns;
   spec.queueing_factor = 0.0;
   LoneMemory lone(spec);
-  sim::ActivitySpec read;
-  read.amount = 1e6;
-  read.in_flight = 1000.0;
-  read.latency_path = lone.memory.latency_path();
+  sim::ActivitySpec read{.amount = 1e6, .in_flight = 1000.0, .latency_path = lone.memory.latency_path()};
   sim::Time end{0};
   lone.network.start(read, [&] { end = lone.simulator.now(); });
   lone.simulator.run();
@@ -97,15 +94,9 @@ TEST(MemoryLatency, UnloadedIsThatOfInfinityCacheAndHbmTogether) {
 // its cap.
 double rate_beside(sim::ResourceNetwork& network, UsageList usages, double cap, double in_flight,
                    std::vector<sim::ResourceId> path) {
-  sim::ActivitySpec background;
-  background.amount = 1e9;
-  background.usages = std::move(usages).take();
-  background.cap = cap;
+  sim::ActivitySpec background{.amount = 1e9, .usages = std::move(usages).take(), .cap = cap};
   network.start(background, [] {});
-  sim::ActivitySpec waiter;
-  waiter.amount = 1e6;
-  waiter.in_flight = in_flight;
-  waiter.latency_path = std::move(path);
+  sim::ActivitySpec waiter{.amount = 1e6, .in_flight = in_flight, .latency_path = std::move(path)};
   const auto id = network.start(waiter, [] {});
   return seen_at_once(network.simulator(), [&] { return network.rate(id); });
 }
@@ -150,9 +141,7 @@ RC_GTEST_PROP(MemoryConservation, EveryByteIsServedOnceAtEachLevelThatItReaches,
   const Memory& memory = lone.memory;
   UsageList usages;
   memory.add_from_xcds(usages, memory.evenly_spread(), l2_bytes, {reads, writes, hits});
-  sim::ActivitySpec activity;
-  activity.amount = 1000.0;
-  activity.usages = std::move(usages).take();
+  sim::ActivitySpec activity{.amount = 1000.0, .usages = std::move(usages).take()};
   lone.network.start(activity, [] {});
   lone.simulator.run();
   const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, b); };
@@ -216,10 +205,7 @@ struct Rates {
 sim::ActivitySpec reads_of(const Memory& memory, Tenant tenant, double cache_hits = 0.0) {
   UsageList usages;
   memory.add_below_l2(usages, {1.0, 0.0, cache_hits});
-  sim::ActivitySpec activity;
-  activity.amount = 1e9;
-  activity.usages = std::move(usages).take();
-  activity.tag = ActivityTag{0, tenant}.packed();
+  sim::ActivitySpec activity{.amount = 1e9, .usages = std::move(usages).take(), .tag = ActivityTag{0, tenant}.packed()};
   return activity;
 }
 

@@ -62,10 +62,7 @@ class GovernedGpu {
     governor_.set_vector_work(work_, flops_per_cycle, 1.0, bend);
   }
   void add_traffic(sim::ResourceNetwork::ResourceId resource, double bytes_per_second, double bytes = 1e15) {
-    sim::ActivitySpec stream;
-    stream.amount = bytes;
-    stream.usages = {{resource, 1.0}};
-    stream.cap = bytes_per_second;
+    sim::ActivitySpec stream{.amount = bytes, .usages = {{resource, 1.0}}, .cap = bytes_per_second};
     network_.start(stream, [] {});
   }
   // Runs matrix work of 1e5 operations per cycle, or of `flops_per_cycle`, between two times.

@@ -119,11 +119,7 @@ struct OneCuPerXcd {
     simulator.run();
   }
   void run(std::string name, Tenant tenant, int workgroups, sim::Time duration, sim::Time& end) {
-    KernelSpec kernel;
-    kernel.name = name;
-    kernel.workgroups = workgroups;
-    kernel.workgroup = round_cu();
-    kernel.tenant = tenant;
+    KernelSpec kernel{.name = name, .workgroups = workgroups, .workgroup = round_cu(), .tenant = tenant};
     CohortBody body = [this, duration](const Cohort&) { return wait(simulator, duration); };
     simulator.spawn(std::move(name), note_end(simulator, dispatcher.run(std::move(kernel), std::move(body)), end));
   }

@@ -195,10 +195,7 @@ TEST(CopiesMeetTheirLimits, ALoadedMemorySlowsAnEngineWhereBandwidthIsLeft) {
     CopyNode node(platform);
     for (int gpu : {0, 1}) {
       const auto hbm = node.memory(gpu).hbm();
-      sim::ActivitySpec other;
-      other.amount = 1e9;
-      other.usages = {{hbm, 1.0}};
-      other.cap = hbm_share * node.network().capacity(hbm);
+      sim::ActivitySpec other{.amount = 1e9, .usages = {{hbm, 1.0}}, .cap = hbm_share * node.network().capacity(hbm)};
       if (hbm_share > 0.0) node.network().start(other, [] {});
     }
     TransferTimes times;

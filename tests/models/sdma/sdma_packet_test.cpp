@@ -10,9 +10,7 @@ namespace c3sim::models {
 namespace {
 
 TransferCommand transfer(double bytes, int destinations = 1, TransferKind kind = TransferKind::copy) {
-  TransferCommand command;
-  command.kind = kind;
-  command.source = {0, 0, sim::Bytes(0), sim::Bytes(bytes)};
+  TransferCommand command{.kind = kind, .source = {0, 0, sim::Bytes(0), sim::Bytes(bytes)}};
   for (int i = 1; i <= destinations; ++i) command.destinations.push_back({i, 0, sim::Bytes(0), sim::Bytes(bytes)});
   return command;
 }

@@ -122,11 +122,7 @@ Platform with_only(const sim::Parameter& parameter) {
   return platform;
 }
 sim::Parameter matrix_clock(const std::string& low, const std::string& high) {
-  sim::Parameter clock;
-  clock.path = "gpu.power.matrix_clock";
-  clock.kind = "assumed";
-  clock.low = low;
-  clock.high = high;
+  sim::Parameter clock{.path = "gpu.power.matrix_clock", .low = low, .high = high, .kind = "assumed"};
   return clock;
 }
 

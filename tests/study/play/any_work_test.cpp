@@ -182,27 +182,25 @@ models::SdmaPacketList some_packets() {
   using enum models::HandWrittenPacket::Kind;
   models::SdmaPacketList list{any_of({0, 1}), any_of({2, 14}), any_of({0, 0, 1}), {}};
   for (int i = any_of({1, 2, 3}); i > 0; --i) {
-    models::HandWrittenPacket packet;
-    packet.kind = any_of({copy, swap, poll, atomic, fence});
-    packet.peer = another(list.gpu);
-    packet.bytes = any_size();
-    packet.word = any_of({"left", "right"});
-    packet.condition = {models::Comparison::at_least, 1};
-    packet.value = 1;
+    models::HandWrittenPacket packet{.kind = any_of({copy, swap, poll, atomic, fence}),
+                                     .peer = another(list.gpu),
+                                     .bytes = any_size(),
+                                     .word = any_of({"left", "right"}),
+                                     .condition = {models::Comparison::at_least, 1},
+                                     .value = 1};
     list.packets.push_back(std::move(packet));
   }
   return list;
 }
 
 models::FusedSpec some_fused() {
-  models::FusedSpec spec;
-  spec.gemm = any_of<models::GemmShape>({{1024, 4096, 512}, {512, 1024, 1024}});
-  spec.kind = any_choice(sim::choices_of<models::CollectiveKind>());
-  spec.path = any_of({models::FusedPath::direct, models::FusedPath::ring});
-  spec.trigger = any_choice(sim::choices_of<models::TriggerChoice>());
-  spec.stores = maybe();
-  spec.pieces = any_of({1, 2, 4});
-  spec.gpus = any_of({0, 0, 2});
+  models::FusedSpec spec{.gemm = any_of<models::GemmShape>({{1024, 4096, 512}, {512, 1024, 1024}}),
+                         .kind = any_choice(sim::choices_of<models::CollectiveKind>()),
+                         .path = any_of({models::FusedPath::direct, models::FusedPath::ring}),
+                         .trigger = any_choice(sim::choices_of<models::TriggerChoice>()),
+                         .stores = maybe(),
+                         .pieces = any_of({1, 2, 4}),
+                         .gpus = any_of({0, 0, 2})};
   return spec;
 }
 
