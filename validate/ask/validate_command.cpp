@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "sim/config/config_error.h"
+#include "sim/config/files_read.h"
 #include "sim/config/output_file.h"
 #include "study/play/digest.h"
 #include "study/report/results_folder.h"
@@ -121,12 +122,29 @@ class Comparison {
     }
   }
 
+  // Returns whether a file holds predictions that nobody has edited.
+  static bool is_predictions(const std::filesystem::path& file) {
+    std::error_code absent;
+    if (!std::filesystem::is_regular_file(file, absent)) return false;
+    const sim::FilesRead apart;  // so that this check does not count as reading
+    try {
+      static_cast<void>(read_predictions(file));
+      return true;
+    } catch (const sim::ConfigError&) {
+      return false;
+    }
+  }
+
   // Checks that no file is both read and written. Names of suites are not paths of existing files.
   void check_outputs(study::Arguments& arguments) {
     for (const std::string& name : names_) request_.reads(name);
     for (const std::filesystem::path& file : {plan_, predictions_, against_}) request_.reads(file);
     if (const auto platform = request_.platform_name(); platform) request_.reads(*platform);
-    request_.check_output(arguments, "--out", out_);
+    if (is_predictions(out_)) {
+      request_.check_not_read(arguments, "--out", out_);
+    } else {
+      request_.check_output(arguments, "--out", out_);
+    }
     std::error_code absent;
     if (std::filesystem::exists(out_, absent) && !std::filesystem::is_regular_file(out_, absent)) {
       arguments.fault("--out",
