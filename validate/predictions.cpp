@@ -82,6 +82,16 @@ Json rows_of_groups(const std::vector<Case>& cases) {
   return rows;
 }
 
+// Parses a file of predictions. One whose values are nested too deep for the stack is none.
+Json content_of(const std::filesystem::path& file) {
+  constexpr int deepest = 16;
+  const auto is_too_deep = [](int depth, Json::parse_event_t, const Json&) {
+    if (depth > deepest) throw Json::other_error::create(501, "nested too deep", nullptr);
+    return true;
+  };
+  return Json::parse(sim::read_measurement_text(file), is_too_deep);
+}
+
 [[noreturn]] void fail(const std::filesystem::path& file, std::string what) {
   throw sim::ConfigError({{file.string(), "", std::move(what)}});
 }
@@ -185,7 +195,7 @@ std::string to_text(Json about, const Json& predictions) {
 
 Predictions read_predictions(const std::filesystem::path& file) {
   try {
-    const Json content = Json::parse(sim::read_measurement_text(file));
+    const Json content = content_of(file);
     const std::string digest = content.at("sha256").get<std::string>();
     if (digest != digest_of(content)) {
       fail(file, fmt::format("was changed since it was written: its digest is {}, not the one that it names, {}",

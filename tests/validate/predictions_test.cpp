@@ -120,6 +120,12 @@ TEST_F(PredictionFile, ThatIsSignedAndNoneIsRefused) {
   EXPECT_THAT(fault(to_text({{"cases", "none"}}, Json::object())), HasSubstr("p.json: no file of predictions"));
 }
 
+// Whatever walks such values, one call inside another, needs more stack than there is.
+TEST_F(PredictionFile, OfDeeplyNestedValuesIsRefused) {
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  EXPECT_THAT(fault(R"({"sha256": "0", "cases": )" + deep + "}"), HasSubstr("p.json: no file of predictions"));
+}
+
 // Earlier versions wrote this file before its runs were measured.
 TEST_F(PredictionFile, OfAnEarlierVersionIsRead) {
   const Predictions read = read_predictions(shipped_library().reference / "h200x2/blind/predictions.json");
