@@ -105,6 +105,13 @@ TEST_F(ValidateCommand, PredictsWhatIsNotMeasuredAndScoresItLater) {
                "Q.json: was changed since it was written: its digest is");
 }
 
+TEST_F(ValidateCommand, WritesNoPredictionsToAFileOfItsReport) {
+  const std::string runs_file = written("some.csv", runs + good);
+  expect_fault({runs_file, "--out", path("report/results.json"), "--report", path("report")},
+               "is a file of --report, too");
+  expect_fault({runs_file, "--out", path("both"), "--report", path("both")}, "is the folder of --report, too");
+}
+
 // The columns that each command prints as CSV are predicted again from that file to the last digits.
 TEST_F(ValidateCommand, FullReadsTheColumnsThatC3simPrints) {
   const std::vector<std::vector<std::string>> questions{

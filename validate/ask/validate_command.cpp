@@ -150,8 +150,9 @@ class Comparison {
       arguments.fault("--out",
                       study::in_quotes(out_.string()) + " is no file: predictions are read back for their digest");
     }
-    request_.check_output_folder(arguments, "--report", report_folder_,
-                                 {"results.json", "page.html", "accuracy.md", "deviations.md"});
+    const std::vector<std::string> of_report{"results.json", "page.html", "accuracy.md", "deviations.md"};
+    request_.check_output_folder(arguments, "--report", report_folder_, of_report);
+    request_.check_not_in(arguments, "--out", out_, "--report", report_folder_, of_report);
   }
 
   // Adds the warnings, with a limited number of faults, since every row of a file may be invalid.
