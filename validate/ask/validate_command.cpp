@@ -122,14 +122,13 @@ class Comparison {
     }
   }
 
-  // Returns whether a file holds predictions that nobody has edited.
+  // Returns whether a file is one of an earlier --out that nobody has edited. Goldens are none.
   static bool is_predictions(const std::filesystem::path& file) {
     std::error_code absent;
     if (!std::filesystem::is_regular_file(file, absent)) return false;
     const sim::FilesRead apart;  // so that this check does not count as reading
     try {
-      static_cast<void>(read_predictions(file));
-      return true;
+      return !read_predictions(file).is_summary;
     } catch (const sim::ConfigError&) {
       return false;
     }
