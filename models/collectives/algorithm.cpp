@@ -17,6 +17,10 @@ std::vector<Algorithm> in_order(bool by_engines) {
   std::vector<Algorithm> chosen = all_algorithms();
   std::erase_if(chosen, [&](const Algorithm& one) { return (one.by_engines != nullptr) != by_engines; });
   std::ranges::sort(chosen, {}, [](const Algorithm& one) { return std::tuple(one.place, one.name); });
+  for (const Algorithm& one : chosen) {
+    SIM_CHECK(by_engines || one.by_kernels != nullptr || one.name == Backend::sdma.name);
+    SIM_CHECK(std::ranges::count(chosen, one.name, &Algorithm::name) == 1);
+  }
   return chosen;
 }
 

@@ -76,6 +76,7 @@ class Player {
         classes_(std::move(classes)),
         running_(classes_.size()),
         ends_at_(classes_.size(), sim::Time::max()) {
+    SIM_CHECK(waits.size() == works.size());
     for (const std::size_t i : sim::short_steps(works.size())) {
       for (const After& after : waits[i]) ++first_[after.node + 1];
     }

@@ -346,7 +346,8 @@ Results to_tables(const StepResult& result, const StepMachine& machine) {
   for (std::string& note : notes_of_kernels(result.question)) results.notes.push_back(std::move(note));
   if (result.of_few_turns) {
     results.notes.emplace_back(
-        "Its turns follow from those of a few stages and micro-batches, within some 0.4 % of a simulation of all, "
+        "Its turns follow from those of a few stages and micro-batches, mostly within 0.2 % and at most some 1 % of a "
+        "simulation of all, "
         "which --write asks for.");
   }
   results.notes.emplace_back(
