@@ -375,6 +375,7 @@ class ExperimentReader {
         continue;
       }
       const std::string name = item.name("name");
+      if (name.empty()) continue;  // a fault that has been told
       const Listed listed{item, static_cast<Handle>(listed_.size())};
       if (!listed_.emplace(name, listed).second) item.fault("name", "an operation before this one has the same name");
     }

@@ -114,8 +114,8 @@ class TurnPlayer {
   TimedStages& stages_;
   WorkClasses classes_;
   std::vector<Classes> classes_of_;  // by stage
-  std::map<std::tuple<std::size_t, bool, int>, std::size_t>
-      arrivals_;  // by stage, direction (true: forward), micro-batch
+  // Sends by the stage that they arrive at, their direction (true: forward) and micro-batch.
+  std::map<std::tuple<std::size_t, bool, int>, std::size_t> arrivals_;
   std::vector<KnownWork> works_;
   WaitLists waits_;
 };

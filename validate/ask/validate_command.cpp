@@ -145,6 +145,11 @@ class Comparison {
       request_.check_output(arguments, "--out", out_);
     }
     std::error_code absent;
+    const std::filesystem::path folder = out_.parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder, absent)) {
+      arguments.fault("--out",
+                      study::in_quotes(folder.string()) + " is no folder: a file in a folder that exists is accepted");
+    }
     if (std::filesystem::exists(out_, absent) && !std::filesystem::is_regular_file(out_, absent)) {
       arguments.fault("--out",
                       study::in_quotes(out_.string()) + " is no file: predictions are read back for their digest");
