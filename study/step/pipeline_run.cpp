@@ -254,10 +254,11 @@ class TurnReader {
     std::map<TurnKey, std::vector<SeenTurn>> turns;
     std::vector<Lost::Sample> sends;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
+      const std::vector<Stay> leaving = sends_from(stages_, stage);
+      const std::vector<Stay> arriving = sends_to(stages_, stage);
       for (const TimedTurn& turn : stages_[stage]) {
         const TurnKey key = key_of(static_cast<int>(stage), turn.turn);
-        const SendsBeside beside{overlap(turn.at, sends_from(stages_, stage)),
-                                 overlap(turn.at, sends_to(stages_, stage))};
+        const SendsBeside beside{overlap(turn.at, leaving), overlap(turn.at, arriving)};
         ++seen_[key].count;
         seen_[key].beside.from += beside.from;
         seen_[key].beside.to += beside.to;
@@ -281,31 +282,33 @@ class TurnReader {
   // Turns beside which nothing is sent from their stage tell what they lose to sends that arrive, others what more they
   // lose to their own.
   static TurnSlowdowns slowdowns_of(const std::map<TurnKey, std::vector<SeenTurn>>& turns) {
-    TurnSlowdowns slowdowns;
-    Lost arriving;
-    for (const auto& [key, alike] : turns) {
-      std::vector<Lost::Sample> samples;
-      for (const auto& [length, beside] : alike) {
-        if (beside.from == sim::Time(0)) samples.push_back({length, beside.to});
+    // Returns what turns for which `sample_of` has a sample tell.
+    const auto slowdown_of = [&turns](const auto& sample_of) {
+      Lost lost;
+      for (const auto& [key, alike] : turns) {
+        std::vector<Lost::Sample> samples;
+        for (const SeenTurn& turn : alike) {
+          if (const std::optional<Lost::Sample> sample = sample_of(turn)) samples.push_back(*sample);
+        }
+        lost.add(samples);
       }
-      arriving.add(samples);
-    }
-    slowdowns.receiving = arriving.slowdown();
-    Lost leaving;
-    for (const auto& [key, alike] : turns) {
-      std::vector<Lost::Sample> samples;
-      for (const auto& [length, beside] : alike)
-        samples.push_back({length - slowdowns.lost_to({{}, beside.to}), beside.from});
-      leaving.add(samples);
-    }
-    slowdowns.sending = leaving.slowdown();
+      return lost.slowdown();
+    };
+    TurnSlowdowns slowdowns;
+    slowdowns.receiving = slowdown_of([](const SeenTurn& turn) -> std::optional<Lost::Sample> {
+      if (turn.beside.from > sim::Time(0)) return {};
+      return Lost::Sample{turn.length, turn.beside.to};
+    });
+    slowdowns.sending = slowdown_of([&slowdowns](const SeenTurn& turn) -> std::optional<Lost::Sample> {
+      return Lost::Sample{turn.length - slowdowns.lost_to({{}, turn.beside.to}), turn.beside.from};
+    });
     return slowdowns;
   }
 
   // Returns how long a turn's send overlaps turns of its stage or of the receiving stage.
   sim::Time beside_send(std::size_t stage, const TimedTurn& sender) const {
     sim::Time both{0};
-    for (const std::size_t one : {stage, sender.turn->forward ? stage + 1 : stage - 1}) {
+    for (const std::size_t one : {stage, receiver_of(stage, sender.turn->forward)}) {
       for (const TimedTurn& turn : stages_[one]) both += sender.sent.beside(turn.at);
     }
     return std::min(both, sender.sent.length());

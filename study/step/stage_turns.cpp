@@ -18,9 +18,6 @@ Pace Pace::repeated(std::int64_t times) const {
 
 namespace {
 
-// Returns the stage that a turn of `stage` sends to.
-std::size_t receiver_of(std::size_t stage, bool forward) { return forward ? stage + 1 : stage - 1; }
-
 // A TurnPlayer makes three works of each turn: what its GPUs do, its end, which a late host may put off, and its send,
 // which takes no time where nothing is sent. The first of all works is the begin of the step.
 class TurnPlayer {

@@ -60,6 +60,8 @@ struct TurnSlowdowns {
 // last turn. Turns that never can begin fail a check.
 sim::Time play_turns(TimedStages& stages, const TurnSlowdowns& slowdowns = {});
 
+// Returns the stage that a turn of `stage` sends to.
+inline std::size_t receiver_of(std::size_t stage, bool forward) { return forward ? stage + 1 : stage - 1; }
 std::vector<Stay> sends_from(const TimedStages& stages, std::size_t stage);
 std::vector<Stay> sends_to(const TimedStages& stages, std::size_t stage);
 
