@@ -68,11 +68,10 @@ struct StepMachine {
 // Handles gives out the handles of a step's operations.
 class Handles {
  public:
-  Handle next() { return count_++; }
-  std::size_t count() const { return count_; }
+  Handle next() { return next_++; }
 
  private:
-  Handle count_ = 0;
+  Handle next_ = 0;
 };
 
 struct StepOperation {
