@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "sim/config/config_error.h"
-#include "study/network/step_memory.h"
 #include "study/play/testbed.h"
+#include "study/program/step_memory.h"
 #include "study/step/step.h"
 
 namespace c3sim::tune {
@@ -229,7 +229,7 @@ std::vector<int> divisors_of(int number) {
 // Pipeline stages can work at once where there are at least as many micro-batches as stages. For pipelines, counts of
 // 1, `asked`, and 1, 2, 4 ... times the number of stages are tried. Without stages micro-batches only save memory, so
 // the least number that fits is tried in addition to 1 and `asked`.
-std::vector<int> micro_batches_of(const study::StepQuestion& split, int asked, const models::PlatformSpec& platform) {
+std::vector<int> micro_batches_of(const study::StepQuestion& split, int asked, const study::StepMachine& machine) {
   std::vector<int> counts{1};
   const auto add = [&](std::int64_t count) {
     if (split.batch % count == 0 && std::ranges::count(counts, count) == 0) counts.push_back(static_cast<int>(count));
@@ -239,7 +239,9 @@ std::vector<int> micro_batches_of(const study::StepQuestion& split, int asked, c
     for (std::int64_t count = split.pp; count <= split.batch; count *= 2) add(count);
   } else if (split.trains()) {
     study::StepQuestion fewer = split;
-    const auto fits = [&] { return memory_of(fewer).total() <= platform.gpu.memory.hbm_capacity; };
+    const auto fits = [&] {
+      return memory_of(fewer, machine.templates).total() <= machine.platform.gpu.memory.hbm_capacity;
+    };
     while (!fits() && fewer.micro < split.batch) fewer.micro *= 2;
     if (fits()) add(fewer.micro);
   }
@@ -247,7 +249,7 @@ std::vector<int> micro_batches_of(const study::StepQuestion& split, int asked, c
 }
 
 // Returns every split with the same numbers of GPUs and sequences.
-std::vector<study::StepQuestion> splits_of(const study::StepQuestion& question, const models::PlatformSpec& platform,
+std::vector<study::StepQuestion> splits_of(const study::StepQuestion& question, const study::StepMachine& machine,
                                            StepWays& untried) {
   const std::int64_t sequences = question.tokens_in_all(question.batch);
   const int gpus = question.gpus();
@@ -263,7 +265,7 @@ std::vector<study::StepQuestion> splits_of(const study::StepQuestion& question, 
       return;
     }
     split.batch = sequences / split.dp;
-    for (const int micro : micro_batches_of(split, question.micro, platform)) {
+    for (const int micro : micro_batches_of(split, question.micro, machine)) {
       split.micro = micro;
       split.shard = split.replicas() == 1 || split.has_turns() ? study::Shard::none : question.shard;
       splits.push_back(split);
@@ -350,11 +352,11 @@ void simulate(StepWays& ways, const study::StepMachine& machine, const study::Pr
 }
 
 // Returns all ways to carry each split. The first of a split is simulated before the others are known to be worth it.
-std::vector<StepWays> ways_of_splits(const models::PlatformSpec& platform, const study::StepQuestion& question,
+std::vector<StepWays> ways_of_splits(const study::StepMachine& machine, const study::StepQuestion& question,
                                      StepWays& untried) {
   std::vector<StepWays> splits;
-  for (const study::StepQuestion& split : splits_of(question, platform, untried)) {
-    if (const std::vector<sim::Fault> faults = faults_of(split, platform); !faults.empty()) {
+  for (const study::StepQuestion& split : splits_of(question, machine, untried)) {
+    if (const std::vector<sim::Fault> faults = faults_of(split, machine); !faults.empty()) {
       untried.emplace_back(way_of("all", split)).why_not = faults.front().what;
       continue;
     }
@@ -436,7 +438,7 @@ LayerTuning tune_layer(const study::StepMachine& machine, const study::StepResul
 StepTuning tune(const study::StepMachine& machine, const study::StepQuestion& question, const study::Progress& progress,
                 int jobs) {
   StepTuning tuning;
-  const std::vector<StepWays> splits = ways_of_splits(machine.platform, question, tuning.untried);
+  const std::vector<StepWays> splits = ways_of_splits(machine, question, tuning.untried);
   StepWays ways;
   std::size_t all = 0;  // ways of all splits, of which those that are ruled out count as done
   for (const StepWays& split : splits) {
@@ -449,7 +451,7 @@ StepTuning tune(const study::StepMachine& machine, const study::StepQuestion& qu
   std::ranges::move(others, std::back_inserter(ways));
   for (StepWay& way : ways) (way.result ? tuning.choices : tuning.untried).push_back(std::move(way));
   if (tuning.choices.empty()) {
-    std::vector<sim::Fault> faults = faults_of(question, machine.platform);
+    std::vector<sim::Fault> faults = faults_of(question, machine);
     if (faults.empty()) faults.push_back({"step", "", tuning.untried.front().why_not});
     throw sim::ConfigError(std::move(faults));
   }

@@ -132,9 +132,9 @@ Results answer_step(Request& request) {
   const std::optional<Sampling> sampling = request.sampling(arguments);
   const int jobs = request.jobs(arguments);
   const Platform platform = request.platform(arguments);
-  arguments.check_with(faults_of(question, platform.spec));
   const LayerTemplates templates(config_folders());
   const StepMachine machine{platform.spec, templates};
+  arguments.check_with(faults_of(question, machine));
   arguments.check_with(faults_of_carriers(question, machine));
   const std::string lines = machine_lines(request);
   const bool writes = request.says("write");

@@ -640,7 +640,7 @@ std::string reason_against(const Testbed& testbed, const Trial& trial) {
           },
           [&](const RemoteTrial& remote) { return why_no_peer(platform, remote); },
           [&](const StepTrial& step) {
-            const std::vector<sim::Fault> faults = faults_of(step.question, platform);
+            const std::vector<sim::Fault> faults = faults_of(step.question, {platform, testbed.templates()});
             return faults.empty() ? std::string() : faults.front().what;
           },
           [&](const ServeTrial& serving) {

@@ -57,18 +57,6 @@ ReadModel read_yaml(const std::filesystem::path& file) {
   return {std::move(model)};
 }
 
-std::int64_t parameters_of_kinds(const ModelSpec& model, bool used) {
-  std::int64_t sum = model.end_parameters();
-  for (const LayerKind& kind : model.kinds(model.layers)) {
-    const std::int64_t of_experts = kind.model.expert_parameters();
-    std::int64_t of_layer = kind.model.layer_parameters();
-    if (used && of_experts > 0)
-      of_layer -= of_experts / kind.model.experts * (kind.model.experts - kind.model.experts_used);
-    sum += kind.layers * of_layer;
-  }
-  return sum;
-}
-
 // Parses experts alone, as in "experts:7168x2048x33x9".
 ModelSpec read_experts(const std::string& name) {
   const std::vector<std::int64_t> extents = sim::parse_extents(std::string_view(name).substr(experts_prefix.size()));
@@ -185,47 +173,6 @@ std::vector<LayerKind> ModelSpec::kinds(std::int64_t of_layers, std::int64_t fro
   }
   return kinds;
 }
-
-std::int64_t ModelSpec::expert_parameters() const {
-  return experts * ((first_ffn() + ffn) * hidden + (biases ? first_ffn() + hidden : 0));
-}
-
-std::int64_t ModelSpec::shared_parameters() const { return (first_shared_ffn() + shared_ffn) * hidden; }
-
-std::int64_t ModelSpec::router_parameters() const { return experts * (hidden + (biases ? 1 : 0)); }
-
-std::int64_t ModelSpec::whole_parameters() const {
-  std::int64_t norms = (norm == Norm::layer ? 4 : 2) * hidden * (after_norms ? 2 : 1);
-  if (query_norm == QueryNorm::heads) norms += 2 * head_dim;
-  if (query_norm == QueryNorm::all) norms += query_features() + kv_features();
-  // These are the projections to ranks, and their norms.
-  const std::int64_t latent = is_latent() ? latent_features() * hidden + query_rank + kv_rank : 0;
-  const std::int64_t behind_sums = biases ? (experts == 0 ? 2 : 1) * hidden : 0;
-  return norms + latent + router_parameters() + behind_sums;
-}
-
-std::int64_t ModelSpec::key_parameters() const {
-  const std::int64_t weights =
-      is_latent() ? kv_rank * heads * latent_head() : hidden * kv_heads * (head_dim + values());
-  return weights + (biases || qkv_biases ? kv_heads * (head_dim + values()) : 0);
-}
-
-std::int64_t ModelSpec::layer_parameters() const {
-  const std::int64_t queries = (is_latent() && query_rank > 0 ? query_rank : hidden) * query_features();
-  const std::int64_t attention = queries + key_parameters() + hidden * heads * values() + (sinks ? heads : 0);
-  const std::int64_t feed_forward = experts == 0 ? (first_ffn() + ffn) * hidden : expert_parameters();
-  const std::int64_t query_bias = biases || qkv_biases ? query_features() : 0;
-  return attention + feed_forward + shared_parameters() + query_bias + (biases && experts == 0 ? first_ffn() : 0) +
-         whole_parameters();
-}
-
-std::int64_t ModelSpec::end_parameters() const {
-  const std::int64_t learned = position == Positions::learned ? positions * hidden : 0;
-  return (tied ? 1 : 2) * vocabulary * hidden + learned + hidden;
-}
-
-std::int64_t ModelSpec::parameters() const { return parameters_of_kinds(*this, false); }
-std::int64_t ModelSpec::used_parameters() const { return parameters_of_kinds(*this, true); }
 
 std::vector<sim::Fault> contradictions(const ModelSpec& model, bool says_head_dim) {
   FaultList faults;

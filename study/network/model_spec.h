@@ -93,39 +93,16 @@ struct ModelSpec {
 
   bool is_latent() const { return kv_rank > 0; }
   std::int64_t values() const { return value_dim == 0 ? head_dim : value_dim; }
-  std::int64_t query_features() const { return heads * head_dim; }
-  std::int64_t kv_features() const { return kv_heads * head_dim; }
-  // Returns the features of a token that the first projections of latent attention give: both ranks and the rotary key.
-  std::int64_t latent_features() const { return query_rank + kv_rank + rotary_dim; }
-  // Returns the features of a head that latent attention makes of the cached ones: the rest of its key, and its value.
-  std::int64_t latent_head() const { return head_dim - rotary_dim + values(); }
   // Returns how many of the given number of tokens the last one attends to; their keys and values are cached.
   std::int64_t seen(std::int64_t tokens) const { return window == 0 ? tokens : std::min(tokens, window); }
   // Returns the features of a token that a layer caches for later tokens.
   std::int64_t cached_features() const { return is_latent() ? kv_rank + rotary_dim : kv_heads * (head_dim + values()); }
   bool gates() const { return feed == Feed::swiglu || feed == Feed::geglu; }
-  // Returns the features that the first product of the feed-forward half gives: values, and gates if it has them.
-  std::int64_t first_ffn() const { return (gates() ? 2 : 1) * ffn; }
-  std::int64_t first_shared_ffn() const { return (gates() ? 2 : 1) * shared_ffn; }
 
   // Returns the kinds of layers among the first `of_layers` layers, in the order of their first layers. With `from` and
   // `to`, each kind counts only its layers in [from, to), possibly none; kinds and their order stay the same.
   std::vector<LayerKind> kinds(std::int64_t of_layers) const;
   std::vector<LayerKind> kinds(std::int64_t of_layers, std::int64_t from, std::int64_t to) const;
-
-  // Returns the number of weights of a layer without variants: those of products, norms and biases. end_parameters()
-  // are those of the embeddings, the last norm and the head, parameters() those of the whole model.
-  std::int64_t layer_parameters() const;
-  std::int64_t key_parameters() const;     // the part that makes keys and values, with its biases
-  std::int64_t expert_parameters() const;  // the part in experts, without shared ones
-  std::int64_t shared_parameters() const;  // the part in shared experts
-  std::int64_t router_parameters() const;
-  // Returns the part that tensor parallelism replicates on every GPU: norms, the router, the projections to ranks and
-  // the biases that are added after an all-reduce.
-  std::int64_t whole_parameters() const;
-  std::int64_t end_parameters() const;
-  std::int64_t parameters() const;
-  std::int64_t used_parameters() const;  // those that one token uses: of experts, only its own
 };
 
 struct LayerKind {

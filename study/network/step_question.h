@@ -208,6 +208,11 @@ struct StepQuestion : Split {
   std::int64_t cached_features() const {
     return model.is_latent() ? model.cached_features() : kv_heads() * (model.head_dim + model.values());
   }
+  // Returns the tokens that a GPU has in its cache at the end of the step.
+  double cached_tokens() const {
+    const std::int64_t decoded = decoding * model.seen(decoding_context + 1);
+    return static_cast<double>(batch * model.seen(context + tokens) + decoded) / cp;
+  }
   models::Dtype activation_format() const { return formats.activations.value_or(dtype); }
   models::Dtype cache_format() const { return formats.cache.value_or(activation_format()); }
   sim::Bytes weight_element() const { return size_of(formats.weights.value_or(dtype)); }
@@ -225,6 +230,8 @@ struct StepQuestion : Split {
     const bool has_one_more = stage < pp - 1 && pp - 1 - stage <= layer_count() % pp;
     return layer_count() / pp + (has_one_more ? 1 : 0);
   }
+  // Returns the share of embedding and head that the first stage and the last each hold.
+  double end_share() const { return pp == 1 || model.tied ? 1.0 : 0.5; }
   // Returns the layers of the largest stage.
   std::int64_t stage_layers() const { return (layer_count() + pp - 1) / pp; }
   models::LaunchMode launch() const { return graph ? models::LaunchMode::graph : models::LaunchMode::op_by_op; }

@@ -13,167 +13,13 @@
 #include "sim/config/config.h"
 #include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"
+#include "study/program/layer_names.h"
 
 namespace c3sim::study {
 
 namespace {
 
 constexpr std::string_view common_file = "common";
-constexpr sim::Powers powers_of_bytes{1, 0, 0, 0};
-
-// Experts counts copies of tokens, one per expert that a token uses: `sent` by a GPU; `copies` received by the most
-// loaded GPU, for its `busy` experts with `tokens` each.
-struct Experts {
-  double over_even = 1.0;  // copies that the most loaded GPU receives, relative to an even distribution
-  std::int64_t sent = 0;
-  std::int64_t copies = 0;
-  std::int64_t busy = 0;
-  std::int64_t tokens = 0;
-  double of_model = 1.0;     // copies of the mean GPU over those that its products have
-  std::int64_t ffn = 0;      // features of an expert between its products, on a GPU
-  double copies_sent = 1.0;  // copies that a GPU sends per copy that an expert receives
-};
-
-Experts experts_of(const StepWriter& writer) {
-  const ModelSpec& model = writer.model();
-  const StepQuestion& question = writer.question();
-  const std::int64_t sent = question.tokens_to_route(question.new_tokens()) * model.experts_used;
-  // GPUs that share out an expert each process the tokens sent to any of them.
-  const std::int64_t even = question.ep == 1 ? sent : question.expert_tp() * sent;
-  const RoutedLoad load = load_of(question.routing, model.experts, model.experts_used, question.ep,
-                                  even * question.ep / model.experts_used);
-  const auto copies = static_cast<std::int64_t>(std::ceil(load.over_even * static_cast<double>(even)));
-  const std::int64_t busy =
-      std::clamp<std::int64_t>(std::llround(load.busy), 1, std::min(model.experts / question.ep, copies));
-  const std::int64_t tokens = std::min((copies + busy - 1) / busy, even * question.ep / model.experts_used);
-  // High throughput sends a token once per rank.
-  const double ranks = question.dispatch == Dispatch::high_throughput
-                           ? ranks_of_token(question.routing, model.experts, model.experts_used, question.ep)
-                           : static_cast<double>(model.experts_used);
-  return {load.over_even,
-          sent,
-          copies,
-          busy,
-          tokens,
-          static_cast<double>(even) / static_cast<double>(busy * tokens),
-          model.ffn / question.expert_tp(),
-          ranks / static_cast<double>(model.experts_used)};
-}
-
-// Returns the rows of the head's product: in prefill the last token of each sequence, in decode all tokens, which
-// verify a draft where there are several, and in training all or a share of them.
-std::int64_t scored_tokens(const StepQuestion& question) {
-  if (question.phase == Phase::decode) return question.new_tokens();
-  if (question.phase == Phase::prefill) return question.batch + question.decoding;
-  const double share = question.model.scored * static_cast<double>(question.new_tokens()) / question.cp;
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::llround(share)));
-}
-
-// Features that products take in a smaller format are sent in it, with a scale of four bytes per 128 features.
-sim::Bytes dispatched_element(const StepWriter& writer) {
-  constexpr sim::Bytes of_scale{4.0 / 128.0};
-  const StepQuestion& question = writer.question();
-  const bool is_small = question.dispatch != Dispatch::all_to_all && question.quantises();
-  return is_small ? size_of(question.dtype) + of_scale : writer.element();
-}
-
-// A Scope is what names of templates stand for in one step.
-struct Scope {
-  const StepWriter& writer;
-  const StepQuestion& question;
-  const ModelSpec& model;
-  mutable std::optional<Experts> routed{};
-
-  const Experts& experts() const {
-    if (!routed) routed = experts_of(writer);
-    return *routed;
-  }
-};
-
-sim::Amount plain(auto value) { return {static_cast<double>(value), {}}; }
-sim::Amount in_bytes(sim::Bytes value) { return {value.value(), powers_of_bytes}; }
-
-using Getter = sim::Amount (*)(const Scope&);
-// These names have the extents of a model as its file has them, and those of a step as its options have them.
-const std::map<std::string_view, Getter>& known_names() {
-  static const std::map<std::string_view, Getter> names{
-      // The model.
-      {"hidden", [](const Scope& of) { return plain(of.model.hidden); }},
-      {"heads", [](const Scope& of) { return plain(of.model.heads); }},
-      {"kv_heads", [](const Scope& of) { return plain(of.model.kv_heads); }},
-      {"head_dim", [](const Scope& of) { return plain(of.model.head_dim); }},
-      {"value_dim", [](const Scope& of) { return plain(of.model.values()); }},
-      {"query_rank", [](const Scope& of) { return plain(of.model.query_rank); }},
-      {"kv_rank", [](const Scope& of) { return plain(of.model.kv_rank); }},
-      {"rotary_dim", [](const Scope& of) { return plain(of.model.rotary_dim); }},
-      {"window", [](const Scope& of) { return plain(of.model.window); }},
-      {"ffn", [](const Scope& of) { return plain(of.model.ffn); }},
-      {"shared_ffn", [](const Scope& of) { return plain(of.model.shared_ffn); }},
-      {"experts", [](const Scope& of) { return plain(of.model.experts); }},
-      {"experts_used", [](const Scope& of) { return plain(of.model.experts_used); }},
-      {"vocabulary", [](const Scope& of) { return plain(of.model.vocabulary); }},
-      {"rms", [](const Scope& of) { return plain(of.model.norm == Norm::rms); }},
-      {"gates", [](const Scope& of) { return plain(of.model.gates()); }},
-      {"gelu", [](const Scope& of) { return plain(of.model.feed == Feed::gelu); }},
-      {"rotary", [](const Scope& of) { return plain(of.model.position == Positions::rotary); }},
-      {"learned", [](const Scope& of) { return plain(of.model.position == Positions::learned); }},
-      {"query_norm", [](const Scope& of) { return plain(of.model.query_norm != QueryNorm::none); }},
-      {"norms_heads", [](const Scope& of) { return plain(of.model.query_norm == QueryNorm::heads); }},
-      {"biases", [](const Scope& of) { return plain(of.model.biases); }},
-      {"qkv_biases", [](const Scope& of) { return plain(of.model.qkv_biases); }},
-      {"after_norms", [](const Scope& of) { return plain(of.model.after_norms); }},
-      {"dropout", [](const Scope& of) { return plain(of.model.dropout > 0.0); }},
-      {"head_soft_cap", [](const Scope& of) { return plain(of.model.head_soft_cap); }},
-      {"experts_alone", [](const Scope& of) { return plain(of.model.experts_alone); }},
-      // The step.
-      {"decode", [](const Scope& of) { return plain(of.question.phase == Phase::decode); }},
-      {"prefill", [](const Scope& of) { return plain(of.question.phase == Phase::prefill); }},
-      {"train", [](const Scope& of) { return plain(of.question.phase == Phase::train); }},
-      {"recompute", [](const Scope& of) { return plain(of.question.recompute); }},
-      {"compiled", [](const Scope& of) { return plain(of.question.kernels == Kernels::compiled); }},
-      {"mixes", [](const Scope& of) { return plain(of.question.mixes()); }},
-      {"wide", [](const Scope& of) { return plain(of.question.wide_stream()); }},
-      {"quantises", [](const Scope& of) { return plain(of.question.quantises()); }},
-      {"tp", [](const Scope& of) { return plain(of.question.tp); }},
-      {"ep", [](const Scope& of) { return plain(of.question.ep); }},
-      {"cp", [](const Scope& of) { return plain(of.question.cp); }},
-      {"expert_tp", [](const Scope& of) { return plain(of.question.expert_tp()); }},
-      {"fuses", [](const Scope& of) { return plain(of.question.fuses()); }},
-      {"pieces", [](const Scope& of) { return plain(of.question.pieces.value_or(0)); }},
-      {"ffn_pieces",
-       [](const Scope& of) {
-         return plain(of.question.pieces ? of.question.ffn_pieces.value_or(*of.question.pieces) : 0);
-       }},
-      {"tokens", [](const Scope& of) { return plain(of.writer.tokens()); }},
-      {"between",
-       [](const Scope& of) {
-         return plain(static_cast<double>(of.writer.tokens()) / (of.question.pieces ? of.question.tp : 1));
-       }},
-      {"decoding", [](const Scope& of) { return plain(of.question.decoding); }},
-      {"keyed", [](const Scope& of) { return plain(of.question.tokens_with_keys()); }},
-      {"scored", [](const Scope& of) { return plain(scored_tokens(of.question)); }},
-      {"own_kv_heads", [](const Scope& of) { return plain(of.question.kv_heads()); }},
-      {"cached", [](const Scope& of) { return plain(of.question.cached_features()); }},
-      {"activations", [](const Scope& of) { return in_bytes(of.writer.element()); }},
-      {"stream_format", [](const Scope& of) { return in_bytes(of.writer.stream_element()); }},
-      // Experts.
-      {"routed", [](const Scope& of) { return plain(of.question.tokens_to_route(of.question.new_tokens())); }},
-      {"routes_shares", [](const Scope& of) { return plain(of.question.routes_shares()); }},
-      {"overlaps", [](const Scope& of) { return plain(of.question.overlap != Overlap::none); }},
-      {"by_peers",
-       [](const Scope& of) { return plain(of.question.ep > 1 && of.question.dispatch != Dispatch::all_to_all); }},
-      {"dispatches_once", [](const Scope& of) { return plain(of.question.dispatch == Dispatch::high_throughput); }},
-      {"dispatched_format", [](const Scope& of) { return in_bytes(dispatched_element(of.writer)); }},
-      {"over_even", [](const Scope& of) { return plain(of.experts().over_even); }},
-      {"sent", [](const Scope& of) { return plain(of.experts().sent); }},
-      {"copies", [](const Scope& of) { return plain(of.experts().copies); }},
-      {"busy", [](const Scope& of) { return plain(of.experts().busy); }},
-      {"expert_tokens", [](const Scope& of) { return plain(of.experts().tokens); }},
-      {"of_model", [](const Scope& of) { return plain(of.experts().of_model); }},
-      {"expert_ffn", [](const Scope& of) { return plain(of.experts().ffn); }},
-      {"copies_sent", [](const Scope& of) { return plain(of.experts().copies_sent); }}};
-  return names;
-}
 
 // Reads the rows of one file, in which expressions may use the names that `known` has when they are read.
 class RowReader {
@@ -193,6 +39,11 @@ class RowReader {
     for (sim::Section& row : section.list(key)) read.push_back(row_of(row));
     return read;
   }
+  std::vector<TensorRow> tensor_rows(sim::Section& section, std::string_view key) const {
+    std::vector<TensorRow> read;
+    for (sim::Section& row : section.list(key)) read.push_back(tensor_row_of(row));
+    return read;
+  }
 
  private:
   std::optional<sim::Expression> formula_of(sim::Section& row, std::string_view key, const std::string& text) const {
@@ -209,6 +60,27 @@ class RowReader {
       row.fault_value(key, fmt::format("'{}', at character {}: {}", text, error.at() + 1, error.what()), false);
       return {};
     }
+  }
+
+  TensorRow tensor_row_of(sim::Section& row) const {
+    TensorRow read;
+    if (row.has("rows") == row.has("tensor")) {
+      row.fault("name", "a row is one of these: rows or tensor");
+      return read;
+    }
+    read.when = formula(row, "when");
+    read.alike = row.name("alike", "");
+    read.gpus = formula(row, "gpus");
+    if (row.has("alike") != row.has("gpus")) row.fault("alike", "alike names GPUs, and gpus counts them: both are due");
+    if (row.has("rows")) {
+      read.times = formula(row, "times");
+      read.rows = tensor_rows(row, "rows");
+    } else {
+      read.name = row.text("name");
+      read.elements = formula(row, "tensor");
+      read.gradient = row.name("gradient", "");
+    }
+    return read;
   }
 
   LayerRow row_of(sim::Section& row) const {
@@ -284,6 +156,7 @@ class RowReader {
     read.element = formula(row, "element");
     read.row = formula(row, "row");
     read.awaits_pieces = row.flag("awaits_pieces", false);
+    read.stream = row.name("stream", "");
     read_gives(row, read);
   }
 
@@ -308,6 +181,7 @@ class RowReader {
     read.elements = required(row, "elements");
     read.element = formula(row, "element");
     read.gpus = required(row, "gpus");
+    read.stream = row.name("stream", "");
     if (row.has("beside")) read.beside = rows(row, "beside");
   }
 
@@ -337,31 +211,16 @@ constexpr auto piece_stream = "pieces";
 
 }  // namespace
 
-// A LayerPlay writes parts for one question.
-class LayerPlay {
+// LayerValues evaluates the expressions of rows for one question.
+class LayerValues {
  public:
-  LayerPlay(const LayerTemplates& templates, StepWriter& writer)
-      : templates_(templates), writer_(writer), scope_{writer, writer.question(), writer.model()} {}
+  LayerValues(const LayerTemplates& templates, const StepQuestion& question)
+      : templates_(templates), names_(question) {}
 
   using Arguments = std::vector<std::pair<std::string_view, sim::Amount>>;
-  void write(std::string_view part, const std::string& name, Arguments arguments) {
-    constexpr int most_levels = 32;
-    if (level_ == most_levels) throw fault(part, "is a part that uses itself, perhaps by way of others");
-    ++level_;
-    const auto found = templates_.parts_.find(part);
-    if (found == templates_.parts_.end()) throw fault(part, "is in no file, and this step needs it");
-    Call call{found->second.file, name, std::move(arguments)};
-    for (const auto& [taken, fallback] : found->second.takes) {
-      if (fallback && !call.has(taken)) call.arguments.emplace_back(taken, value(*fallback, call));
-    }
-    write(found->second.rows, call);
-    --level_;
-  }
 
-  std::vector<ProductGradients> take_gradients() { return std::move(gradients_); }
-
- private:
-  // A Call is a part that is being written.
+ protected:
+  // A Call is a list of rows of a file that is gone through, perhaps a part.
   struct Call {
     std::size_t file = 0;
     const std::string& name;
@@ -379,19 +238,6 @@ class LayerPlay {
   sim::Amount value(const sim::Expression& expression, const Call& call) const {
     return expression.amount([&](std::string_view name) -> sim::NamedValue { return value(name, call); });
   }
-  sim::Amount value(std::string_view name, const Call& call) const {
-    const auto argument = std::ranges::find(call.arguments, name, &Arguments::value_type::first);
-    if (argument != call.arguments.end()) return argument->second;
-    for (const std::size_t file : {call.file, std::size_t{0}}) {
-      const LayerTemplates::Names& names = templates_.names_[file];
-      if (const auto declared = names.find(name); declared != names.end()) {
-        const auto known = values_.find(&declared->second);
-        if (known != values_.end()) return known->second;
-        return values_[&declared->second] = value(declared->second, {file, call.name});
-      }
-    }
-    return known_names().at(name)(scope_);
-  }
   double number(const sim::Expression& formula, const Call& call) const {
     const sim::Amount amount = value(formula, call);
     if (amount.powers != sim::Powers{} || !std::isfinite(amount.value))
@@ -407,6 +253,111 @@ class LayerPlay {
   bool holds(const LayerRow::Formula& formula, const Call& call, bool otherwise) const {
     return number(formula, call, otherwise ? 1.0 : 0.0) != 0.0;
   }
+  const StepQuestion& question() const { return names_.question(); }
+
+  const LayerTemplates& templates_;
+
+ private:
+  sim::Amount value(std::string_view name, const Call& call) const {
+    const auto argument = std::ranges::find(call.arguments, name, &Arguments::value_type::first);
+    if (argument != call.arguments.end()) return argument->second;
+    for (const std::size_t file : {call.file, std::size_t{0}}) {
+      const LayerTemplates::Names& names = templates_.names_[file];
+      if (const auto declared = names.find(name); declared != names.end()) {
+        const auto known = values_.find(&declared->second);
+        if (known != values_.end()) return known->second;
+        return values_[&declared->second] = value(declared->second, {file, call.name});
+      }
+    }
+    return names_.at(name);
+  }
+
+  LayerNames names_;
+  mutable std::map<const sim::Expression*, sim::Amount> values_;  // of declared names
+};
+
+// A TensorWalk lists tensors for one question.
+class TensorWalk : LayerValues {
+  static constexpr double most_elements = 1e18;
+
+ public:
+  using LayerValues::LayerValues;
+
+  std::vector<Tensor> tensors(std::span<const TensorRow> rows, std::size_t file) {
+    add(rows, {file, no_name_}, Tensor{.gpus = question().replicas()});
+    return std::move(tensors_);
+  }
+
+ private:
+  // `of` has what the rows have in common.
+  void add(std::span<const TensorRow> rows, const Call& call, const Tensor& of) {
+    for (const TensorRow& row : rows) {
+      try {
+        if (holds(row.when, call, true)) add(row, call, of);
+      } catch (const sim::ExpressionError& error) {
+        throw fault(row.name, error.what());
+      }
+    }
+  }
+
+  void add(const TensorRow& row, const Call& call, Tensor of) {
+    if (row.gpus) {
+      of.gpus = static_cast<int>(within(*row.gpus, call, 1.0, question().stage_gpus()));
+      of.alike = of.gpus == question().replicas() ? "" : row.alike + "_";
+    }
+    if (!row.elements) {
+      const auto first = static_cast<std::ptrdiff_t>(tensors_.size());
+      add(row.rows, call, of);
+      if (row.times) repeat(first, std::llround(within(*row.times, call, 0.0, most_experts)));
+      return;
+    }
+    of.elements = within(*row.elements, call, 0.0, most_elements);
+    of.gradient = row.gradient;
+    tensors_.push_back(std::move(of));
+  }
+
+  void repeat(std::ptrdiff_t first, std::int64_t times) {
+    const std::vector<Tensor> once(tensors_.begin() + first, tensors_.end());
+    if (once.size() * static_cast<std::size_t>(times) > most_operations)
+      throw sim::ExpressionError(0, fmt::format("more than {} tensors", most_operations));
+    tensors_.resize(static_cast<std::size_t>(first));
+    for (std::int64_t time = 0; time < times; ++time) tensors_.insert(tensors_.end(), once.begin(), once.end());
+  }
+
+  double within(const sim::Expression& formula, const Call& call, double least, double most) const {
+    const double size = number(formula, call);
+    if (size >= least && size <= most) return size;
+    throw sim::ExpressionError(0, fmt::format("{:g} is not possible: {:g} to {:g} is accepted", size, least, most));
+  }
+
+  const std::string no_name_{};
+  std::vector<Tensor> tensors_;
+};
+
+// A LayerPlay writes parts for one question.
+class LayerPlay : LayerValues {
+ public:
+  LayerPlay(const LayerTemplates& templates, StepWriter& writer)
+      : LayerValues(templates, writer.question()), writer_(writer) {}
+
+  using LayerValues::Arguments;
+  void write(std::string_view part, const std::string& name, Arguments arguments) {
+    constexpr int most_levels = 32;
+    if (level_ == most_levels) throw fault(part, "is a part that uses itself, perhaps by way of others");
+    ++level_;
+    const auto found = templates_.parts_.find(part);
+    if (found == templates_.parts_.end()) throw fault(part, "is in no file, and this step needs it");
+    Call call{found->second.file, name, std::move(arguments)};
+    for (const auto& [taken, fallback] : found->second.takes) {
+      if (fallback && !call.has(taken)) call.arguments.emplace_back(taken, value(*fallback, call));
+    }
+    write(found->second.rows, call);
+    --level_;
+  }
+
+  WrittenPart take() { return std::move(written_); }
+
+ private:
   sim::Bytes element(const LayerRow& row, const Call& call) const {
     if (!row.element) return writer_.element();
     const sim::Amount bytes = value(*row.element, call);
@@ -430,6 +381,7 @@ class LayerPlay {
   void write(const LayerRow& row, const Call& call) {
     using What = LayerRow::What;
     const std::string name = full(row.name, call);
+    const Written before = writer_.last();
     switch (row.what) {
       case What::rows:
         if (row.with_attention) writer_.go_with_attention(true);
@@ -447,6 +399,7 @@ class LayerPlay {
       case What::operate:
         writer_.operate(name, row.kind, row.operation, number(row.elements, call, 0.0), element(row, call),
                         integer(row.row, call, usual_row));
+        if (!row.stream.empty()) writer_.queue_on(row.stream);
         if (row.awaits_pieces) {
           for (const Written& piece : std::exchange(scattered_, {})) writer_.wait(piece);
         }
@@ -455,17 +408,23 @@ class LayerPlay {
         multiply(name, row, call);
         break;
       case What::collective:
-        return move(name, row, call);
+        move(name, row, call);
+        break;
       case What::attention:
         if (row.attention == LayerRow::Attention::decoding) return writer_.decoding_attention(name, row.absorbed);
         return writer_.attention(name, row.attention == LayerRow::Attention::backward, row.absorbed);
     }
     if (row.gives != LayerRow::Gives::nothing) give(row.gives, call.name);
+    // An operation on another stream than the row before it waits for that row.
+    if (written_.first && row.stream != stream_) writer_.wait(before);
+    if (!written_.first) written_.first = writer_.last();
+    stream_ = row.stream;
   }
 
   void give(LayerRow::Gives what, const std::string& of) {
-    if (gradients_.empty() || gradients_.back().of != of) gradients_.push_back({of, {}, {}});
-    (what == LayerRow::Gives::input ? gradients_.back().input : gradients_.back().weights) = writer_.last();
+    std::vector<ProductGradients>& all = written_.gradients;
+    if (all.empty() || all.back().of != of) all.push_back({of, {}, {}});
+    (what == LayerRow::Gives::input ? all.back().input : all.back().weights) = writer_.last();
   }
 
   void multiply(const std::string& name, const LayerRow& row, const Call& call) {
@@ -520,9 +479,10 @@ class LayerPlay {
 
   void move(const std::string& name, const LayerRow& row, const Call& call) {
     const Written before = row.beside.empty() ? Written{} : writer_.last();
-    const Written exchange =
-        writer_.collective(name, *collective_of(row.kind), number(row.elements, call, 0.0) * element(row, call),
-                           static_cast<int>(integer(row.gpus, call, 1)));
+    const Written exchange = writer_.collective(
+        name, *collective_of(row.kind), number(row.elements, call, 0.0) * element(row, call),
+        static_cast<int>(integer(row.gpus, call, 1)), row.stream.empty() ? compute_stream : row.stream);
+    written_.collective = exchange;
     if (row.beside.empty()) return;
     if (!exchange) return write(row.beside, call);  // one GPU exchanges nothing
     writer_.queue_on(exchange_stream);
@@ -531,13 +491,11 @@ class LayerPlay {
     writer_.next_waits_for(exchange);
   }
 
-  const LayerTemplates& templates_;
   StepWriter& writer_;
-  Scope scope_;
-  int level_ = 0;                                                 // parts within each other
-  mutable std::map<const sim::Expression*, sim::Amount> values_;  // of declared names
-  std::vector<Written> scattered_;                                // pieces that a later operation waits for
-  std::vector<ProductGradients> gradients_;
+  int level_ = 0;                   // parts within each other
+  std::vector<Written> scattered_;  // pieces that a later operation waits for
+  std::string stream_;              // of the last row
+  WrittenPart written_;
 };
 
 namespace {
@@ -574,7 +532,7 @@ LayerTemplates::LayerTemplates(std::span<const std::filesystem::path> config_fol
 void LayerTemplates::declare(File& file) {
   sim::Section root = file.config.root();
   Names& names = names_.emplace_back();
-  for (const auto& [one, getter] : known_names()) file.known.emplace(one);
+  file.known = LayerNames::all();
   for (const auto& [one, expression] : names_.front()) file.known.emplace(one);
   const RowReader reader(operators_, parts_, file.known);
   if (root.has("let")) {
@@ -592,6 +550,11 @@ void LayerTemplates::declare(File& file) {
   };
   for (const char* const pass : {"forward", "backward"}) {
     if (root.has(pass)) add(pass, fmt::format("{}.{}", file.name, pass));
+  }
+  for (const char* const list : {"weights", "kept", "cache"}) {
+    const bool is_due = root.has("forward") && list != std::string_view("cache");
+    if (is_due && !root.has(list)) root.fault(list, "is missing: a list of tensors is accepted, [] for none");
+    tensors_[fmt::format("{}.{}", file.name, list)].file = names_.size() - 1;
   }
   if (!root.has("parts")) return;
   sim::Section parts = root.section("parts");
@@ -622,16 +585,29 @@ void LayerTemplates::read_rows(File& file, std::size_t index) {
       part.rows = reader.rows(section, "rows");
     }
   }
+  const RowReader reader(operators_, parts_, file.known);
+  for (auto& [name, list] : tensors_) {
+    const std::string key = name.substr(name.find('.') + 1);
+    if (list.file == index && root.has(key)) list.rows = reader.tensor_rows(root, key);
+  }
   file.config.finish();
 }
 
-std::vector<ProductGradients> LayerTemplates::write(StepWriter& writer, const std::string& part,
-                                                    std::vector<std::pair<std::string_view, double>> arguments) const {
+WrittenPart LayerTemplates::write(StepWriter& writer, std::string_view part, const Arguments& arguments,
+                                  const std::string& name) const {
   LayerPlay play(*this, writer);
   LayerPlay::Arguments values;
-  for (const auto& [name, value] : arguments) values.emplace_back(name, plain(value));
-  play.write(part, "", std::move(values));
-  return play.take_gradients();
+  for (const auto& [argument, number] : arguments) values.emplace_back(argument, sim::Amount{number, {}});
+  play.write(part, name, std::move(values));
+  return play.take();
+}
+
+std::vector<Tensor> LayerTemplates::tensors(const StepQuestion& question, std::string_view list) const {
+  const auto found = tensors_.find(list);
+  if (found == tensors_.end()) {
+    throw sim::ConfigError({{"configs/layers", std::string(list), "is in no file, and this step needs it"}});
+  }
+  return TensorWalk(*this, question).tensors(found->second.rows, found->second.file);
 }
 
 namespace {
@@ -646,12 +622,6 @@ std::string feed_forward_of(const ModelSpec& model) {
 }
 
 }  // namespace
-
-Written operate(StepWriter& writer, const std::string& name, Kind kind, std::string_view operation, double elements,
-                std::optional<sim::Bytes> element) {
-  return writer.operate(name, kind, required_operator(writer.templates().operators(), operation), elements,
-                        element.value_or(writer.element()));
-}
 
 Written write_forward(StepWriter& writer, bool again) {
   const Half half = writer.question().half;
@@ -668,11 +638,46 @@ Written write_forward(StepWriter& writer, bool again) {
 }
 
 std::vector<ProductGradients> write_backward(StepWriter& writer) {
+  const LayerTemplates& templates = writer.templates();
   std::vector<ProductGradients> gradients =
-      writer.templates().write(writer, feed_forward_of(writer.model()) + ".backward");
-  std::ranges::move(writer.templates().write(writer, attention_of(writer.model()) + ".backward"),
+      templates.write(writer, feed_forward_of(writer.model()) + ".backward").gradients;
+  std::ranges::move(templates.write(writer, attention_of(writer.model()) + ".backward").gradients,
                     std::back_inserter(gradients));
   return gradients;
+}
+
+double elements_of(const std::vector<Tensor>& tensors) {
+  double sum = 0.0;
+  for (const Tensor& one : tensors) sum += one.elements;
+  return sum;
+}
+
+std::vector<Tensor> tensors_of_layer(const StepQuestion& question, const LayerTemplates& templates,
+                                     std::string_view list) {
+  std::vector<Tensor> tensors =
+      templates.tensors(question, fmt::format("{}.{}", feed_forward_of(question.model), list));
+  std::ranges::move(templates.tensors(question, fmt::format("{}.{}", attention_of(question.model), list)),
+                    std::back_inserter(tensors));
+  return tensors;
+}
+
+std::vector<AlikeWeights> alike_weights(const StepQuestion& question, const LayerTemplates& templates) {
+  std::vector<AlikeWeights> all{{"", question.replicas()}};
+  for (Tensor& one : tensors_of_layer(question, templates, "weights")) {
+    auto of = std::ranges::find(all, one.alike, &AlikeWeights::of);
+    if (of == all.end()) of = all.insert(of, {one.alike, one.gpus});
+    if (of->holders != one.gpus) {
+      throw sim::ConfigError({{"configs/layers", one.alike,
+                               fmt::format("are {} GPUs and {}: one number is accepted", of->holders, one.gpus)}});
+    }
+    of->count += one.elements;
+    of->tensors.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::vector<Tensor> end_weights(const StepQuestion& question, const LayerTemplates& templates) {
+  return question.layers ? std::vector<Tensor>{} : templates.tensors(question, "ends.weights");
 }
 
 }  // namespace c3sim::study

@@ -56,9 +56,49 @@ struct LayerRow {
   bool awaits_pieces = false;  // it waits for what was scattered since the last such row
   enum class Gives { nothing, input, weights } gives = Gives::nothing;  // of the product that its part is named after
   Formula gpus{};                                                       // of a collective
+  std::string stream{};                                                 // of an operator or a collective; compute
   std::vector<LayerRow> beside{};                                       // of a collective: what is computed meanwhile
   enum class Attention { forward, backward, decoding } attention = Attention::forward;
   bool absorbed = false;
+};
+
+// A TensorRow is a tensor of a layer's weights, of what it keeps for its gradient or of its cache, or rows that have
+// some of this in common.
+struct TensorRow {
+  std::string name{};
+  LayerRow::Formula when{};      // always
+  LayerRow::Formula elements{};  // of a tensor
+  std::string gradient{};        // the product with whose gradient that of the tensor is complete; empty: none
+  std::vector<TensorRow> rows{};
+  LayerRow::Formula times{};  // rows: how often they follow each other; 1
+  std::string alike{};        // name of the GPUs that hold the rows or the tensor alike; empty: the replicas
+  LayerRow::Formula gpus{};   // their number
+};
+
+// A Tensor is held alike by `gpus` GPUs, which `alike` names unless they are the replicas.
+struct Tensor {
+  double elements = 0.0;
+  std::string gradient{};  // see TensorRow
+  std::string alike{};     // "", or a prefix of names such as "expert_"
+  int gpus = 1;
+};
+
+// AlikeWeights are weights that `holders` GPUs hold alike: these GPUs add up the gradients, and each keeps a share of
+// the weights if they are sharded.
+struct AlikeWeights {
+  std::string of;  // Tensor::alike
+  int holders = 1;
+  double count = 0.0;
+  std::vector<Tensor> tensors{};  // in the order in which their gradients are complete
+
+  bool are_shared() const { return holders > 1 && count > 0.0; }
+};
+
+// A WrittenPart is what later operations wait for in a part.
+struct WrittenPart {
+  Written first;                            // its first row
+  Written collective;                       // its last collective
+  std::vector<ProductGradients> gradients;  // of the products that it gives
 };
 
 // A LayerPart is a list of rows that others call by name.
@@ -78,14 +118,23 @@ class LayerTemplates {
   explicit LayerTemplates(std::span<const std::filesystem::path> config_folders);
 
   std::span<const ElementwiseOperator> operators() const { return operators_; }
-  // Writes a part, of which "attention.forward" is the list of that name in attention.yaml. Returns the gradients of
-  // products that it gives. Throws sim::ConfigError where no file has the part, parts use each other in a circle, or an
-  // expression has no value that fits.
-  std::vector<ProductGradients> write(StepWriter& writer, const std::string& part,
-                                      std::vector<std::pair<std::string_view, double>> arguments = {}) const;
+  // Writes a part, of which "attention.forward" is the list of that name in attention.yaml; `name` is that of the call.
+  // Throws sim::ConfigError where no file has the part, parts use each other in a circle, or an expression has no value
+  // that fits.
+  using Arguments = std::vector<std::pair<std::string_view, double>>;
+  WrittenPart write(StepWriter& writer, std::string_view part, const Arguments& arguments = {},
+                    const std::string& name = "") const;
+  // Returns the tensors of a list such as "attention.weights". Throws as write() does.
+  std::vector<Tensor> tensors(const StepQuestion& question, std::string_view list) const;
 
  private:
+  friend class LayerValues;
   friend class LayerPlay;
+  // A TensorList is a list of tensors of one file.
+  struct TensorList {
+    std::size_t file = 0;
+    std::vector<TensorRow> rows{};
+  };
   // Names are the values that a file declares, in expressions of one another.
   using Names = std::map<std::string, sim::Expression, std::less<>>;
   // A File is one that is being read: its name, and the names that its expressions may use.
@@ -100,16 +149,23 @@ class LayerTemplates {
   std::vector<ElementwiseOperator> operators_;
   std::vector<Names> names_;  // by file; the first is common.yaml, whose names all files have
   std::map<std::string, LayerPart, std::less<>> parts_;
+  std::map<std::string, TensorList, std::less<>> tensors_;
 };
-
-// Appends an operator that configs/operators.yaml must have, by default on elements of the activations.
-Written operate(StepWriter& writer, const std::string& name, Kind kind, std::string_view operation, double elements,
-                std::optional<sim::Bytes> element = {});
 
 // Writes the forward pass of a layer and returns its last operation. `again`: the pass is a recomputation, because its
 // results were not kept.
 Written write_forward(StepWriter& writer, bool again = false);
 // Writes the gradient of a layer, the last operations first.
 std::vector<ProductGradients> write_backward(StepWriter& writer);
+
+double elements_of(const std::vector<Tensor>& tensors);
+// Return the tensors of both halves of a layer on one GPU, the last half first: of "weights", of what a token leaves
+// for the gradient ("kept"), or of what all tokens leave in the "cache"; and the weights by their holders, those of the
+// replicas, of which there may be none, first.
+std::vector<Tensor> tensors_of_layer(const StepQuestion& question, const LayerTemplates& templates,
+                                     std::string_view list);
+std::vector<AlikeWeights> alike_weights(const StepQuestion& question, const LayerTemplates& templates);
+// Returns the weights of embedding and head on one GPU; none if the step has only layers.
+std::vector<Tensor> end_weights(const StepQuestion& question, const LayerTemplates& templates);
 
 }  // namespace c3sim::study

@@ -10,7 +10,6 @@
 #include <tuple>
 #include <utility>
 
-#include "study/network/step_memory.h"
 #include "study/program/layer_templates.h"
 #include "study/program/step_writer.h"
 #include "study/program/training.h"
@@ -34,7 +33,7 @@ class Pipeline {
       for (const Turn& turn : turns_of(stage, question_.pp, question_.micro, question_.trains())) {
         turn.forward ? forward(stage, turn) : backward(stage, turn);
       }
-      const double ends = is_end(stage) ? end_share(question_) : 0.0;
+      const double ends = is_end(stage) ? question_.end_share() : 0.0;
       const std::vector<LayerGroup>& updated = stages_[static_cast<std::size_t>(stage)].updated;
       if (question_.trains()) write_reduction_of_turns(writer_, updated, ends);
       write_update(writer_, updated, {}, ends);
@@ -99,12 +98,9 @@ class Pipeline {
     }
     if (question.recompute) write_forward(writer, true);
     write_backward(writer);
-    accumulate(writer, turn, "accumulate", layer_weights(question));
-  }
-
-  // Adds a gradient to those of the micro-batches before.
-  static void accumulate(StepWriter& writer, Turn turn, const std::string& name, double weights) {
-    if (turn.micro > 0) operate(writer, name, Kind::elementwise, "add", weights, single_precision);
+    if (turn.micro == 0) return;
+    const double weights = elements_of(tensors_of_layer(question, writer.templates(), "weights"));
+    writer.templates().write(writer, "accumulate", {{"weights", weights}}, "accumulate");
   }
 
   void forward(int stage, Turn turn) {
@@ -121,16 +117,14 @@ class Pipeline {
 
   void backward(int stage, Turn turn) {
     if (is_last(stage) && whole()) {
-      writer_.templates().write(writer_, "head_gradient");
-      accumulate(writer_, turn, "accumulate_head", head_weights(question_));
+      writer_.templates().write(writer_, "head_gradient", {{"accumulates", turn.micro > 0}});
     }
     block(writer_, stage, turn, suffix(stage, turn));
     write_layers(stage, turn, is_last(stage) ? std::nullopt : std::optional(stage + 1));
     if (stage > 0) {
       send("gradients", stage, stage - 1, turn);
     } else if (whole()) {
-      writer_.templates().write(writer_, "embedding_gradient");
-      accumulate(writer_, turn, "accumulate_embedding", head_weights(question_));  // it has as many words
+      writer_.templates().write(writer_, "embedding_gradient", {{"accumulates", turn.micro > 0}});
     }
     block(writer_, stage, turn, suffix(stage, turn));
   }

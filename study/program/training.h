@@ -10,8 +10,8 @@
 
 namespace c3sim::study {
 
-// A Gather fetches a layer's fully sharded weights while the layer before is computed (prefetch of one), with copies
-// into and out of the gathered buffer. `of` is AlikeWeights::of. `prefix` names the pass.
+// A Gather fetches a layer's fully sharded weights while the layer before is computed (prefetch of one), as part
+// `gather` of common.yaml says. `of` is AlikeWeights::of. `prefix` names the pass.
 struct Gather {
   std::string of;
   Written copy_in;
@@ -26,7 +26,9 @@ void wait_for_layer_before(StepWriter& writer, const std::vector<Gather>& gather
 // reductions, which the update waits for.
 std::vector<Written> write_reduction(StepWriter& writer, const std::vector<Gather>& gathers,
                                      const std::vector<ProductGradients>& gradients);
-Written write_head_reduction(StepWriter& writer, const Written& head_weights);
+// Writes the reduction of the head's gradient, which is complete with the last operation; nothing if it is reduced with
+// that of the embedding.
+Written write_head_reduction(StepWriter& writer);
 
 // Writes one all-reduce of the gradients of a stage's layers and of the share `ends` of embedding and head, after its
 // last micro-batch, as Megatron-LM does by default.

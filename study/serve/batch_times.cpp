@@ -190,7 +190,7 @@ std::optional<double> BatchTimes::error(const Batch& batch) {
   if (batch.drafted > 0) return {};
   StepQuestion question = step_of(question_, batch);
   question.graph = !is_by_op(batch);
-  if (!faults_of(question, machine_.platform).empty()) return {};
+  if (!faults_of(question, machine_).empty()) return {};
   const sim::Time simulated = ask(machine_, question).time;
   return sim::to_seconds(cost(batch).time) / sim::to_seconds(simulated) - 1.0;
 }

@@ -7,7 +7,7 @@
 
 #include "study/config_folders.h"
 #include "study/fault_list.h"
-#include "study/network/step_memory.h"
+#include "study/program/step_memory.h"
 #include "study/step/step.h"
 
 namespace c3sim::study {
@@ -91,7 +91,7 @@ ServerSpec ServeMachine::cache_of(const ServeQuestion& question, const StepQuest
   StepQuestion step = of_group;
   step.phase = Phase::prefill;
   step.tokens = question.budget;
-  const StepMemory memory = memory_of(step);
+  const StepMemory memory = memory_of(step, templates_);
   sim::Bytes room = platform_.gpu.memory.hbm_capacity * question.memory - memory.weights - memory.activations;
   std::map<std::int64_t, sim::Bytes> by_window;  // bytes of a block in the layers that have the window
   sim::Bytes block;
@@ -104,7 +104,7 @@ ServerSpec ServeMachine::cache_of(const ServeQuestion& question, const StepQuest
   };
   count(step);
   if (const std::optional<StepQuestion> draft = draft_of(question, step)) {
-    room -= memory_of(*draft).weights;
+    room -= memory_of(*draft, templates_).weights;
     count(*draft);
   }
   ServerSpec cache{.block = question.block,
@@ -147,14 +147,15 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
   FaultList faults;
   const std::vector<StepQuestion> steps = steps_of(question);
   for (const StepQuestion& step : steps) {
-    for (sim::Fault& fault : study::faults_of(step, platform_)) {
+    for (sim::Fault& fault : study::faults_of(step, {platform_, templates_})) {
       const bool of_split = fault.where == "tp" || fault.where == "ep";
       if (&step == &steps.front() && question.apart > 0 && of_split) fault.where = "apart";
       faults.add(std::move(fault));
     }
   }
   if (const std::optional<StepQuestion> draft = draft_of(question, steps.back()); draft && faults.is_empty()) {
-    for (const sim::Fault& fault : study::faults_of(*draft, platform_)) faults.add({"draft", "", fault.what});
+    for (const sim::Fault& fault : study::faults_of(*draft, {platform_, templates_}))
+      faults.add({"draft", "", fault.what});
   }
   check_requests(question, faults);
   const int of_replica = question.apart + question.step.gpus();

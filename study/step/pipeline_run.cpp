@@ -11,12 +11,12 @@
 #include "models/collectives/collective.h"
 #include "models/machine/power_record.h"
 #include "sim/check.h"
-#include "study/network/step_memory.h"
 #include "study/play/play.h"
 #include "study/play/power_meter.h"
 #include "study/play/queue_time.h"
 #include "study/play/timeline.h"
 #include "study/program/pipeline.h"
+#include "study/program/step_memory.h"
 #include "study/step/stage_turns.h"
 #include "study/step/step_graph.h"
 
@@ -69,9 +69,11 @@ std::vector<StageLayers> stages_of_few(const StepQuestion& question) {
 }
 
 // Returns the weights of the layers of a stage on one GPU.
-double weights_of(const std::vector<LayerGroup>& groups) {
+double weights_of(const std::vector<LayerGroup>& groups, const LayerTemplates& templates) {
   double weights = 0.0;
-  for (const LayerGroup& group : groups) weights += static_cast<double>(group.layers) * layer_weights(group.question);
+  for (const LayerGroup& group : groups) {
+    weights += static_cast<double>(group.layers) * elements_of(tensors_of_layer(group.question, templates, "weights"));
+  }
   return weights;
 }
 
@@ -363,7 +365,7 @@ class PipelineRun {
       const std::vector<LayerGroup> groups = question.groups(most_layers, stage);
       for (const LayerGroup& group : groups) of_kinds.push_back(group.layers);
       const auto simulated = static_cast<std::size_t>(simulated_stage(stage, question.pp, few_.pp));
-      run_.updated.push_back(weights_of(groups) / weights_of(few_stages[simulated].updated));
+      run_.updated.push_back(weights_of(groups, templates) / weights_of(few_stages[simulated].updated, templates));
     }
   }
 

@@ -249,7 +249,7 @@ models::PlatformSpec launching(models::PlatformSpec platform, models::LaunchMode
 }
 
 double about(const StepMachine& machine, const StepQuestion& question) {
-  if (!faults_of(question, machine.platform).empty()) return std::numeric_limits<double>::infinity();
+  if (!faults_of(question, machine).empty()) return std::numeric_limits<double>::infinity();
   return seconds_or_never([&] { return StepRun(machine, question).about(); });
 }
 
@@ -260,7 +260,7 @@ double StepResult::tokens_per_second() const {
 
 StepResult ask(const StepMachine& machine, const StepQuestion& question, const Testbed::Factor& factor,
                std::int64_t simulated) {
-  if (std::vector<sim::Fault> faults = faults_of(question, machine.platform); !faults.empty()) {
+  if (std::vector<sim::Fault> faults = faults_of(question, machine); !faults.empty()) {
     throw sim::ConfigError(std::move(faults));
   }
   if (std::vector<sim::Fault> faults = faults_of_carriers(question, machine); !faults.empty()) {
@@ -282,7 +282,7 @@ StepResult ask(const StepMachine& machine, const StepQuestion& question, const T
   result.power = sim::Joules(seen.energy) / sim::Seconds(seen.time);
   result.clock = sim::Hertz(seen.cycles / seen.time);
   result.flops = model_flops(question, machine) / question.gpus();
-  result.memory = memory_of(question);
+  result.memory = memory_of(question, machine.templates);
   result.warnings = run.warnings();
   result.operations = seen.operations;
   result.of_few_turns = question.has_turns() && simulated != in_whole;

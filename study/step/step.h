@@ -12,13 +12,13 @@
 #include "models/platform/platform_spec.h"
 #include "sim/config/config_error.h"
 #include "sim/units.h"
-#include "study/network/step_memory.h"
 #include "study/network/step_question.h"
 #include "study/play/platform_file.h"
 #include "study/play/testbed.h"
 #include "study/play/timeline.h"
 #include "study/program/layer_templates.h"
 #include "study/program/operation_graph.h"
+#include "study/program/step_memory.h"
 #include "study/program/step_operation.h"
 #include "study/report/results.h"
 #include "study/step/step_totals.h"
@@ -60,7 +60,7 @@ struct StepResult {
 
 // Returns what in the question contradicts itself, the model, the platform or its memory; empty if it can be asked.
 // `where` is an option of the command line without dashes.
-std::vector<sim::Fault> faults_of(const StepQuestion& question, const models::PlatformSpec& platform);
+std::vector<sim::Fault> faults_of(const StepQuestion& question, const StepMachine& machine);
 
 // Returns the platform with the host's launch times of this mode.
 models::PlatformSpec launching(models::PlatformSpec platform, models::LaunchMode mode);

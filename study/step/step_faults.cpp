@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "study/fault_list.h"
-#include "study/network/step_memory.h"
+#include "study/program/step_memory.h"
 #include "study/step/step.h"
 
 namespace c3sim::study {
@@ -254,12 +254,12 @@ std::vector<sim::Fault> faults_of_extents(const StepQuestion& question, const mo
 // Returns the question with the largest value of this extent that fits into memory; nothing if even the least does not
 // fit, or if a smaller value causes other faults.
 std::optional<StepQuestion> with_what_fits(const StepQuestion& question, const Extent& extent,
-                                           const models::PlatformSpec& platform) {
+                                           const StepMachine& machine) {
   const std::int64_t step = multiple_of(question, extent.count);
   StepQuestion less = question;
   const auto fits = [&](std::int64_t steps) {
     less.*extent.count = steps * step;
-    return memory_of(less).total() <= platform.gpu.memory.hbm_capacity;
+    return memory_of(less, machine.templates).total() <= machine.platform.gpu.memory.hbm_capacity;
   };
   const auto steps_of = [step](std::int64_t count) { return (count + step - 1) / step; };
   std::int64_t fitting = steps_of(extent.least);
@@ -270,9 +270,9 @@ std::optional<StepQuestion> with_what_fits(const StepQuestion& question, const E
     (fits(middle) ? fitting : beyond) = middle;
   }
   less.*extent.count = fitting * step;
-  const std::vector<sim::Fault> before = faults_of_extents(question, platform);
+  const std::vector<sim::Fault> before = faults_of_extents(question, machine.platform);
   const auto was_there = [&before](const sim::Fault& fault) { return std::ranges::count(before, fault) > 0; };
-  if (!std::ranges::all_of(faults_of_extents(less, platform), was_there)) return {};
+  if (!std::ranges::all_of(faults_of_extents(less, machine.platform), was_there)) return {};
   return less;
 }
 
@@ -288,21 +288,21 @@ std::string changed_extents(const StepQuestion& asked, const StepQuestion& chang
   return fmt::format("{} {} accepted", fmt::join(options, " "), options.size() == 1 ? "is" : "are");
 }
 
-void check_memory(const StepQuestion& question, const models::PlatformSpec& platform, FaultList& faults) {
-  const StepMemory memory = memory_of(question);
-  const sim::Bytes capacity = platform.gpu.memory.hbm_capacity;
+void check_memory(const StepQuestion& question, const StepMachine& machine, FaultList& faults) {
+  const StepMemory memory = memory_of(question, machine.templates);
+  const sim::Bytes capacity = machine.platform.gpu.memory.hbm_capacity;
   if (memory.total() <= capacity) return;
   const auto add = [&](const char* where, const std::string& accepted) {
     faults.add_if(true, where, "{:.1f} GB are needed of a GPU's {:.1f} ({}): {}", memory.total().value() / 1e9,
                   capacity.value() / 1e9, to_string(memory), accepted);
   };
   const StepQuestion within = within_places(question);
-  const bool fits_within = memory_of(within).total() <= capacity;
+  const bool fits_within = memory_of(within, machine.templates).total() <= capacity;
   for (const Extent& extent : extents_of_memory) {
     const bool is_cut = within.*extent.count != question.*extent.count;
     if (fits_within && is_cut) return add(extent.option, changed_extents(question, within));
     if (fits_within) continue;
-    if (const std::optional<StepQuestion> less = with_what_fits(within, extent, platform)) {
+    if (const std::optional<StepQuestion> less = with_what_fits(within, extent, machine)) {
       return add(extent.option, changed_extents(question, *less));
     }
   }
@@ -313,7 +313,8 @@ void check_memory(const StepQuestion& question, const models::PlatformSpec& plat
 
 }  // namespace
 
-std::vector<sim::Fault> faults_of(const StepQuestion& question, const models::PlatformSpec& platform) {
+std::vector<sim::Fault> faults_of(const StepQuestion& question, const StepMachine& machine) {
+  const models::PlatformSpec& platform = machine.platform;
   FaultList faults;
   faults.add_if(
       models::hides_launches(platform.host.protocol), "protocol",
@@ -344,7 +345,7 @@ std::vector<sim::Fault> faults_of(const StepQuestion& question, const models::Pl
   check_parallelism(question, platform, faults);
   check_phase(question, faults);
   check_carrier(question, faults);
-  check_memory(question, platform, faults);
+  check_memory(question, machine, faults);
   return faults.take();
 }
 

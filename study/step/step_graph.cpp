@@ -147,7 +147,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
   Written head_reduction;
   if (whole) {
     machine.templates.write(writer, "head_gradient");
-    head_reduction = write_head_reduction(writer, writer.last());
+    head_reduction = write_head_reduction(writer);
   }
   block(writer, 0);
   std::vector<Written> reductions;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,9 +26,16 @@ using testing::IsEmpty;
 class LayerFiles : public InFolder {
  protected:
   std::vector<std::filesystem::path> with_own() const { return {folder_, C3SIM_SOURCE_DIR "/configs"}; }
+  // Writes a file with these lines and, unless they have some, no tensors.
+  void write_mine(std::string lines) {
+    for (const char* const list : {"weights", "kept"}) {
+      if (lines.find(std::string(list) + ": [") == std::string::npos) lines += std::string(list) + ": []\n";
+    }
+    write("layers/mine.yaml", lines);
+  }
   // Returns the message about a file that has these lines beside the shipped ones.
   std::string fault_of(const std::string& lines) {
-    write("layers/mine.yaml", lines);
+    write_mine(lines);
     return config_fault([this] { LayerTemplates{with_own()}; });
   }
 };
@@ -44,6 +52,9 @@ std::vector<std::string> names_of(const std::vector<StepBlock>& blocks) {
 TEST_F(LayerFiles, FileIsALayer) {
   write("layers/linear.yaml", R"(
 let: {state: 128}
+weights: []
+kept: []
+cache: [{name: states, tensor: sequences * own_heads * head_dim * state}]
 parts:
   gated:
     takes: {factor: none, size: 4B}
@@ -83,6 +94,48 @@ attention: linear
   question.phase = Phase::train;
   EXPECT_THAT(config_fault([&] { step_blocks(question, most_layers, machine); }),
               HasSubstr("linear.backward: is in no file"));
+  // Of 8 sequences each of two GPUs caches the states of 16 heads, of 128 x 128 numbers in two bytes.
+  question = changed(std::move(question), "--phase decode --batch 8 --half both");
+  EXPECT_EQ(memory_of(question, templates).cache, sim::Bytes(2.0 * 8 * 16 * 128 * 128 * 2));
+  EXPECT_EQ(memory_of(changed(question, "--context 4096"), templates).cache, memory_of(question, templates).cache);
+}
+
+// Two replicas of two GPUs reduce gradients of 4096 x 2048 weights in buckets of at least 25 MiB, one for each, and the
+// norm in the last. All four add up those that they hold alike, which no product gives, and the halves of a layer are
+// in this order.
+TEST_F(LayerFiles, WeightsDecideWhatIsReduced) {
+  write("layers/linear.yaml", R"(
+weights:
+  - {name: out, tensor: hidden * results, gradient: out}
+  - times: 2
+    rows: [{name: qk, tensor: hidden * results, gradient: qkv}]
+  - {name: decay, tensor: heads, alike: decay, gpus: replicas * tp}
+  - {name: norm, tensor: halves_norms}
+kept: [{name: stream, tensor: 2 * hidden}]
+forward: [{part: column_product, name: qkv, out: 2 * results, in: hidden}]
+backward:
+  - {part: product_gradients, name: out, out: hidden, in: results}
+  - {part: product_gradients, name: qkv, out: 2 * results, in: hidden}
+)");
+  const LayerTemplates templates(with_own());
+  const StepMachine machine{mi300x_spec(), templates};
+  StepQuestion question = step_of("--model llama3-8b --phase train --layers 1 --tokens 512 --tp 2 --dp 2");
+  question.model.attention = "linear";
+  std::map<std::string, double> weights;
+  for (const StepBlock& block : step_blocks(question, 1, machine)) {
+    for (const StepOperation& one : block.operations) {
+      const auto* const collective = std::get_if<models::CollectiveSpec>(&one.work);
+      if (collective != nullptr && one.name.starts_with("reduce_")) weights[one.name] = collective->bytes.value() / 4.0;
+    }
+  }
+  const double each = 4096.0 * 2048;
+  const double of_ffn = 4096.0 * 7168;
+  using testing::Pair;
+  EXPECT_THAT(weights, testing::UnorderedElementsAre(
+                           Pair("reduce_bucket0", of_ffn), Pair("reduce_bucket1", of_ffn),
+                           Pair("reduce_bucket2", of_ffn), Pair("reduce_bucket3", each), Pair("reduce_bucket4", each),
+                           Pair("reduce_bucket5", each + 2 * 4096.0), Pair("reduce_decay_bucket0", 32.0)));
+  EXPECT_EQ(memory_of(question, templates).weights.value(), 4.0 * (3 * of_ffn + 3 * each + 2 * 4096.0 + 32.0));
 }
 
 TEST_F(LayerFiles, FaultsHaveTheirPlaces) {
@@ -100,7 +153,13 @@ TEST_F(LayerFiles, FaultsHaveTheirPlaces) {
            {"forward: [{part: half_norm, name: a, sise: 1}]\n", "sise: unknown key"},
            {"parts: {half_norm: {rows: []}}\n", "the part 'half_norm' is in another file, too"},
            {"let: {a: b, b: 1}\n", "'b' is not known"},
-           {"let: {tokens: 1}\n", "this name has a value already"}}) {
+           {"let: {tokens: 1}\n", "this name has a value already"},
+           {"weights: [{name: a}]\n", "weights[0].name: a row is one of these: rows or tensor"},
+           {"weights: [{name: a, tensor: hiden}]\n",
+            "mine.yaml:1:29: weights[0].tensor: 'hiden' is not known; did you mean 'hidden'?"},
+           {"weights: [{name: a, tensor: 1, gradients: a}]\n", "did you mean 'gradient'?"},
+           {"weights: [{name: a, tensor: 1, alike: b}]\n", "alike: alike names GPUs, and gpus counts them"},
+           {"kept: [{name: a, operate: scale}]\n", "a row is one of these: rows or tensor"}}) {
     EXPECT_THAT(fault_of(lines), HasSubstr(message)) << lines;
   }
 }
@@ -116,31 +175,53 @@ TEST_F(LayerFiles, FaultsOfValuesNameTheirOperation) {
            {"forward: [{name: x, operate: scale, elements: 4B}]\n", "x: a number without a unit is due"},
            {"forward: [{name: x, gemm: [0, 1, 1]}]\n", "x: 0 is no extent of a product"},
            {"forward: [{name: x, operate: scale, elements: 1, when: train}]\n", "the layer writes no operation"}}) {
-    write("layers/mine.yaml", lines);
+    write_mine(lines);
     const LayerTemplates templates(with_own());
     StepQuestion question = step_of("--model llama3-8b --phase decode --layers 1 --half attention");
     question.model.attention = "mine";
-    EXPECT_THAT(config_fault([&] {
-                  step_blocks(question, 1, {mi300x_spec(), templates});
-                }),
-                HasSubstr(message))
-        << lines;
+    const std::string fault = config_fault([&] { step_blocks(question, 1, {mi300x_spec(), templates}); });
+    EXPECT_THAT(fault, HasSubstr(message)) << lines;
+  }
+  for (const auto& [row, message] : std::vector<std::pair<std::string, std::string>>{
+           {"{name: x, tensor: tokens / window}", "x: a division by zero"},
+           {"{name: x, tensor: 4B}", "x: a number without a unit is due"},
+           {"{name: x, tensor: tokens - 1000}", "x: -936 is not possible: 0 to"},
+           {"{name: x, tensor: 1, alike: a, gpus: 5}", "x: 5 is not possible: 1 to 4 is accepted"},
+           {"{times: 4096, rows: [{times: 4096, rows: [{name: x, tensor: 1}]}]}", "more than 100000 tensors"},
+           {"{name: x, tensor: 1, alike: a, gpus: 1}, {name: y, tensor: 1, alike: a, gpus: 2}",
+            "a_: are 1 GPUs and 2: one number is accepted"},
+           {"{name: x, tensor: 1, gradient: ot}",
+            "ot: is no product whose gradients the layer's backward rows give; did you mean 'out'?"}}) {
+    write_mine(
+        "backward: [{part: product_gradients, name: out, out: 1, in: 1}]\nforward: [{part: half_end, name: a}]\n"
+        "weights: [" +
+        row + "]\n");
+    const LayerTemplates templates(with_own());
+    StepQuestion question = step_of("--model llama3-8b --phase train --layers 1 --tokens 64 --dp 4");
+    question.model.attention = "mine";
+    const std::string fault = config_fault([&] {
+      memory_of(question, templates);
+      step_blocks(question, 1, {mi300x_spec(), templates});
+    });
+    EXPECT_THAT(fault, HasSubstr(message)) << row;
   }
 }
 
 // A damaged file of layers is refused, or it gives steps or refuses them: nothing else comes of it.
 RC_GTEST_FIXTURE_PROP(LayerFiles, DamagedFilesAreRefusedOrWritten, ()) {
-  std::string text = content(C3SIM_SOURCE_DIR "/configs/layers/attention.yaml");
+  const auto file = *rc::gen::element<std::string>("attention", "feed_forward", "ends", "common");
+  std::string text = content(C3SIM_SOURCE_DIR "/configs/layers/" + file + ".yaml");
   const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
   const auto length = *rc::gen::inRange<std::size_t>(0, 40);
   text.replace(
       at, length,
       *rc::gen::element<std::string>("", " ", "0", "tokens", "*", "(", "-", "$", "4B", "name", ": ", "[", "}", "\n"));
-  write("layers/attention.yaml", text);
+  write("layers/" + file + ".yaml", text);
   config_fault([this] {
     const LayerTemplates templates(with_own());
-    for (const char* const phase : {"decode", "train"}) {
-      const StepQuestion question = step_of(fmt::format("--model llama3-8b --phase {} --layers 1 --tp 2", phase));
+    for (const char* const phase : {"decode", "train", "train --shard full", "train --batch 2 --micro 2"}) {
+      const StepQuestion question = step_of(fmt::format("--model llama3-8b --phase {} --tp 2 --dp 2", phase));
+      memory_of(question, templates);
       step_blocks(question, 1, {mi300x_spec(), templates});
     }
   });

@@ -31,7 +31,7 @@ TEST(LayerKinds, MultiplyByAllWeightsOnce) {
     const StepQuestion question = step_of("--phase decode --context 1024 --batch 65536 --model " + name);
     const ModelSpec& model = question.model;
     const auto embedding = static_cast<double>(model.tied ? 0 : model.vocabulary * model.hidden);
-    const double expected = static_cast<double>(model.parameters()) - embedding;
+    const double expected = parameters_of(model) - embedding;
     EXPECT_NEAR(weights_of_products(question) / expected, 1.0, 1e-3);
     if (!model.is_latent()) continue;
     const StepQuestion prefill = changed(question, "--phase prefill --tokens 4096 --context 0 --batch 16");

@@ -29,6 +29,19 @@ inline StepMachine step_machine(const models::PlatformSpec& platform = mi300x_sp
   return {platform, layer_templates()};
 }
 
+inline StepMemory memory_of(const StepQuestion& question) { return memory_of(question, layer_templates()); }
+// Returns the weights of a model, all of which one GPU has.
+inline double parameters_of(const ModelSpec& model) {
+  StepQuestion whole;
+  whole.model = model;
+  double sum = elements_of(end_weights(whole, layer_templates()));
+  for (const LayerGroup& group : whole.groups()) {
+    const auto layers = static_cast<double>(group.layers);
+    sum += layers * elements_of(tensors_of_layer(group.question, layer_templates(), "weights"));
+  }
+  return sum;
+}
+
 // Returns the options of a command line without quotes.
 inline Given given_in(const std::string& command) {
   Given given;
@@ -74,7 +87,8 @@ inline StepResult ask_mi300x(const StepQuestion& question, std::int64_t simulate
 // Returns the faults of a step, each with its place: "tp: ...".
 inline std::vector<std::string> faults_on(const models::PlatformSpec& platform, const StepQuestion& question) {
   std::vector<std::string> sentences;
-  for (const sim::Fault& fault : faults_of(question, platform)) sentences.push_back(fault.where + ": " + fault.what);
+  for (const sim::Fault& fault : faults_of(question, step_machine(platform)))
+    sentences.push_back(fault.where + ": " + fault.what);
   return sentences;
 }
 
