@@ -203,7 +203,7 @@ study::Page page_of(const Validation& validation, const study::Results& results,
                            "predict never were.",
                            version, results.platform)};
   for (const std::string key :
-       {"suites", "tables", "simulators", "costs", "cost_parts", "cost_runs", "moves", "claims", "deviations"}) {
+       {"suites", "tables", "simulators", "costs", "cost_runs", "moves", "claims", "deviations"}) {
     const study::NamedTable* const named = results.table(key);
     if (named == nullptr || (named->table.rows().empty() && key != "suites")) continue;
     study::Section& section = page.sections.emplace_back(study::Section{.id = key, .heading = named->title});
