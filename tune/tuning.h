@@ -102,6 +102,8 @@ std::vector<study::TextFile> tuning_files(const Tuning& tuning, const models::Pl
 struct OpenQuestion {
   std::string about;    // "all_gather alone, 16 MiB to 40 MiB: by kernels"
   std::string command;  // runs rccl-tests, TransferBench or c3sim-measure
+  // Of a pair, the alternatives that nobody has measured, as rows of the plan of c3sim-measure.
+  std::vector<std::string> rows;
 };
 std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::PlatformSpec& platform);
 

@@ -154,38 +154,6 @@ study::Chart regret_chart(const Decisions& kind) {
   return chart;
 }
 
-// Charts the best by kernels and by engines over size: the time of a collective alone, or the speedup with a GEMM.
-study::Chart means_chart(const Decisions& kind) {
-  const Alternatives& alternatives = kind.alternatives;
-  const bool alone = !is_of_gemms(alternatives);
-  const std::size_t feature = alone ? 0 : 1;
-  study::ScatterChart chart{.id = "means_" + alternatives.key,
-                            .title = "The best by each means: " + alternatives.about};
-  chart.x = {.label = std::string(alternatives.features[feature].about), .unit = alone ? "B" : "", .logarithmic = true};
-  chart.y = {
-      .label = alone ? "time" : "speedup over one after the other", .unit = alone ? "us" : "", .logarithmic = alone};
-  chart.joined = alone;
-  const std::vector<std::pair<std::string, bool>> means{{"kernels", false}, {"engines", true}};
-  for (const auto& [name, engines] : means) {
-    study::ScatterSeries series{name, {}};
-    for (const Decision& decision : kind.all) {
-      std::optional<std::size_t> best;
-      for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
-        const bool by_engines = alternatives.all[i].name.starts_with("engines");
-        const bool counts = decision.attempts[i].time && by_engines == engines;
-        if (counts && (!best || *decision.attempts[i].time < *decision.attempts[*best].time)) best = i;
-      }
-      if (!best) continue;
-      const double time = sim::to_microseconds(*decision.attempts[*best].time);
-      const double serial = sim::to_microseconds(decision.attempts.front().known());
-      series.points.push_back({alternatives.features[feature].of(decision.sizes), alone ? time : serial / time,
-                               fmt::format("{}: {}", decision.name, alternatives.all[*best].name)});
-    }
-    chart.series.push_back(std::move(series));
-  }
-  return chart;
-}
-
 std::vector<std::string> sentences(const Tuning& tuning) {
   std::vector<std::string> sentences;
   std::size_t possible = 0;
@@ -215,53 +183,44 @@ std::vector<std::string> sentences(const Tuning& tuning) {
 
 using models::CollectiveKind;
 
-// The range of m, n, k or bytes over the cases that a rule was fitted to.
-struct Range {
-  std::string_view parameter;
-  std::size_t values = 0;  // number of distinct values
-  double least = 0.0, greatest = 0.0;
-};
-
-// Returns the ranges of features that are parameters, that is, whose expression is their own name.
-std::vector<Range> ranges_of(const Decisions& kind) {
-  std::vector<Range> ranges;
-  for (const char* const name : {"m", "n", "k", "bytes"}) {
-    for (const SizeFeature& feature : kind.alternatives.features) {
-      if (feature.name != name) continue;
-      std::set<double> values;
-      for (const Decision& decision : kind.all) values.insert(feature.of(decision.sizes));
-      ranges.push_back({feature.name, values.size(), *values.begin(), *values.rbegin()});
-    }
-  }
-  return ranges;
-}
-
-// A leaf of a tree with the conditions that lead to it: "bytes <= 33554432", "flops_per_byte > 12000".
-struct Leaf {
-  std::vector<std::string> conditions;
-  std::string choose;
-  std::size_t cases = 0;
-};
-
 std::string title_of(const Tuning& tuning, const models::PlatformSpec& platform) {
   return fmt::format("Made by c3sim tune: {}, for {} with {} GPUs.", tuning.question.name, platform.name,
                      platform.gpus);
 }
 
-// Returns the leaves at or below node `from`, which is reached under `conditions`. Node 0 is the root.
-std::vector<Leaf> leaves_of(const Decisions& kind, std::size_t from = 0,
-                            const std::vector<std::string>& conditions = {}) {
+// Returns the range of each feature that is a parameter: m, n, k or bytes. Its expression is its own name.
+std::string ranges_in_yaml(const Decisions& kind) {
+  std::string text;
+  for (const char* const name : {"m", "n", "k", "bytes"}) {
+    for (const SizeFeature& feature : kind.alternatives.features) {
+      if (feature.name != name) continue;
+      std::set<double> values;
+      for (const Decision& decision : kind.all) values.insert(feature.of(decision.sizes));
+      text += fmt::format("    {}: {{values: {}, least: {}, greatest: {}}}\n", name, values.size(), *values.begin(),
+                          *values.rbegin());
+    }
+  }
+  return text;
+}
+
+// Returns a line for each leaf at or below node `from`, which is reached under `conditions` such as "bytes <=
+// 33554432". Node 0 is the root.
+std::string leaves_in_yaml(const Decisions& kind, std::size_t from = 0,
+                           const std::vector<std::string>& conditions = {}) {
   const Alternatives& alternatives = kind.alternatives;
   const DecisionTree::Node& node = kind.tree.nodes[from];
-  if (!node.split) return {{conditions, alternatives.all[node.alternative].name, node.cases}};
-  std::vector<Leaf> leaves;
+  if (!node.split) {
+    return fmt::format("    - {{when: [{}], choose: {}, cases: {}}}\n", fmt::join(conditions, ", "),
+                       alternatives.all[node.alternative].name, node.cases);
+  }
+  std::string text;
   for (const auto& [relation, place] : {std::pair("<=", node.split->below), {">", node.split->above}}) {
     std::vector<std::string> longer = conditions;
     longer.push_back(
         fmt::format("{} {} {}", alternatives.features[node.split->feature].name, relation, node.split->threshold));
-    std::ranges::move(leaves_of(kind, place, longer), std::back_inserter(leaves));
+    text += leaves_in_yaml(kind, place, longer);
   }
-  return leaves;
+  return text;
 }
 
 std::string rules_in_yaml(const Tuning& tuning, const models::PlatformSpec& platform) {
@@ -276,16 +235,8 @@ std::string rules_in_yaml(const Tuning& tuning, const models::PlatformSpec& plat
     for (const SizeFeature& feature : alternatives.features) {
       text += fmt::format("    {}: \"{} ({})\"\n", feature.name, feature.about, feature.expression);
     }
-    text += fmt::format("  fitted_to:\n    cases: {}\n", kind.all.size());
-    for (const Range& range : ranges_of(kind)) {
-      text += fmt::format("    {}: {{values: {}, least: {}, greatest: {}}}\n", range.parameter, range.values,
-                          range.least, range.greatest);
-    }
-    text += "  rules:\n";
-    for (const Leaf& leaf : leaves_of(kind)) {
-      text += fmt::format("    - {{when: [{}], choose: {}, cases: {}}}\n", fmt::join(leaf.conditions, ", "),
-                          leaf.choose, leaf.cases);
-    }
+    text += fmt::format("  fitted_to:\n    cases: {}\n{}  rules:\n{}", kind.all.size(), ranges_in_yaml(kind),
+                        leaves_in_yaml(kind));
   }
   return text;
 }
@@ -325,14 +276,8 @@ std::string plan_row(const study::C3Trial& trial) {
                      engines ? (scenario.prelaunch ? "yes" : "no") : "");
 }
 
-// A pair whose fastest alternatives predictions cannot tell apart. `rows` lists those that nobody has measured, as rows
-// of the plan of c3sim-measure.
-struct OpenPair {
-  std::string about;
-  std::vector<std::string> rows;
-};
-std::vector<OpenPair> open_pairs(const Tuning& tuning) {
-  std::vector<OpenPair> all;
+// Adds the pairs whose fastest alternatives predictions cannot tell apart and nobody has measured.
+void add_open_pairs(const Tuning& tuning, std::vector<OpenQuestion>& questions) {
   for (const Decisions& kind : tuning.kinds) {
     const Alternatives& pairs = kind.alternatives;
     if (pairs.subject != Alternatives::Subject::pair) continue;
@@ -344,12 +289,11 @@ std::vector<OpenPair> open_pairs(const Tuning& tuning) {
         if (!decision.attempts[i].is_measured) rows.push_back(plan_row(pairs.trial_of(decision.sizes, i)));
       }
       if (rows.empty()) continue;
-      all.push_back({fmt::format("{} beside {}: which of {}, {} not measured", to_string(pairs.kind), decision.name,
-                                 open.size(), rows.size()),
-                     std::move(rows)});
+      questions.push_back({fmt::format("{} beside {}: which of {}, {} not measured", to_string(pairs.kind),
+                                       decision.name, open.size(), rows.size()),
+                           std::string(plan_command), std::move(rows)});
     }
   }
-  return all;
 }
 
 // Rounds to whole pages, at least one, so that every GPU gets whole elements.
@@ -369,8 +313,6 @@ study::Results tuning_results(const Tuning& tuning, const models::PlatformSpec& 
   study::NamedTable rules{"rules", "Rules, and what they lose against the best", rule_table(tuning)};
   for (const Decisions& kind : tuning.kinds) {
     rules.charts.push_back(regret_chart(kind));
-    const bool has_means = kind.alternatives.all.back().name.starts_with("engines");
-    if (has_means) (is_of_gemms(kind.alternatives) ? choices : alone).charts.push_back(means_chart(kind));
   }
   for (study::NamedTable* const table : {&choices, &alone, &rules}) {
     if (!table->table.rows().empty()) results.tables.push_back(std::move(*table));
@@ -395,17 +337,19 @@ std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::Pla
     if (one.prelaunch) continue;
     for (const auto& [from, to] : one.undecided) {
       const std::string about = fmt::format("{} alone, {} to {}", to_string(one.kind), rounded(from), rounded(to));
-      questions.push_back(
-          {about + ": by kernels", fmt::format("{} -b {} -e {} -f 2 -g {}", rccl_test(one.kind), in_pages(from.value()),
-                                               in_pages(to.value()), platform.gpus)});
+      questions.push_back({about + ": by kernels",
+                           fmt::format("{} -b {} -e {} -f 2 -g {}", rccl_test(one.kind), in_pages(from.value()),
+                                       in_pages(to.value()), platform.gpus),
+                           {}});
       if (one.kind != CollectiveKind::all_gather && one.kind != CollectiveKind::all_to_all) continue;
       // Engines do an all-to-all as one copy to each peer, all at once.
       questions.push_back({about + ": by engines",
                            fmt::format("USE_DMA_EXEC=1 NUM_GPU_DEVICES={} ./TransferBench a2a {}", platform.gpus,
-                                       in_pages(std::sqrt(from.value() * to.value()) / platform.gpus))});
+                                       in_pages(std::sqrt(from.value() * to.value()) / platform.gpus)),
+                           {}});
     }
   }
-  for (OpenPair& pair : open_pairs(tuning)) questions.push_back({std::move(pair.about), std::string(plan_command)});
+  add_open_pairs(tuning, questions);
   return questions;
 }
 
@@ -416,12 +360,12 @@ std::vector<study::TextFile> tuning_files(const Tuning& tuning, const models::Pl
     files.push_back({is_mesh ? "rccl_tuner_gfx942.csv" : "nccl_tuner.csv", tuner_file(tuning, platform)});
   }
   std::string plan(plan_heads);
-  for (const OpenPair& pair : open_pairs(tuning)) plan += fmt::format("{}", fmt::join(pair.rows, ""));
   std::string commands = fmt::format(
       "# {}\n# Runs that decide what predictions leave open; c3sim tune --measured reads what they print.\n",
       title_of(tuning, platform));
   for (const OpenQuestion& question : open_questions(tuning, platform)) {
-    if (question.command != plan_command) commands += fmt::format("\n# {}\n{}\n", question.about, question.command);
+    plan += fmt::format("{}", fmt::join(question.rows, ""));
+    if (question.rows.empty()) commands += fmt::format("\n# {}\n{}\n", question.about, question.command);
   }
   if (plan.size() > plan_heads.size()) {
     commands += fmt::format("\n# pairs within {:.3g} %\n{}\n", 100.0 * tuning.question.error, plan_command);

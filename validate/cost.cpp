@@ -89,11 +89,6 @@ std::optional<Beside> cost_alone_of(const Case& one) {
   return Beside{std::max(gemm->measured, collective->measured), std::max(gemm->predicted, collective->predicted)};
 }
 
-std::string Cost::name() const {
-  if (is_of_all()) return "all of it";
-  return is_of_a_group() ? group : "table " + table;
-}
-
 Beside Cost::wall() const { return sum_of(known(runs, &CostOfRun::wall)); }
 
 std::size_t Cost::walls() const { return known(runs, &CostOfRun::wall).size(); }
@@ -134,13 +129,14 @@ std::optional<Beside> Cost::mean_stretch(std::optional<Beside> CostOfRun::*opera
 std::vector<Cost> costs_of(std::span<const Case> cases) {
   // A row of a table may hold several runs, which differ in their trials and machines.
   using Run = std::tuple<std::string, study::Trial, Machine>;
-  std::map<std::tuple<std::string, calibrate::Role, std::string, std::string>, std::map<Run, CostOfRun>> groups;
+  std::map<std::tuple<std::string, calibrate::Role, Cost::Of, std::string>, std::map<Run, CostOfRun>> groups;
   for (const Case& one : cases) {
     if (!runs_at_once(one)) continue;
-    for (const auto& [of_table, of_group] :
-         {std::pair(std::string(), std::string()), std::pair(std::string(), one.group),
-          std::pair(one.file(), std::string())}) {
-      CostOfRun& run = groups[{one.suite, one.role, of_table, of_group}][{one.where, one.trial, one.machine}];
+    for (const auto& [of, name] : {std::pair(Cost::Of::suite, std::string("all of it")),
+                                   {Cost::Of::group, one.group},
+                                   {Cost::Of::table, "table " + one.file()}}) {
+      if (name.empty()) continue;
+      CostOfRun& run = groups[{one.suite, one.role, of, name}][{one.where, one.trial, one.machine}];
       run.where = one.where;
       run.what = study::to_string(one.trial);
       add(run, one);
@@ -148,12 +144,9 @@ std::vector<Cost> costs_of(std::span<const Case> cases) {
   }
   std::vector<Cost> costs;
   for (auto& [key, runs] : groups) {
-    Cost cost{.suite = std::get<0>(key),
-              .table = std::get<2>(key),
-              .group = std::get<3>(key),
-              .role = std::get<1>(key),
-              .runs = {}};
-    for (auto& [of, run] : runs) {
+    Cost cost;
+    std::tie(cost.suite, cost.role, cost.of, cost.name) = key;
+    for (auto& [what, run] : runs) {
       if (run.wall || run.gemm || run.collective) cost.runs.push_back(std::move(run));
     }
     if (!cost.runs.empty()) costs.push_back(std::move(cost));
@@ -242,14 +235,12 @@ ResultTable cost_table(std::span<const Case> cases) {
 ResultTable cost_run_table(std::span<const Case> cases) {
   std::vector<Cost> runs;
   for (const Cost& cost : costs_of(cases)) {
-    if (!cost.is_of_a_group()) continue;
-    for (const CostOfRun& run : cost.runs) {
-      runs.push_back({.suite = cost.suite, .table = "", .group = cost.group, .role = cost.role, .runs = {run}});
-    }
+    if (cost.of != Cost::Of::group) continue;
+    for (const CostOfRun& run : cost.runs) runs.push_back({cost.suite, cost.role, cost.of, cost.name, {run}});
   }
   using C = const Cost&;
   return table_of<Cost>(runs, shown_costs({{{"suite", "suite", ""}, [](C cost) { return suite_title(cost.suite); }},
-                                           {{"group", "group", ""}, &Cost::group},
+                                           {{"group", "group", ""}, &Cost::name},
                                            {{"role", "role", ""}, &Cost::role},
                                            {{"where", "where", ""}, [](C cost) { return cost.runs.front().where; }},
                                            {{"run", "run", ""}, [](C cost) { return cost.runs.front().what; }}},

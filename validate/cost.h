@@ -36,17 +36,15 @@ struct CostOfRun {
 // not run at once or if a time is unknown.
 std::optional<Beside> cost_alone_of(const Case& one);
 
-// A Cost sums the runs of a table, of a group or of a whole suite.
+// A Cost sums the runs of a whole suite, of a group or of a table.
 struct Cost {
-  std::string suite;
-  std::string table;  // its file; empty for a group and for a whole suite
-  std::string group;
-  calibrate::Role role = calibrate::Role::unlisted;
-  std::vector<CostOfRun> runs;
+  enum class Of { suite, group, table };
 
-  bool is_of_all() const { return table.empty() && group.empty(); }
-  bool is_of_a_group() const { return !group.empty(); }
-  std::string name() const;  // "all of it", the group, or "table t.csv"
+  std::string suite;
+  calibrate::Role role = calibrate::Role::unlisted;
+  Of of = Of::suite;
+  std::string name;  // "all of it", the group, or "table t.csv"
+  std::vector<CostOfRun> runs;
 
   // wall() sums over the runs whose walls were measured, and walls() counts these.
   Beside wall() const;

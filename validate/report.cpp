@@ -471,7 +471,7 @@ std::string verdict(const Validation& validation) {
 }
 
 study::Results report(const Validation& validation) {
-  study::Results results;
+  study::Results results{.title = "c3sim beside measurements"};
   std::vector<std::string> platforms;
   for (const Heading& heading : validation.suites) {
     if (std::ranges::find(platforms, heading.platform) == platforms.end()) platforms.push_back(heading.platform);
@@ -483,6 +483,9 @@ study::Results report(const Validation& validation) {
     results.tables.push_back({key, title, std::move(table), in_text && has_rows});
   };
   add("cases", "Cases", table_of(validation.cases, shown_of_cases(validation, Readers::programs)), false);
+  // A page holds thousands of rows, so the predictions of rules are only in the files.
+  results.tables.back().on_page = {"case",      "trial",    "figure",  "measured", "predicted", "unit", "error_pct",
+                                   "noise_pct", "band_pct", "verdict", "suite",    "group",     "role", "command"};
   add("suites", "Errors by suite", table_of_groups(validation, false));
   add("tables", "Tables of others", described_table(validation));
   add("simulators", "Beside other simulators, median errors (c3sim knows part of the load from these runs)",

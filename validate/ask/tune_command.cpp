@@ -96,34 +96,19 @@ std::optional<tune::MeasuredChoice> measured_pair(const study::C3Trial& trial, s
   return tune::MeasuredChoice{pairs.key, {scenario.gemm, scenario.bytes}, pairs.all[*alternative].name, time};
 }
 
-// MachinesOfRows makes the machine that a row was measured on: the platform with the row's own parameters.
-class MachinesOfRows {
- public:
-  explicit MachinesOfRows(const study::Platform& platform) : platform_(platform) {}
-
-  // Returns the machine, or null where what it takes says nothing of the platform: it has another number of GPUs, or
-  // other kernels for GEMMs.
-  study::Testbed* find(const std::vector<std::string>& assignments) {
-    const auto [found, is_new] = machines_.try_emplace(assignments);
-    if (is_new) found->second = machine_of(assignments);
-    return found->second.get();
+// Returns the machine that a row was measured on, the platform with the row's own parameters, or null where what it
+// takes says nothing of the platform: it has another number of GPUs, or other kernels for GEMMs.
+std::unique_ptr<study::Testbed> machine_of(const study::Platform& platform,
+                                           const std::vector<std::string>& assignments) {
+  try {
+    const models::PlatformSpec spec = study::reassign(platform, assignments);
+    const models::PlatformSpec& ours = platform.spec;
+    const bool is_ours = spec.gpus == ours.gpus && spec.gpu.gemm.library.name == ours.gpu.gemm.library.name;
+    return is_ours ? std::make_unique<study::Testbed>(spec) : nullptr;
+  } catch (const sim::ConfigError&) {
+    return nullptr;  // the platform has no such library
   }
-
- private:
-  std::unique_ptr<study::Testbed> machine_of(const std::vector<std::string>& assignments) const {
-    try {
-      const models::PlatformSpec spec = study::reassign(platform_, assignments);
-      const models::PlatformSpec& ours = platform_.spec;
-      const bool is_ours = spec.gpus == ours.gpus && spec.gpu.gemm.library.name == ours.gpu.gemm.library.name;
-      return is_ours ? std::make_unique<study::Testbed>(spec) : nullptr;
-    } catch (const sim::ConfigError&) {
-      return nullptr;  // the platform has no such library
-    }
-  }
-
-  const study::Platform& platform_;
-  std::map<std::vector<std::string>, std::unique_ptr<study::Testbed>> machines_;  // by assignments
-};
+}
 
 // Measured holds what measurements say of what is tuned. Repetitions of a time alone count as their median. Times alone
 // that a table of pairs tells count where no row is of that work.
@@ -184,12 +169,13 @@ class Measured {
 
 Measured measured_of(const calibrate::MeasurementFiles& files, const study::Platform& platform) {
   Measured measured;
-  MachinesOfRows machines(platform);
+  std::map<std::vector<std::string>, std::unique_ptr<study::Testbed>> machines;  // by assignments
   for (const calibrate::Reading& reading : files.readings) {
     for (const calibrate::Measurement& one : reading.measurements) {
       ++measured.of;
-      study::Testbed* const testbed = machines.find(one.assignments);
-      if (testbed != nullptr) measured.add(one, *testbed, platform.spec.host.protocol);
+      const auto [machine, is_new] = machines.try_emplace(one.assignments);
+      if (is_new) machine->second = machine_of(platform, one.assignments);
+      if (machine->second) measured.add(one, *machine->second, platform.spec.host.protocol);
     }
   }
   return measured;

@@ -251,7 +251,8 @@ class Comparison {
 
   void save(const Validation& validation, study::Results& results) {
     results.files = {{"accuracy.md", accuracy_page(validation)}, {"deviations.md", deviations_page(validation)}};
-    study::save(results, page_of(validation, results, request_.origin().version), request_.origin(), report_folder_);
+    add_charts(validation, results);
+    study::save(results, request_.origin(), report_folder_);
   }
 
   study::Request& request_;
